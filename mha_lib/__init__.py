@@ -1,0 +1,21 @@
+"""Multi-head attention, from the formula to the fast path."""
+
+from mha_lib.attention import (
+    SingleHeadAttention,
+    causal_mask,
+    dot_product_attention,
+    masked_softmax,
+    padding_mask,
+)
+from mha_lib.multihead import MultiHeadAttention, merge_heads, split_heads
+
+__all__ = [
+    "MultiHeadAttention",
+    "SingleHeadAttention",
+    "causal_mask",
+    "dot_product_attention",
+    "masked_softmax",
+    "merge_heads",
+    "padding_mask",
+    "split_heads",
+]

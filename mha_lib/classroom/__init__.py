@@ -1,0 +1,1 @@
+"""What the class sees: pictures, the explorer, exercises, decks and handouts."""
