@@ -81,9 +81,9 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
     work.mkdir(parents=True, exist_ok=True)
     record_file = work / RECORD
     try:
-        record = json.loads(record_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        record = {}
+        record = dict(json.loads(record_file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        record = {}  # without it every lesson counts as changed: the safe side
     messages = []
     for new in sorted(file for file in source.iterdir() if file.is_file()):
         mine, edition = work / new.name, fingerprint(new)
