@@ -45,7 +45,9 @@ def causal_mask(num_queries: int, num_keys: int) -> Tensor:
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Softmax over the keys that ``mask`` allows; a row with none of them is all zeros."""
     if mask is None:
-        return scores.softmax(dim=-1, dtype=torch.float32 if scores.element_size() < 4 else None).to(scores.dtype)
+        return scores.softmax(dim=-1, dtype=torch.float32 if scores.element_size() < 4 else None).to(
+            scores.dtype
+        )
     if mask.dtype != torch.bool:
         raise TypeError(
             f"mask must be boolean (True = may attend), got {mask.dtype}; "
