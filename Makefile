@@ -2,6 +2,7 @@
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+PIP_OPTIONS ?= --retries 2
 BIN := .venv/bin
 COURSE := $(BIN)/python -m mha_lib.classroom --language $(or $(L),en)
 SERVER = $(if $(PORT),--port $(PORT)) $(if $(JUPYTER),-- $(JUPYTER))
@@ -40,7 +41,7 @@ clean: ## remove .venv and build/ (never work/: it holds your answers)
 	@$(PYTHON) -m venv $$($(BIN)/python -c '' 2>/dev/null || echo --clear) .venv || { \
 		echo "The environment .venv could not be made; see the line above." >&2; exit 1; }
 	@echo "Setting up .venv: some minutes the first time (what happens: .venv/setup.log)"
-	@$(BIN)/python -m pip install --retries 2 -c constraints.txt -e '.[$(EXTRAS)]' > .venv/setup.log 2>&1 || { \
-		echo "Set-up failed: $$(grep -E '^ERROR|^error' .venv/setup.log | tail -n 1)" \
+	@$(BIN)/python -m pip install $(PIP_OPTIONS) -c constraints.txt -e '.[$(EXTRAS)]' > .venv/setup.log 2>&1 || { \
+		echo "Set-up failed: $$(grep -m 1 -oE 'ERROR: .*' .venv/setup.log)" \
 		"Check the network and run the same command again; all of it is in .venv/setup.log" >&2; exit 1; }
 	@touch $@
