@@ -21,8 +21,8 @@ lab: setup ## open the lessons in JupyterLab (L=language, PORT=8889, JUPYTER="mo
 present: setup ## open a lesson as live slides (NB=03; also L, PORT, JUPYTER)
 	@$(COURSE) present $(or $(NB),03) $(SERVER)
 
-handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L)
-	@$(COURSE) handouts $(NB)
+handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L, EDITION=instructor, PDF=1)
+	@$(COURSE) handouts $(NB) --edition $(or $(EDITION),student) $(if $(PDF),--pdf)
 
 test: .venv/ready-dev ## test everything; the browser tests need Chromium or Chrome
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/python -m pytest $(T)

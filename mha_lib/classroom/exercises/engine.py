@@ -111,6 +111,11 @@ class Check:
         print(f"{solved} of {len(self._verdicts)} solved")
 
 
+def draw(low: int, high: int, generator: torch.Generator) -> int:
+    """A random size from low to high, both possible."""
+    return int(torch.randint(low, high + 1, (), generator=generator))
+
+
 def close(result: Tensor, right: Tensor) -> Tensor:
     return torch.isclose(
         result.to(torch.float64), right.to(torch.float64), rtol=1e-4, atol=1e-5, equal_nan=True

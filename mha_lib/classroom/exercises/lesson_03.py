@@ -8,12 +8,7 @@ import torch
 from torch import Tensor
 
 from mha_lib import masked_softmax, merge_heads, padding_mask, split_heads
-from mha_lib.classroom.exercises.engine import Exercise
-
-
-def draw(low: int, high: int, generator: torch.Generator) -> int:
-    """A random size from low to high, both possible."""
-    return int(torch.randint(low, high + 1, (), generator=generator))
+from mha_lib.classroom.exercises.engine import Exercise, draw
 
 
 def draw_input(generator: torch.Generator) -> tuple[Tensor, int]:
