@@ -133,6 +133,10 @@ def start_server(
     port, token = free_port(), secrets.token_hex(16)
     own = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
     own |= {f"JUPYTERLAB_{name}_DIR": str(home / name) for name in ("SETTINGS", "WORKSPACES")}
+    if python == sys.executable:  # the bridge of the working tree, not the copy that was installed
+        own["JUPYTER_PATH"] = str(home / "path")
+        bridge = home / "path" / "labextensions" / "mha-rise-bridge"
+        shutil.copytree(ROOT / "mha_lib" / "classroom" / "rise_bridge", bridge)
     options = {
         "--ServerApp.port": port,
         "--ServerApp.port_retries": 0,
@@ -162,7 +166,7 @@ def start_server(
 @pytest.fixture(scope="session")
 def jupyter(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("course")
-    for name in ("notebooks", "img"):
+    for name in {"notebooks", "img"} & set(os.listdir(ROOT)):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
     process, server = start_server(folder, tmp_path_factory.mktemp("home"))
     yield server

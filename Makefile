@@ -1,0 +1,47 @@
+# Two commands do everything: make lab, make test. The rest is here: make help.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+PIP_OPTIONS ?= --retries 2
+BIN := .venv/bin
+COURSE := $(BIN)/python -m mha_lib.classroom --language $(or $(L),en)
+SERVER = $(if $(PORT),--port $(PORT)) $(if $(JUPYTER),-- $(JUPYTER))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup lab present handouts test clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: .venv/ready-classroom ## create .venv with everything the lessons need
+
+lab: setup ## open the lessons in JupyterLab (L=language, PORT=8889, JUPYTER="more options")
+	@$(COURSE) lab $(SERVER)
+
+present: setup ## open a lesson as live slides (NB=03; also L, PORT, JUPYTER)
+	@$(COURSE) present $(or $(NB),03) $(SERVER)
+
+handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L, EDITION=instructor, PDF=1)
+	@$(COURSE) handouts $(NB) --edition $(or $(EDITION),student) $(if $(PDF),--pdf)
+
+test: .venv/ready-dev ## test everything; the browser tests need Chromium or Chrome
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/python -m pytest $(T)
+
+clean: ## remove .venv and build/ (never work/: it holds your answers)
+	rm -rf .venv build
+
+# The exact versions that were tested, into .venv; done again only when one of the two files changes.
+# A .venv whose Python is gone is made anew; otherwise pip goes on where it stopped.
+.venv/ready-classroom: EXTRAS := classroom
+.venv/ready-dev: EXTRAS := classroom,dev
+.venv/ready-%: pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Python 3.11 or newer is needed, found: $$($(or $(PYTHON),python3) --version 2>&1 | tail -n 1)." \
+		"Install one, or name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -m venv $$($(BIN)/python -c '' 2>/dev/null || echo --clear) .venv || { \
+		echo "The environment .venv could not be made; see the line above." >&2; exit 1; }
+	@echo "Setting up .venv: some minutes the first time (what happens: .venv/setup.log)"
+	@$(BIN)/python -m pip install $(PIP_OPTIONS) -c constraints.txt -e '.[$(EXTRAS)]' > .venv/setup.log 2>&1 || { \
+		echo "Set-up failed: $$(grep -m 1 -oE 'ERROR: .*' .venv/setup.log)" \
+		"Check the network and run the same command again; all of it is in .venv/setup.log" >&2; exit 1; }
+	@touch $@

@@ -1,0 +1,188 @@
+"""The nbconvert exporter: a notebook in, one self-contained HTML page out."""
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+from nbconvert.exporters import Exporter
+from nbconvert.filters.ansi import ansi2html
+from nbconvert.utils.exceptions import ConversionException
+from nbformat import NotebookNode
+from traitlets import Enum, default
+
+from mha_lib.classroom.handout.text import Text, code_block, plain
+from mha_lib.classroom.handout.widgets import VIEW, Widgets
+
+HERE = Path(__file__).parent
+PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+class HandoutExporter(Exporter):
+    """One HTML file that asks for nothing: `jupyter nbconvert --to handout lesson.ipynb`."""
+
+    export_from_notebook = "Handout (one offline HTML file)"
+    output_mimetype = "text/html"
+    edition = Enum(
+        ["student", "instructor"],
+        default_value="student",
+        help="the student's edition leaves out solutions and notes; the instructor's keeps them",
+    ).tag(config=True)
+
+    @default("file_extension")
+    def _file_extension_default(self) -> str:
+        return ".html"
+
+    def from_file(self, file_stream: Any, resources: Any = None, **kw: Any) -> Any:
+        try:
+            notebook = nbformat.read(file_stream, as_version=4)
+        except Exception as error:  # nbformat raises a dozen kinds
+            name = getattr(file_stream, "name", "the input")
+            raise ConversionException(f"{name} is not a notebook: {str(error).splitlines()[0]}") from None
+        return self.from_notebook_node(notebook, resources, **kw)
+
+    def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **kw: Any) -> Any:
+        nb, resources = super().from_notebook_node(nb, resources, **kw)
+        metadata = resources["metadata"]
+        page = Page(nb, Path(metadata.get("path") or "."), self.edition, self.log.warning)
+        return page.render(metadata.get("name") or "notebook"), resources
+
+
+class Page:
+    """One notebook on its way to one page."""
+
+    def __init__(self, nb: NotebookNode, folder: Path, edition: str, complain: Any):
+        self.nb = nb
+        self.edition = edition
+        self.complain = complain
+        self.text = Text(folder, complain)
+        self.widgets = Widgets(nb.metadata, self.output)
+        language = nb.metadata.get("language_info", {})
+        self.lexer = language.get("pygments_lexer") or language.get("name") or "ipython3"
+        self.language = nb.metadata.get("lang") or (
+            folder.name if re.fullmatch("[a-z]{2}", folder.name) else "en"
+        )
+
+    def render(self, name: str) -> str:
+        body = "".join(map(self.cell, self.nb.cells))
+        for complaint in self.text.formulas.complaints:
+            self.complain(complaint)
+        headings = self.text.headings
+        title = next((plain(text) for level, _, text in headings if level == 1), name)
+        environment = Environment(loader=FileSystemLoader(HERE), autoescape=True)
+        return environment.get_template("page.html").render(
+            title=title,
+            has_title=any(level == 1 for level, _, _ in headings),
+            name=name,
+            language=self.language,
+            edition=self.edition,
+            lesson=int(number[0]) if (number := re.match(r"\d+(?=_)", name)) else None,
+            contents=[(level, anchor, Markup(text)) for level, anchor, text in headings if level in (2, 3)],
+            body=Markup(body),
+            outlines=Markup(self.text.formulas.outlines()),
+            widgets=Markup(self.widgets.data()),
+            style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
+            script=Markup((HERE / "page.js").read_text(encoding="utf-8")),
+        )
+
+    def cell(self, cell: NotebookNode) -> str:
+        slide, tags = slide_type(cell), cell.metadata.get("tags", [])
+        if not is_for(self.edition, cell) or (slide == "skip" and "solution" not in tags):
+            return ""
+        content = getattr(self, f"{cell.cell_type}_cell")(cell)
+        if not content:
+            return ""
+        if "solution" in tags:
+            content = f'<details class="solution"><summary>Solution</summary>{content}</details>'
+        kind = "notes" if slide == "notes" else "exercise" if "exercise" in tags else cell.cell_type
+        element = "aside" if kind == "notes" else "section" if slide == "slide" else "div"
+        anchor = self.text.anchor(cell.get("id", "cell"))
+        return f'<{element} class="cell {kind}" id="{anchor}">\n{content}</{element}>\n'
+
+    def markdown_cell(self, cell: NotebookNode) -> str:
+        return self.text.markdown(cell.source, cell.get("attachments"))
+
+    def raw_cell(self, cell: NotebookNode) -> str:
+        return self.text.self_contained(cell.source) if cell.metadata.get("format") == "text/html" else ""
+
+    def code_cell(self, cell: NotebookNode) -> str:
+        code = code_block(cell.source, self.lexer) if cell.source.strip() else ""
+        if cell.metadata.get("jupyter", {}).get("source_hidden") and code:
+            code = f'<details class="folded"><summary>Code</summary>{code}</details>\n'
+        outputs = "".join(map(self.output, merged(cell.outputs)))
+        return code + (f'<div class="outputs">{outputs}</div>\n' if outputs else "")
+
+    def output(self, output: dict[str, Any]) -> str:
+        if output["output_type"] == "stream":
+            return terminal(output["text"], "stream " + str(output["name"]))
+        if output["output_type"] == "error":
+            lines = output.get("traceback") or [f"{output['ename']}: {output['evalue']}"]
+            return terminal("\n".join(lines), "error")
+        return self.bundle(output["data"], output.get("metadata", {}))
+
+    def bundle(self, data: dict[str, Any], metadata: dict[str, Any]) -> str:
+        """The richest form of a result that needs no kernel."""
+        if view := data.get(VIEW):
+            rest = {mime: content for mime, content in data.items() if mime != VIEW}
+            return self.widgets.render(str(view.get("model_id")), self.bundle(rest, metadata))
+        if source := data.get("text/html"):
+            return f'<div class="html">{self.text.self_contained(joined(source))}</div>\n'
+        if source := data.get("text/markdown"):
+            return self.text.printed_markdown(joined(source))
+        for mime in PICTURES:
+            if mime in data:
+                return picture(mime, joined(data[mime]), metadata.get(mime, {}) | metadata)
+        if source := data.get("text/latex"):
+            tex = joined(source).strip()
+            return self.text.formulas.render(re.sub(r"^\$+|\$+$|\\displaystyle", "", tex), display=True)
+        if "application/json" in data:
+            return terminal(json.dumps(data["application/json"], indent=2, ensure_ascii=False), "result")
+        return terminal(joined(data["text/plain"]), "result") if "text/plain" in data else ""
+
+
+def slide_type(cell: NotebookNode) -> str:
+    return str(cell.metadata.get("slideshow", {}).get("slide_type", ""))
+
+
+def is_for(edition: str, cell: NotebookNode) -> bool:
+    """Solutions and speaker's notes are for instructors alone."""
+    for_instructors = slide_type(cell) == "notes" or "solution" in cell.metadata.get("tags", [])
+    return edition == "instructor" or not for_instructors
+
+
+def joined(text: Any) -> str:
+    return text if isinstance(text, str) else "".join(text)
+
+
+def merged(outputs: list[Any]) -> list[dict[str, Any]]:
+    """Neighbouring prints to one stream as one text."""
+    result: list[dict[str, Any]] = []
+    for output in outputs:
+        last = result[-1] if result else {}
+        if output["output_type"] == "stream" and last.get("name") == output["name"]:
+            last["text"] = joined(last["text"]) + joined(output["text"])
+        else:
+            result.append(dict(output))
+    return result
+
+
+def terminal(text: Any, kind: str) -> str:
+    """Printed text, its terminal colours kept; a line that was overwritten shows its last state."""
+    text = re.sub(r"^.*\r(?=[^\n])", "", joined(text), flags=re.MULTILINE).rstrip("\n")
+    return f'<pre class="{html.escape(kind)}" tabindex="0">{ansi2html(text)}</pre>\n' if text else ""
+
+
+def picture(mime: str, data: str, metadata: dict[str, Any]) -> str:
+    import base64
+
+    if mime == "image/svg+xml":
+        data = base64.b64encode(data.encode()).decode()
+    width = metadata.get("width")
+    size = f' width="{int(width)}"' if isinstance(width, int | float) else ""
+    alt = html.escape(str(metadata.get("alt") or "Figure drawn by the code above"))
+    source = f"data:{mime};base64,{''.join(data.split())}"
+    return f'<figure class="picture"><img class="paper" src="{source}" alt="{alt}"{size}></figure>\n'

@@ -1,0 +1,77 @@
+import importlib.metadata
+import socket
+
+import pytest
+
+from mha_lib.classroom import __main__ as command_line
+
+
+@pytest.fixture
+def served(monkeypatch, tmp_path):
+    """The addresses that would be served, with no server; the working copy is a temporary one."""
+    (tmp_path / "notebooks").symlink_to(command_line.find_root() / "notebooks")
+    monkeypatch.chdir(tmp_path)
+    addresses = []
+    monkeypatch.setattr(command_line, "serve", lambda root, address, *_: addresses.append(address))
+    return addresses
+
+
+def test_lab_opens_the_working_copy(served):
+    assert command_line.main(["lab"]) == 0
+    assert served[0].startswith("/lab/tree/work/en/")
+
+
+def test_lab_edit_opens_the_lessons_themselves(served, tmp_path):
+    command_line.main(["lab", "--edit"])
+    assert served[0].startswith("/lab/tree/notebooks/en/")
+    assert not (tmp_path / "work").exists()
+
+
+def test_present_opens_lesson_three_unless_told_otherwise(served):
+    command_line.main(["present"])
+    assert served == ["/rise/work/en/03_multi_head_attention.ipynb"]
+
+
+def last_line(capsys):
+    error = capsys.readouterr().err.strip()
+    assert "\n" not in error, "one clear line"
+    return error
+
+
+def test_unknown_lesson_is_one_line_and_a_failure(served, capsys):
+    assert command_line.main(["present", "99"]) == 2
+    assert "no lesson '99'; there are: " in last_line(capsys)
+    assert served == []
+
+
+def test_port_in_use_is_one_line_and_a_failure(served, capsys):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert command_line.main(["lab", "--port", str(port)]) == 2
+    assert f"port {port} can't be used" in last_line(capsys)
+    assert served == []
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"), [(None, "not installed"), ("0.42.0", "0.42.0 is too old, 0.43")]
+)
+def test_missing_or_old_rise_is_one_line_and_a_failure(served, capsys, monkeypatch, found, wanted):
+    def version(name):
+        if found is None:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return found
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    assert command_line.main(["present"]) == 2
+    assert wanted in last_line(capsys)
+
+
+def test_outside_the_course_is_one_line(capsys, monkeypatch):
+    def nowhere():
+        raise command_line.CourseError("no lessons found: cd to the folder")
+
+    monkeypatch.setattr(command_line, "find_root", nowhere)
+    assert command_line.main(["lab"]) == 2
+    assert "no lessons found" in last_line(capsys)

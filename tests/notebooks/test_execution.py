@@ -1,0 +1,65 @@
+"""Every lesson runs from start to end in a fresh kernel, as a student's "Run all" does."""
+
+import shutil
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[2]
+LESSONS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
+
+# Runs in the lesson's kernel after its last cell: every explorer, every setting.
+DRIVE_EXPLORERS = """
+from mha_lib.classroom.explore import Explorer, drive
+_named = [value for name, value in globals().items() if name[0] != "_"]
+_explorers = [value for value in _named if isinstance(value, Explorer)]
+print("explorers driven:", sum(drive(explorer) > 1 for explorer in _explorers))
+"""
+
+
+@pytest.fixture(scope="module", params=LESSONS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def executed(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("course")
+    shutil.copytree(ROOT / "img", folder / "img")
+    place = folder / "notebooks" / request.param.parent.name
+    shutil.copytree(request.param.parent, place)
+    notebook = nbformat.read(request.param, as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell(DRIVE_EXPLORERS, id="drive-explorers"))
+    started = time.perf_counter()
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(place)}}).execute()
+    return notebook, time.perf_counter() - started
+
+
+def text_of(cell):
+    return "".join(output.get("text", "") for output in cell.outputs)
+
+
+def test_runs_without_an_error_although_no_exercise_is_solved(executed):
+    notebook, _ = executed
+    assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code" and cell.source)
+    checks = [c for c in notebook.cells if c.source.startswith("check.") and "report" not in c.source]
+    assert checks
+    assert all("not yet" in text_of(cell) for cell in checks)
+
+
+def test_solutions_pass_their_checks(executed):
+    solutions = [cell for cell in executed[0].cells if "solution" in cell.metadata.get("tags", [])]
+    assert solutions
+    assert all(text_of(cell).startswith("✓") for cell in solutions), [text_of(cell) for cell in solutions]
+
+
+def test_every_explorer_has_a_picture_for_every_setting(executed):
+    notebook, _ = executed
+    shown = sum("explore(" in cell.source for cell in notebook.cells if cell.cell_type == "code") - 1
+    assert f"explorers driven: {shown}" in text_of(notebook.cells[-1])
+
+
+def test_prints_no_warning_or_machine_path(executed):
+    for cell in executed[0].cells:
+        for output in cell.get("outputs", []):
+            if output.output_type == "stream":
+                assert output.name != "stderr", output.text
+                assert str(Path.home()) not in output.text

@@ -1,0 +1,120 @@
+"""What every lesson must be before it is run: section by section, cell by cell."""
+
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LESSONS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
+STARTS = ("slide", "subslide")
+each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+
+
+def cells_of(lesson):
+    return json.loads(lesson.read_text(encoding="utf-8"))["cells"]
+
+
+def source(cell):
+    return "".join(cell["source"])
+
+
+def kind(cell):
+    return cell["metadata"].get("slideshow", {}).get("slide_type")
+
+
+def tags(cell):
+    return cell["metadata"].get("tags", [])
+
+
+def slides_of(lesson):
+    """The cells of each slide in turn, without those that no slide shows."""
+    slides = []
+    for cell in cells_of(lesson):
+        if kind(cell) in STARTS:
+            slides.append([])
+        if slides and kind(cell) != "skip":
+            slides[-1].append(cell)
+    return slides
+
+
+def test_there_are_lessons():
+    assert LESSONS
+
+
+@each_lesson
+def test_is_valid_and_clean(lesson):
+    notebook = nbformat.read(lesson, as_version=4)
+    nbformat.validate(notebook)
+    for cell in cells_of(lesson):
+        assert not cell.get("outputs"), f"{cell['id']} has outputs: commit without them"
+        assert not cell.get("execution_count"), f"{cell['id']} has been run: commit without counts"
+    assert set(notebook.metadata) <= {"kernelspec", "language_info", "title", "rise"}
+    assert notebook.metadata.kernelspec.name == "python3"
+    assert notebook.metadata.title
+
+
+@each_lesson
+def test_every_cell_has_a_readable_name_and_a_slide_type(lesson):
+    names = [cell["id"] for cell in cells_of(lesson)]
+    assert len(names) == len(set(names))
+    for cell in cells_of(lesson):
+        assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", cell["id"]), cell["id"]
+        assert not re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f-]+)?", cell["id"]), f"{cell['id']} is a machine's name"
+        assert kind(cell) in (*STARTS, "fragment", "skip", "notes", "-"), cell["id"]
+
+
+@each_lesson
+def test_every_slide_is_followed_by_notes_that_begin_with_minutes(lesson):
+    slides = slides_of(lesson)
+    for here, slide in enumerate(slides):
+        notes = [source(cell) for cell in slide if kind(cell) == "notes"]
+        followed = here + 1 < len(slides) and kind(slides[here + 1][0]) == "subslide"
+        assert notes or followed, f"{slide[0]['id']} has no notes"
+        for text in notes:
+            assert re.match(r"\d+ min\.", text), (
+                f"notes of {slide[0]['id']} begin without minutes: {text[:30]}"
+            )
+
+
+@each_lesson
+def test_slides_are_short(lesson):
+    for slide in slides_of(lesson):
+        shown = [cell for cell in slide if kind(cell) != "notes"]
+        prose = " ".join(source(cell) for cell in shown if cell["cell_type"] == "markdown")
+        prose = re.sub(
+            r"```.*?```|`[^`]*`|\$[^$]*\$|!?\[|\]\([^)]*\)|<[^>]*>|^\|.*$", " ", prose, flags=re.S | re.M
+        )
+        words = re.findall(r"[^\W\d_][\w’'-]*", prose)
+        assert len(words) <= 40, f"{slide[0]['id']} has {len(words)} words"
+        for cell in shown:
+            lines = [line for line in source(cell).splitlines() if line.strip()]
+            assert cell["cell_type"] != "code" or len(lines) <= 15, f"{cell['id']} has {len(lines)} lines"
+
+
+@each_lesson
+def test_images_exist_and_have_alt_text(lesson):
+    for cell in cells_of(lesson):
+        for alt, target in re.findall(r"!\[(.*?)\]\((.*?)\)", source(cell)):
+            assert len(alt) > 20, f"{cell['id']}: the alt text of {target} says too little"
+            assert (lesson.parent / target).resolve().exists(), f"{cell['id']}: no file {target}"
+        assert "<img" not in source(cell), f"{cell['id']}: write images as ![alt text](path)"
+
+
+@each_lesson
+def test_every_exercise_has_a_stub_a_check_and_a_hidden_solution_of_another_name(lesson):
+    code = [cell for cell in cells_of(lesson) if cell["cell_type"] == "code"]
+    exercises = [place for place, cell in enumerate(code) if "exercise" in tags(cell)]
+    assert exercises
+    for place in exercises:
+        stub, check, solution = code[place : place + 3]
+        assert "..." in source(stub)
+        name = re.findall(r"^(?:def|class) (\w+)", source(stub), re.M)[0]
+        assert re.fullmatch(rf"check\.\w+\({name}\)", source(check)), source(check)
+        assert "solution" in tags(solution)
+        assert solution["metadata"]["jupyter"]["source_hidden"]
+        solved = re.findall(r"^(?:def|class) (\w+)", source(solution), re.M)
+        assert name not in solved, f"{solution['id']} would overwrite the student's {name}"
+        assert source(check).split("(")[0] in source(solution), f"{solution['id']} does not check itself"

@@ -1,0 +1,70 @@
+"""The set-up files say the same thing, and the imports keep to their walls."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PINNED = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
+
+
+def plain(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_the_library_needs_torch_alone():
+    assert [Requirement(text).name for text in PROJECT["dependencies"]] == ["torch"]
+
+
+@pytest.mark.parametrize("group", ["dependencies", *PROJECT["optional-dependencies"]])
+def test_every_dependency_is_pinned_within_its_range(group):
+    pinned = {plain(name): version for name, version in PINNED.items()}
+    listed = PROJECT["dependencies"] if group == "dependencies" else PROJECT["optional-dependencies"][group]
+    for requirement in map(Requirement, listed):
+        assert requirement.specifier.contains(pinned[plain(requirement.name)]), requirement
+
+
+def test_conda_installs_what_pyproject_lists():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    *conda, pip = environment["dependencies"]
+    assert conda == [f"python{PROJECT['requires-python']}", "pip"]
+    assert pip == {"pip": ["-c constraints.txt", "-e .[classroom]"]}
+    assert "classroom" in PROJECT["optional-dependencies"]
+
+
+def test_makefile_refuses_the_pythons_that_pyproject_refuses():
+    wanted = SpecifierSet(PROJECT["requires-python"])
+    minor = int(re.findall(r"version_info < \(3, (\d+)\)", (ROOT / "Makefile").read_text())[0])
+    assert wanted.contains(f"3.{minor}")
+    assert not wanted.contains(f"3.{minor - 1}")
+
+
+def imported_by(module):
+    code = f"import sys, {module}; print(*sys.modules)"
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+    )
+
+
+def test_the_mathematics_imports_neither_classroom_nor_pictures_nor_widgets():
+    loaded = imported_by("mha_lib")
+    assert not loaded & {"mha_lib.classroom", "matplotlib", "ipywidgets", "anywidget", "IPython"}
+
+
+ROOMS = ("plots", "explore", "exercises", "handout")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_rooms_of_the_classroom_do_not_import_one_another(room):
+    others = {f"mha_lib.classroom.{other}" for other in ROOMS if other != room}
+    assert not imported_by(f"mha_lib.classroom.{room}") & others
