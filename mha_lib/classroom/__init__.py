@@ -1,19 +1,28 @@
 """What the class sees: pictures, the explorer, exercises, decks and handouts."""
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mha_lib.classroom.explorer import explore
-    from mha_lib.classroom.plots import show_heads, show_heatmaps
-
-__all__ = ["explore", "show_heads", "show_heatmaps"]
-
-_HOMES = {"explore": "explorer", "show_heads": "plots", "show_heatmaps": "plots"}
+    from mha_lib.classroom.explore import explore as explore
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: widgets and matplotlib take their time."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+class _Classroom(ModuleType):
+    """Here ``explore`` is the function, imported when it is first asked for (widgets take their time).
+
+    The module of the same name stays importable; that the import system hangs it on its package must
+    not hide the function.
+    """
+
+    @property
+    def explore(self) -> Any:
+        return import_module("mha_lib.classroom.explore").explore
+
+    @explore.setter
+    def explore(self, module: ModuleType) -> None:
+        pass
+
+
+sys.modules[__name__].__class__ = _Classroom

@@ -122,18 +122,23 @@ class Store:
         return self.labels.index(labels)
 
 
+def drive(explorer: "Explorer") -> int:
+    """Compute every setting, as a test of a lesson does: an error is raised, else their number returned."""
+    return sum(bool(explorer._entry(key, Store())) for key in itertools.product(*explorer._options()))
+
+
 class Explorer(anywidget.AnyWidget):
     """What ``explore`` returns. All it shows is in its traits, so a handout can show it without a kernel."""
 
-    _esm = Path(__file__).with_name("explorer.js")
-    _css = Path(__file__).with_name("explorer.css")
-    _controls: traitlets.List = traitlets.List().tag(sync=True)
-    _state: traitlets.List = traitlets.List().tag(sync=True)  # the current setting, a Key
-    _table = traitlets.Bytes().tag(sync=True)  # the maps computed ahead, deflated
-    _directory: traitlets.List = traitlets.List().tag(sync=True)  # of each setting: where its maps lie
-    _labels: traitlets.List = traitlets.List().tag(sync=True)
-    _carries = traitlets.Unicode().tag(sync=True)  # how far the table goes: all, ranges or some
-    _answer = traitlets.Dict().tag(sync=True)  # the setting last computed on demand
+    _esm = Path(__file__).with_name("explore.js")
+    _css = Path(__file__).with_name("explore.css")
+    controls: traitlets.List = traitlets.List().tag(sync=True)
+    chosen: traitlets.List = traitlets.List().tag(sync=True)  # the current setting, a Key
+    table = traitlets.Bytes().tag(sync=True)  # the maps computed ahead, deflated
+    directory: traitlets.List = traitlets.List().tag(sync=True)  # of each setting: where its maps lie
+    labels: traitlets.List = traitlets.List().tag(sync=True)
+    carries = traitlets.Unicode().tag(sync=True)  # how far the table goes: all, ranges or some
+    answer = traitlets.Dict().tag(sync=True)  # the setting last computed on demand
     sample = traitlets.Int(0).tag(sync=True)
     enlarged = traitlets.Int(-1).tag(sync=True)  # the head that fills the picture; -1: all of them
     to_max = traitlets.Bool(False).tag(sync=True)  # the scale ends at the largest weight instead of 1
@@ -151,22 +156,22 @@ class Explorer(anywidget.AnyWidget):
             make_control(n, given, defaults.get(n, inspect.Parameter.empty)) for n, given in controls.items()
         ]
         self._result = lru_cache(64)(self._compute)
-        self._controls = [
+        self.controls = [
             {"name": c.name, "kind": c.kind, "texts": c.texts, "isVector": c.is_vector} for c in self._parts
         ]
-        self._state = [entry for control in self._parts for entry in control.start]
+        self.chosen = [entry for control in self._parts for entry in control.start]
         self._compute_ahead()
-        self.observe(self._compute_on_demand, "_state")
+        self.observe(self._compute_on_demand, "chosen")
 
     @property
     def settings(self) -> dict[str, Any]:
         """The current arguments of ``weights_of``."""
-        return self._settings(tuple(self._state))
+        return self._settings(tuple(self.chosen))
 
     @property
     def weights(self) -> Any:
         """What ``weights_of`` gives for the current settings, in full precision, without the mask."""
-        return self._result(tuple(self._state))[0]
+        return self._result(tuple(self.chosen))[0]
 
     def _settings(self, key: Key) -> dict[str, Any]:
         entries = iter(key)
@@ -208,12 +213,14 @@ class Explorer(anywidget.AnyWidget):
             lines = traceback.format_exception(type(error), error, trace)
             return {"state": key, "error": lines[-1].strip(), "traceback": "".join(lines)}
 
+    def _options(self) -> list[Sequence[int | str]]:
+        """What each entry can be; of a text only what it is."""
+        values = [values for control in self._parts for values in control.values]
+        return [range(len(v)) or [entry] for v, entry in zip(values, self.chosen, strict=True)]
+
     def _compute_ahead(self) -> None:
         """Fill the table as far as the budget goes: all settings, or each entry's own range."""
-        start = tuple(self._state)
-        options: list[Sequence] = [
-            range(len(v)) or start[i : i + 1] for i, v in enumerate(v for c in self._parts for v in c.values)
-        ]
+        start, options = tuple(self.chosen), self._options()
         own = [(*start[:i], v, *start[i + 1 :]) for i, r in enumerate(options) for v in r if v != start[i]]
         store = Store()
         directory = [self._entry(start, store)]  # an error here is the cell's own
@@ -227,23 +234,23 @@ class Explorer(anywidget.AnyWidget):
                 directory.append(self._entry_or_error(key, store))
             return True
 
-        self._carries = "ranges" if add(own) else "some"
+        self.carries = "ranges" if add(own) else "some"
         total, known, size = math.prod(map(len, options)), len(directory), len(store.data)
-        hopeful = (time.perf_counter() - began) / known * total < MAX_SECONDS
+        hopeful = (time.perf_counter() - began) / known * total < 4 * MAX_SECONDS  # first calls are slow
         seen = {start, *own}
         if (
-            self._carries == "ranges"
+            self.carries == "ranges"
             and hopeful
             and add(k for k in itertools.product(*options) if k not in seen)
         ):
-            self._carries, known, size = "all", total, len(store.data)
+            self.carries, known, size = "all", total, len(store.data)
         self._known = {tuple(entry["state"]) for entry in directory[:known]}
-        self._directory, self._labels = directory[:known], store.labels
-        self._table = zlib.compress(bytes(store.data[:size]))
+        self.directory, self.labels = directory[:known], store.labels
+        self.table = zlib.compress(bytes(store.data[:size]))
 
     def _compute_on_demand(self, change: Any) -> None:
-        key = tuple(self._state)
+        key = tuple(self.chosen)
         if key not in self._known:
             store = Store()
             entry = self._entry_or_error(key, store)
-            self._answer = {"entry": entry, "labels": store.labels, "maps": bytes(store.data)}
+            self.answer = {"entry": entry, "labels": store.labels, "maps": bytes(store.data)}

@@ -372,7 +372,7 @@ function isDark() {
 
 async function render({ model, el }) {
   const inHandout = document.documentElement.hasAttribute("data-handout");
-  const controls = model.get("_controls");
+  const controls = model.get("controls");
   const root = make("div", { className: "mha-explorer" });
   const canvas = make("canvas");
   const heads = make("div", { className: "heads" });
@@ -393,9 +393,9 @@ async function render({ model, el }) {
 
   const cache = new Map(); // every setting's picture that is known here
   const keyOf = (state) => JSON.stringify(state);
-  const table = await inflate(model.get("_table"));
-  for (const entry of model.get("_directory"))
-    cache.set(keyOf(entry.state), decode(entry, table, model.get("_labels")));
+  const table = await inflate(model.get("table"));
+  for (const entry of model.get("directory"))
+    cache.set(keyOf(entry.state), decode(entry, table, model.get("labels")));
 
   let shown, plan, pointed = null, theme, settled;
 
@@ -403,7 +403,7 @@ async function render({ model, el }) {
     model.set(name, value);
     model.save_changes();
   };
-  const change = (place, value) => set("_state", model.get("_state").with(place, value));
+  const change = (place, value) => set("chosen", model.get("chosen").with(place, value));
   let places = 0;
   const inputs = controls.flatMap((control) => {
     const made = makeInputs(control, places, change);
@@ -496,12 +496,12 @@ async function render({ model, el }) {
 
   /** Show the current setting; where it isn't known yet, the last picture stays, dimmed. */
   function show() {
-    const state = model.get("_state");
+    const state = model.get("chosen");
     for (const input of inputs) input.show(state);
     const picture = cache.get(keyOf(state));
     root.classList.toggle("waiting", !picture);
     if (!picture) {
-      status.textContent = inHandout ? sayMissing(model.get("_carries")) : "computing…";
+      status.textContent = inHandout ? sayMissing(model.get("carries")) : "computing…";
       return;
     }
     error.hidden = !picture.error;
@@ -528,7 +528,7 @@ async function render({ model, el }) {
   }
 
   function takeAnswer() {
-    const { entry, labels, maps } = model.get("_answer");
+    const { entry, labels, maps } = model.get("answer");
     if (!entry) return;
     const bytes = new Uint8Array(maps.buffer.slice(maps.byteOffset, maps.byteOffset + maps.byteLength));
     cache.set(keyOf(entry.state), decode(entry, new Uint16Array(bytes.buffer), labels));
@@ -542,11 +542,11 @@ async function render({ model, el }) {
   }
 
   scale.addEventListener("click", () => set("to_max", !model.get("to_max")));
-  save.addEventListener("click", () => savePicture(shown, topOf(shown, model.get("to_max")), inputs.map((input) => input.say(model.get("_state")))));
+  save.addEventListener("click", () => savePicture(shown, topOf(shown, model.get("to_max")), inputs.map((input) => input.say(model.get("chosen")))));
   root.addEventListener("keydown", (event) => event.stopPropagation());
-  const traits = ["_state", "sample", "enlarged", "to_max"];
+  const traits = ["chosen", "sample", "enlarged", "to_max"];
   for (const trait of traits) model.on(`change:${trait}`, show);
-  model.on("change:_answer", takeAnswer);
+  model.on("change:answer", takeAnswer);
   const sizes = new ResizeObserver(resize);
   sizes.observe(root);
   const themes = new MutationObserver(retheme);
@@ -560,7 +560,7 @@ async function render({ model, el }) {
 
   return () => {
     for (const trait of traits) model.off(`change:${trait}`, show);
-    model.off("change:_answer", takeAnswer);
+    model.off("change:answer", takeAnswer);
     sizes.disconnect();
     themes.disconnect();
     for (const query of queries) query.removeEventListener("change", retheme);
