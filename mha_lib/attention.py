@@ -39,7 +39,7 @@ def padding_mask(valid_lens: Tensor, num_keys: int, device: torch.device | None 
 
 def first_keys(lengths: Tensor, num_keys: int, device: torch.device) -> Tensor:
     """``padding_mask`` for lengths that have been checked."""
-    lengths = lengths.to(device, non_blocking=True)[..., None]  # (B, 1) or (B, Q, 1)
+    lengths = lengths.to(device, torch.long, non_blocking=True)[..., None]  # (B, 1) or (B, Q, 1)
     mask = torch.arange(num_keys, device=device) < lengths  # (B, K) or (B, Q, K)
     return mask[:, None] if mask.dim() == 2 else mask  # (B, 1, K): the same for every query
 
@@ -78,7 +78,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if mask is None:
         return wide.softmax(dim=-1).to(scores.dtype)
-    checks.check_mask(mask, scores.shape)
+    checks.check_mask(mask, scores.shape, scores.device)
     forbidden = ~add_head_axis(mask, scores.dim())
     lowest = torch.finfo(wide.dtype).min  # not −∞: a row of nothing else would give NaN
     weights = wide.masked_fill(forbidden, lowest).softmax(dim=-1)
@@ -236,8 +236,7 @@ def combine_masks(
     if valid_lens is not None:
         masks.append(first_keys(valid_lens, num_keys, device))
     if mask is not None:
-        checks.check_mask(mask, scores_shape)
-        checks.check_device("mask", mask, device)
+        checks.check_mask(mask, scores_shape, device)
         masks.append(mask)
     if is_causal:
         masks.append(causal_mask(num_queries, num_keys, device))

@@ -78,7 +78,8 @@ def check_floating(name: str, x: Tensor) -> None:
 def check_device(name: str, x: Tensor, device: torch.device) -> None:
     if x.device != device:
         raise ValueError(
-            f"{name} must be on {device}, like queries, got {x.device}; try {name}.to(queries.device)"
+            f"{name} must be on {device}, with what it applies to, got {x.device}; "
+            f"try {name}.to({str(device)!r})"
         )
 
 
@@ -186,8 +187,8 @@ def check_valid_lens(
     return lengths
 
 
-def check_mask(mask: Tensor, scores_shape: Sequence[int]) -> None:
-    """A boolean mask whose axes are those of the scores, or 1."""
+def check_mask(mask: Tensor, scores_shape: Sequence[int], device: torch.device) -> None:
+    """A boolean mask where the scores are, its axes theirs or 1."""
     if not isinstance(mask, Tensor):
         raise TypeError(f"mask must be a boolean tensor (True = may attend), got {type(mask).__name__}")
     if mask.dtype != torch.bool:
@@ -208,7 +209,12 @@ def check_mask(mask: Tensor, scores_shape: Sequence[int]) -> None:
         allowed_text = " or ".join(
             "({}) = ({})".format(", ".join(axes), ", ".join(str(sizes[a]) for a in axes)) for axes in allowed
         )
-        raise ValueError(f"mask must be {allowed_text}, any axis but K may be 1, got shape {shape_of(mask)}")
+        is_padding = len(scores_shape) > 2 and mask.shape == (sizes["B"], sizes["K"])
+        way_out = "; for a mask (B, K): mask[:, None]" if is_padding else ""
+        raise ValueError(
+            f"mask must be {allowed_text}, any axis but K may be 1, got shape {shape_of(mask)}{way_out}"
+        )
+    check_device("mask", mask, device)
 
 
 def check_causal(num_queries: int, num_keys: int) -> None:
