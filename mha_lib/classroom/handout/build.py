@@ -11,13 +11,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import nbformat
 from jinja2 import Environment, FileSystemLoader
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
-from mha_lib.classroom.handout.exporter import HandoutExporter, is_for
+from mha_lib.classroom.handout.exporter import HandoutExporter, is_for, read_notebook
 from mha_lib.classroom.lessons import CourseError
 
 HERE = Path(__file__).parent
@@ -59,7 +58,7 @@ async def _all(
     async def one(lesson: Path) -> Path | CourseError:
         async with at_once:
             try:
-                notebook = read(lesson)
+                notebook = read_notebook(lesson, str(lesson))
                 # A solution that is never run can't show in the output of another cell.
                 notebook.cells = [cell for cell in notebook.cells if is_for(edition, cell)]
                 await execute(notebook, lesson, progress)
@@ -73,15 +72,6 @@ async def _all(
                 return error
 
     return await asyncio.gather(*map(one, lessons))
-
-
-def read(lesson: Path) -> NotebookNode:
-    try:
-        return nbformat.read(lesson, as_version=4)
-    except OSError as error:
-        raise CourseError(f"{lesson}: {error.strerror}") from None
-    except Exception as error:  # nbformat raises a dozen kinds
-        raise CourseError(f"{lesson} is not a notebook: {str(error).splitlines()[0]}") from None
 
 
 async def execute(notebook: NotebookNode, lesson: Path, progress: "Progress") -> None:

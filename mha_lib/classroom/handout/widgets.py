@@ -15,7 +15,13 @@ REFERENCE = "IPY_MODEL_"
 
 
 class Widgets:
-    def __init__(self, metadata: dict[str, Any], render_output: Callable[[dict[str, Any]], str]):
+    def __init__(
+        self,
+        metadata: dict[str, Any],
+        words: dict[str, str],
+        render_output: Callable[[dict[str, Any]], str],
+    ):
+        self.words = words
         self.models: dict[str, Any] = metadata.get("widgets", {}).get(STATE, {}).get("state", {})
         self.render_output = render_output
         self.sources: dict[str, str] = {}  # modules and style sheets, by their hash
@@ -25,10 +31,12 @@ class Widgets:
         """The widget alive, or else its last state, or else what the notebook kept beside it."""
         model = self.models.get(model_id)
         if model is None:
-            return fallback or note("This widget's state was not stored.")
+            return fallback or note(self.words["lost"])
         if "_esm" in model.get("state", {}):
             return self._live(model_id, model, fallback)
-        return self._still(model_id, set()) or fallback
+        if still := self._still(model_id, set()):
+            return f'<figure class="group">{still}<figcaption>{self.words["still"]}</figcaption></figure>\n'
+        return fallback
 
     def _live(self, model_id: str, model: dict[str, Any], fallback: str) -> str:
         state = {name: value for name, value in model["state"].items() if not name.startswith("_")}
@@ -63,7 +71,7 @@ class Widgets:
         if "children" in state:
             children = [str(child).removeprefix(REFERENCE) for child in state["children"]]
             stills = [self._still(child, seen) for child in children]
-            return f'<div class="group">{"".join(stills)}</div>' if any(stills) else ""
+            return "".join(stills)
         label = html.escape(str(state.get("description") or ""))
         name = str(model.get("model_name", ""))
         if "Progress" in name:
