@@ -2,6 +2,7 @@
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+PIP_OPTIONS ?= --retries 2
 BIN := .venv/bin
 COURSE := $(BIN)/python -m mha_lib.classroom --language $(or $(L),en)
 SERVER = $(if $(PORT),--port $(PORT)) $(if $(JUPYTER),-- $(JUPYTER))
@@ -20,8 +21,8 @@ lab: setup ## open the lessons in JupyterLab (L=language, PORT=8889, JUPYTER="mo
 present: setup ## open a lesson as live slides (NB=03; also L, PORT, JUPYTER)
 	@$(COURSE) present $(or $(NB),03) $(SERVER)
 
-handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L)
-	@$(COURSE) handouts $(NB)
+handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L, EDITION=instructor, PDF=1)
+	@$(COURSE) handouts $(NB) --edition $(or $(EDITION),student) $(if $(PDF),--pdf)
 
 test: .venv/ready-dev ## test everything; the browser tests need Chromium or Chrome
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/python -m pytest $(T)
@@ -40,7 +41,7 @@ clean: ## remove .venv and build/ (never work/: it holds your answers)
 	@$(PYTHON) -m venv $$($(BIN)/python -c '' 2>/dev/null || echo --clear) .venv || { \
 		echo "The environment .venv could not be made; see the line above." >&2; exit 1; }
 	@echo "Setting up .venv: some minutes the first time (what happens: .venv/setup.log)"
-	@$(BIN)/python -m pip install --retries 2 -c constraints.txt -e '.[$(EXTRAS)]' > .venv/setup.log 2>&1 || { \
-		echo "Set-up failed: $$(grep -E '^ERROR|^error' .venv/setup.log | tail -n 1)" \
+	@$(BIN)/python -m pip install $(PIP_OPTIONS) -c constraints.txt -e '.[$(EXTRAS)]' > .venv/setup.log 2>&1 || { \
+		echo "Set-up failed: $$(grep -m 1 -oE 'ERROR: .*' .venv/setup.log)" \
 		"Check the network and run the same command again; all of it is in .venv/setup.log" >&2; exit 1; }
 	@touch $@

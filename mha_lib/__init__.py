@@ -1,6 +1,7 @@
 """Multi-head attention, from the formula to the fast path."""
 
 from mha_lib.attention import (
+    AdditiveAttention,
     SingleHeadAttention,
     causal_mask,
     dot_product_attention,
@@ -8,8 +9,10 @@ from mha_lib.attention import (
     padding_mask,
 )
 from mha_lib.multihead import MultiHeadAttention, merge_heads, split_heads
+from mha_lib.positions import sinusoidal_positions
 
 __all__ = [
+    "AdditiveAttention",
     "MultiHeadAttention",
     "SingleHeadAttention",
     "causal_mask",
@@ -17,5 +20,6 @@ __all__ = [
     "masked_softmax",
     "merge_heads",
     "padding_mask",
+    "sinusoidal_positions",
     "split_heads",
 ]

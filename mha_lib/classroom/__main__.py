@@ -44,6 +44,8 @@ def make_parser() -> argparse.ArgumentParser:
         command.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
     handouts = commands.add_parser("handouts", help="write each lesson as one HTML file that works offline")
     handouts.add_argument("lesson", nargs="*", help="number, name or path (default: all)")
+    handouts.add_argument("--edition", choices=("student", "instructor"), default="student")
+    handouts.add_argument("--pdf", action="store_true", help="a PDF beside each, by an installed Chromium")
     return parser
 
 
@@ -113,7 +115,7 @@ def write_handouts(root: Path, lessons: list[Path], options: argparse.Namespace)
     from mha_lib.classroom import handout
 
     chosen = [find_lesson(name, lessons) for name in options.lesson] or lessons
-    return handout.write_handouts(chosen, root / "build" / "handouts")
+    return handout.write_handouts(chosen, root / "build" / "handouts", options.edition, options.pdf)
 
 
 if __name__ == "__main__":

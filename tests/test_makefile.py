@@ -1,0 +1,58 @@
+"""What `make` says when a machine is not as it should be: one clear line, and a failure."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILES = ("Makefile", "pyproject.toml", "constraints.txt", "README.md", "LICENSE", "LICENSE-TEXTS")
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+
+
+@pytest.fixture
+def clone(tmp_path):
+    for name in FILES:
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "mha_lib").mkdir()
+    (tmp_path / "mha_lib/__init__.py").touch()
+    return tmp_path
+
+
+def make(folder, *arguments, **environment):
+    environment = {name: value for name, value in os.environ.items() if name[:4] != "MAKE"} | environment
+    return subprocess.run(["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_help_is_the_default_and_lists_every_target(clone):
+    listed = {line.split()[1] for line in make(clone).stdout.splitlines()}
+    phony = next(line for line in (ROOT / "Makefile").read_text().splitlines() if line.startswith(".PHONY:"))
+    assert listed == set(phony.split()[1:])
+
+
+def test_old_python_is_refused_by_name(clone):
+    old = clone / "python3.9"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "Python 3.9.1"\nexit 1\n')
+    old.chmod(0o755)
+    result = make(clone, "setup", f"PYTHON={old}")
+    assert result.returncode
+    assert result.stderr.startswith("Python 3.11 or newer is needed, found: Python 3.9.1.")
+    assert not (clone / ".venv").exists()
+
+
+def test_no_network_at_set_up_is_said_and_leaves_no_mark_of_success(clone):
+    nowhere = {name: "" for name in os.environ if name.startswith("PIP_")}
+    nowhere |= {
+        "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_NO_CACHE_DIR": "1",
+    }
+    result = make(clone, "setup", f"PYTHON={sys.executable}", "PIP_OPTIONS=--retries 0", **nowhere)
+    assert result.returncode
+    assert result.stderr.startswith("Set-up failed: ERROR: ")
+    assert "Check the network and run the same command again" in result.stderr
+    assert not list(clone.glob(".venv/ready-*"))
