@@ -8,6 +8,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from mha_lib.classroom.handout import HandoutExporter, write_handouts
 
+pytestmark = pytest.mark.filterwarnings("ignore:path is deprecated")  # in ziamath, on Python 3.11
+
 FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="4"/></svg>'
 
 

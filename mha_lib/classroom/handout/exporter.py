@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import nbformat.validator
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 from nbconvert.exporters import Exporter
@@ -53,7 +54,7 @@ class HandoutExporter(Exporter):
 
 def read_notebook(source: Any, name: str) -> NotebookNode:
     try:
-        notebook = nbformat.read(source, as_version=4)
+        _, notebook = nbformat.validator.normalize(nbformat.read(source, as_version=4))
         nbformat.validate(notebook, relax_add_props=True)
         return notebook
     except OSError as error:
