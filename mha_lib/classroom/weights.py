@@ -1,0 +1,42 @@
+"""Attention weights as the pictures take them: checked arrays (B,H,Q,K), with their mask."""
+
+from typing import Any
+
+import numpy as np
+
+
+def to_numpy(array: Any) -> np.ndarray:
+    """Of a list, an array, or a tensor: with a gradient, on a GPU, in bfloat16."""
+    if hasattr(array, "detach"):
+        array = array.detach().cpu()
+        array = array.float() if array.is_floating_point() else array
+    return np.asarray(array)
+
+
+def as_weights(weights: Any, mask: Any = None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Weights (Q,K), (H,Q,K) or (B,H,Q,K) as (B,H,Q,K), and the mask (True = may attend) likewise."""
+    maps = to_numpy(weights)
+    if maps.ndim not in (2, 3, 4) or maps.size == 0:
+        raise ValueError(f"weights must be (Q,K), (H,Q,K) or (B,H,Q,K) and not empty, got shape {maps.shape}")
+    maps = maps.reshape((1,) * (4 - maps.ndim) + maps.shape).astype(np.float32)
+    if not np.isfinite(maps).all():
+        raise ValueError("weights must be finite, got NaN or infinity; has a query no key left to attend to?")
+    if maps.min() < 0:
+        raise ValueError(
+            f"weights must not be negative, got {maps.min():.3g}; are these scores before softmax?"
+        )
+    return maps, None if mask is None else as_mask(mask, maps.shape)
+
+
+def as_mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """(Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K) in the full ``shape`` (B,H,Q,K)."""
+    allowed = to_numpy(mask)
+    if allowed.dtype != bool:
+        raise TypeError(f"mask must be boolean (True = may attend), got {allowed.dtype}")
+    try:
+        return np.broadcast_to(
+            allowed[:, None] if allowed.ndim == 3 else allowed, shape
+        )  # 3-D: all heads share it
+    except ValueError:
+        wanted = "(Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K)"
+        raise ValueError(f"mask {allowed.shape} must be {wanted} for weights (B,H,Q,K) = {shape}") from None
