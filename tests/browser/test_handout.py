@@ -80,7 +80,7 @@ def test_the_page_is_alive_and_asks_for_nothing(page, watch, lesson):
 def test_a_widget_that_fails_leaves_its_still_and_a_line(page, lesson):
     page.goto(lesson)
     figure = page.locator("[data-widget=bad]")
-    figure.get_by_text("could not start here (no)").wait_for()
+    figure.get_by_text("could not start here: no").wait_for()
     assert figure.get_by_text("the bad one as text").is_visible()
 
 

@@ -1,26 +1,27 @@
-"""All lessons, executed afresh and written as handouts, with a list of them."""
+"""All lessons, executed afresh and written as handouts, with a page that lists them."""
 
 import asyncio
 import html
+import logging
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import nbformat
 from jinja2 import Environment, FileSystemLoader
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbconvert.utils.exceptions import ConversionException
 from nbformat import NotebookNode
 
-from mha_lib.classroom.handout.exporter import HandoutExporter, is_for
+from mha_lib.classroom.handout.exporter import HERE, HandoutExporter, is_for, read_notebook
 from mha_lib.classroom.lessons import CourseError
 
-HERE = Path(__file__).parent
+LONGEST_CELL = 600  # seconds
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 PLACES = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -33,100 +34,126 @@ PLACES = (
 def write_handouts(lessons: list[Path], folder: Path, edition: str = "student", pdf: bool = False) -> int:
     """Execute the lessons and write ``folder/<language>/<lesson>.html`` and ``folder/index.html``.
 
-    The lessons themselves are only read. One that fails is said in a line when the others are written.
-    Returns the exit status: 0, or 1 if a lesson failed.
+    The instructor's edition goes to a folder of its own, ``<folder>-instructor``: whoever uploads the
+    handouts uploads no solutions. The lessons themselves are only read. Returns the exit status: 0, or 1
+    if a lesson failed; each failure is one line, and the other lessons are written all the same.
     """
-    if pdf:
-        find_browser()  # before the long part
-    with Progress() as progress:
-        results = asyncio.run(_all(lessons, folder, edition, progress))
-    if pdf:
-        for page in results:
-            if isinstance(page, Path):
-                write_pdf(page, page.with_suffix(".pdf"))
+    browser = find_browser() if pdf else None  # before the long part
+    if edition == "instructor":
+        folder = folder.with_name(f"{folder.name}-instructor")
+    progress = Progress(len(lessons))
+    results = asyncio.run(write_all(lessons, folder, edition, progress))
+    progress.end()
+    problems = []
+    for result in results:
+        if isinstance(result, str):
+            problems.append(result)
+            continue
+        files = [result, *([write_pdf(browser, result)] if browser else [])]
+        for file in files:
+            print(f"{file}  {file.stat().st_size / 1000:.0f} KB")
     write_index(folder)
-    problems = [str(result) for result in results if isinstance(result, CourseError)]
-    print(*problems, sep="\n", end="\n" * bool(problems), file=sys.stderr)
     print(folder / "index.html")
+    for problem in [*progress.warnings, *problems]:
+        print(problem, file=sys.stderr)
     return 1 if problems else 0
 
 
-async def _all(
+async def write_all(
     lessons: list[Path], folder: Path, edition: str, progress: "Progress"
-) -> list[Path | CourseError]:
+) -> list[Path | str]:
+    """The files written; for a lesson that failed, why."""
     at_once = asyncio.Semaphore(os.cpu_count() or 1)
 
-    async def one(lesson: Path) -> Path | CourseError:
+    async def write(lesson: Path) -> Path | str:
         async with at_once:
             try:
-                notebook = read(lesson)
-                # A solution that is never run can't show in the output of another cell.
-                notebook.cells = [cell for cell in notebook.cells if is_for(edition, cell)]
-                await execute(notebook, lesson, progress)
-                exporter = HandoutExporter(edition=edition)
-                resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}}
-                text, _ = exporter.from_notebook_node(notebook, resources)
-                page = folder / lesson.parent.name / f"{lesson.stem}.html"
-                write_whole(page, text)
-                return page
-            except CourseError as error:
-                return error
+                return await write_one(lesson, folder, edition, progress)
+            except (ConversionException, CourseError) as error:
+                return str(error)
 
-    return await asyncio.gather(*map(one, lessons))
+    return await asyncio.gather(*map(write, lessons))
 
 
-def read(lesson: Path) -> NotebookNode:
-    try:
-        return nbformat.read(lesson, as_version=4)
-    except OSError as error:
-        raise CourseError(f"{lesson}: {error.strerror}") from None
-    except Exception as error:  # nbformat raises a dozen kinds
-        raise CourseError(f"{lesson} is not a notebook: {str(error).splitlines()[0]}") from None
+async def write_one(lesson: Path, folder: Path, edition: str, progress: "Progress") -> Path:
+    notebook = read_notebook(lesson, str(lesson))
+    # A solution that never runs can't show in the output of another cell.
+    notebook.cells = [cell for cell in notebook.cells if is_for(edition, cell)]
+    await execute(notebook, lesson, progress)
+    exporter = HandoutExporter(edition=edition, log=progress.logger(lesson.stem))
+    resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}}
+    text, _ = exporter.from_notebook_node(notebook, resources)
+    page = folder / lesson.parent.name / f"{lesson.stem}.html"
+    write_whole(page, text)
+    page.with_suffix(".pdf").unlink(missing_ok=True)  # of an earlier edition
+    return page
 
 
 async def execute(notebook: NotebookNode, lesson: Path, progress: "Progress") -> None:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    progress.expect(lesson.stem, len(code))
+    progress.expect(len(code))
+
+    def begun(cell: NotebookNode, cell_index: int) -> None:
+        if cell.cell_type == "code":
+            progress.show(f"{lesson.stem}: {cell.get('id', '')}")
+
+    def done(cell: NotebookNode, cell_index: int, execute_reply: Any) -> None:
+        progress.step()
+
     client = NotebookClient(
         notebook,
         resources={"metadata": {"path": str(lesson.parent)}},
-        timeout=600,
-        on_cell_executed=lambda cell, cell_index, execute_reply: progress.step(lesson.stem),
+        timeout=LONGEST_CELL,
+        extra_arguments=["--log-level=40"],  # its remarks would tear the progress bar
+        on_cell_start=begun,
+        on_cell_executed=done,
     )
     try:
         await client.async_execute()
     except CellExecutionError as error:
-        cell = next((cell for cell in code if any(o.output_type == "error" for o in cell.outputs)), None)
-        where = f", cell {cell.get('id')}" if cell else ""
-        raise CourseError(f"{lesson}{where}: {error.ename}: {error.evalue}") from None
+        failed = [cell.get("id", "?") for cell in code if any(o.output_type == "error" for o in cell.outputs)]
+        reason = f"{error.ename}: {error.evalue}".splitlines()[0]
+        raise CourseError(f"{lesson}, cell {failed[-1]}: {reason}") from None
+    except CellTimeoutError:
+        raise CourseError(f"{lesson}: a cell took longer than {LONGEST_CELL} s") from None
+    except DeadKernelError:
+        raise CourseError(f"{lesson}: the kernel died (out of memory?)") from None
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write beside and rename: a reader finds the old file or the new one, never half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-        file.write(text)
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
+    beside = path.with_name(f"{path.name}.part")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, path)
 
 
 def write_index(folder: Path) -> None:
     """A list of all handouts in the folder, each with its title and summary as its own page gives them."""
-    lessons = []
+    languages: dict[str, list[dict[str, Any]]] = {}
     for page in sorted(folder.glob("*/*.html")):
-        head = page.read_text(encoding="utf-8")[:20000]
-        title = re.search(r"<title>(.*?)</title>", head, re.DOTALL)
-        summary = re.search(r'<meta name="description" content="(.*?)">', head, re.DOTALL)
-        lessons.append(
-            {
-                "address": page.relative_to(folder).as_posix(),
-                "title": html.unescape(title[1]) if title else page.stem,
-                "summary": html.unescape(summary[1]) if summary else "",
-                "pdf": page.with_suffix(".pdf").exists(),
-            }
+        with page.open(encoding="utf-8") as file:
+            head = file.read(4000)
+        title, summary = (
+            re.search(pattern, head, re.DOTALL)
+            for pattern in (r"<title>(.*?)</title>", r'<meta name="description" content="(.*?)">')
         )
+        lesson = {
+            "address": page.relative_to(folder).as_posix(),
+            "number": number[0].lstrip("0") if (number := re.match(r"\d+(?=_)", page.stem)) else "",
+            "title": html.unescape(title[1]) if title else page.stem,
+            "summary": html.unescape(summary[1]) if summary else "",
+            "pdf": page.relative_to(folder).with_suffix(".pdf").as_posix()
+            if page.with_suffix(".pdf").exists()
+            else "",
+        }
+        languages.setdefault(page.parent.name, []).append(lesson)
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True)
-    write_whole(folder / "index.html", environment.get_template("index.html").render(lessons=lessons))
+    style = (HERE / "page.css").read_text(encoding="utf-8")
+    write_whole(
+        folder / "index.html",
+        environment.get_template("index.html").render(languages=languages, style=style),
+    )
 
 
 def find_browser() -> str:
@@ -137,45 +164,59 @@ def find_browser() -> str:
     raise CourseError("a PDF needs Chromium or Chrome: install one, or set CHROMIUM=/path/to/it")
 
 
-def write_pdf(page: Path, target: Path) -> None:
-    with tempfile.TemporaryDirectory() as home:
-        draft = Path(home) / "page.pdf"
-        command = [find_browser(), "--headless", "--disable-gpu", f"--user-data-dir={home}/profile"]
-        command += ["--no-pdf-header-footer", "--generate-pdf-document-outline", f"--print-to-pdf={draft}"]
-        command += ["--virtual-time-budget=10000"]
-        command += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        done = subprocess.run(
-            [*command, page.resolve().as_uri()], capture_output=True, text=True, timeout=120
-        )
-        if not draft.exists():
-            raise CourseError(f"{target.name}: the browser wrote no PDF: {done.stderr.strip()[-300:]}")
-        target.write_bytes(draft.read_bytes())
+def write_pdf(browser: str, page: Path) -> Path:
+    """The page on A4, as the browser prints it, with the headings as its outline."""
+    target, beside = page.with_suffix(".pdf"), page.with_suffix(".pdf.part")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        command = [browser, "--headless", "--disable-gpu", f"--user-data-dir={profile}"]
+        command += ["--no-pdf-header-footer", "--generate-pdf-document-outline"]
+        command += ["--virtual-time-budget=10000"]  # the widgets draw before it prints
+        command += ["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
+        command += [f"--print-to-pdf={beside.resolve()}", page.resolve().as_uri()]
+        try:
+            said = subprocess.run(command, capture_output=True, text=True, timeout=120).stderr
+        except subprocess.TimeoutExpired:
+            said = "it took longer than 120 s"
+    if not beside.exists():
+        raise CourseError(f"{target}: {browser} wrote no PDF: {said.strip().splitlines()[-1:]}")
+    os.replace(beside, target)
+    return target
 
 
-class Progress:
-    """A bar of plain text on stderr; where that is no terminal, one line for each lesson."""
+class Progress(logging.Handler):
+    """A bar of plain text on stderr where that is a terminal; the exporter's warnings, kept for the end."""
 
-    def __init__(self, write: Callable[[str], object] | None = None):
-        self.write = write or sys.stderr.write
-        self.live = write is None and sys.stderr.isatty()
-        self.expected: dict[str, int] = {}
-        self.done: dict[str, int] = {}
+    def __init__(self, lessons: int):
+        super().__init__()
+        self.waiting, self.cells, self.done = lessons, 0, 0
+        self.live = sys.stderr.isatty()
+        self.warnings: list[str] = []
 
-    def __enter__(self) -> "Progress":
-        return self
+    def expect(self, cells: int) -> None:
+        self.waiting -= 1
+        self.cells += cells
 
-    def __exit__(self, *_: object) -> None:
+    def step(self) -> None:
+        self.done += 1
+
+    def show(self, what: str) -> None:
         if self.live:
-            self.write("\n")
+            share = self.done / max(self.cells, 1)
+            more = "+" if self.waiting else ""
+            line = f"[{'#' * round(30 * share):.<30}] {self.done}/{self.cells}{more} cells  {what}"
+            width = shutil.get_terminal_size().columns - 1
+            sys.stderr.write(f"\r{line[:width]:<{width}}")
+            sys.stderr.flush()
 
-    def expect(self, lesson: str, cells: int) -> None:
-        self.expected[lesson], self.done[lesson] = cells, 0
-
-    def step(self, lesson: str) -> None:
-        self.done[lesson] += 1
-        total, done = sum(self.expected.values()), sum(self.done.values())
+    def end(self) -> None:
         if self.live:
-            bar = "#" * (30 * done // max(total, 1))
-            self.write(f"\r[{bar:.<30}] {done} of {total} cells, {len(self.expected)} lessons ")
-        elif self.done[lesson] == self.expected[lesson]:
-            self.write(f"{lesson}: {self.done[lesson]} cells executed\n")
+            self.show("done")
+            sys.stderr.write("\n")
+
+    def logger(self, lesson: str) -> logging.Logger:
+        logger = logging.Logger(lesson, logging.WARNING)
+        logger.addHandler(self)
+        return logger
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.warnings.append(f"{record.name}: {record.getMessage()}")

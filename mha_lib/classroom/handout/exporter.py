@@ -1,12 +1,15 @@
 """The nbconvert exporter: a notebook in, one self-contained HTML page out."""
 
+import base64
 import html
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import nbformat.validator
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 from nbconvert.exporters import Exporter
@@ -17,13 +20,14 @@ from traitlets import Enum, default
 
 from mha_lib.classroom.handout.text import Text, code_block, plain
 from mha_lib.classroom.handout.widgets import VIEW, Widgets
+from mha_lib.classroom.handout.words import words_in
 
 HERE = Path(__file__).parent
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 class HandoutExporter(Exporter):
-    """One HTML file that asks for nothing: `jupyter nbconvert --to handout lesson.ipynb`."""
+    """One HTML file that asks for nothing: ``jupyter nbconvert --to handout lesson.ipynb``."""
 
     export_from_notebook = "Handout (one offline HTML file)"
     output_mimetype = "text/html"
@@ -38,12 +42,8 @@ class HandoutExporter(Exporter):
         return ".html"
 
     def from_file(self, file_stream: Any, resources: Any = None, **kw: Any) -> Any:
-        try:
-            notebook = nbformat.read(file_stream, as_version=4)
-        except Exception as error:  # nbformat raises a dozen kinds
-            name = getattr(file_stream, "name", "the input")
-            raise ConversionException(f"{name} is not a notebook: {str(error).splitlines()[0]}") from None
-        return self.from_notebook_node(notebook, resources, **kw)
+        name = getattr(file_stream, "name", "the input")
+        return self.from_notebook_node(read_notebook(file_stream, name), resources, **kw)
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **kw: Any) -> Any:
         nb, resources = super().from_notebook_node(nb, resources, **kw)
@@ -52,35 +52,45 @@ class HandoutExporter(Exporter):
         return page.render(metadata.get("name") or "notebook"), resources
 
 
+def read_notebook(source: Any, name: str) -> NotebookNode:
+    try:
+        _, notebook = nbformat.validator.normalize(nbformat.read(source, as_version=4))
+        nbformat.validate(notebook, relax_add_props=True)
+        return notebook
+    except OSError as error:
+        raise ConversionException(f"{name}: {error.strerror}") from None
+    except Exception as error:  # nbformat raises a dozen kinds
+        reason = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise ConversionException(f"{name} is not a notebook this can read: {reason[:200]}") from None
+
+
 class Page:
     """One notebook on its way to one page."""
 
-    def __init__(self, nb: NotebookNode, folder: Path, edition: str, complain: Any):
+    def __init__(self, nb: NotebookNode, folder: Path, edition: str, complain: Callable[[str], object]):
         self.nb = nb
         self.edition = edition
         self.complain = complain
-        self.text = Text(folder, complain)
-        self.widgets = Widgets(nb.metadata, self.output)
-        language = nb.metadata.get("language_info", {})
-        self.lexer = language.get("pygments_lexer") or language.get("name") or "ipython3"
-        self.language = nb.metadata.get("lang") or (
-            folder.name if re.fullmatch("[a-z]{2}", folder.name) else "en"
-        )
+        code = nb.metadata.get("language_info", {})
+        self.lexer = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
+        in_folder = folder.name if re.fullmatch("[a-z]{2}", folder.name) else "en"  # notebooks/en/
+        self.language = str(nb.metadata.get("lang") or in_folder)
+        self.words = words_in(self.language)
+        self.text = Text(folder, self.words, complain)
+        self.widgets = Widgets(nb.metadata, self.words, self.output)
 
     def render(self, name: str) -> str:
         body = "".join(map(self.cell, self.nb.cells))
-        for complaint in self.text.formulas.complaints:
-            self.complain(complaint)
         headings = self.text.headings
-        title = next((plain(text) for level, _, text in headings if level == 1), name)
+        titles = [plain(text) for level, _, text in headings if level == 1]
         environment = Environment(loader=FileSystemLoader(HERE), autoescape=True)
         return environment.get_template("page.html").render(
-            title=title,
-            has_title=any(level == 1 for level, _, _ in headings),
-            name=name,
             language=self.language,
             edition=self.edition,
-            lesson=int(number[0]) if (number := re.match(r"\d+(?=_)", name)) else None,
+            words=self.words,
+            title=titles[0] if titles else name,
+            has_title=bool(titles),
+            summary=str(self.nb.metadata.get("summary") or first_paragraph(body)),
             contents=[(level, anchor, Markup(text)) for level, anchor, text in headings if level in (2, 3)],
             body=Markup(body),
             outlines=Markup(self.text.formulas.outlines()),
@@ -96,12 +106,14 @@ class Page:
         content = getattr(self, f"{cell.cell_type}_cell")(cell)
         if not content:
             return ""
+        kind = "notes" if slide == "notes" else "exercise" if "exercise" in tags else ""
+        if kind == "notes":
+            content = f'<p class="label">{self.words["notes"]}</p>\n{content}'
         if "solution" in tags:
-            content = f'<details class="solution"><summary>Solution</summary>{content}</details>'
-        kind = "notes" if slide == "notes" else "exercise" if "exercise" in tags else cell.cell_type
-        element = "aside" if kind == "notes" else "section" if slide == "slide" else "div"
+            content = self.folded("solution", content)
+        element = "aside" if kind == "notes" else "div"
         anchor = self.text.anchor(cell.get("id", "cell"))
-        return f'<{element} class="cell {kind}" id="{anchor}">\n{content}</{element}>\n'
+        return f'<{element} class="{f"cell {kind}".strip()}" id="{anchor}">\n{content}</{element}>\n'
 
     def markdown_cell(self, cell: NotebookNode) -> str:
         return self.text.markdown(cell.source, cell.get("attachments"))
@@ -111,14 +123,20 @@ class Page:
 
     def code_cell(self, cell: NotebookNode) -> str:
         code = code_block(cell.source, self.lexer) if cell.source.strip() else ""
-        if cell.metadata.get("jupyter", {}).get("source_hidden") and code:
-            code = f'<details class="folded"><summary>Code</summary>{code}</details>\n'
+        hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
+        if code and hidden and "solution" not in cell.metadata.get("tags", []):
+            code = self.folded("code", code)
         outputs = "".join(map(self.output, merged(cell.outputs)))
-        return code + (f'<div class="outputs">{outputs}</div>\n' if outputs else "")
+        return code + (f'<div class="outputs">\n{outputs}</div>\n' if outputs else "")
+
+    def folded(self, kind: str, content: str) -> str:
+        return (
+            f'<details class="fold fold-{kind}"><summary>{self.words[kind]}</summary>\n{content}</details>\n'
+        )
 
     def output(self, output: dict[str, Any]) -> str:
         if output["output_type"] == "stream":
-            return terminal(output["text"], "stream " + str(output["name"]))
+            return terminal(output["text"], str(output["name"]))
         if output["output_type"] == "error":
             lines = output.get("traceback") or [f"{output['ename']}: {output['evalue']}"]
             return terminal("\n".join(lines), "error")
@@ -135,13 +153,15 @@ class Page:
             return self.text.printed_markdown(joined(source))
         for mime in PICTURES:
             if mime in data:
-                return picture(mime, joined(data[mime]), metadata.get(mime, {}) | metadata)
+                return picture(
+                    mime, data[mime], {"alt": self.words["figure"]} | metadata | metadata.get(mime, {})
+                )
         if source := data.get("text/latex"):
-            tex = joined(source).strip()
-            return self.text.formulas.render(re.sub(r"^\$+|\$+$|\\displaystyle", "", tex), display=True)
+            tex = re.sub(r"^\$+|\$+$|\\displaystyle", "", joined(source).strip())
+            return self.text.formula(tex, display=True)
         if "application/json" in data:
             return terminal(json.dumps(data["application/json"], indent=2, ensure_ascii=False), "result")
-        return terminal(joined(data["text/plain"]), "result") if "text/plain" in data else ""
+        return terminal(data["text/plain"], "result") if "text/plain" in data else ""
 
 
 def slide_type(cell: NotebookNode) -> str:
@@ -152,6 +172,11 @@ def is_for(edition: str, cell: NotebookNode) -> bool:
     """Solutions and speaker's notes are for instructors alone."""
     for_instructors = slide_type(cell) == "notes" or "solution" in cell.metadata.get("tags", [])
     return edition == "instructor" or not for_instructors
+
+
+def first_paragraph(body: str) -> str:
+    paragraph = re.search(r"<p>(.*?)</p>", body, re.DOTALL)
+    return plain(paragraph[1]) if paragraph else ""
 
 
 def joined(text: Any) -> str:
@@ -173,16 +198,20 @@ def merged(outputs: list[Any]) -> list[dict[str, Any]]:
 def terminal(text: Any, kind: str) -> str:
     """Printed text, its terminal colours kept; a line that was overwritten shows its last state."""
     text = re.sub(r"^.*\r(?=[^\n])", "", joined(text), flags=re.MULTILINE).rstrip("\n")
-    return f'<pre class="{html.escape(kind)}" tabindex="0">{ansi2html(text)}</pre>\n' if text else ""
+    return f'<pre class="{html.escape(kind)}">{ansi2html(text)}</pre>\n' if text else ""
 
 
-def picture(mime: str, data: str, metadata: dict[str, Any]) -> str:
-    import base64
+def png_width(mime: str, data: str) -> int:
+    """The width in pixels, as the file's header says."""
+    return int.from_bytes(base64.b64decode(data[:40])[16:20], "big") if mime == "image/png" else 0
 
+
+def picture(mime: str, data: Any, metadata: dict[str, Any]) -> str:
+    data = joined(data)
     if mime == "image/svg+xml":
         data = base64.b64encode(data.encode()).decode()
-    width = metadata.get("width")
-    size = f' width="{int(width)}"' if isinstance(width, int | float) else ""
-    alt = html.escape(str(metadata.get("alt") or "Figure drawn by the code above"))
-    source = f"data:{mime};base64,{''.join(data.split())}"
+    natural = metadata.get("width") or png_width(mime, data)
+    size = f' width="{int(natural)}" style="--natural:{int(natural)}"' if natural else ""
+    source = f"data:{mime};base64,{html.escape(''.join(data.split()))}"
+    alt = html.escape(str(metadata["alt"]))
     return f'<figure class="picture"><img class="paper" src="{source}" alt="{alt}"{size}></figure>\n'

@@ -3,76 +3,140 @@
 import html
 import re
 import xml.etree.ElementTree as ET
+from typing import Any
 
 # Q, K, V and O change their shade with the theme; the page's style sheet has both.
 THEMED = {"#0067a5": "var(--q)", "#b04500": "var(--k)", "#007556": "var(--v)", "#97447a": "var(--o)"}
 SIZE = 16.0  # px to the em while drawing; the page gets ems
+SIGNS = frozenset("+-−±∓")
+# What the parser doesn't know or misreads, in words that it knows.
+REWRITES = (
+    (r"\\operatorname\*?\{arg\s*\\,\s*(max|min)\}", r"\\arg\\\1"),
+    (r"\\operatorname\*", r"\\operatorname"),
+    (r"\{(align|gather|equation)\}", r"{\1*}"),  # nothing is numbered here
+    (r"\\!\s*(?=\\left)", ""),  # it leaves no space before \left that \! could take away
+    (r"(?<=\d),(?=\d{3}(?!\d))", "{,}"),  # 1,050,624 is one number
+    (r":=", r"\\coloneqq "),
+)
+
+
+class FormulaError(ValueError):
+    """TeX that can't be read."""
 
 
 class Formulas:
     """Draws the formulas of one page; a glyph's outline is kept once and used by all of them."""
 
     def __init__(self) -> None:
-        self.glyphs: dict[str, str] = {}
-        self.complaints: list[str] = []
+        self.glyphs: dict[str, str] = {}  # box and outline -> name
 
     def render(self, tex: str, display: bool) -> str:
-        """The formula as SVG for the eye and MathML for the ear; TeX that can't be read stays TeX."""
+        """The formula as SVG for the eye and MathML for the ear."""
         tex = tex.strip()
         try:
-            return self._draw(tex, display)
+            mathml = parse(tex, display)
+            picture = self._draw(mathml, display)
         except Exception as error:  # the parser and the layout raise what they like
-            self.complaints.append(f"formula left as TeX: {tex} ({type(error).__name__}: {error})")
-            return f'<code class="tex">{html.escape(tex)}</code>'
+            raise FormulaError(f"formula left as TeX: {tex} ({error or type(error).__name__})") from error
+        kind = "block" if display else "inline"
+        spoken = f'<math display="{kind}" alttext="{html.escape(tex)}">{to_html(mathml)}</math>'
+        if display:
+            return f'<div class="formula">{picture}{spoken}</div>'
+        return f'<span class="formula">{picture}{spoken}</span>'
 
-    def _draw(self, tex: str, display: bool) -> str:
+    def _draw(self, mathml: ET.Element, display: bool) -> str:
         import ziamath  # here, because nbconvert loads every exporter to list their names
 
         ziamath.config.svg2, ziamath.config.precision = True, 2
-        formula = ziamath.Latex(tex, size=SIZE, inline=not display, margin=0)
-        mathml = formula.mathmlstr()
-        if unknown := re.search(r"\\[A-Za-z]+", mathml):
-            raise ValueError(f"unknown command {unknown[0]}")
-        svg = formula.svgxml()
-        drawing = "".join(self._element(element) for element in svg if element.tag != "title")
-        box = formula.node.bbox
+        formula = ziamath.Math(set_like_tex(mathml), size=SIZE, margin=0)
+        svg, box = formula.svgxml(), formula.node.bbox
+        names = {symbol.get("id"): self._glyph(symbol) for symbol in svg.iter("symbol")}
+        drawing = "".join(element_to_html(element, names) for element in svg)
         width, height, depth = (x / SIZE for x in (box.xmax - box.xmin, box.ymax - box.ymin, box.ymin))
         size = f"width:{width:.3f}em;height:{height:.3f}em;vertical-align:{depth:.3f}em"
-        if display:
-            size = f"width:clamp({0.72 * width:.2f}em,100%,{width:.2f}em)"
-        picture = f'<svg viewBox="{svg.get("viewBox")}" style="{size}" aria-hidden="true">{drawing}</svg>'
-        spoken = (
-            f'<math display="{"block" if display else "inline"}" alttext="{html.escape(tex)}">{mathml}</math>'
-        )
-        if display:
-            return f'<div class="formula" tabindex="0">{picture}{spoken}</div>'
-        return f'<span class="formula">{picture}{spoken}</span>'
+        if display:  # a wide one shrinks a little on a narrow screen before it scrolls
+            size = f"width:clamp({0.75 * width:.2f}em,100%,{width:.2f}em)"
+        return f'<svg viewBox="{svg.get("viewBox")}" style="{size}" aria-hidden="true">{drawing}</svg>'
 
-    def _element(self, element: ET.Element) -> str:
-        if element.tag == "symbol":
-            name = self._id(element.get("id", ""))
-            outline = "".join(path.get("d", "") for path in element)  # a space has none
-            outline = re.sub(r"\s*([A-Za-z])\s*", r"\1", outline)
-            self.glyphs[name] = (
-                f'<symbol id="{name}" viewBox="{element.get("viewBox")}"><path d="{outline}"/></symbol>'
-            )
+    def _glyph(self, symbol: ET.Element) -> str:
+        outline = "".join(path.get("d", "") for path in symbol.iter("path"))
+        outline = re.sub(r"\s*([A-Za-z])\s*", r"\1", outline)
+        if not outline:  # a space
             return ""
-        fill = element.attrib.pop("fill", "black")
-        attributes = {name: value for name, value in element.attrib.items() if value != "none"}
-        if element.tag == "use":
-            attributes["href"] = f"#{self._id(attributes['href'].lstrip('#'))}"
-        if fill != "black":
-            attributes["style"] = f"fill:{THEMED.get(fill.lower(), fill)}"
-        inside = "".join(map(self._element, element))
-        text = "".join(f' {name}="{html.escape(value)}"' for name, value in attributes.items())
-        return f"<{element.tag}{text}>{inside}</{element.tag}>" if inside else f"<{element.tag}{text}/>"
-
-    @staticmethod
-    def _id(name: str) -> str:
-        return "g-" + name.removeprefix("STIXTwoMathRegular_")
+        key = f'viewBox="{symbol.get("viewBox")}"><path d="{outline}"/>'
+        return self.glyphs.setdefault(key, f"glyph-{len(self.glyphs)}")
 
     def outlines(self) -> str:
         """What every formula refers to: one hidden drawing for the whole page."""
-        return f'<svg class="outlines" aria-hidden="true">{"".join(self.glyphs.values())}</svg>' * bool(
-            self.glyphs
-        )
+        symbols = "".join(f'<symbol id="{name}" {glyph}</symbol>' for glyph, name in self.glyphs.items())
+        return f'<svg class="outlines" aria-hidden="true">{symbols}</svg>' if symbols else ""
+
+
+def parse(tex: str, display: bool) -> ET.Element:
+    from ziamath.tex import tex2mml
+
+    for pattern, replacement in REWRITES:
+        tex = re.sub(pattern, replacement, tex)
+    mathml = ET.fromstring(tex2mml(tex, inline=not display))
+    for element in mathml.iter():
+        element.tag = element.tag.split("}")[-1]
+        if element.text:
+            element.text = re.sub(r"\\([_%&#$])", r"\1", element.text)
+    if unknown := re.search(r"\\[A-Za-z]+", "".join(mathml.itertext())):
+        raise ValueError(f"unknown command {unknown[0]}")
+    return mathml
+
+
+def set_like_tex(mathml: ET.Element) -> ET.Element:
+    """A copy for drawing: spaces as TeX sets them, and typewriter letters, which the drawing doesn't know."""
+    mathml = ET.fromstring(ET.tostring(mathml))
+    for row in mathml.iter():
+        before = None
+        for element in row:
+            if element.tag == "mo" and element.text == "," and len(row) > 1:
+                element.set("rspace", "thinmathspace")
+            if element.tag == "mo" and element.text in SIGNS and opens_operand(before):
+                element.attrib |= {"form": "prefix", "lspace": "0em", "rspace": "0em"}
+            if element.attrib.get("mathvariant") == "monospace" and element.text:
+                element.set("mathvariant", "normal")
+                element.text = "".join(map(typewriter, element.text))
+            before = element
+    return mathml
+
+
+def opens_operand(before: ET.Element | None) -> bool:
+    """Whether a sign after this element is a minus of its own and not a difference."""
+    return before is None or (before.tag == "mo" and (before.text or "") not in tuple(")]}|‖!⟩⌋⌉′"))
+
+
+def typewriter(letter: str) -> str:
+    for first, start in (("A", 0x1D670), ("a", 0x1D68A), ("0", 0x1D7F6)):
+        if first <= letter <= {"A": "Z", "a": "z", "0": "9"}[first]:
+            return chr(start + ord(letter) - ord(first))
+    return letter
+
+
+def element_to_html(element: ET.Element, names: dict[str | None, str]) -> str:
+    """A piece of the drawing, with the page's glyphs and colours."""
+    if element.tag == "symbol":
+        return ""
+    attributes = dict(element.attrib)
+    fill = attributes.pop("fill", "black").lower()
+    if element.tag == "use":
+        attributes["href"] = f"#{names[attributes['href'][1:]]}"
+        if attributes["href"] == "#":
+            return ""
+    if fill != "black":
+        attributes["style"] = f"fill:{THEMED.get(fill, fill)}"
+    inside = "".join(element_to_html(child, names) for child in element)
+    text = "".join(f' {name}="{html.escape(value)}"' for name, value in attributes.items())
+    return f"<{element.tag}{text}>{inside}</{element.tag}>"
+
+
+def to_html(mathml: ET.Element) -> str:
+    """The inside of <math>, with the letters of a word in one piece: "head", not "h e a d"."""
+    text = "".join(ET.tostring(child, "unicode") for child in mathml)
+    word: Any = r'<mi mathvariant="normal">(\w+)</mi><mi mathvariant="normal">(\w+)</mi>'
+    while re.search(word, text):
+        text = re.sub(word, r'<mi mathvariant="normal">\1\2</mi>', text)
+    return text

@@ -1,77 +1,104 @@
-(() => {
-  "use strict";
+// A widget's model without a kernel: what an anywidget may ask of Jupyter's, as far as a page can answer.
+function makeModel(stored) {
+  const state = { ...stored.state };
+  for (const [path, base64] of stored.buffers) {
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+    path.slice(0, -1).reduce((at, key) => at[key], state)[path.at(-1)] = new DataView(bytes.buffer);
+  }
+  let listeners = [];
+  const model = {
+    get: (name) => state[name],
+    set(name, value) {
+      if (state[name] === value) return;
+      state[name] = value;
+      for (const { event, callback } of listeners) {
+        if (event === `change:${name}`) callback(model, value);
+        if (event === "change") callback(model);
+      }
+    },
+    on: (events, callback) => {
+      listeners = [...listeners, ...events.split(" ").map((event) => ({ event, callback }))];
+    },
+    off: (events, callback) => {
+      const named = events?.split(" ");
+      listeners = listeners.filter((known) =>
+        (named && !named.includes(known.event)) || (callback && callback !== known.callback));
+    },
+    save_changes() {},
+    send() {},
+  };
+  return model;
+}
 
-  // A widget's model without a kernel: what an anywidget may ask of Jupyter's, kept to what a page can answer.
-  function makeModel(stored) {
-    const state = { ...stored.state };
-    for (const [path, base64] of stored.buffers) {
-      const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-      path.slice(0, -1).reduce((at, key) => at[key], state)[path.at(-1)] = new DataView(bytes.buffer);
-    }
-    const listeners = [];
-    const model = {
-      get: (name) => state[name],
-      set(name, value) {
-        if (state[name] === value) return;
-        state[name] = value;
-        for (const [event, callback] of [...listeners]) {
-          if (event === `change:${name}`) callback(model, value);
-          if (event === "change") callback(model);
-        }
-      },
-      on: (events, callback) => events.split(" ").forEach((event) => listeners.push([event, callback])),
-      off(events, callback) {
-        const gone = ([event, known]) =>
-          (!events || events.split(" ").includes(event)) && (!callback || callback === known);
-        listeners.splice(0, listeners.length, ...listeners.filter((listener) => !gone(listener)));
-      },
-      save_changes() {},
-      send() {},
-    };
+async function bringAlive(figure, { sources, models }, alive) {
+  const id = figure.dataset.widget, stored = models[id];
+  const address = () => URL.createObjectURL(new Blob([sources[stored.module]], { type: "text/javascript" }));
+  const { default: exported, ...names } = await (alive[stored.module] ??= import(address()));
+  const widget = typeof exported === "function" ? await exported() : exported ?? names;
+  alive[id] ??= Promise.resolve(makeModel(stored)).then(async (model) => {
+    await widget.initialize?.({ model });
     return model;
+  });
+  const el = document.createElement("div");
+  el.className = "live";
+  figure.append(el);
+  try {
+    await widget.render({ model: await alive[id], el });
+    figure.classList.add("alive");
+  } catch (error) {
+    el.remove();
+    throw error;
   }
+}
 
-  async function bringAlive(figure, data, models, modules) {
-    const stored = data.models[figure.dataset.widget];
-    const source = data.sources[stored.module];
-    modules[stored.module] ??= import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
-    const { default: exported, ...legacy } = await modules[stored.module];
-    const widget = typeof exported === "function" ? await exported() : (exported ?? legacy);
-    if (!models[figure.dataset.widget]) {
-      models[figure.dataset.widget] = makeModel(stored);
-      await widget.initialize?.({ model: models[figure.dataset.widget] });
-    }
-    const el = document.createElement("div");
-    el.className = "live";
-    figure.append(el);
+const stored = document.getElementById("widgets");
+if (stored) {
+  const data = JSON.parse(stored.textContent), alive = {};
+  for (const name of new Set(Object.values(data.models).map((model) => model.style)))
+    document.head.append(Object.assign(document.createElement("style"), { textContent: data.sources[name] }));
+  for (const figure of document.querySelectorAll("[data-widget]"))
+    bringAlive(figure, data, alive).catch((error) => {
+      const note = Object.assign(document.createElement("p"), { className: "note" });
+      note.textContent = WORDS.failed + error.message;
+      figure.append(note);
+    });
+}
+
+// ---- the page: copying code, contents that show where one is, paper ----
+
+for (const block of document.querySelectorAll(".code")) {
+  const button = Object.assign(document.createElement("button"), { className: "copy", textContent: WORDS.copy });
+  button.onclick = async () => {
+    const code = block.querySelector("code");
     try {
-      await widget.render({ model: models[figure.dataset.widget], el });
-      figure.classList.add("alive");
-    } catch (error) {
-      el.remove();
-      throw error;
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = WORDS.copied;
+      setTimeout(() => (button.textContent = WORDS.copy), 1500);
+    } catch {
+      getSelection().selectAllChildren(code); // the reader's own Ctrl+C does the rest
     }
-  }
+  };
+  block.append(button);
+}
 
-  const element = document.getElementById("widgets");
-  if (element) {
-    const data = JSON.parse(element.textContent);
-    const models = {}, modules = {};
-    for (const { style } of Object.values(data.models)) {
-      if (document.getElementById(`style-${style}`)) continue;
-      const sheet = document.createElement("style");
-      sheet.id = `style-${style}`;
-      sheet.textContent = data.sources[style];
-      document.head.append(sheet);
-    }
-    for (const figure of document.querySelectorAll("[data-widget]")) {
-      bringAlive(figure, data, models, modules).catch((error) => {
-        console.warn("A widget could not start:", error);
-        const note = document.createElement("p");
-        note.className = "note";
-        note.textContent = `This interactive figure could not start here (${error.message}).`;
-        figure.append(note);
-      });
-    }
-  }
-})();
+for (const box of document.querySelectorAll("pre, div.formula, .table"))
+  if (box.scrollWidth > box.clientWidth) box.tabIndex = 0; // what scrolls must scroll by keyboard too
+
+const contents = document.querySelector("nav details");
+if (contents) {
+  const beside = matchMedia("(min-width: 72rem)");
+  const fit = () => (contents.open = beside.matches);
+  beside.onchange = fit;
+  fit();
+  contents.addEventListener("click", (event) => event.target.closest("a") && !beside.matches && (contents.open = false));
+  const links = [...contents.querySelectorAll("a")];
+  const headings = links.map((link) => document.getElementById(link.hash.slice(1)) ?? document.getElementById(decodeURIComponent(link.hash.slice(1))));
+  const mark = () => {
+    const here = headings.findLastIndex((heading) => heading?.getBoundingClientRect().top < innerHeight / 3);
+    links.forEach((link, i) => (i === here ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current")));
+  };
+  addEventListener("scroll", mark, { passive: true });
+  mark();
+}
+
+addEventListener("beforeprint", () => document.querySelectorAll("details.fold-solution").forEach((fold) => (fold.open = true)));

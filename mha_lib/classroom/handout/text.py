@@ -16,7 +16,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from mha_lib.classroom.handout.formulas import Formulas
+from mha_lib.classroom.handout.formulas import FormulaError, Formulas
 
 REMOTE = re.compile(r"^\s*(?:https?:)?//", re.IGNORECASE)
 
@@ -46,10 +46,10 @@ class Renderer(HTMLRenderer):
         self.attachments = attachments
 
     def inline_math(self, body: str) -> str:
-        return self.page.formulas.render(body, display=False)
+        return self.page.formula(body, display=False)
 
     def block_math(self, body: str) -> str:
-        return self.page.formulas.render(body, display=True)
+        return self.page.formula(body, display=True)
 
     def latex_environment(self, name: str, body: str) -> str:
         return self.block_math(f"\\begin{{{name}}}{body}\\end{{{name}}}")
@@ -67,6 +67,9 @@ class Renderer(HTMLRenderer):
             part if part.startswith("<div") else f"<p>{part.strip()}</p>\n" for part in parts if part.strip()
         )
 
+    def table(self, text: str) -> str:
+        return f'<div class="table"><table>\n{text}</table></div>\n'
+
     def image(self, text: str, url: str, title: str | None = None) -> str:
         return self.page.image(html.unescape(url), text, title, self.attachments)
 
@@ -80,8 +83,9 @@ class Renderer(HTMLRenderer):
 class Text:
     """The text of one page: its headings and formulas are collected as it is rendered."""
 
-    def __init__(self, folder: Path, complain: Any):
+    def __init__(self, folder: Path, words: dict[str, str], complain: Any):
         self.folder = folder
+        self.words = words
         self.formulas = Formulas()
         self.headings: list[tuple[int, str, str]] = []  # level, anchor, text as HTML
         self.anchors: set[str] = set()
@@ -94,11 +98,18 @@ class Text:
 
     def printed_markdown(self, source: str) -> str:
         """Markdown that a program printed: HTML in it is shown as text."""
-        quiet = Text(self.folder, self.complain)
+        quiet = Text(self.folder, self.words, self.complain)
         quiet.formulas = self.formulas
         return MarkdownWithMath(Renderer(quiet, {}, escape=True), BlockParser(), InlineParser()).render(
             source
         )
+
+    def formula(self, tex: str, display: bool) -> str:
+        try:
+            return self.formulas.render(tex, display)
+        except FormulaError as error:
+            self.complain(str(error))
+            return f'<code class="tex">{html.escape(tex.strip())}</code>'
 
     def anchor(self, name: str) -> str:
         base = re.sub(r"[^\w]+", "-", name.lower()).strip("-") or "section"
@@ -112,7 +123,7 @@ class Text:
     def heading(self, text: str, level: int) -> str:
         anchor = self.anchor(plain(text))
         self.headings.append((level, anchor, text))
-        link = f'<a class="anchor" href="#{anchor}" aria-label="Link to this section">#</a>'
+        link = f'<a class="anchor" href="#{anchor}" aria-label="{self.words["link"]}">#</a>'
         return f'<h{level} id="{anchor}">{text}{link}</h{level}>\n'
 
     def image(
@@ -177,4 +188,4 @@ def code_block(code: str, language: str) -> str:
         coloured = highlight(code, lexer, HtmlFormatter(nowrap=True)).rstrip("\n")
     except ClassNotFound:
         coloured = html.escape(code)
-    return f'<div class="code"><pre tabindex="0"><code>{coloured}</code></pre></div>\n'
+    return f'<div class="code"><pre><code>{coloured}</code></pre></div>\n'

@@ -1,6 +1,6 @@
-"""Widgets without a kernel: an anywidget comes alive from its stored state, any other gives its last state.
+"""Widgets without a kernel: an anywidget comes alive from its stored state, any other shows its last one.
 
-Everything here is taken from the notebook's stored widget state, so it is data: it is escaped.
+Everything here comes from the notebook's stored widget state, so it is data: it is escaped.
 """
 
 import hashlib
@@ -9,90 +9,99 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from mha_lib.classroom.handout.text import plain
+
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 REFERENCE = "IPY_MODEL_"
 
 
 class Widgets:
-    def __init__(self, metadata: dict[str, Any], render_output: Callable[[dict[str, Any]], str]):
+    """The widgets of one page; two views of one widget share its state, two widgets their module."""
+
+    def __init__(
+        self, metadata: dict[str, Any], words: dict[str, str], output: Callable[[dict[str, Any]], str]
+    ):
         self.models: dict[str, Any] = metadata.get("widgets", {}).get(STATE, {}).get("state", {})
-        self.render_output = render_output
+        self.words = words
+        self.output = output
         self.sources: dict[str, str] = {}  # modules and style sheets, by their hash
         self.alive: dict[str, Any] = {}
 
     def render(self, model_id: str, fallback: str) -> str:
         """The widget alive, or else its last state, or else what the notebook kept beside it."""
-        model = self.models.get(model_id)
-        if model is None:
-            return fallback or note("This widget's state was not stored.")
-        if "_esm" in model.get("state", {}):
-            return self._live(model_id, model, fallback)
-        return self._still(model_id, set()) or fallback
+        if " object at 0x" in fallback:
+            fallback = ""  # says nothing
+        if "_esm" in self.state(model_id):
+            return self.live(model_id, fallback)
+        if still := self.still(model_id, frozenset()):
+            return f'<figure class="group">{still}<figcaption>{self.words["still"]}</figcaption></figure>\n'
+        return fallback or self.note("lost")
 
-    def _live(self, model_id: str, model: dict[str, Any], fallback: str) -> str:
-        state = {name: value for name, value in model["state"].items() if not name.startswith("_")}
+    def state(self, model_id: str) -> dict[str, Any]:
+        return self.models.get(model_id, {}).get("state", {})
+
+    def note(self, word: str) -> str:
+        return f'<p class="note">{self.words[word]}</p>\n'
+
+    def live(self, model_id: str, fallback: str) -> str:
+        state = self.state(model_id)
         if model_id not in self.alive:
             self.alive[model_id] = {
-                "module": self._source(model["state"]["_esm"]),
-                "style": self._source(model["state"].get("_css") or ""),
-                "state": state,
-                "buffers": [[buffer["path"], buffer["data"]] for buffer in model.get("buffers", [])],
+                "module": self.source(state["_esm"]),
+                "style": self.source(state.get("_css") or ""),
+                "state": {name: value for name, value in state.items() if not name.startswith("_")},
+                "buffers": [
+                    [buffer["path"], buffer["data"]] for buffer in self.models[model_id].get("buffers", [])
+                ],
             }
+        still = fallback or f"<noscript>{self.note('script')}</noscript>"
         return (
             f'<figure class="widget" data-widget="{html.escape(model_id)}">'
-            f'<div class="still">{fallback}</div></figure>\n'
+            f'<div class="still">{still}</div></figure>\n'
         )
 
-    def _source(self, text: str) -> str:
+    def source(self, text: str) -> str:
         name = hashlib.sha256(text.encode()).hexdigest()[:12]
         self.sources[name] = text
         return name
 
-    def _still(self, model_id: str, seen: set[str]) -> str:
-        """The last state of an ipywidget as a picture or as text; nothing for one we don't know."""
-        model = self.models.get(model_id)
-        if model is None or model_id in seen:
+    def still(self, model_id: str, above: frozenset[str]) -> str:
+        """The last state of an ipywidget as pictures and text; nothing for a kind that says nothing."""
+        state = self.state(model_id)
+        if model_id in above:  # a box within itself
             return ""
-        seen.add(model_id)
-        state = model.get("state", {})
         if "_esm" in state:
-            return self._live(model_id, model, "")
+            return self.live(model_id, "")
         if "outputs" in state:
-            return "".join(map(self.render_output, state["outputs"]))
+            return "".join(map(self.output, state["outputs"]))
         if "children" in state:
             children = [str(child).removeprefix(REFERENCE) for child in state["children"]]
-            stills = [self._still(child, seen) for child in children]
-            return f'<div class="group">{"".join(stills)}</div>' if any(stills) else ""
-        label = html.escape(str(state.get("description") or ""))
-        name = str(model.get("model_name", ""))
-        if "Progress" in name:
-            value, low, high = (float(state.get(key) or 0) for key in ("value", "min", "max"))
-            return (
-                f'<p class="control">{label} <progress value="{value - low:g}" max="{high - low or 1:g}">'
-                f"</progress></p>"
-            )
+            return "".join(self.still(child, above | {model_id}) for child in children)
+        kind = str(self.models.get(model_id, {}).get("model_name", ""))
+        label, value = html.escape(str(state.get("description") or "")), state.get("value")
+        if "Progress" in kind:
+            low, high = float(state.get("min") or 0), float(state.get("max") or 1)
+            bar = f'<progress value="{float(value or 0) - low:g}" max="{high - low or 1:g}"></progress>'
+            return f'<p class="control">{label} {bar}</p>\n'
         if "_options_labels" in state:
-            options, index = state["_options_labels"], state.get("index")
-            chosen = [index] if isinstance(index, int) else index or []
-            shown = ", ".join(str(options[i]) for i in chosen if i < len(options))
-        elif name == "HTMLModel":
-            from mha_lib.classroom.handout.text import plain
-
-            shown = plain(str(state.get("value", "")))
-        elif isinstance(value := state.get("value"), str | int | float | bool):
-            shown = str(value)
-        else:
+            value = ", ".join(map(str, chosen(state["_options_labels"], state.get("index"))))
+        elif kind.startswith("HTML"):
+            value = plain(str(value or ""))
+        if not isinstance(value, str | int | float):
             return ""
-        return f'<p class="control">{label}{" = " if label and shown else ""}{html.escape(shown)}</p>'
+        equals = " = " if label and value != "" else ""
+        return f'<p class="control">{label}{equals}{html.escape(str(value))}</p>\n'
 
     def data(self) -> str:
-        """What the page's script needs to bring the widgets alive: JSON that can't end its own element."""
+        """What the page's script brings the widgets alive with: JSON that can't end its own element."""
         if not self.alive:
             return ""
         text = json.dumps({"sources": self.sources, "models": self.alive}, separators=(",", ":"))
         return text.replace("<", "\\u003c")
 
 
-def note(text: str) -> str:
-    return f'<p class="note">{html.escape(text)}</p>'
+def chosen(options: list[Any], index: Any) -> list[Any]:
+    """The options at an index, at several or at none."""
+    places = index if isinstance(index, list) else [index]
+    return [options[place] for place in places if isinstance(place, int) and 0 <= place < len(options)]
