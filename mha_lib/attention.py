@@ -33,11 +33,15 @@ def padding_mask(valid_lens: Tensor, num_keys: int, device: torch.device | None 
     Elsewhere: the opposite of ``key_padding_mask`` (``nn.MultiheadAttention``), where True means *ignore*.
     """
     checks.check_size("num_keys", num_keys, minimum=0)
-    lengths = checks.check_valid_lens(valid_lens, num_keys)
-    device = valid_lens.device if device is None else device
-    lengths = lengths.to(device, non_blocking=True)[..., None]  # (B, 1) or (B, Q, 1)
+    checks.check_valid_lens(valid_lens, num_keys)
+    return first_keys(valid_lens, num_keys, valid_lens.device if device is None else device)
+
+
+def first_keys(lengths: Tensor, num_keys: int, device: torch.device) -> Tensor:
+    """``padding_mask`` for lengths that have been checked."""
+    lengths = lengths.to(device, torch.long, non_blocking=True)[..., None]  # (B, 1) or (B, Q, 1)
     mask = torch.arange(num_keys, device=device) < lengths  # (B, K) or (B, Q, K)
-    return mask[:, None] if valid_lens.dim() == 1 else mask
+    return mask[:, None] if mask.dim() == 2 else mask  # (B, 1, K): the same for every query
 
 
 def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
@@ -74,7 +78,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if mask is None:
         return wide.softmax(dim=-1).to(scores.dtype)
-    checks.check_mask(mask, scores.shape)
+    checks.check_mask(mask, scores.shape, scores.device)
     forbidden = ~add_head_axis(mask, scores.dim())
     lowest = torch.finfo(wide.dtype).min  # not −∞: a row of nothing else would give NaN
     weights = wide.masked_fill(forbidden, lowest).softmax(dim=-1)
@@ -208,6 +212,8 @@ class SingleHeadAttention(nn.Module):
         )
         checks.check_queries_keys_values(queries, keys, values)
         scores_shape = (*queries.shape[:2], keys.shape[1])  # (B, Q, K)
+        if valid_lens is not None:
+            valid_lens = checks.check_valid_lens(valid_lens, keys.shape[1], *queries.shape[:2])
         mask = combine_masks(scores_shape, valid_lens, mask, is_causal, queries.device)
         return dot_product_attention(self.W_q(queries), self.W_k(keys), self.W_v(values), mask)
 
@@ -224,15 +230,13 @@ def combine_masks(
     is_causal: bool,
     device: torch.device,
 ) -> Tensor | None:
-    """What lengths, mask and causality all allow, as one mask for the scores; None: everything."""
+    """What lengths (checked), mask and causality all allow, as one mask for the scores; None: everything."""
     num_queries, num_keys = scores_shape[-2:]
     masks = []
     if valid_lens is not None:
-        masks.append(padding_mask(valid_lens, num_keys, device))
-        checks.check_lens_fit(valid_lens, scores_shape[0], num_queries)
+        masks.append(first_keys(valid_lens, num_keys, device))
     if mask is not None:
-        checks.check_mask(mask, scores_shape)
-        checks.check_device("mask", mask, device)
+        checks.check_mask(mask, scores_shape, device)
         masks.append(mask)
     if is_causal:
         masks.append(causal_mask(num_queries, num_keys, device))

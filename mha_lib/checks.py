@@ -78,7 +78,8 @@ def check_floating(name: str, x: Tensor) -> None:
 def check_device(name: str, x: Tensor, device: torch.device) -> None:
     if x.device != device:
         raise ValueError(
-            f"{name} must be on {device}, like queries, got {x.device}; try {name}.to(queries.device)"
+            f"{name} must be on {device}, with what it applies to, got {x.device}; "
+            f"try {name}.to({str(device)!r})"
         )
 
 
@@ -148,11 +149,12 @@ def check_tokens(**inputs: tuple[Tensor, nn.Linear, str]) -> None:
         check_together(name, x, "the layer", projection.weight)
 
 
-def check_valid_lens(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """The same lengths, on the CPU: for lengths on a GPU this is the one synchronisation.
+def check_valid_lens(
+    valid_lens: Tensor, num_keys: int, batch: int | None = None, num_queries: int | None = None
+) -> Tensor:
+    """The same lengths, on the CPU: for lengths on a GPU this is the one wait for it.
 
-    While torch.compile traces, nothing can be known about the numbers: they are left unchecked, where they
-    are.
+    While torch.compile traces, there are no numbers to look at: the lengths stay where they are, unchecked.
     """
     if not isinstance(valid_lens, Tensor):
         raise TypeError(
@@ -167,28 +169,26 @@ def check_valid_lens(valid_lens: Tensor, num_keys: int) -> Tensor:
             f"valid_lens must be (B,), a length for each sample, or (B, Q), one for each query; "
             f"got shape {shape_of(valid_lens)}"
         )
+    if batch is not None and tuple(valid_lens.shape) not in ((batch,), (batch, num_queries)):
+        raise ValueError(
+            f"valid_lens must be (B,) = ({batch},) or (B, Q) = ({batch}, {num_queries}), "
+            f"got shape {shape_of(valid_lens)}; (B,): a length for each sample, (B, Q): one for each query"
+        )
     if torch.compiler.is_compiling():
         return valid_lens
     lengths = valid_lens.detach().cpu().long()
-    if lengths.numel() and (lengths.min() < 0 or lengths.max() > num_keys):
-        raise ValueError(
-            f"valid_lens must lie from 0 to the number of keys, {num_keys}, "
-            f"got {int(lengths.min())} to {int(lengths.max())}; try valid_lens.clamp(0, {num_keys})"
-        )
+    if lengths.numel():
+        shortest, longest = (int(length) for length in lengths.aminmax())
+        if shortest < 0 or longest > num_keys:
+            raise ValueError(
+                f"valid_lens must lie from 0 to the number of keys, {num_keys}, "
+                f"got {shortest} to {longest}; try valid_lens.clamp(0, {num_keys})"
+            )
     return lengths
 
 
-def check_lens_fit(valid_lens: Tensor, batch: int, num_queries: int) -> None:
-    """The lengths of a batch: (B,) or (B, Q)."""
-    if valid_lens.shape[0] != batch or (valid_lens.dim() == 2 and valid_lens.shape[1] != num_queries):
-        raise ValueError(
-            f"valid_lens must be (B,) = ({batch},) or (B, Q) = ({batch}, {num_queries}), "
-            f"got shape {shape_of(valid_lens)}"
-        )
-
-
-def check_mask(mask: Tensor, scores_shape: Sequence[int]) -> None:
-    """A boolean mask whose axes are those of the scores, or 1."""
+def check_mask(mask: Tensor, scores_shape: Sequence[int], device: torch.device) -> None:
+    """A boolean mask where the scores are, its axes theirs or 1."""
     if not isinstance(mask, Tensor):
         raise TypeError(f"mask must be a boolean tensor (True = may attend), got {type(mask).__name__}")
     if mask.dtype != torch.bool:
@@ -209,7 +209,12 @@ def check_mask(mask: Tensor, scores_shape: Sequence[int]) -> None:
         allowed_text = " or ".join(
             "({}) = ({})".format(", ".join(axes), ", ".join(str(sizes[a]) for a in axes)) for axes in allowed
         )
-        raise ValueError(f"mask must be {allowed_text}, any axis but K may be 1, got shape {shape_of(mask)}")
+        is_padding = len(scores_shape) > 2 and mask.shape == (sizes["B"], sizes["K"])
+        way_out = "; for a mask (B, K): mask[:, None]" if is_padding else ""
+        raise ValueError(
+            f"mask must be {allowed_text}, any axis but K may be 1, got shape {shape_of(mask)}{way_out}"
+        )
+    check_device("mask", mask, device)
 
 
 def check_causal(num_queries: int, num_keys: int) -> None:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from mha_lib import checks
 from mha_lib.attention import combine_masks, dot_product_attention
-from mha_lib.fused import fused_attention
+from mha_lib.fused import fused_attention, has_padding, pack, packed_attention, worth_packing
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
@@ -126,22 +126,60 @@ class MultiHeadAttention(nn.Module):
         )
         checks.check_queries_keys_values(queries, keys, values)
         batch, num_queries, num_keys = *queries.shape[:2], keys.shape[1]
-        scores_shape = (batch, self.num_heads, num_queries, num_keys)
-        mask = combine_masks(scores_shape, valid_lens, mask, is_causal, queries.device)
+        if valid_lens is not None:
+            valid_lens = checks.check_valid_lens(valid_lens, num_keys, batch, num_queries)
+        if is_causal:
+            checks.check_causal(num_queries, num_keys)
         dropout_p = self.dropout if self.training else 0.0
 
-        q = split_heads(self.W_q(queries), self.num_heads)  # (B, H, Q, d)
-        k = split_heads(self.W_k(keys), self.num_heads)  # (B, H, K, d)
-        v = split_heads(self.W_v(values), self.num_heads)  # (B, H, K, d_v)
         if need_weights:
+            scores_shape = (batch, self.num_heads, num_queries, num_keys)
+            mask = combine_masks(scores_shape, valid_lens, mask, is_causal, queries.device)
+            q = split_heads(self.W_q(queries), self.num_heads)  # (B, H, Q, d)
+            k = split_heads(self.W_k(keys), self.num_heads)  # (B, H, K, d)
+            v = split_heads(self.W_v(values), self.num_heads)  # (B, H, K, d_v)
             heads, weights = dot_product_attention(q, k, v, mask, dropout_p)  # (B, H, Q, d_v), (B, H, Q, K)
         else:
-            heads = fused_attention(q, k, v, mask, dropout_p)  # (B, H, Q, d_v)
+            heads = self.fast_heads(queries, keys, values, valid_lens, mask, is_causal, dropout_p)
+
         if head_mask is not None:
             checks.check_head_mask(head_mask, batch, self.num_heads, queries.device)
             heads = heads * head_mask.to(heads.dtype)[..., None, None]  # (H, 1, 1) or (B, H, 1, 1)
         output = self.W_o(merge_heads(heads))  # (B, Q, D)
         return (output, weights) if need_weights else output
+
+    def fast_heads(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None,
+        mask: Tensor | None,
+        is_causal: bool,
+        dropout_p: float,
+    ) -> Tensor:
+        """The same heads ``(B, H, Q, d_v)``, fast: no weights are built, padded keys are skipped."""
+        num_keys = keys.shape[1]
+        q = split_heads(self.W_q(queries), self.num_heads)  # (B, H, Q, d)
+        if valid_lens is not None and not has_padding(valid_lens, num_keys):
+            valid_lens = None
+        value_head_dim = self.W_v.out_features // self.num_heads
+        if (
+            valid_lens is not None
+            and mask is None
+            and worth_packing(q, valid_lens, num_keys, value_head_dim, dropout_p)
+        ):
+            packed_keys = pack(keys, valid_lens)  # (T, key_size)
+            packed_values = packed_keys if values is keys else pack(values, valid_lens)  # (T, value_size)
+            k = self.W_k(packed_keys).unflatten(1, (self.num_heads, -1))  # (T, H, d)
+            v = self.W_v(packed_values).unflatten(1, (self.num_heads, -1))  # (T, H, d_v)
+            return packed_attention(q, k, v, valid_lens, num_keys, dropout_p, is_causal)
+        k = split_heads(self.W_k(keys), self.num_heads)  # (B, H, K, d)
+        v = split_heads(self.W_v(values), self.num_heads)  # (B, H, K, d_v)
+        if valid_lens is not None or mask is not None:
+            scores_shape = (*q.shape[:3], num_keys)  # (B, H, Q, K)
+            mask, is_causal = combine_masks(scores_shape, valid_lens, mask, is_causal, q.device), False
+        return fused_attention(q, k, v, mask, dropout_p, is_causal)
 
     @classmethod
     def from_torch(cls, module: nn.MultiheadAttention) -> "MultiHeadAttention":

@@ -5,6 +5,7 @@ What stands after ``--`` goes to Jupyter as it is: ``python -m mha_lib.classroom
 
 import argparse
 import importlib.metadata
+import os
 import socket
 import sys
 from pathlib import Path
@@ -18,6 +19,8 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     options = make_parser().parse_args(arguments[:cut])
+    # Kernels share the cores: threads that wait by spinning would make a training of 3 s one of minutes.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         root = find_root()
         lessons = list_lessons(root, options.language)

@@ -1,11 +1,16 @@
-"""Widgets live in a RISE deck, and the keys pressed inside them stay there."""
+"""Widgets live in a RISE deck, the keys pressed inside them stay there, and the deck's own keys work."""
+
+import os
+import re
+import signal
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 INTERACT = """
+import os
 import matplotlib.pyplot as plt
 from ipywidgets import interact
 
@@ -15,6 +20,8 @@ def bar(height=3):
     plt.bar([0], [height])
     plt.ylim(0, 9)
     plt.show()
+
+print("kernel", os.getpid())
 """
 ANYWIDGET = """
 import anywidget, traitlets
@@ -33,74 +40,172 @@ class Square(anywidget.AnyWidget):
     size = traitlets.Int(10).tag(sync=True)
 
 square, slider = Square(), IntSlider(10, 0, 99)
-doubled = lambda change: setattr(square, "size", 2 * change.new)
-slider.observe(doubled, "value")
+slider.observe(lambda change: setattr(square, "size", 2 * change.new), "value")
 display(slider, square)
 """
-
 NO_BRIDGE = """
 const get = async () => () => ({__esModule: true, default: []});
 window._JUPYTERLAB["mha-rise-bridge"] = {init() {}, get};
 """
 
 
-def slide(cell: dict, kind: str = "slide") -> dict:
-    cell["metadata"]["slideshow"] = {"slide_type": kind}
-    return cell
+def cell(kind: str, make, source: str, name: str, tags: tuple[str, ...] = ()) -> dict:
+    return make(source, id=name, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)})
 
 
 @pytest.fixture(scope="session")
-def deck(jupyter):
+def deck(jupyter) -> str:
     cells = [
-        slide(new_markdown_cell("# Widgets in a deck")),
-        slide(new_code_cell(INTERACT)),
-        slide(new_code_cell(ANYWIDGET)),
-        slide(new_markdown_cell("## The end")),
+        cell("slide", new_markdown_cell, "# Widgets in a deck", "title"),
+        cell("notes", new_markdown_cell, "3 min. Greet the class: $x^2$.", "title-notes"),
+        cell("skip", new_code_cell, "prepared = 'set up'", "prepare", ("setup",)),
+        cell("slide", new_code_cell, INTERACT, "interact"),
+        cell("slide", new_code_cell, ANYWIDGET, "anywidget"),
+        cell("slide", new_code_cell, "1 / 0", "broken"),
+        cell("fragment", new_code_cell, "print('prepared:', prepared)", "past-it"),
+        cell("slide", new_markdown_cell, "## The end", "end"),
+        cell("notes", new_markdown_cell, "2 min. Thank them.", "end-notes"),
     ]
-    notebook = new_notebook(cells=cells, metadata={"rise": {"theme": "white", "transition": "none"}})
-    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, jupyter.folder / "widgets.ipynb")
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    metadata = {"rise": {"theme": "white"}, "kernelspec": kernel, "title": "A deck"}
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), jupyter.folder / "widgets.ipynb")
     return jupyter.address("rise", "widgets.ipynb")
 
 
-def open_slide(page: Page, deck: str, number: int, through_bridge: bool = True) -> None:
-    """Open the deck and go to a slide, the first being 0, and run its code cell."""
+def current(page: Page) -> Locator:
+    return page.locator("section.present > section.present")
+
+
+def open_slide(page: Page, deck: str, number: int) -> None:
+    """Open the deck and turn to a slide, the first being 0."""
     page.goto(deck)
-    expect(page.locator("section.present section.present")).to_have_id("slide-0-0", timeout=30_000)
+    expect(current(page)).to_have_id("slide-0-0", timeout=60_000)
     for shown in range(1, number + 1):
         page.keyboard.press("Space")
-        expect(page.locator("section.present section.present")).to_have_id(f"slide-{shown}-0")
-    expect(page.locator(".present .present .jp-Cell.jp-mod-active")).to_be_visible()
-    if not through_bridge:
-        page.locator(".jp-Notebook").focus()
+        expect(current(page)).to_have_id(f"slide-{shown}-0")
+
+
+def run_cell(page: Page) -> None:
+    expect(current(page).locator(".jp-CodeCell.jp-mod-active")).to_be_visible()
     page.keyboard.press("Control+Enter")
+
+
+def move_bar_slider(page: Page) -> None:
+    """Move the slider of ``interact`` by a key and see the kernel redraw the figure on the same slide."""
+    figure = current(page).locator(".jp-OutputArea-output img")
+    before = figure.get_attribute("src", timeout=60_000)
+    current(page).locator(".noUi-handle").focus()
+    page.keyboard.press("ArrowRight")
+    expect(current(page).locator(".widget-readout")).to_have_text("4")
+    expect(figure).not_to_have_attribute("src", before, timeout=20_000)
+    expect(current(page)).to_have_id("slide-1-0")
 
 
 def test_interact_slider_redraws_its_figure_through_the_kernel(page, deck):
     open_slide(page, deck, 1)
-    figure = page.locator(".present .jp-OutputArea-output img")
-    before = figure.get_attribute("src", timeout=30_000)
-    handle = page.locator(".present .noUi-handle")
-    handle.focus()
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(".present .widget-readout")).to_have_text("4")
-    expect(figure).not_to_have_attribute("src", before, timeout=10_000)
-    assert page.locator("section.present section.present").get_attribute("id") == "slide-1-0"
+    run_cell(page)
+    move_bar_slider(page)
 
 
-def test_anywidget_follows_the_kernel(page, deck, watch):
+def test_anywidget_follows_the_kernel(page, deck):
     open_slide(page, deck, 2)
-    canvas = page.locator(".present canvas")
-    expect(canvas).to_have_attribute("data-size", "10", timeout=30_000)
-    page.locator(".present .noUi-handle").focus()
+    run_cell(page)
+    canvas = current(page).locator("canvas")
+    expect(canvas).to_have_attribute("data-size", "10", timeout=60_000)
+    current(page).locator(".noUi-handle").focus()
     page.keyboard.press("ArrowRight")
     expect(canvas).to_have_attribute("data-size", "22")
-    assert [error for error in watch.errors if "console" in error] == []
+    expect(current(page)).to_have_id("slide-2-0")
 
 
 def test_without_the_bridge_no_widget_lives(page, deck):
     """Shows what the bridge is for; when this fails, RISE has learnt it and the bridge can go."""
-    page.route("**/mha-rise-bridge/static/*", lambda route: route.fulfill(body=NO_BRIDGE))
-    open_slide(page, deck, 1, through_bridge=False)
-    expect(page.locator(".present .jp-RenderedText")).to_contain_text("interactive(", timeout=30_000)
-    expect(page.locator(".present .noUi-handle")).to_have_count(0)
+    page.route("**/mha-rise-bridge/static/remoteEntry.js*", lambda route: route.fulfill(body=NO_BRIDGE))
+    open_slide(page, deck, 1)
+    page.locator(".jp-Notebook").focus()
+    run_cell(page)
+    expect(current(page).locator(".jp-RenderedText", has_text="interactive(")).to_be_visible(timeout=60_000)
+    expect(current(page).locator(".noUi-handle")).to_have_count(0)
+
+
+def test_a_presenter_leaves_a_slider_with_page_down_or_escape(page, deck):
+    open_slide(page, deck, 1)
+    run_cell(page)
+    handle = current(page).locator(".noUi-handle")
+    handle.focus(timeout=60_000)
+    page.keyboard.press("Escape")
+    expect(handle).not_to_be_focused()
+    handle.focus()
+    page.keyboard.press("PageDown")
+    expect(current(page)).to_have_id("slide-2-0")
+
+
+def test_s_runs_the_setup_cells_alone(page, deck):
+    open_slide(page, deck, 0)
+    page.keyboard.press("s")
+    expect(page.locator("#deck-foot output")).to_have_text("Setup: 1 of 1 cells ran", timeout=60_000)
+    expect(page.locator(".jp-OutputArea-output")).to_have_count(0)
+
+
+def test_shift_r_runs_everything_past_a_failing_cell_and_names_it(page, deck):
+    open_slide(page, deck, 2)
+    page.keyboard.press("Shift+R")
+    status = page.locator("#deck-foot output")
+    expect(status).to_have_class("busy")
+    expect(status).to_have_text(
+        re.compile("All: 4 of 5 cells ran\nslide 4 .broken.: ZeroDivisionError: "), timeout=90_000
+    )
+    expect(current(page)).to_have_id("slide-0-0")
+    expect(page.locator("#slide-3-0 .jp-OutputArea-output").last).to_contain_text("prepared: set up")
+
+
+def test_k_brings_the_deck_back_after_the_kernel_died(page, deck):
+    open_slide(page, deck, 1)
+    run_cell(page)
+    kernel = current(page).locator(".jp-RenderedText", has_text="kernel")
+    pid = int(kernel.inner_text(timeout=60_000).split()[-1])
+    os.kill(pid, signal.SIGKILL)
+    status = page.locator("#deck-foot output")
+    expect(status).to_have_text("The kernel has died. K brings the deck back.", timeout=30_000)
+    page.keyboard.press("k")
+    expect(status).to_have_text("Revival: 1 of 1 cells ran", timeout=90_000)
+    expect(page.locator(".jp-Dialog")).to_have_count(0)
+    expect(kernel).not_to_contain_text(str(pid))
+    move_bar_slider(page)
+
+
+def test_t_opens_notes_that_follow_the_deck_and_turn_it(page, deck):
+    open_slide(page, deck, 0)
+    with page.expect_popup() as opened:
+        page.keyboard.press("t")
+    notes = opened.value
+    expect(notes.locator("main")).to_contain_text("3 min. Greet the class")
+    assert notes.locator("mjx-c").first.bounding_box()["width"] > 3, "the formula is drawn"
+    for _ in range(4):
+        notes.keyboard.press("PageDown")
+    expect(current(page)).to_have_id("slide-3-0")
+    page.keyboard.press("PageDown")
+    page.keyboard.press("PageDown")
+    expect(notes.locator("main")).to_contain_text("2 min. Thank them.")
+
+
+def test_no_stray_letter_changes_the_lesson(page, deck):
+    """In JupyterLab's command mode b adds a cell, x cuts it and m turns code into text."""
+    open_slide(page, deck, 2)
+    expect(current(page).locator(".jp-CodeCell.jp-mod-active")).to_be_visible()
+    before = page.locator(".jp-Cell").count()
+    for key in "bamxyc1":
+        page.keyboard.press(key)
+    expect(page.locator(".jp-CodeCell")).to_have_count(5)
+    assert page.locator(".jp-Cell").count() == before
+
+
+def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(page, deck):
+    open_slide(page, deck, 0)
+    page.keyboard.press("d")
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    page.keyboard.press("?")
+    expect(page.locator("#deck-help")).to_contain_text("run the setup cells")
+    page.keyboard.press("Space")
+    expect(page.locator("#deck-help")).to_be_hidden()
+    expect(current(page)).to_have_id("slide-0-0")

@@ -36,7 +36,7 @@ def some_explorer():
 
 def test_the_table_holds_every_setting_to_half_precision():
     explorer = some_explorer()
-    assert explorer.carries == "all"
+    assert explorer.carries.startswith("all settings")
     assert len(explorer.directory) == 3 * 5 * 4
     for i, num_heads in enumerate([1, 2, H]):
         for a in range(5):

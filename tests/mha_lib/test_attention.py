@@ -77,3 +77,119 @@ def test_single_head_attends_with_its_three_projections():
     torch.testing.assert_close(output, expected)
     torch.testing.assert_close(weights, expected_weights)
     assert output.shape == (B, K, 3)
+
+
+def test_unit_normal_scores_have_unit_variance():
+    """Vaswani et al. 2017, footnote 4: Var(q·k) = d, hence 1 after dividing by √d."""
+    for d in (4, 256):
+        _, weights = dot_product_attention(
+            torch.randn(4000, 1, d), torch.randn(4000, 2, d), torch.zeros(4000, 2, 1)
+        )
+        scores_apart = weights[..., 0].double().logit()  # score 0 − score 1: twice the variance of one
+        assert abs(scores_apart.var() - 2) < 0.3
+
+
+@pytest.mark.parametrize("scores_shape", [(Q, K), (B, Q, K), (B, H, Q, K)])
+@pytest.mark.parametrize(
+    "mask_shape", [(Q, K), (1, K), (B, Q, K), (B, 1, K), (1, Q, K), (B, H, Q, K), (B, 1, 1, K)]
+)
+def test_masked_softmax_agrees_with_a_loop_for_every_mask(scores_shape, mask_shape):
+    if len(mask_shape) > len(scores_shape):
+        pytest.skip("more axes than the scores: an error")
+    scores, mask = torch.randn(scores_shape), torch.rand(mask_shape) < 0.6
+    weights = masked_softmax(scores, mask)
+    full_mask = mask[:, None] if len(mask_shape) == 3 and len(scores_shape) == 4 else mask
+    full_mask = full_mask.expand(scores_shape).reshape(-1, K)
+    for row, allowed, got in zip(scores.reshape(-1, K), full_mask, weights.reshape(-1, K), strict=True):
+        total = sum(math.exp(row[j]) for j in range(K) if allowed[j])
+        expected = [math.exp(row[j]) / total if allowed[j] else 0.0 for j in range(K)]
+        torch.testing.assert_close(got, torch.tensor(expected))
+
+
+def test_masked_softmax_writes_into_neither_scores_nor_mask():
+    scores, mask = torch.randn(Q, K), torch.rand(Q, K) < 0.5
+    before = scores.clone(), mask.clone()
+    masked_softmax(scores, mask)
+    assert torch.equal(scores, before[0])
+    assert torch.equal(mask, before[1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+def test_a_row_with_nothing_to_attend_to_has_zero_gradient(dtype):
+    scores = torch.randn(2, K).to(dtype).requires_grad_()
+    weights = masked_softmax(scores, torch.tensor([[False], [True]]).expand(2, K))
+    assert weights.dtype == dtype
+    with torch.autograd.detect_anomaly(check_nan=True):
+        (weights * torch.randn(K)).sum().backward()
+    assert not scores.grad[0].any()
+    assert scores.grad[1].all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_weights_are_the_rounded_weights_of_single_precision(dtype):
+    scores = (3 * torch.randn(Q, 3000)).to(dtype)
+    mask = torch.rand(Q, 3000) < 0.9
+    torch.testing.assert_close(masked_softmax(scores, mask), masked_softmax(scores.float(), mask).to(dtype))
+
+
+def test_masked_scores_never_win_however_low_the_others_are():
+    scores = torch.tensor([[-3e38, -3e38, 0.0]])
+    weights = masked_softmax(scores, torch.tensor([[True, True, False]]))
+    torch.testing.assert_close(weights, torch.tensor([[0.5, 0.5, 0.0]]))
+
+
+def test_scores_that_fit_half_precision_only_when_scaled_do_not_overflow():
+    x = torch.full((1, 64), 60.0, dtype=torch.float16)  # 64 · 60² is beyond float16, divided by √64 it isn't
+    output, weights = dot_product_attention(x, x, x)
+    assert torch.equal(weights, torch.ones(1, 1, dtype=torch.float16))
+    assert torch.equal(output, x)
+
+
+def test_weights_are_returned_before_dropout_and_used_after_it():
+    queries, keys, values = torch.randn(Q, 4), torch.randn(K, 4), torch.randn(K, 4)
+    plain, expected = dot_product_attention(queries, keys, values)
+    output, weights = dot_product_attention(queries, keys, values, dropout_p=0.5)
+    assert torch.equal(weights, expected)
+    assert not output.allclose(plain, atol=1e-3)
+    output, _ = dot_product_attention(queries, keys, values, dropout_p=1.0)
+    assert not output.any()
+
+
+def test_additive_attention_follows_its_formula():
+    attention = AdditiveAttention(7, query_size=3, key_size=5)
+    queries, keys, values = torch.randn(B, Q, 3), torch.randn(B, K, 5), torch.randn(B, K, 2)
+    mask = torch.rand(B, Q, K) < 0.7
+    output, weights = attention(queries, keys, values, mask)
+    W_q, W_k, w_v = attention.W_q.weight, attention.W_k.weight, attention.w_v.weight[0]
+    for b in range(B):
+        scores = torch.stack(
+            [torch.stack([w_v @ (W_q @ q + W_k @ k).tanh() for k in keys[b]]) for q in queries[b]]
+        )
+        torch.testing.assert_close(weights[b], masked_softmax(scores, mask[b]))
+        torch.testing.assert_close(output[b], weights[b] @ values[b])
+
+
+def test_additive_attention_drops_weights_only_when_told():
+    attention = AdditiveAttention(7)
+    x = torch.randn(B, K, 7)
+    plain, expected = attention(x, x, x)
+    output, weights = attention(x, x, x, dropout_p=0.5)
+    torch.testing.assert_close(weights, expected)
+    assert not output.allclose(plain, atol=1e-3)
+
+
+def test_single_head_obeys_lengths_mask_and_causality_at_once():
+    head, x, y = SingleHeadAttention(13, 4), torch.randn(B, Q, 13), torch.randn(B, K, 13)
+    mask = torch.rand(B, Q, K) < 0.8
+    output, weights = head(x, y, y.flip(1), torch.tensor([3, 5]), mask=mask, is_causal=True)
+    allowed = mask & causal_mask(Q, K) & padding_mask(torch.tensor([3, 5]), K)
+    assert torch.equal(weights > 0, allowed)
+    expected, _ = dot_product_attention(head.W_q(x), head.W_k(y), head.W_v(y.flip(1)), allowed)
+    torch.testing.assert_close(output, expected)
+
+
+def test_lengths_may_be_of_any_integer_type():
+    expected = padding_mask(torch.tensor([0, 3, 5]), K)
+    for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.uint16, torch.uint32):
+        assert torch.equal(padding_mask(torch.tensor([0, 3, 5], dtype=dtype), K), expected)

@@ -1,13 +1,41 @@
 """Multi-head attention: against other libraries, against itself, and against published numbers."""
 
+import copy
+import pickle
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import nn
 
-from mha_lib import MultiHeadAttention, SingleHeadAttention, merge_heads, padding_mask, split_heads
+import mha_lib.fused
+from mha_lib import (
+    MultiHeadAttention,
+    SingleHeadAttention,
+    dot_product_attention,
+    merge_heads,
+    padding_mask,
+    sinusoidal_positions,
+    split_heads,
+)
 
 B, Q, K, H, HEAD = 2, 3, 5, 7, 11
 D = H * HEAD
+
+
+@pytest.fixture(params=["readable", "fused", "packed"])
+def attend(request, monkeypatch):
+    """A call of a layer that gives its output, along each of the three ways through it."""
+    if request.param == "packed":
+        monkeypatch.setattr(mha_lib.fused, "WORTH_SKIPPING", -1)
+
+    def attend(layer, *inputs, **arguments):
+        if request.param == "readable":
+            return layer(*inputs, need_weights=True, **arguments)[0]
+        return layer(*inputs, **arguments)
+
+    return attend
 
 
 def test_split_heads_gives_each_head_its_block_of_columns():
@@ -51,3 +79,324 @@ def test_one_head_is_a_single_head_and_an_output_projection():
     expected, expected_weights = single(x, valid_lens=valid_lens, is_causal=True)
     torch.testing.assert_close(output, multi.W_o(expected))
     torch.testing.assert_close(weights[:, 0], expected_weights)
+
+
+# Published numbers
+
+
+def test_d2l_shapes_and_parameters():
+    layer = MultiHeadAttention(100, 5, 0.5)
+    assert layer(torch.ones(2, 4, 100), torch.ones(2, 6, 100), valid_lens=torch.tensor([3, 2])).shape == (
+        2,
+        4,
+        100,
+    )
+    assert sum(parameter.numel() for parameter in layer.parameters()) == 40_000
+
+
+@pytest.mark.parametrize("num_heads", [1, 2, 4, 8, 16, 32])
+def test_the_number_of_heads_does_not_change_the_number_of_parameters(num_heads):
+    layer = MultiHeadAttention(512, num_heads, bias=True)
+    assert sum(parameter.numel() for parameter in layer.parameters()) == 1_050_624
+
+
+def test_gpt2_parameters():
+    layer = MultiHeadAttention(768, 12, bias=True)
+    assert sum(parameter.numel() for parameter in layer.parameters()) == 2_362_368
+    layer = MultiHeadAttention(768, 12)
+    layer.W_o = nn.Linear(768, 768)  # a bias on the output alone
+    assert sum(parameter.numel() for parameter in layer.parameters()) == 2_360_064
+
+
+# Relations
+
+
+def test_permuting_keys_and_values_together_changes_nothing(attend):
+    layer, order = MultiHeadAttention(D, H), torch.randperm(K)
+    queries, keys, values = torch.randn(B, Q, D), torch.randn(B, K, D), torch.randn(B, K, D)
+    expected = attend(layer, queries, keys, values)
+    torch.testing.assert_close(attend(layer, queries, keys[:, order], values[:, order]), expected)
+
+
+def test_self_attention_cannot_see_the_order_until_positions_are_added(attend):
+    layer, x, order = MultiHeadAttention(14, H), torch.randn(B, K, 14), torch.tensor([2, 0, 1, 4, 3])
+    torch.testing.assert_close(attend(layer, x[:, order]), attend(layer, x)[:, order])
+    positions = sinusoidal_positions(K, 14)
+    assert not attend(layer, x[:, order] + positions).allclose(
+        attend(layer, x + positions)[:, order], atol=1e-3
+    )
+
+
+def test_padding_changes_neither_output_nor_gradient(attend):
+    layer, valid_lens = MultiHeadAttention(D, H).double(), torch.tensor([2, 4])
+    queries, keys, values = (torch.randn(B, n, D).double() for n in (Q, K, K))
+    results = []
+    for padding in (0.0, 1e3):
+        is_padding = ~padding_mask(valid_lens, K).mT  # (B, K, 1)
+        inputs = [queries, keys.masked_fill(is_padding, padding), values.masked_fill(is_padding, -padding)]
+        inputs = [x.clone().requires_grad_() for x in inputs]
+        layer.zero_grad()
+        output = attend(layer, *inputs, valid_lens=valid_lens)
+        output.square().sum().backward()
+        results.append([output, *(x.grad for x in inputs), *(p.grad for p in layer.parameters())])
+        for x in inputs[1:]:
+            assert not x.grad.masked_select(is_padding).any()
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_padded_tokens_do_not_reach_the_valid_rows_of_self_attention(attend):
+    layer, x, y = MultiHeadAttention(D, H), torch.randn(1, K, D), torch.randn(1, K, D)
+    y[:, :3] = x[:, :3]
+    one, other = (attend(layer, z, valid_lens=torch.tensor([3])) for z in (x, y))
+    torch.testing.assert_close(one[:, :3], other[:, :3])
+    assert not one[:, 3:].allclose(other[:, 3:], atol=1e-3)  # padded positions are queries too
+
+
+def test_a_causal_prefix_does_not_see_its_future(attend):
+    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D, requires_grad=True)
+    output = attend(layer, x, is_causal=True)
+    for n in range(1, K + 1):
+        torch.testing.assert_close(attend(layer, x[:, :n], is_causal=True), output[:, :n])
+    output[:, :3].sum().backward()
+    assert not x.grad[:, 3:].any()
+    assert x.grad[:, :3].all()
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1, 1, 1), (2, 3), (1, 4), (5,)])
+def test_decoding_a_few_tokens_at_a_time_gives_the_causal_output(attend, sizes):
+    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D)
+    parts, end = [], 0
+    for size in sizes:
+        end += size
+        parts.append(attend(layer, x[:, end - size : end], x[:, :end], is_causal=True))
+    torch.testing.assert_close(torch.cat(parts, dim=1), attend(layer, x, is_causal=True))
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_a_sample_alone_gives_what_it_gives_in_a_batch(attend, is_causal):
+    layer, x, y, lengths = MultiHeadAttention(D, H), torch.randn(4, Q, D), torch.randn(4, K, D), [2, 5, 1, 3]
+    batch = attend(layer, x, y, valid_lens=torch.tensor(lengths), is_causal=is_causal)
+    for b, n in enumerate(lengths):
+        last_seen = torch.arange(Q)[:, None] + (K - Q if is_causal else K)  # by each query, padding counted
+        alone = attend(layer, x[b : b + 1], y[b : b + 1, :n], mask=torch.arange(n) <= last_seen)
+        torch.testing.assert_close(batch[b : b + 1], alone)
+
+
+def test_the_output_is_a_sum_over_heads(attend):
+    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D)
+    q, k, v = (split_heads(projection(x), H) for projection in (layer.W_q, layer.W_k, layer.W_v))
+    total = 0
+    for h in range(H):
+        head, _ = dot_product_attention(q[:, h], k[:, h], v[:, h])
+        total = total + head @ layer.W_o.weight[:, h * HEAD : (h + 1) * HEAD].T
+    torch.testing.assert_close(attend(layer, x), total)
+
+
+def test_a_head_mask_of_zero_removes_the_head_as_zeroing_its_part_of_the_output_projection_does(attend):
+    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D)
+    head_mask = torch.ones(H)
+    head_mask[2] = 0
+    got = attend(layer, x, head_mask=head_mask)
+    with torch.no_grad():
+        layer.W_o.weight[:, 2 * HEAD : 3 * HEAD] = 0
+    torch.testing.assert_close(got, attend(layer, x))
+
+
+def test_a_head_mask_scales_the_heads_of_each_sample(attend):
+    layer, x, head_mask = MultiHeadAttention(D, H, bias=True), torch.randn(B, K, D), torch.rand(B, H)
+    together = attend(layer, x, valid_lens=torch.tensor([2, 4]), head_mask=head_mask)
+    for b, valid_len in enumerate([2, 4]):
+        scaled = copy.deepcopy(layer)
+        with torch.no_grad():
+            scaled.W_o.weight *= head_mask[b].repeat_interleave(HEAD)
+        alone = attend(scaled, x[b : b + 1], valid_lens=torch.tensor([valid_len]))
+        torch.testing.assert_close(together[b : b + 1], alone)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.long, torch.float64])
+def test_a_head_mask_may_have_any_dtype_and_leaves_the_weights_alone(dtype):
+    layer, x, head_mask = MultiHeadAttention(D, H), torch.randn(B, K, D), torch.arange(H) % 2
+    output, weights = layer(x, head_mask=head_mask.to(dtype), need_weights=True)
+    torch.testing.assert_close(output, layer(x, head_mask=head_mask.float()))
+    torch.testing.assert_close(weights, layer(x, need_weights=True)[1])
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_mask_of_three_axes_is_for_samples_not_heads_even_where_their_numbers_agree(need_weights):
+    layer, x, y = MultiHeadAttention(D, H), torch.randn(H, Q, D), torch.randn(H, K, D)  # B = H
+    mask = torch.rand(H, Q, K) < 0.6
+    together = layer(x, y, mask=mask, need_weights=need_weights)
+    for b in range(H):
+        alone = layer(x[b : b + 1], y[b : b + 1], mask=mask[b], need_weights=need_weights)
+        if need_weights:
+            torch.testing.assert_close(together[1][b], alone[1][0])
+        output, expected = (together[0], alone[0]) if need_weights else (together, alone)
+        torch.testing.assert_close(output[b : b + 1], expected)
+
+
+def test_everything_that_forbids_is_obeyed_at_once(attend):
+    layer, x, y = MultiHeadAttention(D, H), torch.randn(B, Q, D), torch.randn(B, K, D)
+    mask, valid_lens = torch.rand(B, H, Q, K) < 0.7, torch.tensor([3, 5])
+    causal = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]], dtype=torch.bool)
+    valid = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], dtype=torch.bool)
+    expected = attend(layer, x, y, mask=mask & causal & valid[:, None, None])
+    torch.testing.assert_close(
+        attend(layer, x, y, valid_lens=valid_lens, mask=mask, is_causal=True), expected
+    )
+
+
+def test_a_query_that_may_attend_to_nothing_gets_the_bias_of_the_output_alone(attend):
+    layer, x = MultiHeadAttention(D, H, bias=True), torch.randn(B, K, D)
+    output = attend(layer, x, valid_lens=torch.tensor([0, 3]))
+    torch.testing.assert_close(output[0], layer.W_o.bias.expand(K, D))
+
+
+def test_values_are_the_keys_and_keys_the_queries_unless_given(attend):
+    layer, x, y = MultiHeadAttention(D, H), torch.randn(B, Q, D), torch.randn(B, K, D)
+    torch.testing.assert_close(attend(layer, x), attend(layer, x, x, x))
+    torch.testing.assert_close(attend(layer, x, y), attend(layer, x, y, y))
+    assert not attend(layer, x, y).allclose(attend(layer, x, y, y.flip(1)), atol=1e-3)
+
+
+# Dropout
+
+
+def test_weights_are_those_before_dropout():
+    layer, x = MultiHeadAttention(D, H, dropout=0.5), torch.randn(B, K, D)
+    output, weights = layer(x, need_weights=True)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(B, H, K))
+    assert not output.allclose(layer(x, need_weights=True)[0])
+
+
+def test_dropout_is_for_training_only(attend):
+    layer, plain, x = MultiHeadAttention(D, H, dropout=0.5), MultiHeadAttention(D, H), torch.randn(B, K, D)
+    plain.load_state_dict(layer.state_dict())
+    valid_lens = torch.tensor([2, 5])
+    expected = attend(plain, x, valid_lens=valid_lens)
+    assert not attend(layer, x, valid_lens=valid_lens).allclose(expected, atol=1e-3)
+    torch.testing.assert_close(attend(layer.eval(), x, valid_lens=valid_lens), expected)
+
+
+def test_dropout_keeps_the_expected_output(attend):
+    layer, x = MultiHeadAttention(8, 2, dropout=0.3).double(), torch.randn(1, K, 8).double()
+    expected = attend(layer.eval(), x)
+    outputs = attend(layer.train(), x.expand(20_000, K, 8))
+    deviation = (outputs.mean(0) - expected[0]) / (outputs.std(0) / 20_000**0.5)
+    assert deviation.abs().max() < 5  # standard errors
+
+
+def test_dropping_everything_leaves_the_bias(attend):
+    layer = MultiHeadAttention(D, H, dropout=1.0, bias=True)
+    torch.testing.assert_close(attend(layer, torch.randn(B, K, D)), layer.W_o.bias.expand(B, K, D))
+
+
+# Precision
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_with_a_length_of_zero_is_finite(attend, dtype):
+    layer, x = (
+        MultiHeadAttention(D, H, bias=True).to(dtype),
+        torch.randn(B, K, D, dtype=dtype, requires_grad=True),
+    )
+    output = attend(layer, x, valid_lens=torch.tensor([0, 3]))
+    output.sum().backward()
+    assert output.isfinite().all()
+    assert x.grad.isfinite().all()
+    assert all(parameter.grad.isfinite().all() for parameter in layer.parameters())
+
+
+def test_autocast_computes_in_half_and_keeps_the_parameters(attend):
+    layer, x = MultiHeadAttention(D, H, bias=True), torch.randn(B, K, D, requires_grad=True)
+    valid_lens, head_mask = torch.tensor([0, 3]), torch.rand(H)
+    with torch.autocast("cpu", torch.bfloat16):
+        output = attend(layer, x, valid_lens=valid_lens, head_mask=head_mask)
+    assert output.dtype == torch.bfloat16
+    torch.testing.assert_close(
+        output.float(), attend(layer, x, valid_lens=valid_lens, head_mask=head_mask), atol=2e-2, rtol=5e-2
+    )
+    output.sum().backward()
+    assert x.grad.dtype == torch.float32
+    assert x.grad.isfinite().all()
+
+
+# A layer among layers
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("kind", ["none", "lengths (B,)", "lengths (B, Q)", "causal", "mask"])
+def test_compiles_to_one_graph(kind, need_weights):
+    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D, requires_grad=True)
+    arguments = {
+        "none": {},
+        "lengths (B,)": {"valid_lens": torch.tensor([0, 3])},
+        "lengths (B, Q)": {"valid_lens": torch.tensor([[0, 1, 2, 3, 4], [5, 5, 5, 0, 1]])},
+        "causal": {"is_causal": True, "valid_lens": torch.tensor([2, 5])},
+        "mask": {"mask": torch.rand(B, H, K, K) < 0.6, "head_mask": torch.rand(H)},
+    }[kind]
+    torch.compiler.reset()
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    expected, got = (call(x, need_weights=need_weights, **arguments) for call in (layer, compiled))
+    torch.testing.assert_close(got, expected)
+    expected, got = (
+        torch.autograd.grad((y[0] if need_weights else y).square().sum(), x)[0] for y in (expected, got)
+    )
+    torch.testing.assert_close(got, expected)
+
+
+def test_pickling_copying_and_state_dicts_keep_the_layer(attend):
+    layer, x = MultiHeadAttention(D, H, 0.1, bias=True, value_head_dim=5).eval(), torch.randn(B, K, D)
+    restored = MultiHeadAttention(D, H, 0.1, bias=True, value_head_dim=5).eval()
+    restored.load_state_dict(layer.state_dict())
+    for twin in (pickle.loads(pickle.dumps(layer)), copy.deepcopy(layer), restored):
+        assert torch.equal(attend(twin, x), attend(layer, x))
+    assert set(layer.state_dict()) == {f"W_{p}.{kind}" for p in "qkvo" for kind in ("weight", "bias")}
+
+
+def test_no_grad_and_inference_mode_change_nothing(attend):
+    layer, x, valid_lens = MultiHeadAttention(D, H), torch.randn(B, K, D), torch.tensor([0, 3])
+    expected = attend(layer, x, valid_lens=valid_lens)
+    with torch.no_grad():
+        torch.testing.assert_close(attend(layer, x, valid_lens=valid_lens), expected)
+    with torch.inference_mode():
+        torch.testing.assert_close(attend(layer, x, valid_lens=valid_lens), expected)
+
+
+def test_inputs_are_never_written_to(attend):
+    layer = MultiHeadAttention(D, H)
+    x, y, valid_lens, mask = (
+        torch.randn(B, Q, D),
+        torch.randn(B, K, D),
+        torch.tensor([0, 3]),
+        torch.ones(Q, K).bool(),
+    )
+    arguments = {"valid_lens": valid_lens, "mask": mask, "head_mask": torch.rand(H), "is_causal": True}
+    before = copy.deepcopy([x, y, arguments])
+    attend(layer, x, y, **arguments)
+    attend(layer, x, y, valid_lens=valid_lens)
+    assert all(torch.equal(a, b) for a, b in zip([x, y], before[:2], strict=True))
+    assert all(torch.equal(torch.as_tensor(arguments[k]), torch.as_tensor(before[2][k])) for k in arguments)
+
+
+def test_from_torch_copies_and_keeps_dtype_mode_and_dropout():
+    theirs = nn.MultiheadAttention(D, H, dropout=0.25, dtype=torch.float64).eval()
+    ours = MultiHeadAttention.from_torch(theirs)
+    assert ours.dropout == 0.25
+    assert not ours.training
+    assert all(
+        parameter.dtype == torch.float64 and parameter.requires_grad for parameter in ours.parameters()
+    )
+    before = ours.W_q.weight.clone()
+    nn.init.zeros_(theirs.in_proj_weight)
+    assert torch.equal(ours.W_q.weight, before)
+
+
+def test_importing_the_library_imports_torch_and_nothing_slow():
+    code = (
+        "import sys, torch; before = set(sys.modules); import mha_lib; "
+        "new = set(sys.modules) - before; print(*{name.split('.')[0] for name in new}, len(new))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split()[:-1] == ["mha_lib"]
+    assert int(result.stdout.split()[-1]) < 12

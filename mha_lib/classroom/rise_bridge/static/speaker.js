@@ -1,0 +1,46 @@
+// The speaker's window: the notes of the slide, the time, what comes next. The deck draws it and
+// takes the keys that are pressed in it.
+let speaker, opened, clock;
+
+const notesOf = (slide) => [...slide.querySelectorAll("aside.notes .jp-RenderedMarkdown")];
+const titleOf = (slide) => slide?.querySelector("h1, h2, h3, .cm-line")?.textContent.replace("¶", "") ?? "";
+const minutesOf = (slide) => notesOf(slide).reduce((sum, note) => sum + (parseFloat(note.textContent) || 0), 0);
+
+const STYLE = `
+  :root { color-scheme: light dark; font: 22px/1.5 system-ui, sans-serif }
+  body { margin: 1.5em 2em }
+  header, footer { color: gray }
+  .anchor-link { display: none }`;
+
+/** Open the window, or bring it to the front; false where the browser blocks it. */
+export function openSpeaker(onkeydown) {
+  speaker = window.open("", "deck-speaker", "popup,width=900,height=640");
+  if (!speaker) return false;
+  Object.assign(speaker, { onkeydown });
+  opened ??= Date.now();
+  clearInterval(clock);
+  clock = setInterval(drawClock, 1000);
+  const parts = "<header><time></time> · <span></span></header><main></main><footer></footer>";
+  const formulas = [...(document.getElementById("MJX-CHTML-styles")?.sheet.cssRules ?? [])];
+  const style = STYLE + formulas.map((rule) => rule.cssText).join("");
+  speaker.document.body.innerHTML = `<style>${style}</style>${parts}`;
+  speaker.focus();
+  return true;
+}
+
+export function showNotes(slides, current) {
+  if (!speaker || speaker.closed) return;
+  const find = (tag) => speaker.document.querySelector(tag);
+  const index = slides.indexOf(current);
+  const planned = (end) => slides.slice(0, end).reduce((sum, slide) => sum + minutesOf(slide), 0);
+  find("span").textContent = `slide ${index + 1} of ${slides.length}, planned for minute ${planned(index)} to ${planned(index + 1)}`;
+  find("main").innerHTML = `<h1>${titleOf(current)}</h1>${notesOf(current).map((note) => note.innerHTML).join("")}`;
+  find("footer").textContent = `Next: ${titleOf(slides[index + 1])}`;
+  speaker.document.title = `Notes: ${titleOf(current)}`;
+  drawClock();
+}
+
+function drawClock() {
+  if (!speaker || speaker.closed) return;
+  speaker.document.querySelector("time").textContent = `minute ${Math.floor((Date.now() - opened) / 60_000)}`;
+}

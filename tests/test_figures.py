@@ -1,0 +1,113 @@
+"""The drawings in img/: legible in both themes, self-contained, small, and right in their numbers."""
+
+import math
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import torch
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+
+FIGURES = sorted((Path(__file__).parents[1] / "img").glob("*.svg"))
+SVG = "{http://www.w3.org/2000/svg}"
+LIGHT = {"q": "#0067a5", "k": "#b04500", "v": "#007556", "o": "#97447a"}
+DARK = {"q": "#56b4e9", "k": "#f0954e", "v": "#3cc9a0", "o": "#e3a3c6"}
+
+
+def read(name: str) -> ElementTree.Element:
+    return ElementTree.parse(Path(__file__).parents[1] / "img" / name).getroot()
+
+
+def texts(name: str) -> list[str]:
+    return ["".join(text.itertext()) for text in read(name).iter(f"{SVG}text")]
+
+
+@pytest.fixture(params=FIGURES, ids=lambda path: path.stem)
+def figure(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+def test_there_are_figures():
+    assert len(FIGURES) >= 10
+
+
+def test_figure_is_small_and_fits_a_slide(figure):
+    assert figure.stat().st_size <= 15 * 1024
+    root = ElementTree.parse(figure).getroot()
+    left, top, width, height = map(float, root.get("viewBox").split())
+    assert (left, top, width) == (0, 0, 960)
+    assert height <= 420
+    assert (float(root.get("width")), float(root.get("height"))) == (width, height)
+
+
+def test_figure_tells_in_words_what_it_shows(figure):
+    root = ElementTree.parse(figure).getroot()
+    assert len(root.findtext(f"{SVG}title")) > 20
+    assert len(root.findtext(f"{SVG}desc")) > 100
+    assert list(root.iter(f"{SVG}text")), "words are text, not outlines"
+
+
+def test_figure_is_self_contained(figure):
+    source = figure.read_text(encoding="utf-8")
+    assert not re.search(r"<script|<foreignObject|<image|@import|@font-face|\bon\w+=", source)
+    assert all(target.startswith("#") for target in re.findall(r'href="([^"]*)"', source))
+    names = set(re.findall(r'\bid="([^"]+)"', source))
+    used = set(re.findall(r"url\(([^)]*)\)", source)) | set(re.findall(r'href="([^"]*)"', source))
+    assert used <= {f"#{name}" for name in names}, "an arrowhead or a hatching that isn't there"
+    assert names <= {name.removeprefix("#") for name in used}, "a definition that nothing uses"
+
+
+def test_figure_carries_its_own_panel_in_both_themes(figure):
+    source = figure.read_text(encoding="utf-8")
+    root = ElementTree.fromstring(source)
+    panel = root.find(f"{SVG}rect")
+    _, _, width, height = map(float, root.get("viewBox").split())
+    assert panel.get("class") == "panel"
+    assert (float(panel.get("width")), float(panel.get("height"))) == (width - 1, height - 1)
+    light, dark = root.findtext(f"{SVG}style").split("@media (prefers-color-scheme: dark)")
+    for theme, colours in ((light, LIGHT), (dark, DARK)):
+        assert {"panel", "ink", "mute", "soft"} <= set(re.findall(r"--(\w+):", theme))
+        for letter, colour in re.findall(r"--([qkvo]):(#\w+)", theme):
+            assert colour == colours[letter]
+
+
+def test_text_is_legible_from_the_last_row(figure):
+    source = figure.read_text(encoding="utf-8")
+    sizes = re.findall(r"font-size[:=]\s*\"?([\d.]+)", source) + re.findall(r"font:[^;]*?([\d.]+)px", source)
+    assert sizes
+    assert min(map(float, sizes)) >= 16
+
+
+def test_plain_colours_are_weights(figure):
+    """Whatever is painted outside the themes' palette is a weight, and weights are viridis."""
+    source = figure.read_text(encoding="utf-8").split("</style>")[1]
+    viridis = {to_hex(colormaps["viridis"](step)) for step in range(256)}
+    assert set(re.findall(r'"(#[0-9a-f]{6})"', source)) <= viridis
+
+
+def test_the_mixture_is_computed_right():
+    words = texts("scores_softmax_mixture.svg")
+    weights = torch.tensor([2.0, 1.0, 0.0]).softmax(0)
+    values = torch.tensor([[10.0, 0.0], [0.0, 10.0], [10.0, 10.0]])
+    for number in (f"{w:.2f}"[1:] for w in weights):
+        assert number in words
+    assert ", ".join(f"{x:.1f}" for x in weights @ values) in words
+    assert f"sum {sum(map(math.exp, (2, 1, 0))):.2f}" in words
+
+
+def test_each_head_of_the_subspaces_has_the_weights_of_its_shadows():
+    tokens = torch.tensor([[1.1, 2.1], [1.6, -0.6], [-1.6, 0.8], [-1.0, -1.9]])
+    numbers = [word for word in texts("subspaces.svg") if re.fullmatch(r"\.\d\d", word)]
+    for head, degrees in enumerate((20, -55)):
+        angle = math.radians(degrees)
+        shadows = tokens @ torch.tensor([math.cos(angle), math.sin(angle)])
+        weights = torch.outer(shadows, shadows).softmax(1).flatten()
+        assert numbers[16 * head : 16 * (head + 1)] == [f"{w:.2f}"[1:] for w in weights]
+
+
+def test_the_lengths_follow_their_samples():
+    words = texts("shape_journey.svg")
+    lengths = words[words.index("valid_lens") + 1 :][:10]
+    assert lengths == [str(n) for n in torch.tensor([3, 2]).repeat_interleave(5).tolist()]
