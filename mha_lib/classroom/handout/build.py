@@ -51,7 +51,12 @@ def write_handouts(lessons: list[Path], folder: Path, edition: str = "student", 
         if isinstance(result, str):
             problems.append(result)
             continue
-        for file in [result, *([write_pdf(browser, result)] if browser else [])]:
+        try:
+            files = [result, *([write_pdf(browser, result)] if browser else [])]
+        except CourseError as error:
+            files = [result]
+            problems.append(str(error))
+        for file in files:
             size = file.stat().st_size
             print(f"{file}  {size / 1000:.0f} KB")
             if size > LARGEST:
