@@ -85,7 +85,7 @@ def test_slides_are_short(lesson):
         shown = [cell for cell in slide if kind(cell) != "notes"]
         prose = " ".join(source(cell) for cell in shown if cell["cell_type"] == "markdown")
         unseen = r"<details>.*?</details>|!\[.*?\]\([^)]*\)"  # an answer is folded, an alt text is read aloud
-        other = r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\[|\]\([^)]*\)|<[^>]*>|^\|.*$"
+        other = r"^#+ .*?$|```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\[|\]\([^)]*\)|<[^>]*>|^\|.*$"
         prose = re.sub(f"{unseen}|{other}", " ", prose, flags=re.S | re.M)
         words = re.findall(r"[^\W\d_][\w’'-]*", prose)
         assert len(words) <= 40, f"{slide[0]['id']} has {len(words)} words"
