@@ -11,7 +11,7 @@ const numbersTo = (count) => Array.from({ length: count }, (_, i) => i);
 
 // ---- decode ----
 
-/** Every float16 that is not negative. The sign bit says that the mask forbids the cell. */
+/** Every float16 that is not negative; the sign bit says that the mask forbids it. */
 const HALVES = Float32Array.from(numbersTo(0x7c00), (bits) =>
 	bits < 1024 ? bits * 2 ** -24 : (1024 + (bits % 1024)) * 2 ** ((bits >> 10) - 25),
 );
@@ -67,12 +67,12 @@ function arrange(ctx, shown, { width, height, em }) {
 		const high = Math.max(8 * em, (height - top - below) / rows - title - em); // rather scroll down than squint
 		const w = (wide - em) / keys, h = high / queries;
 		const cell = Math.max(0, Math.min(w, h, 7 * em)) * (columns === 1 || wide > pitch);
-		const size = (count) => Math.max(cell, (1.6 * em) / count); // few rows are drawn thicker
+		const size = (count) => Math.max(cell, (1.6 * em) / count); // thicker
 		const whole = (x) => (x > 6 ? Math.floor(x) : x);
 		return { columns, rows, below, w: whole(size(keys)), h: whole(size(queries)), cell };
 	}
 	const largestGrid = (below) =>
-		heads.map((_, i) => grid(i + 1, below)).reduce((a, b) => (b.cell >= a.cell ? b : a));
+		heads.map((_, i) => grid(i + 1, below)).reduce((a, b) => ((b.cell - a.cell || a.rows - b.rows) > 0 ? b : a));
 	let best = largestGrid(2.6 * em);
 	const turned = keyWidth > best.w - 0.3 * em && keyLabels.some((label, i) => label !== `${i}`);
 	const keyRoom = turned ? Math.min(keyWidth, 8 * em) : Math.max(keyWidth, best.w);

@@ -2,6 +2,7 @@
 
 import base64
 import itertools
+import os
 import random
 import re
 from pathlib import Path
@@ -235,6 +236,9 @@ def test_all_heads_fit_without_scrolling_sideways(page, show, size, heads):
     boxes = [head.bounding_box() for head in page.locator(HEADS).all()]
     assert min(box["width"] for box in boxes) >= 90
     assert all(box["x"] + box["width"] <= stage["x"] + stage["width"] for box in boxes)
+    rows = len({box["y"] for box in boxes})
+    columns = len({box["x"] for box in boxes})
+    assert rows * columns - heads < columns  # no empty row
     if size[0] >= 1280 and heads <= 8:
         assert page.locator(".mha-explorer").bounding_box()["height"] <= 0.78 * size[1]
 
@@ -278,6 +282,25 @@ def test_the_saved_picture_is_the_one_on_show_on_white(page, show, tmp_path):
     assert (image[[0, -1], [0, -1]] == 255).all()
     largest = 255 * np.array(mpl.colormaps["viridis"](round(255 * weights_of()[0][0].max().item()))[:3])
     assert (np.abs(image - largest).max(-1) <= 6).sum() > 100
+
+
+@pytest.mark.skipif(
+    "AXE" not in os.environ, reason="AXE=/path/to/axe.min.js (npm install axe-core) is not set"
+)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing(browser, show, theme):
+    context = browser.new_context(color_scheme=theme, bypass_csp=True)
+    page = context.new_page()
+    show(
+        explore(lambda n, on: 1 / (n - 1) * torch.ones(2, 3, Q, K) / K, n={"two": 2, "one": 1}, on=True), page
+    )
+    page.add_script_tag(path=os.environ["AXE"])
+    audit = "async () => (await axe.run('.mha-explorer')).violations.map((found) => found.id)"
+    assert page.evaluate(audit) == []
+    page.get_by_label("n", exact=True).select_option("one")
+    expect(page.get_by_role("alert")).to_contain_text("ZeroDivisionError")
+    assert page.evaluate(audit) == []
+    context.close()
 
 
 def luminance(colour):
