@@ -316,7 +316,7 @@ async function render({ model, el }) {
   const inputs = model.get("controls").map((control) => makeInput(model, set, control));
   const onclick = () => savePicture(shown, inputs.map((input) => input.say()).join(",  "));
   const save = make("button", { textContent: "save PNG", onclick });
-  const controls = make("div", { className: "controls" }, ...inputs.map((input) => input.label), save);
+  const controls = make("div", { className: "settings" }, ...inputs.map((input) => input.label), save);
   const trace = make("pre", { tabIndex: 0 }), message = make("p");
   const details = make("details", {}, make("summary", { textContent: "traceback" }), trace);
   const problem = make("div", { className: "problem", role: "alert" }, message, details);

@@ -88,7 +88,7 @@ class Page:
             language=self.language,
             edition=self.edition,
             words=self.words,
-            title=titles[0] if titles else name,
+            title=titles[0] if titles else str(self.nb.metadata.get("title") or name),
             has_title=bool(titles),
             summary=str(self.nb.metadata.get("summary") or first_paragraph(body)),
             contents=[(level, anchor, Markup(text)) for level, anchor, text in headings if level in (2, 3)],

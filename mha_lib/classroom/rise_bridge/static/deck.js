@@ -21,10 +21,10 @@ export default function deck(app, load) {
   };
   document.addEventListener("slidechanged", arrive);
   document.addEventListener("ready", () => {
-    const parts = "<footer id=deck-foot><b></b><output></output><b></b></footer><dialog id=deck-help></dialog>";
-    panel().node.insertAdjacentHTML("beforeend", parts);
-    const [lesson, ...rest] = panel().node.querySelectorAll("#deck-foot > *, #deck-help");
-    [status, position, help] = rest;
+    const foot = "<footer id=deck-foot style='position: absolute; bottom: 0'><b></b><output></output><b></b></footer>";
+    panel().node.insertAdjacentHTML("beforeend", `${foot}<dialog id=deck-help></dialog>`);
+    let lesson;
+    [lesson, status, position, help] = panel().node.querySelectorAll("#deck-foot > *, #deck-help");
     lesson.textContent = panel().content.model.getMetadata("title") ?? "";
     help.innerHTML = [...Object.entries(keys).map(([key, [text]]) => [key, text]), ...RISE_KEYS]
       .map(([key, text]) => `<kbd>${key}</kbd> <span>${text}</span>`)
@@ -91,6 +91,8 @@ export default function deck(app, load) {
     K: ["revive the kernel, run again what had run, stay here", () => run("Revival", hasRun, true)],
     T: ["speaker notes, in a window of their own", openNotes],
     D: ["dark or light", toggleDark],
+    W: ["overview", () => app.commands.execute("RISE:toggleOverview")],
+    F: ["full screen", () => app.commands.execute("RISE:fullscreenHelp")],
     Escape: ["stop what runs, clear this line, leave a widget", leave],
     "?": ["these keys", () => help.showModal()],
   };
@@ -107,7 +109,7 @@ export default function deck(app, load) {
     const command = bare && keys[letter ? (event.shiftKey ? "Shift " : "") + key.toUpperCase() : key];
     if (help?.open) help.close();
     else if (command && !(key === "Escape" && inWidget(event))) command[1]();
-    else if (bare && letter && !/[wf]/i.test(key)); // JupyterLab would cut, paste or convert the cell
+    else if (bare && letter); // JupyterLab would cut, paste or convert the cell
     else if (target === document.body || (bare && inWidget(event) && /^Page/.test(key))) {
       focusDeck();
       panel().content.node.dispatchEvent(new KeyboardEvent("keydown", event));
@@ -135,6 +137,4 @@ const RISE_KEYS = [
   ["Space", "next (with Shift: back)"],
   ["→", "next, past the optional slides"],
   ["Shift Enter", "run the cell and go on (with Ctrl: stay)"],
-  ["W", "overview"],
-  ["F", "full screen"],
 ];

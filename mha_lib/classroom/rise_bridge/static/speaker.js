@@ -4,7 +4,9 @@ let speaker, opened, clock;
 
 const notesOf = (slide) => [...slide.querySelectorAll("aside.notes .jp-RenderedMarkdown")];
 const titleOf = (slide) => slide?.querySelector("h1, h2, h3, .cm-line")?.textContent.replace("¶", "") ?? "";
-const minutesOf = (slide) => notesOf(slide).reduce((sum, note) => sum + (parseFloat(note.textContent) || 0), 0);
+// "3 min. Ask first." counts, "Optional, 3 min." does not: as in the running order (notes.py).
+const minutesOf = (slide) =>
+  notesOf(slide).reduce((sum, note) => sum + Number(/^\s*([\d.]+)\s*(min|分)/.exec(note.textContent)?.[1] ?? 0), 0);
 
 const STYLE = `
   :root { color-scheme: light dark; font: 22px/1.5 system-ui, sans-serif }
