@@ -111,9 +111,8 @@ class Page:
             content = f'<p class="label">{self.words["notes"]}</p>\n{content}'
         if "solution" in tags:
             content = self.folded("solution", content)
-        element = "aside" if kind == "notes" else "div"
         anchor = self.text.anchor(cell.get("id", "cell"))
-        return f'<{element} class="{f"cell {kind}".strip()}" id="{anchor}">\n{content}</{element}>\n'
+        return f'<div class="{f"cell {kind}".strip()}" id="{anchor}">\n{content}</div>\n'
 
     def markdown_cell(self, cell: NotebookNode) -> str:
         return self.text.markdown(cell.source, cell.get("attachments"))
