@@ -166,11 +166,24 @@ def start_server(
 
 
 @pytest.fixture(scope="session")
-def jupyter(tmp_path_factory: pytest.TempPathFactory):
+def serve(tmp_path_factory: pytest.TempPathFactory):
+    """Starts Jupyter servers on folders: ``serve(folder, python=...)``; they end with the tests."""
+    processes = []
+
+    def start(folder: Path, python: str = sys.executable) -> JupyterServer:
+        process, server = start_server(folder, tmp_path_factory.mktemp("home"), python)
+        processes.append(process)
+        return server
+
+    yield start
+    for process in processes:
+        process.terminate()
+        process.wait(10)
+
+
+@pytest.fixture(scope="session")
+def jupyter(serve, tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("course")
-    for name in {"notebooks", "img"} & set(os.listdir(ROOT)):
+    for name in ("notebooks", "img"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    process, server = start_server(folder, tmp_path_factory.mktemp("home"))
-    yield server
-    process.terminate()
-    process.wait(10)
+    return serve(folder)

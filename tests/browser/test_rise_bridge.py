@@ -3,12 +3,17 @@
 import os
 import re
 import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import Locator, Page, expect
 
+ROOT = Path(__file__).parents[2]
 INTERACT = """
 import os
 import matplotlib.pyplot as plt
@@ -55,6 +60,11 @@ def cell(kind: str, make, source: str, name: str, tags: tuple[str, ...] = ()) ->
 
 @pytest.fixture(scope="session")
 def deck(jupyter) -> str:
+    write_deck(jupyter.folder)
+    return jupyter.address("rise", "widgets.ipynb")
+
+
+def write_deck(folder: Path) -> None:
     cells = [
         cell("slide", new_markdown_cell, "# Widgets in a deck", "title"),
         cell("notes", new_markdown_cell, "3 min. Greet the class: $x^2$.", "title-notes"),
@@ -68,21 +78,22 @@ def deck(jupyter) -> str:
     ]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     metadata = {"rise": {"theme": "white"}, "kernelspec": kernel, "title": "A deck"}
-    nbformat.write(new_notebook(cells=cells, metadata=metadata), jupyter.folder / "widgets.ipynb")
-    return jupyter.address("rise", "widgets.ipynb")
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), folder / "widgets.ipynb")
 
 
 def current(page: Page) -> Locator:
     return page.locator("section.present > section.present")
 
 
-def open_slide(page: Page, deck: str, number: int) -> None:
+def open_slide(page: Page, deck: str, number: int, bridge: bool = True) -> None:
     """Open the deck and turn to a slide, the first being 0."""
     page.goto(deck)
     expect(current(page)).to_have_id("slide-0-0", timeout=60_000)
     for shown in range(1, number + 1):
         page.keyboard.press("Space")
         expect(current(page)).to_have_id(f"slide-{shown}-0")
+    if not bridge:  # the first key press needs a focus
+        page.locator(".jp-Notebook").focus()
 
 
 def run_cell(page: Page) -> None:
@@ -121,8 +132,7 @@ def test_anywidget_follows_the_kernel(page, deck):
 def test_without_the_bridge_no_widget_lives(page, deck):
     """Shows what the bridge is for; when this fails, RISE has learnt it and the bridge can go."""
     page.route("**/mha-rise-bridge/static/remoteEntry.js*", lambda route: route.fulfill(body=NO_BRIDGE))
-    open_slide(page, deck, 1)
-    page.locator(".jp-Notebook").focus()
+    open_slide(page, deck, 1, bridge=False)
     run_cell(page)
     expect(current(page).locator(".jp-RenderedText", has_text="interactive(")).to_be_visible(timeout=60_000)
     expect(current(page).locator(".noUi-handle")).to_have_count(0)
@@ -206,6 +216,49 @@ def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(page, deck):
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
     page.keyboard.press("?")
     expect(page.locator("#deck-help")).to_contain_text("run the setup cells")
-    page.keyboard.press("Space")
+    page.keyboard.press("Shift+?")
     expect(page.locator("#deck-help")).to_be_hidden()
     expect(current(page)).to_have_id("slide-0-0")
+
+
+@pytest.fixture(scope="module")
+def fresh_python(tmp_path_factory) -> str:
+    """The Python of a new environment with what a deck needs, but not yet this package."""
+    environment = tmp_path_factory.mktemp("fresh")
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    python = str(environment / ("Scripts" if os.name == "nt" else "bin") / "python")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pip(python, "-c", ROOT / "constraints.txt", *project["optional-dependencies"]["classroom"])
+    return python
+
+
+def pip(python: str, *arguments: object) -> None:
+    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *map(str, arguments)]
+    subprocess.run(command, check=True)
+
+
+SLOW = "makes an environment, 2 minutes: CI runs it, MHA_REQUIRE_BROWSER=1 does it here"
+
+
+@pytest.mark.skipif(not os.environ.get("MHA_REQUIRE_BROWSER"), reason=SLOW)
+@pytest.mark.parametrize("way", ["not at all", "from a wheel", "editable", "with the fallback"])
+def test_widgets_live_in_a_fresh_environment(page, serve, fresh_python, tmp_path, way):
+    if way == "from a wheel":
+        subprocess.run(
+            [fresh_python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, ROOT], check=True
+        )
+        pip(fresh_python, "--no-deps", *tmp_path.glob("*.whl"))
+    elif way == "editable":
+        pip(fresh_python, "--no-deps", "--force-reinstall", "-e", ROOT)
+    elif way == "with the fallback":
+        pip(fresh_python, "-r", ROOT / "constraints-fallback.txt")
+    write_deck(tmp_path)
+    server = serve(tmp_path, fresh_python)
+    open_slide(page, server.address("rise", "widgets.ipynb"), 1, bridge=way != "not at all")
+    run_cell(page)
+    if way == "not at all":
+        expect(current(page).locator(".jp-RenderedText", has_text="interactive(")).to_be_visible(
+            timeout=60_000
+        )
+    else:
+        move_bar_slider(page)
