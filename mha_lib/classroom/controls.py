@@ -1,7 +1,7 @@
 """What the arguments of ``explore`` mean: controls for the settings, labels for the axes."""
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,8 +53,19 @@ def make_control(name: str, given: Any, default: Any) -> Control:
     return Control(name, kind, values, texts, start, is_vector)
 
 
-def read_labels(name: str, given: Sequence | None, samples: int, count: int) -> list[list[str]]:
-    """One list for all samples, or one for each; numbers where none are given."""
+def describe_inputs(controls: list[Control], samples: int) -> list[dict[str, Any]]:
+    """What the browser asks: the settings' entries and the explorer's own traits."""
+    entries = [(c.label(i), c.kind, texts, "chosen") for c in controls for i, texts in enumerate(c.texts)]
+    own = [("sample", "slider", [str(i) for i in range(samples)], "sample")] if samples > 1 else []
+    own.append(("0–max", "switch", ["off", "on"], "to_max"))
+    return [
+        {"name": name, "kind": kind, "texts": texts, "trait": trait, "at": i if i < len(entries) else -1}
+        for i, (name, kind, texts, trait) in enumerate(entries + own)
+    ]
+
+
+def read_labels(name: str, given: Any, samples: int, count: int) -> list[list[str]]:
+    """A list for each sample, of one for all of them or of one for each; numbers where none are given."""
     given = range(count) if given is None else given
     nested = all(isinstance(entry, list | tuple) for entry in given)
     lists = [[str(label) for label in entry] for entry in (given if nested else [given])]
@@ -63,4 +74,4 @@ def read_labels(name: str, given: Sequence | None, samples: int, count: int) -> 
         raise ValueError(
             f"{name} must hold {count} labels, in one list or one a sample ({samples}), got {got}"
         )
-    return lists
+    return lists if nested else lists * samples

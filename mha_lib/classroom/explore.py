@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-import anywidget
 import numpy as np
-from IPython import get_ipython
 from traitlets import Bool, Bytes, Dict, Int, List, Unicode
 
-from mha_lib.classroom.controls import make_control, read_labels
+from mha_lib.classroom.cell_widget import CellWidget
+from mha_lib.classroom.controls import describe_inputs, make_control, read_labels
 from mha_lib.classroom.weights import as_weights
 
 MAX_SECONDS, MAX_BYTES, BYTES_PER_SETTING = 2.0, 2_000_000, 64  # the budget of what is computed ahead
@@ -42,12 +41,6 @@ def explore(
     A cell shows the explorer it ends with; ``settings`` and ``weights`` hand its state to the next cell.
     """
     return Explorer(weights_of, {"query_labels": query_labels, "key_labels": key_labels}, controls)
-
-
-def running_cell() -> tuple[str, str]:
-    """The id of the cell that is being run and of the run; empty outside of JupyterLab."""
-    parent: dict = getattr(get_ipython(), "get_parent", dict)()
-    return parent.get("metadata", {}).get("cellId", ""), parent.get("header", {}).get("msg_id", "")
 
 
 @dataclass
@@ -78,7 +71,7 @@ def drive(explorer: "Explorer") -> int:
     return sum(bool(explorer._entry(key, Store())) for key in itertools.product(*explorer._options()))
 
 
-class Explorer(anywidget.AnyWidget):
+class Explorer(CellWidget):
     """What ``explore`` returns. All that it shows is in its traits: a handout needs no kernel."""
 
     _esm, _css = Path(__file__).with_name("explore.js"), Path(__file__).with_name("explore.css")
@@ -92,26 +85,17 @@ class Explorer(anywidget.AnyWidget):
     sample = Int(0).tag(sync=True)
     enlarged = Int(-1).tag(sync=True)  # the head that fills the picture; -1: all of them
     to_max = Bool(False).tag(sync=True)  # the scale ends at the largest weight instead of at 1
-    _alive: ClassVar[list["Explorer"]] = []
 
     def __init__(self, weights_of: Callable, labels: dict[str, Labels], controls: dict[str, Any]):
-        super().__init__()
+        self._result = lru_cache(64)(self._compute)
         defaults = {name: p.default for name, p in inspect.signature(weights_of).parameters.items()}
         parts = [make_control(n, c, defaults.get(n, inspect.Parameter.empty)) for n, c in controls.items()]
         self._weights_of, self._given_labels, self._parts = weights_of, labels, parts
-        self._result = lru_cache(64)(self._compute)
         self.chosen = [entry for control in parts for entry in control.start]
         self._compute_ahead()
-        inputs = [(c.label(i), c.kind, texts, "chosen") for c in parts for i, texts in enumerate(c.texts)]
-        own = [("0–max", "switch", ["off", "on"], "to_max")]
-        if (samples := len(self.directory[0]["at"])) > 1:
-            own.insert(0, ("sample", "slider", [str(i) for i in range(samples)], "sample"))
-        self.controls = [
-            {"name": name, "kind": kind, "texts": texts, "trait": trait, "at": i if i < len(inputs) else -1}
-            for i, (name, kind, texts, trait) in enumerate(inputs + own)
-        ]
+        self.controls = describe_inputs(parts, samples=len(self.directory[0]["at"]))
+        super().__init__()  # last: an error above leaves no half-made widget in the browser
         self.observe(self._compute_on_demand, "chosen")
-        self._take_over()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -179,35 +163,20 @@ class Explorer(anywidget.AnyWidget):
         if self.carries == OWN_RANGES and needed < 4 * MAX_SECONDS and add(rest):  # the first calls are slow
             self.carries, count, size = "all settings but other texts", len(directory), len(store.data)
         self.directory, self.labels = directory[:count], store.labels
-        self.table = zlib.compress(bytes(store.data[:size]))
+        self.table = zlib.compress(store.data[:size])
         self._known = {entry["state"] for entry in self.directory}
 
     def _compute_on_demand(self, change: Any) -> None:
         if (key := tuple(self.chosen)) not in self._known:
             store = Store()
             entry = self._entry_or_error(key, store)
-            self.answer = {"entry": entry, "labels": store.labels, "maps": bytes(store.data)}
-
-    def _take_over(self) -> None:
-        """Close what earlier runs of this cell made and no other cell shows: re-runs must not pile up."""
-        self._made, self._shown = running_cell(), dict[str, str]()
-        cell, run = self._made
-        for old in list(Explorer._alive):
-            if cell and old._made[0] == cell and old._made[1] != run and not old._shown.keys() - {cell}:
-                old.close()
-        Explorer._alive.append(self)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        cell, run = running_cell()
-        for other in Explorer._alive:
-            if other._shown.get(cell) != run:  # the cell's former output is gone
-                other._shown.pop(cell, None)
-        self._shown[cell] = run
-        return super()._repr_mimebundle_(**kwargs)
+            self.answer = {
+                "directory": [entry],
+                "labels": store.labels,
+                "table": zlib.compress(store.data, 1),
+            }
 
     def close(self) -> None:
         super().close()
-        if self in Explorer._alive:
-            Explorer._alive.remove(self)
-            self.table, self.directory = b"", []  # IPython's Out may keep the rest
-            self._result.cache_clear()
+        self.table, self.directory = b"", []  # IPython's Out may keep the rest
+        self._result.cache_clear()

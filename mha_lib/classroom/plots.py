@@ -92,12 +92,11 @@ def _draw(
     queries, keys = maps.shape[2:]
     panels = maps.reshape(-1, queries, keys)
     rows = math.ceil(len(panels) / columns)
-    cell = min(2.4 / max(queries, keys), 0.5)
-    figsize = figsize or (
-        columns * max(1.3, keys * cell + 0.2) + 1.4,
-        rows * max(1.2, queries * cell + 0.4) + 0.6,
-    )
-    figure, grid = plt.subplots(rows, columns, figsize=figsize, squeeze=False, layout="constrained")
+    side = min(2.4 / max(queries, keys), 0.5)  # of a cell, in inches
+    width, height = max(1.3, keys * side + 0.3), max(1.0, queries * side + 0.6)
+    figsize = figsize or (columns * width + 1.2, rows * height + 0.5)
+    side = min((figsize[0] - 1.2) / columns / keys, (figsize[1] - 0.5) / rows / queries)
+    figure, grid = plt.subplots(rows, columns, figsize=figsize, squeeze=False, layout="compressed")
     plt.close(figure)  # so that the cell which ends with it shows it once
     low, largest = min(0.0, float(panels.min())), float(panels.max())
     top = (largest or 1.0) if to_max else max(1.0, largest)
@@ -113,18 +112,8 @@ def _draw(
         axes.set_title(titles[i], fontsize=9, loc="left", family=_families())
         _hatch(axes, forbidden)
         leftmost, lowest = i % columns == 0, i + columns >= len(panels)
-        _label(
-            axes.yaxis,
-            axis_names[0] if leftmost else "",
-            QUERIES,
-            labels[0],
-            queries,
-            figsize[1] / rows,
-            leftmost,
-        )
-        _label(
-            axes.xaxis, axis_names[1] if lowest else "", KEYS, labels[1], keys, figsize[0] / columns, lowest
-        )
+        _label(axes.yaxis, axis_names[0], QUERIES, labels[0], queries, side, leftmost)
+        _label(axes.xaxis, axis_names[1], KEYS, labels[1], keys, side, lowest)
     figure.colorbar(image, ax=grid, shrink=0.7, label="weight")
     return figure
 
@@ -138,22 +127,18 @@ def _hatch(axes: Axes, forbidden: np.ndarray) -> None:
             axes.add_patch(Rectangle(*place, facecolor="none", edgecolor=HATCH, hatch="/////", linewidth=0))
 
 
-def _label(
-    axis: Axis, name: str, colour: str, labels: Sequence | None, count: int, inches: float, outer: bool
-) -> None:
-    """Name the axis and as many of its tokens as there is room for."""
+def _label(axis: Axis, name: str, colour: str, labels: Any, count: int, side: float, outer: bool) -> None:
+    """Name the outer axes, and as many of their tokens as there is room for."""
     if labels is not None and len(labels) != count:
         raise ValueError(f"{name} must have {count} labels, got {len(labels)}")
     words = [_drawable(str(label)) for label in (range(count) if labels is None else labels)]
-    room = 0.8 * inches / count  # of a label, in inches
-    width = 0.08 * max(map(len, words))
-    turned = isinstance(axis, XAxis) and labels is not None and width > room
-    need = 0.14 if turned or not isinstance(axis, XAxis) else width
-    step = next((step for step in (1, 2, 5, 10, 20, 50, 100) if step * room >= need), 200)
-    axis.set_ticks(range(0, count, step))
+    width = 0.08 * max(map(len, words))  # of the widest, in inches
+    turned = isinstance(axis, XAxis) and labels is not None and width > side
+    step = math.ceil((width if isinstance(axis, XAxis) and not turned else 0.13) / side)
+    axis.set_ticks(range(0, count, step) if outer else [])
     axis.set_ticklabels(words[::step] if outer else [], fontsize=8, family=_families(), parse_math=False)
     axis.set_tick_params(length=0, labelrotation=90 if turned else 0)
-    axis.set_label_text(name, color=colour, family=_families(), parse_math=False)
+    axis.set_label_text(name if outer else "", color=colour, family=_families(), parse_math=False)
 
 
 @cache

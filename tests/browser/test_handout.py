@@ -1,12 +1,15 @@
-"""The handout in a browser: one file from disk, alive, asking for nothing."""
+"""The handout in a browser: one file from disk, alive, asking for nothing, on any screen and on paper."""
 
 import base64
+import re
 
 import numpy as np
 import pytest
+from ipywidgets.embed import embed_data
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from mha_lib.classroom.handout import HandoutExporter
+from mha_lib.classroom import explore
+from mha_lib.classroom.handout import HandoutExporter, build
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 ESM = """
@@ -21,12 +24,13 @@ export default {
     slider.value = model.get("n");
     slider.oninput = () => { model.set("n", Number(slider.value)); model.save_changes(); };
     model.on("change:n", draw);
-    el.append(slider, bar);
+    el.append(slider, bar, Object.assign(document.createElement("button"), { textContent: "save" }));
     draw();
   },
 };
 """
 HOSTILE = "</script><img src=x onerror='window.hacked=1'>"
+LONG = "x = " + " + ".join(str(i) for i in range(80))
 
 
 def stored(esm=ESM, **state):
@@ -40,52 +44,147 @@ def stored(esm=ESM, **state):
     }
 
 
-@pytest.fixture
-def lesson(tmp_path):
-    """A page with formulas, a live widget, a broken one and everything hostile, on disk."""
+def show(model_id, text="a widget"):
+    data = {VIEW: {"model_id": model_id, "version_major": 2, "version_minor": 0}, "text/plain": text}
+    return new_code_cell("", outputs=[new_output("display_data", data=data)])
 
-    def show(model_id, text="a widget"):
-        data = {VIEW: {"model_id": model_id, "version_major": 2, "version_minor": 0}, "text/plain": text}
-        return new_code_cell("", outputs=[new_output("display_data", data=data)])
 
-    cells = [
-        new_markdown_cell("# A lesson\n\nWeights $\\frac{QK^\\top}{\\sqrt{d}}$."),
-        new_markdown_cell("## Section\n\n" + HOSTILE.replace("<", "\\<")),
-        show("good"),
-        show("bad", "the bad one as text"),
-        new_code_cell("print()", outputs=[new_output("stream", text=HOSTILE)]),
-    ]
-    models = {"good": stored(), "bad": stored(esm="export default { render() { throw new Error('no') } }")}
+def write(path, cells, models):
     metadata = {"widgets": {"application/vnd.jupyter.widget-state+json": {"state": models}}}
     notebook = new_notebook(cells=cells, metadata=metadata)
     page, _ = HandoutExporter().from_notebook_node(notebook, {"metadata": {"name": HOSTILE}})
-    path = tmp_path / "lesson.html"
     path.write_text(page, encoding="utf-8")
-    return path.as_uri()
+    return path
 
 
-def test_the_page_is_alive_and_asks_for_nothing(page, watch, lesson):
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """A page with formulas, long code, a wide table, a live widget, a broken one and hostile text."""
+    wide = "| " + " | ".join(["column"] * 20) + " |\n" + "|---" * 20 + "|\n"
+    cells = [
+        new_markdown_cell("# A lesson\n\nWeights $\\frac{QK^\\top}{\\sqrt{d}}$ and $\\color{#0067A5}{Q}$."),
+        new_markdown_cell(f"## First section\n\n$${'a + ' * 60}b$$\n\n{wide}"),
+        show("good"),
+        show("bad", "the bad one as text"),
+        new_markdown_cell("## Second section"),
+        new_code_cell(LONG, outputs=[new_output("stream", text=HOSTILE + LONG)]),
+        *(new_markdown_cell("Some words. " * 60) for _ in range(5)),
+    ]
+    models = {"good": stored(), "bad": stored(esm="export default { render() { throw new Error('no') } }")}
+    return write(tmp_path_factory.mktemp("handout") / "lesson.html", cells, models)
+
+
+def test_the_page_is_alive_and_asks_for_nothing(page, watch, file):
     page.context.set_offline(True)
-    page.goto(lesson)
+    page.goto(file.as_uri())
     figure = page.locator("[data-widget=good]")
     figure.get_by_text(f"{HOSTILE} 3").wait_for()
     figure.locator("input").focus()
     page.keyboard.press("ArrowRight")
     figure.get_by_text(f"{HOSTILE} 4").wait_for()
-    assert watch.requests_beyond(lesson) == []
+    assert watch.requests_beyond(file.as_uri()) == []
     assert watch.errors == []
     assert page.evaluate("window.hacked") is None
 
 
-def test_a_widget_that_fails_leaves_its_still_and_a_line(page, lesson):
-    page.goto(lesson)
+def test_the_explorer_answers_its_sliders_without_a_kernel(page, watch, tmp_path):
+    def weights_of(num_heads=2, valid_len=3):
+        weights = np.full((num_heads, 3, 5), 0.0, "f4")
+        weights[:, :, :valid_len] = 1 / valid_len
+        return weights, np.arange(5) < valid_len
+
+    explorer = explore(weights_of, num_heads=[1, 2, 4], valid_len=range(1, 6))
+    models = embed_data([explorer], drop_defaults=False)["manager_state"]["state"]
+    file = write(tmp_path / "explorer.html", [show(explorer.model_id)], models)
+    page.context.set_offline(True)
+    page.goto(file.as_uri())
+    page.locator(f"[data-widget='{explorer.model_id}'].alive canvas").first.wait_for()
+    drawn = "[...document.querySelectorAll('canvas')].map((canvas) => canvas.toDataURL()).join()"
+    page.wait_for_function(f"() => new Set({drawn}).size > 20")
+    before = page.evaluate(drawn)
+    page.locator(".live input[type=range]").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(f"(before) => {drawn} !== before", arg=before)
+    assert watch.requests_beyond(file.as_uri()) == []
+    assert watch.errors == []
+
+
+def test_a_widget_that_fails_leaves_its_still_and_a_line(page, file):
+    page.goto(file.as_uri())
     figure = page.locator("[data-widget=bad]")
     figure.get_by_text("could not start here: no").wait_for()
     assert figure.get_by_text("the bad one as text").is_visible()
 
 
-def test_formulas_are_seen_at_text_size(page, lesson):
-    page.goto(lesson)
+def test_formulas_have_the_size_and_the_colours_of_the_text(page, file):
+    page.goto(file.as_uri())
     box = page.locator(".formula svg").first.bounding_box()
     assert 15 < box["height"] < 60
     assert 15 < box["width"] < 100
+    colour = "getComputedStyle(document.querySelectorAll('span.formula')[1].querySelector('use')).fill"
+    assert page.evaluate(colour) == "rgb(0, 103, 165)"
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(colour) == "rgb(86, 180, 233)"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 27)"
+    page.emulate_media(color_scheme="dark", media="print")
+    assert page.evaluate(colour) == "rgb(0, 103, 165)"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_wider_than_the_screen(page, file, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(file.as_uri())
+    page.locator("[data-widget=good].alive").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    lines = page.locator("main > .cell > p").last.bounding_box()
+    assert 300 < lines["width"] < 680, "a line one can read"
+    # what is cut off can be scrolled to, by keyboard too
+    assert page.locator("pre[tabindex='0']").count() == 2
+    assert page.locator("div.formula[tabindex='0'], .table[tabindex='0']").count() == 2
+
+
+def test_the_contents_lead_to_the_sections(page, file):
+    page.goto(file.as_uri())
+    contents = page.get_by_role("navigation", name="Contents")
+    contents.get_by_role("link", name="Second section").click()
+    page.locator("nav a[aria-current]", has_text="Second section").wait_for()
+    assert page.url.endswith("#second-section")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    assert contents.get_by_role("link").count() == 0, "folded on a phone"
+    contents.get_by_text("Contents").click()
+    contents.get_by_role("link", name="First section").click()
+    assert contents.get_by_role("link").count() == 0
+    assert page.url.endswith("#first-section")
+
+
+def test_code_can_be_copied(page, file):
+    page.goto(file.as_uri())
+    page.evaluate("() => { navigator.clipboard.writeText = async (text) => { window.copied = text } }")
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("window.copied") == LONG
+    page.reload()
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed')) }")
+    page.get_by_role("button", name="Copy").click()
+    page.wait_for_function("() => getSelection().toString().trim() !== ''")
+    assert page.evaluate("getSelection().toString().trim()") == LONG
+
+
+def test_on_paper_nothing_is_cut_in_two_and_no_control_is_left(page, file):
+    page.goto(file.as_uri())
+    page.locator("[data-widget=good].alive").wait_for()
+    page.emulate_media(media="print")
+    for control in ("nav", ".copy", ".widget input", ".widget button", ".anchor"):
+        assert not page.locator(control).first.is_visible(), control
+    for whole in (".code", ".outputs > pre", ".widget", ".table tr", "div.formula"):
+        assert page.locator(whole).first.evaluate("e => getComputedStyle(e).breakInside") == "avoid", whole
+    assert page.locator("pre code").evaluate("e => getComputedStyle(e).whiteSpace") == "pre-wrap"
+
+
+def test_the_pdf_is_a4_and_has_the_headings_as_its_outline(file, browser):
+    pdf = build.write_pdf(build.find_browser(), file).read_bytes()
+    assert pdf.startswith(b"%PDF")
+    assert re.search(rb"/MediaBox ?\[0 0 59[45]\.?\d* 84[12]\.?\d*\]", pdf)
+    assert b"First section" in pdf or b"/Outlines" in pdf
+    assert not list(file.parent.glob("*.part"))

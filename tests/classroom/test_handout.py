@@ -1,16 +1,30 @@
-"""The handout's page, as text: what stands in it and what must not."""
+"""The handout's page as text: what stands in it and what must not."""
 
+import base64
+import html
 import json
+import re
+import sys
 from pathlib import Path
 
+import nbformat
 import pytest
+from bs4 import BeautifulSoup
+from nbconvert.exporters import get_exporter
+from nbconvert.utils.exceptions import ConversionException
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from mha_lib.classroom.handout import HandoutExporter, write_handouts
+from mha_lib.classroom.handout import HandoutExporter, build, write_handouts
+from mha_lib.classroom.handout.text import plain
 
 pytestmark = pytest.mark.filterwarnings("ignore:path is deprecated")  # in ziamath, on Python 3.11
 
-FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="4"/></svg>'
+LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*/*.ipynb"))
+VIEW = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="4"/></svg>'
+HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
 def export(*cells, edition="student", name="03_lesson", folder=".", **metadata):
@@ -20,8 +34,10 @@ def export(*cells, edition="student", name="03_lesson", folder=".", **metadata):
     return page
 
 
-def text(source, slide="-", tags=()):
-    return new_markdown_cell(source, metadata={"slideshow": {"slide_type": slide}, "tags": list(tags)})
+def text(source, slide="-", tags=(), **more):
+    return new_markdown_cell(
+        source, metadata={"slideshow": {"slide_type": slide}, "tags": list(tags)}, **more
+    )
 
 
 def code(source, *outputs, slide="-", tags=()):
@@ -29,44 +45,107 @@ def code(source, *outputs, slide="-", tags=()):
     return new_code_cell(source, outputs=list(outputs), metadata=metadata)
 
 
-def result(**data):
-    return new_output("display_data", data={name.replace("_", "/", 1): value for name, value in data.items()})
+def printed(text):
+    return new_output("stream", text=text)
+
+
+def shown(data, **metadata):
+    return new_output("display_data", data=data, metadata=metadata)
+
+
+def widget(model_id, **beside):
+    return code("", shown({VIEW: {"model_id": model_id}, **beside}))
+
+
+def stored(**models):
+    state = {name: {"model_name": kind, "state": state} for name, (kind, state) in models.items()}
+    return {STATE: {"state": state}}
+
+
+# ---- editions ----
 
 
 def test_notes_skipped_cells_and_solutions_are_in_no_students_file():
     cells = [
         text("# Shown"),
         text("secret-note", slide="notes"),
-        code("secret-skip", slide="skip"),
-        code(
-            "secret_solution",
-            new_output("stream", text="secret-output"),
-            slide="skip",
-            tags=["solution"],
-        ),
-        text("secret_solution in words", tags=["solution"]),
+        code("secret_skip", slide="skip"),
+        code("secret_solution", printed("secret-output"), slide="skip", tags=["solution"]),
+        text("## secret-heading", tags=["solution"]),
     ]
     student, instructor = export(*cells), export(*cells, edition="instructor")
     assert "Shown" in student
     assert "secret" not in student
-    assert "secret_solution" in instructor
-    assert '<details class="fold fold-solution">' in instructor
-    assert "secret-output" in instructor
-    assert "secret-note" in instructor
-    assert "secret-skip" not in instructor
+    assert "secret_skip" not in instructor
+    for kept in ("secret-note", "secret_solution", "secret-output", "secret-heading"):
+        assert kept in instructor
+    assert instructor.count('<details class="fold fold-solution">') == 2
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_no_text_of_a_lessons_solutions_is_anywhere_in_the_students_file(lesson):
+    notebook = nbformat.read(lesson, as_version=4)
+    models, others = {}, ""
+    for cell in notebook.cells:
+        if "solution" not in cell.metadata.get("tags", []):
+            others += cell.source
+        elif cell.cell_type == "code":  # as if it had been run: it printed, and it showed a widget
+            models[f"w-{cell.id}"] = ("AnyModel", {"_esm": "secret module", "label": "secret label"})
+            cell.outputs = [printed("secret output"), widget(f"w-{cell.id}").outputs[0]]
+    notebook.metadata["widgets"] = stored(**models)
+    resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}}
+    page, _ = HandoutExporter().from_notebook_node(notebook, resources)
+    assert "secret" not in page
+    lines = [
+        line.strip()
+        for cell in notebook.cells
+        if "solution" in cell.metadata.get("tags", [])
+        for line in cell.source.splitlines()
+        if len(line.strip()) > 12 and line.strip() not in others
+    ]
+    assert lines
+    words = html.unescape(re.sub(r"<[^>]*>", "", page))
+    assert [line for line in lines if line in words or line in page] == []
+
+
+# ---- text ----
 
 
 def test_formulas_are_drawn_and_can_be_read_aloud():
-    page = export(text(r"Weights $\frac{QK^\top}{\sqrt{d}}$ and $$\sum_i \alpha_i v_i$$"))
-    assert page.count('class="formula"') == 2
-    assert page.count("<math ") == 2
+    page = export(
+        text(r"Weights $\frac{QK^\top}{\sqrt{d}}$ of $\mathrm{head}_i$ and $$\sum_i \alpha_i v_i$$")
+    )
+    assert len(re.findall(r'<(?:span|div) class="formula"><svg [^>]*aria-hidden="true"', page)) == 3
     assert r'alttext="\frac{QK^\top}{\sqrt{d}}"' in page
-    assert "<mfrac" in page
-    assert "<use " in page
+    assert '<mi mathvariant="normal">head</mi>' in page
+    for used in re.findall(r'<use href="#([^"]+)"', page):
+        assert page.count(f'<symbol id="{used}"') == 1
+
+
+def test_q_k_v_and_o_keep_their_colours_in_light_and_dark():
+    page = export(text(r"$\color{#0067A5}{Q} \textcolor{#B04500}{K} {\color{#007556} V} \textcolor{red}{x}$"))
+    assert re.findall(r'style="fill:([^"]+)"', page) == ["var(--q)", "var(--k)", "var(--v)", "red"]
+
+
+@pytest.mark.parametrize(
+    "tex",
+    [
+        r"\begin{cases}0 & \text{if } j \le n\\ -\infty & \text{otherwise}\end{cases}",
+        r"\begin{aligned} a &= b \\ &= c \end{aligned}",
+        r"\underbrace{W_1 \cdots W_h}_{h \text{ heads}}",
+        r"\begin{bmatrix}1&2\\3&4\end{bmatrix} \in \mathbb{R}^{2 \times 2}",
+        r"\operatorname*{arg\,max}_\theta \mathbf{x}^\top \boldsymbol{\theta}",
+        r"\texttt{num\_heads} := 1{,}050{,}624",
+    ],
+)
+def test_the_formulas_of_this_field_are_drawn(tex):
+    page = export(text(f"$${tex}$$"))
+    assert '<div class="formula"><svg' in page
+    assert 'class="tex"' not in page
 
 
 def test_a_dollar_in_a_price_or_in_code_is_no_formula():
-    prices = export(text("An hour costs $5 to $10, a year $ 300 $; `echo $HOME $PATH`\n\n    a = '$x$'\n"))
+    prices = export(text("An hour costs $5 to $10, a year $ 300 $, a day $ 5 or 7$ more; `echo $HOME $PATH`\n\n    a = '$x$'\n"))
     assert 'class="formula"' not in prices
     assert "$5 to $10" in prices
     fenced = export(text("```sh\n$$x$$ \\begin{aligned}a\\end{aligned} $y$\n```"))
@@ -81,81 +160,274 @@ def test_a_formula_nobody_can_read_stays_tex(caplog):
     assert "unknown command" in caplog.text
 
 
-def test_pictures_beside_the_notebook_are_inlined_with_their_alt_text(tmp_path):
+def test_headings_have_anchors_of_their_own_and_stand_in_the_contents():
+    page = export(
+        text("# Title"), text("## Same `code` $x$\n\n### Same"), text("## Same"), text("## 多头注意力")
+    )
+    contents = page[page.index("<nav") : page.index("</nav>")]
+    anchors = re.findall(r'<a href="#([^"]+)"', contents)
+    assert len(set(anchors)) == 4
+    assert "多头注意力" in anchors
+    for anchor in anchors:
+        assert page.count(f'id="{anchor}"') == 1
+    assert "Title" not in contents
+    assert "<title>Title</title>" in page
+
+
+def test_the_language_is_said_and_spoken(tmp_path):
+    (tmp_path / "zh").mkdir()
+    assert '<html lang="en"' in export(text("## a"))
+    chinese = export(text("## a"), folder=tmp_path / "zh")
+    assert '<html lang="zh"' in chinese
+    assert "目录" in chinese
+
+
+# ---- pictures ----
+
+
+def test_pictures_beside_the_notebook_and_in_it_are_inlined_with_their_alt_text(tmp_path):
     (tmp_path / "img").mkdir()
-    (tmp_path / "img" / "x.svg").write_text(FIGURE)
+    (tmp_path / "img" / "x y.svg").write_text(DRAWING)
     folder = tmp_path / "notebooks" / "en"
     folder.mkdir(parents=True)
-    page = export(text("![a *round* thing](../../img/x.svg)"), folder=folder)
-    assert 'src="data:image/svg+xml;base64,' in page
-    assert 'alt="a round thing"' in page
+    page = export(
+        text("![a *round* thing](../../img/x%20y.svg)"),
+        text("<img src='../../img/x y.svg' alt='as HTML' width=40>"),
+        text("![pasted](attachment:p.png)", attachments={"p.png": {"image/png": PIXEL}}),
+        code("", shown({"image/png": PIXEL}, alt='a "plot"')),
+        folder=folder,
+    )
+    drawing = base64.b64encode(DRAWING.encode()).decode()
+    assert page.count(f'src="data:image/svg+xml;base64,{drawing}"') == 2
+    assert page.count(f'src="data:image/png;base64,{PIXEL}"') == 2
+    images = re.findall(r"<img [^>]*>", page)
+    for alt in ("a round thing", "as HTML", "pasted", "a &quot;plot&quot;"):
+        assert sum(f'alt="{alt}"' in image for image in images) == 1
+    assert sum('width="40"' in image for image in images) == 1
+
+
+def test_nothing_is_left_that_would_be_fetched(caplog):
+    address = "https://example.org/x"
+    page = export(
+        text(f"![far away]({address}.png) <img src='{address}.png' alt='too'> [a link]({address})"),
+        text("![lost](nowhere.png)"),
+        code(
+            "", shown({"text/html": f"<script src='{address}.js'></script><iframe src='{address}'></iframe>"})
+        ),
+        text(f"<link rel=stylesheet href={address}.css>\n\n<video src='{address}.mp4'></video>"),
+    )
+    assert not re.search(rf"(?:src|data)=['\"]?{address}", page)
+    assert "<link" not in page
+    assert page.count(f'href="{address}"') == 2  # the link, and one in the frame's place
+    assert "far away" in page
+    assert caplog.text.count("left out") == 7
+    assert "default-src 'none'" in page
+
+
+# ---- hostile text ----
 
 
 def test_what_a_program_prints_stays_text():
-    hostile = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
     page = export(
         code(
             "1",
-            new_output("stream", text=hostile),
-            new_output("error", ename=hostile, evalue=hostile, traceback=[hostile]),
-            result(text_plain=hostile),
-            result(text_markdown=hostile),
-            result(text_latex=hostile),
-            result(**{"image_svg+xml": f"<svg>{hostile}</svg>"}),
+            printed(HOSTILE),
+            new_output("error", ename=HOSTILE, evalue=HOSTILE, traceback=[HOSTILE]),
+            new_output("error", ename=HOSTILE, evalue=HOSTILE, traceback=[]),
+            shown({"text/markdown": "[a link](javascript:alert(1))"}),
+            *(shown({mime: HOSTILE}) for mime in ("text/plain", "text/markdown", "text/latex")),
+            shown({"application/json": {"a": HOSTILE}}),
+            shown({"application/javascript": "alert(1)"}),
+            shown({"image/svg+xml": f"<svg>{HOSTILE}</svg>"}),
+            shown({"image/png": f'"><script>alert(1)</script>{PIXEL}'}, alt=f'"{HOSTILE}'),
         ),
-        name=hostile,
+        name=HOSTILE,
+        title=HOSTILE,
+        lang='en"><script>alert(1)</script>',
+        summary=f'"{HOSTILE}',
     )
     assert "<script>alert" not in page
     assert "<img src=x" not in page
-    assert export(text("<b class=mine>bold</b>")).count("<b class=mine>bold</b>") == 1
+    for tag in BeautifulSoup(page, "html.parser").find_all(True):
+        assert not [name for name in tag.attrs if name.startswith("on")], tag
+        assert not str(tag.get("href", "")).startswith("javascript:"), tag
 
 
-def test_widget_state_cannot_end_its_element():
-    state = {"_esm": "export default {render() {}}", "label": "</script><script>alert(1)</script>"}
-    model = {"model_name": "AnyModel", "model_module": "anywidget", "state": state}
-    widgets = {"application/vnd.jupyter.widget-state+json": {"state": {"abc": model}}}
-    view = result(**{"application_vnd.jupyter.widget-view+json": {"model_id": "abc"}})
-    page = export(code("explorer", view), widgets=widgets)
-    assert 'data-widget="abc"' in page
-    assert "</script><script>alert" not in page
-    stored = page.split('id="widgets">')[1].split("</script>")[0]
-    assert json.loads(stored)["models"]["abc"]["state"]["label"] == state["label"]
+def test_what_the_author_writes_as_html_stays_html():
+    page = export(text("<b class=mine>bold</b>"), code("", shown({"text/html": "<i class=mine>it</i>"})))
+    assert "<b class=mine>bold</b>" in page
+    assert "<i class=mine>it</i>" in page
 
 
-def test_write_handouts_reads_lessons_afresh_and_lists_them(tmp_path, capsys):
-    import nbformat
+def test_widget_state_is_text():
+    state = {"description": HOSTILE, "value": HOSTILE, "_options_labels": [HOSTILE], "index": 0}
+    page = export(
+        widget("drop"),
+        widget("html"),
+        widget("live"),
+        widget(f"x{HOSTILE}"),
+        widgets=stored(
+            drop=("DropdownModel", state),
+            html=("HTMLModel", {"value": f"<b>{HOSTILE}</b>"}),
+            live=("AnyModel", {"_esm": "export default {}", "label": HOSTILE}),
+        ),
+    )
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    data = json.loads(page.split('id="widgets">')[1].split("</script>")[0])
+    assert data["models"]["live"]["state"]["label"] == HOSTILE
 
+
+# ---- widgets ----
+
+
+def test_explorers_share_one_copy_of_their_module():
+    module = "export default { render() {} } // once"
+    states = {name: ("AnyModel", {"_esm": module, "_css": "p {}", "n": 1}) for name in "ab"}
+    page = export(widget("a"), widget("b"), widget("a"), widgets=stored(**states))
+    assert page.count("// once") == 1
+    assert page.count("data-widget=") == 3
+    assert len(json.loads(page.split('id="widgets">')[1].split("</script>")[0])["models"]) == 2
+
+
+def test_other_widgets_show_their_last_state():
+    children = ("seed", "how", "bar", "out")
+    picture = {"output_type": "display_data", "data": {"image/png": PIXEL}, "metadata": {}}
+    page = export(
+        widget("interact"),
+        widgets=stored(
+            interact=(
+                "VBoxModel",
+                {"children": ["IPY_MODEL_" + name for name in children]},
+            ),
+            seed=("IntSliderModel", {"description": "seed", "value": 4}),
+            how=("DropdownModel", {"description": "how", "_options_labels": ["slow", "fast"], "index": 1}),
+            bar=("FloatProgressModel", {"description": "done", "value": 7.0, "min": 0.0, "max": 10.0}),
+            out=("OutputModel", {"outputs": [picture]}),
+        ),
+    )
+    words = plain(page[page.index("<main") : page.index("<footer")])
+    assert "seed = 4 how = fast done" in words
+    assert '<progress value="7" max="10">' in page
+    assert f"base64,{PIXEL}" in page
+    assert "in the notebook these controls move" in words
+
+
+def test_a_widget_nobody_knows_falls_back_on_what_lies_beside_it():
+    states = stored(known=("CustomModel", {"secret": [1, 2]}))
+    page = export(
+        widget("known", **{"text/plain": "as text"}),
+        widget("gone", **{"text/plain": "as text too", "image/png": PIXEL}),
+        widget("gone", **{"text/plain": "<Thing object at 0x7f00>"}),
+        widgets=states,
+    )
+    assert "as text</pre>" in page
+    assert f"base64,{PIXEL}" in page
+    assert "0x7f00" not in page
+    assert "its state was not stored" in page
+
+
+def test_a_line_that_was_overwritten_shows_its_last_state():
+    page = export(code("", printed("1 of 3\r2 of 3\r"), printed("3 of 3\nend\n")))
+    assert "3 of 3\nend</pre>" in page
+    assert "2 of 3" not in page
+
+
+# ---- all lessons ----
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A folder for lessons, and a way to write one into it."""
     folder = tmp_path / "notebooks" / "en"
     folder.mkdir(parents=True)
-    good, broken = folder / "01_good.ipynb", folder / "02_broken.ipynb"
-    cells = [
-        text("# Good one\n\nA summary."),
+
+    def add(name, *cells):
+        path = folder / name
+        path.write_text(cells[0]) if isinstance(cells[0], str) else nbformat.write(
+            new_notebook(cells=list(cells)), path
+        )
+        return path
+
+    add.build = tmp_path / "build" / "handouts"
+    return add
+
+
+def test_lessons_are_read_run_afresh_and_listed(course, capsys):
+    good = course(
+        "01_good.ipynb",
+        text("# Good & one\n\nA *summary*."),
         code("print(6 * 7)"),
-        code("print('sec' + 'ret')", tags=["solution"]),
-    ]
-    nbformat.write(new_notebook(cells=cells), good)
-    broken.write_text("no json")
+        code("answer = 'sec' + 'ret'\nprint(answer)", tags=["solution"]),
+        code("print(globals().get('answer'))"),
+    )
     before = good.read_bytes()
-    assert write_handouts([good, broken], tmp_path / "build") == 1
-    assert "02_broken.ipynb is not a notebook" in capsys.readouterr().err
-    page = (tmp_path / "build" / "en" / "01_good.html").read_text()
-    assert "42" in page
-    assert "secret" not in page
+    assert write_handouts([good], course.build) == 0
+    page = (course.build / "en" / "01_good.html").read_text()
+    assert "42</pre>" in page
+    assert "secret" not in page, "a solution may not even run"
     assert good.read_bytes() == before
-    assert 'href="en/01_good.html"' in (tmp_path / "build" / "index.html").read_text()
-    assert sorted(path.name for path in (tmp_path / "build" / "en").iterdir()) == ["01_good.html"]
+    index = (course.build / "index.html").read_text()
+    assert 'href="en/01_good.html">Good &amp; one</a>' in index
+    assert "<p>A summary.</p>" in index
+    assert str(course.build / "en" / "01_good.html") in capsys.readouterr().out
+
+    assert write_handouts([good], course.build, "instructor") == 0
+    assert "secret</pre>" in (course.build.with_name("handouts-instructor") / "en/01_good.html").read_text()
+    assert (course.build / "en" / "01_good.html").read_text() == page, "the students' file stays theirs"
+
+
+def test_a_lesson_that_fails_is_one_line_and_leaves_the_others_and_the_old_file(course, capsys):
+    broken = course("02_broken.ipynb", "no json")
+    failing = course("03_failing.ipynb", code("fine = 1"), code("1 / 0"))
+    failing_id = nbformat.read(failing, as_version=4).cells[1].id
+    future = course("04_future.ipynb", '{"nbformat": 99, "nbformat_minor": 0, "metadata": {}, "cells": []}')
+    invalid = course("05_invalid.ipynb", '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": 3}')
+    good = course("06_good.ipynb", text("# Good"))
+    old = course.build / "en" / "03_failing.html"
+    build.write_whole(old, "old")
+    assert write_handouts([broken, failing, future, invalid, good], course.build) == 1
+    error = capsys.readouterr().err
+    lines = [line for line in error.splitlines() if ".ipynb" in line]
+    assert len(lines) == 4, error
+    assert "02_broken.ipynb is not a notebook" in lines[0]
+    assert f"03_failing.ipynb, cell {failing_id}: ZeroDivisionError: division by zero" in lines[1]
+    assert "04_future.ipynb is not a notebook this can read" in lines[2]
+    assert "05_invalid.ipynb is not a notebook this can read" in lines[3]
+    assert old.read_text() == "old"
+    assert sorted(path.name for path in old.parent.iterdir()) == ["03_failing.html", "06_good.html"]
+
+
+def test_an_older_notebook_is_read(tmp_path):
+    old = tmp_path / "old.ipynb"
+    cell = {"cell_type": "heading", "level": 1, "metadata": {}, "source": "Old but fine"}
+    sheets = [{"cells": [cell], "metadata": {}}]
+    old.write_text(json.dumps({"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": sheets}))
+    page, _ = HandoutExporter().from_filename(str(old))
+    assert "Old but fine</title>" in page
+    old.write_text("no json")
+    with pytest.raises(ConversionException, match=r"old\.ipynb is not a notebook"):
+        HandoutExporter().from_filename(str(old))
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    page = tmp_path / "page.html"
+    build.write_whole(page, "first")
+    with pytest.raises(UnicodeEncodeError):
+        build.write_whole(page, "half \ud800")
+    assert page.read_text() == "first"
+
+
+def test_progress_is_a_bar_in_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    progress = build.Progress(2)
+    progress.expect(4)
+    progress.step()
+    progress.step()
+    progress.show("03_lesson: train")
+    bar = "#" * 15 + "." * 15
+    assert f"\r[{bar}] 2/4+ cells  03_lesson: train" in capsys.readouterr().err
 
 
 def test_nbconvert_finds_the_exporter():
-    pytest.importorskip("nbconvert")
-    from nbconvert.exporters import get_exporter
-
     assert get_exporter("handout") is HandoutExporter
-
-
-def test_the_package_carries_its_page():
-    import mha_lib.classroom.handout as handout
-
-    assert {"page.html", "page.css", "page.js", "index.html"} <= {
-        path.name for path in Path(handout.__file__).parent.iterdir()
-    }

@@ -84,8 +84,8 @@ def draw_layer(generator: torch.Generator) -> tuple:
     return layer, x
 
 
-def draw_cost_sizes(generator: torch.Generator) -> tuple:
-    return tuple(draw_sizes(generator, 7, 11, 13, 17))
+def draw_widths(generator: torch.Generator) -> tuple:
+    return tuple(draw_sizes(generator, 7, 11, 13))
 
 
 def self_attention(
@@ -147,9 +147,9 @@ def who_sees_whom(layer: Layer, x: Tensor, kept: bool = False) -> Tensor:
     return torch.stack(seen, dim=1)
 
 
-def multiplications(num_tokens: int, num_hiddens: int, head_dim: int, value_dim: int) -> int:
-    projections = num_tokens * num_hiddens * (2 * head_dim + value_dim)
-    return projections + num_tokens**2 * (head_dim + value_dim)
+def crossover(num_hiddens: int, head_dim: int, value_dim: int) -> float:
+    """N where N · D · (2d + d_v), the projections, equals N² · (d + d_v), scores and mixture."""
+    return num_hiddens * (2 * head_dim + value_dim) / (head_dim + value_dim)
 
 
 EXERCISES: tuple[Exercise, ...] = (
@@ -291,24 +291,22 @@ EXERCISES: tuple[Exercise, ...] = (
         },
     ),
     Exercise(
-        "multiplications",
-        multiplications,
-        draw_cost_sizes,
+        "crossover",
+        crossover,
+        draw_widths,
         {
-            "the three projections are missing: N · D · (2d + d_v).": (lambda N, D, d, d_v: N**2 * (d + d_v)),
-            "the mixture of the values is missing: N² · d_v.": (
-                lambda N, D, d, d_v: N * D * (2 * d + d_v) + N**2 * d
+            "there are two projections to the width d, one for the queries and one for the keys.": (
+                lambda D, d, d_v: float(D)
             ),
-            "the scores are missing: N² · d.": lambda N, D, d, d_v: N * D * (2 * d + d_v) + N**2 * d_v,
-            "there are two projections to the width d: one for the queries, one for the keys.": (
-                lambda N, D, d, d_v: N * D * (d + d_v) + N**2 * (d + d_v)
+            "the projection of the values is missing: D · d_v for each token.": (
+                lambda D, d, d_v: D * 2 * d / (d + d_v)
             ),
-            "multiplications and additions are counted; multiplications alone are wanted, half of that.": (
-                lambda N, D, d, d_v: 2 * multiplications(N, D, d, d_v)
+            "the mixture of the values is missing: d_v for each pair.": (
+                lambda D, d, d_v: D * (2 * d + d_v) / d
             ),
-            "scores and mixture need d and d_v multiplications for each of the N² pairs.": (
-                lambda N, D, d, d_v: N * D * (2 * d + d_v) + N**2
-            ),
+            "the scores are missing: d for each pair.": lambda D, d, d_v: D * (2 * d + d_v) / d_v,
+            "this is right for d_v = d only; they may differ.": lambda D, d, d_v: 1.5 * D,
+            "the fraction is upside down.": lambda D, d, d_v: (d + d_v) / (D * (2 * d + d_v)),
         },
     ),
 )

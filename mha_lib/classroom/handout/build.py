@@ -22,6 +22,8 @@ from mha_lib.classroom.handout.exporter import HERE, HandoutExporter, is_for, re
 from mha_lib.classroom.lessons import CourseError
 
 LONGEST_CELL = 600  # seconds
+LARGEST = 1_000_000  # bytes of a page that is still easily mailed
+CORES = os.cpu_count() or 1
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 PLACES = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -49,9 +51,16 @@ def write_handouts(lessons: list[Path], folder: Path, edition: str = "student", 
         if isinstance(result, str):
             problems.append(result)
             continue
-        files = [result, *([write_pdf(browser, result)] if browser else [])]
+        try:
+            files = [result, *([write_pdf(browser, result)] if browser else [])]
+        except CourseError as error:
+            files = [result]
+            problems.append(str(error))
         for file in files:
-            print(f"{file}  {file.stat().st_size / 1000:.0f} KB")
+            size = file.stat().st_size
+            print(f"{file}  {size / 1000:.0f} KB")
+            if file.suffix == ".html" and size > LARGEST:
+                progress.warnings.append(f"{file.name}: {size / 1e6:.1f} MB is much for a handout")
     write_index(folder)
     print(folder / "index.html")
     for problem in [*progress.warnings, *problems]:
@@ -63,7 +72,7 @@ async def write_all(
     lessons: list[Path], folder: Path, edition: str, progress: "Progress"
 ) -> list[Path | str]:
     """The files written; for a lesson that failed, why."""
-    at_once = asyncio.Semaphore(os.cpu_count() or 1)
+    at_once = asyncio.Semaphore(CORES)
 
     async def write(lesson: Path) -> Path | str:
         async with at_once:
@@ -109,7 +118,7 @@ async def execute(notebook: NotebookNode, lesson: Path, progress: "Progress") ->
         on_cell_executed=done,
     )
     try:
-        await client.async_execute()
+        await client.async_execute(env=considerate(progress.lessons))
     except CellExecutionError as error:
         failed = [cell.get("id", "?") for cell in code if any(o.output_type == "error" for o in cell.outputs)]
         reason = f"{error.ename}: {error.evalue}".splitlines()[0]
@@ -118,6 +127,15 @@ async def execute(notebook: NotebookNode, lesson: Path, progress: "Progress") ->
         raise CourseError(f"{lesson}: a cell took longer than {LONGEST_CELL} s") from None
     except DeadKernelError:
         raise CourseError(f"{lesson}: the kernel died (out of memory?)") from None
+
+
+def considerate(lessons: int) -> dict[str, str]:
+    """The environment of a kernel among others: torch's threads share the cores, and wait without spinning.
+
+    On a machine that is busy with something else, lesson 03 takes 1 minute so, and 7 without.
+    """
+    threads = str(max(1, CORES // min(CORES, lessons)))
+    return {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": threads} | os.environ
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -188,7 +206,8 @@ class Progress(logging.Handler):
 
     def __init__(self, lessons: int):
         super().__init__()
-        self.waiting, self.cells, self.done = lessons, 0, 0
+        self.lessons = self.waiting = lessons
+        self.cells = self.done = 0
         self.live = sys.stderr.isatty()
         self.warnings: list[str] = []
 

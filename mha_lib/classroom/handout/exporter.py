@@ -88,7 +88,7 @@ class Page:
             language=self.language,
             edition=self.edition,
             words=self.words,
-            title=titles[0] if titles else name,
+            title=titles[0] if titles else str(self.nb.metadata.get("title") or name),
             has_title=bool(titles),
             summary=str(self.nb.metadata.get("summary") or first_paragraph(body)),
             contents=[(level, anchor, Markup(text)) for level, anchor, text in headings if level in (2, 3)],
@@ -111,9 +111,8 @@ class Page:
             content = f'<p class="label">{self.words["notes"]}</p>\n{content}'
         if "solution" in tags:
             content = self.folded("solution", content)
-        element = "aside" if kind == "notes" else "div"
         anchor = self.text.anchor(cell.get("id", "cell"))
-        return f'<{element} class="{f"cell {kind}".strip()}" id="{anchor}">\n{content}</{element}>\n'
+        return f'<div class="{f"cell {kind}".strip()}" id="{anchor}">\n{content}</div>\n'
 
     def markdown_cell(self, cell: NotebookNode) -> str:
         return self.text.markdown(cell.source, cell.get("attachments"))

@@ -81,8 +81,13 @@ for (const block of document.querySelectorAll(".code")) {
   block.append(button);
 }
 
-for (const box of document.querySelectorAll("pre, div.formula, .table"))
-  if (box.scrollWidth > box.clientWidth) box.tabIndex = 0; // what scrolls must scroll by keyboard too
+function reachScrollers() { // what scrolls must scroll by keyboard too
+  for (const box of document.querySelectorAll("pre, div.formula, .table, .html, .picture"))
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+}
+addEventListener("resize", reachScrollers);
+reachScrollers();
 
 const contents = document.querySelector("nav details");
 if (contents) {

@@ -1,0 +1,421 @@
+"""The explorer in a browser: on a handout page, where the table is all it has, and in JupyterLab."""
+
+import base64
+import itertools
+import random
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import nbformat
+import numpy as np
+import pytest
+import torch
+from ipywidgets.widgets.widget import _remove_buffers
+from matplotlib.image import imread
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from playwright.sync_api import Page, expect
+
+from mha_lib import causal_mask, masked_softmax, padding_mask
+from mha_lib.classroom.explore import explore
+from mha_lib.classroom.handout import HandoutExporter
+
+B, Q, K = 2, 6, 8
+WORDS = ["<img src=x onerror=window.hacked=1>", "", "the", "the", "注意力机制", "🙂", "long " * 99, "a\nb"]
+HEADS = "[role=application]"
+RERUNS = 100
+
+
+def weights_of(num_heads=4, valid_lens=(7, 3)):
+    scores = 3 * torch.randn(B, num_heads, Q, K, generator=torch.Generator().manual_seed(num_heads))
+    mask = padding_mask(torch.tensor(valid_lens), K)
+    return masked_softmax(scores, mask[:, None]), mask
+
+
+def some_explorer(**labels):
+    return explore(weights_of, num_heads=[1, 4, 8], valid_lens=[range(1, 9), range(0, 4)], **labels)
+
+
+@pytest.fixture
+def show(page: Page, tmp_path):
+    """Opens a handout with the explorer in it."""
+
+    def show(explorer, page=page):
+        state, paths, buffers = _remove_buffers(explorer.get_state())
+        kept = [
+            {"encoding": "base64", "path": path, "data": base64.b64encode(buffer).decode()}
+            for path, buffer in zip(paths, buffers, strict=True)
+        ]
+        model = {"model_name": "AnyModel", "model_module": "anywidget", "state": state, "buffers": kept}
+        view = {"application/vnd.jupyter.widget-view+json": {"model_id": "it", "version_major": 2}}
+        cells = [new_code_cell("", outputs=[new_output("display_data", data=view)])]
+        states = {"application/vnd.jupyter.widget-state+json": {"state": {"it": model}}}
+        path = tmp_path / "lesson.html"
+        html, _ = HandoutExporter().from_notebook_node(
+            new_notebook(cells=cells, metadata={"widgets": states})
+        )
+        path.write_text(html, encoding="utf-8")
+        page.goto(path.as_uri())
+        expect(page.locator(HEADS).first).to_be_visible()
+
+    return show
+
+
+PIXELS = """(canvas, [queries, keys]) => {
+  const ctx = canvas.getContext("2d"), colours = [];
+  for (const head of canvas.parentElement.querySelectorAll("[role=application]")) {
+    const [x, y, w, h] = ["left", "top", "width", "height"].map((name) => parseFloat(head.style[name]));
+    for (let q = 0; q < queries; q++) for (let k = 0; k < keys; k++)
+      colours.push([...ctx.getImageData(x + (k + 0.5) * w / keys, y + (q + 0.5) * h / queries, 1, 1).data]);
+  }
+  return colours;
+}"""
+
+
+def assert_shows(page: Page, weights, mask, sample=0, top=1.0):
+    """Cell by cell: the colour of its weight, or, where the mask forbids it, the grey of the hatching."""
+    weights = weights.numpy()[sample]  # (H, Q, K)
+    forbidden = ~np.broadcast_to(mask.numpy()[sample], weights.shape)
+    colours = np.array(page.locator("canvas").evaluate(PIXELS, weights.shape[1:]))[:, :3]
+    colours = colours.reshape(*weights.shape, 3).astype(int)
+    expected = 255 * mpl.colormaps["viridis"](np.round(255 * weights / top).astype(int))[..., :3]
+    assert np.abs(colours - expected)[~forbidden].max(initial=0) <= 6
+    assert np.ptp(colours, axis=-1)[forbidden].max(initial=0) == 0
+
+
+def wait_until(page: Page, check, seconds: float = 10) -> None:
+    for _ in range(int(20 * seconds)):
+        if check():
+            return
+        page.wait_for_timeout(50)
+    assert check()
+
+
+def slider(page: Page, name: str):
+    return page.get_by_label(name, exact=True)
+
+
+def test_every_setting_shows_its_weights_cell_by_cell(page, show):
+    show(some_explorer())
+    for (i, num_heads), (a, b) in itertools.product(enumerate([1, 4, 8]), [(0, 0), (6, 3), (7, 1)]):
+        slider(page, "num_heads").fill(str(i))
+        slider(page, "valid_lens[0]").fill(str(a))
+        slider(page, "valid_lens[1]").fill(str(b))
+        for sample in range(B):
+            slider(page, "sample").fill(str(sample))
+            assert page.locator(HEADS).count() == num_heads
+            assert_shows(page, *weights_of(num_heads, [a + 1, b]), sample)
+
+
+def test_the_scale_ends_at_one_or_at_the_largest_weight(page, show):
+    weights = torch.full((2, Q, K), 0.125)
+    weights[1, 2, 3] = 0.25
+    show(explore(lambda: weights))
+    nothing = torch.ones(1, 2, Q, K, dtype=torch.bool)
+    assert_shows(page, weights[None], nothing)
+    page.get_by_label("0–max").check()
+    assert_shows(page, weights[None], nothing, top=0.25)
+
+
+def test_a_drag_of_500_moves_ends_on_its_last_setting(page, show):
+    show(some_explorer())
+    moves = [(random.Random(n).randrange(3), random.Random(-n).randrange(8)) for n in range(500)]
+    drag = """(moves) => { const [heads, length] = document.querySelectorAll("input[type=range]");
+      for (const [i, a] of moves) for (const [input, value] of [[heads, i], [length, a]]) {
+        input.value = value; input.dispatchEvent(new Event("input", { bubbles: true })); } }"""
+    page.evaluate(drag, moves)
+    i, a = moves[-1]
+    assert_shows(page, *weights_of([1, 4, 8][i], [a + 1, 3]))
+
+
+def test_labels_are_text(page, show, watch):
+    show(some_explorer(query_labels=WORDS[:Q], key_labels=WORDS))
+    head = page.locator(HEADS).first
+    head.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("status")).to_contain_text(f"query 0 “{WORDS[0]}” → key 0 “{WORDS[0]}”")
+    assert page.locator(".mha-explorer img").count() == 0
+    assert page.evaluate("window.hacked") is None
+    assert watch.errors == []
+
+
+def test_an_error_is_shown_in_place_with_its_traceback(page, show):
+    def broken(num_heads):
+        return torch.ones(num_heads, 2, 2) / 2 if num_heads != 3 else 1 / 0
+
+    show(explore(broken, num_heads=[1, 3, 4]))
+    slider(page, "num_heads").press("ArrowRight")
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("ZeroDivisionError: division by zero")
+    alert.locator("summary").click()
+    expect(alert.locator("pre")).to_contain_text("else 1 / 0")
+    assert "explore.py" not in alert.inner_text()
+    slider(page, "num_heads").press("ArrowRight")
+    expect(alert).to_be_hidden()
+    assert page.locator(HEADS).count() == 4
+
+
+def test_a_handout_says_which_settings_it_has(page, show):
+    explorer = explore(lambda text, n: torch.ones(2, 2) / 2, text="a b", n=[1, 2])
+    show(explorer)
+    page.get_by_label("text").fill("a c")
+    expect(page.get_by_role("status")).to_contain_text(
+        "Not in this handout, which carries all settings but other"
+    )
+    assert page.locator(".stage").get_attribute("aria-busy") == "true"
+    page.get_by_label("text").fill("a b")
+    expect(page.get_by_role("status")).to_contain_text("Largest weight")
+
+
+def test_the_keyboard_alone_is_enough(page, show):
+    show(some_explorer())
+    page.keyboard.press("Tab")
+    expect(slider(page, "num_heads")).to_be_focused()
+    page.keyboard.press("End")
+    assert slider(page, "num_heads").get_attribute("aria-valuetext") == "8"
+    for _ in range(6):  # the other sliders, the scale, the button
+        page.keyboard.press("Tab")
+    first, second = page.locator(HEADS).nth(0), page.locator(HEADS).nth(1)
+    expect(first).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(second).to_be_focused()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    weight = weights_of(8)[0][0, 1, 1, 1].item()
+    expect(page.get_by_role("status")).to_have_text(f"head 1, query 1 → key 1: {weight:.3f}")
+    page.keyboard.press("Enter")
+    expect(page.locator(HEADS)).to_have_count(1)
+    expect(page.get_by_label("head 1")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(HEADS)).to_have_count(8)
+    expect(page.locator(HEADS).nth(0)).to_be_focused()
+
+
+def test_a_click_enlarges_a_head_and_the_next_returns(page, show):
+    show(some_explorer())
+    before = page.locator(HEADS).nth(2).bounding_box()
+    page.locator(HEADS).nth(2).click()
+    expect(page.locator(HEADS)).to_have_count(1)
+    assert page.get_by_label("head 2").bounding_box()["width"] > 1.2 * before["width"]
+    weights, mask = weights_of()
+    assert_shows(page, weights[:, 2:3], mask)
+    page.get_by_label("head 2").click()
+    expect(page.locator(HEADS)).to_have_count(4)
+
+
+def test_pointing_outlines_row_and_column_in_all_heads(page, show):
+    show(some_explorer())
+    white = """(canvas, [row, queries]) => {
+      const heads = [...canvas.parentElement.querySelectorAll("[role=application]")];
+      return heads.map(({ style }) => {
+        const [x, y, w, h] = ["left", "top", "width", "height"].map((name) => parseFloat(style[name]));
+        return canvas.getContext("2d").getImageData(x + w / 2, y + row * h / queries, 1, 1).data[0];
+      });
+    }"""
+    assert max(page.locator("canvas").evaluate(white, [2, Q])) < 255
+    box = page.locator(HEADS).nth(1).bounding_box()
+    page.mouse.move(box["x"] + 4.4 / K * box["width"], box["y"] + 2.5 / Q * box["height"])
+    weight = weights_of()[0][0, 1, 2, 4].item()
+    expect(page.get_by_role("status")).to_have_text(f"head 1, query 2 → key 4: {weight:.3f}")
+    assert min(page.locator("canvas").evaluate(white, [2, Q])) > 128
+    page.mouse.move(0, 0)
+    expect(page.get_by_role("status")).to_contain_text("Largest weight")
+    assert_shows(page, *weights_of())
+
+
+@pytest.mark.parametrize("size", [(320, 640), (1280, 720), (1920, 1080)], ids=str)
+@pytest.mark.parametrize("heads", [1, 8, 16])
+def test_all_heads_fit_without_scrolling_sideways(page, show, size, heads):
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    show(explore(lambda: masked_softmax(torch.zeros(heads, 64, 64), causal_mask(64, 64))))
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    stage = page.locator("canvas").bounding_box()
+    boxes = [head.bounding_box() for head in page.locator(HEADS).all()]
+    assert min(box["width"] for box in boxes) >= 90
+    assert all(box["x"] + box["width"] <= stage["x"] + stage["width"] for box in boxes)
+    if size[0] >= 1280 and heads <= 8:
+        assert page.locator(".mha-explorer").bounding_box()["height"] <= 0.78 * size[1]
+
+
+def test_the_canvas_has_the_pixels_of_a_dense_screen(browser, show):
+    context = browser.new_context(viewport={"width": 1000, "height": 700}, device_scale_factor=2)
+    dense = context.new_page()
+    show(some_explorer(), dense)
+    canvas = dense.locator("canvas")
+    assert abs(canvas.evaluate("c => c.width") - 2 * canvas.bounding_box()["width"]) <= 2
+    assert_shows(dense, *weights_of())
+    context.close()
+
+
+def test_the_theme_follows_jupyter_and_paper_is_light(page, show):
+    show(some_explorer())
+    corner = (
+        "canvas => canvas.getContext('2d').getImageData(canvas.width - 1, canvas.height - 1, 1, 1).data[0]"
+    )
+    canvas = page.locator("canvas")
+    assert canvas.evaluate(corner) == 255
+    page.evaluate("document.body.dataset.jpThemeLight = 'false'")
+    wait_until(page, lambda: canvas.evaluate(corner) < 40)
+    page.emulate_media(media="print")
+    wait_until(page, lambda: canvas.evaluate(corner) == 255)
+    page.emulate_media(media="screen", color_scheme="dark")
+    page.evaluate("delete document.body.dataset.jpThemeLight")
+    wait_until(page, lambda: canvas.evaluate(corner) < 40)
+    assert_shows(page, *weights_of())
+
+
+def test_the_saved_picture_is_the_one_on_show_on_white(page, show, tmp_path):
+    show(some_explorer())
+    page.evaluate("document.body.dataset.jpThemeLight = 'false'")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="save PNG").click()
+    download.value.save_as(tmp_path / "it.png")
+    assert download.value.suggested_filename == "attention.png"
+    image = (255 * imread(tmp_path / "it.png")[..., :3]).round().astype(int)
+    assert image.shape[1] > 900
+    assert (image[[0, -1], [0, -1]] == 255).all()
+    largest = 255 * np.array(mpl.colormaps["viridis"](round(255 * weights_of()[0][0].max().item()))[:3])
+    assert (np.abs(image - largest).max(-1) <= 6).sum() > 100
+
+
+def luminance(colour):
+    channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(channels <= 0.03928, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_on_the_canvas_is_read_at_wcag_aa(theme):
+    source = Path(explore.__code__.co_filename).with_suffix(".js").read_text(encoding="utf-8")
+    colours = dict(re.findall(r'(\w+): "(#\w+)"', re.search(rf"{theme}: {{(.*?)}}", source, re.DOTALL)[1]))
+    paper = luminance("#" + 2 * colours["paper"][1:])
+    for name in ("ink", "quiet", "queries", "keys"):
+        low, high = sorted((paper, luminance(colours[name])))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, name
+
+
+# ---- in JupyterLab ----
+
+LIVE = """
+import time, torch
+from mha_lib import causal_mask, masked_softmax
+from mha_lib.classroom import explore
+
+def weights_of(shift, text="abc", pause=0):
+    if pause: time.sleep(pause)
+    if text == "bad": raise KeyError("no such text")
+    scores = torch.randn(2, len(text) or 1, 8, generator=torch.Generator().manual_seed(shift))
+    return masked_softmax(3 * scores)
+
+explorer = explore(weights_of, shift=range(2000), text="abc", pause=[0, 1])
+explorer
+"""
+
+
+COUNT = """
+import ipywidgets
+from mha_lib.classroom.explore import Explorer
+kept = ipywidgets.widgets.widget._instances.values()
+print(sum(isinstance(widget, Explorer) for widget in kept), len(Explorer._alive))
+"""
+
+
+class Lab:
+    """A notebook in JupyterLab whose cells are run by number."""
+
+    def __init__(self, page: Page, jupyter, name: str, *sources: str):
+        self.page, self.runs = page, 0
+        notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+        notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        nbformat.write(notebook, jupyter.folder / name)
+        page.goto(jupyter.address("lab", name) + "&reset")  # without the tabs of an earlier test
+        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=60_000)
+
+    def cell(self, number: int):
+        return self.page.locator(".jp-Notebook .jp-CodeCell").nth(number)
+
+    def run(self, number: int):
+        self.runs += 1
+        self.cell(number).locator(".cm-content").click()
+        self.page.keyboard.press("Control+Enter")
+        prompt = self.cell(number).locator(".jp-InputArea-prompt")
+        expect(prompt).to_have_text(f"[{self.runs}]:", timeout=60_000)
+        return self.cell(number).locator(".jp-OutputArea")
+
+
+def live_weights(shift, text="abc"):
+    scores = torch.randn(2, len(text) or 1, 8, generator=torch.Generator().manual_seed(shift))
+    weights = masked_softmax(3 * scores)[None]
+    return weights, torch.ones(weights.shape, dtype=torch.bool)
+
+
+def test_through_the_kernel(page, jupyter):
+    """One notebook, since a kernel takes seconds to start: what the table lacks, two views, the next cell."""
+    lab = Lab(
+        page,
+        jupyter,
+        "live.ipynb",
+        LIVE,
+        "explorer",
+        "print(explorer.settings, explorer.weights.sum().item())",
+    )
+    view = lab.run(0)
+    shift, text, status = view.get_by_label("shift"), view.get_by_label("text"), view.get_by_role("status")
+
+    # 500 moves through settings that only the kernel has: the last one is what is shown in the end
+    text.fill("abcd")
+    drag = """input => { for (let i = 0; i < 500; i++) {
+      input.value = (i * 37) % 2000; input.dispatchEvent(new Event("input", { bubbles: true })); } }"""
+    shift.evaluate(drag)
+    busy = view.locator(".stage")
+    expect(busy).to_have_attribute("aria-busy", "false", timeout=20_000)
+    last = 499 * 37 % 2000
+    assert_shows(view, *live_weights(last, "abcd"))
+
+    # a slow setting says that it is being computed, and is computed once
+    view.get_by_label("pause").fill("1")
+    expect(status).to_contain_text("computing")
+    expect(status).to_contain_text("Largest weight", timeout=10_000)
+    view.get_by_label("pause").fill("0")
+    view.get_by_label("pause").fill("1")
+    expect(busy).to_have_attribute("aria-busy", "false", timeout=200)
+
+    # a second display is in step with the first, and the next cell has the state
+    second = lab.run(1)
+    assert_shows(second, *live_weights(last, "abcd"))
+    second.get_by_label("shift").fill("7")
+    expect(busy).to_have_attribute("aria-busy", "false", timeout=20_000)
+    expect(shift).to_have_value("7")
+    assert_shows(view, *live_weights(7, "abcd"))
+    total = live_weights(7, "abcd")[0].sum().item()
+    settings = {"shift": 7, "text": "abcd", "pause": 1}
+    expect(lab.run(2)).to_have_text(f"{settings} {total}", timeout=20_000)
+
+    # an exception of the kernel's is shown in place, with its traceback
+    text.fill("bad")
+    expect(view.get_by_role("alert")).to_contain_text("KeyError: 'no such text'", timeout=20_000)
+    text.fill("abc")
+    expect(view.get_by_role("alert")).to_be_hidden()
+
+    # keys pressed in the explorer are not JupyterLab's
+    shift.press("d")
+    shift.press("d")
+    view.locator(HEADS).first.press("x")
+    assert page.locator(".jp-CodeCell").count() >= 3
+
+
+def test_running_a_cell_again_and_again_leaves_one_explorer(page, jupyter):
+    lab = Lab(page, jupyter, "reruns.ipynb", LIVE.replace("2000", "3"), "explorer", COUNT)
+    for _ in range(RERUNS):
+        lab.run(0)
+    lab.run(1)
+    lab.run(0)  # the second cell still shows the former explorer: it stays alive
+    expect(lab.run(2)).to_have_text("2 2")
+    assert lab.cell(1).locator("canvas").is_visible()
+    lab.run(1)
+    lab.run(0)
+    lab.run(1)
+    expect(lab.run(2)).to_have_text("1 1")
+    assert page.locator(".mha-explorer").count() == 2
+    lab.cell(0).get_by_label("shift").press("ArrowRight")
+    expect(lab.cell(1).get_by_label("shift")).to_have_value("1")

@@ -1,0 +1,112 @@
+"""Still pictures: what is drawn, on which scale, with which labels."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.patches import Rectangle
+
+from mha_lib import causal_mask, masked_softmax, padding_mask
+from mha_lib.classroom import plots
+from mha_lib.classroom.plots import show_heads, show_heatmaps
+
+B, H, Q, K = 2, 5, 3, 7
+
+
+def weights(*shape):
+    return masked_softmax(torch.randn(*shape, generator=torch.Generator().manual_seed(1)))
+
+
+def panels(figure):
+    return [axes for axes in figure.axes if axes.get_visible() and axes.get_label() != "<colorbar>"]
+
+
+def test_every_head_is_drawn_on_one_scale_with_one_colour_bar():
+    given = weights(H, Q, K)
+    figure = show_heads(given)
+    images = [axes.images[0] for axes in panels(figure)]
+    for image, head in zip(images, given, strict=True):
+        np.testing.assert_allclose(image.get_array(), head)
+    assert {image.get_clim() for image in images} == {(0, 1)}
+    assert sum(axes.get_label() == "<colorbar>" for axes in figure.axes) == 1
+    assert show_heads(given, to_max=True).axes[0].images[0].get_clim() == (0, given.max().item())
+
+
+def test_d2ls_call_draws_rows_and_columns_with_their_titles():
+    given = weights(B, 4, Q, K)
+    figure = show_heatmaps(
+        given, "Keys", "Queries", titles=[f"Head {i}" for i in range(1, 5)], figsize=(7, 3.5)
+    )
+    assert [axes.get_title(loc="left") for axes in panels(figure)] == [f"Head {i}" for i in range(1, 5)] * 2
+    np.testing.assert_allclose(panels(figure)[5].images[0].get_array(), given[1, 1])
+    assert figure.get_size_inches().tolist() == [7, 3.5]
+    assert [axes.get_xlabel() for axes in panels(figure)] == [""] * 4 + ["Keys"] * 4
+    assert [axes.get_ylabel() for axes in panels(figure)] == ["Queries", "", "", ""] * 2
+
+
+def hatched(axes):
+    cells = np.zeros((Q, K), bool)
+    for patch in axes.patches:
+        assert isinstance(patch, Rectangle)
+        assert patch.get_hatch()
+        x, y, width = patch.get_x() + 0.5, patch.get_y() + 0.5, patch.get_width()
+        cells[round(y), round(x) : round(x + width)] = True
+    return cells
+
+
+def test_exactly_what_the_mask_forbids_is_hatched():
+    mask = padding_mask(torch.tensor([4, 6]), K)
+    figure = show_heads(masked_softmax(torch.zeros(B, H, Q, K), mask[:, None]), mask)
+    for i, axes in enumerate(panels(figure)):
+        assert np.array_equal(hatched(axes), np.broadcast_to(~mask[i // H], (Q, K)))
+    causal = causal_mask(Q, K)
+    assert np.array_equal(hatched(panels(show_heads(weights(H, Q, K), causal))[0]), ~causal)
+    assert not panels(show_heads(weights(H, Q, K)))[0].patches
+
+
+def test_labels_are_drawn_as_text_and_thin_out():
+    words = ["$x$", "the", "the", "", "注意力", "a label that is far too long to be drawn", "7"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = show_heads(weights(1, K, K), query_labels=words, key_labels=words)
+        figure.canvas.draw()
+    drawn = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert drawn[:4] == ["$x$", "the", "the", ""]
+    assert drawn[5].endswith("…")
+    ticks = panels(show_heads(weights(1, 64, 64)))[0].get_xticks()
+    assert 5 < len(ticks) < 30
+
+
+def test_a_system_without_the_font_says_so_once_and_draws_on(monkeypatch):
+    monkeypatch.setattr(plots, "CJK_FAMILIES", ())
+    caches = (plots._families, plots._charmaps, plots._hint_once)
+    for cached in caches:
+        cached.cache_clear()
+    try:
+        with pytest.warns(UserWarning, match="fonts-noto-cjk") as caught:
+            [show_heads(weights(1, 2, 2), key_labels=["注", "b"]).canvas.draw() for _ in range(2)]
+        assert len(caught) == 1
+    finally:
+        for cached in caches:
+            cached.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"weights": [[0.5, -0.5]]}, "must not be negative"),
+        ({"weights": [[0.5, float("nan")]]}, "must be finite"),
+        ({"weights": [0.5]}, "must be .Q,K., .H,Q,K. or"),
+        ({"weights": [[0.5, 0.5]], "mask": [[True, False, True]]}, "mask .1, 3. must be"),
+        ({"weights": [[0.5, 0.5]], "key_labels": ["a"]}, "keys must have 2 labels, got 1"),
+    ],
+)
+def test_what_cannot_be_drawn_is_an_error_that_says_why(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        show_heads(**arguments)
+
+
+def test_lengths_in_place_of_a_mask_are_an_error():
+    with pytest.raises(TypeError, match="mask must be boolean"):
+        show_heads([[0.5, 0.5]], mask=[1, 2])
