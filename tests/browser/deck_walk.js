@@ -11,10 +11,11 @@
   const foot = document.querySelector("#deck-foot").getBoundingClientRect();
 
   for (const cell of all(".jp-Cell")) {
-    const box = cell.getBoundingClientRect();
-    if (box.bottom > foot.top + 1)
-      faults.push(`${Math.round(box.bottom - foot.top)} px too low: ${name(cell)}`);
-    if (box.right > innerWidth + 1 || box.left < 0 || box.top < 0)
+    const parts = [cell, ...cell.querySelectorAll(".jp-MarkdownOutput > *, .jp-MarkdownOutput img")];
+    const boxes = parts.map((part) => part.getBoundingClientRect()).filter((box) => box.height);
+    const low = Math.round(Math.max(...boxes.map((box) => box.bottom)) - foot.top);
+    if (low > 1) faults.push(`${low} px too low: ${name(cell)}`);
+    if (boxes.some((box) => box.right > innerWidth + 1 || box.left < 0 || box.top < 0))
       faults.push(`off the screen: ${name(cell)}`);
   }
   for (const node of all(
@@ -26,7 +27,7 @@
   }
   const sizes = [
     [24, ".jp-MarkdownOutput :is(p, li, td)"],
-    [18, ".cm-content, .jp-OutputArea-output :is(pre, p, td)"],
+    [18, ".cm-content, .jp-OutputArea-output :is(pre, p, td):not(.jupyter-widgets *, .mha-explorer *)"],
   ];
   for (const [least, selector] of sizes)
     for (const node of all(selector))
