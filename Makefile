@@ -8,7 +8,7 @@ COURSE := $(BIN)/python -m mha_lib.classroom --language $(or $(L),en)
 SERVER = $(if $(PORT),--port $(PORT)) $(if $(JUPYTER),-- $(JUPYTER))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab present handouts test clean
+.PHONY: help setup lab present handouts notes test mutants bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,8 +24,18 @@ present: setup ## open a lesson as live slides (NB=03; also L, PORT, JUPYTER)
 handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L, EDITION=instructor, PDF=1)
 	@$(COURSE) handouts $(NB) --edition $(or $(EDITION),student) $(if $(PDF),--pdf)
 
+notes: setup ## write the running order of each lesson to build/notes/ (L)
+	@$(COURSE) notes
+
 test: .venv/ready-dev ## test everything; the browser tests need Chromium or Chrome
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/python -m pytest $(T)
+
+mutants: .venv/ready-dev ## break the library in many ways: its tests must notice each
+	@$(BIN)/python tests/mha_lib/mutants.py
+
+bench: .venv/ready-dev ## measure speed and memory side by side (BENCH="--only padded --record")
+	@$(BIN)/python -m benchmarks.attention $(BENCH)
+	@$(BIN)/python -m benchmarks.memory
 
 clean: ## remove .venv and build/ (never work/: it holds your answers)
 	rm -rf .venv build

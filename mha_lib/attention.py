@@ -59,6 +59,35 @@ def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = N
     return torch.ones(num_queries, num_keys, dtype=torch.bool, device=device).tril(num_keys - num_queries)
 
 
+def combine_masks(
+    scores_shape: Sequence[int],
+    valid_lens: Tensor | None,
+    mask: Tensor | None,
+    is_causal: bool,
+    device: torch.device,
+) -> Tensor | None:
+    """What lengths (checked), mask and causality all allow, as one mask for the scores; None: everything."""
+    num_queries, num_keys = scores_shape[-2:]
+    masks = []
+    if valid_lens is not None:
+        masks.append(first_keys(valid_lens, num_keys, device))
+    if mask is not None:
+        checks.check_mask(mask, scores_shape, device)
+        masks.append(mask)
+    if is_causal:
+        masks.append(causal_mask(num_queries, num_keys, device))
+    combined = None
+    for each in masks:
+        each = add_head_axis(each, len(scores_shape))
+        combined = each if combined is None else combined & each
+    return combined
+
+
+def add_head_axis(mask: Tensor, scores_dim: int) -> Tensor:
+    """``(B, Q, K) -> (B, 1, Q, K)`` for scores ``(B, H, Q, K)``: at B = H broadcasting would guess wrong."""
+    return mask[:, None] if mask.dim() == 3 and scores_dim == 4 else mask
+
+
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Softmax over the keys that ``mask`` allows; a row with none of them is all zeros.
 
@@ -101,9 +130,8 @@ def dot_product_attention(
     Returns the output ``(..., Q, d_v)`` and the weights ``(..., Q, K)`` before dropout.
     Raises ValueError or TypeError where the arguments do not fit one another.
 
-    Source: Vaswani et al. 2017, section 3.2.1. Elsewhere:
-    ``torch.nn.functional.scaled_dot_product_attention`` (which returns no weights), d2l's
-    ``DotProductAttention``.
+    Source: Vaswani et al. 2017, section 3.2.1. Elsewhere: ``scaled_dot_product_attention`` (PyTorch; without
+    the weights), d2l's ``DotProductAttention``.
     """
     checks.check_queries_keys_values(queries, keys, values)
     checks.check_same_width(queries, keys)
@@ -169,8 +197,7 @@ class SingleHeadAttention(nn.Module):
     value_dim    the width to which values are projected, ``head_dim`` unless said otherwise
     bias         whether the projections add a bias
 
-    Source: Vaswani et al. 2017, section 3.2.2, ``head_i``. Elsewhere: ``head_dim`` is d_k, ``value_dim`` is
-    d_v.
+    Source: Vaswani et al. 2017, section 3.2.2, ``head_i``; there ``head_dim`` is d_k, ``value_dim`` d_v.
     """
 
     def __init__(self, num_hiddens: int, head_dim: int, value_dim: int | None = None, bias: bool = False):
@@ -216,32 +243,3 @@ class SingleHeadAttention(nn.Module):
             valid_lens = checks.check_valid_lens(valid_lens, keys.shape[1], *queries.shape[:2])
         mask = combine_masks(scores_shape, valid_lens, mask, is_causal, queries.device)
         return dot_product_attention(self.W_q(queries), self.W_k(keys), self.W_v(values), mask)
-
-
-def add_head_axis(mask: Tensor, scores_dim: int) -> Tensor:
-    """``(B, Q, K) -> (B, 1, Q, K)`` for scores ``(B, H, Q, K)``: at B = H broadcasting would guess wrong."""
-    return mask[:, None] if mask.dim() == 3 and scores_dim == 4 else mask
-
-
-def combine_masks(
-    scores_shape: Sequence[int],
-    valid_lens: Tensor | None,
-    mask: Tensor | None,
-    is_causal: bool,
-    device: torch.device,
-) -> Tensor | None:
-    """What lengths (checked), mask and causality all allow, as one mask for the scores; None: everything."""
-    num_queries, num_keys = scores_shape[-2:]
-    masks = []
-    if valid_lens is not None:
-        masks.append(first_keys(valid_lens, num_keys, device))
-    if mask is not None:
-        checks.check_mask(mask, scores_shape, device)
-        masks.append(mask)
-    if is_causal:
-        masks.append(causal_mask(num_queries, num_keys, device))
-    combined = None
-    for each in masks:
-        each = add_head_axis(each, len(scores_shape))
-        combined = each if combined is None else combined & each
-    return combined

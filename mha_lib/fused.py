@@ -35,21 +35,26 @@ def fused_attention(
     if is_causal and num_queries != num_keys:  # PyTorch's is_causal is aligned at the start, ours at the end
         is_causal = False
         mask = causal_mask(num_queries, num_keys, queries.device) if num_queries > 1 else None
+    if mask is None:
+        return attend_in_one_kernel(queries, keys, values, None, dropout_p, is_causal)
+    # A query that may attend to nothing gives NaN in some kernels: let it attend to all, forget what it got.
+    nothing = ~mask.any(dim=-1, keepdim=True)
+    output = attend_in_one_kernel(queries, keys, values, mask | nothing, dropout_p, False)
+    return output.masked_fill(nothing, 0.0)
+
+
+def attend_in_one_kernel(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool
+) -> Tensor:
+    """PyTorch's attention. Its kernels that build no weights want one width for all: zeros fill up."""
     head_dim, value_head_dim = queries.shape[3], values.shape[3]
-    if head_dim != value_head_dim:  # the kernels that build no weights want one width; zeros add nothing
+    if head_dim != value_head_dim:
         width = max(head_dim, value_head_dim)
         queries, keys, values = (F.pad(x, (0, width - x.shape[3])) for x in (queries, keys, values))
-    nothing = None
-    if (
-        mask is not None
-    ):  # for a query that may attend to nothing some kernels give NaN: let it attend to all …
-        nothing = ~mask.any(dim=-1, keepdim=True)
-        mask = mask | nothing
     output = F.scaled_dot_product_attention(
         queries, keys, values, mask, dropout_p, is_causal, scale=1 / math.sqrt(head_dim)
     )
-    output = output[..., :value_head_dim]
-    return output if nothing is None else output.masked_fill(nothing, 0.0)  # … and forget what it got
+    return output[..., :value_head_dim]
 
 
 def has_padding(valid_lens: Tensor, num_keys: int) -> bool:
@@ -58,7 +63,7 @@ def has_padding(valid_lens: Tensor, num_keys: int) -> bool:
 
 
 def worth_packing(
-    queries: Tensor, lengths: Tensor, num_keys: int, value_head_dim: int, dropout_p: float
+    queries: Tensor, value_head_dim: int, lengths: Tensor, num_keys: int, dropout_p: float
 ) -> bool:
     """Whether skipping padded keys is faster than masking them, for projected queries ``(B, H, Q, d)``."""
     if torch.compiler.is_compiling() or lengths.dim() != 1:
@@ -139,7 +144,7 @@ def attend_one_by_one(
     dropout_p: float,
     is_causal: bool,
 ) -> Tensor:
-    """Packed queries, keys and values ``(T, H, d)``, each sample attending to itself -> ``(T, H, d_v)``."""
+    """Packed queries, keys and values ``(T, H, d)``, each sample by itself -> ``(T, H, d_v)``."""
 
     def heads(x: Tensor, counts: Tensor) -> list[Tensor]:
         return [sample.transpose(0, 1)[None] for sample in x.split(counts.tolist())]  # (1, H, N, d) each
@@ -170,9 +175,7 @@ def attend_varlen(
         ends = counts.cumsum(0, dtype=torch.int32)
         return F.pad(ends, (1, 0)).to(queries.device, non_blocking=True)
 
-    window = (
-        (-1, 0) if is_causal else (-1, -1)
-    )  # how far to look back and ahead, from the end; -1: all the way
+    ahead = 0 if is_causal else -1  # how far past its place a query may look; -1: as far as there are keys
     output = varlen_attn(
         queries,
         keys,
@@ -181,7 +184,7 @@ def attend_varlen(
         offsets(key_counts),
         int(query_counts.max()),
         int(key_counts.max()),
-        window_size=window,
+        window_size=(-1, ahead),
     )
     assert isinstance(output, Tensor)  # it is a pair only where the log-sum-exp is asked for
     return output

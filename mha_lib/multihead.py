@@ -18,9 +18,8 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
     ``transpose_qkv`` goes on to fold the heads into the batch, ``(B*H, N, d)``.
     """
     checks.check_splittable(x, num_heads)
-    return x.unflatten(2, (num_heads, x.shape[2] // num_heads)).transpose(
-        1, 2
-    )  # (B, N, H, d) -> (B, H, N, d)
+    x = x.unflatten(2, (num_heads, x.shape[2] // num_heads))  # (B, N, H, d)
+    return x.transpose(1, 2)  # (B, H, N, d)
 
 
 def merge_heads(x: Tensor) -> Tensor:
@@ -107,11 +106,12 @@ class MultiHeadAttention(nn.Module):
         need_weights  return the weights too, at the price of holding them
         head_mask     ``(H,)`` or ``(B, H)``: scales each head's output before ``W_o``; 0 silences it
 
-        Returns the output ``(B, Q, D)``; with ``need_weights=True`` the output and the weights ``(B, H, Q,
-        K)``, those before dropout. Output and gradients are the same either way. What any of ``valid_lens``,
-        ``mask`` and ``is_causal`` forbids is forbidden; for a query that may attend to nothing, every head
-        gives zeros. Lengths on the CPU are checked and used without waiting for a GPU; lengths on a GPU cost
-        one wait.
+        Returns the output ``(B, Q, D)``; with ``need_weights=True`` the output and the weights
+        ``(B, H, Q, K)``, those before dropout. Output and gradients are the same either way.
+
+        What any of ``valid_lens``, ``mask`` and ``is_causal`` forbids is forbidden; for a query that may
+        attend to nothing, every head gives zeros. Lengths on the CPU are checked and used without waiting for
+        a GPU; lengths on a GPU cost one wait, and are not checked while torch.compile traces.
 
         Raises ValueError or TypeError for arguments that don't fit the layer or one another. Elsewhere:
         ``nn.MultiheadAttention`` masks with True = *ignore*, averages the weights of the heads unless told
@@ -164,16 +164,13 @@ class MultiHeadAttention(nn.Module):
         if valid_lens is not None and not has_padding(valid_lens, num_keys):
             valid_lens = None
         value_head_dim = self.W_v.out_features // self.num_heads
-        if (
-            valid_lens is not None
-            and mask is None
-            and worth_packing(q, valid_lens, num_keys, value_head_dim, dropout_p)
-        ):
-            packed_keys = pack(keys, valid_lens)  # (T, key_size)
-            packed_values = packed_keys if values is keys else pack(values, valid_lens)  # (T, value_size)
+        lengths = valid_lens if mask is None else None  # padding is skipped where it is all there is to mask
+        if lengths is not None and worth_packing(q, value_head_dim, lengths, num_keys, dropout_p):
+            packed_keys = pack(keys, lengths)  # (T, key_size)
+            packed_values = packed_keys if values is keys else pack(values, lengths)  # (T, value_size)
             k = self.W_k(packed_keys).unflatten(1, (self.num_heads, -1))  # (T, H, d)
             v = self.W_v(packed_values).unflatten(1, (self.num_heads, -1))  # (T, H, d_v)
-            return packed_attention(q, k, v, valid_lens, num_keys, dropout_p, is_causal)
+            return packed_attention(q, k, v, lengths, num_keys, dropout_p, is_causal)
         k = split_heads(self.W_k(keys), self.num_heads)  # (B, H, K, d)
         v = split_heads(self.W_v(values), self.num_heads)  # (B, H, K, d_v)
         if valid_lens is not None or mask is not None:

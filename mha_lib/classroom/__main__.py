@@ -26,6 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
         lessons = list_lessons(root, options.language)
         if options.command == "handouts":
             return write_handouts(root, lessons, options)
+        if options.command == "notes":
+            return write_notes(root, lessons)
         return open_course(root, lessons, options, arguments[cut + 1 :])
     except CourseError as error:
         print(f"{options.command}: {error}", file=sys.stderr)
@@ -45,6 +47,7 @@ def make_parser() -> argparse.ArgumentParser:
             "--port", type=int, help="port of the server (default: the first free one from 8888)"
         )
         command.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
+    commands.add_parser("notes", help="write the running order of each lesson, with the speaker's notes")
     handouts = commands.add_parser("handouts", help="write each lesson as one HTML file that works offline")
     handouts.add_argument("lesson", nargs="*", help="number, name or path (default: all)")
     handouts.add_argument("--edition", choices=("student", "instructor"), default="student")
@@ -119,6 +122,12 @@ def write_handouts(root: Path, lessons: list[Path], options: argparse.Namespace)
 
     chosen = [find_lesson(name, lessons) for name in options.lesson] or lessons
     return handout.write_handouts(chosen, root / "build" / "handouts", options.edition, options.pdf)
+
+
+def write_notes(root: Path, lessons: list[Path]) -> int:
+    from mha_lib.classroom.notes import write_running_orders
+
+    return write_running_orders(lessons, root / "build" / "notes")
 
 
 if __name__ == "__main__":

@@ -295,11 +295,14 @@ async function render({ model, el }) {
 
 	/** The room there is; where the pictures differ in size all of it is kept, so that nothing jumps. */
 	function measure() {
-		const width = controls.clientWidth, em = Math.max(12, Math.min(16, width / 90));
+		const width = controls.clientWidth, slide = root.closest(".reveal section");
 		if (!width) return;
+		const em = slide ? innerHeight / 40 : Math.max(12, Math.min(16, width / 90)); // read from the last row
 		root.style.fontSize = `${em}px`;
 		const density = (devicePixelRatio * root.getBoundingClientRect().width) / root.offsetWidth; // as a slide is
-		const height = Math.max(280, 0.74 * innerHeight - controls.offsetHeight - 3 * em);
+		const end = slide && slide.getBoundingClientRect().bottom - parseFloat(getComputedStyle(slide).paddingBottom);
+		const below = slide ? end - root.getBoundingClientRect().top + em / 2 : 0.74 * innerHeight;
+		const height = Math.max(280, below - controls.offsetHeight - 3 * em);
 		const differ = new Set([...ahead.values()].map(({ samples }) => samples?.[0].length)).size > 1;
 		stage.style.minHeight = differ ? `${height + 3 * em}px` : "";
 		heads.style.scale = 1 / density;

@@ -52,7 +52,9 @@ def walk(page: Page, watch, address: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: f"{lesson.parent.name}/{lesson.stem}")
 def test_lesson_is_a_good_deck(page, watch, jupyter, lesson):
-    assert walk(page, watch, jupyter.address("rise", lesson.relative_to(ROOT).as_posix())) == {}
+    faults = walk(page, watch, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
+    report = "\n".join(f"{place}: {fault}" for place, found in faults.items() for fault in found)
+    assert not faults, f"{lesson.name}\n{report}"
 
 
 BAD_SLIDES = {  # what is wrong with it: the cell, and what the walk says

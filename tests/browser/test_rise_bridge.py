@@ -216,7 +216,7 @@ def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(page, deck):
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
     page.keyboard.press("?")
     expect(page.locator("#deck-help")).to_contain_text("run the setup cells")
-    page.keyboard.press("Space")
+    page.keyboard.press("Shift+?")
     expect(page.locator("#deck-help")).to_be_hidden()
     expect(current(page)).to_have_id("slide-0-0")
 

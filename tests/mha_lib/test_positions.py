@@ -21,6 +21,6 @@ def test_moving_by_one_position_is_the_same_rotation_everywhere():
 
 
 def test_far_positions_are_as_exact_as_near_ones():
-    last = sinusoidal_positions(100_001, 4)[-1]
-    expected = [f(100_000 / 10000 ** (j / 2)) for j in range(2) for f in (math.sin, math.cos)]
+    last = sinusoidal_positions(100_001, 6)[-1]
+    expected = [f(100_000 / 10000 ** (j / 3)) for j in range(3) for f in (math.sin, math.cos)]
     torch.testing.assert_close(last, torch.tensor(expected), atol=1e-6, rtol=0)

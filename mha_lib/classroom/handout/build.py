@@ -59,7 +59,7 @@ def write_handouts(lessons: list[Path], folder: Path, edition: str = "student", 
         for file in files:
             size = file.stat().st_size
             print(f"{file}  {size / 1000:.0f} KB")
-            if size > LARGEST:
+            if file.suffix == ".html" and size > LARGEST:
                 progress.warnings.append(f"{file.name}: {size / 1e6:.1f} MB is much for a handout")
     write_index(folder)
     print(folder / "index.html")

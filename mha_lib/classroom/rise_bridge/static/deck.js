@@ -21,15 +21,16 @@ export default function deck(app, load) {
   };
   document.addEventListener("slidechanged", arrive);
   document.addEventListener("ready", () => {
-    const foot = "<footer id=deck-foot style='position: absolute; bottom: 0'><b></b><output></output><b></b></footer>";
-    panel().node.insertAdjacentHTML("beforeend", `${foot}<dialog id=deck-help></dialog>`);
+    const foot = "<b></b><output></output><b></b>";
+    const parts = `<footer id="deck-foot">${foot}</footer><dialog id="deck-help"></dialog>`;
+    panel().node.insertAdjacentHTML("beforeend", parts);
     let lesson;
     [lesson, status, position, help] = panel().node.querySelectorAll("#deck-foot > *, #deck-help");
     lesson.textContent = panel().content.model.getMetadata("title") ?? "";
-    help.innerHTML = [...Object.entries(keys).map(([key, [text]]) => [key, text]), ...RISE_KEYS]
-      .map(([key, text]) => `<kbd>${key}</kbd> <span>${text}</span>`)
-      .join("");
-    panel().sessionContext.statusChanged.connect((_, now) => /^(autorestarting|dead)$/.test(now) && sayDead());
+    const line = ([key, [text]]) => `<kbd>${key}</kbd> <span>${text}</span>`;
+    help.innerHTML = Object.entries(keys).map(line).join("");
+    const died = (_, now) => /^(autorestarting|dead)$/.test(now) && sayDead();
+    panel().sessionContext.statusChanged.connect(died);
     say("? shows the keys", "done");
     arrive();
   });
@@ -81,9 +82,9 @@ export default function deck(app, load) {
     if (!openSpeaker(passKey)) say("The browser blocks the notes: allow pop-ups for this page.", "failed");
     showNotes(slides(), current());
   };
-  const toggleDark = () => {
-    const isLight = document.body.dataset.jpThemeLight ?? `${matchMedia("(prefers-color-scheme: light)").matches}`;
-    document.body.dataset.jpThemeLight = isLight !== "true";
+  const toggleDark = ({ dataset } = document.body) => {
+    dataset.jpThemeLight ??= matchMedia("(prefers-color-scheme: light)").matches;
+    dataset.jpThemeLight = dataset.jpThemeLight === "false";
   };
   const keys = {
     S: ["run the setup cells: imports, data, training", () => run("Setup", isSetup)],
@@ -95,6 +96,9 @@ export default function deck(app, load) {
     F: ["full screen", () => app.commands.execute("RISE:fullscreenHelp")],
     Escape: ["stop what runs, clear this line, leave a widget", leave],
     "?": ["these keys", () => help.showModal()],
+    Space: ["next (with Shift: back)"], // this and the rest are RISE's own
+    "→": ["next, past the optional slides"],
+    "Shift Enter": ["run the cell and go on (with Ctrl: stay)"],
   };
 
   // Keys pressed inside a widget belong to the widget: the arrows move its slider, not the slide.
@@ -107,9 +111,9 @@ export default function deck(app, load) {
     const bare = !(event.ctrlKey || event.altKey || event.metaKey || typing);
     const letter = /^[a-z\d]$/i.test(key);
     const command = bare && keys[letter ? (event.shiftKey ? "Shift " : "") + key.toUpperCase() : key];
-    if (help?.open) help.close();
+    if (help?.open && key !== "Shift") help.close();
     else if (command && !(key === "Escape" && inWidget(event))) command[1]();
-    else if (bare && letter); // JupyterLab would cut, paste or convert the cell
+    else if (bare && letter && !inWidget(event)); // JupyterLab would cut, paste or convert the cell
     else if (target === document.body || (bare && inWidget(event) && /^Page/.test(key))) {
       focusDeck();
       panel().content.node.dispatchEvent(new KeyboardEvent("keydown", event));
@@ -132,9 +136,3 @@ export default function deck(app, load) {
   window.addEventListener("keydown", goingDown, true);
   document.addEventListener("keydown", goingUp);
 }
-
-const RISE_KEYS = [
-  ["Space", "next (with Shift: back)"],
-  ["→", "next, past the optional slides"],
-  ["Shift Enter", "run the cell and go on (with Ctrl: stay)"],
-];

@@ -3,10 +3,11 @@
 let speaker, opened, clock;
 
 const notesOf = (slide) => [...slide.querySelectorAll("aside.notes .jp-RenderedMarkdown")];
-const titleOf = (slide) => slide?.querySelector("h1, h2, h3, .cm-line")?.textContent.replace("¶", "") ?? "";
+const titleOf = (slide) =>
+  slide?.querySelector("h1, h2, h3, .jp-CodeCell .cm-line")?.textContent.replace("¶", "") ?? "";
 // "3 min. Ask first." counts, "Optional, 3 min." does not: as in the running order (notes.py).
-const minutesOf = (slide) =>
-  notesOf(slide).reduce((sum, note) => sum + Number(/^\s*([\d.]+)\s*(min|分)/.exec(note.textContent)?.[1] ?? 0), 0);
+const minutes = (note) => Number(/^\s*([\d.]+)\s*(min|分)/.exec(note.textContent)?.[1] ?? 0);
+const minutesOf = (slides) => slides.flatMap(notesOf).reduce((sum, note) => sum + minutes(note), 0);
 
 const STYLE = `
   :root { color-scheme: light dark; font: 22px/1.5 system-ui, sans-serif }
@@ -34,9 +35,10 @@ export function showNotes(slides, current) {
   if (!speaker || speaker.closed) return;
   const find = (tag) => speaker.document.querySelector(tag);
   const index = slides.indexOf(current);
-  const planned = (end) => slides.slice(0, end).reduce((sum, slide) => sum + minutesOf(slide), 0);
-  find("span").textContent = `slide ${index + 1} of ${slides.length}, planned for minute ${planned(index)} to ${planned(index + 1)}`;
-  find("main").innerHTML = `<h1>${titleOf(current)}</h1>${notesOf(current).map((note) => note.innerHTML).join("")}`;
+  const [start, end] = [index, index + 1].map((slide) => minutesOf(slides.slice(0, slide)));
+  const notes = notesOf(current).map((note) => note.innerHTML);
+  find("span").textContent = `slide ${index + 1} of ${slides.length}, planned for minute ${start} to ${end}`;
+  find("main").innerHTML = `<h1>${titleOf(current)}</h1>${notes.join("")}`;
   find("footer").textContent = `Next: ${titleOf(slides[index + 1])}`;
   speaker.document.title = `Notes: ${titleOf(current)}`;
   drawClock();

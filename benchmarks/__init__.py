@@ -1,0 +1,1 @@
+"""Performance comparisons; ``results/`` keeps what they gave, and on which machine."""

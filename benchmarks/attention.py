@@ -1,0 +1,292 @@
+"""How fast is attention? mha_lib beside nn.MultiheadAttention, a textbook version and the bare projections.
+
+    python -m benchmarks.attention                      every case for the CPU; for a GPU: --device cuda
+    python -m benchmarks.attention --only padded 1024   the cases whose name contains both words
+    python -m benchmarks.attention --record             keep the table in benchmarks/results/
+
+All contenders hold the same parameters and are checked to give the same output. They take turns: a round is
+one measurement of each, so whatever else the machine does hits them alike. A ratio is a quotient of medians;
+behind it, in brackets, stand the quartiles of the ratios of the single rounds.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from benchmarks.machine import describe_machine
+from mha_lib import MultiHeadAttention, causal_mask, merge_heads, padding_mask, split_heads
+
+RESULTS = Path(__file__).parent / "results"
+PICTURES = Path("build/bench")
+BASELINE = "nn.MultiheadAttention"
+
+
+class Case(NamedTuple):
+    batch: int
+    num_queries: int
+    num_keys: int
+    num_hiddens: int
+    num_heads: int
+    kind: str  # full | half padded | causal
+    need_weights: bool = False
+
+    @property
+    def name(self) -> str:
+        tokens = (
+            f"N={self.num_keys}"
+            if self.num_queries == self.num_keys
+            else f"Q={self.num_queries} K={self.num_keys}"
+        )
+        return f"{tokens}, {self.kind}" + (", weights" if self.need_weights else "")
+
+
+KINDS = ("full", "half padded", "causal")
+CASES = {
+    "cpu": [
+        Case(8, n, n, 512, 8, kind, weights)
+        for weights in (False, True)
+        for n in (512, 1024)
+        for kind in KINDS
+    ]
+    + [Case(8, 1, 1024, 512, 8, kind) for kind in ("full", "half padded")],
+    "cuda": [Case(8, 4096, 4096, 1024, 16, kind) for kind in KINDS]
+    + [Case(8, 1024, 1024, 1024, 16, kind, True) for kind in KINDS],
+}
+
+# What is asked of the library, forward+backward: (device, case, measured against, ratio at most).
+BARS = [
+    *(("cpu", f"N={n}, full", BASELINE, 1.05) for n in (512, 1024)),
+    ("cpu", "N=1024, half padded", BASELINE, 0.75),
+    ("cpu", "N=1024, half padded", "textbook", 0.40),
+    *(("cpu", f"N={n}, {kind}, weights", BASELINE, 2.0) for n in (512, 1024) for kind in KINDS),
+    ("cuda", "N=4096, full", "masked SDPA", 1.10),  # without a mask: FlashAttention and the projections
+    ("cuda", "N=4096, half padded", "masked SDPA", 1 / 1.5),
+]
+
+
+def contenders(
+    case: Case, device: str, dtype: torch.dtype
+) -> tuple[dict[str, Callable[[], list[Tensor]]], nn.Module]:
+    """What is compared: functions that give the tensors to go backward from; and all parameters."""
+    torch.manual_seed(0)
+    theirs = nn.MultiheadAttention(
+        case.num_hiddens, case.num_heads, batch_first=True, device=device, dtype=dtype
+    )
+    ours = MultiHeadAttention.from_torch(theirs)
+    queries = torch.randn(case.batch, case.num_queries, case.num_hiddens, device=device, dtype=dtype)
+    keys = torch.randn(case.batch, case.num_keys, case.num_hiddens, device=device, dtype=dtype)
+    keys = queries if case.num_queries == case.num_keys else keys
+    for x in (queries, keys):
+        x.requires_grad_()
+
+    is_causal = case.kind == "causal"
+    valid_lens, mask = None, None  # (B,) on the CPU; (B, 1, 1, K) or (Q, K)
+    if case.kind == "half padded":
+        valid_lens = torch.linspace(1, case.num_keys, case.batch).long()
+        mask = padding_mask(valid_lens, case.num_keys)[:, None].to(device)
+    if is_causal:
+        mask = causal_mask(case.num_queries, case.num_keys).to(device)
+    padding = None if valid_lens is None else ~padding_mask(valid_lens, case.num_keys)[:, 0].to(device)
+    forbidden = ~mask if mask is not None and is_causal else None
+
+    def project() -> list[Tensor]:
+        return [
+            split_heads(W(x), case.num_heads)
+            for W, x in ((ours.W_q, queries), (ours.W_k, keys), (ours.W_v, keys))
+        ]
+
+    def mha_lib() -> list[Tensor]:
+        result = ours(
+            queries, keys, valid_lens=valid_lens, is_causal=is_causal, need_weights=case.need_weights
+        )
+        return [result[0] if case.need_weights else result]
+
+    def multihead_attention() -> list[Tensor]:
+        output, _ = theirs(
+            queries,
+            keys,
+            keys,
+            key_padding_mask=padding,
+            need_weights=case.need_weights,
+            attn_mask=forbidden,
+            is_causal=is_causal,
+            average_attn_weights=False,
+        )
+        return [output]
+
+    def textbook() -> list[Tensor]:
+        """Heads folded into the batch, every score built and masked."""
+        q, k, v = (x.flatten(0, 1) for x in project())  # (B*H, N, d)
+        scores = torch.bmm(q, k.transpose(1, 2)) / (case.num_hiddens // case.num_heads) ** 0.5
+        if mask is not None:
+            folded = mask if is_causal else mask.repeat_interleave(case.num_heads, dim=1).flatten(0, 1)
+            scores = scores.masked_fill(~folded, -1e6)
+        weights = scores.softmax(dim=-1)
+        heads = torch.bmm(weights, v).unflatten(0, (case.batch, case.num_heads))
+        return [ours.W_o(merge_heads(heads))]
+
+    def masked_sdpa() -> list[Tensor]:
+        """PyTorch's attention between the projections."""
+        q, k, v = project()
+        heads = F.scaled_dot_product_attention(q, k, v, None if is_causal else mask, is_causal=is_causal)
+        return [ours.W_o(merge_heads(heads))]
+
+    def projections() -> list[Tensor]:
+        """No attention at all: what the four projections cost."""
+        q, k, v = project()
+        return [ours.W_o(merge_heads(q)), k, v]
+
+    compared = {
+        BASELINE: multihead_attention,
+        "mha_lib": mha_lib,
+        "textbook": textbook,
+        "projections": projections,
+    }
+    if not case.need_weights:
+        compared["masked SDPA"] = masked_sdpa
+    return compared, nn.ModuleList([ours, theirs])
+
+
+def seconds(run: Callable[[], list[Tensor]], backward: bool, device: str) -> float:
+    synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
+    synchronize()
+    started = time.perf_counter()
+    if backward:
+        outputs = run()
+        torch.autograd.backward(outputs, [torch.ones_like(output) for output in outputs])
+    else:
+        with torch.no_grad():
+            run()
+    synchronize()
+    return time.perf_counter() - started
+
+
+def measure(case: Case, backward: bool, rounds: int, device: str, dtype: torch.dtype) -> dict[str, Tensor]:
+    """Seconds of every round for every contender."""
+    compared, modules = contenders(case, device, dtype)
+    modules.train(backward)
+    expected = compared[BASELINE]()[0]
+    tolerance = 2e-4 if dtype == torch.float32 else 3e-2
+    for name in compared.keys() - {"projections"}:
+        torch.testing.assert_close(compared[name]()[0], expected, atol=tolerance, rtol=tolerance)
+    del expected
+    times: dict[str, list[float]] = {name: [] for name in compared}
+    for round_number in range(-1, rounds):  # one round to warm up
+        for name, run in compared.items():
+            elapsed = seconds(run, backward, device)
+            modules.zero_grad()
+            if round_number >= 0:
+                times[name].append(elapsed)
+    return {name: torch.tensor(values, dtype=torch.float64) for name, values in times.items()}
+
+
+def ratio(times: dict[str, Tensor], name: str, other: str) -> float:
+    return float(times[name].median() / times[other].median())
+
+
+def quartiles(times: dict[str, Tensor], name: str, other: str) -> tuple[float, float]:
+    low, high = (times[name] / times[other]).quantile(torch.tensor([0.25, 0.75], dtype=torch.float64))
+    return float(low), float(high)
+
+
+def row(case: Case, mode: str, times: dict[str, Tensor], names: list[str]) -> str:
+    cells = []
+    for name in names:
+        low, high = quartiles(times, name, BASELINE) if name in times else (0, 0)
+        cells.append(f"{ratio(times, name, BASELINE):.2f} ({low:.2f}–{high:.2f})" if name in times else "")
+    milliseconds = float(times[BASELINE].median()) * 1e3
+    return f"| {case.name} | {mode} | {milliseconds:.1f} ms | " + " | ".join(cells) + " |"
+
+
+def draw(results: dict[tuple[Case, str], dict[str, Tensor]], names: list[str], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    shown = [(case, times) for (case, mode), times in results.items() if mode == "forward+backward"]
+    figure, axes = plt.subplots(figsize=(9, 1.2 + 0.75 * len(shown)), layout="constrained")
+    height = 0.8 / len(names)
+    colors = dict(zip(names, ("#0067A5", "#B04500", "#007556", "#97447A"), strict=False))
+    for i, name in enumerate(names):
+        rows = [j for j, (_, times) in enumerate(shown) if name in times]
+        values = [ratio(shown[j][1], name, BASELINE) for j in rows]
+        spread = [quartiles(shown[j][1], name, BASELINE) for j in rows]
+        errors = [
+            [max(0, value - low) for value, (low, _) in zip(values, spread, strict=True)],
+            [max(0, high - value) for value, (_, high) in zip(values, spread, strict=True)],
+        ]
+        places = [j + (i - (len(names) - 1) / 2) * height for j in rows]
+        axes.barh(places, values, height, xerr=errors, label=name, color=colors[name])
+    axes.axvline(1, color="black", linewidth=1)
+    axes.set_yticks(range(len(shown)), [case.name for case, _ in shown])
+    axes.invert_yaxis()
+    axes.set_xlabel(f"time forward+backward, {BASELINE} = 1; shorter is faster")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=4)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--device", choices=CASES, default="cpu")
+    parser.add_argument("--only", nargs="*", default=[], help="words that a case must contain")
+    parser.add_argument("--record", action="store_true", help="keep the table in benchmarks/results/")
+    options = parser.parse_args()
+    dtype = torch.float32 if options.device == "cpu" else torch.bfloat16
+
+    names = ["mha_lib", "textbook", "masked SDPA", "projections"]
+    cases = [case for case in CASES[options.device] if all(word in case.name for word in options.only)]
+    if not cases:
+        parser.error("--only fits none of: " + "; ".join(case.name for case in CASES[options.device]))
+    sizes = {(case.batch, case.num_hiddens, case.num_heads) for case in cases}
+    lines = [
+        f"Time relative to `{BASELINE}`, {options.rounds} rounds; B, D, H = {sorted(sizes)}, {dtype}.",
+        "",
+    ]
+    lines.append(f"| case | | {BASELINE} | " + " | ".join(names) + " |")
+    lines.append("|---" * (3 + len(names)) + "|")
+    print("\n".join(lines), flush=True)
+    results = {}
+    for case in cases:
+        for mode in ("forward", "forward+backward"):
+            times = measure(case, mode == "forward+backward", options.rounds, options.device, dtype)
+            results[case, mode] = times
+            lines.append(row(case, mode, times, names))
+            print(lines[-1], flush=True)
+
+    lines += ["", "| asked for, forward+backward | at most | is |", "|---|---|---|"]
+    failed = False
+    for case in cases:
+        for device, name, other, most in BARS:
+            if (device, name) == (options.device, case.name):
+                value = ratio(results[case, "forward+backward"], "mha_lib", other)
+                failed |= value > most
+                verdict = "" if value <= most else " **missed**"
+                lines.append(f"| {name}: mha_lib / {other} | {most:.2f} | {value:.2f}{verdict} |")
+    lines += ["", *describe_machine(options.device)]
+    print("\n".join(lines[lines.index("", 4) :]))
+
+    picture = PICTURES / f"attention-{options.device}.png"
+    draw(results, names, picture)
+    print(f"\nThe picture: {picture}")
+    if options.record:
+        RESULTS.mkdir(exist_ok=True)
+        path = RESULTS / f"attention-{options.device}.md"
+        path.write_text(
+            f"# Attention on {options.device.upper()}\n\n" + "\n".join(lines) + "\n", encoding="utf-8"
+        )
+        print(f"The table: {path}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

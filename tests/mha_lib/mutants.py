@@ -1,0 +1,94 @@
+"""Break the library on purpose, one way at a time, and see that its tests notice.
+
+    python tests/mha_lib/mutants.py             every mutant
+    python tests/mha_lib/mutants.py softmax     those whose name contains "softmax"
+
+A mutant is one replacement in one file, as written down in ``mutants.txt``. It is applied to a copy of the
+library in a temporary folder, never here.
+A mutant that survives is a hole in the tests: fill it there.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+SLOW = "not compiles and not importing"  # no mutant needs these
+
+
+class Mutant(NamedTuple):
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+def read_mutants() -> list[Mutant]:
+    """Those of ``mutants.txt``: ``[file] name``, then the old text after ``-``, the new one after ``+``."""
+    mutants = []
+    for block in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split("\n\n"):
+        lines = [line for line in block.splitlines() if not line.startswith("#")]
+        if lines:
+            file, name = lines[0].removeprefix("[").split("] ")
+            old, new = ("\n".join(line[2:] for line in lines[1:] if line[0] == sign) for sign in "-+")
+            mutants.append(Mutant(name, file, old, new))
+    return mutants
+
+
+MUTANTS = read_mutants()
+
+
+def applied(mutant: Mutant) -> str:
+    """The mutated file."""
+    text = (ROOT / "mha_lib" / mutant.file).read_text(encoding="utf-8")
+    count = text.count(mutant.old)
+    if count != 1:
+        raise ValueError(
+            f"mutant {mutant.name!r}: its text must occur once in {mutant.file}, it does {count} times"
+        )
+    return text.replace(mutant.old, mutant.new)
+
+
+def run_tests(mutant: Mutant | None) -> tuple[bool, str]:
+    """Whether the tests pass, and the first one that fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        ignore = shutil.ignore_patterns("classroom", "test_mutants.py", "__pycache__")
+        shutil.copytree(ROOT / "mha_lib", Path(folder, "mha_lib"), ignore=ignore)
+        shutil.copytree(ROOT / "tests" / "mha_lib", Path(folder, "tests"), ignore=ignore)
+        if mutant is not None:
+            Path(folder, "mha_lib", mutant.file).write_text(applied(mutant), encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-k", SLOW, "tests"]
+        environment = os.environ | {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+        result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+        if result.returncode not in (0, 1):
+            raise RuntimeError(result.stdout + result.stderr)
+        failures = [line for line in result.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        return result.returncode == 0, failures[0].split(" - ")[0].split("::")[-1] if failures else ""
+
+
+def main() -> int:
+    chosen = [mutant for mutant in MUTANTS if all(word in mutant.name for word in sys.argv[1:])]
+    for mutant in chosen:
+        applied(mutant)
+    passed, failure = run_tests(None)
+    if not passed:
+        print(f"The tests fail without any mutant: {failure}")
+        return 1
+    started, survivors = time.perf_counter(), []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for mutant, (survived, failure) in zip(chosen, pool.map(run_tests, chosen), strict=True):
+            survivors += [mutant.name] * survived
+            print(f"{'SURVIVED' if survived else 'killed  '}  {mutant.name:45} {failure}", flush=True)
+    minutes = (time.perf_counter() - started) / 60
+    print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants killed in {minutes:.1f} minutes")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
