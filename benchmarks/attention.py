@@ -178,7 +178,7 @@ def measure(case: Case, backward: bool, rounds: int, device: str, dtype: torch.d
         torch.testing.assert_close(compared[name]()[0], expected, atol=tolerance, rtol=tolerance)
     del expected
     times: dict[str, list[float]] = {name: [] for name in compared}
-    for round_number in range(-2, rounds):  # two rounds to warm up
+    for round_number in range(-1, rounds):  # one round to warm up
         for name, run in compared.items():
             elapsed = seconds(run, backward, device)
             modules.zero_grad()

@@ -23,7 +23,7 @@ from mha_lib.classroom.handout import HandoutExporter
 B, Q, K = 2, 6, 8
 WORDS = ["<img src=x onerror=window.hacked=1>", "", "the", "the", "注意力机制", "🙂", "long " * 99, "a\nb"]
 HEADS = "[role=application]"
-RERUNS = 100
+RERUNS = 10
 
 
 def weights_of(num_heads=4, valid_lens=(7, 3)):
@@ -36,26 +36,28 @@ def some_explorer(**labels):
     return explore(weights_of, num_heads=[1, 4, 8], valid_lens=[range(1, 9), range(0, 4)], **labels)
 
 
+def handout_page(explorer, path: Path) -> str:
+    """Write a handout with the explorer in it; returns its address."""
+    state, paths, buffers = _remove_buffers(explorer.get_state())
+    kept = [
+        {"encoding": "base64", "path": place, "data": base64.b64encode(buffer).decode()}
+        for place, buffer in zip(paths, buffers, strict=True)
+    ]
+    model = {"model_name": "AnyModel", "model_module": "anywidget", "state": state, "buffers": kept}
+    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "it", "version_major": 2}}
+    cells = [new_code_cell("", outputs=[new_output("display_data", data=view)])]
+    states = {"application/vnd.jupyter.widget-state+json": {"state": {"it": model}}}
+    html, _ = HandoutExporter().from_notebook_node(new_notebook(cells=cells, metadata={"widgets": states}))
+    path.write_text(html, encoding="utf-8")
+    return path.as_uri()
+
+
 @pytest.fixture
 def show(page: Page, tmp_path):
     """Opens a handout with the explorer in it."""
 
     def show(explorer, page=page):
-        state, paths, buffers = _remove_buffers(explorer.get_state())
-        kept = [
-            {"encoding": "base64", "path": path, "data": base64.b64encode(buffer).decode()}
-            for path, buffer in zip(paths, buffers, strict=True)
-        ]
-        model = {"model_name": "AnyModel", "model_module": "anywidget", "state": state, "buffers": kept}
-        view = {"application/vnd.jupyter.widget-view+json": {"model_id": "it", "version_major": 2}}
-        cells = [new_code_cell("", outputs=[new_output("display_data", data=view)])]
-        states = {"application/vnd.jupyter.widget-state+json": {"state": {"it": model}}}
-        path = tmp_path / "lesson.html"
-        html, _ = HandoutExporter().from_notebook_node(
-            new_notebook(cells=cells, metadata={"widgets": states})
-        )
-        path.write_text(html, encoding="utf-8")
-        page.goto(path.as_uri())
+        page.goto(handout_page(explorer, tmp_path / "lesson.html"))
         expect(page.locator(HEADS).first).to_be_visible()
 
     return show

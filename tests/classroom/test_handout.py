@@ -145,7 +145,8 @@ def test_the_formulas_of_this_field_are_drawn(tex):
 
 
 def test_a_dollar_in_a_price_or_in_code_is_no_formula():
-    prices = export(text("An hour costs $5 to $10, a year $ 300 $, a day $ 5 or 7$ more; `echo $HOME $PATH`\n\n    a = '$x$'\n"))
+    prices = "An hour costs $5 to $10, a year $ 300 $, a day $ 5 or 7$ more; `echo $HOME $PATH`"
+    prices = export(text(f"{prices}\n\n    a = '$x$'\n"))
     assert 'class="formula"' not in prices
     assert "$5 to $10" in prices
     fenced = export(text("```sh\n$$x$$ \\begin{aligned}a\\end{aligned} $y$\n```"))

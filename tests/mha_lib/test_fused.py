@@ -276,6 +276,18 @@ def test_the_gpu_kernel_agrees_with_one_sample_at_a_time(is_causal):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("is_self", [True, False], ids=["self", "cross"])
+@pytest.mark.parametrize("kind", MASKS)
+def test_paths_agree_on_a_gpu_where_padded_keys_are_packed(kind, is_self, dtype, packed_calls):
+    layer = MultiHeadAttention(128, 8, bias=True).to("cuda", dtype)
+    queries, keys = (torch.randn(B, n, 128, device="cuda", dtype=dtype) for n in (Q, K))
+    inputs = [keys] if is_self else [queries, keys, keys.flip(1)]
+    assert_paths_agree(layer, *inputs, **make_arguments(kind, K if is_self else Q, K, 8, B, "cuda"))
+    assert len(packed_calls) == (kind in ("lengths (B,)", "causal, lengths (B,)"))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 @pytest.mark.parametrize("kind", ["none", "lengths (B,)", "lengths (B, Q)", "causal, lengths (B,)"])
 def test_lengths_on_the_cpu_make_nobody_wait_for_the_gpu(kind):
     layer = MultiHeadAttention(128, 8).to("cuda", torch.bfloat16)

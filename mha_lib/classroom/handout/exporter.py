@@ -18,7 +18,7 @@ from nbconvert.utils.exceptions import ConversionException
 from nbformat import NotebookNode
 from traitlets import Enum, default
 
-from mha_lib.classroom.handout.text import Text, code_block, plain
+from mha_lib.classroom.handout.text import Text, code_block, picture_tag, plain
 from mha_lib.classroom.handout.widgets import VIEW, Widgets
 from mha_lib.classroom.handout.words import words_in
 
@@ -103,6 +103,7 @@ class Page:
         slide, tags = slide_type(cell), cell.metadata.get("tags", [])
         if not is_for(self.edition, cell) or (slide == "skip" and "solution" not in tags):
             return ""
+        self.text.below = slide == "subslide"
         content = getattr(self, f"{cell.cell_type}_cell")(cell)
         if not content:
             return ""
@@ -200,17 +201,14 @@ def terminal(text: Any, kind: str) -> str:
     return f'<pre class="{html.escape(kind)}">{ansi2html(text)}</pre>\n' if text else ""
 
 
-def png_width(mime: str, data: str) -> int:
-    """The width in pixels, as the file's header says."""
-    return int.from_bytes(base64.b64decode(data[:40])[16:20], "big") if mime == "image/png" else 0
-
-
 def picture(mime: str, data: Any, metadata: dict[str, Any]) -> str:
     data = joined(data)
-    if mime == "image/svg+xml":
-        data = base64.b64encode(data.encode()).decode()
-    natural = metadata.get("width") or png_width(mime, data)
-    size = f' width="{int(natural)}" style="--natural:{int(natural)}"' if natural else ""
-    source = f"data:{mime};base64,{html.escape(''.join(data.split()))}"
-    alt = html.escape(str(metadata["alt"]))
-    return f'<figure class="picture"><img class="paper" src="{source}" alt="{alt}"{size}></figure>\n'
+    try:
+        content = data.encode() if mime == "image/svg+xml" else base64.b64decode(data)
+    except ValueError:
+        return ""
+    width = metadata.get("width")
+    tag = picture_tag(
+        mime, content, str(metadata["alt"]), width=width if isinstance(width, int | float) else 0
+    )
+    return f'<figure class="picture">{tag}</figure>\n'

@@ -8,6 +8,7 @@ from typing import Any
 # Q, K, V and O change their shade with the theme; the page's style sheet has both.
 THEMED = {"#0067a5": "var(--q)", "#b04500": "var(--k)", "#007556": "var(--v)", "#97447a": "var(--o)"}
 SIZE = 16.0  # px to the em while drawing; the page gets ems
+SLANTED = frozenset("EFHIJKMNTUVWXYZ")  # they lean out of their width, which the drawing counts twice
 SIGNS = frozenset("+-−±∓")
 # What the parser doesn't know or misreads, in words that it knows.
 REWRITES = (
@@ -90,10 +91,15 @@ def parse(tex: str, display: bool) -> ET.Element:
 def set_like_tex(mathml: ET.Element) -> ET.Element:
     """A copy for drawing: spaces as TeX sets them, and typewriter letters, which the drawing doesn't know."""
     mathml = ET.fromstring(ET.tostring(mathml))
-    for row in mathml.iter():
+    for row in list(mathml.iter()):
+        if row.tag in ("msup", "msubsup") and row[0].tag == "mi" and row[0].text in SLANTED:
+            closer, script = ET.Element("mrow"), row[-1]
+            closer.extend([ET.Element("mspace", width="-0.1em"), script])
+            row.remove(script)
+            row.append(closer)
         before = None
         for element in row:
-            if element.tag == "mo" and element.text == "," and len(row) > 1:
+            if element.tag == "mo" and element.text in (",", ";") and len(row) > 1:
                 element.set("rspace", "thinmathspace")
             if element.tag == "mo" and element.text in SIGNS and opens_operand(before):
                 element.attrib |= {"form": "prefix", "lspace": "0em", "rspace": "0em"}

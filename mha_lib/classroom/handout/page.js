@@ -92,18 +92,35 @@ reachScrollers();
 const contents = document.querySelector("nav details");
 if (contents) {
   const beside = matchMedia("(min-width: 72rem)");
-  const fit = () => (contents.open = beside.matches);
-  beside.onchange = fit;
-  fit();
   contents.addEventListener("click", (event) => event.target.closest("a") && !beside.matches && (contents.open = false));
-  const links = [...contents.querySelectorAll("a")];
-  const headings = links.map((link) => document.getElementById(link.hash.slice(1)) ?? document.getElementById(decodeURIComponent(link.hash.slice(1))));
+  const nav = contents.parentElement, items = [...contents.querySelectorAll("li")];
+  const headings = items.map((item) => document.getElementById(decodeURIComponent(item.firstChild.hash.slice(1))));
+  const sectionOf = (here) => items.findLastIndex((item, i) => i <= here && item.className === "level-2");
   const mark = () => {
     const here = headings.findLastIndex((heading) => heading?.getBoundingClientRect().top < innerHeight / 3);
-    links.forEach((link, i) => (i === here ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current")));
+    items.forEach((item, i) => {
+      if (i === here) item.firstChild.setAttribute("aria-current", "true");
+      else item.firstChild.removeAttribute("aria-current");
+      item.hidden = beside.matches && item.className !== "level-2" && sectionOf(i) !== sectionOf(here);
+    });
+    if (here >= 0) nav.scrollTop = items[here].offsetTop - nav.clientHeight / 2;
   };
   addEventListener("scroll", mark, { passive: true });
-  mark();
+  beside.onchange = () => {
+    contents.open = beside.matches;
+    mark();
+  };
+  beside.onchange();
 }
 
-addEventListener("beforeprint", () => document.querySelectorAll("details.fold-solution").forEach((fold) => (fold.open = true)));
+// Paper can't be unfolded: answers are opened for it, and folded again.
+const folded = [];
+addEventListener("beforeprint", () => {
+  for (const fold of document.querySelectorAll("main details:not([open], .fold-code)")) {
+    fold.open = true;
+    folded.push(fold);
+  }
+});
+addEventListener("afterprint", () => {
+  while (folded.length) folded.pop().open = false;
+});

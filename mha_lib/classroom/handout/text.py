@@ -61,6 +61,8 @@ class Renderer(HTMLRenderer):
         return self.page.heading(text, level)
 
     def paragraph(self, text: str) -> str:
+        if re.fullmatch(r"<img [^>]*>", text.strip()):
+            return f'<figure class="picture">{text.strip()}</figure>\n'
         # a displayed formula may not stand within a <p>
         parts = re.split(r'(<div class="formula".*?</div>)', text, flags=re.DOTALL)
         return "".join(
@@ -89,6 +91,7 @@ class Text:
         self.formulas = Formulas()
         self.headings: list[tuple[int, str, str]] = []  # level, anchor, text as HTML
         self.anchors: set[str] = set()
+        self.below = False  # within a sub-slide: its headings stand below the slide's in the contents
         self.complain = complain
 
     def markdown(self, source: str, attachments: dict[str, dict[str, str]] | None = None) -> str:
@@ -122,7 +125,7 @@ class Text:
 
     def heading(self, text: str, level: int) -> str:
         anchor = self.anchor(plain(text))
-        self.headings.append((level, anchor, text))
+        self.headings.append((max(level, 3) if self.below else level, anchor, text))
         link = f'<a class="anchor" href="#{anchor}" aria-label="{self.words["link"]}">#</a>'
         return f'<h{level} id="{anchor}">{text}{link}</h{level}>\n'
 
@@ -130,27 +133,23 @@ class Text:
         self, url: str, alt: str, title: str | None = None, attachments: dict[str, Any] | None = None
     ) -> str:
         alt = plain(alt)
-        source, drawing = self.inlined(url, attachments or {})
-        if source is None:
+        if (found := self.find(url, attachments or {})) is None:
+            self.complain(f"picture left out, it is not beside the notebook: {url}")
             return f'<a class="missing" href="{html.escape(url)}">{html.escape(alt or url)}</a>'
-        kind = ' class="paper"' if not drawing else ""
-        hint = f' title="{html.escape(title)}"' if title else ""
-        return f'<img{kind} src="{source}" alt="{html.escape(alt)}"{hint}>'
+        return picture_tag(*found, alt, title)
 
-    def inlined(self, url: str, attachments: dict[str, Any]) -> tuple[str | None, bool]:
-        """A data URL for a picture beside the notebook or in it, and whether it suits dark pages too."""
-        if url.startswith("data:image/"):
-            return html.escape(url), False
+    def find(self, url: str, attachments: dict[str, Any]) -> tuple[str, bytes] | None:
+        """The kind and the bytes of a picture that lies beside the notebook or in it."""
+        if data := re.match(r"data:(image/[\w.+-]+);base64,(.*)", url, re.DOTALL):
+            return data[1], base64.b64decode(data[2])
         if url.startswith("attachment:"):
-            for mime, data in attachments.get(unquote(url[len("attachment:") :]), {}).items():
-                return f"data:{mime};base64,{data}", False
+            for mime, content in attachments.get(unquote(url[len("attachment:") :]), {}).items():
+                return mime, base64.b64decode(content)
         path = self.folder / unquote(url.split("?")[0].split("#")[0])
         mime, _ = mimetypes.guess_type(path.name)
         if REMOTE.match(url) or not (mime or "").startswith("image/") or not path.is_file():
-            self.complain(f"picture left out, it is not beside the notebook: {url}")
-            return None, False
-        data = path.read_bytes()
-        return f"data:{mime};base64,{base64.b64encode(data).decode()}", b"prefers-color-scheme" in data
+            return None
+        return str(mime), path.read_bytes()
 
     def self_contained(self, source: str) -> str:
         """HTML with its pictures inlined and without what would be fetched."""
@@ -175,6 +174,31 @@ class Text:
                     link.string = address
                     tag.replace_with(link)
         return str(soup)
+
+
+def picture_tag(mime: str, data: bytes, alt: str, title: str | None = None, width: float = 0) -> str:
+    """An <img> that holds its picture; white behind it where the picture doesn't know dark pages."""
+    width = width or natural_width(mime, data)
+    attributes = {
+        "class": "" if b"prefers-color-scheme" in data else "paper",
+        "src": f"data:{mime};base64,{base64.b64encode(data).decode()}",
+        "alt": alt,
+        "title": title,
+        "width": round(width) or None,
+        "style": f"--natural:{round(width)}" if width else None,
+    }
+    text = "".join(
+        f' {name}="{html.escape(str(value))}"' for name, value in attributes.items() if value is not None
+    )
+    return f"<img{text}>"
+
+
+def natural_width(mime: str, data: bytes) -> float:
+    """In pixels, as the file's header says; 0 if it doesn't."""
+    if mime == "image/png":
+        return int.from_bytes(data[16:20], "big")
+    box = re.search(rb"<svg[^>]*\bviewBox=[\"'][-\d.]+[ ,]+[-\d.]+[ ,]+([\d.]+)", data)
+    return float(box[1]) if mime == "image/svg+xml" and box else 0
 
 
 def plain(source: str) -> str:
