@@ -301,7 +301,7 @@ async function render({ model, el }) {
 		root.style.fontSize = `${em}px`;
 		const density = (devicePixelRatio * root.getBoundingClientRect().width) / root.offsetWidth; // as a slide is
 		const end = slide && slide.getBoundingClientRect().bottom - parseFloat(getComputedStyle(slide).paddingBottom);
-		const below = slide ? end - root.getBoundingClientRect().top + em / 2 : 0.74 * innerHeight;
+		const below = slide ? end - root.getBoundingClientRect().top - em / 4 : 0.74 * innerHeight;
 		const height = Math.max(280, below - controls.offsetHeight - 3 * em);
 		const differ = new Set([...ahead.values()].map(({ samples }) => samples?.[0].length)).size > 1;
 		stage.style.minHeight = differ ? `${height + 3 * em}px` : "";
