@@ -180,7 +180,7 @@ function paintLegend(ctx, { top, isMasked, em, theme }) {
 	write(ctx, "masked", x + 2 * em, 0.85 * em, theme.ink);
 }
 
-/** The row and the column in every head; light on dark, to be seen on any colour. */
+/** Row and column in every head; light on dark shows on any colour. */
 function paintPointer(ctx, { queries, keys, em, tiles, w, h, pointed }) {
 	ctx.beginPath();
 	for (const { x, y } of tiles) {
@@ -202,14 +202,14 @@ function paint(ctx, view) {
 	if (view.pointed) paintPointer(ctx, view);
 }
 
-/** On white paper, cut to what is drawn, with the settings below. */
+/** On white paper, with the settings below. */
 function savePicture(shown, caption) {
 	const canvas = make("canvas"), ctx = canvas.getContext("2d"), em = 28, theme = THEMES.light;
 	const view = arrange(ctx, shown, { width: 2000, height: 1300, em });
-	const width = Math.max(30 * em, ...view.tiles.map(({ x }) => x + view.w * shown.keys + em));
+	const width = Math.max(30 * em, ctx.measureText(caption).width + em, ...view.tiles.map(({ x }) => x + view.w * shown.keys + em));
 	Object.assign(canvas, { width, height: view.height + 2 * em });
 	paint(ctx, { ...view, theme });
-	write(ctx, fit(ctx, caption, width - em), em / 2, view.height + em, theme.quiet);
+	write(ctx, caption, em / 2, view.height + em, theme.quiet);
 	canvas.toBlob((blob) => make("a", { href: URL.createObjectURL(blob), download: "attention.png" }).click());
 }
 
@@ -238,7 +238,7 @@ function sayPicture(view) {
 
 function make(tag, properties = {}, ...children) {
 	const element = Object.assign(document.createElement(tag), properties);
-	element.dataset.lmSuppressShortcuts = "true"; // keys pressed here are not JupyterLab's
+	element.dataset.lmSuppressShortcuts = "true"; // its keys are not JupyterLab's
 	element.append(...children);
 	return element;
 }
@@ -293,18 +293,16 @@ async function render({ model, el }) {
 	const root = make("div", { className: "mha-explorer" }, controls, problem, stage);
 	el.append(root);
 
-	/** The room there is; where the pictures differ in size all of it is kept, so that nothing jumps. */
+	/** The room there is, in the slide or the window. */
 	function measure() {
 		const width = controls.clientWidth, slide = root.closest(".reveal section");
 		if (!width) return;
 		const em = slide ? innerHeight / 40 : Math.max(12, Math.min(16, width / 90)); // read from the last row
 		root.style.fontSize = `${em}px`;
-		const density = (devicePixelRatio * root.getBoundingClientRect().width) / root.offsetWidth; // as a slide is
+		const density = (devicePixelRatio * root.getBoundingClientRect().width) / root.offsetWidth;
 		const end = slide && slide.getBoundingClientRect().bottom - parseFloat(getComputedStyle(slide).paddingBottom);
 		const below = slide ? end - root.getBoundingClientRect().top - em / 4 : 0.74 * innerHeight;
 		const height = Math.max(280, below - controls.offsetHeight - 3 * em);
-		const differ = new Set([...ahead.values()].map(({ samples }) => samples?.[0].length)).size > 1;
-		stage.style.minHeight = differ ? `${height + 3 * em}px` : "";
 		heads.style.scale = 1 / density;
 		room = { width: Math.round(width * density), height: height * density, em: em * density };
 		show();
@@ -332,7 +330,7 @@ async function render({ model, el }) {
 		}
 	}
 
-	/** On each head lies an element that takes focus and pointer, in the canvas's pixels. */
+	/** On each head lies an element for focus and pointer. */
 	function place({ width, height, tiles, w, h, keys, queries }) {
 		Object.assign(canvas, { width, height });
 		canvas.style.width = `${width * heads.style.scale}px`;
@@ -377,7 +375,7 @@ async function render({ model, el }) {
 		aimAt(head, query + down, key + right);
 	};
 	root.onkeydown = (event) => {
-		event.stopPropagation(); // nor are they the slide's
+		event.stopPropagation(); // nor the slide's
 		if (event.key === "Escape" && model.get("enlarged") >= 0) enlarge(-1);
 	};
 

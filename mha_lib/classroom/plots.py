@@ -114,7 +114,9 @@ def _draw(
         leftmost, lowest = i % columns == 0, i + columns >= len(panels)
         _label(axes.yaxis, axis_names[0], QUERIES, labels[0], queries, side, leftmost)
         _label(axes.xaxis, axis_names[1], KEYS, labels[1], keys, side, lowest)
-    figure.colorbar(image, ax=grid, shrink=0.7, label="weight")
+    figure.colorbar(
+        image, ax=grid, label="weight", aspect=max(3, 8 * rows * queries * side)
+    )  # as wide in all
     return figure
 
 

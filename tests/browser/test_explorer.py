@@ -309,6 +309,11 @@ def luminance(colour):
     return linear @ [0.2126, 0.7152, 0.0722]
 
 
+def test_the_view_is_small_enough_to_read():
+    folder = Path(explore.__code__.co_filename).parent
+    assert sum((folder / name).stat().st_size for name in ("explore.js", "explore.css")) <= 20 * 1024
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_on_the_canvas_is_read_at_wcag_aa(theme):
     source = Path(explore.__code__.co_filename).with_suffix(".js").read_text(encoding="utf-8")
