@@ -80,6 +80,13 @@ def test_every_slide_is_followed_by_notes_that_begin_with_minutes(lesson):
 
 
 @each_lesson
+def test_minutes_of_the_core_path_make_a_lesson(lesson):
+    notes = [source(cell) for cell in cells_of(lesson) if kind(cell) == "notes"]
+    core = sum(int(found[1]) for found in (re.match(r"(\d+) min\.", text) for text in notes) if found)
+    assert 40 <= core <= 50, f"{core} minutes"
+
+
+@each_lesson
 def test_slides_are_short(lesson):
     for slide in slides_of(lesson):
         shown = [cell for cell in slide if kind(cell) != "notes"]
