@@ -23,7 +23,7 @@ import conftest  # noqa: E402  # the tests' browser and server
 from test_explorer import Lab, handout_page  # noqa: E402
 
 from mha_lib import causal_mask, masked_softmax  # noqa: E402
-from mha_lib.classroom.explore import explore  # noqa: E402
+from mha_lib.classroom.explorer import explore  # noqa: E402
 
 MOVES = 60
 TABLE = """async ([moves]) => {

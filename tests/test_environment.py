@@ -61,7 +61,7 @@ def test_the_mathematics_imports_neither_classroom_nor_pictures_nor_widgets():
     assert not loaded & {"mha_lib.classroom", "matplotlib", "ipywidgets", "anywidget", "IPython"}
 
 
-ROOMS = ("plots", "explore", "exercises", "handout")
+ROOMS = ("plots", "explorer", "exercises", "handout")
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -18,7 +18,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Page, expect
 
 from mha_lib import causal_mask, masked_softmax, padding_mask
-from mha_lib.classroom.explore import explore
+from mha_lib.classroom.explorer import explore
 from mha_lib.classroom.handout import HandoutExporter
 
 B, Q, K = 2, 6, 8
@@ -152,7 +152,7 @@ def test_an_error_is_shown_in_place_with_its_traceback(page, show):
     expect(alert).to_contain_text("ZeroDivisionError: division by zero")
     alert.locator("summary").click()
     expect(alert.locator("pre")).to_contain_text("else 1 / 0")
-    assert "explore.py" not in alert.inner_text()
+    assert "explorer.py" not in alert.inner_text()
     slider(page, "num_heads").press("ArrowRight")
     expect(alert).to_be_hidden()
     assert page.locator(HEADS).count() == 4
@@ -311,7 +311,7 @@ def luminance(colour):
 
 def test_the_view_is_small_enough_to_read():
     folder = Path(explore.__code__.co_filename).parent
-    assert sum((folder / name).stat().st_size for name in ("explore.js", "explore.css")) <= 20 * 1024
+    assert sum((folder / name).stat().st_size for name in ("explorer.js", "explorer.css")) <= 20 * 1024
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -344,7 +344,7 @@ explorer
 
 COUNT = """
 import ipywidgets
-from mha_lib.classroom.explore import Explorer
+from mha_lib.classroom.explorer import Explorer
 kept = ipywidgets.widgets.widget._instances.values()
 print(sum(isinstance(widget, Explorer) for widget in kept), len(Explorer._alive))
 """

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from mha_lib import masked_softmax, padding_mask
-from mha_lib.classroom.explore import drive, explore
+from mha_lib.classroom.explorer import drive, explore
 
 B, H, Q, K = 2, 7, 3, 5
 
@@ -47,10 +47,9 @@ def test_the_table_holds_every_setting_to_half_precision():
                 assert np.array_equal(forbidden, np.broadcast_to(~mask[:, None], got.shape))
 
 
-def test_the_function_is_found_whichever_import_comes_first():
-    for first in ("import mha_lib.classroom.explore", "from mha_lib.classroom.explore import Explorer", ""):
-        code = f"{first}\nfrom mha_lib.classroom import explore\nassert callable(explore)"
-        subprocess.run([sys.executable, "-c", code], check=True)
+def test_the_function_is_found_where_lessons_import_it():
+    code = "from mha_lib.classroom import explore; assert callable(explore)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_settings_and_weights_follow_the_browser():
@@ -88,7 +87,7 @@ def test_each_control_hands_over_its_value():
 
 
 def test_beyond_the_budget_each_entry_keeps_its_own_range(monkeypatch):
-    monkeypatch.setattr(sys.modules["mha_lib.classroom.explore"], "MAX_BYTES", 4000)
+    monkeypatch.setattr(sys.modules["mha_lib.classroom.explorer"], "MAX_BYTES", 4000)
     explorer = explore(lambda a, b: np.full((1, 20), (a + 20 * b) / 1000), a=range(20), b=range(20))
     assert explorer.carries.startswith("each control's own range")
     assert {entry["state"] for entry in explorer.directory} == {(a, 0) for a in range(20)} | {

@@ -1,4 +1,4 @@
-"""The live heatmap explorer: Python computes attention weights, the browser draws them (``explore.js``)."""
+"""The live heatmap explorer: Python computes attention weights, the browser draws them (``explorer.js``)."""
 
 import inspect
 import itertools
@@ -74,7 +74,7 @@ def drive(explorer: "Explorer") -> int:
 class Explorer(CellWidget):
     """What ``explore`` returns. All that it shows is in its traits: a handout needs no kernel."""
 
-    _esm, _css = Path(__file__).with_name("explore.js"), Path(__file__).with_name("explore.css")
+    _esm, _css = Path(__file__).with_name("explorer.js"), Path(__file__).with_name("explorer.css")
     controls: List = List().tag(sync=True)
     chosen: List = List().tag(sync=True)  # the current setting, a Key
     table = Bytes().tag(sync=True)  # the maps computed ahead, deflated
