@@ -2,9 +2,9 @@
 
 import base64
 import itertools
-import os
 import random
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import matplotlib as mpl
@@ -284,9 +284,6 @@ def test_the_saved_picture_is_the_one_on_show_on_white(page, show, tmp_path):
     assert (np.abs(image - largest).max(-1) <= 6).sum() > 100
 
 
-@pytest.mark.skipif(
-    "AXE" not in os.environ, reason="AXE=/path/to/axe.min.js (npm install axe-core) is not set"
-)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(browser, show, theme):
     context = browser.new_context(color_scheme=theme, bypass_csp=True)
@@ -294,7 +291,7 @@ def test_axe_finds_nothing(browser, show, theme):
     show(
         explore(lambda n, on: 1 / (n - 1) * torch.ones(2, 3, Q, K) / K, n={"two": 2, "one": 1}, on=True), page
     )
-    page.add_script_tag(path=os.environ["AXE"])
+    page.add_script_tag(path=files("axe_playwright_python") / "axe.min.js")
     audit = "async () => (await axe.run('.mha-explorer')).violations.map((found) => found.id)"
     assert page.evaluate(audit) == []
     page.get_by_label("n", exact=True).select_option("one")
