@@ -33,9 +33,10 @@ test: .venv/ready-dev ## test everything; the browser tests need Chromium or Chr
 mutants: .venv/ready-dev ## break the library in many ways: its tests must notice each
 	@$(BIN)/python tests/mha_lib/mutants.py
 
-bench: .venv/ready-dev ## measure speed and memory side by side (BENCH="--only padded --record")
+bench: .venv/ready-dev ## measure attention and the explorer side by side (BENCH="--only padded --record")
 	@$(BIN)/python -m benchmarks.attention $(BENCH)
 	@$(BIN)/python -m benchmarks.memory
+	@$(BIN)/python benchmarks/explorer.py
 
 clean: ## remove .venv and build/ (never work/: it holds your answers)
 	rm -rf .venv build
