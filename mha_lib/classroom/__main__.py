@@ -78,13 +78,10 @@ def serve(root: Path, address: str, options: argparse.Namespace, extra: list[str
         from jupyterlab.labapp import LabApp
     except ImportError as error:
         raise CourseError(f"{error}; install the classroom: pip install -e '.[classroom]'") from None
-    settings = [
-        f"--ServerApp.root_dir={root}",
-        f"--LabApp.default_url={address}",
-        # Nothing asks the network, and no pop-up about news greets the class.
-        "--LabApp.news_url=None",
-        "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
-    ]
+    # Nothing asks the network, and no pop-up about news greets the class.
+    paths = [str(Path(__file__).with_name("jupyter")), os.environ.get("JUPYTER_CONFIG_PATH", "")]
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
+    settings = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url={address}"]
     if options.port is not None:
         settings += [f"--ServerApp.port={options.port}", "--ServerApp.port_retries=0"]
     if options.no_browser:

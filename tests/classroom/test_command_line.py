@@ -1,3 +1,4 @@
+import argparse
 import importlib.metadata
 import socket
 
@@ -75,3 +76,14 @@ def test_outside_the_course_is_one_line(capsys, monkeypatch):
     monkeypatch.setattr(command_line, "find_root", nowhere)
     assert command_line.main(["lab"]) == 2
     assert "no lessons found" in last_line(capsys)
+
+
+def test_served_lab_greets_the_class_without_news(monkeypatch, tmp_path):
+    from jupyter_server.services.config.manager import ConfigManager
+    from jupyterlab.labapp import LabApp
+
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
+    monkeypatch.setattr(LabApp, "launch_instance", lambda arguments: None)
+    command_line.serve(tmp_path, "/lab", argparse.Namespace(port=None, no_browser=True), [])
+    settings = ConfigManager(config_dir_name="labconfig").get("default_setting_overrides")
+    assert settings["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
