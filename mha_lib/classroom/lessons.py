@@ -86,10 +86,11 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
         record = {}  # without it every lesson counts as changed: the safe side
     messages = []
     for new in sorted(file for file in source.iterdir() if file.is_file()):
-        mine, edition = work / new.name, fingerprint(new)
-        if not mine.exists() or (fingerprint(mine) == record.get(new.name) != edition):
+        mine, edition, former = work / new.name, fingerprint(new), record.get(new.name)
+        current = fingerprint(mine) if mine.exists() else None
+        if current is None or current == former != edition:
             shutil.copyfile(new, mine)
-        elif record.get(new.name) != edition and fingerprint(mine) != edition:
+        elif former != edition and current != edition:
             beside = free_name(mine)
             shutil.copyfile(new, beside)
             messages.append(

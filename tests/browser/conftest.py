@@ -19,19 +19,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from mha_lib.classroom.browser import find_browser
+
 ROOT = Path(__file__).parents[2]
 expect.set_options(timeout=60_000)  # a kernel on a busy machine may take its time
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-PLACES = (
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    r"C:\Program Files\Google\Chrome\Application\chrome.exe",
-)
-
-
-def find_browser() -> str | None:
-    candidates = [os.environ.get("CHROMIUM"), *map(shutil.which, NAMES), *PLACES]
-    return next((path for path in candidates if path and Path(path).exists()), None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -136,6 +127,7 @@ def start_server(
     port, token = free_port(), secrets.token_hex(16)
     own = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
     own |= {f"JUPYTERLAB_{name}_DIR": str(home / name) for name in ("SETTINGS", "WORKSPACES")}
+    own["JUPYTER_CONFIG_PATH"] = str(ROOT / "mha_lib" / "classroom" / "jupyter")  # as `lab` and `present` do
     if python == sys.executable:  # the bridge of the working tree, not the copy that was installed
         own["JUPYTER_PATH"] = str(home / "path")
         bridge = home / "path" / "labextensions" / "mha-rise-bridge"
@@ -145,8 +137,6 @@ def start_server(
         "--ServerApp.port_retries": 0,
         "--IdentityProvider.token": token,
         "--ServerApp.root_dir": folder,
-        "--LabApp.news_url": "None",
-        "--LabApp.check_for_updates_class": "jupyterlab.handlers.announcements.NeverCheckForUpdate",
     }
     command = [python, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += [f"{name}={value}" for name, value in options.items()]

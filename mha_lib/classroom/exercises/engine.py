@@ -116,6 +116,11 @@ def draw(low: int, high: int, generator: torch.Generator) -> int:
     return int(torch.randint(low, high + 1, (), generator=generator))
 
 
+def draw_sizes(generator: torch.Generator, *sizes: int) -> list[int]:
+    """The sizes in a random order, so that every axis has another one."""
+    return [sizes[place] for place in torch.randperm(len(sizes), generator=generator).tolist()]
+
+
 def close(result: Tensor, right: Tensor) -> Tensor:
     return torch.isclose(
         result.to(torch.float64), right.to(torch.float64), rtol=1e-4, atol=1e-5, equal_nan=True

@@ -8,17 +8,17 @@ import torch
 from torch import Tensor
 
 from mha_lib import masked_softmax, padding_mask
-from mha_lib.classroom.exercises.engine import Exercise, draw
+from mha_lib.classroom.exercises.engine import Exercise, draw, draw_sizes
 
 
-def draw_sizes(generator: torch.Generator) -> list[int]:
+def draw_axes(generator: torch.Generator) -> list[int]:
     """B, Q, K, d and d_v, all different."""
-    return (2 + torch.randperm(6, generator=generator)[:5]).tolist()
+    return draw_sizes(generator, 2, 3, 4, 5, 6, 7)[:5]
 
 
 def draw_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Scores (B, Q, K) and a mask that allows and forbids at least one cell in each row and each column."""
-    batch, queries, keys, *_ = draw_sizes(generator)
+    batch, queries, keys, *_ = draw_axes(generator)
     scores = 2 * torch.randn(batch, queries, keys, generator=generator)
     order = torch.rand(batch, queries, keys, generator=generator).argsort(-1)  # each row's keys, shuffled
     mask = order < torch.randint(1, keys, (batch, queries, 1), generator=generator)
@@ -33,7 +33,7 @@ def draw_scores_with_empty_rows(generator: torch.Generator) -> tuple[Tensor, Ten
 
 
 def draw_lengths(generator: torch.Generator) -> tuple[Tensor, int]:
-    batch, _, num_keys, *_ = draw_sizes(generator)
+    batch, _, num_keys, *_ = draw_axes(generator)
     lengths = torch.randint(0, num_keys, (batch,), generator=generator)
     lengths[0] = num_keys - 1  # not all keys, so that <= differs from <
     return lengths, num_keys
@@ -42,7 +42,7 @@ def draw_lengths(generator: torch.Generator) -> tuple[Tensor, int]:
 def draw_attention(generator: torch.Generator) -> tuple[Tensor, ...]:
     scores, mask = draw_scores(generator)
     batch, queries, keys = scores.shape
-    d, d_v = (7 + torch.randperm(3, generator=generator)[:2]).tolist()  # neither is Q or K
+    d, d_v, _ = draw_sizes(generator, 7, 8, 9)  # neither is Q or K
     shapes = (batch, queries, d), (batch, keys, d), (batch, keys, d_v)
     return (*(torch.randn(shape, generator=generator) for shape in shapes), mask)
 
@@ -52,7 +52,7 @@ def draw_temperature(generator: torch.Generator) -> tuple[Tensor, float]:
 
 
 def draw_additive(generator: torch.Generator) -> tuple[Tensor, ...]:
-    batch, queries, keys, query_size, key_size = draw_sizes(generator)
+    batch, queries, keys, query_size, key_size = draw_axes(generator)
     hiddens, value_size = 8, 9
     shapes = (
         (batch, queries, query_size), (batch, keys, key_size), (batch, keys, value_size),

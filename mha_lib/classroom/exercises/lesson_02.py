@@ -7,14 +7,9 @@ import torch
 from torch import Tensor
 
 from mha_lib import causal_mask, sinusoidal_positions
-from mha_lib.classroom.exercises.engine import Exercise, draw
+from mha_lib.classroom.exercises.engine import Exercise, draw, draw_sizes
 
 Layer = Callable[[Tensor], Tensor]
-
-
-def draw_sizes(generator: torch.Generator, *sizes: int) -> list[int]:
-    """The sizes in a random order, so that every axis has another one."""
-    return [sizes[place] for place in torch.randperm(len(sizes), generator=generator).tolist()]
 
 
 def draw_projections(generator: torch.Generator) -> tuple:

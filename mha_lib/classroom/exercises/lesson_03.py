@@ -8,13 +8,12 @@ import torch
 from torch import Tensor
 
 from mha_lib import masked_softmax, merge_heads, padding_mask, split_heads
-from mha_lib.classroom.exercises.engine import Exercise, draw
+from mha_lib.classroom.exercises.engine import Exercise, draw, draw_sizes
 
 
 def draw_input(generator: torch.Generator) -> tuple[Tensor, int]:
     """Tokens (B, N, H*d) and H, every axis of another size."""
-    order = torch.randperm(4, generator=generator)
-    batch, tokens, heads, width = (torch.tensor([2, 3, 4, 5])[order]).tolist()
+    batch, tokens, heads, width = draw_sizes(generator, 2, 3, 4, 5)
     return torch.randn(batch, tokens, heads * width, generator=generator), heads
 
 
@@ -56,7 +55,7 @@ def draw_lengths(generator: torch.Generator) -> tuple:
 
 
 def draw_head_sizes(generator: torch.Generator) -> tuple:
-    return tuple((torch.tensor([6, 3, 5, 7])[torch.randperm(4, generator=generator)]).tolist())
+    return tuple(draw_sizes(generator, 6, 3, 5, 7))
 
 
 def draw_accuracies(generator: torch.Generator) -> tuple:

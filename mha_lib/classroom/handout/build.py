@@ -18,19 +18,13 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbconvert.utils.exceptions import ConversionException
 from nbformat import NotebookNode
 
+from mha_lib.classroom.browser import find_browser
 from mha_lib.classroom.handout.exporter import HERE, HandoutExporter, is_for, read_notebook
 from mha_lib.classroom.lessons import CourseError
 
 LONGEST_CELL = 600  # seconds
 LARGEST = 1_000_000  # bytes of a page that is still easily mailed
 CORES = os.cpu_count() or 1
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
-PLACES = (
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    r"C:\Program Files\Google\Chrome\Application\chrome.exe",
-    r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
-)
 
 
 def write_handouts(lessons: list[Path], folder: Path, edition: str = "student", pdf: bool = False) -> int:
@@ -41,6 +35,8 @@ def write_handouts(lessons: list[Path], folder: Path, edition: str = "student", 
     if a lesson failed; each failure is one line, and the other lessons are written all the same.
     """
     browser = find_browser() if pdf else None  # before the long part
+    if pdf and browser is None:
+        raise CourseError("a PDF needs Chromium or Chrome: install one, or set CHROMIUM=/path/to/it")
     if edition == "instructor":
         folder = folder.with_name(f"{folder.name}-instructor")
     progress = Progress(len(lessons))
@@ -172,14 +168,6 @@ def write_index(folder: Path) -> None:
         folder / "index.html",
         environment.get_template("index.html").render(languages=languages, style=style),
     )
-
-
-def find_browser() -> str:
-    candidates = [os.environ.get("CHROMIUM"), *map(shutil.which, BROWSERS), *PLACES]
-    for path in candidates:
-        if path and Path(path).exists():
-            return path
-    raise CourseError("a PDF needs Chromium or Chrome: install one, or set CHROMIUM=/path/to/it")
 
 
 def write_pdf(browser: str, page: Path) -> Path:
