@@ -1,15 +1,24 @@
-"""What the class sees: pictures, the explorer, exercises, decks and handouts."""
+"""What the class sees: pictures, the explorer, exercises, decks and handouts.
 
+A lesson imports all that it needs in one line::
+
+    from mha_lib.classroom import check, explore, show_heads
+"""
+
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mha_lib.classroom.exercises import check as check
     from mha_lib.classroom.explorer import explore as explore
+    from mha_lib.classroom.plots import show_heads as show_heads
+
+ROOMS = {"check": "exercises", "explore": "explorer", "show_heads": "plots"}
+__all__ = ["check", "explore", "show_heads"]
 
 
 def __getattr__(name: str) -> Any:
-    """``explore`` is imported when it is first asked for: widgets take their time."""
-    if name == "explore":
-        from mha_lib.classroom.explorer import explore
-
-        return explore
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Each room is imported when it is first asked for: widgets and plots take their time."""
+    if name not in ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{ROOMS[name]}"), name)

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
@@ -120,6 +121,19 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+def install_deck(jupyter_path: Path) -> None:
+    """Lay the deck's extension out as the wheel does, from the working tree."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    shared = project["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
+    for source, target in shared.items():
+        place = jupyter_path / Path(target).relative_to("share/jupyter")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / source).is_dir():
+            shutil.copytree(ROOT / source, place, dirs_exist_ok=True)
+        else:
+            shutil.copy(ROOT / source, place)
+
+
 def start_server(
     folder: Path, home: Path, python: str = sys.executable
 ) -> tuple[subprocess.Popen, JupyterServer]:
@@ -130,8 +144,7 @@ def start_server(
     own["JUPYTER_CONFIG_PATH"] = str(ROOT / "mha_lib" / "classroom" / "jupyter")  # as `lab` and `present` do
     if python == sys.executable:  # the bridge of the working tree, not the copy that was installed
         own["JUPYTER_PATH"] = str(home / "path")
-        bridge = home / "path" / "labextensions" / "mha-rise-bridge"
-        shutil.copytree(ROOT / "mha_lib" / "classroom" / "rise_bridge", bridge)
+        install_deck(home / "path")
     options = {
         "--ServerApp.port": port,
         "--ServerApp.port_retries": 0,

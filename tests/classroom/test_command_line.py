@@ -71,7 +71,7 @@ def test_missing_or_old_rise_is_one_line_and_a_failure(served, capsys, monkeypat
 
 def test_outside_the_course_is_one_line(capsys, monkeypatch):
     def nowhere():
-        raise command_line.CourseError("no lessons found: cd to the folder")
+        raise command_line.CourseError("no_course", folder="here")
 
     monkeypatch.setattr(command_line, "find_root", nowhere)
     assert command_line.main(["lab"]) == 2

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mha_lib import masked_softmax, padding_mask
-from mha_lib.classroom.exercises.engine import Exercise, draw, draw_sizes
+from mha_lib.classroom.exercises.judge import Exercise, draw, draw_sizes
 
 
 def draw_axes(generator: torch.Generator) -> list[int]:

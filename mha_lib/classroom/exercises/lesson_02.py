@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from mha_lib import causal_mask, sinusoidal_positions
-from mha_lib.classroom.exercises.engine import Exercise, draw, draw_sizes
+from mha_lib.classroom.exercises.judge import Exercise, draw, draw_sizes
 
 Layer = Callable[[Tensor], Tensor]
 

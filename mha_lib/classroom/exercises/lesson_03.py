@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mha_lib import masked_softmax, merge_heads, padding_mask, split_heads
-from mha_lib.classroom.exercises.engine import Exercise, draw, draw_sizes
+from mha_lib.classroom.exercises.judge import Exercise, draw, draw_sizes
 
 
 def draw_input(generator: torch.Generator) -> tuple[Tensor, int]:

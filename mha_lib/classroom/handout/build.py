@@ -36,7 +36,7 @@ def write_handouts(lessons: list[Path], folder: Path, edition: str = "student", 
     """
     browser = find_browser() if pdf else None  # before the long part
     if pdf and browser is None:
-        raise CourseError("a PDF needs Chromium or Chrome: install one, or set CHROMIUM=/path/to/it")
+        raise CourseError("no_browser")
     if edition == "instructor":
         folder = folder.with_name(f"{folder.name}-instructor")
     progress = Progress(len(lessons))
@@ -118,11 +118,11 @@ async def execute(notebook: NotebookNode, lesson: Path, progress: "Progress") ->
     except CellExecutionError as error:
         failed = [cell.get("id", "?") for cell in code if any(o.output_type == "error" for o in cell.outputs)]
         reason = f"{error.ename}: {error.evalue}".splitlines()[0]
-        raise CourseError(f"{lesson}, cell {failed[-1]}: {reason}") from None
+        raise CourseError("cell_failed", lesson=lesson, cell=failed[-1], reason=reason) from None
     except CellTimeoutError:
-        raise CourseError(f"{lesson}: a cell took longer than {LONGEST_CELL} s") from None
+        raise CourseError("cell_too_long", lesson=lesson, seconds=LONGEST_CELL) from None
     except DeadKernelError:
-        raise CourseError(f"{lesson}: the kernel died (out of memory?)") from None
+        raise CourseError("kernel_died", lesson=lesson) from None
 
 
 def considerate(lessons: int) -> dict[str, str]:
@@ -184,7 +184,9 @@ def write_pdf(browser: str, page: Path) -> Path:
         except subprocess.TimeoutExpired:
             said = "it took longer than 120 s"
     if not beside.exists():
-        raise CourseError(f"{target}: {browser} wrote no PDF: {said.strip().splitlines()[-1:]}")
+        raise CourseError(
+            "no_pdf", file=target, browser=browser, reason=" ".join(said.strip().splitlines()[-1:])
+        )
     os.replace(beside, target)
     return target
 

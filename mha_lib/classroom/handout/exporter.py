@@ -18,9 +18,9 @@ from nbconvert.utils.exceptions import ConversionException
 from nbformat import NotebookNode
 from traitlets import Enum, default
 
-from mha_lib.classroom.handout.text import Text, code_block, picture_tag, plain
 from mha_lib.classroom.handout.widgets import VIEW, Widgets
-from mha_lib.classroom.handout.words import words_in
+from mha_lib.classroom.language import language_of, words_in
+from mha_lib.classroom.rendering.text import Text, code_block, picture_tag, plain
 
 HERE = Path(__file__).parent
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp")
@@ -73,9 +73,8 @@ class Page:
         self.complain = complain
         code = nb.metadata.get("language_info", {})
         self.lexer = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
-        in_folder = folder.name if re.fullmatch("[a-z]{2}", folder.name) else "en"  # notebooks/en/
-        self.language = str(nb.metadata.get("lang") or in_folder)
-        self.words = words_in(self.language)
+        self.language = str(nb.metadata.get("lang") or language_of(folder))
+        self.words = words_in(self.language)["handout"]
         self.text = Text(folder, self.words, complain)
         self.widgets = Widgets(nb.metadata, self.words, self.output)
 

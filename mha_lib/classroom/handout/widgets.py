@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from mha_lib.classroom.handout.text import plain
+from mha_lib.classroom.rendering.text import plain
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"

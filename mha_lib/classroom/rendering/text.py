@@ -16,7 +16,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from mha_lib.classroom.handout.formulas import FormulaError, Formulas
+from mha_lib.classroom.rendering.formulas import FormulaError, Formulas
 
 REMOTE = re.compile(r"^\s*(?:https?:)?//", re.IGNORECASE)
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from mha_lib.classroom.notes import read_slides, write_running_orders
+from mha_lib.classroom.running_order import read_slides, write_running_orders
 
 CELLS = [
     ("markdown", "slide", "# Attention & more"),

@@ -2,7 +2,11 @@
 // The looks are in rise.css, beside the lessons.
 import { openSpeaker, showNotes } from "./speaker.js";
 
+const addStyle = (href) =>
+  document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href }));
+
 export default function deck(app, load) {
+  addStyle(new URL("deck.css", import.meta.url));
   const panel = () => app.shell.currentWidget;
   const focusDeck = () => panel().content.node.focus();
   const slides = () => [...document.querySelectorAll(".slides > section > section")];
@@ -21,6 +25,8 @@ export default function deck(app, load) {
   };
   document.addEventListener("slidechanged", arrive);
   document.addEventListener("ready", () => {
+    const beside = panel().context.path.replace(/[^/]*$/, "course.css");
+    app.serviceManager.contents.getDownloadUrl(beside).then(addStyle);
     const foot = "<b></b><output></output><b></b>";
     const parts = `<footer id="deck-foot">${foot}</footer><dialog id="deck-help"></dialog>`;
     panel().node.insertAdjacentHTML("beforeend", parts);

@@ -15,11 +15,11 @@ from nbconvert.utils.exceptions import ConversionException
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from mha_lib.classroom.handout import HandoutExporter, build, write_handouts
-from mha_lib.classroom.handout.text import plain
+from mha_lib.classroom.rendering.text import plain
 
 pytestmark = pytest.mark.filterwarnings("ignore:path is deprecated")  # in ziamath, on Python 3.11
 
-LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*/*.ipynb"))
+LESSONS = sorted((Path(__file__).parents[3] / "notebooks").glob("*/*.ipynb"))
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -176,9 +176,9 @@ def test_headings_have_anchors_of_their_own_and_stand_in_the_contents():
 
 
 def test_the_language_is_said_and_spoken(tmp_path):
-    (tmp_path / "zh").mkdir()
+    (tmp_path / "notebooks" / "zh").mkdir(parents=True)
     assert '<html lang="en"' in export(text("## a"))
-    chinese = export(text("## a"), folder=tmp_path / "zh")
+    chinese = export(text("## a"), folder=tmp_path / "notebooks" / "zh")
     assert '<html lang="zh"' in chinese
     assert "目录" in chinese
 

@@ -50,7 +50,7 @@ display(slider, square)
 """
 NO_BRIDGE = """
 const get = async () => () => ({__esModule: true, default: []});
-window._JUPYTERLAB["mha-rise-bridge"] = {init() {}, get};
+window._JUPYTERLAB["mha-deck"] = {init() {}, get};
 """
 
 
@@ -131,7 +131,7 @@ def test_anywidget_follows_the_kernel(page, deck):
 
 def test_without_the_bridge_no_widget_lives(page, deck):
     """Shows what the bridge is for; when this fails, RISE has learnt it and the bridge can go."""
-    page.route("**/mha-rise-bridge/static/remoteEntry.js*", lambda route: route.fulfill(body=NO_BRIDGE))
+    page.route("**/mha-deck/static/remoteEntry.js*", lambda route: route.fulfill(body=NO_BRIDGE))
     open_slide(page, deck, 1, bridge=False)
     run_cell(page)
     expect(current(page).locator(".jp-RenderedText", has_text="interactive(")).to_be_visible(timeout=60_000)

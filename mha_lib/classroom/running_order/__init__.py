@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.handout.text import Text
-from mha_lib.classroom.handout.words import words_in
+from mha_lib.classroom.language import words_in
+from mha_lib.classroom.rendering.text import Text
 
 MINUTES = re.compile(r"\s*(?P<optional>[^\d.]*?)(?P<minutes>\d+(?:\.\d+)?)\s*(?:min|分)")
 STYLE = """
@@ -84,7 +84,9 @@ def total(slides: list[Slide]) -> str:
 def running_order(lesson: Path, slides: list[Slide]) -> str:
     language = lesson.parent.name
     text = Text(
-        lesson.parent, words_in(language), lambda problem: print(f"{lesson}: {problem}", file=sys.stderr)
+        lesson.parent,
+        words_in(language)["handout"],
+        lambda problem: print(f"{lesson}: {problem}", file=sys.stderr),
     )
     title = json.loads(lesson.read_text(encoding="utf-8"))["metadata"].get("title", lesson.stem)
     clock, rows = 0.0, []

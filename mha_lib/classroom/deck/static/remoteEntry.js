@@ -3,7 +3,7 @@
 // puts a stub of the module into webpack's share scope, and gives the deck the keys of deck.js.
 // In JupyterLab itself it does nothing.
 (() => {
-  const name = "mha-rise-bridge";
+  const name = "mha-deck";
   let scope; // webpack's share scope: {module: {version: {get}}}
   const load = async (module) => (await Object.values(scope[module])[0].get())();
 

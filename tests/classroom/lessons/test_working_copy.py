@@ -28,14 +28,18 @@ def sources(file):
 def root(tmp_path):
     write_lesson(tmp_path / "notebooks/en/01_one.ipynb", "1")
     write_lesson(tmp_path / "notebooks/en/03_three.ipynb", "3")
-    (tmp_path / "notebooks/en/rise.css").write_text("a {}")
+    (tmp_path / "notebooks/en/course.css").write_text("a {}")
     return tmp_path
 
 
 def test_first_use_copies_every_file(root):
     work, messages = make_working_copy(root, "en")
     assert messages == []
-    assert sorted(file.name for file in work.glob("[!.]*")) == ["01_one.ipynb", "03_three.ipynb", "rise.css"]
+    assert sorted(file.name for file in work.glob("[!.]*")) == [
+        "01_one.ipynb",
+        "03_three.ipynb",
+        "course.css",
+    ]
 
 
 def test_new_edition_replaces_a_lesson_that_was_only_run(root):

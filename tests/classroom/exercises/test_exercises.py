@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from mha_lib.classroom.exercises import Check, check
+from mha_lib.classroom.exercises import check
+from mha_lib.classroom.exercises.judge import Check
 
 EXERCISES = check._exercises.values()
 WRONG = [(exercise, sentence) for exercise in EXERCISES for sentence in exercise.wrong]

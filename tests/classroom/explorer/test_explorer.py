@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from mha_lib import masked_softmax, padding_mask
-from mha_lib.classroom.explorer import drive, explore
+from mha_lib.classroom.explorer.widget import drive, explore
 
 B, H, Q, K = 2, 7, 3, 5
 
@@ -87,7 +87,7 @@ def test_each_control_hands_over_its_value():
 
 
 def test_beyond_the_budget_each_entry_keeps_its_own_range(monkeypatch):
-    monkeypatch.setattr(sys.modules["mha_lib.classroom.explorer"], "MAX_BYTES", 4000)
+    monkeypatch.setattr(sys.modules["mha_lib.classroom.explorer.widget"], "MAX_BYTES", 4000)
     explorer = explore(lambda a, b: np.full((1, 20), (a + 20 * b) / 1000), a=range(20), b=range(20))
     assert explorer.carries.startswith("each control's own range")
     assert {entry["state"] for entry in explorer.directory} == {(a, 0) for a in range(20)} | {

@@ -1,4 +1,4 @@
-"""The live heatmap explorer: Python computes attention weights, the browser draws them (``explorer.js``)."""
+"""The live heatmap explorer: Python computes attention weights, the browser draws them (``view.js``)."""
 
 import inspect
 import itertools
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from traitlets import Bool, Bytes, Dict, Int, List, Unicode
 
-from mha_lib.classroom.cell_widget import CellWidget
-from mha_lib.classroom.controls import describe_inputs, make_control, read_labels
+from mha_lib.classroom.explorer.cell_widget import CellWidget
+from mha_lib.classroom.explorer.controls import describe_inputs, make_control, read_labels
 from mha_lib.classroom.weights import as_weights
 
 MAX_SECONDS, MAX_BYTES, BYTES_PER_SETTING = 2.0, 2_000_000, 64  # the budget of what is computed ahead
@@ -74,7 +74,7 @@ def drive(explorer: "Explorer") -> int:
 class Explorer(CellWidget):
     """What ``explore`` returns. All that it shows is in its traits: a handout needs no kernel."""
 
-    _esm, _css = Path(__file__).with_name("explorer.js"), Path(__file__).with_name("explorer.css")
+    _esm, _css = Path(__file__).with_name("view.js"), Path(__file__).with_name("view.css")
     controls: List = List().tag(sync=True)
     chosen: List = List().tag(sync=True)  # the current setting, a Key
     table = Bytes().tag(sync=True)  # the maps computed ahead, deflated

@@ -1,0 +1,67 @@
+"""Which language a folder of lessons is in, and what the software says in it.
+
+Everything the software says stands in ``words/<language>.json``, each sentence once. A language code
+finds the nearest file there is: ``zh-CN`` finds ``zh.json``. A sentence that a language lacks is said
+in English, and so is everything in a language that has no file.
+"""
+
+import json
+import re
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+WORDS = Path(__file__).parent / "words"
+ENGLISH = "en"
+TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # such as zh, zh-CN, zh-Hant
+
+
+def language_of(folder: Path) -> str:
+    """The language of the lessons in a folder: ``zh`` of notebooks/zh, work/zh and work/deck-zh.
+
+    English in every folder that is not one of a course, such as ~/work/mine.
+    """
+    folder = folder.absolute()
+    language = folder.name.removeprefix("deck-")
+    has_lessons = (folder.parent.parent / "notebooks" / language).is_dir()
+    return language if has_lessons and folder.parent.name in ("notebooks", "work") else ENGLISH
+
+
+def find_for_language(folder: Path, language: str) -> Path | None:
+    """The JSON file in the folder that is nearest to the language code: zh-CN.json, or else zh.json."""
+    if not TAG.fullmatch(language):
+        return None
+    parts = language.split("-")
+    files = [folder / f"{'-'.join(parts[:end])}.json" for end in range(len(parts), 0, -1)]
+    return next((file for file in files if file.is_file()), None)
+
+
+@cache
+def words_in(language: str) -> dict[str, Any]:
+    """The words of a language, by who says them: ``words_in("en")["explorer"]["masked"]``.
+
+    A language without words of its own is said in a warning, and gets the English ones.
+    """
+    english = read_words(WORDS / f"{ENGLISH}.json")
+    file = find_for_language(WORDS, language)
+    if file is None:
+        warnings.warn(english["language"]["unknown"].format(language=language), stacklevel=2)
+        return english
+    return filled_up(read_words(file), english)
+
+
+def words_here() -> dict[str, Any]:
+    """The words of the lesson that is running: a notebook runs in the folder in which it lies."""
+    return words_in(language_of(Path.cwd()))
+
+
+def read_words(file: Path) -> dict[str, Any]:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def filled_up(words: Any, english: Any) -> Any:
+    """``words``, with the English ones in the place of those that are missing."""
+    if not isinstance(english, dict):
+        return words
+    return {name: filled_up(words[name], said) if name in words else said for name, said in english.items()}

@@ -1,0 +1,56 @@
+"""Where the course and its lessons are."""
+
+from pathlib import Path
+from typing import Any
+
+from mha_lib.classroom.language import ENGLISH, words_in
+
+
+class CourseError(Exception):
+    """What went wrong, in one line for the person at the terminal.
+
+    ``name`` is that of a sentence under "errors" in the files of ``words/``, ``details`` fill its gaps.
+    """
+
+    def __init__(self, name: str, /, **details: Any):
+        super().__init__(name, details)
+        self.name, self.details = name, details
+
+    def said_in(self, language: str) -> str:
+        return str(words_in(language)["errors"][self.name].format(**self.details))
+
+    def __str__(self) -> str:
+        return self.said_in(ENGLISH)
+
+
+def find_root(start: Path | None = None) -> Path:
+    """The folder of the course: the nearest one, here or above, that holds ``notebooks/``."""
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents, Path(__file__).resolve().parents[3]):
+        if list((folder / "notebooks").glob("*/*.ipynb")):
+            return folder
+    raise CourseError("no_course", folder=here)
+
+
+def list_languages(root: Path) -> list[str]:
+    return sorted({lesson.parent.name for lesson in (root / "notebooks").glob("*/*.ipynb")})
+
+
+def list_lessons(root: Path, language: str) -> list[Path]:
+    known = list_languages(root)
+    if language not in known:
+        raise CourseError("no_language", language=repr(language), known=", ".join(known))
+    return sorted((root / "notebooks" / language).glob("*.ipynb"))
+
+
+def find_lesson(name: str, lessons: list[Path]) -> Path:
+    """A lesson by its number (3 or 03), its name or its path."""
+    for lesson in lessons:
+        number = lesson.stem.split("_")[0]
+        is_its_number = name.isdecimal() and number.isdecimal() and int(name) == int(number)
+        if name in (lesson.stem, lesson.name) or is_its_number:
+            return lesson
+        if Path(name).suffix == ".ipynb" and Path(name).name == lesson.name and Path(name).exists():
+            return lesson
+    known = ", ".join(lesson.stem for lesson in lessons)
+    raise CourseError("no_lesson", name=repr(name), known=known)

@@ -1,0 +1,1 @@
+"""Markdown and formulas to HTML, for handouts and running orders."""
