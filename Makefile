@@ -6,12 +6,14 @@ PIP_OPTIONS ?= --retries 2
 BIN := .venv/bin
 COURSE := $(BIN)/python -m mha_lib.classroom --language $(or $(L),en)
 SERVER = $(if $(PORT),--port $(PORT)) $(if $(JUPYTER),-- $(JUPYTER))
+BIOME := @biomejs/biome@2.6.8
+BIOME_COMMAND := .venv/biome/node_modules/.bin/biome
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab present handouts notes test mutants bench clean
+.PHONY: help setup lab present handouts notes test test-all lint biome mutants bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/ready-classroom ## create .venv with everything the lessons need
 
@@ -27,11 +29,24 @@ handouts: setup ## write each lesson as one offline HTML file to build/handouts/
 notes: setup ## write the running order of each lesson to build/notes/ (L)
 	@$(COURSE) notes
 
-test: .venv/ready-dev ## test everything; the browser tests need Chromium or Chrome
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/python -m pytest $(T)
+test: lint ## test everything, with a sample of the long walks; the browser tests need Chromium or Chrome (T=tests/one)
+	@$(if $(T),,echo "Testing: about 10 minutes on two cores; make test T=tests/mha_lib is quick.")
+	@$(BIN)/python -m pytest $(T)
 
-mutants: .venv/ready-dev ## break the library in many ways: its tests must notice each
+test-all: lint ## the long walks too: every slide at every size, every seed, every mutant (about an hour)
+	@$(BIN)/python -m pytest -m "whole or not whole" $(T)
 	@$(BIN)/python tests/mha_lib/mutants.py
+
+lint: .venv/ready-dev ## formatting, likely mistakes and types: what a commit must pass
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	@if [ -x $(BIOME_COMMAND) ]; then $(BIOME_COMMAND) check --error-on-warnings .; \
+	else echo "Left out: the checks of JavaScript and CSS; make biome installs their tool, by npm."; fi
+
+biome: .venv/ready-dev ## install the tool that checks JavaScript and CSS (needs npm)
+	@npm install --silent --no-save --no-package-lock --prefix .venv/biome $(BIOME)
+
+mutants: .venv/ready-dev ## break the library in many ways: its tests must notice each (SAMPLE=9)
+	@$(BIN)/python tests/mha_lib/mutants.py $(if $(SAMPLE),--sample $(SAMPLE))
 
 bench: .venv/ready-dev ## measure attention and the explorer side by side (BENCH="--only padded --record")
 	@$(BIN)/python -m benchmarks.attention $(BENCH)
@@ -41,11 +56,14 @@ bench: .venv/ready-dev ## measure attention and the explorer side by side (BENCH
 clean: ## remove .venv and build/ (never work/: it holds your answers)
 	rm -rf .venv build
 
-# The exact versions that were tested, into .venv; done again only when one of the two files changes.
+# The exact versions that were tested, into .venv; done again only when one of these files changes. Those of
+# the deck are copied at set-up to where JupyterLab looks for its extensions.
 # A .venv whose Python is gone is made anew; otherwise pip goes on where it stopped.
+COPIED := $(wildcard mha_lib/classroom/deck/* mha_lib/classroom/deck/static/* mha_lib/classroom/words/*.json \
+	mha_lib/classroom/palette.css)
 .venv/ready-classroom: EXTRAS := classroom
 .venv/ready-dev: EXTRAS := classroom,dev
-.venv/ready-%: pyproject.toml constraints.txt
+.venv/ready-%: pyproject.toml constraints.txt $(COPIED)
 	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Python 3.11 or newer is needed, found: $$($(or $(PYTHON),python3) --version 2>&1 | tail -n 1)." \
 		"Install one, or name one: make PYTHON=/path/to/python3" >&2; exit 1; }

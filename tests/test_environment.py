@@ -61,10 +61,18 @@ def test_the_mathematics_imports_neither_classroom_nor_pictures_nor_widgets():
     assert not loaded & {"mha_lib.classroom", "matplotlib", "ipywidgets", "anywidget", "IPython"}
 
 
-ROOMS = ("plots", "explorer", "exercises", "handout")
+GROUND_FLOOR = ("language", "lessons", "palette", "rendering", "weights")
+ROOMS = ("explorer", "plots", "exercises", "handout", "running_order")
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", GROUND_FLOOR + ROOMS)
 def test_the_rooms_of_the_classroom_do_not_import_one_another(room):
     others = {f"mha_lib.classroom.{other}" for other in ROOMS if other != room}
     assert not imported_by(f"mha_lib.classroom.{room}") & others
+
+
+def test_every_room_of_the_classroom_is_within_these_walls():
+    folder = ROOT / "mha_lib" / "classroom"
+    modules = {file.stem for file in folder.glob("[!_]*.py")}
+    packages = {file.parent.name for file in folder.glob("*/__init__.py")}
+    assert modules | packages == {*GROUND_FLOOR, *ROOMS, "browser"}

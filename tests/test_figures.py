@@ -10,14 +10,31 @@ import torch
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
+from mha_lib.classroom.palette import DARK, LIGHT
+
 FIGURES = sorted((Path(__file__).parents[1] / "img").glob("*.svg"))
 SVG = "{http://www.w3.org/2000/svg}"
-LIGHT = {"q": "#0067a5", "k": "#b04500", "v": "#007556", "o": "#97447a"}
-DARK = {"q": "#56b4e9", "k": "#f0954e", "v": "#3cc9a0", "o": "#e3a3c6"}
 
 
 def read(name: str) -> ElementTree.Element:
     return ElementTree.parse(Path(__file__).parents[1] / "img" / name).getroot()
+
+
+def attribute(element: ElementTree.Element, name: str) -> str:
+    value = element.get(name)
+    assert value is not None, f"<{element.tag}> has no {name}"
+    return value
+
+
+def text_in(element: ElementTree.Element, tag: str) -> str:
+    text = element.findtext(f"{SVG}{tag}")
+    assert text is not None, f"no <{tag}>"
+    return text
+
+
+def box(root: ElementTree.Element) -> list[float]:
+    """The viewBox: left, top, width and height."""
+    return [float(number) for number in attribute(root, "viewBox").split()]
 
 
 def texts(name: str) -> list[str]:
@@ -29,23 +46,19 @@ def figure(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
-def test_there_are_figures():
-    assert len(FIGURES) >= 10
-
-
 def test_figure_is_small_and_fits_a_slide(figure):
     assert figure.stat().st_size <= 15 * 1024
     root = ElementTree.parse(figure).getroot()
-    left, top, width, height = map(float, root.get("viewBox").split())
+    left, top, width, height = box(root)
     assert (left, top, width) == (0, 0, 960)
     assert height <= 420
-    assert (float(root.get("width")), float(root.get("height"))) == (width, height)
+    assert (float(attribute(root, "width")), float(attribute(root, "height"))) == (width, height)
 
 
 def test_figure_tells_in_words_what_it_shows(figure):
     root = ElementTree.parse(figure).getroot()
-    assert len(root.findtext(f"{SVG}title")) > 20
-    assert len(root.findtext(f"{SVG}desc")) > 100
+    assert len(text_in(root, "title")) > 20
+    assert len(text_in(root, "desc")) > 100
     assert list(root.iter(f"{SVG}text")), "words are text, not outlines"
 
 
@@ -63,10 +76,11 @@ def test_figure_carries_its_own_panel_in_both_themes(figure):
     source = figure.read_text(encoding="utf-8")
     root = ElementTree.fromstring(source)
     panel = root.find(f"{SVG}rect")
-    _, _, width, height = map(float, root.get("viewBox").split())
+    _, _, width, height = box(root)
+    assert panel is not None
     assert panel.get("class") == "panel"
-    assert (float(panel.get("width")), float(panel.get("height"))) == (width - 1, height - 1)
-    light, dark = root.findtext(f"{SVG}style").split("@media (prefers-color-scheme: dark)")
+    assert (float(attribute(panel, "width")), float(attribute(panel, "height"))) == (width - 1, height - 1)
+    light, dark = text_in(root, "style").split("@media (prefers-color-scheme: dark)")
     for theme, colours in ((light, LIGHT), (dark, DARK)):
         assert {"panel", "ink", "mute", "soft"} <= set(re.findall(r"--(\w+):", theme))
         for letter, colour in re.findall(r"--([qkvo]):(#\w+)", theme):

@@ -2,12 +2,15 @@
 
     python tests/mha_lib/mutants.py             every mutant
     python tests/mha_lib/mutants.py softmax     those whose name contains "softmax"
+    python tests/mha_lib/mutants.py --sample 9  nine of them, the same ones every time
 
 A mutant is one replacement in one file, as written down in ``mutants.txt``. It is applied to a copy of the
 library in a temporary folder, never here.
 A mutant that survives is a hole in the tests: fill it there.
 """
 
+import argparse
+import hashlib
 import os
 import shutil
 import subprocess
@@ -73,7 +76,15 @@ def run_tests(mutant: Mutant | None) -> tuple[bool, str]:
 
 
 def main() -> int:
-    chosen = [mutant for mutant in MUTANTS if all(word in mutant.name for word in sys.argv[1:])]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("words", nargs="*", help="take the mutants whose names contain all of these")
+    parser.add_argument("--sample", type=int, help="take so many, the same ones every time")
+    options = parser.parse_args()
+    chosen = [mutant for mutant in MUTANTS if all(word in mutant.name for word in options.words)]
+    # By a hash of the name: a mutant that is added changes at most one of the sample.
+    chosen = sorted(chosen, key=lambda mutant: hashlib.sha256(mutant.name.encode()).digest())[
+        : options.sample
+    ]
     for mutant in chosen:
         applied(mutant)
     passed, failure = run_tests(None)

@@ -1,47 +1,29 @@
 """What every lesson must be before it is run: section by section, cell by cell."""
 
-import json
 import re
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from mha_lib.classroom.lessons.slides import (
+    MINUTES,
+    STARTS,
+    core_minutes,
+    read_lesson,
+    read_slides,
+    slide_type,
+    source,
+    tags,
+)
+
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
-STARTS = ("slide", "subslide")
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 
 
 def cells_of(lesson):
-    return json.loads(lesson.read_text(encoding="utf-8"))["cells"]
-
-
-def source(cell):
-    return "".join(cell["source"])
-
-
-def kind(cell):
-    return cell["metadata"].get("slideshow", {}).get("slide_type")
-
-
-def tags(cell):
-    return cell["metadata"].get("tags", [])
-
-
-def slides_of(lesson):
-    """The cells of each slide in turn, without those that no slide shows."""
-    slides = []
-    for cell in cells_of(lesson):
-        if kind(cell) in STARTS:
-            slides.append([])
-        if slides and kind(cell) != "skip":
-            slides[-1].append(cell)
-    return slides
-
-
-def test_there_are_lessons():
-    assert LESSONS
+    return read_lesson(lesson)["cells"]
 
 
 @each_lesson
@@ -63,40 +45,35 @@ def test_every_cell_has_a_readable_name_and_a_slide_type(lesson):
     for cell in cells_of(lesson):
         assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", cell["id"]), cell["id"]
         assert not re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f-]+)?", cell["id"]), f"{cell['id']} is a machine's name"
-        assert kind(cell) in (*STARTS, "fragment", "skip", "notes", "-"), cell["id"]
+        assert slide_type(cell) in (*STARTS, "fragment", "skip", "notes", "-"), cell["id"]
 
 
 @each_lesson
 def test_every_slide_is_followed_by_notes_that_begin_with_minutes(lesson):
-    slides = slides_of(lesson)
-    for here, slide in enumerate(slides):
-        notes = [source(cell) for cell in slide if kind(cell) == "notes"]
-        followed = here + 1 < len(slides) and kind(slides[here + 1][0]) == "subslide"
-        assert notes or followed, f"{slide[0]['id']} has no notes"
-        for text in notes:
-            assert re.match(r"(Optional, )?\d+ min\.", text), (
-                f"notes of {slide[0]['id']} begin without minutes: {text[:30]}"
-            )
+    slides = read_slides(cells_of(lesson))
+    for slide, following in zip(slides, [*slides[1:], None], strict=True):
+        has_more_below = following is not None and following.starts == "subslide"
+        assert slide.notes or has_more_below, f"{slide.title} has no notes"
+        for text in slide.notes:
+            assert MINUTES.match(text), f"notes of {slide.title} begin without minutes: {text[:30]}"
 
 
 @each_lesson
 def test_minutes_of_the_core_path_make_a_lesson(lesson):
-    notes = [source(cell) for cell in cells_of(lesson) if kind(cell) == "notes"]
-    core = sum(int(found[1]) for found in (re.match(r"(\d+) min\.", text) for text in notes) if found)
+    core = core_minutes(read_slides(cells_of(lesson)))
     assert 40 <= core <= 50, f"{core} minutes"
 
 
 @each_lesson
 def test_slides_are_short(lesson):
-    for slide in slides_of(lesson):
-        shown = [cell for cell in slide if kind(cell) != "notes"]
-        prose = " ".join(source(cell) for cell in shown if cell["cell_type"] == "markdown")
+    for slide in read_slides(cells_of(lesson)):
+        prose = " ".join(source(cell) for cell in slide.cells if cell["cell_type"] == "markdown")
         unseen = r"<details>.*?</details>|!\[.*?\]\([^)]*\)"  # an answer is folded, an alt text is read aloud
         other = r"^#+ .*?$|```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\[|\]\([^)]*\)|<[^>]*>|^\|.*$"
         prose = re.sub(f"{unseen}|{other}", " ", prose, flags=re.S | re.M)
         words = re.findall(r"[^\W\d_][\w’'-]*", prose)
-        assert len(words) <= 40, f"{slide[0]['id']} has {len(words)} words"
-        for cell in shown:
+        assert len(words) <= 40, f"{slide.title} has {len(words)} words"
+        for cell in slide.cells:
             lines = [line for line in source(cell).splitlines() if line.strip()]
             assert cell["cell_type"] != "code" or len(lines) <= 15, f"{cell['id']} has {len(lines)} lines"
 
