@@ -14,7 +14,7 @@ LESSONS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
 # Runs in the lesson's kernel after its last cell: every explorer, every setting.
 DRIVE_EXPLORERS = """
 from ipywidgets.widgets.widget import _instances
-from mha_lib.classroom.explorer.widget import Explorer, drive
+from mha_lib.classroom.explorer import Explorer, drive
 _explorers = [widget for widget in list(_instances.values()) if isinstance(widget, Explorer)]
 print("explorers driven:", sum(drive(explorer) > 1 for explorer in _explorers))
 """
