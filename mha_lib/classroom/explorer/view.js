@@ -37,10 +37,10 @@ async function unpack({ directory, maps, labels }, pictures) {
 }
 
 function readPicture({ shape, at, query_labels, key_labels }, numbers, labels) {
-  const [, heads, queries, keys] = shape;
-  const size = heads * queries * keys;
+  const [, headCount, queries, keys] = shape;
+  const size = headCount * queries * keys;
   return {
-    heads,
+    headCount,
     queries,
     keys,
     samples: at.map((start) => numbers.subarray(start, start + size)),
@@ -49,12 +49,13 @@ function readPicture({ shape, at, query_labels, key_labels }, numbers, labels) {
   };
 }
 
+/** What is on show of a picture; the scale ends at 1, or, `toMax`, at the largest weight. */
 function choose(picture, { sample, enlarged, toMax }) {
   const which = Math.min(sample, picture.samples.length - 1);
   const maps = picture.samples[which];
   const largest = findLargest(maps);
   const most = weightOf(maps[largest]);
-  const heads = numbersTo(picture.heads);
+  const heads = numbersTo(picture.headCount);
   return {
     maps,
     largest,
@@ -181,7 +182,7 @@ function placeHeads({ heads, queries, keys }, grid, left, em) {
   };
 }
 
-/** Every label, every second, every fourth …: as many as have the room that one needs. */
+/** 1, 2, 4 …: of how many cells one is labelled, so that each label has the room that it needs. */
 const stepFor = (need, cell) => 2 ** Math.max(0, Math.ceil(Math.log2(need / cell)));
 
 // ---- Paint: on the screen, and for the saved picture --------------------------------------------------
@@ -234,7 +235,7 @@ function paint(ctx, drawing) {
 }
 
 function paintWeights(ctx, { maps, queries, keys, scaleEnd, tiles, cellWidth, cellHeight, colours }) {
-  const forbidden = pixelOf(...colours.forbidden.match(/\d+/g)); // of "rgb(236, 236, 236)"
+  const forbidden = pixelOf(...colours.forbidden.match(/\d+/g).map(Number)); // such as "rgb(236, 236, 236)"
   const pixelFor = (bits) =>
     bits === SIGN_BIT ? forbidden : COLOUR_SCALE[Math.round((weightOf(bits) / scaleEnd) * 255)];
   fillSheet(keys, maps.length / keys, (index) => pixelFor(maps[index]));
@@ -460,7 +461,7 @@ function makeInput(model, { name, kind, texts, trait, at }, set, words) {
 // ---- The page around the picture ----------------------------------------------------------------------
 
 const KEPT_ANSWERS = 256;
-const REST = 150; // milliseconds after the last move until the picture is described
+const DESCRIBE_AFTER = 150; // milliseconds without a move
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 class ExplorerView {
@@ -492,9 +493,9 @@ class ExplorerView {
   makeStage() {
     this.canvas = make("canvas");
     this.ctx = this.canvas.getContext("2d");
-    this.heads = make("div", { role: "group", ariaLabel: this.words.heads });
+    this.overlay = make("div", { role: "group", ariaLabel: this.words.heads });
     this.status = make("p", { role: "status" });
-    this.stage = make("div", { className: "stage" }, this.canvas, this.heads, this.status);
+    this.stage = make("div", { className: "stage" }, this.canvas, this.overlay, this.status);
   }
 
   makeProblem() {
@@ -503,7 +504,7 @@ class ExplorerView {
     this.problem = make("div", { role: "alert" }, make("details", {}, this.message, this.traceback));
   }
 
-  /** Come to life in an element of the page; what is returned ends it. */
+  /** Enter the page, in an element of it; returns what to call when that element goes. */
   async open(element) {
     const { model } = this;
     await unpack(model.get("table"), this.pictures);
@@ -547,7 +548,7 @@ class ExplorerView {
     const picture = this.pictures.get(setting) ?? this.answers.get(setting);
     const isError = Boolean(picture?.error);
     for (const input of this.inputs) input.show();
-    clearTimeout(this.rest);
+    clearTimeout(this.describing);
     this.stage.ariaBusy = !picture;
     this.stage.hidden = isError;
     this.saveButton.disabled = isError;
@@ -575,22 +576,22 @@ class ExplorerView {
     this.drawing = arrange(this.ctx, shown, this.room);
     this.placeElements();
     this.draw();
-    this.rest = setTimeout(() => this.describe(), REST);
+    this.describing = setTimeout(() => this.describe(), DESCRIBE_AFTER);
   }
 
-  /** Lay an element on each head, for focus and pointer. */
+  /** Lay an element on each head, for pointer and keys. */
   placeElements() {
     const { width, height, tiles, cellWidth, cellHeight, keys, queries } = this.drawing;
     Object.assign(this.canvas, { width, height });
-    this.canvas.style.width = `${width * this.heads.style.scale}px`;
-    if (this.heads.children.length !== tiles.length) {
+    this.canvas.style.width = `${width * this.overlay.style.scale}px`;
+    if (this.overlay.children.length !== tiles.length) {
       const onblur = () => this.aim(null);
       const elements = tiles.map(() => make("div", { tabIndex: 0, role: "application", onblur }));
-      this.heads.replaceChildren(...elements);
+      this.overlay.replaceChildren(...elements);
     }
     const size = `width:${cellWidth * keys}px; height:${cellHeight * queries}px`;
     for (const [index, { head, x, y }] of tiles.entries()) {
-      const element = this.heads.children[index];
+      const element = this.overlay.children[index];
       const style = `left:${x}px; top:${y}px; ${size}`;
       Object.assign(element, { style, ariaLabel: fill(this.words.head, { head }) });
       element.dataset.head = head;
@@ -607,7 +608,7 @@ class ExplorerView {
     this.status.textContent = pointed ? sayCell(drawing, pointed) : sayPicture(drawing);
   }
 
-  /** Python has computed the setting that was missing. */
+  /** Take what Python has computed of a setting that was missing. */
   async takeAnswer() {
     await unpack(this.model.get("answer"), this.answers);
     if (this.answers.size > KEPT_ANSWERS) this.answers.delete(this.answers.keys().next().value);
@@ -622,16 +623,16 @@ class ExplorerView {
   // -- pointer and keys
 
   answerPointerAndKeys() {
-    const { heads, root } = this;
+    const { overlay, root } = this;
     const aimUnder = ({ target, offsetX, offsetY }) => {
       const { cellWidth, cellHeight } = this.drawing;
       this.aimAt(Number(target.dataset.head), offsetY / cellHeight, offsetX / cellWidth);
     };
-    heads.onpointerdown = aimUnder;
-    heads.onpointermove = aimUnder;
-    heads.onpointerout = () => this.aim(null);
-    heads.onclick = ({ target }) => this.toggle(Number(target.dataset.head));
-    heads.onkeydown = (event) => this.answerKey(event);
+    overlay.onpointerdown = aimUnder;
+    overlay.onpointermove = aimUnder;
+    overlay.onpointerout = () => this.aim(null);
+    overlay.onclick = ({ target }) => this.toggle(Number(target.dataset.head));
+    overlay.onkeydown = (event) => this.answerKey(event);
     root.onkeydown = (event) => {
       event.stopPropagation(); // it does not turn the slide
       if (event.key === "Escape" && this.model.get("enlarged") >= 0) this.enlarge(-1);
@@ -667,14 +668,14 @@ class ExplorerView {
   /** Let one head fill the picture, or show all of them (-1). */
   enlarge(head) {
     this.set("enlarged", head);
-    this.heads.children[Math.max(0, this.drawing.heads.indexOf(head))].focus();
+    this.overlay.children[Math.max(0, this.drawing.heads.indexOf(head))].focus();
   }
 
   // -- size and theme
 
   /** Find the room there is, in the slide or in the window. */
   measure() {
-    const { root, controls, heads } = this;
+    const { root, controls, overlay } = this;
     const width = controls.clientWidth;
     if (!width) return; // not on the page yet
     const slide = root.closest(".reveal section");
@@ -682,10 +683,10 @@ class ExplorerView {
     root.style.fontSize = `${em}px`;
     const place = root.getBoundingClientRect();
     const density = (devicePixelRatio * place.width) / root.offsetWidth; // a deck scales its slides
-    const height = slide ? contentEnd(slide) - place.top - em / 4 : 0.74 * innerHeight;
-    const rest = Math.max(280, height - controls.offsetHeight - 3 * em);
-    heads.style.scale = 1 / density;
-    this.room = { width: Math.round(width * density), height: rest * density, em: em * density };
+    const space = slide ? contentEnd(slide) - place.top - em / 4 : 0.74 * innerHeight;
+    const height = Math.max(280, space - controls.offsetHeight - 3 * em); // 3 em for the status
+    overlay.style.scale = 1 / density;
+    this.room = { width: Math.round(width * density), height: height * density, em: em * density };
     this.colours = readColours(root);
     this.show();
   }
