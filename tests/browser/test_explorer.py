@@ -112,7 +112,8 @@ def test_every_setting_shows_its_weights_cell_by_cell(page, show):
         for sample in range(B):
             slider(page, "sample").fill(str(sample))
             expect(page.locator(HEADS)).to_have_count(num_heads)
-            assert_shows(page, *weights_of(num_heads, [a + 1, b]), sample)
+            weights, mask = weights_of(num_heads, [a + 1, b])
+            assert_shows(page, weights, mask, sample)
 
 
 def test_the_scale_ends_at_one_or_at_the_largest_weight(page, show):

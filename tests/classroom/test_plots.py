@@ -94,13 +94,17 @@ def test_labels_are_drawn_as_text_and_thin_out():
 
 
 def test_a_system_without_the_font_says_so_once_and_draws_on(monkeypatch):
+    def show_twice():
+        for _ in range(2):
+            show_heads(weights(1, 2, 2), key_labels=["注", "b"]).canvas.draw()
+
     monkeypatch.setattr(plots, "CJK_FAMILIES", ())
     caches = (plots._families, plots._characters, plots._hint_once)
     for cached in caches:
         cached.cache_clear()
     try:
         with pytest.warns(UserWarning, match="fonts-noto-cjk") as caught:
-            [show_heads(weights(1, 2, 2), key_labels=["注", "b"]).canvas.draw() for _ in range(2)]
+            show_twice()
         assert len(caught) == 1
     finally:
         for cached in caches:

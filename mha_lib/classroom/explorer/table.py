@@ -9,7 +9,7 @@ import math
 import time
 import traceback
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -51,7 +51,7 @@ class Source:
     ``labels`` holds those of the queries and those of the keys, by their names in ``explore``.
     """
 
-    def __init__(self, weights_of: Callable, controls: list[Control], labels: dict[str, Labels]):
+    def __init__(self, weights_of: Callable, controls: list[Control], labels: Mapping[str, Labels]):
         self.weights_of, self.controls, self.labels = weights_of, controls, labels
         self.start: Setting = tuple(place for control in controls for place in control.start)
         self.result_at = lru_cache(KEPT_RESULTS)(self._result_at)

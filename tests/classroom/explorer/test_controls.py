@@ -18,8 +18,11 @@ def test_each_control_hands_over_its_value():
         seen.append((size, lens, on, which, text, ratio))
         return np.full((1, 2), 0.5)
 
-    controls = {"size": range(2, 4), "lens": [range(3), [7]], "on": True, "which": {"a": "x", "b": "y"}}
-    explorer = explore(weights_of, **controls, text="t", ratio=[0.25, 0.5])
+    which = {"a": "x", "b": "y"}
+    vector = [range(3), [7]]
+    explorer = explore(
+        weights_of, size=range(2, 4), lens=vector, on=True, which=which, text="t", ratio=[0.25, 0.5]
+    )
     assert seen[0] == (2, [0, 7], True, "x", "t", 0.5)  # the first values, and the signature's default
     explorer.set_state({"setting": [1, 2, 0, 0, 1, "u", 0]})
     assert seen[-1] == (3, [2, 7], False, "y", "u", 0.25)
