@@ -270,6 +270,8 @@ def test_the_theme_follows_jupyter_and_paper_is_light(page, show):
     expect_paper(page, "light")
     page.evaluate("delete document.body.dataset.jpThemeLight")
     expect_paper(page, "dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    expect_paper(page, "light")
     assert_shows(page, *weights_of())
 
 
