@@ -92,9 +92,12 @@ class Check:
 
         def check_answer(given: Answer) -> None:
             verdict = self._exercises[name].judge(given)
-            # A solution is shown beside the student's answer and says nothing about it.
-            if not getattr(given, "__name__", "").endswith("_solution"):
-                self._verdicts[name] = verdict.kind
+            if getattr(given, "__name__", "").endswith(
+                "_solution"
+            ):  # says nothing about the student's answer
+                print(say("solution", exercise=name, sentence=verdict.sentence))
+                return
+            self._verdicts[name] = verdict.kind
             print(say("verdict", mark=MARKS[verdict.kind], exercise=name, sentence=verdict.sentence))
 
         return check_answer

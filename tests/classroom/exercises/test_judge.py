@@ -153,6 +153,15 @@ def test_the_verdict_is_printed_with_its_mark(capsys):
     ]
 
 
+def test_a_solution_does_not_look_like_the_students_verdict(capsys):
+    def doubled_solution(x):
+        return 2 * x
+
+    Check(DOUBLED).doubled(doubled_solution)
+    out = capsys.readouterr().out
+    assert out == "Solution of doubled, not your answer: right on 5 random cases.\n"
+
+
 def test_the_report_counts_the_students_answers_and_not_the_solutions(capsys):
     check = Check(DOUBLED, NUMBER)
 
