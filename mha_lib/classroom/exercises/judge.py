@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from mha_lib.classroom.exercises.newest_cell import cells_so_far, syntax_error_since
 from mha_lib.classroom.language import words_here
 
 Answer = Callable[..., Any]
@@ -50,6 +51,9 @@ class Exercise:
     def judge(self, given: Answer) -> Verdict:
         if not callable(given):
             return wrong("not_a_function", given=describe(given))
+        if error := syntax_error_since(given, cells_so_far()):
+            gaps = {"function": given.__name__, "line": error.lineno, "reason": error.msg}
+            return Verdict("not yet", say("not_read", **gaps))
         wanted = self.results_of(self.answer)
         results = []
         for call, right in zip(self.calls(), wanted, strict=True):
@@ -92,9 +96,7 @@ class Check:
 
         def check_answer(given: Answer) -> None:
             verdict = self._exercises[name].judge(given)
-            if getattr(given, "__name__", "").endswith(
-                "_solution"
-            ):  # says nothing about the student's answer
+            if getattr(given, "__name__", "").endswith("_solution"):  # no answer of the student's
                 print(say("solution", exercise=name, sentence=verdict.sentence))
                 return
             self._verdicts[name] = verdict.kind
@@ -113,7 +115,7 @@ class Check:
         print(say("solved", solved=solved, checked=len(self._verdicts)))
 
 
-def say(name: str, **gaps: object) -> str:
+def say(name: str, /, **gaps: object) -> str:
     sentence: str = words_here()["checks"][name]
     return sentence.format(**gaps)
 
@@ -126,8 +128,8 @@ def sentence_of(exercise: str, mistake: str) -> str:
     return sentence
 
 
-def wrong(sentence: str, **gaps: object) -> Verdict:
-    return Verdict("wrong", say(sentence, **gaps))
+def wrong(name: str, /, **gaps: object) -> Verdict:
+    return Verdict("wrong", say(name, **gaps))
 
 
 def run(given: Answer, call: Arguments, right: Any) -> Tensor | Verdict:
