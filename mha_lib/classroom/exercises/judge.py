@@ -4,8 +4,12 @@ Every sentence that is printed comes from ``words/``, in the language of the fol
 """
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,23 +34,26 @@ class Verdict(NamedTuple):
 class Exercise:
     """A right answer, random cases to try it on, and the mistakes that classes make.
 
-    ``cases`` draws the arguments of one call. ``mistakes`` maps the name of a mistake to its code: an answer
-    that agrees with that code on every case gets the sentence of that name. Answers are tensors, or numbers.
+    ``cases`` draws the arguments of one call. Answers are tensors, or numbers.
+
+    ``mistakes`` maps the name of a mistake to its code, or to several codes that come to the same mistake: an
+    answer that agrees with one of them on every case gets the sentence of that name. Two mistakes at once are
+    recognised where each is a ``partial`` of the right answer and they replace different keywords of it.
+
+    ``also_right`` maps the name of a remark to an answer that is right as well.
     """
 
     name: str
     answer: Answer
     cases: Callable[[torch.Generator], Arguments]
-    mistakes: Mapping[str, Answer] = field(default_factory=dict)
+    mistakes: Mapping[str, Answer | tuple[Answer, ...]] = field(default_factory=dict)
+    also_right: Mapping[str, Answer] = field(default_factory=dict)
     rounds: int = 5
 
-    def calls(self) -> list[Arguments]:
+    def calls(self) -> Iterator[Arguments]:
         """The same arguments every time, made anew: an answer that writes into them spoils nothing."""
         generator = torch.Generator().manual_seed(0)
-        return [self.cases(generator) for _ in range(self.rounds)]
-
-    def results_of(self, answer: Answer) -> list[Any]:
-        return [answer(*call) for call in self.calls()]
+        return (self.cases(generator) for _ in range(self.rounds))
 
     def judge(self, given: Answer) -> Verdict:
         if not callable(given):
@@ -54,7 +61,7 @@ class Exercise:
         if error := syntax_error_since(given, cells_so_far()):
             gaps = {"function": given.__name__, "line": error.lineno, "reason": error.msg}
             return Verdict("not yet", say("not_read", **gaps))
-        wanted = self.results_of(self.answer)
+        wanted = [self.answer(*call) for call in self.calls()]
         results = []
         for call, right in zip(self.calls(), wanted, strict=True):
             result = run(given, call, right)
@@ -65,18 +72,55 @@ class Exercise:
 
     def compare(self, results: list[Tensor], wanted: list[Tensor]) -> Verdict:
         if all(map(same, results, wanted)):
+            if wanted[0].dtype == torch.bool != results[0].dtype:
+                return wrong("boolean_wanted", dtype=results[0].dtype)
             return Verdict("right", say("right", rounds=self.rounds))
-        for name, mistake in self.mistakes.items():
-            if self.agrees(results, mistake):
-                return Verdict("wrong", sentence_of(self.name, name))
+        with one_thread():
+            recognised = self.recognise(results)
+        if recognised:
+            return recognised
         differing = zip(results, wanted, self.calls(), strict=True)
         return next(
             difference(result, right, call) for result, right, call in differing if not same(result, right)
         )
 
-    def agrees(self, results: list[Tensor], mistake: Answer) -> bool:
+    def recognise(self, results: list[Tensor]) -> Verdict | None:
+        for name, answer in self.also_right.items():
+            if self.agrees(results, answer):
+                remark = sentence_of("remarks", self.name, name)
+                return Verdict("right", f"{say('right', rounds=self.rounds)} {remark}")
+        for name, mistake in self.single_mistakes():
+            if self.agrees(results, mistake):
+                return Verdict("wrong", sentence_of("mistakes", self.name, name))
+        for names, mistake in self.pairs_of_mistakes():
+            if self.agrees(results, mistake):
+                first, second = (sentence_of("mistakes", self.name, name) for name in names)
+                return wrong("two_mistakes", first=first, second=second)
+        return None
+
+    def single_mistakes(self) -> Iterator[tuple[str, Answer]]:
+        for name, codes in self.mistakes.items():
+            for code in codes if isinstance(codes, tuple) else (codes,):
+                yield name, code
+
+    def pairs_of_mistakes(self) -> Iterator[tuple[tuple[str, str], Answer]]:
+        replaced = [
+            (name, code.keywords)
+            for name, code in self.single_mistakes()
+            if isinstance(code, partial) and code.func is self.answer
+        ]
+        for (name, steps), (other_name, other_steps) in combinations(replaced, 2):
+            if not steps.keys() & other_steps.keys():
+                yield (name, other_name), partial(self.answer, **steps, **other_steps)
+
+    def agrees(self, results: list[Tensor], answer: Answer) -> bool:
         """Stops at the first case that differs."""
-        return all(same(result, mistake(*call)) for result, call in zip(results, self.calls(), strict=True))
+        try:
+            return all(
+                same(result, answer(*call)) for result, call in zip(results, self.calls(), strict=True)
+            )
+        except (RuntimeError, ValueError):  # not every two mistakes run together
+            return False
 
 
 class Check:
@@ -120,11 +164,11 @@ def say(name: str, /, **gaps: object) -> str:
     return sentence.format(**gaps)
 
 
-def sentence_of(exercise: str, mistake: str) -> str:
-    """What is said about a mistake: it stands under the exercise's name, or under "shared"."""
-    words = words_here()["mistakes"]
+def sentence_of(kind: str, exercise: str, name: str) -> str:
+    """What is said about a mistake, or a remark: it stands under the exercise's name, or under "shared"."""
+    words = words_here()[kind]
     own = words.get(exercise, {})
-    sentence: str = own[mistake] if mistake in own else words["shared"][mistake]
+    sentence: str = own[name] if name in own else words["shared"][name]
     return sentence
 
 
@@ -142,12 +186,36 @@ def run(given: Answer, call: Arguments, right: Any) -> Tensor | Verdict:
         return raised(error)
     if result is None or result is ...:
         return Verdict("not yet", say("returns_nothing"))
-    if isinstance(right, Tensor) and not isinstance(result, Tensor):
+    if isinstance(right, Tensor) and not (isinstance(result, Tensor) or stands_for(result, right.dim())):
         return wrong("tensor_wanted", given=describe(result))
     try:
-        return torch.as_tensor(result)
+        return as_tensor(result)
     except (TypeError, ValueError, RuntimeError):
         return wrong("number_wanted", given=describe(result))
+
+
+def stands_for(result: Any, axes: int) -> bool:
+    """A number may stand for a tensor without axes, a list of numbers for a tensor with one."""
+    if axes == 1 and isinstance(result, list | tuple):
+        return all(stands_for(entry, 0) for entry in result)
+    return axes == 0 and (isinstance(result, Real) or (isinstance(result, Tensor) and result.dim() == 0))
+
+
+def as_tensor(result: Any) -> Tensor:
+    if isinstance(result, list | tuple) and stands_for(result, 1):
+        return torch.tensor([entry.item() if isinstance(entry, Tensor) else entry for entry in result])
+    return torch.as_tensor(result)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """On a busy machine, threads that wait for one another make hundreds of tiny products 30 times slower."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def raised(error: Exception) -> Verdict:

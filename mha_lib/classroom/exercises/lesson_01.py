@@ -7,9 +7,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mha_lib import padding_mask
 from mha_lib.classroom.exercises.judge import Exercise, draw, draw_sizes
-from mha_lib.classroom.exercises.mistakes import SCALE, Sizes, Step, attention, hide, masked_weights, shared
+from mha_lib.classroom.exercises.mistakes import (
+    SCALE,
+    Sizes,
+    Step,
+    attention,
+    fill_lowest,
+    masked_weights,
+    nothing_done,
+    shared,
+)
 
 
 def draw_axes(generator: torch.Generator) -> list[int]:
@@ -27,8 +35,15 @@ def draw_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
     return scores, mask
 
 
-def draw_scores_with_empty_rows(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def draw_low_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """The last query's scores are so low that no number but -inf hides a key from it."""
     scores, mask = draw_scores(generator)
+    scores[:, -1] -= 2000
+    return scores, mask
+
+
+def draw_scores_with_empty_rows(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    scores, mask = draw_low_scores(generator)
     mask[:, 0] = False
     return scores, mask
 
@@ -62,6 +77,26 @@ def draw_additive(generator: torch.Generator) -> tuple[Tensor, ...]:
     return tuple(torch.randn(shape, generator=generator) for shape in shapes)
 
 
+def mask_from_lengths(
+    valid_lens: Tensor,
+    num_keys: int,
+    *,
+    allowed: Step = lambda positions, lengths: positions < lengths,
+    masked: Step = nothing_done,
+    encode: Step = nothing_done,
+    place: Step = lambda mask: mask[:, None],
+) -> Tensor:
+    """(B,) to (B, 1, K); each keyword replaces one step."""
+    mask = masked(allowed(torch.arange(num_keys), valid_lens[:, None]))  # (B, K)
+    return place(encode(mask))
+
+
+def divide_exponentials(scores: Tensor) -> Tensor:
+    """The softmax by its formula: where all exponentials underflow to 0, it is 0 / 0."""
+    exponentials = scores.exp()
+    return exponentials / exponentials.sum(-1, keepdim=True)
+
+
 def additive_attention(
     queries: Tensor,
     keys: Tensor,
@@ -82,11 +117,6 @@ def additive_attention(
     return attention(queries, keys, values, num_hiddens=len(w_v), score=score, divisor=divisor, **steps)
 
 
-def softmax_of_lowest(scores: Tensor, mask: Tensor) -> Tensor:
-    """Fills in the lowest finite number: a row that may attend to nothing gets equal weights."""
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1)
-
-
 def tempered_softmax(
     scores: Tensor,
     temperature: float,
@@ -101,11 +131,12 @@ EXERCISES: tuple[Exercise, ...] = (
     Exercise(
         "masked_softmax",
         masked_weights,
-        draw_scores,
+        draw_low_scores,
         {
             **shared(masked_weights, "mask_missing", "mask_upside_down", "forbidden_scores_zero"),
-            **shared(masked_weights, "forbidden_weights_zero", "softmax_over_queries", "softmax_missing"),
-            "exponentials": partial(masked_weights, weigh=lambda scores, mask: scores.exp() * mask),
+            **shared(masked_weights, "forbidden_scores_too_high", "forbidden_weights_zero"),
+            **shared(masked_weights, "softmax_over_queries", "softmax_missing", "exponentials"),
+            "underflow": partial(masked_weights, normalise=divide_exponentials, finish=nothing_done),
         },
     ),
     Exercise(
@@ -113,21 +144,28 @@ EXERCISES: tuple[Exercise, ...] = (
         masked_weights,
         draw_scores_with_empty_rows,
         {
-            "nan": partial(masked_weights, weigh=lambda scores, mask: hide(scores, mask).softmax(-1)),
-            "uniform": partial(masked_weights, weigh=softmax_of_lowest),
-            **shared(masked_weights, "forbidden_weights_zero", "mask_upside_down"),
+            "nan": partial(masked_weights, finish=nothing_done),
+            "uniform": partial(masked_weights, fill=fill_lowest),
+            **shared(masked_weights, "mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+            **shared(masked_weights, "forbidden_scores_too_high", "forbidden_weights_zero"),
+            **shared(masked_weights, "softmax_over_queries", "exponentials"),
         },
     ),
     Exercise(
         "mask_from_lengths",
-        padding_mask,
+        mask_from_lengths,
         draw_lengths,
         {
-            "one_key_too_many": lambda lengths, num_keys: torch.arange(num_keys) <= lengths[:, None, None],
-            "mask_upside_down": lambda lengths, num_keys: ~padding_mask(lengths, num_keys),
-            "last_keys": lambda lengths, num_keys: padding_mask(lengths, num_keys).flip(-1),
-            "axis_missing": lambda lengths, num_keys: padding_mask(lengths, num_keys)[:, 0],
-            "axis_at_the_end": lambda lengths, num_keys: padding_mask(lengths, num_keys).mT,
+            "mask_upside_down": partial(mask_from_lengths, masked=torch.logical_not),
+            **shared(mask_from_lengths, "mask_to_be_added"),
+            "one_key_too_many": partial(
+                mask_from_lengths, allowed=lambda positions, lengths: positions <= lengths
+            ),
+            "last_keys": partial(
+                mask_from_lengths, allowed=lambda positions, lengths: positions.flip(-1) < lengths
+            ),
+            "axis_missing": partial(mask_from_lengths, place=nothing_done),
+            "axis_at_the_end": partial(mask_from_lengths, place=lambda mask: mask[:, :, None]),
         },
     ),
     Exercise(
@@ -136,10 +174,11 @@ EXERCISES: tuple[Exercise, ...] = (
         draw_attention,
         {
             **shared(attention, "scale_missing", "scale_without_root", "scale_multiplied"),
+            **shared(attention, "scale_of_number_of_keys"),
             "scale_of_values": partial(attention, divisor=lambda sizes: sizes.value_dim**0.5),
-            "scale_of_number_of_keys": partial(attention, divisor=lambda sizes: sizes.num_keys**0.5),
             **shared(attention, "mask_missing", "mask_upside_down", "forbidden_scores_zero"),
-            **shared(attention, "forbidden_weights_zero", "softmax_over_queries", "weights_returned"),
+            **shared(attention, "forbidden_weights_zero", "softmax_over_queries", "softmax_missing"),
+            **shared(attention, "exponentials", "weights_returned"),
             "keys_mixed": partial(attention, mix=lambda weights, keys, values: weights @ keys),
         },
     ),
@@ -149,11 +188,11 @@ EXERCISES: tuple[Exercise, ...] = (
         draw_temperature,
         {
             "multiplied": partial(tempered_softmax, temper=lambda scores, t: scores * t),
-            "weights_divided": lambda scores, temperature: scores.softmax(-1) / temperature,
             "not_used": partial(tempered_softmax, temper=lambda scores, t: scores),
             "rooted": partial(tempered_softmax, temper=lambda scores, t: scores / t**0.5),
+            "weights_divided": lambda scores, temperature: scores.softmax(-1) / temperature,
             "power_of_weights": lambda scores, temperature: scores.softmax(-1) ** (1 / temperature),
-            **shared(tempered_softmax, "softmax_over_queries"),
+            **shared(tempered_softmax, "softmax_over_queries", "softmax_missing", "exponentials"),
         },
     ),
     Exercise(
@@ -165,8 +204,9 @@ EXERCISES: tuple[Exercise, ...] = (
             "tanh_before_sum": partial(additive_attention, hidden=lambda q, k: q.tanh() + k.tanh()),
             "multiplied": partial(additive_attention, hidden=lambda q, k: (q * k).tanh()),
             "relu": partial(additive_attention, hidden=lambda q, k: (q + k).relu()),
-            "scaled": partial(additive_attention, **SCALE["scale_of_whole_width"]),
-            **shared(additive_attention, "softmax_over_queries", "weights_returned", "softmax_missing"),
+            "scaled": partial(additive_attention, **SCALE["scale_of_whole_width"][0]),
+            **shared(additive_attention, "softmax_over_queries", "softmax_missing", "exponentials"),
+            **shared(additive_attention, "weights_returned"),
         },
     ),
     Exercise(
@@ -179,5 +219,6 @@ EXERCISES: tuple[Exercise, ...] = (
             "values_as_wide_as_keys": lambda q, k, d, d_v: 4 * q * k * d,
             "as_many_keys_as_queries": lambda q, k, d, d_v: 2 * q * q * (d + d_v),
         },
+        {"counted_exactly": lambda q, k, d, d_v: q * k * (2 * d - 1) + q * d_v * (2 * k - 1)},
     ),
 )

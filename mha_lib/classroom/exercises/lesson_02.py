@@ -1,5 +1,6 @@
 """The exercises of lesson 02, self-attention."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,9 +12,10 @@ from mha_lib import causal_mask, sinusoidal_positions
 from mha_lib.classroom.exercises.judge import Arguments, Exercise, draw, draw_sizes
 from mha_lib.classroom.exercises.mistakes import (
     MASK,
+    NOTHING_LEFT,
     Step,
     attention,
-    hide,
+    nothing_done,
     self_attention,
     shared,
 )
@@ -70,9 +72,9 @@ def draw_layer(generator: torch.Generator) -> Arguments:
     )
     kinds: tuple[dict[str, Any], ...] = (
         {},  # causal
-        MASK["forbidden_weights_zero"],
+        MASK["forbidden_weights_zero"][0],
         {"masked": lambda mask: torch.ones_like(mask).tril(1)},  # each token sees the next one as well
-        MASK["mask_missing"],
+        MASK["mask_missing"][0],
         {},  # causal, and yet each token sees the mean of all
     )
     kind = draw(0, 4, generator)
@@ -121,9 +123,35 @@ def who_sees_whom(layer: Layer, x: Tensor, kept: bool = False) -> Tensor:
     return torch.stack(seen, dim=1)
 
 
-def crossover(num_hiddens: int, head_dim: int, value_dim: int) -> float:
+def crossover(
+    num_hiddens: int,
+    head_dim: int,
+    value_dim: int,
+    *,
+    projected: Callable[[int, int], int] = lambda head_dim, value_dim: 2 * head_dim + value_dim,
+    paired: Callable[[int, int], int] = lambda head_dim, value_dim: head_dim + value_dim,
+    rounded: Callable[[float], float] = float,
+) -> float:
     """N where N · D · (2d + d_v), the projections, equals N² · (d + d_v), scores and mixture."""
-    return num_hiddens * (2 * head_dim + value_dim) / (head_dim + value_dim)
+    return rounded(num_hiddens * projected(head_dim, value_dim) / paired(head_dim, value_dim))
+
+
+def also_rounded_up(answer: Callable[..., float]) -> tuple[Callable[..., float], ...]:
+    return answer, lambda *sizes: math.ceil(answer(*sizes))
+
+
+def mask_of_last_queries(
+    num_queries: int,
+    num_keys: int,
+    *,
+    keep: Step = torch.tril,
+    diagonal: Callable[[int, int], int] = lambda num_queries, num_keys: num_keys - num_queries,
+    masked: Step = nothing_done,
+    encode: Step = nothing_done,
+) -> Tensor:
+    """The causal mask (Q, K); each keyword replaces one step by a mistake."""
+    allowed = keep(torch.ones(num_queries, num_keys), diagonal(num_queries, num_keys)) > 0
+    return encode(masked(allowed))
 
 
 def wave_for_each_column(num_positions: int, num_hiddens: int) -> Tensor:
@@ -133,6 +161,15 @@ def wave_for_each_column(num_positions: int, num_hiddens: int) -> Tensor:
     return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
 
 
+WRONG_CROSSOVERS: dict[str, Callable[..., float]] = {
+    "one_projection_to_d": partial(crossover, projected=lambda d, d_v: d + d_v),
+    "values_not_projected": partial(crossover, projected=lambda d, d_v: 2 * d),
+    "mixture_missing": partial(crossover, paired=lambda d, d_v: d),
+    "scores_missing": partial(crossover, paired=lambda d, d_v: d_v),
+    "values_as_wide_as_keys": lambda D, d, d_v: 1.5 * D,
+    "upside_down": lambda D, d, d_v: 1 / crossover(D, d, d_v),
+}
+
 EXERCISES: tuple[Exercise, ...] = (
     Exercise(
         "self_attention",
@@ -140,10 +177,10 @@ EXERCISES: tuple[Exercise, ...] = (
         draw_projections,
         {
             **shared(self_attention, "scale_missing", "scale_of_whole_width", "scale_multiplied"),
-            **shared(self_attention, "scale_without_root", "softmax_over_queries", "values_from_W_k"),
-            "queries_and_keys_exchanged": partial(
-                self_attention, score=lambda queries, keys: keys @ queries.mT
-            ),
+            **shared(self_attention, "scale_without_root", "scale_of_whole_width_multiplied"),
+            **shared(self_attention, "scale_of_number_of_keys", "queries_and_keys_exchanged"),
+            **shared(self_attention, "softmax_over_queries", "softmax_missing", "exponentials"),
+            **shared(self_attention, "values_from_W_k", "weights_returned"),
             "values_not_projected": partial(
                 self_attention, project=lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)
             ),
@@ -179,14 +216,14 @@ EXERCISES: tuple[Exercise, ...] = (
     ),
     Exercise(
         "causal_mask",
-        causal_mask,
+        mask_of_last_queries,
         draw_mask_sizes,
         {
-            "aligned_at_the_start": lambda q, k: torch.ones(q, k).tril() > 0,
-            "mask_upside_down": lambda q, k: ~causal_mask(q, k),
-            "diagonal_missing": lambda q, k: torch.ones(q, k).tril(k - q - 1) > 0,
-            "future_instead_of_past": lambda q, k: torch.ones(q, k).triu(k - q) > 0,
-            "to_be_added": lambda q, k: hide(torch.zeros(q, k), causal_mask(q, k)),
+            "mask_upside_down": partial(mask_of_last_queries, masked=torch.logical_not),
+            **shared(mask_of_last_queries, "mask_to_be_added"),
+            "aligned_at_the_start": partial(mask_of_last_queries, diagonal=lambda q, k: 0),
+            "diagonal_missing": partial(mask_of_last_queries, diagonal=lambda q, k: k - q - 1),
+            "future_instead_of_past": partial(mask_of_last_queries, keep=torch.triu),
         },
     ),
     Exercise(
@@ -207,11 +244,13 @@ EXERCISES: tuple[Exercise, ...] = (
         draw_queries_keys_values,
         {
             **shared(causal_attention, "forbidden_weights_zero", "forbidden_scores_zero", "mask_missing"),
-            **shared(causal_attention, "scale_missing"),
             "future_instead_of_past": partial(causal_attention, masked=lambda mask: mask.mT),
-            "first_token_sees_nothing": partial(
-                causal_attention, weigh=lambda scores, mask: hide(scores, mask.tril(-1)).softmax(-1)
+            "first_token_sees_nothing": tuple(
+                partial(causal_attention, masked=lambda mask: mask.tril(-1), **rest) for rest in NOTHING_LEFT
             ),
+            **shared(causal_attention, "mask_upside_down", "softmax_over_queries", "softmax_missing"),
+            **shared(causal_attention, "exponentials", "scale_missing", "scale_without_root"),
+            **shared(causal_attention, "scale_multiplied", "scale_of_number_of_keys", "weights_returned"),
         },
     ),
     Exercise(
@@ -219,12 +258,9 @@ EXERCISES: tuple[Exercise, ...] = (
         crossover,
         draw_widths,
         {
-            "one_projection_to_d": lambda D, d, d_v: float(D),
-            "values_not_projected": lambda D, d, d_v: D * 2 * d / (d + d_v),
-            "mixture_missing": lambda D, d, d_v: D * (2 * d + d_v) / d,
-            "scores_missing": lambda D, d, d_v: D * (2 * d + d_v) / d_v,
-            "values_as_wide_as_keys": lambda D, d, d_v: 1.5 * D,
-            "upside_down": lambda D, d, d_v: (d + d_v) / (D * (2 * d + d_v)),
+            **{name: also_rounded_up(answer) for name, answer in WRONG_CROSSOVERS.items()},
+            "rounded_down": (partial(crossover, rounded=math.floor), partial(crossover, rounded=round)),
         },
+        {"rounded_up": partial(crossover, rounded=math.ceil)},
     ),
 )

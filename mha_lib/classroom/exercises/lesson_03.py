@@ -1,5 +1,6 @@
 """The exercises of lesson 03, multi-head attention."""
 
+import operator
 from collections.abc import Callable
 from functools import partial
 
@@ -8,7 +9,16 @@ from torch import Tensor
 
 from mha_lib import masked_softmax, padding_mask, split_heads
 from mha_lib.classroom.exercises.judge import Arguments, Exercise, draw, draw_sizes
-from mha_lib.classroom.exercises.mistakes import cut_with_one_view, multi_head, shared
+from mha_lib.classroom.exercises.mistakes import (
+    HEADS,
+    PROJECTIONS,
+    SCALE,
+    SOFTMAX,
+    cut_every_other_number,
+    cut_with_one_view,
+    multi_head,
+    shared,
+)
 
 
 def draw_input(generator: torch.Generator) -> tuple[Tensor, int]:
@@ -59,17 +69,15 @@ def draw_head_sizes(generator: torch.Generator) -> Arguments:
 
 
 def draw_accuracies(generator: torch.Generator) -> Arguments:
-    """The best is not the first that is good enough, and some are too poor."""
-    best = draw(90, 100, generator) / 100
-    enough, rest = best - 0.01, best - 0.2
-    return {1: rest - 0.3, 2: rest, 4: enough, 8: best, 16: best - 0.005}, 0.02
+    """Accuracies in a random order; often one lies exactly the tolerance below the best.
 
-
-def slice_input(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, num_heads: int) -> Tensor:
-    """Head i projects only the i-th slice of the input."""
-    d = x.shape[-1] // num_heads
-    block = torch.eye(num_heads).kron(torch.ones(d, d))  # ones where input and output are of one head
-    return multi_head(x, W_q * block, W_k * block, W_v * block, W_o, num_heads)
+    All are multiples of 1/64, which computers hold exactly.
+    """
+    best = draw(50, 64, generator)
+    second = best - draw(2, 3, generator)
+    accuracies = [(1, best - 12), (2, second), (4, best - 1), (8, best), (16, best - 1)]
+    order = torch.randperm(len(accuracies), generator=generator).tolist()
+    return {accuracies[place][0]: accuracies[place][1] / 64 for place in order}, 2 / 64
 
 
 def total_variation(weights: Tensor) -> Tensor:
@@ -100,22 +108,16 @@ def count(num_hiddens: int, num_heads: int, head_dim: int, value_dim: int) -> in
     return 2 * num_hiddens * num_heads * (head_dim + value_dim)
 
 
-def sufficient(accuracies: dict[int, float], tolerance: float) -> list[int]:
-    """The numbers of heads whose accuracy lies within the tolerance of the best."""
-    best = max(accuracies.values())
-    return [heads for heads, accuracy in accuracies.items() if accuracy >= best - tolerance]
-
-
-def smallest_sufficient(accuracies: dict[int, float], tolerance: float) -> int:
-    return min(sufficient(accuracies, tolerance))
-
-
-def largest_sufficient(accuracies: dict[int, float], tolerance: float) -> int:
-    return max(sufficient(accuracies, tolerance))
-
-
-def best_heads(accuracies: dict[int, float], tolerance: float) -> int:
-    return max(accuracies, key=accuracies.__getitem__)
+def choose_num_heads(
+    accuracies: dict[int, float],
+    tolerance: float,
+    *,
+    enough: Callable[[float, float], bool] = operator.ge,
+    choose: Callable[[list[int]], int] = min,
+) -> int:
+    """The fewest heads within the tolerance of the best; each keyword replaces one step by a mistake."""
+    least = max(accuracies.values()) - tolerance
+    return choose([heads for heads, accuracy in accuracies.items() if enough(accuracy, least)])
 
 
 def one_head_kept(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
@@ -137,7 +139,7 @@ EXERCISES: tuple[Exercise, ...] = (
         {
             "cut_with_one_view": cut_with_one_view,
             "axes_not_swapped": lambda x, h: x.reshape(*x.shape[:2], h, -1),
-            "every_other_number": lambda x, h: x.reshape(*x.shape[:2], -1, h).permute(0, 3, 1, 2),
+            "every_other_number": cut_every_other_number,
             "heads_transposed": lambda x, h: split_heads(x, h).mT,
         },
     ),
@@ -146,7 +148,7 @@ EXERCISES: tuple[Exercise, ...] = (
         lambda valid_lens, num_heads: valid_lens.repeat_interleave(num_heads),
         draw_lengths,
         {
-            "repeat": lambda valid_lens, num_heads: valid_lens.repeat(num_heads),
+            "lengths_repeated": lambda valid_lens, num_heads: valid_lens.repeat(num_heads),
             "row_for_each_sample": lambda valid_lens, num_heads: valid_lens[:, None].expand(-1, num_heads),
         },
     ),
@@ -155,22 +157,17 @@ EXERCISES: tuple[Exercise, ...] = (
         multi_head,
         draw_layer_and_lengths,
         {
-            **shared(multi_head, "scale_missing", "scale_of_whole_width", "scale_multiplied"),
-            **shared(multi_head, "scale_without_root", "mask_missing", "mask_upside_down"),
-            **shared(multi_head, "softmax_over_queries", "values_from_W_k", "heads_not_mixed"),
-            "mask_on_queries": partial(multi_head, masked=lambda mask: mask.mT),
-            "cut_with_one_view": partial(multi_head, split=cut_with_one_view),
-            "merged_without_swap": partial(multi_head, merge=lambda x: x.reshape(x.shape[0], x.shape[2], -1)),
+            **shared(multi_head, *SCALE, *PROJECTIONS, *HEADS, "lengths_repeated"),
+            **shared(multi_head, "softmax_over_queries", "exponentials"),
+            **shared(multi_head, "mask_missing", "mask_upside_down", "mask_on_queries"),
+            **shared(multi_head, "forbidden_scores_zero", "forbidden_weights_zero"),
         },
     ),
     Exercise(
         "serial_heads",
         multi_head,
         draw_layer,
-        {
-            "slice_of_input": slice_input,
-            **shared(multi_head, "heads_not_mixed", "scale_missing", "scale_of_whole_width"),
-        },
+        shared(multi_head, *SCALE, *SOFTMAX, *PROJECTIONS, *HEADS),
     ),
     Exercise(
         "count_parameters",
@@ -182,6 +179,8 @@ EXERCISES: tuple[Exercise, ...] = (
             "W_o_of_width_D": lambda D, h, d, d_v: D * h * (2 * d + d_v) + D * D,
             "values_as_wide_as_keys": lambda D, h, d, d_v: 4 * D * h * d,
             "heads_of_width_D_over_h": lambda D, h, d, d_v: 4 * D * D,
+            "heads_of_width_D": lambda D, h, d, d_v: 4 * D * D * h,
+            "biases_counted": lambda D, h, d, d_v: count(D, h, d, d_v) + h * (2 * d + d_v) + D,
         },
     ),
     Exercise(
@@ -227,12 +226,15 @@ EXERCISES: tuple[Exercise, ...] = (
     ),
     Exercise(
         "choose_num_heads",
-        smallest_sufficient,
+        choose_num_heads,
         draw_accuracies,
         {
-            "best": best_heads,
-            "most_within_tolerance": largest_sufficient,
+            "best": lambda accuracies, tolerance: max(accuracies, key=accuracies.__getitem__),
             "accuracy": lambda accuracies, tolerance: max(accuracies.values()),
+            "most_within_tolerance": partial(choose_num_heads, choose=max),
+            "first_in_the_dictionary": partial(choose_num_heads, choose=operator.itemgetter(0)),
+            "boundary_excluded": partial(choose_num_heads, enough=operator.gt),
         },
+        rounds=8,
     ),
 )

@@ -25,25 +25,36 @@ class Sizes(NamedTuple):
     num_hiddens: int
 
 
-def hide(scores: Tensor, mask: Tensor) -> Tensor:
+def nothing_done(x: Tensor, *_: Any) -> Tensor:
+    return x
+
+
+def fill_minus_infinity(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.masked_fill(~mask, -torch.inf)
 
 
-def softmax_over_keys(scores: Tensor, mask: Tensor) -> Tensor:
-    """Unlike ``mha_lib.masked_softmax``, this takes every mask that broadcasts, the wrong ones too."""
-    return hide(scores, mask).softmax(-1).nan_to_num()  # a row that may attend to nothing gets zeros
+def fill_lowest(scores: Tensor, mask: Tensor) -> Tensor:
+    """Fills in the lowest finite number: a row that may attend to nothing gets equal weights."""
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
 
 def masked_weights(
     scores: Tensor,
     mask: Tensor | None = None,
     *,
-    masked: Step = lambda mask: mask,
-    weigh: Step = softmax_over_keys,
+    turn: Step = nothing_done,
+    masked: Step = nothing_done,
+    fill: Step = fill_minus_infinity,
+    normalise: Step = lambda scores: scores.softmax(-1),
+    finish: Step = lambda weights, mask: weights.nan_to_num(),
 ) -> Tensor:
-    """Scores (..., Q, K) and a mask to weights (..., Q, K); each keyword replaces one step."""
-    mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
-    return weigh(scores, masked(mask))
+    """Scores (..., Q, K) and a mask to weights (..., Q, K); each keyword replaces one step.
+
+    Unlike ``mha_lib.masked_softmax``, this takes every mask that broadcasts, the wrong ones too. A row that
+    may attend to nothing gets zeros.
+    """
+    mask = masked(turn(torch.ones_like(scores, dtype=torch.bool) if mask is None else mask))
+    return finish(normalise(fill(scores, mask)), mask)
 
 
 def attention(
@@ -95,48 +106,113 @@ def multi_head(
     num_heads: int,
     valid_lens: Tensor | None = None,
     *,
+    connect: Step = nothing_done,
     project: Callable[..., tuple[Tensor, ...]] = project_each,
     split: Step = split_heads,
+    repeat: Step = lambda valid_lens, num_heads: valid_lens.repeat_interleave(num_heads),
     merge: Step = merge_heads,
     mix_heads: Step = lambda merged, W_o: merged @ W_o,
     **steps: Any,
 ) -> Tensor:
     """Multi-head self-attention over tokens (B, N, D); each keyword replaces one step."""
-    q, k, v = (split(projected, num_heads) for projected in project(x, W_q, W_k, W_v))  # (B, H, N, d)
-    mask = None if valid_lens is None else padding_mask(valid_lens, x.shape[1])[:, None]  # (B, 1, 1, N)
-    heads = attention(q, k, v, mask, num_hiddens=x.shape[-1], **steps)
+    batch, num_tokens, num_hiddens = x.shape
+    projections = project(x, *(connect(W, num_heads) for W in (W_q, W_k, W_v)))
+    queries, keys, values = (split(projected, num_heads) for projected in projections)  # (B, H, N, d)
+    mask = None
+    if valid_lens is not None:
+        mask = padding_mask(repeat(valid_lens, num_heads), num_tokens)  # (B*H, 1, N)
+        mask = mask.unflatten(0, (batch, num_heads))  # (B, H, 1, N)
+    heads = attention(queries, keys, values, mask, num_hiddens, **steps)
     return mix_heads(merge(heads), W_o)
 
 
-SCALE: dict[str, dict[str, Any]] = {
-    "scale_missing": {"divisor": lambda sizes: 1.0},
-    "scale_without_root": {"divisor": lambda sizes: sizes.head_dim},
-    "scale_multiplied": {"divisor": lambda sizes: sizes.head_dim**-0.5},
-    "scale_of_whole_width": {"divisor": lambda sizes: sizes.num_hiddens**0.5},
-}
-MASK: dict[str, dict[str, Any]] = {
-    "mask_missing": {"masked": torch.ones_like},
-    "mask_upside_down": {"masked": torch.logical_not},
-    "forbidden_scores_zero": {"weigh": lambda scores, mask: (scores * mask).softmax(-1)},
-    "forbidden_weights_zero": {"weigh": lambda scores, mask: scores.softmax(-1) * mask},
-}
-AXIS: dict[str, dict[str, Any]] = {
-    "softmax_over_queries": {"weigh": lambda scores, mask: softmax_over_keys(scores.mT, mask.mT).mT},
-    "softmax_missing": {"weigh": hide},
-}
-MIXING: dict[str, dict[str, Any]] = {
-    "weights_returned": {"mix": lambda weights, keys, values: weights},
-    "values_from_W_k": {"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x @ W_k)},
-    "heads_not_mixed": {"mix_heads": lambda merged, W_o: merged},
-}
-SHARED = SCALE | MASK | AXIS | MIXING
-
-
-def shared(answer: Callable[..., Any], *names: str) -> dict[str, Callable[..., Any]]:
-    """The shared mistakes of these names, made in this answer."""
-    return {name: partial(answer, **SHARED[name]) for name in names}
-
-
 def cut_with_one_view(x: Tensor, num_heads: int) -> Tensor:
-    """The usual wrong way to split the heads: the shape is right and tokens are mixed."""
+    """The shape is right, and each head holds pieces of several tokens."""
     return x.reshape(x.shape[0], num_heads, x.shape[1], -1)
+
+
+def cut_every_other_number(x: Tensor, num_heads: int) -> Tensor:
+    """The last axis is cut as (d, num_heads)."""
+    return x.reshape(*x.shape[:2], -1, num_heads).permute(0, 3, 1, 2)
+
+
+def connect_slices(W: Tensor, num_heads: int) -> Tensor:
+    """Head i gets only the i-th slice of the input: all other weights are 0."""
+    d = W.shape[0] // num_heads
+    return W * torch.eye(num_heads).kron(torch.ones(d, d))
+
+
+def fill_number(number: float) -> Step:
+    return lambda scores, mask: scores.masked_fill(~mask, number)
+
+
+def encode_for_addition(forbidden: float) -> Step:
+    """A mask of 0 and a low number, which some libraries add to the scores."""
+    return lambda mask: torch.zeros(mask.shape).masked_fill(~mask, forbidden)
+
+
+Steps = dict[str, Any]  # the steps that a mistake replaces
+NAN: Steps = {"finish": nothing_done}
+# A mistake may leave a row or a column without any key or query. What comes of it depends on the code: zeros,
+# NaN, or equal weights.
+NOTHING_LEFT: tuple[Steps, ...] = ({}, NAN, {"fill": fill_lowest})
+
+# Each mistake, and the different codes that come to it.
+SCALE: dict[str, tuple[Steps, ...]] = {
+    "scale_missing": ({"divisor": lambda sizes: 1.0},),
+    "scale_without_root": ({"divisor": lambda sizes: sizes.head_dim},),
+    "scale_multiplied": ({"divisor": lambda sizes: sizes.head_dim**-0.5},),
+    "scale_of_whole_width": ({"divisor": lambda sizes: sizes.num_hiddens**0.5},),
+    "scale_of_whole_width_multiplied": ({"divisor": lambda sizes: sizes.num_hiddens**-0.5},),
+    "scale_of_number_of_keys": ({"divisor": lambda sizes: sizes.num_keys**0.5},),
+}
+MASK: dict[str, tuple[Steps, ...]] = {
+    "mask_missing": ({"masked": torch.ones_like},),
+    "mask_upside_down": tuple({"masked": torch.logical_not} | rest for rest in NOTHING_LEFT),
+    "mask_on_queries": tuple({"turn": lambda mask: mask.mT} | rest for rest in NOTHING_LEFT),
+    "forbidden_scores_zero": ({"fill": lambda scores, mask: scores * mask},),
+    "forbidden_scores_too_high": tuple({"fill": fill_number(-(10.0**power))} for power in range(4)),
+    "mask_to_be_added": tuple(
+        {"encode": encode_for_addition(number)} for number in (-torch.inf, -1e9, torch.finfo().min)
+    ),
+    "forbidden_weights_zero": ({"fill": nothing_done, "finish": lambda weights, mask: weights * mask},),
+}
+SOFTMAX: dict[str, tuple[Steps, ...]] = {
+    "softmax_over_queries": tuple(
+        {"normalise": lambda scores: scores.softmax(-2)} | rest for rest in NOTHING_LEFT
+    ),
+    "softmax_missing": ({"normalise": nothing_done, "finish": nothing_done},),
+    "exponentials": (
+        {"normalise": torch.exp},
+        {"normalise": lambda scores: (scores - scores.amax(-1, keepdim=True)).exp()},
+    ),
+}
+PROJECTIONS: dict[str, tuple[Steps, ...]] = {
+    "queries_and_keys_exchanged": ({"score": lambda queries, keys: keys @ queries.mT},),
+    "values_from_W_k": ({"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x @ W_k)},),
+    "matrices_transposed": (
+        {
+            "project": lambda x, *matrices: tuple(x @ W.mT for W in matrices),
+            "mix_heads": lambda merged, W_o: merged @ W_o.mT,
+        },
+        {"project": lambda x, *matrices: tuple(x @ W.mT for W in matrices)},
+    ),
+}
+HEADS: dict[str, tuple[Steps, ...]] = {
+    "slices_of_input": ({"connect": connect_slices},),
+    "cut_with_one_view": ({"split": cut_with_one_view},),
+    "every_other_number": ({"split": cut_every_other_number},),
+    "merged_without_swap": ({"merge": lambda heads: heads.reshape(len(heads), heads.shape[2], -1)},),
+    "merged_number_by_number": ({"merge": lambda heads: heads.permute(0, 2, 3, 1).flatten(2)},),
+    "heads_not_mixed": ({"mix_heads": nothing_done},),
+}
+OTHERS: dict[str, tuple[Steps, ...]] = {
+    "weights_returned": ({"mix": lambda weights, keys, values: weights},),
+    "lengths_repeated": ({"repeat": lambda valid_lens, num_heads: valid_lens.repeat(num_heads)},),
+}
+SHARED = SCALE | MASK | SOFTMAX | PROJECTIONS | HEADS | OTHERS
+
+
+def shared(answer: Callable[..., Any], *names: str) -> dict[str, tuple[Callable[..., Any], ...]]:
+    """The shared mistakes of these names, made in this answer."""
+    return {name: tuple(partial(answer, **steps) for steps in SHARED[name]) for name in names}

@@ -1,3 +1,5 @@
+from functools import partial
+
 import pytest
 import torch
 
@@ -9,6 +11,7 @@ DOUBLED = Exercise(
     lambda x: 2 * x,
     lambda generator: (torch.randn(2, 3, generator=generator),),
 )
+BOOLEAN = Exercise("boolean", lambda n: torch.arange(n) > 0, lambda generator: (3,))
 NUMBER = Exercise("number", lambda n: 2 * n, lambda generator: (5,))
 
 
@@ -85,7 +88,13 @@ def test_a_function_that_is_not_implemented_is_not_yet_solved():
             "hand over the function itself, without calling it; this is a tensor (2, 3).",
         ),
         (DOUBLED, lambda x: "heads", "a tensor is wanted, and this returned 'heads'."),
-        (DOUBLED, lambda x: [x], "a tensor is wanted, and this returned a list."),
+        (DOUBLED, lambda x: [1.0, 2.0], "a tensor is wanted, and this returned a list."),
+        (
+            BOOLEAN,
+            lambda n: torch.arange(n).clamp(max=1),
+            "the values are right as numbers, but a boolean tensor is wanted, and this one is torch.int64: "
+            "compare, or add .bool() at the end.",
+        ),
         (DOUBLED, lambda x: len, "a tensor is wanted, and this returned a function."),
         (NUMBER, lambda n: "heads", "a number is wanted, and this returned 'heads'."),
         (
@@ -122,15 +131,44 @@ def test_nan_where_a_number_is_wanted_is_wrong_and_nan_where_nan_is_wanted_is_ri
     assert exercise.judge(lambda n: torch.tensor(torch.nan)).kind == "right"
 
 
+def test_judging_leaves_the_number_of_threads_as_it_was(monkeypatch):
+    threads = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 7)
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+    DOUBLED.judge(lambda x: x)
+    assert threads == [1, 7]
+
+
+def test_two_mistakes_at_once_are_both_named(course_in):
+    course_in("xx", {"mistakes": {"shared": {"scale_missing": "⟦scale⟧", "mask_missing": "⟦mask⟧"}}})
+
+    def answer(n, *, scale=2, mask=3):
+        return scale * n + mask
+
+    wrong = {"scale_missing": partial(answer, scale=1), "mask_missing": (partial(answer, mask=0),)}
+    exercise = Exercise("number", answer, lambda generator: (5,), wrong)
+    assert exercise.judge(lambda n: n).sentence == (
+        "there are two mistakes at once. First: ⟦scale⟧ Second: ⟦mask⟧"
+    )
+
+
+def test_two_mistakes_in_one_step_do_not_meet():
+    def answer(n, *, scale=2):
+        return scale * n
+
+    wrong = {"scale_missing": partial(answer, scale=1), "mask_missing": partial(answer, scale=0)}
+    assert not list(Exercise("number", answer, lambda generator: (5,), wrong).pairs_of_mistakes())
+
+
 def test_a_mistake_gets_the_sentence_of_its_name_in_the_language_of_the_lesson(course_in):
-    course_in("xx", {"mistakes": {"masked_softmax": {"exponentials": "⟦exponentials⟧"}}})
-    exercise = Exercise("masked_softmax", DOUBLED.answer, DOUBLED.cases, {"exponentials": torch.exp})
-    assert exercise.judge(torch.exp) == ("wrong", "⟦exponentials⟧")
+    course_in("xx", {"mistakes": {"masked_softmax": {"underflow": "⟦underflow⟧"}}})
+    exercise = Exercise("masked_softmax", DOUBLED.answer, DOUBLED.cases, {"underflow": torch.exp})
+    assert exercise.judge(torch.exp) == ("wrong", "⟦underflow⟧")
 
 
 def test_a_shared_mistake_gets_the_shared_sentence(course_in):
     course_in("xx", {"mistakes": {"shared": {"mask_missing": "⟦no mask⟧"}}})
-    assert sentence_of("masked_softmax", "mask_missing") == "⟦no mask⟧"
+    assert sentence_of("mistakes", "masked_softmax", "mask_missing") == "⟦no mask⟧"
 
 
 def test_the_engine_speaks_the_language_of_the_lesson(course_in, capsys):

@@ -10,11 +10,11 @@ from mha_lib.classroom.exercises import check, find_exercises
 from mha_lib.classroom.exercises.judge import Check, sentence_of
 
 EXERCISES = find_exercises()
-MISTAKES = [(exercise, name) for exercise in EXERCISES for name in exercise.mistakes]
+MISTAKES = [(exercise, *mistake) for exercise in EXERCISES for mistake in exercise.single_mistakes()]
 
 
 def named(value):
-    return getattr(value, "name", value if isinstance(value, str) else None)
+    return getattr(value, "name", value if isinstance(value, str) else "")
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)
@@ -34,9 +34,9 @@ def test_answer_that_writes_into_its_input_is_judged_by_what_it_returns(exercise
     assert exercise.judge(spoils_its_input).kind == "right"
 
 
-@pytest.mark.parametrize(("exercise", "name"), MISTAKES, ids=named)
-def test_mistake_gets_its_own_sentence(exercise, name):
-    assert exercise.judge(exercise.mistakes[name]) == ("wrong", sentence_of(exercise.name, name))
+@pytest.mark.parametrize(("exercise", "name", "code"), MISTAKES, ids=named)
+def test_mistake_gets_its_own_sentence(exercise, name, code):
+    assert exercise.judge(code) == ("wrong", sentence_of("mistakes", exercise.name, name))
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)

@@ -57,9 +57,10 @@ def test_multi_head_is_that_of_the_library():
 
 def test_a_shared_mistake_replaces_its_step_in_any_answer():
     scores, mask = randn(B, Q, K), mask_with_an_empty_row()
-    wrong = shared(masked_weights, "mask_missing", "forbidden_scores_zero")
-    torch.testing.assert_close(wrong["mask_missing"](scores, mask), scores.softmax(-1))
-    torch.testing.assert_close(wrong["forbidden_scores_zero"](scores, mask), (scores * mask).softmax(-1))
+    (missing,) = shared(masked_weights, "mask_missing")["mask_missing"]
+    (zero,) = shared(masked_weights, "forbidden_scores_zero")["forbidden_scores_zero"]
+    torch.testing.assert_close(missing(scores, mask), scores.softmax(-1))
+    torch.testing.assert_close(zero(scores, mask), (scores * mask).softmax(-1))
 
 
 def test_every_mistake_has_one_sentence():
@@ -74,6 +75,11 @@ def test_every_sentence_has_its_mistake():
         assert set(SENTENCES.get(exercise.name, {})) <= set(exercise.mistakes)
     known = {exercise.name for exercise in EXERCISES}
     assert set(SENTENCES) - {"shared"} <= known
+
+
+def test_every_remark_has_its_sentence():
+    remarks = {exercise.name: set(exercise.also_right) for exercise in EXERCISES if exercise.also_right}
+    assert remarks == {name: set(said) for name, said in words_in("en")["remarks"].items()}
 
 
 def test_a_shared_sentence_is_shared():
