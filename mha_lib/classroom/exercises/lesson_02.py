@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mha_lib import causal_mask, sinusoidal_positions
+from mha_lib import causal_mask
 from mha_lib.classroom.exercises.judge import Arguments, Exercise, draw, draw_sizes
 from mha_lib.classroom.exercises.mistakes import (
     MASK,
@@ -137,6 +137,7 @@ def crossover(
 
 
 def also_rounded_up(answer: Callable[..., float]) -> tuple[Callable[..., float], ...]:
+    """The wrong number, and the same rounded up to a length."""
     return answer, lambda *sizes: math.ceil(answer(*sizes))
 
 
@@ -203,7 +204,7 @@ EXERCISES: tuple[Exercise, ...] = (
     ),
     Exercise(
         "positions",
-        sinusoidal_positions,
+        waves,
         draw_position_sizes,
         {
             "sines_first": partial(waves, ordered=lambda s, c: torch.cat([s, c], -1)),

@@ -51,7 +51,8 @@ def masked_weights(
     """Scores (..., Q, K) and a mask to weights (..., Q, K); each keyword replaces one step.
 
     Unlike ``mha_lib.masked_softmax``, this takes every mask that broadcasts, the wrong ones too. A row that
-    may attend to nothing gets zeros.
+    may attend to nothing gets zeros. ``turn`` and ``masked`` do nothing here: they are the places where an
+    answer may exchange the axes of the mask by mistake, or turn it upside down.
     """
     mask = masked(turn(torch.ones_like(scores, dtype=torch.bool) if mask is None else mask))
     return finish(normalise(fill(scores, mask)), mask)
@@ -114,7 +115,11 @@ def multi_head(
     mix_heads: Step = lambda merged, W_o: merged @ W_o,
     **steps: Any,
 ) -> Tensor:
-    """Multi-head self-attention over tokens (B, N, D); each keyword replaces one step."""
+    """Multi-head self-attention over tokens (B, N, D); each keyword replaces one step.
+
+    ``connect`` does nothing here: it is the place where an answer may connect a head to a part of the input
+    only. ``repeat`` makes the lengths fit the heads folded into the batch, (B,) to (B*H,).
+    """
     batch, num_tokens, num_hiddens = x.shape
     projections = project(x, *(connect(W, num_heads) for W in (W_q, W_k, W_v)))
     queries, keys, values = (split(projected, num_heads) for projected in projections)  # (B, H, N, d)
@@ -127,12 +132,12 @@ def multi_head(
 
 
 def cut_with_one_view(x: Tensor, num_heads: int) -> Tensor:
-    """The shape is right, and each head holds pieces of several tokens."""
+    """A wrong way to split heads: the shape is right, and each head holds pieces of several tokens."""
     return x.reshape(x.shape[0], num_heads, x.shape[1], -1)
 
 
 def cut_every_other_number(x: Tensor, num_heads: int) -> Tensor:
-    """The last axis is cut as (d, num_heads)."""
+    """A wrong way to split heads: the last axis is cut as (d, num_heads), not as (num_heads, d)."""
     return x.reshape(*x.shape[:2], -1, num_heads).permute(0, 3, 1, 2)
 
 
@@ -152,12 +157,12 @@ def encode_for_addition(forbidden: float) -> Step:
 
 
 Steps = dict[str, Any]  # the steps that a mistake replaces
-NAN: Steps = {"finish": nothing_done}
-# A mistake may leave a row or a column without any key or query. What comes of it depends on the code: zeros,
-# NaN, or equal weights.
-NOTHING_LEFT: tuple[Steps, ...] = ({}, NAN, {"fill": fill_lowest})
 
-# Each mistake, and the different codes that come to it.
+# A mistake may forbid a whole row or a whole column. What comes of that depends on how an answer hides
+# scores: zeros, NaN (nothing is done about 0 / 0), or equal weights.
+NOTHING_LEFT: tuple[Steps, ...] = ({}, {"finish": nothing_done}, {"fill": fill_lowest})
+
+# The mistakes by name, each with the different codes that come to it.
 SCALE: dict[str, tuple[Steps, ...]] = {
     "scale_missing": ({"divisor": lambda sizes: 1.0},),
     "scale_without_root": ({"divisor": lambda sizes: sizes.head_dim},),

@@ -1,9 +1,11 @@
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
 
 from mha_lib.classroom import language
+from mha_lib.classroom.exercises import judge
 from mha_lib.classroom.exercises.judge import Check, Exercise, sentence_of
 
 DOUBLED = Exercise(
@@ -229,3 +231,8 @@ def test_completion_offers_the_exercises_and_the_report():
 def test_two_exercises_of_one_name_are_an_error():
     with pytest.raises(ValueError, match=r"unique over all lessons, got \['doubled'\] twice"):
         Check(DOUBLED, NUMBER, DOUBLED)
+
+
+def test_every_sentence_of_the_engine_is_said_by_it():
+    code = Path(judge.__file__).read_text(encoding="utf-8")
+    assert [name for name in language.words_in("en")["checks"] if f'"{name}"' not in code] == []

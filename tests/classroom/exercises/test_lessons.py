@@ -5,6 +5,7 @@ import sys
 import pytest
 import torch
 
+import mha_lib
 from mha_lib.classroom import exercises
 from mha_lib.classroom.exercises import check, find_exercises
 from mha_lib.classroom.exercises.judge import Check, sentence_of
@@ -20,6 +21,23 @@ def named(value):
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)
 def test_right_answer_passes(exercise):
     assert exercise.judge(exercise.answer).kind == "right"
+
+
+@pytest.mark.parametrize(
+    ("name", "of_the_library"),
+    [
+        ("masked_softmax", mha_lib.masked_softmax),
+        ("empty_rows", mha_lib.masked_softmax),
+        ("mask_from_lengths", mha_lib.padding_mask),
+        ("dot_product_attention", lambda *call: mha_lib.dot_product_attention(*call)[0]),
+        ("positions", mha_lib.sinusoidal_positions),
+        ("causal_mask", mha_lib.causal_mask),
+        ("split_heads", mha_lib.split_heads),
+    ],
+)
+def test_what_the_library_does_is_right(name, of_the_library):
+    (exercise,) = (exercise for exercise in EXERCISES if exercise.name == name)
+    assert exercise.judge(of_the_library).kind == "right"
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)
