@@ -169,15 +169,15 @@ def start_server(folder: Path, home: Path, python: str = sys.executable) -> Star
     command = [python, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += [f"{name}={value}" for name, value in options.items()]
     home.mkdir(parents=True, exist_ok=True)
-    log = (home / "jupyter.log").open("w")
     environment = os.environ | own | {"PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+    with (home / "jupyter.log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
     url = f"http://127.0.0.1:{port}"
     end = time.monotonic() + PATIENCE / 1000
     while time.monotonic() < end:
         try:
-            urllib.request.urlopen(f"{url}/api?token={token}", timeout=10)
-            return process, JupyterServer(url, token, folder, home)
+            with urllib.request.urlopen(f"{url}/api?token={token}", timeout=10):
+                return process, JupyterServer(url, token, folder, home)
         except (urllib.error.URLError, OSError):
             assert process.poll() is None, (home / "jupyter.log").read_text()
             time.sleep(0.2)
