@@ -33,7 +33,7 @@ def padding_mask(valid_lens: Tensor, num_keys: int, device: torch.device | None 
     Elsewhere: the opposite of ``key_padding_mask`` (``nn.MultiheadAttention``), where True means *ignore*.
     """
     checks.check_size("num_keys", num_keys, minimum=0)
-    checks.check_valid_lens(valid_lens, num_keys)
+    checks.checked_lens(valid_lens, num_keys)
     return first_keys(valid_lens, num_keys, valid_lens.device if device is None else device)
 
 
@@ -240,6 +240,6 @@ class SingleHeadAttention(nn.Module):
         checks.check_queries_keys_values(queries, keys, values)
         scores_shape = (*queries.shape[:2], keys.shape[1])  # (B, Q, K)
         if valid_lens is not None:
-            valid_lens = checks.check_valid_lens(valid_lens, keys.shape[1], *queries.shape[:2])
+            valid_lens = checks.checked_lens(valid_lens, keys.shape[1], *queries.shape[:2])
         mask = combine_masks(scores_shape, valid_lens, mask, is_causal, queries.device)
         return dot_product_attention(self.W_q(queries), self.W_k(keys), self.W_v(values), mask)

@@ -9,10 +9,6 @@ import torch
 from torch import Tensor, nn
 
 
-def shape_of(x: Tensor) -> str:
-    return "(" + ", ".join(str(n) for n in x.shape) + ("," if x.dim() == 1 else "") + ")"
-
-
 def check_size(name: str, size: int, minimum: int = 1) -> None:
     """A count or a width."""
     if not isinstance(size, int | torch.SymInt) or isinstance(size, bool):
@@ -46,7 +42,7 @@ def check_splittable(x: Tensor, num_heads: int) -> None:
     check_tensor("x", x)
     check_size("num_heads", num_heads)
     if x.dim() != 3:
-        raise ValueError(f"x must be (B, N, H*d), got shape {shape_of(x)}")
+        raise ValueError(f"x must be (B, N, H*d), got shape {tuple(x.shape)}")
     if x.shape[2] % num_heads:
         raise ValueError(f"the width of x, {x.shape[2]}, must be divisible by num_heads={num_heads}")
 
@@ -54,7 +50,7 @@ def check_splittable(x: Tensor, num_heads: int) -> None:
 def check_mergeable(x: Tensor) -> None:
     check_tensor("x", x)
     if x.dim() != 4:
-        raise ValueError(f"x must be (B, H, N, d), got shape {shape_of(x)}; split_heads makes such")
+        raise ValueError(f"x must be (B, H, N, d), got shape {tuple(x.shape)}; split_heads makes such")
 
 
 def check_dropout(name: str, probability: float) -> None:
@@ -104,13 +100,13 @@ def check_queries_keys_values(queries: Tensor, keys: Tensor, values: Tensor) -> 
         if not 2 <= x.dim() <= 4 or x.dim() != queries.dim():
             raise ValueError(
                 f"queries, keys and values must all be (N, d), (B, N, d) or (B, H, N, d), "
-                f"got {name} of shape {shape_of(x)} with queries of shape {shape_of(queries)}"
+                f"got {name} of shape {tuple(x.shape)} with queries of shape {tuple(queries.shape)}"
             )
         if x.shape[:-2] != queries.shape[:-2]:
             axes = "batch" if x.dim() == 3 else "batch and heads"
             raise ValueError(
                 f"{name} must agree with queries in {axes}, {tuple(queries.shape[:-2])}, got shape "
-                f"{shape_of(x)}; {name}.expand repeats a single sample without copying it"
+                f"{tuple(x.shape)}; {name}.expand repeats a single sample without copying it"
             )
         check_together(name, x, "queries", queries)
     if keys.shape[-2] != values.shape[-2]:
@@ -122,7 +118,7 @@ def check_queries_keys_values(queries: Tensor, keys: Tensor, values: Tensor) -> 
 def check_scores(scores: Tensor) -> None:
     check_floating("scores", scores)
     if not 2 <= scores.dim() <= 4:
-        raise ValueError(f"scores must be (Q, K), (B, Q, K) or (B, H, Q, K), got shape {shape_of(scores)}")
+        raise ValueError(f"scores must be (Q, K), (B, Q, K) or (B, H, Q, K), got shape {tuple(scores.shape)}")
 
 
 def check_same_width(queries: Tensor, keys: Tensor) -> None:
@@ -140,16 +136,16 @@ def check_tokens(**inputs: tuple[Tensor, nn.Linear, str]) -> None:
         check_floating(name, x)
         if x.dim() != 3:
             way_out = f"; for a single sample: {name}[None]" if x.dim() == 2 else ""
-            raise ValueError(f"{name} must be (B, N, {width}), got shape {shape_of(x)}{way_out}")
+            raise ValueError(f"{name} must be (B, N, {width}), got shape {tuple(x.shape)}{way_out}")
         if x.shape[2] != width:
             raise ValueError(
-                f"{name} must be (B, N, {width}), got shape {shape_of(x)}; "
+                f"{name} must be (B, N, {width}), got shape {tuple(x.shape)}; "
                 f"for such {name} build the layer with {argument}={x.shape[2]}"
             )
         check_together(name, x, "the layer", projection.weight)
 
 
-def check_valid_lens(
+def checked_lens(
     valid_lens: Tensor, num_keys: int, batch: int | None = None, num_queries: int | None = None
 ) -> Tensor:
     """The same lengths, on the CPU: for lengths on a GPU this is the one wait for it.
@@ -167,12 +163,12 @@ def check_valid_lens(
     if valid_lens.dim() not in (1, 2):
         raise ValueError(
             f"valid_lens must be (B,), a length for each sample, or (B, Q), one for each query; "
-            f"got shape {shape_of(valid_lens)}"
+            f"got shape {tuple(valid_lens.shape)}"
         )
     if batch is not None and tuple(valid_lens.shape) not in ((batch,), (batch, num_queries)):
         raise ValueError(
             f"valid_lens must be (B,) = ({batch},) or (B, Q) = ({batch}, {num_queries}), "
-            f"got shape {shape_of(valid_lens)}; (B,): a length for each sample, (B, Q): one for each query"
+            f"got shape {tuple(valid_lens.shape)}; (B,): a length for each sample, (B, Q): one for each query"
         )
     if torch.compiler.is_compiling():
         return valid_lens
@@ -212,7 +208,7 @@ def check_mask(mask: Tensor, scores_shape: Sequence[int], device: torch.device) 
         is_padding = len(scores_shape) > 2 and mask.shape == (sizes["B"], sizes["K"])
         way_out = "; for a mask (B, K): mask[:, None]" if is_padding else ""
         raise ValueError(
-            f"mask must be {allowed_text}, any axis but K may be 1, got shape {shape_of(mask)}{way_out}"
+            f"mask must be {allowed_text}, any axis but K may be 1, got shape {tuple(mask.shape)}{way_out}"
         )
     check_device("mask", mask, device)
 
@@ -233,7 +229,7 @@ def check_head_mask(head_mask: Tensor, batch: int, num_heads: int, device: torch
     if tuple(head_mask.shape) not in ((num_heads,), (batch, num_heads)):
         raise ValueError(
             f"head_mask must be (H,) = ({num_heads},) or (B, H) = ({batch}, {num_heads}), "
-            f"got shape {shape_of(head_mask)}"
+            f"got shape {tuple(head_mask.shape)}"
         )
     check_device("head_mask", head_mask, device)
 

@@ -127,7 +127,7 @@ class MultiHeadAttention(nn.Module):
         checks.check_queries_keys_values(queries, keys, values)
         batch, num_queries, num_keys = *queries.shape[:2], keys.shape[1]
         if valid_lens is not None:
-            valid_lens = checks.check_valid_lens(valid_lens, num_keys, batch, num_queries)
+            valid_lens = checks.checked_lens(valid_lens, num_keys, batch, num_queries)
         if is_causal:
             checks.check_causal(num_queries, num_keys)
         dropout_p = self.dropout if self.training else 0.0
