@@ -195,10 +195,10 @@ def test_large_padded_batches_skip_their_padding_and_small_ones_mask_it(packed_c
 
 def test_full_lengths_cost_neither_mask_nor_packing(packed_calls, monkeypatch):
     masks = []
-    attend = mha_lib.multihead.fused_attention
+    attend = mha_lib.fused.attend_in_one_kernel
     monkeypatch.setattr(
-        mha_lib.multihead,
-        "fused_attention",
+        mha_lib.fused,
+        "attend_in_one_kernel",
         lambda q, k, v, mask, *rest: masks.append(mask) or attend(q, k, v, mask, *rest),
     )
     layer, x = MultiHeadAttention(64, 4), torch.randn(3, 256, 64)
@@ -227,7 +227,9 @@ def test_no_weights_are_ever_built(valid_lens, is_causal, always_pack):
     assert max(saved) < num_tokens * num_tokens
 
 
-def reference_varlen_attn(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, window_size=(-1, -1)):
+def reference_varlen_attn(
+    query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, window_size=(-1, -1), enable_gqa=False
+):
     """What ``varlen_attn`` is documented to compute, as a loop over samples and heads."""
     assert cu_seq_q.dtype == cu_seq_k.dtype == torch.int32
     assert max_q == cu_seq_q.diff().max()
