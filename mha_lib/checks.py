@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from mha_lib.multihead import KVCache, MultiHeadAttention
 
 
+def is_transformed(x: Tensor) -> bool:
+    """Whether ``x`` stands for something else inside ``torch.func``'s vmap, grad or jvp."""
+    return not torch.compiler.is_compiling() and torch._C._functorch.is_functorch_wrapped_tensor(x)
+
+
 def can_be_read(x: Tensor) -> bool:
     """Whether the numbers in ``x`` can be looked at.
 
@@ -28,7 +33,7 @@ def can_be_read(x: Tensor) -> bool:
         or x.is_meta
         or isinstance(x, FakeTensor)
         or get_proxy_mode() is not None
-        or torch._C._functorch.is_functorch_wrapped_tensor(x)
+        or is_transformed(x)
     )
 
 
@@ -37,7 +42,7 @@ def nobody_differentiates(x: Tensor) -> bool:
     return not (
         torch.compiler.is_compiling()
         or (x.requires_grad and torch.is_grad_enabled())
-        or torch._C._functorch.is_functorch_wrapped_tensor(x)
+        or is_transformed(x)
         or forward_ad.unpack_dual(x).tangent is not None
     )
 
@@ -457,7 +462,7 @@ def check_cacheable(keys: Tensor, values: Tensor, held: Tensor | None) -> None:
             "cache holds keys and values without their gradients, got some that require gradients; "
             "call the layer under torch.no_grad(), or without a cache"
         )
-    if torch._C._functorch.is_functorch_wrapped_tensor(keys):
+    if is_transformed(keys):
         raise RuntimeError(
             "cache must be used outside torch.func.vmap, grad and jvp, got a call inside one of them; "
             "call the layer without a cache there"

@@ -98,9 +98,7 @@ def can_recompute(inputs: tuple[Tensor, ...]) -> bool:
     """Whether a gradient is wanted, and by the way of PyTorch that ``checkpoint`` serves."""
     if torch.compiler.is_compiling() or not torch.is_grad_enabled():
         return False
-    return any(x.requires_grad for x in inputs) and not any(
-        torch._C._functorch.is_functorch_wrapped_tensor(x) for x in inputs
-    )
+    return any(x.requires_grad for x in inputs) and not any(checks.is_transformed(x) for x in inputs)
 
 
 def slice_scores(x: Tensor, start: int, end: int, num_keys: int) -> Tensor:
@@ -251,19 +249,14 @@ def packed_attention(
         held = first_rows(held_counts, num_queries)  # (T_held,)
         first_free = torch.arange(batch, device=held.device) * num_queries + held_counts.there
         free = rows_of(first_free, free_counts)  # (T_free,)
-        outputs = [
-            attend(
-                packed_queries.index_select(0, held), keys, values, held_counts, key_counts, dropout_p, True
-            ),
-            attend(
-                packed_queries.index_select(0, free), keys, values, free_counts, key_counts, dropout_p, False
-            ),
-        ]
+        q_held, q_free = (packed_queries.index_select(0, rows) for rows in (held, free))
+        heads_held = attend(q_held, keys, values, held_counts, key_counts, dropout_p, is_causal=True)
+        heads_free = attend(q_free, keys, values, free_counts, key_counts, dropout_p, is_causal=False)
         places = torch.cat([held, free]).argsort()  # (B*Q,)
-        output = torch.cat(outputs).index_select(0, places)  # (B*Q, H, d_v), back in their places
+        output = torch.cat([heads_held, heads_free]).index_select(0, places)  # (B*Q, H, d_v)
     else:
         counts = lengths.each(lambda n: torch.full_like(n, num_queries))
-        output = attend(packed_queries, keys, values, counts, key_counts, dropout_p, False)
+        output = attend(packed_queries, keys, values, counts, key_counts, dropout_p, is_causal=False)
     output = output.unflatten(0, (batch, num_queries)).transpose(1, 2)  # (B, H, Q, d_v)
     if lengths.here.min() > 0:
         return output
