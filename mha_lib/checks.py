@@ -32,6 +32,7 @@ def can_be_read(x: Tensor) -> bool:
         torch.compiler.is_compiling()
         or x.is_meta
         or isinstance(x, FakeTensor)
+        or torch._guards.active_fake_mode() is not None
         or get_proxy_mode() is not None
         or is_transformed(x)
     )

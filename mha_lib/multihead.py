@@ -257,7 +257,7 @@ class MultiHeadAttention(nn.Module):
         assert here is not None  # worth_packing has seen to it
         lengths = Counts(here, here.to(q.device, non_blocking=True))
         if here.min() == 0:  # a sample of length 0 keeps one key, which is padding
-            keys, values = blank_padding(keys, values, limits, num_keys)
+            keys, values = blank_padding(keys, values, Limits(lengths.there), num_keys)
         rows = first_rows(kept_counts(lengths), num_keys)  # (T,)
         packed_keys = keys.flatten(0, 1).index_select(0, rows)  # (T, key_size)
         packed_values = packed_keys if values is keys else values.flatten(0, 1).index_select(0, rows)

@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import nn
 
-import mha_lib.fused
 from mha_lib import (
     MultiHeadAttention,
     SingleHeadAttention,
@@ -22,20 +21,6 @@ from mha_lib import (
 
 B, Q, K, H, HEAD = 2, 3, 5, 7, 11
 D = H * HEAD
-
-
-@pytest.fixture(params=["readable", "fused", "packed"])
-def attend(request, monkeypatch):
-    """A call of a layer that gives its output, along each of the three ways through it."""
-    if request.param == "packed":
-        monkeypatch.setattr(mha_lib.fused, "WORTH_SKIPPING", -1)
-
-    def attend(layer, *inputs, **arguments):
-        if request.param == "readable":
-            return layer(*inputs, need_weights=True, **arguments)[0]
-        return layer(*inputs, **arguments)
-
-    return attend
 
 
 def test_split_heads_gives_each_head_its_block_of_columns():
