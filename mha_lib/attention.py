@@ -109,10 +109,13 @@ def combine_masks(limits: Limits, scores_shape: Sequence[int], device: torch.dev
     return combined
 
 
-def blank_padding(keys: Tensor, values: Tensor, limits: Limits, num_keys: int) -> tuple[Tensor, Tensor]:
+def blank_padding(
+    keys: Tensor, values: Tensor, limits: Limits, num_keys: int, keep_finite: bool = False
+) -> tuple[Tensor, Tensor]:
     """Zeros in the place of padded keys and values ``(B, N, ·)``, which are the last N of ``num_keys``.
 
-    A weight of 0 is not enough to keep padding out: 0 · NaN is NaN, and so is 0 · ∞.
+    A weight of 0 is not enough to keep padding out: 0 · NaN is NaN, and so is 0 · ∞. ``keep_finite``: only
+    numbers that are NaN or infinite are replaced, for keys that a later call may see.
     """
     allowed = []
     if limits.valid_lens is not None and limits.valid_lens.numel():
@@ -123,8 +126,12 @@ def blank_padding(keys: Tensor, values: Tensor, limits: Limits, num_keys: int) -
     if not allowed:
         return keys, values
     is_padding = ~(allowed[0] & allowed[-1])[:, num_keys - keys.shape[1] :, None]  # (B, N, 1)
-    blank_keys = keys.masked_fill(is_padding, 0.0)
-    return blank_keys, blank_keys if values is keys else values.masked_fill(is_padding, 0.0)
+
+    def blank(x: Tensor) -> Tensor:
+        return x.masked_fill(is_padding & ~x.isfinite() if keep_finite else is_padding, 0.0)
+
+    blank_keys = blank(keys)
+    return blank_keys, blank_keys if values is keys else blank(values)
 
 
 def add_head_axis(mask: Tensor, scores_dim: int) -> Tensor:

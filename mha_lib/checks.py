@@ -50,13 +50,12 @@ def nobody_differentiates(x: Tensor) -> bool:
 
 def checked_size(name: str, size: int, minimum: int = 1) -> int:
     """A count or a width, as Python's ``int`` (or as the symbol that stands for one while PyTorch traces)."""
-    if isinstance(size, torch.SymInt):
-        return size  # type: ignore[return-value]  # used like an int everywhere
-    if isinstance(size, bool | Tensor) or not hasattr(size, "__index__"):
+    is_int = isinstance(size, int | torch.SymInt)
+    if isinstance(size, bool | Tensor) or not (is_int or hasattr(size, "__index__")):
         raise TypeError(f"{name} must be an integer, got {size!r}; try int({name})")
     if size < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {size}")
-    return operator.index(size)
+    return size if is_int else operator.index(size)
 
 
 def check_divisible(num_hiddens: int, num_heads: int) -> None:

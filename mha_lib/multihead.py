@@ -224,7 +224,7 @@ class MultiHeadAttention(nn.Module):
         if can_pack and worth_packing(q, self.num_kv_heads, num_keys, self.value_head_dim, limits, dropout_p):
             heads = self.packed_heads(q, keys, values, limits, dropout_p)  # (B, H, Q, d_v)
         else:
-            keys, values = blank_padding(keys, values, limits, num_keys)
+            keys, values = blank_padding(keys, values, limits, num_keys, keep_finite=cache is not None)
             k = self.turned(split_heads(self.W_k(keys), self.num_kv_heads), num_keys)  # (B, G, K, d)
             v = split_heads(self.W_v(values), self.num_kv_heads)  # (B, G, K, d_v)
             if cache is not None:
@@ -349,8 +349,8 @@ class KVCache:
     after that ``layer(queries, memory[:, :0], cache=cache)``.
 
     ``len(cache)`` tells how many tokens it holds, ``reset()`` forgets them. What ``mask``, ``key_mask``,
-    ``valid_lens`` and ``score_bias`` say is said of all keys that are held, the new ones included. Keys that
-    are padding when they come are kept as zeros.
+    ``valid_lens`` and ``score_bias`` say is said of all keys that are held, the new ones included. What is
+    NaN or infinite in a key that is padding when it comes is kept as 0.
     Gradients do not flow through a cache: a call whose keys or values want one raises RuntimeError.
 
     Source: Shazeer 2019, section 2.4. Elsewhere: ``DynamicCache``, ``StaticCache`` and ``past_key_values``
