@@ -186,8 +186,8 @@ class MultiHeadAttention(nn.Module):
         that may attend to nothing, every head gives zeros. A mask of two axes is always ``(Q, K)``;
         ``(B, K)`` is a ``key_mask``.
         Keys and values that ``valid_lens`` or ``key_mask`` hide from all queries of their sample reach
-        nothing, even where they are NaN or infinite. As a query, such a token still gives a row of NaN; and
-        what a ``mask`` or causality hides must be finite.
+        nothing, even where they are NaN or infinite; only the rows of such tokens as queries are of no use.
+        What a ``mask`` or causality hides must be finite.
         Lengths on the CPU are checked and used without waiting for a GPU; lengths on a GPU cost one wait.
         Values that cannot be read are not checked: those of meta tensors, and all values while torch.compile,
         ``make_fx`` or ``vmap`` trace.
