@@ -1,7 +1,9 @@
 """How many heads do the four reports of lesson 03 take? Five seeds each, by the lesson's own cells.
 
-python -m benchmarks.heads            # trains 30 models, some minutes; prints the lesson's table
-python -m benchmarks.heads --write    # and puts it into the lesson of each language
+    python -m benchmarks.heads            # trains 30 models, some minutes; prints the lesson's table
+    python -m benchmarks.heads --write    # and puts it into the lesson of each language
+
+The lesson keeps the table in its cell ``five-seeds``; a test trains one of the thirty anew.
 """
 
 import argparse
