@@ -51,7 +51,7 @@ mutants: .venv/ready-dev ## break the library in many ways: its tests must notic
 bench: .venv/ready-dev ## measure attention and the explorer side by side (BENCH="--only padded --record")
 	@$(BIN)/python -m benchmarks.attention $(BENCH)
 	@$(BIN)/python -m benchmarks.memory
-	@$(BIN)/python benchmarks/explorer.py
+	@$(BIN)/python -m benchmarks.explorer
 
 clean: ## remove .venv and build/ (never work/: it holds your answers)
 	rm -rf .venv build

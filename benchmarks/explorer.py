@@ -1,6 +1,6 @@
 """How fast is a slider move? The explorer, `interact` + matplotlib, and BertViz's head view, in one run.
 
-    python benchmarks/explorer.py
+    python -m benchmarks.explorer
 
 Each figure is the median and the 95th percentile of moves in headless Chromium, in milliseconds. BertViz has
 no picture without its CDN: it takes part where it is installed and BERTVIZ_SCRIPTS names a folder with
@@ -9,22 +9,17 @@ require.js, d3.min.js and jquery.min.js.
 
 import os
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 
 import torch
 from playwright.sync_api import Page, sync_playwright
 
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "browser")]
-
-import conftest  # noqa: E402  # the tests' browser and server
-from test_explorer import Lab, handout_page  # noqa: E402
-
-from mha_lib import causal_mask, masked_softmax  # noqa: E402
-from mha_lib.classroom.browser import find_browser  # noqa: E402
-from mha_lib.classroom.explorer import explore  # noqa: E402
+from mha_lib import causal_mask, masked_softmax
+from mha_lib.classroom.browser import find_browser
+from mha_lib.classroom.explorer import explore
+from tests.browser.conftest import start_server
+from tests.browser.test_explorer import Lab, handout_page
 
 MOVES = 60
 TABLE = """async ([moves]) => {
@@ -182,7 +177,7 @@ def main() -> None:
             measure_table(browser.new_page(viewport={"width": 1280, "height": 720}), folder, heads, n)
         for heads, n in ((8, 32), (16, 64)):
             measure_bertviz(browser.new_page(), folder, heads, n)
-        process, server = conftest.start_server(folder, folder / "home")
+        process, server = start_server(folder, folder / "home")
         try:
             measure_kernel(browser.new_page(viewport={"width": 1280, "height": 720}), server)
         finally:

@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import Page, expect
 
 if TYPE_CHECKING:
-    from conftest import JupyterServer, Watch
+    from tests.browser.conftest import JupyterServer, Watch
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))

@@ -21,7 +21,7 @@ from playwright.sync_api import Locator, Page, expect
 from mha_lib.classroom import palette
 
 if TYPE_CHECKING:
-    from conftest import JupyterServer, Serve
+    from tests.browser.conftest import JupyterServer, Serve
 
 ROOT = Path(__file__).parents[2]
 INTERACT = """

@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_
 from playwright.sync_api import Page, expect
 
 if TYPE_CHECKING:
-    from conftest import JupyterServer
+    from tests.browser.conftest import JupyterServer
 
 ROOT = Path(__file__).parents[2]
 Case = dict[str, Any]

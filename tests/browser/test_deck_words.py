@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from mha_lib.classroom.language import words_in
 
 if TYPE_CHECKING:
-    from conftest import JupyterServer, Serve
+    from tests.browser.conftest import JupyterServer, Serve
 
 MARKED = "qaa"  # a language in which every sentence stands between ⟦ and ⟧
 ENGLISH = words_in("en")

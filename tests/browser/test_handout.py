@@ -190,7 +190,9 @@ def test_on_paper_nothing_is_cut_in_two_and_no_control_is_left(page, file):
 
 
 def test_the_pdf_is_a4_and_has_the_headings_as_its_outline(file, browser):
-    pdf = write_pdf(find_browser(), file).read_bytes()
+    chromium = find_browser()
+    assert chromium
+    pdf = write_pdf(chromium, file).read_bytes()
     assert pdf.startswith(b"%PDF")
     assert re.search(rb"/MediaBox ?\[0 0 59[45]\.?\d* 84[12]\.?\d*\]", pdf)
     assert b"First section" in pdf or b"/Outlines" in pdf

@@ -134,7 +134,7 @@ def test_nan_where_a_number_is_wanted_is_wrong_and_nan_where_nan_is_wanted_is_ri
 
 
 def test_judging_leaves_the_number_of_threads_as_it_was(monkeypatch):
-    threads = []
+    threads: list[int] = []
     monkeypatch.setattr(torch, "get_num_threads", lambda: 7)
     monkeypatch.setattr(torch, "set_num_threads", threads.append)
     DOUBLED.judge(lambda x: x)

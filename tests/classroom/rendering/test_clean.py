@@ -15,15 +15,20 @@ pytestmark = pytest.mark.filterwarnings("ignore:path is deprecated:DeprecationWa
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>keys</text></svg>'
 
 
+class Cleaning:
+    """Cleans a piece of HTML; what it complains of is kept."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.complaints: list[str] = []
+
+    def __call__(self, html, folder=None, language="en"):
+        return inside(Cleaner(folder or self.folder, language, self.complaints.append).clean(html))
+
+
 @pytest.fixture
 def clean(tmp_path):
-    """Cleans a piece of HTML; what it complains of is in ``clean.complaints``."""
-
-    def clean(html, folder=tmp_path, language="en"):
-        return inside(Cleaner(folder, language, clean.complaints.append).clean(html))
-
-    clean.complaints = []
-    return clean
+    return Cleaning(tmp_path)
 
 
 # ---- closed within itself ----
