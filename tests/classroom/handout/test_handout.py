@@ -432,6 +432,13 @@ def test_a_line_that_was_overwritten_shows_its_last_state():
     assert "2 of 3" not in page
 
 
+def test_what_a_widget_holds_of_a_stream_is_one_text_too():
+    outputs = [printed("1 of 3\r2 of 3\r"), printed("3 of 3\nend\n")]
+    page = export(widget("out"), widgets=stored(out=("OutputModel", {"outputs": outputs})))
+    assert "3 of 3\nend</pre>" in page
+    assert "2 of 3" not in page
+
+
 def test_prints_to_one_stream_are_one_text():
     page = export(
         code("", printed("one "), printed("two\n"), new_output("stream", name="stderr", text="three"))
