@@ -290,20 +290,20 @@ class SingleHeadAttention(nn.Module):
 
         output = softmax((X_q W_q) (X_k W_k)ᵀ / √d) (X_v W_v)
 
-    num_hiddens    D, the width of queries, keys and values
-    head_dim       d, the width to which queries and keys are projected
-    value_dim      the width to which values are projected, ``head_dim`` unless said otherwise
-    bias           whether the projections add a bias
-    device, dtype  of the parameters, as in ``nn.Linear``
+    num_hiddens     D, the width of queries, keys and values
+    head_dim        d, the width to which queries and keys are projected
+    value_head_dim  the width to which values are projected, ``head_dim`` unless said otherwise
+    bias            whether the projections add a bias
+    device, dtype   of the parameters, as in ``nn.Linear``
 
-    Source: Vaswani et al. 2017, section 3.2.2, ``head_i``; there ``head_dim`` is d_k, ``value_dim`` d_v.
+    Source: Vaswani et al. 2017, section 3.2.2, ``head_i``; there ``head_dim`` is d_k, ``value_head_dim`` d_v.
     """
 
     def __init__(
         self,
         num_hiddens: int,
         head_dim: int,
-        value_dim: int | None = None,
+        value_head_dim: int | None = None,
         bias: bool = False,
         *,
         device: torch.device | str | None = None,
@@ -312,10 +312,12 @@ class SingleHeadAttention(nn.Module):
         super().__init__()
         self.num_hiddens = checks.checked_size("num_hiddens", num_hiddens)
         self.head_dim = checks.checked_size("head_dim", head_dim)
-        self.value_dim = checks.checked_size("value_dim", head_dim if value_dim is None else value_dim)
+        self.value_head_dim = checks.checked_size(
+            "value_head_dim", head_dim if value_head_dim is None else value_head_dim
+        )
         self.W_q = nn.Linear(self.num_hiddens, self.head_dim, bias=bias, device=device, dtype=dtype)
         self.W_k = nn.Linear(self.num_hiddens, self.head_dim, bias=bias, device=device, dtype=dtype)
-        self.W_v = nn.Linear(self.num_hiddens, self.value_dim, bias=bias, device=device, dtype=dtype)
+        self.W_v = nn.Linear(self.num_hiddens, self.value_head_dim, bias=bias, device=device, dtype=dtype)
 
     def forward(
         self,
@@ -338,9 +340,9 @@ class SingleHeadAttention(nn.Module):
         mask        boolean, True = may attend: ``(Q, K)``, ``(B, Q, K)`` or ``(B, 1, K)``
         is_causal   no query sees later keys, as in ``causal_mask``
 
-        Returns the output ``(B, Q, value_dim)`` and the weights ``(B, Q, K)``. What any of ``valid_lens``,
-        ``key_mask``, ``mask`` and ``is_causal`` forbids is forbidden; a query that may attend to nothing
-        gives zeros. A mask of two axes is always ``(Q, K)``; ``(B, K)`` is a ``key_mask``.
+        Returns the output ``(B, Q, value_head_dim)`` and the weights ``(B, Q, K)``. What any of
+        ``valid_lens``, ``key_mask``, ``mask`` and ``is_causal`` forbids is forbidden; a query that may attend
+        to nothing gives zeros. A mask of two axes is always ``(Q, K)``; ``(B, K)`` is a ``key_mask``.
         Keys and values that ``valid_lens`` or ``key_mask`` hide from all queries of their sample reach
         nothing, even where they are NaN or infinite.
         """

@@ -5,7 +5,7 @@ Nothing here computes attention: skip this file when reading the library for the
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -472,3 +472,20 @@ def check_cacheable(keys: Tensor, values: Tensor, held: Tensor | None) -> None:
             f"cache must go on with what it holds, {held.dtype} on {held.device}, got {keys.dtype} on "
             f"{keys.device}; call cache.reset() first"
         )
+
+
+def check_sharding(layer: object, layer_class: type, mesh: Any, mesh_class: Any) -> None:
+    if not isinstance(layer, layer_class):
+        raise TypeError(f"layer must be a {layer_class.__name__}, got {type(layer).__name__}")
+    if not isinstance(mesh, mesh_class):
+        raise TypeError(
+            f"mesh must be a {mesh_class.__name__}, got {type(mesh).__name__}; "
+            "torch.distributed.device_mesh.init_device_mesh makes one"
+        )
+    devices = mesh.size()
+    if mesh.ndim != 1:
+        raise ValueError(f"mesh must have one axis, got {mesh.ndim}; take one of its axes: mesh['name']")
+    for name in ("num_heads", "num_kv_heads"):
+        heads = getattr(layer, name)
+        if heads % devices:
+            raise ValueError(f"{name}={heads} must be divisible by the {devices} devices of mesh")

@@ -68,7 +68,7 @@ def test_dot_product_attention_gives_the_numbers_of_the_uva_tutorial():
 
 
 def test_single_head_attends_with_its_three_projections():
-    head = SingleHeadAttention(D := 13, head_dim=4, value_dim=3, bias=True)
+    head = SingleHeadAttention(D := 13, head_dim=4, value_head_dim=3, bias=True)
     x = torch.randn(B, K, D)
     output, weights = head(x, is_causal=True)
     expected, expected_weights = dot_product_attention(

@@ -552,7 +552,7 @@ BAD_CALLS: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "one head: no value width": (
         lambda: SingleHeadAttention(14, 2, 0),
         ValueError,
-        "value_dim must be at least 1, got 0",
+        "value_head_dim must be at least 1, got 0",
     ),
     "additive: no width": (lambda: AdditiveAttention(0), ValueError, "num_hiddens must be at least 1, got 0"),
     "head_mask: a list": (

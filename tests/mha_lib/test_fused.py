@@ -172,7 +172,8 @@ def test_a_learned_bias_has_the_same_gradient_on_both_paths(shape, with_mask, ch
         request.getfixturevalue("small_chunks")
     layer, x, y = MultiHeadAttention(14, H).double(), torch.randn(B, Q, 14), torch.randn(B, K, 14)
     mask = torch.rand(B, H, Q, K) < 0.6 if with_mask else None
-    bias, gradients = torch.randn(shape, dtype=torch.float64, requires_grad=True), []
+    bias = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    gradients: list[torch.Tensor | None] = []
     for need_weights in (False, True):
         result = layer(
             x.double(),

@@ -334,7 +334,7 @@ def test_sizes_are_attributes():
     layer = MultiHeadAttention(12, 4)
     assert [getattr(layer, name) for name in names.split()] == [12, 4, 12, 12, 12, 3, 3, 4, False]
     head, additive = SingleHeadAttention(12, 4, 5), AdditiveAttention(8, 3, 4)
-    assert (head.num_hiddens, head.head_dim, head.value_dim) == (12, 4, 5)
+    assert (head.num_hiddens, head.head_dim, head.value_head_dim) == (12, 4, 5)
     assert (additive.num_hiddens, additive.query_size, additive.key_size) == (8, 3, 4)
 
 
