@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import pytest
@@ -21,7 +22,7 @@ def run(request):
     shift = 10_007 * request.param
 
     def run_cells(*ids):
-        names = {}
+        names: dict[str, Any] = {}
         for name in ("imports", "print-options", *ids):
             exec(re.sub(r"manual_seed\((\w+)\)", rf"manual_seed(\1 + {shift})", CELLS[name]), names)
         return names
