@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.language import ENGLISH, WORDS, find_for_language, words_in
-from mha_lib.classroom.lessons import CourseError, find_lesson, find_root, list_lessons, make_working_copy
+from mha_lib.classroom.lessons import (
+    CourseError,
+    find_lesson,
+    find_root,
+    list_lessons,
+    make_deck_copy,
+    make_working_copy,
+)
 
 OLDEST_RISE = (0, 43)
 
@@ -76,8 +83,9 @@ def make_parser(words: dict[str, Any]) -> argparse.ArgumentParser:
 def open_lab(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
     """Open the first lesson in JupyterLab; returns when the server ends."""
     check_port(options.port)
-    own = root / "notebooks" / options.language
-    folder = own if options.edit else working_copy(root, options.language)
+    folder = root / "notebooks" / options.language
+    if not options.edit:
+        folder = told(*make_working_copy(root, options.language))
     serve(root, f"/lab/tree/{address_in(root, folder / lessons[0].name)}", options, extra)
     return 0
 
@@ -87,7 +95,7 @@ def present_lesson(root: Path, lessons: list[Path], options: argparse.Namespace,
     lesson = find_lesson(options.lesson, lessons)
     check_rise()
     check_port(options.port)
-    folder = working_copy(root, options.language)
+    folder = told(*make_deck_copy(root, options.language))
     serve(root, f"/rise/{address_in(root, folder / lesson.name)}", options, extra)
     return 0
 
@@ -107,8 +115,8 @@ def write_running_orders(
     return running_order.write_running_orders(lessons, root / "build" / "notes")
 
 
-def working_copy(root: Path, language: str) -> Path:
-    folder, messages = make_working_copy(root, language)
+def told(folder: Path, messages: list[str]) -> Path:
+    """The folder, once the user has been told what was done there."""
     for message in messages:
         print(message, file=sys.stderr)
     return folder

@@ -30,7 +30,7 @@ def test_lab_edit_opens_the_lessons_themselves(served, tmp_path):
 
 def test_present_opens_lesson_three_unless_told_otherwise(served):
     command_line.main(["present"])
-    assert served == ["/rise/work/en/03_multi_head_attention.ipynb"]
+    assert served == ["/rise/work/deck-en/03_multi_head_attention.ipynb"]
 
 
 def last_line(capsys):

@@ -1,16 +1,21 @@
-"""The working copy in which a class runs the lessons.
+"""The copies of the lessons in which a class and its instructor run them.
 
-Running a lesson changes its file, so nobody runs ``notebooks/`` itself: ``work/<language>/`` is made
-from it on first use. A lesson that a student has changed is never overwritten.
+Running a lesson changes its file, so nobody runs ``notebooks/`` itself. Students work in
+``work/<language>/``, which holds the lessons without the instructor's notes; an instructor presents from
+``work/deck-<language>/``, which holds them with the notes and without the outputs of the last time. Both
+are made on first use, and a file that somebody has changed is never overwritten.
 """
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mha_lib.classroom.language import words_in
 from mha_lib.classroom.lessons.course import list_lessons
 from mha_lib.classroom.lessons.figures import OWN, SHARED, figure_words, read_figure
+from mha_lib.classroom.lessons.slides import slide_type
 
 RECORD = ".editions.json"  # in the working copy: which edition each file was made from
 
@@ -21,22 +26,60 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
     A file that is as it was handed out (run or not) follows the new edition. One that was changed stays
     as it is, and the new edition is laid beside it, once, as ``<name>.new.ipynb``.
     """
-    list_lessons(root, language)  # raises where there are none
-    source, work = root / "notebooks" / language, root / "work" / language
-    work.mkdir(parents=True, exist_ok=True)
-    has_own_figures = write_figures(root / "img", language, work / OWN)
-    record = read_record(work)
+    work = root / "work" / language
     messages = []
-    for file in sorted(file for file in source.iterdir() if file.is_file()):
-        content = file.read_bytes()
-        if has_own_figures and file.suffix == ".ipynb":
-            content = content.replace(f"]({SHARED}".encode(), f"]({OWN}".encode())
-        beside = bring_up_to_date(work / file.name, content, record)
-        if beside:
-            mine = (work / file.name).relative_to(root)
-            messages.append(words_in(language)["working_copy"]["kept"].format(mine=mine, new=beside.name))
-    (work / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
+    with record_of(work) as record:
+        for name, content in editions(root, language, work):
+            content = without_notes(content) if name.endswith(".ipynb") else content
+            if beside := bring_up_to_date(work / name, content, record):
+                messages.append(say(root, language, "kept", work / name, beside))
     return work, messages
+
+
+def make_deck_copy(root: Path, language: str) -> tuple[Path, list[str]]:
+    """Make ``work/deck-<language>/`` as fresh as on the first day; returns it and what to tell the user.
+
+    What the last lecture left in a lesson, its outputs, goes. A lesson that the instructor has changed
+    stays as it is.
+    """
+    work = root / "work" / f"deck-{language}"
+    messages = []
+    with record_of(work) as record:
+        for name, content in editions(root, language, work):
+            mine = work / name
+            if mine.exists() and fingerprint(mine.read_bytes(), mine.suffix) != record.get(name):
+                messages.append(say(root, language, "own_deck", mine, mine))
+                continue
+            mine.write_bytes(content)
+            record[name] = fingerprint(content, mine.suffix)
+    return work, messages
+
+
+def editions(root: Path, language: str, work: Path) -> list[tuple[str, bytes]]:
+    """Name and content of each file of the lessons, and their figures written where they need their own."""
+    list_lessons(root, language)  # raises where there are none
+    has_own_figures = write_figures(root / "img", language, work / OWN)
+    files = sorted(file for file in (root / "notebooks" / language).iterdir() if file.is_file())
+    contents = [(file.name, file.read_bytes()) for file in files]
+    if not has_own_figures:
+        return contents
+    shared, own = f"]({SHARED}".encode(), f"]({OWN}".encode()
+    return [(name, content.replace(shared, own)) for name, content in contents]
+
+
+def without_notes(content: bytes) -> bytes:
+    """A lesson as a student gets it; a file that is no notebook (half-written, say) stays as it is."""
+    try:
+        notebook = json.loads(content)
+        notebook["cells"] = [cell for cell in notebook["cells"] if slide_type(cell) != "notes"]
+    except (ValueError, KeyError, TypeError):
+        return content
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def say(root: Path, language: str, what: str, mine: Path, new: Path) -> str:
+    sentence = words_in(language)["working_copy"][what]
+    return str(sentence.format(mine=mine.relative_to(root).as_posix(), new=new.name))
 
 
 def write_figures(images: Path, language: str, folder: Path) -> bool:
@@ -50,12 +93,15 @@ def write_figures(images: Path, language: str, folder: Path) -> bool:
     return True
 
 
-def read_record(work: Path) -> dict[str, str]:
+@contextmanager
+def record_of(work: Path) -> Iterator[dict[str, str]]:
     """The edition that each file was made from; without a record every file counts as changed."""
-    try:
-        return dict(json.loads((work / RECORD).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return {}
+    work.mkdir(parents=True, exist_ok=True)
+    record: dict[str, str] = {}
+    with suppress(OSError, ValueError, TypeError):
+        record = dict(json.loads((work / RECORD).read_text(encoding="utf-8")))
+    yield record
+    (work / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
 
 
 def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path | None:

@@ -2,7 +2,14 @@ import json
 
 import pytest
 
-from mha_lib.classroom.lessons import CourseError, find_lesson, find_root, list_lessons, make_working_copy
+from mha_lib.classroom.lessons import (
+    CourseError,
+    find_lesson,
+    find_root,
+    list_lessons,
+    make_deck_copy,
+    make_working_copy,
+)
 
 
 def write_lesson(file, *sources, outputs=()):
@@ -107,6 +114,78 @@ def test_deleted_lesson_comes_back(root):
     (work / "01_one.ipynb").unlink()
     make_working_copy(root, "en")
     assert sources(work / "01_one.ipynb") == ["1"]
+
+
+OUTPUT = {"output_type": "stream", "name": "stdout", "text": "1"}
+
+
+def add_notes(file):
+    notebook = json.loads(file.read_text())
+    notes = {"cell_type": "markdown", "source": "2 min.", "metadata": {"slideshow": {"slide_type": "notes"}}}
+    notebook["cells"].append(notes)
+    file.write_text(json.dumps(notebook))
+
+
+def test_students_get_no_notes_and_instructors_do(root):
+    add_notes(root / "notebooks/en/01_one.ipynb")
+    assert sources(make_working_copy(root, "en")[0] / "01_one.ipynb") == ["1"]
+    assert sources(make_deck_copy(root, "en")[0] / "01_one.ipynb") == ["1", "2 min."]
+
+
+def test_a_copy_from_before_the_notes_were_left_out_loses_no_answer(root):
+    add_notes(root / "notebooks/en/01_one.ipynb")
+    add_notes(root / "notebooks/en/03_three.ipynb")
+    work, _ = make_deck_copy(root, "en")  # as students' copies were made: with the notes
+    work.rename(root / "work" / "en")
+    write_lesson(root / "work/en/03_three.ipynb", "my answer")
+    work, messages = make_working_copy(root, "en")
+    assert sources(work / "01_one.ipynb") == ["1"]
+    assert sources(work / "03_three.ipynb") == ["my answer"]
+    assert sources(work / "03_three.new.ipynb") == ["3"]
+    assert len(messages) == 1
+
+
+def test_a_deck_is_as_fresh_as_on_the_first_day(root):
+    work, _ = make_deck_copy(root, "en")
+    first_day = (work / "01_one.ipynb").read_bytes()
+    write_lesson(work / "01_one.ipynb", "1", outputs=[OUTPUT])
+    assert make_deck_copy(root, "en") == (work, [])
+    assert (work / "01_one.ipynb").read_bytes() == first_day
+
+
+def test_a_deck_that_the_instructor_changed_is_kept_and_said(root):
+    work, _ = make_deck_copy(root, "en")
+    write_lesson(work / "03_three.ipynb", "my own slide")
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
+    for _ in range(2):
+        _, messages = make_deck_copy(root, "en")
+        assert len(messages) == 1
+        assert "work/deck-en/03_three.ipynb has your changes" in messages[0]
+        assert sources(work / "03_three.ipynb") == ["my own slide"]
+    (work / "03_three.ipynb").unlink()
+    assert make_deck_copy(root, "en")[1] == []
+    assert sources(work / "03_three.ipynb") == ["3, second edition"]
+
+
+def test_half_written_lesson_of_an_author_is_copied_as_it_is(root):
+    (root / "notebooks/en/01_one.ipynb").write_text('{"cells": [')
+    work, _ = make_working_copy(root, "en")
+    assert (work / "01_one.ipynb").read_text() == '{"cells": ['
+
+
+def test_a_language_with_figure_words_has_figures_of_its_own_beside_its_lessons(root):
+    write_lesson(root / "notebooks/zh/01_one.ipynb", "![a figure](../../img/a.svg)")
+    (root / "img/words").mkdir(parents=True)
+    (root / "img/a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><text>keys</text></svg>')
+    assert not (make_working_copy(root, "en")[0] / "img").exists()
+    work, _ = make_working_copy(root, "zh")
+    assert sources(work / "01_one.ipynb") == ["![a figure](../../img/a.svg)"]
+    (root / "img/words/zh.json").write_text(json.dumps({"a.svg": {"keys": "键"}}))
+    for copy in (make_working_copy, make_deck_copy):
+        work, messages = copy(root, "zh")
+        assert sources(work / "01_one.ipynb") == ["![a figure](img/a.svg)"]
+        assert "键" in (work / "img/a.svg").read_text()
+        assert messages == []
 
 
 @pytest.mark.parametrize("name", ["3", "03", "03_three", "03_three.ipynb", "notebooks/en/03_three.ipynb"])
