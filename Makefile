@@ -23,8 +23,8 @@ lab: setup ## open the lessons in JupyterLab (L=language, PORT=8889, JUPYTER="mo
 present: setup ## open a lesson as live slides (NB=03; also L, PORT, JUPYTER)
 	@$(COURSE) present $(or $(NB),03) $(SERVER)
 
-handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L, EDITION=instructor, PDF=1)
-	@$(COURSE) handouts $(NB) --edition $(or $(EDITION),student) $(if $(PDF),--pdf)
+handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L, AUDIENCE=instructor, PDF=1)
+	@$(COURSE) handouts $(NB) --audience $(or $(AUDIENCE),student) $(if $(PDF),--pdf)
 
 notes: setup ## write the running order of each lesson to build/notes/ (L)
 	@$(COURSE) notes
@@ -51,7 +51,7 @@ mutants: .venv/ready-dev ## break the library in many ways: its tests must notic
 bench: .venv/ready-dev ## measure attention and the explorer side by side (BENCH="--only padded --record")
 	@$(BIN)/python -m benchmarks.attention $(BENCH)
 	@$(BIN)/python -m benchmarks.memory
-	@$(BIN)/python benchmarks/explorer.py
+	@$(BIN)/python -m benchmarks.explorer
 
 clean: ## remove .venv and build/ (never work/: it holds your answers)
 	rm -rf .venv build

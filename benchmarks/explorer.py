@@ -1,6 +1,6 @@
 """How fast is a slider move? The explorer, `interact` + matplotlib, and BertViz's head view, in one run.
 
-    python benchmarks/explorer.py
+    python -m benchmarks.explorer
 
 Each figure is the median and the 95th percentile of moves in headless Chromium, in milliseconds. BertViz has
 no picture without its CDN: it takes part where it is installed and BERTVIZ_SCRIPTS names a folder with
@@ -9,21 +9,17 @@ require.js, d3.min.js and jquery.min.js.
 
 import os
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 
 import torch
 from playwright.sync_api import Page, sync_playwright
 
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "browser")]
-
-import conftest  # noqa: E402  # the tests' browser and server
-from test_explorer import Lab, handout_page  # noqa: E402
-
-from mha_lib import causal_mask, masked_softmax  # noqa: E402
-from mha_lib.classroom.explorer import explore  # noqa: E402
+from mha_lib import causal_mask, masked_softmax
+from mha_lib.classroom.browser import find_browser
+from mha_lib.classroom.explorer import explore
+from tests.browser.conftest import start_server
+from tests.browser.test_explorer import Lab, handout_page
 
 MOVES = 60
 TABLE = """async ([moves]) => {
@@ -118,7 +114,7 @@ def weights_of(shift: int, heads: int, n: int):
 
 def measure_table(page: Page, folder: Path, heads: int, n: int) -> None:
     explorer = explore(lambda shift: weights_of(shift, heads, n), shift=range(14))
-    assert explorer.carries.startswith("all"), "the table does not hold all settings"
+    assert explorer.table["carries"] == "all", "the table does not hold all settings"
     page.goto(handout_page(explorer, folder / "table.html"))
     page.locator("[role=application]").first.wait_for()
     report(f"explorer, computed ahead, {heads} heads, {n} x {n}", page.evaluate(TABLE, [MOVES]))
@@ -176,17 +172,17 @@ def main() -> None:
     print(f"{'':58} {'median':>7} {'95 %':>7}  ms")
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        browser = playwright.chromium.launch(executable_path=conftest.find_browser(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
         for heads, n in ((8, 32), (16, 64)):
             measure_table(browser.new_page(viewport={"width": 1280, "height": 720}), folder, heads, n)
         for heads, n in ((8, 32), (16, 64)):
             measure_bertviz(browser.new_page(), folder, heads, n)
-        process, server = conftest.start_server(folder, folder / "home")
+        process, server = start_server(folder, folder / "home")
         try:
             measure_kernel(browser.new_page(viewport={"width": 1280, "height": 720}), server)
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(60)
         browser.close()
 
 

@@ -71,7 +71,7 @@ def make_parser(words: dict[str, Any]) -> argparse.ArgumentParser:
     handouts.set_defaults(run=write_handouts)
     handouts.add_argument("lesson", nargs="*", help=words["handouts_lesson"])
     handouts.add_argument(
-        "--edition", choices=("student", "instructor"), default="student", help=words["edition"]
+        "--audience", choices=("student", "instructor"), default="student", help=words["audience"]
     )
     handouts.add_argument("--pdf", action="store_true", help=words["pdf"])
 
@@ -104,7 +104,7 @@ def write_handouts(root: Path, lessons: list[Path], options: argparse.Namespace,
     from mha_lib.classroom import handout
 
     chosen = [find_lesson(name, lessons) for name in options.lesson] or lessons
-    return handout.write_handouts(chosen, root / "build" / "handouts", options.edition, options.pdf)
+    return handout.write_handouts(chosen, root / "build" / "handouts", options.audience, options.pdf)
 
 
 def write_running_orders(

@@ -37,6 +37,11 @@ def find_for_language(folder: Path, language: str) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
+def language_with_words(language: str) -> str:
+    """The language itself where it has words, or else English."""
+    return language if find_for_language(WORDS, language) else ENGLISH
+
+
 @cache
 def words_in(language: str) -> dict[str, Any]:
     """The words of a language, by who says them: ``words_in("en")["explorer"]["masked"]``.

@@ -14,10 +14,12 @@ from matplotlib.axis import Axis, XAxis
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from mha_lib.classroom import palette
+from mha_lib.classroom.language import words_here
 from mha_lib.classroom.weights import as_mask, as_weights, to_numpy
 
-QUERIES, KEYS, FORBIDDEN, HATCH = "#0067A5", "#B04500", "#ececec", "#8c8c8c"
-MAX_COLUMNS, MAX_LETTERS = 4, 18
+FORBIDDEN, HATCHING = "#ececec", "#8c8c8c"  # cells that the mask forbids, and the lines across them
+MAX_COLUMNS, MAX_LETTERS = 4, 18  # of heads in a figure, and of a label
 CJK_FAMILIES = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC",
     "Hiragino Sans GB", "Heiti SC", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
@@ -27,8 +29,8 @@ CJK_FAMILIES = (
 
 def show_heatmaps(
     matrices: Any,
-    xlabel: str = "keys",
-    ylabel: str = "queries",
+    xlabel: str | None = None,
+    ylabel: str | None = None,
     titles: Sequence[str] | None = None,
     figsize: tuple[float, float] | None = None,
     cmap: str = "viridis",
@@ -38,11 +40,12 @@ def show_heatmaps(
     key_labels: Sequence | None = None,
     to_max: bool = False,
 ) -> Figure:
-    """Heatmaps of ``matrices`` (rows, columns, Q, K) on one scale with one colour bar; d2l's call.
+    """Heatmaps of ``matrices`` (rows, columns, Q, K) on one scale with one colour bar, called as d2l's.
 
-    ``titles`` are those of the columns, ``figsize`` that of the whole figure. ``mask`` is boolean, True =
-    may attend, and as in the explorer: (Q,K), (rows,Q,K), (rows,1,K) or (rows,columns,Q,K); what it
-    forbids is hatched. The scale is 0-1, or ends at the largest value with ``to_max``.
+    The axes are named keys and queries unless ``xlabel`` and ``ylabel`` say otherwise. ``titles`` are those
+    of the columns, ``figsize`` is the size of the whole figure. ``mask`` is boolean, True = may attend, and
+    as in the explorer: (Q,K), (rows,Q,K), (rows,1,K) or (rows,columns,Q,K); what it forbids is hatched.
+    The scale is 0-1, or ends at the largest value with ``to_max``.
 
     A cell shows the Figure it ends with; anywhere else, ``display`` it.
     """
@@ -53,8 +56,8 @@ def show_heatmaps(
     names = (list(titles) if titles else [""] * maps.shape[1]) * maps.shape[0]
     if len(names) != maps.shape[0] * maps.shape[1]:
         raise ValueError(f"titles must name the {maps.shape[1]} columns, got {len(titles or ())}")
-    axis_names, labels = (ylabel, xlabel), (query_labels, key_labels)
-    return _draw(maps, allowed, names, maps.shape[1], axis_names, labels, to_max, figsize, cmap)
+    labels = (query_labels, key_labels)
+    return _draw(maps, allowed, names, maps.shape[1], (ylabel, xlabel), labels, to_max, figsize, cmap)
 
 
 def show_heads(
@@ -73,9 +76,9 @@ def show_heads(
     maps, allowed = as_weights(weights, mask)
     samples, heads = maps.shape[:2]
     columns = math.ceil(heads / math.ceil(heads / MAX_COLUMNS)) if samples == 1 else heads
-    prefixes = [f"sample {b}, " for b in range(samples)] if samples > 1 else [""]
-    titles = [f"{prefix}head {h}" for prefix in prefixes for h in range(heads)]
-    return _draw(maps, allowed, titles, columns, ("queries", "keys"), (query_labels, key_labels), to_max)
+    title = words_here()["plots"]["head_of_sample" if samples > 1 else "head"]
+    titles = [title.format(sample=sample, head=head) for sample in range(samples) for head in range(heads)]
+    return _draw(maps, allowed, titles, columns, (None, None), (query_labels, key_labels), to_max)
 
 
 def _draw(
@@ -83,19 +86,19 @@ def _draw(
     allowed: np.ndarray | None,
     titles: list[str],
     columns: int,
-    axis_names: tuple[str, str],
+    axis_names: tuple[str | None, str | None],
     labels: tuple[Sequence | None, Sequence | None],
     to_max: bool,
     figsize: tuple[float, float] | None = None,
     cmap: str = "viridis",
 ) -> Figure:
+    """The figure: a panel for each map, row by row; only the outer panels name their axes and tokens."""
+    words = words_here()["plots"]
     queries, keys = maps.shape[2:]
     panels = maps.reshape(-1, queries, keys)
     rows = math.ceil(len(panels) / columns)
-    side = min(2.4 / max(queries, keys), 0.5)  # of a cell, in inches
-    width, height = max(1.3, keys * side + 0.3), max(1.0, queries * side + 0.6)
-    figsize = figsize or (columns * width + 1.2, rows * height + 0.5)
-    side = min((figsize[0] - 1.2) / columns / keys, (figsize[1] - 0.5) / rows / queries)
+    figsize = figsize or _figure_size(rows, columns, queries, keys)
+    side = min((figsize[0] - 1.2) / columns / keys, (figsize[1] - 0.5) / rows / queries)  # of a cell, inches
     figure, grid = plt.subplots(rows, columns, figsize=figsize, squeeze=False, layout="compressed")
     plt.close(figure)  # so that the cell which ends with it shows it once
     low, largest = min(0.0, float(panels.min())), float(panels.max())
@@ -106,41 +109,62 @@ def _draw(
             axes.set_visible(False)
             continue
         forbidden = np.zeros_like(panels[i], bool) if allowed is None else ~allowed.reshape(panels.shape)[i]
-        image = axes.imshow(
-            np.ma.array(panels[i], mask=forbidden & (panels[i] == 0)), colours, vmin=low, vmax=top
-        )
+        shown = np.ma.array(panels[i], mask=forbidden & (panels[i] == 0))
+        image = axes.imshow(shown, colours, vmin=low, vmax=top)
         axes.set_title(titles[i], fontsize=9, loc="left", family=_families())
         _hatch(axes, forbidden)
-        leftmost, lowest = i % columns == 0, i + columns >= len(panels)
-        _label(axes.yaxis, axis_names[0], QUERIES, labels[0], queries, side, leftmost)
-        _label(axes.xaxis, axis_names[1], KEYS, labels[1], keys, side, lowest)
-    figure.colorbar(
-        image, ax=grid, label="weight", aspect=max(3, 8 * rows * queries * side)
-    )  # as wide in all
+        _set_tokens(axes.yaxis, "query_labels", labels[0], queries, side)
+        _set_tokens(axes.xaxis, "key_labels", labels[1], keys, side)
+        _set_name(axes.yaxis, axis_names[0] or words["queries"], palette.LIGHT["q"])
+        _set_name(axes.xaxis, axis_names[1] or words["keys"], palette.LIGHT["k"])
+        if i % columns > 0:
+            _clear(axes.yaxis)
+        if i + columns < len(panels):
+            _clear(axes.xaxis)
+    length = max(3, 8 * rows * queries * side)  # of the colour bar: so it is as wide in any figure
+    bar = figure.colorbar(image, ax=grid, aspect=length)
+    bar.set_label(words["weight"], family=_families())
     return figure
+
+
+def _figure_size(rows: int, columns: int, queries: int, keys: int) -> tuple[float, float]:
+    """In inches, with room for titles, names and the colour bar."""
+    side = min(2.4 / max(queries, keys), 0.5)  # of a cell
+    width, height = max(1.3, keys * side + 0.3), max(1.0, queries * side + 0.6)
+    return columns * width + 1.2, rows * height + 0.5
 
 
 def _hatch(axes: Axes, forbidden: np.ndarray) -> None:
     """A hatched rectangle on each run of forbidden cells in a row."""
+    look: dict[str, Any] = {"facecolor": "none", "edgecolor": HATCHING, "hatch": "/////", "linewidth": 0}
     for query, row in enumerate(forbidden):
         edges = np.flatnonzero(np.diff(np.concatenate(([False], row, [False])).astype(int)))
         for start, end in zip(edges[::2], edges[1::2], strict=True):
-            place = (start - 0.5, query - 0.5), end - start, 1
-            axes.add_patch(Rectangle(*place, facecolor="none", edgecolor=HATCH, hatch="/////", linewidth=0))
+            axes.add_patch(Rectangle((start - 0.5, query - 0.5), end - start, 1, **look))
 
 
-def _label(axis: Axis, name: str, colour: str, labels: Any, count: int, side: float, outer: bool) -> None:
-    """Name the outer axes, and as many of their tokens as there is room for."""
+def _set_tokens(axis: Axis, argument: str, labels: Any, count: int, side: float) -> None:
+    """Label the cells with their tokens, or else with numbers: as many as there is room for."""
     if labels is not None and len(labels) != count:
-        raise ValueError(f"{name} must have {count} labels, got {len(labels)}")
-    words = [_drawable(str(label)) for label in (range(count) if labels is None else labels)]
-    width = 0.08 * max(map(len, words))  # of the widest, in inches
-    turned = isinstance(axis, XAxis) and labels is not None and width > side
-    step = math.ceil((width if isinstance(axis, XAxis) and not turned else 0.13) / side)
-    axis.set_ticks(range(0, count, step) if outer else [])
-    axis.set_ticklabels(words[::step] if outer else [], fontsize=8, family=_families(), parse_math=False)
-    axis.set_tick_params(length=0, labelrotation=90 if turned else 0)
-    axis.set_label_text(name if outer else "", color=colour, family=_families(), parse_math=False)
+        raise ValueError(f"{argument} must hold {count} labels, got {len(labels)}")
+    tokens = [_drawable(str(label)) for label in (range(count) if labels is None else labels)]
+    width = 0.08 * max(map(len, tokens))  # of the widest, in inches
+    is_level = isinstance(axis, XAxis)
+    is_turned = is_level and labels is not None and width > side
+    step = math.ceil((width if is_level and not is_turned else 0.13) / side)
+    axis.set_ticks(range(0, count, step))
+    axis.set_ticklabels(tokens[::step], fontsize=8, family=_families(), parse_math=False)
+    axis.set_tick_params(length=0, labelrotation=90 if is_turned else 0)
+
+
+def _set_name(axis: Axis, name: str, colour: str) -> None:
+    axis.set_label_text(name, color=colour, family=_families(), parse_math=False)
+
+
+def _clear(axis: Axis) -> None:
+    """An axis within the figure says nothing: the outer one speaks for its row or column."""
+    axis.set_ticks([])
+    axis.set_label_text("")
 
 
 @cache
@@ -151,25 +175,22 @@ def _families() -> list[str]:
 
 
 @cache
-def _charmaps() -> set[int]:
+def _characters() -> set[int]:
+    """The characters that these fonts can draw."""
     paths = [font_manager.findfont(family) for family in _families()]
     return {code for path in paths for code in font_manager.get_font(path).get_charmap()}
 
 
 @cache
 def _hint_once() -> None:
-    warnings.warn(
-        "Some labels need characters that no font here has; they are drawn as □. For Chinese install a font "
-        "such as Noto Sans CJK (Debian: apt install fonts-noto-cjk) and restart the kernel.",
-        stacklevel=2,
-    )
+    warnings.warn(words_here()["plots"]["no_font"], stacklevel=2)
 
 
 def _drawable(label: str) -> str:
     """The label on one line, shortened, without characters that would be missing."""
     label = " ".join(label.split())
     label = label if len(label) <= MAX_LETTERS else label[: MAX_LETTERS - 1] + "…"
-    if missing := {letter for letter in label if ord(letter) not in _charmaps()}:
+    if missing := {letter for letter in label if ord(letter) not in _characters()}:
         _hint_once()
         label = "".join("□" if letter in missing else letter for letter in label)
     return label

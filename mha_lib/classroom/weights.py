@@ -1,4 +1,4 @@
-"""Attention weights as the pictures take them: checked arrays (B,H,Q,K), with their mask."""
+"""Attention weights as explorer and plots take them: checked arrays (B,H,Q,K), with their mask."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def to_numpy(array: Any) -> np.ndarray:
-    """Of a list, an array, or a tensor: with a gradient, on a GPU, in bfloat16."""
+    """An array from a list, an array, or a tensor: with a gradient, on a GPU, in bfloat16."""
     if hasattr(array, "detach"):
         array = array.detach().cpu()
         array = array.float() if array.is_floating_point() else array
@@ -14,12 +14,12 @@ def to_numpy(array: Any) -> np.ndarray:
 
 
 def as_weights(weights: Any, mask: Any = None) -> tuple[np.ndarray, np.ndarray | None]:
-    """Weights (Q,K), (H,Q,K) or (B,H,Q,K) as (B,H,Q,K), and the mask (True = may attend) likewise."""
+    """Weights (Q,K), (H,Q,K) or (B,H,Q,K) as (B,H,Q,K); the mask (True = may attend) in the same shape."""
     maps = to_numpy(weights)
     if maps.ndim not in (2, 3, 4) or maps.size == 0:
         raise ValueError(f"weights must be (Q,K), (H,Q,K) or (B,H,Q,K) and not empty, got shape {maps.shape}")
     maps = maps.reshape((1,) * (4 - maps.ndim) + maps.shape).astype(np.float32)
-    if not (maps < 65_504).all():  # the largest of float16, in which the explorer keeps them
+    if not (maps < 65_504).all():  # the largest float16: the explorer keeps weights in this format
         raise ValueError("weights must be finite, got NaN or infinity; has a query no key left to attend to?")
     if maps.min() < 0:
         raise ValueError(
@@ -29,14 +29,13 @@ def as_weights(weights: Any, mask: Any = None) -> tuple[np.ndarray, np.ndarray |
 
 
 def as_mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """(Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K) in the full ``shape`` (B,H,Q,K)."""
+    """A mask (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K) in the full ``shape`` (B,H,Q,K)."""
     allowed = to_numpy(mask)
     if allowed.dtype != bool:
         raise TypeError(f"mask must be boolean (True = may attend), got {allowed.dtype}")
+    for_all_heads = allowed[:, None] if allowed.ndim == 3 else allowed
     try:
-        return np.broadcast_to(
-            allowed[:, None] if allowed.ndim == 3 else allowed, shape
-        )  # 3-D: all heads share it
+        return np.broadcast_to(for_all_heads, shape)
     except ValueError:
         wanted = "(Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K)"
         raise ValueError(f"mask {allowed.shape} must be {wanted} for weights (B,H,Q,K) = {shape}") from None

@@ -14,16 +14,19 @@ import time
 import tomllib
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from mha_lib.classroom.browser import find_browser
 
 ROOT = Path(__file__).parents[2]
-expect.set_options(timeout=60_000)  # a kernel on a busy machine may take its time
+# Long, since a busy machine may take its time; a test that passes never waits so long.
+PATIENCE = 120_000
+expect.set_options(timeout=PATIENCE)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -59,8 +62,12 @@ class Watch:
 
     def attach(self, page: Page) -> None:
         page.on("request", lambda request: self.requests.append(request.url))
-        page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+        page.on("console", self.hear)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def hear(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
 
     def requests_beyond(self, *allowed: str) -> list[str]:
         """The requests that go to none of the allowed beginnings (data: and blob: never leave the page)."""
@@ -69,7 +76,7 @@ class Watch:
 
 
 @pytest.fixture(scope="session")
-def browser():
+def browser() -> Iterator[Browser]:
     path = find_browser()
     assert path, "the browser tests need Chromium or Chrome: install one, or set CHROMIUM=/path/to/it"
     with sync_playwright() as playwright:
@@ -87,9 +94,10 @@ def browser():
 
 
 @pytest.fixture
-def page(browser: Browser, watch: Watch):
+def page(browser: Browser, watch: Watch) -> Iterator[Page]:
     """A page of a slide's size, 1280x720; ``watch`` sees what it does."""
     context = browser.new_context(viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     watch.attach(page)
     yield page
@@ -103,11 +111,17 @@ def watch() -> Watch:
 
 @dataclass
 class JupyterServer:
-    """A running server; ``folder`` has ``notebooks/`` and ``img/`` as the repository has them."""
+    """A running server on ``folder``; ``home`` has its log and what it finds of the deck's extension."""
 
     url: str
     token: str
     folder: Path
+    home: Path
+
+    @property
+    def deck(self) -> Path:
+        """The files of the deck's extension that this server hands out."""
+        return self.home / "path" / "labextensions" / "mha-deck" / "static"
 
     def address(self, page: str, path: str) -> str:
         """The address of a file in 'lab' or 'rise'."""
@@ -118,11 +132,11 @@ class JupyterServer:
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        return int(probe.getsockname()[1])
 
 
 def install_deck(jupyter_path: Path) -> None:
-    """Lay the deck's extension out as the wheel does, from the working tree."""
+    """Lay the deck's extension out as the wheel does, but with the files of the working tree."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     shared = project["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
     for source, target in shared.items():
@@ -134,15 +148,16 @@ def install_deck(jupyter_path: Path) -> None:
             shutil.copy(ROOT / source, place)
 
 
-def start_server(
-    folder: Path, home: Path, python: str = sys.executable
-) -> tuple[subprocess.Popen, JupyterServer]:
+Started = tuple[subprocess.Popen[bytes], JupyterServer]
+
+
+def start_server(folder: Path, home: Path, python: str = sys.executable) -> Started:
     """Jupyter on ``folder``, with nothing of the user's own settings; the caller ends the process."""
     port, token = free_port(), secrets.token_hex(16)
     own = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
     own |= {f"JUPYTERLAB_{name}_DIR": str(home / name) for name in ("SETTINGS", "WORKSPACES")}
     own["JUPYTER_CONFIG_PATH"] = str(ROOT / "mha_lib" / "classroom" / "jupyter")  # as `lab` and `present` do
-    if python == sys.executable:  # the bridge of the working tree, not the copy that was installed
+    if python == sys.executable:  # the deck of the working tree, not the copy that was installed
         own["JUPYTER_PATH"] = str(home / "path")
         install_deck(home / "path")
     options = {
@@ -154,23 +169,29 @@ def start_server(
     command = [python, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += [f"{name}={value}" for name, value in options.items()]
     home.mkdir(parents=True, exist_ok=True)
-    log = (home / "jupyter.log").open("w")
     environment = os.environ | own | {"PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+    with (home / "jupyter.log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
     url = f"http://127.0.0.1:{port}"
-    for _ in range(300):
+    end = time.monotonic() + PATIENCE / 1000
+    while time.monotonic() < end:
         try:
-            urllib.request.urlopen(f"{url}/api?token={token}", timeout=2)
-            return process, JupyterServer(url, token, folder)
+            with urllib.request.urlopen(f"{url}/api?token={token}", timeout=10):
+                return process, JupyterServer(url, token, folder, home)
         except (urllib.error.URLError, OSError):
             assert process.poll() is None, (home / "jupyter.log").read_text()
             time.sleep(0.2)
     process.kill()
-    raise TimeoutError(f"Jupyter did not answer in 60 s: {(home / 'jupyter.log').read_text()}")
+    raise TimeoutError(
+        f"Jupyter did not answer in {PATIENCE / 1000:.0f} s: {(home / 'jupyter.log').read_text()}"
+    )
+
+
+Serve = Callable[..., JupyterServer]
 
 
 @pytest.fixture(scope="session")
-def serve(tmp_path_factory: pytest.TempPathFactory):
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
     """Starts Jupyter servers on folders: ``serve(folder, python=...)``; they end with the tests."""
     processes = []
 
@@ -182,11 +203,13 @@ def serve(tmp_path_factory: pytest.TempPathFactory):
     yield start
     for process in processes:
         process.terminate()
-        process.wait(10)
+    for process in processes:
+        process.wait(PATIENCE / 1000)
 
 
 @pytest.fixture(scope="session")
-def jupyter(serve, tmp_path_factory: pytest.TempPathFactory):
+def jupyter(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterServer:
+    """A server on a folder with ``notebooks/`` and ``img/`` as the repository has them."""
     folder = tmp_path_factory.mktemp("course")
     for name in ("notebooks", "img"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))

@@ -1,60 +1,116 @@
 """Every lesson is a good deck: run in RISE, walked by keyboard, every slide and fragment looked at."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import Page, expect
 
+if TYPE_CHECKING:
+    from tests.browser.conftest import JupyterServer, Watch
+
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
+each_lesson = pytest.mark.parametrize(
+    "lesson", LESSONS, ids=lambda lesson: f"{lesson.parent.name}/{lesson.stem}"
+)
 FAULTS_OF_SLIDE = (Path(__file__).parent / "deck_walk.js").read_text(encoding="utf-8")
 STEP = "[location.hash, document.querySelectorAll('.present > .present .fragment.visible').length].join('+')"
+LOADED = """() => {
+    const slide = document.querySelector("section.present > section.present");
+    const widgets = [...slide.querySelectorAll("[data-mime-type*='widget-view']")];
+    return (
+        [...slide.querySelectorAll("img")].every((image) => image.complete) &&
+        !widgets.some((widget) => widget.textContent.includes("Loading widget"))
+    );
+}"""
+DRAWN = """async () => {
+    await document.fonts.ready;
+    for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+}"""
 # Console errors that RISE 0.43 makes with any notebook, and why each does no harm.
 HARMLESS = {
     r"Refused to apply style from .*\.css": "RISE asks for <notebook>.css, which a lesson need not have",
     r"RangeError: Maximum call stack": "two copies of the toolbar's kit; a deck hides the toolbar",
     r"Canceled future for (kernel_info|comm_info)_request": "asked of a kernel that was just replaced",
 }
+Faults = dict[str, list[str]]  # by place: a step such as "#/slide-3-0+1", or what is not a step's
 
 
-def walk(page: Page, watch, address: str) -> dict[str, list[str]]:
-    """Run the deck and look at it step by step; returns the faults of each step, and of the whole."""
+def run_deck(page: Page, address: str) -> list[str]:
+    """Open the deck and run all of it; returns the cells that failed."""
     page.goto(address)
+    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
     status = page.locator("#deck-foot output")
-    expect(status).to_be_attached(timeout=60_000)
+    page.keyboard.press("Escape")  # clears the status: what comes next is of the run
+    expect(status).to_have_attribute("class", "")
     page.keyboard.press("Shift+R")
-    expect(status).to_have_class("busy")
-    expect(status).not_to_have_class("busy", timeout=300_000)
+    expect(status).to_have_class(re.compile("done|failed"), timeout=600_000)
     expect(page.locator("#slide-0-0")).to_be_visible()
-    summary = status.inner_text()
-    steps = page.locator(".slides > section > section, .slides .fragment").count()
-    faults = {}
+    return re.findall("^slide .*", status.inner_text(), re.MULTILINE)
+
+
+def walk(page: Page) -> Faults:
+    """Go from the first slide to the last; returns the faults of each step."""
+    slides = page.locator(".slides > section > section").count()
+    steps = slides + page.locator(".slides .fragment").count()
+    expect(page.locator("#deck-foot b").last).to_have_text(f"1 / {slides}")
+    faults: Faults = {}
     for _ in range(steps):
         step = page.evaluate(STEP)
-        page.wait_for_function(
-            "[...document.querySelectorAll('.present img')].every((image) => image.complete)"
-        )
+        page.wait_for_function(LOADED)
+        page.evaluate(DRAWN)
         faults[step] = page.evaluate(FAULTS_OF_SLIDE)
         page.keyboard.press("Space")
         if len(faults) < steps:
             page.wait_for_function(f"step => {STEP} !== step", arg=step)
-    server = address.split("/rise/")[0]
-    faults["running"] = re.findall("^slide .*", summary, re.MULTILINE)
-    faults["console"] = [
-        error for error in watch.errors if not any(re.search(known, error) for known in HARMLESS)
-    ]
-    faults["network"] = watch.requests_beyond(server)
+    return faults
+
+
+def faults_around(watch: Watch, address: str) -> Faults:
+    """What the console said and what was asked of others than the deck's own server."""
+    errors = [error for error in watch.errors if not any(re.search(known, error) for known in HARMLESS)]
+    return {"console": errors, "network": watch.requests_beyond(address.split("/rise/")[0])}
+
+
+def faults_of(page: Page, watch: Watch, address: str) -> Faults:
+    faults = {"running": run_deck(page, address)} | walk(page) | faults_around(watch, address)
     return {place: found for place, found in faults.items() if found}
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: f"{lesson.parent.name}/{lesson.stem}")
-def test_lesson_is_a_good_deck(page, watch, jupyter, lesson):
-    faults = walk(page, watch, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
-    report = "\n".join(f"{place}: {fault}" for place, found in faults.items() for fault in found)
-    assert not faults, f"{lesson.name}\n{report}"
+def report(faults: Faults) -> str:
+    return "\n".join(f"{place}: {fault}" for place, found in faults.items() for fault in found)
+
+
+@each_lesson
+def test_lesson_is_a_good_deck(page: Page, watch: Watch, jupyter: JupyterServer, lesson: Path) -> None:
+    faults = faults_of(page, watch, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
+    assert not faults, f"{lesson.name}\n{report(faults)}"
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    "size", [(1280, 720), (1920, 1080), (1024, 768)], ids=lambda size: "{}x{}".format(*size)
+)
+@each_lesson
+def test_lesson_is_a_good_deck_in_every_window_light_and_dark(
+    page: Page, jupyter: JupyterServer, lesson: Path, size: tuple[int, int]
+) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    run_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
+    faults = {f"light {step}": found for step, found in walk(page).items() if found}
+    page.evaluate("location.hash = '#/slide-0-0'")
+    expect(page.locator("#slide-0-0")).to_be_visible()
+    page.keyboard.press("d")
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    faults |= {f"dark {step}": found for step, found in walk(page).items() if found}
+    assert not faults, f"{lesson.name}\n{report(faults)}"
 
 
 BAD_SLIDES = {  # what is wrong with it: the cell, and what the walk says
@@ -73,16 +129,20 @@ BAD_SLIDES = {  # what is wrong with it: the cell, and what the walk says
 }
 
 
-def test_the_walk_finds_what_is_wrong_with_a_deck(page, watch, jupyter):
+def bad_lesson() -> NotebookNode:
     setup = new_code_cell("from IPython.display import HTML, Javascript")
     cells = [setup, *(cell for cell, _ in BAD_SLIDES.values())]
     for cell in cells:
         cell.metadata["slideshow"] = {"slide_type": "slide"}
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    bad = new_notebook(cells=cells, metadata={"rise": {"theme": "white"}, "kernelspec": kernel})
-    nbformat.write(bad, jupyter.folder / "notebooks" / "en" / "bad.ipynb")
-    faults = walk(page, watch, jupyter.address("rise", "notebooks/en/bad.ipynb"))
-    places = [f"#/slide-{number}-0+0" for number in range(1, len(cells) - 2)] + ["console", "network"]
+    return new_notebook(cells=cells, metadata={"rise": {"theme": "white"}, "kernelspec": kernel})
+
+
+def test_the_walk_finds_what_is_wrong_with_a_deck(page: Page, watch: Watch, jupyter: JupyterServer) -> None:
+    nbformat.write(bad_lesson(), jupyter.folder / "notebooks" / "en" / "bad.ipynb")
+    faults = faults_of(page, watch, jupyter.address("rise", "notebooks/en/bad.ipynb"))
+    in_place = len(BAD_SLIDES) - 2  # the last two are no fault of a slide
+    places = [f"#/slide-{number}-0+0" for number in range(1, in_place + 1)] + ["console", "network"]
     for (kind, (_, said)), place in zip(BAD_SLIDES.items(), places, strict=True):
         assert re.search(said, f"{place} {faults.get(place)}", re.DOTALL), f"{kind} was not found: {faults}"
     assert "#/slide-0-0+0" not in faults, "nothing is wrong with the first slide"

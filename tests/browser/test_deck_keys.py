@@ -1,17 +1,27 @@
 """Widgets live in a RISE deck, the keys pressed inside them stay there, and the deck's own keys work."""
 
+from __future__ import annotations
+
 import os
 import re
 import signal
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import Locator, Page, expect
+
+from mha_lib.classroom import palette
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import JupyterServer, Serve
 
 ROOT = Path(__file__).parents[2]
 INTERACT = """
@@ -54,12 +64,16 @@ window._JUPYTERLAB["mha-deck"] = {init() {}, get};
 """
 
 
-def cell(kind: str, make, source: str, name: str, tags: tuple[str, ...] = ()) -> dict:
+Make = Callable[..., NotebookNode]
+
+
+def cell(kind: str, make: Make, source: str, name: str, tags: tuple[str, ...] = ()) -> NotebookNode:
     return make(source, id=name, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)})
 
 
-@pytest.fixture(scope="session")
-def deck(jupyter) -> str:
+@pytest.fixture
+def deck(jupyter: JupyterServer) -> str:
+    """The address of a deck without outputs, whatever the test before has left."""
     write_deck(jupyter.folder)
     return jupyter.address("rise", "widgets.ipynb")
 
@@ -70,10 +84,12 @@ def write_deck(folder: Path) -> None:
         cell("notes", new_markdown_cell, "3 min. Greet the class: $x^2$.", "title-notes"),
         cell("skip", new_code_cell, "prepared = 'set up'", "prepare", ("setup",)),
         cell("slide", new_code_cell, INTERACT, "interact"),
+        cell("notes", new_markdown_cell, "Optional, 10 min. Let them try.", "interact-notes"),
         cell("slide", new_code_cell, ANYWIDGET, "anywidget"),
+        cell("notes", new_markdown_cell, "1.5 min. Ask first.", "anywidget-notes"),
         cell("slide", new_code_cell, "1 / 0", "broken"),
         cell("fragment", new_code_cell, "print('prepared:', prepared)", "past-it"),
-        cell("slide", new_markdown_cell, "## The end", "end"),
+        cell("slide", new_markdown_cell, r"## The end of $\color{#0067A5}{Q}$ & co", "end"),
         cell("notes", new_markdown_cell, "2 min. Thank them.", "end-notes"),
     ]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -86,14 +102,18 @@ def current(page: Page) -> Locator:
 
 
 def open_slide(page: Page, deck: str, number: int, bridge: bool = True) -> None:
-    """Open the deck and turn to a slide, the first being 0."""
-    page.goto(deck)
-    expect(current(page)).to_have_id("slide-0-0", timeout=60_000)
+    """Open the deck, with its kernel, and turn to a slide, the first being 0."""
+    with page.expect_websocket(lambda socket: "/api/kernels/" in socket.url):
+        page.goto(deck)
+    if bridge:
+        expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+    else:
+        expect(page.locator(".reveal.ready")).to_be_visible()  # Reveal's own sign that it listens
+        page.locator(".jp-Notebook").focus()
+    expect(current(page)).to_have_id("slide-0-0")
     for shown in range(1, number + 1):
         page.keyboard.press("Space")
         expect(current(page)).to_have_id(f"slide-{shown}-0")
-    if not bridge:  # the first key press needs a focus
-        page.locator(".jp-Notebook").focus()
 
 
 def run_cell(page: Page) -> None:
@@ -101,48 +121,53 @@ def run_cell(page: Page) -> None:
     page.keyboard.press("Control+Enter")
 
 
+def status_of(page: Page) -> Locator:
+    return page.locator("#deck-foot output")
+
+
 def move_bar_slider(page: Page) -> None:
     """Move the slider of ``interact`` by a key and see the kernel redraw the figure on the same slide."""
     figure = current(page).locator(".jp-OutputArea-output img")
-    before = figure.get_attribute("src", timeout=60_000)
+    before = figure.get_attribute("src")
+    assert before
     current(page).locator(".noUi-handle").focus()
     page.keyboard.press("ArrowRight")
     expect(current(page).locator(".widget-readout")).to_have_text("4")
-    expect(figure).not_to_have_attribute("src", before, timeout=20_000)
+    expect(figure).not_to_have_attribute("src", before)
     expect(current(page)).to_have_id("slide-1-0")
 
 
-def test_interact_slider_redraws_its_figure_through_the_kernel(page, deck):
+def test_interact_slider_redraws_its_figure_through_the_kernel(page: Page, deck: str) -> None:
     open_slide(page, deck, 1)
     run_cell(page)
     move_bar_slider(page)
 
 
-def test_anywidget_follows_the_kernel(page, deck):
+def test_anywidget_follows_the_kernel(page: Page, deck: str) -> None:
     open_slide(page, deck, 2)
     run_cell(page)
     canvas = current(page).locator("canvas")
-    expect(canvas).to_have_attribute("data-size", "10", timeout=60_000)
+    expect(canvas).to_have_attribute("data-size", "10")
     current(page).locator(".noUi-handle").focus()
     page.keyboard.press("ArrowRight")
     expect(canvas).to_have_attribute("data-size", "22")
     expect(current(page)).to_have_id("slide-2-0")
 
 
-def test_without_the_bridge_no_widget_lives(page, deck):
+def test_without_the_bridge_no_widget_lives(page: Page, deck: str) -> None:
     """Shows what the bridge is for; when this fails, RISE has learnt it and the bridge can go."""
     page.route("**/mha-deck/static/remoteEntry.js*", lambda route: route.fulfill(body=NO_BRIDGE))
     open_slide(page, deck, 1, bridge=False)
     run_cell(page)
-    expect(current(page).locator(".jp-RenderedText", has_text="interactive(")).to_be_visible(timeout=60_000)
+    expect(current(page).locator(".jp-RenderedText", has_text="interactive(")).to_be_visible()
     expect(current(page).locator(".noUi-handle")).to_have_count(0)
 
 
-def test_a_presenter_leaves_a_slider_with_page_down_or_escape(page, deck):
+def test_a_presenter_leaves_a_slider_with_page_down_or_escape(page: Page, deck: str) -> None:
     open_slide(page, deck, 1)
     run_cell(page)
     handle = current(page).locator(".noUi-handle")
-    handle.focus(timeout=60_000)
+    handle.focus()
     page.keyboard.press("Escape")
     expect(handle).not_to_be_focused()
     handle.focus()
@@ -150,67 +175,80 @@ def test_a_presenter_leaves_a_slider_with_page_down_or_escape(page, deck):
     expect(current(page)).to_have_id("slide-2-0")
 
 
-def test_s_runs_the_setup_cells_alone(page, deck):
+def test_s_runs_the_setup_cells_alone(page: Page, deck: str) -> None:
     open_slide(page, deck, 0)
     page.keyboard.press("s")
-    expect(page.locator("#deck-foot output")).to_have_text("Setup: 1 of 1 cells ran", timeout=60_000)
+    expect(status_of(page)).to_have_text("Setup: 1 of 1 cells ran")
     expect(page.locator(".jp-OutputArea-output")).to_have_count(0)
 
 
-def test_shift_r_runs_everything_past_a_failing_cell_and_names_it(page, deck):
+def test_shift_r_runs_everything_past_a_failing_cell_and_names_it(page: Page, deck: str) -> None:
     open_slide(page, deck, 2)
     page.keyboard.press("Shift+R")
-    status = page.locator("#deck-foot output")
-    expect(status).to_have_class("busy")
-    expect(status).to_have_text(
-        re.compile("All: 4 of 5 cells ran\nslide 4 .broken.: ZeroDivisionError: "), timeout=90_000
-    )
+    failure = re.compile("All: 4 of 5 cells ran\nslide 4 .broken.: ZeroDivisionError: ")
+    expect(status_of(page)).to_have_text(failure)
     expect(current(page)).to_have_id("slide-0-0")
     expect(page.locator("#slide-3-0 .jp-OutputArea-output").last).to_contain_text("prepared: set up")
 
 
-def test_k_brings_the_deck_back_after_the_kernel_died(page, deck):
+def test_k_brings_the_deck_back_after_the_kernel_died(page: Page, deck: str) -> None:
     open_slide(page, deck, 1)
     run_cell(page)
     kernel = current(page).locator(".jp-RenderedText", has_text="kernel")
-    pid = int(kernel.inner_text(timeout=60_000).split()[-1])
+    pid = int(kernel.inner_text().split()[-1])
     os.kill(pid, signal.SIGKILL)
-    status = page.locator("#deck-foot output")
-    expect(status).to_have_text("The kernel has died. K brings the deck back.", timeout=30_000)
+    expect(status_of(page)).to_have_text("The kernel has died. K brings the deck back.")
     page.keyboard.press("k")
-    expect(status).to_have_text("Revival: 1 of 1 cells ran", timeout=90_000)
+    expect(status_of(page)).to_have_text("Revival: 1 of 1 cells ran")
     expect(page.locator(".jp-Dialog")).to_have_count(0)
     expect(kernel).not_to_contain_text(str(pid))
     move_bar_slider(page)
 
 
-def test_t_opens_notes_that_follow_the_deck_and_turn_it(page, deck):
+def test_t_opens_notes_that_follow_the_deck_and_turn_it(page: Page, deck: str) -> None:
     open_slide(page, deck, 0)
     with page.expect_popup() as opened:
         page.keyboard.press("t")
     notes = opened.value
     expect(notes.locator("main")).to_contain_text("3 min. Greet the class")
-    assert notes.locator("mjx-c").first.bounding_box()["width"] > 3, "the formula is drawn"
-    for _ in range(4):
+    notes.wait_for_function("document.querySelector('mjx-c')?.getBoundingClientRect().width > 3")
+    for shown in range(1, 4):
         notes.keyboard.press("PageDown")
-    expect(current(page)).to_have_id("slide-3-0")
-    page.keyboard.press("PageDown")
-    page.keyboard.press("PageDown")
+        expect(current(page)).to_have_id(f"slide-{shown}-0")
+    expect(notes.locator("h1")).to_have_text("1 / 0")
+    expect(notes.locator("footer")).to_contain_text("Next: The end of")
+    for _ in range(2):
+        page.keyboard.press("PageDown")
     expect(notes.locator("main")).to_contain_text("2 min. Thank them.")
+    expect(notes.locator("h1")).to_contain_text("& co")
+    expect(notes.locator("footer")).to_have_text("Next: ")
 
 
-def test_no_stray_letter_changes_the_lesson(page, deck):
+def test_the_notes_plan_the_time_without_optional_slides(page: Page, deck: str) -> None:
+    open_slide(page, deck, 0)
+    with page.expect_popup() as opened:
+        page.keyboard.press("t")
+    planned = [(0, 3), (3, 3), (3, 4.5), (4.5, 4.5), (4.5, 6.5)]
+    for number, (start, end) in enumerate(planned, 1):
+        line = f"slide {number} of 5, planned for minute {start} to {end}"
+        expect(opened.value.locator("header")).to_contain_text(line)
+        page.keyboard.press("ArrowRight")
+        if number == 4:
+            page.keyboard.press("ArrowRight")  # past the fragment
+
+
+def test_no_stray_letter_changes_the_lesson(page: Page, deck: str) -> None:
     """In JupyterLab's command mode b adds a cell, x cuts it and m turns code into text."""
     open_slide(page, deck, 2)
     expect(current(page).locator(".jp-CodeCell.jp-mod-active")).to_be_visible()
-    before = page.locator(".jp-Cell").count()
+    cells = page.locator(".jp-Cell").count()
     for key in "bamxyc1":
         page.keyboard.press(key)
     expect(page.locator(".jp-CodeCell")).to_have_count(5)
-    assert page.locator(".jp-Cell").count() == before
+    expect(page.locator(".jp-Cell")).to_have_count(cells)
 
 
-def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(page, deck):
+def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(page: Page, deck: str) -> None:
     open_slide(page, deck, 0)
     page.keyboard.press("d")
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
@@ -221,8 +259,23 @@ def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(page, deck):
     expect(current(page)).to_have_id("slide-0-0")
 
 
+def test_formulas_take_the_palette_of_the_theme(page: Page, deck: str) -> None:
+    open_slide(page, deck, 0)
+    letter = page.locator("#slide-4-0 mjx-container [style*=color]").first
+    if page.locator("body").get_attribute("data-jp-theme-light") == "false":
+        page.keyboard.press("d")
+    expect(letter).to_have_css("color", rgb(palette.LIGHT["q"]))
+    page.keyboard.press("d")
+    expect(letter).to_have_css("color", rgb(palette.DARK["q"]))
+
+
+def rgb(colour: str) -> str:
+    """As a browser writes it: ``rgb(0, 103, 165)`` of ``#0067a5``."""
+    return f"rgb({', '.join(str(int(colour[start : start + 2], 16)) for start in (1, 3, 5))})"
+
+
 @pytest.fixture(scope="module")
-def fresh_python(tmp_path_factory) -> str:
+def fresh_python(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The Python of a new environment with what a deck needs, but not yet this package."""
     environment = tmp_path_factory.mktemp("fresh")
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
@@ -242,7 +295,9 @@ SLOW = "makes an environment, 2 minutes: CI runs it, MHA_REQUIRE_BROWSER=1 does 
 
 @pytest.mark.skipif(not os.environ.get("MHA_REQUIRE_BROWSER"), reason=SLOW)
 @pytest.mark.parametrize("way", ["not at all", "from a wheel", "editable", "with the fallback"])
-def test_widgets_live_in_a_fresh_environment(page, serve, fresh_python, tmp_path, way):
+def test_widgets_live_in_a_fresh_environment(
+    page: Page, serve: Serve, fresh_python: str, tmp_path: Path, way: str
+) -> None:
     if way == "from a wheel":
         subprocess.run(
             [fresh_python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, ROOT], check=True
@@ -257,8 +312,6 @@ def test_widgets_live_in_a_fresh_environment(page, serve, fresh_python, tmp_path
     open_slide(page, server.address("rise", "widgets.ipynb"), 1, bridge=way != "not at all")
     run_cell(page)
     if way == "not at all":
-        expect(current(page).locator(".jp-RenderedText", has_text="interactive(")).to_be_visible(
-            timeout=60_000
-        )
+        expect(current(page).locator(".jp-RenderedText", has_text="interactive(")).to_be_visible()
     else:
         move_bar_slider(page)

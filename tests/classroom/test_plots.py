@@ -8,7 +8,8 @@ import torch
 from matplotlib.patches import Rectangle
 
 from mha_lib import causal_mask, masked_softmax, padding_mask
-from mha_lib.classroom import plots
+from mha_lib.classroom import palette, plots
+from mha_lib.classroom.language import words_in
 from mha_lib.classroom.plots import show_heads, show_heatmaps
 
 B, H, Q, K = 2, 5, 3, 7
@@ -45,6 +46,20 @@ def test_d2ls_call_draws_rows_and_columns_with_their_titles():
     assert [axes.get_ylabel() for axes in panels(figure)] == ["Queries", "", "", ""] * 2
 
 
+def test_what_the_figure_says_comes_from_the_words_and_its_colours_from_the_palette(monkeypatch):
+    words = {name: f"⟦{said}⟧" for name, said in words_in("en")["plots"].items()}
+    monkeypatch.setattr(plots, "words_here", lambda: {"plots": words})
+    figure = show_heads(weights(2, 1, Q, K), to_max=True)
+    titles = [axes.get_title(loc="left") for axes in panels(figure)]
+    assert titles == ["⟦sample 0, head 0⟧", "⟦sample 1, head 0⟧"]
+    last = panels(figure)[-1]
+    assert (last.get_ylabel(), last.get_xlabel()) == ("⟦queries⟧", "⟦keys⟧")
+    assert figure.axes[-1].get_ylabel() == "⟦weight⟧"
+    assert last.yaxis.label.get_color() == palette.LIGHT["q"]
+    assert last.xaxis.label.get_color() == palette.LIGHT["k"]
+    assert panels(show_heads(weights(1, Q, K)))[0].get_title(loc="left") == "⟦head 0⟧"
+
+
 def hatched(axes):
     cells = np.zeros((Q, K), bool)
     for patch in axes.patches:
@@ -79,13 +94,17 @@ def test_labels_are_drawn_as_text_and_thin_out():
 
 
 def test_a_system_without_the_font_says_so_once_and_draws_on(monkeypatch):
+    def show_twice():
+        for _ in range(2):
+            show_heads(weights(1, 2, 2), key_labels=["注", "b"]).canvas.draw()
+
     monkeypatch.setattr(plots, "CJK_FAMILIES", ())
-    caches = (plots._families, plots._charmaps, plots._hint_once)
+    caches = (plots._families, plots._characters, plots._hint_once)
     for cached in caches:
         cached.cache_clear()
     try:
         with pytest.warns(UserWarning, match="fonts-noto-cjk") as caught:
-            [show_heads(weights(1, 2, 2), key_labels=["注", "b"]).canvas.draw() for _ in range(2)]
+            show_twice()
         assert len(caught) == 1
     finally:
         for cached in caches:
@@ -99,7 +118,7 @@ def test_a_system_without_the_font_says_so_once_and_draws_on(monkeypatch):
         ({"weights": [[0.5, float("nan")]]}, "must be finite"),
         ({"weights": [0.5]}, "must be .Q,K., .H,Q,K. or"),
         ({"weights": [[0.5, 0.5]], "mask": [[True, False, True]]}, "mask .1, 3. must be"),
-        ({"weights": [[0.5, 0.5]], "key_labels": ["a"]}, "keys must have 2 labels, got 1"),
+        ({"weights": [[0.5, 0.5]], "key_labels": ["a"]}, "key_labels must hold 2 labels, got 1"),
     ],
 )
 def test_what_cannot_be_drawn_is_an_error_that_says_why(arguments, message):

@@ -1,14 +1,28 @@
 """Exercises that check themselves and say in one sentence what went wrong.
 
-    from mha_lib.classroom.exercises import check
+    from mha_lib.classroom import check
 
     check.split_heads(my_split_heads)
     check.report()
 
-``judge.py`` judges an answer; ``lesson_03.py`` and its like hold the exercises of a lesson.
+``judge.py`` judges an answer, ``newest_cell.py`` sees whether Python could read it, ``mistakes.py`` holds
+what several exercises share, and each ``lesson_NN.py`` holds the exercises of a lesson. A new lesson needs
+its file and nothing else: the files are found here. Sentences stand in ``words/``.
 """
 
-from mha_lib.classroom.exercises import lesson_01, lesson_02, lesson_03
-from mha_lib.classroom.exercises.judge import Check
+import importlib
+import pkgutil
 
-check = Check(*lesson_01.EXERCISES, *lesson_02.EXERCISES, *lesson_03.EXERCISES)
+from mha_lib.classroom.exercises.judge import Check, Exercise
+
+
+def find_exercises() -> list[Exercise]:
+    """The exercises of all lessons, in the order of the lessons."""
+    modules = sorted(found.name for found in pkgutil.iter_modules(__path__))
+    lessons = [
+        importlib.import_module(f"{__name__}.{name}") for name in modules if name.startswith("lesson_")
+    ]
+    return [exercise for lesson in lessons for exercise in lesson.EXERCISES]
+
+
+check = Check(*find_exercises())

@@ -1,84 +1,126 @@
-"""Judges an answer: runs it on random cases, recognises the usual mistakes, shows the student's own line."""
+"""Judges an answer: runs it on random cases, recognises the usual mistakes, shows the student's own line.
+
+Every sentence that is printed comes from ``words/``, in the language of the folder of the lesson.
+"""
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from mha_lib.classroom.exercises.newest_cell import cells_so_far, syntax_error_since
+from mha_lib.classroom.language import words_here
+
 Answer = Callable[..., Any]
+Arguments = tuple[Any, ...]
 LIBRARY = str(Path(__file__).parents[2])
 MARKS = {"right": "✓", "wrong": "✗", "not yet": "○"}
 
 
+class Verdict(NamedTuple):
+    kind: str  # "right", "wrong" or "not yet"
+    sentence: str
+
+
 @dataclass(frozen=True)
 class Exercise:
-    """A right answer, random cases to try it on, and the wrong answers that classes give.
+    """A right answer, random cases to try it on, and the mistakes that classes make.
 
-    ``cases`` draws the arguments of one call. ``wrong`` maps a sentence to the code of the mistake that it
-    explains: an answer that agrees with that code on every case gets the sentence. Answers are tensors, or
-    numbers.
+    ``cases`` draws the arguments of one call. Answers are tensors, or numbers.
+
+    ``mistakes`` maps the name of a mistake to its code, or to several codes that come to the same mistake: an
+    answer that agrees with one of them on every case gets the sentence of that name. Two mistakes at once are
+    recognised where each is a ``partial`` of the right answer and they replace different keywords of it.
+
+    ``also_right`` maps the name of a remark to an answer that is right as well.
     """
 
     name: str
     answer: Answer
-    cases: Callable[[torch.Generator], tuple]
-    wrong: dict[str, Answer] = field(default_factory=dict)
+    cases: Callable[[torch.Generator], Arguments]
+    mistakes: Mapping[str, Answer | tuple[Answer, ...]] = field(default_factory=dict)
+    also_right: Mapping[str, Answer] = field(default_factory=dict)
     rounds: int = 5
 
-    def calls(self) -> list[tuple]:
+    def calls(self) -> Iterator[Arguments]:
         """The same arguments every time, made anew: an answer that writes into them spoils nothing."""
         generator = torch.Generator().manual_seed(0)
-        return [self.cases(generator) for _ in range(self.rounds)]
+        return (self.cases(generator) for _ in range(self.rounds))
 
-    def judge(self, given: Answer) -> tuple[str, str]:
-        """('right', 'wrong' or 'not yet', the sentence that says why)"""
+    def judge(self, given: Answer) -> Verdict:
         if not callable(given):
-            return "wrong", f"hand over the function itself, without calling it; this is {describe(given)}."
-        wanted = [self.answer(*arguments) for arguments in self.calls()]
+            return wrong("not_a_function", given=describe(given))
+        if error := syntax_error_since(given, cells_so_far()):
+            gaps = {"function": given.__name__, "line": error.lineno, "reason": error.msg}
+            return Verdict("not yet", say("not_read", **gaps))
+        wanted = [self.answer(*call) for call in self.calls()]
         results = []
-        for arguments, right in zip(self.calls(), wanted, strict=True):
-            try:
-                result = given(*arguments)
-            except NotImplementedError:
-                return "not yet", "not yet: write the function above, then run both cells again."
-            except Exception as error:
-                return "wrong", f"{where_raised(error)} raised {type(error).__name__}: {error}"
-            if result is None or result is ...:
-                return "not yet", "not yet: it returns nothing so far; write it, then run both cells again."
-            if isinstance(right, Tensor) and not isinstance(result, Tensor):
-                return "wrong", f"a tensor is wanted, and this returned {describe(result)}."
-            try:
-                results.append(torch.as_tensor(result))
-            except (TypeError, ValueError, RuntimeError):
-                return "wrong", f"a number is wanted, and this returned {describe(result)}."
+        for call, right in zip(self.calls(), wanted, strict=True):
+            result = run(given, call, right)
+            if isinstance(result, Verdict):
+                return result
+            results.append(result)
         return self.compare(results, [torch.as_tensor(right) for right in wanted])
 
-    def compare(self, results: list[Tensor], wanted: list[Tensor]) -> tuple[str, str]:
+    def compare(self, results: list[Tensor], wanted: list[Tensor]) -> Verdict:
         if all(map(same, results, wanted)):
-            return "right", f"right on {self.rounds} random cases."
-        for sentence, mistake in self.wrong.items():
-            if all(same(result, mistake(*call)) for result, call in zip(results, self.calls(), strict=True)):
-                return "wrong", sentence
-        differing = (
-            triple for triple in zip(results, wanted, self.calls(), strict=True) if not same(*triple[:2])
+            if wanted[0].dtype == torch.bool != results[0].dtype:
+                return wrong("boolean_wanted", dtype=results[0].dtype)
+            return Verdict("right", say("right", rounds=self.rounds))
+        with one_thread():
+            recognised = self.recognise(results)
+        if recognised:
+            return recognised
+        differing = zip(results, wanted, self.calls(), strict=True)
+        return next(
+            difference(result, right, call) for result, right, call in differing if not same(result, right)
         )
-        result, right, arguments = next(differing)
-        call = ", ".join(map(describe, arguments))
-        if result.shape != right.shape:
-            return (
-                "wrong",
-                f"for ({call}) the shape {tuple(right.shape)} is wanted, got {tuple(result.shape)}.",
+
+    def recognise(self, results: list[Tensor]) -> Verdict | None:
+        for name, answer in self.also_right.items():
+            if self.agrees(results, answer):
+                remark = sentence_of("remarks", self.name, name)
+                return Verdict("right", f"{say('right', rounds=self.rounds)} {remark}")
+        for name, mistake in self.single_mistakes():
+            if self.agrees(results, mistake):
+                return Verdict("wrong", sentence_of("mistakes", self.name, name))
+        for names, mistake in self.pairs_of_mistakes():
+            if self.agrees(results, mistake):
+                first, second = (sentence_of("mistakes", self.name, name) for name in names)
+                return wrong("two_mistakes", first=first, second=second)
+        return None
+
+    def single_mistakes(self) -> Iterator[tuple[str, Answer]]:
+        for name, codes in self.mistakes.items():
+            for code in codes if isinstance(codes, tuple) else (codes,):
+                yield name, code
+
+    def pairs_of_mistakes(self) -> Iterator[tuple[tuple[str, str], Answer]]:
+        replaced = [
+            (name, code.keywords)
+            for name, code in self.single_mistakes()
+            if isinstance(code, partial) and code.func is self.answer
+        ]
+        for (name, steps), (other_name, other_steps) in combinations(replaced, 2):
+            if not steps.keys() & other_steps.keys():
+                yield (name, other_name), partial(self.answer, **steps, **other_steps)
+
+    def agrees(self, results: list[Tensor], answer: Answer) -> bool:
+        """Stops at the first case that differs."""
+        try:
+            return all(
+                same(result, answer(*call)) for result, call in zip(results, self.calls(), strict=True)
             )
-        where = tuple((~close(result, right)).nonzero()[0].tolist())
-        place = f"the entry {list(where)}" if where else "the number"
-        return "wrong", (
-            f"the values are not right: for ({call}) {place} "
-            f"should be {right[where].item():.4g} and is {result[where].item():.4g}."
-        )
+        except (RuntimeError, ValueError):  # not every two mistakes run together
+            return False
 
 
 class Check:
@@ -87,16 +129,22 @@ class Check:
     def __init__(self, *exercises: Exercise):
         self._exercises = {exercise.name: exercise for exercise in exercises}
         self._verdicts: dict[str, str] = {}
+        names = [exercise.name for exercise in exercises]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"the name of an exercise must be unique over all lessons, got {twice} twice")
 
     def __getattr__(self, name: str) -> Callable[[Answer], None]:
         if name.startswith("_") or name not in self._exercises:
             raise AttributeError(f"there is no exercise {name!r}; there are: {', '.join(self._exercises)}")
 
         def check_answer(given: Answer) -> None:
-            verdict, sentence = self._exercises[name].judge(given)
-            if not getattr(given, "__name__", "").endswith("_solution"):  # ours, shown beside the student's
-                self._verdicts[name] = verdict
-            print(f"{MARKS[verdict]} {name}: {sentence}")
+            verdict = self._exercises[name].judge(given)
+            if getattr(given, "__name__", "").endswith("_solution"):  # no answer of the student's
+                print(say("solution", exercise=name, sentence=verdict.sentence))
+                return
+            self._verdicts[name] = verdict.kind
+            print(say("verdict", mark=MARKS[verdict.kind], exercise=name, sentence=verdict.sentence))
 
         return check_answer
 
@@ -104,21 +152,92 @@ class Check:
         return [*self._exercises, "report"]
 
     def report(self) -> None:
-        """Which exercises of this session are solved."""
-        for name, verdict in self._verdicts.items():
-            print(f"{MARKS[verdict]} {name}")
-        solved = sum(verdict == "right" for verdict in self._verdicts.values())
-        print(f"{solved} of {len(self._verdicts)} solved")
+        """Prints which of the exercises that were checked in this session are solved."""
+        for name, kind in self._verdicts.items():
+            print(f"{MARKS[kind]} {name}")
+        solved = sum(kind == "right" for kind in self._verdicts.values())
+        print(say("solved", solved=solved, checked=len(self._verdicts)))
 
 
-def draw(low: int, high: int, generator: torch.Generator) -> int:
-    """A random size from low to high, both possible."""
-    return int(torch.randint(low, high + 1, (), generator=generator))
+def say(name: str, /, **gaps: object) -> str:
+    sentence: str = words_here()["checks"][name]
+    return sentence.format(**gaps)
 
 
-def draw_sizes(generator: torch.Generator, *sizes: int) -> list[int]:
-    """The sizes in a random order, so that every axis has another one."""
-    return [sizes[place] for place in torch.randperm(len(sizes), generator=generator).tolist()]
+def sentence_of(kind: str, exercise: str, name: str) -> str:
+    """What is said about a mistake, or a remark: it stands under the exercise's name, or under "shared"."""
+    words = words_here()[kind]
+    own = words.get(exercise, {})
+    sentence: str = own[name] if name in own else words["shared"][name]
+    return sentence
+
+
+def wrong(name: str, /, **gaps: object) -> Verdict:
+    return Verdict("wrong", say(name, **gaps))
+
+
+def run(given: Answer, call: Arguments, right: Any) -> Tensor | Verdict:
+    """What the answer returns, as a tensor, or the verdict on an answer that returns nothing of the kind."""
+    try:
+        result = given(*call)
+    except NotImplementedError:
+        return Verdict("not yet", say("not_yet"))
+    except Exception as error:
+        return raised(error)
+    if result is None or result is ...:
+        return Verdict("not yet", say("returns_nothing"))
+    if isinstance(right, Tensor) and not (isinstance(result, Tensor) or stands_for(result, right.dim())):
+        return wrong("tensor_wanted", given=describe(result))
+    try:
+        return as_tensor(result)
+    except (TypeError, ValueError, RuntimeError):
+        return wrong("number_wanted", given=describe(result))
+
+
+def stands_for(result: Any, axes: int) -> bool:
+    """A number may stand for a tensor without axes, a list of numbers for a tensor with one."""
+    if axes == 1 and isinstance(result, list | tuple):
+        return all(stands_for(entry, 0) for entry in result)
+    return axes == 0 and (isinstance(result, Real) or (isinstance(result, Tensor) and result.dim() == 0))
+
+
+def as_tensor(result: Any) -> Tensor:
+    if isinstance(result, list | tuple) and stands_for(result, 1):
+        return torch.tensor([entry.item() if isinstance(entry, Tensor) else entry for entry in result])
+    return torch.as_tensor(result)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """On a busy machine, threads that wait for one another make hundreds of tiny products 30 times slower."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def raised(error: Exception) -> Verdict:
+    """Shows the last line of the student's own that the error passed through."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.line]
+    own = [f for f in frames if not f.filename.startswith(LIBRARY) and "site-packages" not in f.filename]
+    gaps = {"error": type(error).__name__, "reason": error}
+    return wrong("line_raised", line=own[-1].line, **gaps) if own else wrong("function_raised", **gaps)
+
+
+def difference(result: Tensor, right: Tensor, call: Arguments) -> Verdict:
+    """Names the first entry that differs."""
+    arguments = ", ".join(map(describe, call))
+    if result.shape != right.shape:
+        return wrong("wrong_shape", call=arguments, wanted=tuple(right.shape), given=tuple(result.shape))
+    where = (~close(result, right)).nonzero()[0].tolist()
+    gaps = {
+        "call": arguments,
+        "wanted": f"{right[tuple(where)].item():.4g}",
+        "given": f"{result[tuple(where)].item():.4g}",
+    }
+    return wrong("wrong_entry", entry=where, **gaps) if where else wrong("wrong_number", **gaps)
 
 
 def close(result: Tensor, right: Tensor) -> Tensor:
@@ -135,14 +254,21 @@ def same(result: Any, right: Any) -> bool:
 def describe(value: object) -> str:
     if isinstance(value, Tensor):
         numbers = "" if value.dim() != 1 or value.is_floating_point() else f" {value.tolist()}"
-        return f"a tensor {tuple(value.shape)}{numbers}"
+        return say("tensor", shape=tuple(value.shape)) + numbers
     if callable(value):
-        return "a function"
-    return repr(value) if isinstance(value, int | float | str | dict) else f"a {type(value).__name__}"
+        return say("function")
+    return (
+        repr(value)
+        if isinstance(value, int | float | str | dict)
+        else say("other", type=type(value).__name__)
+    )
 
 
-def where_raised(error: Exception) -> str:
-    """The last line of the student's own that the error passed through."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.line]
-    own = [f for f in frames if not f.filename.startswith(LIBRARY) and "site-packages" not in f.filename]
-    return f"your line `{own[-1].line}`" if own else "your function"
+def draw(low: int, high: int, generator: torch.Generator) -> int:
+    """A random size from low to high, both possible."""
+    return int(torch.randint(low, high + 1, (), generator=generator))
+
+
+def draw_sizes(generator: torch.Generator, *sizes: int) -> list[int]:
+    """The sizes in a random order, so that every axis has another one."""
+    return [sizes[place] for place in torch.randperm(len(sizes), generator=generator).tolist()]

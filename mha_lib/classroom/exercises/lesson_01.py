@@ -1,14 +1,23 @@
 """The exercises of lesson 01, single-head attention."""
 
-import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.exercises.judge import Exercise, draw, draw_sizes
+from mha_lib.classroom.exercises.mistakes import (
+    SCALE,
+    Sizes,
+    Step,
+    attention,
+    fill_lowest,
+    masked_weights,
+    nothing_done,
+    shared,
+)
 
 
 def draw_axes(generator: torch.Generator) -> list[int]:
@@ -26,8 +35,15 @@ def draw_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
     return scores, mask
 
 
-def draw_scores_with_empty_rows(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def draw_low_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """The last query's scores are so low that no number but -inf hides a key from it."""
     scores, mask = draw_scores(generator)
+    scores[:, -1] -= 2000
+    return scores, mask
+
+
+def draw_scores_with_empty_rows(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    scores, mask = draw_low_scores(generator)
     mask[:, 0] = False
     return scores, mask
 
@@ -61,22 +77,27 @@ def draw_additive(generator: torch.Generator) -> tuple[Tensor, ...]:
     return tuple(torch.randn(shape, generator=generator) for shape in shapes)
 
 
-def dot_product_output(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    mask: Tensor,
+def mask_from_lengths(
+    valid_lens: Tensor,
+    num_keys: int,
     *,
-    divisor: Callable = lambda queries, keys, values: math.sqrt(queries.shape[-1]),
-    softmax: Callable = masked_softmax,
-    mixed: Callable = lambda weights, keys, values: weights @ values,
+    allowed: Step = lambda positions, lengths: positions < lengths,
+    masked: Step = nothing_done,
+    encode: Step = nothing_done,
+    place: Step = lambda mask: mask[:, None],
 ) -> Tensor:
-    """Scaled dot-product attention; each keyword replaces one step by a mistake."""
-    scores = queries @ keys.mT / divisor(queries, keys, values)
-    return mixed(softmax(scores, mask), keys, values)
+    """(B,) to (B, 1, K); each keyword replaces one step."""
+    mask = masked(allowed(torch.arange(num_keys), valid_lens[:, None]))  # (B, K)
+    return place(encode(mask))
 
 
-def additive_output(
+def divide_exponentials(scores: Tensor) -> Tensor:
+    """The softmax by its formula: where all exponentials underflow to 0, it is 0 / 0."""
+    exponentials = scores.exp()
+    return exponentials / exponentials.sum(-1, keepdim=True)
+
+
+def additive_attention(
     queries: Tensor,
     keys: Tensor,
     values: Tensor,
@@ -84,168 +105,108 @@ def additive_output(
     W_k: Tensor,
     w_v: Tensor,
     *,
-    hidden: Callable = lambda q, k: torch.tanh(q + k),
-    softmax: Callable = lambda scores: scores.softmax(-1),
-    mixed: Callable = lambda weights, values: weights @ values,
+    hidden: Step = lambda q, k: torch.tanh(q + k),
+    divisor: Callable[[Sizes], float] = lambda sizes: 1.0,
+    **steps: Any,
 ) -> Tensor:
-    """Additive attention; each keyword replaces one step by a mistake."""
-    scores = hidden((queries @ W_q)[:, :, None], (keys @ W_k)[:, None]) @ w_v
-    return mixed(softmax(scores), values)
+    """Attention with scores from a small network; each keyword replaces one step."""
+
+    def score(queries: Tensor, keys: Tensor) -> Tensor:
+        return hidden((queries @ W_q)[:, :, None], (keys @ W_k)[:, None]) @ w_v
+
+    return attention(queries, keys, values, num_hiddens=len(w_v), score=score, divisor=divisor, **steps)
 
 
-UPSIDE_DOWN = "the mask is upside down: True means may attend, and here only the forbidden keys are read."
-OVER_QUERIES = "the weights sum to 1 over the queries: take the softmax over the keys, the last axis."
-ZERO_SCORE = (
-    "forbidden scores are set to 0, and e^0 = 1 still gets a share: set them to -inf before the softmax."
-)
-ZERO_WEIGHT = (
-    "the weights are set to 0 after the softmax, so a row no longer sums to 1: mask the scores before it."
-)
-NOT_MASKED = "the mask is not used: forbidden keys still get weight."
+def tempered_softmax(
+    scores: Tensor,
+    temperature: float,
+    *,
+    temper: Step = lambda scores, temperature: scores / temperature,
+    **steps: Any,
+) -> Tensor:
+    return masked_weights(temper(scores, temperature), **steps)
+
 
 EXERCISES: tuple[Exercise, ...] = (
     Exercise(
         "masked_softmax",
-        masked_softmax,
-        draw_scores,
+        masked_weights,
+        draw_low_scores,
         {
-            NOT_MASKED: lambda scores, mask: scores.softmax(-1),
-            UPSIDE_DOWN: lambda scores, mask: masked_softmax(scores, ~mask),
-            ZERO_SCORE: lambda scores, mask: (scores * mask).softmax(-1),
-            ZERO_WEIGHT: lambda scores, mask: scores.softmax(-1) * mask,
-            OVER_QUERIES: lambda scores, mask: scores.masked_fill(~mask, -torch.inf).softmax(-2),
-            "these are the exponentials; divide each row by its sum.": lambda scores, mask: (
-                scores.exp() * mask
-            ),
-            "this returns the masked scores; the softmax is missing.": (
-                lambda scores, mask: scores.masked_fill(~mask, -torch.inf)
-            ),
+            **shared(masked_weights, "mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+            **shared(masked_weights, "forbidden_scores_too_high", "forbidden_weights_zero"),
+            **shared(masked_weights, "softmax_over_queries", "softmax_missing", "exponentials"),
+            "underflow": partial(masked_weights, normalise=divide_exponentials, finish=nothing_done),
         },
     ),
     Exercise(
         "empty_rows",
-        masked_softmax,
+        masked_weights,
         draw_scores_with_empty_rows,
         {
-            "a row with nothing but -inf gives NaN, 0 divided by 0: use the lowest finite number, "
-            "torch.finfo(scores.dtype).min, and set forbidden weights to 0 afterwards.": (
-                lambda scores, mask: scores.masked_fill(~mask, -torch.inf).softmax(-1)
-            ),
-            "a row that may read nothing here reads all keys alike: set forbidden weights to 0 afterwards.": (
-                lambda scores, mask: scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1)
-            ),
-            ZERO_WEIGHT: lambda scores, mask: scores.softmax(-1) * mask,
-            UPSIDE_DOWN: lambda scores, mask: masked_softmax(scores, ~mask),
+            "nan": partial(masked_weights, finish=nothing_done),
+            "uniform": partial(masked_weights, fill=fill_lowest),
+            **shared(masked_weights, "mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+            **shared(masked_weights, "forbidden_scores_too_high", "forbidden_weights_zero"),
+            **shared(masked_weights, "softmax_over_queries", "exponentials"),
         },
     ),
     Exercise(
         "mask_from_lengths",
-        padding_mask,
+        mask_from_lengths,
         draw_lengths,
         {
-            "one key too many: a length of 3 allows the positions 0, 1 and 2, so < and not <=.": (
-                lambda lengths, num_keys: torch.arange(num_keys) <= lengths[:, None, None]
+            "mask_upside_down": partial(mask_from_lengths, masked=torch.logical_not),
+            **shared(mask_from_lengths, "mask_to_be_added"),
+            "one_key_too_many": partial(
+                mask_from_lengths, allowed=lambda positions, lengths: positions <= lengths
             ),
-            "upside down: True means may attend, and here it marks the padding.": (
-                lambda lengths, num_keys: ~padding_mask(lengths, num_keys)
+            "last_keys": partial(
+                mask_from_lengths, allowed=lambda positions, lengths: positions.flip(-1) < lengths
             ),
-            "this allows the last keys of each sample; padding stands at the end, the first are valid.": (
-                lambda lengths, num_keys: padding_mask(lengths, num_keys).flip(-1)
-            ),
-            "(B, K) lacks the axis of the queries: (B, 1, K) is wanted, the same for each query.": (
-                lambda lengths, num_keys: padding_mask(lengths, num_keys)[:, 0]
-            ),
-            "(B, K, 1) hides queries, the rows; keys are the last axis: (B, 1, K).": (
-                lambda lengths, num_keys: padding_mask(lengths, num_keys).mT
-            ),
+            "axis_missing": partial(mask_from_lengths, place=nothing_done),
+            "axis_at_the_end": partial(mask_from_lengths, place=lambda mask: mask[:, :, None]),
         },
     ),
     Exercise(
         "dot_product_attention",
-        dot_product_output,
+        attention,
         draw_attention,
         {
-            "the scores are not divided by the square root of d.": partial(
-                dot_product_output, divisor=lambda q, k, v: 1
-            ),
-            "the scores are divided by d itself: its square root is wanted.": (
-                partial(dot_product_output, divisor=lambda q, k, v: q.shape[-1])
-            ),
-            "the scores are multiplied by the square root of d: divide.": (
-                partial(dot_product_output, divisor=lambda q, k, v: q.shape[-1] ** -0.5)
-            ),
-            "the divisor takes the width of the values; the scores come from queries and keys: their d.": (
-                partial(dot_product_output, divisor=lambda q, k, v: v.shape[-1] ** 0.5)
-            ),
-            "the divisor takes the number of keys; their width d, the last axis, is wanted.": (
-                partial(dot_product_output, divisor=lambda q, k, v: k.shape[1] ** 0.5)
-            ),
-            NOT_MASKED: partial(dot_product_output, softmax=lambda scores, mask: scores.softmax(-1)),
-            UPSIDE_DOWN: partial(
-                dot_product_output, softmax=lambda scores, mask: masked_softmax(scores, ~mask)
-            ),
-            ZERO_SCORE: partial(dot_product_output, softmax=lambda scores, mask: (scores * mask).softmax(-1)),
-            ZERO_WEIGHT: partial(dot_product_output, softmax=lambda scores, mask: scores.softmax(-1) * mask),
-            OVER_QUERIES: partial(
-                dot_product_output,
-                softmax=lambda scores, mask: scores.masked_fill(~mask, -torch.inf).softmax(-2),
-            ),
-            "this mixes the keys; the keys only decide the shares, the values are what is mixed.": (
-                partial(dot_product_output, mixed=lambda weights, keys, values: weights @ keys)
-            ),
-            "these are the weights; the mixture of the values is wanted.": (
-                partial(dot_product_output, mixed=lambda weights, keys, values: weights)
-            ),
+            **shared(attention, "scale_missing", "scale_without_root", "scale_multiplied"),
+            **shared(attention, "scale_of_number_of_keys"),
+            "scale_of_values": partial(attention, divisor=lambda sizes: sizes.value_dim**0.5),
+            **shared(attention, "mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+            **shared(attention, "forbidden_weights_zero", "softmax_over_queries", "softmax_missing"),
+            **shared(attention, "exponentials", "weights_returned"),
+            "keys_mixed": partial(attention, mix=lambda weights, keys, values: weights @ keys),
         },
     ),
     Exercise(
         "temperature",
-        lambda scores, temperature: (scores / temperature).softmax(-1),
+        tempered_softmax,
         draw_temperature,
         {
-            "the scores are multiplied by the temperature: divide, so that a high one flattens.": (
-                lambda scores, temperature: (scores * temperature).softmax(-1)
-            ),
-            "the weights are divided after the softmax, and no longer sum to 1: divide the scores.": (
-                lambda scores, temperature: scores.softmax(-1) / temperature
-            ),
-            "the temperature is not used.": lambda scores, temperature: scores.softmax(-1),
-            "the scores are divided by the root of the temperature: no root here.": (
-                lambda scores, temperature: (scores / temperature**0.5).softmax(-1)
-            ),
-            "the idea is right, a power of the weights; divide each row by its sum again.": (
-                lambda scores, temperature: scores.softmax(-1) ** (1 / temperature)
-            ),
-            OVER_QUERIES: lambda scores, temperature: (scores / temperature).softmax(-2),
+            "multiplied": partial(tempered_softmax, temper=lambda scores, t: scores * t),
+            "not_used": partial(tempered_softmax, temper=lambda scores, t: scores),
+            "rooted": partial(tempered_softmax, temper=lambda scores, t: scores / t**0.5),
+            "weights_divided": lambda scores, temperature: scores.softmax(-1) / temperature,
+            "power_of_weights": lambda scores, temperature: scores.softmax(-1) ** (1 / temperature),
+            **shared(tempered_softmax, "softmax_over_queries", "softmax_missing", "exponentials"),
         },
     ),
     Exercise(
         "additive_attention",
-        additive_output,
+        additive_attention,
         draw_additive,
         {
-            "the tanh is missing: without it the query's part is the same for each key and cancels.": (
-                partial(additive_output, hidden=lambda q, k: q + k)
-            ),
-            "the tanh is taken of each part before they are added: add first, then take the tanh.": (
-                partial(additive_output, hidden=lambda q, k: q.tanh() + k.tanh())
-            ),
-            "the projections are multiplied: in additive attention they are added.": (
-                partial(additive_output, hidden=lambda q, k: (q * k).tanh())
-            ),
-            "this takes a ReLU in the place of the tanh.": (
-                partial(additive_output, hidden=lambda q, k: (q + k).relu())
-            ),
-            "the scores are scaled as dot products are; here w_v learns their size.": (
-                partial(additive_output, softmax=lambda s: (s / 8**0.5).softmax(-1))
-            ),
-            OVER_QUERIES: partial(additive_output, softmax=lambda scores: scores.softmax(1)),
-            "these are the weights; the mixture of the values is wanted.": (
-                partial(additive_output, mixed=lambda weights, values: weights)
-            ),
-            "these are the scores themselves at work: the softmax is missing.": (
-                partial(additive_output, softmax=lambda scores: scores)
-            ),
+            "tanh_missing": partial(additive_attention, hidden=lambda q, k: q + k),
+            "tanh_before_sum": partial(additive_attention, hidden=lambda q, k: q.tanh() + k.tanh()),
+            "multiplied": partial(additive_attention, hidden=lambda q, k: (q * k).tanh()),
+            "relu": partial(additive_attention, hidden=lambda q, k: (q + k).relu()),
+            "scaled": partial(additive_attention, **SCALE["scale_of_whole_width"][0]),
+            **shared(additive_attention, "softmax_over_queries", "softmax_missing", "exponentials"),
+            **shared(additive_attention, "weights_returned"),
         },
     ),
     Exercise(
@@ -253,16 +214,11 @@ EXERCISES: tuple[Exercise, ...] = (
         lambda num_queries, num_keys, d, d_v: 2 * num_queries * num_keys * (d + d_v),
         lambda generator: tuple((3 + torch.randperm(9, generator=generator)[:4]).tolist()),
         {
-            "a multiplication and an addition count as two.": lambda q, k, d, d_v: q * k * (d + d_v),
-            "these are the scores alone; the mixture of the values is a second product.": (
-                lambda q, k, d, d_v: 2 * q * k * d
-            ),
-            "this takes the values to be as wide as the keys; they may differ.": (
-                lambda q, k, d, d_v: 4 * q * k * d
-            ),
-            "this takes as many keys as queries; they may differ.": (
-                lambda q, k, d, d_v: 2 * q * q * (d + d_v)
-            ),
+            "counted_once": lambda q, k, d, d_v: q * k * (d + d_v),
+            "scores_alone": lambda q, k, d, d_v: 2 * q * k * d,
+            "values_as_wide_as_keys": lambda q, k, d, d_v: 4 * q * k * d,
+            "as_many_keys_as_queries": lambda q, k, d, d_v: 2 * q * q * (d + d_v),
         },
+        {"counted_exactly": lambda q, k, d, d_v: q * k * (2 * d - 1) + q * d_v * (2 * k - 1)},
     ),
 )

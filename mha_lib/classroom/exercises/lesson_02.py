@@ -1,101 +1,93 @@
 """The exercises of lesson 02, self-attention."""
 
+import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from mha_lib import causal_mask, sinusoidal_positions
-from mha_lib.classroom.exercises.judge import Exercise, draw, draw_sizes
+from mha_lib import causal_mask
+from mha_lib.classroom.exercises.judge import Arguments, Exercise, draw, draw_sizes
+from mha_lib.classroom.exercises.mistakes import (
+    MASK,
+    NOTHING_LEFT,
+    Step,
+    attention,
+    nothing_done,
+    self_attention,
+    shared,
+)
 
 Layer = Callable[[Tensor], Tensor]
 
 
-def draw_projections(generator: torch.Generator) -> tuple:
+def draw_projections(generator: torch.Generator) -> Arguments:
     """x (2, N, D), W_q and W_k (D, d), W_v (D, d_v)"""
     tokens, width, head_dim, value_dim = draw_sizes(generator, 3, 5, 6, 7)
     x = torch.randn(2, tokens, width, generator=generator)
     return x, *(torch.randn(width, size, generator=generator) for size in (head_dim, head_dim, value_dim))
 
 
-def draw_attend(generator: torch.Generator) -> tuple:
+def draw_attend(generator: torch.Generator) -> Arguments:
     """A layer that minds the order of its tokens or does not, tokens (2, N, D) and a new order."""
     tokens, width, head_dim = draw_sizes(generator, 4, 6, 7)
-    x, *projections = (
+    x, W_q, W_k, W_v = (
         torch.randn(*shape, generator=generator)
         for shape in [(2, tokens, width), (width, head_dim), (width, head_dim), (width, width)]
     )
     places = torch.randn(tokens, width, generator=generator)
-    mask = causal_mask(tokens, tokens)
-    kind = draw(0, 2, generator)
+    kind = ("plain", "with positions", "causal")[draw(0, 2, generator)]
 
     def attend(x: Tensor) -> Tensor:
-        if kind == 0:
-            return self_attention(x, *projections)
-        if kind == 1:
-            return self_attention(x + places, *projections)
-        return self_attention(x, *projections, weigh=lambda scores: hide_scores(scores, mask).softmax(-1))
+        placed = x + places if kind == "with positions" else x
+        mask = causal_mask(tokens, tokens) if kind == "causal" else None
+        return self_attention(placed, W_q, W_k, W_v, mask)
 
     turned = torch.arange(tokens).roll(1)  # not its own inverse
-    return attend, x, turned[torch.randperm(tokens, generator=generator)] if kind == 0 else turned
+    return attend, x, turned[torch.randperm(tokens, generator=generator)] if kind == "plain" else turned
 
 
-def draw_position_sizes(generator: torch.Generator) -> tuple:
+def draw_position_sizes(generator: torch.Generator) -> Arguments:
     return draw(5, 9, generator), 2 * draw(2, 6, generator)
 
 
-def draw_mask_sizes(generator: torch.Generator) -> tuple:
+def draw_mask_sizes(generator: torch.Generator) -> Arguments:
     queries = draw(2, 5, generator)
     return queries, queries + draw(1, 4, generator)
 
 
-def draw_queries_keys_values(generator: torch.Generator) -> tuple:
+def draw_queries_keys_values(generator: torch.Generator) -> Arguments:
     tokens, head_dim, value_dim = draw_sizes(generator, 4, 5, 7)
     return tuple(torch.randn(tokens, size, generator=generator) for size in (head_dim, head_dim, value_dim))
 
 
-def draw_layer(generator: torch.Generator) -> tuple:
+def draw_layer(generator: torch.Generator) -> Arguments:
     """A layer that is causal or has one of four leaks, and tokens (N, D)."""
     tokens, width, head_dim = draw_sizes(generator, 5, 6, 7)
-    x, *projections = (
+    x, W_q, W_k, W_v = (
         torch.randn(*shape, generator=generator) / width**0.5
         for shape in [(tokens, width), (width, head_dim), (width, head_dim), (width, width)]
     )
-    mask = causal_mask(tokens, tokens)
+    kinds: tuple[dict[str, Any], ...] = (
+        {},  # causal
+        MASK["forbidden_weights_zero"][0],
+        {"masked": lambda mask: torch.ones_like(mask).tril(1)},  # each token sees the next one as well
+        MASK["mask_missing"][0],
+        {},  # causal, and yet each token sees the mean of all
+    )
     kind = draw(0, 4, generator)
 
     def layer(x: Tensor) -> Tensor:
-        centred = x - x.mean(0) if kind == 4 else x
-        q, k, v = (centred @ projection for projection in projections)
-        if kind == 1:
-            return causal_attention(q, k, v, weigh=lambda s, m: s.softmax(-1) * m)
-        if kind == 2:
-            return causal_attention(q, k, v, mask=mask | torch.ones_like(mask).tril(1))
-        if kind == 3:
-            return causal_attention(q, k, v, mask=torch.ones_like(mask))
-        return causal_attention(q, k, v)
+        seen = x - x.mean(0) if kind == 4 else x
+        return causal_attention(seen @ W_q, seen @ W_k, seen @ W_v, **kinds[kind])
 
     return layer, x
 
 
-def draw_widths(generator: torch.Generator) -> tuple:
+def draw_widths(generator: torch.Generator) -> Arguments:
     return tuple(draw_sizes(generator, 7, 11, 13))
-
-
-def self_attention(
-    x: Tensor,
-    W_q: Tensor,
-    W_k: Tensor,
-    W_v: Tensor,
-    *,
-    scaled: Callable = lambda scores, d, width: scores / d**0.5,
-    weigh: Callable = lambda scores: scores.softmax(-1),
-    valued: Callable = lambda x, W_q, W_k, W_v: x @ W_v,
-) -> Tensor:
-    """Self-attention; each keyword replaces one step by a mistake."""
-    scores = scaled(x @ W_q @ (x @ W_k).mT, W_q.shape[1], x.shape[-1])
-    return weigh(scores) @ valued(x, W_q, W_k, W_v)
 
 
 def equivariance_gap(attend: Layer, x: Tensor, order: Tensor) -> Tensor:
@@ -105,31 +97,20 @@ def equivariance_gap(attend: Layer, x: Tensor, order: Tensor) -> Tensor:
 def waves(
     num_positions: int,
     num_hiddens: int,
+    *,
     first: int = 0,
-    angle: Callable = lambda position, column, width: position / 10000 ** (2 * column / width),
-    ordered: Callable = lambda sines, cosines: torch.stack([sines, cosines], -1).flatten(1),
+    angle: Step = lambda position, column, width: position / 10000 ** (2 * column / width),
+    ordered: Step = lambda sines, cosines: torch.stack([sines, cosines], -1).flatten(1),
 ) -> Tensor:
-    """Sinusoidal positions; each default replaced gives a mistake."""
+    """Sinusoidal positions; each keyword replaces one step by a mistake."""
     position = torch.arange(first, first + num_positions, dtype=torch.float64)[:, None]
     angles = angle(position, torch.arange(num_hiddens // 2), num_hiddens)
     return ordered(angles.sin(), angles.cos()).float()
 
 
-def hide_scores(scores: Tensor, mask: Tensor) -> Tensor:
-    return scores.masked_fill(~mask, -torch.inf)
-
-
-def causal_attention(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    weigh: Callable = lambda scores, mask: hide_scores(scores, mask).softmax(-1),
-    mask: Tensor | None = None,
-    scaled: Callable = lambda scores, d: scores / d**0.5,
-) -> Tensor:
-    """Causal attention over (N, d); each default replaced gives a mistake."""
-    mask = causal_mask(len(queries), len(keys)) if mask is None else mask
-    return weigh(scaled(queries @ keys.mT, queries.shape[-1]), mask) @ values
+def causal_attention(queries: Tensor, keys: Tensor, values: Tensor, **steps: Any) -> Tensor:
+    """Causal attention over (N, d); each keyword replaces one step by a mistake."""
+    return attention(queries, keys, values, causal_mask(len(queries), len(keys)), **steps)
 
 
 def who_sees_whom(layer: Layer, x: Tensor, kept: bool = False) -> Tensor:
@@ -142,10 +123,53 @@ def who_sees_whom(layer: Layer, x: Tensor, kept: bool = False) -> Tensor:
     return torch.stack(seen, dim=1)
 
 
-def crossover(num_hiddens: int, head_dim: int, value_dim: int) -> float:
+def crossover(
+    num_hiddens: int,
+    head_dim: int,
+    value_dim: int,
+    *,
+    projected: Callable[[int, int], int] = lambda head_dim, value_dim: 2 * head_dim + value_dim,
+    paired: Callable[[int, int], int] = lambda head_dim, value_dim: head_dim + value_dim,
+    rounded: Callable[[float], float] = float,
+) -> float:
     """N where N · D · (2d + d_v), the projections, equals N² · (d + d_v), scores and mixture."""
-    return num_hiddens * (2 * head_dim + value_dim) / (head_dim + value_dim)
+    return rounded(num_hiddens * projected(head_dim, value_dim) / paired(head_dim, value_dim))
 
+
+def also_rounded_up(answer: Callable[..., float]) -> tuple[Callable[..., float], ...]:
+    """The wrong number, and the same rounded up to a length."""
+    return answer, lambda *sizes: math.ceil(answer(*sizes))
+
+
+def mask_of_last_queries(
+    num_queries: int,
+    num_keys: int,
+    *,
+    keep: Step = torch.tril,
+    diagonal: Callable[[int, int], int] = lambda num_queries, num_keys: num_keys - num_queries,
+    masked: Step = nothing_done,
+    encode: Step = nothing_done,
+) -> Tensor:
+    """The causal mask (Q, K); each keyword replaces one step by a mistake."""
+    allowed = keep(torch.ones(num_queries, num_keys), diagonal(num_queries, num_keys)) > 0
+    return encode(masked(allowed))
+
+
+def wave_for_each_column(num_positions: int, num_hiddens: int) -> Tensor:
+    """The mistake in which sine and cosine of a pair have different angles."""
+    columns = torch.arange(num_hiddens)
+    angles = torch.arange(num_positions)[:, None] / 10000 ** (columns / num_hiddens)
+    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
+
+
+WRONG_CROSSOVERS: dict[str, Callable[..., float]] = {
+    "one_projection_to_d": partial(crossover, projected=lambda d, d_v: d + d_v),
+    "values_not_projected": partial(crossover, projected=lambda d, d_v: 2 * d),
+    "mixture_missing": partial(crossover, paired=lambda d, d_v: d),
+    "scores_missing": partial(crossover, paired=lambda d, d_v: d_v),
+    "values_as_wide_as_keys": lambda D, d, d_v: 1.5 * D,
+    "upside_down": lambda D, d, d_v: 1 / crossover(D, d, d_v),
+}
 
 EXERCISES: tuple[Exercise, ...] = (
     Exercise(
@@ -153,28 +177,13 @@ EXERCISES: tuple[Exercise, ...] = (
         self_attention,
         draw_projections,
         {
-            "the scores are not divided by the square root of d, the width of queries and keys.": (
-                partial(self_attention, scaled=lambda s, d, D: s)
-            ),
-            "the scores are divided by the square root of D, the width of x: d, the width of queries and "
-            "keys, is wanted.": partial(self_attention, scaled=lambda s, d, D: s / D**0.5),
-            "the scores are multiplied by the square root of d: divide.": (
-                partial(self_attention, scaled=lambda s, d, D: s * d**0.5)
-            ),
-            "the scores are divided by d itself: its square root is wanted.": (
-                partial(self_attention, scaled=lambda s, d, D: s / d)
-            ),
-            "the weights sum to 1 over the queries: take the softmax over the keys, the last axis.": (
-                partial(self_attention, weigh=lambda s: s.softmax(-2))
-            ),
-            "queries and keys have changed places: a row belongs to a query, so the scores are q @ k.mT.": (
-                partial(self_attention, scaled=lambda s, d, D: s.mT / d**0.5)
-            ),
-            "the values are projected with W_k.": (
-                partial(self_attention, valued=lambda x, W_q, W_k, W_v: x @ W_k)
-            ),
-            "the values are x itself: project them with W_v.": (
-                partial(self_attention, valued=lambda x, W_q, W_k, W_v: x)
+            **shared(self_attention, "scale_missing", "scale_of_whole_width", "scale_multiplied"),
+            **shared(self_attention, "scale_without_root", "scale_of_whole_width_multiplied"),
+            **shared(self_attention, "scale_of_number_of_keys", "queries_and_keys_exchanged"),
+            **shared(self_attention, "softmax_over_queries", "softmax_missing", "exponentials"),
+            **shared(self_attention, "values_from_W_k", "weights_returned"),
+            "values_not_projected": partial(
+                self_attention, project=lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)
             ),
         },
     ),
@@ -183,65 +192,39 @@ EXERCISES: tuple[Exercise, ...] = (
         equivariance_gap,
         draw_attend,
         {
-            "this compares with the output in the old order: that would test invariance. Permute the output "
-            "as well.": lambda f, x, order: (f(x[:, order]) - f(x)).abs().max(),
-            "both sides must be in the new order: compare attend(x[:, order]) with attend(x)[:, order].": (
+            "invariance": lambda f, x, order: (f(x[:, order]) - f(x)).abs().max(),
+            "output_permuted_on_the_wrong_side": (
                 lambda f, x, order: (f(x[:, order])[:, order] - f(x)).abs().max()
             ),
-            "without abs, differences below zero are overlooked.": (
-                lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).max()
-            ),
-            "a mean hides a single wrong entry: take the largest difference.": (
-                lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).abs().mean()
-            ),
-            "nothing is permuted on the way in: attend must see x[:, order].": (
-                lambda f, x, order: (f(x) - f(x)[:, order]).abs().max()
-            ),
+            "abs_missing": lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).max(),
+            "mean": lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).abs().mean(),
+            "input_not_permuted": lambda f, x, order: (f(x) - f(x)[:, order]).abs().max(),
         },
         rounds=8,
     ),
     Exercise(
         "positions",
-        sinusoidal_positions,
+        waves,
         draw_position_sizes,
         {
-            "all sines come first here, then all cosines; they are to alternate: column 2j the sine, 2j + 1 "
-            "the cosine of one angle.": partial(waves, ordered=lambda s, c: torch.cat([s, c], -1)),
-            "sine and cosine have changed places: column 0 is a sine.": (
-                partial(waves, ordered=lambda s, c: torch.stack([c, s], -1).flatten(1))
-            ),
-            "positions are counted from 1; the first is 0.": partial(waves, first=1),
-            "the exponent is 2j/D, with j counting pairs of columns; here it is j/D.": (
-                partial(waves, angle=lambda i, j, D: i / 10000 ** (j / D))
-            ),
-            "column by column the angle changes: the sine and the cosine of a pair share one, with the "
-            "exponent of the even column.": lambda N, D: torch.where(
-                torch.arange(D) % 2 == 0,
-                (torch.arange(N)[:, None] / 10000 ** (torch.arange(D) / D)).sin(),
-                (torch.arange(N)[:, None] / 10000 ** (torch.arange(D) / D)).cos(),
-            ),
-            "the angle is multiplied by 10000^(2j/D): divide.": (
-                partial(waves, angle=lambda i, j, D: i * 10000 ** (2 * j / D))
-            ),
+            "sines_first": partial(waves, ordered=lambda s, c: torch.cat([s, c], -1)),
+            "cosine_first": partial(waves, ordered=lambda s, c: torch.stack([c, s], -1).flatten(1)),
+            "counted_from_1": partial(waves, first=1),
+            "exponent_halved": partial(waves, angle=lambda i, j, D: i / 10000 ** (j / D)),
+            "angle_for_each_column": wave_for_each_column,
+            "angle_multiplied": partial(waves, angle=lambda i, j, D: i * 10000 ** (2 * j / D)),
         },
     ),
     Exercise(
         "causal_mask",
-        causal_mask,
+        mask_of_last_queries,
         draw_mask_sizes,
         {
-            "this is aligned at the start: query 0 sees key 0 alone. The queries are the last tokens, so the "
-            "last query must see every key.": lambda q, k: torch.ones(q, k).tril() > 0,
-            "this is upside down: True means may attend.": lambda q, k: ~causal_mask(q, k),
-            "a token may see itself: the diagonal is missing.": (
-                lambda q, k: torch.ones(q, k).tril(k - q - 1) > 0
-            ),
-            "this shows each token its future and hides its past.": (
-                lambda q, k: torch.ones(q, k).triu(k - q) > 0
-            ),
-            "this is to be added to scores (0 and -inf); a boolean mask is wanted, True = may attend.": (
-                lambda q, k: torch.zeros(q, k).masked_fill(~causal_mask(q, k), -torch.inf)
-            ),
+            "mask_upside_down": partial(mask_of_last_queries, masked=torch.logical_not),
+            **shared(mask_of_last_queries, "mask_to_be_added"),
+            "aligned_at_the_start": partial(mask_of_last_queries, diagonal=lambda q, k: 0),
+            "diagonal_missing": partial(mask_of_last_queries, diagonal=lambda q, k: k - q - 1),
+            "future_instead_of_past": partial(mask_of_last_queries, keep=torch.triu),
         },
     ),
     Exercise(
@@ -249,15 +232,10 @@ EXERCISES: tuple[Exercise, ...] = (
         who_sees_whom,
         draw_layer,
         {
-            "rows and columns have changed places: row i is the output i, column j the token that was "
-            "changed.": lambda f, x: who_sees_whom(f, x).mT,
-            "the changes pile up: start from the original tokens each time (clone).": (
-                partial(who_sees_whom, kept=True)
-            ),
-            "this is True where nothing changed.": lambda f, x: ~who_sees_whom(f, x),
-            "only later tokens were tried; fill in the whole table.": (
-                lambda f, x: who_sees_whom(f, x).triu(1)
-            ),
+            "rows_and_columns_exchanged": lambda f, x: who_sees_whom(f, x).mT,
+            "changes_pile_up": partial(who_sees_whom, kept=True),
+            "unchanged": lambda f, x: ~who_sees_whom(f, x),
+            "later_tokens_only": lambda f, x: who_sees_whom(f, x).triu(1),
         },
         rounds=10,
     ),
@@ -266,23 +244,14 @@ EXERCISES: tuple[Exercise, ...] = (
         causal_attention,
         draw_queries_keys_values,
         {
-            "still the leak: weights set to 0 after the softmax are already divided by a sum over the "
-            "future. Hide the scores before the softmax.": (
-                partial(causal_attention, weigh=lambda s, m: s.softmax(-1) * m)
+            **shared(causal_attention, "forbidden_weights_zero", "forbidden_scores_zero", "mask_missing"),
+            "future_instead_of_past": partial(causal_attention, masked=lambda mask: mask.mT),
+            "first_token_sees_nothing": tuple(
+                partial(causal_attention, masked=lambda mask: mask.tril(-1), **rest) for rest in NOTHING_LEFT
             ),
-            "a score of 0 is not hidden, exp(0) = 1: set forbidden scores to -inf.": (
-                partial(causal_attention, weigh=lambda s, m: (s * m).softmax(-1))
-            ),
-            "the mask is upside down: each token sees its future.": (
-                partial(causal_attention, weigh=lambda s, m: hide_scores(s, m.mT).softmax(-1))
-            ),
-            "the first token may see nothing, which gives NaN: let each token see itself.": (
-                partial(causal_attention, weigh=lambda s, m: hide_scores(s, m.tril(-1)).softmax(-1))
-            ),
-            "nothing is hidden.": partial(causal_attention, weigh=lambda s, m: s.softmax(-1)),
-            "the leak is mended, but the scores are no longer divided by the square root of d.": (
-                partial(causal_attention, scaled=lambda s, d: s)
-            ),
+            **shared(causal_attention, "mask_upside_down", "softmax_over_queries", "softmax_missing"),
+            **shared(causal_attention, "exponentials", "scale_missing", "scale_without_root"),
+            **shared(causal_attention, "scale_multiplied", "scale_of_number_of_keys", "weights_returned"),
         },
     ),
     Exercise(
@@ -290,18 +259,9 @@ EXERCISES: tuple[Exercise, ...] = (
         crossover,
         draw_widths,
         {
-            "there are two projections to the width d, one for the queries and one for the keys.": (
-                lambda D, d, d_v: float(D)
-            ),
-            "the projection of the values is missing: D · d_v for each token.": (
-                lambda D, d, d_v: D * 2 * d / (d + d_v)
-            ),
-            "the mixture of the values is missing: d_v for each pair.": (
-                lambda D, d, d_v: D * (2 * d + d_v) / d
-            ),
-            "the scores are missing: d for each pair.": lambda D, d, d_v: D * (2 * d + d_v) / d_v,
-            "this is right for d_v = d only; they may differ.": lambda D, d, d_v: 1.5 * D,
-            "the fraction is upside down.": lambda D, d, d_v: (d + d_v) / (D * (2 * d + d_v)),
+            **{name: also_rounded_up(answer) for name, answer in WRONG_CROSSOVERS.items()},
+            "rounded_down": (partial(crossover, rounded=math.floor), partial(crossover, rounded=round)),
         },
+        {"rounded_up": partial(crossover, rounded=math.ceil)},
     ),
 )

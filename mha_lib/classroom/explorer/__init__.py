@@ -1,5 +1,9 @@
-"""The live heatmap explorer: Python computes attention weights, the browser draws them."""
+"""The live heatmap explorer: Python computes attention weights, the browser draws them.
 
-from mha_lib.classroom.explorer.widget import explore
+``controls.py`` says what the arguments of ``explore`` mean, ``table.py`` computes the pictures,
+``widget.py`` carries them to the browser, and ``view.js`` draws them.
+"""
 
-__all__ = ["explore"]
+from mha_lib.classroom.explorer.widget import Explorer, drive, explore
+
+__all__ = ["Explorer", "drive", "explore"]

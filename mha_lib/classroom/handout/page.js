@@ -1,126 +1,101 @@
-// A widget's model without a kernel: what an anywidget may ask of Jupyter's, as far as a page can answer.
-function makeModel(stored) {
-  const state = { ...stored.state };
-  for (const [path, base64] of stored.buffers) {
-    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-    path.slice(0, -1).reduce((at, key) => at[key], state)[path.at(-1)] = new DataView(bytes.buffer);
-  }
-  let listeners = [];
-  const model = {
-    get: (name) => state[name],
-    set(name, value) {
-      if (state[name] === value) return;
-      state[name] = value;
-      for (const { event, callback } of listeners) {
-        if (event === `change:${name}`) callback(model, value);
-        if (event === "change") callback(model);
-      }
-    },
-    on: (events, callback) => {
-      listeners = [...listeners, ...events.split(" ").map((event) => ({ event, callback }))];
-    },
-    off: (events, callback) => {
-      const named = events?.split(" ");
-      listeners = listeners.filter((known) =>
-        (named && !named.includes(known.event)) || (callback && callback !== known.callback));
-    },
-    save_changes() {},
-    send() {},
-  };
-  return model;
-}
+// The page itself: code that can be copied, boxes that scroll by keyboard, contents that show where one is,
+// and paper. WORDS come from the page.
 
-async function bringAlive(figure, { sources, models }, alive) {
-  const id = figure.dataset.widget, stored = models[id];
-  const address = () => URL.createObjectURL(new Blob([sources[stored.module]], { type: "text/javascript" }));
-  const { default: exported, ...names } = await (alive[stored.module] ??= import(address()));
-  const widget = typeof exported === "function" ? await exported() : exported ?? names;
-  alive[id] ??= Promise.resolve(makeModel(stored)).then(async (model) => {
-    await widget.initialize?.({ model });
-    return model;
-  });
-  const el = document.createElement("div");
-  el.className = "live";
-  figure.append(el);
-  try {
-    await widget.render({ model: await alive[id], el });
-    figure.classList.add("alive");
-  } catch (error) {
-    el.remove();
-    throw error;
-  }
-}
+const SECONDS_OF_THANKS = 1.5;
 
-const stored = document.getElementById("widgets");
-if (stored) {
-  const data = JSON.parse(stored.textContent), alive = {};
-  for (const name of new Set(Object.values(data.models).map((model) => model.style)))
-    document.head.append(Object.assign(document.createElement("style"), { textContent: data.sources[name] }));
-  for (const figure of document.querySelectorAll("[data-widget]"))
-    bringAlive(figure, data, alive).catch((error) => {
-      const note = Object.assign(document.createElement("p"), { className: "note" });
-      note.textContent = WORDS.failed + error.message;
-      figure.append(note);
-    });
-}
-
-// ---- the page: copying code, contents that show where one is, paper ----
-
-for (const block of document.querySelectorAll(".code")) {
-  const button = Object.assign(document.createElement("button"), { className: "copy", textContent: WORDS.copy });
-  button.onclick = async () => {
-    const code = block.querySelector("code");
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-      button.textContent = WORDS.copied;
-      setTimeout(() => (button.textContent = WORDS.copy), 1500);
-    } catch {
-      getSelection().selectAllChildren(code); // the reader's own Ctrl+C does the rest
-    }
-  };
+function addCopyButton(block) {
+  const button = document.createElement("button");
+  button.className = "copy";
+  button.textContent = WORDS.copy;
+  button.addEventListener("click", () => copy(block.querySelector("code"), button));
   block.append(button);
 }
 
-function reachScrollers() { // what scrolls must scroll by keyboard too
-  for (const box of document.querySelectorAll("pre, div.formula, .table, .html, .picture"))
+async function copy(code, button) {
+  try {
+    await navigator.clipboard.writeText(code.textContent);
+    button.textContent = WORDS.copied;
+    setTimeout(() => {
+      button.textContent = WORDS.copy;
+    }, 1000 * SECONDS_OF_THANKS);
+  } catch {
+    getSelection().selectAllChildren(code); // the reader's own Ctrl+C does the rest
+  }
+}
+
+/** What scrolls must scroll by keyboard too, so it must be able to take the focus. */
+function makeScrollersFocusable() {
+  for (const box of document.querySelectorAll("pre, div.formula, .table, .html, .picture")) {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
-}
-addEventListener("resize", reachScrollers);
-reachScrollers();
-
-const contents = document.querySelector("nav details");
-if (contents) {
-  const beside = matchMedia("(min-width: 72rem)");
-  contents.addEventListener("click", (event) => event.target.closest("a") && !beside.matches && (contents.open = false));
-  const nav = contents.parentElement, items = [...contents.querySelectorAll("li")];
-  const headings = items.map((item) => document.getElementById(decodeURIComponent(item.firstChild.hash.slice(1))));
-  const sectionOf = (here) => items.findLastIndex((item, i) => i <= here && item.className === "level-2");
-  const mark = () => {
-    const here = headings.findLastIndex((heading) => heading?.getBoundingClientRect().top < innerHeight / 3);
-    items.forEach((item, i) => {
-      if (i === here) item.firstChild.setAttribute("aria-current", "true");
-      else item.firstChild.removeAttribute("aria-current");
-      item.hidden = beside.matches && item.className !== "level-2" && sectionOf(i) !== sectionOf(here);
-    });
-    if (here >= 0) nav.scrollTop = items[here].offsetTop - nav.clientHeight / 2;
-  };
-  addEventListener("scroll", mark, { passive: true });
-  beside.onchange = () => {
-    contents.open = beside.matches;
-    mark();
-  };
-  beside.onchange();
-}
-
-// Paper can't be unfolded: answers are opened for it, and folded again.
-const folded = [];
-addEventListener("beforeprint", () => {
-  for (const fold of document.querySelectorAll("main details:not([open], .fold-code)")) {
-    fold.open = true;
-    folded.push(fold);
   }
-});
-addEventListener("afterprint", () => {
-  while (folded.length) folded.pop().open = false;
-});
+}
+
+/** The contents: beside the text on a wide screen, folded above it on a narrow one. */
+class Contents {
+  constructor(details) {
+    this.details = details;
+    this.nav = details.parentElement;
+    this.items = [...details.querySelectorAll("li")];
+    this.headings = this.items.map((item) =>
+      document.getElementById(decodeURIComponent(item.firstChild.hash.slice(1))),
+    );
+    this.beside = matchMedia("(min-width: 72rem)");
+  }
+
+  start() {
+    this.details.addEventListener("click", (event) => {
+      if (event.target.closest("a") && !this.beside.matches) this.details.open = false;
+    });
+    addEventListener("scroll", () => this.markSection(), { passive: true });
+    this.beside.addEventListener("change", () => this.foldOrUnfold());
+    this.foldOrUnfold();
+  }
+
+  foldOrUnfold() {
+    this.details.open = this.beside.matches;
+    this.markSection();
+  }
+
+  /** Marks the section that is read, and beside the text shows the parts of that section alone. */
+  markSection() {
+    const here = this.headings.findLastIndex(
+      (heading) => heading?.getBoundingClientRect().top < innerHeight / 3,
+    );
+    for (const [index, item] of this.items.entries()) {
+      if (index === here) item.firstChild.setAttribute("aria-current", "true");
+      else item.firstChild.removeAttribute("aria-current");
+      const isElsewhere = !isSection(item) && this.sectionOf(index) !== this.sectionOf(here);
+      item.hidden = this.beside.matches && isElsewhere;
+    }
+    if (here >= 0) this.nav.scrollTop = this.items[here].offsetTop - this.nav.clientHeight / 2;
+  }
+
+  sectionOf(index) {
+    return this.items.findLastIndex((item, other) => other <= index && isSection(item));
+  }
+}
+
+function isSection(item) {
+  return item.className === "level-2";
+}
+
+/** Paper cannot be unfolded: answers are opened for it, and folded again after it. */
+function openAnswersForPaper() {
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("main details:not([open], .fold-code)")];
+    for (const fold of opened) fold.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of opened) fold.open = false;
+    opened = [];
+  });
+}
+
+for (const block of document.querySelectorAll(".code")) addCopyButton(block);
+addEventListener("resize", makeScrollersFocusable);
+makeScrollersFocusable();
+const contents = document.querySelector("nav details");
+if (contents) new Contents(contents).start();
+openAnswersForPaper();

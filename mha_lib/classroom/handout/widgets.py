@@ -1,6 +1,6 @@
 """Widgets without a kernel: an anywidget comes alive from its stored state, any other shows its last one.
 
-Everything here comes from the notebook's stored widget state, so it is data: it is escaped.
+Everything here comes from the widget state that the notebook stores, so it is data: it is escaped.
 """
 
 import hashlib
@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from mha_lib.classroom.rendering.text import plain
+from mha_lib.classroom.rendering import plain
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -24,14 +24,14 @@ class Widgets:
     ):
         self.models: dict[str, Any] = metadata.get("widgets", {}).get(STATE, {}).get("state", {})
         self.words = words
-        self.output = output
+        self.output = output  # the HTML of a cell's output, for the widgets that hold some
         self.sources: dict[str, str] = {}  # modules and style sheets, by their hash
         self.alive: dict[str, Any] = {}
 
     def render(self, model_id: str, fallback: str) -> str:
         """The widget alive, or else its last state, or else what the notebook kept beside it."""
-        if " object at 0x" in fallback:
-            fallback = ""  # says nothing
+        if " object at 0x" in fallback:  # the text of a Python object says nothing to a reader
+            fallback = ""
         if "_esm" in self.state(model_id):
             return self.live(model_id, fallback)
         if still := self.still(model_id, frozenset()):
@@ -41,25 +41,29 @@ class Widgets:
     def state(self, model_id: str) -> dict[str, Any]:
         return self.models.get(model_id, {}).get("state", {})
 
-    def note(self, word: str) -> str:
-        return f'<p class="note">{self.words[word]}</p>\n'
+    def note(self, sentence: str) -> str:
+        return f'<p class="note">{self.words[sentence]}</p>\n'
 
     def live(self, model_id: str, fallback: str) -> str:
-        state = self.state(model_id)
+        """The place of a widget that the page's script brings alive; what stands in it until then."""
         if model_id not in self.alive:
-            self.alive[model_id] = {
-                "module": self.source(state["_esm"]),
-                "style": self.source(state.get("_css") or ""),
-                "state": {name: value for name, value in state.items() if not name.startswith("_")},
-                "buffers": [
-                    [buffer["path"], buffer["data"]] for buffer in self.models[model_id].get("buffers", [])
-                ],
-            }
+            self.alive[model_id] = self.model(model_id)
         still = fallback or f"<noscript>{self.note('script')}</noscript>"
         return (
             f'<figure class="widget" data-widget="{html.escape(model_id)}">'
             f'<div class="still">{still}</div></figure>\n'
         )
+
+    def model(self, model_id: str) -> dict[str, Any]:
+        """What the page's script needs to know of a widget; names that begin with _ are Jupyter's own."""
+        state = self.state(model_id)
+        buffers = self.models[model_id].get("buffers", [])
+        return {
+            "module": self.source(state["_esm"]),
+            "style": self.source(state.get("_css") or ""),
+            "state": {name: value for name, value in state.items() if not name.startswith("_")},
+            "buffers": [[buffer["path"], buffer["data"]] for buffer in buffers],
+        }
 
     def source(self, text: str) -> str:
         name = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -67,9 +71,9 @@ class Widgets:
         return name
 
     def still(self, model_id: str, above: frozenset[str]) -> str:
-        """The last state of an ipywidget as pictures and text; nothing for a kind that says nothing."""
+        """The last state of a widget as pictures and text; nothing for a kind that says nothing."""
         state = self.state(model_id)
-        if model_id in above:  # a box within itself
+        if model_id in above:  # a box that holds itself
             return ""
         if "_esm" in state:
             return self.live(model_id, "")
@@ -78,27 +82,31 @@ class Widgets:
         if "children" in state:
             children = [str(child).removeprefix(REFERENCE) for child in state["children"]]
             return "".join(self.still(child, above | {model_id}) for child in children)
-        kind = str(self.models.get(model_id, {}).get("model_name", ""))
-        label, value = html.escape(str(state.get("description") or "")), state.get("value")
-        if "Progress" in kind:
-            low, high = float(state.get("min") or 0), float(state.get("max") or 1)
-            bar = f'<progress value="{float(value or 0) - low:g}" max="{high - low or 1:g}"></progress>'
-            return f'<p class="control">{label} {bar}</p>\n'
-        if "_options_labels" in state:
-            value = ", ".join(map(str, chosen(state["_options_labels"], state.get("index"))))
-        elif kind.startswith("HTML"):
-            value = plain(str(value or ""))
-        if not isinstance(value, str | int | float):
-            return ""
-        equals = " = " if label and value != "" else ""
-        return f'<p class="control">{label}{equals}{html.escape(str(value))}</p>\n'
+        return control(str(self.models.get(model_id, {}).get("model_name", "")), state)
 
     def data(self) -> str:
-        """What the page's script brings the widgets alive with: JSON that can't end its own element."""
+        """What the page's script brings the widgets alive with: JSON that cannot end its own element."""
         if not self.alive:
             return ""
         text = json.dumps({"sources": self.sources, "models": self.alive}, separators=(",", ":"))
         return text.replace("<", "\\u003c")
+
+
+def control(kind: str, state: dict[str, Any]) -> str:
+    """A slider, a menu, a text box and the like: its name and its value."""
+    label, value = html.escape(str(state.get("description") or "")), state.get("value")
+    if "Progress" in kind:
+        low, high = float(state.get("min") or 0), float(state.get("max") or 1)
+        bar = f'<progress value="{float(value or 0) - low:g}" max="{high - low or 1:g}"></progress>'
+        return f'<p class="control">{label} {bar}</p>\n'
+    if "_options_labels" in state:
+        value = ", ".join(map(str, chosen(state["_options_labels"], state.get("index"))))
+    elif kind.startswith("HTML"):
+        value = plain(str(value or ""))
+    if not isinstance(value, str | int | float):
+        return ""
+    equals = " = " if label and value != "" else ""
+    return f'<p class="control">{label}{equals}{html.escape(str(value))}</p>\n'
 
 
 def chosen(options: list[Any], index: Any) -> list[Any]:

@@ -20,7 +20,7 @@ Cell = Mapping[str, Any]  # of a notebook's JSON
 
 STARTS = ("slide", "subslide")
 MINUTES = re.compile(
-    r"\s*(?:(?P<optional>[^\W\d]+)[,，、:：]\s*)?(?P<minutes>\d+(?:\.\d+)?)\s*(?:min(?:utes?)?\b|分)"
+    r"\s*(?:(?P<optional>[^\W\d]+)[,，、:：]\s*)?(?P<minutes>[0-9０-９]+(?:\.[0-9０-９]+)?)\s*(?:min(?:utes?)?\b|分)"
 )
 HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 
@@ -66,19 +66,21 @@ class Slide:
 
 
 def read_slides(cells: list[Cell]) -> list[Slide]:
-    """The slides as RISE cuts them; a slide that would show nothing is one with the next."""
+    """The slides as RISE cuts them.
+
+    What comes first is a slide whatever its type says, and its notes may come before it. A lesson of
+    notes alone has one slide, which shows nothing.
+    """
     slides = [Slide()]
     for cell in cells:
         kind = slide_type(cell)
-        if kind in STARTS:
-            if slides[-1].cells:
-                slides.append(Slide(kind))
-            slides[-1].starts = kind
+        if kind in STARTS and slides[-1].cells:
+            slides.append(Slide(kind))
         if kind == "notes":
             slides[-1].notes.append(source(cell))
         elif kind != "skip":
             slides[-1].cells.append(cell)
-    return [slide for slide in slides if slide.cells]
+    return [slide for slide in slides if slide.cells or slide.notes]
 
 
 def core_minutes(slides: list[Slide]) -> float:

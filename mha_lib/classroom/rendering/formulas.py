@@ -5,24 +5,30 @@ import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
-# Q, K, V and O change their shade with the theme; the page's style sheet has both.
-THEMED = {"#0067a5": "var(--q)", "#b04500": "var(--k)", "#007556": "var(--v)", "#97447a": "var(--o)"}
-SIZE = 16.0  # px to the em while drawing; the page gets ems
-SLANTED = frozenset("EFHIJKMNTUVWXYZ")  # they lean out of their width, which the drawing counts twice
+from mha_lib.classroom import palette
+
+# The colours of Q, K, V and O change their shade with the theme: the page's style sheet defines both.
+THEMED = {colour: f"var(--{letter})" for letter, colour in palette.LIGHT.items()}
+SIZE = 16.0  # pixels to the em while drawing; the page gets its sizes in ems
+SLANTED = frozenset("EFHIJKMNTUVWXYZ")  # these lean out of their width, and the drawing counts that twice
 SIGNS = frozenset("+-−±∓")
-# What the parser doesn't know or misreads, in words that it knows.
+# What the parser does not know or misreads, in commands that it knows.
 REWRITES = (
     (r"\\operatorname\*?\{arg\s*\\,\s*(max|min)\}", r"\\arg\\\1"),
     (r"\\operatorname\*", r"\\operatorname"),
-    (r"\{(align|gather|equation)\}", r"{\1*}"),  # nothing is numbered here
-    (r"\\!\s*(?=\\left)", ""),  # it leaves no space before \left that \! could take away
-    (r"(?<=\d),(?=\d{3}(?!\d))", "{,}"),  # 1,050,624 is one number
+    (r"\{(align|gather|equation)\}", r"{\1*}"),  # formulas have no numbers on these pages
+    (r"\\!\s*(?=\\left)", ""),  # the parser leaves no space before \left that \! could take away
+    (r"(?<=\d),(?=\d{3}(?!\d))", "{,}"),  # 1,050,624 is one number, and its commas want no space
     (r":=", r"\\coloneqq "),
 )
 
 
 class FormulaError(ValueError):
-    """TeX that can't be read."""
+    """TeX that cannot be read; ``command`` is the first one in it that is not known."""
+
+    def __init__(self, reason: str = "", command: str = ""):
+        super().__init__(reason)
+        self.command = command
 
 
 class Formulas:
@@ -33,20 +39,18 @@ class Formulas:
 
     def render(self, tex: str, display: bool) -> str:
         """The formula as SVG for the eye and MathML for the ear."""
-        tex = tex.strip()
         try:
             mathml = parse(tex, display)
             picture = self._draw(mathml, display)
-        except Exception as error:  # the parser and the layout raise what they like
-            raise FormulaError(f"formula left as TeX: {tex} ({error or type(error).__name__})") from error
+        except FormulaError:
+            raise
+        except Exception as error:  # the parser and the layout raise exceptions of every kind
+            raise FormulaError(str(error) or type(error).__name__) from error
         kind = "block" if display else "inline"
-        spoken = f'<math display="{kind}" alttext="{html.escape(tex)}">{to_html(mathml)}</math>'
-        if display:
-            return f'<div class="formula">{picture}{spoken}</div>'
-        return f'<span class="formula">{picture}{spoken}</span>'
+        return f'{picture}<math display="{kind}" alttext="{html.escape(tex)}">{to_html(mathml)}</math>'
 
     def _draw(self, mathml: ET.Element, display: bool) -> str:
-        import ziamath  # here, because nbconvert loads every exporter to list their names
+        import ziamath  # here, because nbconvert imports every exporter only to list their names
 
         ziamath.config.svg2, ziamath.config.precision = True, 2
         formula = ziamath.Math(set_like_tex(mathml), size=SIZE, margin=0)
@@ -55,7 +59,7 @@ class Formulas:
         drawing = "".join(element_to_html(element, names) for element in svg)
         width, height, depth = (x / SIZE for x in (box.xmax - box.xmin, box.ymax - box.ymin, box.ymin))
         size = f"width:{width:.3f}em;height:{height:.3f}em;vertical-align:{depth:.3f}em"
-        if display:  # a wide one shrinks a little on a narrow screen before it scrolls
+        if display:  # on a narrow screen a wide formula shrinks a little before it scrolls
             size = f"width:clamp({0.75 * width:.2f}em,100%,{width:.2f}em)"
         return f'<svg viewBox="{svg.get("viewBox")}" style="{size}" aria-hidden="true">{drawing}</svg>'
 
@@ -83,13 +87,14 @@ def parse(tex: str, display: bool) -> ET.Element:
         element.tag = element.tag.split("}")[-1]
         if element.text:
             element.text = re.sub(r"\\([_%&#$])", r"\1", element.text)
-    if unknown := re.search(r"\\[A-Za-z]+", "".join(mathml.itertext())):
-        raise ValueError(f"unknown command {unknown[0]}")
+    for text in (*mathml.itertext(), "".join(mathml.itertext())):
+        if unknown := re.search(r"\\[A-Za-z]+", text):
+            raise FormulaError(command=unknown[0])
     return mathml
 
 
 def set_like_tex(mathml: ET.Element) -> ET.Element:
-    """A copy for drawing: spaces as TeX sets them, and typewriter letters, which the drawing doesn't know."""
+    """A copy for drawing: spaces as TeX sets them, and typewriter letters, which the drawing lacks."""
     mathml = ET.fromstring(ET.tostring(mathml))
     for row in list(mathml.iter()):
         if row.tag in ("msup", "msubsup") and row[0].tag == "mi" and row[0].text in SLANTED:
@@ -111,7 +116,7 @@ def set_like_tex(mathml: ET.Element) -> ET.Element:
 
 
 def opens_operand(before: ET.Element | None) -> bool:
-    """Whether a sign after this element is a minus of its own and not a difference."""
+    """Whether a minus after this element is the sign of a number, and not a subtraction."""
     return before is None or (before.tag == "mo" and (before.text or "") not in tuple(")]}|‖!⟩⌋⌉′"))
 
 

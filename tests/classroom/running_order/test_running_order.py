@@ -4,8 +4,12 @@ import json
 import re
 
 import pytest
+from bs4 import BeautifulSoup
 
-from mha_lib.classroom.running_order import read_slides, write_running_orders
+from mha_lib.classroom.running_order import write_running_orders
+
+# ziamath reads its fonts by a function that Python 3.11 and 3.12 call deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:path is deprecated:DeprecationWarning")
 
 CELLS = [
     ("markdown", "slide", "# Attention & more"),
@@ -35,19 +39,15 @@ def lesson(tmp_path):
     return path
 
 
-def test_slides_are_cut_as_rise_cuts_them(lesson):
-    slides = read_slides(lesson)
-    titles = ["Attention & more", "A heading below them", "Beyond", "`def f(x):`", "The end"]
-    assert [slide.title for slide in slides] == titles
-    assert [slide.minutes for slide in slides] == [2, 1.5, 4, 0, 3]
-    assert [slide.optional for slide in slides] == [False, False, True, False, False]
-
-
 def test_the_page_has_every_slide_with_its_minutes_and_its_start(lesson, tmp_path, capsys):
     assert write_running_orders([lesson], tmp_path / "build") == 0
     page = (tmp_path / "build" / "en" / "01_a_lesson.html").read_text(encoding="utf-8")
-    rows = re.findall(r'<td class="number">(.*?)</td>', page)
-    assert rows == ["1", "2", "0", "2", "1.5", "2", "3", "4", "", "4", "?", "3.5", "5", "3", "3.5"]
+    titles = ["Attention & more", "A heading below them", "Beyond", "def f(x):", "The end"]
+    rows = BeautifulSoup(page, "html.parser").tbody.find_all("tr")
+    assert [row.find_all("td")[1].get_text().strip() for row in rows] == titles
+    assert [row.get("class") for row in rows] == [None, None, ["optional"], None, None]
+    numbers = re.findall(r'<td class="number">(.*?)</td>', page)
+    assert numbers == ["1", "2", "0", "2", "1.5", "2", "3", "4", "", "4", "?", "3.5", "5", "3", "3.5"]
     assert "6.5 min and 4 min optional" in page
     assert "6.5 min and 4 min optional" in capsys.readouterr().out
     assert "A &lt;lesson&gt;" in page

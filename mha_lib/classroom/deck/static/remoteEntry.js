@@ -1,7 +1,7 @@
-// RISE serves its page from a JupyterLab core of its own. That core lacks @jupyterlab/console, which
-// the ipywidgets manager asks for; without it every widget of a deck turns into text. This extension
-// puts a stub of the module into webpack's share scope, and gives the deck the keys of deck.js.
-// In JupyterLab itself it does nothing.
+// The bridge that lets widgets live in a deck. RISE serves its page from a JupyterLab core of its own, which
+// lacks @jupyterlab/console. The ipywidgets manager asks for that module; without it every widget of a deck
+// turns into text. So a stub of the module goes into webpack's share scope, where RISE has none.
+// JupyterLab loads every extension by a file of this name, so it hands over deck.js as well, in RISE only.
 (() => {
   const name = "mha-deck";
   let scope; // webpack's share scope: {module: {version: {get}}}
@@ -19,9 +19,10 @@
   }
 
   async function activate(app) {
-    if (app.name === "Rise") (await import("./deck.js")).default(app, load);
+    if (app.name === "Rise") await (await import("./deck.js")).default(app, load);
   }
   const plugin = { id: `${name}:deck`, autoStart: true, activate };
   const get = async () => () => ({ __esModule: true, default: [plugin] });
-  (window._JUPYTERLAB ??= {})[name] = { init, get };
+  window._JUPYTERLAB ??= {};
+  window._JUPYTERLAB[name] = { init, get };
 })();

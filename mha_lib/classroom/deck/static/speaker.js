@@ -1,50 +1,79 @@
-// The speaker's window: the notes of the slide, the time, what comes next. The deck draws it and
-// takes the keys that are pressed in it.
-let speaker, opened, clock;
+// The speaker's window: the notes of the slide, the time, what comes next. The deck draws it, and gets the
+// keys that are pressed in it.
+import { coreMinutes } from "./slides.js";
+import { numberOf, sections, shownSection } from "./stage.js";
+import { fill } from "./words.js";
 
-const notesOf = (slide) => [...slide.querySelectorAll("aside.notes .jp-RenderedMarkdown")];
-const titleOf = (slide) =>
-  slide?.querySelector("h1, h2, h3, .jp-CodeCell .cm-line")?.textContent.replace("¶", "") ?? "";
-// "3 min. Ask first." counts, "Optional, 3 min." does not: as in the running order (notes.py).
-const minutes = (note) => Number(/^\s*([\d.]+)\s*(min|分)/.exec(note.textContent)?.[1] ?? 0);
-const minutesOf = (slides) => slides.flatMap(notesOf).reduce((sum, note) => sum + minutes(note), 0);
+const PAGE = `
+  <header><time></time> · <span></span></header>
+  <main><h1></h1><article></article></main>
+  <footer></footer>`;
 
-const STYLE = `
-  :root { color-scheme: light dark; font: 22px/1.5 system-ui, sans-serif }
-  body { margin: 1.5em 2em }
-  header, footer { color: gray }
-  .anchor-link { display: none }`;
+export class Speaker {
+  constructor({ slides, words, passKey }) {
+    Object.assign(this, { slides, words, passKey });
+  }
 
-/** Open the window, or bring it to the front; false where the browser blocks it. */
-export function openSpeaker(onkeydown) {
-  speaker = window.open("", "deck-speaker", "popup,width=900,height=640");
-  if (!speaker) return false;
-  Object.assign(speaker, { onkeydown });
-  opened ??= Date.now();
-  clearInterval(clock);
-  clock = setInterval(drawClock, 1000);
-  const parts = "<header><time></time> · <span></span></header><main></main><footer></footer>";
+  /** Open the window, or bring it to the front; false where the browser blocks it. */
+  open() {
+    this.window = window.open("", "deck-speaker", "popup,width=900,height=640");
+    if (!this.window) return false;
+    this.window.onkeydown = this.passKey;
+    drawPage(this.window.document);
+    this.opened ??= Date.now();
+    clearInterval(this.clock);
+    this.clock = setInterval(() => this.#showTime(), 1000);
+    this.show(shownSection());
+    this.window.focus();
+    return true;
+  }
+
+  /** Show what belongs to a slide, given as its section of the deck. */
+  show(section) {
+    if (!section || !this.window || this.window.closed) return;
+    const number = numberOf(section);
+    const [start, end] = [number - 1, number].map((count) => coreMinutes(this.slides.slice(0, count)));
+    const gaps = { number, count: this.slides.length, start: rounded(start), end: rounded(end) };
+    this.#find("span").textContent = fill(this.words.position, gaps);
+    this.#find("h1").replaceChildren(...this.#titleOf(number));
+    this.#find("article").innerHTML = notesOf(section).join("");
+    const [before, after] = this.words.next.split("{title}");
+    this.#find("footer").replaceChildren(before, ...this.#titleOf(number + 1), after);
+    this.window.document.title = fill(this.words.title, { title: this.#find("h1").textContent });
+    this.#showTime();
+  }
+
+  #find(selector) {
+    return this.window.document.querySelector(selector);
+  }
+
+  /** The slide's heading as the slide shows it, with its formulas; without one, its first line. */
+  #titleOf(number) {
+    const heading = sections()[number - 1]?.querySelector(":is(h1, h2, h3):not(aside *)")?.cloneNode(true);
+    if (!heading) return [this.slides[number - 1]?.title.replaceAll("`", "") ?? ""];
+    for (const anchor of heading.querySelectorAll(".jp-InternalAnchorLink")) anchor.remove();
+    return heading.childNodes;
+  }
+
+  #showTime() {
+    if (this.window.closed) return;
+    const minutes = Math.floor((Date.now() - this.opened) / 60_000);
+    this.#find("time").textContent = fill(this.words.time, { minutes });
+  }
+}
+
+function drawPage(page) {
   const formulas = [...(document.getElementById("MJX-CHTML-styles")?.sheet.cssRules ?? [])];
-  const style = STYLE + formulas.map((rule) => rule.cssText).join("");
-  speaker.document.body.innerHTML = `<style>${style}</style>${parts}`;
-  speaker.focus();
-  return true;
+  const style = page.createElement("style");
+  style.textContent = formulas.map((rule) => rule.cssText).join("\n");
+  const href = new URL("speaker.css", import.meta.url).href;
+  const looks = Object.assign(page.createElement("link"), { rel: "stylesheet", href });
+  page.head.replaceChildren(looks, style);
+  page.body.innerHTML = PAGE;
+  page.documentElement.lang = document.documentElement.lang;
 }
 
-export function showNotes(slides, current) {
-  if (!speaker || speaker.closed) return;
-  const find = (tag) => speaker.document.querySelector(tag);
-  const index = slides.indexOf(current);
-  const [start, end] = [index, index + 1].map((slide) => minutesOf(slides.slice(0, slide)));
-  const notes = notesOf(current).map((note) => note.innerHTML);
-  find("span").textContent = `slide ${index + 1} of ${slides.length}, planned for minute ${start} to ${end}`;
-  find("main").innerHTML = `<h1>${titleOf(current)}</h1>${notes.join("")}`;
-  find("footer").textContent = `Next: ${titleOf(slides[index + 1])}`;
-  speaker.document.title = `Notes: ${titleOf(current)}`;
-  drawClock();
-}
+const notesOf = (section) =>
+  [...section.querySelectorAll("aside.notes .jp-RenderedMarkdown")].map((note) => note.innerHTML);
 
-function drawClock() {
-  if (!speaker || speaker.closed) return;
-  speaker.document.querySelector("time").textContent = `minute ${Math.floor((Date.now() - opened) / 60_000)}`;
-}
+const rounded = (minutes) => Number(minutes.toFixed(2));

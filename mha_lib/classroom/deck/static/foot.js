@@ -1,0 +1,37 @@
+// The line at the foot of the deck: the lesson's title, what is going on, the number of the slide.
+
+export class Foot {
+  constructor(panel, words) {
+    this.words = words;
+    const line = `<footer id="deck-foot"><b></b><output></output><b></b></footer>`;
+    panel.node.insertAdjacentHTML("beforeend", line);
+    const [title, status, position] = panel.node.querySelectorAll("#deck-foot > *");
+    title.textContent = panel.content.model.getMetadata("title") ?? "";
+    Object.assign(this, { status, position });
+    panel.sessionContext.statusChanged.connect((_, now) => {
+      if (now === "autorestarting" || now === "dead") this.sayDead();
+    });
+  }
+
+  /** `state` is busy, done or failed; `share` is how much of the work is done, from 0 to 1. */
+  say(text, state, share = 1) {
+    Object.assign(this.status, { textContent: text, className: state });
+    this.status.style.setProperty("--share", share);
+  }
+
+  sayDead() {
+    this.say(this.words.kernel_died, "failed");
+  }
+
+  greet(notice) {
+    this.say([notice, this.words.keys_hint].filter(Boolean).join("\n"), "done");
+  }
+
+  clear() {
+    this.say("", "");
+  }
+
+  showPosition(number, count) {
+    this.position.textContent = `${number} / ${count}`;
+  }
+}

@@ -1,0 +1,65 @@
+// The grammar of a lesson, as in lessons/slides.py, which explains it: how cells make slides, which notes are
+// theirs, and how many minutes. Both are tested on one table of cases, tests/classroom/lessons/slides.json.
+
+const STARTS = ["slide", "subslide"];
+const MINUTES =
+  /^\s*(?:(?<optional>[\p{L}\p{Nl}\p{No}_]+)[,，、:：]\s*)?(?<minutes>[0-9０-９]+(?:\.[0-9０-９]+)?)\s*(?:min(?:utes?)?(?![\p{L}\p{N}_])|分)/u;
+const HEADING = /^#+ +(.+?) *#*$/m;
+
+/** The cells of JupyterLab's model of a notebook, as the notebook's JSON has them. */
+export const cellsOf = (model) =>
+  [...model.cells].map((cell) => ({
+    id: cell.id,
+    cell_type: cell.type,
+    source: cell.sharedModel.getSource(),
+    metadata: cell.metadata,
+  }));
+
+const slideType = (cell) => cell.metadata.slideshow?.slide_type || "-";
+const sourceOf = (cell) => [cell.source].flat().join("");
+
+class Slide {
+  cells = []; // those that the slide shows
+  notes = [];
+
+  constructor(starts = "slide") {
+    this.starts = starts; // or "subslide", which lies below a slide
+  }
+
+  /** The first heading, as Markdown; without one, the first line. */
+  get title() {
+    const texts = this.cells.filter((cell) => cell.cell_type === "markdown").map(sourceOf);
+    const heading = texts.map((text) => HEADING.exec(text)?.[1]).find(Boolean);
+    const lines = this.cells.flatMap((cell) => sourceOf(cell).split(/\r\n?|\n/));
+    const firstLine = lines.map((line) => line.trim()).find(Boolean);
+    return heading ?? (firstLine ? `\`${firstLine}\`` : "");
+  }
+
+  get minutes() {
+    return this.#times.reduce((sum, time) => sum + Number(time.minutes.normalize("NFKC")), 0);
+  }
+
+  get isOptional() {
+    return this.#times.some((time) => time.optional);
+  }
+
+  get #times() {
+    return this.notes.map((note) => MINUTES.exec(note)?.groups).filter(Boolean);
+  }
+}
+
+/** The slides as RISE cuts them: what comes first is a slide, whatever its type says. */
+export function readSlides(cells) {
+  const slides = [new Slide()];
+  for (const cell of cells) {
+    const kind = slideType(cell);
+    if (STARTS.includes(kind) && slides.at(-1).cells.length) slides.push(new Slide(kind));
+    if (kind === "notes") slides.at(-1).notes.push(sourceOf(cell));
+    else if (kind !== "skip") slides.at(-1).cells.push(cell);
+  }
+  return slides.filter((slide) => slide.cells.length || slide.notes.length);
+}
+
+const minutesOf = (slides) => slides.reduce((sum, slide) => sum + slide.minutes, 0);
+export const coreMinutes = (slides) => minutesOf(slides.filter((slide) => !slide.isOptional));
+export const optionalMinutes = (slides) => minutesOf(slides.filter((slide) => slide.isOptional));

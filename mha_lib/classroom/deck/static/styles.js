@@ -1,0 +1,39 @@
+// The looks of a deck: palette.css and deck.css from beside this script, course.css from beside the lesson.
+// Adopted style sheets come after all others, so what RISE and Reveal load later does not override them.
+
+export async function adoptStyles(lesson, contents) {
+  const beside = await contents.getDownloadUrl(lesson.replace(/[^/]*$/, "course.css"));
+  const [palette, deck, course] = await Promise.all(
+    [ownFile("palette.css"), ownFile("deck.css"), beside].map(readSheet),
+  );
+  document.adoptedStyleSheets.push(palette, deck, formulaColours(palette), course);
+}
+
+const ownFile = (name) => new URL(name, import.meta.url);
+
+async function readSheet(address) {
+  const answer = await fetch(address);
+  return new CSSStyleSheet({ baseURL: answer.url }).replace(answer.ok ? await answer.text() : "");
+}
+
+/**
+ * Rules that let the formulas' colours follow the theme. The lessons' TeX names the light colour of Q, K, V
+ * and O, and MathJax writes it into the style of each letter: such letters take the palette's colour.
+ */
+function formulaColours(palette) {
+  const { style } = palette.cssRules[0];
+  const rules = [...style].map((name) => {
+    const [light] = style.getPropertyValue(name).match(/#\w{6}/);
+    return `.rise-enabled mjx-container [style*="${asStyle(light)}"] { color: var(${name}) !important; }`;
+  });
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(rules.join("\n"));
+  return sheet;
+}
+
+/** The colour as a style attribute has it after a script has set it: rgb(0, 103, 165). */
+function asStyle(colour) {
+  const { style } = document.createElement("i");
+  style.color = colour;
+  return style.color;
+}

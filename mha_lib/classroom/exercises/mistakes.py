@@ -1,0 +1,223 @@
+"""Attention whose steps can be replaced, and the mistakes that more than one exercise recognises.
+
+A lesson takes one of these functions as the right answer to an exercise. A mistake is the same function with
+one step replaced by the wrong one. What is said about a mistake stands in ``words/``, under its name.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from mha_lib import merge_heads, padding_mask, split_heads
+
+Step = Callable[..., Tensor]
+
+
+class Sizes(NamedTuple):
+    """The sizes from which a divisor of the scores is taken, rightly or wrongly."""
+
+    num_keys: int
+    head_dim: int
+    value_dim: int
+    num_hiddens: int
+
+
+def nothing_done(x: Tensor, *_: Any) -> Tensor:
+    return x
+
+
+def fill_minus_infinity(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.masked_fill(~mask, -torch.inf)
+
+
+def fill_lowest(scores: Tensor, mask: Tensor) -> Tensor:
+    """Fills in the lowest finite number: a row that may attend to nothing gets equal weights."""
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+
+
+def masked_weights(
+    scores: Tensor,
+    mask: Tensor | None = None,
+    *,
+    turn: Step = nothing_done,
+    masked: Step = nothing_done,
+    fill: Step = fill_minus_infinity,
+    normalise: Step = lambda scores: scores.softmax(-1),
+    finish: Step = lambda weights, mask: weights.nan_to_num(),
+) -> Tensor:
+    """Scores (..., Q, K) and a mask to weights (..., Q, K); each keyword replaces one step.
+
+    Unlike ``mha_lib.masked_softmax``, this takes every mask that broadcasts, the wrong ones too. A row that
+    may attend to nothing gets zeros. ``turn`` and ``masked`` do nothing here: they are the places where an
+    answer may exchange the axes of the mask by mistake, or turn it upside down.
+    """
+    mask = masked(turn(torch.ones_like(scores, dtype=torch.bool) if mask is None else mask))
+    return finish(normalise(fill(scores, mask)), mask)
+
+
+def attention(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor | None = None,
+    num_hiddens: int = 0,
+    *,
+    score: Step = lambda queries, keys: queries @ keys.mT,
+    divisor: Callable[[Sizes], float] = lambda sizes: sizes.head_dim**0.5,
+    mix: Step = lambda weights, keys, values: weights @ values,
+    **steps: Any,
+) -> Tensor:
+    """(..., Q, d), (..., K, d) and (..., K, d_v) to (..., Q, d_v); each keyword replaces one step.
+
+    ``num_hiddens`` is the width of the tokens before they were projected, where they were.
+    """
+    sizes = Sizes(keys.shape[-2], queries.shape[-1], values.shape[-1], num_hiddens)
+    scores = score(queries, keys) / divisor(sizes)  # (..., Q, K)
+    return mix(masked_weights(scores, mask, **steps), keys, values)
+
+
+def project_each(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return x @ W_q, x @ W_k, x @ W_v
+
+
+def self_attention(
+    x: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    mask: Tensor | None = None,
+    *,
+    project: Callable[..., tuple[Tensor, ...]] = project_each,
+    **steps: Any,
+) -> Tensor:
+    """One head over tokens (..., N, D); each keyword replaces one step."""
+    queries, keys, values = project(x, W_q, W_k, W_v)
+    return attention(queries, keys, values, mask, num_hiddens=x.shape[-1], **steps)
+
+
+def multi_head(
+    x: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    W_o: Tensor,
+    num_heads: int,
+    valid_lens: Tensor | None = None,
+    *,
+    connect: Step = nothing_done,
+    project: Callable[..., tuple[Tensor, ...]] = project_each,
+    split: Step = split_heads,
+    repeat: Step = lambda valid_lens, num_heads: valid_lens.repeat_interleave(num_heads),
+    merge: Step = merge_heads,
+    mix_heads: Step = lambda merged, W_o: merged @ W_o,
+    **steps: Any,
+) -> Tensor:
+    """Multi-head self-attention over tokens (B, N, D); each keyword replaces one step.
+
+    ``connect`` does nothing here: it is the place where an answer may connect a head to a part of the input
+    only. ``repeat`` makes the lengths fit the heads folded into the batch, (B,) to (B*H,).
+    """
+    batch, num_tokens, num_hiddens = x.shape
+    projections = project(x, *(connect(W, num_heads) for W in (W_q, W_k, W_v)))
+    queries, keys, values = (split(projected, num_heads) for projected in projections)  # (B, H, N, d)
+    mask = None
+    if valid_lens is not None:
+        mask = padding_mask(repeat(valid_lens, num_heads), num_tokens)  # (B*H, 1, N)
+        mask = mask.unflatten(0, (batch, num_heads))  # (B, H, 1, N)
+    heads = attention(queries, keys, values, mask, num_hiddens, **steps)
+    return mix_heads(merge(heads), W_o)
+
+
+def cut_with_one_view(x: Tensor, num_heads: int) -> Tensor:
+    """A wrong way to split heads: the shape is right, and each head holds pieces of several tokens."""
+    return x.reshape(x.shape[0], num_heads, x.shape[1], -1)
+
+
+def cut_every_other_number(x: Tensor, num_heads: int) -> Tensor:
+    """A wrong way to split heads: the last axis is cut as (d, num_heads), not as (num_heads, d)."""
+    return x.reshape(*x.shape[:2], -1, num_heads).permute(0, 3, 1, 2)
+
+
+def connect_slices(W: Tensor, num_heads: int) -> Tensor:
+    """Head i gets only the i-th slice of the input: all other weights are 0."""
+    d = W.shape[0] // num_heads
+    return W * torch.eye(num_heads).kron(torch.ones(d, d))
+
+
+def fill_number(number: float) -> Step:
+    return lambda scores, mask: scores.masked_fill(~mask, number)
+
+
+def encode_for_addition(forbidden: float) -> Step:
+    """A mask of 0 and a low number, which some libraries add to the scores."""
+    return lambda mask: torch.zeros(mask.shape).masked_fill(~mask, forbidden)
+
+
+Steps = dict[str, Any]  # the steps that a mistake replaces
+
+# A mistake may forbid a whole row or a whole column. What comes of that depends on how an answer hides
+# scores: zeros, NaN (nothing is done about 0 / 0), or equal weights.
+NOTHING_LEFT: tuple[Steps, ...] = ({}, {"finish": nothing_done}, {"fill": fill_lowest})
+
+# The mistakes by name, each with the different codes that come to it.
+SCALE: dict[str, tuple[Steps, ...]] = {
+    "scale_missing": ({"divisor": lambda sizes: 1.0},),
+    "scale_without_root": ({"divisor": lambda sizes: sizes.head_dim},),
+    "scale_multiplied": ({"divisor": lambda sizes: sizes.head_dim**-0.5},),
+    "scale_of_whole_width": ({"divisor": lambda sizes: sizes.num_hiddens**0.5},),
+    "scale_of_whole_width_multiplied": ({"divisor": lambda sizes: sizes.num_hiddens**-0.5},),
+    "scale_of_number_of_keys": ({"divisor": lambda sizes: sizes.num_keys**0.5},),
+}
+MASK: dict[str, tuple[Steps, ...]] = {
+    "mask_missing": ({"masked": torch.ones_like},),
+    "mask_upside_down": tuple({"masked": torch.logical_not} | rest for rest in NOTHING_LEFT),
+    "mask_on_queries": tuple({"turn": lambda mask: mask.mT} | rest for rest in NOTHING_LEFT),
+    "forbidden_scores_zero": ({"fill": lambda scores, mask: scores * mask},),
+    "forbidden_scores_too_high": tuple({"fill": fill_number(-(10.0**power))} for power in range(4)),
+    "mask_to_be_added": tuple(
+        {"encode": encode_for_addition(number)} for number in (-torch.inf, -1e9, torch.finfo().min)
+    ),
+    "forbidden_weights_zero": ({"fill": nothing_done, "finish": lambda weights, mask: weights * mask},),
+}
+SOFTMAX: dict[str, tuple[Steps, ...]] = {
+    "softmax_over_queries": tuple(
+        {"normalise": lambda scores: scores.softmax(-2)} | rest for rest in NOTHING_LEFT
+    ),
+    "softmax_missing": ({"normalise": nothing_done, "finish": nothing_done},),
+    "exponentials": (
+        {"normalise": torch.exp},
+        {"normalise": lambda scores: (scores - scores.amax(-1, keepdim=True)).exp()},
+    ),
+}
+PROJECTIONS: dict[str, tuple[Steps, ...]] = {
+    "queries_and_keys_exchanged": ({"score": lambda queries, keys: keys @ queries.mT},),
+    "values_from_W_k": ({"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x @ W_k)},),
+    "matrices_transposed": (
+        {
+            "project": lambda x, *matrices: tuple(x @ W.mT for W in matrices),
+            "mix_heads": lambda merged, W_o: merged @ W_o.mT,
+        },
+        {"project": lambda x, *matrices: tuple(x @ W.mT for W in matrices)},
+    ),
+}
+HEADS: dict[str, tuple[Steps, ...]] = {
+    "slices_of_input": ({"connect": connect_slices},),
+    "cut_with_one_view": ({"split": cut_with_one_view},),
+    "every_other_number": ({"split": cut_every_other_number},),
+    "merged_without_swap": ({"merge": lambda heads: heads.reshape(len(heads), heads.shape[2], -1)},),
+    "merged_number_by_number": ({"merge": lambda heads: heads.permute(0, 2, 3, 1).flatten(2)},),
+    "heads_not_mixed": ({"mix_heads": nothing_done},),
+}
+OTHERS: dict[str, tuple[Steps, ...]] = {
+    "weights_returned": ({"mix": lambda weights, keys, values: weights},),
+    "lengths_repeated": ({"repeat": lambda valid_lens, num_heads: valid_lens.repeat(num_heads)},),
+}
+SHARED = SCALE | MASK | SOFTMAX | PROJECTIONS | HEADS | OTHERS
+
+
+def shared(answer: Callable[..., Any], *names: str) -> dict[str, tuple[Callable[..., Any], ...]]:
+    """The shared mistakes of these names, made in this answer."""
+    return {name: tuple(partial(answer, **steps) for steps in SHARED[name]) for name in names}

@@ -1,0 +1,61 @@
+"""The page that lists the handouts. What it says of a lesson is what the lesson's notebook says."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mha_lib.classroom.handout.files import write_whole
+from mha_lib.classroom.handout.notebook import Description, address_of_page, describe, read_notebook
+from mha_lib.classroom.handout.page import TEMPLATES, read, style
+from mha_lib.classroom.language import language_with_words, words_in
+from mha_lib.classroom.lessons import CourseError
+
+
+@dataclass
+class Handout:
+    description: Description
+    address: str
+    pdf: str  # its address, "" where there is none
+
+
+@dataclass
+class Language:
+    language: str  # its code
+    name: str
+    words: dict[str, Any]
+    handouts: list[Handout]
+
+
+def write_index(notebooks: Path, folder: Path, audience: str) -> Path:
+    """List the handouts in the folder, those of all languages: each lesson that has one, in its order."""
+    folders = sorted(path for path in notebooks.iterdir() if path.is_dir())
+    languages = [read_language(lessons, folder, audience) for lessons in folders]
+    page = folder / "index.html"
+    template = TEMPLATES.get_template("index.html")
+    with_handouts = [language for language in languages if language.handouts] or languages[:1]
+    write_whole(page, template.render(languages=with_handouts, style=style(), index_style=read("index.css")))
+    return page
+
+
+def read_language(lessons: Path, folder: Path, audience: str) -> Language:
+    words = words_in(language_with_words(lessons.name))
+    known = words["language"]["name"] if language_with_words(lessons.name) == lessons.name else lessons.name
+    handouts = [
+        read_handout(lesson, page, folder, audience)
+        for lesson in sorted(lessons.glob("*.ipynb"))
+        if (page := address_of_page(lesson, folder)).exists()
+    ]
+    return Language(lessons.name, known, words["handout_index"], handouts)
+
+
+def read_handout(lesson: Path, page: Path, folder: Path, audience: str) -> Handout:
+    try:
+        description = describe(read_notebook(lesson, lesson), lesson.stem, audience)
+    except CourseError:  # its handout is an older one, and why there is no newer one has been said
+        description = Description(title=lesson.stem, summary="", number="")
+    pdf = page.with_suffix(".pdf")
+    return Handout(
+        description,
+        address=page.relative_to(folder).as_posix(),
+        pdf=pdf.relative_to(folder).as_posix() if pdf.exists() else "",
+    )

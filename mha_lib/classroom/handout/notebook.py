@@ -1,0 +1,77 @@
+"""A notebook as a handout takes it: read from a file, without what its readers may not see, and described."""
+
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import nbformat.validator
+from nbformat import NotebookNode
+
+from mha_lib.classroom.lessons import CourseError
+from mha_lib.classroom.lessons.slides import is_for_instructors, slide_type, source, tags, title_of
+from mha_lib.classroom.rendering import plain, to_html
+from mha_lib.classroom.rendering.tree import parse
+
+STUDENT, INSTRUCTOR = AUDIENCES = ("student", "instructor")
+LONGEST_SUMMARY = 300  # characters
+
+
+def read_notebook(file: Any, name: object) -> NotebookNode:
+    """The notebook in a file (a path, or an open file), of any format that nbformat can bring up to date."""
+    try:
+        _, notebook = nbformat.validator.normalize(nbformat.read(file, as_version=4))
+        nbformat.validate(notebook, relax_add_props=True)
+        return notebook
+    except OSError as error:
+        raise CourseError("file_unreadable", file=name, reason=error.strerror) from None
+    except Exception as error:  # nbformat raises a dozen kinds
+        reason = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise CourseError("no_notebook", file=name, reason=reason[:200]) from None
+
+
+def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:
+    """The cells that are run for an audience: solutions and notes are for instructors alone."""
+    return [cell for cell in notebook.cells if audience == INSTRUCTOR or not is_for_instructors(cell)]
+
+
+def is_on_the_page(cell: NotebookNode) -> bool:
+    """A cell that is on no slide is in no handout either; an instructor's solution is."""
+    return slide_type(cell) != "skip" or "solution" in tags(cell)
+
+
+@dataclass
+class Description:
+    """What a list of handouts says about one."""
+
+    title: str
+    summary: str
+    number: str  # "" where the name of the file begins with none
+
+
+def describe(notebook: NotebookNode, name: str, audience: str) -> Description:
+    """The title and the summary in the notebook's metadata, or else its first heading and first words."""
+    cells = [cell for cell in cells_for(audience, notebook) if is_on_the_page(cell)]
+    title = title_of({"cells": cells, "metadata": notebook.metadata}, name)
+    number = re.match(r"0*(\d+)_", name)
+    return Description(
+        title=plain(to_html(title, escape=True)),
+        summary=str(notebook.metadata.get("summary") or first_paragraph(cells)),
+        number=number[1] if number else "",
+    )
+
+
+def first_paragraph(cells: list[NotebookNode]) -> str:
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            for paragraph in parse(to_html(source(cell))).find_all("p"):
+                if words := paragraph.get_text().strip():
+                    return textwrap.shorten(words, LONGEST_SUMMARY, placeholder=" …")
+    return ""
+
+
+def address_of_page(lesson: Path, folder: Path) -> Path:
+    """Where a lesson's handout lies: ``folder/<language>/<lesson>.html``."""
+    return folder / lesson.parent.name / f"{lesson.stem}.html"

@@ -1,0 +1,146 @@
+"""The one pass over a finished page: after it the page is whole, and asks nobody for anything.
+
+What notebooks hold becomes HTML elsewhere, and each piece is closed within itself (``tree.closed``). Here
+the page's formulas are drawn, its pictures are put into it, and what a browser would fetch is left out.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from bs4 import BeautifulSoup, Tag
+
+from mha_lib.classroom.language import language_with_words, words_in
+from mha_lib.classroom.rendering.formulas import FormulaError, Formulas
+from mha_lib.classroom.rendering.markdown import FORMULA
+from mha_lib.classroom.rendering.pictures import read_picture
+from mha_lib.classroom.rendering.tree import Verbatim, inside, parse
+
+# What may not stand within a paragraph: a browser ends the paragraph where one of these begins.
+BLOCKS = re.compile(
+    "^(address|article|aside|blockquote|details|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main|nav"
+    "|ol|p|pre|section|table|ul)$"
+)
+FETCHED = ("script", "link", "iframe", "video", "audio", "object", "embed", "source", "track")
+UNSEEN = ("script", "link", "source", "track")  # those of them in whose place a reader misses nothing
+ADDRESSES = ("src", "href", "data", "srcset")  # the attributes that name what is fetched
+WITHIN = ("data:", "#")  # how an address within the page begins
+
+
+class Cleaner:
+    """Cleans a page, or several pieces of one, which then share the outlines of their formulas."""
+
+    def __init__(self, folder: Path, language: str, complain: Callable[[str], object]):
+        self.folder = folder  # of the notebook
+        self.language = language
+        self.complain = complain
+        self.words = words_in(language_with_words(language))["rendering"]
+        self.formulas = Formulas()
+
+    def clean(self, html: str) -> BeautifulSoup:
+        page = parse(html)
+        for wrapper in page.find_all(["html", "head", "body"]):  # of a page within the page
+            wrapper.unwrap()
+        for formula in page.select(f"[{FORMULA}]"):
+            self.draw(formula)
+        for picture in page.find_all("img"):
+            self.inline(picture)
+        for element in page.find_all(FETCHED):
+            self.leave_out(element)
+        for block in page.find_all(BLOCKS):
+            while paragraph := block.find_parent("p"):
+                lift(block, paragraph)
+        for paragraph in page.find_all("p"):
+            make_figure(paragraph)
+        return page
+
+    def draw(self, formula: Tag) -> None:
+        """Put the drawing of a formula in the place of its TeX."""
+        tex = formula.get_text().strip()
+        try:
+            drawing = self.formulas.render(tex, display=formula.name == "div")
+        except FormulaError as error:
+            command = self.words["unknown_command"].format(command=error.command)
+            reason = command if error.command else str(error)
+            self.complain(self.words["formula_left"].format(tex=in_one_line(tex), reason=in_one_line(reason)))
+            formula.name, formula.attrs = "code", {"class": "tex"}
+        else:
+            formula.attrs = {"class": "formula"}
+            formula.clear()
+            formula.append(Verbatim(drawing))
+
+    def inline(self, image: Tag) -> None:
+        """Put a picture's data in the place of its address."""
+        address, alt = str(image.get("src") or ""), str(image.get("alt") or "")
+        if not address:  # a script will give it one
+            return
+        picture = read_picture(address, self.folder, self.language)
+        if picture is None:
+            short = address if len(address) < 200 else f"{address[:50]}…"  # a broken picture may stand in it
+            self.complain(self.words["picture_left_out"].format(address=short))
+            image.replace_with(link_to(address, alt or short, "missing"))
+            return
+        kinds = [*image.get_attribute_list("class"), None if picture.knows_dark_pages else "paper"]
+        image.attrs |= {"class": " ".join(filter(None, kinds)), "src": picture.address, "alt": alt}
+        image.attrs.pop("srcset", None)
+        width = str(image.get("width") or "")
+        natural = int(width) if width.isdecimal() else picture.width
+        if natural:
+            image.attrs.setdefault("width", str(natural))
+            image.attrs.setdefault("style", f"--natural:{natural}")
+
+    def leave_out(self, element: Tag) -> None:
+        """Take away what would be fetched; a link stands in the place of what a reader would see."""
+        address = None if element.decomposed else fetched_by(element)
+        if address is None:
+            return
+        self.complain(self.words["left_out"].format(element=element.name, address=address))
+        if element.name not in UNSEEN:
+            element.insert_before(link_to(address, address))
+        element.decompose()
+
+
+def in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def fetched_by(element: Tag) -> str | None:
+    """What a browser would fetch for an element: what it names itself, or what a source within it names."""
+    for candidate in (element, *element.find_all("source")):
+        for name in ADDRESSES:
+            address = str(candidate.get(name) or "").strip()
+            if address and not address.startswith(WITHIN):
+                return address
+    return None
+
+
+def link_to(address: str, text: str, kind: str | None = None) -> Tag:
+    link = Tag(name="a", attrs={"class": kind, "href": address} if kind else {"href": address})
+    link.string = text
+    return link
+
+
+def lift(block: Tag, paragraph: Tag) -> None:
+    """Take a block out of a paragraph; what stands before and after it become paragraphs of their own."""
+    outer = None
+    while outer is not paragraph:
+        outer = block.parent
+        assert outer is not None
+        rest = Tag(name=outer.name, attrs={k: v for k, v in outer.attrs.items() if k != "id"})
+        rest.extend(list(block.next_siblings))
+        outer.insert_after(block.extract(), rest)
+        for part in (outer, rest):
+            if is_blank(part):
+                part.decompose()
+
+
+def is_blank(element: Tag) -> bool:
+    """Whether an element holds nothing, or spaces and ends of lines alone."""
+    return not inside(element).strip(" \n\t")
+
+
+def make_figure(paragraph: Tag) -> None:
+    """A picture that stands alone in a paragraph is a figure."""
+    content = [child for child in paragraph.contents if str(child).strip()]
+    if len(content) == 1 and isinstance(content[0], Tag) and content[0].name == "img":
+        paragraph.name, paragraph.attrs = "figure", {"class": "picture"}

@@ -1,0 +1,64 @@
+"""The pictures that lie beside a notebook or in it."""
+
+import base64
+import mimetypes
+import re
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, unquote_to_bytes
+
+from mha_lib.classroom.lessons.figures import read_figure
+
+REMOTE = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
+DATA = re.compile(r"data:(?P<kind>image/[\w.+-]+)[^,]*?(?P<base64>;base64)?,(?P<data>.*)", re.DOTALL)
+SVG = "image/svg+xml"
+
+
+class Picture(NamedTuple):
+    kind: str  # such as image/png
+    data: bytes
+
+    @property
+    def address(self) -> str:
+        """An address that holds the whole picture."""
+        return f"data:{self.kind};base64,{base64.b64encode(self.data).decode()}"
+
+    @property
+    def knows_dark_pages(self) -> bool:
+        return b"prefers-color-scheme" in self.data
+
+    @property
+    def width(self) -> int:
+        """In pixels, as the file's header says; 0 if it does not."""
+        if self.kind == "image/png":
+            return int.from_bytes(self.data[16:20], "big")
+        box = re.search(rb"<svg[^>]*\bviewBox=[\"'][-\d.]+[ ,]+[-\d.]+[ ,]+([\d.]+)", self.data)
+        return round(float(box[1])) if self.kind == SVG and box else 0
+
+
+def read_picture(address: str, folder: Path, language: str) -> Picture | None:
+    """The picture at an address as a notebook in the folder gives it; None if it is not there.
+
+    A figure comes with its words in the language, where it has such (``lessons/figures.py``).
+    """
+    if data := DATA.match(address):
+        return read_data(data)
+    if REMOTE.match(address):
+        return None
+    file = folder / unquote(re.split(r"[?#]", address)[0])
+    kind, _ = mimetypes.guess_type(file.name)
+    if kind is None or not kind.startswith("image/"):
+        return None
+    try:
+        return Picture(kind, read_figure(file, language))
+    except (OSError, ValueError):  # there is no such file, or there can be none
+        return None
+
+
+def read_data(address: re.Match[str]) -> Picture | None:
+    if not address["base64"]:
+        return Picture(address["kind"], unquote_to_bytes(address["data"]))
+    try:
+        return Picture(address["kind"], base64.b64decode(address["data"]))
+    except ValueError:
+        return None

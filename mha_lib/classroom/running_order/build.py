@@ -1,0 +1,94 @@
+"""Each slide of a lesson once, with its minutes, the time at which it starts, and its notes."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+
+from mha_lib.classroom import palette
+from mha_lib.classroom.language import language_with_words, words_in
+from mha_lib.classroom.lessons.slides import (
+    Slide,
+    core_minutes,
+    optional_minutes,
+    read_lesson,
+    read_slides,
+    title_of,
+)
+from mha_lib.classroom.rendering import Cleaner, plain, to_html
+from mha_lib.classroom.rendering.tree import inside
+
+HERE = Path(__file__).parent
+TEMPLATES = Environment(loader=FileSystemLoader(HERE), autoescape=True)
+
+
+@dataclass
+class Row:
+    """A slide as the page shows it."""
+
+    number: int
+    title: Markup
+    minutes: str
+    start: str  # in minutes from the beginning; "" for a slide that is not in the lesson's clock
+    notes: Markup
+    is_optional: bool
+
+
+def write_running_orders(lessons: list[Path], folder: Path) -> int:
+    """Write ``folder/<language>/<lesson>.html`` for each lesson; returns the exit status."""
+    for lesson in lessons:
+        language = lesson.parent.name
+        words = words_in(language_with_words(language))["running_order"]
+        notebook = read_lesson(lesson)
+        slides = read_slides(notebook["cells"])
+        page = folder / language / f"{lesson.stem}.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        title = plain(to_html(title_of(notebook, lesson.stem), escape=True))
+        page.write_text(render(lesson, title, slides, words), encoding="utf-8")
+        print(f"{page}  {total(slides, words)}")
+    return 0
+
+
+def render(lesson: Path, title: str, slides: list[Slide], words: dict[str, Any]) -> str:
+    def complain(problem: str) -> None:
+        print(words["problem"].format(lesson=lesson, problem=problem), file=sys.stderr)
+
+    cleaner = Cleaner(lesson.parent, lesson.parent.name, complain)
+    return TEMPLATES.get_template("page.html").render(
+        language=lesson.parent.name,
+        words=words,
+        title=words["title"].format(lesson=title),
+        total=total(slides, words),
+        rows=rows_of(slides, cleaner),
+        outlines=Markup(cleaner.formulas.outlines()),
+        style=Markup(palette.CSS + (HERE / "page.css").read_text(encoding="utf-8")),
+    )
+
+
+def rows_of(slides: list[Slide], cleaner: Cleaner) -> list[Row]:
+    def rendered(*sources: str) -> Markup:
+        return Markup("".join(inside(cleaner.clean(to_html(source))) for source in sources))
+
+    rows, clock = [], 0.0
+    for number, slide in enumerate(slides, 1):
+        rows.append(
+            Row(
+                number,
+                title=rendered(slide.title),
+                minutes=f"{slide.minutes:g}" if slide.minutes else "?",
+                start="" if slide.is_optional else f"{clock:g}",
+                notes=rendered(*slide.notes),
+                is_optional=slide.is_optional,
+            )
+        )
+        clock += 0 if slide.is_optional else slide.minutes
+    return rows
+
+
+def total(slides: list[Slide], words: dict[str, Any]) -> str:
+    core, optional = core_minutes(slides), optional_minutes(slides)
+    sentence = words["total_with_optional" if optional else "total"]
+    return str(sentence.format(core=f"{core:g}", optional=f"{optional:g}"))

@@ -1,0 +1,88 @@
+"""The deck reads a lesson's slides as Python does, and both as RISE cuts them: one table for all three."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+from playwright.sync_api import Page, expect
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import JupyterServer
+
+ROOT = Path(__file__).parents[2]
+Case = dict[str, Any]
+CASES: list[Case] = json.loads((ROOT / "tests/classroom/lessons/slides.json").read_text(encoding="utf-8"))
+SLIDES_JS = (ROOT / "mha_lib/classroom/deck/static/slides.js").read_text(encoding="utf-8")
+READ = """async ([script, cells]) => {
+    const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+    const { readSlides, coreMinutes, optionalMinutes } = await import(address);
+    const slides = readSlides(cells);
+    const read = slides.map((slide) => ({
+        starts: slide.starts,
+        title: slide.title,
+        cells: slide.cells.length,
+        minutes: slide.minutes,
+        is_optional: slide.isOptional,
+    }));
+    return { slides: read, core: coreMinutes(slides), optional: optionalMinutes(slides) };
+}"""
+CUT = """() => [...document.querySelectorAll(".slides > section > section")].map((section) => ({
+    starts: section.previousElementSibling ? "subslide" : "slide",
+    cells: section.querySelectorAll(".jp-Cell:not(.reveal-skip, aside *)").length,
+}))"""
+
+
+def cells_of(case: Case) -> list[dict[str, Any]]:
+    return [
+        {
+            "cell_type": kind,
+            "metadata": {} if slide_type is None else {"slideshow": {"slide_type": slide_type}},
+            "source": source,
+        }
+        for kind, slide_type, source in case["cells"]
+    ]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"])
+def test_the_deck_reads_slides_as_python_does(page: Page, case: Case) -> None:
+    read = page.evaluate(READ, [SLIDES_JS, cells_of(case)])
+    assert read == {name: case[name] for name in ("slides", "core", "optional")}
+
+
+def test_the_deck_reads_a_source_that_is_a_list_of_lines(page: Page) -> None:
+    cell = {"cell_type": "markdown", "metadata": {}, "source": ["# One\n", "two"]}
+    assert page.evaluate(READ, [SLIDES_JS, [cell]])["slides"][0]["title"] == "One"
+
+
+def begins_with_a_slide(case: Case) -> bool:
+    types = [slide_type for _, slide_type, _ in case["cells"] if slide_type not in ("skip", "notes")]
+    return types[:1] == ["slide"]
+
+
+# The beginning of a lesson is what RISE treats in a way of its own; the other cases are of one kind.
+UNUSUAL = [case for case in CASES if case["cells"] and not begins_with_a_slide(case)]
+USUAL = [case for case in CASES if begins_with_a_slide(case)]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [*UNUSUAL, USUAL[0], *(pytest.param(case, marks=pytest.mark.whole) for case in USUAL[1:])],
+    ids=lambda case: case["case"],
+)
+def test_rise_cuts_slides_as_the_grammar_says(page: Page, jupyter: JupyterServer, case: Case) -> None:
+    make = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
+    cells = [make[cell["cell_type"]](cell["source"], metadata=cell["metadata"]) for cell in cells_of(case)]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = new_notebook(cells=cells, metadata={"rise": {"theme": "white"}, "kernelspec": kernel})
+    nbformat.write(notebook, jupyter.folder / "slides.ipynb")
+    page.goto(jupyter.address("rise", "slides.ipynb"))
+    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+    assert page.evaluate(CUT) == [
+        {name: slide[name] for name in ("starts", "cells")} for slide in case["slides"]
+    ]
+    expect(page.locator("#deck-foot b").last).to_have_text(f"1 / {len(case['slides'])}")

@@ -1,0 +1,104 @@
+"""The deck speaks the language of its lesson, as the folder of the lesson tells it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from playwright.sync_api import Page, expect
+
+from mha_lib.classroom.language import words_in
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import JupyterServer, Serve
+
+MARKED = "qaa"  # a language in which every sentence stands between ⟦ and ⟧
+ENGLISH = words_in("en")
+
+
+def marked(words: Any) -> Any:
+    if isinstance(words, str):
+        return f"⟦{words}⟧"
+    return {name: marked(said) for name, said in words.items()}
+
+
+def unmarked(text: str) -> str:
+    """What is left of a text without the sentences of the marked language."""
+    before = None
+    while before != text:
+        before, text = text, re.sub("⟦[^⟦⟧]*⟧", "", text)
+    return text
+
+
+@pytest.fixture(scope="module")
+def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterServer:
+    """A course in several languages: of French nothing is said but one sentence."""
+    folder = tmp_path_factory.mktemp("languages")
+    server = serve(folder)
+    french = {"deck": {"keys_hint": "? montre les touches"}}
+    for language, words in {MARKED: marked(ENGLISH), "fr": french}.items():
+        (server.deck / "words" / f"{language}.json").write_text(json.dumps(words), encoding="utf-8")
+    lessons = [f"notebooks/{language}" for language in (MARKED, f"{MARKED}-CN", "fr", "xx")]
+    for place in [*lessons, f"work/deck-{MARKED}", "work/mine"]:
+        write_lesson(folder / place)
+    return server
+
+
+def write_lesson(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    cells = [
+        new_markdown_cell("# 1", metadata={"slideshow": {"slide_type": "slide"}}),
+        new_code_cell("1", metadata={"slideshow": {"slide_type": "slide"}, "tags": ["setup"]}),
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    metadata = {"rise": {"theme": "white"}, "kernelspec": kernel, "title": "1"}
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), folder / "lesson.ipynb")
+
+
+def open_deck(page: Page, course: JupyterServer, folder: str) -> None:
+    page.goto(course.address("rise", f"{folder}/lesson.ipynb"))
+    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        (f"notebooks/{MARKED}-CN", "⟦? shows the keys⟧"),
+        (f"work/deck-{MARKED}", "⟦? shows the keys⟧"),
+        ("notebooks/xx", f"{ENGLISH['language']['unknown'].format(language='xx')}\n? shows the keys"),
+        ("work/mine", "? shows the keys"),
+    ],
+)
+def test_the_folder_tells_the_language(page: Page, course: JupyterServer, folder: str, said: str) -> None:
+    open_deck(page, course, folder)
+    expect(page.locator("#deck-foot output")).to_have_text(said)
+
+
+def test_a_sentence_that_a_language_lacks_is_said_in_english(page: Page, course: JupyterServer) -> None:
+    open_deck(page, course, "notebooks/fr")
+    expect(page.locator("#deck-foot output")).to_have_text("? montre les touches")
+    page.keyboard.press("s")
+    expect(page.locator("#deck-foot output")).to_have_text("Setup: 1 of 1 cells ran")
+
+
+def test_no_english_is_left_in_the_deck(page: Page, course: JupyterServer) -> None:
+    """In the foot, the help and the speaker's window, before and after a run, and when it fails."""
+    open_deck(page, course, f"notebooks/{MARKED}")
+    page.keyboard.press("Shift+R")
+    status = page.locator("#deck-foot output")
+    expect(status).to_have_text(marked(ENGLISH["deck"]["finished"]).format(run="⟦All⟧", ran=1, count=1))
+    page.keyboard.press("?")
+    help_lines = page.locator("#deck-help > *").all_inner_texts()
+    with page.expect_popup() as opened:
+        page.keyboard.press("?")
+        page.keyboard.press("t")
+    expect(opened.value.locator("footer")).to_contain_text("⟦")
+    said = [*help_lines, opened.value.locator("body").inner_text(), opened.value.title()]
+    said.append(page.locator("#deck-foot").inner_text())
+    assert not re.findall(r"[a-z]{2,}", unmarked("\n".join(said)))
+    assert len(help_lines) == 2 * len(ENGLISH["deck"]["help"])

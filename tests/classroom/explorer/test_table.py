@@ -1,0 +1,144 @@
+"""The pictures of the settings, as the browser takes them: weights, masks, labels, errors."""
+
+import zlib
+
+import numpy as np
+import pytest
+import torch
+
+from mha_lib import masked_softmax, padding_mask
+from mha_lib.classroom.explorer.controls import make_control
+from mha_lib.classroom.explorer.table import Budget, Source, compute_answer, compute_table
+
+B, H, Q, K = 2, 7, 3, 5
+
+
+def some_weights(num_heads=H, valid_lens=(5, 2)):
+    mask = padding_mask(torch.tensor(valid_lens), K)  # (B, 1, K)
+    scores = torch.randn(B, num_heads, Q, K, generator=torch.Generator().manual_seed(num_heads))
+    return masked_softmax(scores, mask[:, None]), mask
+
+
+def source_of(weights_of, labels=None, **controls):
+    """A source that starts with the first options."""
+    made = [make_control(name, given, given[0]) for name, given in controls.items()]
+    return Source(weights_of, made, {"query_labels": None, "key_labels": None} | (labels or {}))
+
+
+def maps(table, setting):
+    """The picture of a setting: weights and what the mask forbids, (B, H, Q, K)."""
+    entry = next(entry for entry in table.directory if entry["setting"] == setting)
+    numbers = np.frombuffer(zlib.decompress(table.maps), "<f2")
+    _, heads, queries, keys = entry["shape"]
+    size = heads * queries * keys
+    half = np.stack([numbers[at : at + size].reshape(heads, queries, keys) for at in entry["at"]])
+    return np.abs(half), np.signbit(half)
+
+
+def test_the_table_holds_every_setting_to_half_precision():
+    lens = make_control("valid_lens", [range(1, 6), range(4)], [5, 2])
+    heads = make_control("num_heads", [1, 2, H], H)
+    table = compute_table(Source(some_weights, [heads, lens], {"query_labels": None, "key_labels": None}))
+    assert table.carries == "all"
+    assert len(table.directory) == 3 * 5 * 4
+    assert table.directory[0]["setting"] == (2, 4, 2)  # the start comes first
+    for i, num_heads in enumerate([1, 2, H]):
+        for a in range(5):
+            for b in range(4):
+                weights, mask = some_weights(num_heads, [a + 1, b])
+                got, forbidden = maps(table, (i, a, b))
+                np.testing.assert_allclose(got, weights, rtol=2**-11, atol=2**-24)
+                assert np.array_equal(forbidden, np.broadcast_to(~mask[:, None], got.shape))
+
+
+def test_what_settings_share_is_kept_once():
+    table = compute_table(source_of(lambda a: np.ones((1, Q, K)), a=range(100)))
+    assert len(table.directory) == 100
+    assert len(zlib.decompress(table.maps)) == 2 * Q * K
+    assert len(table.labels) == 2  # numbers of the queries, and of the keys
+
+
+OWN_RANGES = {(a, 0) for a in range(20)} | {(0, b) for b in range(20)}
+
+
+@pytest.mark.parametrize(
+    ("size", "carries", "settings"),
+    [(50_000, "all", {(a, b) for a in range(20) for b in range(20)}), (5000, "own_ranges", OWN_RANGES)],
+)
+def test_within_the_budget_all_is_computed_and_beyond_it_each_entrys_own_range(size, carries, settings):
+    source = source_of(lambda a, b: np.full((1, 20), (a + 20 * b) / 1000), a=range(20), b=range(20))
+    table = compute_table(source, Budget(size=size))
+    assert table.carries == carries
+    assert {entry["setting"] for entry in table.directory} == settings
+    np.testing.assert_allclose(maps(table, (0, 19))[0].squeeze(), np.full(20, 0.38), rtol=1e-3)
+    assert len(zlib.decompress(table.maps)) == 2 * 20 * len(settings)
+
+
+@pytest.mark.parametrize("budget", [Budget(size=800), Budget(seconds=0)])
+def test_where_even_own_ranges_are_too_much_a_part_of_them_is_kept(budget):
+    table = compute_table(
+        source_of(lambda a, b: np.full((1, 20), (a + 1) / 100), a=range(20), b=[0, 1]), budget
+    )
+    assert table.carries == "part"
+    settings = [entry["setting"] for entry in table.directory]
+    assert 1 <= len(settings) < 20
+    assert settings == [(a, 0) for a in range(len(settings))]
+
+
+def test_a_text_stays_at_its_first():
+    def weights_of(text, n):
+        return np.full((1, len(text)), n / 10)
+
+    text, number = make_control("text", "abc", "abc"), make_control("n", [1, 2], 1)
+    source = Source(weights_of, [text, number], {"query_labels": None, "key_labels": None})
+    table = compute_table(source)
+    assert table.carries == "all"
+    assert [entry["setting"] for entry in table.directory] == [("abc", 0), ("abc", 1)]
+    answer = compute_answer(source, ("abcd", 1))
+    np.testing.assert_allclose(maps(answer, ("abcd", 1))[0].ravel(), np.full(4, 0.2), rtol=1e-3)
+
+
+def test_an_error_at_the_start_is_raised_and_a_later_one_is_noted_from_the_lessons_code_on():
+    def weights_of(num_heads):
+        if num_heads == 3:
+            raise ValueError("3 does not divide 8")
+        return np.ones((num_heads, 1, 1))
+
+    with pytest.raises(ValueError, match=r"^3 does not divide 8$"):
+        compute_table(source_of(weights_of, num_heads=[3, 4]))
+    source = source_of(weights_of, num_heads=[4, 3])
+    for noted in (compute_table(source).directory[1], compute_answer(source, (1,)).directory[0]):
+        assert noted["setting"] == (1,)
+        assert noted["error"] == "ValueError: 3 does not divide 8"
+        first, place, *_ = noted["traceback"].splitlines()
+        assert first == "Traceback (most recent call last):"
+        assert place.startswith(f'  File "{__file__}", line ')
+        assert place.endswith(", in weights_of")
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (-0.1, "weights must not be negative, got -0.1"),
+        (float("nan"), "weights must be finite, got NaN or infinity"),
+        (float("inf"), "weights must be finite, got NaN or infinity"),
+    ],
+)
+def test_what_is_no_weight_is_an_error(bad, message):
+    with pytest.raises(ValueError, match=message):
+        compute_table(source_of(lambda: [[0.5, bad]]))
+
+
+def test_labels_may_follow_the_settings_or_the_sample():
+    words = make_control("text", "a b c", "a b c")
+    labels = {"query_labels": None, "key_labels": lambda text: text.split()}
+    source = Source(lambda text: np.ones((1, 1, len(text.split()))), [words], labels)
+    for table, expected in [
+        (compute_table(source), ["a", "b", "c"]),
+        (compute_answer(source, ("d e",)), ["d", "e"]),
+    ]:
+        assert table.labels[table.directory[0]["key_labels"]] == [expected]
+        assert table.labels[table.directory[0]["query_labels"]] == [["0"]]
+    of_each_sample = {"key_labels": [["a", "b"], ["c", "d"]]}
+    table = compute_table(source_of(lambda: np.ones((2, 1, 1, 2)), of_each_sample))
+    assert table.labels[table.directory[0]["key_labels"]] == [["a", "b"], ["c", "d"]]
