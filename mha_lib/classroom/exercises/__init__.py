@@ -5,9 +5,9 @@
     check.split_heads(my_split_heads)
     check.report()
 
-``judge.py`` judges an answer, ``newest_cell.py`` sees whether Python could read it, ``mistakes.py`` holds
-what several exercises share, and each ``lesson_NN.py`` holds the exercises of a lesson. A new lesson needs
-its file and nothing else: the files are found here. Sentences stand in ``words/``.
+``judge.py`` judges an answer and ``newest_cell.py`` sees whether Python could read it. ``mistakes.py`` holds
+what several exercises share, and each ``lesson_NN.py`` the exercises of a lesson. A new lesson needs its file
+and nothing else: the files are found here. The sentences stand in ``words/``.
 """
 
 import importlib

@@ -38,8 +38,8 @@ def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def is_on_the_page(cell: NotebookNode) -> bool:
-    """A cell that is on no slide is in no handout either; an instructor's solution is."""
-    return slide_type(cell) != "skip" or "solution" in tags(cell)
+    """Whether a handout shows a cell: of those that are on no slide, only these three kinds."""
+    return slide_type(cell) != "skip" or bool({"solution", "why", "setup"} & set(tags(cell)))
 
 
 @dataclass

@@ -84,7 +84,7 @@ function isSection(item) {
 function openAnswersForPaper() {
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("main details:not([open], .fold-code)")];
+    opened = [...document.querySelectorAll("main details:not([open], .fold-code, .fold-setup)")];
     for (const fold of opened) fold.open = true;
   });
   addEventListener("afterprint", () => {

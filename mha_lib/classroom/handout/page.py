@@ -87,8 +87,13 @@ class Page:
             kinds.append("exercise")
         if slide_type(cell) == "subslide":
             kinds.append("subslide")
+        if "why" in tags(cell):
+            kinds.append("why")
+            content = content.replace("<details>", "<details open>", 1)  # folded in the notebook
         if "solution" in tags(cell):
             content = self.folded("solution", content)
+        elif "setup" in tags(cell) and slide_type(cell) == "skip":
+            content = self.folded("setup", content)
         name = html.escape(str(cell.get("id", "cell")))
         return f'<div class="{" ".join(kinds)}" data-cell="{name}">\n{content}</div>\n'
 

@@ -9,6 +9,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
+from nbformat import NotebookNode, from_dict
+
 from mha_lib.classroom.rendering import plain
 
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -78,7 +81,7 @@ class Widgets:
         if "_esm" in state:
             return self.live(model_id, "")
         if "outputs" in state:
-            return "".join(map(self.output, state["outputs"]))
+            return "".join(map(self.output, with_whole_streams(state["outputs"])))
         if "children" in state:
             children = [str(child).removeprefix(REFERENCE) for child in state["children"]]
             return "".join(self.still(child, above | {model_id}) for child in children)
@@ -90,6 +93,13 @@ class Widgets:
             return ""
         text = json.dumps({"sources": self.sources, "models": self.alive}, separators=(",", ":"))
         return text.replace("<", "\\u003c")
+
+
+def with_whole_streams(outputs: list[Any]) -> list[NotebookNode]:
+    """The outputs that a widget holds, as nbconvert prepares those of a cell: each stream is one text."""
+    cell = from_dict({"outputs": outputs})
+    cell, _ = CoalesceStreamsPreprocessor().preprocess_cell(cell, {}, 0)
+    return list(cell.outputs)
 
 
 def control(kind: str, state: dict[str, Any]) -> str:

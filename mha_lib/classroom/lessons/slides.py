@@ -30,7 +30,11 @@ def slide_type(cell: Cell) -> str:
 
 
 def tags(cell: Cell) -> list[str]:
-    """``setup``: run before class; ``exercise``: a stub to fill in; ``solution``: for instructors alone."""
+    """What a cell is for, beside its place on a slide.
+
+    ``setup``: run before class; ``why``: the slide's question answered in words, for who reads alone;
+    ``exercise``: a stub to fill in; ``solution``: for instructors alone.
+    """
     return list(cell["metadata"].get("tags", []))
 
 

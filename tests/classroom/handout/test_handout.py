@@ -68,6 +68,18 @@ def stored(**models):
 # ---- audiences ----
 
 
+def test_a_why_stands_open_and_the_setup_folded():
+    why = "<details><summary>Why</summary>\n\nBecause $x$ is *small*.\n\n</details>"
+    page = export(
+        text("# A"), text(why, slide="skip", tags=["why"]), code("import x", slide="skip", tags=["setup"])
+    )
+    soup = BeautifulSoup(page, "html.parser")
+    opened, folded = soup.select_one(".why details[open]"), soup.select_one("details.fold-setup:not([open])")
+    assert opened.select_one("p em").get_text() == "small"
+    assert opened.select_one("p .formula")
+    assert "import x" in folded.get_text()
+
+
 def test_notes_skipped_cells_and_solutions_are_in_no_students_file():
     cells = [
         text("# Shown"),
@@ -416,6 +428,13 @@ def test_a_widget_nobody_knows_falls_back_on_what_lies_beside_it():
 
 def test_a_line_that_was_overwritten_shows_its_last_state():
     page = export(code("", printed("1 of 3\r2 of 3\r"), printed("3 of 3\nend\n")))
+    assert "3 of 3\nend</pre>" in page
+    assert "2 of 3" not in page
+
+
+def test_what_a_widget_holds_of_a_stream_is_one_text_too():
+    outputs = [printed("1 of 3\r2 of 3\r"), printed("3 of 3\nend\n")]
+    page = export(widget("out"), widgets=stored(out=("OutputModel", {"outputs": outputs})))
     assert "3 of 3\nend</pre>" in page
     assert "2 of 3" not in page
 
