@@ -2,6 +2,7 @@
 
     python -m benchmarks.attention                      every case for the CPU; for a GPU: --device cuda
     python -m benchmarks.attention --only padded 1024   the cases whose name contains both words
+    python -m benchmarks.attention --only decoding      one token at a time, with and without a cache
     python -m benchmarks.attention --record             keep the table in benchmarks/results/
 
 All contenders hold the same parameters and are checked to give the same output. They take turns: a round is
@@ -21,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from benchmarks.machine import describe_machine
-from mha_lib import MultiHeadAttention, causal_mask, merge_heads, padding_mask, split_heads
+from mha_lib import KVCache, MultiHeadAttention, causal_mask, merge_heads, padding_mask, split_heads
 
 RESULTS = Path(__file__).parent / "results"
 PICTURES = Path("build/bench")
@@ -60,7 +61,12 @@ CASES = {
     + [Case(8, 1024, 1024, 1024, 16, kind, True) for kind in KINDS],
 }
 
-# What is asked of the library, forward+backward: (device, case, measured against, ratio at most).
+# One decoding step: num_kv_heads for a layer of 16 heads; the last one is the layer of the cases above.
+DECODING = [(8, 1024, 1024, 16, num_kv_heads) for num_kv_heads in (16, 4, 1)] + [(8, 1024, 512, 8, 8)]
+DECODING_BAR = 20  # times faster with a cache than without, for the last of these
+
+# Asked of the library: (device, case, measured against, ratio at most), forward and forward+backward.
+FORWARD_BARS = [("cpu", f"N=512, {kind}, weights", BASELINE, 1.0) for kind in KINDS]
 BARS = [
     *(("cpu", f"N={n}, full", BASELINE, 1.05) for n in (512, 1024)),
     ("cpu", "N=1024, half padded", BASELINE, 0.75),
@@ -234,6 +240,75 @@ def draw(results: dict[tuple[Case, str], dict[str, Tensor]], names: list[str], p
     figure.savefig(path, dpi=120)
 
 
+def measure_decoding(
+    batch: int,
+    num_keys: int,
+    num_hiddens: int,
+    num_heads: int,
+    num_kv_heads: int,
+    rounds: int,
+    device: str,
+    dtype: torch.dtype,
+) -> tuple[Tensor, Tensor, int]:
+    """Seconds of each round for the last of ``num_keys`` tokens, without and with a cache; bytes it keeps."""
+    torch.manual_seed(0)
+    layer = MultiHeadAttention(
+        num_hiddens, num_heads, num_kv_heads=num_kv_heads, device=device, dtype=dtype
+    ).eval()
+    x = torch.randn(batch, num_keys, num_hiddens, device=device, dtype=dtype)
+    cache = KVCache(layer, batch, num_keys)
+    with torch.no_grad():
+        layer(x[:, :-1], cache=cache, is_causal=True)
+
+    def without() -> list[Tensor]:
+        return [layer(x[:, -1:], x, is_causal=True)]
+
+    def with_cache() -> list[Tensor]:
+        cache.num_tokens = num_keys - 1  # the same step again
+        return [layer(x[:, -1:], cache=cache, is_causal=True)]
+
+    with torch.no_grad():
+        tolerance = 2e-4 if dtype == torch.float32 else 3e-2
+        torch.testing.assert_close(with_cache(), without(), atol=tolerance, rtol=tolerance)
+    times: list[list[float]] = [[], []]
+    for round_number in range(-1, rounds):  # one round to warm up
+        for run, kept in zip((without, with_cache), times, strict=True):
+            elapsed = seconds(run, False, device)
+            if round_number >= 0:
+                kept.append(elapsed)
+    assert cache.keys is not None
+    assert cache.values is not None
+    first, second = (torch.tensor(each, dtype=torch.float64) for each in times)
+    return first, second, cache.keys.nbytes + cache.values.nbytes
+
+
+def decoding_table(rounds: int, device: str, dtype: torch.dtype) -> tuple[list[str], bool]:
+    """The table of decoding steps, and whether the bar is missed."""
+    lines = [
+        "One decoding step, the last of K tokens:",
+        "",
+        "| B, K, D, H, key-value heads | without cache | with cache | times faster | bytes kept |",
+        "|---|---|---|---|---|",
+    ]
+    faster = 0.0
+    for sizes in DECODING:
+        without, with_cache, num_bytes = measure_decoding(*sizes, rounds, device, dtype)
+        faster = float(without.median() / with_cache.median())
+        low, high = (without / with_cache).quantile(torch.tensor([0.25, 0.75], dtype=torch.float64))
+        lines.append(
+            f"| {', '.join(map(str, sizes))} | {without.median() * 1e3:.1f} ms "
+            f"| {with_cache.median() * 1e3:.2f} ms | {faster:.0f} ({low:.0f}–{high:.0f}) "
+            f"| {num_bytes / 2**20:.0f} MB |"
+        )
+    missed = device == "cpu" and faster < DECODING_BAR
+    verdict = " **missed**" if missed else ""
+    lines += [
+        "",
+        f"Asked for at {DECODING[-1]}: at least {DECODING_BAR} times faster; is {faster:.0f}{verdict}.",
+    ]
+    return lines, missed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=9)
@@ -245,8 +320,10 @@ def main() -> int:
 
     names = ["mha_lib", "textbook", "masked SDPA", "projections"]
     cases = [case for case in CASES[options.device] if all(word in case.name for word in options.only)]
-    if not cases:
-        parser.error("--only fits none of: " + "; ".join(case.name for case in CASES[options.device]))
+    decodes = all(word in "decoding" for word in options.only)
+    if not cases and not decodes:
+        names_of_all = [*(case.name for case in CASES[options.device]), "decoding"]
+        parser.error("--only fits none of: " + "; ".join(names_of_all))
     sizes = {(case.batch, case.num_hiddens, case.num_heads) for case in cases}
     lines = [
         f"Time relative to `{BASELINE}`, {options.rounds} rounds; B, D, H = {sorted(sizes)}, {dtype}.",
@@ -263,21 +340,29 @@ def main() -> int:
             lines.append(row(case, mode, times, names))
             print(lines[-1], flush=True)
 
-    lines += ["", "| asked for, forward+backward | at most | is |", "|---|---|---|"]
+    lines += ["", "| asked for | | at most | is |", "|---|---|---|---|"]
     failed = False
     for case in cases:
-        for device, name, other, most in BARS:
-            if (device, name) == (options.device, case.name):
-                value = ratio(results[case, "forward+backward"], "mha_lib", other)
-                failed |= value > most
-                verdict = "" if value <= most else " **missed**"
-                lines.append(f"| {name}: mha_lib / {other} | {most:.2f} | {value:.2f}{verdict} |")
+        for mode, bars in (("forward", FORWARD_BARS), ("forward+backward", BARS)):
+            for device, name, other, most in bars:
+                if (device, name) == (options.device, case.name):
+                    value = ratio(results[case, mode], "mha_lib", other)
+                    failed |= value > most
+                    verdict = "" if value <= most else " **missed**"
+                    lines.append(
+                        f"| {name}: mha_lib / {other} | {mode} | {most:.2f} | {value:.2f}{verdict} |"
+                    )
+    if decodes:
+        table, missed = decoding_table(options.rounds, options.device, dtype)
+        failed |= missed
+        lines += ["", *table]
     lines += ["", *describe_machine(options.device)]
     print("\n".join(lines[lines.index("", 4) :]))
 
-    picture = PICTURES / f"attention-{options.device}.png"
-    draw(results, names, picture)
-    print(f"\nThe picture: {picture}")
+    if cases:
+        picture = PICTURES / f"attention-{options.device}.png"
+        draw(results, names, picture)
+        print(f"\nThe picture: {picture}")
     if options.record:
         RESULTS.mkdir(exist_ok=True)
         path = RESULTS / f"attention-{options.device}.md"

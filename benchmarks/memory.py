@@ -1,10 +1,10 @@
 """How much memory does attention need? The peak of one forward and backward pass, for ever longer inputs.
 
-    python -m benchmarks.memory            without weights (full, half padded, causal), and with them
+    python -m benchmarks.memory            without weights (full, half padded, causal …), and with them
     python -m benchmarks.memory --record   keep the table in benchmarks/results/
 
 Every number is measured in a process of its own. Without weights the peak grows linearly in N; with them it
-grows quadratically, so they stop at N = 4k.
+grows quadratically, so they stop at N = 4k. "2 N keys": N queries stand at the end of 2 N keys.
 """
 
 import argparse
@@ -19,7 +19,15 @@ from benchmarks.machine import describe_machine
 from mha_lib import MultiHeadAttention
 
 BATCH, NUM_HIDDENS, NUM_HEADS = 2, 128, 4
-KINDS = ("full", "half padded", "causal", "causal, half padded", "weights")
+KINDS = (
+    "full",
+    "half padded",
+    "causal",
+    "causal, half padded",
+    "causal, 2 N keys",
+    "causal, gaps",
+    "weights",
+)
 LENGTHS = (1024, 2048, 4096, 8192, 16384)
 LONGEST_WITH_WEIGHTS = 4096
 
@@ -35,8 +43,17 @@ def measure_here(kind: str, num_tokens: int) -> float:
 
     def run(num_tokens: int) -> None:
         x = torch.randn(BATCH, num_tokens, NUM_HIDDENS, requires_grad=True)
+        keys = torch.randn(BATCH, 2 * num_tokens, NUM_HIDDENS) if "2 N keys" in kind else x
         valid_lens = torch.tensor([num_tokens // 2] * BATCH) if "padded" in kind else None
-        result = layer(x, valid_lens=valid_lens, is_causal="causal" in kind, need_weights=kind == "weights")
+        key_mask = torch.arange(num_tokens).expand(BATCH, -1) % 3 > 0 if "gaps" in kind else None
+        result = layer(
+            x,
+            keys,
+            valid_lens=valid_lens,
+            key_mask=key_mask,
+            is_causal="causal" in kind,
+            need_weights=kind == "weights",
+        )
         output = result[0] if kind == "weights" else result
         output.backward(torch.ones_like(output))
 

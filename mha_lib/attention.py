@@ -11,6 +11,8 @@ differ, or (B, H, Q, K) where heads differ too.
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -26,14 +28,15 @@ def padding_mask(valid_lens: Tensor, num_keys: int, device: torch.device | None 
     device      where the mask is wanted; where ``valid_lens`` is, unless said otherwise
 
     Returns ``(B, 1, K)``, or ``(B, Q, K)`` for lengths ``(B, Q)``.
-    Raises TypeError for lengths that are no integers, ValueError for lengths outside 0 … K. Lengths on a GPU
-    are checked at the price of one synchronisation, lengths on the CPU without any; while torch.compile
-    traces, their values are not checked.
+    Raises TypeError for lengths that are not integers, ValueError for lengths outside 0 … K and for
+    ``(B, K)`` numbers that are all 0 or 1: those are a mask. Lengths on a GPU are checked at the price of one
+    synchronisation, lengths on the CPU without any. Values that cannot be read are not checked: those of meta
+    tensors, and all values while torch.compile, ``make_fx`` or ``vmap`` trace.
 
     Elsewhere: the opposite of ``key_padding_mask`` (``nn.MultiheadAttention``), where True means *ignore*.
     """
-    checks.check_size("num_keys", num_keys, minimum=0)
-    checks.check_valid_lens(valid_lens, num_keys)
+    num_keys = checks.checked_size("num_keys", num_keys, minimum=0)
+    checks.checked_lens(valid_lens, num_keys)
     return first_keys(valid_lens, num_keys, valid_lens.device if device is None else device)
 
 
@@ -53,34 +56,82 @@ def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = N
     Source: Vaswani et al. 2017, section 3.2.3. Elsewhere: ``causal_lower_right`` (PyTorch); the ``is_causal``
     of ``scaled_dot_product_attention`` is aligned at the start instead, which is the same for Q = K only.
     """
-    checks.check_size("num_queries", num_queries, minimum=0)
-    checks.check_size("num_keys", num_keys, minimum=0)
+    num_queries = checks.checked_size("num_queries", num_queries, minimum=0)
+    num_keys = checks.checked_size("num_keys", num_keys, minimum=0)
     checks.check_causal(num_queries, num_keys)
     return torch.ones(num_queries, num_keys, dtype=torch.bool, device=device).tril(num_keys - num_queries)
 
 
-def combine_masks(
-    scores_shape: Sequence[int],
-    valid_lens: Tensor | None,
-    mask: Tensor | None,
-    is_causal: bool,
-    device: torch.device,
-) -> Tensor | None:
-    """What lengths (checked), mask and causality all allow, as one mask for the scores; None: everything."""
+class Limits(NamedTuple):
+    """What the queries of one call may attend to: a key must be allowed by all of these. None allows all."""
+
+    valid_lens: Tensor | None = None  # (B,) or (B, Q)
+    key_mask: Tensor | None = None  # (B, K)
+    mask: Tensor | None = None  # (Q, K), (B, Q, K), (B, 1, K) or (B, H, Q, K)
+    is_causal: bool = False
+
+
+def checked_limits(limits: Limits, scores_shape: Sequence[int], device: torch.device) -> Limits:
+    """The same limits, checked against the scores ``(B, Q, K)`` or ``(B, H, Q, K)`` that they are for.
+
+    The lengths come back on the CPU where their values can be read, and None where none is below K.
+    """
+    batch, (num_queries, num_keys) = scores_shape[0], scores_shape[-2:]
+    if limits.mask is not None:
+        checks.check_mask(limits.mask, scores_shape, device)
+    if limits.key_mask is not None:
+        checks.check_key_mask(limits.key_mask, batch, num_keys, device)
+    if limits.is_causal:
+        checks.check_causal(num_queries, num_keys)
+    if limits.valid_lens is None:
+        return limits
+    valid_lens = checks.checked_lens(limits.valid_lens, num_keys, batch, num_queries)
+    has_padding = not checks.can_be_read(valid_lens) or bool((valid_lens < num_keys).any())
+    return limits._replace(valid_lens=valid_lens if has_padding else None)
+
+
+def combine_masks(limits: Limits, scores_shape: Sequence[int], device: torch.device) -> Tensor | None:
+    """What all limits (checked) allow, as one mask for the scores; None: everything."""
     num_queries, num_keys = scores_shape[-2:]
     masks = []
-    if valid_lens is not None:
-        masks.append(first_keys(valid_lens, num_keys, device))
-    if mask is not None:
-        checks.check_mask(mask, scores_shape, device)
-        masks.append(mask)
-    if is_causal:
-        masks.append(causal_mask(num_queries, num_keys, device))
+    if limits.valid_lens is not None:
+        masks.append(first_keys(limits.valid_lens, num_keys, device))  # (B, 1, K) or (B, Q, K)
+    if limits.key_mask is not None:
+        masks.append(limits.key_mask[:, None])  # (B, 1, K)
+    if limits.mask is not None:
+        masks.append(limits.mask)
+    if limits.is_causal:
+        masks.append(causal_mask(num_queries, num_keys, device))  # (Q, K)
     combined = None
     for each in masks:
         each = add_head_axis(each, len(scores_shape))
         combined = each if combined is None else combined & each
     return combined
+
+
+def blank_padding(
+    keys: Tensor, values: Tensor, limits: Limits, num_keys: int, keep_finite: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Zeros in the place of padded keys and values ``(B, N, ·)``, which are the last N of ``num_keys``.
+
+    A weight of 0 is not enough to keep padding out: 0 · NaN is NaN, and so is 0 · ∞. ``keep_finite``: only
+    numbers that are NaN or infinite are replaced, for keys that a later call may see.
+    """
+    allowed = []
+    if limits.valid_lens is not None and limits.valid_lens.numel():
+        longest = limits.valid_lens if limits.valid_lens.dim() == 1 else limits.valid_lens.amax(dim=1)
+        allowed.append(first_keys(longest, num_keys, keys.device)[:, 0])  # (B, K)
+    if limits.key_mask is not None:
+        allowed.append(limits.key_mask)  # (B, K)
+    if not allowed:
+        return keys, values
+    is_padding = ~(allowed[0] & allowed[-1])[:, num_keys - keys.shape[1] :, None]  # (B, N, 1)
+
+    def blank(x: Tensor) -> Tensor:
+        return x.masked_fill(is_padding & ~x.isfinite() if keep_finite else is_padding, 0.0)
+
+    blank_keys = blank(keys)
+    return blank_keys, blank_keys if values is keys else blank(values)
 
 
 def add_head_axis(mask: Tensor, scores_dim: int) -> Tensor:
@@ -96,7 +147,8 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     scores  ``(Q, K)``, ``(B, Q, K)`` or ``(B, H, Q, K)``; never written to
     mask    boolean, True = may attend: ``(Q, K)``, ``(B, Q, K)``, ``(B, 1, K)`` or ``(B, H, Q, K)``
 
-    Returns weights shaped and typed like ``scores``. Scores in half precision are summed in float32.
+    Returns weights shaped and typed like ``scores``. Scores in half precision are summed in float32. Scores
+    that the mask forbids have no effect, whatever they are, NaN included.
     Raises TypeError for a mask that is not boolean (lengths become one by ``padding_mask``), ValueError for
     one that does not fit the scores.
 
@@ -104,30 +156,51 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     takes lengths, and gives a row of length 0 equal weights instead of none.
     """
     checks.check_scores(scores)
-    wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    if mask is not None:
+        checks.check_mask(mask, scores.shape, scores.device)
+    return softmax_of_allowed(at_least_float32(scores), mask).to(scores.dtype)
+
+
+def softmax_of_allowed(scores: Tensor, mask: Tensor | None, in_place: bool = False) -> Tensor:
+    """``masked_softmax`` for arguments that have been checked; in place, the weights overwrite the scores."""
+    out = scores if in_place else None
     if mask is None:
-        return wide.softmax(dim=-1).to(scores.dtype)
-    checks.check_mask(mask, scores.shape, scores.device)
+        return torch.softmax(scores, dim=-1, out=out)
+    fill = Tensor.masked_fill_ if in_place else Tensor.masked_fill
     forbidden = ~add_head_axis(mask, scores.dim())
-    lowest = torch.finfo(wide.dtype).min  # not −∞: a row of nothing else would give NaN
-    weights = wide.masked_fill(forbidden, lowest).softmax(dim=-1)
-    return weights.masked_fill(forbidden, 0.0).to(scores.dtype)
+    lowest = torch.finfo(scores.dtype).min  # not −∞: a row of nothing else would give NaN
+    weights = torch.softmax(fill(scores, forbidden, lowest), dim=-1, out=out)
+    return fill(weights, forbidden, 0.0)
+
+
+def at_least_float32(x: Tensor) -> Tensor:
+    return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def dot_product_attention(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, dropout_p: float = 0.0
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    *,
+    score_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Scaled dot-product attention.
 
         output = softmax(Q Kᵀ / √d) V
 
-    queries    ``(..., Q, d)``, where ``...`` is nothing, ``B`` or ``B, H``
-    keys       ``(..., K, d)``
-    values     ``(..., K, d_v)``
-    mask       as in ``masked_softmax``
-    dropout_p  probability with which each weight is dropped; 0 in evaluation
+    queries     ``(..., Q, d)``, where ``...`` is nothing, ``B`` or ``B, H``
+    keys        ``(..., K, d)``
+    values      ``(..., K, d_v)``
+    mask        as in ``masked_softmax``
+    dropout_p   probability with which each weight is dropped; 0 in evaluation
+    score_bias  numbers added to the scores before the softmax, shaped as a mask may be
 
-    Returns the output ``(..., Q, d_v)`` and the weights ``(..., Q, K)`` before dropout.
+    Returns the output ``(..., Q, d_v)`` and the weights ``(..., Q, K)`` before dropout, both typed like the
+    queries. Inputs in half precision are computed with in float32, under autocast too: so do the fast
+    kernels, and scores beyond 65504 would overflow in float16. Values must be finite even where the mask
+    forbids them, for 0 · NaN is NaN.
     Raises ValueError or TypeError where the arguments do not fit one another.
 
     Source: Vaswani et al. 2017, section 3.2.1. Elsewhere: ``scaled_dot_product_attention`` (PyTorch; without
@@ -136,10 +209,25 @@ def dot_product_attention(
     checks.check_queries_keys_values(queries, keys, values)
     checks.check_same_width(queries, keys)
     checks.check_dropout("dropout_p", dropout_p)
-    d = queries.shape[-1]
-    scores = (queries / math.sqrt(d)) @ keys.transpose(-2, -1)  # (..., Q, K); scaled first: Q·K may overflow
-    weights = masked_softmax(scores, mask)
-    return nn.functional.dropout(weights, dropout_p) @ values, weights
+    scores_shape = (*queries.shape[:-1], keys.shape[-2])  # (..., Q, K)
+    if mask is not None:
+        checks.check_mask(mask, scores_shape, queries.device)
+    if score_bias is not None:
+        checks.check_score_bias(score_bias, scores_shape, queries.device)
+    d, dtype = queries.shape[-1], queries.dtype
+    with without_autocast(queries.device):
+        queries, keys, values = at_least_float32(queries), at_least_float32(keys), at_least_float32(values)
+        scores = (queries / math.sqrt(d)) @ keys.transpose(-2, -1)  # (..., Q, K)
+        if score_bias is not None:
+            scores = scores + add_head_axis(score_bias, scores.dim()).to(scores.dtype)
+        weights = softmax_of_allowed(scores, mask, in_place=checks.nobody_differentiates(scores))
+        output = nn.functional.dropout(weights, dropout_p) @ values  # (..., Q, d_v)
+    return output.to(dtype), weights.to(dtype)
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+    is_known = torch.amp.is_autocast_available(device.type)
+    return torch.autocast(device.type, enabled=False) if is_known else nullcontext()
 
 
 class AdditiveAttention(nn.Module):
@@ -147,22 +235,31 @@ class AdditiveAttention(nn.Module):
 
         score(q, k) = w_vᵀ tanh(W_q q + W_k k)
 
-    num_hiddens  width of the hidden layer
-    query_size   width of the queries, ``num_hiddens`` unless said otherwise
-    key_size     width of the keys, ``num_hiddens`` unless said otherwise
+    num_hiddens    width of the hidden layer
+    query_size     width of the queries, ``num_hiddens`` unless said otherwise
+    key_size       width of the keys, ``num_hiddens`` unless said otherwise
+    device, dtype  of the parameters, as in ``nn.Linear``
 
     Source: Bahdanau et al. 2015, appendix A.1.2. Elsewhere: Bahdanau attention, concat attention; d2l's
     ``AdditiveAttention``.
     """
 
-    def __init__(self, num_hiddens: int, query_size: int | None = None, key_size: int | None = None):
+    def __init__(
+        self,
+        num_hiddens: int,
+        query_size: int | None = None,
+        key_size: int | None = None,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ):
         super().__init__()
-        query_size = num_hiddens if query_size is None else query_size
-        key_size = num_hiddens if key_size is None else key_size
-        checks.check_sizes(num_hiddens=num_hiddens, query_size=query_size, key_size=key_size)
-        self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
-        self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
-        self.w_v = nn.Linear(num_hiddens, 1, bias=False)
+        self.num_hiddens = checks.checked_size("num_hiddens", num_hiddens)
+        self.query_size = checks.checked_size("query_size", num_hiddens if query_size is None else query_size)
+        self.key_size = checks.checked_size("key_size", num_hiddens if key_size is None else key_size)
+        self.W_q = nn.Linear(self.query_size, self.num_hiddens, bias=False, device=device, dtype=dtype)
+        self.W_k = nn.Linear(self.key_size, self.num_hiddens, bias=False, device=device, dtype=dtype)
+        self.w_v = nn.Linear(self.num_hiddens, 1, bias=False, device=device, dtype=dtype)
 
     def forward(
         self,
@@ -178,7 +275,8 @@ class AdditiveAttention(nn.Module):
         ``masked_softmax`` -> output ``(B, Q, d_v)``, weights ``(B, Q, K)`` before dropout. Holds
         ``(B, Q, K, num_hiddens)`` numbers at once: num_hiddens times what a dot product holds.
         """
-        checks.check_tokens(queries=(queries, self.W_q, "query_size"), keys=(keys, self.W_k, "key_size"))
+        checks.check_tokens("queries", queries, self.query_size, "query_size", self.W_q)
+        checks.check_tokens("keys", keys, self.key_size, "key_size", self.W_k)
         checks.check_queries_keys_values(queries, keys, values)
         checks.check_dropout("dropout_p", dropout_p)
         hidden = self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None]  # (B, Q, 1, D) + (B, 1, K, D)
@@ -192,21 +290,34 @@ class SingleHeadAttention(nn.Module):
 
         output = softmax((X_q W_q) (X_k W_k)ᵀ / √d) (X_v W_v)
 
-    num_hiddens  D, the width of queries, keys and values
-    head_dim     d, the width to which queries and keys are projected
-    value_dim    the width to which values are projected, ``head_dim`` unless said otherwise
-    bias         whether the projections add a bias
+    num_hiddens     D, the width of queries, keys and values
+    head_dim        d, the width to which queries and keys are projected
+    value_head_dim  the width to which values are projected, ``head_dim`` unless said otherwise
+    bias            whether the projections add a bias
+    device, dtype   of the parameters, as in ``nn.Linear``
 
-    Source: Vaswani et al. 2017, section 3.2.2, ``head_i``; there ``head_dim`` is d_k, ``value_dim`` d_v.
+    Source: Vaswani et al. 2017, section 3.2.2, ``head_i``; there ``head_dim`` is d_k, ``value_head_dim`` d_v.
     """
 
-    def __init__(self, num_hiddens: int, head_dim: int, value_dim: int | None = None, bias: bool = False):
+    def __init__(
+        self,
+        num_hiddens: int,
+        head_dim: int,
+        value_head_dim: int | None = None,
+        bias: bool = False,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ):
         super().__init__()
-        value_dim = head_dim if value_dim is None else value_dim
-        checks.check_sizes(num_hiddens=num_hiddens, head_dim=head_dim, value_dim=value_dim)
-        self.W_q = nn.Linear(num_hiddens, head_dim, bias=bias)
-        self.W_k = nn.Linear(num_hiddens, head_dim, bias=bias)
-        self.W_v = nn.Linear(num_hiddens, value_dim, bias=bias)
+        self.num_hiddens = checks.checked_size("num_hiddens", num_hiddens)
+        self.head_dim = checks.checked_size("head_dim", head_dim)
+        self.value_head_dim = checks.checked_size(
+            "value_head_dim", head_dim if value_head_dim is None else value_head_dim
+        )
+        self.W_q = nn.Linear(self.num_hiddens, self.head_dim, bias=bias, device=device, dtype=dtype)
+        self.W_k = nn.Linear(self.num_hiddens, self.head_dim, bias=bias, device=device, dtype=dtype)
+        self.W_v = nn.Linear(self.num_hiddens, self.value_head_dim, bias=bias, device=device, dtype=dtype)
 
     def forward(
         self,
@@ -215,6 +326,7 @@ class SingleHeadAttention(nn.Module):
         values: Tensor | None = None,
         valid_lens: Tensor | None = None,
         *,
+        key_mask: Tensor | None = None,
         mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor]:
@@ -224,22 +336,25 @@ class SingleHeadAttention(nn.Module):
         keys        ``(B, K, D)``; the queries unless given
         values      ``(B, K, D)``; the keys unless given
         valid_lens  how many keys are no padding, ``(B,)`` or ``(B, Q)``, as in ``padding_mask``
+        key_mask    ``(B, K)``, boolean, True = may attend: for padding on the left, and for gaps
         mask        boolean, True = may attend: ``(Q, K)``, ``(B, Q, K)`` or ``(B, 1, K)``
         is_causal   no query sees later keys, as in ``causal_mask``
 
-        Returns the output ``(B, Q, value_dim)`` and the weights ``(B, Q, K)``. What any of ``valid_lens``,
-        ``mask`` and ``is_causal`` forbids is forbidden; a query that may attend to nothing gives zeros.
+        Returns the output ``(B, Q, value_head_dim)`` and the weights ``(B, Q, K)``. What any of
+        ``valid_lens``, ``key_mask``, ``mask`` and ``is_causal`` forbids is forbidden; a query that may attend
+        to nothing gives zeros. A mask of two axes is always ``(Q, K)``; ``(B, K)`` is a ``key_mask``.
+        Keys and values that ``valid_lens`` or ``key_mask`` hide from all queries of their sample reach
+        nothing, even where they are NaN or infinite.
         """
         keys = queries if keys is None else keys
         values = keys if values is None else values
-        checks.check_tokens(
-            queries=(queries, self.W_q, "num_hiddens"),
-            keys=(keys, self.W_k, "num_hiddens"),
-            values=(values, self.W_v, "num_hiddens"),
-        )
+        checks.check_tokens("queries", queries, self.num_hiddens, "num_hiddens", self.W_q)
+        checks.check_tokens("keys", keys, self.num_hiddens, "num_hiddens", self.W_k)
+        checks.check_tokens("values", values, self.num_hiddens, "num_hiddens", self.W_v)
         checks.check_queries_keys_values(queries, keys, values)
         scores_shape = (*queries.shape[:2], keys.shape[1])  # (B, Q, K)
-        if valid_lens is not None:
-            valid_lens = checks.check_valid_lens(valid_lens, keys.shape[1], *queries.shape[:2])
-        mask = combine_masks(scores_shape, valid_lens, mask, is_causal, queries.device)
-        return dot_product_attention(self.W_q(queries), self.W_k(keys), self.W_v(values), mask)
+        limits = Limits(valid_lens, key_mask, mask, is_causal)
+        limits = checked_limits(limits, scores_shape, queries.device)
+        keys, values = blank_padding(keys, values, limits, keys.shape[1])
+        allowed = combine_masks(limits, scores_shape, queries.device)
+        return dot_product_attention(self.W_q(queries), self.W_k(keys), self.W_v(values), allowed)

@@ -1,45 +1,141 @@
 """Attention without its weights: what ``dot_product_attention`` gives, never building (B, H, Q, K).
 
-Two ways. ``fused_attention`` masks what is forbidden; it serves every mask. ``pack`` and ``packed_attention``
-skip it: where each sample has one length, padded keys leave the batch before they are even projected, and T
-keys stay, those of all samples end to end.
+Two ways. ``fused_attention`` masks what is forbidden; it serves every mask. ``packed_attention`` leaves it
+out: where each sample has one length, padded keys are dropped before they are even projected, and the T keys
+that stay are those of all samples end to end.
+
+One more shape letter: G, the key-value heads; H/G heads in a row share one.
 """
 
+import inspect
 import math
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
-from mha_lib.attention import causal_mask, first_keys
+from mha_lib import checks
+from mha_lib.attention import Limits, add_head_axis, combine_masks
 
-# A CPU takes packed samples one by one, at some 40 µs each, forward and backward: what skipping saves must be
-# worth more. The break-even, as measured, in multiplications a sample.
+# On a CPU, packed samples are computed one by one, and each costs about 40 µs more than in a batch, forward
+# and backward. Packing pays where it saves more multiplications a sample than this (measured).
 WORTH_SKIPPING = 2_000_000
+
+# How many cells a mask that we build may have (8 MB as booleans). Where queries and keys would need more, the
+# queries are computed in chunks, so that memory grows with Q + K and not with Q * K.
+MASK_CELLS = 2**23
+SMALLEST_CHUNK = 128  # queries
 
 
 def fused_attention(
     queries: Tensor,
     keys: Tensor,
     values: Tensor,
-    mask: Tensor | None = None,
+    limits: Limits | None = None,
     dropout_p: float = 0.0,
-    is_causal: bool = False,
+    score_bias: Tensor | None = None,
 ) -> Tensor:
-    """The output of ``dot_product_attention`` for heads: queries ``(B, H, Q, d)`` -> ``(B, H, Q, d_v)``.
+    """The output of ``dot_product_attention`` for heads.
 
-    mask       as in ``masked_softmax``, a head axis of its own included
-    is_causal  in the place of a mask, where causality is all there is
+    queries     ``(B, H, Q, d)``
+    keys        ``(B, G, K, d)``
+    values      ``(B, G, K, d_v)``
+    limits      checked; their mask may have a head axis
+    score_bias  as in ``dot_product_attention``
+
+    Returns ``(B, H, Q, d_v)``.
     """
+    limits = Limits() if limits is None else limits
     num_queries, num_keys = queries.shape[2], keys.shape[2]
-    if is_causal and num_queries != num_keys:  # PyTorch's is_causal is aligned at the start, ours at the end
-        is_causal = False
-        mask = causal_mask(num_queries, num_keys, queries.device) if num_queries > 1 else None
+    if limits.is_causal and num_queries == 1:  # one query stands at the end: it sees every key
+        limits = limits._replace(is_causal=False)
+    is_masked = any(x is not None for x in (limits.valid_lens, limits.key_mask, limits.mask, score_bias))
+    # PyTorch's is_causal is aligned at the start, ours at the end: the same for Q = K only.
+    if not is_masked and (not limits.is_causal or num_queries == num_keys):
+        return attend_in_one_kernel(queries, keys, values, None, dropout_p, limits.is_causal)
+    size = queries_at_a_time(queries, num_keys, limits)
+    if num_queries <= size:
+        return masked_attention(queries, keys, values, limits, dropout_p, score_bias)
+    chunks = []
+    for start in range(0, num_queries, size):
+        end = min(start + size, num_queries)
+        visible = (
+            num_keys - num_queries + end if limits.is_causal else num_keys
+        )  # the chunk sees no later key
+        chunk = (
+            queries[:, :, start:end],
+            keys[:, :, :visible],
+            values[:, :, :visible],
+            slice_limits(limits, start, end, visible),
+            dropout_p,
+            None if score_bias is None else slice_scores(score_bias, start, end, visible),
+        )
+        if can_recompute(chunk[:3]):  # so that the masks of all chunks need not be kept for the gradients
+            chunks.append(checkpoint(masked_attention, *chunk, use_reentrant=False))
+        else:
+            chunks.append(masked_attention(*chunk))
+    return torch.cat(chunks, dim=2)  # (B, H, Q, d_v)
+
+
+def queries_at_a_time(queries: Tensor, num_keys: int, limits: Limits) -> int:
+    """For how many queries at once a mask is built: for all where the mask is the same for every query."""
+    batch, _, num_queries, _ = queries.shape
+    has_lens_per_query = limits.valid_lens is not None and limits.valid_lens.dim() == 2
+    if not (limits.is_causal or has_lens_per_query):
+        return num_queries
+    differs_by_sample = limits.valid_lens is not None or limits.key_mask is not None
+    rows = batch if differs_by_sample else 1
+    if limits.mask is not None:
+        rows = max(rows, math.prod(limits.mask.shape[:-2]))
+    return max(SMALLEST_CHUNK, MASK_CELLS // max(1, rows * num_keys))
+
+
+def can_recompute(inputs: tuple[Tensor, ...]) -> bool:
+    """Whether a gradient is wanted, and by the way of PyTorch that ``checkpoint`` serves."""
+    if torch.compiler.is_compiling() or not torch.is_grad_enabled():
+        return False
+    return any(x.requires_grad for x in inputs) and not any(checks.is_transformed(x) for x in inputs)
+
+
+def slice_scores(x: Tensor, start: int, end: int, num_keys: int) -> Tensor:
+    """The part of a mask or bias ``(..., Q, K)`` or ``(..., 1, K)`` for some queries and the first keys."""
+    return (x if x.shape[-2] == 1 else x[..., start:end, :])[..., :num_keys]
+
+
+def slice_limits(limits: Limits, start: int, end: int, num_keys: int) -> Limits:
+    """The limits for some of the queries and the first of the keys."""
+    valid_lens, key_mask, mask, is_causal = limits
+    if valid_lens is not None and valid_lens.dim() == 2:
+        valid_lens = valid_lens[:, start:end]
+    key_mask = None if key_mask is None else key_mask[:, :num_keys]
+    mask = None if mask is None else slice_scores(mask, start, end, num_keys)
+    return Limits(valid_lens, key_mask, mask, is_causal)
+
+
+def masked_attention(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    limits: Limits,
+    dropout_p: float,
+    score_bias: Tensor | None,
+) -> Tensor:
+    """``fused_attention`` with all limits in one mask."""
+    scores_shape = (*queries.shape[:3], keys.shape[2])  # (B, H, Q, K)
+    mask = combine_masks(limits, scores_shape, queries.device)
+    bias = None if score_bias is None else add_head_axis(score_bias, 4).to(queries.dtype)
     if mask is None:
-        return attend_in_one_kernel(queries, keys, values, None, dropout_p, is_causal)
+        return attend_in_one_kernel(queries, keys, values, bias, dropout_p, False)
     # A query that may attend to nothing gives NaN in some kernels: let it attend to all, forget what it got.
-    nothing = ~mask.any(dim=-1, keepdim=True)
-    output = attend_in_one_kernel(queries, keys, values, mask | nothing, dropout_p, False)
+    nothing = ~mask.any(dim=-1, keepdim=True)  # (..., Q, 1)
+    mask = mask | nothing
+    if bias is not None:
+        mask = torch.where(mask, bias, -math.inf)  # added to the scores: what is forbidden stays so
+    output = attend_in_one_kernel(queries, keys, values, mask, dropout_p, False)
     return output.masked_fill(nothing, 0.0)
 
 
@@ -47,50 +143,87 @@ def attend_in_one_kernel(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool
 ) -> Tensor:
     """PyTorch's attention. Its kernels that build no weights want one width for all: zeros fill up."""
-    head_dim, value_head_dim = queries.shape[3], values.shape[3]
+    num_heads, head_dim, value_head_dim = queries.shape[1], queries.shape[3], values.shape[3]
     if head_dim != value_head_dim:
         width = max(head_dim, value_head_dim)
         queries, keys, values = (F.pad(x, (0, width - x.shape[3])) for x in (queries, keys, values))
     output = F.scaled_dot_product_attention(
-        queries, keys, values, mask, dropout_p, is_causal, scale=1 / math.sqrt(head_dim)
+        queries,
+        keys,
+        values,
+        mask,
+        dropout_p,
+        is_causal,
+        scale=1 / math.sqrt(head_dim),
+        **({"enable_gqa": True} if keys.shape[1] != num_heads else {}),
     )
     return output[..., :value_head_dim]
 
 
-def has_padding(valid_lens: Tensor, num_keys: int) -> bool:
-    """Whether there is anything to mask. While torch.compile traces, nobody knows: there may be."""
-    return torch.compiler.is_compiling() or bool((valid_lens < num_keys).any())
+# Packing
+
+
+class Counts(NamedTuple):
+    """How many tokens each sample has ``(B,)``: ``here`` for Python, ``there`` for the kernels.
+
+    A GPU would have to be waited for if Python read numbers from it. So the lengths are sent to it once, and
+    each sum and difference is computed in both places.
+    """
+
+    here: Tensor  # on the CPU
+    there: Tensor  # on the device of the queries
+
+    def each(self, function: Callable[[Tensor], Tensor]) -> "Counts":
+        return Counts(function(self.here), function(self.there))
+
+    @property
+    def total(self) -> int:
+        return int(self.here.sum())
+
+    @property
+    def longest(self) -> int:
+        return int(self.here.max())
 
 
 def worth_packing(
-    queries: Tensor, value_head_dim: int, lengths: Tensor, num_keys: int, dropout_p: float
+    queries: Tensor, num_kv_heads: int, num_keys: int, value_head_dim: int, limits: Limits, dropout_p: float
 ) -> bool:
-    """Whether skipping padded keys is faster than masking them, for projected queries ``(B, H, Q, d)``."""
-    if torch.compiler.is_compiling() or lengths.dim() != 1:
+    """Whether leaving out padded keys is faster than masking them, for projected queries ``(B, H, Q, d)``."""
+    lengths = limits.valid_lens
+    if lengths is None or lengths.dim() != 1 or not checks.can_be_read(lengths):
+        return False
+    if limits.key_mask is not None or limits.mask is not None:
         return False
     batch, num_heads, num_queries, head_dim = queries.shape
-    if queries.is_cuda:
+    if queries.device.type != "cpu":
         return has_varlen_kernel(queries, value_head_dim, dropout_p)
-    width = num_heads * head_dim
     skipped_keys = batch * num_keys - int(lengths.sum())
-    return skipped_keys * width * (num_queries + width) > WORTH_SKIPPING * batch
+    saved = skipped_keys * num_heads * head_dim * (num_queries + num_kv_heads * head_dim)
+    return saved > WORTH_SKIPPING * batch
 
 
-def pack(x: Tensor, lengths: Tensor) -> Tensor:
-    """The first ``lengths`` tokens of every sample, end to end: ``(B, N, D) -> (T, D)``.
+def rows_of(first: Tensor, counts: Counts) -> Tensor:
+    """For each sample ``counts`` row numbers, ``first``, ``first + 1`` …, end to end: ``(T,)``."""
+    before = counts.there.cumsum(0) - counts.there  # (B,), how many rows stand before those of a sample
+    shifts = torch.repeat_interleave(first - before, counts.there, output_size=counts.total)  # (T,)
+    return shifts + torch.arange(counts.total, device=first.device)
 
-    A sample of length 0 keeps one token: some kernels stumble over none. ``packed_attention`` knows.
-    """
-    lengths = lengths.clamp(min=1)
-    rows = first_keys(lengths, x.shape[1], lengths.device).flatten().nonzero().flatten()
-    return take(x.flatten(0, 1), rows)
+
+def first_rows(counts: Counts, num_tokens: int) -> Tensor:
+    """The row numbers of the first tokens of every sample in ``(B*N, ...)``: ``(T,)``."""
+    return rows_of(torch.arange(len(counts.here), device=counts.there.device) * num_tokens, counts)
+
+
+def kept_counts(lengths: Counts) -> Counts:
+    """A sample of length 0 keeps one token, since some kernels cannot take none."""
+    return lengths.each(lambda n: n.clamp(min=1))
 
 
 def packed_attention(
     queries: Tensor,
     keys: Tensor,
     values: Tensor,
-    lengths: Tensor,
+    lengths: Counts,
     num_keys: int,
     dropout_p: float = 0.0,
     is_causal: bool = False,
@@ -98,61 +231,57 @@ def packed_attention(
     """The output of ``dot_product_attention`` where every sample has keys of its own number.
 
     queries    ``(B, H, Q, d)``
-    keys       ``(T, H, d)``, packed
-    values     ``(T, H, d_v)``, packed
-    lengths    ``(B,)``, on the CPU: how many keys each sample has
-    num_keys   K, the padding included: where causality aligns the last query
+    keys       ``(T, G, d)``: those of all samples end to end, as many as ``kept_counts`` says
+    values     ``(T, G, d_v)``
+    lengths    ``(B,)``, how many keys each sample has
+    num_keys   K, the padding included: causality aligns the last query with the last of these
 
     Returns ``(B, H, Q, d_v)``.
     """
     batch, _, num_queries, _ = queries.shape
     attend = attend_varlen if has_varlen_kernel(queries, values.shape[-1], dropout_p) else attend_one_by_one
     packed_queries = queries.transpose(1, 2).flatten(0, 1)  # (B*Q, H, d)
-    key_counts = lengths.clamp(min=1)
+    key_counts = kept_counts(lengths)
     if is_causal:
         # Held back are only the first queries; the later ones stand past the last valid key and see them all.
-        held_counts = (key_counts - (num_keys - num_queries)).clamp(min=0)
-        is_held = first_keys(held_counts, num_queries, lengths.device).flatten()  # (B*Q,)
-        held, free = is_held.nonzero().flatten(), (~is_held).nonzero().flatten()
-        groups = [(held, held_counts, True), (free, num_queries - held_counts, False)]
-        outputs = [
-            attend(take(packed_queries, rows), keys, values, counts, key_counts, dropout_p, causal)
-            for rows, counts, causal in groups
-        ]
-        output = take(torch.cat(outputs), torch.cat([held, free]).argsort())  # back into their places
+        held_counts = key_counts.each(lambda n: (n - (num_keys - num_queries)).clamp(min=0))
+        free_counts = held_counts.each(lambda n: num_queries - n)
+        held = first_rows(held_counts, num_queries)  # (T_held,)
+        first_free = torch.arange(batch, device=held.device) * num_queries + held_counts.there
+        free = rows_of(first_free, free_counts)  # (T_free,)
+        q_held, q_free = (packed_queries.index_select(0, rows) for rows in (held, free))
+        heads_held = attend(q_held, keys, values, held_counts, key_counts, dropout_p, is_causal=True)
+        heads_free = attend(q_free, keys, values, free_counts, key_counts, dropout_p, is_causal=False)
+        places = torch.cat([held, free]).argsort()  # (B*Q,)
+        output = torch.cat([heads_held, heads_free]).index_select(0, places)  # (B*Q, H, d_v)
     else:
-        counts = torch.full_like(lengths, num_queries)
-        output = attend(packed_queries, keys, values, counts, key_counts, dropout_p, False)
+        counts = lengths.each(lambda n: torch.full_like(n, num_queries))
+        output = attend(packed_queries, keys, values, counts, key_counts, dropout_p, is_causal=False)
     output = output.unflatten(0, (batch, num_queries)).transpose(1, 2)  # (B, H, Q, d_v)
-    if lengths.min() > 0:
+    if lengths.here.min() > 0:
         return output
-    nothing = (lengths == 0).to(output.device, non_blocking=True)
-    return output.masked_fill(nothing[:, None, None, None], 0.0)
-
-
-def take(x: Tensor, rows: Tensor) -> Tensor:
-    """Some rows of ``x``, their numbers on the CPU: copied over without waiting for a GPU."""
-    return x.index_select(0, rows.to(x.device, non_blocking=True))
+    return output.masked_fill((lengths.there == 0)[:, None, None, None], 0.0)
 
 
 def attend_one_by_one(
     queries: Tensor,
     keys: Tensor,
     values: Tensor,
-    query_counts: Tensor,
-    key_counts: Tensor,
+    query_counts: Counts,
+    key_counts: Counts,
     dropout_p: float,
     is_causal: bool,
 ) -> Tensor:
-    """Packed queries, keys and values ``(T, H, d)``, each sample by itself -> ``(T, H, d_v)``."""
+    """Packed queries ``(T, H, d)``, keys and values, each sample by itself -> ``(T, H, d_v)``."""
 
-    def heads(x: Tensor, counts: Tensor) -> list[Tensor]:
-        return [sample.transpose(0, 1)[None] for sample in x.split(counts.tolist())]  # (1, H, N, d) each
+    def heads(x: Tensor, counts: Counts) -> list[Tensor]:
+        return [sample.transpose(0, 1)[None] for sample in x.split(counts.here.tolist())]  # (1, H, N, d) each
 
     samples = zip(
         heads(queries, query_counts), heads(keys, key_counts), heads(values, key_counts), strict=True
     )
-    outputs = [fused_attention(q, k, v, None, dropout_p, is_causal) for q, k, v in samples]
+    limits = Limits(is_causal=is_causal)
+    outputs = [fused_attention(q, k, v, limits, dropout_p) for q, k, v in samples]  # (1, H, N, d_v) each
     return torch.cat([output[0].transpose(0, 1) for output in outputs])
 
 
@@ -160,8 +289,8 @@ def attend_varlen(
     queries: Tensor,
     keys: Tensor,
     values: Tensor,
-    query_counts: Tensor,
-    key_counts: Tensor,
+    query_counts: Counts,
+    key_counts: Counts,
     dropout_p: float,
     is_causal: bool,
 ) -> Tensor:
@@ -171,9 +300,8 @@ def attend_varlen(
     if len(queries) == 0:
         return queries
 
-    def offsets(counts: Tensor) -> Tensor:  # where each sample begins, and where the last one ends: (B + 1,)
-        ends = counts.cumsum(0, dtype=torch.int32)
-        return F.pad(ends, (1, 0)).to(queries.device, non_blocking=True)
+    def offsets(counts: Counts) -> Tensor:  # where each sample begins, and where the last one ends: (B + 1,)
+        return F.pad(counts.there.cumsum(0, dtype=torch.int32), (1, 0))
 
     ahead = 0 if is_causal else -1  # how far past its place a query may look; -1: as far as there are keys
     output = varlen_attn(
@@ -182,9 +310,10 @@ def attend_varlen(
         values,
         offsets(query_counts),
         offsets(key_counts),
-        int(query_counts.max()),
-        int(key_counts.max()),
+        query_counts.longest,
+        key_counts.longest,
         window_size=(-1, ahead),
+        enable_gqa=queries.shape[1] != keys.shape[1],
     )
     assert isinstance(output, Tensor)  # it is a pair only where the log-sum-exp is asked for
     return output
@@ -195,10 +324,23 @@ def has_varlen_kernel(queries: Tensor, value_head_dim: int, dropout_p: float) ->
     head_dim = queries.shape[-1]
     return (
         queries.is_cuda
-        and torch.cuda.get_device_capability(queries.device) >= (8, 0)
         and queries.dtype in (torch.float16, torch.bfloat16)
         and head_dim == value_head_dim
         and head_dim % 8 == 0
         and head_dim <= 256
         and dropout_p == 0
+        and torch.version.hip is None  # AMD's GPUs are called cuda as well
+        and torch.backends.cuda.is_flash_attention_available()  # PyTorch may be built without it
+        and torch.cuda.get_device_capability(queries.device) >= (8, 0)
+        and knows_varlen_attn()
     )
+
+
+@cache
+def knows_varlen_attn() -> bool:
+    """Whether this PyTorch has ``varlen_attn``, with the arguments that are needed here: since 2.11 or so."""
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:
+        return False
+    return {"window_size", "enable_gqa"} <= inspect.signature(varlen_attn).parameters.keys()

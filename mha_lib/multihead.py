@@ -1,14 +1,26 @@
 """Multi-head attention: the heads as a fourth axis, (B, H, Q, K).
 
-The shape letters are those of ``attention.py``.
+The shape letters are those of ``attention.py``, and one more:
+
+    G  num_kv_heads, the heads of keys and values: H unless several heads share one
 """
+
+import copy
 
 import torch
 from torch import Tensor, nn
 
 from mha_lib import checks
-from mha_lib.attention import combine_masks, dot_product_attention
-from mha_lib.fused import fused_attention, has_padding, pack, packed_attention, worth_packing
+from mha_lib.attention import (
+    Limits,
+    add_head_axis,
+    blank_padding,
+    checked_limits,
+    combine_masks,
+    dot_product_attention,
+)
+from mha_lib.fused import Counts, first_rows, fused_attention, kept_counts, packed_attention, worth_packing
+from mha_lib.positions import rotate_by_position
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
@@ -28,6 +40,39 @@ def merge_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(2)  # (B, N, H, d) -> (B, N, H*d)
 
 
+def shared_attention(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor | None,
+    dropout_p: float,
+    score_bias: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """``dot_product_attention`` where H/G heads in a row share the keys and values of one.
+
+    Queries that look at the same keys may stand in one list: so the queries of the heads that share are put
+    one after the other, and no key is repeated.
+
+    queries ``(B, H, Q, d)``, keys ``(B, G, K, d)``, values ``(B, G, K, d_v)``, mask and bias for
+    ``(B, H, Q, K)`` -> output ``(B, H, Q, d_v)``, weights ``(B, H, Q, K)``.
+    """
+    (batch, num_heads, num_queries, head_dim), num_kv_heads = queries.shape, keys.shape[1]
+    if num_heads == num_kv_heads:
+        return dot_product_attention(queries, keys, values, mask, dropout_p, score_bias=score_bias)
+    rows = num_heads // num_kv_heads * num_queries  # the queries of H/G heads
+
+    def stack_heads(x: Tensor) -> Tensor:
+        x = add_head_axis(x, 4)
+        x = x[(None,) * (4 - x.dim())].expand(-1, num_heads, num_queries, -1)  # (B or 1, H, Q, K)
+        return x.reshape(len(x), num_kv_heads, rows, x.shape[3])  # (B or 1, G, H/G*Q, K)
+
+    queries = queries.reshape(batch, num_kv_heads, rows, head_dim)  # (B, G, H/G*Q, d)
+    mask, score_bias = (None if x is None else stack_heads(x) for x in (mask, score_bias))
+    heads, weights = dot_product_attention(queries, keys, values, mask, dropout_p, score_bias=score_bias)
+    heads = heads.reshape(batch, num_heads, num_queries, values.shape[3])  # (B, H, Q, d_v)
+    return heads, weights.reshape(batch, num_heads, num_queries, keys.shape[2])  # (B, H, Q, K)
+
+
 class MultiHeadAttention(nn.Module):
     """Several heads side by side, each attending in its own way, and one projection that mixes their outputs.
 
@@ -41,14 +86,20 @@ class MultiHeadAttention(nn.Module):
     query_size, key_size, value_size   widths of the inputs, D unless said otherwise
     head_dim        d, the width of queries and keys in a head, D/H unless said otherwise
     value_head_dim  the width of values in a head, ``head_dim`` unless said otherwise
+    num_kv_heads    G, how many heads keys and values have; must divide H, and is H unless said otherwise.
+                    Each is shared by H/G heads of queries: fewer parameters, and a smaller ``KVCache``
+    rotary          whether queries and keys are turned by their position, as in ``rotate_by_position``
+    device, dtype   of the parameters, as in ``nn.Linear``
 
-    ``W_q``, ``W_k`` and ``W_v`` hold all heads side by side: head i owns the i-th block of d output columns.
+    ``W_q``, ``W_k`` and ``W_v`` hold their heads side by side: head i owns the i-th d of the output columns.
     However many heads there are, D/H dimensions each make the same number of parameters.
 
     Raises ValueError or TypeError for sizes and probabilities that make no layer.
 
-    Source: Vaswani et al. 2017, section 3.2.2. Elsewhere: ``num_hiddens`` is ``embed_dim`` (PyTorch), d_model
-    (paper), n_embd, dim; ``head_dim`` and ``value_head_dim`` are d_k and d_v; ``query_size`` is d2l's.
+    Source: Vaswani et al. 2017, section 3.2.2; for ``num_kv_heads`` Shazeer 2019 (1: multi-query attention)
+    and Ainslie et al. 2023 (grouped-query attention). Elsewhere: ``num_hiddens`` is ``embed_dim`` (PyTorch),
+    d_model (paper), n_embd, dim; ``head_dim`` and ``value_head_dim`` are d_k and d_v; ``query_size`` is
+    d2l's; ``num_kv_heads`` is ``num_key_value_heads`` (Hugging Face).
     """
 
     def __init__(
@@ -63,25 +114,39 @@ class MultiHeadAttention(nn.Module):
         value_size: int | None = None,
         head_dim: int | None = None,
         value_head_dim: int | None = None,
+        num_kv_heads: int | None = None,
+        rotary: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ):
         super().__init__()
-        checks.check_sizes(num_hiddens=num_hiddens, num_heads=num_heads)
-        checks.check_dropout("dropout", dropout)
+        self.num_hiddens = checks.checked_size("num_hiddens", num_hiddens)
+        self.num_heads = checks.checked_size("num_heads", num_heads)
         if head_dim is None:
-            checks.check_divisible(num_hiddens, num_heads)
-            head_dim = num_hiddens // num_heads
-        value_head_dim = head_dim if value_head_dim is None else value_head_dim
-        query_size = num_hiddens if query_size is None else query_size
-        key_size = num_hiddens if key_size is None else key_size
-        value_size = num_hiddens if value_size is None else value_size
-        checks.check_sizes(query_size=query_size, key_size=key_size, value_size=value_size)
-        checks.check_sizes(head_dim=head_dim, value_head_dim=value_head_dim)
-        self.num_heads = num_heads
+            checks.check_divisible(self.num_hiddens, self.num_heads)
+            head_dim = self.num_hiddens // self.num_heads
+        self.head_dim = checks.checked_size("head_dim", head_dim)
+        value_head_dim = self.head_dim if value_head_dim is None else value_head_dim
+        self.value_head_dim = checks.checked_size("value_head_dim", value_head_dim)
+        num_kv_heads = self.num_heads if num_kv_heads is None else num_kv_heads
+        self.num_kv_heads = checks.checked_size("num_kv_heads", num_kv_heads)
+        checks.check_kv_heads(self.num_heads, self.num_kv_heads)
+        self.query_size = checks.checked_size("query_size", num_hiddens if query_size is None else query_size)
+        self.key_size = checks.checked_size("key_size", num_hiddens if key_size is None else key_size)
+        self.value_size = checks.checked_size("value_size", num_hiddens if value_size is None else value_size)
+        checks.check_dropout("dropout", dropout)
         self.dropout = dropout
-        self.W_q = nn.Linear(query_size, num_heads * head_dim, bias=bias)
-        self.W_k = nn.Linear(key_size, num_heads * head_dim, bias=bias)
-        self.W_v = nn.Linear(value_size, num_heads * value_head_dim, bias=bias)
-        self.W_o = nn.Linear(num_heads * value_head_dim, num_hiddens, bias=bias)
+        if rotary:
+            checks.check_even("head_dim", self.head_dim)
+        self.rotary = rotary
+
+        def linear(in_features: int, out_features: int) -> nn.Linear:
+            return nn.Linear(in_features, out_features, bias=bias, device=device, dtype=dtype)
+
+        self.W_q = linear(self.query_size, self.num_heads * self.head_dim)
+        self.W_k = linear(self.key_size, self.num_kv_heads * self.head_dim)
+        self.W_v = linear(self.value_size, self.num_kv_heads * self.value_head_dim)
+        self.W_o = linear(self.num_heads * self.value_head_dim, self.num_hiddens)
 
     def forward(
         self,
@@ -90,10 +155,13 @@ class MultiHeadAttention(nn.Module):
         values: Tensor | None = None,
         valid_lens: Tensor | None = None,
         *,
+        key_mask: Tensor | None = None,
         mask: Tensor | None = None,
         is_causal: bool = False,
         need_weights: bool = False,
         head_mask: Tensor | None = None,
+        score_bias: Tensor | None = None,
+        cache: "KVCache | None" = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Queries alone: self-attention.
 
@@ -101,17 +169,30 @@ class MultiHeadAttention(nn.Module):
         keys          ``(B, K, key_size)``; the queries unless given
         values        ``(B, K, value_size)``; the keys unless given
         valid_lens    how many keys are no padding, ``(B,)`` or ``(B, Q)``, as in ``padding_mask``
+        key_mask      ``(B, K)``, boolean, True = may attend: for padding on the left, and for gaps
         mask          boolean, True = may attend: ``(Q, K)``, ``(B, Q, K)``, ``(B, 1, K)`` or ``(B, H, Q, K)``
         is_causal     no query sees later keys, as in ``causal_mask``
         need_weights  return the weights too, at the price of holding them
         head_mask     ``(H,)`` or ``(B, H)``: scales each head's output before ``W_o``; 0 silences it
+        score_bias    finite numbers that are added to the scores before the softmax, with the axes of a mask;
+                      for ALiBi see ``alibi_slopes``
+        cache         a ``KVCache`` to which the keys and values of this call are added; the queries attend to
+                      all that it then holds, and K, here and above, counts all of these
 
         Returns the output ``(B, Q, D)``; with ``need_weights=True`` the output and the weights
         ``(B, H, Q, K)``, those before dropout. Output and gradients are the same either way.
 
-        What any of ``valid_lens``, ``mask`` and ``is_causal`` forbids is forbidden; for a query that may
-        attend to nothing, every head gives zeros. Lengths on the CPU are checked and used without waiting for
-        a GPU; lengths on a GPU cost one wait, and are not checked while torch.compile traces.
+        What any of ``valid_lens``, ``key_mask``, ``mask`` and ``is_causal`` forbids is forbidden; for a query
+        that may attend to nothing, every head gives zeros. A mask of two axes is always ``(Q, K)``;
+        ``(B, K)`` is a ``key_mask``.
+        Keys and values that ``valid_lens`` or ``key_mask`` hide from all queries of their sample reach
+        nothing, even where they are NaN or infinite; only the rows of such tokens as queries are of no use.
+        What a ``mask`` or causality hides must be finite.
+        Lengths on the CPU are checked and used without waiting for a GPU; lengths on a GPU cost one wait.
+        Values that cannot be read are not checked: those of meta tensors, and all values while torch.compile,
+        ``make_fx`` or ``vmap`` trace.
+        Second derivatives and forward-mode derivatives need ``need_weights=True``: PyTorch's fast kernels
+        have none, and say so.
 
         Raises ValueError or TypeError for arguments that don't fit the layer or one another. Elsewhere:
         ``nn.MultiheadAttention`` masks with True = *ignore*, averages the weights of the heads unless told
@@ -119,72 +200,81 @@ class MultiHeadAttention(nn.Module):
         """
         keys = queries if keys is None else keys
         values = keys if values is None else values
-        checks.check_tokens(
-            queries=(queries, self.W_q, "query_size"),
-            keys=(keys, self.W_k, "key_size"),
-            values=(values, self.W_v, "value_size"),
-        )
+        checks.check_tokens("queries", queries, self.query_size, "query_size", self.W_q)
+        checks.check_tokens("keys", keys, self.key_size, "key_size", self.W_k)
+        checks.check_tokens("values", values, self.value_size, "value_size", self.W_v)
         checks.check_queries_keys_values(queries, keys, values)
         batch, num_queries, num_keys = *queries.shape[:2], keys.shape[1]
-        if valid_lens is not None:
-            valid_lens = checks.check_valid_lens(valid_lens, num_keys, batch, num_queries)
-        if is_causal:
-            checks.check_causal(num_queries, num_keys)
-        dropout_p = self.dropout if self.training else 0.0
-
-        if need_weights:
-            scores_shape = (batch, self.num_heads, num_queries, num_keys)
-            mask = combine_masks(scores_shape, valid_lens, mask, is_causal, queries.device)
-            q = split_heads(self.W_q(queries), self.num_heads)  # (B, H, Q, d)
-            k = split_heads(self.W_k(keys), self.num_heads)  # (B, H, K, d)
-            v = split_heads(self.W_v(values), self.num_heads)  # (B, H, K, d_v)
-            heads, weights = dot_product_attention(q, k, v, mask, dropout_p)  # (B, H, Q, d_v), (B, H, Q, K)
-        else:
-            heads = self.fast_heads(queries, keys, values, valid_lens, mask, is_causal, dropout_p)
-
+        if cache is not None:
+            checks.check_cache(cache, KVCache, self, batch, num_keys)
+            num_keys += len(cache)
+        scores_shape = (batch, self.num_heads, num_queries, num_keys)  # (B, H, Q, K)
+        limits = Limits(valid_lens, key_mask, mask, is_causal)
+        limits = checked_limits(limits, scores_shape, queries.device)
+        if self.rotary:
+            checks.check_rotary(num_queries, keys.shape[1], num_keys, cache is not None)
+        if score_bias is not None:
+            checks.check_score_bias(score_bias, scores_shape, queries.device)
         if head_mask is not None:
             checks.check_head_mask(head_mask, batch, self.num_heads, queries.device)
+        dropout_p = self.dropout if self.training else 0.0
+
+        q = self.turned(split_heads(self.W_q(queries), self.num_heads), num_keys)  # (B, H, Q, d)
+        can_pack = not need_weights and score_bias is None and cache is None
+        if can_pack and worth_packing(q, self.num_kv_heads, num_keys, self.value_head_dim, limits, dropout_p):
+            heads = self.packed_heads(q, keys, values, limits, dropout_p)  # (B, H, Q, d_v)
+        else:
+            keys, values = blank_padding(keys, values, limits, num_keys, keep_finite=cache is not None)
+            k = self.turned(split_heads(self.W_k(keys), self.num_kv_heads), num_keys)  # (B, G, K, d)
+            v = split_heads(self.W_v(values), self.num_kv_heads)  # (B, G, K, d_v)
+            if cache is not None:
+                k, v = cache.extend(k, v)  # (B, G, K, ·), those of earlier calls included
+            if need_weights:
+                allowed = combine_masks(limits, scores_shape, queries.device)
+                heads, weights = shared_attention(q, k, v, allowed, dropout_p, score_bias)
+            else:
+                heads = fused_attention(q, k, v, limits, dropout_p, score_bias)  # (B, H, Q, d_v)
+
+        if head_mask is not None:
             heads = heads * head_mask.to(heads.dtype)[..., None, None]  # (H, 1, 1) or (B, H, 1, 1)
         output = self.W_o(merge_heads(heads))  # (B, Q, D)
         return (output, weights) if need_weights else output
 
-    def fast_heads(
-        self,
-        queries: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        valid_lens: Tensor | None,
-        mask: Tensor | None,
-        is_causal: bool,
-        dropout_p: float,
+    def turned(self, x: Tensor, num_keys: int) -> Tensor:
+        """Queries or keys ``(B, H, N, d)``, turned by their positions if the layer is rotary.
+
+        They stand at the last N of ``num_keys`` positions, as in a causal mask.
+        """
+        if not self.rotary:
+            return x
+        return rotate_by_position(x, torch.arange(num_keys - x.shape[2], num_keys, device=x.device))
+
+    def packed_heads(
+        self, q: Tensor, keys: Tensor, values: Tensor, limits: Limits, dropout_p: float
     ) -> Tensor:
-        """The same heads ``(B, H, Q, d_v)``, fast: no weights are built, padded keys are skipped."""
-        num_keys = keys.shape[1]
-        q = split_heads(self.W_q(queries), self.num_heads)  # (B, H, Q, d)
-        if valid_lens is not None and not has_padding(valid_lens, num_keys):
-            valid_lens = None
-        value_head_dim = self.W_v.out_features // self.num_heads
-        lengths = valid_lens if mask is None else None  # padding is skipped where it is all there is to mask
-        if lengths is not None and worth_packing(q, value_head_dim, lengths, num_keys, dropout_p):
-            packed_keys = pack(keys, lengths)  # (T, key_size)
-            packed_values = packed_keys if values is keys else pack(values, lengths)  # (T, value_size)
-            k = self.W_k(packed_keys).unflatten(1, (self.num_heads, -1))  # (T, H, d)
-            v = self.W_v(packed_values).unflatten(1, (self.num_heads, -1))  # (T, H, d_v)
-            return packed_attention(q, k, v, lengths, num_keys, dropout_p, is_causal)
-        k = split_heads(self.W_k(keys), self.num_heads)  # (B, H, K, d)
-        v = split_heads(self.W_v(values), self.num_heads)  # (B, H, K, d_v)
-        if valid_lens is not None or mask is not None:
-            scores_shape = (*q.shape[:3], num_keys)  # (B, H, Q, K)
-            mask, is_causal = combine_masks(scores_shape, valid_lens, mask, is_causal, q.device), False
-        return fused_attention(q, k, v, mask, dropout_p, is_causal)
+        """The heads ``(B, H, Q, d_v)``, where padded keys are left out before they are projected."""
+        num_keys, here = keys.shape[1], limits.valid_lens
+        assert here is not None  # worth_packing has seen to it
+        lengths = Counts(here, here.to(q.device, non_blocking=True))
+        if here.min() == 0:  # a sample of length 0 keeps one key, which is padding
+            keys, values = blank_padding(keys, values, Limits(lengths.there), num_keys)
+        rows = first_rows(kept_counts(lengths), num_keys)  # (T,)
+        packed_keys = keys.flatten(0, 1).index_select(0, rows)  # (T, key_size)
+        packed_values = packed_keys if values is keys else values.flatten(0, 1).index_select(0, rows)
+        k = self.W_k(packed_keys).unflatten(1, (self.num_kv_heads, self.head_dim))  # (T, G, d)
+        v = self.W_v(packed_values).unflatten(1, (self.num_kv_heads, self.value_head_dim))  # (T, G, d_v)
+        if self.rotary:
+            k = rotate_by_position(k.transpose(0, 1), rows % num_keys).transpose(0, 1)
+        return packed_attention(q, k, v, lengths, num_keys, dropout_p, limits.is_causal)
 
     @classmethod
     def from_torch(cls, module: nn.MultiheadAttention) -> "MultiHeadAttention":
         """The same layer as an ``nn.MultiheadAttention``, with copies of its parameters.
 
-        Inputs are (B, N, ·) here, whatever the module's ``batch_first``; masks are True = may attend.
-        Raises TypeError for another class, ValueError for ``add_bias_kv`` and ``add_zero_attn``, which have
-        no counterpart here.
+        Inputs are (B, N, ·) here, whatever the module's ``batch_first``; masks are True = may attend. Mode,
+        dtype, device and ``requires_grad`` are those of the module.
+        Raises TypeError for another class and for subclasses that compute something else, ValueError for
+        ``add_bias_kv`` and ``add_zero_attn``, which have no counterpart here.
         """
         checks.check_torch_module(module)
         layer = cls(
@@ -194,18 +284,111 @@ class MultiHeadAttention(nn.Module):
             bias=module.in_proj_bias is not None,
             key_size=module.kdim,
             value_size=module.vdim,
-        ).to(module.out_proj.weight)
-        if module.in_proj_weight is not None:  # (3 D, D): the three projections stacked
-            weights = module.in_proj_weight.chunk(3)
+            device="meta",  # the parameters come from the module
+        )
+
+        def copied(x: Tensor, source: Tensor) -> nn.Parameter:
+            return nn.Parameter(x.detach().clone(), requires_grad=source.requires_grad)
+
+        stacked, stacked_bias = module.in_proj_weight, module.in_proj_bias  # (3 D, D) and (3 D,)
+        if stacked is not None:
+            weights = [copied(weight, stacked) for weight in stacked.chunk(3)]
         else:
-            weights = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
-        projections = (layer.W_q, layer.W_k, layer.W_v)
-        with torch.no_grad():
-            for projection, weight in zip(projections, weights, strict=True):
-                projection.weight.copy_(weight)
-            layer.W_o.weight.copy_(module.out_proj.weight)
-            if module.in_proj_bias is not None:
-                for projection, bias in zip(projections, module.in_proj_bias.chunk(3), strict=True):
-                    projection.bias.copy_(bias)
-                layer.W_o.bias.copy_(module.out_proj.bias)
+            separate = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
+            weights = [copied(weight, weight) for weight in separate]
+        for projection, weight in zip((layer.W_q, layer.W_k, layer.W_v), weights, strict=True):
+            projection.weight = weight
+        if stacked_bias is not None:
+            for projection, bias in zip(
+                (layer.W_q, layer.W_k, layer.W_v), stacked_bias.chunk(3), strict=True
+            ):
+                projection.bias = copied(bias, stacked_bias)
+        out = module.out_proj
+        layer.W_o.weight = copied(out.weight, out.weight)
+        layer.W_o.bias = None if out.bias is None else copied(out.bias, out.bias)
         return layer.train(module.training)
+
+    @classmethod
+    def from_multi_head(cls, layer: "MultiHeadAttention", num_kv_heads: int) -> "MultiHeadAttention":
+        """A copy of ``layer`` with fewer key-value heads: each is the mean of those that it stands for.
+
+        A start for further training, not the same function; the same only where the pooled heads were equal.
+        Raises TypeError for another class, ValueError where ``num_kv_heads`` does not divide the number of
+        key-value heads.
+
+        Source: Ainslie et al. 2023, section 2.1.
+        """
+        num_kv_heads = checks.checked_size("num_kv_heads", num_kv_heads)
+        checks.check_poolable(layer, MultiHeadAttention, num_kv_heads)
+        pooled = copy.deepcopy(layer)
+        pooled.num_kv_heads = num_kv_heads
+        for projection in (pooled.W_k, pooled.W_v):
+            for name, x in list(projection.named_parameters()):  # weight (G*d, size), bias (G*d,)
+                heads = x.detach().unflatten(0, (num_kv_heads, layer.num_kv_heads // num_kv_heads, -1))
+                mean = heads.mean(dim=1).flatten(0, 1)  # the heads that are pooled are the second axis
+                setattr(projection, name, nn.Parameter(mean, requires_grad=x.requires_grad))
+            projection.out_features = len(projection.weight)
+        return pooled
+
+
+class KVCache:
+    """The projected keys and values of earlier calls of one layer, so that each is computed only once.
+
+    layer       the ``MultiHeadAttention`` whose keys and values it keeps; each layer needs a cache of its own
+    batch       B
+    max_tokens  how many tokens fit in; the room for all of them is taken at the first call
+
+    Step by step, in chunks of one or more tokens, a causal layer gives what it gives for all tokens at once::
+
+        cache = KVCache(layer, batch, max_tokens)
+        with torch.no_grad():
+            for chunk in x.split(sizes, dim=1):
+                outputs.append(layer(chunk, cache=cache, is_causal=True))
+
+    The fixed keys of cross-attention are given once, and then none: ``layer(queries, memory, cache=cache)``,
+    after that ``layer(queries, memory[:, :0], cache=cache)``.
+
+    ``len(cache)`` tells how many tokens it holds, ``reset()`` forgets them. What ``mask``, ``key_mask``,
+    ``valid_lens`` and ``score_bias`` say is said of all keys that are held, the new ones included. What is
+    NaN or infinite in a key that is padding when it comes is kept as 0.
+    Gradients do not flow through a cache: a call whose keys or values want one raises RuntimeError.
+
+    Source: Shazeer 2019, section 2.4. Elsewhere: ``DynamicCache``, ``StaticCache`` and ``past_key_values``
+    (Hugging Face), ``KVCache`` (torchtune).
+    """
+
+    def __init__(self, layer: MultiHeadAttention, batch: int, max_tokens: int):
+        if not isinstance(layer, MultiHeadAttention):
+            raise TypeError(f"layer must be a MultiHeadAttention, got {type(layer).__name__}")
+        self.layer = layer
+        self.batch = checks.checked_size("batch", batch)
+        self.max_tokens = checks.checked_size("max_tokens", max_tokens)
+        self.num_tokens = 0
+        self.keys: Tensor | None = None  # (B, G, max_tokens, d), of which the first num_tokens are held
+        self.values: Tensor | None = None  # (B, G, max_tokens, d_v)
+
+    def __len__(self) -> int:
+        return self.num_tokens
+
+    def reset(self) -> None:
+        """Forgets all tokens, and keeps the room for them."""
+        self.num_tokens = 0
+
+    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Takes in projected keys and values ``(B, G, N, ·)``; returns all it holds, ``(B, G, K, ·)``."""
+        checks.check_cacheable(keys, values, self.keys if self.num_tokens else None)
+        if (
+            self.keys is None
+            or self.values is None
+            or self.keys.dtype != keys.dtype
+            or self.keys.device != keys.device
+        ):
+            with torch.inference_mode(False):  # usable in and outside inference mode
+                self.keys, self.values = (
+                    torch.zeros(*x.shape[:2], self.max_tokens, x.shape[3], dtype=x.dtype, device=x.device)
+                    for x in (keys, values)
+                )
+        start, self.num_tokens = self.num_tokens, self.num_tokens + keys.shape[2]
+        self.keys[:, :, start : self.num_tokens] = keys
+        self.values[:, :, start : self.num_tokens] = values
+        return self.keys[:, :, : self.num_tokens], self.values[:, :, : self.num_tokens]

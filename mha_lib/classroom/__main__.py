@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.language import ENGLISH, WORDS, find_for_language, words_in
+from mha_lib.classroom.language import ENGLISH, language_with_words, words_in
 from mha_lib.classroom.lessons import (
     CourseError,
     find_lesson,
@@ -47,7 +47,7 @@ def chosen_language(arguments: list[str]) -> str:
         language = parser.parse_known_args(arguments)[0].language
     except argparse.ArgumentError:
         return ENGLISH
-    return language if find_for_language(WORDS, language) else ENGLISH
+    return language_with_words(str(language))
 
 
 def make_parser(words: dict[str, Any]) -> argparse.ArgumentParser:

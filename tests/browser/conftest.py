@@ -135,23 +135,23 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def install_deck(jupyter_path: Path) -> None:
-    """Lay the deck's extension out as the wheel does, but with the files of the working tree."""
+def install_deck(jupyter_path: Path, library: Path = ROOT) -> None:
+    """Lay the deck's extension out as the wheel does, but with the files of the working tree or a copy."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     shared = project["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
     for source, target in shared.items():
         place = jupyter_path / Path(target).relative_to("share/jupyter")
         place.parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / source).is_dir():
-            shutil.copytree(ROOT / source, place, dirs_exist_ok=True)
+        if (library / source).is_dir():
+            shutil.copytree(library / source, place, dirs_exist_ok=True)
         else:
-            shutil.copy(ROOT / source, place)
+            shutil.copy(library / source, place)
 
 
 Started = tuple[subprocess.Popen[bytes], JupyterServer]
 
 
-def start_server(folder: Path, home: Path, python: str = sys.executable) -> Started:
+def start_server(folder: Path, home: Path, python: str = sys.executable, library: Path = ROOT) -> Started:
     """Jupyter on ``folder``, with nothing of the user's own settings; the caller ends the process."""
     port, token = free_port(), secrets.token_hex(16)
     own = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
@@ -159,7 +159,7 @@ def start_server(folder: Path, home: Path, python: str = sys.executable) -> Star
     own["JUPYTER_CONFIG_PATH"] = str(ROOT / "mha_lib" / "classroom" / "jupyter")  # as `lab` and `present` do
     if python == sys.executable:  # the deck of the working tree, not the copy that was installed
         own["JUPYTER_PATH"] = str(home / "path")
-        install_deck(home / "path")
+        install_deck(home / "path", library)
     options = {
         "--ServerApp.port": port,
         "--ServerApp.port_retries": 0,
@@ -169,7 +169,7 @@ def start_server(folder: Path, home: Path, python: str = sys.executable) -> Star
     command = [python, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += [f"{name}={value}" for name, value in options.items()]
     home.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | own | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | own | {"PYTHONPATH": str(library)}
     with (home / "jupyter.log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
     url = f"http://127.0.0.1:{port}"
@@ -192,11 +192,11 @@ Serve = Callable[..., JupyterServer]
 
 @pytest.fixture(scope="session")
 def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
-    """Starts Jupyter servers on folders: ``serve(folder, python=...)``; they end with the tests."""
+    """Starts Jupyter servers on folders: ``serve(folder, python=…, library=…)``; they end with the tests."""
     processes = []
 
-    def start(folder: Path, python: str = sys.executable) -> JupyterServer:
-        process, server = start_server(folder, tmp_path_factory.mktemp("home"), python)
+    def start(folder: Path, python: str = sys.executable, library: Path = ROOT) -> JupyterServer:
+        process, server = start_server(folder, tmp_path_factory.mktemp("home"), python, library)
         processes.append(process)
         return server
 

@@ -95,9 +95,7 @@ def test_lesson_is_a_good_deck(page: Page, watch: Watch, jupyter: JupyterServer,
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize(
-    "size", [(1280, 720), (1920, 1080), (1024, 768)], ids=lambda size: "{}x{}".format(*size)
-)
+@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)], ids=lambda size: "{}x{}".format(*size))
 @each_lesson
 def test_lesson_is_a_good_deck_in_every_window_light_and_dark(
     page: Page, jupyter: JupyterServer, lesson: Path, size: tuple[int, int]

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-SLOW = "not compiles and not importing"  # no mutant needs these
+SLOW = "not compiles and not importing and not two_processes"  # no mutant needs these
 
 
 class Mutant(NamedTuple):
@@ -63,7 +63,7 @@ def run_tests(mutant: Mutant | None) -> tuple[bool, str]:
     with tempfile.TemporaryDirectory() as folder:
         ignore = shutil.ignore_patterns("classroom", "test_mutants.py", "__pycache__")
         shutil.copytree(ROOT / "mha_lib", Path(folder, "mha_lib"), ignore=ignore)
-        shutil.copytree(ROOT / "tests" / "mha_lib", Path(folder, "tests"), ignore=ignore)
+        shutil.copytree(ROOT / "tests" / "mha_lib", Path(folder, "tests", "mha_lib"), ignore=ignore)
         if mutant is not None:
             Path(folder, "mha_lib", mutant.file).write_text(applied(mutant), encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-k", SLOW, "tests"]

@@ -68,7 +68,7 @@ def test_dot_product_attention_gives_the_numbers_of_the_uva_tutorial():
 
 
 def test_single_head_attends_with_its_three_projections():
-    head = SingleHeadAttention(D := 13, head_dim=4, value_dim=3, bias=True)
+    head = SingleHeadAttention(D := 13, head_dim=4, value_head_dim=3, bias=True)
     x = torch.randn(B, K, D)
     output, weights = head(x, is_causal=True)
     expected, expected_weights = dot_product_attention(
@@ -87,6 +87,15 @@ def test_unit_normal_scores_have_unit_variance():
         )
         scores_apart = weights[..., 0].double().logit()  # score 0 − score 1: twice the variance of one
         assert abs(scores_apart.var() - 2) < 0.3
+
+
+def test_a_bias_is_added_to_the_scores_whatever_its_axes():
+    q, k, v = torch.randn(B, H, Q, 4), torch.randn(B, H, K, 4), torch.randn(B, H, K, 3)
+    for shape in ((Q, K), (1, K), (B, Q, K), (B, 1, K), (B, H, Q, K), (1, H, 1, K)):
+        bias = torch.randn(shape, dtype=torch.float64)
+        full = bias[:, None] if bias.dim() == 3 else bias
+        _, weights = dot_product_attention(q, k, v, score_bias=bias)
+        torch.testing.assert_close(weights, (q @ k.mT / 2 + full).softmax(-1).float())
 
 
 @pytest.mark.parametrize("scores_shape", [(Q, K), (B, Q, K), (B, H, Q, K)])
@@ -170,13 +179,29 @@ def test_additive_attention_follows_its_formula():
         torch.testing.assert_close(output[b], weights[b] @ values[b])
 
 
-def test_additive_attention_drops_weights_only_when_told():
-    attention = AdditiveAttention(7)
-    x = torch.randn(B, K, 7)
-    plain, expected = attention(x, x, x)
-    output, weights = attention(x, x, x, dropout_p=0.5)
+@pytest.mark.parametrize("kind", ["dot product", "additive"])
+def test_dropped_weights_are_0_and_the_others_rescaled(kind):
+    """One-hot values show the weights that were used."""
+    attend = dot_product_attention if kind == "dot product" else AdditiveAttention(7)
+    x, values = torch.randn(B, 40, 7), torch.eye(40).expand(B, 40, 40)
+    plain, expected = attend(x, x, values)
+    torch.testing.assert_close(plain, expected)
+    used, weights = attend(x, x, values, dropout_p=0.25)
     torch.testing.assert_close(weights, expected)
-    assert not output.allclose(plain, atol=1e-3)
+    dropped = used == 0
+    torch.testing.assert_close(used, (weights / 0.75).masked_fill(dropped, 0.0))
+    assert abs(dropped.float().mean() - 0.25) < 0.05
+    assert not torch.equal(dropped[:, :1].expand_as(dropped), dropped)  # each query has its own
+    assert not torch.equal(dropped[:1].expand_as(dropped), dropped)
+
+
+def test_single_head_adds_the_bias_of_each_projection():
+    head, x = SingleHeadAttention(13, 4, 3, bias=True), torch.randn(B, K, 13)
+    for projection in (head.W_q, head.W_k, head.W_v):
+        torch.nn.init.normal_(projection.bias)
+    q, k, v = (x @ W.weight.mT + W.bias for W in (head.W_q, head.W_k, head.W_v))
+    expected = (q @ k.mT / 2).softmax(-1) @ v
+    torch.testing.assert_close(head(x)[0], expected)
 
 
 def test_single_head_obeys_lengths_mask_and_causality_at_once():

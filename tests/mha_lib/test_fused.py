@@ -1,13 +1,26 @@
 """The fast paths against the readable one: the same output and the same gradients, whatever the input."""
 
+import sys
+from types import ModuleType, SimpleNamespace
+
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import mha_lib.fused
 from mha_lib import MultiHeadAttention, causal_mask
-from mha_lib.fused import attend_one_by_one, attend_varlen
+from mha_lib.attention import Limits
+from mha_lib.fused import (
+    Counts,
+    attend_one_by_one,
+    attend_varlen,
+    fused_attention,
+    has_varlen_kernel,
+    knows_varlen_attn,
+    worth_packing,
+)
 
 B, Q, K, H, HEAD = 2, 3, 5, 7, 11
 D = H * HEAD
@@ -22,12 +35,6 @@ DEVICES = [
     "cpu",
     pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")),
 ]
-
-
-@pytest.fixture
-def always_pack(monkeypatch):
-    """Padded keys are skipped however small the batch."""
-    monkeypatch.setattr(mha_lib.fused, "WORTH_SKIPPING", -1)
 
 
 @pytest.fixture
@@ -72,6 +79,14 @@ def make_mask(kind, num_queries, num_keys, num_heads, batch, device):
 
 MASKS = ["none", "lengths (B,)", "lengths (B, Q)", "causal", "causal, lengths (B,)", "causal, lengths (B, Q)"]
 MASKS += ["(Q, K)", "(B, Q, K)", "(B, 1, K)", "(B, H, Q, K)", "everything", "nothing"]
+MASKS += [
+    "key_mask",
+    "causal, key_mask",
+    "key_mask, lengths (B,)",
+    "bias",
+    "causal, bias",
+    "lengths (B,), bias",
+]
 
 
 def make_arguments(kind, num_queries, num_keys, num_heads, batch, device):
@@ -89,6 +104,10 @@ def make_arguments(kind, num_queries, num_keys, num_heads, batch, device):
     if kind == "everything":
         arguments["valid_lens"] = torch.full((batch,), num_keys, device=device)
         arguments["mask"] = torch.ones(num_queries, num_keys, dtype=torch.bool, device=device)
+    if "key_mask" in kind:
+        arguments["key_mask"] = torch.rand(batch, num_keys, device=device) < 0.6
+    if "bias" in kind:
+        arguments["score_bias"] = torch.randn(num_queries, num_keys, device=device)
     if kind == "nothing":
         arguments["mask"] = torch.zeros(num_queries, num_keys, dtype=torch.bool, device=device)
     return arguments
@@ -127,6 +146,49 @@ def test_paths_agree_for_sizes_of_all_kinds(kind, value_head_dim):
     assert_paths_agree(layer, *inputs, **make_arguments(kind, Q, K, H, B, "cpu"))
 
 
+@pytest.mark.parametrize("kind", MASKS)
+@pytest.mark.parametrize("num_kv_heads", [1, 2])
+@pytest.mark.usefixtures("always_pack")
+def test_paths_agree_where_heads_share_keys_and_are_turned_by_their_position(kind, num_kv_heads):
+    layer = MultiHeadAttention(24, 6, bias=True, num_kv_heads=num_kv_heads, value_head_dim=3, rotary=True)
+    x, y = torch.randn(B, Q, 24).double(), torch.randn(B, K, 24).double()
+    assert_paths_agree(layer.double(), x, y, **make_arguments(kind, Q, K, 6, B, "cpu"))
+
+
+@pytest.mark.parametrize("num_queries", [3, 4, 8])
+@pytest.mark.parametrize("kind", MASKS)
+@pytest.mark.usefixtures("small_chunks")
+def test_paths_agree_where_queries_are_computed_in_chunks(kind, num_queries):
+    layer = MultiHeadAttention(14, H, bias=True, dropout=0.0).double()
+    x, y = torch.randn(B, num_queries, 14).double(), torch.randn(B, 8, 14).double()
+    assert_paths_agree(layer, x, y, **make_arguments(kind, num_queries, 8, H, B, "cpu"))
+
+
+@pytest.mark.parametrize("chunks", [False, True])
+@pytest.mark.parametrize("shape", [(Q, K), (1, K), (B, Q, K), (B, 1, K), (1, H, Q, K), (B, H, 1, K)])
+@pytest.mark.parametrize("with_mask", [False, True])
+def test_a_learned_bias_has_the_same_gradient_on_both_paths(shape, with_mask, chunks, request):
+    if chunks:
+        request.getfixturevalue("small_chunks")
+    layer, x, y = MultiHeadAttention(14, H).double(), torch.randn(B, Q, 14), torch.randn(B, K, 14)
+    mask = torch.rand(B, H, Q, K) < 0.6 if with_mask else None
+    bias = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    gradients: list[torch.Tensor | None] = []
+    for need_weights in (False, True):
+        result = layer(
+            x.double(),
+            y.double(),
+            mask=mask,
+            score_bias=bias,
+            is_causal=chunks,
+            need_weights=need_weights,
+        )
+        output = result[0] if need_weights else result
+        gradients += torch.autograd.grad(output.square().sum(), bias)
+    assert gradients[0].any()
+    torch.testing.assert_close(gradients[0], gradients[1])
+
+
 @pytest.mark.parametrize("batch", [0, 1, 4])
 @pytest.mark.parametrize(("num_queries", "num_keys"), [(0, K), (1, K), (Q, K), (K, K), (Q, 0), (0, 0)])
 @pytest.mark.parametrize("kind", MASKS)
@@ -157,7 +219,10 @@ def test_paths_agree_on_anything_drawn(data):
     batch, num_keys = draw(st.integers(1, 4)), draw(st.integers(1, 9))
     is_causal = draw(st.booleans())
     num_queries = draw(st.integers(1, num_keys if is_causal else 9))
-    num_heads, head_dim = draw(st.sampled_from([(1, 5), (3, 1), (2, 4), (5, 3)]))
+    num_heads, num_kv_heads, head_dim = draw(
+        st.sampled_from([(1, 1, 5), (3, 3, 1), (2, 1, 4), (5, 5, 3), (4, 2, 2), (6, 2, 3)])
+    )
+    rotary = head_dim % 2 == 0 and num_queries <= num_keys and draw(st.booleans())
     dtype = draw(st.sampled_from([torch.float64, torch.float32, torch.bfloat16]))
     lengths = st.integers(0, num_keys)
     shape = draw(st.sampled_from([None, (batch,), (batch, num_queries)]))
@@ -166,22 +231,40 @@ def test_paths_agree_on_anything_drawn(data):
         count = shape[0] * (shape[1] if len(shape) == 2 else 1)
         drawn = draw(st.lists(lengths, min_size=count, max_size=count))
         length_dtype = draw(st.sampled_from([torch.int64, torch.int32, torch.uint8]))
-        arguments["valid_lens"] = torch.tensor(drawn, dtype=length_dtype).reshape(shape)
+        lens = torch.tensor(drawn, dtype=length_dtype).reshape(shape)
+        assume(
+            num_keys == 1 or lens.dim() == 1 or shape[1] != num_keys or lens.max() > 1
+        )  # it would be a mask
+        arguments["valid_lens"] = lens
     torch.manual_seed(draw(st.integers(0, 1000)))
     if draw(st.booleans()):
         mask_kind = draw(st.sampled_from(["(Q, K)", "(B, Q, K)", "(B, 1, K)", "(B, H, Q, K)"]))
         arguments["mask"] = make_mask(mask_kind, num_queries, num_keys, num_heads, batch, "cpu")
     if draw(st.booleans()):
+        arguments["key_mask"] = torch.rand(batch, num_keys) < 0.7
+    if draw(st.booleans()):
+        shape = draw(
+            st.sampled_from([(num_queries, num_keys), (batch, 1, num_keys), (1, num_heads, 1, num_keys)])
+        )
+        arguments["score_bias"] = torch.randn(shape).round(decimals=1)
+    if draw(st.booleans()):
         arguments["head_mask"] = torch.rand((batch, num_heads) if draw(st.booleans()) else (num_heads,))
-    layer = MultiHeadAttention(num_heads * head_dim, num_heads, bias=draw(st.booleans())).to(dtype)
+    layer = MultiHeadAttention(
+        num_heads * head_dim,
+        num_heads,
+        bias=draw(st.booleans()),
+        num_kv_heads=num_kv_heads,
+        rotary=rotary,
+        dtype=dtype,
+    )
     x = torch.randn(batch, num_queries, num_heads * head_dim).to(dtype)
     y = torch.randn(batch, num_keys, num_heads * head_dim).to(dtype)
-    threshold = mha_lib.fused.WORTH_SKIPPING
-    try:
-        mha_lib.fused.WORTH_SKIPPING = draw(st.sampled_from([-1, threshold]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mha_lib.fused, "WORTH_SKIPPING", draw(st.sampled_from([-1, 2_000_000])))
+        if draw(st.booleans()):
+            patch.setattr(mha_lib.fused, "MASK_CELLS", 1)
+            patch.setattr(mha_lib.fused, "SMALLEST_CHUNK", draw(st.integers(1, 4)))
         assert_paths_agree(layer, x, y, **arguments)
-    finally:
-        mha_lib.fused.WORTH_SKIPPING = threshold
 
 
 def test_large_padded_batches_skip_their_padding_and_small_ones_mask_it(packed_calls):
@@ -195,10 +278,10 @@ def test_large_padded_batches_skip_their_padding_and_small_ones_mask_it(packed_c
 
 def test_full_lengths_cost_neither_mask_nor_packing(packed_calls, monkeypatch):
     masks = []
-    attend = mha_lib.multihead.fused_attention
+    attend = mha_lib.fused.attend_in_one_kernel
     monkeypatch.setattr(
-        mha_lib.multihead,
-        "fused_attention",
+        mha_lib.fused,
+        "attend_in_one_kernel",
         lambda q, k, v, mask, *rest: masks.append(mask) or attend(q, k, v, mask, *rest),
     )
     layer, x = MultiHeadAttention(64, 4), torch.randn(3, 256, 64)
@@ -227,19 +310,125 @@ def test_no_weights_are_ever_built(valid_lens, is_causal, always_pack):
     assert max(saved) < num_tokens * num_tokens
 
 
-def reference_varlen_attn(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, window_size=(-1, -1)):
+@pytest.mark.parametrize("kind", ["causal", "causal, key_mask", "causal, lengths (B, Q)", "lengths (B, Q)"])
+def test_masks_are_built_for_a_chunk_of_queries_and_kept_for_none(kind, monkeypatch):
+    """Neither a mask of all queries at once, nor the masks of all chunks in the backward graph."""
+    monkeypatch.setattr(mha_lib.fused, "MASK_CELLS", 1)
+    monkeypatch.setattr(mha_lib.fused, "SMALLEST_CHUNK", 64)
+    built, combine = [], mha_lib.fused.combine_masks
+    monkeypatch.setattr(
+        mha_lib.fused, "combine_masks", lambda *args: built.append(combine(*args)) or built[-1]
+    )
+    num_queries, num_keys = 512, 640
+    layer, x, y = MultiHeadAttention(4, 2), torch.randn(B, num_queries, 4), torch.randn(B, num_keys, 4)
+    arguments = make_arguments(kind, num_queries, num_keys, 2, B, "cpu")
+    kept = {}
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda x: kept.update({x.untyped_storage().data_ptr(): x.untyped_storage().nbytes()}) or x,
+        lambda x: x,
+    ):
+        output = layer(x, y, **arguments)
+    assert [mask.shape[-2] for mask in built] == [64] * 8
+    if "causal" in kind:  # later keys are not even looked at
+        assert [mask.shape[-1] for mask in built] == list(range(192, 641, 64))
+    assert sum(kept.values()) < num_queries * num_keys
+    built.clear()
+    output.sum().backward()
+    assert len(built) == 8  # once more, for the gradients
+
+
+def test_masks_are_built_once_where_no_gradient_is_wanted(small_chunks, monkeypatch):
+    built, combine = [], mha_lib.fused.combine_masks
+    monkeypatch.setattr(
+        mha_lib.fused, "combine_masks", lambda *args: built.append(combine(*args)) or built[-1]
+    )
+    layer, x, y = MultiHeadAttention(14, H), torch.randn(B, 4, 14), torch.randn(B, 6, 14)
+    with torch.no_grad():
+        layer(x, y, is_causal=True)
+    assert len(built) == 2
+
+
+def test_a_mask_that_is_the_same_for_all_queries_is_not_built_in_chunks(small_chunks, monkeypatch):
+    built, combine = [], mha_lib.fused.combine_masks
+    monkeypatch.setattr(
+        mha_lib.fused, "combine_masks", lambda *args: built.append(combine(*args)) or built[-1]
+    )
+    layer, x = MultiHeadAttention(14, H), torch.randn(B, 6, 14)
+    layer(x, key_mask=torch.rand(B, 6) < 0.5)
+    layer(x, x[:, :1], is_causal=False)
+    layer(x[:, :1], x, is_causal=True)  # one query sees every key
+    assert [tuple(mask.shape) for mask in built] == [(B, 1, 1, 6)]
+
+
+def test_dropout_in_chunks_is_the_same_in_the_second_computation_for_the_gradients(small_chunks):
+    layer, x, y = (
+        MultiHeadAttention(14, H, dropout=0.5).double(),
+        torch.randn(B, 4, 14),
+        torch.randn(B, 6, 14),
+    )
+    x, y = x.double().requires_grad_(), y.double()
+
+    def output(x):
+        torch.manual_seed(3)
+        return layer(x, y, is_causal=True)
+
+    torch.autograd.gradcheck(output, x, fast_mode=True)
+
+
+# Dropout: every weight by itself, before the values
+
+
+@pytest.mark.parametrize("way", ["readable", "fused", "packed", "chunks"])
+def test_each_weight_is_dropped_by_itself_and_what_stays_is_rescaled(way, monkeypatch):
+    """Values of one-hot tokens show the weights that were used: w / (1 − p), or 0."""
+    monkeypatch.setattr(mha_lib.fused, "WORTH_SKIPPING", -1 if way == "packed" else 1e9)
+    if way == "chunks":
+        monkeypatch.setattr(mha_lib.fused, "MASK_CELLS", 1)
+        monkeypatch.setattr(mha_lib.fused, "SMALLEST_CHUNK", 16)
+    num_tokens, p = 32, 0.25
+    layer = MultiHeadAttention(num_tokens, 1, dropout=p).double()
+    with torch.no_grad():
+        layer.W_q.weight.zero_()  # every key the same weight
+        layer.W_v.weight.copy_(torch.eye(num_tokens))
+        layer.W_o.weight.copy_(torch.eye(num_tokens))
+    x = torch.eye(num_tokens).double().expand(4, -1, -1)
+    arguments = {"valid_lens": torch.tensor([31, 31, 31, 31])} if way == "packed" else {}
+    if way == "chunks":
+        arguments = {"valid_lens": torch.full((4, 32), 31)}
+    output = layer(x, need_weights=way == "readable", **arguments)
+    used = (output[0] if way == "readable" else output)[..., :31]  # (B, Q, K): the weights after dropout
+    weight = 1 / (32 if way in ("readable", "fused") else 31) / (1 - p)
+    dropped = (used - weight).abs() > 1e-9
+    assert torch.equal(used[dropped], torch.zeros_like(used[dropped]))
+    assert abs(dropped.double().mean() - p) < 0.03
+    for axis in (0, 1, 2):  # not the same for all samples, queries or keys
+        assert not torch.equal(dropped, dropped.select(axis, 0).unsqueeze(axis).expand_as(dropped))
+
+
+# Variable-length kernels
+
+
+def reference_varlen_attn(
+    query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, window_size=(-1, -1), enable_gqa=False
+):
     """What ``varlen_attn`` is documented to compute, as a loop over samples and heads."""
     assert cu_seq_q.dtype == cu_seq_k.dtype == torch.int32
+    assert cu_seq_q[0] == cu_seq_k[0] == 0
     assert max_q == cu_seq_q.diff().max()
     assert max_k == cu_seq_k.diff().max()
+    assert type(max_q) is type(max_k) is int
     assert cu_seq_q[-1] == len(query)
     assert cu_seq_k[-1] == len(key) == len(value)
+    assert query.shape[2] == key.shape[2] == value.shape[2]
+    assert window_size in ((-1, -1), (-1, 0))
+    assert enable_gqa == (query.shape[1] != key.shape[1])
     outputs = []
     for i in range(len(cu_seq_q) - 1):
         q, k, v = (
             x[ends[i] : ends[i + 1]].transpose(0, 1)
             for x, ends in ((query, cu_seq_q), (key, cu_seq_k), (value, cu_seq_k))
         )
+        k, v = (x.repeat_interleave(len(q) // len(x), dim=0) for x in (k, v))
         scores = q @ k.mT / q.shape[-1] ** 0.5
         if window_size == (-1, 0):
             scores = scores.masked_fill(~causal_mask(q.shape[1], k.shape[1]), -torch.inf)
@@ -247,28 +436,175 @@ def reference_varlen_attn(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *
     return torch.cat(outputs)
 
 
-@pytest.mark.parametrize("num_queries", [1, Q, K])
-@pytest.mark.parametrize("is_causal", [False, True])
-def test_the_gpu_kernel_is_given_what_it_needs(num_queries, is_causal, always_pack, monkeypatch):
-    """The packing for ``varlen_attn``, on the CPU: the kernel is replaced by its specification."""
-    import torch.nn.attention.varlen as varlen
-
-    monkeypatch.setattr(varlen, "varlen_attn", reference_varlen_attn)
+@pytest.fixture
+def reference_kernel(monkeypatch):
+    """The kernel is replaced by its specification, which counts its calls."""
+    varlen, calls = ModuleType("torch.nn.attention.varlen"), []
+    varlen.varlen_attn = lambda *args, **options: (
+        calls.append(options) or reference_varlen_attn(*args, **options)
+    )
+    monkeypatch.setitem(sys.modules, "torch.nn.attention.varlen", varlen)
     monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: True)
     monkeypatch.setattr(mha_lib.fused, "attend_one_by_one", None)
-    layer = MultiHeadAttention(14, H, bias=True).double()
-    x, y = torch.randn(4, num_queries, 14).double(), torch.randn(4, K, 14).double()
+    return calls
+
+
+@pytest.mark.parametrize("num_kv_heads", [1, 3, 6])
+@pytest.mark.parametrize("num_queries", [1, Q, K])
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.usefixtures("always_pack")
+def test_the_gpu_kernel_is_given_what_it_needs(num_queries, is_causal, num_kv_heads, reference_kernel):
+    layer = MultiHeadAttention(12, 6, bias=True, num_kv_heads=num_kv_heads, rotary=True).double()
+    x, y = torch.randn(4, num_queries, 12).double(), torch.randn(4, K, 12).double()
     assert_paths_agree(layer, x, y, valid_lens=torch.tensor([0, 5, 1, 3]), is_causal=is_causal)
+    assert reference_kernel
+
+
+class CopiesFromTheCPU(TorchDispatchMode):
+    """How many tensors are sent from the CPU to another device."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten._to_copy.default and args[0].device.type == "cpu":
+            self.count += (kwargs or {}).get("device", args[0].device) != args[0].device
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_packing_reads_nothing_from_the_device_and_sends_it_the_lengths_alone(is_causal, monkeypatch):
+    """On the meta device, where every number that is read raises."""
+    varlen = ModuleType("torch.nn.attention.varlen")
+    varlen.varlen_attn = lambda query, *_, **__: torch.empty_like(query)
+    monkeypatch.setitem(sys.modules, "torch.nn.attention.varlen", varlen)
+    monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: True)
+    layer, x = MultiHeadAttention(14, H, device="meta", rotary=True), torch.empty(4, K, 14, device="meta")
+    with CopiesFromTheCPU() as copies:
+        output = layer(x, valid_lens=torch.tensor([0, 5, 1, 3]), is_causal=is_causal)
+    assert (output.device.type, tuple(output.shape)) == ("meta", (4, K, 14))
+    assert copies.count == 1
+
+
+GPU = {
+    "is_cuda": True,
+    "device": torch.device("cuda", 0),
+    "dtype": torch.bfloat16,
+    "shape": (2, 4, 8, 64),
+}
+
+
+@pytest.fixture
+def a_new_gpu(monkeypatch):
+    """This PyTorch as if it were built for an NVIDIA GPU with FlashAttention."""
+    monkeypatch.setattr(torch.version, "hip", None)
+    monkeypatch.setattr(torch.backends.cuda, "is_flash_attention_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 0))
+    monkeypatch.setattr(mha_lib.fused, "knows_varlen_attn", lambda: True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("width", [8, 64, 256])
+def test_the_kernel_is_used_where_it_works(a_new_gpu, dtype, width):
+    queries = SimpleNamespace(**GPU | {"dtype": dtype, "shape": (2, 4, 8, width)})
+    assert has_varlen_kernel(queries, width, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("queries", "value_head_dim", "dropout_p"),
+    [
+        (GPU | {"is_cuda": False}, 64, 0.0),
+        (GPU | {"dtype": torch.float32}, 64, 0.0),
+        (GPU | {"dtype": torch.float64}, 64, 0.0),
+        (GPU, 32, 0.0),
+        (GPU, 64, 0.1),
+        (GPU | {"shape": (2, 4, 8, 12)}, 12, 0.0),
+        (GPU | {"shape": (2, 4, 8, 264)}, 264, 0.0),
+    ],
+    ids=["no gpu", "float32", "float64", "narrow values", "dropout", "no multiple of 8", "too wide"],
+)
+def test_the_kernel_is_not_used_for_what_it_cannot_take(a_new_gpu, queries, value_head_dim, dropout_p):
+    assert not has_varlen_kernel(SimpleNamespace(**queries), value_head_dim, dropout_p)
+
+
+@pytest.mark.parametrize("lacking", ["old gpu", "amd", "no FlashAttention", "no varlen_attn"])
+def test_the_kernel_is_not_used_where_it_is_not_there(a_new_gpu, lacking, monkeypatch):
+    if lacking == "old gpu":
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+    elif lacking == "amd":
+        monkeypatch.setattr(torch.version, "hip", "6.4")
+    elif lacking == "no FlashAttention":
+        monkeypatch.setattr(torch.backends.cuda, "is_flash_attention_available", lambda: False)
+    else:
+        monkeypatch.setattr(mha_lib.fused, "knows_varlen_attn", lambda: False)
+    assert not has_varlen_kernel(SimpleNamespace(**GPU), 64, 0.0)
+
+
+@pytest.mark.parametrize("signature", ["window_size, enable_gqa", "is_causal", "none"])
+def test_varlen_attn_is_found_by_its_arguments(signature, monkeypatch):
+    """PyTorch before 2.10 has none; that of 2.10 has no window and no shared keys."""
+    module = ModuleType("torch.nn.attention.varlen")
+    if signature == "is_causal":
+        module.varlen_attn = lambda query, key, value, is_causal=False: None
+    elif signature != "none":
+        module.varlen_attn = lambda query, key, value, *, window_size, enable_gqa: None
+    monkeypatch.setitem(sys.modules, "torch.nn.attention.varlen", None if signature == "none" else module)
+    assert knows_varlen_attn.__wrapped__() == (signature == "window_size, enable_gqa")
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda", "mps", "xpu"])
+@pytest.mark.parametrize("has_kernel", [False, True])
+def test_only_a_cpu_takes_samples_one_by_one(device, has_kernel, monkeypatch):
+    monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: has_kernel)
+    queries = SimpleNamespace(device=torch.device(device), shape=(2, 8, 512, 64))
+    assert worth_packing(queries, 8, 512, 64, Limits(torch.tensor([3, 512])), 0.0) == (
+        has_kernel or device == "cpu"
+    )
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        Limits(),
+        Limits(torch.ones(2, 512).long()),
+        Limits(torch.tensor([3, 512]), key_mask=torch.ones(2, 512).bool()),
+        Limits(torch.tensor([3, 512]), mask=torch.ones(512, 512).bool()),
+        Limits(torch.tensor([3, 512], device="meta")),
+    ],
+    ids=["no lengths", "lengths (B, Q)", "key_mask", "mask", "lengths nobody can read"],
+)
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_only_lengths_of_samples_are_packed(limits, device, monkeypatch):
+    monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: True)
+    queries = SimpleNamespace(device=torch.device(device), shape=(2, 8, 512, 64))
+    assert not worth_packing(queries, 8, 512, 64, limits, 0.0)
+
+
+def test_heads_that_share_keys_are_not_given_copies_of_them(monkeypatch):
+    """PyTorch's kernel gets the keys and values as they are."""
+    shapes, sdpa = [], torch.nn.functional.scaled_dot_product_attention
+    monkeypatch.setattr(
+        torch.nn.functional,
+        "scaled_dot_product_attention",
+        lambda q, k, v, *rest, **options: (
+            shapes.append((k.shape, v.shape)) or sdpa(q, k, v, *rest, **options)
+        ),
+    )
+    q, k, v = torch.randn(B, 6, Q, HEAD), torch.randn(B, 2, K, HEAD), torch.randn(B, 2, K, HEAD)
+    expected = sdpa(q, k.repeat_interleave(3, dim=1), v.repeat_interleave(3, dim=1))
+    torch.testing.assert_close(fused_attention(q, k, v), expected)
+    assert shapes == [(k.shape, v.shape)]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_the_gpu_kernel_agrees_with_one_sample_at_a_time(is_causal):
-    from mha_lib.fused import has_varlen_kernel
-
-    query_counts, key_counts = torch.tensor([1, 0, 5, 3]), torch.tensor([1, 2, 5, 7])
-    make = lambda counts: torch.randn(int(counts.sum()), H, 16, device="cuda", dtype=torch.bfloat16)  # noqa: E731
-    q, k, v = make(query_counts), make(key_counts), make(key_counts)
+    query_counts, key_counts = (
+        Counts(counts, counts.cuda()) for counts in (torch.tensor([1, 0, 5, 3]), torch.tensor([1, 2, 5, 7]))
+    )
+    q, k, v = (
+        torch.randn(counts.total, H, 16, device="cuda", dtype=torch.bfloat16)
+        for counts in (query_counts, key_counts, key_counts)
+    )
     assert has_varlen_kernel(q, 16, 0.0)
     expected = attend_one_by_one(q, k, v, query_counts, key_counts, 0.0, is_causal)
     got = attend_varlen(q, k, v, query_counts, key_counts, 0.0, is_causal)

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-import mha_lib.fused
 from mha_lib import (
+    KVCache,
     MultiHeadAttention,
     SingleHeadAttention,
     dot_product_attention,
@@ -22,20 +22,6 @@ from mha_lib import (
 
 B, Q, K, H, HEAD = 2, 3, 5, 7, 11
 D = H * HEAD
-
-
-@pytest.fixture(params=["readable", "fused", "packed"])
-def attend(request, monkeypatch):
-    """A call of a layer that gives its output, along each of the three ways through it."""
-    if request.param == "packed":
-        monkeypatch.setattr(mha_lib.fused, "WORTH_SKIPPING", -1)
-
-    def attend(layer, *inputs, **arguments):
-        if request.param == "readable":
-            return layer(*inputs, need_weights=True, **arguments)[0]
-        return layer(*inputs, **arguments)
-
-    return attend
 
 
 def test_split_heads_gives_each_head_its_block_of_columns():
@@ -400,3 +386,209 @@ def test_importing_the_library_imports_torch_and_nothing_slow():
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.split()[:-1] == ["mha_lib"]
     assert int(result.stdout.split()[-1]) < 12
+
+
+# Padding never leaks
+
+BAD_NUMBERS = pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
+
+
+@BAD_NUMBERS
+@pytest.mark.parametrize("kind", ["lengths (B,)", "lengths (B, Q)", "key_mask"])
+@pytest.mark.parametrize("num_keys", [8, 512])
+def test_bad_numbers_in_padded_keys_reach_neither_output_nor_gradient(attend, bad, kind, num_keys):
+    layer, lens = MultiHeadAttention(14, 7, bias=True), torch.tensor([0, 6])
+    x, y = torch.randn(B, Q, 14), torch.randn(B, num_keys, 14)
+    is_padding = ~padding_mask(lens, num_keys).mT  # (B, K, 1)
+    arguments = {
+        "lengths (B,)": {"valid_lens": lens},
+        "lengths (B, Q)": {"valid_lens": torch.tensor([[0, 0, 0], [2, 6, 3]])},
+        "key_mask": {"key_mask": ~is_padding[..., 0]},
+    }[kind]
+    results = []
+    for padding in (0.0, bad):
+        inputs = [x.clone(), y.masked_fill(is_padding, padding), y.flip(2).masked_fill(is_padding, padding)]
+        inputs = [z.requires_grad_() for z in inputs]
+        layer.zero_grad()
+        output = attend(layer, *inputs, **arguments)
+        output.square().sum().backward()
+        results.append([output, *(z.grad for z in inputs), *(p.grad for p in layer.parameters())])
+    for expected, got in zip(*results, strict=True):
+        torch.testing.assert_close(got, expected)
+
+
+@BAD_NUMBERS
+def test_bad_numbers_in_the_padding_of_self_attention_stay_in_their_own_rows(attend, bad):
+    layer, x = MultiHeadAttention(14, 7), torch.randn(B, K, 14)
+    bad_x = x.clone()
+    bad_x[0, 2:] = bad
+    valid_lens = torch.tensor([2, 5])
+    expected, got = (attend(layer, z, valid_lens=valid_lens) for z in (x, bad_x))
+    torch.testing.assert_close(got[0, :2], expected[0, :2])
+    torch.testing.assert_close(got[1], expected[1])
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_bad_numbers_in_padding_do_not_come_back_from_a_cache(need_weights):
+    layer, x = MultiHeadAttention(14, 7), torch.randn(B, K, 14)
+    bad_x, key_mask = x.clone(), torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]]).bool()
+    bad_x[0, :2] = torch.nan
+    cache = KVCache(layer, B, K)
+    with torch.no_grad():
+        layer(bad_x[:, :3], cache=cache, key_mask=key_mask[:, :3])
+        result = layer(bad_x[:, 3:], cache=cache, key_mask=key_mask, need_weights=need_weights)
+        expected = layer(x[:, 3:], x, key_mask=key_mask)
+    torch.testing.assert_close(result[0] if need_weights else result, expected)
+
+
+@pytest.mark.parametrize("with_key_mask", [False, True])
+def test_bad_numbers_in_the_padding_of_one_head_reach_nothing(with_key_mask):
+    head, x, y = SingleHeadAttention(13, 4), torch.randn(B, Q, 13), torch.randn(B, K, 13)
+    lens = torch.tensor([0, 3])
+    is_padding = ~padding_mask(lens, K)[:, 0]
+    arguments = {"key_mask": ~is_padding} if with_key_mask else {"valid_lens": lens}
+    expected, _ = head(x, y, **arguments)
+    got, weights = head(x, y.masked_fill(is_padding[..., None], torch.nan), **arguments)
+    torch.testing.assert_close(got, expected)
+    assert weights.isfinite().all()
+
+
+# Masks of keys
+
+
+def test_a_key_mask_is_a_mask_for_every_query(attend):
+    layer, x, y = MultiHeadAttention(D, H, bias=True), torch.randn(B, Q, D), torch.randn(B, K, D)
+    key_mask = torch.tensor([[0, 1, 0, 1, 1], [0, 0, 0, 0, 0]]).bool()
+    expected = attend(layer, x, y, mask=key_mask[:, None])
+    torch.testing.assert_close(attend(layer, x, y, key_mask=key_mask), expected)
+    torch.testing.assert_close(expected[1], layer.W_o.bias.expand(Q, D))
+    lens, mask = torch.tensor([4, 5]), torch.rand(Q, K) < 0.7
+    torch.testing.assert_close(
+        attend(layer, x, y, key_mask=key_mask, valid_lens=lens, mask=mask),
+        attend(layer, x, y, mask=key_mask[:, None] & padding_mask(lens, K) & mask),
+    )
+
+
+def test_a_key_mask_of_one_head_is_a_mask_for_every_query():
+    head, x, y = SingleHeadAttention(13, 4), torch.randn(B, Q, 13), torch.randn(B, K, 13)
+    key_mask = torch.tensor([[0, 1, 0, 1, 1], [1, 1, 0, 0, 1]]).bool()
+    output, weights = head(x, y, key_mask=key_mask, is_causal=True)
+    expected, expected_weights = head(x, y, mask=key_mask[:, None], is_causal=True)
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(weights, expected_weights)
+    assert not weights[:, :, 2].any()
+
+
+@pytest.mark.parametrize("num_queries", [1, 2, 3])
+def test_causality_with_more_keys_than_queries_is_aligned_at_the_end(attend, num_queries):
+    layer, x, y = MultiHeadAttention(D, H), torch.randn(B, num_queries, D), torch.randn(B, 4, D)
+    mask = torch.arange(4) <= torch.arange(4 - num_queries, 4)[:, None]
+    torch.testing.assert_close(attend(layer, x, y, is_causal=True), attend(layer, x, y, mask=mask))
+
+
+def test_two_dimensional_lengths_of_0_and_1_are_lengths_where_they_cannot_be_a_mask(attend):
+    layer, x, y = MultiHeadAttention(D, H), torch.randn(B, Q, D), torch.randn(B, K, D)
+    lens = torch.tensor([[0, 1, 1], [1, 0, 1]])  # Q is not K
+    expected = attend(layer, x, y, mask=torch.arange(K) < lens[..., None])
+    torch.testing.assert_close(attend(layer, x, y, valid_lens=lens), expected)
+    one = torch.ones(B, 1).long()  # Q = K = 1
+    torch.testing.assert_close(attend(layer, x[:, :1], valid_lens=one), attend(layer, x[:, :1]))
+
+
+# Heads that share keys
+
+
+@pytest.mark.parametrize("num_kv_heads", [1, 2, 3, 6])
+@pytest.mark.parametrize("kind", ["plain", "causal", "lengths", "mask", "bias"])
+def test_heads_in_a_row_share_the_keys_and_values_of_one(attend, num_kv_heads, kind):
+    """The same layer with the shared heads written out once for each head that uses them."""
+    layer = MultiHeadAttention(24, 6, bias=True, num_kv_heads=num_kv_heads, value_head_dim=3)
+    assert layer.W_k.out_features == 4 * num_kv_heads
+    assert layer.W_v.out_features == 3 * num_kv_heads
+    full = MultiHeadAttention(24, 6, bias=True, value_head_dim=3)
+    state = layer.state_dict()
+    for name in ("W_k.weight", "W_k.bias", "W_v.weight", "W_v.bias"):
+        heads = state[name].unflatten(0, (num_kv_heads, -1))
+        state[name] = heads.repeat_interleave(6 // num_kv_heads, dim=0).flatten(0, 1)
+    full.load_state_dict(state)
+    x, y = torch.randn(B, Q, 24), torch.randn(B, K, 24)
+    arguments = {
+        "plain": {},
+        "causal": {"is_causal": True},
+        "lengths": {"valid_lens": torch.tensor([2, 5])},
+        "mask": {"mask": torch.rand(B, 6, Q, K) < 0.7},
+        "bias": {"score_bias": torch.randn(1, 6, Q, K)},
+    }[kind]
+    torch.testing.assert_close(attend(layer, x, y, **arguments), attend(full, x, y, **arguments))
+    _, weights = layer(x, y, need_weights=True, **arguments)
+    torch.testing.assert_close(weights, full(x, y, need_weights=True, **arguments)[1])
+
+
+def test_shared_heads_are_pooled_by_their_mean():
+    layer = MultiHeadAttention(24, 6, 0.3, bias=True, key_size=5, rotary=True, dtype=torch.float64).eval()
+    layer.W_v.weight.requires_grad_(False)
+    before = copy.deepcopy(layer.state_dict())
+    pooled = MultiHeadAttention.from_multi_head(layer, 2)
+    for name in ("W_k.weight", "W_k.bias", "W_v.weight", "W_v.bias"):
+        rows = before[name].unflatten(0, (6, 4))
+        expected = torch.cat([rows[:3].mean(0), rows[3:].mean(0)])
+        torch.testing.assert_close(pooled.state_dict()[name], expected)
+    for name in ("W_q.weight", "W_q.bias", "W_o.weight", "W_o.bias"):
+        assert torch.equal(pooled.state_dict()[name], before[name])
+    assert (pooled.num_kv_heads, pooled.W_k.out_features, pooled.W_v.out_features) == (2, 8, 8)
+    assert (pooled.dropout, pooled.training, pooled.rotary, pooled.key_size) == (0.3, False, True, 5)
+    assert not pooled.W_v.weight.requires_grad
+    assert pooled.W_k.weight.requires_grad
+    assert all(torch.equal(x, before[name]) for name, x in layer.state_dict().items())
+    x, y = torch.randn(B, Q, 24).double(), torch.randn(B, K, 5).double()
+    assert pooled(x, y, torch.randn(B, K, 24).double()).shape == (B, Q, 24)
+
+
+def test_pooling_equal_heads_changes_nothing_and_pooling_goes_on_from_shared_heads(attend):
+    layer, x = MultiHeadAttention(24, 6, num_kv_heads=2, bias=True), torch.randn(B, K, 24)
+    with torch.no_grad():
+        for projection in (layer.W_k, layer.W_v):
+            projection.weight[4:] = projection.weight[:4]
+            projection.bias[4:] = projection.bias[:4]
+    pooled = MultiHeadAttention.from_multi_head(layer, 1)
+    torch.testing.assert_close(attend(pooled, x, is_causal=True), attend(layer, x, is_causal=True))
+
+
+# More of from_torch
+
+
+class Unchanged(nn.MultiheadAttention):
+    """A subclass that computes what its parent does."""
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_from_torch_takes_subclasses_and_an_output_bias_by_itself(bias):
+    theirs = Unchanged(D, H, bias=bias, batch_first=True)
+    theirs.out_proj = nn.modules.linear.NonDynamicallyQuantizableLinear(D, D, bias=not bias)
+    ours, x = MultiHeadAttention.from_torch(theirs), torch.randn(B, K, D)
+    assert (ours.W_o.bias is None) == bias
+    assert (ours.W_q.bias is None) == (not bias)
+    torch.testing.assert_close(ours(x), theirs(x, x, x, need_weights=False)[0])
+
+
+@pytest.mark.parametrize("kdim", [None, 5])
+def test_from_torch_copies_what_is_trained(kdim):
+    theirs = nn.MultiheadAttention(D, H, kdim=kdim)
+    theirs.in_proj_bias.requires_grad_(False)
+    theirs.out_proj.weight.requires_grad_(False)
+    (theirs.in_proj_weight if kdim is None else theirs.k_proj_weight).requires_grad_(False)
+    with torch.no_grad():
+        ours = MultiHeadAttention.from_torch(theirs)
+    frozen = {name for name, parameter in ours.named_parameters() if not parameter.requires_grad}
+    weights = {"W_q.weight", "W_k.weight", "W_v.weight"} if kdim is None else {"W_k.weight"}
+    assert frozen == weights | {"W_q.bias", "W_k.bias", "W_v.bias", "W_o.weight"}
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_from_torch_keeps_device_and_mode_and_draws_no_random_numbers(training):
+    theirs = nn.MultiheadAttention(D, H, device="meta").train(training)
+    before = torch.get_rng_state()
+    ours = MultiHeadAttention.from_torch(theirs)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert {parameter.device.type for parameter in ours.parameters()} == {"meta"}
+    assert ours.training == ours.W_q.training == training

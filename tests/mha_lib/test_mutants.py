@@ -1,5 +1,6 @@
 import pytest
-from mutants import MUTANTS, applied
+
+from tests.mha_lib.mutants import MUTANTS, applied
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

@@ -2,9 +2,15 @@
 
 import pytest
 import torch
-from references import FoldedMultiHead, KeyValueSingleHead, ListOfHeads, SelfSingleHead, ValuesFirstMultiHead
 
 from mha_lib import MultiHeadAttention, SingleHeadAttention
+from tests.mha_lib.references import (
+    FoldedMultiHead,
+    KeyValueSingleHead,
+    ListOfHeads,
+    SelfSingleHead,
+    ValuesFirstMultiHead,
+)
 
 
 def copy(pairs):

@@ -175,7 +175,7 @@ EXERCISES: tuple[Exercise, ...] = (
         {
             **shared(attention, "scale_missing", "scale_without_root", "scale_multiplied"),
             **shared(attention, "scale_of_number_of_keys"),
-            "scale_of_values": partial(attention, divisor=lambda sizes: sizes.value_dim**0.5),
+            "scale_of_values": partial(attention, divisor=lambda sizes: sizes.value_head_dim**0.5),
             **shared(attention, "mask_missing", "mask_upside_down", "forbidden_scores_zero"),
             **shared(attention, "forbidden_weights_zero", "softmax_over_queries", "softmax_missing"),
             **shared(attention, "exponentials", "weights_returned"),

@@ -25,9 +25,11 @@ Layer = Callable[[Tensor], Tensor]
 
 def draw_projections(generator: torch.Generator) -> Arguments:
     """x (2, N, D), W_q and W_k (D, d), W_v (D, d_v)"""
-    tokens, width, head_dim, value_dim = draw_sizes(generator, 3, 5, 6, 7)
+    tokens, width, head_dim, value_head_dim = draw_sizes(generator, 3, 5, 6, 7)
     x = torch.randn(2, tokens, width, generator=generator)
-    return x, *(torch.randn(width, size, generator=generator) for size in (head_dim, head_dim, value_dim))
+    return x, *(
+        torch.randn(width, size, generator=generator) for size in (head_dim, head_dim, value_head_dim)
+    )
 
 
 def draw_attend(generator: torch.Generator) -> Arguments:
@@ -59,8 +61,10 @@ def draw_mask_sizes(generator: torch.Generator) -> Arguments:
 
 
 def draw_queries_keys_values(generator: torch.Generator) -> Arguments:
-    tokens, head_dim, value_dim = draw_sizes(generator, 4, 5, 7)
-    return tuple(torch.randn(tokens, size, generator=generator) for size in (head_dim, head_dim, value_dim))
+    tokens, head_dim, value_head_dim = draw_sizes(generator, 4, 5, 7)
+    return tuple(
+        torch.randn(tokens, size, generator=generator) for size in (head_dim, head_dim, value_head_dim)
+    )
 
 
 def draw_layer(generator: torch.Generator) -> Arguments:
@@ -126,14 +130,14 @@ def who_sees_whom(layer: Layer, x: Tensor, kept: bool = False) -> Tensor:
 def crossover(
     num_hiddens: int,
     head_dim: int,
-    value_dim: int,
+    value_head_dim: int,
     *,
-    projected: Callable[[int, int], int] = lambda head_dim, value_dim: 2 * head_dim + value_dim,
-    paired: Callable[[int, int], int] = lambda head_dim, value_dim: head_dim + value_dim,
+    projected: Callable[[int, int], int] = lambda head_dim, value_head_dim: 2 * head_dim + value_head_dim,
+    paired: Callable[[int, int], int] = lambda head_dim, value_head_dim: head_dim + value_head_dim,
     rounded: Callable[[float], float] = float,
 ) -> float:
     """N where N · D · (2d + d_v), the projections, equals N² · (d + d_v), scores and mixture."""
-    return rounded(num_hiddens * projected(head_dim, value_dim) / paired(head_dim, value_dim))
+    return rounded(num_hiddens * projected(head_dim, value_head_dim) / paired(head_dim, value_head_dim))
 
 
 def also_rounded_up(answer: Callable[..., float]) -> tuple[Callable[..., float], ...]:

@@ -104,8 +104,8 @@ def gradient(loss_of: Callable[[Tensor], Tensor], num_heads: int, at: float = 1.
     return torch.autograd.grad(loss_of(mask), mask)[0]
 
 
-def count(num_hiddens: int, num_heads: int, head_dim: int, value_dim: int) -> int:
-    return 2 * num_hiddens * num_heads * (head_dim + value_dim)
+def count(num_hiddens: int, num_heads: int, head_dim: int, value_head_dim: int) -> int:
+    return 2 * num_hiddens * num_heads * (head_dim + value_head_dim)
 
 
 def choose_num_heads(

@@ -21,7 +21,7 @@ class Sizes(NamedTuple):
 
     num_keys: int
     head_dim: int
-    value_dim: int
+    value_head_dim: int
     num_hiddens: int
 
 

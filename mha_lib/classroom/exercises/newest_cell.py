@@ -7,10 +7,9 @@ judge that one without a word.
 import ast
 import re
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
-
-AS_A_CELL = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
 class Cell(NamedTuple):
@@ -38,8 +37,10 @@ def syntax_error_since(function: Callable[..., Any], cells: list[Cell]) -> Synta
 
 
 def syntax_error_of(code: str) -> SyntaxError | None:
-    try:
-        compile(code, "<cell>", "exec", AS_A_CELL)
-    except SyntaxError as error:
-        return error
+    """Compiles the cell as IPython does, and runs nothing of it."""
+    with warnings.catch_warnings(action="ignore"):  # they were shown when the cell was run
+        try:
+            compile(code, "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        except SyntaxError as error:
+            return error
     return None

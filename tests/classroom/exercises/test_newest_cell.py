@@ -17,10 +17,18 @@ def cells(*sources):
     return [Cell(source, source) for source in sources]
 
 
-def test_a_broken_cell_after_the_function_is_found_with_its_line():
-    error = syntax_error_since(answer, cells(STUB, BROKEN, "check.answer(answer)"))
+@pytest.mark.parametrize(
+    ("broken", "line", "reason"),
+    [
+        (BROKEN, 2, "invalid syntax"),
+        ("def answer(x):\n    y = x\nreturn y", 3, "'return' outside function"),
+        ("def answer(x):\nreturn x", 2, "expected an indented block after function definition on line 1"),
+    ],
+)
+def test_a_broken_cell_after_the_function_is_found_with_its_line(broken, line, reason):
+    error = syntax_error_since(answer, cells(STUB, broken, "check.answer(answer)"))
     assert error is not None
-    assert (error.lineno, error.msg) == (2, "invalid syntax")
+    assert (error.lineno, error.msg) == (line, reason)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +49,10 @@ def test_a_function_of_the_newest_cell_is_judged(sources):
 def test_magics_are_no_syntax_errors():
     timed = Cell("%%time\n" + RIGHT, f"get_ipython().run_cell_magic('time', '', {RIGHT!r})")
     assert syntax_error_since(answer, [*cells(STUB, BROKEN), timed]) is None
+
+
+def test_a_cell_that_python_warns_about_is_no_syntax_error():
+    assert syntax_error_since(answer, cells(STUB, RIGHT + "\n\nassert (answer, 'always true')")) is None
 
 
 def test_a_function_without_a_name_is_judged():

@@ -1,0 +1,45 @@
+"""Heads over several devices: each computes some of them, and one sum brings them together.
+
+Everything here is PyTorch's own tensor parallelism. Heads need nothing of one another until ``W_o`` mixes
+them, so they are where a layer is cut: ``output = sum over heads of head_i W_o,i``, and a device that has
+some heads and their rows of ``W_o`` computes its part of that sum.
+"""
+
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    ParallelStyle,
+    RowwiseParallel,
+    parallelize_module,
+)
+
+from mha_lib import checks
+from mha_lib.multihead import MultiHeadAttention
+
+
+def shard_heads(layer: MultiHeadAttention, mesh: DeviceMesh) -> MultiHeadAttention:
+    """Gives each device of ``mesh`` its share of the heads; changes ``layer`` and returns it.
+
+        device r of n:  heads r H/n … (r + 1) H/n − 1,  output = Σ_r concat(heads of r) W_o[rows of r]
+
+    ``W_q``, ``W_k`` and ``W_v`` are split by columns, ``W_o`` by rows. Every process of the mesh calls this
+    with the same layer, and calls the layer with the same inputs; each gets the whole output ``(B, Q, D)``
+    and its own part of the gradients. A forward pass sums once over the devices (one all-reduce).
+
+    Afterwards ``layer.num_heads`` and ``layer.num_kv_heads`` count the heads of this device: weights, a
+    ``head_mask`` and a mask or bias with a head axis are those of its own heads. Dropout draws on each
+    device for itself.
+
+    Raises TypeError for what is no layer or no mesh, ValueError for a mesh of several axes and where the
+    number of devices does not divide the heads or the key-value heads.
+
+    Source: Shoeybi et al. 2019 (Megatron-LM), section 3. Elsewhere: ``ColwiseParallel`` and
+    ``RowwiseParallel`` (PyTorch), tensor parallelism.
+    """
+    checks.check_sharding(layer, MultiHeadAttention, mesh, DeviceMesh)
+    plan: dict[str, ParallelStyle] = {name: ColwiseParallel() for name in ("W_q", "W_k", "W_v")}
+    plan["W_o"] = RowwiseParallel()
+    parallelize_module(layer, mesh, plan)
+    layer.num_heads //= mesh.size()
+    layer.num_kv_heads //= mesh.size()
+    return layer

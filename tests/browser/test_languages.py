@@ -1,0 +1,243 @@
+"""A language is added without a line of code: one whose every sentence is ⟦…⟧ leaves no English anywhere.
+
+The language is made here, from the English words. Its course has one small lesson and one figure. What
+people see of it is collected from the handout, the deck, the running order and the command line, with
+the text that is drawn on a canvas or in a plot. What is left after the ⟦…⟧ must be code or data.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from playwright.sync_api import Page, expect
+
+from mha_lib.classroom.lessons.figures import words_of_drawing
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Serve
+
+ROOT = Path(__file__).parents[2]
+LANGUAGE = "qps"  # a code that no language has
+FIGURE = "masks.svg"
+
+NAMES = {"ValueError", "UserWarning", "ZeroDivisionError", "Traceback"}
+# The commands' own names, and what Python's argparse says: it has translations of its own.
+NAMES_OF_ARGPARSE = {"lab", "present", "handouts", "notes", "usage", "python", "options", "positional"}
+NAMES_OF_ARGPARSE |= {"arguments", "show", "this", "help", "message", "and", "exit", "lesson", "student"}
+NAMES_OF_ARGPARSE |= {"instructor", "LANGUAGE", "PORT"}
+
+SETUP = "from mha_lib.classroom import check, explore, show_heads"
+EXPLORER = """
+import numpy as np
+
+def weights_of(a=2, on=True):
+    if a == 4: raise ValueError("4")
+    return np.full((2, a, 3, 5), 0.2), np.arange(5) < 3 + on
+
+explore(weights_of, a=[1, 2, 4], on=True)
+"""
+PLOT = """
+import warnings
+from matplotlib.text import Text
+figure = show_heads(np.full((2, 2, 3, 3), 0.3), np.tri(3) > 0, key_labels=["1", "2", "\\U00013000"])
+print(*(text.get_text() for text in figure.findobj(Text)), sep="\\n")
+"""
+CHECKS = """
+from mha_lib import masked_softmax
+check.masked_softmax(lambda scores, mask: ...)
+check.masked_softmax(lambda scores, mask: 1 / 0)
+check.masked_softmax(lambda scores, mask: "1")
+check.masked_softmax(lambda scores, mask: scores.softmax(-1))
+check.masked_softmax(lambda scores, mask: scores + 1)
+check.masked_softmax(lambda scores, mask: scores[0])
+check.masked_softmax(3)
+check.masked_softmax(masked_softmax)
+check.attention_flops(lambda *sizes: 7)
+check.attention_flops(lambda *sizes: "7")
+check.report()
+"""
+
+
+def bracketed(words: dict[str, Any]) -> dict[str, Any]:
+    return {name: bracketed(said) if isinstance(said, dict) else f"⟦{said}⟧" for name, said in words.items()}
+
+
+def cell(source: str, slide_type: str, kind: Any = new_markdown_cell, **metadata: Any) -> Any:
+    return kind(source, metadata={"slideshow": {"slide_type": slide_type}, **metadata})
+
+
+def small_lesson() -> nbformat.NotebookNode:
+    cells = [
+        cell("# ⟦1⟧", "slide"),
+        cell("3 分。⟦1⟧", "notes"),
+        cell(SETUP, "skip", new_code_cell, tags=["setup"]),
+        cell(f"## ⟦2⟧\n\n![⟦3⟧](../../img/{FIGURE})", "slide"),
+        cell("4, 2 分。⟦5⟧", "notes"),
+        cell(EXPLORER, "slide", new_code_cell),
+        cell(PLOT, "slide", new_code_cell, jupyter={"source_hidden": True}),
+        cell(CHECKS, "slide", new_code_cell, tags=["exercise"]),
+        cell("print(1)", "skip", new_code_cell, tags=["solution"]),
+        cell("$\\nosuchcommand{1}$ <video src='https://localhost/1'></video> ![⟦6⟧](1.png)", "subslide"),
+    ]
+    for number, each in enumerate(cells):
+        each.id = f"c{number}"
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return new_notebook(cells=cells, metadata={"kernelspec": kernel, "rise": {"theme": "white"}})
+
+
+def words_of_figure() -> set[str]:
+    return words_of_drawing((ROOT / "img" / FIGURE).read_bytes())
+
+
+def sentences(library: Path, said_by: str) -> list[str]:
+    """The sentences without gaps that a part of the software says, in brackets."""
+    file = library / "mha_lib" / "classroom" / "words" / f"{LANGUAGE}.json"
+    words = json.loads(file.read_text(encoding="utf-8"))[said_by]
+    groups = [words, *(group for group in words.values() if isinstance(group, dict))]
+    found = [said for group in groups for said in group.values() if isinstance(said, str)]
+    return [said for said in found if "{" not in said]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the library with the words of one more language: one file, and nothing else."""
+    folder = tmp_path_factory.mktemp("library")
+    shutil.copytree(ROOT / "mha_lib", folder / "mha_lib", ignore=shutil.ignore_patterns("__pycache__"))
+    words = folder / "mha_lib" / "classroom" / "words"
+    english = json.loads((words / "en.json").read_text(encoding="utf-8"))
+    (words / f"{LANGUAGE}.json").write_text(json.dumps(bracketed(english)), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course in that language: one lesson, and the words of one figure."""
+    root = tmp_path_factory.mktemp("course")
+    lesson = root / "notebooks" / LANGUAGE / "01_small.ipynb"
+    lesson.parent.mkdir(parents=True)
+    nbformat.write(small_lesson(), lesson)
+    (root / "img" / "words").mkdir(parents=True)
+    shutil.copy(ROOT / "img" / FIGURE, root / "img")
+    figure_words = {word: f"⟦{word}⟧" for word in words_of_figure()}
+    (root / "img" / "words" / f"{LANGUAGE}.json").write_text(json.dumps({FIGURE: figure_words}))
+    return root
+
+
+def command_line(library: Path, course: Path, *arguments: str) -> str:
+    """Everything that the command line says."""
+    command = [sys.executable, "-m", "mha_lib.classroom", "--language", LANGUAGE, *arguments]
+    environment = os.environ | {"PYTHONPATH": str(library)}
+    result = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
+    return result.stdout + result.stderr
+
+
+def english_in(text: str) -> list[str]:
+    """Words of three letters and more that stand in no ⟦…⟧ and are no names: of files, options, functions."""
+    before = None
+    while before != text:
+        before, text = text, re.sub(r"⟦[^⟦⟧]*⟧", " ", text)
+    text = re.sub(r"\S*[/\\_=<>-]\S*|`[^`]*`|\S+\.(?:ipynb|html|pdf|png|svg)\b", " ", text)
+    return re.findall(r"[^\W\d_]{3,}", text)
+
+
+# Everything a person sees or hears of a page, but for code; with what is drawn on a canvas.
+SEEN = """() => {
+  const unseen = "script, style, noscript, code, math, [role=alert] pre";
+  const body = document.body.cloneNode(true);
+  for (const node of body.querySelectorAll(unseen)) node.remove();
+  const names = ["aria-label", "alt", "title", "placeholder", "aria-valuetext"];
+  const named = names.flatMap((name) =>
+    [...body.querySelectorAll(`[${name}]`)].map((node) => node.getAttribute(name)));
+  return [body.textContent, document.title, ...named, ...window.drawnText].join("\\n");
+}"""
+RECORD_DRAWN_TEXT = """
+window.drawnText = [];
+const fillText = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...where) {
+  window.drawnText.push(text);
+  return fillText.call(this, text, ...where);
+};
+"""
+
+
+def test_the_handout_says_nothing_in_english(page: Page, library: Path, course: Path) -> None:
+    said = command_line(library, course, "handouts", "--audience", "instructor")
+    assert "⟦" in said, "the formula, the video and the picture that are missing are said"
+    assert english_in(said) == []
+    folder = course / "build" / "handouts-instructor"
+    page.add_init_script(RECORD_DRAWN_TEXT)
+    page.goto((folder / LANGUAGE / "01_small.html").as_uri())
+    expect(page.locator(".alive canvas")).to_be_visible()
+    explorer = page.locator(".mha-explorer")
+    explorer.locator("input[type=range]").first.press("End")
+    expect(explorer.get_by_role("alert")).to_be_visible()
+    explorer.locator("input[type=range]").first.press("Home")
+    expect(explorer.get_by_role("alert")).to_be_hidden()
+    explorer.locator("[role=application]").first.focus()
+    page.keyboard.press("ArrowDown")
+    seen = page.evaluate(SEEN)
+    for said_by in ("handout", "checks", "mistakes", "plots", "explorer"):
+        assert any(sentence in seen for sentence in sentences(library, said_by)), said_by
+    assert set(english_in(seen)) <= NAMES
+    drawings = [
+        base64.b64decode(found).decode()
+        for found in re.findall(r"data:image/svg\+xml;base64,([^\"]+)", page.content())
+    ]
+    assert len(drawings) == 1
+    assert words_of_drawing(drawings[0].encode()) <= {f"⟦{word}⟧" for word in words_of_figure()}
+    page.goto((folder / "index.html").as_uri())
+    assert english_in(page.evaluate(SEEN)) == []
+
+
+def test_the_running_order_says_nothing_in_english(page: Page, library: Path, course: Path) -> None:
+    assert english_in(command_line(library, course, "notes")) == []
+    page.add_init_script(RECORD_DRAWN_TEXT)
+    page.goto((course / "build" / "notes" / LANGUAGE / "01_small.html").as_uri())
+    seen = page.evaluate(SEEN)
+    assert any(sentence in seen for sentence in sentences(library, "running_order"))
+    assert english_in(seen) == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["lab", "--help"], ["handouts", "09"], ["present", "--port", "0"]], ids=str
+)
+def test_the_command_line_says_nothing_in_english(library: Path, course: Path, arguments: list[str]) -> None:
+    said = command_line(library, course, *arguments)
+    assert "⟦" in said
+    assert set(english_in(said)) <= NAMES_OF_ARGPARSE
+
+
+def test_a_figure_speaks_the_language_in_the_deck_and_in_the_lab(
+    page: Page, serve: Serve, library: Path, course: Path
+) -> None:
+    for made in ("make_deck_copy", "make_working_copy"):
+        code = f"from mha_lib.classroom.lessons import *; {made}(find_root(), {LANGUAGE!r})"
+        environment = os.environ | {"PYTHONPATH": str(library)}
+        subprocess.run([sys.executable, "-c", code], cwd=course, env=environment, check=True)
+    server = serve(course, library=library)
+    page.add_init_script(RECORD_DRAWN_TEXT)
+    page.goto(server.address("rise", f"work/deck-{LANGUAGE}/01_small.ipynb"))
+    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+    page.keyboard.press("Shift+R")
+    expect(page.locator("#deck-foot output")).to_contain_text("⟦⟦")
+    expect(page.locator(".mha-explorer canvas")).to_be_attached()
+    figure = page.locator(f"img[src*='{FIGURE}']")
+    drawing = figure.evaluate("async (image) => (await fetch(image.src)).text()")
+    assert words_of_drawing(drawing.encode()) <= {f"⟦{word}⟧" for word in words_of_figure()}
+    outputs = page.locator(".reveal .jp-OutputArea-output")
+    texts = [text for text in outputs.all_text_contents() if "Traceback" not in text]
+    drawn = page.evaluate("window.drawnText")
+    assert "⟦" in "".join(texts)
+    assert "⟦" in "".join(drawn)
+    assert set(english_in("\n".join([*texts, *drawn]))) <= NAMES

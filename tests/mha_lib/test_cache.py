@@ -1,0 +1,266 @@
+"""Keys and values kept from call to call: the same numbers as without them, whatever goes along."""
+
+import copy
+
+import pytest
+import torch
+
+from mha_lib import KVCache, MultiHeadAttention, alibi_slopes
+
+B, N, M, H, D = 2, 7, 5, 6, 24
+
+LAYERS = {
+    "plain": {},
+    "biased": {"bias": True, "value_head_dim": 3},
+    "shared keys": {"num_kv_heads": 2},
+    "one key head": {"num_kv_heads": 1},
+    "rotary": {"rotary": True},
+    "rotary, shared keys": {"rotary": True, "num_kv_heads": 3},
+}
+SIZES = [(1, 1, 1, 1, 1, 1, 1), (3, 1, 3), (2, 5), (7,)]
+
+
+@pytest.fixture(autouse=True)
+def without_gradients():
+    with torch.no_grad():
+        yield
+
+
+def make_layer(kind):
+    return MultiHeadAttention(D, H, **LAYERS[kind])
+
+
+def in_chunks(layer, x, sizes, need_weights=False, cache=None, **of_chunk):
+    """The output of ``layer``, a few tokens at a time; ``of_chunk`` makes arguments from start and end."""
+    cache = KVCache(layer, len(x), x.shape[1]) if cache is None else cache
+    outputs, weights, end = [], [], 0
+    for size in sizes:
+        start, end = end, end + size
+        arguments = {name: make(start, end) for name, make in of_chunk.items()}
+        result = layer(x[:, start:end], cache=cache, need_weights=need_weights, **arguments)
+        outputs.append(result[0] if need_weights else result)
+        weights.append(result[1] if need_weights else None)
+        assert len(cache) == end
+    return torch.cat(outputs, dim=1), weights
+
+
+def causal(start, end):
+    return True
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("kind", LAYERS)
+def test_steps_give_what_all_tokens_at_once_give(kind, sizes, need_weights):
+    layer, x = make_layer(kind), torch.randn(B, N, D)
+    expected, expected_weights = layer(x, is_causal=True, need_weights=True)
+    output, weights = in_chunks(layer, x, sizes, need_weights, is_causal=causal)
+    torch.testing.assert_close(output, expected)
+    end = 0
+    for size, part in zip(sizes, weights, strict=True):
+        start, end = end, end + size
+        if need_weights:
+            torch.testing.assert_close(part, expected_weights[:, :, start:end, :end])
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_without_causality_a_chunk_sees_all_that_is_held(need_weights):
+    layer, x = make_layer("plain"), torch.randn(B, N, D)
+    output, _ = in_chunks(layer, x, (3, 4), need_weights)
+    torch.testing.assert_close(output[:, :3], layer(x[:, :3]))
+    torch.testing.assert_close(output[:, 3:], layer(x[:, 3:], x))
+
+
+WITH = {
+    "mask": lambda: {"mask": torch.rand(B, H, N, N) < 0.7},
+    "key_mask": lambda: {"key_mask": torch.rand(B, N) < 0.7},
+    "lengths (B, Q)": lambda: {"valid_lens": torch.tensor([1, 2, 2, 3, 4, 2, 5]).expand(B, N)},
+    "score_bias": lambda: {"score_bias": torch.randn(1, H, N, N)},
+    "ALiBi": lambda: {
+        "score_bias": -alibi_slopes(H)[None, :, None, None]
+        * (torch.arange(N)[:, None] - torch.arange(N)).abs()
+    },
+    "head_mask": lambda: {"head_mask": torch.rand(B, H)},
+    "everything": lambda: {
+        "mask": torch.rand(N, N) < 0.8,
+        "key_mask": torch.rand(B, N) < 0.8,
+        "score_bias": torch.randn(B, N, N),
+        "head_mask": torch.rand(H),
+    },
+}
+SLICES = {
+    "mask": lambda x, start, end: x[..., start:end, :end],
+    "score_bias": lambda x, start, end: x[..., start:end, :end],
+    "key_mask": lambda x, start, end: x[:, :end],
+    "valid_lens": lambda x, start, end: x[:, start:end],
+    "head_mask": lambda x, start, end: x,
+}
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("sizes", SIZES[:3])
+@pytest.mark.parametrize("kind", ["biased", "rotary, shared keys"])
+@pytest.mark.parametrize("extra", WITH)
+def test_steps_obey_what_goes_along(extra, kind, sizes, need_weights):
+    layer, x, arguments = make_layer(kind), torch.randn(B, N, D), WITH[extra]()
+    expected = layer(x, is_causal=True, **arguments)
+    of_chunk = {
+        name: lambda start, end, name=name: SLICES[name](arguments[name], start, end) for name in arguments
+    }
+    output, _ = in_chunks(layer, x, sizes, need_weights, is_causal=causal, **of_chunk)
+    torch.testing.assert_close(output, expected)
+
+
+def test_lengths_count_the_keys_of_earlier_calls():
+    layer, x, valid_lens = make_layer("plain"), torch.randn(B, N, D), torch.tensor([4, 6])
+    cache = KVCache(layer, B, N)
+    layer(x[:, :5], cache=cache)
+    output = layer(x[:, 5:], cache=cache, valid_lens=valid_lens)
+    torch.testing.assert_close(output, layer(x[:, 5:], x, valid_lens=valid_lens))
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_prompts_padded_on_the_left_give_what_they_give_alone(kind):
+    """Padding in front takes no part: with rotary positions, only the distances count."""
+    layer, x = make_layer(kind), torch.randn(B, N, D)
+    key_mask = torch.arange(N) >= torch.tensor([[0], [2]])
+    x[1, :2] = torch.nan
+    output, _ = in_chunks(
+        layer, x, (4, 1, 2), is_causal=causal, key_mask=lambda start, end: key_mask[:, :end]
+    )
+    torch.testing.assert_close(output[:1], layer(x[:1], is_causal=True))
+    torch.testing.assert_close(output[1:, 2:], layer(x[1:, 2:], is_causal=True), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("kind", ["plain", "biased", "shared keys"])
+def test_fixed_keys_of_cross_attention_are_given_once(kind, need_weights):
+    layer, x, memory = make_layer(kind), torch.randn(B, N, D), torch.randn(B, M, D)
+    cache, projected = KVCache(layer, B, M), []
+    layer.W_k.register_forward_hook(lambda module, inputs, output: projected.append(output.shape[1]))
+    expected = layer(x, memory)
+    projected.clear()
+    for i in range(N):
+        new = memory if i == 0 else memory[:, :0]
+        result = layer(x[:, i : i + 1], new, cache=cache, need_weights=need_weights)
+        torch.testing.assert_close(result[0] if need_weights else result, expected[:, i : i + 1])
+        assert len(cache) == M
+    assert projected == [M] + [0] * (N - 1)
+
+
+def test_keys_and_values_of_their_own_may_be_kept():
+    layer = MultiHeadAttention(D, H, key_size=3, value_size=4)
+    x, keys, values = torch.randn(B, N, D), torch.randn(B, N, 3), torch.randn(B, N, 4)
+    cache = KVCache(layer, B, N)
+    layer(x, keys[:, :4], values[:, :4], cache=cache)
+    output = layer(x, keys[:, 4:], values[:, 4:], cache=cache)
+    torch.testing.assert_close(output, layer(x, keys, values))
+
+
+def test_a_cache_that_was_reset_is_as_new():
+    layer, x, y = make_layer("rotary"), torch.randn(B, N, D), torch.randn(B, N, D)
+    cache = KVCache(layer, B, N)
+    in_chunks(layer, x, (3, 4), cache=cache, is_causal=causal)
+    room = cache.keys
+    cache.reset()
+    assert len(cache) == 0
+    output, _ = in_chunks(layer, y, (3, 4), cache=cache, is_causal=causal)
+    torch.testing.assert_close(output, layer(y, is_causal=True))
+    assert cache.keys is room
+
+
+def test_a_call_that_is_refused_leaves_the_cache_as_it_was():
+    layer, x = make_layer("plain"), torch.randn(B, N, D)
+    cache = KVCache(layer, B, N - 1)
+    layer(x[:, :4], cache=cache)
+    before = cache.keys.clone(), cache.values.clone()
+    bad = [
+        {},
+        {"mask": torch.ones(3, 4).bool()},
+        {"head_mask": torch.ones(5)},
+        {"score_bias": torch.ones(3, 4)},
+    ]
+    for arguments in bad:
+        with pytest.raises(ValueError, match=r"must"):
+            layer(x[:, 4 : 6 if arguments else 7], cache=cache, **arguments)
+    with torch.enable_grad(), pytest.raises(RuntimeError, match="gradients"):
+        layer(x[:, 4:6], cache=cache)
+    assert len(cache) == 4
+    assert torch.equal(cache.keys, before[0])
+    assert torch.equal(cache.values, before[1])
+    torch.testing.assert_close(
+        layer(x[:, 4:6], cache=cache, is_causal=True), layer(x[:, :6], is_causal=True)[:, 4:]
+    )
+
+
+def test_the_room_is_taken_once_and_shared_heads_need_less():
+    bytes_kept = {}
+    for num_kv_heads in (6, 2, 1):
+        layer = MultiHeadAttention(D, H, num_kv_heads=num_kv_heads)
+        cache = KVCache(layer, B, 100)
+        rooms = set()
+        for i in range(3):
+            layer(torch.randn(B, 1, D), cache=cache)
+            rooms.add(cache.keys.data_ptr())
+            assert len(cache) == i + 1
+        assert len(rooms) == 1
+        bytes_kept[num_kv_heads] = cache.keys.nbytes + cache.values.nbytes
+    assert bytes_kept == {g: 2 * B * g * 100 * (D // H) * 4 for g in (6, 2, 1)}
+
+
+@pytest.mark.parametrize("num_kv_heads", [1, 6])
+def test_the_gradient_of_the_queries_passes_by_fixed_keys(num_kv_heads):
+    layer = MultiHeadAttention(D, H, num_kv_heads=num_kv_heads).requires_grad_(False)
+    x, memory = torch.randn(B, N, D), torch.randn(B, M, D)
+    cache = KVCache(layer, B, M)
+    layer(x, memory, cache=cache)
+    with torch.enable_grad():
+        x.requires_grad_()
+        (got,) = torch.autograd.grad(layer(x, memory[:, :0], cache=cache).square().sum(), x)
+        (expected,) = torch.autograd.grad(layer(x, memory).square().sum(), x)
+    torch.testing.assert_close(got, expected)
+
+
+def test_a_cache_that_was_filled_in_inference_mode_goes_on_outside_it():
+    layer, x = make_layer("plain"), torch.randn(B, N, D)
+    cache = KVCache(layer, B, N)
+    with torch.inference_mode():
+        first = layer(x[:, :3], cache=cache, is_causal=True)
+    rest = layer(x[:, 3:], cache=cache, is_causal=True)
+    torch.testing.assert_close(torch.cat([first, rest], dim=1), layer(x, is_causal=True))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_the_cache_holds_what_the_layer_computes_in(dtype):
+    layer, x = MultiHeadAttention(D, H, dtype=dtype), torch.randn(B, N, D, dtype=dtype)
+    cache = KVCache(layer, B, N)
+    output, _ = in_chunks(layer, x, (3, 4), cache=cache, is_causal=causal)
+    assert cache.keys.dtype == cache.values.dtype == dtype
+    tolerance = {"atol": 2e-2, "rtol": 2e-2} if dtype == torch.bfloat16 else {}
+    torch.testing.assert_close(output, layer(x, is_causal=True), **tolerance)
+
+
+def test_after_a_reset_the_dtype_may_be_another_one():
+    layer, x = make_layer("plain"), torch.randn(B, N, D)
+    cache = KVCache(layer, B, N)
+    layer(x, cache=cache)
+    cache.reset()
+    with torch.autocast("cpu", torch.bfloat16):
+        output, _ = in_chunks(layer, x, (3, 4), cache=cache, is_causal=causal)
+        expected = layer(x, is_causal=True)
+    assert cache.keys.dtype == torch.bfloat16
+    torch.testing.assert_close(output, expected, atol=2e-2, rtol=2e-2)
+
+
+def test_each_layer_of_a_copied_model_wants_its_own_cache():
+    layer = make_layer("plain")
+    with pytest.raises(ValueError, match="made for this layer"):
+        copy.deepcopy(layer)(torch.randn(B, 1, D), cache=KVCache(layer, B, N))
+
+
+def test_steps_compile_to_one_graph():
+    layer, x = make_layer("rotary, shared keys"), torch.randn(B, N, D)
+    torch.compiler.reset()
+    compiled, cache = torch.compile(layer, fullgraph=True, backend="aot_eager"), KVCache(layer, B, N)
+    parts = [compiled(part, cache=cache, is_causal=True) for part in x.split([3, 1, 1, 2], dim=1)]
+    torch.testing.assert_close(torch.cat(parts, dim=1), layer(x, is_causal=True))

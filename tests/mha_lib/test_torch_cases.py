@@ -1,0 +1,366 @@
+"""What PyTorch does with layers: transforms, tracing, stand-ins for tensors and projections, precision."""
+
+import copy
+from contextlib import nullcontext
+
+import pytest
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from mha_lib import (
+    AdditiveAttention,
+    KVCache,
+    MultiHeadAttention,
+    SingleHeadAttention,
+    causal_mask,
+    dot_product_attention,
+    masked_softmax,
+    padding_mask,
+)
+from mha_lib.fused import fused_attention
+
+B, K, H, D = 2, 5, 7, 14
+LENS = torch.tensor([2, 5])
+# PyTorch itself warns: of loops inside its vmap, and of what its forward mode is made of.
+VMAP_WARNS = pytest.mark.filterwarnings("ignore:There is a performance drop")
+FORWARD_MODE_WARNS = pytest.mark.filterwarnings(
+    "ignore:.*torch.jit.script.* is deprecated:DeprecationWarning"
+)
+PATHS = pytest.mark.parametrize("need_weights", [False, True], ids=["fast", "readable"])
+
+
+def output_of(layer, *inputs, need_weights, **arguments):
+    result = layer(*inputs, need_weights=need_weights, **arguments)
+    return result[0] if need_weights else result
+
+
+# Transforms and tracing
+
+
+@VMAP_WARNS
+@PATHS
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_vmap_over_lengths(need_weights, is_causal):
+    layer, x = MultiHeadAttention(D, H, bias=True), torch.randn(B, K, D)
+    lens = torch.tensor([[2, 5], [0, 3], [5, 5]])
+
+    def one(lens):
+        return output_of(layer, x, valid_lens=lens, is_causal=is_causal, need_weights=need_weights)
+
+    torch.testing.assert_close(torch.vmap(one)(lens), torch.stack([one(each) for each in lens]))
+
+
+@VMAP_WARNS
+@PATHS
+def test_vmap_over_inputs_and_masks(need_weights):
+    layer, x, masks = MultiHeadAttention(D, H), torch.randn(3, B, K, D), torch.rand(3, B, K) < 0.6
+
+    def one(x, mask):
+        with_mask = output_of(layer, x, key_mask=mask, valid_lens=LENS, need_weights=need_weights)
+        return with_mask + output_of(layer, x, mask=mask[:, None], need_weights=need_weights)
+
+    expected = torch.stack([one(*each) for each in zip(x, masks, strict=True)])
+    torch.testing.assert_close(torch.vmap(one)(x, masks), expected)
+
+
+@PATHS
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_make_fx_traces_a_graph_for_all_lengths(mode, need_weights):
+    layer = MultiHeadAttention(D, H)
+    parameters = dict(layer.named_parameters())
+
+    def call(parameters, x, lens):
+        options = {"valid_lens": lens, "is_causal": True, "need_weights": need_weights}
+        result = torch.func.functional_call(layer, parameters, x, options)
+        return result[0] if need_weights else result
+
+    x, other = torch.randn(B, K, D), torch.tensor([0, 4])
+    graph = make_fx(call, tracing_mode=mode)(parameters, x, LENS)
+    torch.testing.assert_close(graph(parameters, x, other), call(parameters, x, other))
+
+
+@PATHS
+@pytest.mark.parametrize("device", ["fake", "meta"])
+def test_stand_ins_for_tensors_pass_through(device, need_weights):
+    """What the library makes by itself must be made where it is used: on the meta device all else raises.
+
+    In the place of a GPU: fake tensors of one cannot be indexed by a PyTorch that is built without CUDA.
+    """
+    with FakeTensorMode(allow_non_fake_inputs=True) if device == "fake" else nullcontext(), torch.no_grad():
+        place = {"device": "cpu" if device == "fake" else device}
+        layer = MultiHeadAttention(32, 2, rotary=True, dtype=torch.bfloat16, **place)
+        x, y = (torch.empty(B, n, 32, dtype=torch.bfloat16, **place) for n in (3, K))
+        for arguments in (
+            {},
+            {"valid_lens": LENS},
+            {"valid_lens": LENS.to(**place), "is_causal": True},
+            {"valid_lens": torch.ones(B, 3).long(), "is_causal": True},
+            {"is_causal": True, "head_mask": torch.empty(2, **place)},
+            {"key_mask": torch.empty(B, K, dtype=torch.bool, **place), "valid_lens": LENS},
+            {"score_bias": torch.empty(3, K, **place), "mask": torch.empty(3, K, dtype=torch.bool, **place)},
+        ):
+            output = output_of(layer, x, y, need_weights=need_weights, **arguments)
+            assert (output.device, output.dtype) == (x.device, torch.bfloat16)
+            assert output.shape == (B, 3, 32)
+        cache = KVCache(layer, B, 9)
+        output = output_of(layer, x, cache=cache, is_causal=True, need_weights=need_weights)
+        assert output.device == x.device
+        assert cache.keys is not None
+        assert cache.keys.device == x.device
+
+
+def test_sizes_may_be_symbols_while_pytorch_traces():
+    def masks(x, lens):
+        return padding_mask(lens, x.shape[1]), causal_mask(x.shape[1] - 1, x.shape[1])
+
+    traced = make_fx(masks, tracing_mode="symbolic")(torch.randn(B, 6, 1), LENS)
+    x = torch.randn(B, 9, 1)
+    for got, expected in zip(traced(x, LENS), masks(x, LENS), strict=True):
+        assert torch.equal(got, expected)
+
+
+# Derivatives
+
+
+def test_the_readable_path_has_second_derivatives():
+    layer, x = MultiHeadAttention(4, 2).double(), torch.randn(B, 3, 4).double().requires_grad_()
+    arguments = {"valid_lens": torch.tensor([0, 2]), "is_causal": True, "need_weights": True}
+    assert torch.autograd.gradcheck(lambda x: layer(x, **arguments), x)
+    assert torch.autograd.gradgradcheck(lambda x: layer(x, **arguments), x)
+
+
+@FORWARD_MODE_WARNS
+@pytest.mark.parametrize("way", ["torch.func", "dual numbers"])
+@pytest.mark.parametrize("with_gradient", [False, True])
+def test_the_readable_path_has_forward_mode_derivatives(way, with_gradient):
+    layer, x, direction = (
+        MultiHeadAttention(D, H).double(),
+        torch.randn(B, K, D).double(),
+        torch.randn(B, K, D),
+    )
+
+    def call(x):
+        return layer(x, valid_lens=LENS, need_weights=True)[0]
+
+    with torch.set_grad_enabled(with_gradient):
+        if way == "torch.func":
+            _, got = torch.func.jvp(call, (x,), (direction.double(),))
+        else:
+            with forward_ad.dual_level():
+                got = forward_ad.unpack_dual(call(forward_ad.make_dual(x, direction.double()))).tangent
+        expected = (call(x + 1e-6 * direction) - call(x - 1e-6 * direction)) / 2e-6
+    torch.testing.assert_close(got, expected, atol=1e-7, rtol=1e-5)
+
+
+@FORWARD_MODE_WARNS
+def test_the_fast_path_says_which_derivatives_its_kernel_lacks():
+    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="does not support"):
+        torch.func.jvp(layer, (x,), (x,))
+    (gradient,) = torch.autograd.grad(layer(x).square().sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="not implemented"):
+        gradient.sum().backward()
+
+
+@PATHS
+def test_func_grad_gives_the_gradient(need_weights):
+    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D, requires_grad=True)
+
+    def loss(x):
+        return output_of(layer, x, valid_lens=LENS, is_causal=True, need_weights=need_weights).square().sum()
+
+    torch.testing.assert_close(torch.func.grad(loss)(x), torch.autograd.grad(loss(x), x)[0])
+
+
+def test_returned_weights_carry_their_gradient():
+    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D, requires_grad=True)
+    weights = layer(x, need_weights=True)[1]
+    (gradient,) = torch.autograd.grad(weights.square().sum(), x)
+    assert gradient.any()
+    q, k = torch.randn(K, 4, requires_grad=True), torch.randn(K, 4)
+    assert torch.autograd.grad(dot_product_attention(q, k, k)[1].square().sum(), q)[0].any()
+    additive = AdditiveAttention(4)
+    _, weights = additive(q[None], k[None], k[None])
+    assert torch.autograd.grad(weights.square().sum(), q)[0].any()
+
+
+def test_without_gradients_the_weights_are_the_same_and_nothing_of_the_caller_is_overwritten():
+    q, k, v = torch.randn(B, 3, 4), torch.randn(B, K, 4), torch.randn(B, K, 4)
+    mask, bias = torch.rand(3, K) < 0.6, torch.randn(3, K)
+    before = [x.clone() for x in (q, k, v, mask, bias)]
+    got = dot_product_attention(q, k, v, mask, score_bias=bias)
+    expected = dot_product_attention(q.requires_grad_(), k, v, mask, score_bias=bias)
+    for one, other in zip(got, expected, strict=True):
+        torch.testing.assert_close(one, other)
+    assert all(torch.equal(x, y) for x, y in zip((q, k, v, mask, bias), before, strict=True))
+
+
+# Precision
+
+
+@pytest.mark.parametrize("autocast", [False, True])
+@pytest.mark.parametrize(("dtype", "most"), [(torch.bfloat16, 0.02), (torch.float16, 0.003)])
+def test_half_precision_is_as_exact_on_both_paths(dtype, most, autocast):
+    q, k, v = (torch.randn(B, 4, 64, 64).to(dtype) for _ in range(3))
+    q = 8 * q
+    exact, exact_weights = dot_product_attention(q.double(), k.double(), v.double())
+    with torch.autocast("cpu", dtype, enabled=autocast):
+        readable, weights = dot_product_attention(q, k, v)
+        fast = fused_attention(q, k, v)
+    assert readable.dtype == weights.dtype == fast.dtype == dtype
+    assert (readable - exact).abs().max() < most
+    assert (fast - exact).abs().max() < most
+    torch.testing.assert_close(weights, exact_weights.to(dtype))
+
+
+@pytest.mark.parametrize("autocast", [False, True])
+def test_large_scores_overflow_on_neither_path(autocast):
+    x = torch.full((1, 1, 1, 64), 2000.0, dtype=torch.float16)
+    with torch.autocast("cpu", torch.float16, enabled=autocast):
+        output, weights = dot_product_attention(x, x, x)
+        assert torch.equal(fused_attention(x, x, x), x)
+    assert torch.equal(output, x)
+    assert weights.item() == 1
+
+
+@PATHS
+def test_autocast_takes_inputs_of_several_dtypes(need_weights):
+    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D)
+    with torch.autocast("cpu", torch.bfloat16):
+        twice = output_of(layer, output_of(layer, x, need_weights=need_weights), need_weights=need_weights)
+        mixed = output_of(layer, x.bfloat16(), x, valid_lens=LENS, need_weights=need_weights)
+    assert twice.dtype == mixed.dtype == torch.bfloat16
+    torch.testing.assert_close(twice.float(), layer(layer(x)), atol=2e-2, rtol=5e-2)
+    torch.testing.assert_close(mixed.float(), layer(x, valid_lens=LENS), atol=2e-2, rtol=5e-2)
+    with torch.autocast("cpu", torch.bfloat16, enabled=False), pytest.raises(TypeError, match="dtype"):
+        layer(x.bfloat16())
+
+
+def test_low_scores_are_not_mistaken_for_masked_ones():
+    scores = torch.tensor([[-6e4, -7e4, 0.0]])  # beyond what float16 holds
+    weights = masked_softmax(scores, torch.tensor([[True, True, False]]))
+    torch.testing.assert_close(weights, torch.tensor([[1.0, 0.0, 0.0]]))
+
+
+# What stands in the place of a projection
+
+
+class Int8Linear(nn.Module):
+    """Weights alone in 8 bits; knows no ``in_features``."""
+
+    def __init__(self, linear):
+        super().__init__()
+        scale = linear.weight.detach().abs().amax(dim=1, keepdim=True) / 127
+        self.register_buffer("weight", (linear.weight.detach() / scale).round().to(torch.int8))
+        self.register_buffer("scale", scale)
+
+    def forward(self, x):
+        return x @ (self.weight * self.scale).mT
+
+
+class Offloaded(nn.Linear):
+    """Its weights are on the meta device, and fetched for each call."""
+
+    def __init__(self, linear):
+        super().__init__(linear.in_features, linear.out_features, bias=False, device="meta")
+        self.fetch = [linear]
+
+    def forward(self, x):
+        return self.fetch[0](x)
+
+
+@PATHS
+@pytest.mark.parametrize("kind", ["int8", "quantize_dynamic", "offloaded", "meta weights", "wrapped"])
+@pytest.mark.filterwarnings("ignore:torch.ao.quantization is deprecated")
+@pytest.mark.filterwarnings("ignore:.*quantized tensor creation functions.*deprecated")
+def test_projections_may_be_replaced(kind, need_weights):
+    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D)
+    replaced = copy.deepcopy(layer)
+    if kind == "quantize_dynamic":
+        replaced = torch.ao.quantization.quantize_dynamic(layer, {nn.Linear})
+    for name, linear in layer.named_children():
+        if kind == "int8":
+            setattr(replaced, name, Int8Linear(linear))
+        elif kind == "offloaded":
+            setattr(replaced, name, Offloaded(linear))
+        elif kind == "wrapped":
+            setattr(replaced, name, nn.Sequential(linear))
+        elif kind == "meta weights":  # a hook that fetches them, as libraries that offload do
+            getattr(replaced, name).to("meta").forward = linear.forward
+    got = output_of(replaced, x, valid_lens=LENS, need_weights=need_weights)
+    expected = output_of(layer, x, valid_lens=LENS, need_weights=need_weights)
+    exact = kind in ("offloaded", "meta weights", "wrapped")
+    torch.testing.assert_close(got, expected, **({} if exact else {"atol": 3e-2, "rtol": 3e-2}))
+    with torch.no_grad():
+        replaced(x[:, :1], cache=KVCache(replaced, B, 3))
+
+
+# Constructors
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **options: MultiHeadAttention(12, 4, num_kv_heads=2, **options),
+        lambda **options: SingleHeadAttention(12, 4, **options),
+        lambda **options: AdditiveAttention(12, **options),
+    ],
+    ids=["multi-head", "single head", "additive"],
+)
+def test_parameters_are_made_with_the_device_and_dtype_asked_for(make):
+    for parameter in make(device="meta", dtype=torch.float16).parameters():
+        assert (parameter.device.type, parameter.dtype) == ("meta", torch.float16)
+    for parameter in make().parameters():
+        assert (parameter.device.type, parameter.dtype) == ("cpu", torch.float32)
+
+
+def test_sizes_are_attributes():
+    layer = MultiHeadAttention(
+        12,
+        4,
+        query_size=5,
+        key_size=6,
+        value_size=7,
+        head_dim=8,
+        value_head_dim=9,
+        num_kv_heads=2,
+        rotary=True,
+    )
+    names = "num_hiddens num_heads query_size key_size value_size head_dim value_head_dim num_kv_heads rotary"
+    assert [getattr(layer, name) for name in names.split()] == [12, 4, 5, 6, 7, 8, 9, 2, True]
+    layer = MultiHeadAttention(12, 4)
+    assert [getattr(layer, name) for name in names.split()] == [12, 4, 12, 12, 12, 3, 3, 4, False]
+    head, additive = SingleHeadAttention(12, 4, 5), AdditiveAttention(8, 3, 4)
+    assert (head.num_hiddens, head.head_dim, head.value_head_dim) == (12, 4, 5)
+    assert (additive.num_hiddens, additive.query_size, additive.key_size) == (8, 3, 4)
+
+
+class AnInteger:
+    """Such as NumPy's, and not Python's."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __index__(self):
+        return self.value
+
+    def __lt__(self, other):
+        return self.value < other
+
+
+def test_sizes_may_be_integers_of_any_kind():
+    layer = MultiHeadAttention(12, AnInteger(4), head_dim=AnInteger(3), num_kv_heads=AnInteger(2))
+    assert [type(n) for n in (layer.num_heads, layer.head_dim, layer.num_kv_heads)] == [int, int, int]
+    assert layer(torch.randn(B, K, 12)).shape == (B, K, 12)
+    numpy = pytest.importorskip("numpy")
+    assert MultiHeadAttention(numpy.int64(12), numpy.int64(4))(torch.randn(B, K, 12)).shape == (B, K, 12)
+
+
+def test_masks_are_made_on_the_device_asked_for():
+    assert padding_mask(LENS, K, device=torch.device("meta")).device.type == "meta"
+    assert causal_mask(3, K, device=torch.device("meta")).device.type == "meta"
+    assert padding_mask(LENS.to("meta"), K).device.type == "meta"
+    assert padding_mask(LENS, K).device.type == causal_mask(3, K).device.type == "cpu"
