@@ -1,0 +1,89 @@
+"""What lesson 03 says about its experiment and its museum, tried on the lesson's own cells."""
+
+import math
+
+import pytest
+import torch
+
+from benchmarks.heads import HEADS, LESSONS, SEEDS, TABLE, run_cells, source_of, task_of
+from mha_lib import dot_product_attention, masked_softmax, merge_heads, padding_mask, split_heads
+
+each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.parent.name)
+
+
+@each_lesson
+def test_the_table_of_the_seeds_is_that_of_the_lessons_own_cells(lesson):
+    """One of its thirty trainings, done again."""
+    table = run_cells(lesson, TABLE)
+    assert list(table["five_seeds"]) == list(HEADS)
+    assert all(
+        len(results) == len(SEEDS) for results in [*table["five_seeds"].values(), table["hidden_layer"]]
+    )
+    task = task_of(lesson)
+    explained, right = task["score"](task["train_heads"](2, seed=3))
+    assert (explained, right) == pytest.approx(table["five_seeds"][2][3], abs=0.01)
+
+
+@each_lesson
+def test_no_more_than_a_quarter_a_head_is_explained(lesson):
+    for heads, results in run_cells(lesson, TABLE)["five_seeds"].items():
+        assert all(explained <= heads / 4 for explained, _ in results)
+        assert all((right == 1) == (heads >= 4) for _, right in results)
+
+
+def relations_of(lesson):
+    cells = ["sum-over-heads", "head-code", "museum-input", "museum-code", "exhibits-code", "relations-code"]
+    return run_cells(lesson, "imports", *cells, "single-heads-relation")
+
+
+def seven_more(layer):
+    """The mistakes of the slide ``seven-more``, by the names in its table's rows."""
+
+    def attend(x, lens, *, values=layer.W_v, scale=1.0, over=-1, mask=padding_mask, merge=merge_heads):
+        q, k, v = (split_heads(W(x), 5) for W in (layer.W_q, layer.W_k, values))
+        scores = q @ k.mT * scale / math.sqrt(20)
+        scores = scores.masked_fill(~mask(lens, 4)[:, None], -1e4)
+        return layer.W_o(merge(scores.softmax(over) @ v))
+
+    def version(**changes):
+        return lambda x, lens: attend(x, lens, **changes)
+
+    return [
+        version(merge=lambda heads: heads.reshape(-1, 4, 100)),
+        version(scale=20.0),
+        version(over=-2),
+        version(mask=lambda lens, n: ~padding_mask(lens, n)),
+        version(mask=lambda lens, n: torch.ones(len(lens), 1, n, dtype=torch.bool)),
+        version(mask=lambda lens, n: padding_mask(lens, n).mT),
+        version(values=layer.W_k),
+    ], version()
+
+
+@each_lesson
+def test_each_of_the_seven_more_mistakes_is_caught_as_the_slide_says(lesson):
+    lab = relations_of(lesson)
+    relations = [lab[name] for name in ("padding", "order", "alone", "single_heads")]
+    mistakes, right = seven_more(lab["layer"])
+    assert all(relation(right) for relation in relations)
+    assert ["".join("✗✓"[relation(wrong)] for relation in relations) for wrong in mistakes] == marks(lesson)
+
+
+def marks(lesson):
+    """The marks in the table of the slide, row by row."""
+    rows = [line for line in source_of(lesson, "seven-more").splitlines() if "✓" in line or "✗" in line]
+    return ["".join(letter for letter in row if letter in "✓✗") for row in rows]
+
+
+@each_lesson
+def test_two_of_the_exhibits_are_the_mistakes_they_are_said_to_be(lesson):
+    """The right tensors, by the library: exhibit 2 differs from ``correct`` in its root alone."""
+    lab = relations_of(lesson)
+    layer, x, lens = lab["layer"], lab["x"], lab["lens"]
+    q, k, v = (split_heads(W(x), 5) for W in (layer.W_q, layer.W_k, layer.W_v))
+    right, _ = dot_product_attention(q / math.sqrt(5), k, v, padding_mask(lens, 4))  # √100 = √5 · √20
+    torch.testing.assert_close(lab["exhibit_2"](x, lens), layer.W_o(merge_heads(right)))
+    repeated = torch.cat([lens] * 5)  # 3, 2, 3, 2, …
+    weights = masked_softmax(
+        q @ k.mT / math.sqrt(20), padding_mask(repeated, 4).view(2, 5, 1, 4).expand(2, 5, 4, 4)
+    )
+    torch.testing.assert_close(lab["exhibit_1"](x, lens), layer.W_o(merge_heads(weights @ v)))

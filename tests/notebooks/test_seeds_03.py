@@ -1,0 +1,98 @@
+"""What lesson 03 says of one seed holds for five. By hand, with ``-m whole``."""
+
+import pytest
+import torch
+
+from benchmarks.heads import LESSONS, source_of, task_of, train_with_hidden_layer
+
+pytestmark = pytest.mark.whole
+LESSON = LESSONS[0]  # the code cells are the same in each language
+TOKENS, LENGTH = torch.tensor([[7, 3, 8, 1, 5, 9, 2, 6]]), torch.tensor([7])
+each_seed = pytest.mark.parametrize("seed", range(5))
+
+
+@pytest.fixture(scope="module")
+def task():
+    return task_of(LESSON)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@each_seed
+def test_one_head_answers_half_the_previous_and_half_the_first(task, seed):
+    model = task["train_heads"](1, seed)
+    reports = model(TOKENS, LENGTH)[0, 4]  # previous 1, next 9, first 7, last 2
+    expected = torch.zeros(10)
+    expected[[1, 7]] = 0.5
+    torch.testing.assert_close(reports[0], expected, atol=0.1, rtol=0)
+    torch.testing.assert_close(reports[2], expected, atol=0.1, rtol=0)
+    torch.testing.assert_close(reports[[1, 3]], torch.full((2, 10), 0.1), atol=0.05, rtol=0)
+    assert task["score"](model)[0] == pytest.approx(0.249, abs=0.005)
+
+
+@each_seed
+@pytest.mark.parametrize(("heads", "low", "high"), [(2, 0.44, 0.50), (3, 0.70, 0.75), (8, 0.99, 1.0)])
+def test_heads_explain_at_most_a_quarter_each(task, heads, low, high, seed):
+    explained, right = task["score"](task["train_heads"](heads, seed))
+    assert low <= explained <= high
+    assert (right > 0.99) == (heads > 3)
+
+
+@each_seed
+def test_four_heads_take_one_pattern_each(task, seed):
+    model = task["train_heads"](4, seed)
+    assert min(task["score"](model)) > 0.99
+    for length in (8, 7, 6, 5):
+        _, weights = model.attention(
+            model.embed(TOKENS), valid_lens=torch.tensor([length]), need_weights=True
+        )
+        assert sorted(weights[0, :, 2].argmax(-1).tolist()) == [0, 1, 3, length - 1]
+        assert weights[0, :, 2].amax(-1).min() > 0.9
+
+
+@each_seed
+def test_three_heads_do_better_with_a_hidden_layer(task, seed):
+    explained, right = task["score"](train_with_hidden_layer(task, seed))
+    assert 0.70 <= explained <= 0.95
+    assert right > 0.2
+
+
+@each_seed
+def test_equal_heads_stay_equal_and_are_worth_one(task, seed):
+    namespace = dict(task)
+    for cell in ("make-heads-equal", "gradients-of-heads"):
+        exec(compile(source_of(LESSON, cell), cell, "exec"), namespace)
+    torch.manual_seed(seed)
+    model = task["Reporter"](4)
+    namespace["make_heads_equal"](model.attention)
+    gradients = namespace["gradients_of_heads"](model)
+    assert (gradients - gradients[0]).abs().max() < 1e-6
+    task["train"](model, seed)
+    _, weights = model.attention(model.embed(TOKENS), need_weights=True)
+    assert (weights[0] - weights[0, 0]).abs().max() < 0.01
+    assert task["score"](model)[0] == pytest.approx(0.249, abs=0.005)
+
+
+def test_an_untrained_layer_has_another_map_with_every_seed(task):
+    namespace = task | {"tokens": TOKENS}
+    exec(compile(source_of(LESSON, "untrained-weights"), "untrained-weights", "exec"), namespace)
+    maps = [namespace["untrained_weights"](seed) for seed in range(10)]
+    means = [weights.amax(-1).mean().item() for weights in maps]
+    assert round(min(means), 2) >= 0.24
+    assert round(max(means), 2) <= 0.32
+    assert max(weights.max().item() for weights in maps) == pytest.approx(0.70, abs=0.02)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_other_weights_with_the_same_output_are_always_to_be_found(seed):
+    source = source_of(LESSON, "same-output").replace("manual_seed(0)", f"manual_seed({seed})")
+    found: dict = {"torch": torch}
+    exec(compile(source, "same-output", "exec"), found)
+    torch.testing.assert_close(found["other"] @ found["values"], found["uniform"] @ found["values"])
+    assert (found["other"] - found["uniform"]).abs().max() > 0.1
