@@ -41,7 +41,7 @@ def padding_mask(valid_lens: Tensor, num_keys: int, device: torch.device | None 
 
 
 def first_keys(lengths: Tensor, num_keys: int, device: torch.device) -> Tensor:
-    """``padding_mask`` for lengths that have been checked."""
+    """What ``padding_mask`` returns, for lengths that have been checked already."""
     lengths = lengths.to(device, torch.long, non_blocking=True)[..., None]  # (B, 1) or (B, Q, 1)
     mask = torch.arange(num_keys, device=device) < lengths  # (B, K) or (B, Q, K)
     return mask[:, None] if mask.dim() == 2 else mask  # (B, 1, K): the same for every query
@@ -135,7 +135,7 @@ def blank_padding(
 
 
 def add_head_axis(mask: Tensor, scores_dim: int) -> Tensor:
-    """``(B, Q, K) -> (B, 1, Q, K)`` for scores ``(B, H, Q, K)``: at B = H broadcasting would guess wrong."""
+    """``(B, Q, K) -> (B, 1, Q, K)`` for scores ``(B, H, Q, K)``: broadcasting would take B for H."""
     return mask[:, None] if mask.dim() == 3 and scores_dim == 4 else mask
 
 

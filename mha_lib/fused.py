@@ -1,8 +1,8 @@
 """Attention without its weights: what ``dot_product_attention`` gives, never building (B, H, Q, K).
 
-Two ways. ``fused_attention`` masks what is forbidden; it serves every mask. ``packed_attention`` leaves it
-out: where each sample has one length, padded keys are dropped before they are even projected, and the T keys
-that stay are those of all samples end to end.
+There are two ways. ``fused_attention`` masks what is forbidden, and works for every mask.
+``packed_attention`` works where each sample has one length: padded keys are left out before they are even
+projected, and the T keys that remain, those of all samples, stand end to end in one tensor.
 
 One more shape letter: G, the key-value heads; H/G heads in a row share one.
 """
@@ -96,7 +96,7 @@ def queries_at_a_time(queries: Tensor, num_keys: int, limits: Limits) -> int:
 
 def can_recompute(inputs: tuple[Tensor, ...]) -> bool:
     """Whether a gradient is wanted, and by the way of PyTorch that ``checkpoint`` serves."""
-    if torch.compiler.is_compiling() or not torch.is_grad_enabled():
+    if torch.compiler.is_compiling():
         return False
     return any(x.requires_grad for x in inputs) and not any(checks.is_transformed(x) for x in inputs)
 
@@ -130,7 +130,8 @@ def masked_attention(
     bias = None if score_bias is None else add_head_axis(score_bias, 4).to(queries.dtype)
     if mask is None:
         return attend_in_one_kernel(queries, keys, values, bias, dropout_p, False)
-    # A query that may attend to nothing gives NaN in some kernels: let it attend to all, forget what it got.
+    # Some kernels give NaN for a query that may attend to nothing. Here such a query attends to all keys, and
+    # its output is then replaced by zeros.
     nothing = ~mask.any(dim=-1, keepdim=True)  # (..., Q, 1)
     mask = mask | nothing
     if bias is not None:
@@ -142,7 +143,7 @@ def masked_attention(
 def attend_in_one_kernel(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool
 ) -> Tensor:
-    """PyTorch's attention. Its kernels that build no weights want one width for all: zeros fill up."""
+    """PyTorch's attention. Its fast kernels need inputs of one width: zeros are appended."""
     num_heads, head_dim, value_head_dim = queries.shape[1], queries.shape[3], values.shape[3]
     if head_dim != value_head_dim:
         width = max(head_dim, value_head_dim)
@@ -243,7 +244,8 @@ def packed_attention(
     packed_queries = queries.transpose(1, 2).flatten(0, 1)  # (B*Q, H, d)
     key_counts = kept_counts(lengths)
     if is_causal:
-        # Held back are only the first queries; the later ones stand past the last valid key and see them all.
+        # Causality limits the first queries only. The later ones stand behind the last valid key of their
+        # sample, and see all of its keys. So the queries are split into these two groups.
         held_counts = key_counts.each(lambda n: (n - (num_keys - num_queries)).clamp(min=0))
         free_counts = held_counts.each(lambda n: num_queries - n)
         held = first_rows(held_counts, num_queries)  # (T_held,)
@@ -303,7 +305,7 @@ def attend_varlen(
     def offsets(counts: Counts) -> Tensor:  # where each sample begins, and where the last one ends: (B + 1,)
         return F.pad(counts.there.cumsum(0, dtype=torch.int32), (1, 0))
 
-    ahead = 0 if is_causal else -1  # how far past its place a query may look; -1: as far as there are keys
+    ahead = 0 if is_causal else -1  # how many keys after its own a query may see; -1: all
     output = varlen_attn(
         queries,
         keys,
@@ -315,7 +317,7 @@ def attend_varlen(
         window_size=(-1, ahead),
         enable_gqa=queries.shape[1] != keys.shape[1],
     )
-    assert isinstance(output, Tensor)  # it is a pair only where the log-sum-exp is asked for
+    assert isinstance(output, Tensor)  # varlen_attn returns a pair only if it is asked for the log-sum-exp
     return output
 
 

@@ -76,9 +76,15 @@ def show_heads(
     maps, allowed = as_weights(weights, mask)
     samples, heads = maps.shape[:2]
     columns = math.ceil(heads / math.ceil(heads / MAX_COLUMNS)) if samples == 1 else heads
-    title = words_here()["plots"]["head_of_sample" if samples > 1 else "head"]
-    titles = [title.format(sample=sample, head=head) for sample in range(samples) for head in range(heads)]
+    titles = [_title(sample, samples, head, heads) for sample in range(samples) for head in range(heads)]
     return _draw(maps, allowed, titles, columns, (None, None), (query_labels, key_labels), to_max)
+
+
+def _title(sample: int, samples: int, head: int, heads: int) -> str:
+    """What tells a map from the others: nothing where it is alone."""
+    name = {(True, True): "head_of_sample", (True, False): "sample", (False, True): "head"}
+    which = name.get((samples > 1, heads > 1))
+    return words_here()["plots"][which].format(sample=sample, head=head) if which else ""
 
 
 def _draw(

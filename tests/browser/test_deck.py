@@ -34,6 +34,11 @@ DRAWN = """async () => {
     await document.fonts.ready;
     for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
 }"""
+# Asked again until it shows: RISE turns to the slide of the selected cell, half a second after it was shown.
+TO_THE_FIRST_SLIDE = """() => {
+    location.hash = "#/slide-0-0";
+    return document.querySelector("section.present > section.present").id === "slide-0-0";
+}"""
 # Console errors that RISE 0.43 makes with any notebook, and why each does no harm.
 HARMLESS = {
     r"Refused to apply style from .*\.css": "RISE asks for <notebook>.css, which a lesson need not have",
@@ -103,8 +108,7 @@ def test_lesson_is_a_good_deck_in_every_window_light_and_dark(
     page.set_viewport_size({"width": size[0], "height": size[1]})
     run_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
     faults = {f"light {step}": found for step, found in walk(page).items() if found}
-    page.evaluate("location.hash = '#/slide-0-0'")
-    expect(page.locator("#slide-0-0")).to_be_visible()
+    page.wait_for_function(TO_THE_FIRST_SLIDE)
     page.keyboard.press("d")
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
     faults |= {f"dark {step}": found for step, found in walk(page).items() if found}

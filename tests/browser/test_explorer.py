@@ -137,6 +137,18 @@ def test_a_drag_of_500_moves_ends_on_its_last_setting(page, show):
     assert_shows(page, *weights_of([1, 4, 8][i], [a + 1, 3]))
 
 
+def test_a_single_map_has_no_number(page, show):
+    show(explore(lambda: masked_softmax(torch.zeros(1, Q, K))))
+    head = page.locator(HEADS)
+    expect(head).to_have_accessible_name("weights")
+    expect(page.get_by_role("status")).to_contain_text(
+        f"Queries: {Q}, keys: {K}. Largest weight: query 0 → key 0"
+    )
+    head.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("status")).to_have_text("query 0 → key 0: 0.125")
+
+
 def test_labels_are_text(page, show, watch):
     show(some_explorer(query_labels=WORDS[:Q], key_labels=WORDS))
     head = page.locator(HEADS).first

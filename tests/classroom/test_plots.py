@@ -49,15 +49,21 @@ def test_d2ls_call_draws_rows_and_columns_with_their_titles():
 def test_what_the_figure_says_comes_from_the_words_and_its_colours_from_the_palette(monkeypatch):
     words = {name: f"⟦{said}⟧" for name, said in words_in("en")["plots"].items()}
     monkeypatch.setattr(plots, "words_here", lambda: {"plots": words})
-    figure = show_heads(weights(2, 1, Q, K), to_max=True)
-    titles = [axes.get_title(loc="left") for axes in panels(figure)]
-    assert titles == ["⟦sample 0, head 0⟧", "⟦sample 1, head 0⟧"]
-    last = panels(figure)[-1]
-    assert (last.get_ylabel(), last.get_xlabel()) == ("⟦queries⟧", "⟦keys⟧")
+    figure = show_heads(weights(1, 2, Q, K), to_max=True)
+    assert [axes.get_title(loc="left") for axes in panels(figure)] == ["⟦head 0⟧", "⟦head 1⟧"]
+    titles = [axes.get_title(loc="left") for axes in panels(show_heads(weights(2, 2, Q, K)))]
+    assert titles[1:3] == ["⟦sample 0, head 1⟧", "⟦sample 1, head 0⟧"]
+    first = panels(figure)[0]
+    assert (first.get_ylabel(), first.get_xlabel()) == ("⟦queries⟧", "⟦keys⟧")
     assert figure.axes[-1].get_ylabel() == "⟦weight⟧"
-    assert last.yaxis.label.get_color() == palette.LIGHT["q"]
-    assert last.xaxis.label.get_color() == palette.LIGHT["k"]
-    assert panels(show_heads(weights(1, Q, K)))[0].get_title(loc="left") == "⟦head 0⟧"
+    assert first.yaxis.label.get_color() == palette.LIGHT["q"]
+    assert first.xaxis.label.get_color() == palette.LIGHT["k"]
+
+
+def test_what_is_alone_has_no_number():
+    titles = [axes.get_title(loc="left") for axes in panels(show_heads(weights(B, 1, Q, K)))]
+    assert titles == ["sample 0", "sample 1"]
+    assert panels(show_heads(weights(Q, K)))[0].get_title(loc="left") == ""
 
 
 def hatched(axes):

@@ -6,7 +6,7 @@
 
 A mutant is one replacement in one file, as written down in ``mutants.txt``. It is applied to a copy of the
 library in a temporary folder, never here.
-A mutant that survives is a hole in the tests: fill it there.
+A mutant that survives shows that a test is missing: write it.
 """
 
 import argparse

@@ -181,13 +181,15 @@ def test_additive_attention_follows_its_formula():
 
 @pytest.mark.parametrize("kind", ["dot product", "additive"])
 def test_dropped_weights_are_0_and_the_others_rescaled(kind):
-    """One-hot values show the weights that were used."""
+    """One-hot values show the weights that were used; a column of ones, that all columns use the same."""
     attend = dot_product_attention if kind == "dot product" else AdditiveAttention(7)
-    x, values = torch.randn(B, 40, 7), torch.eye(40).expand(B, 40, 40)
+    x, values = torch.randn(B, 40, 7), torch.cat([torch.eye(40), torch.ones(40, 1)], dim=1).expand(B, 40, 41)
     plain, expected = attend(x, x, values)
-    torch.testing.assert_close(plain, expected)
-    used, weights = attend(x, x, values, dropout_p=0.25)
+    torch.testing.assert_close(plain[..., :40], expected)
+    output, weights = attend(x, x, values, dropout_p=0.25)
     torch.testing.assert_close(weights, expected)
+    used = output[..., :40]
+    torch.testing.assert_close(output[..., 40], used.sum(dim=-1))
     dropped = used == 0
     torch.testing.assert_close(used, (weights / 0.75).masked_fill(dropped, 0.0))
     assert abs(dropped.float().mean() - 0.25) < 0.05

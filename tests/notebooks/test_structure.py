@@ -61,7 +61,45 @@ def test_every_slide_is_followed_by_notes_that_begin_with_minutes(lesson):
 @each_lesson
 def test_minutes_of_the_core_path_make_a_lesson(lesson):
     core = core_minutes(read_slides(cells_of(lesson)))
-    assert 40 <= core <= 50, f"{core} minutes"
+    assert 38 <= core <= 40, f"{core} minutes"  # so that 45 leave time for questions
+
+
+WHY = re.compile(r"<details><summary>Why</summary>\n\n(?P<text>.+)\n\n</details>", re.DOTALL)
+
+
+def explained(cells):
+    """Each slide's first cell, whether the slide asks for a guess, and its why cells."""
+    slides: list[tuple] = []
+    for cell in cells:
+        if slide_type(cell) in STARTS:
+            slides.append((cell, [], []))
+        if slides and "why" in tags(cell):
+            slides[-1][2].append(cell)
+        elif slides and slide_type(cell) not in ("skip", "notes"):
+            slides[-1][1].append(source(cell))
+    return [(first["id"], "*Guess" in "".join(shown), whys) for first, shown, whys in slides]
+
+
+@each_lesson
+def test_every_guess_is_answered_in_words(lesson):
+    slides = explained(cells_of(lesson))
+    for (slide, asks, whys), (_, _, next_whys) in zip(slides, [*slides[1:], ("", False, [])], strict=True):
+        assert not asks or whys or next_whys, f"{slide} asks for a guess that no why cell answers"
+        assert len(whys) <= 1, f"{slide} has {len(whys)} why cells"
+
+
+@each_lesson
+def test_a_why_is_two_to_five_sentences_that_no_slide_shows(lesson):
+    whys = [cell for cell in cells_of(lesson) if "why" in tags(cell)]
+    assert whys
+    for cell in whys:
+        assert slide_type(cell) == "skip", cell["id"]
+        found = WHY.fullmatch(source(cell).strip())
+        assert found, f"{cell['id']} is not folded as the others are"
+        text = re.sub(r"\$[^$]*\$|`[^`]*`", "x", found["text"])
+        text = re.sub(r"\b(et al|e\.g|i\.e|vs|approx)\.", "x", text)
+        sentences = re.findall(r"[.!?][)”’\"*]*(?=\s|$)", text)
+        assert 2 <= len(sentences) <= 5, f"{cell['id']} has {len(sentences)} sentences"
 
 
 @each_lesson

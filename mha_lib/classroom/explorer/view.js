@@ -423,6 +423,13 @@ function sayPicture(drawing) {
   return fill(words.picture, { heads, queries, keys, cell: sayCell(drawing, cellAt(drawing, largest)) });
 }
 
+/** What the explorer says: where no setting has several heads, its one map has no number. */
+function wordsFor(model) {
+  const words = model.get("words");
+  const hasHeads = model.get("table").directory.some(({ shape }) => shape?.[1] > 1);
+  return hasHeads ? words : { ...words, ...words.single_map };
+}
+
 // ---- Inputs -------------------------------------------------------------------------------------------
 
 function make(tag, properties = {}, ...children) {
@@ -467,7 +474,7 @@ const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 class ExplorerView {
   constructor(model) {
     this.model = model;
-    this.words = model.get("words");
+    this.words = wordsFor(model);
     this.pictures = new Map(); // computed ahead, by their settings
     this.answers = new Map(); // computed on demand
     this.room = null; // how large the picture may be

@@ -1,0 +1,62 @@
+"""What lesson 01 says of numbers that rest on a seed, tried on five other seeds: its own cells, run again."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+
+from mha_lib.classroom.lessons.slides import read_lesson, source
+
+LESSON = Path(__file__).parents[2] / "notebooks" / "en" / "01_single_head_attention.ipynb"
+CELLS = {cell["id"]: source(cell) for cell in read_lesson(LESSON)["cells"]}
+
+pytestmark = pytest.mark.whole
+
+
+@pytest.fixture(params=range(1, 6))
+def run(request):
+    """Runs cells of the lesson by their ids, every seed shifted, and returns their names."""
+    mpl.use("Agg")
+    shift = 10_007 * request.param
+
+    def run_cells(*ids):
+        names: dict[str, Any] = {}
+        for name in ("imports", "print-options", *ids):
+            exec(re.sub(r"manual_seed\((\w+)\)", rf"manual_seed(\1 + {shift})", CELLS[name]), names)
+        return names
+
+    return run_cells
+
+
+def test_a_summary_of_64_numbers_recovers_three_fifths_of_16_words_and_a_fifth_of_64(run):
+    shares = run("recover", "summary-loses")["shares"]
+    assert 0.60 < shares[16] < 0.62
+    assert 0.18 < shares[64] < 0.20
+
+
+def test_32_recurrent_steps_leave_less_than_a_hundred_millionth_of_the_gradient(run):
+    names = run("gradient-of-first-word", "direct-reads-keep-it")
+    assert names["by_steps"] < 1e-8
+    assert abs(names["at_once"] - 4 / 32) < 1e-6
+
+
+def test_the_variance_of_a_dot_product_is_d(run):
+    run("variance-is-d", "variance-asserted")
+
+
+def test_the_scores_of_a_fresh_layer_spread_by_a_third_once_scaled(run):
+    spreads = run("fresh-spread", "fresh-spread-is-a-third")["spreads"].values()
+    assert all(0.315 < spread < 0.345 for spread in spreads)
+
+
+def test_unscaled_the_median_query_loses_its_gradient_and_the_mean_falls_to_a_seventh(run):
+    names = run("measure-softmax", "draw-measures", "scaling-saves-the-gradient")
+    assert 10_000 < names["at_4"] / names["at_1024"] < 150_000
+    assert 5 < names["mean_at_4"] / names["mean_at_1024"] < 10
+
+
+def test_unscaled_scores_of_4096_numbers_underflow_in_half_of_the_weights(run):
+    zeros = run("exact-zeros", "zero-is-not-a-mask")["zeros"]
+    assert 0.49 < zeros.float().mean() < 0.57

@@ -1,0 +1,80 @@
+"""What lesson 02 says of numbers that rest on a seed, tried on five other seeds: its own cells, run again."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+import torch
+
+from mha_lib.classroom.lessons.slides import read_lesson, source
+
+LESSON = Path(__file__).parents[2] / "notebooks" / "en" / "02_self_attention.ipynb"
+CELLS = {cell["id"]: source(cell) for cell in read_lesson(LESSON)["cells"]}
+TASK = ("make-batch", "one-head-reporter-class", "digits-wanted", "train-code", "train-one-head")
+SCORE = ("exam-code", "share-explained")
+
+pytestmark = pytest.mark.whole
+each_seed = pytest.mark.parametrize("seed", range(1, 6))
+
+
+def run(*names, **given):
+    """Runs cells of the lesson by their ids, after its imports, and returns what they define."""
+    mpl.use("Agg")
+    defined = dict(given)
+    for name in ("imports", "one-thread", "draw-matrix", *names):
+        exec(CELLS[name], defined)
+    return defined
+
+
+def explained(num_reports, seed, steps=400):
+    lesson = run(*TASK, *SCORE)
+    return lesson["share_explained"](lesson["train_one_head"](num_reports, seed, steps)).tolist()
+
+
+@each_seed
+def test_one_report_is_exact(seed):
+    assert explained(1, seed) == [pytest.approx(1, abs=0.005)]
+
+
+@each_seed
+def test_of_two_reports_one_takes_all(seed):
+    assert sorted(explained(2, seed)) == pytest.approx([0, 1], abs=0.005)
+
+
+@each_seed
+def test_of_four_reports_the_previous_and_the_first_take_a_half_each(seed):
+    previous, following, first, last = explained(4, seed)
+    assert (previous, first) == pytest.approx((0.5, 0.5), abs=0.01)
+    assert (following, last) == pytest.approx((0, 0), abs=0.005)
+    assert 0.99 < previous + following + first + last < 1.001
+
+
+@pytest.mark.parametrize("num_reports", [2, 4])
+def test_four_times_as_many_steps_leave_the_sum_at_1(num_reports):
+    assert sum(explained(num_reports, seed=1, steps=1600)) == pytest.approx(1, abs=0.01)
+
+
+@each_seed
+def test_the_model_for_four_answers_half_a_3_and_half_a_7_twice(seed):
+    trained = {4: run(*TASK)["train_one_head"](4, seed)}
+    answers = run("answers", trained=trained)["answers"]
+    previous, following, first, last = answers
+    assert torch.allclose(previous, first, atol=0.1)
+    assert all(abs(report[digit] - 0.5) < 0.06 for report in (previous, first) for digit in (3, 7))
+    assert (torch.stack([following, last]) - 0.1).abs().max() < 0.08
+
+
+@each_seed
+def test_the_best_linear_read_out_explains_what_was_derived(seed):
+    torch.manual_seed(seed)
+    run("explained-by", "unequal-weights")
+    torch.manual_seed(seed)
+    run("explained-by", "two-heads", "read-two-heads", "two-heads-are-exact")
+
+
+@each_seed
+def test_positions_open_a_gap_between_a_tenth_and_one(seed, monkeypatch):
+    torch_seed = torch.manual_seed
+    monkeypatch.setattr(torch, "manual_seed", lambda _: torch_seed(seed))
+    lesson = run("sizes", "equivariance-gap", "order-matters")
+    assert 0.1 < lesson["gap"](lesson["positions"]) < 1
