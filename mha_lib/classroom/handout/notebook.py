@@ -42,6 +42,11 @@ def is_on_the_page(cell: NotebookNode) -> bool:
     return slide_type(cell) != "skip" or bool({"solution", "why", "setup"} & set(tags(cell)))
 
 
+def is_folded_setup(cell: NotebookNode) -> bool:
+    """Imports and helpers: whoever runs the code elsewhere needs them, and no one else."""
+    return slide_type(cell) == "skip" and "setup" in tags(cell)
+
+
 @dataclass
 class Description:
     """What a list of handouts says about one."""

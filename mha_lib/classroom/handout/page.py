@@ -4,6 +4,7 @@ import html
 import json
 import re
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,7 +16,7 @@ from nbformat import NotebookNode
 
 from mha_lib.classroom import palette
 from mha_lib.classroom.handout.contents import add_anchors
-from mha_lib.classroom.handout.notebook import describe, is_on_the_page
+from mha_lib.classroom.handout.notebook import describe, is_folded_setup, is_on_the_page
 from mha_lib.classroom.handout.widgets import VIEW, Widgets
 from mha_lib.classroom.language import ENGLISH, TAG, language_with_words, words_in
 from mha_lib.classroom.lessons.slides import slide_type, tags
@@ -58,7 +59,7 @@ class Page:
         self.widgets = Widgets(notebook.metadata, self.words, self.output)
 
     def render(self, name: str) -> str:
-        body = self.cleaner.clean("".join(map(self.cell, self.notebook.cells)))
+        body = self.cleaner.clean(self.cells())
         headings = add_anchors(body, self.words["link"])
         description = describe(self.notebook, name, self.audience)
         return TEMPLATES.get_template("page.html").render(
@@ -75,8 +76,17 @@ class Page:
             script=read("widgets.js", "page.js"),
         )
 
+    def cells(self) -> str:
+        """All cells; those that set up one after the other are folded into one."""
+        shown = filter(is_on_the_page, self.notebook.cells)
+        parts = []
+        for is_setup, group in groupby(shown, key=is_folded_setup):
+            content = "".join(map(self.cell, group))
+            parts.append(self.folded("setup", content) if is_setup and content else content)
+        return "".join(parts)
+
     def cell(self, cell: NotebookNode) -> str:
-        content = getattr(self, f"{cell.cell_type}_cell")(cell) if is_on_the_page(cell) else ""
+        content = getattr(self, f"{cell.cell_type}_cell")(cell)
         if not content:
             return ""
         kinds = ["cell"]
@@ -92,8 +102,6 @@ class Page:
             content = content.replace("<details>", "<details open>", 1)  # folded in the notebook
         if "solution" in tags(cell):
             content = self.folded("solution", content)
-        elif "setup" in tags(cell) and slide_type(cell) == "skip":
-            content = self.folded("setup", content)
         name = html.escape(str(cell.get("id", "cell")))
         return f'<div class="{" ".join(kinds)}" data-cell="{name}">\n{content}</div>\n'
 

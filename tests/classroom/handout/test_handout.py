@@ -71,13 +71,19 @@ def stored(**models):
 def test_a_why_stands_open_and_the_setup_folded():
     why = "<details><summary>Why</summary>\n\nBecause $x$ is *small*.\n\n</details>"
     page = export(
-        text("# A"), text(why, slide="skip", tags=["why"]), code("import x", slide="skip", tags=["setup"])
+        text("# A"),
+        text(why, slide="skip", tags=["why"]),
+        code("import x", slide="skip", tags=["setup"]),
+        code("secret", slide="skip"),
+        code("def helper(): ...", slide="skip", tags=["setup"]),
     )
     soup = BeautifulSoup(page, "html.parser")
     opened, folded = soup.select_one(".why details[open]"), soup.select_one("details.fold-setup:not([open])")
     assert opened.select_one("p em").get_text() == "small"
     assert opened.select_one("p .formula")
     assert "import x" in folded.get_text()
+    assert "helper" in folded.get_text(), "one fold for both"
+    assert "secret" not in page
 
 
 def test_notes_skipped_cells_and_solutions_are_in_no_students_file():
