@@ -217,6 +217,7 @@ def dot_product_attention(
     d, dtype = queries.shape[-1], queries.dtype
     with without_autocast(queries.device):
         queries, keys, values = at_least_float32(queries), at_least_float32(keys), at_least_float32(values)
+        keys = keys.contiguous()  # their transpose then needs no copy of its own
         scores = (queries / math.sqrt(d)) @ keys.transpose(-2, -1)  # (..., Q, K)
         if score_bias is not None:
             scores = scores + add_head_axis(score_bias, scores.dim()).to(scores.dtype)
