@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from mha_lib.classroom.exercises import check as check
     from mha_lib.classroom.explorer import explore as explore
     from mha_lib.classroom.plots import show_heads as show_heads
+    from mha_lib.classroom.plots import show_heatmaps as show_heatmaps
 
-ROOMS = {"check": "exercises", "explore": "explorer", "show_heads": "plots"}
-__all__ = ["check", "explore", "show_heads"]
+ROOMS = {"check": "exercises", "explore": "explorer", "show_heads": "plots", "show_heatmaps": "plots"}
+__all__ = ["check", "explore", "show_heads", "show_heatmaps"]
 
 
 def __getattr__(name: str) -> Any:
