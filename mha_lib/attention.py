@@ -87,7 +87,7 @@ def checked_limits(limits: Limits, scores_shape: Sequence[int], device: torch.de
         return limits
     valid_lens = checks.checked_lens(limits.valid_lens, num_keys, batch, num_queries)
     has_padding = not checks.can_be_read(valid_lens) or bool((valid_lens < num_keys).any())
-    return limits._replace(valid_lens=valid_lens if has_padding else None)
+    return Limits(valid_lens if has_padding else None, limits.key_mask, limits.mask, limits.is_causal)
 
 
 def combine_masks(limits: Limits, scores_shape: Sequence[int], device: torch.device) -> Tensor | None:

@@ -50,8 +50,8 @@ def nobody_differentiates(x: Tensor) -> bool:
 
 def checked_size(name: str, size: int, minimum: int = 1) -> int:
     """A count or a width, as Python's ``int`` (or as the symbol that stands for one while PyTorch traces)."""
-    is_int = isinstance(size, int | torch.SymInt)
-    if isinstance(size, bool | Tensor) or not (is_int or hasattr(size, "__index__")):
+    is_int = isinstance(size, (int, torch.SymInt))
+    if isinstance(size, (bool, Tensor)) or not (is_int or hasattr(size, "__index__")):
         raise TypeError(f"{name} must be an integer, got {size!r}; try int({name})")
     if size < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {size}")
@@ -100,7 +100,7 @@ def check_mergeable(x: Tensor) -> None:
 
 
 def check_dropout(name: str, probability: float) -> None:
-    if isinstance(probability, bool) or not isinstance(probability, int | float):
+    if isinstance(probability, bool) or not isinstance(probability, (int, float)):
         raise TypeError(f"{name} must be a number from 0 to 1, got {probability!r}")
     if not 0 <= probability <= 1:  # false for NaN as well
         raise ValueError(f"{name} must be a probability from 0 to 1, got {probability}")
