@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
@@ -13,6 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import Page, expect
 
 from mha_lib.classroom.language import words_in
+from tests.brackets import bracketed, outside_brackets
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Serve
@@ -21,27 +22,13 @@ MARKED = "qaa"  # a language in which every sentence stands between ⟦ and ⟧
 ENGLISH = words_in("en")
 
 
-def marked(words: Any) -> Any:
-    if isinstance(words, str):
-        return f"⟦{words}⟧"
-    return {name: marked(said) for name, said in words.items()}
-
-
-def unmarked(text: str) -> str:
-    """What is left of a text without the sentences of the marked language."""
-    before = None
-    while before != text:
-        before, text = text, re.sub("⟦[^⟦⟧]*⟧", "", text)
-    return text
-
-
 @pytest.fixture(scope="module")
 def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterServer:
     """A course in several languages: of French nothing is said but one sentence."""
     folder = tmp_path_factory.mktemp("languages")
     server = serve(folder)
     french = {"deck": {"keys_hint": "? montre les touches"}}
-    for language, words in {MARKED: marked(ENGLISH), "fr": french}.items():
+    for language, words in {MARKED: bracketed(ENGLISH), "fr": french}.items():
         (server.deck / "words" / f"{language}.json").write_text(json.dumps(words), encoding="utf-8")
     lessons = [f"notebooks/{language}" for language in (MARKED, f"{MARKED}-CN", "fr", "xx")]
     for place in [*lessons, f"work/deck-{MARKED}", "work/mine"]:
@@ -91,7 +78,7 @@ def test_no_english_is_left_in_the_deck(page: Page, course: JupyterServer) -> No
     open_deck(page, course, f"notebooks/{MARKED}")
     page.keyboard.press("Shift+R")
     status = page.locator("#deck-foot output")
-    expect(status).to_have_text(marked(ENGLISH["deck"]["finished"]).format(run="⟦All⟧", ran=1, count=1))
+    expect(status).to_have_text(bracketed(ENGLISH["deck"]["finished"]).format(run="⟦All⟧", ran=1, count=1))
     page.keyboard.press("?")
     help_lines = page.locator("#deck-help > *").all_inner_texts()
     with page.expect_popup() as opened:
@@ -100,5 +87,5 @@ def test_no_english_is_left_in_the_deck(page: Page, course: JupyterServer) -> No
     expect(opened.value.locator("footer")).to_contain_text("⟦")
     said = [*help_lines, opened.value.locator("body").inner_text(), opened.value.title()]
     said.append(page.locator("#deck-foot").inner_text())
-    assert not re.findall(r"[a-z]{2,}", unmarked("\n".join(said)))
+    assert not re.findall(r"[a-z]{2,}", outside_brackets("\n".join(said)))
     assert len(help_lines) == 2 * len(ENGLISH["deck"]["help"])

@@ -23,6 +23,7 @@ from mha_lib.classroom import palette
 from mha_lib.classroom.explorer import Explorer, explore
 from mha_lib.classroom.handout import HandoutExporter
 from mha_lib.classroom.language import words_in
+from tests.brackets import bracketed, outside_brackets
 
 B, Q, K = 2, 6, 8
 WORDS = ["<img src=x onerror=window.hacked=1>", "", "the", "the", "注意力机制", "🙂", "long " * 99, "a\nb"]
@@ -352,19 +353,6 @@ def test_text_on_the_canvas_is_read_at_wcag_aa(page, show, theme):
     for text, colour in colours.items():
         low, high = sorted((luminance(paper), luminance(colour)))
         assert (high + 0.05) / (low + 0.05) >= 4.5, text
-
-
-def bracketed(words):
-    """Every sentence in brackets, as in a language that nobody speaks."""
-    if isinstance(words, str):
-        return f"⟦{words}⟧"
-    return {name: bracketed(said) for name, said in words.items()}
-
-
-def outside_brackets(text):
-    while text != (text := re.sub("⟦[^⟦⟧]*⟧", "", text)):
-        pass
-    return text
 
 
 SAID = """() => {

@@ -23,6 +23,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import Page, expect
 
 from mha_lib.classroom.lessons.figures import words_of_drawing
+from tests.brackets import bracketed, outside_brackets
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Serve
@@ -67,10 +68,6 @@ check.attention_flops(lambda *sizes: 7)
 check.attention_flops(lambda *sizes: "7")
 check.report()
 """
-
-
-def bracketed(words: dict[str, Any]) -> dict[str, Any]:
-    return {name: bracketed(said) if isinstance(said, dict) else f"⟦{said}⟧" for name, said in words.items()}
 
 
 def cell(source: str, slide_type: str, kind: Any = new_markdown_cell, **metadata: Any) -> Any:
@@ -144,9 +141,7 @@ def command_line(library: Path, course: Path, *arguments: str) -> str:
 
 def english_in(text: str) -> list[str]:
     """Words of three letters and more that stand in no ⟦…⟧ and are no names: of files, options, functions."""
-    before = None
-    while before != text:
-        before, text = text, re.sub(r"⟦[^⟦⟧]*⟧", " ", text)
+    text = outside_brackets(text)
     text = re.sub(r"\S*[/\\_=<>-]\S*|`[^`]*`|\S+\.(?:ipynb|html|pdf|png|svg)\b", " ", text)
     return re.findall(r"[^\W\d_]{3,}", text)
 

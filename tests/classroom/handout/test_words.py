@@ -12,16 +12,11 @@ from mha_lib.classroom.handout import HandoutExporter
 from mha_lib.classroom.handout.index import write_index
 from mha_lib.classroom.language import words_in
 from mha_lib.classroom.running_order import write_running_orders
+from tests.brackets import bracketed, outside_brackets
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-
-
-def bracketed(words):
-    if isinstance(words, dict):
-        return {name: bracketed(said) for name, said in words.items()}
-    return f"⟦{words}⟧"
 
 
 @pytest.fixture
@@ -68,7 +63,7 @@ def small_lesson():
 
 
 def words_outside_brackets(text):
-    return re.findall(r"[^\W\d_]{2,}", re.sub(r"⟦[^⟧]*⟧", "", text))
+    return re.findall(r"[^\W\d_]{2,}", outside_brackets(text))
 
 
 def said_by(page):
