@@ -26,7 +26,7 @@ def read_notebook(file: Any, name: object) -> NotebookNode:
         nbformat.validate(notebook, relax_add_props=True)
         return notebook
     except OSError as error:
-        raise CourseError("file_unreadable", file=name, reason=error.strerror) from None
+        raise CourseError("file_unusable", file=name, reason=error.strerror) from None
     except Exception as error:  # nbformat raises a dozen kinds
         reason = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise CourseError("no_notebook", file=name, reason=reason[:200]) from None

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from mha_lib.classroom.files import write_whole
 from mha_lib.classroom.language import words_in
 from mha_lib.classroom.lessons.course import list_lessons
 from mha_lib.classroom.lessons.figures import OWN, SHARED, figure_words, read_figure
@@ -24,7 +25,8 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
     """Bring ``work/<language>/`` up to date; returns it and what the user should be told.
 
     A file that is as it was handed out (run or not) follows the new edition. One that was changed stays
-    as it is, and the new edition is laid beside it, once, as ``<name>.new.ipynb``.
+    as it is, and the new edition is laid beside it, once, as ``<name>.new.ipynb``. So does a lesson of which
+    no notebook can be read, one that was half copied, say; that is said until it is gone.
     """
     work = root / "work" / language
     messages = []
@@ -32,7 +34,8 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
         for name, content in editions(root, language, work):
             content = without_notes(content) if name.endswith(".ipynb") else content
             if beside := bring_up_to_date(work / name, content, record):
-                messages.append(say(root, language, "kept", work / name, beside))
+                what = "kept" if is_readable(work / name) else "broken"
+                messages.append(say(root, language, what, work / name, beside))
     return work, messages
 
 
@@ -86,10 +89,9 @@ def write_figures(images: Path, language: str, folder: Path) -> bool:
     """The figures in the language's own words, where it has such; whether it has."""
     if figure_words(images, language) is None:
         return False
-    folder.mkdir(exist_ok=True)
     for figure in images.iterdir():
         if figure.is_file():
-            (folder / figure.name).write_bytes(read_figure(figure, language))
+            write_whole(folder / figure.name, read_figure(figure, language))
     return True
 
 
@@ -101,7 +103,7 @@ def record_of(work: Path) -> Iterator[dict[str, str]]:
     with suppress(OSError, ValueError, TypeError):
         record = dict(json.loads((work / RECORD).read_text(encoding="utf-8")))
     yield record
-    (work / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
+    write_whole(work / RECORD, json.dumps(record, indent=1))
 
 
 def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path | None:
@@ -110,28 +112,41 @@ def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path
     current = fingerprint(mine.read_bytes(), mine.suffix) if mine.exists() else None
     record[mine.name] = edition
     if current is None or current == former != edition:
-        mine.write_bytes(content)
-    elif former != edition and current != edition:
-        beside = free_name(mine)
-        beside.write_bytes(content)
-        return beside
+        write_whole(mine, content)
+    elif current != edition and (former != edition or not is_readable(mine)):
+        return lay_beside(mine, content, record)
     return None
+
+
+def lay_beside(mine: Path, content: bytes, record: dict[str, str]) -> Path:
+    """``<name>.new.ipynb``, or ``new2``, ``new3`` … where that is taken; the same edition is laid once."""
+    edition, number = fingerprint(content, mine.suffix), 1
+    while (beside := mine.with_suffix(f".new{number if number > 1 else ''}{mine.suffix}")).exists():
+        if record.get(beside.name) == edition:
+            return beside
+        number += 1
+    write_whole(beside, content)
+    record[beside.name] = edition
+    return beside
+
+
+def is_readable(file: Path) -> bool:
+    """Whether a file that is named a notebook is one."""
+    return file.suffix != ".ipynb" or cells_of(file.read_bytes()) is not None
 
 
 def fingerprint(content: bytes, suffix: str) -> str:
     """Equal for two editions of a lesson that differ only in what running them leaves behind."""
-    if suffix == ".ipynb":
-        try:
-            cells = json.loads(content)["cells"]
-            content = json.dumps([[cell["cell_type"], "".join(cell["source"])] for cell in cells]).encode()
-        except (ValueError, KeyError, TypeError):
-            pass  # not a notebook (half-written, say): its bytes decide
+    cells = cells_of(content) if suffix == ".ipynb" else None
+    if cells is not None:  # or else, of a half-written notebook say, its bytes decide
+        content = json.dumps(cells).encode()
     return hashlib.sha256(content).hexdigest()
 
 
-def free_name(file: Path) -> Path:
-    """``<name>.new.ipynb`` beside the file, or ``new2``, ``new3`` … where that is taken."""
-    number = 1
-    while (beside := file.with_suffix(f".new{number if number > 1 else ''}{file.suffix}")).exists():
-        number += 1
-    return beside
+def cells_of(content: bytes) -> list[list[str]] | None:
+    """Kind and source of each cell; None where the content is no notebook."""
+    try:
+        cells = json.loads(content)["cells"]
+        return [[cell["cell_type"], "".join(cell["source"])] for cell in cells]
+    except (ValueError, KeyError, TypeError):
+        return None
