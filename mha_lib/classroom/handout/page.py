@@ -55,11 +55,14 @@ class Page:
         code = notebook.metadata.get("language_info", {})
         self.programming_language = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
         self.words = words_in(language_with_words(language))["handout"]
+        self.complain = complain
         self.cleaner = Cleaner(folder, language, complain)
         self.widgets = Widgets(notebook.metadata, self.words, self.output)
 
     def render(self, name: str) -> str:
         body = self.cleaner.clean(self.cells())
+        if count := self.widgets.not_stored:
+            self.complain(self.words["not_stored"].format(count=count))
         headings = add_anchors(body, self.words["link"])
         description = describe(self.notebook, name, self.audience)
         return TEMPLATES.get_template("page.html").render(

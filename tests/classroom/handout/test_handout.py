@@ -26,6 +26,21 @@ DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="
 HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
+ODD_STATES = (
+    {STATE: {"state": [1, 2]}},
+    {STATE: {"state": {"odd": 3}}},
+    {STATE: {"state": {"odd": {"state": ["x"]}}}},
+    {STATE: 3},
+    {"another": {}},
+    {STATE: {"state": {"odd": {"state": {"_esm": 3}}}}},
+    {STATE: {"state": {"odd": {"state": {"_esm": "", "_css": ["x"]}}}}},
+    {STATE: {"state": {"odd": {"state": {"_esm": ""}, "buffers": [{"of": "nothing"}]}}}},
+    {STATE: {"state": {"odd": {"state": {"outputs": "x"}}}}},
+    {STATE: {"state": {"odd": {"state": {"children": 3}}}}},
+    {STATE: {"state": {"odd": {"model_name": "FloatProgressModel", "state": {"min": "low"}}}}},
+)
+
+
 def export(*cells, audience="student", name="03_lesson", folder=".", **metadata):
     notebook = new_notebook(cells=list(cells), metadata=metadata)
     exporter = HandoutExporter(audience=audience)
@@ -418,7 +433,7 @@ def test_other_widgets_show_their_last_state():
     assert "in the notebook these controls move" in words
 
 
-def test_a_widget_nobody_knows_falls_back_on_what_lies_beside_it():
+def test_a_widget_nobody_knows_falls_back_on_what_lies_beside_it(caplog):
     states = stored(known=("CustomModel", {"secret": [1, 2]}))
     page = export(
         widget("known", **{"text/plain": "as text"}),
@@ -429,7 +444,18 @@ def test_a_widget_nobody_knows_falls_back_on_what_lies_beside_it():
     assert "as text</pre>" in page
     assert f"base64,{PIXEL}" in page
     assert "0x7f00" not in page
-    assert "its state was not stored" in page
+    assert "the notebook was saved without its state. In JupyterLab, turn on" in page
+    assert [record.getMessage().partition(". In JupyterLab, turn on")[0] for record in caplog.records] == [
+        "left out, since the notebook was saved without their state: 2 widgets"
+    ]
+
+
+@pytest.mark.parametrize("states", ODD_STATES)
+def test_a_state_of_another_form_is_a_widget_that_was_not_stored(states, caplog):
+    page = export(widget("odd"), text("# After"), widgets=states)
+    assert "the notebook was saved without its state" in page
+    assert "After" in page
+    assert "1 widgets" in caplog.text
 
 
 def test_a_line_that_was_overwritten_shows_its_last_state():
