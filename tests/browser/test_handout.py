@@ -2,6 +2,8 @@
 
 import base64
 import re
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -197,3 +199,74 @@ def test_the_pdf_is_a4_and_has_the_headings_as_its_outline(file, browser):
     assert re.search(rb"/MediaBox ?\[0 0 59[45]\.?\d* 84[12]\.?\d*\]", pdf)
     assert b"First section" in pdf or b"/Outlines" in pdf
     assert not list(file.parent.glob("*.part"))
+
+
+# ---- no way out ----
+
+WAYS_OUT = (
+    "<meta http-equiv=refresh content='0;url={server}/refresh'>",
+    "<form id=form action='{server}/form'></form><script>form.submit()</script>",
+    "<form id=form></form><button form=form formaction='{server}/button'></button>"
+    "<script>document.querySelector('main button').click()</script>",
+    "<script>location = '{server}/location'</script>",
+    "<script>addEventListener('load', () => location.replace('{server}/replace'))</script>",
+    "<script>navigation.addEventListener('navigate', (event) => event.stopImmediatePropagation());"
+    "location = '{server}/stopped'</script>",
+    "<script>document.head.append(Object.assign(document.createElement('meta'),"
+    "{{ httpEquiv: 'refresh', content: '0;url={server}/made' }}))</script>",
+    "<a id=link href='{server}/link'></a><script>link.click()</script>",
+    "<a id=link download href='{server}/download'></a><script>link.click()</script>",
+    "<iframe srcdoc=\"<script>top.location = '{server}/frame'</script>\"></iframe>",
+    "<base href='{server}'><img src=base.png>",
+    "<script>document.body.append(Object.assign(new Image(), {{ src: '{server}/image' }}));"
+    "fetch('{server}/fetch').catch(() => {{}}); navigator.sendBeacon('{server}/beacon')</script>",
+    '<script type=speculationrules>{{"prefetch": [{{"source": "list", "urls": ["{server}/ahead"]}}]}}'
+    "</script>",
+)
+
+
+@pytest.fixture
+def listener():
+    """A server that keeps what it was asked for; the last thing is always ``/end``, asked for by the test."""
+    asked = []
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+
+        do_POST = do_GET
+
+        def log_message(self, *arguments):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+
+
+def test_what_a_notebook_holds_leads_nowhere(page, listener, tmp_path):
+    server, asked = listener
+    for way_out in WAYS_OUT:
+        output = new_output("display_data", data={"text/html": way_out.format(server=server)})
+        file = write(tmp_path / "out.html", [new_code_cell("", outputs=[output])], {})
+        page.goto(file.as_uri(), wait_until="commit")
+        expect(page.locator("footer")).to_be_visible()
+        page.evaluate("() => new Promise((done) => setTimeout(done, 200))")  # what is late is given its time
+        assert page.url == file.as_uri(), way_out
+    page.goto(f"{server}/end")
+    assert [path for path in asked if path != "/favicon.ico"] == ["/end"]
+
+
+def test_a_readers_own_click_leads_where_the_link_says(page, listener, tmp_path):
+    server, _ = listener
+    file = write(tmp_path / "link.html", [new_markdown_cell(f"# A\n\n[away]({server}/read)")], {})
+    page.goto(file.as_uri())
+    page.get_by_role("link", name="away").click()
+    page.wait_for_url(f"{server}/read")
+    page.go_back()
+    page.get_by_role("link", name="away").wait_for()
+    page.reload()
+    page.get_by_role("link", name="away").wait_for()

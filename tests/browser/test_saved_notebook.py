@@ -67,6 +67,6 @@ def test_a_reopened_notebook_and_its_handout_show_the_explorer_again(
     html, _ = HandoutExporter().from_filename(str(file))
     assert caplog.records == []
     handout = file.with_suffix(".html")
-    handout.write_text(html, encoding="utf-8")
+    handout.write_text(str(html), encoding="utf-8")
     page.goto(handout.as_uri())
     expect(page.locator(PICTURE)).to_have_count(2)

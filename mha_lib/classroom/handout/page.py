@@ -76,6 +76,7 @@ class Page:
             outlines=Markup(self.cleaner.formulas.outlines()),
             widgets=Markup(self.widgets.data()),
             style=style(),
+            guard=read("guard.js"),
             script=read("widgets.js", "page.js"),
         )
 

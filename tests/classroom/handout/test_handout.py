@@ -5,6 +5,7 @@ import html
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -26,7 +27,7 @@ DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="
 HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
-ODD_STATES = (
+ODD_STATES: tuple[Any, ...] = (
     {STATE: {"state": [1, 2]}},
     {STATE: {"state": {"odd": 3}}},
     {STATE: {"state": {"odd": {"state": ["x"]}}}},
