@@ -74,7 +74,7 @@ def file(tmp_path_factory):
         new_markdown_cell(f"## First section\n\n$${'a + ' * 60}b$$\n\n{wide}"),
         show("good"),
         show("bad", "the bad one as text"),
-        new_markdown_cell("## Second section"),
+        new_markdown_cell(f"## Second section\n\nIn a line: ${'x + ' * 60}y$."),
         new_code_cell(LONG, outputs=[new_output("stream", text=HOSTILE + LONG)]),
         *(new_markdown_cell("Some words. " * 60) for _ in range(5)),
     ]
@@ -139,17 +139,44 @@ def test_formulas_have_the_size_and_the_colours_of_the_text(page, file):
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(32, 36, 42)"
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [320, 390, 1280, 2560])
 def test_nothing_is_wider_than_the_screen(page, file, width):
     page.set_viewport_size({"width": width, "height": 844})
     page.goto(file.as_uri())
     page.locator("[data-widget=good].alive").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == width
     lines = page.locator("main > .cell > p").last.bounding_box()
-    assert 300 < lines["width"] < 680, "a line one can read"
+    assert 280 < lines["width"] < 680, "a line one can read"
     # what is cut off can be scrolled to, by keyboard too
     expect(page.locator("pre[tabindex='0']")).to_have_count(2)
     expect(page.locator("div.formula[tabindex='0'], .table[tabindex='0']")).to_have_count(2)
+    expect(page.locator("span.formula.wide[tabindex='0']")).to_have_count(1)
+    # and shows that it can: on the side on which there is more, it fades out
+    for box in page.locator("main [tabindex='0']").all():
+        expect(box).to_have_attribute("data-more", "right")
+        assert "gradient" in box.evaluate("(box) => getComputedStyle(box).maskImage")
+        box.evaluate("(box) => { box.scrollLeft = 50; }")
+        expect(box).to_have_attribute("data-more", "left right")
+        box.evaluate("(box) => { box.scrollLeft = box.scrollWidth; }")
+        expect(box).to_have_attribute("data-more", "left")
+
+
+@pytest.mark.parametrize("width", [768, 1280, 2560])
+def test_a_page_without_headings_is_as_wide_as_others(page, tmp_path, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    cells = [new_markdown_cell("A few words."), new_code_cell("1 + 1")]
+    page.goto(write(tmp_path / "short.html", cells, {}).as_uri())
+    assert page.locator(".code").bounding_box()["width"] > 700
+
+
+def test_copy_covers_no_code(page, file):
+    page.goto(file.as_uri())
+    page.locator(".code").hover()
+    button = page.get_by_role("button", name="Copy")
+    expect(button).to_have_css("opacity", "1")
+    code = page.locator(".code code").bounding_box()
+    covering = button.bounding_box()
+    assert covering["y"] + covering["height"] <= code["y"]
 
 
 def test_the_contents_lead_to_the_sections(page, file):

@@ -15,8 +15,13 @@ from nbconvert.filters.ansi import ansi2html
 from nbformat import NotebookNode
 
 from mha_lib.classroom import palette
-from mha_lib.classroom.handout.contents import add_anchors
-from mha_lib.classroom.handout.notebook import describe, is_folded_setup, is_on_the_page
+from mha_lib.classroom.handout.contents import add_anchors, say_where_figures_are
+from mha_lib.classroom.handout.notebook import (
+    describe,
+    is_folded_setup,
+    is_on_the_page,
+    without_open_exercises,
+)
 from mha_lib.classroom.handout.widgets import VIEW, Widgets
 from mha_lib.classroom.language import ENGLISH, TAG, language_with_words, words_in
 from mha_lib.classroom.lessons.slides import slide_type, tags
@@ -63,6 +68,7 @@ class Page:
         body = self.cleaner.clean(self.cells())
         if count := self.widgets.not_stored:
             self.complain(self.words["not_stored"].format(count=count))
+        say_where_figures_are(body, self.words)
         headings = add_anchors(body, self.words["link"])
         description = describe(self.notebook, name, self.audience)
         return TEMPLATES.get_template("page.html").render(
@@ -82,7 +88,8 @@ class Page:
 
     def cells(self) -> str:
         """All cells; those that set up one after the other are folded into one."""
-        shown = filter(is_on_the_page, self.notebook.cells)
+        cells = [cell for cell in self.notebook.cells if is_on_the_page(cell)]
+        shown = without_open_exercises(cells, words_in(language_with_words(self.language))["checks"])
         parts = []
         for is_setup, group in groupby(shown, key=is_folded_setup):
             content = "".join(map(self.cell, group))

@@ -4,6 +4,8 @@ import base64
 import html
 import json
 import re
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,9 @@ from bs4 import BeautifulSoup
 from nbconvert.exporters import get_exporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 
+from mha_lib import masked_softmax
+from mha_lib.classroom.exercises import find_exercises
+from mha_lib.classroom.exercises.judge import Check
 from mha_lib.classroom.handout import HandoutExporter
 from mha_lib.classroom.rendering import plain
 
@@ -324,6 +329,72 @@ def test_nothing_is_left_that_would_be_fetched(caplog):
     assert "far away" in page
     assert caplog.text.count("left out") == 7
     assert "default-src 'none'" in page
+
+
+# ---- what is of use in a notebook alone ----
+
+
+def checked(*functions):
+    """What the checks print of some answers, and their report."""
+    judged = Check(*find_exercises())
+    printed = []
+    for function in functions:
+        with redirect_stdout(StringIO()) as said:
+            judged.masked_softmax(function)
+        printed.append(said.getvalue())
+    with redirect_stdout(StringIO()) as report:
+        judged.report()
+    return *printed, report.getvalue()
+
+
+def not_implemented(scores, mask):
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize("answer", [lambda scores, mask: ..., not_implemented])
+def test_that_an_exercise_is_not_answered_is_not_in_a_handout(answer):
+    verdict, report = checked(answer)
+    page = export(
+        text("## Exercise"),
+        code("def answer(): ...", tags=["exercise"]),
+        code("check.it(answer)", printed(verdict)),
+        text("## What you have solved"),
+        code("check.report()", printed(report)),
+        text("## Sources"),
+    )
+    for kept in ("Exercise", "def</span>", "Sources"):
+        assert kept in page
+    for left_out in ("○", "not yet", "check", "What you have solved"):
+        assert left_out not in BeautifulSoup(page, "html.parser").main.get_text()
+
+
+def test_what_an_answer_was_told_is_in_a_handout():
+    for answer in (masked_softmax, lambda scores, mask: scores):
+        verdict, report = checked(answer)
+        page = export(
+            text("## What you have solved"), code("1", printed(verdict)), code("2", printed(report))
+        )
+        for said in (verdict, report):
+            assert html.escape(said.strip(), quote=False) in page
+        assert "What you have solved</" in page
+    page = export(code("3", printed("○ my own list\n")), code("4", printed("○ a\n0 of 1 solved\nand more\n")))
+    assert "my own list" in page
+    assert "and more" in page
+
+
+def test_a_figure_that_says_nothing_of_itself_is_named_after_its_section():
+    page = export(
+        code("", shown({"image/png": PIXEL})),
+        text("## Several *heads*"),
+        code("", shown({"image/png": PIXEL})),
+        code("", shown({"image/png": PIXEL}, **{"image/png": {"alt": "Two curves"}})),
+    )
+    figures = [image["alt"] for image in BeautifulSoup(page, "html.parser").find_all("img")]
+    assert figures == [
+        "Figure drawn by the code above",
+        "Figure drawn by the code above, in “Several heads”",
+        "Two curves",
+    ]
 
 
 # ---- hostile text ----
