@@ -8,19 +8,20 @@ const TURNS_SLIDES = ["ArrowLeft", "ArrowRight", "PageUp", "PageDown", " "];
 
 const isInWidget = ({ target }) => Boolean(target.closest(".jp-OutputArea-output"));
 const isInEditor = ({ target }) => Boolean(target.closest(EDITORS));
-const isBare = (event) => !(event.ctrlKey || event.altKey || event.metaKey || isInEditor(event));
+export const isBare = (event) => !(event.ctrlKey || event.altKey || event.metaKey || isInEditor(event));
 const isLetter = ({ key }) => /^[a-z\d]$/i.test(key);
 const nameOf = ({ key, shiftKey }) =>
   isLetter({ key }) ? `${shiftKey ? "Shift " : ""}${key.toUpperCase()}` : key;
 
-export function listenToKeys({ panel, help, commands }) {
+/** `takers` come first: functions that take an event, or say false. */
+export function listenToKeys({ panel, help, commands, takers }) {
   const notebook = panel.content.node;
   const actions = new Map(commands.filter(({ act }) => act).map(({ key, act }) => [key, act]));
 
   window.addEventListener(
     "keydown",
     (event) => {
-      if (takesKey(event, { notebook, help, actions })) {
+      if (takesKey(event, { notebook, help, actions, takers })) {
         event.preventDefault();
         event.stopImmediatePropagation();
       } else hideFromJupyterLab(event);
@@ -29,29 +30,31 @@ export function listenToKeys({ panel, help, commands }) {
   );
   // On its way up a widget's key stops before the document, where JupyterLab and Reveal listen.
   document.body.addEventListener("keydown", (event) => {
-    if (!isInWidget(event)) return;
-    event.stopPropagation();
-    if (event.key === "Escape") notebook.focus();
+    if (isInWidget(event)) event.stopPropagation();
   });
 }
 
 /** Does what the deck does with the key, if anything; false where the key is for others. */
-function takesKey(event, { notebook, help, actions }) {
+function takesKey(event, { notebook, help, actions, takers }) {
   const act = isBare(event) && actions.get(nameOf(event));
   if (help.isOpen) {
     if (event.key !== "Shift") help.close();
+  } else if (takers.some((takes) => takes(event))) {
+    // Taken.
   } else if (act && !(event.key === "Escape" && isInWidget(event))) {
     act();
   } else if (isBare(event) && isLetter(event) && !isInWidget(event)) {
     // Taken, and nothing done: JupyterLab would cut the cell, paste it or turn it into text.
-  } else if (event.target === document.body || (isBare(event) && isInWidget(event) && isPage(event))) {
+  } else if (event.target === document.body || (isPage(event) && !notebook.isSameNode(event.target))) {
     notebook.focus();
     notebook.dispatchEvent(new KeyboardEvent("keydown", event));
   } else return false;
   return true;
 }
 
-const isPage = ({ key }) => key.startsWith("Page"); // the keys of a presenter's remote control
+/** The keys of a presenter's remote control: they turn slides wherever the focus is. */
+const isPage = ({ key, ctrlKey, altKey, metaKey }) =>
+  key.startsWith("Page") && !(ctrlKey || altKey || metaKey);
 
 /** JupyterLab listens before Reveal does, and would take the keys that turn slides or move a widget. */
 function hideFromJupyterLab(event) {
