@@ -5,7 +5,7 @@ const hasRun = (cell) => cell.model.executionCount !== null;
 const isAny = () => true;
 
 /** A list of {key, name, act}; the name finds the key's line of the help. */
-export function commandsOf({ app, panel, foot, runner, speaker, help, words }) {
+export function commandsOf({ app, panel, foot, runner, speaker, help, show, words }) {
   const execute = (command) => app.commands.execute(`RISE:${command}`);
   const runAll = async () => {
     await runner.run(words.all, isAny, { afresh: true });
@@ -14,6 +14,7 @@ export function commandsOf({ app, panel, foot, runner, speaker, help, words }) {
   const leave = () => {
     runner.stop();
     foot.clear();
+    show.leave();
     panel.content.node.focus();
   };
   const openNotes = () => {
@@ -25,12 +26,12 @@ export function commandsOf({ app, panel, foot, runner, speaker, help, words }) {
     { key: "K", name: "revival", act: () => runner.run(words.revival, hasRun, { afresh: true }) },
     { key: "T", name: "notes", act: openNotes },
     { key: "D", name: "dark", act: toggleDark },
-    { key: "W", name: "overview", act: () => execute("toggleOverview") },
     { key: "F", name: "full_screen", act: () => execute("fullscreenHelp") },
     { key: "Escape", name: "stop", act: leave },
     { key: "?", name: "keys", act: () => help.open() },
     { key: "Space", name: "next" },
     { key: "→", name: "next_slide" },
+    ...show.commands,
     { key: "Shift Enter", name: "run_cell" },
   ];
 }

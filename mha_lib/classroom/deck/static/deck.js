@@ -4,10 +4,12 @@ import { commandsOf } from "./commands.js";
 import { Foot } from "./foot.js";
 import { Help } from "./help.js";
 import { listenToKeys } from "./keys.js";
+import { markPlaces } from "./places.js";
+import { presenting } from "./presenting.js";
 import { Runner } from "./runner.js";
 import { cellsOf, readSlides } from "./slides.js";
 import { Speaker } from "./speaker.js";
-import { numberOf, shownSection } from "./stage.js";
+import { shownSection } from "./stage.js";
 import { adoptStyles } from "./styles.js";
 import { readWords } from "./words.js";
 
@@ -25,22 +27,24 @@ export default async function prepareDeck(app, load) {
 function openDeck({ app, load, words, notice }) {
   const panel = app.shell.currentWidget;
   const slides = readSlides(cellsOf(panel.content.model));
+  markPlaces(slides, words.deck);
   const foot = new Foot(panel, words.deck);
   const runner = new Runner({ panel, load, foot, words: words.deck });
   const passKey = (event) => panel.content.node.dispatchEvent(new KeyboardEvent("keydown", event));
   const speaker = new Speaker({ slides, words: words.speaker, passKey });
   const help = new Help(panel, words.deck);
-  const commands = commandsOf({ app, panel, foot, runner, speaker, help, words: words.deck });
+  const show = presenting({ panel, passKey, words: words.deck });
+  const commands = commandsOf({ app, panel, foot, runner, speaker, help, show, words: words.deck });
   help.list(commands);
 
   const arrive = () => {
-    foot.showPosition(numberOf(shownSection()), slides.length);
+    foot.showPosition(shownSection());
     speaker.show(shownSection());
   };
   document.addEventListener("slidechanged", arrive);
   arrive();
   foot.greet(notice);
-  listenToKeys({ panel, help, commands });
+  listenToKeys({ panel, help, show, commands });
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
   setTimeout(() => Object.assign(document.body.dataset, { deck: "ready" }));
 }

@@ -1,5 +1,5 @@
 // Runs cells in order, past those that fail, without moving the deck; the line at the foot tells how far.
-import { numberOf } from "./stage.js";
+import { placeOf } from "./stage.js";
 import { fill } from "./words.js";
 
 export class Runner {
@@ -46,7 +46,7 @@ export class Runner {
     const count = cells.length;
     const failures = [];
     for (const [done, cell] of cells.entries()) {
-      const place = fill(words.place, { slide: numberOf(cell.node), cell: cell.model.id });
+      const place = fill(words.place, { slide: placeOf(cell.node), cell: cell.model.id });
       foot.say(fill(words.running, { run, number: done + 1, count, place }), "busy", done / count);
       const reply = (await CodeCell.execute(cell, this.panel.sessionContext))?.content;
       if (!this.isRunning) {
