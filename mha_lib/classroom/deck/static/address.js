@@ -1,19 +1,20 @@
-// Which slide the page's address names: #/17 is slide 17. Reveal itself would count from 0, and RISE begins at
+// Which slide the page's address names: #/17 is slide 17, as the foot calls it. Reveal itself would count from 0, and RISE begins at
 // the first slide whatever the address says.
 import { isBare } from "./keys.js";
+import { sections } from "./stage.js";
 import { fill } from "./words.js";
 
-const NUMBER = /^#\/(\d+)$/;
+const NUMBER = /^#\/(\d+(?:\.\d+)?)$/;
 const openedAt = window.location.hash; // read before RISE opens the notebook
 
-const firstOfStack = (stack) => stack.querySelector("section");
-const stacks = () => [...document.querySelectorAll(".slides > section")];
+const findSlide = (place) => document.querySelector(`.slides [data-place="${place}"]`);
+const lastPlace = () => sections().at(-1).dataset.place.replace(/\..*/, "");
 
-/** Turn to a slide by its number; false where there is none. */
-function turnTo(number) {
-  const stack = stacks()[number - 1];
-  if (stack) window.location.hash = `#/${firstOfStack(stack).id}`;
-  return Boolean(stack);
+/** Turn to the slide with that number; false where there is none. */
+function turnTo(place) {
+  const section = findSlide(place);
+  if (section) window.location.hash = `#/${section.id}`;
+  return Boolean(section);
 }
 
 /** Go where the page was opened or reloaded, and follow the numbers that are typed into the address. */
@@ -49,12 +50,11 @@ export function goByNumber({ foot, words }) {
   const go = () => {
     const number = digits;
     end();
-    if (number && !turnTo(number))
-      foot.say(fill(words.no_slide, { number, last: stacks().length }), "failed");
+    if (number && !turnTo(number)) foot.say(fill(words.no_slide, { number, last: lastPlace() }), "failed");
   };
   return (event) => {
     const { key } = event;
-    const isDigit = /^\d$/.test(key);
+    const isDigit = /^\d$/.test(key) || (key === "." && /^\d+$/.test(digits));
     const isGo = key.toUpperCase() === "G" || (key === "Enter" && digits !== null);
     if (!isBare(event) || key === "Shift") return false;
     if (isDigit || (isGo && digits === null)) ask((digits ?? "") + (isDigit ? key : ""));

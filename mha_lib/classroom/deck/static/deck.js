@@ -7,12 +7,14 @@ import { returnFocus } from "./focus.js";
 import { Foot } from "./foot.js";
 import { Help } from "./help.js";
 import { listenToKeys } from "./keys.js";
+import { markPlaces } from "./places.js";
+import { presenting } from "./presenting.js";
 import { keepOutputs, markDeadWidgets } from "./reload.js";
 import { Runner } from "./runner.js";
 import { followSlides } from "./selection.js";
 import { cellsOf, readSlides } from "./slides.js";
 import { Speaker } from "./speaker.js";
-import { numberOf, shownSection } from "./stage.js";
+import { shownSection } from "./stage.js";
 import { adoptStyles } from "./styles.js";
 import { removeToolbar } from "./toolbar.js";
 import { readWords } from "./words.js";
@@ -32,22 +34,27 @@ export default async function prepareDeck(app, load) {
 function openDeck({ app, load, words, notice }) {
   const panel = app.shell.currentWidget;
   const slides = readSlides(cellsOf(panel.content.model));
+  markPlaces(slides, words.deck);
   const foot = new Foot(panel, words.deck);
   const runner = new Runner({ panel, load, foot, words: words.deck });
   const passKey = (event) => panel.content.node.dispatchEvent(new KeyboardEvent("keydown", event));
   const speaker = new Speaker({ slides, words: words.speaker, passKey });
   const help = new Help(panel, words.deck);
-  const commands = commandsOf({ app, panel, foot, runner, speaker, help, words: words.deck });
+  const show = presenting({ panel, passKey, words: words.deck });
+  const commands = commandsOf({ app, panel, foot, runner, speaker, help, show, words: words.deck });
   help.list(commands);
 
   const arrive = () => {
-    foot.showPosition(numberOf(shownSection()), slides.length);
-    speaker.show(shownSection());
+    const section = shownSection();
+    if (!section) return; // as for a moment while the page opens at another slide than the first
+    foot.showPosition(section);
+    speaker.show(section);
   };
   document.addEventListener("slidechanged", arrive);
   arrive();
   foot.greet(notice);
-  listenToKeys({ panel, help, commands, takers: followInstructor({ app, panel, foot, words: words.deck }) });
+  const takers = followInstructor({ app, panel, foot, words: words.deck });
+  listenToKeys({ panel, help, show, commands, takers });
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
   setTimeout(() => {
     followAddress();

@@ -1,4 +1,4 @@
-// The line at the foot of the deck: the lesson's title, what is going on, the number of the slide.
+// The line at the foot of the deck: the lesson's title, what is going on, the place of the slide.
 
 export class Foot {
   constructor(panel, words) {
@@ -31,7 +31,7 @@ export class Foot {
     this.say("", "");
   }
 
-  showPosition(number, count) {
-    this.position.textContent = `${number} / ${count}`;
+  showPosition(section) {
+    this.position.textContent = section.dataset.foot;
   }
 }

@@ -8,20 +8,24 @@ const TURNS_SLIDES = ["ArrowLeft", "ArrowRight", "PageUp", "PageDown", " "];
 
 const isInWidget = ({ target }) => Boolean(target.closest(".jp-OutputArea-output"));
 const isInEditor = ({ target }) => Boolean(target.closest(EDITORS));
+/** What opens a folded answer or follows a link. */
+const isForBrowser = ({ target, key }) =>
+  ["Enter", " "].includes(key) && Boolean(target.closest?.(".jp-MarkdownOutput :is(summary, a)"));
 export const isBare = (event) => !(event.ctrlKey || event.altKey || event.metaKey || isInEditor(event));
 const isLetter = ({ key }) => /^[a-z\d]$/i.test(key);
 const nameOf = ({ key, shiftKey }) =>
   isLetter({ key }) ? `${shiftKey ? "Shift " : ""}${key.toUpperCase()}` : key;
 
-/** `takers` come first: functions that take an event, or say false. */
-export function listenToKeys({ panel, help, commands, takers }) {
+/** `takers` come before the commands: functions that take an event, or say false. */
+export function listenToKeys({ panel, help, show, commands, takers }) {
   const notebook = panel.content.node;
   const actions = new Map(commands.filter(({ act }) => act).map(({ key, act }) => [key, act]));
 
   window.addEventListener(
     "keydown",
     (event) => {
-      if (takesKey(event, { notebook, help, actions, takers })) {
+      if (isForBrowser(event)) event.stopImmediatePropagation();
+      else if (takesKey(event, { notebook, help, show, actions, takers })) {
         event.preventDefault();
         event.stopImmediatePropagation();
       } else hideFromJupyterLab(event);
@@ -35,13 +39,15 @@ export function listenToKeys({ panel, help, commands, takers }) {
 }
 
 /** Does what the deck does with the key, if anything; false where the key is for others. */
-function takesKey(event, { notebook, help, actions, takers }) {
+function takesKey(event, { notebook, help, show, actions, takers }) {
   const act = isBare(event) && actions.get(nameOf(event));
   if (help.isOpen) {
     if (event.key !== "Shift") help.close();
+  } else if (show.overview.takesKey(event)) {
+    // The overview has done what the key does there.
   } else if (takers.some((takes) => takes(event))) {
-    // Taken.
-  } else if (act && !(event.key === "Escape" && isInWidget(event))) {
+    // It has a number typed, or runs a cell.
+  } else if (act && !(event.key.length > 1 && isInWidget(event))) {
     act();
   } else if (isBare(event) && isLetter(event) && !isInWidget(event)) {
     // Taken, and nothing done: JupyterLab would cut the cell, paste it or turn it into text.

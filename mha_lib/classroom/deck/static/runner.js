@@ -1,5 +1,5 @@
 // Runs cells in order, without moving the deck; the line at the foot tells how far.
-import { numberOf } from "./stage.js";
+import { placeOf } from "./stage.js";
 import { fill } from "./words.js";
 
 const SURE_WITHIN = 8000; // ms between the two presses that clear all outputs
@@ -95,7 +95,7 @@ export class Runner {
     const failures = [];
     let ran = 0;
     for (const [done, cell] of cells.entries()) {
-      const place = fill(words.place, { slide: numberOf(cell.node), cell: cell.model.id });
+      const place = fill(words.place, { slide: placeOf(cell.node), cell: cell.model.id });
       foot.say(fill(words.running, { run, number: done + 1, count, place }), "busy", done / count);
       const reply = (await CodeCell.execute(cell, this.panel.sessionContext))?.content;
       if (!this.isRunning) {

@@ -1,7 +1,7 @@
 // On a slide, the cell that runs is the one that is seen. The notebook has an active cell of its own, which
 // knows nothing of slides: here it follows the slide and the fragment that are shown, at once.
 // RISE does so half a second later, too late for a quick hand; mha_lib/classroom/jupyter switches that off.
-import { shownSection } from "./stage.js";
+import { reveal, shownSection } from "./stage.js";
 
 const HIDDEN = ".reveal-skip, aside, .fragment:not(.visible)";
 const RUNS = (event) =>
@@ -71,8 +71,5 @@ function goOn(notebook, hasRun) {
   const seen = seenCells(notebook);
   const next = seen[seen.indexOf(notebook.activeCell) + 1];
   if (hasRun && next) select(notebook, next);
-  else tellReveal(hasRun ? "nextFragment" : "next");
+  else reveal(hasRun ? "nextFragment" : "next");
 }
-
-/** Reveal's own functions are RISE's alone; this is the way in that Reveal has for other windows. */
-const tellReveal = (method) => window.postMessage(JSON.stringify({ method }), window.location.origin);
