@@ -30,39 +30,32 @@ export function followAddress() {
   if (openedAt) window.location.hash = openedAt;
 }
 
-const FORGOTTEN_AFTER = 8000; // ms without a key
-
 /** What takes the keys of a number: digits, then Enter or G; or G first. */
 export function goByNumber({ foot, words }) {
-  let digits = null; // those typed so far, null while nobody is asked
-  let timer;
-  const end = () => {
-    clearTimeout(timer);
-    digits = null;
-    foot.clear();
-  };
+  let digits = ""; // those typed so far
+  const question = () => fill(words.go_to, { number: digits });
   const ask = (typed) => {
-    clearTimeout(timer);
-    timer = setTimeout(end, FORGOTTEN_AFTER);
     digits = typed;
-    foot.say(fill(words.go_to, { number: digits }), "asking");
+    foot.ask(question());
   };
   const go = () => {
-    const number = digits;
-    end();
-    if (number && !turnTo(number)) foot.say(fill(words.no_slide, { number, last: lastPlace() }), "failed");
+    foot.clear();
+    if (digits && !turnTo(digits))
+      foot.say(fill(words.no_slide, { number: digits, last: lastPlace() }), "failed");
   };
   return (event) => {
     const { key } = event;
-    const isDigit = /^\d$/.test(key) || (key === "." && /^\d+$/.test(digits));
-    const isGo = key.toUpperCase() === "G" || (key === "Enter" && digits !== null);
+    const isAsked = foot.asks(question());
+    const isDigit = /^\d$/.test(key) || (isAsked && key === "." && /^\d+$/.test(digits));
+    const isGo = key.toUpperCase() === "G" || (isAsked && key === "Enter");
     if (!isBare(event) || key === "Shift") return false;
-    if (isDigit || (isGo && digits === null)) ask((digits ?? "") + (isDigit ? key : ""));
-    else if (isGo) go();
-    else if (digits === null) return false;
+    if (isDigit) ask((isAsked ? digits : "") + key);
+    else if (isGo && isAsked) go();
+    else if (isGo) ask("");
+    else if (!isAsked) return false;
     else if (key === "Backspace") ask(digits.slice(0, -1));
     else {
-      end();
+      foot.clear();
       return key === "Escape"; // any other key does what it always does
     }
     return true;

@@ -1,8 +1,7 @@
 // Who has the keys. A widget that was moved with the mouse does not keep them: after a click or a drag they are
 // the deck's again, but where one types. With the keyboard, Escape leaves whatever has them.
+import { EDITORS } from "./keys.js";
 
-const TYPED_IN =
-  ".cm-editor, textarea, select, [contenteditable=true], input:not([type=range], [type=checkbox], [type=radio], [type=button])";
 const WIDGET = ".jp-OutputArea-output";
 
 export function returnFocus(notebook) {
@@ -14,7 +13,7 @@ export function returnFocus(notebook) {
   const release = () => {
     const { activeElement } = document;
     const isControl = activeElement?.closest(`${WIDGET}, summary, button`);
-    if (isControl && !activeElement.closest(TYPED_IN)) toDeck();
+    if (isControl && !activeElement.closest(EDITORS)) toDeck();
   };
   window.addEventListener("pointerdown", note(true), true);
   window.addEventListener("keydown", note(false), true);
@@ -26,7 +25,7 @@ export function returnFocus(notebook) {
   // Listened to on its way down, for a widget may keep its keys from going up.
   window.addEventListener(
     "keydown",
-    ({ key, target }) => key === "Escape" && target.closest(WIDGET) && setTimeout(toDeck),
+    ({ key, target }) => key === "Escape" && target.closest?.(WIDGET) && setTimeout(toDeck),
     true,
   );
 }

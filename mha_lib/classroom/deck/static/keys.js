@@ -3,7 +3,9 @@
 // A key pressed nowhere belongs to the notebook, so that Ctrl+Enter runs a cell before any click.
 
 const HIDDEN = "data-lm-suppress-shortcuts"; // on a node, it hides the node's keys from JupyterLab's shortcuts
-const EDITORS = ".cm-editor, textarea, select, input:not([type=range], [type=checkbox])";
+/** Where one types. */
+export const EDITORS =
+  ".cm-editor, textarea, select, [contenteditable=true], input:not([type=range], [type=checkbox], [type=radio])";
 const TURNS_SLIDES = ["ArrowLeft", "ArrowRight", "PageUp", "PageDown", " "];
 
 const isInWidget = ({ target }) => Boolean(target.closest(".jp-OutputArea-output"));

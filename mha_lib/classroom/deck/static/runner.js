@@ -2,7 +2,6 @@
 import { placeOf } from "./stage.js";
 import { fill } from "./words.js";
 
-const SURE_WITHIN = 8000; // ms between the two presses that clear all outputs
 const MOST_FAILURES = 3; // more would cover the slide
 
 const hasTag = (tag) => (cell) => cell.model.getMetadata("tags")?.includes(tag);
@@ -50,10 +49,7 @@ export class Runner {
   /** Clear all outputs, when asked twice: nothing brings them back but running the cells. */
   async clear() {
     const { foot, words } = this;
-    const now = Date.now();
-    const isSure = now - this.askedAt < SURE_WITHIN;
-    this.askedAt = isSure ? undefined : now;
-    if (!isSure) return foot.say(words.clear_sure, "asking");
+    if (!foot.asks(words.clear_sure)) return foot.ask(words.clear_sure);
     const { NotebookActions } = await this.load("@jupyterlab/notebook");
     NotebookActions.clearAllOutputs(this.panel.content);
     foot.say(words.cleared, "done");

@@ -4,9 +4,9 @@
 import { reveal, shownSection } from "./stage.js";
 
 const HIDDEN = ".reveal-skip, aside, .fragment:not(.visible)";
-const RUNS = (event) =>
-  event.key === "Enter" && (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
-const TYPED_IN = "input, select, textarea, button, summary, a[href]"; // those have an Enter of their own
+const HAVE_ENTER =
+  ".jp-OutputArea-output :is(textarea, select, input:not([type=range])), button, summary, a[href]";
+const isModified = ({ ctrlKey, shiftKey, altKey, metaKey }) => ctrlKey || shiftKey || altKey || metaKey;
 
 /** The code cells that the class sees, in their order. */
 function seenCells(notebook) {
@@ -55,8 +55,8 @@ export function followSlides({ app, notebook }) {
   }
 
   return (event) => {
-    if (event.key !== "Enter" || event.target.closest(TYPED_IN)) return false;
-    if (RUNS(event)) {
+    if (event.key !== "Enter" || event.target.closest(HAVE_ENTER)) return false;
+    if (isModified(event)) {
       const hasRun = run();
       if (event.shiftKey) goOn(notebook, hasRun);
       return true;
