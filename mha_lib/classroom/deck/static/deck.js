@@ -1,6 +1,6 @@
 // What an instructor gets in a deck: keys that run cells, a line at the foot, a window with the notes.
 // Each part has a file of its own; this one puts them together.
-import { followAddress, goByNumber } from "./address.js";
+import { followAddress, goByNumber, returnToSlide } from "./address.js";
 import { showBusy } from "./busy.js";
 import { commandsOf } from "./commands.js";
 import { returnFocus } from "./focus.js";
@@ -24,6 +24,7 @@ export default async function prepareDeck(app, load) {
   const { notebookPath } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
   const { contents } = app.serviceManager;
   removeToolbar(app);
+  followAddress();
   const [{ words, notice }] = await Promise.all([
     readWords(notebookPath, contents),
     adoptStyles(notebookPath, contents),
@@ -57,7 +58,7 @@ function openDeck({ app, load, words, notice }) {
   listenToKeys({ panel, help, show, commands, takers });
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
   setTimeout(() => {
-    followAddress();
+    returnToSlide();
     Object.assign(document.body.dataset, { deck: "ready" });
   });
 }
