@@ -23,7 +23,6 @@ from mha_lib.classroom.handout.progress import Progress
 from mha_lib.classroom.language import words_in
 from mha_lib.classroom.lessons import CourseError
 
-VIEW = "application/vnd.jupyter.widget-view+json"
 PROGRESS_WORDS = words_in("en")["handout_build"]
 
 
@@ -128,12 +127,10 @@ def test_whatever_stops_a_lesson_is_one_line_and_the_others_and_the_index_are_wr
         return write(path, content)
 
     kernel = {"name": "julia-0.1", "display_name": "Julia", "language": "julia"}
-    state = {"application/vnd.jupyter.widget-state+json": {"state": [1, 2]}}
-    show_widget = f"display({{'{VIEW}': {{'model_id': 'a'}}}}, raw=True)"
     lessons = [
         course.lesson("01_kernel.ipynb", code("1"), kernelspec=kernel),
         course.lesson("02_dead.ipynb", code("import os; os._exit(1)")),
-        course.lesson("03_widget.ipynb", code(show_widget), widgets=state),
+        course.lesson("03_output.ipynb", code("display({'text/html': [3]}, raw=True)")),
         course.lesson("04_exit.ipynb", code("raise SystemExit(3)")),
         course.lesson("05_full.ipynb", text("# Full")),
         course.lesson("06_folder.ipynb", text("# Folder")),
@@ -148,7 +145,7 @@ def test_whatever_stops_a_lesson_is_one_line_and_the_others_and_the_index_are_wr
     assert len(lines) == 7, said.err
     assert "01_kernel.ipynb: its kernel julia-0.1 is not installed; there are: python3" in lines[0]
     assert "02_dead.ipynb: the kernel died" in lines[1]
-    assert "03_widget.ipynb: " in lines[2]
+    assert "03_output.ipynb: NotebookValidationError: " in lines[2]
     assert "04_exit.ipynb, cell" in lines[3]
     assert lines[4] == f"{course.handouts / 'en' / '05_full.html'}: No space left on device"
     assert lines[5].startswith(f"{course.handouts / 'en' / '06_folder.html'}: ")
