@@ -55,7 +55,8 @@ def read_module() -> str:
     """The parts of ``view/`` as the one module that anywidget takes, and a handout: it imports nothing."""
     source = "\n".join((FOLDER / "view" / f"{part}.js").read_text(encoding="utf-8") for part in PARTS)
     without_imports = re.sub(r"^import [^;]*;\n", "", source, flags=re.MULTILINE)
-    return re.sub(r"^export (?!default)", "", without_imports, flags=re.MULTILINE)
+    module = re.sub(r"^export (?!default)", "", without_imports, flags=re.MULTILINE)
+    return module.encode("ascii", "backslashreplace").decode()  # or else a browser takes two bytes a letter
 
 
 class Explorer(CellWidget):
@@ -104,9 +105,10 @@ class Explorer(CellWidget):
             self.answer = vars(compute_answer(self._source, setting))
 
     def close(self) -> None:
+        # JupyterLab keeps what it knows of a closed widget, with what it knew before the last change.
+        self.table, self.answer, self.words = {}, {}, {}
         super().close()
-        self.table = {}  # the rest may be kept by IPython's Out
-        self._source.result_at.cache_clear()
+        self._source.result_at.cache_clear()  # the rest may be kept by IPython's Out
 
 
 def drive(explorer: Explorer) -> int:
