@@ -41,7 +41,8 @@ function openDeck({ app, load, words, notice }) {
     foot.showPosition(shownSection());
     speaker.show(shownSection());
   };
-  document.addEventListener("slidechanged", arrive);
+  for (const event of ["slidechanged", "fragmentshown", "fragmenthidden"])
+    document.addEventListener(event, arrive);
   arrive();
   foot.greet(notice);
   listenToKeys({ panel, help, show, commands });

@@ -48,7 +48,8 @@ export function pictureOf(section, page) {
   return picture;
 }
 
-const UNSEEN = ".reveal-skip, aside.notes, .jp-Toolbar, .jp-cell-toolbar, .jp-Placeholder";
+const UNSEEN =
+  ".jp-mod-rendered .jp-InputArea-editor, .reveal-skip, aside.notes, .jp-Toolbar, .jp-cell-toolbar, .jp-Placeholder";
 
 /** A copied canvas is empty, and a copied list has forgotten what was chosen. */
 function copyDrawings(section, copy) {
