@@ -1,5 +1,7 @@
 // The line at the foot of the deck: the lesson's title, what is going on, the place of the slide.
 
+const FORGOTTEN_AFTER = 8000; // ms
+
 export class Foot {
   constructor(panel, words) {
     this.words = words;
@@ -17,6 +19,17 @@ export class Foot {
   say(text, state, share = 1) {
     Object.assign(this.status, { textContent: text, className: state });
     this.status.style.setProperty("--share", share);
+  }
+
+  /** Ask for a further key; without one the question goes. */
+  ask(question) {
+    this.say(question, "asking");
+    clearTimeout(this.forgetting);
+    this.forgetting = setTimeout(() => this.asks(question) && this.clear(), FORGOTTEN_AFTER);
+  }
+
+  asks(question) {
+    return this.status.textContent === question;
   }
 
   sayDead() {
