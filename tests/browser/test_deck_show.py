@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
+
+from mha_lib.classroom.lessons.qr_code import write_qr_code
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
@@ -39,16 +42,21 @@ FEET = {  # of each slide, by its id
 }
 
 
-@pytest.fixture(scope="module")
-def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
-    """A page with the deck, the same for all tests here."""
+def write_deck(file: Path) -> None:
     cells = []
     for kind, source in CELLS:
         make = new_code_cell if source.startswith("from ") else new_markdown_cell
         cells.append(make(source, metadata={"slideshow": {"slide_type": kind}}))
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     metadata = {"rise": {"theme": "white"}, "kernelspec": kernel, "title": "A deck"}
-    nbformat.write(new_notebook(cells=cells, metadata=metadata), jupyter.folder / "show.ipynb")
+    file.parent.mkdir(exist_ok=True)
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), file)
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
+    """A page with the deck, the same for all tests here."""
+    write_deck(jupyter.folder / "show.ipynb")
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     with page.expect_websocket(lambda socket: "/api/kernels/" in socket.url):
         page.goto(jupyter.address("rise", "show.ipynb"))
@@ -271,3 +279,37 @@ def test_the_help_lists_every_key_on_the_screen(deck: Page) -> None:
     assert box["y"] + box["height"] <= 720
     for key in ("↓", "O", "B .", "L", "M", "A", "Home"):
         expect(deck.locator("#deck-help kbd").get_by_text(key, exact=True)).to_be_visible()
+
+
+def test_the_title_slide_has_the_address_of_the_handouts_and_its_code(
+    page: Page, jupyter: JupyterServer
+) -> None:
+    folder = jupyter.folder / "with_address"
+    write_deck(folder / "show.ipynb")
+    (folder / "course.json").write_text('{"handouts": "https://example.org/attention/"}')
+    write_qr_code(folder, folder)
+    page.goto(jupyter.address("rise", "with_address/show.ipynb"))
+    handouts = current(page).locator("#deck-handouts")
+    expect(handouts).to_have_text("example.org/attention")
+    page.wait_for_function("document.querySelector('#deck-handouts img')?.naturalWidth > 0")
+    box, heading = handouts.bounding_box(), current(page).get_by_role("heading").bounding_box()
+    assert box
+    assert heading
+    assert heading["y"] + heading["height"] < box["y"], "beside the title, not upon it"
+    assert box["x"] + box["width"] < 1280
+    assert box["y"] + box["height"] < 720 - 40, "above the foot"
+    page.keyboard.press("ArrowRight")
+    expect(handouts).to_be_hidden()
+
+
+def test_without_an_address_and_a_sheet_of_the_course_nothing_is_shown_and_nothing_missed(
+    page: Page, jupyter: JupyterServer
+) -> None:
+    write_deck(jupyter.folder / "plain" / "show.ipynb")
+    missing: list[str] = []
+    page.on("response", lambda response: missing.append(response.url) if response.status == 404 else None)
+    page.goto(jupyter.address("rise", "plain/show.ipynb"))
+    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+    expect(page.locator("#deck-handouts")).to_have_count(0)
+    of_rise = ("plain/rise.css", "plain/show.css")  # RISE asks for them whether they are there or not
+    assert not [address for address in missing if not address.endswith(of_rise)]

@@ -1,10 +1,12 @@
 // What an instructor gets in a deck: keys that run cells, a line at the foot, a window with the notes.
 // Each part has a file of its own; this one puts them together.
 import { followAddress, goByNumber } from "./address.js";
+import { filesBeside } from "./beside.js";
 import { showBusy } from "./busy.js";
 import { commandsOf } from "./commands.js";
 import { returnFocus } from "./focus.js";
 import { Foot } from "./foot.js";
+import { showHandouts } from "./handouts.js";
 import { Help } from "./help.js";
 import { listenToKeys } from "./keys.js";
 import { markPlaces } from "./places.js";
@@ -24,17 +26,20 @@ export default async function prepareDeck(app, load) {
   const { notebookPath } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
   const { contents } = app.serviceManager;
   removeToolbar(app);
+  const files = await filesBeside(notebookPath, contents);
   const [{ words, notice }] = await Promise.all([
     readWords(notebookPath, contents),
-    adoptStyles(notebookPath, contents),
+    adoptStyles(files["course.css"]),
   ]);
-  document.addEventListener("ready", () => openDeck({ app, load, words, notice }), { once: true }); // Reveal's event
+  const open = () => openDeck({ app, load, files, words, notice });
+  document.addEventListener("ready", open, { once: true }); // Reveal's event
 }
 
-function openDeck({ app, load, words, notice }) {
+function openDeck({ app, load, files, words, notice }) {
   const panel = app.shell.currentWidget;
   const slides = readSlides(cellsOf(panel.content.model));
   markPlaces(slides, words.deck);
+  showHandouts(files, words.deck);
   const foot = new Foot(panel, words.deck);
   const runner = new Runner({ panel, load, foot, words: words.deck });
   const passKey = (event) => panel.content.node.dispatchEvent(new KeyboardEvent("keydown", event));
