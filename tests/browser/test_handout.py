@@ -189,6 +189,25 @@ def test_on_paper_nothing_is_cut_in_two_and_no_control_is_left(page, file):
     assert page.locator("pre code").evaluate("e => getComputedStyle(e).whiteSpace") == "pre-wrap"
 
 
+WIDE = """
+export default { render({ el }) {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 4000, height: 1000 });
+  canvas.style.width = "2000px"; // as a script sets it, for the window in which it draws
+  el.append(canvas);
+} };
+"""
+
+
+def test_on_paper_a_picture_that_was_drawn_for_a_wide_window_is_not_cut_off(page, tmp_path):
+    file = write(tmp_path / "wide.html", [show("wide")], {"wide": stored(esm=WIDE)})
+    page.goto(file.as_uri())
+    page.locator("[data-widget=wide].alive canvas").wait_for()
+    page.emulate_media(media="print")
+    canvas, widget = (page.locator(f"[data-widget=wide]{part}").bounding_box() for part in (" canvas", ""))
+    assert canvas["x"] + canvas["width"] <= widget["x"] + widget["width"]
+    assert canvas["width"] / canvas["height"] == pytest.approx(4, rel=0.01)
+
+
 def test_the_pdf_is_a4_and_has_the_headings_as_its_outline(file, browser):
     chromium = find_browser()
     assert chromium
