@@ -1,5 +1,5 @@
-// Which slide the page's address names: #/17 is slide 17, as the foot calls it. Reveal itself would count from 0, and RISE begins at
-// the first slide whatever the address says.
+// Which slide the page's address names: #/17 is slide 17, as the foot calls it. Reveal itself would count
+// from 0, and RISE begins at the first slide whatever the address says.
 import { isBare } from "./keys.js";
 import { sections } from "./stage.js";
 import { fill } from "./words.js";
@@ -17,16 +17,16 @@ function turnTo(place) {
   return Boolean(section);
 }
 
-/** Go where the page was opened or reloaded, and follow the numbers that are typed into the address. */
+/** Follow the numbers that are typed into the address; called before Reveal listens, which follows them too. */
 export function followAddress() {
-  window.addEventListener(
-    "hashchange",
-    (event) => {
-      const [, number] = NUMBER.exec(window.location.hash) ?? [];
-      if (number && turnTo(number)) event.stopImmediatePropagation(); // Reveal would turn one slide further
-    },
-    true,
-  );
+  window.addEventListener("hashchange", (event) => {
+    const [, number] = NUMBER.exec(window.location.hash) ?? [];
+    if (number && turnTo(number)) event.stopImmediatePropagation();
+  });
+}
+
+/** Go where the page was opened or reloaded. */
+export function returnToSlide() {
   if (openedAt) window.location.hash = openedAt;
 }
 

@@ -1,6 +1,6 @@
 // What an instructor gets in a deck: keys that run cells, a line at the foot, a window with the notes.
 // Each part has a file of its own; this one puts them together.
-import { followAddress, goByNumber } from "./address.js";
+import { followAddress, goByNumber, returnToSlide } from "./address.js";
 import { filesBeside } from "./beside.js";
 import { showBusy } from "./busy.js";
 import { commandsOf } from "./commands.js";
@@ -26,6 +26,7 @@ export default async function prepareDeck(app, load) {
   const { notebookPath } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
   const { contents } = app.serviceManager;
   removeToolbar(app);
+  followAddress();
   const files = await filesBeside(notebookPath, contents);
   const [{ words, notice }] = await Promise.all([
     readWords(notebookPath, contents),
@@ -63,7 +64,7 @@ function openDeck({ app, load, files, words, notice }) {
   listenToKeys({ panel, help, show, commands, takers });
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
   setTimeout(() => {
-    followAddress();
+    returnToSlide();
     Object.assign(document.body.dataset, { deck: "ready" });
   });
 }
