@@ -1,6 +1,7 @@
 // What an instructor gets in a deck: keys that run cells, a line at the foot, a window with the notes.
 // Each part has a file of its own; this one puts them together.
 import { commandsOf } from "./commands.js";
+import { Fit } from "./fit.js";
 import { Foot } from "./foot.js";
 import { Help } from "./help.js";
 import { listenToKeys } from "./keys.js";
@@ -41,6 +42,7 @@ function openDeck({ app, load, words, notice }) {
   arrive();
   foot.greet(notice);
   listenToKeys({ panel, help, commands });
+  new Fit({ words: words.deck });
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
   setTimeout(() => Object.assign(document.body.dataset, { deck: "ready" }));
 }
