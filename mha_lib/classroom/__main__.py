@@ -8,6 +8,7 @@ import importlib.metadata
 import os
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def present_lesson(root: Path, lessons: list[Path], options: argparse.Namespace,
     lesson = find_lesson(options.lesson, lessons)
     check_rise()
     check_port(options.port)
-    folder = told(*make_deck_copy(root, options.language))
+    folder = told(*make_deck_copy(root, options.language, lesson.name, asks_at_terminal(options.language)))
     serve(root, f"/rise/{address_in(root, folder / lesson.name)}", options, extra)
     return 0
 
@@ -113,6 +114,22 @@ def write_running_orders(
     from mha_lib.classroom import running_order
 
     return running_order.write_running_orders(lessons, root / "build" / "notes")
+
+
+def asks_at_terminal(language: str) -> Callable[[Path], bool]:
+    """What asks whether a deck that was changed begins afresh; where nobody can answer, it does not."""
+    words = words_in(language_with_words(language))["command_line"]
+
+    def asks(file: Path) -> bool:
+        if not sys.stdin.isatty():
+            return False
+        question = words["begin_afresh"].format(file=file.name)
+        try:
+            return input(question).strip().lower() == words["afresh"]
+        except EOFError:
+            return False
+
+    return asks
 
 
 def told(folder: Path, messages: list[str]) -> Path:

@@ -6,3 +6,16 @@ export const shownSection = () => document.querySelector(".slides > .present > .
 
 /** The number of the slide that holds the node; the first slide is 1, and 0 stands for none. */
 export const numberOf = (node) => sections().findIndex((section) => section.contains(node)) + 1;
+
+/** What the foot calls the slide that holds the node; places.js explains it. */
+export const placeOf = (node) => node.closest("[data-place]")?.dataset.place;
+
+/** Ask Reveal for what its users know, such as "down" or "togglePause": RISE keeps it to itself, and it
+ *  listens to messages. */
+export const reveal = (method, ...args) =>
+  window.postMessage(JSON.stringify({ method, args }), window.location.origin);
+
+export function goTo(section) {
+  const [, column, row] = section.id.split("-").map(Number); // such as slide-3-0
+  reveal("slide", column, row);
+}

@@ -3,10 +3,10 @@
 
 export async function adoptStyles(lesson, contents) {
   const beside = await contents.getDownloadUrl(lesson.replace(/[^/]*$/, "course.css"));
-  const [palette, deck, course] = await Promise.all(
-    [ownFile("palette.css"), ownFile("deck.css"), beside].map(readSheet),
+  const [palette, deck, running, course] = await Promise.all(
+    [ownFile("palette.css"), ownFile("deck.css"), ownFile("running.css"), beside].map(readSheet),
   );
-  document.adoptedStyleSheets.push(palette, deck, formulaColours(palette), course);
+  document.adoptedStyleSheets.push(palette, deck, running, formulaColours(palette), course);
 }
 
 const ownFile = (name) => new URL(name, import.meta.url);
