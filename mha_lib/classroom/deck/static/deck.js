@@ -4,6 +4,7 @@ import { followAddress, goByNumber, returnToSlide } from "./address.js";
 import { filesBeside } from "./beside.js";
 import { showBusy } from "./busy.js";
 import { commandsOf } from "./commands.js";
+import { Fit } from "./fit.js";
 import { returnFocus } from "./focus.js";
 import { Foot } from "./foot.js";
 import { showHandouts } from "./handouts.js";
@@ -62,6 +63,7 @@ function openDeck({ app, load, files, words, notice }) {
   foot.greet(notice);
   const takers = followInstructor({ app, panel, foot, words: words.deck });
   listenToKeys({ panel, help, show, commands, takers });
+  new Fit({ words: words.deck });
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
   setTimeout(() => {
     returnToSlide();
