@@ -14,9 +14,6 @@ from mha_lib.classroom.browser import find_browser
 from mha_lib.classroom.handout import HandoutExporter
 from mha_lib.classroom.handout.pdf import write_pdf
 
-# ziamath reads its fonts by a function that Python 3.11 and 3.12 call deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:path is deprecated:DeprecationWarning")
-
 VIEW = "application/vnd.jupyter.widget-view+json"
 ESM = """
 export default {
@@ -122,12 +119,13 @@ def test_a_widget_that_fails_leaves_its_still_and_a_line(page, file):
     expect(figure.get_by_text("the bad one as text")).to_be_visible()
 
 
-def test_formulas_have_the_size_and_the_colours_of_the_text(page, file):
+def test_formulas_have_the_size_the_font_and_the_colours_of_the_page(page, file):
     page.goto(file.as_uri())
-    box = page.locator(".formula svg").first.bounding_box()
+    box = page.locator(".formula math").first.bounding_box()
     assert 15 < box["height"] < 60
     assert 15 < box["width"] < 100
-    colour = "getComputedStyle(document.querySelectorAll('span.formula')[1].querySelector('use')).fill"
+    assert page.evaluate("document.fonts.ready.then(() => document.fonts.check('16px Formulas'))")
+    colour = "getComputedStyle(document.querySelectorAll('span.formula')[1].querySelector('mi')).color"
     assert page.evaluate(colour) == "rgb(0, 103, 165)"
     page.emulate_media(color_scheme="dark")
     assert page.evaluate(colour) == "rgb(86, 180, 233)"
