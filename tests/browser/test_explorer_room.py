@@ -76,6 +76,9 @@ def test_its_letters_are_those_of_the_slide(page, show):
     for letters in (14, 18, 36):
         give_room(page, 30 * letters, letters)
         assert page.evaluate(LAYOUT)["letters"] == letters
+        height, width = (slider(page, "num_heads").bounding_box()[side] for side in ("height", "width"))
+        assert height > 0.9 * letters
+        assert width == pytest.approx(9 * letters, abs=1)
 
 
 def test_a_small_room_shows_the_weights_cell_by_cell(page, show):

@@ -91,7 +91,7 @@ function paintMask(ctx, drawing) {
 function paintLength(ctx, { tiles, length, keys, cellWidth, cellHeight, em }) {
   ctx.beginPath();
   for (const { x, y } of tiles) {
-    ctx.moveTo(x - 0.4 * em, y + length * cellHeight);
+    ctx.moveTo(x, y + length * cellHeight);
     ctx.lineTo(x + keys * cellWidth, y + length * cellHeight);
   }
   strokeOnAnyColour(ctx, em, [0.5 * em, 0.4 * em]);

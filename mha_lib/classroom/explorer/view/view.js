@@ -326,7 +326,7 @@ class ExplorerView {
     root.style.maxHeight = room ? `${room}px` : "";
     root.toggleAttribute("data-fits", room > 0);
     const em = room ? this.fitLetters(room) : clamp(width / 90, 12, 16);
-    root.style.fontSize = `${em}px`;
+    setLetters(root, em);
     const lines = width > 62 * em ? 1 : 2; // of the status
     root.style.setProperty("--lines", lines);
     const place = root.getBoundingClientRect();
@@ -352,7 +352,7 @@ class ExplorerView {
     const given = Number.parseFloat(getComputedStyle(root).fontSize);
     for (const size of [1, 0.85, 0.7]) {
       const em = given * size;
-      root.style.fontSize = `${em}px`;
+      setLetters(root, em);
       if (controls.offsetHeight < 0.25 * room) return em;
     }
     return 0.6 * given;
@@ -362,6 +362,11 @@ class ExplorerView {
     this.colours = readColours(this.root);
     this.draw();
   }
+}
+
+function setLetters({ style }, em) {
+  style.fontSize = `${em}px`;
+  style.setProperty("--zoom", Math.max(1, em / 16));
 }
 
 export default { render: ({ model, el }) => new ExplorerView(model).open(el) };

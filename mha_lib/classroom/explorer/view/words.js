@@ -7,8 +7,10 @@ export const fill = (sentence, values) => sentence.replace(/\{(\w+)\}/g, (gap, n
 /** What the explorer says: where no setting has several heads, its one map has no number. */
 export function wordsFor(model) {
   const words = model.get("words");
-  const hasHeads = model.get("table").directory.some(({ shape }) => shape?.[1] > 1);
-  return hasHeads ? words : { ...words, ...words.single_map };
+  const { directory, of_masks } = model.get("table");
+  const hasHeads = directory.some(({ shape }) => shape?.[1] > 1);
+  const single = of_masks ? { ...words.single_map, head: words.mask } : words.single_map;
+  return hasHeads ? words : { ...words, ...single };
 }
 
 const LONGEST = 60; // letters of a label
