@@ -489,3 +489,66 @@ def check_sharding(layer: object, layer_class: type, mesh: Any, mesh_class: Any)
         heads = getattr(layer, name)
         if heads % devices:
             raise ValueError(f"{name}={heads} must be divisible by the {devices} devices of mesh")
+
+
+def check_torch_layer(module: nn.Module, expected: "type[nn.Module]") -> None:
+    """PyTorch's encoder or decoder layer, built as ours are."""
+    if not isinstance(module, expected):
+        raise TypeError(f"module must be an nn.{expected.__name__}, got {type(module).__name__}")
+    if type(module).forward is not expected.forward:
+        raise TypeError(
+            f"module must compute what nn.{expected.__name__} does, "
+            f"got {type(module).__name__} with a forward of its own"
+        )
+    if not module.norm_first:
+        raise ValueError(
+            "module must norm before each sum, norm_first=True, got norm_first=False; "
+            "a layer trained one way does not work the other way"
+        )
+    if module.activation is not nn.functional.relu and not isinstance(module.activation, nn.ReLU):
+        raise ValueError(f"the activation of module must be a ReLU, got {module.activation}")
+
+
+def check_token_numbers(name: str, tokens: Tensor, embedding: nn.Embedding) -> None:
+    """Tokens ``(B, N)`` as integers that ``embedding`` knows."""
+    check_tensor(name, tokens)
+    if tokens.dtype not in (torch.int32, torch.int64):
+        raise TypeError(f"{name} must hold tokens as integers, got {tokens.dtype}; try {name}.long()")
+    if tokens.dim() != 2:
+        way_out = f"; for a single sample: {name}[None]" if tokens.dim() == 1 else ""
+        raise ValueError(f"{name} must be (B, N), got shape {tuple(tokens.shape)}{way_out}")
+    check_device(name, tokens, embedding.weight.device)
+    # Reading numbers on a GPU would wait for it; there PyTorch itself stops at a wrong one.
+    if tokens.device.type == "cpu" and can_be_read(tokens) and tokens.numel():
+        smallest, largest = (int(token) for token in tokens.aminmax())
+        if smallest < 0 or largest >= embedding.num_embeddings:
+            raise ValueError(
+                f"{name} must hold tokens from 0 to {embedding.num_embeddings - 1}, "
+                f"got {smallest} to {largest}; {name}_vocab_size says how many there are"
+            )
+
+
+def check_source_mask(source_mask: Tensor | None, source: Tensor) -> None:
+    if source_mask is None:
+        return
+    check_tensor("source_mask", source_mask)
+    if source_mask.dtype != torch.bool:
+        raise TypeError(
+            f"source_mask must be boolean (True = may attend), got {source_mask.dtype}; "
+            "try source != padding with the token that fills up"
+        )
+    if source_mask.shape != source.shape:
+        raise ValueError(
+            f"source_mask must be (B, S) = {tuple(source.shape)}, as source, "
+            f"got shape {tuple(source_mask.shape)}"
+        )
+
+
+def checked_head_masks(attention: str, masks: Sequence[Tensor], num_layers: int) -> Sequence[Tensor]:
+    if isinstance(masks, Tensor) or len(masks) != num_layers:
+        came = f"a tensor of shape {tuple(masks.shape)}" if isinstance(masks, Tensor) else str(len(masks))
+        raise ValueError(
+            f"head_masks.{attention} must hold a mask for each of the {num_layers} layers, got {came}; "
+            f"try [mask] * {num_layers}"
+        )
+    return masks
