@@ -15,6 +15,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 if TYPE_CHECKING:
     from mha_lib.multihead import KVCache, MultiHeadAttention
+    from mha_lib.transformer import ByAttention
 
 
 def is_transformed(x: Tensor) -> bool:
@@ -415,17 +416,43 @@ def check_poolable(
             f"{expected.__name__}.from_torch makes one of an nn.MultiheadAttention"
         )
     for name in ("W_k", "W_v"):
-        projection = getattr(layer, name)
-        if type(projection) is not nn.Linear:
-            raise TypeError(
-                f"{name} of the layer must be an nn.Linear, got {type(projection).__name__}; "
-                "undo the quantization or the wrapper first"
-            )
+        check_plain_projection(layer, name)
     if layer.num_kv_heads % num_kv_heads:
         divisors = ", ".join(str(n) for n in range(1, layer.num_kv_heads + 1) if layer.num_kv_heads % n == 0)
         raise ValueError(
             f"num_kv_heads must divide the number of key-value heads of the layer, {layer.num_kv_heads}, "
             f"got {num_kv_heads}; divisors: {divisors}"
+        )
+
+
+def checked_heads_to_keep(
+    layer: "MultiHeadAttention", expected: "type[MultiHeadAttention]", keep: Sequence[int]
+) -> list[int]:
+    """The heads of ``layer`` that are to stay, as Python's integers."""
+    if not isinstance(layer, expected):
+        raise TypeError(f"layer must be a {expected.__name__}, got {type(layer).__name__}")
+    for name in ("W_q", "W_k", "W_v", "W_o"):
+        check_plain_projection(layer, name)
+    if layer.num_kv_heads != layer.num_heads:
+        raise ValueError(
+            f"layer must have keys and values for each head, got num_kv_heads={layer.num_kv_heads} for "
+            f"num_heads={layer.num_heads}: what is left of heads that share keys may not share them evenly"
+        )
+    heads = [checked_size("keep", head, minimum=0) for head in keep]
+    if not heads or max(heads) >= layer.num_heads or len(set(heads)) < len(heads):
+        raise ValueError(
+            f"keep must name some of the heads 0 to {layer.num_heads - 1}, each once, got {heads}; "
+            "a head_mask of zeros silences all heads"
+        )
+    return heads
+
+
+def check_plain_projection(layer: nn.Module, name: str) -> None:
+    projection = getattr(layer, name)
+    if type(projection) is not nn.Linear:
+        raise TypeError(
+            f"{name} of the layer must be an nn.Linear, got {type(projection).__name__}; "
+            "undo the quantization or the wrapper first"
         )
 
 
@@ -544,11 +571,18 @@ def check_source_mask(source_mask: Tensor | None, source: Tensor) -> None:
         )
 
 
-def checked_head_masks(attention: str, masks: Sequence[Tensor], num_layers: int) -> Sequence[Tensor]:
-    if isinstance(masks, Tensor) or len(masks) != num_layers:
-        came = f"a tensor of shape {tuple(masks.shape)}" if isinstance(masks, Tensor) else str(len(masks))
+def checked_head_masks(
+    attention: str, head_masks: "ByAttention | None", num_layers: int
+) -> Sequence[Tensor | None]:
+    """The head masks of one attention, one for each layer; None for each where there are none."""
+    if head_masks is None:
+        return [None] * num_layers
+    masks = getattr(head_masks, attention, None)
+    if masks is None or isinstance(masks, Tensor) or len(masks) != num_layers:
+        came = type(head_masks).__name__ if masks is None else type(masks).__name__
+        came += "" if masks is None else f" of length {len(masks)}"
         raise ValueError(
-            f"head_masks.{attention} must hold a mask for each of the {num_layers} layers, got {came}; "
-            f"try [mask] * {num_layers}"
+            f"head_masks must be a ByAttention whose {attention} holds a mask for each of the {num_layers} "
+            f"layers, got {came}; try ByAttention([mask] * {num_layers}, …)"
         )
     return masks

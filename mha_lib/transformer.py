@@ -8,9 +8,9 @@ The shape letters are those of ``multihead.py``, and four more:
     L  layers
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -105,12 +105,12 @@ class EncoderLayer(nn.Module):
         """
         checks.check_tokens("x", x, self.self_attention.num_hiddens, "num_hiddens", self.self_attention.W_q)
         attended = self.self_attention(
-            self.self_attention_norm(x), key_mask=key_mask, need_weights=need_weights, head_mask=head_mask
+            self.self_attention_norm(x), key_mask=key_mask, head_mask=head_mask, need_weights=need_weights
         )
-        attended, weights = attended if need_weights else (attended, None)
+        attended, *weights = attended if need_weights else [attended]
         x = x + self.dropout(attended)
         x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
-        return (x, weights) if need_weights else x
+        return (x, *weights) if need_weights else x
 
     @classmethod
     def from_torch(cls, module: nn.TransformerEncoderLayer) -> "EncoderLayer":
@@ -184,26 +184,26 @@ class DecoderLayer(nn.Module):
         attended = self.self_attention(
             self.self_attention_norm(x),
             is_causal=is_causal,
-            need_weights=need_weights,
             head_mask=head_masks[0],
             cache=self_cache,
+            need_weights=need_weights,
         )
-        attended, self_weights = attended if need_weights else (attended, None)
+        attended, *self_weights = attended if need_weights else [attended]
         x = x + self.dropout(attended)
 
         attended = self.cross_attention(
             self.cross_attention_norm(x),
             memory[:, :0] if cross_cache else memory,  # what the cache holds is not given again
             key_mask=key_mask,
-            need_weights=need_weights,
             head_mask=head_masks[1],
             cache=cross_cache,
+            need_weights=need_weights,
         )
-        attended, cross_weights = attended if need_weights else (attended, None)
+        attended, *cross_weights = attended if need_weights else [attended]
         x = x + self.dropout(attended)
 
         x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
-        return (x, self_weights, cross_weights) if need_weights else x
+        return (x, *self_weights, *cross_weights) if need_weights else x
 
     @classmethod
     def from_torch(cls, module: nn.TransformerDecoderLayer) -> "DecoderLayer":
@@ -287,14 +287,11 @@ class EncoderDecoder(nn.Module):
         Returns the logits ``(B, T, V)``; with ``need_weights=True`` the weights of all heads too.
         Raises ValueError or TypeError for arguments that don't fit.
         """
-        options = {"need_weights": need_weights, "head_masks": head_masks}
-        memory = self.encode(source, source_mask, **options)
-        memory, encoder_weights = memory if need_weights else (memory, None)
-        logits = self.decode(target, memory, source_mask, **options)
-        if not need_weights:
-            return logits
-        logits, decoder_weights, cross_weights = logits
-        return logits, ByAttention(encoder_weights, decoder_weights, cross_weights)
+        encoded = self.encode(source, source_mask, need_weights=need_weights, head_masks=head_masks)
+        memory, *encoder_weights = encoded if need_weights else [encoded]
+        decoded = self.decode(target, memory, source_mask, need_weights=need_weights, head_masks=head_masks)
+        logits, *decoder_weights = decoded if need_weights else [decoded]
+        return (logits, ByAttention(*encoder_weights, *decoder_weights)) if need_weights else logits
 
     def encode(
         self,
@@ -303,17 +300,17 @@ class EncoderDecoder(nn.Module):
         *,
         need_weights: bool = False,
         head_masks: ByAttention | None = None,
-    ) -> Tensor | tuple[Tensor, list[Tensor]]:
+    ) -> Any:
         """``(B, S) -> (B, S, D)``, the memory; with ``need_weights=True`` the weights of each layer too."""
         checks.check_token_numbers("source", source, self.source_embedding)
         checks.check_source_mask(source_mask, source)
         x = self.embed(source, self.source_embedding)  # (B, S, D)
-        all_weights = []
-        for layer, head_mask in zip(self.encoder_layers, self.masks_of("encoder", head_masks), strict=True):
-            x = layer(x, source_mask, need_weights=need_weights, head_mask=head_mask)
-            if need_weights:
-                x, weights = x
-                all_weights.append(weights)
+        masks = checks.checked_head_masks("encoder", head_masks, len(self.encoder_layers))
+        all_weights: list[Tensor] = []
+        for layer, head_mask in zip(self.encoder_layers, masks, strict=True):
+            encoded = layer(x, source_mask, head_mask=head_mask, need_weights=need_weights)
+            x, *weights = encoded if need_weights else [encoded]
+            all_weights += weights
         memory = self.encoder_norm(x)
         return (memory, all_weights) if need_weights else memory
 
@@ -327,7 +324,7 @@ class EncoderDecoder(nn.Module):
         need_weights: bool = False,
         head_masks: ByAttention | None = None,
         cache: "DecoderCache | None" = None,
-    ) -> Tensor | tuple[Tensor, list[Tensor], list[Tensor]]:
+    ) -> Any:
         """``(B, T) -> (B, T, V)``, the logits; with ``need_weights=True`` the weights of each layer too.
 
         With a ``cache``, ``target`` holds the tokens that follow those of earlier calls. Without
@@ -335,22 +332,25 @@ class EncoderDecoder(nn.Module):
         """
         checks.check_token_numbers("target", target, self.target_embedding)
         x = self.embed(target, self.target_embedding, start=0 if cache is None else len(cache))  # (B, T, D)
-        self_masks, cross_masks = self.masks_of("decoder", head_masks), self.masks_of("cross", head_masks)
-        all_self_weights, all_cross_weights = [], []
+        self_masks, cross_masks = (
+            checks.checked_head_masks(name, head_masks, len(self.decoder_layers))
+            for name in ("decoder", "cross")
+        )
+        all_self_weights: list[Tensor] = []
+        all_cross_weights: list[Tensor] = []
         for number, layer in enumerate(self.decoder_layers):
-            x = layer(
+            decoded = layer(
                 x,
                 memory,
                 source_mask,
                 is_causal=is_causal,
-                need_weights=need_weights,
                 head_masks=(self_masks[number], cross_masks[number]),
                 caches=None if cache is None else cache.layers[number],
+                need_weights=need_weights,
             )
-            if need_weights:
-                x, self_weights, cross_weights = x
-                all_self_weights.append(self_weights)
-                all_cross_weights.append(cross_weights)
+            x, *weights = decoded if need_weights else [decoded]
+            all_self_weights += weights[:1]
+            all_cross_weights += weights[1:]
         logits = self.W_logits(self.decoder_norm(x))
         return (logits, all_self_weights, all_cross_weights) if need_weights else logits
 
@@ -380,7 +380,7 @@ class EncoderDecoder(nn.Module):
         cache = DecoderCache(self, memory, max_tokens)
         token = torch.full_like(source[:, :1], begin)  # (B, 1)
         ended = torch.zeros_like(token, dtype=torch.bool)
-        tokens = []
+        tokens: list[Tensor] = []
         while len(tokens) < max_tokens and not ended.all():
             logits = self.decode(token, memory, source_mask, cache=cache, head_masks=head_masks)  # (B, 1, V)
             token = logits.argmax(dim=-1).masked_fill(ended, end)  # (B, 1)
@@ -392,12 +392,6 @@ class EncoderDecoder(nn.Module):
         """``(B, N) -> (B, N, D)``: a vector for each token and one for its position, from ``start`` on."""
         positions = sinusoidal_positions(start + tokens.shape[1], embedding.embedding_dim)[start:]  # (N, D)
         return self.dropout(embedding(tokens) + positions.to(embedding.weight))
-
-    def masks_of(self, attention: str, head_masks: ByAttention | None) -> Sequence[Tensor | None]:
-        """The head masks of the layers of one attention, or None for each."""
-        if head_masks is None:
-            return [None] * len(self.encoder_layers)
-        return checks.checked_head_masks(attention, getattr(head_masks, attention), len(self.encoder_layers))
 
 
 class DecoderCache:
@@ -423,7 +417,7 @@ class DecoderCache:
                 KVCache(layer.self_attention, batch, max_tokens),
                 KVCache(layer.cross_attention, batch, num_source_tokens),
             )
-            for layer in model.decoder_layers
+            for layer in cast(Iterable[DecoderLayer], model.decoder_layers)
         ]
 
     def __len__(self) -> int:

@@ -7,7 +7,7 @@ One number in sixteen is never trained on, chosen by a hash of the number: so wh
 those is what it has understood, and the same numbers are held out everywhere and always.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
@@ -17,7 +17,6 @@ from mha_lib.classroom.tasks.numerals import (
     ENGLISH_WORDS,
     LARGEST,
     NUMERALS,
-    alignment,
     in_chinese,
     in_english,
 )
@@ -26,6 +25,7 @@ PADDING, BEGIN, END = 0, 1, 2
 SOURCE_VOCABULARY = ("<pad>", *ENGLISH_WORDS)
 TARGET_VOCABULARY = ("<pad>", "<bos>", "<eos>", *NUMERALS)
 MAX_TARGET_TOKENS = 16  # of 九千九百九十九万九千九百九十九 and its "<eos>"
+PLACES = len(str(LARGEST))
 SMALLEST_HELD_OUT = 100  # below, most numbers are the only example of a word at its place
 
 SOURCE_NUMBER = {word: number for number, word in enumerate(SOURCE_VOCABULARY)}
@@ -74,15 +74,67 @@ def is_held_out(numbers: Tensor) -> Tensor:
     return (mixed >> 28 == 0) & (numbers >= SMALLEST_HELD_OUT)
 
 
+def draw_training_numbers(count: int, generator: torch.Generator) -> Tensor:
+    """``(count,)`` numbers to train on: of 1 to 8 digits, long ones and those with zeros more often.
+
+    Where all digits are drawn alike, zeros inside are rare and are learnt late. So in half of the numbers
+    each digit turns into a zero with a probability of up to one half.
+    """
+    drawn = 2 * count  # more than enough, after those that are held out are left out
+    digits = torch.randint(0, 10, (drawn, PLACES), generator=generator)  # the ones first
+    share_of_zeros = torch.rand(drawn, 1, generator=generator) - 0.5  # below 0 for half of the numbers
+    digits[torch.rand(drawn, PLACES, generator=generator) < share_of_zeros] = 0
+    lengths = torch.randint(1, PLACES + 1, (2, drawn), generator=generator).amax(0)
+    numbers = from_digits(digits, lengths)
+    return numbers[~is_held_out(numbers)][:count]
+
+
+def held_out_numbers(count: int, *, zero_rich: bool = False, seed: int = 0) -> Tensor:
+    """``(count,)`` numbers that no translator was trained on: of all from 0 to 99,999,999, or hard ones.
+
+    The hard ones, ``zero_rich``, have 4 to 8 digits, each a zero with probability one half, and at least two
+    zeros that stand before another digit.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    found = torch.empty(0, dtype=torch.int64)
+    while len(found) < count:
+        if zero_rich:
+            digits = torch.randint(1, 10, (32 * count, PLACES), generator=generator)
+            digits[torch.rand(digits.shape, generator=generator) < 0.5] = 0
+            numbers = from_digits(digits, torch.randint(4, PLACES + 1, (32 * count,), generator=generator))
+            numbers = numbers[inner_zeros(numbers) >= 2]
+        else:
+            numbers = torch.randint(0, LARGEST + 1, (32 * count,), generator=generator)
+        found = torch.cat([found, numbers[is_held_out(numbers)]])
+    return found[:count]
+
+
+def from_digits(digits: Tensor, lengths: Tensor) -> Tensor:
+    """Digits ``(N, 8)``, the ones first, of which the first ``lengths`` count -> numbers ``(N,)``."""
+    places = torch.arange(PLACES)
+    return torch.where(places < lengths[:, None], digits * 10**places, 0).sum(1)
+
+
 def inner_zeros(numbers: Tensor) -> Tensor:
     """How many zeros each number has that stand before another digit: 3 in 1,002,300."""
-    places = 10 ** torch.arange(8)
-    has_digit = numbers[:, None] // places % 10 > 0  # (B, 8), the ones first
-    digit_below = has_digit.cumsum(1) > 0
-    digit_above = has_digit.flip(1).cumsum(1).flip(1) > 0
-    return (~has_digit & digit_below & digit_above).sum(1)
+    is_digit = numbers[:, None] // 10 ** torch.arange(PLACES) % 10 > 0  # (N, 8), the ones first
+    digit_below = is_digit.cumsum(1) > 0
+    digit_above = is_digit.flip(1).cumsum(1).flip(1) > 0
+    return (~is_digit & digit_below & digit_above).sum(1)
 
 
-def crosses_boundary(numbers: Tensor) -> Tensor:
-    """Whether zeros meet the border between 万 and what is below it: 230,045 and 20,450, but not 23,045."""
-    return (numbers > 10_000) & (numbers % 10_000 > 0) & ((numbers // 10_000 % 10 == 0) | (numbers // 1000 % 10 == 0))
+def strata(numbers: Tensor) -> dict[str, Tensor]:
+    """Which numbers, ``(N,)`` each, are of a kind: by digits, by zeros inside, by what meets at the 万.
+
+    ``zeros at 万``: digits stand above and below the border of 万, and a zero beside it, as in 230,045 and
+    20,450: whether it is spoken depends on the side.
+    """
+    lengths = (numbers[:, None] >= 10 ** torch.arange(1, PLACES)).sum(1) + 1
+    zeros = inner_zeros(numbers)
+    digits_on_both_sides = (numbers >= 10_000) & (numbers % 10_000 > 0)
+    zero_beside = (numbers // 10_000 % 10 == 0) | (numbers // 1_000 % 10 == 0)
+    return (
+        {f"{length} digits": lengths == length for length in range(1, PLACES + 1)}
+        | {f"{count} zeros inside": zeros == count for count in range(3)}
+        | {"3 or more zeros inside": zeros >= 3, "zeros at 万": digits_on_both_sides & zero_beside}
+    )

@@ -20,10 +20,10 @@ from mha_lib.classroom.language import words_here
 
 LARGEST = 99_999_999
 SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 SCALES = {1_000_000: "million", 1_000: "thousand", 1: ""}
 ENGLISH_WORDS = (*SMALL, *TENS, "hundred", "thousand", "million")
 DIGITS = "零一二三四五六七八九"
@@ -33,6 +33,7 @@ NUMERALS = (*DIGITS, *UNITS[1:], "万")
 VALUES = {word: value for value, word in enumerate(SMALL)}
 VALUES |= {word: 10 * tens for tens, word in enumerate(TENS, start=2)}
 SCALE_VALUES = {word: scale for scale, word in SCALES.items() if word}
+MULTIPLIERS = ("hundred", *SCALE_VALUES)
 OTHER_SHAPES = str.maketrans("两兩〇○萬億", "二二零零万亿")
 
 # A digit of the number, or the unit that says what the digit counts: (3, "unit") are the thousands.
@@ -123,8 +124,6 @@ def read_number(text: str) -> int:
     Raises NotUnderstood, which says in the language of the lesson what was not understood.
     """
     text = unicodedata.normalize("NFKC", text).strip().rstrip(".").lower()
-    if not text:
-        raise not_understood("nothing")
     if re.fullmatch(r"\d+|\d{1,3}([ ,]\d{3})+", text):
         return within_limits(re.sub(r"[ ,]", "", text))
     if any(letter.translate(OTHER_SHAPES) in (*NUMERALS, "亿") for letter in text):
@@ -146,8 +145,13 @@ def not_understood(name: str, **details: object) -> NotUnderstood:
 def read_english(text: str) -> int:
     """The number in English words, in any usual spelling."""
     words = plain_words([part for word in text.split() for part in split_word(word)])
+    if not words:
+        raise not_understood("nothing")
     number = group = 0  # what the words up to the last "thousand" say, and those after it
-    room, last_scale = 1000, LARGEST  # what may still be added to the group must be less, and so the next scale
+    room, last_scale = (
+        1000,
+        LARGEST,
+    )  # what may still be added to the group must be less, and so the next scale
     for before, word in zip([None, *words], words, strict=False):
         if word in VALUES:
             fits = 0 < VALUES[word] < room or words == ["zero"]
@@ -175,11 +179,14 @@ def plain_words(words: list[str]) -> list[str]:
         if word in ("a", "and"):
             if after is None:
                 raise not_understood("unfinished", word=word)
-            fits = after in ("hundred", *SCALE_VALUES) if word == "a" else before in ("hundred", *SCALE_VALUES)
-            if not fits or (word == "and" and after not in VALUES):
+            if word == "a":
+                fits = after in MULTIPLIERS and before not in VALUES
+            else:
+                fits = after in VALUES and before in MULTIPLIERS
+            if not fits:
                 raise misplaced(word, before)
             plain += ["one"] * (word == "a")
-        elif word in (*VALUES, "hundred", *SCALE_VALUES):
+        elif word in ENGLISH_WORDS:
             plain.append(word)
         elif word in ("billion", "trillion"):
             raise not_understood("too_large", largest=f"{LARGEST:,}")
