@@ -42,9 +42,9 @@ def train_to_the_end(num_heads: int, seed: int) -> EncoderDecoder:
     return train_translator(num_heads, seed, folder=ROOT / "build" / "translators").model
 
 
-def exam(model: EncoderDecoder) -> Result:
+def exam(model: EncoderDecoder, numbers: int = EXAMS) -> Result:
     all_numbers, zero_rich = (
-        exact_matches(model, held_out_numbers(EXAMS, zero_rich=zero_rich)).float().mean().item()
+        exact_matches(model, held_out_numbers(numbers, zero_rich=zero_rich)).float().mean().item()
         for zero_rich in (False, True)
     )
     return round(all_numbers, 4), round(zero_rich, 4)

@@ -13,7 +13,6 @@ from mha_lib import (
     EncoderDecoder,
     EncoderLayer,
     FeedForward,
-    KVCache,
     MultiHeadAttention,
     causal_mask,
     padding_mask,
@@ -189,7 +188,7 @@ def test_an_encoder_decoder_gives_what_pytorchs_transformer_gives(model, tokens)
 
 
 def test_the_weights_of_every_head_are_those_that_were_used(model, tokens):
-    source, target, source_mask = tokens
+    source, _, source_mask = tokens
     logits, weights = model(*tokens, need_weights=True)
     torch.testing.assert_close(logits, model(*tokens))
     assert [len(layers) for layers in weights] == [L, L, L]

@@ -13,13 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from mha_lib.classroom.tasks.numerals import (
-    ENGLISH_WORDS,
-    LARGEST,
-    NUMERALS,
-    in_chinese,
-    in_english,
-)
+from mha_lib.classroom.language import words_here
+from mha_lib.classroom.tasks.numerals import ENGLISH_WORDS, LARGEST, NUMERALS, in_chinese, in_english
 
 PADDING, BEGIN, END = 0, 1, 2
 SOURCE_VOCABULARY = ("<pad>", *ENGLISH_WORDS)
@@ -74,8 +69,8 @@ def is_held_out(numbers: Tensor) -> Tensor:
     return (mixed >> 28 == 0) & (numbers >= SMALLEST_HELD_OUT)
 
 
-def draw_training_numbers(count: int, generator: torch.Generator) -> Tensor:
-    """``(count,)`` numbers to train on: of 1 to 8 digits, long ones and those with zeros more often.
+def draw_training_numbers(count: int, generator: torch.Generator, max_digits: int = PLACES) -> Tensor:
+    """``(count,)`` numbers to train on: of 1 to ``max_digits`` digits, those with zeros inside more often.
 
     Where all digits are drawn alike, zeros inside are rare and are learnt late. So in half of the numbers
     each digit turns into a zero with a probability of up to one half.
@@ -84,13 +79,15 @@ def draw_training_numbers(count: int, generator: torch.Generator) -> Tensor:
     digits = torch.randint(0, 10, (drawn, PLACES), generator=generator)  # the ones first
     share_of_zeros = torch.rand(drawn, 1, generator=generator) - 0.5  # below 0 for half of the numbers
     digits[torch.rand(drawn, PLACES, generator=generator) < share_of_zeros] = 0
-    lengths = torch.randint(1, PLACES + 1, (2, drawn), generator=generator).amax(0)
+    lengths = torch.randint(1, max_digits + 1, (2, drawn), generator=generator).amax(0)  # more long ones
     numbers = from_digits(digits, lengths)
     return numbers[~is_held_out(numbers)][:count]
 
 
-def held_out_numbers(count: int, *, zero_rich: bool = False, seed: int = 0) -> Tensor:
-    """``(count,)`` numbers that no translator was trained on: of all from 0 to 99,999,999, or hard ones.
+def held_out_numbers(
+    count: int, *, zero_rich: bool = False, max_digits: int = PLACES, seed: int = 0
+) -> Tensor:
+    """``(count,)`` numbers that no translator was trained on: of all up to so many digits, or hard ones.
 
     The hard ones, ``zero_rich``, have 4 to 8 digits, each a zero with probability one half, and at least two
     zeros that stand before another digit.
@@ -104,7 +101,7 @@ def held_out_numbers(count: int, *, zero_rich: bool = False, seed: int = 0) -> T
             numbers = from_digits(digits, torch.randint(4, PLACES + 1, (32 * count,), generator=generator))
             numbers = numbers[inner_zeros(numbers) >= 2]
         else:
-            numbers = torch.randint(0, LARGEST + 1, (32 * count,), generator=generator)
+            numbers = torch.randint(0, 10**max_digits, (32 * count,), generator=generator)
         found = torch.cat([found, numbers[is_held_out(numbers)]])
     return found[:count]
 
@@ -116,7 +113,7 @@ def from_digits(digits: Tensor, lengths: Tensor) -> Tensor:
 
 
 def inner_zeros(numbers: Tensor) -> Tensor:
-    """How many zeros each number has that stand before another digit: 3 in 1,002,300."""
+    """How many zeros each number has that stand before another digit: 2 in 1,002,300."""
     is_digit = numbers[:, None] // 10 ** torch.arange(PLACES) % 10 > 0  # (N, 8), the ones first
     digit_below = is_digit.cumsum(1) > 0
     digit_above = is_digit.flip(1).cumsum(1).flip(1) > 0
@@ -126,15 +123,17 @@ def inner_zeros(numbers: Tensor) -> Tensor:
 def strata(numbers: Tensor) -> dict[str, Tensor]:
     """Which numbers, ``(N,)`` each, are of a kind: by digits, by zeros inside, by what meets at the 万.
 
-    ``zeros at 万``: digits stand above and below the border of 万, and a zero beside it, as in 230,045 and
-    20,450: whether it is spoken depends on the side.
+    The names are in the language of the lesson. "zeros at 万": digits stand above and below the border of 万,
+    and a zero beside it, as in 230,045 and 20,450; whether it is spoken depends on the side.
     """
+    words = words_here()["strata"]
     lengths = (numbers[:, None] >= 10 ** torch.arange(1, PLACES)).sum(1) + 1
     zeros = inner_zeros(numbers)
     digits_on_both_sides = (numbers >= 10_000) & (numbers % 10_000 > 0)
     zero_beside = (numbers // 10_000 % 10 == 0) | (numbers // 1_000 % 10 == 0)
     return (
-        {f"{length} digits": lengths == length for length in range(1, PLACES + 1)}
-        | {f"{count} zeros inside": zeros == count for count in range(3)}
-        | {"3 or more zeros inside": zeros >= 3, "zeros at 万": digits_on_both_sides & zero_beside}
+        {words["digits"].format(count=length): lengths == length for length in range(1, PLACES + 1)}
+        | {words["zeros"].format(count=count): zeros == count for count in range(3)}
+        | {words["many_zeros"].format(count=3): zeros >= 3}
+        | {words["boundary"]: digits_on_both_sides & zero_beside}
     )

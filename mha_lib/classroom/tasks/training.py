@@ -18,7 +18,7 @@ from torch import Tensor
 from mha_lib import EncoderDecoder
 from mha_lib.classroom.language import words_here
 from mha_lib.classroom.lessons import find_root
-from mha_lib.classroom.tasks.data import Batch, draw_training_numbers, make_batch
+from mha_lib.classroom.tasks.data import PLACES, Batch, draw_training_numbers, make_batch
 from mha_lib.classroom.tasks.translator import device_of, make_translator, translation_loss
 
 STEPS, BATCH_SIZE, LEARNING_RATE = 1000, 128, 3e-3
@@ -36,6 +36,7 @@ class Training:
     loss          what is to become small: a function of the model and a ``Batch``
     steps         how many there are; Adam, with a learning rate that rises and falls once (one-cycle)
     batch_size    numbers in each step
+    max_digits    of the numbers that are drawn: fewer make a training of seconds
     seed          of the numbers that are drawn
     snapshots_at  the steps after which the model is remembered, for ``model_at``; the last one always is
 
@@ -49,11 +50,12 @@ class Training:
         *,
         steps: int = STEPS,
         batch_size: int = BATCH_SIZE,
+        max_digits: int = PLACES,
         seed: int = 0,
         snapshots_at: Iterable[int] = SNAPSHOTS,
     ):
         self.model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
-        self.loss, self.steps, self.batch_size = loss, steps, batch_size
+        self.loss, self.steps, self.batch_size, self.max_digits = loss, steps, batch_size, max_digits
         self.snapshots_at = {*snapshots_at, steps}
         self.generator = torch.Generator().manual_seed(seed)
         self.optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
@@ -88,7 +90,7 @@ class Training:
         return self
 
     def make_step(self) -> None:
-        numbers = draw_training_numbers(self.batch_size, self.generator)
+        numbers = draw_training_numbers(self.batch_size, self.generator, self.max_digits)
         loss = self.loss(self.model, make_batch(numbers.tolist(), device_of(self.model)))
         self.optimizer.zero_grad()
         loss.backward()
