@@ -308,6 +308,15 @@ def test_a_target_that_has_ended_stays_ended(model, tokens):
     assert found.shape[1] == longest, "it stops with the last"
 
 
+def test_after_its_end_a_target_is_filled_with_ends(model, tokens, monkeypatch):
+    """Whatever the model would go on with."""
+    script = torch.tensor([[5, END, 7, 8, 9], [5, 6, 7, 4, END], [END, 6, END, 3, 3]])
+    steps = iter(nn.functional.one_hot(script, V).unsqueeze(2).unbind(1))  # (B, 1, V) each
+    monkeypatch.setattr(model, "decode", lambda *inputs, **options: next(steps))
+    found = model.generate(tokens[0], begin=BEGIN, end=END, max_tokens=9)
+    assert found.tolist() == [[5, END, END, END, END], [5, 6, 7, 4, END], [END] * 5]
+
+
 def test_generating_needs_no_gradients_and_leaves_the_mode_alone(model, tokens):
     model.train()
     assert not model.generate(tokens[0], begin=BEGIN, end=END, max_tokens=3).requires_grad

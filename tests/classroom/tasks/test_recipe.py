@@ -1,4 +1,4 @@
-"""What the recipe reaches: the table of heads and seeds in one point, and by hand the bars for three seeds."""
+"""What the recipe reaches: the table of heads and seeds in one point; by hand, the bars for three seeds."""
 
 import resource
 
