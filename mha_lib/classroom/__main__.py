@@ -89,6 +89,10 @@ def make_parser(words: dict[str, Any]) -> argparse.ArgumentParser:
     )
     handouts.add_argument("--pdf", action="store_true", help=words["pdf"])
 
+    slides = commands.add_parser("slides", help=words["slides"])
+    slides.set_defaults(run=write_slides)
+    slides.add_argument("lesson", nargs="*", help=words["handouts_lesson"])
+
     notes = commands.add_parser("notes", help=words["notes"])
     notes.set_defaults(run=write_running_orders)
     return parser
@@ -114,12 +118,23 @@ def present_lesson(root: Path, lessons: list[Path], options: argparse.Namespace,
     return 0
 
 
+def chosen_lessons(options: argparse.Namespace, lessons: list[Path]) -> list[Path]:
+    """Those that were named, each once; or all."""
+    return list(dict.fromkeys(find_lesson(name, lessons) for name in options.lesson)) or lessons
+
+
 def write_handouts(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
     from mha_lib.classroom import handout
 
-    named = [find_lesson(name, lessons) for name in options.lesson]
-    chosen = list(dict.fromkeys(named)) or lessons
+    chosen = chosen_lessons(options, lessons)
     return handout.write_handouts(chosen, root / "build" / "handouts", options.audience, options.pdf)
+
+
+def write_slides(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+    from mha_lib.classroom import slides_pdf
+
+    check_rise()
+    return slides_pdf.write_slides(root, chosen_lessons(options, lessons), root / "build" / "slides")
 
 
 def write_running_orders(

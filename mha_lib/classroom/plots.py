@@ -21,6 +21,7 @@ from mha_lib.classroom.weights import as_mask, as_weights, to_numpy
 
 FORBIDDEN, HATCHING = "#ececec", "#8c8c8c"  # cells that the mask forbids, and the lines across them
 MAX_COLUMNS, MAX_LETTERS = 4, 18  # of heads in a figure, and of a label
+LETTERS = 10  # points: a deck shows them in 14 pixels or more
 CJK_FAMILIES = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC",
     "Hiragino Sans GB", "Heiti SC", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
@@ -116,15 +117,15 @@ def _draw(
     plt.close(figure)  # so that the cell which ends with it shows it once
     low, largest = min(0.0, float(panels.min())), float(panels.max())
     top = (largest or 1.0) if to_max else max(1.0, largest)
-    colours = plt.get_cmap(cmap).with_extremes(bad=FORBIDDEN)
     for i, axes in enumerate(grid.flat):
         if i >= len(panels):
             axes.set_visible(False)
             continue
         forbidden = np.zeros_like(panels[i], bool) if allowed is None else ~allowed.reshape(panels.shape)[i]
-        shown = np.ma.array(panels[i], mask=forbidden & (panels[i] == 0))
-        image = axes.imshow(shown, colours, vmin=low, vmax=top)
-        axes.set_title(titles[i], fontsize=9, loc="left", family=_families())
+        shown = np.ma.array(panels[i], mask=forbidden & (panels[i] == 0))  # there the panel shows through
+        image = axes.imshow(shown, cmap, vmin=low, vmax=top)
+        axes.set_facecolor(FORBIDDEN)
+        axes.set_title(titles[i], fontsize=LETTERS, loc="left", family=_families())
         if forbidden.any():
             _hatch(axes, image, forbidden)
         _set_tokens(axes.yaxis, "query_labels", labels[0], queries, side)
@@ -143,7 +144,7 @@ def _draw(
 
 def _figure_size(rows: int, columns: int, queries: int, keys: int) -> tuple[float, float]:
     """In inches, with room for titles, names and the colour bar."""
-    side = min(2.4 / max(queries, keys), 0.5)  # of a cell
+    side = min(2.2 / max(queries, keys), 0.5)  # of a cell
     width, height = max(1.3, keys * side + 0.3), max(1.0, queries * side + 0.6)
     return columns * width + 1.2, rows * height + 0.5
 
@@ -163,12 +164,12 @@ def _set_tokens(axis: Axis, argument: str, labels: Any, count: int, side: float)
     if labels is not None and len(labels) != count:
         raise ValueError(f"{argument} must hold {count} labels, got {len(labels)}")
     tokens = [_drawable(str(label)) for label in (range(count) if labels is None else labels)]
-    width = 0.08 * max(1, *map(len, tokens))  # of the widest, in inches
+    width = 0.1 * max(1, *map(len, tokens))  # of the widest, in inches
     is_level = isinstance(axis, XAxis)
     is_turned = is_level and labels is not None and width > side
-    step = math.ceil((width if is_level and not is_turned else 0.13) / side)
+    step = math.ceil((width if is_level and not is_turned else 0.16) / side)
     axis.set_ticks(range(0, count, step))
-    axis.set_ticklabels(tokens[::step], fontsize=8, family=_families(), parse_math=False)
+    axis.set_ticklabels(tokens[::step], fontsize=LETTERS, family=_families(), parse_math=False)
     axis.set_tick_params(length=0, labelrotation=90 if is_turned else 0)
 
 
