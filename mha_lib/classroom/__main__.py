@@ -8,6 +8,7 @@ import importlib.metadata
 import os
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,10 @@ def make_parser(words: dict[str, Any]) -> argparse.ArgumentParser:
     )
     handouts.add_argument("--pdf", action="store_true", help=words["pdf"])
 
+    slides = commands.add_parser("slides", help=words["slides"])
+    slides.set_defaults(run=write_slides)
+    slides.add_argument("lesson", nargs="*", help=words["handouts_lesson"])
+
     notes = commands.add_parser("notes", help=words["notes"])
     notes.set_defaults(run=write_running_orders)
     return parser
@@ -95,7 +100,7 @@ def present_lesson(root: Path, lessons: list[Path], options: argparse.Namespace,
     lesson = find_lesson(options.lesson, lessons)
     check_rise()
     check_port(options.port)
-    folder = told(*make_deck_copy(root, options.language))
+    folder = told(*make_deck_copy(root, options.language, lesson.name, asks_at_terminal(options.language)))
     serve(root, f"/rise/{address_in(root, folder / lesson.name)}", options, extra)
     return 0
 
@@ -107,12 +112,36 @@ def write_handouts(root: Path, lessons: list[Path], options: argparse.Namespace,
     return handout.write_handouts(chosen, root / "build" / "handouts", options.audience, options.pdf)
 
 
+def write_slides(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+    from mha_lib.classroom import slides_pdf
+
+    chosen = [find_lesson(name, lessons) for name in options.lesson] or lessons
+    check_rise()
+    return slides_pdf.write_slides(root, chosen, root / "build" / "slides")
+
+
 def write_running_orders(
     root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]
 ) -> int:
     from mha_lib.classroom import running_order
 
     return running_order.write_running_orders(lessons, root / "build" / "notes")
+
+
+def asks_at_terminal(language: str) -> Callable[[Path], bool]:
+    """What asks whether a deck that was changed begins afresh; where nobody can answer, it does not."""
+    words = words_in(language_with_words(language))["command_line"]
+
+    def asks(file: Path) -> bool:
+        if not sys.stdin.isatty():
+            return False
+        question = words["begin_afresh"].format(file=file.name)
+        try:
+            return input(question).strip().lower() == words["afresh"]
+        except EOFError:
+            return False
+
+    return asks
 
 
 def told(folder: Path, messages: list[str]) -> Path:

@@ -34,15 +34,9 @@ DRAWN = """async () => {
     await document.fonts.ready;
     for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
 }"""
-# Asked again until it shows: RISE turns to the slide of the selected cell, half a second after it was shown.
-TO_THE_FIRST_SLIDE = """() => {
-    location.hash = "#/slide-0-0";
-    return document.querySelector("section.present > section.present").id === "slide-0-0";
-}"""
 # Console errors that RISE 0.43 makes with any notebook, and why each does no harm.
 HARMLESS = {
     r"Refused to apply style from .*\.css": "RISE asks for <notebook>.css, which a lesson need not have",
-    r"RangeError: Maximum call stack": "two copies of the toolbar's kit; a deck hides the toolbar",
     r"Canceled future for (kernel_info|comm_info)_request": "asked of a kernel that was just replaced",
 }
 Faults = dict[str, list[str]]  # by place: a step such as "#/slide-3-0+1", or what is not a step's
@@ -65,7 +59,7 @@ def walk(page: Page) -> Faults:
     """Go from the first slide to the last; returns the faults of each step."""
     slides = page.locator(".slides > section > section").count()
     steps = slides + page.locator(".slides .fragment").count()
-    expect(page.locator("#deck-foot b").last).to_have_text(f"1 / {slides}")
+    expect(page.locator("#deck-foot b").last).to_have_text(re.compile("1 / [0-9]+$"))
     faults: Faults = {}
     for _ in range(steps):
         step = page.evaluate(STEP)
@@ -108,7 +102,8 @@ def test_lesson_is_a_good_deck_in_every_window_light_and_dark(
     page.set_viewport_size({"width": size[0], "height": size[1]})
     run_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
     faults = {f"light {step}": found for step, found in walk(page).items() if found}
-    page.wait_for_function(TO_THE_FIRST_SLIDE)
+    page.evaluate("location.hash = '#/slide-0-0'")
+    expect(page.locator("section.present > section.present")).to_have_id("slide-0-0")
     page.keyboard.press("d")
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
     faults |= {f"dark {step}": found for step, found in walk(page).items() if found}

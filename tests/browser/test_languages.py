@@ -34,9 +34,9 @@ FIGURE = "masks.svg"
 
 NAMES = {"ValueError", "UserWarning", "ZeroDivisionError", "Traceback"}
 # The commands' own names, and what Python's argparse says: it has translations of its own.
-NAMES_OF_ARGPARSE = {"lab", "present", "handouts", "notes", "usage", "python", "options", "positional"}
-NAMES_OF_ARGPARSE |= {"arguments", "show", "this", "help", "message", "and", "exit", "lesson", "student"}
-NAMES_OF_ARGPARSE |= {"instructor", "LANGUAGE", "PORT"}
+NAMES_OF_ARGPARSE = {"lab", "present", "handouts", "slides", "notes", "usage", "python", "options"}
+NAMES_OF_ARGPARSE |= {"positional", "arguments", "show", "this", "help", "message", "and", "exit"}
+NAMES_OF_ARGPARSE |= {"lesson", "student", "instructor", "LANGUAGE", "PORT"}
 
 SETUP = "from mha_lib.classroom import check, explore, show_heads"
 EXPLORER = """

@@ -1,5 +1,7 @@
 import argparse
 import importlib.metadata
+import io
+import json
 import socket
 
 import pytest
@@ -31,6 +33,42 @@ def test_lab_edit_opens_the_lessons_themselves(served, tmp_path):
 def test_present_opens_lesson_three_unless_told_otherwise(served):
     command_line.main(["present"])
     assert served == ["/rise/work/deck-en/03_multi_head_attention.ipynb"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+CHANGED = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+
+
+@pytest.mark.parametrize(
+    ("stdin", "begins_afresh"),
+    [
+        (Terminal("a\n"), True),
+        (Terminal("\n"), False),
+        (Terminal("what?\n"), False),
+        (Terminal(""), False),
+        (io.StringIO("a\n"), False),
+    ],
+    ids=["a", "Enter", "nonsense", "end of input", "no terminal"],
+)
+def test_present_asks_what_becomes_of_an_instructors_changes(
+    served, tmp_path, monkeypatch, stdin, begins_afresh
+):
+    command_line.main(["present", "01"])
+    lesson = tmp_path / "work/deck-en/01_single_head_attention.ipynb"
+    edition = lesson.read_bytes()
+    lesson.write_text(json.dumps(CHANGED))
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert command_line.main(["present", "01"]) == 0
+    if begins_afresh:
+        assert lesson.read_bytes() == edition
+        assert json.loads(lesson.with_suffix(".mine.ipynb").read_text()) == CHANGED
+    else:
+        assert json.loads(lesson.read_text()) == CHANGED
+    assert len(served) == 2
 
 
 def last_line(capsys):
@@ -87,3 +125,4 @@ def test_served_lab_greets_the_class_without_news(monkeypatch, tmp_path):
     command_line.serve(tmp_path, "/lab", argparse.Namespace(port=None, no_browser=True), [])
     settings = ConfigManager(config_dir_name="labconfig").get("default_setting_overrides")
     assert settings["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
+    assert settings["jupyterlab-rise:plugin"]["auto_select"] == "none"

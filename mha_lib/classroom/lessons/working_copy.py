@@ -3,18 +3,19 @@
 Running a lesson changes its file, so nobody runs ``notebooks/`` itself. Students work in
 ``work/<language>/``, which holds the lessons without the instructor's notes; an instructor presents from
 ``work/deck-<language>/``, which holds them with the notes and without the outputs of the last time. Both
-are made on first use, and a file that somebody has changed is never overwritten.
+are made on first use, and what somebody has changed is never lost.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mha_lib.classroom.language import words_in
 from mha_lib.classroom.lessons.course import list_lessons
 from mha_lib.classroom.lessons.figures import OWN, SHARED, figure_words, read_figure
+from mha_lib.classroom.lessons.qr_code import write_qr_code
 from mha_lib.classroom.lessons.slides import slide_type
 
 RECORD = ".editions.json"  # in the working copy: which edition each file was made from
@@ -36,22 +37,34 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
     return work, messages
 
 
-def make_deck_copy(root: Path, language: str) -> tuple[Path, list[str]]:
-    """Make ``work/deck-<language>/`` as fresh as on the first day; returns it and what to tell the user.
+def make_deck_copy(
+    root: Path, language: str, lesson: str, begins_afresh: Callable[[Path], bool] = lambda file: False
+) -> tuple[Path, list[str]]:
+    """Make a lesson's deck in ``work/deck-<language>/`` as fresh as on the first day.
 
-    What the last lecture left in a lesson, its outputs, goes. A lesson that the instructor has changed
-    stays as it is.
+    What the last lecture left in the lesson, its outputs, goes. Where the instructor has changed it,
+    ``begins_afresh(file)`` decides: to keep the changes, or to set them aside and begin afresh. The decks of
+    other lessons stay as they are, for one of them may be on show. Returns the folder and what to tell.
     """
     work = root / "work" / f"deck-{language}"
     messages = []
     with record_of(work) as record:
+        write_qr_code(root / "notebooks" / language, work)
         for name, content in editions(root, language, work):
             mine = work / name
-            if mine.exists() and fingerprint(mine.read_bytes(), mine.suffix) != record.get(name):
+            if mine.exists() and mine.suffix == ".ipynb" and name != lesson:
+                continue
+            if not mine.exists() or authored(mine.read_bytes(), mine.suffix) == record.get(name):
+                mine.write_bytes(content)
+            elif begins_afresh(mine):
+                aside = mine.rename(free_name(mine, "mine"))
+                mine.write_bytes(content)
+                messages.append(say(root, language, "set_aside", mine, aside))
+            else:
+                mine.write_bytes(without_outputs(mine.read_bytes()))
                 messages.append(say(root, language, "own_deck", mine, mine))
                 continue
-            mine.write_bytes(content)
-            record[name] = fingerprint(content, mine.suffix)
+            record[name] = authored(content, mine.suffix)
     return work, messages
 
 
@@ -72,6 +85,19 @@ def without_notes(content: bytes) -> bytes:
     try:
         notebook = json.loads(content)
         notebook["cells"] = [cell for cell in notebook["cells"] if slide_type(cell) != "notes"]
+    except (ValueError, KeyError, TypeError):
+        return content
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def without_outputs(content: bytes) -> bytes:
+    """A lesson as it is before it runs; a file that is no notebook stays as it is."""
+    try:
+        notebook = json.loads(content)
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                cell |= {"outputs": [], "execution_count": None}
+        notebook["metadata"].pop("widgets", None)
     except (ValueError, KeyError, TypeError):
         return content
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
@@ -129,9 +155,23 @@ def fingerprint(content: bytes, suffix: str) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def free_name(file: Path) -> Path:
+def authored(content: bytes, suffix: str) -> str:
+    """Equal for two states of a deck that differ only in what showing it leaves behind.
+
+    Beyond the sources, an instructor may change which cells are slides, and how the deck looks.
+    """
+    try:
+        notebook = json.loads(content)
+        made = [[cell["metadata"].get(name) for name in ("slideshow", "tags")] for cell in notebook["cells"]]
+        made.append([notebook["metadata"].get(name) for name in ("title", "rise")])
+    except (ValueError, KeyError, TypeError):
+        made = []  # not a notebook (half-written, say)
+    return fingerprint(fingerprint(content, suffix).encode() + json.dumps(made).encode(), "")
+
+
+def free_name(file: Path, state: str = "new") -> Path:
     """``<name>.new.ipynb`` beside the file, or ``new2``, ``new3`` … where that is taken."""
     number = 1
-    while (beside := file.with_suffix(f".new{number if number > 1 else ''}{file.suffix}")).exists():
+    while (beside := file.with_suffix(f".{state}{number if number > 1 else ''}{file.suffix}")).exists():
         number += 1
     return beside
