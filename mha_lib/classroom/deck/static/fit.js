@@ -116,8 +116,8 @@ function boxAround(boxes, image) {
   const u = unit();
   const height = boxes.reduce((total, box) => total + box.offsetHeight, 0) - (image?.offsetHeight ?? 0);
   const contents = boxes.flatMap((box) => [...box.querySelectorAll("table, .widget-hbox")]);
-  const width = Math.max(0, ...contents.map((content) => content.offsetWidth));
-  return boxes.length ? { width: width / u, height: height / u } : null;
+  const width = Math.max(...contents.map((content) => content.offsetWidth)); // of text: no limit
+  return boxes.length ? { width: Math.abs(width) / u, height: height / u } : null;
 }
 
 // ---- Apply --------------------------------------------------------------------------------------------
