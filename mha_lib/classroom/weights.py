@@ -20,6 +20,8 @@ def as_weights(weights: Any, mask: Any = None) -> tuple[np.ndarray, np.ndarray |
     maps = to_numpy(weights)
     if maps.ndim not in (2, 3, 4) or maps.size == 0:
         raise ValueError(f"weights must be (Q,K), (H,Q,K) or (B,H,Q,K) and not empty, got shape {maps.shape}")
+    if maps.dtype.kind not in "biuf":
+        raise TypeError(f"weights must be numbers, got {maps.dtype}")
     if not np.isfinite(maps).all():
         raise ValueError("weights must be finite, got NaN or infinity; has a query no key left to attend to?")
     hint = "are these scores before softmax?"
@@ -27,8 +29,10 @@ def as_weights(weights: Any, mask: Any = None) -> tuple[np.ndarray, np.ndarray |
         raise ValueError(f"weights must not be negative, got {maps.min():.3g}; {hint}")
     if maps.max() > LARGEST:
         raise ValueError(f"weights must not be above {LARGEST}, got {maps.max():.3g}; {hint}")
-    maps = maps.reshape((1,) * (4 - maps.ndim) + maps.shape).astype(np.float32)
-    return maps, None if mask is None else as_mask(mask, maps.shape)
+    maps = maps.reshape((1,) * (4 - maps.ndim) + maps.shape)
+    if mask is None and maps.dtype == bool:
+        mask = maps  # a map of booleans is a mask, and shows itself
+    return maps.astype(np.float32), None if mask is None else as_mask(mask, maps.shape)
 
 
 def as_mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray:
