@@ -54,7 +54,7 @@ function openDeck({ app, load, words, notice }) {
   document.addEventListener("slidechanged", arrive);
   arrive();
   foot.greet(notice);
-  const takers = followInstructor({ app, panel, foot, words: words.deck });
+  const takers = followInstructor({ panel, load, foot, words: words.deck });
   listenToKeys({ panel, help, show, commands, takers });
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
   setTimeout(() => {
@@ -64,10 +64,10 @@ function openDeck({ app, load, words, notice }) {
 }
 
 /** What goes on beside the keys of the commands; returns what takes further keys. */
-function followInstructor({ app, panel, foot, words }) {
+function followInstructor({ panel, load, foot, words }) {
   const notebook = panel.content;
   returnFocus(notebook);
   showBusy({ notebook, words, onIdle: () => keepOutputs(panel) });
   markDeadWidgets({ panel, words });
-  return [goByNumber({ foot, words }), followSlides({ app, notebook })];
+  return [goByNumber({ foot, words }), followSlides({ panel, load, words })];
 }
