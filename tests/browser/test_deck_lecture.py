@@ -112,7 +112,7 @@ def test_a_cell_that_runs_says_so_until_i_interrupts_it(page: Page, lecture: str
     page.keyboard.press("Escape")
     go_to(page, 2, "slide-1-0")  # while it runs, one goes on
     page.keyboard.press("Control+Enter")
-    waiting = page.locator("#slide-1-0 > .jp-CodeCell")
+    waiting = page.locator("#slide-1-0 .fragment .jp-CodeCell")  # all of a slide gone by is seen
     expect(waiting).to_have_attribute("data-busy", "waits")
     page.keyboard.press("i")
     expect(page.locator("#slide-2-0 .jp-OutputArea-output")).to_contain_text("KeyboardInterrupt")
