@@ -76,6 +76,10 @@ def make_parser(words: dict[str, Any]) -> argparse.ArgumentParser:
     )
     handouts.add_argument("--pdf", action="store_true", help=words["pdf"])
 
+    slides = commands.add_parser("slides", help=words["slides"])
+    slides.set_defaults(run=write_slides)
+    slides.add_argument("lesson", nargs="*", help=words["handouts_lesson"])
+
     notes = commands.add_parser("notes", help=words["notes"])
     notes.set_defaults(run=write_running_orders)
     return parser
@@ -106,6 +110,14 @@ def write_handouts(root: Path, lessons: list[Path], options: argparse.Namespace,
 
     chosen = [find_lesson(name, lessons) for name in options.lesson] or lessons
     return handout.write_handouts(chosen, root / "build" / "handouts", options.audience, options.pdf)
+
+
+def write_slides(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+    from mha_lib.classroom import slides_pdf
+
+    chosen = [find_lesson(name, lessons) for name in options.lesson] or lessons
+    check_rise()
+    return slides_pdf.write_slides(root, chosen, root / "build" / "slides")
 
 
 def write_running_orders(

@@ -14,9 +14,6 @@ from mha_lib.classroom.browser import find_browser
 from mha_lib.classroom.handout import HandoutExporter
 from mha_lib.classroom.handout.pdf import write_pdf
 
-# ziamath reads its fonts by a function that Python 3.11 and 3.12 call deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:path is deprecated:DeprecationWarning")
-
 VIEW = "application/vnd.jupyter.widget-view+json"
 ESM = """
 export default {
@@ -122,12 +119,13 @@ def test_a_widget_that_fails_leaves_its_still_and_a_line(page, file):
     expect(figure.get_by_text("the bad one as text")).to_be_visible()
 
 
-def test_formulas_have_the_size_and_the_colours_of_the_text(page, file):
+def test_formulas_have_the_size_the_font_and_the_colours_of_the_page(page, file):
     page.goto(file.as_uri())
-    box = page.locator(".formula svg").first.bounding_box()
+    box = page.locator(".formula math").first.bounding_box()
     assert 15 < box["height"] < 60
     assert 15 < box["width"] < 100
-    colour = "getComputedStyle(document.querySelectorAll('span.formula')[1].querySelector('use')).fill"
+    assert page.evaluate("document.fonts.ready.then(() => document.fonts.check('16px Formulas'))")
+    colour = "getComputedStyle(document.querySelectorAll('span.formula')[1].querySelector('mi')).color"
     assert page.evaluate(colour) == "rgb(0, 103, 165)"
     page.emulate_media(color_scheme="dark")
     assert page.evaluate(colour) == "rgb(86, 180, 233)"
@@ -187,6 +185,25 @@ def test_on_paper_nothing_is_cut_in_two_and_no_control_is_left(page, file):
     for whole in (".code", ".outputs > pre", ".widget", ".table tr", "div.formula"):
         assert page.locator(whole).first.evaluate("e => getComputedStyle(e).breakInside") == "avoid", whole
     assert page.locator("pre code").evaluate("e => getComputedStyle(e).whiteSpace") == "pre-wrap"
+
+
+WIDE = """
+export default { render({ el }) {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 4000, height: 1000 });
+  canvas.style.width = "2000px"; // as a script sets it, for the window in which it draws
+  el.append(canvas);
+} };
+"""
+
+
+def test_on_paper_a_picture_that_was_drawn_for_a_wide_window_is_not_cut_off(page, tmp_path):
+    file = write(tmp_path / "wide.html", [show("wide")], {"wide": stored(esm=WIDE)})
+    page.goto(file.as_uri())
+    page.locator("[data-widget=wide].alive canvas").wait_for()
+    page.emulate_media(media="print")
+    canvas, widget = (page.locator(f"[data-widget=wide]{part}").bounding_box() for part in (" canvas", ""))
+    assert canvas["x"] + canvas["width"] <= widget["x"] + widget["width"]
+    assert canvas["width"] / canvas["height"] == pytest.approx(4, rel=0.01)
 
 
 def test_the_pdf_is_a4_and_has_the_headings_as_its_outline(file, browser):

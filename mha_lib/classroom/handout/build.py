@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from mha_lib.classroom.browser import require_browser
 from mha_lib.classroom.handout.execution import CORES, execute
 from mha_lib.classroom.handout.exporter import HandoutExporter
 from mha_lib.classroom.handout.files import write_whole
@@ -17,7 +18,7 @@ from mha_lib.classroom.handout.notebook import (
     cells_for,
     read_notebook,
 )
-from mha_lib.classroom.handout.pdf import require_browser, write_pdf
+from mha_lib.classroom.handout.pdf import write_pdf
 from mha_lib.classroom.handout.progress import Progress
 from mha_lib.classroom.language import language_of, language_with_words, words_in
 from mha_lib.classroom.lessons import CourseError

@@ -70,9 +70,8 @@ class Page:
             says_title=any(h.level == 1 or h.words == description.title for h in headings),
             contents=[heading for heading in headings if heading.level in (2, 3)],
             body=Markup(inside(body)),
-            outlines=Markup(self.cleaner.formulas.outlines()),
             widgets=Markup(self.widgets.data()),
-            style=style(),
+            style=style() + Markup(self.cleaner.formulas.style()),
             script=read("widgets.js", "page.js"),
         )
 

@@ -5,18 +5,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from mha_lib.classroom.browser import find_browser
+from mha_lib.classroom.browser import is_administrator
 from mha_lib.classroom.lessons import CourseError
 
 LONGEST_PRINT = 120  # seconds
 TIME_TO_DRAW = 10_000  # milliseconds of the page's own time, in which its widgets draw before it is printed
-
-
-def require_browser() -> str:
-    browser = find_browser()
-    if browser is None:
-        raise CourseError("no_browser")
-    return browser
 
 
 def write_pdf(browser: str, page: Path) -> Path:
@@ -26,7 +19,7 @@ def write_pdf(browser: str, page: Path) -> Path:
         command = [browser, "--headless", "--disable-gpu", f"--user-data-dir={profile}"]
         command += ["--no-pdf-header-footer", "--generate-pdf-document-outline"]
         command += [f"--virtual-time-budget={TIME_TO_DRAW}"]
-        if is_administrator():  # Chromium refuses to run in its sandbox then
+        if is_administrator():
             command += ["--no-sandbox"]
         command += [f"--print-to-pdf={beside.resolve()}", page.resolve().as_uri()]
         try:
@@ -38,7 +31,3 @@ def write_pdf(browser: str, page: Path) -> Path:
         raise CourseError("no_pdf", file=target, browser=browser, reason=last_line)
     os.replace(beside, target)
     return target
-
-
-def is_administrator() -> bool:
-    return hasattr(os, "geteuid") and os.geteuid() == 0

@@ -15,6 +15,7 @@ from pathlib import Path
 from mha_lib.classroom.language import words_in
 from mha_lib.classroom.lessons.course import list_lessons
 from mha_lib.classroom.lessons.figures import OWN, SHARED, figure_words, read_figure
+from mha_lib.classroom.lessons.qr_code import write_qr_code
 from mha_lib.classroom.lessons.slides import slide_type
 
 RECORD = ".editions.json"  # in the working copy: which edition each file was made from
@@ -48,6 +49,7 @@ def make_deck_copy(
     work = root / "work" / f"deck-{language}"
     messages = []
     with record_of(work) as record:
+        write_qr_code(root / "notebooks" / language, work)
         for name, content in editions(root, language, work):
             mine = work / name
             if mine.exists() and mine.suffix == ".ipynb" and name != lesson:

@@ -5,7 +5,8 @@ the page's formulas are drawn, its pictures are put into it, and what a browser 
 """
 
 import re
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
@@ -24,11 +25,12 @@ BLOCKS = re.compile(
 FETCHED = ("script", "link", "iframe", "video", "audio", "object", "embed", "source", "track")
 UNSEEN = ("script", "link", "source", "track")  # those of them in whose place a reader misses nothing
 ADDRESSES = ("src", "href", "data", "srcset")  # the attributes that name what is fetched
+LONGEST_TEX = 200  # characters of a formula in a message
 WITHIN = ("data:", "#")  # how an address within the page begins
 
 
 class Cleaner:
-    """Cleans a page, or several pieces of one, which then share the outlines of their formulas."""
+    """Cleans a page, or several pieces of one, which then share the definitions in their formulas."""
 
     def __init__(self, folder: Path, language: str, complain: Callable[[str], object]):
         self.folder = folder  # of the notebook
@@ -41,8 +43,7 @@ class Cleaner:
         page = parse(html)
         for wrapper in page.find_all(["html", "head", "body"]):  # of a page within the page
             wrapper.unwrap()
-        for formula in page.select(f"[{FORMULA}]"):
-            self.draw(formula)
+        self.set_formulas(page.select(f"[{FORMULA}]"))
         for picture in page.find_all("img"):
             self.inline(picture)
         for element in page.find_all(FETCHED):
@@ -54,20 +55,28 @@ class Cleaner:
             make_figure(paragraph)
         return page
 
-    def draw(self, formula: Tag) -> None:
-        """Put the drawing of a formula in the place of its TeX."""
-        tex = formula.get_text().strip()
-        try:
-            drawing = self.formulas.render(tex, display=formula.name == "div")
-        except FormulaError as error:
-            command = self.words["unknown_command"].format(command=error.command)
-            reason = command if error.command else str(error)
-            self.complain(self.words["formula_left"].format(tex=in_one_line(tex), reason=in_one_line(reason)))
-            formula.name, formula.attrs = "code", {"class": "tex"}
-        else:
-            formula.attrs = {"class": "formula"}
-            formula.clear()
-            formula.append(Verbatim(drawing))
+    def set_formulas(self, elements: Iterable[Tag]) -> None:
+        """Put each formula in the place of its TeX, which stays where it can't be set."""
+        ready = []
+        for element in elements:
+            tex = element.get_text().strip()
+            try:
+                ready.append((element, tex, self.formulas.set(tex, display=element.name == "div")))
+            except FormulaError as error:
+                self.leave_as_tex(element, tex, error)
+        for element, tex, mathml in ready:  # an equation can be referred to before it stands there
+            try:
+                show_formula(element, self.formulas.with_references(mathml))
+            except FormulaError as error:
+                self.leave_as_tex(element, tex, error)
+
+    def leave_as_tex(self, element: Tag, tex: str, error: FormulaError) -> None:
+        reason = self.words[error.sentence].format(about=error.about) if error.sentence else error.about
+        short = textwrap.shorten(tex, LONGEST_TEX, placeholder=" …")
+        self.complain(
+            self.words["formula_left"].format(tex=short or tex[:LONGEST_TEX], reason=in_one_line(reason))
+        )
+        element.name, element.attrs = "code", {"class": "tex", "title": reason}
 
     def inline(self, image: Tag) -> None:
         """Put a picture's data in the place of its address."""
@@ -98,6 +107,18 @@ class Cleaner:
         if element.name not in UNSEEN:
             element.insert_before(link_to(address, address))
         element.decompose()
+
+
+def show_formula(element: Tag, mathml: str) -> None:
+    """A formula that only defines commands leaves nothing behind, and no empty paragraph."""
+    element.attrs = {"class": "formula"}
+    element.clear()
+    element.append(Verbatim(mathml))
+    if not mathml:
+        around = element.parent
+        element.decompose()
+        if around is not None and around.name == "p" and is_blank(around):
+            around.decompose()
 
 
 def in_one_line(text: str) -> str:

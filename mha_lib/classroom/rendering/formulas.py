@@ -1,153 +1,177 @@
-"""TeX to outlines: the same picture in every browser, with or without a font for mathematics."""
+"""TeX to MathML, which every browser sets by itself, and the one font in which all of them set it alike."""
 
 import html
 import re
-import xml.etree.ElementTree as ET
-from typing import Any
+from itertools import cycle
+from pathlib import Path
 
 from mha_lib.classroom import palette
+from mha_lib.classroom.rendering.fonts import font_face
 
 # The colours of Q, K, V and O change their shade with the theme: the page's style sheet defines both.
-THEMED = {colour: f"var(--{letter})" for letter, colour in palette.LIGHT.items()}
-SIZE = 16.0  # pixels to the em while drawing; the page gets its sizes in ems
-SLANTED = frozenset("EFHIJKMNTUVWXYZ")  # these lean out of their width, and the drawing counts that twice
-SIGNS = frozenset("+-−±∓")
-# What the parser does not know or misreads, in commands that it knows.
+THEMED = {colour.upper(): f"var(--{letter})" for letter, colour in palette.LIGHT.items()}
+LONGEST, LARGEST = 50_000, 5_000_000  # characters of a formula, and of its MathML
+DEEPEST = 50  # groups within groups: the converter and browsers go down a step for each
+MOST_IN_A_ROW = 150  # commands with nothing between them, each of which may be the argument of the last one
+GROUP = r"\{((?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{[^{}]*\})*\})*\})*)\}"
+# What the converter has no name for, in commands that it knows.
+MACROS = {
+    "mbox": r"\text{#1}",
+    "pmb": r"\boldsymbol{#1}",
+    "substack": r"\begin{subarray}{c}#1\end{subarray}",
+}
 REWRITES = (
-    (r"\\operatorname\*?\{arg\s*\\,\s*(max|min)\}", r"\\arg\\\1"),
-    (r"\\operatorname\*", r"\\operatorname"),
-    (r"\{(align|gather|equation)\}", r"{\1*}"),  # formulas have no numbers on these pages
-    (r"\\!\s*(?=\\left)", ""),  # the parser leaves no space before \left that \! could take away
+    # A second definition takes the place of the first, as in Jupyter, where a cell may be run twice.
+    (
+        rf"\\DeclareMathOperator(\*?)\s*\{{(\\[A-Za-z]+)\}}\s*{GROUP}",
+        r"\\newcommand{\2}{\\operatorname\1{\3}}",
+    ),
+    (r"\\(?:re)?newcommand\*?\s*(?:\{\s*)?(\\[A-Za-z]+)\s*\}?", r"\\providecommand{\1}{}\\renewcommand{\1}"),
+    # A colour by its number, of an argument or of the rest of a group.
+    (rf"\\(?:text)?color\s*\{{#([0-9A-Fa-f]{{6}})\}}\s*{GROUP}", r"{\\color[HTML]{\1}{\2}}"),
+    (r"\\color\s*\{#([0-9A-Fa-f]{6})\}", r"\\color[HTML]{\1}"),
+    (rf"\\mathop\s*\{{\s*\\(?:mathrm|rm|text|operatorname)\s*{GROUP}\s*\}}", r"\\operatorname*{\1}"),
+    (r"\\(begin|end)\{split\}", r"\\\1{aligned}"),
+    (r"\\(left|right|middle)\s*<", r"\\\1\\langle "),
+    (r"\\(left|right|middle)\s*>", r"\\\1\\rangle "),
     (r"(?<=\d),(?=\d{3}(?!\d))", "{,}"),  # 1,050,624 is one number, and its commas want no space
-    (r":=", r"\\coloneqq "),
 )
+STYLE = Path(__file__).with_suffix(".css")
+LINES = {"align": "aligned", "gather": "gathered", "equation": ""}  # the same without numbers
+STEP = re.compile(
+    r"(?P<open>\\(?:begin|left)\b|\{)|(?P<close>\\(?:end|right)\b|\})|(?P<command>\\[A-Za-z]+|[\^_])|(?P<space>\s+)|\\?.",
+    re.DOTALL,
+)
+LABEL = re.compile(r'id="(equation-[^"]*)"><mtext>([^<]*)</mtext>')
+LAST_RULE = re.compile(
+    r"(<mtr>(?:(?!<mtr>).)*</mtr>)<mtr><mtd style=\"(border-top:[^;]*;)[^\"]*\"></mtd></mtr></mtable>"
+)
+REFERENCE = re.compile(r'<a href="#(equation-[^"]*)">\(\?\?\)</a>')
 
 
 class FormulaError(ValueError):
-    """TeX that cannot be read; ``command`` is the first one in it that is not known."""
+    """TeX that cannot be set. ``sentence`` names the words that say why, and ``about`` what they are about;
+    where there are no words for it, ``about`` is the converter's own reason."""
 
-    def __init__(self, reason: str = "", command: str = ""):
-        super().__init__(reason)
-        self.command = command
+    def __init__(self, sentence: str, about: str = ""):
+        super().__init__(about or sentence)
+        self.sentence, self.about = sentence, about
 
 
 class Formulas:
-    """Draws the formulas of one page; a glyph's outline is kept once and used by all of them."""
+    """Sets the formulas of one page: definitions and labels hold from one formula to those after it."""
 
     def __init__(self) -> None:
-        self.glyphs: dict[str, str] = {}  # box and outline -> name
+        from math_core import LatexToMathML  # here, because nbconvert imports exporters only to list them
 
-    def render(self, tex: str, display: bool) -> str:
-        """The formula as SVG for the eye and MathML for the ear."""
+        self.converter = LatexToMathML(
+            macros=MACROS,
+            global_group=True,
+            fancy_error=False,
+            allow_unreliable_rendering=True,
+            id_prefix="equation-",
+        )
+        self.numbers: dict[str, str] = {}  # of the lines that have a label
+        self.letters: set[str] = set()
+
+    def set(self, tex: str, display: bool) -> str:
+        """The formula as MathML; nothing for one that only defines commands."""
+        if len(tex) > LONGEST or is_deep(tex):
+            raise FormulaError("too_long")
         try:
-            mathml = parse(tex, display)
-            picture = self._draw(mathml, display)
-        except FormulaError:
-            raise
-        except Exception as error:  # the parser and the layout raise exceptions of every kind
-            raise FormulaError(str(error) or type(error).__name__) from error
-        kind = "block" if display else "inline"
-        return f'{picture}<math display="{kind}" alttext="{html.escape(tex)}">{to_html(mathml)}</math>'
+            mathml = self.converter.convert_with_global_state(prepared(tex, display), displaystyle=display)
+        except Exception as error:
+            raise explained(error) from None
+        if len(mathml) > LARGEST:
+            raise FormulaError("too_long")
+        start, _, content = mathml.removesuffix("</math>").partition(">")
+        self.numbers |= LABEL.findall(content)
+        self.letters.update(html.unescape(re.sub("<[^>]*>", "", content)))
+        return f'{start} alttext="{html.escape(tex)}">{mended(content)}</math>' if content else ""
 
-    def _draw(self, mathml: ET.Element, display: bool) -> str:
-        import ziamath  # here, because nbconvert imports every exporter only to list their names
+    def with_references(self, mathml: str) -> str:
+        """The formula with the numbers of the equations to which it refers, before it or after it."""
 
-        ziamath.config.svg2, ziamath.config.precision = True, 2
-        formula = ziamath.Math(set_like_tex(mathml), size=SIZE, margin=0)
-        svg, box = formula.svgxml(), formula.node.bbox
-        names = {symbol.get("id"): self._glyph(symbol) for symbol in svg.iter("symbol")}
-        drawing = "".join(element_to_html(element, names) for element in svg)
-        width, height, depth = (x / SIZE for x in (box.xmax - box.xmin, box.ymax - box.ymin, box.ymin))
-        size = f"width:{width:.3f}em;height:{height:.3f}em;vertical-align:{depth:.3f}em"
-        if display:  # on a narrow screen a wide formula shrinks a little before it scrolls
-            size = f"width:clamp({0.75 * width:.2f}em,100%,{width:.2f}em)"
-        return f'<svg viewBox="{svg.get("viewBox")}" style="{size}" aria-hidden="true">{drawing}</svg>'
+        def link(reference: re.Match[str]) -> str:
+            if reference[1] not in self.numbers:
+                raise FormulaError("no_label", reference[1].removeprefix("equation-"))
+            return f'<a href="#{reference[1]}">{self.numbers[reference[1]]}</a>'
 
-    def _glyph(self, symbol: ET.Element) -> str:
-        outline = "".join(path.get("d", "") for path in symbol.iter("path"))
-        outline = re.sub(r"\s*([A-Za-z])\s*", r"\1", outline)
-        if not outline:  # a space
-            return ""
-        key = f'viewBox="{symbol.get("viewBox")}"><path d="{outline}"/>'
-        return self.glyphs.setdefault(key, f"glyph-{len(self.glyphs)}")
+        return REFERENCE.sub(link, mathml)
 
-    def outlines(self) -> str:
-        """What every formula refers to: one hidden drawing for the whole page."""
-        symbols = "".join(f'<symbol id="{name}" {glyph}</symbol>' for glyph, name in self.glyphs.items())
-        return f'<svg class="outlines" aria-hidden="true">{symbols}</svg>' if symbols else ""
+    def style(self) -> str:
+        """What the page's style sheet must say, so that all formulas so far look as they should."""
+        return STYLE.read_text(encoding="utf-8") + (font_face(self.letters) if self.letters else "")
 
 
-def parse(tex: str, display: bool) -> ET.Element:
-    from ziamath.tex import tex2mml
+def is_deep(tex: str) -> bool:
+    """Whether a formula goes so far down that the converter or a browser might not come up again."""
+    depth = in_a_row = 0
+    for step in STEP.finditer(tex):
+        if step["open"]:
+            depth += 1
+        elif step["close"]:
+            depth -= 1
+        in_a_row = in_a_row + 1 if step["command"] else in_a_row if step["space"] else 0
+        if depth > DEEPEST or in_a_row > MOST_IN_A_ROW:
+            return True
+    return False
 
+
+def prepared(tex: str, display: bool) -> str:
+    """The same formula in commands that the converter knows."""
+    tex = re.sub(rf"\\(?:text|mbox|textrm){GROUP}", text_with_formulas, tex)
     for pattern, replacement in REWRITES:
         tex = re.sub(pattern, replacement, tex)
-    mathml = ET.fromstring(tex2mml(tex, inline=not display))
-    for element in mathml.iter():
-        element.tag = element.tag.split("}")[-1]
-        if element.text:
-            element.text = re.sub(r"\\([_%&#$])", r"\1", element.text)
-    for text in (*mathml.itertext(), "".join(mathml.itertext())):
-        if unknown := re.search(r"\\[A-Za-z]+", text):
-            raise FormulaError(command=unknown[0])
-    return mathml
+    if not re.search(r"\\(tag|label)\b", tex):
+        for name, lines in LINES.items():
+            wanted = (rf"\\begin{{{lines}}}", rf"\\end{{{lines}}}") if lines else ("", "")
+            tex = re.sub(rf"\\begin\{{{name}\*?\}}", wanted[0], tex)
+            tex = re.sub(rf"\\end\{{{name}\*?\}}", wanted[1], tex)
+        outside = re.sub(r"\\begin\{(\w+\*?)\}.*\\end\{\1\}|" + GROUP, "", tex, flags=re.DOTALL)
+        if display and r"\\" in outside:
+            return rf"\begin{{gathered}}{tex}\end{{gathered}}"
+    elif display and not re.search(r"\\begin\{(equation|align|gather|multline)\*?\}", tex):
+        return rf"\begin{{equation}}{tex}\end{{equation}}"
+    return tex
 
 
-def set_like_tex(mathml: ET.Element) -> ET.Element:
-    """A copy for drawing: spaces as TeX sets them, and typewriter letters, which the drawing lacks."""
-    mathml = ET.fromstring(ET.tostring(mathml))
-    for row in list(mathml.iter()):
-        if row.tag in ("msup", "msubsup") and row[0].tag == "mi" and row[0].text in SLANTED:
-            closer, script = ET.Element("mrow"), row[-1]
-            closer.extend([ET.Element("mspace", width="-0.1em"), script])
-            row.remove(script)
-            row.append(closer)
-        before = None
-        for element in row:
-            if element.tag == "mo" and element.text in (",", ";") and len(row) > 1:
-                element.set("rspace", "thinmathspace")
-            if element.tag == "mo" and element.text in SIGNS and opens_operand(before):
-                element.attrib |= {"form": "prefix", "lspace": "0em", "rspace": "0em"}
-            if element.attrib.get("mathvariant") == "monospace" and element.text:
-                element.set("mathvariant", "normal")
-                element.text = "".join(map(typewriter, element.text))
-            before = element
-    return mathml
+def text_with_formulas(text: re.Match[str]) -> str:
+    r"""``\text{if $x$}`` as ``\text{if }x``: the converter takes words and formulas apart."""
+    parts = re.split(r"(?<!\\)\$", text[1])
+    if len(parts) % 2 == 0 or len(parts) == 1:
+        return text[0]
+    kinds = cycle((r"\text{%s}", "{%s}"))
+    return "".join(kind % part for part, kind in zip(parts, kinds, strict=False))
 
 
-def opens_operand(before: ET.Element | None) -> bool:
-    """Whether a minus after this element is the sign of a number, and not a subtraction."""
-    return before is None or (before.tag == "mo" and (before.text or "") not in tuple(")]}|‖!⟩⌋⌉′"))
+def mended(mathml: str) -> str:
+    """What browsers need to be told, or told otherwise."""
+    mathml = re.sub(
+        "color:(#[0-9A-F]{6})", lambda colour: f"color:{THEMED.get(colour[1], colour[1])}", mathml
+    )
+    mathml = re.sub(r'<mrow class="menclose-[^"]*"></mrow>', "", mathml).replace("</menclose>", "</mrow>")
+    mathml = re.sub(
+        r'<menclose notation="([^"]*)">', r'<mrow class="\1">', mathml
+    )  # not all browsers know it
+    mathml = mathml.replace('stretchy="true">~<', 'stretchy="true">˜<')  # of the two, this one stretches
+    return LAST_RULE.sub(across_all_columns, mathml)
 
 
-def typewriter(letter: str) -> str:
-    for first, start in (("A", 0x1D670), ("a", 0x1D68A), ("0", 0x1D7F6)):
-        if first <= letter <= {"A": "Z", "a": "z", "0": "9"}[first]:
-            return chr(start + ord(letter) - ord(first))
-    return letter
+def legible(colour: str) -> str:
+    """A colour for light and dark pages."""
+    brighter = f"light-dark({colour},color-mix(in srgb,{colour},white))"
+    return THEMED.get(colour.upper(), brighter)
 
 
-def element_to_html(element: ET.Element, names: dict[str | None, str]) -> str:
-    """A piece of the drawing, with the page's glyphs and colours."""
-    if element.tag == "symbol":
-        return ""
-    attributes = dict(element.attrib)
-    fill = attributes.pop("fill", "black").lower()
-    if element.tag == "use":
-        attributes["href"] = f"#{names[attributes['href'][1:]]}"
-        if attributes["href"] == "#":
-            return ""
-    if fill != "black":
-        attributes["style"] = f"fill:{THEMED.get(fill, fill)}"
-    inside = "".join(element_to_html(child, names) for child in element)
-    text = "".join(f' {name}="{html.escape(value)}"' for name, value in attributes.items())
-    return f"<{element.tag}{text}>{inside}</{element.tag}>"
+def across_all_columns(rows: re.Match[str]) -> str:
+    r"""The last ``\hline`` of an array is a row with one cell: as wide as the row before it."""
+    columns = rows[1].count("<mtd")
+    return f'{rows[1]}<mtr><mtd columnspan="{columns}" style="{rows[2]}padding:0"></mtd></mtr></mtable>'
 
 
-def to_html(mathml: ET.Element) -> str:
-    """The inside of <math>, with the letters of a word in one piece: "head", not "h e a d"."""
-    text = "".join(ET.tostring(child, "unicode") for child in mathml)
-    word: Any = r'<mi mathvariant="normal">(\w+)</mi><mi mathvariant="normal">(\w+)</mi>'
-    while re.search(word, text):
-        text = re.sub(word, r'<mi mathvariant="normal">\1\2</mi>', text)
-    return text
+def explained(error: Exception) -> FormulaError:
+    reason = re.sub(r"^\d+: ", "", str(error)) or type(error).__name__
+    if unknown := re.search(r'Unknown (?:command|environment) "([^"]+)"', reason):
+        return FormulaError("unknown_command", unknown[1])
+    return FormulaError("", reason)

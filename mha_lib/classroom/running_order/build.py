@@ -22,6 +22,7 @@ from mha_lib.classroom.rendering import Cleaner, plain, to_html
 from mha_lib.classroom.rendering.tree import inside
 
 HERE = Path(__file__).parent
+STYLE = HERE / "page.css"
 TEMPLATES = Environment(loader=FileSystemLoader(HERE), autoescape=True)
 
 
@@ -63,8 +64,7 @@ def render(lesson: Path, title: str, slides: list[Slide], words: dict[str, Any])
         title=words["title"].format(lesson=title),
         total=total(slides, words),
         rows=rows_of(slides, cleaner),
-        outlines=Markup(cleaner.formulas.outlines()),
-        style=Markup(palette.CSS + (HERE / "page.css").read_text(encoding="utf-8")),
+        style=Markup(palette.CSS + STYLE.read_text(encoding="utf-8") + cleaner.formulas.style()),
     )
 
 

@@ -9,9 +9,6 @@ from bs4 import BeautifulSoup
 from mha_lib.classroom.rendering import Cleaner, closed, plain, to_html
 from mha_lib.classroom.rendering.tree import inside
 
-# ziamath reads its fonts by a function that Python 3.11 and 3.12 call deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:path is deprecated:DeprecationWarning")
-
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>keys</text></svg>'
 
 
@@ -193,23 +190,3 @@ def test_what_is_in_the_page_itself_stays(clean):
     html += '<style>p > a { }</style><a href="https://example.org">a link</a>'
     assert clean(html) == html
     assert clean.complaints == []
-
-
-# ---- formulas ----
-
-
-def test_pieces_of_one_page_share_the_outlines_of_their_formulas(tmp_path):
-    cleaner = Cleaner(tmp_path, "en", pytest.fail)
-    first, second = (inside(cleaner.clean(to_html(f"$x^{power}$"))) for power in (2, 3))
-    outlines = cleaner.formulas.outlines()
-    letter = BeautifulSoup(first, "html.parser").use["href"]
-    assert letter in second
-    assert outlines.count(f'id="{letter[1:]}"') == 1
-
-
-def test_a_formula_that_cannot_be_read_is_said_in_one_line_with_the_reason(clean):
-    assert clean(to_html("$a\n\\foo{x}$")) == '<p><code class="tex">a\n\\foo{x}</code></p>\n'
-    clean(to_html("$\\frac{1$"))
-    assert clean.complaints[0] == "formula left as TeX: a \\foo{x} (unknown command \\foo)"
-    assert clean.complaints[1].startswith("formula left as TeX: \\frac{1 (")
-    assert all("\n" not in complaint for complaint in clean.complaints)

@@ -1,10 +1,13 @@
 // What an instructor gets in a deck: keys that run cells, a line at the foot, a window with the notes.
 // Each part has a file of its own; this one puts them together.
 import { followAddress, goByNumber, returnToSlide } from "./address.js";
+import { filesBeside } from "./beside.js";
 import { showBusy } from "./busy.js";
 import { commandsOf } from "./commands.js";
+import { Fit } from "./fit.js";
 import { returnFocus } from "./focus.js";
 import { Foot } from "./foot.js";
+import { showHandouts } from "./handouts.js";
 import { Help } from "./help.js";
 import { listenToKeys } from "./keys.js";
 import { markPlaces } from "./places.js";
@@ -25,17 +28,20 @@ export default async function prepareDeck(app, load) {
   const { contents } = app.serviceManager;
   removeToolbar(app);
   followAddress();
+  const files = await filesBeside(notebookPath, contents);
   const [{ words, notice }] = await Promise.all([
     readWords(notebookPath, contents),
-    adoptStyles(notebookPath, contents),
+    adoptStyles(files["course.css"]),
   ]);
-  document.addEventListener("ready", () => openDeck({ app, load, words, notice }), { once: true }); // Reveal's event
+  const open = () => openDeck({ app, load, files, words, notice });
+  document.addEventListener("ready", open, { once: true }); // Reveal's event
 }
 
-function openDeck({ app, load, words, notice }) {
+function openDeck({ app, load, files, words, notice }) {
   const panel = app.shell.currentWidget;
   const slides = readSlides(cellsOf(panel.content.model));
   markPlaces(slides, words.deck);
+  showHandouts(files, words.deck);
   const foot = new Foot(panel, words.deck);
   const runner = new Runner({ panel, load, foot, words: words.deck });
   const passKey = (event) => panel.content.node.dispatchEvent(new KeyboardEvent("keydown", event));
@@ -51,11 +57,13 @@ function openDeck({ app, load, words, notice }) {
     foot.showPosition(section);
     speaker.show(section);
   };
-  document.addEventListener("slidechanged", arrive);
+  for (const event of ["slidechanged", "fragmentshown", "fragmenthidden"])
+    document.addEventListener(event, arrive);
   arrive();
   foot.greet(notice);
   const takers = followInstructor({ panel, load, foot, words: words.deck });
   listenToKeys({ panel, help, show, commands, takers });
+  new Fit({ words: words.deck });
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
   setTimeout(() => {
     returnToSlide();

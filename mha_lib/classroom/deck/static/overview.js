@@ -1,6 +1,6 @@
 // All slides at once, over the deck: the arrows choose one, Enter or a click goes there, Escape goes back.
 import { dress, followTheme, pictureOf } from "./picture.js";
-import { goTo, sections, shownSection } from "./stage.js";
+import { goTo, headingOf, sections, shownSection } from "./stage.js";
 
 const MOST_COLUMNS = 6; // so that a title can be read
 
@@ -47,7 +47,7 @@ export class Overview {
 
   #cellOf(section, page) {
     const cell = Object.assign(page.createElement("div"), { role: "option" });
-    cell.ariaLabel = section.querySelector("h1, h2, h3")?.textContent ?? section.dataset.place;
+    cell.ariaLabel = headingOf(section)?.textContent ?? section.dataset.place;
     cell.toggleAttribute("data-optional", section.hasAttribute("data-optional"));
     cell.onclick = () => this.#leaveFor(section);
     cell.append(pictureOf(section, page));

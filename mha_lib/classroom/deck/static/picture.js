@@ -4,15 +4,20 @@
 /** Make an empty page look as the deck does. */
 export function dress(page) {
   const sheets = [...document.styleSheets, ...document.adoptedStyleSheets];
-  const own = Object.assign(page.createElement("link"), { rel: "stylesheet", href: OWN_STYLES });
-  page.head.replaceChildren(...sheets.filter(isThere).map((sheet) => copyOfStyles(sheet, page)), own);
+  page.head.replaceChildren(
+    ...sheets.filter(isThere).map((sheet) => copyOfStyles(sheet, page)),
+    styleSheetOf(page),
+  );
   page.documentElement.lang = document.documentElement.lang;
   page.documentElement.className = document.documentElement.className;
   page.body.className = document.body.className;
   followTheme(page);
 }
 
-const OWN_STYLES = new URL("picture.css", import.meta.url).href;
+/** The link to the styles that pictures have beside the deck's. */
+export const styleSheetOf = (page) => linkTo(new URL("picture.css", import.meta.url).href, page);
+
+const linkTo = (href, page) => Object.assign(page.createElement("link"), { rel: "stylesheet", href });
 
 /** RISE asks for sheets of the lesson's own that are not there: they can't be read. */
 function isThere(sheet) {
@@ -24,7 +29,7 @@ function isThere(sheet) {
 }
 
 function copyOfStyles({ href, cssRules }, page) {
-  if (href) return Object.assign(page.createElement("link"), { rel: "stylesheet", href });
+  if (href) return linkTo(href, page);
   const textContent = [...cssRules].map((rule) => rule.cssText).join("\n");
   return Object.assign(page.createElement("style"), { textContent });
 }
@@ -48,7 +53,8 @@ export function pictureOf(section, page) {
   return picture;
 }
 
-const UNSEEN = ".reveal-skip, aside.notes, .jp-Toolbar, .jp-cell-toolbar, .jp-Placeholder";
+const UNSEEN =
+  ".jp-mod-rendered .jp-InputArea-editor, .reveal-skip, aside.notes, .jp-Toolbar, .jp-cell-toolbar, .jp-Placeholder";
 
 /** A copied canvas is empty, and a copied list has forgotten what was chosen. */
 function copyDrawings(section, copy) {

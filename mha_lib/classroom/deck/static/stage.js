@@ -10,6 +10,13 @@ export const numberOf = (node) => sections().findIndex((section) => section.cont
 /** What the foot calls the slide that holds the node; places.js explains it. */
 export const placeOf = (node) => node.closest("[data-place]")?.dataset.place;
 
+/** A copy of the slide's heading, with its formulas and without the link to itself; null where it has none. */
+export function headingOf(section) {
+  const heading = section.querySelector(":is(h1, h2, h3):not(aside *)")?.cloneNode(true);
+  for (const link of heading?.querySelectorAll(".jp-InternalAnchorLink") ?? []) link.remove();
+  return heading ?? null;
+}
+
 /** Ask Reveal for what its users know, such as "down" or "togglePause": RISE keeps it to itself, and it
  *  listens to messages. */
 export const reveal = (method, ...args) =>
