@@ -25,7 +25,7 @@ explore(lambda num_heads: torch.full((1, num_heads, 2, 3), 1 / 3), num_heads=[1,
 ANSWER = "## Controls\n\n<details><summary>The answer</summary>is folded.</details>"
 FOCUS = {  # where the focus is, by the control
     "nothing": None,
-    "a code cell's editor": ".cm-content",
+    "a code cell's editor": ".jp-CodeCell .cm-content",
     "the explorer's slider": ".mha-explorer input[type=range]",
     "a button": ".jp-OutputArea-output button:text('press')",
     "a list": ".jp-OutputArea-output select >> nth=0",
