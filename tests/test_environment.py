@@ -62,7 +62,7 @@ def test_the_mathematics_imports_neither_classroom_nor_pictures_nor_widgets():
 
 
 GROUND_FLOOR = ("language", "lessons", "output", "palette", "rendering", "weights")
-ROOMS = ("explorer", "plots", "exercises", "handout", "running_order", "slides_pdf")
+ROOMS = ("explorer", "plots", "exercises", "tasks", "handout", "running_order", "slides_pdf")
 
 
 @pytest.mark.parametrize("room", GROUND_FLOOR + ROOMS)
