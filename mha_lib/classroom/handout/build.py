@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mha_lib.classroom.handout.execution import CORES, execute
@@ -68,9 +68,12 @@ class Build:
     kernels_at_once: int
     progress: Progress
     warnings: "Warnings"
+    handouts: set[str] = field(default_factory=set)  # to which a link to their notebook can lead
 
     async def write_pages(self, lessons: list[Path]) -> list[Path | CourseError]:
         """The pages that were written, as many at once as there are cores; for a lesson that failed, why."""
+        there = address_of_page(lessons[0], self.folder).parent.glob("*.html")
+        self.handouts = {file.stem for file in (*lessons, *there)}
         free_cores = asyncio.Semaphore(CORES)
 
         async def write(lesson: Path) -> Path | CourseError:
@@ -90,7 +93,7 @@ class Build:
         notebook.cells = cells_for(self.audience, notebook)
         await execute(notebook, lesson, self.kernels_at_once, self.progress)
         exporter = HandoutExporter(audience=self.audience, log=self.warnings.logger_for(lesson))
-        resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}}
+        resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}, "handouts": self.handouts}
         text, _ = exporter.from_notebook_node(notebook, resources)
         page = address_of_page(lesson, self.folder)
         write_whole(page, text)

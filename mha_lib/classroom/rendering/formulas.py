@@ -85,9 +85,10 @@ class Formulas:
         if len(mathml) > LARGEST:
             raise FormulaError("too_long")
         start, _, content = mathml.removesuffix("</math>").partition(">")
+        content = mended(content)
         self.numbers |= LABEL.findall(content)
         self.letters.update(html.unescape(re.sub("<[^>]*>", "", content)))
-        return f'{start} alttext="{html.escape(tex)}">{mended(content)}</math>' if content else ""
+        return f'{start} alttext="{html.escape(tex)}">{content}</math>' if content else ""
 
     def with_references(self, mathml: str) -> str:
         """The formula with the numbers of the equations to which it refers, before it or after it."""
