@@ -13,7 +13,7 @@ from nbconvert.filters.ansi import ansi2html
 from mha_lib.classroom.handout.widgets import VIEW, Widgets
 from mha_lib.classroom.rendering import closed, displayed_formula, to_html, with_formulas
 from mha_lib.classroom.rendering.markdown import formulas_in
-from mha_lib.classroom.rendering.tree import inside, parse
+from mha_lib.classroom.rendering.tree import inside, parse_piece
 
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp")
 SHOWN = {*PICTURES, "text/html", "text/markdown", "text/latex", "application/json", "text/plain", VIEW}
@@ -55,11 +55,12 @@ class Outputs:
             return self.widgets.render(str(view.get("model_id")), self.bundle(rest, metadata))
         if source := joined(data.get("text/html", "")):
             content, address = without_network(source)
-            note = self.not_shown("fetches", address=address) if address else ""
             if content:
+                note = self.not_shown("fetches", address=address) if address else ""
                 return f'<div class="html">{with_formulas(content)}</div>\n{note}'
-            if note:
-                return self.plainer(data, metadata) or note
+            if address:
+                rest = {kind: form for kind, form in data.items() if kind != "text/plain"}
+                return self.plainer(rest, metadata) or self.not_shown("fetches", address=address)
         return self.plainer(data, metadata) or self.unknown(data)
 
     def plainer(self, data: dict[str, Any], metadata: dict[str, Any]) -> str:
@@ -82,7 +83,7 @@ class Outputs:
         kinds = [kind for kind in data if kind not in SHOWN]
         texts = [joined(data[kind]) for kind in kinds if kind.startswith("text/")]
         plain = joined(data.get("text/plain", ""))
-        if not texts and " object at 0x" not in plain and len(plain) <= LONGEST_TEXT:
+        if not texts and not plain.startswith("<") and len(plain) <= LONGEST_TEXT:
             texts = [plain]
         notes = self.not_shown("unknown_type", type=", ".join(kinds)) if kinds else ""
         return notes + "".join(terminal(text, "result") for text in texts)
@@ -105,7 +106,7 @@ def without_network(source: str) -> tuple[str, str]:
 
     Programs that rest on a fetched one would only fail, some of them in red.
     """
-    tree = parse(source)
+    tree = parse_piece(source)
     programs = tree.find_all("script")
     addresses = [address for program in programs if (address := loaded_by(program))]
     for frame in tree.find_all("iframe", srcdoc=True):

@@ -59,7 +59,9 @@ class Widgets:
         if still := self.still(model_id, frozenset()):
             return f'<figure class="group">{still}<figcaption>{self.words["still"]}</figcaption></figure>\n'
         kind = str(self.models.get(model_id, {}).get("model_name", ""))
-        return fallback or self.unknown(kind) or self.note("lost")
+        if "<img" in fallback or not kind:
+            return fallback or self.note("lost")
+        return fallback + self.unknown(kind)
 
     def state(self, model_id: str) -> dict[str, Any]:
         return self.models.get(model_id, {}).get("state", {})

@@ -47,11 +47,10 @@ def parse(html: str) -> BeautifulSoup:
             node.replace_with(NavigableString(node))
         elif isinstance(node, Declaration | Doctype):
             node.extract()
-    for element in tree.find_all("noscript"):  # nothing hinders scripts here, and it is read differently
-        element.unwrap()
     for element in tree.select("svg :is(style, script), math :is(style, script)"):
-        if element.string:  # there, and there alone, browsers read tags in them
-            element.string.replace_with(EntitySubstitution.substitute_xml(element.string))
+        text: Any = element.string
+        if text:  # there, and there alone, browsers read tags in them
+            text.replace_with(EntitySubstitution.substitute_xml(text))
     return tree
 
 
@@ -75,9 +74,17 @@ def inside(element: Tag) -> str:
     return element.decode_contents(formatter=AS_HTML)
 
 
+def parse_piece(html: str) -> BeautifulSoup:
+    """The tree of a piece that is to stand in a page which runs scripts."""
+    tree = parse(html)
+    for element in tree.find_all("noscript"):  # browsers read it differently there, and show nothing of it
+        element.unwrap()
+    return tree
+
+
 def closed(html: str) -> str:
     """The same HTML with nothing left open, so that it can stand within another element."""
-    return inside(parse(html))
+    return inside(parse_piece(html))
 
 
 def plain(html: str) -> str:
