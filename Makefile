@@ -10,7 +10,7 @@ BIOME := @biomejs/biome@2.6.8
 BIOME_COMMAND := .venv/biome/node_modules/.bin/biome
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab present handouts notes test test-all lint biome mutants bench clean
+.PHONY: help setup lab present handouts slides notes test test-all lint biome mutants bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ present: setup ## open a lesson as live slides (NB=03; also L, PORT, JUPYTER)
 
 handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L, AUDIENCE=instructor, PDF=1)
 	@$(COURSE) handouts $(NB) --audience $(or $(AUDIENCE),student) $(if $(PDF),--pdf)
+
+slides: .venv/ready-slides ## write each lesson's slides as a PDF to build/slides/ (NB=03, L; needs Chromium or Chrome)
+	@$(COURSE) slides $(NB)
 
 notes: setup ## write the running order of each lesson to build/notes/ (L)
 	@$(COURSE) notes
@@ -62,6 +65,7 @@ clean: ## remove .venv and build/ (never work/: it holds your answers)
 COPIED := $(wildcard mha_lib/classroom/deck/* mha_lib/classroom/deck/static/* mha_lib/classroom/words/*.json \
 	mha_lib/classroom/palette.css)
 .venv/ready-classroom: EXTRAS := classroom
+.venv/ready-slides: EXTRAS := classroom,slides
 .venv/ready-dev: EXTRAS := classroom,dev
 .venv/ready-%: pyproject.toml constraints.txt $(COPIED)
 	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

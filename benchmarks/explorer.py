@@ -19,7 +19,7 @@ from mha_lib import causal_mask, masked_softmax
 from mha_lib.classroom.browser import find_browser
 from mha_lib.classroom.explorer import explore
 from tests.browser.conftest import start_server
-from tests.browser.test_explorer import Lab, handout_page
+from tests.browser.explorers import Lab, handout_page
 
 MOVES = 60
 TABLE = """async ([moves]) => {

@@ -8,11 +8,25 @@ from mha_lib.attention import (
     masked_softmax,
     padding_mask,
 )
-from mha_lib.multihead import KVCache, MultiHeadAttention, merge_heads, split_heads
+from mha_lib.multihead import KVCache, MultiHeadAttention, merge_heads, prune_heads, split_heads
 from mha_lib.positions import alibi_slopes, rotate_by_position, sinusoidal_positions
+from mha_lib.transformer import (
+    ByAttention,
+    DecoderCache,
+    DecoderLayer,
+    EncoderDecoder,
+    EncoderLayer,
+    FeedForward,
+)
 
 __all__ = [
     "AdditiveAttention",
+    "ByAttention",
+    "DecoderCache",
+    "DecoderLayer",
+    "EncoderDecoder",
+    "EncoderLayer",
+    "FeedForward",
     "KVCache",
     "MultiHeadAttention",
     "SingleHeadAttention",
@@ -22,6 +36,7 @@ __all__ = [
     "masked_softmax",
     "merge_heads",
     "padding_mask",
+    "prune_heads",
     "rotate_by_position",
     "sinusoidal_positions",
     "split_heads",

@@ -415,17 +415,21 @@ def check_poolable(
             f"{expected.__name__}.from_torch makes one of an nn.MultiheadAttention"
         )
     for name in ("W_k", "W_v"):
-        projection = getattr(layer, name)
-        if type(projection) is not nn.Linear:
-            raise TypeError(
-                f"{name} of the layer must be an nn.Linear, got {type(projection).__name__}; "
-                "undo the quantization or the wrapper first"
-            )
+        check_plain_projection(layer, name)
     if layer.num_kv_heads % num_kv_heads:
         divisors = ", ".join(str(n) for n in range(1, layer.num_kv_heads + 1) if layer.num_kv_heads % n == 0)
         raise ValueError(
             f"num_kv_heads must divide the number of key-value heads of the layer, {layer.num_kv_heads}, "
             f"got {num_kv_heads}; divisors: {divisors}"
+        )
+
+
+def check_plain_projection(layer: nn.Module, name: str) -> None:
+    projection = getattr(layer, name)
+    if type(projection) is not nn.Linear:
+        raise TypeError(
+            f"{name} of the layer must be an nn.Linear, got {type(projection).__name__}; "
+            "undo the quantization or the wrapper first"
         )
 
 

@@ -6,11 +6,12 @@ The shape letters are those of ``attention.py``, and one more:
 """
 
 import copy
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from mha_lib import checks
+from mha_lib import checks, model_checks
 from mha_lib.attention import (
     Limits,
     add_head_axis,
@@ -329,6 +330,39 @@ class MultiHeadAttention(nn.Module):
                 setattr(projection, name, nn.Parameter(mean, requires_grad=x.requires_grad))
             projection.out_features = len(projection.weight)
         return pooled
+
+
+def prune_heads(layer: MultiHeadAttention, keep: Sequence[int]) -> MultiHeadAttention:
+    """A smaller copy of ``layer`` that has only the heads in ``keep``, counted from 0, in that order.
+
+        W_q, W_k, W_v: the columns of these heads; W_o: their rows
+
+    The output is that of ``layer`` with a ``head_mask`` of 1 for these heads and 0 for all others; the work
+    and the parameters are those of ``len(keep)`` heads. (``nn.Linear`` stores W transposed, so that here
+    columns are rows.)
+    Raises TypeError for another class and for projections that were replaced, ValueError for heads that
+    there are not, that come twice or not at all, and where heads share keys.
+
+    Source: Michel et al. 2019, section 2.3; Voita et al. 2019 prune while training. Elsewhere:
+    ``prune_heads(heads)`` (Hugging Face), which is told which heads to remove.
+    """
+    heads = model_checks.checked_heads_to_keep(layer, MultiHeadAttention, keep)
+    pruned = copy.deepcopy(layer)
+    pruned.num_heads = pruned.num_kv_heads = len(heads)
+
+    def kept(x: Tensor, width: int, dim: int) -> nn.Parameter:
+        by_head = x.detach().unflatten(dim, (layer.num_heads, width))
+        chosen = by_head.index_select(dim, torch.tensor(heads, device=x.device))
+        return nn.Parameter(chosen.flatten(dim, dim + 1), requires_grad=x.requires_grad)
+
+    widths = (layer.head_dim, layer.head_dim, layer.value_head_dim)
+    for projection, width in zip((pruned.W_q, pruned.W_k, pruned.W_v), widths, strict=True):
+        for name, x in list(projection.named_parameters()):  # weight (H*d, size), bias (H*d,)
+            setattr(projection, name, kept(x, width, dim=0))
+        projection.out_features = len(projection.weight)
+    pruned.W_o.weight = kept(layer.W_o.weight, layer.value_head_dim, dim=1)  # (D, H*d_v)
+    pruned.W_o.in_features = pruned.W_o.weight.shape[1]
+    return pruned
 
 
 class KVCache:

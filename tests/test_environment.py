@@ -61,8 +61,8 @@ def test_the_mathematics_imports_neither_classroom_nor_pictures_nor_widgets():
     assert not loaded & {"mha_lib.classroom", "matplotlib", "ipywidgets", "anywidget", "IPython"}
 
 
-GROUND_FLOOR = ("language", "lessons", "palette", "rendering", "weights")
-ROOMS = ("explorer", "plots", "exercises", "handout", "running_order")
+GROUND_FLOOR = ("files", "language", "lessons", "output", "palette", "rendering", "weights")
+ROOMS = ("explorer", "plots", "exercises", "tasks", "handout", "running_order", "slides_pdf")
 
 
 @pytest.mark.parametrize("room", GROUND_FLOOR + ROOMS)

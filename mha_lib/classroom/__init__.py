@@ -6,6 +6,7 @@ A lesson imports all that it needs in one line::
 """
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,3 +24,7 @@ def __getattr__(name: str) -> Any:
     if name not in ROOMS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{ROOMS[name]}"), name)
+
+
+if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()):
+    importlib.import_module(f"{__name__}.output").dress(shell)

@@ -12,6 +12,7 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
 from mha_lib.classroom import palette
@@ -20,6 +21,7 @@ from mha_lib.classroom.weights import as_mask, as_weights, to_numpy
 
 FORBIDDEN, HATCHING = "#ececec", "#8c8c8c"  # cells that the mask forbids, and the lines across them
 MAX_COLUMNS, MAX_LETTERS = 4, 18  # of heads in a figure, and of a label
+LETTERS = 10  # points: a deck shows them in 14 pixels or more
 CJK_FAMILIES = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC",
     "Hiragino Sans GB", "Heiti SC", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
@@ -53,6 +55,11 @@ def show_heatmaps(
     if maps.ndim != 4 or maps.size == 0:
         raise ValueError(f"matrices must be (rows, columns, Q, K) and not empty, got shape {maps.shape}")
     allowed = None if mask is None else as_mask(mask, maps.shape)
+    is_finite = np.isfinite(maps)
+    if allowed is not None:  # masked scores are -inf: their cells are drawn as forbidden ones
+        maps, is_finite = np.where(is_finite | allowed, maps, 0), is_finite | ~allowed
+    if not is_finite.all():
+        raise ValueError("matrices must be finite where the mask allows them, got NaN or infinity")
     names = (list(titles) if titles else [""] * maps.shape[1]) * maps.shape[0]
     if len(names) != maps.shape[0] * maps.shape[1]:
         raise ValueError(f"titles must name the {maps.shape[1]} columns, got {len(titles or ())}")
@@ -104,21 +111,23 @@ def _draw(
     panels = maps.reshape(-1, queries, keys)
     rows = math.ceil(len(panels) / columns)
     figsize = figsize or _figure_size(rows, columns, queries, keys)
-    side = min((figsize[0] - 1.2) / columns / keys, (figsize[1] - 0.5) / rows / queries)  # of a cell, inches
+    room = max(figsize[0] - 1.2, 0.1) / columns, max(figsize[1] - 0.5, 0.1) / rows  # of a map, in inches
+    side = min(room[0] / keys, room[1] / queries)  # of a cell
     figure, grid = plt.subplots(rows, columns, figsize=figsize, squeeze=False, layout="compressed")
     plt.close(figure)  # so that the cell which ends with it shows it once
     low, largest = min(0.0, float(panels.min())), float(panels.max())
     top = (largest or 1.0) if to_max else max(1.0, largest)
-    colours = plt.get_cmap(cmap).with_extremes(bad=FORBIDDEN)
     for i, axes in enumerate(grid.flat):
         if i >= len(panels):
             axes.set_visible(False)
             continue
         forbidden = np.zeros_like(panels[i], bool) if allowed is None else ~allowed.reshape(panels.shape)[i]
-        shown = np.ma.array(panels[i], mask=forbidden & (panels[i] == 0))
-        image = axes.imshow(shown, colours, vmin=low, vmax=top)
-        axes.set_title(titles[i], fontsize=9, loc="left", family=_families())
-        _hatch(axes, forbidden)
+        shown = np.ma.array(panels[i], mask=forbidden & (panels[i] == 0))  # there the panel shows through
+        image = axes.imshow(shown, cmap, vmin=low, vmax=top)
+        axes.set_facecolor(FORBIDDEN)
+        axes.set_title(titles[i], fontsize=LETTERS, loc="left", family=_families())
+        if forbidden.any():
+            _hatch(axes, image, forbidden)
         _set_tokens(axes.yaxis, "query_labels", labels[0], queries, side)
         _set_tokens(axes.xaxis, "key_labels", labels[1], keys, side)
         _set_name(axes.yaxis, axis_names[0] or words["queries"], palette.LIGHT["q"])
@@ -135,18 +144,19 @@ def _draw(
 
 def _figure_size(rows: int, columns: int, queries: int, keys: int) -> tuple[float, float]:
     """In inches, with room for titles, names and the colour bar."""
-    side = min(2.4 / max(queries, keys), 0.5)  # of a cell
+    side = min(2.0 / max(queries, keys), 0.5)  # of a cell
     width, height = max(1.3, keys * side + 0.3), max(1.0, queries * side + 0.6)
     return columns * width + 1.2, rows * height + 0.5
 
 
-def _hatch(axes: Axes, forbidden: np.ndarray) -> None:
-    """A hatched rectangle on each run of forbidden cells in a row."""
+def _hatch(axes: Axes, image: AxesImage, forbidden: np.ndarray) -> None:
+    """Hatch the whole map, and lay upon it what the mask allows: a patch for each cell takes seconds."""
+    queries, keys = forbidden.shape
     look: dict[str, Any] = {"facecolor": "none", "edgecolor": HATCHING, "hatch": "/////", "linewidth": 0}
-    for query, row in enumerate(forbidden):
-        edges = np.flatnonzero(np.diff(np.concatenate(([False], row, [False])).astype(int)))
-        for start, end in zip(edges[::2], edges[1::2], strict=True):
-            axes.add_patch(Rectangle((start - 0.5, query - 0.5), end - start, 1, **look))
+    axes.add_patch(Rectangle((-0.5, -0.5), keys, queries, **look))
+    allowed: np.ma.MaskedArray = np.ma.array(image.get_array(), mask=forbidden)
+    low, top = image.get_clim()
+    axes.imshow(allowed, image.get_cmap().with_extremes(bad="none"), vmin=low, vmax=top, zorder=2)
 
 
 def _set_tokens(axis: Axis, argument: str, labels: Any, count: int, side: float) -> None:
@@ -154,12 +164,12 @@ def _set_tokens(axis: Axis, argument: str, labels: Any, count: int, side: float)
     if labels is not None and len(labels) != count:
         raise ValueError(f"{argument} must hold {count} labels, got {len(labels)}")
     tokens = [_drawable(str(label)) for label in (range(count) if labels is None else labels)]
-    width = 0.08 * max(map(len, tokens))  # of the widest, in inches
+    width = 0.1 * max(1, *map(len, tokens))  # of the widest, in inches
     is_level = isinstance(axis, XAxis)
     is_turned = is_level and labels is not None and width > side
-    step = math.ceil((width if is_level and not is_turned else 0.13) / side)
+    step = math.ceil((width if is_level and not is_turned else 0.16) / side)
     axis.set_ticks(range(0, count, step))
-    axis.set_ticklabels(tokens[::step], fontsize=8, family=_families(), parse_math=False)
+    axis.set_ticklabels(tokens[::step], fontsize=LETTERS, family=_families(), parse_math=False)
     axis.set_tick_params(length=0, labelrotation=90 if is_turned else 0)
 
 

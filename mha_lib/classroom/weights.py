@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+LARGEST = 65_504  # of float16, in which the explorer keeps weights
+
 
 def to_numpy(array: Any) -> np.ndarray:
     """An array from a list, an array, or a tensor: with a gradient, on a GPU, in bfloat16."""
@@ -18,14 +20,19 @@ def as_weights(weights: Any, mask: Any = None) -> tuple[np.ndarray, np.ndarray |
     maps = to_numpy(weights)
     if maps.ndim not in (2, 3, 4) or maps.size == 0:
         raise ValueError(f"weights must be (Q,K), (H,Q,K) or (B,H,Q,K) and not empty, got shape {maps.shape}")
-    maps = maps.reshape((1,) * (4 - maps.ndim) + maps.shape).astype(np.float32)
-    if not (maps < 65_504).all():  # the largest float16: the explorer keeps weights in this format
+    if maps.dtype.kind not in "biuf":
+        raise TypeError(f"weights must be numbers, got {maps.dtype}")
+    if not np.isfinite(maps).all():
         raise ValueError("weights must be finite, got NaN or infinity; has a query no key left to attend to?")
+    hint = "are these scores before softmax?"
     if maps.min() < 0:
-        raise ValueError(
-            f"weights must not be negative, got {maps.min():.3g}; are these scores before softmax?"
-        )
-    return maps, None if mask is None else as_mask(mask, maps.shape)
+        raise ValueError(f"weights must not be negative, got {maps.min():.3g}; {hint}")
+    if maps.max() > LARGEST:
+        raise ValueError(f"weights must not be above {LARGEST}, got {maps.max():.3g}; {hint}")
+    maps = maps.reshape((1,) * (4 - maps.ndim) + maps.shape)
+    if mask is None and maps.dtype == bool:
+        mask = maps  # a map of booleans is a mask, and shows itself
+    return maps.astype(np.float32), None if mask is None else as_mask(mask, maps.shape)
 
 
 def as_mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -22,6 +22,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from mha_lib.classroom.browser import find_browser
+from mha_lib.classroom.explorer import Explorer
 
 ROOT = Path(__file__).parents[2]
 # Long, since a busy machine may take its time; a test that passes never waits so long.
@@ -214,3 +215,15 @@ def jupyter(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterSe
     for name in ("notebooks", "img"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
     return serve(folder)
+
+
+@pytest.fixture
+def show(page: Page, tmp_path: Path) -> Callable[..., None]:
+    """Opens a handout with an explorer in it."""
+    from tests.browser.explorers import HEADS, handout_page
+
+    def show(explorer: Explorer, page: Page = page) -> None:
+        page.goto(handout_page(explorer, tmp_path / "lesson.html"))
+        expect(page.locator(HEADS).first).to_be_visible()
+
+    return show

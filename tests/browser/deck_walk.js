@@ -6,6 +6,8 @@
     [...slide.querySelectorAll(selector)].filter((node) =>
       node.checkVisibility({ visibilityProperty: true }),
     );
+  const unit = Math.min(innerWidth / 1280, innerHeight / 720); // as deck.css has it
+  const sizeOf = (node) => Number.parseFloat(getComputedStyle(node).fontSize) / unit;
   const name = (node) =>
     node.closest(".jp-Cell")?.innerText.trim().slice(0, 40).replace(/\s+/g, " ") ?? node.tagName;
 
@@ -41,7 +43,7 @@
     };
     return Object.entries(sizes).flatMap(([least, selector]) =>
       all(selector)
-        .filter((node) => Number.parseFloat(getComputedStyle(node).fontSize) < least)
+        .filter((node) => sizeOf(node) < least)
         .map((node) => `smaller than ${least} px: ${name(node)}`),
     );
   }

@@ -84,7 +84,7 @@ def test_no_english_is_left_in_the_deck(page: Page, course: JupyterServer) -> No
     with page.expect_popup() as opened:
         page.keyboard.press("?")
         page.keyboard.press("t")
-    expect(opened.value.locator("footer")).to_contain_text("⟦")
+    expect(opened.value.locator("aside p").last).to_contain_text("⟦")
     said = [*help_lines, opened.value.locator("body").inner_text(), opened.value.title()]
     said.append(page.locator("#deck-foot").inner_text())
     assert not re.findall(r"[a-z]{2,}", outside_brackets("\n".join(said)))

@@ -1,107 +1,35 @@
-"""The explorer in a browser: on a handout page, where the table is all it has, and in JupyterLab."""
+"""The explorer in a browser: what its picture shows, on a handout page, where the table is all it has."""
 
-import base64
 import itertools
 import random
 import re
 import sys
 from importlib.resources import files
-from pathlib import Path
 
 import matplotlib as mpl
-import nbformat
 import numpy as np
 import pytest
 import torch
-from ipywidgets.widgets.widget import _remove_buffers
 from matplotlib.image import imread
-from nbformat.v4 import new_code_cell, new_notebook, new_output
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from mha_lib import causal_mask, masked_softmax, padding_mask
+from mha_lib import causal_mask, masked_softmax
 from mha_lib.classroom import palette
 from mha_lib.classroom.explorer import Explorer, explore
-from mha_lib.classroom.handout import HandoutExporter
 from mha_lib.classroom.language import words_in
 from tests.brackets import bracketed, outside_brackets
-
-B, Q, K = 2, 6, 8
-WORDS = ["<img src=x onerror=window.hacked=1>", "", "the", "the", "注意力机制", "🙂", "long " * 99, "a\nb"]
-HEADS = "[role=application]"
-RERUNS = 10
-
-
-def weights_of(num_heads=4, valid_lens=(7, 3)):
-    scores = 3 * torch.randn(B, num_heads, Q, K, generator=torch.Generator().manual_seed(num_heads))
-    mask = padding_mask(torch.tensor(valid_lens), K)
-    return masked_softmax(scores, mask[:, None]), mask
-
-
-def some_explorer(**labels):
-    return explore(weights_of, num_heads=[1, 4, 8], valid_lens=[range(1, 9), range(0, 4)], **labels)
-
-
-def handout_page(explorer, path: Path) -> str:
-    """Write a handout with the explorer in it; returns its address."""
-    state, paths, buffers = _remove_buffers(explorer.get_state())
-    kept = [
-        {"encoding": "base64", "path": place, "data": base64.b64encode(buffer).decode()}
-        for place, buffer in zip(paths, buffers, strict=True)
-    ]
-    model = {"model_name": "AnyModel", "model_module": "anywidget", "state": state, "buffers": kept}
-    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "it", "version_major": 2}}
-    cells = [new_code_cell("", outputs=[new_output("display_data", data=view)])]
-    states = {"application/vnd.jupyter.widget-state+json": {"state": {"it": model}}}
-    html, _ = HandoutExporter().from_notebook_node(new_notebook(cells=cells, metadata={"widgets": states}))
-    path.write_text(html, encoding="utf-8")
-    return path.as_uri()
-
-
-@pytest.fixture
-def show(page: Page, tmp_path):
-    """Opens a handout with the explorer in it."""
-
-    def show(explorer, page=page):
-        page.goto(handout_page(explorer, tmp_path / "lesson.html"))
-        expect(page.locator(HEADS).first).to_be_visible()
-
-    return show
-
-
-PIXELS = """(canvas, [queries, keys]) => {
-  const ctx = canvas.getContext("2d"), colours = [];
-  for (const head of canvas.parentElement.querySelectorAll("[role=application]")) {
-    const [x, y, w, h] = ["left", "top", "width", "height"].map((name) => parseFloat(head.style[name]));
-    for (let q = 0; q < queries; q++) for (let k = 0; k < keys; k++)
-      colours.push([...ctx.getImageData(x + (k + 0.5) * w / keys, y + (q + 0.5) * h / queries, 1, 1).data]);
-  }
-  return colours;
-}"""
-
-
-def assert_shows(page: Page, weights, mask, sample=0, top=1.0):
-    """Cell by cell: the colour of its weight, or, where the mask forbids it, the grey of the hatching."""
-    weights = weights.numpy()[sample]  # (H, Q, K)
-    forbidden = ~np.broadcast_to(mask.numpy()[sample], weights.shape)
-    colours = np.array(page.locator("canvas").evaluate(PIXELS, weights.shape[1:]))[:, :3]
-    colours = colours.reshape(*weights.shape, 3).astype(int)
-    expected = 255 * mpl.colormaps["viridis"](np.round(255 * weights / top).astype(int))[..., :3]
-    assert np.abs(colours - expected)[~forbidden].max(initial=0) <= 6
-    assert np.ptp(colours, axis=-1)[forbidden].max(initial=0) == 0
-
-
-def expect_paper(page: Page, theme: str) -> None:
-    """Wait until the picture is painted on paper of the theme."""
-    corner = """(isDark) => {
-      const canvas = document.querySelector("canvas");
-      const pixel = canvas.getContext("2d").getImageData(canvas.width - 1, canvas.height - 1, 1, 1).data;
-      return isDark ? pixel[0] < 40 : pixel[0] === 255;
-    }"""
-    page.wait_for_function(corner, arg=theme == "dark")
-
-
-def slider(page: Page, name: str):
-    return page.get_by_label(name, exact=True)
+from tests.browser.explorers import (
+    HEADS,
+    WORDS,
+    B,
+    K,
+    Q,
+    assert_shows,
+    expect_paper,
+    slider,
+    some_explorer,
+    weights_of,
+)
 
 
 def test_every_setting_shows_its_weights_cell_by_cell(page, show):
@@ -250,8 +178,12 @@ def test_all_heads_fit_without_scrolling_sideways(page, show, size, heads):
     page.set_viewport_size({"width": size[0], "height": size[1]})
     show(explore(lambda: masked_softmax(torch.zeros(heads, 64, 64), causal_mask(64, 64))))
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-    stage = page.locator("canvas").bounding_box()
-    boxes = [head.bounding_box() for head in page.locator(HEADS).all()]
+    # At once, since the handout may still be laying itself out.
+    stage, *boxes = page.evaluate(
+        "heads => ['canvas', heads].flatMap((of) => [...document.querySelectorAll(of)])"
+        ".map((element) => element.getBoundingClientRect().toJSON())",
+        HEADS,
+    )
     assert min(box["width"] for box in boxes) >= 90
     assert all(box["x"] + box["width"] <= stage["x"] + stage["width"] for box in boxes)
     rows = len({box["y"] for box in boxes})
@@ -382,136 +314,3 @@ def test_all_that_it_says_comes_from_its_words(page, show, monkeypatch):
     expected = ["⟦queries⟧", "⟦keys⟧", "⟦masked⟧", "⟦1 weight⟧", "⟦head 0⟧", "⟦save PNG⟧", "⟦sample⟧"]
     assert [text for text in expected if text not in said] == []
     assert [text for text in map(outside_brackets, said) if re.search("[A-Za-z]{2}", text)] == []
-
-
-# ---- in JupyterLab ----
-
-LIVE = """
-import time, torch
-from mha_lib import causal_mask, masked_softmax
-from mha_lib.classroom import explore
-
-def weights_of(shift, text="abc", pause=0):
-    if pause: time.sleep(pause)
-    if text == "bad": raise KeyError("no such text")
-    scores = torch.randn(2, len(text) or 1, 8, generator=torch.Generator().manual_seed(shift))
-    return masked_softmax(3 * scores)
-
-explorer = explore(weights_of, shift=range(2000), text="abc", pause=[0, 1])
-explorer
-"""
-
-
-COUNT = """
-import ipywidgets
-from mha_lib.classroom.explorer import Explorer
-kept = ipywidgets.widgets.widget._instances.values()
-print(sum(isinstance(widget, Explorer) for widget in kept), len(Explorer._alive))
-"""
-
-
-class Lab:
-    """A notebook in JupyterLab whose cells are run by number."""
-
-    def __init__(self, page: Page, jupyter, name: str, *sources: str):
-        self.page, self.runs = page, 0
-        notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
-        notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        nbformat.write(notebook, jupyter.folder / name)
-        page.goto(jupyter.address("lab", name) + "&reset")  # without the tabs of an earlier test
-        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
-
-    def cell(self, number: int):
-        return self.page.locator(".jp-Notebook .jp-CodeCell").nth(number)
-
-    def run(self, number: int):
-        self.runs += 1
-        editor = self.cell(number).locator(".cm-content")
-        editor.click()
-        expect(editor).to_be_focused()
-        editor.press("Control+Enter")
-        prompt = self.cell(number).locator(".jp-InputArea-prompt")
-        expect(prompt).to_have_text(f"[{self.runs}]:")
-        return self.cell(number).locator(".jp-OutputArea")
-
-
-def live_weights(shift, text="abc"):
-    scores = torch.randn(2, len(text) or 1, 8, generator=torch.Generator().manual_seed(shift))
-    weights = masked_softmax(3 * scores)[None]
-    return weights, torch.ones(weights.shape, dtype=torch.bool)
-
-
-def test_through_the_kernel(page, jupyter):
-    """One notebook, since a kernel takes seconds to start: what the table lacks, two views, the next cell."""
-    lab = Lab(
-        page,
-        jupyter,
-        "live.ipynb",
-        LIVE,
-        "explorer",
-        "print(explorer.settings, explorer.weights.sum().item())",
-    )
-    view = lab.run(0)
-    shift, text, status = view.get_by_label("shift"), view.get_by_label("text"), view.get_by_role("status")
-
-    # 500 moves through settings that only the kernel has: the last one is what is shown in the end
-    text.fill("abcd")
-    drag = """input => { for (let i = 0; i < 500; i++) {
-      input.value = (i * 37) % 2000; input.dispatchEvent(new Event("input", { bubbles: true })); } }"""
-    shift.evaluate(drag)
-    busy = view.locator(".stage")
-    expect(busy).to_have_attribute("aria-busy", "false")
-    last = 499 * 37 % 2000
-    assert_shows(view, *live_weights(last, "abcd"))
-
-    # a slow setting says at once that it is being computed, and is computed once
-    move = """(input, value) => {
-      input.value = value; input.dispatchEvent(new Event("input", { bubbles: true }));
-      const stage = document.querySelector(".stage");
-      return [stage.querySelector("[role=status]").textContent, stage.ariaBusy]; }"""
-    pause = view.get_by_label("pause")
-    assert pause.evaluate(move, 1) == [words_in("en")["explorer"]["computing"], "true"]
-    expect(status).to_contain_text("Largest weight")
-    for value in (0, 1):  # the browser has kept both
-        assert pause.evaluate(move, value)[1] == "false"
-
-    # a second display is in step with the first, and the next cell has the state
-    second = lab.run(1)
-    expect(second.locator(HEADS).first).to_be_visible()
-    assert_shows(second, *live_weights(last, "abcd"))
-    second.get_by_label("shift").fill("7")
-    expect(busy).to_have_attribute("aria-busy", "false")
-    expect(shift).to_have_value("7")
-    assert_shows(view, *live_weights(7, "abcd"))
-    total = live_weights(7, "abcd")[0].sum().item()
-    settings = {"shift": 7, "text": "abcd", "pause": 1}
-    expect(lab.run(2)).to_have_text(f"{settings} {total}")
-
-    # an exception of the kernel's is shown in place, with its traceback
-    text.fill("bad")
-    expect(view.get_by_role("alert")).to_contain_text("KeyError: 'no such text'")
-    text.fill("abc")
-    expect(view.get_by_role("alert")).to_be_hidden()
-
-    # keys pressed in the explorer are not JupyterLab's
-    shift.press("d")
-    shift.press("d")
-    view.locator(HEADS).first.press("x")
-    assert page.locator(".jp-CodeCell").count() >= 3
-
-
-def test_running_a_cell_again_and_again_leaves_one_explorer(page, jupyter):
-    lab = Lab(page, jupyter, "reruns.ipynb", LIVE.replace("2000", "3"), "explorer", COUNT)
-    for _ in range(RERUNS):
-        lab.run(0)
-    lab.run(1)
-    lab.run(0)  # the second cell still shows the former explorer: it stays alive
-    expect(lab.run(2)).to_have_text("2 2")
-    expect(lab.cell(1).locator(HEADS).first).to_be_visible()
-    lab.run(1)
-    lab.run(0)
-    lab.run(1)
-    expect(lab.run(2)).to_have_text("1 1")
-    expect(page.locator(".mha-explorer")).to_have_count(2)
-    lab.cell(0).get_by_label("shift").press("ArrowRight")
-    expect(lab.cell(1).get_by_label("shift")).to_have_value("1")

@@ -67,13 +67,18 @@ def test_what_is_alone_has_no_number():
 
 
 def hatched(axes):
-    cells = np.zeros((Q, K), bool)
-    for patch in axes.patches:
-        assert isinstance(patch, Rectangle)
-        assert patch.get_hatch()
-        x, y, width = patch.get_x() + 0.5, patch.get_y() + 0.5, patch.get_width()
-        cells[round(y), round(x) : round(x + width)] = True
-    return cells
+    """What the hatching shows through: the map above it has holes there."""
+    (patch,) = axes.patches
+    assert isinstance(patch, Rectangle)
+    assert patch.get_hatch()
+    assert patch.get_bbox().bounds == (-0.5, -0.5, K, Q)
+    map_below, map_above = axes.images
+    assert map_below.zorder < patch.zorder < map_above.zorder
+    assert map_above.get_cmap().get_bad()[3] == 0  # transparent
+    allowed = ~map_above.get_array().mask
+    np.testing.assert_allclose(map_above.get_array()[allowed], map_below.get_array()[allowed])
+    assert map_above.get_clim() == map_below.get_clim()
+    return ~allowed
 
 
 def test_exactly_what_the_mask_forbids_is_hatched():
@@ -84,6 +89,35 @@ def test_exactly_what_the_mask_forbids_is_hatched():
     causal = causal_mask(Q, K)
     assert np.array_equal(hatched(panels(show_heads(weights(H, Q, K), causal))[0]), ~causal)
     assert not panels(show_heads(weights(H, Q, K)))[0].patches
+
+
+def test_a_mask_of_many_pieces_is_drawn_at_once():
+    """Each run of forbidden cells as a patch of its own took 13 s."""
+    mask = torch.rand(1, 4, 128, 128, generator=torch.Generator().manual_seed(1)) > 0.5
+    figure = show_heads(weights(4, 128, 128), mask)
+    assert sum(len(axes.get_children()) for axes in panels(figure)) < 4 * 20
+    assert np.array_equal(panels(figure)[3].images[1].get_array().mask, ~mask[0, 3])
+
+
+def test_scores_that_a_mask_made_infinite_are_drawn_as_forbidden():
+    causal = causal_mask(Q, K)
+    scores = torch.randn(1, 1, Q, K).masked_fill(~causal, -torch.inf)
+    axes = panels(show_heatmaps(scores, mask=causal))[0]
+    assert np.array_equal(hatched(axes), ~causal)
+    assert np.isfinite(axes.images[0].get_clim()).all()
+    with pytest.raises(ValueError, match="matrices must be finite where the mask allows them"):
+        show_heatmaps(scores)  # they would look masked
+
+
+@pytest.mark.parametrize("labels", [[""] * K, [" "] * K])
+def test_empty_labels_are_drawn(labels):
+    show_heads(weights(1, K, K), query_labels=labels, key_labels=labels).canvas.draw()
+
+
+@pytest.mark.parametrize("figsize", [(0.5, 0.3), (1.2, 0.5), (9, 0.2), (0.2, 9)])
+@pytest.mark.filterwarnings("ignore:constrained_layout not applied")
+def test_the_smallest_figure_is_drawn(figsize):
+    show_heatmaps(weights(1, 4, Q, K), figsize=figsize).canvas.draw()
 
 
 def test_labels_are_drawn_as_text_and_thin_out():
@@ -122,6 +156,8 @@ def test_a_system_without_the_font_says_so_once_and_draws_on(monkeypatch):
     [
         ({"weights": [[0.5, -0.5]]}, "must not be negative"),
         ({"weights": [[0.5, float("nan")]]}, "must be finite"),
+        ({"weights": [[0.5, 1e6]]}, r"must not be above 65504, got 1e\+06; are these scores before softmax"),
+        ({"weights": [[0.5, 1e300]]}, r"must not be above 65504, got 1e\+300"),
         ({"weights": [0.5]}, "must be .Q,K., .H,Q,K. or"),
         ({"weights": [[0.5, 0.5]], "mask": [[True, False, True]]}, "mask .1, 3. must be"),
         ({"weights": [[0.5, 0.5]], "key_labels": ["a"]}, "key_labels must hold 2 labels, got 1"),

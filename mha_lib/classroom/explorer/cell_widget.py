@@ -44,6 +44,7 @@ class CellWidget(anywidget.AnyWidget):
                 widget.close()
 
     def close(self) -> None:
+        self.layout.close()  # a widget of its own, which holds the views in the browser
         super().close()
         if self in CellWidget._alive:
             CellWidget._alive.remove(self)

@@ -6,8 +6,10 @@ choice have one entry each, a vector has several.
 """
 
 import inspect
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 Setting = tuple[int | str, ...]
@@ -45,34 +47,64 @@ def make_control(name: str, given: Any, default: Any) -> Control:
     if not (hasattr(given, "__len__") and hasattr(given, "__iter__")):
         raise TypeError(f"{name} must be a list, range, list of ranges, bool, dict or str, got {given!r}")
     is_vector = len(given) > 0 and all(isinstance(entry, list | range) for entry in given)
-    kind = "choice" if isinstance(given, Mapping) else "slider"
     read = [list(entry) for entry in given] if is_vector else [list(given)]
     options = [list(given.values())] if isinstance(given, Mapping) else read
     if not all(options):
         raise ValueError(f"{name} must offer at least one value, got {given!r}")
-    texts = [[f"{option:g}" if isinstance(option, float) else str(option) for option in e] for e in read]
+    texts = [[read_number(option) or str(option) for option in entry] for entry in read]
+    are_numbers = all(read_number(option) for entry in read for option in entry)
+    kind = "slider" if are_numbers and not isinstance(given, Mapping) else "choice"
     return Control(
-        name, kind, options, texts, find_start(name, given, options, default, is_vector), is_vector
+        name, kind, options, texts, find_start(name, options, texts, default, is_vector), is_vector
     )
 
 
-def find_start(name: str, given: Any, options: list[list], default: Any, is_vector: bool) -> Setting:
+def read_number(option: Any) -> str:
+    """How a number reads, be it Python's, numpy's or a tensor's; nothing for what is none, such as True."""
+    number = option.item() if getattr(option, "ndim", None) == 0 else option
+    if isinstance(number, bool | str) or not isinstance(number, Real):
+        return ""
+    return f"{number:g}" if isinstance(number, float) else str(number)
+
+
+def find_start(
+    name: str, options: list[list], texts: list[list[str]], default: Any, is_vector: bool
+) -> Setting:
     """Where the control's entries stand at first: at the default, or else at the first values."""
     if default is inspect.Parameter.empty:
         return (0,) * len(options)
     wanted = default if is_vector else [default]
     try:
-        return tuple(entry.index(value) for entry, value in zip(options, wanted, strict=True))
-    except ValueError:
-        message = f"weights_of starts with {name}={default!r}, which {given!r} doesn't offer"
+        return tuple(place_of(value, entry) for entry, value in zip(options, wanted, strict=True))
+    except (ValueError, TypeError, RuntimeError):  # as numpy and PyTorch compare what is no number
+        lists = [f"[{', '.join(shorten(entry))}]" for entry in texts]
+        offer = f"[{', '.join(lists)}]" if is_vector else lists[0]
+        message = f"weights_of starts with {name}={default!r}, which {offer} doesn't offer"
         raise ValueError(message) from None
 
 
-def describe_inputs(controls: list[Control], samples: int, words: dict[str, Any]) -> list[dict[str, Any]]:
+def place_of(value: Any, options: list) -> int:
+    """The number of the option that is the value; of numbers it may be off by a rounding, as 0.1 + 0.2 is."""
+    numbers = {place: option for place, option in enumerate(options) if read_number(option)}
+    if numbers and read_number(value):
+        nearest = min(numbers, key=lambda place: abs(numbers[place] - value))
+        if math.isclose(numbers[nearest], value):
+            return nearest
+    same = [place for place, option in enumerate(options) if option is value]
+    return same[0] if same else options.index(value)
+
+
+def shorten(texts: list[str]) -> list[str]:
+    return texts if len(texts) <= 12 else [*texts[:6], "…", *texts[-3:]]
+
+
+def describe_inputs(
+    controls: list[Control], samples: int, words: dict[str, Any], *, of_masks: bool = False
+) -> list[dict[str, Any]]:
     """What the browser asks for: each entry of the setting, then the sample and the end of the scale.
 
     Each input belongs to a trait of the widget. ``at`` is its entry in the trait ``setting``; the inputs
-    for the other traits have -1 there.
+    for the other traits have -1 there. Masks have no scale.
     """
     off_and_on = [words["off"], words["on"]]
     entries = [
@@ -80,18 +112,20 @@ def describe_inputs(controls: list[Control], samples: int, words: dict[str, Any]
         for control in controls
         for entry, texts in enumerate(control.texts)
     ]
-    others = [(words["to_max"], "switch", off_and_on, "to_max")]
     if samples > 1:
-        others.insert(0, (words["sample"], "slider", [str(sample) for sample in range(samples)], "sample"))
+        entries.append((words["sample"], "slider", [str(sample) for sample in range(samples)], "sample"))
+    if not of_masks:
+        entries.append((words["to_max"], "switch", off_and_on, "to_max"))
     return [
         {"name": name, "kind": kind, "texts": texts, "trait": trait, "at": at if trait == "setting" else -1}
-        for at, (name, kind, texts, trait) in enumerate(entries + others)
+        for at, (name, kind, texts, trait) in enumerate(entries)
     ]
 
 
-def read_labels(name: str, given: Any, samples: int, count: int) -> list[list[str]]:
-    """A list of labels for each sample: from one for all samples, or one for each; else numbers."""
-    given = range(count) if given is None else given
+def read_labels(name: str, given: Any, samples: int, count: int) -> list[list[str]] | None:
+    """A list of labels for each sample: from one for all samples, or one for each. None: only numbers."""
+    if given is None:
+        return None
     one_for_each = all(isinstance(entry, list | tuple) for entry in given)
     lists = [[str(label) for label in entry] for entry in (given if one_for_each else [given])]
     if len(lists) not in (1, samples) or any(len(entry) != count for entry in lists):

@@ -32,6 +32,8 @@ class Budget:
 
 BUDGET = Budget()
 DIRECTORY_ENTRY = 64  # bytes, about
+MOST_TOKENS = 4096  # queries, or keys, of a picture
+MOST_WEIGHTS = 2**25  # in a picture
 KEPT_RESULTS = 64  # so that the next cell gets the weights on show without computing them again
 
 
@@ -43,6 +45,7 @@ class Table:
     maps: bytes  # of all settings, in float16, deflated
     labels: list[list[list[str]]]  # each a list for each sample
     carries: str = ""  # how far a table that was computed ahead goes: "all", "own_ranges" or "part"
+    of_masks: bool = False  # the maps say where a query may attend, not how much it does
 
 
 class Source:
@@ -67,9 +70,15 @@ class Source:
     def _result_at(self, setting: Setting) -> tuple[Any, Any]:
         """Weights and mask, as ``weights_of`` gives them; None where it gives no mask."""
         result = self.weights_of(**self.arguments(setting))
-        return result if isinstance(result, tuple) else (result, None)
+        if not isinstance(result, tuple):
+            return result, None
+        if len(result) != 2:
+            raise TypeError(
+                f"weights_of must return weights, or (weights, mask), got a tuple of {len(result)}"
+            )
+        return result
 
-    def labels_at(self, setting: Setting, name: str, samples: int, count: int) -> list[list[str]]:
+    def labels_at(self, setting: Setting, name: str, samples: int, count: int) -> list[list[str]] | None:
         labels = self.labels[name]
         given = labels(**self.arguments(setting)) if callable(labels) else labels
         return read_labels(name, given, samples, count)
@@ -105,11 +114,15 @@ class Collection:
         self.maps = bytearray()
         self.places: dict[bytes, int] = {}  # where maps begin that are kept already
         self.labels: list[list[list[str]]] = []
+        self.are_masks = True  # as far as it goes, each map is what its mask allows
+        self.largest_sum = 0.0  # of a row's weights, which in a map that is no mask is 1
 
     def add(self, setting: Setting) -> None:
         """Compute a setting's picture; what goes wrong is raised."""
         maps, allowed = as_weights(*self.source.result_at(setting))
-        samples, _, queries, keys = maps.shape
+        samples, _, queries, keys = check_size(maps.shape)
+        self.are_masks &= allowed is not None and np.array_equal(maps, allowed)
+        self.largest_sum = max(self.largest_sum, float(maps.sum(-1).max()))
         at = [self._keep_maps(maps[b], None if allowed is None else allowed[b]) for b in range(samples)]
         entry: dict[str, Any] = {"setting": setting, "shape": maps.shape, "at": at}
         for name, count in (("query_labels", queries), ("key_labels", keys)):
@@ -134,7 +147,8 @@ class Collection:
 
     def finished(self, carries: str = "", level: int = -1) -> Table:
         """The table; ``level`` is zlib's, how hard it tries to make the maps small."""
-        return Table(self.directory, zlib.compress(self.maps, level), self.labels, carries)
+        of_masks = self.are_masks and self.largest_sum > 1.5
+        return Table(self.directory, zlib.compress(self.maps, level), self.labels, carries, of_masks)
 
     def _keep_maps(self, maps: np.ndarray, allowed: np.ndarray | None) -> int:
         """Where the maps (H,Q,K) begin. No weight is negative: the sign bit says "the mask forbids it"."""
@@ -145,10 +159,22 @@ class Collection:
             self.maps += block
         return self.places[block]
 
-    def _keep_labels(self, labels: list[list[str]]) -> int:
+    def _keep_labels(self, labels: list[list[str]] | None) -> int | None:
+        if labels is None:
+            return None
         if labels not in self.labels:
             self.labels.append(labels)
         return self.labels.index(labels)
+
+
+def check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A browser's canvas has an end, and so has the patience of those who wait for the picture."""
+    if max(shape[-2:]) > MOST_TOKENS or math.prod(shape) > MOST_WEIGHTS:
+        raise ValueError(
+            f"weights must have at most {MOST_TOKENS} queries and keys and {MOST_WEIGHTS:,} entries, "
+            f"got shape {shape}; show a part of them, such as weights[..., :64, :64]"
+        )
+    return shape
 
 
 def compute_table(source: Source, budget: Budget = BUDGET) -> Table:

@@ -1,6 +1,7 @@
-"""The explorer as a widget: it carries a table of pictures to the browser, where ``view.js`` draws them."""
+"""The explorer as a widget: it carries a table of pictures to the browser, where ``view/`` draws them."""
 
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from mha_lib.classroom.explorer.table import (
 from mha_lib.classroom.language import words_here
 
 FOLDER = Path(__file__).parent
+PARTS = ("decode", "words", "arrange", "inputs", "paint", "keys", "view")  # in the order in which they run
 # The colours are the explorer's own, so that they don't replace those of the page around it.
 COLOURS = palette.CSS.replace(":root", ".mha-explorer")
 
@@ -34,9 +36,9 @@ def explore(
     ``weights_of`` returns weights (Q,K), (H,Q,K) or (B,H,Q,K), or ``(weights, mask)`` with a boolean mask,
     True = may attend: (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K). The same settings must give the same weights.
 
-    A list or range is a slider over its values, a list of ranges a vector with one slider an entry, a bool
-    a switch, a dict a choice by label, a str a text box. The first setting: the defaults in the signature
-    of ``weights_of``; where it has none, the first values.
+    A range or a list of numbers is a slider over its values, a list of ranges a vector with one slider an
+    entry, a list of anything else a choice, a dict a choice by label, a bool a switch, a str a text box. The
+    first setting: the defaults in the signature of ``weights_of``; where it has none, the first values.
 
     Labels are a list, a list of lists (one a sample), or a function that is called as ``weights_of`` is.
     A cell shows the explorer it ends with; ``settings`` and ``weights`` hand its state to the next cell.
@@ -49,11 +51,19 @@ def explore(
     return Explorer(Source(weights_of, made, {"query_labels": query_labels, "key_labels": key_labels}))
 
 
+def read_module() -> str:
+    """The parts of ``view/`` as the one module that anywidget takes, and a handout: it imports nothing."""
+    source = "\n".join((FOLDER / "view" / f"{part}.js").read_text(encoding="utf-8") for part in PARTS)
+    without_imports = re.sub(r"^import [^;]*;\n", "", source, flags=re.MULTILINE)
+    module = re.sub(r"^export (?!default)", "", without_imports, flags=re.MULTILINE)
+    return module.encode("ascii", "backslashreplace").decode()  # or else a browser takes two bytes a letter
+
+
 class Explorer(CellWidget):
     """What ``explore`` returns. All that it shows is in its traits: a handout needs no kernel."""
 
-    _esm = FOLDER / "view.js"
-    _css = COLOURS + (FOLDER / "view.css").read_text(encoding="utf-8")
+    _esm = read_module()
+    _css = COLOURS + (FOLDER / "view" / "view.css").read_text(encoding="utf-8")
     words = Dict().tag(sync=True)  # what it says, in the language of the lesson
     controls: List = List().tag(sync=True)  # the inputs
     setting: List = List().tag(sync=True)  # where the controls stand
@@ -71,7 +81,7 @@ class Explorer(CellWidget):
         self.setting = list(source.start)
         self.words = words_here()["explorer"]
         samples = len(table.directory[0]["at"])
-        self.controls = describe_inputs(source.controls, samples, self.words)
+        self.controls = describe_inputs(source.controls, samples, self.words, of_masks=table.of_masks)
         super().__init__()  # last: an error above leaves no half-made widget in the browser
         self.observe(self._answer, "setting")
 
@@ -85,15 +95,20 @@ class Explorer(CellWidget):
         """What ``weights_of`` gives for them, in full precision; without the mask."""
         return self._source.result_at(tuple(self.setting))[0]
 
+    def __repr__(self) -> str:
+        """What a page shows that doesn't bring widgets alive, such as an untrusted notebook."""
+        return words_here()["explorer"]["not_alive"]
+
     def _answer(self, change: Any) -> None:
         """Compute what the browser now needs and the table lacks."""
         if (setting := tuple(self.setting)) not in self._known:
             self.answer = vars(compute_answer(self._source, setting))
 
     def close(self) -> None:
+        # JupyterLab keeps what it knows of a closed widget, with what it knew before the last change.
+        self.table, self.answer, self.words = {}, {}, {}
         super().close()
-        self.table = {}  # the rest may be kept by IPython's Out
-        self._source.result_at.cache_clear()
+        self._source.result_at.cache_clear()  # the rest may be kept by IPython's Out
 
 
 def drive(explorer: Explorer) -> int:

@@ -10,9 +10,14 @@ from markupsafe import Markup
 from nbformat import NotebookNode
 
 from mha_lib.classroom import palette
-from mha_lib.classroom.handout.contents import add_anchors
+from mha_lib.classroom.handout.contents import add_anchors, say_where_figures_are
 from mha_lib.classroom.handout.links import lead_links, mend_anchors
-from mha_lib.classroom.handout.notebook import describe, is_folded_setup, is_on_the_page
+from mha_lib.classroom.handout.notebook import (
+    describe,
+    is_folded_setup,
+    is_on_the_page,
+    without_open_exercises,
+)
 from mha_lib.classroom.handout.outputs import Outputs, terminal
 from mha_lib.classroom.language import ENGLISH, TAG, language_with_words, words_in
 from mha_lib.classroom.lessons.slides import slide_type, tags
@@ -30,7 +35,7 @@ def read(*names: str) -> Markup:
 
 def style() -> Markup:
     """The style sheet of every page in this room."""
-    return Markup(palette.CSS) + read("code.css", "page.css", "paper.css")
+    return Markup(palette.CSS) + read("code.css", "page.css", "others.css", "paper.css")
 
 
 class Page:
@@ -51,8 +56,8 @@ class Page:
         code = notebook.metadata.get("language_info", {})
         self.programming_language = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
         self.words = words_in(language_with_words(language))["handout"]
-        self.cleaner = Cleaner(folder, language, complain)
         self.complain = complain
+        self.cleaner = Cleaner(folder, language, complain)
         self.handouts = handouts
         self.outputs = Outputs(notebook.metadata, self.words, complain)
 
@@ -60,6 +65,9 @@ class Page:
         body = parse(self.cells())
         lead_links(body, self.handouts, self.words, self.complain)
         self.cleaner.clean_tree(body)
+        if count := self.outputs.widgets.not_stored:
+            self.complain(self.words["not_stored"].format(count=count))
+        say_where_figures_are(body, self.words)
         headings = add_anchors(body, self.words["link"])
         mend_anchors(body, self.words, self.complain)
         description = describe(self.notebook, name, self.audience)
@@ -73,12 +81,14 @@ class Page:
             body=Markup(inside(body)),
             widgets=Markup(self.outputs.widgets.data()),
             style=style() + Markup(self.cleaner.formulas.style()),
+            guard=read("guard.js"),
             script=read("widgets.js", "page.js"),
         )
 
     def cells(self) -> str:
         """All cells; those that set up one after the other are folded into one."""
-        shown = filter(is_on_the_page, self.notebook.cells)
+        cells = [cell for cell in self.notebook.cells if is_on_the_page(cell)]
+        shown = without_open_exercises(cells, words_in(language_with_words(self.language))["checks"])
         parts = []
         for is_setup, group in groupby(shown, key=is_folded_setup):
             content = "".join(map(self.cell, group))

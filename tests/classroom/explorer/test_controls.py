@@ -1,9 +1,11 @@
 """What the arguments of ``explore`` mean."""
 
+import inspect
 import re
 
 import numpy as np
 import pytest
+import torch
 
 from mha_lib.classroom.explorer import explore
 from mha_lib.classroom.explorer.controls import describe_inputs, make_control, read_labels
@@ -50,10 +52,62 @@ def test_the_browser_asks_for_every_entry_and_for_the_traits_beside_them():
     assert [entry["trait"] for entry in describe_inputs([], 1, WORDS)] == ["to_max"]
 
 
+@pytest.mark.parametrize(
+    ("given", "kind", "texts"),
+    [
+        ([1, 2, 8], "slider", ["1", "2", "8"]),
+        (np.linspace(0, 1, 3), "slider", ["0", "0.5", "1"]),
+        (torch.linspace(0, 1, 3), "slider", ["0", "0.5", "1"]),
+        (["causal", "padding"], "choice", ["causal", "padding"]),
+        (["1", "2"], "choice", ["1", "2"]),
+        ([None, 1], "choice", ["None", "1"]),
+        ([False, True], "choice", ["False", "True"]),
+        ({"two": 2, "one": 1}, "choice", ["two", "one"]),
+        ([["a", "b"], ["c"]], "choice", ["a", "b"]),
+    ],
+)
+def test_numbers_are_a_slider_and_categories_are_a_choice(given, kind, texts):
+    control = make_control("a", given, inspect.Parameter.empty)
+    assert (control.kind, control.texts[0]) == (kind, texts)
+
+
+@pytest.mark.parametrize(
+    ("given", "default", "start"),
+    [
+        (np.arange(0.1, 1.0, 0.1), 0.3, 2),  # 0.30000000000000004
+        ([0.1 + 0.2], 0.3, 0),
+        ([10**12, 10**12 + 1], 10**12 + 1, 1),
+        ([1e-12, 2e-12], 2e-12, 1),
+        (torch.tensor([0.1, 0.3]), torch.tensor(0.3), 1),
+        ([None, 0.5, "x"], "x", 2),
+    ],
+)
+def test_a_default_is_found_as_near_as_rounding_leaves_it(given, default, start):
+    assert make_control("a", given, default).start == (start,)
+
+
+def test_a_default_that_is_an_array_is_found_by_what_it_is():
+    masks = {"all": torch.ones(2, 2), "causal": torch.ones(2, 2).tril()}
+    assert make_control("a", masks, masks["causal"]).start == (1,)
+    with pytest.raises(ValueError, match=r"which \[all, causal\] doesn't offer"):
+        make_control("a", masks, torch.ones(2, 2))
+
+
+def test_a_long_list_is_named_in_short():
+    with pytest.raises(ValueError, match=re.escape("which [0, 1, 2, 3, 4, 5, …, 97, 98, 99] doesn't offer")):
+        make_control("a", list(range(100)), 100)
+    with pytest.raises(ValueError, match=re.escape("a=None, which [[0, 1], [7]] doesn't offer")):
+        make_control("a", [range(2), [7]], None)
+
+
+def test_masks_have_no_scale():
+    assert [entry["trait"] for entry in describe_inputs([], 2, WORDS, of_masks=True)] == ["sample"]
+
+
 def test_labels_are_one_list_for_all_samples_or_one_for_each():
     assert read_labels("key_labels", "ab", 3, 2) == [["a", "b"]] * 3
     assert read_labels("key_labels", [["a", "b"], (1, 2)], 2, 2) == [["a", "b"], ["1", "2"]]
-    assert read_labels("key_labels", None, 2, 3) == [["0", "1", "2"]] * 2
+    assert read_labels("key_labels", None, 2, 3) is None
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,9 @@ def test_what_settings_share_is_kept_once():
     table = compute_table(source_of(lambda a: np.ones((1, Q, K)), a=range(100)))
     assert len(table.directory) == 100
     assert len(zlib.decompress(table.maps)) == 2 * Q * K
-    assert len(table.labels) == 2  # numbers of the queries, and of the keys
+    assert table.labels == []
+    table = compute_table(source_of(lambda a: np.ones((1, Q, K)), {"key_labels": "abcde"}, a=range(100)))
+    assert table.labels == [[list("abcde")]]
 
 
 OWN_RANGES = {(a, 0) for a in range(20)} | {(0, b) for b in range(20)}
@@ -122,11 +124,50 @@ def test_an_error_at_the_start_is_raised_and_a_later_one_is_noted_from_the_lesso
         (-0.1, "weights must not be negative, got -0.1"),
         (float("nan"), "weights must be finite, got NaN or infinity"),
         (float("inf"), "weights must be finite, got NaN or infinity"),
+        (1e6, r"weights must not be above 65504, got 1e\+06; are these scores before softmax?"),
+        (1e300, r"weights must not be above 65504, got 1e\+300"),
     ],
 )
 def test_what_is_no_weight_is_an_error(bad, message):
     with pytest.raises(ValueError, match=message):
         compute_table(source_of(lambda: [[0.5, bad]]))
+
+
+def test_what_is_too_large_for_a_browser_is_an_error():
+    with pytest.raises(ValueError, match=r"at most 4096 queries and keys and 33,554,432 entries, got shape"):
+        compute_table(source_of(lambda: np.zeros((1, 1_000_000))))
+    with pytest.raises(ValueError, match=r"got shape \(1, 64, 1024, 1024\); show a part of them"):
+        compute_table(source_of(lambda: np.broadcast_to(np.float32(0), (64, 1024, 1024))))
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        ([["a", "b"]], "weights must be numbers"),
+        ((np.ones((1, 1)), None, None), "must return weights, or .weights, mask., got a tuple of 3"),
+    ],
+)
+def test_what_weights_of_returns_is_checked(result, message):
+    with pytest.raises(TypeError, match=message):
+        compute_table(source_of(lambda: result))
+
+
+def test_maps_that_are_masks_are_known_by_their_rows():
+    masks = [np.tri(Q, K) > 0, np.tri(Q, K, 1) > 0, np.eye(Q, K) > 0]
+
+    def table_of(weights_of, number=3):
+        return compute_table(source_of(weights_of, a=range(number)))
+
+    assert table_of(lambda a: (masks[a].astype(float), masks[a])).of_masks
+    assert table_of(lambda a: masks[a]).of_masks  # booleans are a mask
+    got, forbidden = maps(table_of(lambda a: masks[a]), (1,))
+    assert np.array_equal(forbidden[0, 0], ~masks[1])
+    assert np.array_equal(got[0, 0], masks[1])
+    # one key for each query: its weight is 1, and so it is for whoever attends to one key
+    assert not table_of(lambda a: (masks[2].astype(float), masks[2])).of_masks
+    # weights at one setting, so they are weights at the others too
+    assert not table_of(lambda a: (masks[a] / (1 + (a == 1)), masks[a])).of_masks
+    assert not table_of(lambda a: np.ones((Q, K))).of_masks
 
 
 def test_labels_may_follow_the_settings_or_the_sample():
@@ -138,7 +179,7 @@ def test_labels_may_follow_the_settings_or_the_sample():
         (compute_answer(source, ("d e",)), ["d", "e"]),
     ]:
         assert table.labels[table.directory[0]["key_labels"]] == [expected]
-        assert table.labels[table.directory[0]["query_labels"]] == [["0"]]
+        assert table.directory[0]["query_labels"] is None  # numbers
     of_each_sample = {"key_labels": [["a", "b"], ["c", "d"]]}
     table = compute_table(source_of(lambda: np.ones((2, 1, 1, 2)), of_each_sample))
     assert table.labels[table.directory[0]["key_labels"]] == [["a", "b"], ["c", "d"]]

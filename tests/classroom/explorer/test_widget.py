@@ -5,6 +5,7 @@ import subprocess
 import sys
 import zlib
 
+import ipywidgets
 import numpy as np
 import pytest
 import torch
@@ -14,6 +15,7 @@ from mha_lib.classroom import language
 from mha_lib.classroom.explorer import Explorer, drive, explore
 from mha_lib.classroom.explorer.controls import make_control
 from mha_lib.classroom.explorer.table import Budget, Source
+from mha_lib.classroom.explorer.widget import FOLDER, PARTS
 from mha_lib.classroom.language import words_in
 
 B, H, Q, K = 2, 7, 3, 5
@@ -78,6 +80,18 @@ def test_it_carries_the_words_of_the_lessons_language(tmp_path, monkeypatch, req
     assert some_explorer().words == english["explorer"]
 
 
+def test_a_page_without_widgets_gets_a_sentence():
+    data, _ = some_explorer()._repr_mimebundle_()
+    assert data["text/plain"] == words_in("en")["explorer"]["not_alive"]
+
+
+def test_its_script_is_one_module_that_imports_nothing():
+    lines = Explorer._esm.splitlines()
+    assert not [line for line in lines if line.startswith("import ") or line.startswith("} from ")]
+    assert [line for line in lines if line.startswith("export ")] == [lines[-1]]
+    assert {file.stem for file in (FOLDER / "view").glob("*.js")} == set(PARTS)
+
+
 def test_its_colours_stay_its_own():
     assert "--q: light-dark(" in Explorer._css
     assert ":root" not in Explorer._css
@@ -89,8 +103,11 @@ def test_drive_visits_every_setting_and_raises_its_error():
         drive(explore(lambda n: [[1 / n]], n=[1, 0]))
 
 
-def test_a_closed_explorer_lets_its_pictures_go():
+def test_a_closed_explorer_lets_its_pictures_go_and_its_widgets():
     explorer = some_explorer()
+    kept = {explorer.model_id, explorer.layout.model_id}
+    assert kept <= set(ipywidgets.widgets.widget._instances)
     explorer.close()
+    assert not kept & set(ipywidgets.widgets.widget._instances)
     assert explorer.table == {}
     assert explorer._source.result_at.cache_info().currsize == 0

@@ -165,6 +165,15 @@ def test_links_lead_to_handouts_or_say_that_there_is_none(caplog):
     assert len(page.said) == 2
 
 
+def test_the_handouts_beside_a_notebook_are_found(tmp_path):
+    (tmp_path / "02 next.html").touch()
+    notebook = new_notebook(cells=[new_markdown_cell("[a](02%20next.ipynb) [b](lesson.ipynb)")])
+    resources = {"metadata": {"name": "lesson", "path": str(tmp_path)}}
+    page, _ = HandoutExporter().from_notebook_node(notebook, resources)
+    assert 'href="02%20next.html"' in page
+    assert 'href="lesson.html"' in page
+
+
 def test_links_to_headings_are_understood_as_jupyter_names_them(caplog):
     page = Handout(caplog, new_markdown_cell("## Part One\n\n[a](#Part-One) [b](#part-one) [c](#Nowhere)"))
     links = [link["href"] for link in page.cells[0].find("p").find_all("a")]

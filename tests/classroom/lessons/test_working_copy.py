@@ -1,4 +1,6 @@
+import errno
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ from mha_lib.classroom.lessons import (
     list_lessons,
     make_deck_copy,
     make_working_copy,
+    working_copy,
 )
 
 
@@ -109,6 +112,51 @@ def test_half_written_notebook_of_a_student_is_kept(root):
     assert (work / "03_three.ipynb").read_text() == '{"cells": ['
 
 
+@pytest.mark.parametrize("broken", ['{"cells": [', "", "[]", '{"cells": [{"source": "1"}]}'])
+def test_a_broken_lesson_is_said_and_the_good_one_laid_beside_it_once(root, broken):
+    work, _ = make_working_copy(root, "en")
+    (work / "03_three.ipynb").write_text(broken)
+    for _ in range(3):
+        _, messages = make_working_copy(root, "en")
+        assert len(messages) == 1
+        assert "work/en/03_three.ipynb can't be read" in messages[0]
+        assert "03_three.new.ipynb" in messages[0]
+        assert (work / "03_three.ipynb").read_text() == broken
+        assert sorted(work.glob("03_three.new*")) == [work / "03_three.new.ipynb"]
+        assert sources(work / "03_three.new.ipynb")[0] == "3"
+        write_lesson(work / "03_three.new.ipynb", "3", "my answer, meanwhile")
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
+    assert "03_three.new2.ipynb" in make_working_copy(root, "en")[1][0]
+    (work / "03_three.ipynb").unlink()
+    assert make_working_copy(root, "en")[1] == []
+    assert sources(work / "03_three.ipynb") == ["3, second edition"]
+
+
+def test_a_copy_that_is_cut_short_leaves_no_half_lesson(root, monkeypatch):
+    work, _ = make_working_copy(root, "en")
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
+    write = Path.write_bytes
+
+    def write_half(path, content):
+        write(path, content[:9])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+    with pytest.raises(OSError, match="No space left"):
+        make_working_copy(root, "en")
+    monkeypatch.undo()
+    assert sources(work / "03_three.ipynb") == ["3"]
+    assert make_working_copy(root, "en")[1] == []
+    assert sources(work / "03_three.ipynb") == ["3, second edition"]
+
+
+def test_figure_words_that_are_no_json_are_one_line(root):
+    (root / "img/words").mkdir(parents=True)
+    (root / "img/words/en.json").write_text("{")
+    with pytest.raises(CourseError, match=r"words/en\.json: "):
+        make_working_copy(root, "en")
+
+
 def test_deleted_lesson_comes_back(root):
     work, _ = make_working_copy(root, "en")
     (work / "01_one.ipynb").unlink()
@@ -129,14 +177,15 @@ def add_notes(file):
 def test_students_get_no_notes_and_instructors_do(root):
     add_notes(root / "notebooks/en/01_one.ipynb")
     assert sources(make_working_copy(root, "en")[0] / "01_one.ipynb") == ["1"]
-    assert sources(make_deck_copy(root, "en")[0] / "01_one.ipynb") == ["1", "2 min."]
+    assert sources(make_deck_copy(root, "en", "01_one.ipynb")[0] / "01_one.ipynb") == ["1", "2 min."]
 
 
-def test_a_copy_from_before_the_notes_were_left_out_loses_no_answer(root):
+def test_a_copy_from_before_the_notes_were_left_out_loses_no_answer(root, monkeypatch):
     add_notes(root / "notebooks/en/01_one.ipynb")
     add_notes(root / "notebooks/en/03_three.ipynb")
-    work, _ = make_deck_copy(root, "en")  # as students' copies were made: with the notes
-    work.rename(root / "work" / "en")
+    with monkeypatch.context() as former:
+        former.setattr(working_copy, "without_notes", lambda content: content)
+        make_working_copy(root, "en")
     write_lesson(root / "work/en/03_three.ipynb", "my answer")
     work, messages = make_working_copy(root, "en")
     assert sources(work / "01_one.ipynb") == ["1"]
@@ -145,26 +194,99 @@ def test_a_copy_from_before_the_notes_were_left_out_loses_no_answer(root):
     assert len(messages) == 1
 
 
+def present(root, begins_afresh=lambda file: False, lesson="03_three.ipynb"):
+    return make_deck_copy(root, "en", lesson, begins_afresh)
+
+
+def refuse_to_ask(file):
+    raise AssertionError(f"nobody has changed {file}")
+
+
 def test_a_deck_is_as_fresh_as_on_the_first_day(root):
-    work, _ = make_deck_copy(root, "en")
-    first_day = (work / "01_one.ipynb").read_bytes()
-    write_lesson(work / "01_one.ipynb", "1", outputs=[OUTPUT])
-    assert make_deck_copy(root, "en") == (work, [])
-    assert (work / "01_one.ipynb").read_bytes() == first_day
+    work, _ = present(root)
+    first_day = (work / "03_three.ipynb").read_bytes()
+    write_lesson(work / "03_three.ipynb", "3", outputs=[OUTPUT])
+    assert present(root, refuse_to_ask) == (work, [])
+    assert (work / "03_three.ipynb").read_bytes() == first_day
 
 
-def test_a_deck_that_the_instructor_changed_is_kept_and_said(root):
-    work, _ = make_deck_copy(root, "en")
-    write_lesson(work / "03_three.ipynb", "my own slide")
+def test_a_deck_on_show_is_left_alone_when_another_lesson_is_presented(root):
+    work, _ = present(root)
+    write_lesson(work / "03_three.ipynb", "3", outputs=[OUTPUT])
+    on_show = (work / "03_three.ipynb").read_bytes()
+    assert present(root, refuse_to_ask, lesson="01_one.ipynb") == (work, [])
+    assert (work / "03_three.ipynb").read_bytes() == on_show
+
+
+def change_source(notebook):
+    notebook["cells"][0]["source"] = "my own slide"
+
+
+def change_slide_type(notebook):
+    notebook["cells"][0]["metadata"]["slideshow"] = {"slide_type": "skip"}
+
+
+def change_theme(notebook):
+    notebook["metadata"]["rise"] = {"theme": "black"}
+
+
+changes = pytest.mark.parametrize("change", [change_source, change_slide_type, change_theme])
+
+
+def change_deck(root, change):
+    """Change the lesson and run it; returns its file and what it was, without outputs."""
+    file = present(root)[0] / "03_three.ipynb"
+    notebook = json.loads(file.read_text())
+    change(notebook)
+    notebook["cells"][0] |= {"outputs": [OUTPUT], "execution_count": 1}
+    file.write_text(json.dumps(notebook))
+    notebook["cells"][0] |= {"outputs": [], "execution_count": None}
+    return file, notebook
+
+
+@changes
+def test_a_deck_that_the_instructor_changed_is_presented_with_the_changes_and_without_outputs(root, change):
+    file, changed = change_deck(root, change)
     write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
     for _ in range(2):
-        _, messages = make_deck_copy(root, "en")
+        _, messages = present(root)
         assert len(messages) == 1
         assert "work/deck-en/03_three.ipynb has your changes" in messages[0]
-        assert sources(work / "03_three.ipynb") == ["my own slide"]
-    (work / "03_three.ipynb").unlink()
-    assert make_deck_copy(root, "en")[1] == []
-    assert sources(work / "03_three.ipynb") == ["3, second edition"]
+        assert json.loads(file.read_text()) == changed
+    file.unlink()
+    assert present(root)[1] == []
+    assert sources(file) == ["3, second edition"]
+
+
+@changes
+def test_a_deck_that_begins_afresh_sets_the_changes_aside(root, change):
+    file, _ = change_deck(root, change)
+    mine = file.read_bytes()
+    asked = []
+    _, messages = present(root, lambda file: asked.append(file) or True)
+    assert asked == [file]
+    assert sources(file) == ["3"]
+    assert file.with_name("03_three.mine.ipynb").read_bytes() == mine
+    assert "03_three.mine.ipynb" in messages[0]
+    assert present(root, refuse_to_ask)[1] == []
+    assert file.with_name("03_three.mine.ipynb").read_bytes() == mine
+
+
+def test_a_style_sheet_that_the_instructor_changed_is_kept(root):
+    work, _ = present(root)
+    (work / "course.css").write_text("mine {}")
+    _, messages = present(root)
+    assert (work / "course.css").read_text() == "mine {}"
+    assert "course.css has your changes" in messages[0]
+
+
+def test_a_half_written_deck_is_set_aside_and_the_lesson_presented(root):
+    work, _ = present(root)
+    (work / "03_three.ipynb").write_text('{"cells": [')
+    _, messages = present(root, refuse_to_ask)
+    assert "03_three.mine.ipynb" in messages[0]
+    assert (work / "03_three.mine.ipynb").read_text() == '{"cells": ['
+    assert sources(work / "03_three.ipynb") == ["3"]
 
 
 def test_half_written_lesson_of_an_author_is_copied_as_it_is(root):
@@ -181,8 +303,7 @@ def test_a_language_with_figure_words_has_figures_of_its_own_beside_its_lessons(
     work, _ = make_working_copy(root, "zh")
     assert sources(work / "01_one.ipynb") == ["![a figure](../../img/a.svg)"]
     (root / "img/words/zh.json").write_text(json.dumps({"a.svg": {"keys": "键"}}))
-    for copy in (make_working_copy, make_deck_copy):
-        work, messages = copy(root, "zh")
+    for work, messages in (make_working_copy(root, "zh"), make_deck_copy(root, "zh", "01_one.ipynb")):
         assert sources(work / "01_one.ipynb") == ["![a figure](img/a.svg)"]
         assert "键" in (work / "img/a.svg").read_text()
         assert messages == []

@@ -1,4 +1,6 @@
-// The line at the foot of the deck: the lesson's title, what is going on, the number of the slide.
+// The line at the foot of the deck: the lesson's title, what is going on, the place of the slide.
+
+const FORGOTTEN_AFTER = 8000; // ms
 
 export class Foot {
   constructor(panel, words) {
@@ -19,6 +21,17 @@ export class Foot {
     this.status.style.setProperty("--share", share);
   }
 
+  /** Ask for a further key; without one the question goes. */
+  ask(question) {
+    this.say(question, "asking");
+    clearTimeout(this.forgetting);
+    this.forgetting = setTimeout(() => this.asks(question) && this.clear(), FORGOTTEN_AFTER);
+  }
+
+  asks(question) {
+    return this.status.textContent === question;
+  }
+
   sayDead() {
     this.say(this.words.kernel_died, "failed");
   }
@@ -31,7 +44,7 @@ export class Foot {
     this.say("", "");
   }
 
-  showPosition(number, count) {
-    this.position.textContent = `${number} / ${count}`;
+  showPosition(section) {
+    this.position.textContent = section.dataset.foot;
   }
 }

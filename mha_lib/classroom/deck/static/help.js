@@ -8,18 +8,19 @@ export class Help {
   }
 
   list(commands) {
-    const lines = commands.map(({ key, name }) => [
-      Object.assign(document.createElement("kbd"), { textContent: this.#labelOf(key) }),
+    const keys = Map.groupBy(commands, ({ name }) => name);
+    const lines = [...keys].map(([name, group]) => [
+      Object.assign(document.createElement("kbd"), { textContent: group.map(this.#labelOf).join("  ") }),
       Object.assign(document.createElement("span"), { textContent: this.words.help[name] }),
     ]);
     this.dialog.replaceChildren(...lines.flat());
   }
 
   /** "Shift Enter", each part as this language calls it. */
-  #labelOf(key) {
+  #labelOf = ({ key }) => {
     const parts = key.split(" ").map((part) => this.words.key_names[part] ?? part);
     return parts.join(" ");
-  }
+  };
 
   get isOpen() {
     return this.dialog.open;

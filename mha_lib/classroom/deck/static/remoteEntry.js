@@ -18,7 +18,17 @@
     scope["@jupyterlab/console"] = { [version]: { get: stub, from: name, eager: false } };
   }
 
+  // JupyterLab's themes name no colour scheme, so drawings and figures would follow the system's.
+  function schemePictures() {
+    const sheet = new CSSStyleSheet();
+    const rule = (isLight, scheme) =>
+      `[data-jp-theme-light="${isLight}"] .jp-Notebook img { color-scheme: ${scheme}; }`;
+    sheet.replaceSync(rule(true, "light") + rule(false, "dark"));
+    document.adoptedStyleSheets.push(sheet);
+  }
+
   async function activate(app) {
+    schemePictures();
     if (app.name === "Rise") await (await import("./deck.js")).default(app, load);
   }
   const plugin = { id: `${name}:deck`, autoStart: true, activate };

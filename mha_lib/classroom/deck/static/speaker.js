@@ -1,13 +1,15 @@
-// The speaker's window: the notes of the slide, the time, what comes next. The deck draws it, and gets the
-// keys that are pressed in it.
+// The speaker's window: the time, the notes of the slide, and the next slide of the core path as a picture. The
+// deck draws it, and gets the keys that are pressed in it.
+import { dress, fitPictures, followTheme, pictureOf } from "./picture.js";
 import { coreMinutes } from "./slides.js";
-import { numberOf, sections, shownSection } from "./stage.js";
+import { headingOf, numberOf, sections, shownSection } from "./stage.js";
 import { fill } from "./words.js";
 
 const PAGE = `
-  <header><time></time> · <span></span></header>
+  <header><time></time><output></output><button type="button"></button><span></span></header>
   <main><h1></h1><article></article></main>
-  <footer></footer>`;
+  <aside><p></p><p></p><figure><iframe inert srcdoc="<!doctype html>"></iframe></figure></aside>`;
+const STARTED = `deck-started ${window.location.pathname}`; // in the storage of the tab, which outlives a reload
 
 export class Speaker {
   constructor({ slides, words, passKey }) {
@@ -16,11 +18,14 @@ export class Speaker {
 
   /** Open the window, or bring it to the front; false where the browser blocks it. */
   open() {
-    this.window = window.open("", "deck-speaker", "popup,width=900,height=640");
+    this.window = window.open("", "deck-speaker", "popup,width=1100,height=640");
     if (!this.window) return false;
     this.window.onkeydown = this.passKey;
+    this.window.onresize = () => this.#fitPicture();
     drawPage(this.window.document);
-    this.opened ??= Date.now();
+    this.#makeButton();
+    this.#find("iframe").onload = () => this.#drawNext();
+    this.started = Number(sessionStorage.getItem(STARTED)) || this.#start();
     clearInterval(this.clock);
     this.clock = setInterval(() => this.#showTime(), 1000);
     this.show(shownSection());
@@ -31,15 +36,18 @@ export class Speaker {
   /** Show what belongs to a slide, given as its section of the deck. */
   show(section) {
     if (!section || !this.window || this.window.closed) return;
-    const number = numberOf(section);
-    const [start, end] = [number - 1, number].map((count) => coreMinutes(this.slides.slice(0, count)));
-    const gaps = { number, count: this.slides.length, start: rounded(start), end: rounded(end) };
-    this.#find("span").textContent = fill(this.words.position, gaps);
-    this.#find("h1").replaceChildren(...this.#titleOf(number));
+    const index = numberOf(section) - 1;
+    this.next = sections().find((_, later) => later > index && !this.slides[later].isOptional);
+    this.#find("span").textContent = this.#planOf(section, index);
+    this.#find("h1").replaceChildren(...this.#titleOf(section));
     this.#find("article").innerHTML = notesOf(section).join("");
+    const [steps, next] = this.window.document.querySelectorAll("aside p");
+    const count = section.querySelectorAll(".fragment:not(.visible)").length;
+    steps.textContent = count ? fill(this.words.steps, { count }) : "";
     const [before, after] = this.words.next.split("{title}");
-    this.#find("footer").replaceChildren(before, ...this.#titleOf(number + 1), after);
+    next.replaceChildren(before, ...(this.next ? this.#titleOf(this.next) : []), after);
     this.window.document.title = fill(this.words.title, { title: this.#find("h1").textContent });
+    this.#drawNext();
     this.#showTime();
   }
 
@@ -47,18 +55,60 @@ export class Speaker {
     return this.window.document.querySelector(selector);
   }
 
+  #start() {
+    this.started = Date.now();
+    sessionStorage.setItem(STARTED, this.started);
+    return this.started;
+  }
+
+  #makeButton() {
+    const button = this.#find("button");
+    button.textContent = this.words.reset;
+    button.onclick = () => {
+      this.#start();
+      this.#showTime();
+      button.blur(); // the next key is for the deck
+    };
+  }
+
+  #planOf(section, index) {
+    const { place } = section.dataset;
+    const [start, end] = [index, index + 1].map((count) => coreMinutes(this.slides.slice(0, count)));
+    const count = this.slides.filter((slide) => !slide.isOptional).length;
+    return fill(this.words.position, { place, count, start: rounded(start), end: rounded(end) });
+  }
+
   /** The slide's heading as the slide shows it, with its formulas; without one, its first line. */
-  #titleOf(number) {
-    const heading = sections()[number - 1]?.querySelector(":is(h1, h2, h3):not(aside *)")?.cloneNode(true);
-    if (!heading) return [this.slides[number - 1]?.title.replaceAll("`", "") ?? ""];
-    for (const anchor of heading.querySelectorAll(".jp-InternalAnchorLink")) anchor.remove();
-    return heading.childNodes;
+  #titleOf(section) {
+    const firstLine = () => this.slides[numberOf(section) - 1].title.replaceAll("`", "");
+    return headingOf(section)?.childNodes ?? [firstLine()];
   }
 
   #showTime() {
     if (this.window.closed) return;
-    const minutes = Math.floor((Date.now() - this.opened) / 60_000);
-    this.#find("time").textContent = fill(this.words.time, { minutes });
+    const now = new Date();
+    const seconds = Math.floor((now - this.started) / 1000);
+    this.#find("time").textContent = now.toLocaleTimeString([], { hourCycle: "h23" });
+    this.#find("output").textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+  }
+
+  #drawNext() {
+    const page = this.#find("iframe").contentDocument;
+    if (!page?.body) return; // not yet loaded
+    if (!page.head.children.length) dress(page);
+    followTheme(page);
+    page.body.replaceChildren(...(this.next ? [pictureOf(this.next, page)] : []));
+    this.#fitPicture();
+    fitPictures(page);
+  }
+
+  /** The picture is a page as large as the deck, scaled down. */
+  #fitPicture() {
+    const { innerWidth: width, innerHeight: height } = window;
+    const figure = this.#find("figure");
+    const scale = figure.clientWidth / width;
+    figure.style.height = `${height * scale}px`;
+    Object.assign(this.#find("iframe").style, { width: `${width}px`, height: `${height}px`, scale });
   }
 }
 

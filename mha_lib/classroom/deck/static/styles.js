@@ -1,12 +1,12 @@
 // The looks of a deck: palette.css and deck.css from beside this script, course.css from beside the lesson.
 // Adopted style sheets come after all others, so what RISE and Reveal load later does not override them.
 
-export async function adoptStyles(lesson, contents) {
-  const beside = await contents.getDownloadUrl(lesson.replace(/[^/]*$/, "course.css"));
-  const [palette, deck, course] = await Promise.all(
-    [ownFile("palette.css"), ownFile("deck.css"), beside].map(readSheet),
-  );
-  document.adoptedStyleSheets.push(palette, deck, formulaColours(palette), course);
+/** `course` is the address of course.css, or nothing. */
+export async function adoptStyles(course) {
+  const own = ["palette.css", "deck.css", "running.css", "showing.css"].map(ownFile);
+  const [palette, ...sheets] = await Promise.all(own.map(readSheet));
+  const last = course ? [await readSheet(course)] : [];
+  document.adoptedStyleSheets.push(palette, ...sheets, formulaColours(palette), ...last);
 }
 
 const ownFile = (name) => new URL(name, import.meta.url);

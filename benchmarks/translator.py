@@ -1,0 +1,77 @@
+"""How many heads does the translator of lesson 04 take? Three seeds each, trained briefly and to the end.
+
+    python -m benchmarks.translator            # trains 24 models, some 15 minutes, and prints what they reach
+    python -m benchmarks.translator --write    # and puts it into benchmarks/results/translator.json
+    python -m benchmarks.translator --heads 4  # some of them
+
+Every number of heads makes as many parameters. A result is the share of exact matches on numbers that no
+translator was trained on: on 4,000 of all and on 4,000 with many zeros inside. Translators that are trained
+to the end are kept in build/translators/, and go on there after an interrupt. A test trains one of the brief
+ones anew.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from mha_lib import EncoderDecoder
+from mha_lib.classroom.tasks import (
+    Training,
+    exact_matches,
+    held_out_numbers,
+    make_translator,
+    train_translator,
+)
+
+ROOT = Path(__file__).parents[1]
+TABLE = ROOT / "benchmarks" / "results" / "translator.json"
+HEADS, SEEDS, EARLY, EXAMS = (1, 2, 4, 8), range(3), 250, 4000
+
+Result = tuple[float, float]  # exact matches on all numbers and on those with many zeros
+
+
+def train_briefly(num_heads: int, seed: int) -> EncoderDecoder:
+    """A training of its own, that ends early, rather than the first steps of a long one."""
+    training = Training(make_translator(num_heads, seed), steps=EARLY, seed=seed)
+    return training.run(show_progress=False).model
+
+
+def train_to_the_end(num_heads: int, seed: int) -> EncoderDecoder:
+    return train_translator(num_heads, seed, folder=ROOT / "build" / "translators").model
+
+
+def exam(model: EncoderDecoder, numbers: int = EXAMS) -> Result:
+    all_numbers, zero_rich = (
+        exact_matches(model, held_out_numbers(numbers, zero_rich=zero_rich)).float().mean().item()
+        for zero_rich in (False, True)
+    )
+    return round(all_numbers, 4), round(zero_rich, 4)
+
+
+def read_table() -> dict[str, dict[str, list[Result]]]:
+    """By number of heads, and then "early" or "late": the result of each seed."""
+    return json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
+
+
+def write_table(table: dict[str, dict[str, list[Result]]]) -> None:
+    rows = [f'  "{heads}": {json.dumps(table[heads])}' for heads in sorted(table, key=int)]
+    TABLE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--heads", type=int, nargs="+", choices=HEADS, default=HEADS)
+    parser.add_argument("--write", action="store_true", help=f"write {TABLE.relative_to(ROOT)}")
+    options = parser.parse_args()
+    for heads in options.heads:
+        results = {
+            "early": [exam(train_briefly(heads, seed)) for seed in SEEDS],
+            "late": [exam(train_to_the_end(heads, seed)) for seed in SEEDS],
+        }
+        print(f"\n{heads}: {results}", flush=True)
+        if options.write:
+            write_table(read_table() | {str(heads): results})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+// Where the code and the outputs of a slide go, and how large: arithmetic alone, nothing of the page.
+// All lengths are in u (deck.css). A line of text of `ems` is `ems * size` wide in letters of that size.
+//
+//   cell    {code: {ems, isBlank}[], text: ems[], fixed, picture, explorer, isFolded}: the lines of its code and
+//           of its printed output, a box {width, height} of a fixed size such as a table, a picture's natural
+//           box, and whether it shows an explorer
+//   room    the width and height that the cells share
+//   place   {size, outputSize, side, wraps, height, picture}: of a cell; side is "beside" or "below" the code
+
+const LARGEST = 28; // of code; its text is 26
+const COMFORTABLE = 24; // beside a picture, or beside code whose lines are too long for it
+const SMALLEST = 18; // that the last row can read
+const STEP = 0.5;
+const SPREAD = 1.3; // how much larger than the smallest code of a slide the others may be
+const LINE = 1.3; // heights of a line and of a blank one, in letters
+const BLANK_LINE = 0.5;
+const BOX = { width: 20, height: 16 }; // of a code's box: what is around the code
+const GAP = { beside: 36, below: 10, cells: 10 }; // beside: and some slack, so that no line wraps
+const LEGIBLE = 1.05; // of a picture's natural size: letters of 10 points have 14 px
+const LOWEST_EXPLORER = 330;
+
+const widest = (lines) => Math.max(0, ...lines);
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+const isFlexible = ({ picture, explorer }) => Boolean(picture || explorer);
+
+/** The places of all cells, with the largest letters with which they fit; `largest` bounds these letters. */
+export function arrange(cells, room, largest = LARGEST) {
+  let size = Math.min(largest, largestAmong(cells, room));
+  let arranged = arrangeWith(size, cells, room);
+  while (!arranged.fits && size > SMALLEST) {
+    size = Math.max(SMALLEST, size - STEP);
+    arranged = arrangeWith(size, cells, room);
+  }
+  return { size, places: arranged.places };
+}
+
+function largestAmong(cells, { width }) {
+  if (cells.some(isFlexible)) return COMFORTABLE;
+  const sizes = cells.map((cell) => placeCode(cell, LARGEST, width).size);
+  return Math.max(COMFORTABLE, Math.min(LARGEST, SPREAD * Math.min(...sizes)));
+}
+
+function arrangeWith(size, cells, room) {
+  const places = cells.map((cell) => (isFlexible(cell) ? null : placeText(cell, size, room.width)));
+  const taken = sum(places.map((place) => (place ? place.height : 0))) + GAP.cells * cells.length;
+  const flexible = cells.filter(isFlexible).length;
+  const height = (room.height - taken) / Math.max(1, flexible);
+  const all = places.map((place, index) => place ?? placePicture(cells[index], size, { ...room, height }));
+  const fits = height >= 0 && all.every((place) => place.fits);
+  return { fits, places: all };
+}
+
+/** The size of code, and its box; a line that is too long for the slide even in the smallest letters wraps. */
+function placeCode({ code, isFolded }, size, width) {
+  if (isFolded || !code.length) return { size, wraps: false, width: 0, height: 0 };
+  const room = width - BOX.width;
+  const ems = widest(code.map((line) => line.ems));
+  const fitting = Math.min(size, room / ems);
+  const wraps = fitting < SMALLEST;
+  const used = wraps ? SMALLEST : fitting;
+  const rows = (line) => (wraps ? Math.max(1, Math.ceil((line.ems * used) / (0.9 * room))) : 1);
+  const heights = code.map((line) => (line.isBlank ? BLANK_LINE : LINE * rows(line)));
+  return {
+    size: used,
+    wraps,
+    width: wraps ? width : ems * used + BOX.width,
+    height: sum(heights) * used + BOX.height,
+  };
+}
+
+/** Printed text stands beside its code where both have room, or else below. */
+function placeText(cell, size, width) {
+  const code = placeCode(cell, size, width);
+  const { text, fixed } = cell;
+  const place = { size: code.size, wraps: code.wraps, outputSize: code.size, fits: true };
+  if (!text.length && !fixed) return { ...place, side: "below", height: code.height };
+  const right = width - code.width - GAP.beside;
+  const besideSize = Math.min(code.size, right / widest(text));
+  const besideHeight = sum(text.map(() => LINE * besideSize)) + (fixed?.height ?? 0);
+  if (besideSize >= SMALLEST && (!fixed || fixed.width <= right))
+    return { ...place, side: "beside", outputSize: besideSize, height: Math.max(code.height, besideHeight) };
+  const outputSize = Math.max(SMALLEST, Math.min(code.size, width / widest(text)));
+  const rows = sum(text.map((ems) => Math.max(1, Math.ceil((ems * outputSize) / width))));
+  const below = rows * LINE * outputSize + (fixed?.height ?? 0);
+  return { ...place, side: "below", outputSize, height: code.height + GAP.below + below };
+}
+
+/** A picture or an explorer takes the height that the slide has left; a picture the better side. */
+function placePicture(cell, size, room) {
+  const code = placeCode(cell, size, room.width);
+  const place = { size: code.size, wraps: code.wraps, outputSize: Math.min(code.size, 20) };
+  const extra = cell.text.length * LINE * place.outputSize + (cell.fixed?.height ?? 0);
+  const under = code.height + (code.height && GAP.below);
+  if (cell.explorer) {
+    const height = room.height - under - extra;
+    return { ...place, side: "below", height, fits: height >= LOWEST_EXPLORER || cell.isFolded };
+  }
+  const scaleIn = (width, height) => Math.min(width / cell.picture.width, height / cell.picture.height);
+  const beside = scaleIn(room.width - code.width - GAP.beside, room.height - extra);
+  const below = scaleIn(room.width, room.height - under - extra);
+  const [side, scale] = beside > below ? ["beside", beside] : ["below", below];
+  const fits = scale >= Math.min(LEGIBLE, room.width / cell.picture.width) && code.height <= room.height;
+  const height = Math.max(0, scale) * cell.picture.height;
+  return { ...place, side, fits, height: room.height, picture: height };
+}

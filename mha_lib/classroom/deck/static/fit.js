@@ -1,0 +1,189 @@
+// Gives the code, the pictures and the explorers of a slide the room that it has: how large its letters are, and
+// whether an output stands beside its code or below. The slide that is shown is measured and arranged when it
+// comes, when the window changes, and when an output comes; then its code may only become smaller, so that it
+// does not jump. An output that is not there yet is guessed from the code (guess.js), and its room kept free.
+//
+// An explorer finds the height that it may take as --explorer-room, in pixels, on the cell that shows it. Its
+// code is folded away once it is there: a button at the head of the slide shows it again.
+import { arrange } from "./arrange.js";
+import { guessOutput } from "./guess.js";
+import { shownSection } from "./stage.js";
+
+const CELLS = ":scope > .jp-Cell:not(.reveal-skip), :scope > .fragment > .jp-Cell:not(.reveal-skip)";
+const pen = document.createElement("canvas").getContext("2d");
+
+/** The deck's length --u, in pixels of the page that holds the node. */
+function unitOf({ ownerDocument: { defaultView } }) {
+  return Math.min(defaultView.innerWidth / 1280, defaultView.innerHeight / 720);
+}
+
+const isCode = (cell) => cell.matches(".jp-CodeCell");
+const linesOf = (text) => text.replace(/\s+$/, "").split("\n");
+
+export class Fit {
+  #shown = ""; // the slide and the window of the last arrangement
+  #largest; // the letters of its code
+
+  constructor({ words }) {
+    this.words = words;
+    const refit = () => this.fit();
+    document.addEventListener("slidechanged", refit);
+    document.addEventListener("load", refit, true); // of a picture
+    addEventListener("resize", refit);
+    new MutationObserver((changes) => {
+      if (changes.some(({ target }) => isOfSlide(target))) this.fit();
+    }).observe(document.querySelector(".slides"), { childList: true, subtree: true });
+    this.sizes = new ResizeObserver(() => requestAnimationFrame(refit));
+    this.fit();
+  }
+
+  fit() {
+    const section = shownSection();
+    if (!section?.clientHeight || section.closest(".overview")) return;
+    const shown = `${section.id} ${innerWidth} ${innerHeight}`;
+    if (shown !== this.#shown) this.#arrive(shown, section);
+    const refit = () => this.fit();
+    for (const cell of codeCellsOf(section)) offerFold(cell, { label: this.words.code, refit });
+    this.#largest = fitSlide(section, this.#largest);
+    for (const cell of codeCellsOf(section)) offerRoom(cell, section);
+  }
+
+  #arrive(shown, section) {
+    this.#shown = shown;
+    this.#largest = undefined;
+    this.sizes.disconnect();
+    for (const cell of cellsOf(section)) this.sizes.observe(cell);
+  }
+}
+
+/** Arrange a slide that has a place on a page, such as one in the overview; returns the letters of its code. */
+export function fitSlide(section, largest) {
+  const cells = codeCellsOf(section);
+  const { size, places } = arrange(cells.map(measure), roomOf(section), largest);
+  for (const [index, place] of places.entries()) apply(cells[index], place);
+  return size;
+}
+
+const cellsOf = (section) => [...section.querySelectorAll(CELLS)];
+const codeCellsOf = (section) => cellsOf(section).filter(isCode);
+
+/** Not what an explorer writes into itself: it is asked too often. */
+function isOfSlide(node) {
+  const element = node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement;
+  return Boolean(element?.closest(".present > .present") && !element.closest(".mha-explorer, .cm-layer"));
+}
+
+/** The width of a slide's cells, and the height that its cells of text leave to those of code, in u. */
+function roomOf(section) {
+  const style = getComputedStyle(section);
+  const [top, right, bottom, left] = ["Top", "Right", "Bottom", "Left"].map((side) =>
+    Number.parseFloat(style[`padding${side}`]),
+  );
+  const outer = (cell) => cell.offsetHeight + Number.parseFloat(getComputedStyle(cell).marginBottom);
+  const texts = cellsOf(section)
+    .filter((cell) => !isCode(cell))
+    .map(outer);
+  const taken = texts.reduce((total, height) => total + height, 0);
+  const u = unitOf(section);
+  return {
+    width: (section.clientWidth - left - right) / u,
+    height: (section.clientHeight - top - bottom - taken) / u,
+  };
+}
+
+// ---- Measure ------------------------------------------------------------------------------------------
+
+function measure(cell) {
+  const editor = cell.querySelector(".cm-content");
+  pen.font = `100px ${getComputedStyle(editor).fontFamily}`;
+  const lines = [...editor.querySelectorAll(".cm-line")].map((line) => line.textContent);
+  const code = lines.map((line) => ({ ems: emsOf(line), isBlank: !line.trim() }));
+  const isHidden = Boolean(cell.querySelector(".jp-Cell-inputWrapper .jp-Placeholder-content"));
+  const isFolded = isHidden || "folded" in cell.dataset;
+  return { code, isFolded, ...(measureOutput(cell) ?? guessOutput(lines)) };
+}
+
+const emsOf = (line) => pen.measureText(line).width / 100;
+
+/** What a cell shows; nothing where it has not shown anything yet. */
+function measureOutput(cell) {
+  const outputs = [...cell.querySelectorAll(".jp-OutputArea-output")].filter(
+    (output) => output.clientHeight && !output.parentElement.closest(".jp-OutputArea-output"),
+  );
+  if (!outputs.length) return null;
+  const explorer = outputs.some((output) => output.querySelector(".mha-explorer"));
+  const image = cell.querySelector(".jp-OutputArea-output img");
+  const texts = outputs.filter((output) => output.matches(".jp-RenderedText"));
+  const text = texts.flatMap((output) => linesOf(output.textContent)).map(emsOf);
+  const boxes = outputs.filter(
+    (output) => !output.matches(".jp-RenderedText, .jp-RenderedImage, .jp-RenderedSVG"),
+  );
+  const fixed = explorer ? null : boxAround(boxes, image);
+  return { text, explorer, picture: image?.naturalWidth ? naturalBox(image) : null, fixed };
+}
+
+const naturalBox = ({ naturalWidth, naturalHeight }) => ({ width: naturalWidth, height: naturalHeight });
+
+/** What outputs of a fixed size need, such as tables and sliders, without the picture among them. */
+function boxAround(boxes, image) {
+  if (!boxes.length) return null;
+  const u = unitOf(boxes[0]);
+  const height = boxes.reduce((total, box) => total + box.offsetHeight, 0) - (image?.offsetHeight ?? 0);
+  const contents = boxes.flatMap((box) => [...box.querySelectorAll("table, .widget-hbox")]);
+  const width = Math.max(...contents.map((content) => content.offsetWidth)); // of text: no limit
+  return { width: Math.abs(width) / u, height: height / u };
+}
+
+// ---- Apply --------------------------------------------------------------------------------------------
+
+function apply(cell, { size, outputSize, side, wraps, picture }) {
+  const set = (name, value) => {
+    const text = value === undefined ? "" : String(Math.floor(value * 100) / 100);
+    const change = Math.abs(Number(text) - Number(cell.style.getPropertyValue(name) || 0));
+    if (change > (name === "--picture-height" ? 3 : 0)) cell.style.setProperty(name, text);
+  };
+  set("--code-size", size);
+  set("--output-size", outputSize);
+  set("--picture-height", picture);
+  if (cell.dataset.output !== side) cell.dataset.output = side;
+  cell.toggleAttribute("data-wraps", wraps);
+}
+
+/** Tell an explorer how high it may be: from its top to the foot line, less the cells that follow. */
+function offerRoom(cell, section) {
+  const explorer = cell.querySelector(".mha-explorer");
+  if (!explorer) return;
+  const { paddingBottom } = getComputedStyle(section);
+  const end = section.getBoundingClientRect().bottom - Number.parseFloat(paddingBottom);
+  const cells = cellsOf(section);
+  const gap = 10 * unitOf(cell);
+  const after = cells
+    .slice(cells.indexOf(cell) + 1)
+    .reduce((total, next) => total + next.getBoundingClientRect().height + gap, 0);
+  const room = `${Math.floor(end - explorer.getBoundingClientRect().top - after)}px`;
+  if (cell.style.getPropertyValue("--explorer-room") !== room)
+    cell.style.setProperty("--explorer-room", room);
+}
+
+/** Fold the code away when its explorer has come, with a button that shows it. */
+function offerFold(cell, { label, refit }) {
+  const button = cell.querySelector(":scope > .deck-fold");
+  const hasExplorer = Boolean(cell.querySelector(".mha-explorer"));
+  if (hasExplorer === Boolean(button)) return;
+  cell.toggleAttribute("data-folded", hasExplorer);
+  if (!hasExplorer) button.remove();
+  else cell.prepend(foldButton(cell, label, refit));
+}
+
+function foldButton(cell, label, refit) {
+  const button = Object.assign(document.createElement("button"), {
+    className: "deck-fold",
+    textContent: label,
+    ariaExpanded: "false",
+  });
+  button.onclick = () => {
+    button.ariaExpanded = String(!cell.toggleAttribute("data-folded"));
+    refit();
+  };
+  return button;
+}

@@ -1,0 +1,54 @@
+// The deck on paper: its slides one below the other in the place of the deck, each as it is shown with all its
+// steps. The command `slides` runs this in a browser, and has it printed.
+import { pictureOf, styleSheetOf } from "./picture.js";
+import { goTo, sections, shownSection } from "./stage.js";
+
+const MOMENT = 150; // milliseconds
+const PATIENCE = 100; // moments in which a slide that keeps changing may come to rest
+
+/** Turn to each slide, for only a slide that is shown is drawn; then lay all of them out. */
+export async function layOut() {
+  const pictures = [];
+  for (const section of sections()) {
+    await until(() => {
+      if (shownSection() !== section) goTo(section);
+      return shownSection() === section;
+    });
+    await rest(section);
+    pictures.push(Object.assign(pictureOf(section, document), { inert: false })); // its headings are the outline
+  }
+  const sheet = styleSheetOf(document);
+  const isStyled = new Promise((resolve) => sheet.addEventListener("load", resolve));
+  document.head.append(sheet);
+  await isStyled;
+  document.body.dataset.jpThemeLight = true;
+  document.body.classList.add("deck-paper");
+  document.body.replaceChildren(...pictures);
+  await document.fonts.ready;
+  return pictures.length;
+}
+
+const wait = () => new Promise((resolve) => setTimeout(resolve, MOMENT));
+
+async function until(isDone) {
+  while (!isDone()) await wait();
+}
+
+/** Wait until the slide has all it shows, and looks as it did a moment ago. */
+async function rest(section) {
+  let before;
+  for (let moment = 0; moment < PATIENCE; moment += 1) {
+    await wait();
+    const look = isLoading(section) ? undefined : lookOf(section);
+    if (look && look === before) return;
+    before = look;
+  }
+}
+
+const isLoading = (section) =>
+  document.fonts.status === "loading" ||
+  [...section.querySelectorAll("img")].some((image) => !image.complete) ||
+  section.textContent.includes("Loading widget");
+
+const lookOf = (section) =>
+  [section.innerHTML, ...[...section.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL())].join();

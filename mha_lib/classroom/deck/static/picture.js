@@ -1,0 +1,97 @@
+// A slide as a picture: a copy of what it shows, with all its steps, in a page of its own. The page is that of
+// a frame or of a window, as large as a slide; it has the deck's styles, and nothing in it answers.
+
+import { fitSlide } from "./fit.js";
+
+/** Make an empty page look as the deck does. */
+export function dress(page) {
+  const sheets = [...document.styleSheets, ...document.adoptedStyleSheets];
+  page.head.replaceChildren(
+    ...sheets.filter(isThere).map((sheet) => copyOfStyles(sheet, page)),
+    styleSheetOf(page),
+  );
+  page.documentElement.lang = document.documentElement.lang;
+  page.documentElement.className = document.documentElement.className;
+  page.body.className = document.body.className;
+  followTheme(page);
+}
+
+/** The link to the styles that pictures have beside the deck's. */
+export const styleSheetOf = (page) => linkTo(new URL("picture.css", import.meta.url).href, page);
+
+const linkTo = (href, page) => Object.assign(page.createElement("link"), { rel: "stylesheet", href });
+
+/** RISE asks for sheets of the lesson's own that are not there: they can't be read. */
+function isThere(sheet) {
+  try {
+    return sheet.cssRules.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function copyOfStyles({ href, cssRules }, page) {
+  if (href) return linkTo(href, page);
+  const textContent = [...cssRules].map((rule) => rule.cssText).join("\n");
+  return Object.assign(page.createElement("style"), { textContent });
+}
+
+export function followTheme(page) {
+  const { jpThemeLight } = document.body.dataset;
+  if (jpThemeLight) page.body.dataset.jpThemeLight = jpThemeLight;
+}
+
+/** The picture of a slide, given as its section of the deck, for the page. */
+export function pictureOf(section, page) {
+  const copy = page.importNode(section, true);
+  copyDrawings(section, copy);
+  for (const unseen of copy.querySelectorAll(UNSEEN)) unseen.remove();
+  const stack = asShown(page.importNode(section.parentElement, false));
+  stack.dataset.foot = section.dataset.foot;
+  stack.append(asShown(copy));
+  const picture = inShellsOf(section.parentElement, stack, page);
+  picture.classList.add("deck-picture");
+  picture.inert = true;
+  return picture;
+}
+
+/** Fit the slides of a page's pictures that the deck has not shown yet, and so not fitted. */
+export function fitPictures(page) {
+  for (const section of page.querySelectorAll("section > section")) {
+    if (section.querySelector(".jp-CodeCell:not([data-output])")) fitSlide(section);
+  }
+}
+
+const UNSEEN =
+  ".jp-mod-rendered .jp-InputArea-editor, .reveal-skip, aside.notes, .jp-Toolbar, .jp-cell-toolbar, .jp-Placeholder";
+
+/** A copied canvas is empty, and a copied list has forgotten what was chosen. */
+function copyDrawings(section, copy) {
+  const copies = copy.querySelectorAll("canvas, select");
+  for (const [index, original] of section.querySelectorAll("canvas, select").entries()) {
+    if (original.value !== undefined) copies[index].value = original.value;
+    else if (original.width * original.height) copies[index].getContext("2d").drawImage(original, 0, 0);
+  }
+}
+
+/** A section as Reveal has it while its slide is shown, whatever slide is shown now. */
+function asShown(section) {
+  for (const name of ["hidden", "aria-hidden", "style"]) section.removeAttribute(name);
+  section.classList.remove("past", "future");
+  section.classList.add("present");
+  for (const step of section.querySelectorAll(".fragment")) step.classList.add("visible");
+  return section;
+}
+
+/** Around the content an empty copy of each element that holds the slides, so that the same styles apply. */
+function inShellsOf(stack, content, page) {
+  let [node, shell] = [stack, content];
+  while (!node.classList.contains("reveal")) {
+    node = node.parentElement;
+    const outer = page.importNode(node, false);
+    outer.removeAttribute("style");
+    outer.append(shell);
+    shell = outer;
+  }
+  return shell;
+}

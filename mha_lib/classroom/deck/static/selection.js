@@ -1,0 +1,84 @@
+// On a slide, the cell that runs is the one that is seen. The notebook has an active cell of its own, which
+// knows nothing of slides: here it follows the slide and the fragment that are shown, at once.
+// RISE does so half a second later, too late for a quick hand; mha_lib/classroom/jupyter switches that off.
+import { reveal, shownSection } from "./stage.js";
+
+const HIDDEN = ".reveal-skip, aside, .fragment:not(.visible)";
+const HAVE_ENTER =
+  ".jp-OutputArea-output :is(textarea, select, input:not([type=range])), button, summary, a[href]";
+const isModified = ({ ctrlKey, shiftKey, altKey, metaKey }) => ctrlKey || shiftKey || altKey || metaKey;
+
+/** The code cells that the class sees, in their order. */
+function seenCells(notebook) {
+  const section = shownSection();
+  const isSeen = ({ node }) => section?.contains(node) && !node.closest(HIDDEN);
+  return notebook.widgets.filter((cell) => cell.model.type === "code" && isSeen(cell));
+}
+
+/** What was shown last: a fragment, or the slide while none of its fragments is shown. */
+const newestPart = () => [...shownSection().querySelectorAll(".fragment.visible")].at(-1) ?? shownSection();
+
+const partOf = (cell) => cell.node.closest(".fragment") ?? cell.node.closest("section");
+
+/** The first code of what was shown last; where that has none, the active cell if it is seen, or the last code. */
+function cellToRun(notebook) {
+  const seen = seenCells(notebook);
+  const inNewest = seen.find((cell) => partOf(cell) === newestPart());
+  if (inNewest) return inNewest;
+  if (seen.includes(notebook.activeCell)) return notebook.activeCell;
+  return seen.find((cell) => partOf(cell) === partOf(seen.at(-1)));
+}
+
+/** Make a cell the active one, or, where there is no code, the first that the slide shows. */
+function select(notebook, cell) {
+  const section = shownSection();
+  const first = notebook.widgets.find(({ node }) => section?.contains(node) && !node.closest(HIDDEN));
+  const index = notebook.widgets.indexOf(cell ?? first);
+  if (index < 0 || index === notebook.activeCellIndex) return;
+  notebook.mode = "command"; // an editor that was left on another slide
+  notebook.activeCellIndex = index;
+}
+
+/** Let the active cell follow what is shown; returns what takes the keys that run cells. */
+export function followSlides({ panel, load, words }) {
+  const notebook = panel.content;
+  const follow = () => shownSection() && select(notebook, cellToRun(notebook));
+  for (const turn of ["slidechanged", "fragmentshown", "fragmenthidden"])
+    document.addEventListener(turn, () => queueMicrotask(follow)); // when Reveal is done with the turn
+  follow();
+
+  /** Run the cell that is seen; false where there is none. */
+  function run() {
+    if (!seenCells(notebook).includes(notebook.activeCell)) follow();
+    if (!seenCells(notebook).includes(notebook.activeCell)) return false;
+    runWhenReady(notebook.activeCell);
+    return true;
+  }
+
+  /** JupyterLab runs nothing, without a word, while the kernel of a new page is not there yet. */
+  async function runWhenReady(cell) {
+    if (!panel.sessionContext.isReady) cell.node.dataset.busy = words.cell_waits;
+    await panel.sessionContext.ready;
+    const { NotebookActions } = await load("@jupyterlab/notebook");
+    NotebookActions.runCells(notebook, [cell], panel.sessionContext);
+  }
+
+  return (event) => {
+    if (event.key !== "Enter" || event.target.closest?.(HAVE_ENTER)) return false;
+    if (isModified(event)) {
+      const hasRun = run();
+      if (event.shiftKey) goOn(notebook, hasRun);
+      return true;
+    }
+    // Enter alone opens the cell's editor, which is for code that is seen.
+    return !event.target.closest?.(".cm-editor") && !seenCells(notebook).includes(notebook.activeCell);
+  };
+}
+
+/** To the next code that is seen, else show the next fragment; past a slide only where nothing has run. */
+function goOn(notebook, hasRun) {
+  const seen = seenCells(notebook);
+  const next = seen[seen.indexOf(notebook.activeCell) + 1];
+  if (hasRun && next) select(notebook, next);
+  else reveal(hasRun ? "nextFragment" : "next");
+}

@@ -1,0 +1,36 @@
+// The controls: a labelled input for each entry of the setting, and for the traits beside it.
+import { fill } from "./words.js";
+
+export function make(tag, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+const INPUTS = {
+  slider: (texts) => make("input", { type: "range", max: texts.length - 1 }),
+  switch: () => make("input", { type: "checkbox" }),
+  choice: (texts) => make("select", {}, ...texts.map((text, place) => new Option(text, place))),
+  text: () => make("input"),
+};
+
+/** A labelled input for a trait of the widget, or for an entry of it; `set` takes what it is moved to. */
+export function makeInput(model, { name, kind, texts, trait, at }, set, words) {
+  const input = Object.assign(INPUTS[kind](texts), { ariaLabel: name });
+  const value = make("span", { className: "value" });
+  const property = kind === "switch" ? "checked" : "value";
+  const isEntry = at >= 0;
+  const get = () => (isEntry ? model.get(trait)[at] : Number(model.get(trait)));
+  const read = () => (kind === "text" ? input.value : Number(input[property]));
+  input.oninput = () => set(trait, isEntry ? model.get(trait).with(at, read()) : read(), name);
+  const element = make("label", {}, name, input, value);
+  if (trait === "to_max") input.ariaDescription = element.title = words.to_max_means;
+  return {
+    element,
+    say: () => fill(words.setting, { name, value: texts[get()] ?? get() }),
+    show() {
+      if (read() !== get()) input[property] = get();
+      if (kind === "slider") input.ariaValueText = value.textContent = texts[get()];
+    },
+  };
+}

@@ -1,0 +1,372 @@
+// The page around the picture: what is shown of the widget's traits, and what pointer and keys do.
+import { arrange } from "./arrange.js";
+import { choose, clamp, isSame, numbersTo, unpack } from "./decode.js";
+import { make, makeInput } from "./inputs.js";
+import { hideOwnKeys, isOwnKey, leave, letGo } from "./keys.js";
+import { clearSheet, paint, readColours, savePicture } from "./paint.js";
+import { fill, sayCell, sayPicture, sayWay, wordsFor } from "./words.js";
+
+const KEPT_WEIGHTS = 2 ** 24; // of answers
+const MARGINS = 18; // pixels, above and below the parts
+const DESCRIBE_AFTER = 150; // milliseconds without a move
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+class ExplorerView {
+  constructor(model) {
+    this.model = model;
+    this.words = wordsFor(model);
+    this.pictures = new Map(); // computed ahead, by their settings
+    this.answers = new Map(); // computed on demand
+    this.picture = null; // the last one on show
+    this.moved = null; // the input that asked for the next one
+    this.note = ""; // what is said of that move
+    this.room = null; // how large the picture may be
+    this.colours = null;
+    this.drawing = null;
+    this.pointed = null; // the cell under the pointer, or the one that was tapped
+    this.pointer = ""; // mouse, pen or touch; nothing since a key was pressed
+    this.makeControls();
+    this.makeStage();
+    this.makeProblem();
+    this.roomProbe = make("i", { className: "room" });
+    const parts = [this.roomProbe, this.controls, this.problem, this.stage];
+    this.root = make("div", { className: "mha-explorer" }, ...parts);
+    this.answerPointer();
+    this.answerKeys();
+  }
+
+  makeControls() {
+    const move = (trait, value, name) => this.move(trait, value, name);
+    const controls = this.model.get("controls");
+    this.inputs = controls.map((control) => makeInput(this.model, control, move, this.words));
+    this.saveButton = make("button", { textContent: this.words.save, onclick: () => this.save() });
+    const elements = this.inputs.map(({ element }) => element);
+    this.controls = make("div", { className: "settings" }, ...elements, this.saveButton);
+  }
+
+  makeStage() {
+    this.canvas = make("canvas");
+    this.ctx = this.canvas.getContext("2d");
+    this.overlay = make("div", { role: "group", ariaLabel: this.words.heads });
+    this.backButton = make("button", { textContent: this.words.all_heads, onclick: () => this.enlarge(-1) });
+    this.sentence = make("span");
+    this.way = make("span", { ariaHidden: "true" });
+    this.status = make("p", { role: "status" }, this.sentence, this.way);
+    this.stage = make("div", { className: "stage" }, this.canvas, this.overlay, this.backButton, this.status);
+  }
+
+  makeProblem() {
+    this.message = make("summary");
+    this.traceback = make("pre", { tabIndex: 0 });
+    this.problem = make("div", { role: "alert" }, make("details", {}, this.message, this.traceback));
+  }
+
+  /** Enter the page, in an element of it; returns what to call when that element goes. */
+  async open(element) {
+    const { model } = this;
+    await unpack(model.get("table"), this.pictures);
+    element.append(this.root);
+    model.on("change:setting change:sample change:enlarged change:to_max", () => this.show());
+    model.on("change:answer", () => this.takeAnswer());
+    if (model.get("answer").maps) this.takeAnswer();
+    const stop = this.followPage();
+    this.measure();
+    return stop;
+  }
+
+  /** Follow the size of the page and its theme. */
+  followPage() {
+    const sizes = new ResizeObserver(() => this.measure());
+    const themes = new MutationObserver(() => this.takeColours());
+    const ending = new AbortController();
+    const { signal } = ending;
+    sizes.observe(this.controls);
+    sizes.observe(this.roomProbe);
+    themes.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
+    addEventListener("resize", () => this.measure(), { signal });
+    for (const query of ["print", "(prefers-color-scheme: dark)"])
+      matchMedia(query).addEventListener("change", () => this.takeColours(), { signal });
+    hideOwnKeys(this.root, signal);
+    return () => {
+      ending.abort();
+      sizes.disconnect();
+      themes.disconnect();
+      this.close();
+    };
+  }
+
+  /** Let go of all that is large: JupyterLab may keep the element of a widget that is gone. */
+  close() {
+    clearTimeout(this.describing);
+    this.root.remove();
+    Object.assign(this.canvas, { width: 0, height: 0 });
+    clearSheet();
+    this.pictures.clear();
+    this.answers.clear();
+    this.drawing = this.picture = this.moved = null;
+  }
+
+  set(trait, value) {
+    this.model.set(trait, value);
+    this.model.save_changes();
+  }
+
+  /** Take what an input asks for. */
+  move(trait, value, name) {
+    this.moved = trait === "setting" && this.picture ? { name, from: this.picture } : null;
+    this.set(trait, value);
+  }
+
+  // -- what is on show
+
+  /** Show the current setting. While its picture is unknown, the last one stays, dimmed. */
+  show() {
+    const setting = JSON.stringify(this.model.get("setting"));
+    const picture = this.pictures.get(setting) ?? this.answers.get(setting);
+    const isError = Boolean(picture?.error);
+    for (const input of this.inputs) input.show();
+    clearTimeout(this.describing);
+    this.stage.ariaBusy = !picture;
+    this.stage.hidden = isError;
+    this.saveButton.disabled = isError;
+    this.problem.hidden = !isError;
+    if (!picture) this.say(this.sayMissing());
+    else if (isError) this.showError(picture);
+    else if (this.room) this.showPicture(picture);
+  }
+
+  sayMissing() {
+    const isHandout = "handout" in document.documentElement.dataset;
+    return isHandout ? this.words.not_in_handout[this.model.get("table").carries] : this.words.computing;
+  }
+
+  showError({ error, traceback }) {
+    this.message.textContent = error;
+    this.traceback.textContent = traceback;
+  }
+
+  showPicture(picture) {
+    const { model, words, pointed } = this;
+    const [sample, enlarged, toMax] = ["sample", "enlarged", "to_max"].map((trait) => model.get(trait));
+    const ofMasks = model.get("table").of_masks;
+    const shown = { ...choose(picture, { sample, enlarged, toMax }), words, ofMasks };
+    const { heads, queries, keys } = shown;
+    const isThere = pointed && heads.includes(pointed.head) && pointed.query < queries && pointed.key < keys;
+    this.note = this.moved ? this.sayUnmoved(picture, sample) : "";
+    this.moved = null;
+    this.picture = picture;
+    this.pointed = isThere ? pointed : null;
+    this.drawing = arrange(this.ctx, shown, this.room);
+    this.backButton.hidden = !shown.isEnlarged;
+    this.placeElements();
+    this.draw();
+    this.describing = setTimeout(() => this.describe(), DESCRIBE_AFTER);
+  }
+
+  /** Why nothing moves: a length of one sample, say, changes no other. */
+  sayUnmoved(picture, sample) {
+    const { words } = this;
+    const { name, from } = this.moved;
+    if (picture === from || !isSame(picture, from, sample)) return "";
+    const others = numbersTo(picture.samples.length).filter((other) => !isSame(picture, from, other));
+    const named = others.join(words.between_samples);
+    return fill(named ? words.unmoved_sample : words.unmoved, { name, sample, others: named });
+  }
+
+  /** Lay an element on each head, for pointer and keys. */
+  placeElements() {
+    const { width, height, tiles, cellWidth, cellHeight, keys, queries } = this.drawing;
+    Object.assign(this.canvas, { width, height });
+    this.canvas.style.width = `${width * this.overlay.style.scale}px`;
+    if (this.overlay.children.length !== tiles.length) {
+      const onblur = () => this.pointer === "touch" || this.aim(null);
+      const elements = tiles.map(() => make("div", { tabIndex: 0, role: "application", onblur }));
+      this.overlay.replaceChildren(...elements);
+    }
+    const size = `width:${cellWidth * keys}px; height:${cellHeight * queries}px`;
+    for (const [index, { head, x, y }] of tiles.entries()) {
+      const element = this.overlay.children[index];
+      const style = `left:${x}px; top:${y}px; ${size}`;
+      Object.assign(element, { style, ariaLabel: fill(this.words.head, { head }) });
+      element.dataset.head = head;
+    }
+  }
+
+  draw() {
+    const { drawing, colours, pointed } = this;
+    if (drawing) paint(this.ctx, { ...drawing, colours, pointed });
+  }
+
+  describe() {
+    const { drawing, pointed } = this;
+    if (pointed) this.say(sayCell(drawing, pointed));
+    else this.say(`${this.note} ${sayPicture(drawing)}`.trim(), sayWay(drawing));
+  }
+
+  say(sentence, way = "") {
+    this.sentence.textContent = sentence;
+    this.way.textContent = way;
+  }
+
+  /** Take what Python has computed of a setting that was missing. */
+  async takeAnswer() {
+    const { answers } = this;
+    await unpack(this.model.get("answer"), answers);
+    const sizeOf = ({ samples }) => (samples ? samples.length * samples[0].length : 0);
+    let kept = [...answers.values()].reduce((sum, picture) => sum + sizeOf(picture), 0);
+    for (const [setting, picture] of answers) {
+      if (kept <= KEPT_WEIGHTS || answers.size === 1) break;
+      answers.delete(setting);
+      kept -= sizeOf(picture);
+    }
+    this.show();
+  }
+
+  save() {
+    const caption = this.inputs.map((input) => input.say()).join(this.words.between_settings);
+    savePicture(this.drawing, caption, readColours(this.root, "light"));
+  }
+
+  // -- pointer and keys
+
+  /** A mouse shows the cell that it is on, and a click enlarges its head. A finger hides what it is on: a tap
+   * shows a cell and keeps it, and a second tap enlarges. */
+  answerPointer() {
+    const { overlay, root } = this;
+    const isTouch = ({ pointerType }) => pointerType === "touch";
+    const follow = (event) => isTouch(event) || this.aim(this.cellUnder(event));
+    overlay.onpointerdown = follow;
+    overlay.onpointermove = follow;
+    overlay.onpointerout = (event) => isTouch(event) || this.aim(null);
+    overlay.onclick = (event) => this.answerClick(this.cellUnder(event));
+    root.addEventListener(
+      "pointerdown",
+      ({ pointerType }) => Object.assign(this, { pointer: pointerType }),
+      true,
+    );
+    for (const type of ["click", "change"])
+      root.addEventListener(type, (event) => this.pointer && letGo(event, root));
+  }
+
+  answerClick(cell) {
+    const { pointed, drawing } = this;
+    const isNear = (axis, size) => Math.abs(cell[axis] - pointed[axis]) * size <= drawing.em;
+    const isAgain =
+      pointed?.head === cell.head && isNear("query", drawing.cellHeight) && isNear("key", drawing.cellWidth);
+    if (this.pointer === "touch" && !isAgain) this.aim(cell);
+    else this.toggle(cell.head);
+  }
+
+  answerKeys() {
+    const { overlay, root } = this;
+    overlay.onkeydown = (event) => this.answerKey(event);
+    root.onkeydown = (event) => {
+      this.pointer = "";
+      if (event.key === "Escape") this.answerEscape(event);
+      else if (isOwnKey(event)) event.stopPropagation(); // it does not turn the slide
+    };
+  }
+
+  answerKey(event) {
+    const head = Number(event.target.dataset.head);
+    const isToEnlarge = ["Enter", " "].includes(event.key) && isOwnKey(event);
+    if (isToEnlarge) this.toggle(head);
+    const step = STEPS[event.key];
+    if (isToEnlarge || step) event.preventDefault(); // it does not scroll
+    if (!step) return;
+    const [down, right] = step;
+    const { query, key } = this.pointed?.head === head ? this.pointed : { query: -1, key: -1 };
+    this.aim(this.nearestCell(head, query + down, key + right));
+  }
+
+  /** Return to all heads, or else leave: then the key is the page's too. */
+  answerEscape(event) {
+    if (!this.drawing?.isEnlarged) return leave(this.root);
+    event.stopPropagation();
+    this.enlarge(-1);
+  }
+
+  cellUnder({ target, offsetX, offsetY }) {
+    const { cellWidth, cellHeight } = this.drawing;
+    return this.nearestCell(Number(target.dataset.head), offsetY / cellHeight, offsetX / cellWidth);
+  }
+
+  nearestCell(head, row, column) {
+    const query = clamp(Math.floor(row), 0, this.drawing.queries - 1);
+    const key = clamp(Math.floor(column), 0, this.drawing.keys - 1);
+    return { head, query, key };
+  }
+
+  aim(cell) {
+    this.pointed = cell;
+    this.draw();
+    this.describe();
+  }
+
+  toggle(head) {
+    const { headCount, isEnlarged } = this.drawing;
+    if (headCount > 1) this.enlarge(isEnlarged ? -1 : head);
+  }
+
+  /** Let one head fill the picture, or show all of them (-1). */
+  enlarge(head) {
+    this.pointed = null;
+    this.set("enlarged", head);
+    this.overlay.children[Math.max(0, this.drawing.heads.indexOf(head))].focus();
+  }
+
+  // -- size and theme
+
+  /** Find the room there is. A deck gives it, as --explorer-room, with the size of its letters. */
+  measure() {
+    const { root, controls, overlay } = this;
+    const width = controls.clientWidth;
+    if (!width) return; // not on the page yet
+    const room = this.roomProbe.offsetHeight;
+    root.style.maxHeight = room ? `${room}px` : "";
+    root.toggleAttribute("data-fits", room > 0);
+    const em = room ? this.fitLetters(room) : clamp(width / 90, 12, 16);
+    setLetters(root, em);
+    const lines = width > 62 * em ? 1 : 2; // of the status
+    root.style.setProperty("--lines", lines);
+    const place = root.getBoundingClientRect();
+    const density = (devicePixelRatio * place.width) / root.offsetWidth; // a deck may scale its slides
+    const height = room
+      ? room - controls.offsetHeight - 1.3 * em * lines - MARGINS
+      : Math.max(280, 0.74 * innerHeight - controls.offsetHeight - 3 * em); // 3 em for the status
+    overlay.style.scale = 1 / density;
+    this.room = {
+      width: Math.round(width * density),
+      height: height * density,
+      em: em * density,
+      isFixed: room > 0,
+    };
+    this.colours = readColours(root);
+    this.show();
+  }
+
+  /** The size of the deck's letters, or less, so that the controls leave most of the room to the picture. */
+  fitLetters(room) {
+    const { root, controls } = this;
+    root.style.fontSize = "";
+    const given = Number.parseFloat(getComputedStyle(root).fontSize);
+    for (const size of [1, 0.85, 0.7]) {
+      const em = given * size;
+      setLetters(root, em);
+      if (controls.offsetHeight < 0.25 * room) return em;
+    }
+    return 0.6 * given;
+  }
+
+  takeColours() {
+    this.colours = readColours(this.root);
+    this.draw();
+  }
+}
+
+function setLetters({ style }, em) {
+  style.fontSize = `${em}px`;
+  style.setProperty("--zoom", Math.max(1, em / 16));
+}
+
+export default { render: ({ model, el }) => new ExplorerView(model).open(el) };

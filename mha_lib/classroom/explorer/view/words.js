@@ -1,0 +1,74 @@
+// What the explorer says. The sentences come from words/<language>.json, as the trait `words`.
+import { indexOf, isForbidden, largestShown, weightOf } from "./decode.js";
+
+/** A sentence with its {gaps} filled. */
+export const fill = (sentence, values) => sentence.replace(/\{(\w+)\}/g, (gap, name) => values[name] ?? gap);
+
+/** What the explorer says: where no setting has several heads, its one map has no number. */
+export function wordsFor(model) {
+  const words = model.get("words");
+  const { directory, of_masks } = model.get("table");
+  const hasHeads = directory.some(({ shape }) => shape?.[1] > 1);
+  const single = of_masks ? { ...words.single_map, head: words.mask } : words.single_map;
+  return hasHeads ? words : { ...words, ...single };
+}
+
+const LONGEST = 60; // letters of a label
+export const labelOf = (labels, number) =>
+  Array.from(labels?.[number] ?? String(number))
+    .slice(0, LONGEST)
+    .join("");
+
+export function sayWeight({ maps, queries, keys, words, ofMasks }, cell) {
+  const bits = maps[indexOf({ queries, keys }, cell)];
+  const weight = weightOf(bits);
+  const isTiny = weight > 0 && weight < 0.001;
+  const number = isTiny ? weight.toExponential(0) : weight.toFixed(3);
+  if (!isForbidden(bits)) return ofMasks ? words.may_attend : number;
+  return weight ? fill(words.although_masked, { number }) : words.masked;
+}
+
+/** Number and label, since a label may be a number too. */
+function sayToken(words, labels, number) {
+  return labels ? fill(words.token, { number, label: labelOf(labels, number) }) : number;
+}
+
+function sayQuery({ words, queryLabels, length }, number) {
+  const token = sayToken(words, queryLabels, number);
+  return number < length ? token : fill(words.beyond, { token });
+}
+
+export function sayCell(drawing, cell) {
+  const { words, keyLabels } = drawing;
+  return fill(words.cell, {
+    head: cell.head,
+    query: sayQuery(drawing, cell.query),
+    key: sayToken(words, keyLabels, cell.key),
+    weight: sayWeight(drawing, cell),
+  });
+}
+
+/** The picture in a sentence, for those who don't see it. */
+export function sayPicture(drawing) {
+  const { headCount, isEnlarged, heads, queries, keys, words, ofMasks } = drawing;
+  const most = ofMasks
+    ? sayAllowed(drawing)
+    : fill(words.largest, { cell: sayCell(drawing, largestShown(drawing)) });
+  const sentence = isEnlarged ? words.one_head : words.picture;
+  return fill(sentence, { heads: headCount, head: heads[0], queries, keys, most });
+}
+
+function sayAllowed({ maps, heads, queries, keys, words }) {
+  const start = indexOf({ queries, keys }, { head: heads[0], query: 0, key: 0 });
+  const cells = heads.length * queries * keys;
+  const allowed = maps.subarray(start, start + cells).reduce((sum, bits) => sum + !isForbidden(bits), 0);
+  return fill(words.allowed, { allowed, cells });
+}
+
+/** How a head is enlarged, or left; a screen reader has it in the name of the group of heads. */
+export function sayWay({ headCount, isEnlarged, words }) {
+  if (headCount === 1) return "";
+  const isByTouch = matchMedia("(hover: none)").matches;
+  if (isEnlarged) return isByTouch ? words.to_return_by_touch : words.to_return;
+  return isByTouch ? words.to_enlarge_by_touch : words.to_enlarge;
+}

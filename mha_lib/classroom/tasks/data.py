@@ -1,0 +1,139 @@
+"""Batches of numbers: English words as the source, Chinese numerals as the target, both as integers.
+
+    source  (B, S)  words, then "<pad>" up to the longest of the batch
+    target  (B, T)  "<bos>", numerals, "<eos>", then "<pad>"
+
+One number in sixteen is never trained on, chosen by a hash of the number: so what a translator makes of
+those is what it has understood, and the same numbers are held out everywhere and always.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mha_lib.classroom.language import words_here
+from mha_lib.classroom.tasks.numerals import ENGLISH_WORDS, LARGEST, NUMERALS, in_chinese, in_english
+
+PADDING, BEGIN, END = 0, 1, 2
+SOURCE_VOCABULARY = ("<pad>", *ENGLISH_WORDS)
+TARGET_VOCABULARY = ("<pad>", "<bos>", "<eos>", *NUMERALS)
+MAX_TARGET_TOKENS = 16  # of 九千九百九十九万九千九百九十九 and its "<eos>"
+PLACES = len(str(LARGEST))
+SMALLEST_HELD_OUT = 100  # below, most numbers are the only example of a word at its place
+
+SOURCE_NUMBER = {word: number for number, word in enumerate(SOURCE_VOCABULARY)}
+TARGET_NUMBER = {numeral: number for number, numeral in enumerate(TARGET_VOCABULARY)}
+
+
+class Batch(NamedTuple):
+    """Numbers and what they are in both languages, on one device."""
+
+    numbers: list[int]
+    source: Tensor  # (B, S)
+    target: Tensor  # (B, T)
+
+    @property
+    def source_mask(self) -> Tensor:
+        """``(B, S)``, True where there is a word."""
+        return self.source != PADDING
+
+
+def make_batch(numbers: Iterable[int], device: torch.device | str = "cpu") -> Batch:
+    numbers = [int(number) for number in numbers]
+    sources = [[SOURCE_NUMBER[word] for word in in_english(number).split()] for number in numbers]
+    targets = [[BEGIN, *(TARGET_NUMBER[c] for c in in_chinese(number)), END] for number in numbers]
+    return Batch(numbers, filled_up(sources).to(device), filled_up(targets).to(device))
+
+
+def filled_up(rows: list[list[int]]) -> Tensor:
+    """``(B, N)``: the rows, each with padding up to the longest."""
+    longest = max(map(len, rows))
+    return torch.tensor([row + [PADDING] * (longest - len(row)) for row in rows])
+
+
+def as_numeral(tokens: Iterable[int]) -> str:
+    """What a model has generated, as text: up to ``<eos>``."""
+    numeral = ""
+    for token in tokens:
+        if token == END:
+            break
+        numeral += TARGET_VOCABULARY[token]
+    return numeral
+
+
+def is_held_out(numbers: Tensor) -> Tensor:
+    """Whether each number is kept from training: one in sixteen from 100 on."""
+    mixed = numbers * 2_654_435_761 % 2**32  # Knuth's multiplicative hash, whose upper bits are mixed well
+    return (mixed >> 28 == 0) & (numbers >= SMALLEST_HELD_OUT)
+
+
+def draw_training_numbers(count: int, generator: torch.Generator, max_digits: int = PLACES) -> Tensor:
+    """``(count,)`` numbers to train on: of 1 to ``max_digits`` digits, those with zeros inside more often.
+
+    Where all digits are drawn alike, zeros inside are rare and are learnt late. So in half of the numbers
+    each digit turns into a zero with a probability of up to one half.
+    """
+    drawn = 2 * count  # more than enough, after those that are held out are left out
+    digits = torch.randint(0, 10, (drawn, PLACES), generator=generator)  # the ones first
+    share_of_zeros = torch.rand(drawn, 1, generator=generator) - 0.5  # below 0 for half of the numbers
+    digits[torch.rand(drawn, PLACES, generator=generator) < share_of_zeros] = 0
+    lengths = torch.randint(1, max_digits + 1, (2, drawn), generator=generator).amax(0)  # more long ones
+    numbers = from_digits(digits, lengths)
+    return numbers[~is_held_out(numbers)][:count]
+
+
+def held_out_numbers(
+    count: int, *, zero_rich: bool = False, max_digits: int = PLACES, seed: int = 0
+) -> Tensor:
+    """``(count,)`` numbers that no translator was trained on: of all up to so many digits, or hard ones.
+
+    The hard ones, ``zero_rich``, have 4 to 8 digits, each a zero with probability one half, and at least two
+    zeros that stand before another digit.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    found = torch.empty(0, dtype=torch.int64)
+    while len(found) < count:
+        if zero_rich:
+            digits = torch.randint(1, 10, (32 * count, PLACES), generator=generator)
+            digits[torch.rand(digits.shape, generator=generator) < 0.5] = 0
+            numbers = from_digits(digits, torch.randint(4, PLACES + 1, (32 * count,), generator=generator))
+            numbers = numbers[inner_zeros(numbers) >= 2]
+        else:
+            numbers = torch.randint(0, 10**max_digits, (32 * count,), generator=generator)
+        found = torch.cat([found, numbers[is_held_out(numbers)]])
+    return found[:count]
+
+
+def from_digits(digits: Tensor, lengths: Tensor) -> Tensor:
+    """Digits ``(N, 8)``, the ones first, of which the first ``lengths`` count -> numbers ``(N,)``."""
+    places = torch.arange(PLACES)
+    return torch.where(places < lengths[:, None], digits * 10**places, 0).sum(1)
+
+
+def inner_zeros(numbers: Tensor) -> Tensor:
+    """How many zeros each number has that stand before another digit: 2 in 1,002,300."""
+    is_digit = numbers[:, None] // 10 ** torch.arange(PLACES) % 10 > 0  # (N, 8), the ones first
+    digit_below = is_digit.cumsum(1) > 0
+    digit_above = is_digit.flip(1).cumsum(1).flip(1) > 0
+    return (~is_digit & digit_below & digit_above).sum(1)
+
+
+def strata(numbers: Tensor) -> dict[str, Tensor]:
+    """Which numbers, ``(N,)`` each, are of a kind: by digits, by zeros inside, by what meets at the 万.
+
+    The names are in the language of the lesson. "zeros at 万": digits stand above and below the border of 万,
+    and a zero beside it, as in 230,045 and 20,450; whether it is spoken depends on the side.
+    """
+    words = words_here()["strata"]
+    lengths = (numbers[:, None] >= 10 ** torch.arange(1, PLACES)).sum(1) + 1
+    zeros = inner_zeros(numbers)
+    digits_on_both_sides = (numbers >= 10_000) & (numbers % 10_000 > 0)
+    zero_beside = (numbers // 10_000 % 10 == 0) | (numbers // 1_000 % 10 == 0)
+    return (
+        {words["digits"].format(count=length): lengths == length for length in range(1, PLACES + 1)}
+        | {words["zeros"].format(count=count): zeros == count for count in range(3)}
+        | {words["many_zeros"].format(count=3): zeros >= 3}
+        | {words["boundary"]: digits_on_both_sides & zero_beside}
+    )

@@ -1,0 +1,232 @@
+"""Numbers from 0 to 99,999,999 in English words and in Chinese numerals, and which word each numeral is from.
+
+The English has no "and" and no hyphens: ``twenty three thousand forty five``. The Chinese is that of the
+textbooks and of ICU's rules for counting (``spellout-numbering``, with 零 for its 〇):
+
+    十 alone at the beginning, 一十 elsewhere       12 十二        112 一百一十二     100,010 十万零一十
+    one 零 for zeros inside, none at the end        105 一百零五   20,045 二万零四十五   110 一百一十
+    none either where a group of four ends in them  101,000 十万一千
+    二 and never 两                                 2,200 二千二百
+
+English counts in thousands, Chinese in 万, which are ten thousands: so the two do not go in step.
+"""
+
+import difflib
+import operator
+import re
+import unicodedata
+
+from mha_lib.classroom.language import words_here
+
+LARGEST = 99_999_999
+SMALL = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+SCALES = {1_000_000: "million", 1_000: "thousand", 1: ""}
+ENGLISH_WORDS = (*SMALL, *TENS, "hundred", "thousand", "million")
+DIGITS = "零一二三四五六七八九"
+UNITS = ("", "十", "百", "千")  # by the place within a group of four
+NUMERALS = (*DIGITS, *UNITS[1:], "万")
+
+VALUES = {word: value for value, word in enumerate(SMALL)}
+VALUES |= {word: 10 * tens for tens, word in enumerate(TENS, start=2)}
+SCALE_VALUES = {word: scale for scale, word in SCALES.items() if word}
+MULTIPLIERS = ("hundred", *SCALE_VALUES)
+OTHER_SHAPES = str.maketrans("两兩〇○萬億", "二二零零万亿")
+
+# A digit of the number, or the unit that says what the digit counts: (3, "unit") are the thousands.
+Name = tuple[int, str]
+
+
+class NotUnderstood(ValueError):
+    """A text that is no number, with a sentence about what in it was not understood."""
+
+
+def in_english(number: int) -> str:
+    """``23045`` -> ``twenty three thousand forty five``."""
+    return " ".join(word for word, _ in english_parts(number))
+
+
+def in_chinese(number: int) -> str:
+    """``23045`` -> ``二万三千零四十五``."""
+    return "".join(numeral for numeral, _ in chinese_parts(number))
+
+
+def alignment(number: int) -> list[int | None]:
+    """For each Chinese numeral the place of the English word that it comes from, None where there is no word.
+
+    A digit comes from the word that has it, 十, 百 and 千 from the word that says what the digit counts: both
+    numerals of 二十 from "twenty", the 千 of 二百三十万一千 from "thousand", its 百 from "million". No word
+    stands for 万, since English has none for ten thousand, or for a 零 inside.
+    """
+    place_of = {name: place for place, (_, names) in enumerate(english_parts(number)) for name in names}
+    return [None if name is None else place_of[name] for _, name in chinese_parts(number)]
+
+
+def english_parts(number: int) -> list[tuple[str, set[Name]]]:
+    """The English words, each with what it names."""
+    number = checked_number(number)
+    parts: list[tuple[str, set[Name]]] = []
+    for place, (scale, scale_word) in zip((6, 3, 0), SCALES.items(), strict=True):
+        hundreds, rest = divmod(number // scale % 1000, 100)
+        if hundreds:
+            parts.append((SMALL[hundreds], {(place + 2, "digit")}))
+            parts.append(("hundred", {(place + 2, "unit")}))
+        if rest >= 20:
+            parts.append((TENS[rest // 10 - 2], {(place + 1, "digit"), (place + 1, "unit")}))
+            rest %= 10
+        if rest >= 10:
+            names = {(place + 1, "digit"), (place + 1, "unit"), (place, "digit")}
+            parts.append((SMALL[rest], names))
+        elif rest:
+            parts.append((SMALL[rest], {(place, "digit")}))
+        if scale_word and number // scale % 1000:
+            parts.append((scale_word, {(place, "unit")}))
+    return parts or [("zero", {(0, "digit")})]
+
+
+def chinese_parts(number: int) -> list[tuple[str, Name | None]]:
+    """The Chinese numerals, each with what it names, None for 万 and for a 零 inside."""
+    number = checked_number(number)
+    parts: list[tuple[str, Name | None]] = []
+    zeros_inside = False
+    for place in reversed(range(8)):
+        digit, within_group = number // 10**place % 10, place % 4
+        if digit:
+            if zeros_inside:
+                parts.append(("零", None))
+            zeros_inside = False
+            if parts or (digit, within_group) != (1, 1):  # 十二, but 一百一十二
+                parts.append((DIGITS[digit], (place, "digit")))
+            if within_group:
+                parts.append((UNITS[within_group], (place, "unit")))
+        elif parts:
+            zeros_inside = True
+        if place == 4 and parts:
+            parts.append(("万", None))
+            zeros_inside = False  # those at the end of the upper four are not spoken
+    return parts or [("零", (0, "digit"))]
+
+
+def checked_number(number: int) -> int:
+    number = operator.index(number)
+    if not 0 <= number <= LARGEST:
+        raise ValueError(f"number must lie from 0 to {LARGEST:,}, got {number:,}")
+    return number
+
+
+def read_number(text: str) -> int:
+    """The number that a person has typed: digits, English words or Chinese numerals.
+
+    ``Twenty-three``, ``a hundred and five``, ``fifteen hundred``, ``23,045``, full-width digits, ``两万``.
+    Raises NotUnderstood, which says in the language of the lesson what was not understood.
+    """
+    text = unicodedata.normalize("NFKC", text).strip().rstrip(".").lower()
+    if re.fullmatch(r"\d+|\d{1,3}([ ,]\d{3})+", text):
+        return within_limits(re.sub(r"[ ,]", "", text))
+    if any(letter.translate(OTHER_SHAPES) in (*NUMERALS, "亿") for letter in text):
+        return read_chinese(text)
+    return read_english(text)
+
+
+def within_limits(digits: str) -> int:
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > len(str(LARGEST)):
+        raise not_understood("too_large", largest=f"{LARGEST:,}")
+    return int(digits)
+
+
+def not_understood(name: str, **details: object) -> NotUnderstood:
+    return NotUnderstood(words_here()["numerals"][name].format(**details))
+
+
+def read_english(text: str) -> int:
+    """The number in English words, in any usual spelling."""
+    words = plain_words([part for word in text.split() for part in split_word(word)])
+    if not words:
+        raise not_understood("nothing")
+    number = group = 0  # what the words up to the last "thousand" say, and those after it
+    room, last_scale = (
+        1000,
+        LARGEST,
+    )  # what may still be added to the group must be less, and so the next scale
+    for before, word in zip([None, *words], words, strict=False):
+        if word in VALUES:
+            fits = 0 < VALUES[word] < room or words == ["zero"]
+            group, room = group + VALUES[word], 10 if VALUES[word] >= 20 else 1
+        elif word == "hundred":
+            fits = 0 < group < 100 and group % 10 != 0  # fifteen hundred, but not twenty hundred
+            group, room = 100 * group, 100
+        else:
+            fits = 0 < group < 1000 and SCALE_VALUES[word] < last_scale
+            number, group, room, last_scale = number + group * SCALE_VALUES[word], 0, 1000, SCALE_VALUES[word]
+        if not fits:
+            raise misplaced(word, before)
+    return within_limits(str(number + group))
+
+
+def split_word(word: str) -> list[str]:
+    """``twenty-three,`` -> twenty, three; what holds digits stays as it was typed."""
+    return [word] if re.search(r"\d", word) else re.findall(r"[^-‐‑‒–—,]+", word)
+
+
+def plain_words(words: list[str]) -> list[str]:
+    """Without the "and" after a hundred, and with "one" for the "a" before it."""
+    plain = []
+    for before, word, after in zip([None, *words], words, [*words[1:], None], strict=False):
+        if word in ("a", "and"):
+            if after is None:
+                raise not_understood("unfinished", word=word)
+            if word == "a":
+                fits = after in MULTIPLIERS and before not in VALUES
+            else:
+                fits = after in VALUES and before in MULTIPLIERS
+            if not fits:
+                raise misplaced(word, before)
+            plain += ["one"] * (word == "a")
+        elif word in ENGLISH_WORDS:
+            plain.append(word)
+        elif word in ("billion", "trillion"):
+            raise not_understood("too_large", largest=f"{LARGEST:,}")
+        else:
+            raise unknown(word)
+    return plain
+
+
+def unknown(word: str) -> NotUnderstood:
+    nearest = difflib.get_close_matches(word, ENGLISH_WORDS, n=1)
+    if nearest:
+        return not_understood("unknown_near", word=word, nearest=nearest[0])
+    return not_understood("unknown", word=word)
+
+
+def misplaced(word: str, before: str | None) -> NotUnderstood:
+    if before is None:
+        return not_understood("misplaced_first", word=word)
+    return not_understood("misplaced", word=word, before=before)
+
+
+def read_chinese(text: str) -> int:
+    """The number in Chinese numerals; 两 and the traditional 萬 are understood too, and 一十二 for 十二."""
+    text = "".join(text.split()).translate(OTHER_SHAPES)
+    number = group = digit = 0
+    for numeral in text:
+        if numeral in DIGITS:
+            digit = DIGITS.index(numeral)
+        elif numeral in UNITS:
+            group, digit = group + (digit or 1) * 10 ** UNITS.index(numeral), 0
+        elif numeral == "万":
+            number, group, digit = number + (group + digit) * 10_000, 0, 0
+        elif numeral == "亿":
+            raise not_understood("too_large", largest=f"{LARGEST:,}")
+        else:
+            raise unknown(numeral)
+    number = within_limits(str(number + group + digit))
+    standard = in_chinese(number)
+    if text in (standard, "一" + standard if standard[0] == "十" else standard):
+        return number
+    if text.replace("零", "") == standard.replace("零", ""):
+        raise not_understood("other_zeros", text=text, standard=standard)
+    raise not_understood("no_numeral", text=text)

@@ -1,0 +1,216 @@
+"""Training a translator in front of a class: it can be stopped, looked at, and gone on with.
+
+``train_translator`` trains one, keeps it under ``work/`` and from then on loads it. ``Training`` is the
+training itself, for other losses and other lengths.
+"""
+
+import copy
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mha_lib import EncoderDecoder
+from mha_lib.classroom.language import words_here
+from mha_lib.classroom.lessons import find_root
+from mha_lib.classroom.tasks.data import PLACES, Batch, draw_training_numbers, make_batch
+from mha_lib.classroom.tasks.translator import device_of, make_translator, one_thread, translation_loss
+
+STEPS, BATCH_SIZE, LEARNING_RATE = 1000, 128, 3e-3
+SNAPSHOTS = (0, 50, 150, 400)  # steps, and the end
+EDITION = 1  # of the numbers, the model and the recipe: what another edition has kept is trained anew
+BAR_WIDTH, SECONDS_BETWEEN = 30, 0.3  # of the progress bar
+
+Loss = Callable[[EncoderDecoder, Batch], Tensor]
+
+
+class Training:
+    """A training of so many steps, of which some have been made.
+
+    model         the translator; it moves to a GPU where there is one
+    loss          what is to become small: a function of the model and a ``Batch``
+    steps         how many there are; Adam, with a learning rate that rises and falls once (one-cycle)
+    batch_size    numbers in each step
+    max_digits    of the numbers that are drawn: fewer make a training of seconds
+    seed          of the numbers that are drawn
+    snapshots_at  the steps after which the model is remembered, for ``model_at``; the last one always is
+
+    ``step`` tells how many steps have been made, ``losses`` holds the loss of each.
+    """
+
+    def __init__(
+        self,
+        model: EncoderDecoder,
+        loss: Loss = translation_loss,
+        *,
+        steps: int = STEPS,
+        batch_size: int = BATCH_SIZE,
+        max_digits: int = PLACES,
+        seed: int = 0,
+        snapshots_at: Iterable[int] = SNAPSHOTS,
+    ):
+        self.model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+        self.loss, self.steps, self.batch_size, self.max_digits = loss, steps, batch_size, max_digits
+        self.snapshots_at = {*snapshots_at, steps}
+        self.generator = torch.Generator().manual_seed(seed)
+        self.optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
+        self.scheduler = torch.optim.lr_scheduler.OneCycleLR(self.optimizer, LEARNING_RATE, total_steps=steps)
+        self.losses: list[float] = []
+        self.snapshots: dict[int, dict[str, Tensor]] = {}
+        self.keep_snapshot()
+
+    @property
+    def step(self) -> int:
+        return self.scheduler.last_epoch
+
+    @one_thread()
+    def run(self, until: int | None = None, *, show_progress: bool = True) -> "Training":
+        """Makes the steps that are left, or those up to ``until``; returns the training itself.
+
+        An interrupt ends it early: what was learnt stays, and another ``run`` goes on from there.
+        """
+        until = self.steps if until is None else min(until, self.steps)
+        bar = ProgressBar(self.steps, is_shown=show_progress)
+        del self.losses[self.step :]  # of a step that was interrupted
+        self.model.train()
+        try:
+            while self.step < until:
+                self.make_step()
+                bar.show(self.step, self.losses[-1])
+        except KeyboardInterrupt:
+            bar.say("interrupted", step=self.step, steps=self.steps)
+        else:
+            bar.say("trained", step=self.step, steps=self.steps)
+        finally:
+            self.model.eval()
+        return self
+
+    def make_step(self) -> None:
+        numbers = draw_training_numbers(self.batch_size, self.generator, self.max_digits)
+        loss = self.loss(self.model, make_batch(numbers.tolist(), device_of(self.model)))
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        self.losses.append(loss.item())
+        self.scheduler.step()  # last: it counts the steps, and those that were interrupted do not count
+        self.keep_snapshot()
+
+    def keep_snapshot(self) -> None:
+        if self.step in self.snapshots_at:
+            state = self.model.state_dict()
+            self.snapshots[self.step] = {name: x.detach().cpu().clone() for name, x in state.items()}
+
+    def model_at(self, step: int) -> EncoderDecoder:
+        """A copy of the model as it was after so many steps."""
+        if step not in self.snapshots:
+            known = ", ".join(map(str, sorted(self.snapshots)))
+            raise ValueError(f"step must be one that was remembered: {known}; got {step}")
+        model = copy.deepcopy(self.model)
+        model.load_state_dict(self.snapshots[step])
+        return model.eval()
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that it takes to go on later, in what ``torch.load`` reads with ``weights_only=True``."""
+        return {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "scheduler": self.scheduler.state_dict(),
+            "generator": self.generator.get_state(),
+            "losses": self.losses,
+            "snapshots": self.snapshots,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.scheduler.load_state_dict(state["scheduler"])
+        self.generator.set_state(state["generator"])
+        self.losses, self.snapshots = list(state["losses"]), dict(state["snapshots"])
+        for step in self.snapshots:
+            self.model_at(step)
+
+
+class ProgressBar:
+    """A line of plain text that is written over: in JupyterLab, in a deck and in a terminal."""
+
+    def __init__(self, steps: int, is_shown: bool = True):
+        self.steps, self.is_shown = steps, is_shown
+        self.words = words_here()["training"]
+        self.started, self.shown, self.first_step, self.width = time.monotonic(), 0.0, -1, 0
+
+    def show(self, step: int, loss: float) -> None:
+        now = time.monotonic()
+        if self.first_step < 0:
+            self.first_step = step
+        if now - self.shown < SECONDS_BETWEEN or step == self.first_step:
+            return
+        self.shown = now
+        left = (now - self.started) / (step - self.first_step + 1) * (self.steps - step)
+        done = "█" * (BAR_WIDTH * step // self.steps)
+        self.write(
+            f"{done:░<{BAR_WIDTH}} "
+            + self.words["progress"].format(step=step, steps=self.steps, loss=loss, seconds=f"{left:.0f}")
+        )
+
+    def say(self, name: str, **details: Any) -> None:
+        """The last line, which stays."""
+        seconds = f"{time.monotonic() - self.started:.0f}"
+        self.write(self.words[name].format(seconds=seconds, **details) + "\n")
+
+    def write(self, line: str) -> None:
+        if self.is_shown:
+            sys.stdout.write("\r" + line.rstrip("\n").ljust(self.width) + "\n" * line.endswith("\n"))
+            sys.stdout.flush()
+            self.width = len(line)
+
+
+def train_translator(num_heads: int = 4, seed: int = 0, folder: Path | str | None = None) -> Training:
+    """A trained translator: loaded if it has been trained before, or else trained now, and kept.
+
+    It is kept in ``folder``, the course's ``work/`` unless said otherwise. Interrupted, it is kept as far as
+    it has come; the next call goes on. A file that holds no such training is said to, and trained anew.
+    """
+    folder = find_root() / "work" if folder is None else Path(folder)
+    file = folder / f"translator-{num_heads}-heads-seed-{seed}.pt"
+    recipe = {"edition": EDITION, "num_heads": num_heads, "seed": seed}
+    training = load_training(file, recipe) if file.exists() else None
+    if training is None:
+        training = new_training(recipe)
+    if training.step < training.steps:
+        training.run()
+        save_training(training, file, recipe)
+    return training
+
+
+def new_training(recipe: dict[str, int]) -> Training:
+    return Training(make_translator(recipe["num_heads"], recipe["seed"]), seed=recipe["seed"])
+
+
+def load_training(file: Path, recipe: dict[str, int]) -> Training | None:
+    """The training in the file; None, and a sentence, where it holds none of this recipe."""
+    training = new_training(recipe)
+    try:
+        kept = torch.load(file, map_location="cpu", weights_only=True)
+        if kept["recipe"] != recipe:
+            raise ValueError("another recipe")
+        training.load_state_dict(kept)
+    except Exception:  # a damaged file can fail in any way
+        print(words_here()["training"]["unreadable"].format(file=file))
+        return None
+    return training
+
+
+def save_training(training: Training, file: Path, recipe: dict[str, int]) -> None:
+    """All at once: a reader finds the old file or the new one, never half of it."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = file.with_name(f".{file.name}.{os.getpid()}")
+        torch.save(training.state_dict() | {"recipe": recipe}, unfinished)
+        unfinished.replace(file)
+    except (OSError, RuntimeError) as reason:  # RuntimeError: PyTorch's writer, where the disk is full
+        print(words_here()["training"]["not_kept"].format(file=file, reason=reason))

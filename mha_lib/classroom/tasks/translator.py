@@ -1,0 +1,103 @@
+"""The translator: its size, its loss, what it writes, and how often that is right."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from mha_lib import ByAttention, EncoderDecoder
+from mha_lib.classroom.tasks.data import (
+    BEGIN,
+    END,
+    MAX_TARGET_TOKENS,
+    PADDING,
+    SOURCE_VOCABULARY,
+    TARGET_VOCABULARY,
+    Batch,
+    as_numeral,
+    make_batch,
+    strata,
+)
+from mha_lib.classroom.tasks.numerals import in_chinese, read_number
+
+NUM_HIDDENS, FFN_NUM_HIDDENS = 64, 128
+AT_ONCE = 1000  # numbers that are translated in one batch
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """As fast for a model this small; several threads starve one another on a machine that is busy."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def make_translator(num_heads: int = 4, seed: int = 0) -> EncoderDecoder:
+    """An untrained translator: one encoder layer and one decoder layer. The same for the same seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return EncoderDecoder(
+            len(SOURCE_VOCABULARY), len(TARGET_VOCABULARY), NUM_HIDDENS, num_heads, FFN_NUM_HIDDENS
+        )
+
+
+def translation_loss(model: EncoderDecoder, batch: Batch, head_masks: ByAttention | None = None) -> Tensor:
+    """Teacher forcing: after the right numerals so far, how unlikely is the next? Padding doesn't count."""
+    inputs, labels = batch.target[:, :-1], batch.target[:, 1:]  # (B, T): one step apart
+    logits = model(batch.source, inputs, batch.source_mask, head_masks=head_masks)  # (B, T, V)
+    return nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=PADDING)
+
+
+@one_thread()
+def translate(
+    model: EncoderDecoder, numbers: int | str | Iterable[int | str], head_masks: ByAttention | None = None
+) -> list[str]:
+    """What the model writes for numbers, or for texts that ``read_number`` understands.
+
+    It reads their English words and writes one numeral after the other, which may make no numeral at all.
+    """
+    listed = [numbers] if isinstance(numbers, (int, str)) else list(numbers)
+    known = [read_number(number) if isinstance(number, str) else int(number) for number in listed]
+    written = []
+    was_training = model.training
+    model.eval()
+    for start in range(0, len(known), AT_ONCE):
+        batch = make_batch(known[start : start + AT_ONCE], device_of(model))
+        tokens = model.generate(
+            batch.source,
+            batch.source_mask,
+            begin=BEGIN,
+            end=END,
+            max_tokens=MAX_TARGET_TOKENS,
+            head_masks=head_masks,
+        )
+        written += [as_numeral(row) for row in tokens.tolist()]
+    model.train(was_training)
+    return written
+
+
+def exact_matches(
+    model: EncoderDecoder, numbers: Iterable[int], head_masks: ByAttention | None = None
+) -> Tensor:
+    """``(N,)``, boolean: whether the model writes each number without any mistake."""
+    numbers = [int(number) for number in numbers]
+    written = translate(model, numbers, head_masks)
+    return torch.tensor([text == in_chinese(number) for text, number in zip(written, numbers, strict=True)])
+
+
+def exact_by_stratum(model: EncoderDecoder, numbers: Tensor) -> dict[str, tuple[float, int]]:
+    """For each kind of number in ``strata`` that occurs: the share of exact matches, and of how many."""
+    right = exact_matches(model, numbers)
+    return {
+        name: (right[chosen].float().mean().item(), int(chosen.sum()))
+        for name, chosen in strata(numbers).items()
+        if chosen.any()
+    }
+
+
+def device_of(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device

@@ -1,0 +1,47 @@
+// Moves the explorers of the slide that is shown through their settings, and says which do not fit the slide;
+// for test_deck.py. With `all`, through every setting; otherwise through those at the ends of the sliders.
+async (all) => {
+  const slide = document.querySelector("section.present > section.present");
+  const foot = document.querySelector("#deck-foot").getBoundingClientRect();
+  const faults = [];
+
+  const choicesOf = (input) => {
+    if (input.type === "checkbox") return [false, true];
+    const [first, last] =
+      input.type === "range" ? [Number(input.min), Number(input.max)] : [0, input.options.length - 1];
+    const values = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+    return all ? values : [...new Set([first, last])];
+  };
+  const settingsOf = (inputs) =>
+    inputs.reduce(
+      (settings, input) =>
+        settings.flatMap((setting) => choicesOf(input).map((choice) => [...setting, choice])),
+      [[]],
+    );
+  const isSet = (input, choice) =>
+    (input.type === "checkbox" ? input.checked : Number(input.value)) === choice;
+  const choose = (input, choice) => {
+    if (isSet(input, choice)) return;
+    input[input.type === "checkbox" ? "checked" : "value"] = choice;
+    input.dispatchEvent(new Event("input"));
+  };
+  const drawn = async (root) => {
+    do await new Promise(requestAnimationFrame);
+    while (root.querySelector("[aria-busy=true]"));
+  };
+
+  for (const root of slide.querySelectorAll(".mha-explorer")) {
+    const inputs = [...root.querySelectorAll("input, select")];
+    for (const setting of settingsOf(inputs)) {
+      for (const [index, input] of inputs.entries()) choose(input, setting[index]);
+      await drawn(root);
+      const box = root.getBoundingClientRect();
+      const inner = [...root.querySelectorAll("*")].map((part) => part.getBoundingClientRect());
+      const low = Math.round(Math.max(box.bottom, ...inner.map(({ bottom }) => bottom)) - foot.top);
+      const wide = Math.round(Math.max(box.right, ...inner.map(({ right }) => right)) - innerWidth);
+      if (low > 1 || wide > 1)
+        faults.push(`the explorer is ${low} px too low, ${wide} too wide at ${setting}`);
+    }
+  }
+  return faults;
+};

@@ -1,0 +1,146 @@
+"""Each kind of key on each kind of focus: who has the keys, and how the deck gets them back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.test_deck_keys import cell, current, status_of
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import JupyterServer
+
+CONTROLS = """
+import torch
+from IPython.display import HTML, display
+from mha_lib.classroom import explore
+
+display(HTML("<button>press</button><select><option>d<option>e</select><input type=text>"))
+explore(lambda num_heads: torch.full((1, num_heads, 2, 3), 1 / 3), num_heads=[1, 2, 3, 4])
+"""
+ANSWER = "## Controls\n\n<details><summary>The answer</summary>is folded.</details>"
+FOCUS = {  # where the focus is, by the control
+    "nothing": None,
+    "a code cell's editor": ".jp-CodeCell .cm-content",
+    "the explorer's slider": ".mha-explorer input[type=range]",
+    "a button": ".jp-OutputArea-output button:text('press')",
+    "a list": ".jp-OutputArea-output select >> nth=0",
+    "a text box": ".jp-OutputArea-output input[type=text]",
+    "a folded answer": "summary",
+}
+TYPED_IN = ("a code cell's editor", "a list", "a text box")
+KEEP_ARROWS = (*TYPED_IN, "the explorer's slider", "a button")
+
+
+@pytest.fixture
+def controls(page: Page, jupyter: JupyterServer) -> Page:
+    """A deck that shows its second slide, with every kind of control on it."""
+    cells = [
+        cell("slide", new_markdown_cell, "# Before", "before"),
+        cell("slide", new_markdown_cell, ANSWER, "answer"),
+        cell("-", new_code_cell, CONTROLS, "controls"),
+        cell("slide", new_markdown_cell, "# After", "after"),
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    metadata = {"rise": {"theme": "white"}, "kernelspec": kernel, "title": "Focus"}
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), jupyter.folder / "focus.ipynb")
+    page.goto(jupyter.address("rise", "focus.ipynb") + "#/2")
+    expect(current(page)).to_have_id("slide-1-0")
+    page.keyboard.press("Control+Enter")
+    expect(current(page).locator(FOCUS["the explorer's slider"] or "").first).to_be_visible()
+    return page
+
+
+def turn_back(page: Page) -> None:
+    page.evaluate("location.hash = '#/slide-1-0'")
+    expect(current(page)).to_have_id("slide-1-0")
+
+
+def control(page: Page, kind: str) -> Locator:
+    return current(page).locator(FOCUS[kind] or "").first
+
+
+def focus(page: Page, kind: str) -> None:
+    turn_back(page)
+    page.evaluate("document.activeElement.blur()")
+    if FOCUS[kind]:
+        control(page, kind).focus()
+
+
+def is_light(page: Page) -> bool:
+    return page.locator("body").get_attribute("data-jp-theme-light") != "false"
+
+
+def test_keys_on_each_kind_of_focus(controls: Page) -> None:
+    page = controls
+    shown = current(page)
+    for kind in FOCUS:
+        focus(page, kind)
+        page.keyboard.press("PageDown")  # a presenter's remote control
+        expect(shown, f"PageDown on {kind}").to_have_id("slide-2-0")
+
+        focus(page, kind)
+        page.keyboard.press("Escape")
+        page.wait_for_function(
+            "!document.activeElement.matches('.cm-content, input, select, button, summary')"
+        )
+        page.keyboard.press("Space")
+        expect(shown, f"Escape and Space on {kind}").to_have_id("slide-2-0")
+
+        focus(page, kind)
+        was_light = is_light(page)
+        page.keyboard.press("d")
+        assert (is_light(page) != was_light) == (kind not in TYPED_IN), f"D on {kind}"
+        for key in "gc1":
+            page.keyboard.press(key)
+        asked = "" if kind in TYPED_IN else "Go to slide 1: Enter"
+        expect(status_of(page), f"G and digits on {kind}").to_have_text(asked)
+        page.keyboard.press("Escape")
+        expect(status_of(page)).to_have_text("")
+
+        focus(page, kind)
+        page.keyboard.press("ArrowRight")
+        stays = "slide-1-0" if kind in KEEP_ARROWS else "slide-2-0"
+        expect(shown, f"→ on {kind}").to_have_id(stays)
+
+
+def test_after_the_mouse_the_keys_are_the_decks_again_but_where_one_types(controls: Page) -> None:
+    page = controls
+    for kind in ("the explorer's slider", "a button", "a folded answer"):
+        turn_back(page)
+        drag(page, control(page, kind))
+        page.keyboard.press("ArrowRight")
+        expect(current(page), f"→ after the mouse on {kind}").to_have_id("slide-2-0")
+    for kind in ("a code cell's editor", "a text box"):
+        turn_back(page)
+        control(page, kind).click()
+        page.keyboard.press("Home")
+        page.keyboard.type("d c1")
+        expect(current(page), f"typing into {kind}").to_have_id("slide-1-0")
+    expect(control(page, "a text box")).to_have_value("d c1")
+    assert is_light(page)
+
+
+def drag(page: Page, control: Locator) -> None:
+    box = control.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 3, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=3)
+    page.mouse.up()
+
+
+def test_a_choice_from_a_list_with_the_mouse_gives_the_keys_back(controls: Page) -> None:
+    page = controls
+    choices = control(page, "a list")
+    choices.focus()
+    page.keyboard.press("ArrowDown")  # chosen with the keyboard, it keeps them
+    expect(choices).to_have_value("e")
+    expect(choices).to_be_focused()
+    choices.dispatch_event("pointerdown")
+    choices.select_option("d")
+    expect(choices).not_to_be_focused()

@@ -1,0 +1,247 @@
+"""A deck through a lecture: what is seen is what runs, one sees that it runs, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from playwright.sync_api import Locator, Page, Response, expect
+
+from mha_lib.classroom.lessons import make_deck_copy
+from tests.browser.test_deck_keys import ANYWIDGET, cell, current, status_of
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import JupyterServer, Watch
+
+ROOT = Path(__file__).parents[2]
+LESSONS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
+
+
+@pytest.fixture
+def lecture(jupyter: JupyterServer, tmp_path: Path) -> str:
+    """The address of a deck that nobody has run; by its name it has a kernel of its own."""
+    name = f"{tmp_path.name}.ipynb"
+    cells = [
+        cell("slide", new_markdown_cell, "# A lecture", "title"),
+        cell("slide", new_markdown_cell, "## Guess", "guess"),
+        cell("-", new_code_cell, "print('question')", "question"),
+        cell("-", new_markdown_cell, "Show of hands.", "hands"),
+        cell("fragment", new_markdown_cell, "Sure?", "sure"),
+        cell("fragment", new_code_cell, "print('answer')", "answer"),
+        cell("notes", new_markdown_cell, "1 min.", "notes"),
+        cell("slide", new_code_cell, "import time\ntime.sleep(900)", "slow"),
+        cell("slide", new_code_cell, f"import os\nos.mkdir({str(tmp_path / 'ran')!r})\nos.getpid()", "once"),
+        cell("slide", new_code_cell, "print(prepared)", "after"),
+        cell("slide", new_code_cell, ANYWIDGET, "widget"),
+        cell("notes", new_markdown_cell, "Optional, 5 min.", "widget-notes"),
+        cell("slide", new_markdown_cell, "## The end", "end"),
+        cell("skip", new_code_cell, "prepared = 'set up'", "prepare", ("setup",)),
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    metadata = {"rise": {"theme": "white"}, "kernelspec": kernel, "title": "A lecture"}
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), jupyter.folder / name)
+    return jupyter.address("rise", name)
+
+
+def open_deck(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+
+
+def is_saved(response: Response) -> bool:
+    return response.request.method == "PUT" and "/api/contents/" in response.url
+
+
+def output_of(page: Page, text: str) -> Locator:
+    return current(page).locator(".jp-OutputArea-output", has_text=text)
+
+
+def go_to(page: Page, number: int | str, section: str) -> None:
+    for key in str(number):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    expect(current(page)).to_have_id(section)
+
+
+def test_the_cell_that_runs_is_the_one_that_is_seen(page: Page, lecture: str) -> None:
+    page.add_init_script("""
+        const plain = window.setTimeout;
+        window.delays = [];
+        window.setTimeout = (act, delay, ...rest) => {
+            window.delays.push(delay);
+            return plain(act, delay, ...rest);
+        };
+    """)
+    open_deck(page, lecture)
+    page.keyboard.press("Control+Enter")  # there is no code here
+    page.keyboard.press("Space")
+    page.keyboard.press("Control+Enter")  # nobody waits
+    expect(output_of(page, "question")).to_be_visible()
+    current(page).locator("p", has_text="Show of hands").click()  # another cell is active now
+    page.keyboard.press("Shift+Enter")
+    expect(current(page).locator(".fragment.visible")).to_have_count(1)
+    page.keyboard.press("Shift+Enter")
+    expect(current(page).locator(".fragment.visible")).to_have_count(2)
+    question = page.locator("#slide-1-0 > .jp-CodeCell .jp-InputPrompt")
+    expect(question).to_have_text("[3]:")
+    expect(output_of(page, "answer")).to_have_count(0)
+    page.keyboard.press("Shift+Enter")
+    expect(output_of(page, "answer")).to_be_visible()
+    expect(current(page)).to_have_id("slide-1-0")
+    page.keyboard.press("Alt+Enter")  # in JupyterLab it adds a cell
+    expect(page.locator("#slide-1-0 .fragment .jp-InputPrompt").last).to_have_text("[5]:")
+    expect(question).to_have_text("[3]:")
+    expect(page.locator(".jp-CodeCell")).to_have_count(7)
+    assert 450 not in page.evaluate("delays"), "RISE selects a cell of its own choice, late"
+
+
+def test_a_cell_that_runs_says_so_until_i_interrupts_it(page: Page, lecture: str) -> None:
+    open_deck(page, f"{lecture}#/3")
+    expect(current(page)).to_have_id("slide-2-0")
+    page.keyboard.press("Control+Enter")
+    slow = current(page).locator(".jp-CodeCell")
+    expect(slow).to_have_attribute("data-busy", re.compile(r"runs, [1-9]\d* s · I interrupts"))
+    page.keyboard.press("Escape")
+    go_to(page, 2, "slide-1-0")  # while it runs, one goes on
+    page.keyboard.press("Control+Enter")
+    waiting = page.locator("#slide-1-0 .fragment .jp-CodeCell")  # all of a slide gone by is seen
+    expect(waiting).to_have_attribute("data-busy", "waits")
+    page.keyboard.press("i")
+    expect(page.locator("#slide-2-0 .jp-OutputArea-output")).to_contain_text("KeyboardInterrupt")
+    expect(page.locator("[data-busy]")).to_have_count(0)
+
+
+def test_k_runs_the_setup_and_what_had_run_up_to_the_first_error(page: Page, lecture: str) -> None:
+    open_deck(page, f"{lecture}#/5")
+    expect(current(page)).to_have_id("slide-4-0")
+    page.keyboard.press("Control+Enter")  # before the setup: it fails, so it counts as not run
+    expect(current(page).locator(".jp-OutputArea-output")).to_contain_text("NameError")
+    go_to(page, 2, "slide-1-0")
+    page.keyboard.press("Control+Enter")
+    go_to(page, 4, "slide-3-0")
+    page.keyboard.press("Control+Enter")
+    pid = current(page).locator(".jp-OutputArea-output pre")
+    expect(pid).to_have_text(re.compile(r"\d+"))
+    os.kill(int(pid.inner_text()), signal.SIGKILL)
+    expect(status_of(page)).to_have_text("The kernel has died. K brings the deck back.")
+    page.keyboard.press("k")
+    expect(status_of(page)).to_contain_text("Revival: 2 of 3 cells ran\nslide 4 (once): FileExistsError: ")
+    expect(current(page)).to_have_id("slide-3-0")
+    assert "slide 5" not in status_of(page).inner_text()
+
+
+def test_shift_r_leaves_the_instructor_where_he_went_and_c_clears_outputs(page: Page, lecture: str) -> None:
+    open_deck(page, lecture)
+    page.keyboard.press("Shift+R")
+    go_to(page, 6, "slide-6-0")
+    expect(page.locator("#slide-2-0 .jp-CodeCell")).to_have_attribute("data-busy", re.compile("runs"))
+    page.keyboard.press("i")
+    expect(status_of(page)).to_have_text("All: stopped at slide 3 (slow)")
+    expect(current(page)).to_have_id("slide-6-0")
+    outputs = page.locator(".jp-OutputArea-output")
+    assert outputs.count() > 0
+    page.keyboard.press("c")
+    expect(status_of(page)).to_have_text("Clear all outputs? C again")
+    assert outputs.count() > 0
+    with page.expect_response(is_saved):
+        page.keyboard.press("c")
+    expect(outputs).to_have_count(0)
+
+
+def test_addresses_and_numbers_go_to_the_slide_that_the_foot_names(page: Page, lecture: str) -> None:
+    open_deck(page, f"{lecture}#/6")
+    expect(current(page)).to_have_id("slide-6-0")
+    expect(page.locator("#deck-foot b").last).to_contain_text("6 / 6")
+    go_to(page, 2, "slide-1-0")
+    go_to(page, "5.1", "slide-5-0")  # the optional one after slide 5
+    page.evaluate("location.hash = '#/4'")
+    expect(current(page)).to_have_id("slide-3-0")
+    for key in "g2":
+        page.keyboard.press(key)
+    expect(status_of(page)).to_have_text("Go to slide 2: Enter")
+    page.keyboard.press("Escape")
+    expect(status_of(page)).to_have_text("")
+    for key in "g12":
+        page.keyboard.press(key)
+    page.keyboard.press("Backspace")
+    page.keyboard.press("g")
+    expect(current(page)).to_have_id("slide-0-0")
+    for key in ["9", "9", "Enter"]:
+        page.keyboard.press(key)
+    expect(status_of(page)).to_have_text("There is no slide 99; the last is 6")
+    expect(current(page)).to_have_id("slide-0-0")
+
+
+def test_a_reload_stays_on_the_slide_and_its_widgets_live_or_name_a_key(
+    page: Page, watch: Watch, lecture: str, jupyter: JupyterServer
+) -> None:
+    open_deck(page, f"{lecture}#/5.1")
+    expect(current(page)).to_have_id("slide-5-0")
+    with page.expect_response(is_saved):
+        page.keyboard.press("Control+Enter")
+    page.reload()
+    expect(current(page)).to_have_id("slide-5-0")
+    canvas = current(page).locator("canvas")
+    move_slider(page)
+    expect(canvas).to_have_attribute("data-size", "22")
+    end_kernels(jupyter)
+    page.reload()
+    widget = current(page).locator(".jp-CodeCell")
+    expect(widget).to_have_attribute("data-dead", "The kernel of this widget is gone. K brings it back.")
+    page.keyboard.press("k")
+    expect(status_of(page)).to_have_text("Revival: 2 of 2 cells ran")
+    expect(page.locator("[data-dead]")).to_have_count(0)
+    move_slider(page)
+    expect(canvas).to_have_attribute("data-size", "22")
+    errors = [error for error in watch.errors if "RangeError" in error or "deck" in error]
+    assert not errors, "a page that opens at another slide than the first complains"
+
+
+def move_slider(page: Page) -> None:
+    current(page).locator(".noUi-handle").focus()
+    page.keyboard.press("ArrowRight")
+
+
+def end_kernels(server: JupyterServer) -> None:
+    """As after a night: the kernels of all decks are gone."""
+    address = f"{server.url}/api/kernels"
+    with urllib.request.urlopen(f"{address}?token={server.token}") as answer:
+        kernels = json.load(answer)
+    for kernel in kernels:
+        request = f"{address}/{kernel['id']}?token={server.token}"
+        urllib.request.urlopen(urllib.request.Request(request, method="DELETE")).close()
+
+
+def ask_nothing(file: Path) -> bool:
+    raise AssertionError(f"{file} was shown, not changed")
+
+
+def teach(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
+    """A day: a fresh deck, and S alone."""
+    folder, told = make_deck_copy(jupyter.folder, lesson.parent.name, lesson.name, ask_nothing)
+    assert told == []
+    open_deck(page, jupyter.address("rise", (folder / lesson.name).relative_to(jupyter.folder).as_posix()))
+    expect(page.locator(".jp-OutputArea-output")).to_have_count(0)
+    with page.expect_response(is_saved, timeout=600_000):
+        page.keyboard.press("s")
+        expect(status_of(page)).to_have_text(re.compile(r"Setup: (\d+) of \1 cells ran"), timeout=600_000)
+
+
+@pytest.mark.parametrize(
+    "lesson",
+    [LESSONS[0], *(pytest.param(lesson, marks=pytest.mark.whole) for lesson in LESSONS[1:])],
+    ids=lambda lesson: f"{lesson.parent.name}/{lesson.stem}",
+)
+def test_a_lecture_can_be_given_twice(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
+    """What JupyterLab saves while a deck is shown is no change of the instructor's."""
+    teach(page, jupyter, lesson)
+    end_kernels(jupyter)
+    teach(page, jupyter, lesson)

@@ -1,0 +1,169 @@
+"""The explorer in JupyterLab, with a kernel."""
+
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+
+from mha_lib import masked_softmax
+from mha_lib.classroom.language import words_in
+from tests.browser.explorers import HEADS, UNSAVED, Lab, assert_shows
+
+# 2 settings of 16 heads, 1 MB: what a browser keeps of a run is seen among all else.
+LARGE = """
+import numpy as np
+from mha_lib.classroom import explore
+weights = np.random.default_rng(1).random((16, 128, 128))
+explorer = explore(lambda n: weights / n / weights.sum(-1, keepdims=True), n=[1, 2])
+explorer
+"""
+MOST_KEPT = 0.6e6  # bytes a run: JupyterLab keeps a widget's script, and what it says of each run
+LIVE = """
+import time, torch
+from mha_lib import causal_mask, masked_softmax
+from mha_lib.classroom import explore
+
+def weights_of(shift, text="abc", pause=0):
+    if pause: time.sleep(pause)
+    if text == "bad": raise KeyError("no such text")
+    scores = torch.randn(2, len(text) or 1, 8, generator=torch.Generator().manual_seed(shift))
+    return masked_softmax(3 * scores)
+
+explorer = explore(weights_of, shift=range(2000), text="abc", pause=[0, 1])
+explorer
+"""
+
+
+COUNT = """
+import ipywidgets
+from mha_lib.classroom.explorer import Explorer
+kept = ipywidgets.widgets.widget._instances.values()
+print(sum(isinstance(widget, Explorer) for widget in kept), len(kept) // 2, len(Explorer._alive))
+"""
+
+
+def live_weights(shift, text="abc"):
+    scores = torch.randn(2, len(text) or 1, 8, generator=torch.Generator().manual_seed(shift))
+    weights = masked_softmax(3 * scores)[None]
+    return weights, torch.ones(weights.shape, dtype=torch.bool)
+
+
+def test_through_the_kernel(page, jupyter):
+    """One notebook, since a kernel takes seconds to start: what the table lacks, two views, the next cell."""
+    lab = Lab(
+        page,
+        jupyter,
+        "live.ipynb",
+        LIVE,
+        "explorer",
+        "print(explorer.settings, explorer.weights.sum().item())",
+    )
+    view = lab.run(0)
+    shift, text, status = view.get_by_label("shift"), view.get_by_label("text"), view.get_by_role("status")
+
+    # 500 moves through settings that only the kernel has: the last one is what is shown in the end
+    text.fill("abcd")
+    drag = """input => { for (let i = 0; i < 500; i++) {
+      input.value = (i * 37) % 2000; input.dispatchEvent(new Event("input", { bubbles: true })); } }"""
+    shift.evaluate(drag)
+    busy = view.locator(".stage")
+    expect(busy).to_have_attribute("aria-busy", "false")
+    last = 499 * 37 % 2000
+    assert_shows(view, *live_weights(last, "abcd"))
+
+    # a slow setting says at once that it is being computed, and is computed once
+    move = """(input, value) => {
+      input.value = value; input.dispatchEvent(new Event("input", { bubbles: true }));
+      const stage = document.querySelector(".stage");
+      return [stage.querySelector("[role=status]").textContent, stage.ariaBusy]; }"""
+    pause = view.get_by_label("pause")
+    assert pause.evaluate(move, 1) == [words_in("en")["explorer"]["computing"], "true"]
+    expect(status).to_contain_text("Largest weight")
+    for value in (0, 1):  # the browser has kept both
+        assert pause.evaluate(move, value)[1] == "false"
+
+    # a second display is in step with the first, and the next cell has the state
+    second = lab.run(1)
+    expect(second.locator(HEADS).first).to_be_visible()
+    assert_shows(second, *live_weights(last, "abcd"))
+    second.get_by_label("shift").fill("7")
+    expect(busy).to_have_attribute("aria-busy", "false")
+    expect(shift).to_have_value("7")
+    assert_shows(view, *live_weights(7, "abcd"))
+    total = live_weights(7, "abcd")[0].sum().item()
+    settings = {"shift": 7, "text": "abcd", "pause": 1}
+    expect(lab.run(2)).to_have_text(f"{settings} {total}")
+
+    # an exception of the kernel's is shown in place, with its traceback
+    text.fill("bad")
+    expect(view.get_by_role("alert")).to_contain_text("KeyError: 'no such text'")
+    text.fill("abc")
+    expect(view.get_by_role("alert")).to_be_hidden()
+
+    # keys that the explorer uses, and those that change a notebook, are not JupyterLab's
+    shift.press("d")
+    shift.press("d")
+    view.locator(HEADS).first.press("x")
+    expect(page.locator(".jp-CodeCell")).to_have_count(3)
+    text.press("Control+A")
+    text.press("Control+X")
+    expect(text).to_have_value("")
+
+    # the others are
+    for element in (shift, text, view.locator(HEADS).first):
+        lab.make_unsaved()
+        element.press("Control+s")
+        expect(page.locator(UNSAVED)).to_have_count(0)
+    shift.press("Shift+Enter")  # runs the cell
+    lab.runs += 1
+    expect(lab.cell(0).locator(".jp-InputArea-prompt")).to_have_text(f"[{lab.runs}]:")
+
+    # Escape hands the focus back to the notebook, whose keys work then
+    lab.cell(0).get_by_label("shift").press("Escape")
+    assert page.evaluate("document.activeElement.closest('.mha-explorer')") is None
+    page.keyboard.press("b")
+    expect(page.locator(".jp-CodeCell")).to_have_count(4)
+
+
+def memory_of(page: Page) -> tuple[int, int]:
+    """What the page keeps, in bytes and in nodes, once all that can be let go is gone."""
+    session = page.context.new_cdp_session(page)
+    for _ in range(3):
+        session.send("HeapProfiler.collectGarbage")
+    heap = session.send("Runtime.getHeapUsage")
+    nodes = session.send("Memory.getDOMCounters")["nodes"]
+    session.detach()
+    return heap["usedSize"] + heap["embedderHeapUsedSize"] + heap["backingStorageSize"], nodes
+
+
+@pytest.mark.parametrize("reruns", [15, pytest.param(100, marks=pytest.mark.whole)])
+def test_running_a_cell_again_and_again_keeps_nothing_of_the_former_runs(page, jupyter, reruns):
+    lab = Lab(page, jupyter, f"reruns-{reruns}.ipynb", LARGE, "explorer", COUNT)
+
+    def run_again():
+        view = lab.run(0)
+        expect(view.locator(HEADS)).to_have_count(16)
+        expect(page.locator(".mha-explorer")).to_have_count(1)
+
+    for _ in range(3):  # the first ones warm up
+        run_again()
+    memory, nodes = memory_of(page)
+    for _ in range(reruns):
+        run_again()
+    now = memory_of(page)
+    assert now[0] - memory < reruns * MOST_KEPT
+    assert now[1] - nodes < reruns * 10
+    assert_one_explorer_is_left(page, lab)
+
+
+def assert_one_explorer_is_left(page: Page, lab: Lab) -> None:
+    lab.run(1)
+    lab.run(0)  # the second cell still shows the former explorer: it stays alive
+    expect(lab.run(2)).to_have_text("2 2 2")
+    expect(lab.cell(1).locator(HEADS).first).to_be_visible()
+    lab.run(1)
+    lab.run(0)
+    lab.run(1)
+    expect(lab.run(2)).to_have_text("1 1 1")
+    expect(page.locator(".mha-explorer")).to_have_count(2)
+    lab.cell(0).get_by_label("n", exact=True).press("ArrowRight")
+    expect(lab.cell(1).get_by_label("n", exact=True)).to_have_value("1")

@@ -1,0 +1,277 @@
+"""What the explorer does with pointer, finger and keys, and what it says of what is shown."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+
+from mha_lib import masked_softmax, padding_mask
+from mha_lib.classroom.explorer import explore
+from mha_lib.classroom.language import words_in
+from tests.browser.explorers import HEADS, B, K, Q, slider, some_explorer, weights_of
+
+SAID = words_in("en")["explorer"]
+SPY_ON_TEXT = """() => {
+  window.written = [];
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    window.written.push(text);
+    fillText.call(this, text, ...place);
+  };
+}"""
+
+
+def status(page: Page):
+    return page.get_by_role("status")
+
+
+def middle_of(page: Page, head: int, query: int, key: int) -> tuple[float, float]:
+    box = page.locator(HEADS).nth(head).bounding_box()
+    assert box
+    return box["x"] + (key + 0.5) / K * box["width"], box["y"] + (query + 0.5) / Q * box["height"]
+
+
+def written(page: Page) -> list[str]:
+    """What was drawn since this was last asked."""
+    return page.evaluate("window.written.splice(0)")
+
+
+# ---- a finger ----
+
+
+@pytest.fixture
+def phone(browser):
+    context = browser.new_context(viewport={"width": 412, "height": 915}, has_touch=True, is_mobile=True)
+    yield context.new_page()
+    context.close()
+
+
+def test_a_tap_shows_a_cell_and_keeps_it_and_a_second_one_enlarges(phone, show):
+    show(some_explorer(), phone)
+    expect(status(phone)).to_contain_text(SAID["to_enlarge_by_touch"])
+    phone.touchscreen.tap(*middle_of(phone, 1, 2, 4))
+    weight = weights_of()[0][0, 1, 2, 4].item()
+    expect(status(phone)).to_have_text(f"head 1, query 2 → key 4: {weight:.3f}")
+    phone.touchscreen.tap(*middle_of(phone, 1, 5, 0))  # another cell
+    expect(status(phone)).to_contain_text("head 1, query 5 → key 0")
+    slider(phone, "valid_lens[0]").fill("0")  # it stays, while the setting moves
+    expect(status(phone)).to_have_text("head 1, query 5 → key 0: 1.000")
+    phone.touchscreen.tap(*middle_of(phone, 1, 5, 0))
+    expect(phone.locator(HEADS)).to_have_count(1)
+    expect(status(phone)).to_contain_text("Head 1 alone")
+    expect(status(phone)).to_contain_text(SAID["to_return_by_touch"])
+    phone.get_by_role("button", name="all heads").tap()
+    expect(phone.locator(HEADS)).to_have_count(4)
+
+
+# ---- a mouse ----
+
+
+def test_the_way_to_enlarge_and_back_is_said_and_the_status_is_of_the_head_that_is_shown(page, show):
+    weights = torch.full((3, Q, K), 1 / K)
+    weights[2] = torch.eye(K)[:Q]
+    weights[1, 3, 5] = 0.5
+    show(explore(lambda: weights))
+    largest = "Largest weight: head 2, query 0 → key 0: 1.000"
+    expect(status(page)).to_have_text(f"Heads: 3, queries: {Q}, keys: {K}. {largest}{SAID['to_enlarge']}")
+    page.locator(HEADS).nth(1).click()
+    expect(status(page)).to_have_text(re.compile("^Head 1 alone.*head 1, query 3 → key 5: 0.500"))
+    expect(status(page)).to_contain_text(SAID["to_return"])
+    page.get_by_role("button", name="all heads").click()
+    expect(page.locator(HEADS)).to_have_count(3)
+    expect(page.get_by_role("button", name="all heads")).to_be_hidden()
+
+
+def test_a_single_map_is_not_enlarged(page, show):
+    show(explore(lambda: torch.ones(Q, K) / K))
+    page.locator(HEADS).click()
+    expect(page.get_by_role("button", name="all heads")).to_be_hidden()
+    page.mouse.move(0, 0)
+    expect(status(page)).to_have_text(f"Queries: {Q}, keys: {K}. Largest weight: query 0 → key 0: 0.125")
+
+
+# ---- keys: as a deck has them, the explorer is in an element of Reveal's ----
+
+DECK = """() => {
+  window.passed = [];
+  document.querySelector(".mha-explorer").parentElement.classList.add("reveal");
+  document.addEventListener("keydown", ({ key }) => window.passed.push(key));
+}"""
+
+
+def passed(page: Page) -> list[str]:
+    """The keys that went on to the deck since this was last asked."""
+    return [key for key in page.evaluate("window.passed.splice(0)") if key not in ("Control", "Shift", "Alt")]
+
+
+def test_after_the_mouse_the_keys_are_the_decks(page, show):
+    show(explore(lambda n, c, on: torch.ones(2, 2, 2) / n, n=range(2, 9), c=["a", "b"], on=True))
+    page.evaluate(DECK)
+    box = slider(page, "n").bounding_box()
+    page.mouse.move(box["x"] + 9, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 5, steps=4)
+    page.mouse.up()
+    moved_to = slider(page, "n").input_value()
+    assert moved_to != "0"
+    for used in (
+        lambda: None,
+        lambda: page.get_by_label("on", exact=True).click(),
+        lambda: page.get_by_text("colours 0–max").click(),
+        lambda: page.locator(HEADS).first.click(),
+        lambda: page.get_by_role("button", name="all heads").click(),
+    ):
+        used()
+        for key in ("ArrowRight", "Space"):
+            page.keyboard.press(key)
+        assert passed(page) == ["ArrowRight", " "]
+    assert slider(page, "n").input_value() == moved_to
+    expect(page.get_by_label("on", exact=True)).not_to_be_checked()
+
+
+def test_with_the_keyboard_the_arrows_stay_until_escape(page, show):
+    show(some_explorer())
+    page.evaluate(DECK)
+    slider(page, "num_heads").focus()
+    page.keyboard.press("ArrowRight")
+    page.locator(HEADS).first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Space")  # enlarges
+    expect(page.get_by_label("head 0")).to_be_focused()
+    page.keyboard.press("Escape")  # returns
+    expect(page.locator(HEADS)).to_have_count(8)
+    assert passed(page) == []
+    page.keyboard.press("Escape")  # leaves
+    assert page.evaluate("document.activeElement === document.body")
+    page.keyboard.press("ArrowRight")
+    assert passed(page) == ["Escape", "ArrowRight"]
+
+
+@pytest.mark.parametrize(
+    ("element", "own", "others"),
+    [
+        ("input[type=range]", ["ArrowLeft", "Home", "x", "Delete"], ["Control+s", "Shift+Enter", "F1"]),
+        ("[role=application]", ["ArrowLeft", "d", "Enter", "Enter"], ["Control+s", "Control+c", "Alt+a"]),
+        ("select", ["ArrowDown", "b"], ["Control+s", "Control+Shift+c"]),
+        ("input:not([type])", ["x", "Control+a", "Control+x", "Control+z"], ["Control+s", "Shift+Enter"]),
+    ],
+)
+def test_keys_that_it_does_not_use_are_jupyters(page, show, element, own, others):
+    show(explore(lambda a, c, t: torch.ones(2, 2, 2) / a, a=[2, 3, 4], c=["a", "b"], t="t"))
+    page.evaluate(DECK)
+    hidden = "() => document.activeElement.closest('[data-lm-suppress-shortcuts]') !== null"
+    page.locator(element).first.focus()
+    for key in own:
+        page.keyboard.press(key)
+        assert page.evaluate(hidden), key
+    assert passed(page) == []
+    for key in others:
+        page.keyboard.press(key)
+        assert not page.evaluate(hidden), key
+        assert key.split("+")[-1] in passed(page), key
+
+
+# ---- what is said and shown ----
+
+
+def test_a_category_is_chosen_from_a_list(page, show):
+    masks = {"causal": np.tri(Q, K) > 0, "all": np.ones((Q, K), bool)}
+    show(explore(lambda use: masks[use] / masks[use].sum(-1, keepdims=True), use=list(masks)))
+    choice = page.get_by_role("combobox", name="use")
+    expect(choice.locator("option")).to_have_text(["causal", "all"])
+    choice.focus()
+    page.keyboard.press("ArrowDown")
+    page.locator(HEADS).press("ArrowDown")
+    expect(status(page)).to_have_text("query 0 → key 0: 0.125")
+
+
+def test_a_label_that_is_a_number_is_not_taken_for_one(page, show):
+    digits = ["3", "1", "4", "1", "5", "9"]
+    show(explore(lambda: torch.ones(Q, Q) / Q, query_labels=digits, key_labels=digits))
+    head = page.locator(HEADS)
+    for _ in range(2):
+        head.press("ArrowDown")
+    expect(status(page)).to_have_text("query 1 “1” → key 0 “3”: 0.167")
+
+
+def test_queries_beyond_the_length_are_told_apart(page, show):
+    words = ["a", "cat", "sat", "on", "…", "…"]
+
+    def padded(lens):
+        mask = padding_mask(torch.tensor(lens), Q)[:, None]
+        return masked_softmax(torch.zeros(B, 1, Q, Q), mask), mask
+
+    page.add_init_script(f"({SPY_ON_TEXT})()")
+    show(explore(padded, lens=[[4, 6], [6]], query_labels=words, key_labels=words))
+    head = page.locator(HEADS)
+    for _ in range(5):
+        head.press("ArrowDown")
+    expect(status(page)).to_have_text("query 4 “…” (beyond the length) → key 0 “a”: 0.250")
+    slider(page, "lens[0]").fill("1")
+    head.press("ArrowDown")
+    for _ in range(4):
+        head.press("ArrowDown")
+    expect(status(page)).to_contain_text("query 4 “…” → key 0")
+
+
+def test_what_may_be_beyond_a_length_is_decided_by_labels(page, show):
+    """As many queries as keys, but other tokens: the mask says nothing of the queries."""
+    mask = padding_mask(torch.tensor([3]), Q)
+    labels = {"query_labels": list("abcdef"), "key_labels": list("uvwxyz")}
+    show(explore(lambda: (masked_softmax(torch.zeros(1, Q, Q), mask), mask), **labels))
+    head = page.locator(HEADS)
+    for _ in range(Q):
+        head.press("ArrowDown")
+    expect(status(page)).to_have_text("query 5 “f” → key 0 “u”: 0.333")
+
+
+def test_a_slider_that_moves_nothing_says_why(page, show):
+    show(some_explorer())
+    slider(page, "valid_lens[1]").press("ArrowLeft")
+    expect(status(page)).to_contain_text("Moving valid_lens[1] changed nothing in sample 0, but in sample 1.")
+    slider(page, "valid_lens[0]").press("ArrowLeft")
+    expect(status(page)).to_have_text(re.compile("^Heads: 4"))
+    slider(page, "sample").fill("1")
+    slider(page, "valid_lens[0]").press("ArrowLeft")
+    expect(status(page)).to_contain_text("Moving valid_lens[0] changed nothing in sample 1, but in sample 0.")
+
+
+def test_a_slider_that_moves_nothing_at_all_says_so(page, show):
+    show(explore(lambda a: torch.ones(Q, K) / K, a=[1, 2]))
+    slider(page, "a").press("ArrowRight")
+    expect(status(page)).to_contain_text("Moving a changed nothing here.")
+
+
+def test_a_map_that_is_a_mask_says_where_a_query_may_attend(page, show):
+    masks = {"causal": np.tri(Q, K) > 0, "all": np.ones((Q, K), bool)}
+    page.add_init_script(f"({SPY_ON_TEXT})()")
+    show(explore(lambda use: (masks[use].astype(float), masks[use]), use=list(masks)))
+    expect(status(page)).to_have_text(f"Queries: {Q}, keys: {K}. May attend: 21 of {Q * K} cells")
+    texts = written(page)
+    assert {"may attend", "masked"} <= set(texts)
+    assert not any("weight" in text for text in texts)
+    assert page.get_by_label("0–max").count() == 0
+    head = page.locator(HEADS)
+    head.press("ArrowDown")
+    expect(status(page)).to_have_text("query 0 → key 0: may attend")
+    head.press("ArrowRight")
+    expect(status(page)).to_have_text("query 0 → key 1: masked")
+
+
+def test_the_scale_explains_itself(page, show):
+    page.add_init_script(f"({SPY_ON_TEXT})()")
+    show(explore(lambda: torch.full((2, Q, K), 0.25)))
+    assert "1 weight" in written(page)
+    switch = page.get_by_label("colours 0–max")
+    expect(switch).to_have_accessible_description(SAID["to_max_means"])
+    switch.check()
+    assert "0.25 largest weight" in written(page)
+
+
+def test_many_long_labels_and_many_keys_are_drawn(page, show, watch):
+    labels = [f"token number {number}" for number in range(4096)]
+    show(explore(lambda: torch.ones(1, 4096) / 4096, key_labels=labels))
+    expect(status(page)).to_contain_text("keys: 4096")
+    assert watch.errors == []

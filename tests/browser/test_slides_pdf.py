@@ -1,0 +1,104 @@
+"""The slides of a lesson as a PDF, made by the command on a small course."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from tests.browser.conftest import install_deck
+
+ROOT = Path(__file__).parents[2]
+EXPLORER = """
+import numpy as np
+from mha_lib.classroom import explore
+explore(lambda heads=2: np.full((heads, 3, 5), 0.2), heads=[1, 2])
+"""
+GOOD = [  # slide type, source; each Greek letter stands in one place alone
+    ("slide", "# A title α"),
+    ("slide", EXPLORER),
+    ("subslide", "print(chr(946), 6 * 7)"),
+    ("notes", "Optional, 2 min. γ"),
+    ("slide", "## The end, $\\delta$"),
+    ("fragment", "A step ε"),
+    ("skip", "Nothing of this: ζ"),
+]
+BROKEN = [("slide", "# Broken"), ("slide", "1 / 0")]
+ON_THE_PAGES, NOT_THERE = "αβε", "γζ"
+
+
+def write_lesson(file: Path, cells: list[tuple[str, str]]) -> None:
+    is_code = re.compile(r"print|1 / 0|\nimport")
+    made = [
+        (new_code_cell if is_code.match(source) else new_markdown_cell)(
+            source, metadata={"slideshow": {"slide_type": kind}}
+        )
+        for kind, source in cells
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    metadata = {"rise": {"theme": "white"}, "kernelspec": kernel}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_notebook(cells=made, metadata=metadata), file)
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A course whose slides were written, and what the command said."""
+    root, home = tmp_path_factory.mktemp("course"), tmp_path_factory.mktemp("home")
+    for name, cells in {"01_good": GOOD, "02_broken": BROKEN}.items():
+        write_lesson(root / "notebooks" / "en" / f"{name}.ipynb", cells)
+    install_deck(home)
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "JUPYTER_PATH": str(home)}
+    command = [sys.executable, "-m", "mha_lib.classroom", "slides"]
+    return root, subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+
+
+def test_each_slide_is_a_page_of_text_with_its_outputs_and_steps(
+    course: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    root, _ = course
+    pdf = (root / "build" / "slides" / "en" / "01_good.pdf").read_bytes()
+    assert re.findall(rb"/MediaBox \[([^]]*)\]", pdf) == [b"0 0 960 540"] * 4
+    letters = letters_of(pdf)
+    assert set(ON_THE_PAGES) <= letters
+    assert not set(NOT_THERE) & letters
+    titles = [title.decode("utf-16") for title in re.findall(rb"/Title \((\xfe\xff[^)]*)\)", pdf)]
+    assert any("The end" in title for title in titles) or b"(The end" in pdf, "the outline"
+    assert b"/Subtype /Image" in pdf, "the explorer's heatmaps"
+
+
+def letters_of(pdf: bytes) -> set[str]:
+    """The characters of the text, from the tables by which a reader copies it."""
+    letters = set()
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
+        try:
+            content = zlib.decompress(stream)
+        except zlib.error:
+            continue
+        if b"beginbfchar" in content or b"beginbfrange" in content:
+            for first, last, start in re.findall(rb"<(\w{4})> <(\w{4})> <(\w{4})>", content):
+                count = int(last, 16) - int(first, 16) + 1
+                letters |= {chr(int(start, 16) + step) for step in range(count)}
+            letters |= {chr(int(code, 16)) for code in re.findall(rb"^<\w{4}> <(\w{4})>$", content, re.M)}
+    return letters
+
+
+def test_a_lesson_that_fails_is_one_line_and_the_others_are_written(
+    course: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    root, said = course
+    assert said.returncode == 1
+    assert re.fullmatch(rf"{root}/build/slides/en/01_good\.pdf  \d+ KB\n", said.stdout)
+    reason = r"slide 2 \(\w+\): ZeroDivisionError: division by zero"
+    assert re.fullmatch(rf"\S+/02_broken\.ipynb: no slides were written: {reason}\n", said.stderr), (
+        said.stderr
+    )
+    assert not (root / "build" / "slides" / "en" / "02_broken.pdf").exists()
+    assert not (root / "work").exists(), "neither lessons nor working copies are touched"

@@ -1,0 +1,16 @@
+"""A translator of numbers up to 999, trained in some seconds, for the tests that need a trained one."""
+
+from typing import Any
+
+import pytest
+
+from mha_lib.classroom.tasks import Training, held_out_numbers, make_translator
+
+SMALL: dict[str, Any] = {"steps": 200, "batch_size": 64, "max_digits": 3}
+NUMBERS = held_out_numbers(100, max_digits=3)
+
+
+@pytest.fixture(scope="session")
+def trained():
+    """No test changes it."""
+    return Training(make_translator(), **SMALL).run(show_progress=False).model

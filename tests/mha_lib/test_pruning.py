@@ -1,0 +1,153 @@
+"""Heads that are really removed: the layer is smaller, and equal to the one in which they are silenced."""
+
+import pytest
+import torch
+from torch import nn
+
+from mha_lib import KVCache, MultiHeadAttention, prune_heads
+
+B, Q, K, H, D = 2, 3, 5, 7, 14
+LAYERS = {
+    "plain": {},
+    "biased": {"bias": True},
+    "other widths": {"head_dim": 3, "value_head_dim": 5, "bias": True},
+    "inputs of other widths": {"query_size": 3, "key_size": 4, "value_size": 6},
+    "rotary": {"rotary": True},
+}
+KEEP = [5, 0, 2]
+
+
+def inputs_of(layer):
+    widths = (layer.query_size, layer.key_size, layer.value_size)
+    return [torch.randn(B, n, width) for n, width in zip((Q, K, K), widths, strict=True)]
+
+
+def mask_of(keep):
+    return torch.zeros(H).index_fill(0, torch.tensor(keep), 1)
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_a_pruned_layer_gives_what_the_layer_gives_with_those_heads_silenced(kind):
+    layer = MultiHeadAttention(D, H, **LAYERS[kind])
+    pruned, inputs = prune_heads(layer, KEEP), inputs_of(layer)
+    valid_lens = torch.tensor([2, 5])
+    expected, weights = layer(*inputs, valid_lens, head_mask=mask_of(KEEP), need_weights=True)
+    output, kept_weights = pruned(*inputs, valid_lens, need_weights=True)
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(kept_weights, weights[:, KEEP])
+    torch.testing.assert_close(pruned(*inputs, valid_lens), expected)
+
+
+def test_a_pruned_layer_has_the_parameters_of_the_heads_that_stay():
+    layer = MultiHeadAttention(D, H, bias=True, value_head_dim=5)
+    pruned = prune_heads(layer, KEEP)
+    same = MultiHeadAttention(D, len(KEEP), bias=True, head_dim=2, value_head_dim=5)
+    shapes = {name: x.shape for name, x in same.named_parameters()}
+    assert {name: x.shape for name, x in pruned.named_parameters()} == shapes
+    assert str(pruned) == str(same)
+    same.load_state_dict(pruned.state_dict())
+    x = torch.randn(B, Q, D)
+    torch.testing.assert_close(same(x), pruned(x))
+
+
+def test_gradients_of_a_pruned_layer_are_those_of_the_heads_that_stay():
+    layer = MultiHeadAttention(D, H)
+    pruned, x = prune_heads(layer, KEEP), torch.randn(B, Q, D)
+    layer(x, head_mask=mask_of(KEEP)).square().sum().backward()
+    pruned(x).square().sum().backward()
+    torch.testing.assert_close(
+        pruned.W_q.weight.grad, layer.W_q.weight.grad.unflatten(0, (H, 2))[KEEP].flatten(0, 1)
+    )
+    of_heads = layer.W_o.weight.grad.unflatten(1, (H, 2))[:, KEEP].flatten(1)
+    torch.testing.assert_close(pruned.W_o.weight.grad, of_heads)
+
+
+def test_pruning_leaves_the_layer_as_it_was():
+    layer = MultiHeadAttention(D, H, dropout=0.2).requires_grad_(False).eval().double()
+    before = {name: x.clone() for name, x in layer.state_dict().items()}
+    pruned = prune_heads(layer, [1])
+    nn.init.zeros_(pruned.W_o.weight)
+    assert layer.num_heads == layer.num_kv_heads == H
+    assert all(torch.equal(x, before[name]) for name, x in layer.state_dict().items())
+    assert not any(x.requires_grad for x in pruned.parameters())
+    assert (pruned.training, pruned.dropout, pruned.W_q.weight.dtype) == (False, 0.2, torch.float64)
+
+
+def test_keeping_all_heads_changes_nothing_and_pruning_twice_is_pruning_once():
+    layer, x = MultiHeadAttention(D, H), torch.randn(B, Q, D)
+    torch.testing.assert_close(prune_heads(layer, range(H))(x), layer(x))
+    twice = prune_heads(prune_heads(layer, [6, 5, 0]), [2, 1])
+    torch.testing.assert_close(twice(x), prune_heads(layer, [0, 5])(x))
+
+
+@torch.no_grad()
+def test_a_pruned_layer_has_a_cache_of_its_own():
+    pruned, x = prune_heads(MultiHeadAttention(D, H), KEEP), torch.randn(B, Q, D)
+    cache = KVCache(pruned, B, Q)
+    steps = [pruned(token, cache=cache, is_causal=True) for token in x.split(1, dim=1)]
+    torch.testing.assert_close(torch.cat(steps, dim=1), pruned(x, is_causal=True))
+    assert cache.keys.shape == (B, len(KEEP), Q, 2)
+
+
+LAYER = MultiHeadAttention(D, H)
+
+
+def with_wrapped_output():
+    layer = MultiHeadAttention(D, H)
+    layer.W_o = nn.Sequential(layer.W_o)
+    return layer
+
+
+BAD_CALLS = {
+    "another layer": (
+        lambda: prune_heads(nn.Linear(2, 2), [0]),
+        TypeError,
+        "layer must be a MultiHeadAttention, got Linear",
+    ),
+    "a wrapped projection": (
+        lambda: prune_heads(with_wrapped_output(), [0]),
+        TypeError,
+        "W_o of the layer must be an nn.Linear, got Sequential; undo the quantization or the wrapper first",
+    ),
+    "shared keys": (
+        lambda: prune_heads(MultiHeadAttention(D, H, num_kv_heads=1), [0]),
+        ValueError,
+        "layer must have keys and values for each head, got num_kv_heads=1 for num_heads=7: "
+        "what is left of heads that share keys may not share them evenly",
+    ),
+    "no heads": (
+        lambda: prune_heads(LAYER, []),
+        ValueError,
+        "keep must name some of the heads 0 to 6, each once, got []; a head_mask of zeros silences all heads",
+    ),
+    "a head that there isn't": (
+        lambda: prune_heads(LAYER, [0, 7]),
+        ValueError,
+        "keep must name some of the heads 0 to 6, each once, got [0, 7]; "
+        "a head_mask of zeros silences all heads",
+    ),
+    "a head twice": (
+        lambda: prune_heads(LAYER, [3, 3]),
+        ValueError,
+        "keep must name some of the heads 0 to 6, each once, got [3, 3]; "
+        "a head_mask of zeros silences all heads",
+    ),
+    "a negative head": (
+        lambda: prune_heads(LAYER, [-1]),
+        ValueError,
+        "keep must be at least 0, got -1",
+    ),
+    "a mask": (
+        lambda: prune_heads(LAYER, [True, False]),
+        TypeError,
+        "keep must be an integer, got True; try int(keep)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "expected"), BAD_CALLS.values(), ids=BAD_CALLS)
+def test_a_bad_call_says_what_was_required_and_what_came(call, error, expected):
+    with pytest.raises(error) as raised:
+        call()
+    assert type(raised.value) is error
+    assert str(raised.value) == expected

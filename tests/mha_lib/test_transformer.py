@@ -1,0 +1,492 @@
+"""The transformer: against PyTorch's layers, against itself, and bad calls."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from mha_lib import (
+    ByAttention,
+    DecoderCache,
+    DecoderLayer,
+    EncoderDecoder,
+    EncoderLayer,
+    FeedForward,
+    MultiHeadAttention,
+    causal_mask,
+    padding_mask,
+    sinusoidal_positions,
+)
+
+B, S, T, H, D, FFN, L, V, W = 3, 7, 5, 2, 14, 11, 2, 13, 17
+BEGIN, END = 1, 2
+PARTS = ("self_attn", "multihead_attn", "linear1", "linear2", "norm1", "norm2", "norm3")
+
+
+def with_random_parameters(module: nn.Module) -> Any:
+    """Biases start at 0 and norms at 1, which would hide a mistake."""
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return module
+
+
+def torch_layer(kind, **options):
+    options = {"batch_first": True, "norm_first": True, "dropout": 0.0, **options}
+    return with_random_parameters(kind(D, H, FFN, **options))
+
+
+def source_and_target():
+    """What the encoder reads, padded to several lengths, and what the decoder reads."""
+    x, y = torch.randn(B, S, D, requires_grad=True), torch.randn(B, T, D, requires_grad=True)
+    return x, y, padding_mask(torch.tensor([S, 4, 1]), S)[:, 0]
+
+
+@pytest.fixture
+def in_float64():
+    """Where gradients are compared: rounding would drown small mistakes."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.fixture
+def model():
+    model = with_random_parameters(EncoderDecoder(W, V, D, H, FFN, L)).eval()
+    nn.init.zeros_(model.W_logits.bias)  # what is written depends on what was read
+    return model
+
+
+@pytest.fixture
+def tokens():
+    """Source, target and source mask."""
+    source, target = torch.randint(3, W, (B, S)), torch.randint(3, V, (B, T))
+    return source, target, padding_mask(torch.tensor([S, 4, 1]), S)[:, 0]
+
+
+def test_a_feed_forward_network_works_on_each_token_alone():
+    layer, x = FeedForward(D, FFN), torch.randn(B, S, D)
+    expected = (x @ layer.W_1.weight.T + layer.W_1.bias).clamp(min=0) @ layer.W_2.weight.T + layer.W_2.bias
+    torch.testing.assert_close(layer(x), expected)
+    torch.testing.assert_close(layer(x[:, 2:3]), expected[:, 2:3])
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_an_encoder_layer_gives_what_pytorchs_gives(in_float64, need_weights, bias):
+    theirs = torch_layer(nn.TransformerEncoderLayer, bias=bias)
+    ours = EncoderLayer.from_torch(theirs)
+    x, _, key_mask = source_and_target()
+    expected = theirs(x, src_key_padding_mask=~key_mask)[key_mask]
+    output = ours(x, key_mask, need_weights=need_weights)
+    output = (output[0] if need_weights else output)[key_mask]
+    torch.testing.assert_close(output, expected)
+    check_gradients(ours, theirs, output, expected, [x])
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_decoder_layer_gives_what_pytorchs_gives(in_float64, need_weights, bias):
+    theirs = torch_layer(nn.TransformerDecoderLayer, bias=bias)
+    ours = DecoderLayer.from_torch(theirs)
+    memory, x, key_mask = source_and_target()
+    expected = theirs(x, memory, tgt_mask=~causal_mask(T, T), memory_key_padding_mask=~key_mask)
+    output = ours(x, memory, key_mask, need_weights=need_weights)
+    output = output[0] if need_weights else output
+    torch.testing.assert_close(output, expected)
+    check_gradients(ours, theirs, output, expected, [x, memory])
+
+
+def check_gradients(ours, theirs, output, expected, inputs):
+    """The same, for every input and every parameter of our layer."""
+    seen = torch.randn_like(expected)
+    wanted = [*inputs, *parameters_of(theirs)]
+    found = [*inputs, *parameters_of(ours)]
+    assert len(found) == len(inputs) + len(list(ours.parameters())), "no parameter is left out"
+    for a, b in zip(
+        split_like(torch.autograd.grad(expected, wanted, seen), theirs, len(inputs)),
+        torch.autograd.grad(output, found, seen),
+        strict=True,
+    ):
+        torch.testing.assert_close(b, a)
+
+
+def parameters_of(layer):
+    """In the order of PyTorch's parts; ours have three projections where PyTorch stacks them."""
+    if isinstance(layer, (EncoderLayer, DecoderLayer)):
+        cross = getattr(layer, "cross_attention", None)
+        norms = [layer.self_attention_norm, getattr(layer, "cross_attention_norm", None)]
+        norms.append(layer.feed_forward_norm)
+        parts = [layer.self_attention, cross, layer.feed_forward.W_1, layer.feed_forward.W_2, *norms]
+    else:
+        parts = [getattr(layer, name, None) for name in PARTS]
+    return [parameter for part in parts if part is not None for parameter in ordered(part)]
+
+
+def ordered(part):
+    if isinstance(part, MultiHeadAttention):
+        projections = (part.W_q, part.W_k, part.W_v)
+        stacked = [p.weight for p in projections] + [p.bias for p in projections if p.bias is not None]
+        return [*stacked, *part.W_o.parameters()]
+    return list(part.parameters())
+
+
+def split_like(gradients, theirs, num_inputs):
+    """The gradients of PyTorch's stacked projections, in three."""
+    names = ["input"] * num_inputs + [
+        name
+        for part in PARTS
+        if hasattr(theirs, part)
+        for name, _ in getattr(theirs, part).named_parameters()
+    ]
+    for name, gradient in zip(names, gradients, strict=True):
+        yield from gradient.chunk(3) if name.startswith("in_proj") else [gradient]
+
+
+@pytest.mark.parametrize("ours", [EncoderLayer, DecoderLayer])
+def test_dropout_stands_where_pytorch_has_it(ours):
+    """At probability 1 nothing is added to a token; in eval mode nothing is dropped."""
+    theirs = torch_layer(getattr(nn, f"Transformer{ours.__name__}"), dropout=1.0).train()
+    layer, (memory, x, _) = ours.from_torch(theirs), source_and_target()
+    inputs = (x,) if ours is EncoderLayer else (x, memory)
+    assert layer.training
+    torch.testing.assert_close(layer(*inputs), x)
+    for part in (layer.self_attention, layer.feed_forward.dropout, layer.dropout):
+        assert getattr(part, "dropout", getattr(part, "p", None)) == 1.0
+    options = {} if ours is EncoderLayer else {"is_causal": False}
+    torch.testing.assert_close(layer.eval()(*inputs, **options), theirs.eval()(*inputs))
+
+
+def test_dropout_works_inside_the_feed_forward_network_and_on_the_embeddings(model):
+    layer, x = FeedForward(D, FFN, dropout=1.0).train(), torch.randn(B, S, D)
+    torch.testing.assert_close(layer(x), layer.W_2.bias.expand(B, S, D))
+    dropping = EncoderDecoder(W, V, D, H, FFN, dropout=1.0).train()
+    assert not dropping.embed(torch.ones(B, S, dtype=torch.int64), dropping.source_embedding).any()
+
+
+def test_an_encoder_decoder_gives_what_pytorchs_transformer_gives(model, tokens):
+    source, target, source_mask = tokens
+    with pytest.warns(UserWarning, match="nested"):
+        theirs = nn.Transformer(D, H, L, L, FFN, dropout=0.0, batch_first=True, norm_first=True)
+    theirs = with_random_parameters(theirs).eval()
+    model.encoder_layers = nn.ModuleList(EncoderLayer.from_torch(layer) for layer in theirs.encoder.layers)
+    model.decoder_layers = nn.ModuleList(DecoderLayer.from_torch(layer) for layer in theirs.decoder.layers)
+    model.encoder_norm, model.decoder_norm = theirs.encoder.norm, theirs.decoder.norm
+    read, written = (
+        embedding(x) + sinusoidal_positions(x.shape[1], D)
+        for x, embedding in ((source, model.source_embedding), (target, model.target_embedding))
+    )
+    ignored = ~source_mask
+    expected = theirs(
+        read,
+        written,
+        tgt_mask=~causal_mask(T, T),
+        src_key_padding_mask=ignored,
+        memory_key_padding_mask=ignored,
+    )
+    torch.testing.assert_close(model(source, target, source_mask), model.W_logits(expected))
+
+
+def test_the_weights_of_every_head_are_those_that_were_used(model, tokens):
+    source, _, source_mask = tokens
+    logits, weights = model(*tokens, need_weights=True)
+    torch.testing.assert_close(logits, model(*tokens))
+    assert [len(layers) for layers in weights] == [L, L, L]
+    shapes = ByAttention((B, H, S, S), (B, H, T, T), (B, H, T, S))
+    for layers, shape in zip(weights, shapes, strict=True):
+        for layer in layers:
+            assert layer.shape == shape
+            torch.testing.assert_close(layer.sum(-1), torch.ones(shape[:3]))
+    for layer in (*weights.encoder, *weights.cross):
+        assert not layer.transpose(1, 3)[~source_mask].any(), "padding gets no weight"
+    for layer in weights.decoder:
+        assert not layer.triu(1).any(), "no weight on what comes later"
+    x = model.encoder_layers[0].self_attention_norm(model.embed(source, model.source_embedding))
+    _, first = model.encoder_layers[0].self_attention(x, key_mask=source_mask, need_weights=True)
+    torch.testing.assert_close(weights.encoder[0], first)
+
+
+@pytest.mark.parametrize("name", ByAttention._fields)
+def test_a_head_mask_silences_the_head_that_it_names(model, tokens, name):
+    """As if its rows of W_o were 0; in one layer of one attention."""
+    masks = ByAttention(*([torch.ones(H) for _ in range(L)] for _ in ByAttention._fields))
+    torch.testing.assert_close(model(*tokens, head_masks=masks), model(*tokens))
+    getattr(masks, name)[1][0] = 0
+    silenced = model(*tokens, head_masks=masks)
+    generated = model.generate(tokens[0], tokens[2], begin=BEGIN, end=END, max_tokens=T, head_masks=masks)
+    layer = (model.encoder_layers if name == "encoder" else model.decoder_layers)[1]
+    attention = layer.cross_attention if name == "cross" else layer.self_attention
+    with torch.no_grad():
+        attention.W_o.weight[:, : D // H] = 0
+    torch.testing.assert_close(silenced, model(*tokens))
+    assert not torch.allclose(silenced, model(*tokens, head_masks=masks._replace(cross=[torch.zeros(H)] * L)))
+    assert torch.equal(generated, model.generate(tokens[0], tokens[2], begin=BEGIN, end=END, max_tokens=T))
+
+
+def test_a_target_token_sees_none_that_comes_later(model, tokens):
+    source, target, source_mask = tokens
+    changed = target.clone()
+    changed[:, 3] = (changed[:, 3] + 1) % V
+    before, after = model(source, target, source_mask), model(source, changed, source_mask)
+    assert torch.equal(before[:, :3], after[:, :3])
+    assert not torch.allclose(before[:, 3], after[:, 3])
+    memory = model.encode(source, source_mask)
+    open_eyed = model.decode(target, memory, source_mask, is_causal=False)
+    assert not torch.allclose(open_eyed[:, 0], before[:, 0])
+
+
+def test_padding_of_the_source_changes_nothing(model, tokens):
+    source, target, source_mask = tokens
+    other = torch.where(source_mask, source, (source + 1) % W)
+    torch.testing.assert_close(model(other, target, source_mask), model(source, target, source_mask))
+    for sample, length in enumerate(source_mask.sum(1)):
+        alone = model(source[sample : sample + 1, :length], target[sample : sample + 1])
+        torch.testing.assert_close(alone[0], model(*tokens)[sample])
+
+
+def test_the_order_of_the_source_and_of_the_target_counts(model, tokens):
+    source, target, _ = tokens
+    assert not torch.allclose(model(source.flip(1), target), model(source, target))
+    swapped = target[:, [1, 0, 2, 3, 4]]
+    assert not torch.allclose(model(source, swapped)[:, 4], model(source, target)[:, 4])
+
+
+@pytest.mark.parametrize("sizes", [(1,) * T, (2, 1, 2), (T,)])
+def test_steps_with_a_cache_give_what_all_tokens_at_once_give(model, tokens, sizes):
+    source, target, source_mask = tokens
+    with torch.no_grad():
+        expected, weights = model(*tokens, need_weights=True)
+        memory = model.encode(source, source_mask)
+        cache = DecoderCache(model, memory, T)
+        parts = []
+        for chunk in target.split(sizes, dim=1):
+            logits, self_weights, cross_weights = model.decode(
+                chunk, memory, source_mask, cache=cache, need_weights=True
+            )
+            parts.append(logits)
+            start, end = len(cache) - chunk.shape[1], len(cache)
+            torch.testing.assert_close(self_weights[1], weights.decoder[1][:, :, start:end, :end])
+            torch.testing.assert_close(cross_weights[1], weights.cross[1][:, :, start:end])
+        assert len(cache) == T
+    torch.testing.assert_close(torch.cat(parts, dim=1), expected)
+
+
+def test_the_memory_is_projected_once(model, tokens):
+    calls = []
+    model.decoder_layers[0].cross_attention.W_k.register_forward_hook(
+        lambda module, inputs, output: calls.append(inputs[0].shape[1])
+    )
+    model.generate(tokens[0], begin=BEGIN, end=-1, max_tokens=4)
+    assert calls == [S, 0, 0, 0]
+
+
+def test_greedy_decoding_takes_the_likeliest_token_again_and_again(model, tokens):
+    source, _, source_mask = tokens
+    with torch.no_grad():
+        model.W_logits.bias[END] = -100  # without an end
+    found = model.generate(source, source_mask, begin=BEGIN, end=END, max_tokens=6)
+    written = torch.full((B, 1), BEGIN)
+    for _ in range(6):
+        written = torch.cat([written, model(source, written, source_mask)[:, -1:].argmax(-1)], dim=1)
+    assert torch.equal(found, written[:, 1:])
+    assert len(found.unique()) > 2
+
+
+def test_a_target_that_has_ended_stays_ended(model, tokens):
+    """Each sample ends where it ends alone, and then there is nothing but ends."""
+    source, _, source_mask = tokens
+    written = model.generate(source, source_mask, begin=BEGIN, end=-1, max_tokens=8)
+    end = int(written[0, 2])  # a token after which sample 0 will have ended
+    found = model.generate(source, source_mask, begin=BEGIN, end=end, max_tokens=8)
+    longest = 0
+    for row, free in zip(found, written, strict=True):
+        ends = (free == end).nonzero()
+        length = int(ends[0]) + 1 if len(ends) else 8
+        longest = max(longest, length)
+        assert torch.equal(row[:length], free[:length])
+        assert (row[length:] == end).all()
+    assert found.shape[1] == longest, "it stops with the last"
+
+
+def test_after_its_end_a_target_is_filled_with_ends(model, tokens, monkeypatch):
+    """Whatever the model would go on with."""
+    script = torch.tensor([[5, END, 7, 8, 9], [5, 6, 7, 4, END], [END, 6, END, 3, 3]])
+    steps = iter(nn.functional.one_hot(script, V).unsqueeze(2).unbind(1))  # (B, 1, V) each
+    monkeypatch.setattr(model, "decode", lambda *inputs, **options: next(steps))
+    found = model.generate(tokens[0], begin=BEGIN, end=END, max_tokens=9)
+    assert found.tolist() == [[5, END, END, END, END], [5, 6, 7, 4, END], [END] * 5]
+
+
+def test_generating_needs_no_gradients_and_leaves_the_mode_alone(model, tokens):
+    model.train()
+    assert not model.generate(tokens[0], begin=BEGIN, end=END, max_tokens=3).requires_grad
+    assert model.training
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="there is no GPU"))])  # fmt: skip
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_dtypes_and_devices_stay(tokens, device, dtype):
+    model = EncoderDecoder(W, V, D, H, FFN).to(device, dtype)
+    logits = model(*(x.to(device) for x in tokens))
+    assert (logits.dtype, logits.device.type) == (dtype, device)
+    assert model.generate(tokens[0].to(device), begin=BEGIN, end=END, max_tokens=2).device.type == device
+
+
+class Doubling(nn.TransformerEncoderLayer):
+    def forward(self, *args, **options):
+        return 2 * super().forward(*args, **options)
+
+
+MODEL = EncoderDecoder(W, V, D, H, FFN, L)
+LAYER = DecoderLayer(D, H, FFN)
+SOURCE, TARGET = torch.zeros(B, S, dtype=torch.int64), torch.zeros(B, T, dtype=torch.int64)
+ONE = ByAttention(*([torch.ones(H)] for _ in ByAttention._fields))
+
+BAD_CALLS = {
+    # how it is called: (the call, the error, its message)
+    "no feed-forward width": (
+        lambda: EncoderLayer(D, H, 0),
+        ValueError,
+        "ffn_num_hiddens must be at least 1, got 0",
+    ),
+    "heads that don't divide": (
+        lambda: DecoderLayer(D, 3, FFN),
+        ValueError,
+        "num_hiddens=14 must be divisible by num_heads=3; divisors: 1, 2, 7, 14; "
+        "or choose the width of a head yourself with head_dim",
+    ),
+    "no layers": (
+        lambda: EncoderDecoder(W, V, D, H, FFN, 0),
+        ValueError,
+        "num_layers must be at least 1, got 0",
+    ),
+    "no source vocabulary": (
+        lambda: EncoderDecoder(0, V, D, H, FFN),
+        ValueError,
+        "source_vocab_size must be at least 1, got 0",
+    ),
+    "half a target vocabulary": (
+        lambda: EncoderDecoder(W, 1.5, D, H, FFN),
+        TypeError,
+        "target_vocab_size must be an integer, got 1.5; try int(target_vocab_size)",
+    ),
+    "tokens of another width": (
+        lambda: EncoderLayer(D, H, FFN)(torch.zeros(B, S, 3)),
+        ValueError,
+        f"x must be (B, N, {D}), got shape (3, 7, 3); for such x build the layer with num_hiddens=3",
+    ),
+    "a memory of another width": (
+        lambda: LAYER(torch.zeros(B, T, D), torch.zeros(B, S, 3)),
+        ValueError,
+        f"memory must be (B, N, {D}), got shape (3, 7, 3); "
+        "for such memory build the layer with num_hiddens=3",
+    ),
+    "a list for a source": (
+        lambda: MODEL([[1, 2]], TARGET),
+        TypeError,
+        "source must be a tensor, got list; try torch.as_tensor(source)",
+    ),
+    "vectors for a source": (
+        lambda: MODEL(SOURCE.float(), TARGET),
+        TypeError,
+        "source must hold tokens as integers, got torch.float32; try source.long()",
+    ),
+    "a single target": (
+        lambda: MODEL(SOURCE, TARGET[0]),
+        ValueError,
+        "target must be (B, N), got shape (5,); for a single sample: target[None]",
+    ),
+    "a source token that there isn't": (
+        lambda: MODEL(SOURCE + W, TARGET),
+        ValueError,
+        "source must hold tokens from 0 to 16, got 17 to 17; source_vocab_size says how many there are",
+    ),
+    "a negative target token": (
+        lambda: MODEL(SOURCE, TARGET - 1),
+        ValueError,
+        "target must hold tokens from 0 to 12, got -1 to -1; target_vocab_size says how many there are",
+    ),
+    "a begin that there isn't": (
+        lambda: MODEL.generate(SOURCE, begin=V, end=END, max_tokens=3),
+        ValueError,
+        "target must hold tokens from 0 to 12, got 13 to 13; target_vocab_size says how many there are",
+    ),
+    "no room to generate": (
+        lambda: MODEL.generate(SOURCE, begin=BEGIN, end=END, max_tokens=0),
+        ValueError,
+        "max_tokens must be at least 1, got 0",
+    ),
+    "a source mask of numbers": (
+        lambda: MODEL(SOURCE, TARGET, SOURCE),
+        TypeError,
+        "source_mask must be boolean (True = may attend), got torch.int64; "
+        "try source != padding with the token that fills up",
+    ),
+    "a source mask of another shape": (
+        lambda: MODEL(SOURCE, TARGET, torch.ones(B, T, dtype=torch.bool)),
+        ValueError,
+        "source_mask must be (B, S) = (3, 7), as source, got shape (3, 5)",
+    ),
+    "head masks for too few layers": (
+        lambda: MODEL(SOURCE, TARGET, head_masks=ONE),
+        ValueError,
+        "head_masks must be a ByAttention whose encoder holds a mask for each of the 2 layers, "
+        "got list of length 1; try ByAttention([mask] * 2, …)",
+    ),
+    "one head mask for all": (
+        lambda: MODEL(SOURCE, TARGET, head_masks=torch.ones(H)),
+        ValueError,
+        "head_masks must be a ByAttention whose encoder holds a mask for each of the 2 layers, "
+        "got Tensor; try ByAttention([mask] * 2, …)",
+    ),
+    "from_torch: another layer": (
+        lambda: EncoderLayer.from_torch(nn.Linear(2, 2)),
+        TypeError,
+        "module must be an nn.TransformerEncoderLayer, got Linear",
+    ),
+    "from_torch: a decoder layer for an encoder layer": (
+        lambda: EncoderLayer.from_torch(torch_layer(nn.TransformerDecoderLayer)),
+        TypeError,
+        "module must be an nn.TransformerEncoderLayer, got TransformerDecoderLayer",
+    ),
+    "from_torch: a subclass": (
+        lambda: EncoderLayer.from_torch(torch_layer(Doubling)),
+        TypeError,
+        "module must compute what nn.TransformerEncoderLayer does, got Doubling with a forward of its own",
+    ),
+    "from_torch: post-norm": (
+        lambda: DecoderLayer.from_torch(torch_layer(nn.TransformerDecoderLayer, norm_first=False)),
+        ValueError,
+        "module must norm before each sum, norm_first=True, got norm_first=False; "
+        "a layer trained one way does not work the other way",
+    ),
+    "from_torch: no ReLU": (
+        lambda: EncoderLayer.from_torch(torch_layer(nn.TransformerEncoderLayer, activation=torch.tanh)),
+        ValueError,
+        f"the activation of module must be a ReLU, got {torch.tanh}",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "expected"), BAD_CALLS.values(), ids=BAD_CALLS)
+def test_a_bad_call_says_what_was_required_and_what_came(call, error, expected):
+    with pytest.raises(error) as raised:
+        call()
+    assert type(raised.value) is error
+    assert str(raised.value) == expected
+
+
+def test_a_relu_may_be_a_module():
+    theirs = torch_layer(nn.TransformerEncoderLayer, activation=nn.ReLU())
+    x = torch.randn(B, S, D)
+    torch.testing.assert_close(EncoderLayer.from_torch(theirs)(x), theirs(x))
+
+
+def test_from_torch_copies():
+    theirs = torch_layer(nn.TransformerDecoderLayer)
+    ours = DecoderLayer.from_torch(theirs)
+    before = {name: x.clone() for name, x in ours.state_dict().items()}
+    with_random_parameters(theirs)
+    assert all(torch.equal(x, before[name]) for name, x in ours.state_dict().items())
+    assert not any(x.is_meta for x in ours.parameters())
