@@ -126,7 +126,8 @@ def test_formulas_have_the_size_the_font_and_the_colours_of_the_page(page, file)
     box = page.locator(".formula math").first.bounding_box()
     assert 15 < box["height"] < 60
     assert 15 < box["width"] < 100
-    assert page.evaluate("document.fonts.ready.then(() => document.fonts.check('16px Formulas'))")
+    loaded = "document.fonts.ready.then((fonts) => [...fonts].map((font) => [font.family, font.status]))"
+    assert page.evaluate(loaded) == [["Formulas", "loaded"]]
     colour = "getComputedStyle(document.querySelectorAll('span.formula')[1].querySelector('mi')).color"
     assert page.evaluate(colour) == "rgb(0, 103, 165)"
     page.emulate_media(color_scheme="dark")
@@ -135,6 +136,81 @@ def test_formulas_have_the_size_the_font_and_the_colours_of_the_page(page, file)
     page.emulate_media(color_scheme="dark", media="print")
     assert page.evaluate(colour) == "rgb(0, 103, 165)"
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(32, 36, 42)"
+
+
+LEFT_OPEN = [
+    "<div>" * 600,
+    *"""<!-- a
+<!--> <b> -->
+<style>
+<style> p {
+<textarea>
+<title>
+<xmp>
+<plaintext>
+<iframe>
+<noembed>
+<noscript><style></noscript><b></style></noscript>
+<template>
+<script>
+<script><!--<script></script>
+<script></script x><b>
+<style></style/><b>
+<![CDATA[ > <b> ]]>
+<b>
+<b><i><u>
+<font size=7>
+<a href=#x>
+<a><div><a>
+<b><p><b></p>
+<center><tt>
+<div>
+</div></div></main>
+<details>
+<table>
+<table><tr><td>
+<table><b>
+<svg>
+<svg><b>
+<svg><style><b></style></svg>
+<svg><title><b>
+<math>
+<math><mi><style><b>
+<select>
+<option>
+<button>
+<form>
+<h1>
+<pre>
+<ul><li>
+<p><b>
+<b
+<b class='
+<body style='font-size:3em'>
+<frameset>
+<object>
+<marquee>
+<dialog>
+<canvas>
+<video>""".splitlines(),
+]
+IN_ORDER = """() => [...document.querySelectorAll("main > .cell[id^=after]")].filter((cell) => {
+  const style = cell.firstElementChild ? getComputedStyle(cell.firstElementChild) : {};
+  const plain = style.fontWeight === "400" && style.fontStyle === "normal" && style.fontSize === "19px";
+  return plain && cell.innerHTML.trim() === "<p>after</p>" && cell.innerText.trim() === "after";
+}).map((cell) => Number(cell.id.slice(5)))"""
+
+
+def test_no_cell_swallows_or_colours_the_next(page, tmp_path):
+    cells = []
+    for number, opened in enumerate(LEFT_OPEN):
+        output = new_output("display_data", data={"text/html": f"{opened} shown"})
+        cells += [new_markdown_cell(f"{opened} text"), new_markdown_cell("after", id=f"after{2 * number}")]
+        cells += [new_code_cell("", outputs=[output])]
+        cells += [new_markdown_cell("after", id=f"after{2 * number + 1}")]
+    page.goto(write(tmp_path / "open.html", cells, {}).as_uri())
+    assert page.evaluate(IN_ORDER) == list(range(2 * len(LEFT_OPEN)))
+    assert page.evaluate("document.querySelector('main > footer') !== null")
 
 
 @pytest.mark.parametrize("width", [320, 390, 1280, 2560])

@@ -72,9 +72,12 @@ class Build:
     warnings: "Warnings"
     files: list[Path] = field(default_factory=list)  # those that were written
     failures: list[CourseError] = field(default_factory=list)
+    handouts: set[str] = field(default_factory=set)  # to which a link to their notebook can lead
 
     async def write_pages(self, lessons: list[Path]) -> None:
         """Write the pages, as many at once as there are cores; a lesson that fails stops no other."""
+        there = address_of_page(lessons[0], self.folder).parent.glob("*.html")
+        self.handouts = {file.stem for file in (*lessons, *there)}
         free_cores = asyncio.Semaphore(CORES)
 
         async def write(lesson: Path) -> Path | CourseError:
@@ -95,7 +98,7 @@ class Build:
         notebook.cells = cells_for(self.audience, notebook)
         await execute(notebook, lesson, self.kernels_at_once, self.progress)
         exporter = HandoutExporter(audience=self.audience, log=self.warnings.logger_for(lesson))
-        resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}}
+        resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}, "handouts": self.handouts}
         text, _ = exporter.from_notebook_node(notebook, resources)
         page = address_of_page(lesson, self.folder)
         write_whole(page, text)

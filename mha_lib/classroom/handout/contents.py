@@ -59,9 +59,13 @@ def link_to_itself(anchor: str, label: str) -> Tag:
     return link
 
 
+def anchor_for(words: str) -> str:
+    return re.sub(r"[^\w]+", "-", words.lower()).strip("-") or "section"
+
+
 def free_anchor(words: str, taken: set[str]) -> str:
     """The words as an anchor, with a number where several say the same."""
-    base = re.sub(r"[^\w]+", "-", words.lower()).strip("-") or "section"
+    base = anchor_for(words)
     anchor, number = base, 1
     while anchor in taken:
         number += 1

@@ -50,6 +50,24 @@ def test_a_piece_of_html_is_closed_within_itself(piece, whole):
     assert closed(piece) == whole
 
 
+@pytest.mark.parametrize(
+    ("piece", "words"),
+    [
+        ("<style> one", "<style> one"),
+        ("<style>p {} </style> one <style> two", "one <style> two"),
+        ("<!-- one", "<!-- one"),
+        ("<!-- gone --> one <!----> two <!--> three", "one two three"),
+        ("<script>let a = '<!--'</script> one", "one"),
+        ("<plaintext> one", "<plaintext> one"),
+        ("<textarea> one", "one"),
+        ("<noscript> one", "one"),
+    ],
+)
+def test_what_stands_after_something_left_open_is_still_read(piece, words):
+    tree = BeautifulSoup(closed(piece), "html.parser")
+    assert " ".join(tree.get_text().split()) == words
+
+
 @pytest.mark.parametrize("opened", ["<!-- a", "<style>p {", "<script>if (a", "<title>", "<table><tr><td>"])
 def test_what_a_piece_leaves_open_swallows_nothing_after_it(opened):
     page = BeautifulSoup(f"<div>{closed(opened)}</div><p>after</p>", "html.parser")
