@@ -15,8 +15,13 @@ from nbconvert.filters.ansi import ansi2html
 from nbformat import NotebookNode
 
 from mha_lib.classroom import palette
-from mha_lib.classroom.handout.contents import add_anchors
-from mha_lib.classroom.handout.notebook import describe, is_folded_setup, is_on_the_page
+from mha_lib.classroom.handout.contents import add_anchors, say_where_figures_are
+from mha_lib.classroom.handout.notebook import (
+    describe,
+    is_folded_setup,
+    is_on_the_page,
+    without_open_exercises,
+)
 from mha_lib.classroom.handout.widgets import VIEW, Widgets
 from mha_lib.classroom.language import ENGLISH, TAG, language_with_words, words_in
 from mha_lib.classroom.lessons.slides import slide_type, tags
@@ -55,11 +60,15 @@ class Page:
         code = notebook.metadata.get("language_info", {})
         self.programming_language = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
         self.words = words_in(language_with_words(language))["handout"]
+        self.complain = complain
         self.cleaner = Cleaner(folder, language, complain)
         self.widgets = Widgets(notebook.metadata, self.words, self.output)
 
     def render(self, name: str) -> str:
         body = self.cleaner.clean(self.cells())
+        if count := self.widgets.not_stored:
+            self.complain(self.words["not_stored"].format(count=count))
+        say_where_figures_are(body, self.words)
         headings = add_anchors(body, self.words["link"])
         description = describe(self.notebook, name, self.audience)
         return TEMPLATES.get_template("page.html").render(
@@ -72,12 +81,14 @@ class Page:
             body=Markup(inside(body)),
             widgets=Markup(self.widgets.data()),
             style=style() + Markup(self.cleaner.formulas.style()),
+            guard=read("guard.js"),
             script=read("widgets.js", "page.js"),
         )
 
     def cells(self) -> str:
         """All cells; those that set up one after the other are folded into one."""
-        shown = filter(is_on_the_page, self.notebook.cells)
+        cells = [cell for cell in self.notebook.cells if is_on_the_page(cell)]
+        shown = without_open_exercises(cells, words_in(language_with_words(self.language))["checks"])
         parts = []
         for is_setup, group in groupby(shown, key=is_folded_setup):
             content = "".join(map(self.cell, group))

@@ -25,7 +25,8 @@ class Widgets:
     def __init__(
         self, metadata: dict[str, Any], words: dict[str, str], output: Callable[[dict[str, Any]], str]
     ):
-        self.models: dict[str, Any] = metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+        self.models = stored_models(metadata)
+        self.not_stored = 0  # widgets that nothing is known of
         self.words = words
         self.output = output  # the HTML of a cell's output, for the widgets that hold some
         self.sources: dict[str, str] = {}  # modules and style sheets, by their hash
@@ -35,9 +36,15 @@ class Widgets:
         """The widget alive, or else its last state, or else what the notebook kept beside it."""
         if " object at 0x" in fallback:  # the text of a Python object says nothing to a reader
             fallback = ""
-        if "_esm" in self.state(model_id):
-            return self.live(model_id, fallback)
-        if still := self.still(model_id, frozenset()):
+        try:
+            if "_esm" in self.state(model_id):
+                return self.live(model_id, fallback)
+            still = self.still(model_id, frozenset())
+        except (AttributeError, KeyError, TypeError, ValueError):  # what is stored can be anything
+            self.models.pop(model_id, None)
+            still = ""
+        self.not_stored += model_id not in self.models
+        if still:
             return f'<figure class="group">{still}<figcaption>{self.words["still"]}</figcaption></figure>\n'
         return fallback or self.note("lost")
 
@@ -93,6 +100,19 @@ class Widgets:
             return ""
         text = json.dumps({"sources": self.sources, "models": self.alive}, separators=(",", ":"))
         return text.replace("<", "\\u003c")
+
+
+def stored_models(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The widgets that a notebook has stored, by their names; not those that are stored in another form."""
+    try:
+        models = dict(metadata["widgets"][STATE]["state"])
+    except (KeyError, TypeError, ValueError):
+        return {}
+    return {
+        name: model
+        for name, model in models.items()
+        if isinstance(model, dict) and isinstance(model.get("state"), dict)
+    }
 
 
 def with_whole_streams(outputs: list[Any]) -> list[NotebookNode]:

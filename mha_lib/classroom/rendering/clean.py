@@ -16,6 +16,7 @@ from mha_lib.classroom.rendering.formulas import FormulaError, Formulas
 from mha_lib.classroom.rendering.markdown import FORMULA
 from mha_lib.classroom.rendering.pictures import read_picture
 from mha_lib.classroom.rendering.tree import Verbatim, inside, parse
+from mha_lib.classroom.rendering.ways_out import close_ways_out
 
 # What may not stand within a paragraph: a browser ends the paragraph where one of these begins.
 BLOCKS = re.compile(
@@ -48,6 +49,7 @@ class Cleaner:
             self.inline(picture)
         for element in page.find_all(FETCHED):
             self.leave_out(element)
+        close_ways_out(page, self.say_closed)
         for block in page.find_all(BLOCKS):
             while paragraph := block.find_parent("p"):
                 lift(block, paragraph)
@@ -107,6 +109,10 @@ class Cleaner:
         if element.name not in UNSEEN:
             element.insert_before(link_to(address, address))
         element.decompose()
+
+    def say_closed(self, element: Tag, address: str) -> None:
+        words = self.words["closed"]
+        self.complain(words.format(element=element.name, address=in_one_line(address)[:200]))
 
 
 def show_formula(element: Tag, mathml: str) -> None:
