@@ -28,28 +28,28 @@ class Scroller {
   constructor(box) {
     this.box = box;
     box.addEventListener("scroll", () => this.showMore(), { passive: true });
-    new ResizeObserver(() => this.measure()).observe(box);
+    new ResizeObserver(() => this.showMore()).observe(box);
   }
 
-  measure() {
-    const { box } = this;
-    if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
-    else box.removeAttribute("tabindex");
-    this.showMore();
-  }
-
-  /** On which sides there is more of it than is seen. */
-  showMore() {
+  /** On which sides there is more of the box than is seen. */
+  more() {
     const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = this.box;
+    const scrollsDown = getComputedStyle(this.box).overflowY !== "hidden";
     const more = {
       left: scrollLeft > 1,
       right: scrollLeft + clientWidth < scrollWidth - 1,
-      above: scrollTop > 1,
-      below: scrollTop + clientHeight < scrollHeight - 1,
+      above: scrollsDown && scrollTop > 1,
+      below: scrollsDown && scrollTop + clientHeight < scrollHeight - 1,
     };
-    const sides = Object.keys(more).filter((side) => more[side]);
-    if (sides.length) this.box.dataset.more = sides.join(" ");
+    return Object.keys(more).filter((side) => more[side]);
+  }
+
+  showMore() {
+    const sides = this.more().join(" ");
+    if (sides) this.box.dataset.more = sides;
     else delete this.box.dataset.more;
+    if (sides) this.box.tabIndex = 0;
+    else this.box.removeAttribute("tabindex");
   }
 }
 
@@ -125,9 +125,15 @@ function openAnswersForPaper() {
 }
 
 for (const block of document.querySelectorAll(".code")) addCopyButton(block);
-letWideFormulasScroll();
-addEventListener("resize", letWideFormulasScroll);
-for (const box of document.querySelectorAll("pre, .formula, .table, .html, .picture")) new Scroller(box);
+const boxes = document.querySelectorAll("pre, .formula, .table, .html, .picture");
+const scrollers = [...boxes].map((box) => new Scroller(box));
+function measure() {
+  letWideFormulasScroll();
+  for (const scroller of scrollers) scroller.showMore();
+}
+addEventListener("resize", measure);
+document.fonts.ready.then(measure); // formulas bring theirs along
+measure();
 const contents = document.querySelector("nav details");
 if (contents) new Contents(contents).start();
 openAnswersForPaper();
