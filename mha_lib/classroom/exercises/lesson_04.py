@@ -21,12 +21,13 @@ from mha_lib.classroom.exercises.judge import (
     draw,
     draw_sizes,
     no_function,
+    one_thread,
     result_of,
     sentence_of,
 )
 from mha_lib.classroom.exercises.mistakes import Step, nothing_done
 
-PADDING, BEGIN, END = 0, 1, 2
+PADDING, BEGIN, END, MAX_TOKENS = 0, 1, 2, 6
 Places = Sequence[int | None]
 LossOf = Callable[[ByAttention], Tensor]
 ATTENTIONS = range(len(ByAttention._fields))  # encoder, decoder, cross
@@ -77,22 +78,34 @@ def draw_loss_of_masks(generator: torch.Generator) -> Arguments:
 
 
 def draw_decoding(generator: torch.Generator) -> Arguments:
-    """An untrained model, padded sources (B, S) and where to stop.
-
-    The targets end one after the other; some cases end before ``max_tokens``, others are cut off there.
-    """
-    return decoding_of(suitable_seed(draw(0, 99, generator), all_end=draw(0, 1, generator) == 1))
-
-
-def decoding_of(seed: int) -> Arguments:
-    generator = torch.Generator().manual_seed(seed)
-    source = torch.randint(1, 9, (3, 5), generator=generator)
-    source_mask = padding_mask(torch.tensor([5, 2, 3]), 5).squeeze(1)  # (B, S)
-    source = source.masked_fill(~source_mask, PADDING)
-    return untrained_model(seed), source, source_mask, BEGIN, END, 6
+    """An untrained model, padded sources (B, S) and where to stop."""
+    model, source, source_mask = decoding_case(draw(0, 99, generator), draw(0, 1, generator) == 1)
+    return model, source.clone(), source_mask.clone(), BEGIN, END, MAX_TOKENS
 
 
 @cache
+def decoding_case(seed: int, all_end: bool) -> tuple[EncoderDecoder, Tensor, Tensor]:
+    """Three sources whose targets end one after the other, all of them in time or not."""
+    while True:
+        model, (source, source_mask) = untrained_model(seed), padded_sources(seed)
+        with one_thread():
+            written = greedy_decode(model, source, source_mask, BEGIN, END, MAX_TOKENS)
+        row_of = {length: row for row, length in enumerate((written != END).sum(1).tolist())}
+        rows = [row for length, row in sorted(row_of.items()) if length < MAX_TOKENS - 1]
+        rows = rows[:3] if all_end else [*rows[:2], row_of.get(MAX_TOKENS)]
+        if len(rows) == 3 and None not in rows:
+            return model, source[rows], source_mask[rows]
+        seed += 100
+
+
+def padded_sources(seed: int, count: int = 60) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    source = torch.randint(1, 9, (count, 7), generator=generator)
+    lengths = torch.randint(2, 8, (count,), generator=generator)
+    source_mask = padding_mask(lengths, 7).squeeze(1)  # (B, S)
+    return source.masked_fill(~source_mask, PADDING), source_mask
+
+
 def untrained_model(seed: int) -> EncoderDecoder:
     """Its weights are large, so that it writes something else for each source."""
     with torch.random.fork_rng(devices=[]):
@@ -101,16 +114,6 @@ def untrained_model(seed: int) -> EncoderDecoder:
     for parameter in model.parameters():
         parameter.requires_grad_(False).mul_(3)
     return model
-
-
-@cache
-def suitable_seed(seed: int, all_end: bool) -> int:
-    """The next seed with which the targets end at different steps, all of them before the last or not."""
-    while True:
-        lengths = (greedy_decode(*decoding_of(seed)) != END).sum(1)
-        if len(lengths.unique()) == len(lengths) and (lengths.max() < 5) == all_end:
-            return seed
-        seed += 100
 
 
 def shift_targets(
