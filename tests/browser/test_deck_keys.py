@@ -158,7 +158,7 @@ def test_without_the_bridge_no_widget_lives(page: Page, deck: str) -> None:
     """Shows what the bridge is for; when this fails, RISE has learnt it and the bridge can go."""
     page.route("**/mha-deck/static/remoteEntry.js*", lambda route: route.fulfill(body=NO_BRIDGE))
     open_slide(page, deck, 1, bridge=False)
-    current(page).locator(".cm-content").click()
+    current(page).locator(".jp-CodeCell .cm-content").click()
     run_cell(page)
     expect(current(page).locator(".jp-RenderedText", has_text="interactive(")).to_be_visible()
     expect(current(page).locator(".noUi-handle")).to_have_count(0)
@@ -311,7 +311,7 @@ def test_widgets_live_in_a_fresh_environment(
     write_deck(tmp_path)
     server = serve(tmp_path, fresh_python)
     open_slide(page, server.address("rise", "widgets.ipynb"), 1, bridge=way != "not at all")
-    current(page).locator(".cm-content").click()
+    current(page).locator(".jp-CodeCell .cm-content").click()
     run_cell(page)
     if way == "not at all":
         expect(current(page).locator(".jp-RenderedText", has_text="interactive(")).to_be_visible()

@@ -216,8 +216,9 @@ def test_the_command_line_says_nothing_in_english(library: Path, course: Path, a
 def test_a_figure_speaks_the_language_in_the_deck_and_in_the_lab(
     page: Page, serve: Serve, library: Path, course: Path
 ) -> None:
-    for made in ("make_deck_copy", "make_working_copy"):
-        code = f"from mha_lib.classroom.lessons import *; {made}(find_root(), {LANGUAGE!r})"
+    arguments = f"find_root(), {LANGUAGE!r}"
+    for made in (f"make_deck_copy({arguments}, '01_small.ipynb')", f"make_working_copy({arguments})"):
+        code = f"from mha_lib.classroom.lessons import *; {made}"
         environment = os.environ | {"PYTHONPATH": str(library)}
         subprocess.run([sys.executable, "-c", code], cwd=course, env=environment, check=True)
     server = serve(course, library=library)
