@@ -14,8 +14,6 @@ import argparse
 import json
 from pathlib import Path
 
-import torch
-
 from mha_lib import EncoderDecoder
 from mha_lib.classroom.tasks import (
     Training,
@@ -65,7 +63,6 @@ def main() -> None:
     parser.add_argument("--heads", type=int, nargs="+", choices=HEADS, default=HEADS)
     parser.add_argument("--write", action="store_true", help=f"write {TABLE.relative_to(ROOT)}")
     options = parser.parse_args()
-    torch.set_num_threads(1)  # as fast for models this small, and the same on every machine
     for heads in options.heads:
         results = {
             "early": [exam(train_briefly(heads, seed)) for seed in SEEDS],

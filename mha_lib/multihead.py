@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from mha_lib import checks
+from mha_lib import checks, model_checks
 from mha_lib.attention import (
     Limits,
     add_head_axis,
@@ -346,7 +346,7 @@ def prune_heads(layer: MultiHeadAttention, keep: Sequence[int]) -> MultiHeadAtte
     Source: Michel et al. 2019, section 2.3; Voita et al. 2019 prune while training. Elsewhere:
     ``prune_heads(heads)`` (Hugging Face), which is told which heads to remove.
     """
-    heads = checks.checked_heads_to_keep(layer, MultiHeadAttention, keep)
+    heads = model_checks.checked_heads_to_keep(layer, MultiHeadAttention, keep)
     pruned = copy.deepcopy(layer)
     pruned.num_heads = pruned.num_kv_heads = len(heads)
 

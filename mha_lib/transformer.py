@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from mha_lib import checks
+from mha_lib import checks, model_checks
 from mha_lib.multihead import KVCache, MultiHeadAttention
 from mha_lib.positions import sinusoidal_positions
 
@@ -107,7 +107,7 @@ class EncoderLayer(nn.Module):
         attended = self.self_attention(
             self.self_attention_norm(x), key_mask=key_mask, head_mask=head_mask, need_weights=need_weights
         )
-        attended, *weights = attended if need_weights else [attended]
+        attended, *weights = attended if need_weights else [attended]  # without weights: an empty list
         x = x + self.dropout(attended)
         x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
         return (x, *weights) if need_weights else x
@@ -118,7 +118,7 @@ class EncoderLayer(nn.Module):
 
         Raises TypeError for another class, ValueError unless it has ``norm_first=True`` and a ReLU.
         """
-        checks.check_torch_layer(module, nn.TransformerEncoderLayer)
+        model_checks.check_torch_layer(module, nn.TransformerEncoderLayer)
         with torch.device("meta"):  # the parameters come from the module
             layer = cls(module.self_attn.embed_dim, module.self_attn.num_heads, 1, module.dropout.p)
         layer.self_attention = MultiHeadAttention.from_torch(module.self_attn)
@@ -211,7 +211,7 @@ class DecoderLayer(nn.Module):
 
         Raises TypeError for another class, ValueError unless it has ``norm_first=True`` and a ReLU.
         """
-        checks.check_torch_layer(module, nn.TransformerDecoderLayer)
+        model_checks.check_torch_layer(module, nn.TransformerDecoderLayer)
         with torch.device("meta"):  # the parameters come from the module
             layer = cls(module.self_attn.embed_dim, module.self_attn.num_heads, 1, module.dropout.p)
         layer.self_attention = MultiHeadAttention.from_torch(module.self_attn)
@@ -302,10 +302,10 @@ class EncoderDecoder(nn.Module):
         head_masks: ByAttention | None = None,
     ) -> Any:
         """``(B, S) -> (B, S, D)``, the memory; with ``need_weights=True`` the weights of each layer too."""
-        checks.check_token_numbers("source", source, self.source_embedding)
-        checks.check_source_mask(source_mask, source)
+        model_checks.check_token_numbers("source", source, self.source_embedding)
+        model_checks.check_source_mask(source_mask, source)
         x = self.embed(source, self.source_embedding)  # (B, S, D)
-        masks = checks.checked_head_masks("encoder", head_masks, len(self.encoder_layers))
+        masks = model_checks.checked_head_masks("encoder", head_masks, len(self.encoder_layers))
         all_weights: list[Tensor] = []
         for layer, head_mask in zip(self.encoder_layers, masks, strict=True):
             encoded = layer(x, source_mask, head_mask=head_mask, need_weights=need_weights)
@@ -330,10 +330,10 @@ class EncoderDecoder(nn.Module):
         With a ``cache``, ``target`` holds the tokens that follow those of earlier calls. Without
         ``is_causal`` a token sees those that come later, itself what it should predict.
         """
-        checks.check_token_numbers("target", target, self.target_embedding)
+        model_checks.check_token_numbers("target", target, self.target_embedding)
         x = self.embed(target, self.target_embedding, start=0 if cache is None else len(cache))  # (B, T, D)
         self_masks, cross_masks = (
-            checks.checked_head_masks(name, head_masks, len(self.decoder_layers))
+            model_checks.checked_head_masks(name, head_masks, len(self.decoder_layers))
             for name in ("decoder", "cross")
         )
         all_self_weights: list[Tensor] = []

@@ -5,39 +5,52 @@ What stands after ``--`` goes to Jupyter as it is: ``python -m mha_lib.classroom
 
 import argparse
 import importlib.metadata
+import io
 import os
+import re
 import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from mha_lib.classroom.language import ENGLISH, language_with_words, words_in
 from mha_lib.classroom.lessons import (
     CourseError,
     find_lesson,
     find_root,
+    in_one_line,
     list_lessons,
     make_deck_copy,
     make_working_copy,
 )
 
 OLDEST_RISE = (0, 43)
+STOPPED = 130  # the exit status of what Ctrl-C has ended
 
 
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     language = chosen_language(arguments[:cut])
+    for stream in (sys.stdout, sys.stderr):  # a name that this terminal can't show is shown in another way
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     options = make_parser(words_in(language)["command_line"]).parse_args(arguments[:cut])
     # Kernels share the cores: threads that wait by spinning would make a training of 3 s one of minutes.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         root = find_root()
         return options.run(root, list_lessons(root, options.language), options, arguments[cut + 1 :])
-    except CourseError as error:
-        print(f"{options.command}: {error.said_in(language)}", file=sys.stderr)
-        return 2
+    except KeyboardInterrupt:
+        failure, status = CourseError("stopped"), STOPPED
+    except ImportError as error:
+        failure, status = CourseError("no_classroom", reason=error), 2
+    except (CourseError, OSError) as error:  # a folder that can't be written to, a full disk
+        failure, status = in_one_line(options.command, error), 2
+    print(f"{options.command}: {failure.said_in(language)}", file=sys.stderr)
+    return status
 
 
 def chosen_language(arguments: list[str]) -> str:
@@ -105,19 +118,23 @@ def present_lesson(root: Path, lessons: list[Path], options: argparse.Namespace,
     return 0
 
 
+def chosen_lessons(options: argparse.Namespace, lessons: list[Path]) -> list[Path]:
+    """Those that were named, each once; or all."""
+    return list(dict.fromkeys(find_lesson(name, lessons) for name in options.lesson)) or lessons
+
+
 def write_handouts(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
     from mha_lib.classroom import handout
 
-    chosen = [find_lesson(name, lessons) for name in options.lesson] or lessons
+    chosen = chosen_lessons(options, lessons)
     return handout.write_handouts(chosen, root / "build" / "handouts", options.audience, options.pdf)
 
 
 def write_slides(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
     from mha_lib.classroom import slides_pdf
 
-    chosen = [find_lesson(name, lessons) for name in options.lesson] or lessons
     check_rise()
-    return slides_pdf.write_slides(root, chosen, root / "build" / "slides")
+    return slides_pdf.write_slides(root, chosen_lessons(options, lessons), root / "build" / "slides")
 
 
 def write_running_orders(
@@ -152,14 +169,12 @@ def told(folder: Path, messages: list[str]) -> Path:
 
 
 def address_in(root: Path, file: Path) -> str:
-    return file.relative_to(root).as_posix()
+    return quote(file.relative_to(root).as_posix())
 
 
 def serve(root: Path, address: str, options: argparse.Namespace, extra: list[str]) -> None:
-    try:
-        from jupyterlab.labapp import LabApp
-    except ImportError as error:
-        raise CourseError("no_classroom", reason=error) from None
+    from jupyterlab.labapp import LabApp
+
     # Nothing asks the network, and no pop-up about news greets the class.
     paths = [str(Path(__file__).with_name("jupyter")), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
@@ -176,7 +191,7 @@ def check_rise() -> None:
         found = importlib.metadata.version("jupyterlab-rise")
     except importlib.metadata.PackageNotFoundError:
         raise CourseError("no_rise") from None
-    if tuple(int(part) for part in found.split(".")[:2]) < OLDEST_RISE:
+    if tuple(map(int, re.findall(r"\d+", found)[:2])) < OLDEST_RISE:
         raise CourseError("old_rise", found=found, wanted=".".join(map(str, OLDEST_RISE)))
 
 

@@ -22,10 +22,15 @@ def language_of(folder: Path) -> str:
 
     English in every folder that is not one of a course, such as ~/work/mine.
     """
+    return folder.absolute().name.removeprefix("deck-") if course_of(folder) else ENGLISH
+
+
+def course_of(folder: Path) -> Path | None:
+    """The folder of the course to which a folder of lessons belongs; None where it belongs to none."""
     folder = folder.absolute()
-    language = folder.name.removeprefix("deck-")
-    has_lessons = (folder.parent.parent / "notebooks" / language).is_dir()
-    return language if has_lessons and folder.parent.name in ("notebooks", "work") else ENGLISH
+    course, language = folder.parent.parent, folder.name.removeprefix("deck-")
+    has_lessons = (course / "notebooks" / language).is_dir()
+    return course if has_lessons and folder.parent.name in ("notebooks", "work") else None
 
 
 def find_for_language(folder: Path, language: str) -> Path | None:

@@ -144,7 +144,7 @@ def _draw(
 
 def _figure_size(rows: int, columns: int, queries: int, keys: int) -> tuple[float, float]:
     """In inches, with room for titles, names and the colour bar."""
-    side = min(2.2 / max(queries, keys), 0.5)  # of a cell
+    side = min(1.9 / max(queries, keys), 0.5)  # of a cell
     width, height = max(1.3, keys * side + 0.3), max(1.0, queries * side + 0.6)
     return columns * width + 1.2, rows * height + 0.5
 

@@ -8,6 +8,7 @@
     [...slide.querySelectorAll(selector)].filter((node) =>
       node.checkVisibility({ visibilityProperty: true }),
     );
+  const UNSHOWN = ".reveal-skip, aside";
   const name = (node) => node.innerText.trim().slice(0, 40).replace(/\s+/g, " ");
 
   /** Titles of one size, and letters of 10 points in stills that have at least 14 px. */
@@ -44,13 +45,15 @@
     });
   }
 
-  /** Code below 24 px where neither its lines fill the width of the slide nor all cells its height. */
+  /** Code below 24 px where neither its lines fill the slide's width nor all cells its height, those to come too. */
   function wastedRoom() {
-    const codes = all(".jp-CodeCell .cm-content");
-    const outputs = all(".jp-OutputArea-output pre");
-    if (!codes.length || all(".jp-OutputArea-output :is(img, .mha-explorer)").length) return [];
+    const parts = (selector) =>
+      [...slide.querySelectorAll(selector)].filter((part) => !part.closest(UNSHOWN));
+    const codes = parts(".jp-CodeCell .cm-content");
+    const outputs = parts(".jp-OutputArea-output pre");
+    if (!codes.length || parts(".jp-OutputArea-output :is(img, .mha-explorer)").length) return [];
     const right = Math.max(...[...codes.flatMap(linesOf), ...outputs].map((line) => boxOf(line).right));
-    const bottom = Math.max(...all(".jp-Cell").map((cell) => cell.getBoundingClientRect().bottom));
+    const bottom = Math.max(...parts(".jp-Cell").map((cell) => cell.getBoundingClientRect().bottom));
     const smallest = Math.min(...codes.map(sizeOf));
     const isFull = right > 0.85 * innerWidth || bottom > 0.7 * innerHeight;
     return isFull || smallest > 23.9 ? [] : [`code of ${smallest.toFixed(1)} px on a slide with room`];

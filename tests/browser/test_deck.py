@@ -21,7 +21,10 @@ LESSONS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
 each_lesson = pytest.mark.parametrize(
     "lesson", LESSONS, ids=lambda lesson: f"{lesson.parent.name}/{lesson.stem}"
 )
-FAULTS_OF_SLIDE = (Path(__file__).parent / "deck_walk.js").read_text(encoding="utf-8")
+FAULTS_OF_SLIDE, FAULTS_OF_LAYOUT, FAULTS_OF_EXPLORER = (
+    (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8")
+    for name in ("deck_walk", "deck_layout", "explorer_walk")
+)
 STEP = "[location.hash, document.querySelectorAll('.present > .present .fragment.visible').length].join('+')"
 LOADED = """() => {
     const slide = document.querySelector("section.present > section.present");
@@ -40,6 +43,7 @@ HARMLESS = {
     r"Refused to apply style from .*\.css": "RISE asks for <notebook>.css, which a lesson need not have",
     r"Canceled future for (kernel_info|comm_info)_request": "asked of a kernel that was just replaced",
 }
+WINDOWS = [(1280, 720), (1024, 600), (1024, 768), (1920, 1080), (3440, 1440)]
 Faults = dict[str, list[str]]  # by place: a step such as "#/slide-3-0+1", or what is not a step's
 
 
@@ -56,8 +60,11 @@ def run_deck(page: Page, address: str) -> list[str]:
     return re.findall("^slide .*", status.inner_text(), re.MULTILINE)
 
 
-def walk(page: Page) -> Faults:
-    """Go from the first slide to the last; returns the faults of each step."""
+def walk(page: Page, every_setting: bool = False) -> Faults:
+    """Go from the first slide to the last; returns the faults of each step.
+
+    Explorers are tried at the ends of their sliders, or at every setting.
+    """
     slides = page.locator(".slides > section > section").count()
     steps = slides + page.locator(".slides .fragment").count()
     expect(page.locator("#deck-foot b").last).to_have_text(re.compile("1 / [0-9]+$"))
@@ -66,7 +73,8 @@ def walk(page: Page) -> Faults:
         step = page.evaluate(STEP)
         page.wait_for_function(LOADED)
         page.evaluate(DRAWN)
-        faults[step] = page.evaluate(FAULTS_OF_SLIDE)
+        faults[step] = page.evaluate(FAULTS_OF_SLIDE) + page.evaluate(FAULTS_OF_LAYOUT)
+        faults[step] += page.evaluate(FAULTS_OF_EXPLORER, every_setting)
         page.keyboard.press("Space")
         if len(faults) < steps:
             page.wait_for_function(f"step => {STEP} !== step", arg=step)
@@ -98,7 +106,7 @@ def test_lesson_is_a_good_deck(
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)], ids=lambda size: "{}x{}".format(*size))
+@pytest.mark.parametrize("size", WINDOWS, ids=lambda size: "{}x{}".format(*size))
 @each_lesson
 def test_lesson_is_a_good_deck_in_every_window_light_and_dark(
     page: Page, jupyter: JupyterServer, lesson: Path, size: tuple[int, int], lay_translator: LayTranslator
@@ -106,7 +114,7 @@ def test_lesson_is_a_good_deck_in_every_window_light_and_dark(
     lay_translator(lesson, jupyter.folder)
     page.set_viewport_size({"width": size[0], "height": size[1]})
     run_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
-    faults = {f"light {step}": found for step, found in walk(page).items() if found}
+    faults = {f"light {step}": found for step, found in walk(page, every_setting=True).items() if found}
     page.evaluate("location.hash = '#/slide-0-0'")
     expect(page.locator("section.present > section.present")).to_have_id("slide-0-0")
     page.keyboard.press("d")
@@ -115,6 +123,7 @@ def test_lesson_is_a_good_deck_in_every_window_light_and_dark(
     assert not faults, f"{lesson.name}\n{report(faults)}"
 
 
+WIDE_DRAWING = "<svg xmlns=%22http://www.w3.org/2000/svg%22 width=%223000%22 height=%22300%22/>"
 BAD_SLIDES = {  # what is wrong with it: the cell, and what the walk says
     "too long": (new_markdown_cell("\n".join(f"- line {n}" for n in range(40))), "px too low: line 0"),
     "too wide": (new_code_cell("HTML('<p style=\"width: 3000px\">wide</p>')"), "cut off by 1"),
@@ -125,6 +134,14 @@ BAD_SLIDES = {  # what is wrong with it: the cell, and what the walk says
     "small type": (
         new_code_cell("HTML('<p style=\"font-size: 14px\">small</p>')"),
         "smaller than 18 px: .*small",
+    ),
+    "small letters": (
+        new_code_cell(f"HTML('<img src=\"data:image/svg+xml,{WIDE_DRAWING}\">')"),
+        r"a still with letters of \d\.\d px",
+    ),
+    "a long line": (
+        new_code_cell(f"numbers = [{', '.join(map(str, range(60)))}]"),
+        "code is wrapped: numbers",
     ),
     "the console": (new_code_cell("Javascript('console.error(\"oh no\")')"), "console.*oh no"),
     "the network": (new_code_cell("HTML('<img src=\"http://localhost:9/far.png\">')"), "network.*9/far.png"),

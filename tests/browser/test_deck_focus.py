@@ -15,17 +15,18 @@ if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
 
 CONTROLS = """
+from IPython.display import HTML
+HTML("<button>press</button><select><option>d<option>e</select><input type=text>")
+"""
+EXPLORER = """
 import torch
-from IPython.display import HTML, display
 from mha_lib.classroom import explore
-
-display(HTML("<button>press</button><select><option>d<option>e</select><input type=text>"))
 explore(lambda num_heads: torch.full((1, num_heads, 2, 3), 1 / 3), num_heads=[1, 2, 3, 4])
 """
 ANSWER = "## Controls\n\n<details><summary>The answer</summary>is folded.</details>"
 FOCUS = {  # where the focus is, by the control
     "nothing": None,
-    "a code cell's editor": ".cm-content",
+    "a code cell's editor": ".jp-CodeCell .cm-content",
     "the explorer's slider": ".mha-explorer input[type=range]",
     "a button": ".jp-OutputArea-output button:text('press')",
     "a list": ".jp-OutputArea-output select >> nth=0",
@@ -43,6 +44,7 @@ def controls(page: Page, jupyter: JupyterServer) -> Page:
         cell("slide", new_markdown_cell, "# Before", "before"),
         cell("slide", new_markdown_cell, ANSWER, "answer"),
         cell("-", new_code_cell, CONTROLS, "controls"),
+        cell("-", new_code_cell, EXPLORER, "explorer"),
         cell("slide", new_markdown_cell, "# After", "after"),
     ]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -50,6 +52,7 @@ def controls(page: Page, jupyter: JupyterServer) -> Page:
     nbformat.write(new_notebook(cells=cells, metadata=metadata), jupyter.folder / "focus.ipynb")
     page.goto(jupyter.address("rise", "focus.ipynb") + "#/2")
     expect(current(page)).to_have_id("slide-1-0")
+    page.keyboard.press("Shift+Enter")  # on to the explorer
     page.keyboard.press("Control+Enter")
     expect(current(page).locator(FOCUS["the explorer's slider"] or "").first).to_be_visible()
     return page

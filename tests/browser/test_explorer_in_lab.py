@@ -137,7 +137,7 @@ def memory_of(page: Page) -> tuple[int, int]:
 
 @pytest.mark.parametrize("reruns", [15, pytest.param(100, marks=pytest.mark.whole)])
 def test_running_a_cell_again_and_again_keeps_nothing_of_the_former_runs(page, jupyter, reruns):
-    lab = Lab(page, jupyter, "reruns.ipynb", LARGE, "explorer", COUNT)
+    lab = Lab(page, jupyter, f"reruns-{reruns}.ipynb", LARGE, "explorer", COUNT)
 
     def run_again():
         view = lab.run(0)

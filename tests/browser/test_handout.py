@@ -2,6 +2,8 @@
 
 import base64
 import re
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -69,7 +71,7 @@ def file(tmp_path_factory):
         new_markdown_cell(f"## First section\n\n$${'a + ' * 60}b$$\n\n{wide}"),
         show("good"),
         show("bad", "the bad one as text"),
-        new_markdown_cell("## Second section"),
+        new_markdown_cell(f"## Second section\n\nIn a line: ${'x + ' * 60}y$."),
         new_code_cell(LONG, outputs=[new_output("stream", text=HOSTILE + LONG)]),
         *(new_markdown_cell("Some words. " * 60) for _ in range(5)),
     ]
@@ -124,7 +126,8 @@ def test_formulas_have_the_size_the_font_and_the_colours_of_the_page(page, file)
     box = page.locator(".formula math").first.bounding_box()
     assert 15 < box["height"] < 60
     assert 15 < box["width"] < 100
-    assert page.evaluate("document.fonts.ready.then(() => document.fonts.check('16px Formulas'))")
+    loaded = "document.fonts.ready.then((fonts) => [...fonts].map((font) => [font.family, font.status]))"
+    assert page.evaluate(loaded) == [["Formulas", "loaded"]]
     colour = "getComputedStyle(document.querySelectorAll('span.formula')[1].querySelector('mi')).color"
     assert page.evaluate(colour) == "rgb(0, 103, 165)"
     page.emulate_media(color_scheme="dark")
@@ -135,17 +138,119 @@ def test_formulas_have_the_size_the_font_and_the_colours_of_the_page(page, file)
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(32, 36, 42)"
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+LEFT_OPEN = [
+    "<div>" * 600,
+    *"""<!-- a
+<!--> <b> -->
+<style>
+<style> p {
+<textarea>
+<title>
+<xmp>
+<plaintext>
+<iframe>
+<noembed>
+<noscript><style></noscript><b></style></noscript>
+<template>
+<script>
+<script><!--<script></script>
+<script></script x><b>
+<style></style/><b>
+<![CDATA[ > <b> ]]>
+<b>
+<b><i><u>
+<font size=7>
+<a href=#x>
+<a><div><a>
+<b><p><b></p>
+<center><tt>
+<div>
+</div></div></main>
+<details>
+<table>
+<table><tr><td>
+<table><b>
+<svg>
+<svg><b>
+<svg><style><b></style></svg>
+<svg><title><b>
+<math>
+<math><mi><style><b>
+<select>
+<option>
+<button>
+<form>
+<h1>
+<pre>
+<ul><li>
+<p><b>
+<b
+<b class='
+<body style='font-size:3em'>
+<frameset>
+<object>
+<marquee>
+<dialog>
+<canvas>
+<video>""".splitlines(),
+]
+IN_ORDER = """() => [...document.querySelectorAll("main > .cell[id^=after]")].filter((cell) => {
+  const style = cell.firstElementChild ? getComputedStyle(cell.firstElementChild) : {};
+  const plain = style.fontWeight === "400" && style.fontStyle === "normal" && style.fontSize === "19px";
+  return plain && cell.innerHTML.trim() === "<p>after</p>" && cell.innerText.trim() === "after";
+}).map((cell) => Number(cell.id.slice(5)))"""
+
+
+def test_no_cell_swallows_or_colours_the_next(page, tmp_path):
+    cells = []
+    for number, opened in enumerate(LEFT_OPEN):
+        output = new_output("display_data", data={"text/html": f"{opened} shown"})
+        cells += [new_markdown_cell(f"{opened} text"), new_markdown_cell("after", id=f"after{2 * number}")]
+        cells += [new_code_cell("", outputs=[output])]
+        cells += [new_markdown_cell("after", id=f"after{2 * number + 1}")]
+    page.goto(write(tmp_path / "open.html", cells, {}).as_uri())
+    assert page.evaluate(IN_ORDER) == list(range(2 * len(LEFT_OPEN)))
+    assert page.evaluate("document.querySelector('main > footer') !== null")
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280, 2560])
 def test_nothing_is_wider_than_the_screen(page, file, width):
     page.set_viewport_size({"width": width, "height": 844})
     page.goto(file.as_uri())
     page.locator("[data-widget=good].alive").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == width
     lines = page.locator("main > .cell > p").last.bounding_box()
-    assert 300 < lines["width"] < 680, "a line one can read"
+    assert 280 < lines["width"] < 680, "a line one can read"
     # what is cut off can be scrolled to, by keyboard too
     expect(page.locator("pre[tabindex='0']")).to_have_count(2)
     expect(page.locator("div.formula[tabindex='0'], .table[tabindex='0']")).to_have_count(2)
+    expect(page.locator("span.formula.wide[tabindex='0']")).to_have_count(1)
+    # and shows that it can: on the side on which there is more, it fades out
+    for box in page.locator("main [tabindex='0']").all():
+        expect(box).to_have_attribute("data-more", "right")
+        assert "gradient" in box.evaluate("(box) => getComputedStyle(box).maskImage")
+        box.evaluate("(box) => { box.scrollLeft = 50; }")
+        expect(box).to_have_attribute("data-more", "left right")
+        box.evaluate("(box) => { box.scrollLeft = box.scrollWidth; }")
+        expect(box).to_have_attribute("data-more", "left")
+
+
+@pytest.mark.parametrize("width", [768, 1280, 2560])
+def test_a_page_without_headings_is_as_wide_as_others(page, tmp_path, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    cells = [new_markdown_cell("A few words."), new_code_cell("1 + 1")]
+    page.goto(write(tmp_path / "short.html", cells, {}).as_uri())
+    assert page.locator(".code").bounding_box()["width"] > 700
+
+
+def test_copy_covers_no_code(page, file):
+    page.goto(file.as_uri())
+    page.locator(".code").hover()
+    button = page.get_by_role("button", name="Copy")
+    expect(button).to_have_css("opacity", "1")
+    code = page.locator(".code code").bounding_box()
+    covering = button.bounding_box()
+    assert covering["y"] + covering["height"] <= code["y"]
 
 
 def test_the_contents_lead_to_the_sections(page, file):
@@ -214,3 +319,74 @@ def test_the_pdf_is_a4_and_has_the_headings_as_its_outline(file, browser):
     assert re.search(rb"/MediaBox ?\[0 0 59[45]\.?\d* 84[12]\.?\d*\]", pdf)
     assert b"First section" in pdf or b"/Outlines" in pdf
     assert not list(file.parent.glob("*.part"))
+
+
+# ---- no way out ----
+
+WAYS_OUT = (
+    "<meta http-equiv=refresh content='0;url={server}/refresh'>",
+    "<form id=form action='{server}/form'></form><script>form.submit()</script>",
+    "<form id=form></form><button form=form formaction='{server}/button'></button>"
+    "<script>document.querySelector('main button').click()</script>",
+    "<script>location = '{server}/location'</script>",
+    "<script>addEventListener('load', () => location.replace('{server}/replace'))</script>",
+    "<script>navigation.addEventListener('navigate', (event) => event.stopImmediatePropagation());"
+    "location = '{server}/stopped'</script>",
+    "<script>document.head.append(Object.assign(document.createElement('meta'),"
+    "{{ httpEquiv: 'refresh', content: '0;url={server}/made' }}))</script>",
+    "<a id=link href='{server}/link'></a><script>link.click()</script>",
+    "<a id=link download href='{server}/download'></a><script>link.click()</script>",
+    "<iframe srcdoc=\"<script>top.location = '{server}/frame'</script>\"></iframe>",
+    "<base href='{server}'><img src=base.png>",
+    "<script>document.body.append(Object.assign(new Image(), {{ src: '{server}/image' }}));"
+    "fetch('{server}/fetch').catch(() => {{}}); navigator.sendBeacon('{server}/beacon')</script>",
+    '<script type=speculationrules>{{"prefetch": [{{"source": "list", "urls": ["{server}/ahead"]}}]}}'
+    "</script>",
+)
+
+
+@pytest.fixture
+def listener():
+    """A server that keeps what it was asked for; the last thing is always ``/end``, asked for by the test."""
+    asked = []
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+
+        do_POST = do_GET
+
+        def log_message(self, *arguments):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+
+
+def test_what_a_notebook_holds_leads_nowhere(page, listener, tmp_path):
+    server, asked = listener
+    for way_out in WAYS_OUT:
+        output = new_output("display_data", data={"text/html": way_out.format(server=server)})
+        file = write(tmp_path / "out.html", [new_code_cell("", outputs=[output])], {})
+        page.goto(file.as_uri(), wait_until="commit")
+        expect(page.locator("footer")).to_be_visible()
+        page.evaluate("() => new Promise((done) => setTimeout(done, 200))")  # what is late is given its time
+        assert page.url == file.as_uri(), way_out
+    page.goto(f"{server}/end")
+    assert [path for path in asked if path != "/favicon.ico"] == ["/end"]
+
+
+def test_a_readers_own_click_leads_where_the_link_says(page, listener, tmp_path):
+    server, _ = listener
+    file = write(tmp_path / "link.html", [new_markdown_cell(f"# A\n\n[away]({server}/read)")], {})
+    page.goto(file.as_uri())
+    page.get_by_role("link", name="away").click()
+    page.wait_for_url(f"{server}/read")
+    page.go_back()
+    page.get_by_role("link", name="away").wait_for()
+    page.reload()
+    page.get_by_role("link", name="away").wait_for()

@@ -2,7 +2,12 @@ import argparse
 import importlib.metadata
 import io
 import json
+import os
+import shutil
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -126,3 +131,94 @@ def test_served_lab_greets_the_class_without_news(monkeypatch, tmp_path):
     settings = ConfigManager(config_dir_name="labconfig").get("default_setting_overrides")
     assert settings["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
     assert settings["jupyterlab-rise:plugin"]["auto_select"] == "none"
+
+
+# Where each writes.
+COMMANDS = {"lab": "work", "present": "work", "handouts": "build", "notes": "build", "slides": "build"}
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(("command", "folder"), COMMANDS.items())
+def test_a_course_that_cannot_be_written_to_is_one_line(
+    served, tmp_path, capsys, monkeypatch, command, folder
+):
+    monkeypatch.setattr("mha_lib.classroom.slides_pdf.build.require_browser", lambda: "a browser")
+    (tmp_path / folder).write_text("a file where a folder must be")
+    assert command_line.main([command]) == 2
+    line = last_line(capsys)
+    assert f"{command}: {tmp_path / folder}" in line
+    assert line.endswith(("Not a directory", "File exists"))
+    assert served == []
+
+
+def test_without_the_classrooms_packages_each_command_says_what_to_install():
+    missing = ("jupyterlab", "nbconvert", "playwright.sync_api")
+    program = f"""
+import sys
+sys.modules |= dict.fromkeys({missing})
+from mha_lib.classroom import __main__ as command_line
+command_line.check_rise = lambda: None
+command_line.make_working_copy = command_line.make_deck_copy = lambda root, language, *_: (
+    root / "notebooks" / language, [])
+sys.exit([command_line.main([command]) for command in {list(COMMANDS)}] != [2] * {len(COMMANDS)})
+"""
+    run = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    lines = run.stderr.splitlines()
+    assert run.returncode == 0, run.stderr
+    assert [line.split(":")[0] for line in lines] == list(COMMANDS)
+    for line in lines:
+        assert "pip install -e '.[" in line
+
+
+def test_ctrl_c_is_one_line(served, monkeypatch, capsys):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command_line, "serve", interrupted)
+    assert command_line.main(["lab"]) == 130
+    assert last_line(capsys).startswith("lab: stopped by Ctrl-C")
+
+
+def test_a_lesson_named_twice_is_written_once(served, monkeypatch):
+    from mha_lib.classroom import handout
+
+    written = []
+    monkeypatch.setattr(handout, "write_handouts", lambda lessons, *_: written.extend(lessons) or 0)
+    command_line.main(["handouts", "3", "03", "01"])
+    assert [lesson.name[:2] for lesson in written] == ["03", "01"]
+
+
+@pytest.mark.parametrize("name", ["²", "", "../03", "03 ", "\udcff", "Ⅲ"])
+def test_odd_names_of_lessons_are_one_line(served, capsys, name):
+    for command in ("present", "handouts"):
+        assert command_line.main([command, name]) == 2
+        assert "no lesson" in last_line(capsys)
+
+
+@pytest.mark.parametrize("language", ["", ".", "..", "../en", "EN", "²", "zz"])
+def test_odd_languages_are_one_line(served, capsys, language):
+    assert command_line.main(["--language", language, "lab"]) == 2
+    assert "there are: " in last_line(capsys)
+
+
+def test_a_course_whose_path_has_spaces_and_other_letters_is_served(monkeypatch, tmp_path):
+    root = tmp_path / "mein Kürs ²"
+    shutil.copytree(command_line.find_root() / "notebooks", root / "notebooks")
+    lesson = root / "notebooks" / "en" / "03_multi_head_attention.ipynb"
+    lesson.rename(lesson.with_name("03 größe #1.ipynb"))
+    monkeypatch.chdir(root)
+    addresses = []
+    monkeypatch.setattr(command_line, "serve", lambda root, address, *_: addresses.append(address))
+    assert command_line.main(["present", "03 größe #1"]) == 0
+    assert addresses == ["/rise/work/deck-en/03%20gr%C3%B6%C3%9Fe%20%231.ipynb"]
+
+
+def test_a_terminal_that_knows_no_such_letters_shows_them_in_another_way(tmp_path):
+    root = tmp_path / "中"
+    shutil.copytree(command_line.find_root() / "notebooks", root / "notebooks")
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT)}
+    environment.pop("HOME", None)
+    command = [sys.executable, "-m", "mha_lib.classroom", "notes"]
+    run = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert r"\u4e2d" in run.stdout

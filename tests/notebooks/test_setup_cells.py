@@ -3,28 +3,40 @@
 import shutil
 from pathlib import Path
 
+import nbformat
 import pytest
-import torch
+from nbclient import NotebookClient
 
 from mha_lib.classroom.lessons.slides import read_lesson, source, tags
 
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*/*.ipynb"))
 
 
-@pytest.fixture(autouse=True)
-def same_threads():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
+each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_setup_cells_need_no_other_cell(lesson, lay_translator, tmp_path, monkeypatch):
-    place = tmp_path / "notebooks" / lesson.parent.name
+def own_course(lesson, folder, lay_translator):
+    """The lesson in a course of its own; what it keeps is kept there."""
+    place = folder / "notebooks" / lesson.parent.name
     shutil.copytree(lesson.parent, place)
-    lay_translator(lesson, tmp_path)
-    monkeypatch.chdir(place)  # what a lesson keeps is kept there
+    lay_translator(lesson, folder)
+    return place
+
+
+@each_lesson
+def test_setup_cells_need_no_other_cell(lesson, lay_translator, tmp_path, monkeypatch):
+    monkeypatch.chdir(own_course(lesson, tmp_path, lay_translator))
     namespace = {"__name__": lesson.stem}
     for cell in read_lesson(lesson)["cells"]:
         if "setup" in tags(cell):
             exec(compile(source(cell), cell["id"], "exec"), namespace)
+
+
+@pytest.mark.whole
+@each_lesson
+def test_the_others_run_after_all_setup_cells(lesson, lay_translator, tmp_path):
+    """What an instructor does after S, and what the key K does."""
+    notebook = nbformat.read(lesson, as_version=4)
+    notebook.cells.sort(key=lambda cell: "setup" not in cell.metadata.get("tags", []))  # else in their order
+    place = own_course(lesson, tmp_path, lay_translator)
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(place)}}).execute()

@@ -3,13 +3,13 @@
 import asyncio
 import logging
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mha_lib.classroom.browser import require_browser
-from mha_lib.classroom.handout.execution import CORES, execute
+from mha_lib.classroom.files import require_writable, write_whole
+from mha_lib.classroom.handout.execution import CORES, execute, run_until_ctrl_c
 from mha_lib.classroom.handout.exporter import HandoutExporter
-from mha_lib.classroom.handout.files import write_whole
 from mha_lib.classroom.handout.index import write_index
 from mha_lib.classroom.handout.notebook import (
     INSTRUCTOR,
@@ -21,9 +21,10 @@ from mha_lib.classroom.handout.notebook import (
 from mha_lib.classroom.handout.pdf import write_pdf
 from mha_lib.classroom.handout.progress import Progress
 from mha_lib.classroom.language import language_of, language_with_words, words_in
-from mha_lib.classroom.lessons import CourseError
+from mha_lib.classroom.lessons import CourseError, in_one_line
 
 LARGEST = 1_000_000  # bytes of a page that is still easily mailed
+STOPPED = 130  # the exit status of what Ctrl-C has ended
 
 
 def write_handouts(lessons: list[Path], folder: Path, audience: str = STUDENT, pdf: bool = False) -> int:
@@ -32,58 +33,64 @@ def write_handouts(lessons: list[Path], folder: Path, audience: str = STUDENT, p
     The instructor's handouts go to a folder of their own, ``<folder>-instructor``: whoever uploads the
     students' handouts uploads no solutions. The lessons themselves are only read. Returns the exit status:
     0, or 1 if a lesson failed; each failure is one line, and the other lessons are written all the same.
+    After Ctrl-C what is written so far is listed too.
     """
     browser = require_browser() if pdf else None  # before the part that takes minutes
     if audience == INSTRUCTOR:
         folder = folder.with_name(f"{folder.name}-instructor")
+    require_writable(folder)
     language = language_with_words(language_of(lessons[0].parent))
     words = words_in(language)["handout_build"]
-    warnings = Warnings()
-    build = Build(folder, audience, len(lessons), Progress(len(lessons), words), warnings)
-    results = asyncio.run(build.write_pages(lessons))
-    files = [result for result in results if isinstance(result, Path)]
-    failures = [result for result in results if isinstance(result, CourseError)]
-    for page in files:
-        if page.stat().st_size > LARGEST:
-            megabytes = f"{page.stat().st_size / 1e6:.1f}"
-            warnings.lines.append(words["large"].format(file=page.name, megabytes=megabytes))
-    for page in list(files) if browser else []:
-        try:
-            files.append(write_pdf(str(browser), page))
-        except CourseError as error:
-            failures.append(error)
-    for file in sorted(files):
+    build = Build(folder, audience, len(lessons), Progress(len(lessons), words), Warnings())
+    try:
+        run_until_ctrl_c(build.write_pages(lessons))
+        if browser:
+            build.print_pages(browser)
+    except KeyboardInterrupt:
+        build.failures.append(CourseError("stopped"))
+    build.progress.end()
+    for file in sorted(build.files):
         print(f"{file}  {file.stat().st_size / 1000:.0f} KB")
-    print(write_index(lessons[0].parent.parent, folder, audience))
-    for line in [*warnings.lines, *(failure.said_in(language) for failure in failures)]:
+        if file.suffix == ".html" and file.stat().st_size > LARGEST:
+            megabytes = f"{file.stat().st_size / 1e6:.1f}"
+            build.warnings.lines.append(words["large"].format(file=file.name, megabytes=megabytes))
+    build.list_pages(lessons[0].parent.parent)
+    for line in [*build.warnings.lines, *(failure.said_in(language) for failure in build.failures)]:
         print(line, file=sys.stderr)
-    return 1 if failures else 0
+    was_stopped = any(failure.name == "stopped" for failure in build.failures)
+    return STOPPED if was_stopped else int(bool(build.failures))
 
 
 @dataclass
 class Build:
-    """What all lessons of one run have in common."""
+    """What all lessons of one run have in common, and what has come of them."""
 
     folder: Path
     audience: str
     kernels_at_once: int
     progress: Progress
     warnings: "Warnings"
+    files: list[Path] = field(default_factory=list)  # those that were written
+    failures: list[CourseError] = field(default_factory=list)
+    handouts: set[str] = field(default_factory=set)  # to which a link to their notebook can lead
 
-    async def write_pages(self, lessons: list[Path]) -> list[Path | CourseError]:
-        """The pages that were written, as many at once as there are cores; for a lesson that failed, why."""
+    async def write_pages(self, lessons: list[Path]) -> None:
+        """Write the pages, as many at once as there are cores; a lesson that fails stops no other."""
+        there = address_of_page(lessons[0], self.folder).parent.glob("*.html")
+        self.handouts = {file.stem for file in (*lessons, *there)}
         free_cores = asyncio.Semaphore(CORES)
 
         async def write(lesson: Path) -> Path | CourseError:
             async with free_cores:
                 try:
-                    return await self.write_page(lesson)
-                except CourseError as error:
-                    return error
+                    page = await self.write_page(lesson)
+                except Exception as error:
+                    return in_one_line(lesson, error)
+                self.files.append(page)
+                return page
 
         results = await asyncio.gather(*map(write, lessons))
-        self.progress.end()
-        return results
+        self.failures += [result for result in results if isinstance(result, CourseError)]
 
     async def write_page(self, lesson: Path) -> Path:
         notebook = read_notebook(lesson, lesson)
@@ -91,12 +98,26 @@ class Build:
         notebook.cells = cells_for(self.audience, notebook)
         await execute(notebook, lesson, self.kernels_at_once, self.progress)
         exporter = HandoutExporter(audience=self.audience, log=self.warnings.logger_for(lesson))
-        resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}}
+        resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}, "handouts": self.handouts}
         text, _ = exporter.from_notebook_node(notebook, resources)
         page = address_of_page(lesson, self.folder)
         write_whole(page, text)
         page.with_suffix(".pdf").unlink(missing_ok=True)  # it was printed from the page before this one
         return page
+
+    def print_pages(self, browser: str) -> None:
+        """A PDF beside each page that was written."""
+        for page in list(self.files):
+            try:
+                self.files.append(write_pdf(browser, page))
+            except Exception as error:
+                self.failures.append(in_one_line(page, error))
+
+    def list_pages(self, notebooks: Path) -> None:
+        try:
+            print(write_index(notebooks, self.folder, self.audience))
+        except Exception as error:
+            self.failures.append(in_one_line(self.folder / "index.html", error))
 
 
 class Warnings(logging.Handler):

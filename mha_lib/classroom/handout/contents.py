@@ -36,6 +36,13 @@ def add_anchors(page: Tag, link: str) -> list[Heading]:
     return headings
 
 
+def say_where_figures_are(page: Tag, words: dict[str, str]) -> None:
+    """A figure that a program drew, and that says nothing of itself, is named after the heading above it."""
+    for picture in page.find_all("img", alt=words["figure"]):
+        if heading := picture.find_previous(HEADINGS):
+            picture["alt"] = words["figure_below"].format(heading=plain(inside(heading)))
+
+
 def make_heading(element: Tag, taken: set[str]) -> Heading:
     content = inside(element)
     words = plain(content)
@@ -52,9 +59,13 @@ def link_to_itself(anchor: str, label: str) -> Tag:
     return link
 
 
+def anchor_for(words: str) -> str:
+    return re.sub(r"[^\w]+", "-", words.lower()).strip("-") or "section"
+
+
 def free_anchor(words: str, taken: set[str]) -> str:
     """The words as an anchor, with a number where several say the same."""
-    base = re.sub(r"[^\w]+", "-", words.lower()).strip("-") or "section"
+    base = anchor_for(words)
     anchor, number = base, 1
     while anchor in taken:
         number += 1

@@ -1,9 +1,12 @@
 """A lesson, executed afresh."""
 
+import asyncio
 import os
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
+from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
@@ -13,6 +16,8 @@ from mha_lib.classroom.lessons import CourseError
 
 LONGEST_CELL = 600  # seconds
 CORES = os.cpu_count() or 1
+Result = TypeVar("Result")
+Arguments = TypeVarTuple("Arguments")
 
 
 async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, progress: Progress) -> None:
@@ -35,6 +40,7 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
         notebook,
         resources={"metadata": {"path": str(lesson.parent)}},
         timeout=LONGEST_CELL,
+        shutdown_kernel="immediate",  # one that is asked to leave amid a cell says so in twenty lines
         extra_arguments=["--log-level=40"],  # the kernel's remarks would tear the progress bar
         on_cell_start=begun,
         on_cell_executed=done,
@@ -44,11 +50,14 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
     except CellExecutionError as error:
         failed = [cell.get("id", "?") for cell in code if any(o.output_type == "error" for o in cell.outputs)]
         reason = f"{error.ename}: {error.evalue}".splitlines()[0]
-        raise CourseError("cell_failed", lesson=lesson, cell=failed[-1], reason=reason) from None
+        raise CourseError("cell_failed", lesson=lesson, cell=["?", *failed][-1], reason=reason) from None
     except CellTimeoutError:
         raise CourseError("cell_too_long", lesson=lesson, seconds=LONGEST_CELL) from None
     except DeadKernelError:
         raise CourseError("kernel_died", lesson=lesson) from None
+    except NoSuchKernel as error:
+        known = ", ".join(KernelSpecManager().find_kernel_specs())
+        raise CourseError("no_kernel", lesson=lesson, kernel=error.name, known=known) from None
 
 
 def kernel_environment(kernels_at_once: int) -> dict[str, str]:
@@ -58,3 +67,22 @@ def kernel_environment(kernels_at_once: int) -> dict[str, str]:
     """
     threads = str(max(1, CORES // min(CORES, kernels_at_once)))
     return {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": threads} | os.environ
+
+
+def run_until_ctrl_c(work: Coroutine[Any, Any, Result]) -> Result:
+    """``asyncio.run``, whose Ctrl-C ends the work in order: KeyboardInterrupt comes after every clean-up.
+
+    nbclient takes Ctrl-C for itself where the loop lets it, and only the newest of several notebooks gets it.
+    """
+    with asyncio.Runner(loop_factory=LoopWithoutSignals) as runner:
+        return runner.run(work)
+
+
+class LoopWithoutSignals(asyncio.SelectorEventLoop):
+    def add_signal_handler(
+        self, sig: int, callback: Callable[[Unpack[Arguments]], object], *args: *Arguments
+    ) -> None:
+        raise RuntimeError("as in a thread, where nbclient does without")
+
+    def remove_signal_handler(self, sig: int) -> bool:
+        return False

@@ -64,5 +64,7 @@ class HandoutExporter(Exporter):
         language = str(nb.metadata.get("lang") or language_of(folder))
         if language_with_words(language) != language:
             self.log.warning(words_in(ENGLISH)["language"]["unknown"].format(language=language))
-        page = Page(nb, folder, language, self.audience, self.log.warning)
-        return page.render(metadata.get("name") or "notebook"), resources
+        name = str(metadata.get("name") or "notebook")
+        handouts = resources.get("handouts") or {file.stem for file in folder.glob("*.html")} | {name}
+        page = Page(nb, folder, language, self.audience, self.log.warning, handouts)
+        return page.render(name), resources

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.handout.files import write_whole
+from mha_lib.classroom.files import write_whole
 from mha_lib.classroom.handout.notebook import Description, address_of_page, describe, read_notebook
 from mha_lib.classroom.handout.page import TEMPLATES, read, style
 from mha_lib.classroom.language import language_with_words, words_in
-from mha_lib.classroom.lessons import CourseError
 
 
 @dataclass
@@ -27,14 +26,23 @@ class Language:
 
 
 def write_index(notebooks: Path, folder: Path, audience: str) -> Path:
-    """List the handouts in the folder, those of all languages: each lesson that has one, in its order."""
+    """List the handouts in the folder, those of all languages: each lesson that has one, in its order.
+
+    Written again until it lists what there is then: another run may have written a handout meanwhile.
+    """
+    page, written = folder / "index.html", ""
+    while written != (listed := render_index(notebooks, folder, audience)):
+        write_whole(page, listed)
+        written = listed
+    return page
+
+
+def render_index(notebooks: Path, folder: Path, audience: str) -> str:
     folders = sorted(path for path in notebooks.iterdir() if path.is_dir())
     languages = [read_language(lessons, folder, audience) for lessons in folders]
-    page = folder / "index.html"
     template = TEMPLATES.get_template("index.html")
     with_handouts = [language for language in languages if language.handouts] or languages[:1]
-    write_whole(page, template.render(languages=with_handouts, style=style(), index_style=read("index.css")))
-    return page
+    return template.render(languages=with_handouts, style=style(), index_style=read("index.css"))
 
 
 def read_language(lessons: Path, folder: Path, audience: str) -> Language:
@@ -51,7 +59,7 @@ def read_language(lessons: Path, folder: Path, audience: str) -> Language:
 def read_handout(lesson: Path, page: Path, folder: Path, audience: str) -> Handout:
     try:
         description = describe(read_notebook(lesson, lesson), lesson.stem, audience)
-    except CourseError:  # its handout is an older one, and why there is no newer one has been said
+    except Exception:  # its handout is an older one, and why there is no newer one has been said
         description = Description(title=lesson.stem, summary="", number="")
     pdf = page.with_suffix(".pdf")
     return Handout(

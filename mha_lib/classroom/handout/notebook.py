@@ -16,6 +16,7 @@ from mha_lib.classroom.rendering import plain, to_html
 from mha_lib.classroom.rendering.tree import parse
 
 STUDENT, INSTRUCTOR = AUDIENCES = ("student", "instructor")
+NOT_YET = "○"  # how the checks of the exercises mark what is not answered
 LONGEST_SUMMARY = 300  # characters
 
 
@@ -26,7 +27,7 @@ def read_notebook(file: Any, name: object) -> NotebookNode:
         nbformat.validate(notebook, relax_add_props=True)
         return notebook
     except OSError as error:
-        raise CourseError("file_unreadable", file=name, reason=error.strerror) from None
+        raise CourseError("file_unusable", file=name, reason=error.strerror) from None
     except Exception as error:  # nbformat raises a dozen kinds
         reason = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise CourseError("no_notebook", file=name, reason=reason[:200]) from None
@@ -45,6 +46,35 @@ def is_on_the_page(cell: NotebookNode) -> bool:
 def is_folded_setup(cell: NotebookNode) -> bool:
     """Imports and helpers: whoever runs the code elsewhere needs them, and no one else."""
     return slide_type(cell) == "skip" and "setup" in tags(cell)
+
+
+def without_open_exercises(cells: list[NotebookNode], words: dict[str, str]) -> list[NotebookNode]:
+    """The cells without those that say nothing but that an exercise is not answered yet: only where it can be
+    answered is that worth a line. A cell with nothing but the heading above one goes with it.
+
+    ``words`` are those of the checks (``exercises/judge.py``), in which such a cell has spoken.
+    """
+    kept: list[NotebookNode] = []
+    for cell in cells:
+        if not says_not_yet(cell, words):
+            kept.append(cell)
+        elif kept and kept[-1].cell_type == "markdown" and re.fullmatch(r"#+ .*\s*", kept[-1].source):
+            kept.pop()
+    return kept
+
+
+def says_not_yet(cell: NotebookNode, words: dict[str, str]) -> bool:
+    """Whether all that a cell has printed is that an exercise, or every exercise, is not answered yet."""
+    outputs = cell.get("outputs", [])
+    if not outputs or any(output.output_type != "stream" for output in outputs):
+        return False
+    *lines, last = "".join(source({"source": output.text}) for output in outputs).rstrip("\n").split("\n")
+    if lines:  # a report
+        nothing = words["solved"].format(solved=0, checked=len(lines))
+        return last == nothing and all(re.fullmatch(rf"{NOT_YET} \w+", line) for line in lines)
+    sentences = (words[name] for name in ("not_yet", "returns_nothing"))
+    said = (re.escape(words["verdict"].format(mark=NOT_YET, exercise="?", sentence=s)) for s in sentences)
+    return any(re.fullmatch(sentence.replace(r"\?", r"\w+", 1), last) for sentence in said)
 
 
 @dataclass

@@ -23,11 +23,42 @@ async function copy(code, button) {
   }
 }
 
-/** What scrolls must scroll by keyboard too, so it must be able to take the focus. */
-function makeScrollersFocusable() {
-  for (const box of document.querySelectorAll("pre, div.formula, .table, .html, .picture")) {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+/** What scrolls must scroll by keyboard too, so it must be able to take the focus, and show that it does. */
+class Scroller {
+  constructor(box) {
+    this.box = box;
+    box.addEventListener("scroll", () => this.showMore(), { passive: true });
+    new ResizeObserver(() => this.measure()).observe(box);
+  }
+
+  measure() {
+    const { box } = this;
+    if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
+    this.showMore();
+  }
+
+  /** On which sides there is more of it than is seen. */
+  showMore() {
+    const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = this.box;
+    const more = {
+      left: scrollLeft > 1,
+      right: scrollLeft + clientWidth < scrollWidth - 1,
+      above: scrollTop > 1,
+      below: scrollTop + clientHeight < scrollHeight - 1,
+    };
+    const sides = Object.keys(more).filter((side) => more[side]);
+    if (sides.length) this.box.dataset.more = sides.join(" ");
+    else delete this.box.dataset.more;
+  }
+}
+
+/** A formula within a line does not break: one that is wider than the line scrolls too. */
+function letWideFormulasScroll() {
+  for (const formula of document.querySelectorAll("span.formula")) {
+    formula.classList.remove("wide");
+    const line = formula.closest("p, li, td, th, dd, h1, h2, h3, h4, h5, h6, summary, main");
+    formula.classList.toggle("wide", formula.getBoundingClientRect().width > line.clientWidth);
   }
 }
 
@@ -94,8 +125,9 @@ function openAnswersForPaper() {
 }
 
 for (const block of document.querySelectorAll(".code")) addCopyButton(block);
-addEventListener("resize", makeScrollersFocusable);
-makeScrollersFocusable();
+letWideFormulasScroll();
+addEventListener("resize", letWideFormulasScroll);
+for (const box of document.querySelectorAll("pre, .formula, .table, .html, .picture")) new Scroller(box);
 const contents = document.querySelector("nav details");
 if (contents) new Contents(contents).start();
 openAnswersForPaper();

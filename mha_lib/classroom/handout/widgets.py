@@ -13,20 +13,40 @@ from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode, from_dict
 
 from mha_lib.classroom.rendering import plain
+from mha_lib.classroom.rendering.markdown import formulas_in
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 REFERENCE = "IPY_MODEL_"
+SILENT = {
+    "LayoutModel",
+    "BoxModel",
+    "OutputModel",
+    "ControllerModel",
+    "ControllerButtonModel",
+}  # nothing to read
+# The element for a widget's bytes, the first half of their type, the second where the widget names none.
+MEDIA = {
+    "ImageModel": ("img", "image", "png", 'alt=""'),
+    "AudioModel": ("audio", "audio", "mp3", "controls"),
+    "VideoModel": ("video", "video", "mp4", "controls"),
+}
 
 
 class Widgets:
     """The widgets of one page; two views of one widget share its state, two widgets their module."""
 
     def __init__(
-        self, metadata: dict[str, Any], words: dict[str, str], output: Callable[[dict[str, Any]], str]
+        self,
+        metadata: dict[str, Any],
+        words: dict[str, str],
+        output: Callable[[dict[str, Any]], str],
+        complain: Callable[[str], object],
     ):
-        self.models: dict[str, Any] = metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+        self.models = stored_models(metadata)
+        self.not_stored = 0  # widgets that nothing is known of
         self.words = words
+        self.complain = complain
         self.output = output  # the HTML of a cell's output, for the widgets that hold some
         self.sources: dict[str, str] = {}  # modules and style sheets, by their hash
         self.alive: dict[str, Any] = {}
@@ -35,11 +55,20 @@ class Widgets:
         """The widget alive, or else its last state, or else what the notebook kept beside it."""
         if " object at 0x" in fallback:  # the text of a Python object says nothing to a reader
             fallback = ""
-        if "_esm" in self.state(model_id):
-            return self.live(model_id, fallback)
-        if still := self.still(model_id, frozenset()):
+        try:
+            if "_esm" in self.state(model_id):
+                return self.live(model_id, fallback)
+            still = self.still(model_id, frozenset())
+        except (AttributeError, KeyError, TypeError, ValueError):  # what is stored can be anything
+            self.models.pop(model_id, None)
+            still = ""
+        self.not_stored += model_id not in self.models
+        if still:
             return f'<figure class="group">{still}<figcaption>{self.words["still"]}</figcaption></figure>\n'
-        return fallback or self.note("lost")
+        kind = str(self.models.get(model_id, {}).get("model_name", ""))
+        if "<img" in fallback or not kind:
+            return fallback or self.note("lost")
+        return fallback + self.unknown(kind)
 
     def state(self, model_id: str) -> dict[str, Any]:
         return self.models.get(model_id, {}).get("state", {})
@@ -84,8 +113,19 @@ class Widgets:
             return "".join(map(self.output, with_whole_streams(state["outputs"])))
         if "children" in state:
             children = [str(child).removeprefix(REFERENCE) for child in state["children"]]
-            return "".join(self.still(child, above | {model_id}) for child in children)
-        return control(str(self.models.get(model_id, {}).get("model_name", "")), state)
+            stills = [self.still(child, above | {model_id}) for child in children]
+            return "".join(map(titled, titles_of(state, len(children)), stills))
+        kind = str(self.models.get(model_id, {}).get("model_name", ""))
+        media = medium(kind, state, self.models.get(model_id, {}).get("buffers", []))
+        return media or control(kind, state) or (self.unknown(kind) if above else "")
+
+    def unknown(self, kind: str) -> str:
+        """Say that a control is missing; most have no words of their own."""
+        if kind in SILENT or not kind:
+            return ""
+        self.complain(self.words["widget_left"].format(kind=kind.removesuffix("Model")))
+        sentence = self.words["widget_left_here"].format(kind=kind.removesuffix("Model"))
+        return f'<p class="note">{html.escape(sentence)}</p>\n'
 
     def data(self) -> str:
         """What the page's script brings the widgets alive with: JSON that cannot end its own element."""
@@ -95,11 +135,46 @@ class Widgets:
         return text.replace("<", "\\u003c")
 
 
+def stored_models(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The widgets that a notebook has stored, by their names; not those that are stored in another form."""
+    try:
+        models = dict(metadata["widgets"][STATE]["state"])
+    except (KeyError, TypeError, ValueError):
+        return {}
+    return {
+        name: model
+        for name, model in models.items()
+        if isinstance(model, dict) and isinstance(model.get("state"), dict)
+    }
+
+
 def with_whole_streams(outputs: list[Any]) -> list[NotebookNode]:
     """The outputs that a widget holds, as nbconvert prepares those of a cell: each stream is one text."""
     cell = from_dict({"outputs": outputs})
     cell, _ = CoalesceStreamsPreprocessor().preprocess_cell(cell, {}, 0)
     return list(cell.outputs)
+
+
+def titles_of(state: dict[str, Any], count: int) -> list[str]:
+    """The names of a widget's tabs or folds, of ipywidgets 8 or 7; "" for each child of another box."""
+    old = state.get("_titles") or {}
+    titles = [*(state.get("titles") or []), *(old[place] for place in sorted(old, key=int))]
+    return [*map(str, titles[:count]), *[""] * (count - len(titles))]
+
+
+def titled(title: str, still: str) -> str:
+    return f'<p class="control title">{html.escape(title)}</p>\n{still}' if title and still else still
+
+
+def medium(kind: str, state: dict[str, Any], buffers: list[dict[str, Any]]) -> str:
+    """A picture, a sound or a film, whose bytes lie beside the state."""
+    element = MEDIA.get(kind)
+    data = next((buffer["data"] for buffer in buffers if buffer["path"] == ["value"]), "")
+    if not element or not data:
+        return ""
+    type_ = f"{element[1]}/{state.get('format') or element[2]}"
+    address = html.escape(f"data:{type_};base64,{data}")
+    return f'<p class="control"><{element[0]} src="{address}" {element[3]}></{element[0]}></p>\n'
 
 
 def control(kind: str, state: dict[str, Any]) -> str:
@@ -113,10 +188,38 @@ def control(kind: str, state: dict[str, Any]) -> str:
         value = ", ".join(map(str, chosen(state["_options_labels"], state.get("index"))))
     elif kind.startswith("HTML"):
         value = plain(str(value or ""))
-    if not isinstance(value, str | int | float):
+    text = words_for(value)
+    if text is None and not label:
         return ""
-    equals = " = " if label and value != "" else ""
-    return f'<p class="control">{label}{equals}{html.escape(str(value))}</p>\n'
+    equals = " = " if label and text else ""
+    return f'<p class="control">{label}{equals}{formulas_in(html.escape(text or "", quote=False))}</p>\n'
+
+
+def words_for(value: Any) -> str | None:
+    """The value of a control as a reader sees it in the notebook; None for one that has no words."""
+    if isinstance(value, bool):
+        return "☑" if value else "☐"
+    if isinstance(value, str | int | float):
+        return str(value)
+    if isinstance(value, dict):
+        return moment(value)
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        is_range = len(value) == 2 and not any(isinstance(item, str) for item in value)
+        return (" – " if is_range else ", ").join(map(str, value))
+    return None
+
+
+def moment(value: dict[str, Any]) -> str | None:
+    """A day, a time, or both, as ISO writes them; ipywidgets counts months from 0."""
+    parts = []
+    try:
+        if "year" in value:
+            parts.append(f"{value['year']:04d}-{value['month'] + 1:02d}-{value['date']:02d}")
+        if "hours" in value:
+            parts.append(f"{value['hours']:02d}:{value['minutes']:02d}")
+    except (KeyError, TypeError, ValueError):
+        return None
+    return " ".join(parts) or None
 
 
 def chosen(options: list[Any], index: Any) -> list[Any]:

@@ -23,6 +23,18 @@ class CourseError(Exception):
         return self.said_in(ENGLISH)
 
 
+def in_one_line(subject: object, error: Exception) -> CourseError:
+    """Whatever stopped the work on a subject, a lesson say, as one line: of one lesson, not of all."""
+    if isinstance(error, CourseError):
+        return error
+    if isinstance(error, OSError) and error.strerror:
+        named = error.filename or subject
+        return CourseError("file_unusable", file=named, reason=error.strerror)
+    said = next(iter(str(error).splitlines()), "")
+    reason = f"{type(error).__name__}: {said}"[:200] if said else type(error).__name__
+    return CourseError("failed", subject=subject, reason=reason)
+
+
 def find_root(start: Path | None = None) -> Path:
     """The folder of the course: the nearest one, here or above, that holds ``notebooks/``."""
     here = (start or Path.cwd()).resolve()

@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from mha_lib.classroom.language import find_for_language
+from mha_lib.classroom.lessons.course import CourseError
 
 SVG = "http://www.w3.org/2000/svg"
 SHARED = "../../img/"  # as lessons name the folder
@@ -21,7 +22,10 @@ OWN = "img/"  # as the lessons of a working copy with figures of its own name it
 def figure_words(images: Path, language: str) -> dict[str, dict[str, str]] | None:
     """The words of all figures by the figure's name; None where the language has none."""
     file = find_for_language(images / "words", language)
-    return None if file is None else json.loads(file.read_text(encoding="utf-8"))
+    try:
+        return None if file is None else json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CourseError("file_unusable", file=file, reason=error) from None
 
 
 def read_figure(figure: Path, language: str) -> bytes:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mha_lib.classroom.lessons.course import CourseError
+
 Cell = Mapping[str, Any]  # of a notebook's JSON
 
 STARTS = ("slide", "subslide")
@@ -96,7 +98,10 @@ def optional_minutes(slides: list[Slide]) -> float:
 
 
 def read_lesson(lesson: Path) -> dict[str, Any]:
-    return json.loads(lesson.read_text(encoding="utf-8"))
+    try:
+        return json.loads(lesson.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CourseError("no_notebook", file=lesson, reason=error) from None
 
 
 def title_of(notebook: Mapping[str, Any], default: str) -> str:

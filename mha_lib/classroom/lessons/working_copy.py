@@ -10,8 +10,10 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
+from mha_lib.classroom.files import write_whole
 from mha_lib.classroom.language import words_in
 from mha_lib.classroom.lessons.course import list_lessons
 from mha_lib.classroom.lessons.figures import OWN, SHARED, figure_words, read_figure
@@ -25,7 +27,8 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
     """Bring ``work/<language>/`` up to date; returns it and what the user should be told.
 
     A file that is as it was handed out (run or not) follows the new edition. One that was changed stays
-    as it is, and the new edition is laid beside it, once, as ``<name>.new.ipynb``.
+    as it is, and the new edition is laid beside it, once, as ``<name>.new.ipynb``. So does a lesson of which
+    no notebook can be read, one that was half copied, say; that is said until it is gone.
     """
     work = root / "work" / language
     messages = []
@@ -33,7 +36,8 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
         for name, content in editions(root, language, work):
             content = without_notes(content) if name.endswith(".ipynb") else content
             if beside := bring_up_to_date(work / name, content, record):
-                messages.append(say(root, language, "kept", work / name, beside))
+                what = "kept" if is_readable(work / name) else "broken"
+                messages.append(say(root, language, what, work / name, beside))
     return work, messages
 
 
@@ -43,7 +47,8 @@ def make_deck_copy(
     """Make a lesson's deck in ``work/deck-<language>/`` as fresh as on the first day.
 
     What the last lecture left in the lesson, its outputs, goes. Where the instructor has changed it,
-    ``begins_afresh(file)`` decides: to keep the changes, or to set them aside and begin afresh. The decks of
+    ``begins_afresh(file)`` decides: to keep the changes, or to set them aside and begin afresh, as is done
+    with a deck of which no notebook can be read. The decks of
     other lessons stay as they are, for one of them may be on show. Returns the folder and what to tell.
     """
     work = root / "work" / f"deck-{language}"
@@ -55,13 +60,14 @@ def make_deck_copy(
             if mine.exists() and mine.suffix == ".ipynb" and name != lesson:
                 continue
             if not mine.exists() or authored(mine.read_bytes(), mine.suffix) == record.get(name):
-                mine.write_bytes(content)
-            elif begins_afresh(mine):
-                aside = mine.rename(free_name(mine, "mine"))
-                mine.write_bytes(content)
+                write_whole(mine, content)
+            elif not is_readable(mine) or begins_afresh(mine):
+                free = (name for name in names_beside(mine, "mine") if not name.exists())
+                aside = mine.rename(next(free))
+                write_whole(mine, content)
                 messages.append(say(root, language, "set_aside", mine, aside))
             else:
-                mine.write_bytes(without_outputs(mine.read_bytes()))
+                write_whole(mine, without_outputs(mine.read_bytes()))
                 messages.append(say(root, language, "own_deck", mine, mine))
                 continue
             record[name] = authored(content, mine.suffix)
@@ -112,10 +118,9 @@ def write_figures(images: Path, language: str, folder: Path) -> bool:
     """The figures in the language's own words, where it has such; whether it has."""
     if figure_words(images, language) is None:
         return False
-    folder.mkdir(exist_ok=True)
     for figure in images.iterdir():
         if figure.is_file():
-            (folder / figure.name).write_bytes(read_figure(figure, language))
+            write_whole(folder / figure.name, read_figure(figure, language))
     return True
 
 
@@ -127,7 +132,7 @@ def record_of(work: Path) -> Iterator[dict[str, str]]:
     with suppress(OSError, ValueError, TypeError):
         record = dict(json.loads((work / RECORD).read_text(encoding="utf-8")))
     yield record
-    (work / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
+    write_whole(work / RECORD, json.dumps(record, indent=1))
 
 
 def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path | None:
@@ -136,23 +141,45 @@ def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path
     current = fingerprint(mine.read_bytes(), mine.suffix) if mine.exists() else None
     record[mine.name] = edition
     if current is None or current == former != edition:
-        mine.write_bytes(content)
-    elif former != edition and current != edition:
-        beside = free_name(mine)
-        beside.write_bytes(content)
-        return beside
+        write_whole(mine, content)
+    elif current != edition and (former != edition or not is_readable(mine)):
+        return lay_beside(mine, content, record)
     return None
+
+
+def lay_beside(mine: Path, content: bytes, record: dict[str, str]) -> Path:
+    """Write a new edition beside the file; one that was laid there before is not laid again."""
+    edition = fingerprint(content, mine.suffix)
+    free = (
+        name for name in names_beside(mine, "new") if not name.exists() or record.get(name.name) == edition
+    )
+    beside = next(free)
+    if not beside.exists():
+        write_whole(beside, content)
+    record[beside.name] = edition
+    return beside
+
+
+def is_readable(file: Path) -> bool:
+    """Whether a file that is named a notebook is one."""
+    return file.suffix != ".ipynb" or cells_of(file.read_bytes()) is not None
 
 
 def fingerprint(content: bytes, suffix: str) -> str:
     """Equal for two editions of a lesson that differ only in what running them leaves behind."""
-    if suffix == ".ipynb":
-        try:
-            cells = json.loads(content)["cells"]
-            content = json.dumps([[cell["cell_type"], "".join(cell["source"])] for cell in cells]).encode()
-        except (ValueError, KeyError, TypeError):
-            pass  # not a notebook (half-written, say): its bytes decide
+    cells = cells_of(content) if suffix == ".ipynb" else None
+    if cells is not None:  # or else, of a half-written notebook say, its bytes decide
+        content = json.dumps(cells).encode()
     return hashlib.sha256(content).hexdigest()
+
+
+def cells_of(content: bytes) -> list[list[str]] | None:
+    """Kind and source of each cell; None where the content is no notebook."""
+    try:
+        cells = json.loads(content)["cells"]
+        return [[cell["cell_type"], "".join(cell["source"])] for cell in cells]
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def authored(content: bytes, suffix: str) -> str:
@@ -169,9 +196,6 @@ def authored(content: bytes, suffix: str) -> str:
     return fingerprint(fingerprint(content, suffix).encode() + json.dumps(made).encode(), "")
 
 
-def free_name(file: Path, state: str = "new") -> Path:
-    """``<name>.new.ipynb`` beside the file, or ``new2``, ``new3`` … where that is taken."""
-    number = 1
-    while (beside := file.with_suffix(f".{state}{number if number > 1 else ''}{file.suffix}")).exists():
-        number += 1
-    return beside
+def names_beside(file: Path, state: str) -> Iterator[Path]:
+    """``<name>.new.ipynb`` beside the file, ``new2``, ``new3`` …"""
+    return (file.with_suffix(f".{state}{number if number > 1 else ''}{file.suffix}") for number in count(1))

@@ -5,7 +5,6 @@ the page's formulas are drawn, its pictures are put into it, and what a browser 
 """
 
 import re
-import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -13,9 +12,10 @@ from bs4 import BeautifulSoup, Tag
 
 from mha_lib.classroom.language import language_with_words, words_in
 from mha_lib.classroom.rendering.formulas import FormulaError, Formulas
-from mha_lib.classroom.rendering.markdown import FORMULA
+from mha_lib.classroom.rendering.markdown import DIAGRAM, FORMULA
 from mha_lib.classroom.rendering.pictures import read_picture
-from mha_lib.classroom.rendering.tree import Verbatim, inside, parse
+from mha_lib.classroom.rendering.tree import Verbatim, parse
+from mha_lib.classroom.rendering.ways_out import close_ways_out
 
 # What may not stand within a paragraph: a browser ends the paragraph where one of these begins.
 BLOCKS = re.compile(
@@ -40,15 +40,20 @@ class Cleaner:
         self.formulas = Formulas()
 
     def clean(self, html: str) -> BeautifulSoup:
-        page = parse(html)
+        return self.clean_tree(parse(html))
+
+    def clean_tree(self, page: BeautifulSoup) -> BeautifulSoup:
         for wrapper in page.find_all(["html", "head", "body"]):  # of a page within the page
             wrapper.unwrap()
         self.set_formulas(page.select(f"[{FORMULA}]"))
+        for drawing in page.select(f"[{DIAGRAM}]"):
+            self.say_diagram(drawing)
         for picture in page.find_all("img"):
             self.inline(picture)
         for element in page.find_all(FETCHED):
             self.leave_out(element)
-        for block in page.find_all(BLOCKS):
+        close_ways_out(page, self.say_closed)
+        for block in reversed(page.find_all(BLOCKS)):  # so that little is moved, however many there are
             while paragraph := block.find_parent("p"):
                 lift(block, paragraph)
         for paragraph in page.find_all("p"):
@@ -72,11 +77,18 @@ class Cleaner:
 
     def leave_as_tex(self, element: Tag, tex: str, error: FormulaError) -> None:
         reason = self.words[error.sentence].format(about=error.about) if error.sentence else error.about
-        short = textwrap.shorten(tex, LONGEST_TEX, placeholder=" …")
-        self.complain(
-            self.words["formula_left"].format(tex=short or tex[:LONGEST_TEX], reason=in_one_line(reason))
-        )
+        short = in_one_line(tex)
+        short = short if len(short) <= LONGEST_TEX else f"{short[:LONGEST_TEX]}…"
+        self.complain(self.words["formula_left"].format(tex=short, reason=in_one_line(reason)))
         element.name, element.attrs = "code", {"class": "tex", "title": reason}
+
+    def say_diagram(self, drawing: Tag) -> None:
+        """Jupyter draws some code as a diagram; a page shows the code, and says so."""
+        kind = str(drawing.attrs.pop(DIAGRAM))
+        self.complain(self.words["diagram_left"].format(kind=kind))
+        note = Tag(name="p", attrs={"class": "note"})
+        note.string = self.words["diagram"].format(kind=kind)
+        drawing.insert_after(note)
 
     def inline(self, image: Tag) -> None:
         """Put a picture's data in the place of its address."""
@@ -107,6 +119,10 @@ class Cleaner:
         if element.name not in UNSEEN:
             element.insert_before(link_to(address, address))
         element.decompose()
+
+    def say_closed(self, element: Tag, address: str) -> None:
+        words = self.words["closed"]
+        self.complain(words.format(element=element.name, address=in_one_line(address)[:200]))
 
 
 def show_formula(element: Tag, mathml: str) -> None:
@@ -157,7 +173,7 @@ def lift(block: Tag, paragraph: Tag) -> None:
 
 def is_blank(element: Tag) -> bool:
     """Whether an element holds nothing, or spaces and ends of lines alone."""
-    return not inside(element).strip(" \n\t")
+    return not any(isinstance(child, Tag) or str(child).strip(" \n\t") for child in element.contents)
 
 
 def make_figure(paragraph: Tag) -> None:

@@ -14,9 +14,10 @@ from typing import Any
 
 FONT = Path(__file__).parent / "fonts" / "stix-two-math.woff"
 # A letter alone is set as the slanted one of mathematics, which has a place of its own in a font.
-SLANTED = {unicodedata.normalize("NFKC", chr(code)): code for code in range(0x1D434, 0x1D468)}
-SLANTED |= {unicodedata.normalize("NFKC", chr(code)): code for code in range(0x1D6A4, 0x1D71C)}
-SLANTED["h"] = 0x210E
+SLANTED = {"h": 0x210E}
+for code in (*range(0x1D434, 0x1D468), *range(0x1D6A4, 0x1D71C)):
+    if upright := unicodedata.decomposition(chr(code)).removeprefix("<font> "):
+        SLANTED[chr(int(upright, 16))] = code
 RADICAL = "√"  # an element draws it: it stands in no text
 COMBINING = (ord("˜"), *range(0x300, 0x339), *range(0x20D0, 0x20F0))
 ARROWS = range(0x2190, 0x2200)
@@ -33,7 +34,7 @@ def font_with(letters: frozenset[str]) -> bytes:
     from fontTools import subset  # here, because nbconvert imports every exporter only to list their names
 
     options = subset.Options(flavor="woff", layout_features=["ssty", "dtls"], notdef_outline=True)
-    font = subset.load_font(FONT, options)
+    font = subset.load_font(io.BytesIO(FONT.read_bytes()), options)
     for table in font["cmap"].tables:  # a tilde grows as an accent, but browsers let grow what has this code
         if 0x303 in table.cmap:
             table.cmap[ord("˜")] = table.cmap[0x303]

@@ -46,6 +46,11 @@ LABEL = re.compile(r'id="(equation-[^"]*)"><mtext>([^<]*)</mtext>')
 LAST_RULE = re.compile(
     r"(<mtr>(?:(?!<mtr>).)*</mtr>)<mtr><mtd style=\"(border-top:[^;]*;)[^\"]*\"></mtd></mtr></mtable>"
 )
+BESIDE = (
+    (' style="width: 100%"', ""),
+    ('<mtd style="width: 50%"></mtd>', '<mtd style="padding:0"></mtd>'),
+    ("width: 50%;", "padding-left:2em;"),
+)
 REFERENCE = re.compile(r'<a href="#(equation-[^"]*)">\(\?\?\)</a>')
 
 
@@ -85,9 +90,10 @@ class Formulas:
         if len(mathml) > LARGEST:
             raise FormulaError("too_long")
         start, _, content = mathml.removesuffix("</math>").partition(">")
+        content = mended(content)
         self.numbers |= LABEL.findall(content)
         self.letters.update(html.unescape(re.sub("<[^>]*>", "", content)))
-        return f'{start} alttext="{html.escape(tex)}">{mended(content)}</math>' if content else ""
+        return f'{start} alttext="{html.escape(tex)}">{content}</math>' if content else ""
 
     def with_references(self, mathml: str) -> str:
         """The formula with the numbers of the equations to which it refers, before it or after it."""
@@ -154,6 +160,8 @@ def mended(mathml: str) -> str:
     mathml = re.sub(
         r'<menclose notation="([^"]*)">', r'<mrow class="\1">', mathml
     )  # not all browsers know it
+    for wide, beside in BESIDE:  # a number stands beside its formula, not at the far end of a line
+        mathml = mathml.replace(wide, beside)
     mathml = mathml.replace('stretchy="true">~<', 'stretchy="true">˜<')  # of the two, this one stretches
     return LAST_RULE.sub(across_all_columns, mathml)
 

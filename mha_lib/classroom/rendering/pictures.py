@@ -2,11 +2,13 @@
 
 import base64
 import mimetypes
+import os
 import re
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, unquote_to_bytes
 
+from mha_lib.classroom.language import course_of
 from mha_lib.classroom.lessons.figures import read_figure
 
 REMOTE = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
@@ -39,7 +41,9 @@ class Picture(NamedTuple):
 def read_picture(address: str, folder: Path, language: str) -> Picture | None:
     """The picture at an address as a notebook in the folder gives it; None if it is not there.
 
-    A figure comes with its words in the language, where it has such (``lessons/figures.py``).
+    Taken from the folder and what is below it alone, so that no handout carries what lies elsewhere on the
+    author's disk, and for a lesson of the course from the course's ``img/``. A figure comes with its words in
+    the language, where it has such (``lessons/figures.py``).
     """
     if data := DATA.match(address):
         return read_data(data)
@@ -50,9 +54,16 @@ def read_picture(address: str, folder: Path, language: str) -> Picture | None:
     if kind is None or not kind.startswith("image/"):
         return None
     try:
-        return Picture(kind, read_figure(file, language))
+        return Picture(kind, read_figure(file, language)) if is_within_reach(file, folder) else None
     except (OSError, ValueError):  # there is no such file, or there can be none
         return None
+
+
+def is_within_reach(file: Path, folder: Path) -> bool:
+    course = course_of(folder)
+    places = [folder, course / "img"] if course else [folder]
+    where = Path(os.path.realpath(file))  # behind every link
+    return any(where.is_relative_to(os.path.realpath(place)) for place in places)
 
 
 def read_data(address: re.Match[str]) -> Picture | None:

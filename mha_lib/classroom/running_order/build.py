@@ -9,7 +9,9 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from mha_lib.classroom import palette
+from mha_lib.classroom.files import require_writable, write_whole
 from mha_lib.classroom.language import language_with_words, words_in
+from mha_lib.classroom.lessons import in_one_line
 from mha_lib.classroom.lessons.slides import (
     Slide,
     core_minutes,
@@ -39,18 +41,29 @@ class Row:
 
 
 def write_running_orders(lessons: list[Path], folder: Path) -> int:
-    """Write ``folder/<language>/<lesson>.html`` for each lesson; returns the exit status."""
+    """Write ``folder/<language>/<lesson>.html`` for each lesson; returns the exit status, 1 if one failed."""
+    require_writable(folder)
+    failures = []
     for lesson in lessons:
-        language = lesson.parent.name
-        words = words_in(language_with_words(language))["running_order"]
-        notebook = read_lesson(lesson)
-        slides = read_slides(notebook["cells"])
-        page = folder / language / f"{lesson.stem}.html"
-        page.parent.mkdir(parents=True, exist_ok=True)
-        title = plain(to_html(title_of(notebook, lesson.stem), escape=True))
-        page.write_text(render(lesson, title, slides, words), encoding="utf-8")
-        print(f"{page}  {total(slides, words)}")
-    return 0
+        try:
+            write_running_order(lesson, folder)
+        except Exception as error:  # of one lesson; the others have their running orders all the same
+            failures.append(in_one_line(lesson, error))
+    language = language_with_words(lessons[0].parent.name)
+    for failure in failures:
+        print(failure.said_in(language), file=sys.stderr)
+    return int(bool(failures))
+
+
+def write_running_order(lesson: Path, folder: Path) -> None:
+    language = lesson.parent.name
+    words = words_in(language_with_words(language))["running_order"]
+    notebook = read_lesson(lesson)
+    slides = read_slides(notebook["cells"])
+    title = plain(to_html(title_of(notebook, lesson.stem), escape=True))
+    page = folder / language / f"{lesson.stem}.html"
+    write_whole(page, render(lesson, title, slides, words))
+    print(f"{page}  {total(slides, words)}")
 
 
 def render(lesson: Path, title: str, slides: list[Slide], words: dict[str, Any]) -> str:

@@ -1,6 +1,5 @@
 """Each lesson's deck, run afresh in a real browser and printed: one page a slide, its text still text."""
 
-import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -8,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.browser import is_administrator, require_browser
+from mha_lib.classroom.files import require_writable, write_whole
 from mha_lib.classroom.language import language_with_words
-from mha_lib.classroom.lessons import CourseError
+from mha_lib.classroom.lessons import CourseError, in_one_line
 from mha_lib.classroom.slides_pdf.server import serve_copy
 
 WIDTH, HEIGHT = 1280, 720  # of a page, in CSS pixels
@@ -29,6 +29,7 @@ def write_slides(root: Path, lessons: list[Path], folder: Path) -> int:
     Each failure is one line, and the slides of the other lessons are written all the same.
     """
     browser, sync_playwright = require_browser(), require_playwright()
+    require_writable(folder)
     failures = 0
     with serve_copy(root, lessons[0].parent.name) as server, sync_playwright() as playwright:
         sandbox = ["--no-sandbox"] if is_administrator() else []
@@ -37,9 +38,10 @@ def write_slides(root: Path, lessons: list[Path], folder: Path) -> int:
             target = folder / lesson.parent.name / f"{lesson.stem}.pdf"
             try:
                 print_deck(chromium, server.deck_of(lesson), lesson, target)
-            except CourseError as error:
+            except Exception as error:  # of one lesson; the others have their slides all the same
                 failures += 1
-                print(error.said_in(language_with_words(lesson.parent.name)), file=sys.stderr)
+                line = in_one_line(lesson, error).said_in(language_with_words(lesson.parent.name))
+                print(line, file=sys.stderr)
             else:
                 print(f"{target}  {target.stat().st_size / 1000:.0f} KB")
         chromium.close()
@@ -66,10 +68,7 @@ def print_deck(chromium: Any, address: str, lesson: Path, target: Path) -> None:
     run_deck(page, lesson)
     page.evaluate(LAY_OUT)
     options = {"width": f"{WIDTH}px", "height": f"{HEIGHT}px", "print_background": True}
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_suffix(".pdf.part")
-    beside.write_bytes(page.pdf(**options, tagged=True, outline=True))
-    os.replace(beside, target)
+    write_whole(target, page.pdf(**options, tagged=True, outline=True))
     page.close()
 
 

@@ -22,7 +22,7 @@ from mha_lib import (
 )
 from mha_lib.classroom.tasks.data import PADDING, Batch
 from mha_lib.classroom.tasks.numerals import alignment
-from mha_lib.classroom.tasks.translator import device_of, exact_matches, translation_loss
+from mha_lib.classroom.tasks.translator import device_of, exact_matches, one_thread, translation_loss
 
 ATTENTIONS = ByAttention._fields  # encoder, decoder, cross
 
@@ -65,6 +65,7 @@ def head_masks_without(model: EncoderDecoder, removed: Iterable[Head] = ()) -> B
     return ByAttention(**masks)
 
 
+@one_thread()
 def weights_of(model: EncoderDecoder, batch: Batch) -> ByAttention:
     """The weights of all heads while the right numerals are given, as in training.
 
@@ -76,6 +77,7 @@ def weights_of(model: EncoderDecoder, batch: Batch) -> ByAttention:
     return weights
 
 
+@one_thread()
 @torch.no_grad()
 def importance_by_removal(model: EncoderDecoder, batch: Batch) -> ByAttention:
     """By how much the loss grows without each head, as Michel et al. 2019, section 3.2, ask of BLEU."""
@@ -87,6 +89,7 @@ def importance_by_removal(model: EncoderDecoder, batch: Batch) -> ByAttention:
     return importance
 
 
+@one_thread()
 def importance_by_gradient(model: EncoderDecoder, batch: Batch) -> ByAttention:
     """How much the loss would change if each head were turned down a little: mean of |∂loss / ∂ξ|.
 

@@ -19,7 +19,7 @@ from mha_lib import EncoderDecoder
 from mha_lib.classroom.language import words_here
 from mha_lib.classroom.lessons import find_root
 from mha_lib.classroom.tasks.data import PLACES, Batch, draw_training_numbers, make_batch
-from mha_lib.classroom.tasks.translator import device_of, make_translator, translation_loss
+from mha_lib.classroom.tasks.translator import device_of, make_translator, one_thread, translation_loss
 
 STEPS, BATCH_SIZE, LEARNING_RATE = 1000, 128, 3e-3
 SNAPSHOTS = (0, 50, 150, 400)  # steps, and the end
@@ -68,6 +68,7 @@ class Training:
     def step(self) -> int:
         return self.scheduler.last_epoch
 
+    @one_thread()
     def run(self, until: int | None = None, *, show_progress: bool = True) -> "Training":
         """Makes the steps that are left, or those up to ``until``; returns the training itself.
 

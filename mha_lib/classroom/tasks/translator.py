@@ -1,6 +1,7 @@
 """The translator: its size, its loss, what it writes, and how often that is right."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
@@ -25,6 +26,17 @@ NUM_HIDDENS, FFN_NUM_HIDDENS = 64, 128
 AT_ONCE = 1000  # numbers that are translated in one batch
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """As fast for a model this small; several threads starve one another on a machine that is busy."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def make_translator(num_heads: int = 4, seed: int = 0) -> EncoderDecoder:
     """An untrained translator: one encoder layer and one decoder layer. The same for the same seed."""
     with torch.random.fork_rng(devices=[]):
@@ -41,6 +53,7 @@ def translation_loss(model: EncoderDecoder, batch: Batch, head_masks: ByAttentio
     return nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=PADDING)
 
 
+@one_thread()
 def translate(
     model: EncoderDecoder, numbers: int | str | Iterable[int | str], head_masks: ByAttention | None = None
 ) -> list[str]:

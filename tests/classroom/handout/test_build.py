@@ -1,18 +1,27 @@
 """All lessons at once: read, run afresh, written and listed; a failure is one line."""
 
+import errno
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import nbformat
 import pytest
 from nbconvert.utils.exceptions import ConversionException
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from mha_lib.classroom.handout import HandoutExporter, write_handouts
-from mha_lib.classroom.handout.files import write_whole
+from mha_lib.classroom.files import write_whole
+from mha_lib.classroom.handout import HandoutExporter, execution, index, write_handouts
 from mha_lib.classroom.handout.index import write_index
+from mha_lib.classroom.handout.pdf import write_pdf
 from mha_lib.classroom.handout.progress import Progress
 from mha_lib.classroom.language import words_in
+from mha_lib.classroom.lessons import CourseError
 
 PROGRESS_WORDS = words_in("en")["handout_build"]
 
@@ -107,6 +116,88 @@ def test_a_lesson_that_fails_is_one_line_and_leaves_the_others_and_the_old_file(
     assert sorted(path.name for path in old.parent.iterdir()) == ["03_failing.html", "06_good.html"]
 
 
+def test_whatever_stops_a_lesson_is_one_line_and_the_others_and_the_index_are_written(
+    course, capfd, monkeypatch
+):
+    write = Path.write_bytes
+
+    def write_on_a_disk_that_is_full_for_one(path, content):
+        if "05_full" in path.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, content)
+
+    kernel = {"name": "julia-0.1", "display_name": "Julia", "language": "julia"}
+    lessons = [
+        course.lesson("01_kernel.ipynb", code("1"), kernelspec=kernel),
+        course.lesson("02_dead.ipynb", code("import os; os._exit(1)")),
+        course.lesson("03_output.ipynb", code("display({'text/html': [3]}, raw=True)")),
+        course.lesson("04_exit.ipynb", code("raise SystemExit(3)")),
+        course.lesson("05_full.ipynb", text("# Full")),
+        course.lesson("06_folder.ipynb", text("# Folder")),
+        course.lesson("07_slides.ipynb", new_markdown_cell("# Odd", metadata={"slideshow": "odd"})),
+        course.lesson("08_good.ipynb", text("# Good")),
+    ]
+    (course.handouts / "en" / "06_folder.html" / "taken").mkdir(parents=True)
+    monkeypatch.setattr(Path, "write_bytes", write_on_a_disk_that_is_full_for_one)
+    assert write_handouts(lessons, course.handouts) == 1
+    said = capfd.readouterr()
+    lines = said.err.splitlines()
+    assert len(lines) == 7, said.err
+    assert "01_kernel.ipynb: its kernel julia-0.1 is not installed; there are: python3" in lines[0]
+    assert "02_dead.ipynb: the kernel died" in lines[1]
+    assert "03_output.ipynb: NotebookValidationError: " in lines[2]
+    assert "04_exit.ipynb, cell" in lines[3]
+    assert lines[4] == f"{course.handouts / 'en' / '05_full.html'}: No space left on device"
+    assert lines[5].startswith(f"{course.handouts / 'en' / '06_folder.html'}: ")
+    assert "07_slides.ipynb: " in lines[6]
+    assert "08_good.html" in said.out
+    assert "Good</a>" in (course.handouts / "index.html").read_text()
+    assert not list(course.handouts.rglob("*.part"))
+
+
+def test_a_cell_that_never_ends_is_ended_in_one_line(course, capfd, monkeypatch):
+    monkeypatch.setattr(execution, "LONGEST_CELL", 1)
+    lesson = course.lesson("01_endless.ipynb", code("while True: pass"))
+    assert write_handouts([lesson], course.handouts) == 1
+    assert capfd.readouterr().err == f"{lesson}: a cell took longer than 1 s\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent in another way")
+def test_ctrl_c_ends_in_one_line_and_leaves_the_old_files_whole(course):
+    endless = "open('begun-{}', 'w').close()\nwhile True: pass"
+    lessons = [course.lesson(f"0{i}_endless.ipynb", code(endless.format(i))) for i in (1, 2)]
+    old = [course.page(lesson, "old") for lesson in lessons]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "mha_lib.classroom", "handouts"],
+        cwd=course.notebooks,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # where the tests' own is ignored
+    )
+    begun = [lesson.with_name(f"begun-{i}") for i, lesson in enumerate(lessons, 1)]
+    wanted = begun[: execution.CORES]
+    while not all(mark.exists() for mark in wanted) and run.poll() is None:
+        time.sleep(0.1)
+    run.send_signal(signal.SIGINT)
+    out, error = run.communicate()
+    assert error == "stopped by Ctrl-C; what was whole before is whole now\n"
+    assert run.returncode == 130
+    assert out.splitlines() == [f"{course.handouts / 'index.html'}"]
+    assert [page.read_text() for page in old] == ["old", "old"]
+    assert not list(course.handouts.rglob("*.part"))
+
+
+def test_where_nothing_can_be_written_nothing_is_run(course):
+    lesson = course.lesson("01_one.ipynb", code("open('run', 'w').close()"))
+    course.handouts.parent.mkdir()
+    course.handouts.write_text("a file")
+    with pytest.raises(OSError, match="handouts"):
+        write_handouts([lesson], course.handouts)
+    assert not (lesson.parent / "run").exists()
+
+
 def test_what_the_exporter_warns_of_is_said_with_the_lessons_name(course, capsys):
     lesson = course.lesson("01_one.ipynb", text("# One\n\n![lost](nowhere.png)"))
     assert write_handouts([lesson], course.handouts) == 0
@@ -154,6 +245,20 @@ def test_a_handout_of_a_lesson_that_is_gone_is_not_listed(course):
     assert "02_two" not in course.index()
 
 
+def test_of_two_runs_at_once_the_index_lists_the_handouts_of_both(course, monkeypatch):
+    course.page(course.lesson("01_one.ipynb", text("# One")))
+    other = course.lesson("02_two.ipynb", text("# Two"))
+    pages: list[Path] = []
+
+    def write_while_another_run_writes(path, content):
+        if not pages:
+            pages.append(course.page(other))
+        write_whole(path, content)
+
+    monkeypatch.setattr(index, "write_whole", write_while_another_run_writes)
+    assert "Two</a>" in course.index()
+
+
 def test_a_lesson_that_broke_after_its_handout_was_written_is_listed_by_its_name(course):
     lesson = course.broken_lesson("02_broken.ipynb", "no json")
     course.page(lesson)
@@ -198,6 +303,25 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     with pytest.raises(UnicodeEncodeError):
         write_whole(page, "half \ud800")
     assert page.read_text() == "first"
+
+
+def test_of_two_that_write_a_file_at_once_each_writes_it_whole(tmp_path):
+    page = tmp_path / "new" / "page.html"
+    texts = [letter * 100_000 for letter in "abcd"]
+    with ThreadPoolExecutor(len(texts)) as threads:
+        for done in [threads.submit(write_whole, page, text) for text in texts * 20]:
+            done.result()
+    assert page.read_text() in texts
+    assert list(page.parent.iterdir()) == [page]
+
+
+def test_what_an_earlier_run_left_of_a_pdf_is_not_taken_for_one(tmp_path):
+    page = tmp_path / "lesson.html"
+    for name in ("lesson.html", "lesson.pdf.part"):
+        (tmp_path / name).write_text("half")
+    with pytest.raises(CourseError, match="wrote no PDF"):
+        write_pdf("true", page)
+    assert not page.with_suffix(".pdf").exists()
 
 
 def test_progress_is_a_bar_in_a_terminal(monkeypatch, capsys):

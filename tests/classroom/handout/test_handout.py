@@ -4,7 +4,10 @@ import base64
 import html
 import json
 import re
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -12,6 +15,9 @@ from bs4 import BeautifulSoup
 from nbconvert.exporters import get_exporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 
+from mha_lib import masked_softmax
+from mha_lib.classroom.exercises import find_exercises
+from mha_lib.classroom.exercises.judge import Check
 from mha_lib.classroom.handout import HandoutExporter
 from mha_lib.classroom.rendering import plain
 
@@ -21,6 +27,21 @@ STATE = "application/vnd.jupyter.widget-state+json"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="4"/></svg>'
 HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+ODD_STATES: tuple[Any, ...] = (
+    {STATE: {"state": [1, 2]}},
+    {STATE: {"state": {"odd": 3}}},
+    {STATE: {"state": {"odd": {"state": ["x"]}}}},
+    {STATE: 3},
+    {"another": {}},
+    {STATE: {"state": {"odd": {"state": {"_esm": 3}}}}},
+    {STATE: {"state": {"odd": {"state": {"_esm": "", "_css": ["x"]}}}}},
+    {STATE: {"state": {"odd": {"state": {"_esm": ""}, "buffers": [{"of": "nothing"}]}}}},
+    {STATE: {"state": {"odd": {"state": {"outputs": "x"}}}}},
+    {STATE: {"state": {"odd": {"state": {"children": 3}}}}},
+    {STATE: {"state": {"odd": {"model_name": "FloatProgressModel", "state": {"min": "low"}}}}},
+)
 
 
 def export(*cells, audience="student", name="03_lesson", folder=".", **metadata):
@@ -185,7 +206,7 @@ def test_an_unknown_language_is_said_once_and_gets_english_words(caplog, languag
     page = export(text("## a"), lang=language)
     assert f'<html lang="{said}"' in page
     assert "Contents" in page
-    assert "alert" not in page
+    assert "alert(1)" not in page
     assert [record.getMessage() for record in caplog.records] == [
         f"No words are known for the language {language}: what the software says is in English."
     ]
@@ -280,6 +301,72 @@ def test_nothing_is_left_that_would_be_fetched(caplog):
     assert "far away" in page
     assert caplog.text.count("left out") == 7
     assert "default-src 'none'" in page
+
+
+# ---- what is of use in a notebook alone ----
+
+
+def checked(*functions):
+    """What the checks print of some answers, and their report."""
+    judged = Check(*find_exercises())
+    printed = []
+    for function in functions:
+        with redirect_stdout(StringIO()) as said:
+            judged.masked_softmax(function)
+        printed.append(said.getvalue())
+    with redirect_stdout(StringIO()) as report:
+        judged.report()
+    return *printed, report.getvalue()
+
+
+def not_implemented(scores, mask):
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize("answer", [lambda scores, mask: ..., not_implemented])
+def test_that_an_exercise_is_not_answered_is_not_in_a_handout(answer):
+    verdict, report = checked(answer)
+    page = export(
+        text("## Exercise"),
+        code("def answer(): ...", tags=["exercise"]),
+        code("check.it(answer)", printed(verdict)),
+        text("## What you have solved"),
+        code("check.report()", printed(report)),
+        text("## Sources"),
+    )
+    for kept in ("Exercise", "def</span>", "Sources"):
+        assert kept in page
+    for left_out in ("○", "not yet", "check", "What you have solved"):
+        assert left_out not in BeautifulSoup(page, "html.parser").main.get_text()
+
+
+def test_what_an_answer_was_told_is_in_a_handout():
+    for answer in (masked_softmax, lambda scores, mask: scores):
+        verdict, report = checked(answer)
+        page = export(
+            text("## What you have solved"), code("1", printed(verdict)), code("2", printed(report))
+        )
+        for said in (verdict, report):
+            assert html.escape(said.strip(), quote=False) in page
+        assert "What you have solved</" in page
+    page = export(code("3", printed("○ my own list\n")), code("4", printed("○ a\n0 of 1 solved\nand more\n")))
+    assert "my own list" in page
+    assert "and more" in page
+
+
+def test_a_figure_that_says_nothing_of_itself_is_named_after_its_section():
+    page = export(
+        code("", shown({"image/png": PIXEL})),
+        text("## Several *heads*"),
+        code("", shown({"image/png": PIXEL})),
+        code("", shown({"image/png": PIXEL}, **{"image/png": {"alt": "Two curves"}})),
+    )
+    figures = [image["alt"] for image in BeautifulSoup(page, "html.parser").find_all("img")]
+    assert figures == [
+        "Figure drawn by the code above",
+        "Figure drawn by the code above, in “Several heads”",
+        "Two curves",
+    ]
 
 
 # ---- hostile text ----
@@ -390,7 +477,7 @@ def test_other_widgets_show_their_last_state():
     assert "in the notebook these controls move" in words
 
 
-def test_a_widget_nobody_knows_falls_back_on_what_lies_beside_it():
+def test_a_widget_nobody_knows_falls_back_on_what_lies_beside_it(caplog):
     states = stored(known=("CustomModel", {"secret": [1, 2]}))
     page = export(
         widget("known", **{"text/plain": "as text"}),
@@ -401,7 +488,19 @@ def test_a_widget_nobody_knows_falls_back_on_what_lies_beside_it():
     assert "as text</pre>" in page
     assert f"base64,{PIXEL}" in page
     assert "0x7f00" not in page
-    assert "its state was not stored" in page
+    assert "the notebook was saved without its state. In JupyterLab, turn on" in page
+    assert [record.getMessage().partition(". In JupyterLab, turn on")[0] for record in caplog.records] == [
+        "left out, since only Jupyter can show it: a widget of the kind Custom",
+        "left out, since the notebook was saved without their state: 2 widgets",
+    ]
+
+
+@pytest.mark.parametrize("states", ODD_STATES)
+def test_a_state_of_another_form_is_a_widget_that_was_not_stored(states, caplog):
+    page = export(widget("odd"), text("# After"), widgets=states)
+    assert "the notebook was saved without its state" in page
+    assert "After" in page
+    assert "1 widgets" in caplog.text
 
 
 def test_a_line_that_was_overwritten_shows_its_last_state():

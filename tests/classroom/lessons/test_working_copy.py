@@ -1,4 +1,6 @@
+import errno
 import json
+from pathlib import Path
 
 import pytest
 
@@ -108,6 +110,51 @@ def test_half_written_notebook_of_a_student_is_kept(root):
     write_lesson(root / "notebooks/en/03_three.ipynb", "second edition")
     make_working_copy(root, "en")
     assert (work / "03_three.ipynb").read_text() == '{"cells": ['
+
+
+@pytest.mark.parametrize("broken", ['{"cells": [', "", "[]", '{"cells": [{"source": "1"}]}'])
+def test_a_broken_lesson_is_said_and_the_good_one_laid_beside_it_once(root, broken):
+    work, _ = make_working_copy(root, "en")
+    (work / "03_three.ipynb").write_text(broken)
+    for _ in range(3):
+        _, messages = make_working_copy(root, "en")
+        assert len(messages) == 1
+        assert "work/en/03_three.ipynb can't be read" in messages[0]
+        assert "03_three.new.ipynb" in messages[0]
+        assert (work / "03_three.ipynb").read_text() == broken
+        assert sorted(work.glob("03_three.new*")) == [work / "03_three.new.ipynb"]
+        assert sources(work / "03_three.new.ipynb")[0] == "3"
+        write_lesson(work / "03_three.new.ipynb", "3", "my answer, meanwhile")
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
+    assert "03_three.new2.ipynb" in make_working_copy(root, "en")[1][0]
+    (work / "03_three.ipynb").unlink()
+    assert make_working_copy(root, "en")[1] == []
+    assert sources(work / "03_three.ipynb") == ["3, second edition"]
+
+
+def test_a_copy_that_is_cut_short_leaves_no_half_lesson(root, monkeypatch):
+    work, _ = make_working_copy(root, "en")
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
+    write = Path.write_bytes
+
+    def write_half(path, content):
+        write(path, content[:9])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+    with pytest.raises(OSError, match="No space left"):
+        make_working_copy(root, "en")
+    monkeypatch.undo()
+    assert sources(work / "03_three.ipynb") == ["3"]
+    assert make_working_copy(root, "en")[1] == []
+    assert sources(work / "03_three.ipynb") == ["3, second edition"]
+
+
+def test_figure_words_that_are_no_json_are_one_line(root):
+    (root / "img/words").mkdir(parents=True)
+    (root / "img/words/en.json").write_text("{")
+    with pytest.raises(CourseError, match=r"words/en\.json: "):
+        make_working_copy(root, "en")
 
 
 def test_deleted_lesson_comes_back(root):
@@ -233,11 +280,13 @@ def test_a_style_sheet_that_the_instructor_changed_is_kept(root):
     assert "course.css has your changes" in messages[0]
 
 
-def test_a_half_written_deck_is_kept(root):
+def test_a_half_written_deck_is_set_aside_and_the_lesson_presented(root):
     work, _ = present(root)
     (work / "03_three.ipynb").write_text('{"cells": [')
-    present(root)
-    assert (work / "03_three.ipynb").read_text() == '{"cells": ['
+    _, messages = present(root, refuse_to_ask)
+    assert "03_three.mine.ipynb" in messages[0]
+    assert (work / "03_three.mine.ipynb").read_text() == '{"cells": ['
+    assert sources(work / "03_three.ipynb") == ["3"]
 
 
 def test_half_written_lesson_of_an_author_is_copied_as_it_is(root):

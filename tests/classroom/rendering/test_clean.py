@@ -50,6 +50,24 @@ def test_a_piece_of_html_is_closed_within_itself(piece, whole):
     assert closed(piece) == whole
 
 
+@pytest.mark.parametrize(
+    ("piece", "words"),
+    [
+        ("<style> one", "<style> one"),
+        ("<style>p {} </style> one <style> two", "one <style> two"),
+        ("<!-- one", "<!-- one"),
+        ("<!-- gone --> one <!----> two <!--> three", "one two three"),
+        ("<script>let a = '<!--'</script> one", "one"),
+        ("<plaintext> one", "<plaintext> one"),
+        ("<textarea> one", "one"),
+        ("<noscript> one", "one"),
+    ],
+)
+def test_what_stands_after_something_left_open_is_still_read(piece, words):
+    tree = BeautifulSoup(closed(piece), "html.parser")
+    assert " ".join(tree.get_text().split()) == words
+
+
 @pytest.mark.parametrize("opened", ["<!-- a", "<style>p {", "<script>if (a", "<title>", "<table><tr><td>"])
 def test_what_a_piece_leaves_open_swallows_nothing_after_it(opened):
     page = BeautifulSoup(f"<div>{closed(opened)}</div><p>after</p>", "html.parser")
@@ -190,3 +208,92 @@ def test_what_is_in_the_page_itself_stays(clean):
     html += '<style>p > a { }</style><a href="https://example.org">a link</a>'
     assert clean(html) == html
     assert clean.complaints == []
+
+
+# ---- ways out of the page ----
+
+
+@pytest.mark.parametrize(
+    "way_out",
+    [
+        "<meta http-equiv=refresh content='0;url=https://example.org'>",
+        "<META HTTP-EQUIV='Refresh' content='0;url=https://example.org'>",
+        "<base href='https://example.org'>",
+        "<script type=speculationrules>{}</script>",
+        "<SCRIPT TYPE=SpeculationRules>{}</SCRIPT>",
+        "<a href='javascript:alert(1)'>a</a>",
+        "<a href=' JavaScript:alert(1)'>a</a>",
+        "<a href='java&#10;script:alert(1)'>a</a>",
+        "<a href='&#1;vbscript:alert(1)'>a</a>",
+        "<img src='javascript:alert(1)'>",
+        "<form action='javascript:alert(1)'><button formaction='javascript:alert(1)'>a</button></form>",
+        "<svg><a xlink:href='javascript:alert(1)'>a</a></svg>",
+        "<svg><a><set attributeName=href to='javascript:alert(1)'></set></a></svg>",
+        "<iframe src='javascript:alert(1)'></iframe>",
+        "<object data='javascript:alert(1)'></object>",
+    ],
+)
+def test_no_way_out_that_needs_no_click_and_no_link_that_is_a_program(clean, way_out):
+    page = clean(f"{way_out} after")
+    squeezed = "".join(page.split()).lower()
+    for sign in ("http-equiv", "<base", "speculationrules", 'script:alert(1)"'):
+        assert sign not in squeezed
+    assert "after" in page
+    assert clean.complaints
+
+
+def test_a_link_that_a_reader_may_click_stays(clean):
+    kept = '<a href="https://example.org">a</a> <a href="b.html">b</a> <a href="#c">c</a> javascript: a word'
+    assert clean(kept) == kept
+    assert clean.complaints == []
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A course with figures, a folder of one's own, and pictures elsewhere."""
+    for name in ("img/a.svg", "notebooks/en/b.svg", "work/en/sub/c.svg", "mine/notebooks/d.svg", "e.svg"):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(DRAWING)
+    (tmp_path / "work" / "deck-en").mkdir()
+    (tmp_path / "mine" / "link.svg").symlink_to(tmp_path / "e.svg")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("folder", "address"),
+    [
+        ("notebooks/en", "b.svg"),
+        ("notebooks/en", "../../img/a.svg"),
+        ("work/en", "../../img/a.svg"),
+        ("work/deck-en", "../../img/a.svg"),
+        ("work/en", "sub/c.svg"),
+        ("work/en", "sub/../sub/c.svg"),
+        ("mine", "notebooks/d.svg"),
+    ],
+)
+def test_pictures_come_from_the_notebooks_folder_and_from_the_figures_of_its_course(
+    clean, disk, folder, address
+):
+    assert 'src="data:image/svg' in clean(f"<img src='{address}'>", folder=disk / folder)
+    assert clean.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "address"),
+    [
+        ("notebooks/en", "../../e.svg"),
+        ("notebooks/en", "../../img/../e.svg"),
+        ("notebooks/en", "../../work/en/sub/c.svg"),
+        ("mine", "../e.svg"),
+        ("mine", "../img/a.svg"),
+        ("mine", "link.svg"),
+        ("mine", "%2e%2e/e.svg"),
+        ("mine", "{disk}/e.svg"),
+        ("mine", "file://{disk}/e.svg"),
+    ],
+)
+def test_no_picture_is_taken_from_elsewhere_on_the_disk(clean, disk, folder, address):
+    page = clean(f"<img src='{address.format(disk=disk)}'>", folder=disk / folder)
+    assert "data:" not in page
+    assert len(clean.complaints) == 1

@@ -119,7 +119,7 @@ def test_no_formula_takes_long_or_takes_everything_down(clean, tex):
 
 
 def test_commands_hold_for_later_cells_and_their_cell_leaves_no_hole(clean):
-    assert clean(r"$$\newcommand{\R}{\mathbb{R}} \newcommand{\vect}[1]{\mathbf{#1}}$$") == ""
+    assert clean(r"$$\newcommand{\R}{\mathbb{R}} \newcommand{\vect}[1]{\mathbf{#1}}$$").strip() == ""
     assert clean(r"$\DeclareMathOperator{\softmin}{softmin}$").strip() == ""
     assert letters(clean(r"$\vect{x} \in \R^n$, $\softmin(x)$")) == "𝐱∈ℝn,softmin(x)"
     assert letters(clean(r"$\newcommand{\R}{R}\R$ and $\R$")) == "RandR", "the newest holds"

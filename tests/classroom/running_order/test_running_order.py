@@ -36,6 +36,19 @@ def lesson(tmp_path):
     return path
 
 
+def test_a_lesson_that_is_no_notebook_is_one_line_and_the_others_are_written(lesson, tmp_path, capsys):
+    broken, odd = lesson.with_name("00_broken.ipynb"), lesson.with_name("02_odd.ipynb")
+    broken.write_text('{"cells": [')
+    odd.write_text('{"metadata": {}, "cells": [3]}')
+    assert write_running_orders([broken, lesson, odd], tmp_path / "build") == 1
+    said = capsys.readouterr()
+    assert "01_a_lesson.html" in said.out
+    lines = said.err.splitlines()
+    assert len(lines) == 2
+    assert "00_broken.ipynb is not a notebook" in lines[0]
+    assert "02_odd.ipynb: TypeError" in lines[1]
+
+
 def test_the_page_has_every_slide_with_its_minutes_and_its_start(lesson, tmp_path, capsys):
     assert write_running_orders([lesson], tmp_path / "build") == 0
     page = (tmp_path / "build" / "en" / "01_a_lesson.html").read_text(encoding="utf-8")
@@ -50,4 +63,4 @@ def test_the_page_has_every_slide_with_its_minutes_and_its_start(lesson, tmp_pat
     assert "A &lt;lesson&gt;" in page
     assert "<math" in page, "formulas are set"
     assert "$" not in page
-    assert "http" not in page.replace("http://www.w3.org", "")
+    assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")

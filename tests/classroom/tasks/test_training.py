@@ -91,6 +91,21 @@ def test_an_interrupt_in_the_middle_of_a_step_does_no_harm(where, monkeypatch):
     assert training.step == len(training.losses) == 6
 
 
+def test_training_takes_one_thread_and_leaves_the_others_as_they_were():
+    threads, before = [], torch.get_num_threads()
+
+    def loss(model, batch):
+        threads.append(torch.get_num_threads())
+        return translation_loss(model, batch)
+
+    torch.set_num_threads(2)
+    try:
+        new_training(loss=loss).run()
+        assert (set(threads), torch.get_num_threads()) == ({1}, 2)
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_other_errors_are_not_swallowed():
     def broken(model, batch):
         raise ZeroDivisionError

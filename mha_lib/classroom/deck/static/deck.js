@@ -61,7 +61,7 @@ function openDeck({ app, load, files, words, notice }) {
     document.addEventListener(event, arrive);
   arrive();
   foot.greet(notice);
-  const takers = followInstructor({ app, panel, foot, words: words.deck });
+  const takers = followInstructor({ panel, load, foot, words: words.deck });
   listenToKeys({ panel, help, show, commands, takers });
   new Fit({ words: words.deck });
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
@@ -72,10 +72,10 @@ function openDeck({ app, load, files, words, notice }) {
 }
 
 /** What goes on beside the keys of the commands; returns what takes further keys. */
-function followInstructor({ app, panel, foot, words }) {
+function followInstructor({ panel, load, foot, words }) {
   const notebook = panel.content;
   returnFocus(notebook);
   showBusy({ notebook, words, onIdle: () => keepOutputs(panel) });
   markDeadWidgets({ panel, words });
-  return [goByNumber({ foot, words }), followSlides({ app, notebook })];
+  return [goByNumber({ foot, words }), followSlides({ panel, load, words })];
 }

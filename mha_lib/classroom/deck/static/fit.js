@@ -12,7 +12,11 @@ import { shownSection } from "./stage.js";
 const CELLS = ":scope > .jp-Cell:not(.reveal-skip), :scope > .fragment > .jp-Cell:not(.reveal-skip)";
 const pen = document.createElement("canvas").getContext("2d");
 
-const unit = () => Math.min(innerWidth / 1280, innerHeight / 720);
+/** The deck's length --u, in pixels of the page that holds the node. */
+function unitOf({ ownerDocument: { defaultView } }) {
+  return Math.min(defaultView.innerWidth / 1280, defaultView.innerHeight / 720);
+}
+
 const isCode = (cell) => cell.matches(".jp-CodeCell");
 const linesOf = (text) => text.replace(/\s+$/, "").split("\n");
 
@@ -36,25 +40,32 @@ export class Fit {
   fit() {
     const section = shownSection();
     if (!section?.clientHeight || section.closest(".overview")) return;
-    const cells = [...section.querySelectorAll(CELLS)];
-    const codeCells = cells.filter(isCode);
     const shown = `${section.id} ${innerWidth} ${innerHeight}`;
-    if (shown !== this.#shown) this.#arrive(shown, cells);
-    for (const cell of codeCells) offerFold(cell, this.words);
-    const room = roomOf(section, cells);
-    const { size, places } = arrange(codeCells.map(measure), room, this.#largest);
-    this.#largest = size;
-    for (const [index, place] of places.entries()) apply(codeCells[index], place);
-    for (const cell of codeCells) offerRoom(cell, cells, section);
+    if (shown !== this.#shown) this.#arrive(shown, section);
+    const refit = () => this.fit();
+    for (const cell of codeCellsOf(section)) offerFold(cell, { label: this.words.code, refit });
+    this.#largest = fitSlide(section, this.#largest);
+    for (const cell of codeCellsOf(section)) offerRoom(cell, section);
   }
 
-  #arrive(shown, cells) {
+  #arrive(shown, section) {
     this.#shown = shown;
     this.#largest = undefined;
     this.sizes.disconnect();
-    for (const cell of cells) this.sizes.observe(cell);
+    for (const cell of cellsOf(section)) this.sizes.observe(cell);
   }
 }
+
+/** Arrange a slide that has a place on a page, such as one in the overview; returns the letters of its code. */
+export function fitSlide(section, largest) {
+  const cells = codeCellsOf(section);
+  const { size, places } = arrange(cells.map(measure), roomOf(section), largest);
+  for (const [index, place] of places.entries()) apply(cells[index], place);
+  return size;
+}
+
+const cellsOf = (section) => [...section.querySelectorAll(CELLS)];
+const codeCellsOf = (section) => cellsOf(section).filter(isCode);
 
 /** Not what an explorer writes into itself: it is asked too often. */
 function isOfSlide(node) {
@@ -63,15 +74,17 @@ function isOfSlide(node) {
 }
 
 /** The width of a slide's cells, and the height that its cells of text leave to those of code, in u. */
-function roomOf(section, cells) {
+function roomOf(section) {
   const style = getComputedStyle(section);
   const [top, right, bottom, left] = ["Top", "Right", "Bottom", "Left"].map((side) =>
     Number.parseFloat(style[`padding${side}`]),
   );
   const outer = (cell) => cell.offsetHeight + Number.parseFloat(getComputedStyle(cell).marginBottom);
-  const texts = cells.filter((cell) => !isCode(cell)).map(outer);
+  const texts = cellsOf(section)
+    .filter((cell) => !isCode(cell))
+    .map(outer);
   const taken = texts.reduce((total, height) => total + height, 0);
-  const u = unit();
+  const u = unitOf(section);
   return {
     width: (section.clientWidth - left - right) / u,
     height: (section.clientHeight - top - bottom - taken) / u,
@@ -113,11 +126,12 @@ const naturalBox = ({ naturalWidth, naturalHeight }) => ({ width: naturalWidth, 
 
 /** What outputs of a fixed size need, such as tables and sliders, without the picture among them. */
 function boxAround(boxes, image) {
-  const u = unit();
+  if (!boxes.length) return null;
+  const u = unitOf(boxes[0]);
   const height = boxes.reduce((total, box) => total + box.offsetHeight, 0) - (image?.offsetHeight ?? 0);
   const contents = boxes.flatMap((box) => [...box.querySelectorAll("table, .widget-hbox")]);
-  const width = Math.max(0, ...contents.map((content) => content.offsetWidth));
-  return boxes.length ? { width: width / u, height: height / u } : null;
+  const width = Math.max(...contents.map((content) => content.offsetWidth)); // of text: no limit
+  return { width: Math.abs(width) / u, height: height / u };
 }
 
 // ---- Apply --------------------------------------------------------------------------------------------
@@ -136,38 +150,40 @@ function apply(cell, { size, outputSize, side, wraps, picture }) {
 }
 
 /** Tell an explorer how high it may be: from its top to the foot line, less the cells that follow. */
-function offerRoom(cell, cells, section) {
+function offerRoom(cell, section) {
   const explorer = cell.querySelector(".mha-explorer");
   if (!explorer) return;
   const { paddingBottom } = getComputedStyle(section);
   const end = section.getBoundingClientRect().bottom - Number.parseFloat(paddingBottom);
-  const following = cells.slice(cells.indexOf(cell) + 1).map((next) => next.getBoundingClientRect().height);
-  const after = following.reduce((total, height) => total + height + 10 * unit(), 0);
+  const cells = cellsOf(section);
+  const gap = 10 * unitOf(cell);
+  const after = cells
+    .slice(cells.indexOf(cell) + 1)
+    .reduce((total, next) => total + next.getBoundingClientRect().height + gap, 0);
   const room = `${Math.floor(end - explorer.getBoundingClientRect().top - after)}px`;
-  if (cell.style.getPropertyValue("--explorer-room") === room) return;
-  cell.style.setProperty("--explorer-room", room);
-  dispatchEvent(new Event("resize")); // an explorer measures its room then
+  if (cell.style.getPropertyValue("--explorer-room") !== room)
+    cell.style.setProperty("--explorer-room", room);
 }
 
 /** Fold the code away when its explorer has come, with a button that shows it. */
-function offerFold(cell, words) {
+function offerFold(cell, { label, refit }) {
   const button = cell.querySelector(":scope > .deck-fold");
   const hasExplorer = Boolean(cell.querySelector(".mha-explorer"));
   if (hasExplorer === Boolean(button)) return;
   cell.toggleAttribute("data-folded", hasExplorer);
   if (!hasExplorer) button.remove();
-  else cell.prepend(foldButton(cell, words));
+  else cell.prepend(foldButton(cell, label, refit));
 }
 
-function foldButton(cell, words) {
+function foldButton(cell, label, refit) {
   const button = Object.assign(document.createElement("button"), {
     className: "deck-fold",
-    textContent: words.code,
+    textContent: label,
     ariaExpanded: "false",
   });
   button.onclick = () => {
     button.ariaExpanded = String(!cell.toggleAttribute("data-folded"));
-    dispatchEvent(new Event("resize"));
+    refit();
   };
   return button;
 }

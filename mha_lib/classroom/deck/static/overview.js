@@ -1,5 +1,5 @@
 // All slides at once, over the deck: the arrows choose one, Enter or a click goes there, Escape goes back.
-import { dress, followTheme, pictureOf } from "./picture.js";
+import { dress, fitPictures, followTheme, pictureOf } from "./picture.js";
 import { goTo, headingOf, sections, shownSection } from "./stage.js";
 
 const MOST_COLUMNS = 6; // so that a title can be read
@@ -39,6 +39,7 @@ export class Overview {
     page.body.role = "listbox";
     page.body.style.setProperty("--columns", this.columns);
     page.body.append(...sections().map((section) => this.#cellOf(section, page)));
+    fitPictures(page);
     page.defaultView.onkeydown = this.passKey;
     this.theme = new MutationObserver(() => followTheme(page));
     this.theme.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });

@@ -1,6 +1,8 @@
 // A slide as a picture: a copy of what it shows, with all its steps, in a page of its own. The page is that of
 // a frame or of a window, as large as a slide; it has the deck's styles, and nothing in it answers.
 
+import { fitSlide } from "./fit.js";
+
 /** Make an empty page look as the deck does. */
 export function dress(page) {
   const sheets = [...document.styleSheets, ...document.adoptedStyleSheets];
@@ -51,6 +53,13 @@ export function pictureOf(section, page) {
   picture.classList.add("deck-picture");
   picture.inert = true;
   return picture;
+}
+
+/** Fit the slides of a page's pictures that the deck has not shown yet, and so not fitted. */
+export function fitPictures(page) {
+  for (const section of page.querySelectorAll("section > section")) {
+    if (section.querySelector(".jp-CodeCell:not([data-output])")) fitSlide(section);
+  }
 }
 
 const UNSEEN =

@@ -40,7 +40,8 @@ function select(notebook, cell) {
 }
 
 /** Let the active cell follow what is shown; returns what takes the keys that run cells. */
-export function followSlides({ app, notebook }) {
+export function followSlides({ panel, load, words }) {
+  const notebook = panel.content;
   const follow = () => shownSection() && select(notebook, cellToRun(notebook));
   for (const turn of ["slidechanged", "fragmentshown", "fragmenthidden"])
     document.addEventListener(turn, () => queueMicrotask(follow)); // when Reveal is done with the turn
@@ -50,19 +51,27 @@ export function followSlides({ app, notebook }) {
   function run() {
     if (!seenCells(notebook).includes(notebook.activeCell)) follow();
     if (!seenCells(notebook).includes(notebook.activeCell)) return false;
-    app.commands.execute("notebook:run-cell");
+    runWhenReady(notebook.activeCell);
     return true;
   }
 
+  /** JupyterLab runs nothing, without a word, while the kernel of a new page is not there yet. */
+  async function runWhenReady(cell) {
+    if (!panel.sessionContext.isReady) cell.node.dataset.busy = words.cell_waits;
+    await panel.sessionContext.ready;
+    const { NotebookActions } = await load("@jupyterlab/notebook");
+    NotebookActions.runCells(notebook, [cell], panel.sessionContext);
+  }
+
   return (event) => {
-    if (event.key !== "Enter" || event.target.closest(HAVE_ENTER)) return false;
+    if (event.key !== "Enter" || event.target.closest?.(HAVE_ENTER)) return false;
     if (isModified(event)) {
       const hasRun = run();
       if (event.shiftKey) goOn(notebook, hasRun);
       return true;
     }
     // Enter alone opens the cell's editor, which is for code that is seen.
-    return !event.target.closest(".cm-editor") && !seenCells(notebook).includes(notebook.activeCell);
+    return !event.target.closest?.(".cm-editor") && !seenCells(notebook).includes(notebook.activeCell);
   };
 }
 

@@ -1,6 +1,6 @@
 // The speaker's window: the time, the notes of the slide, and the next slide of the core path as a picture. The
 // deck draws it, and gets the keys that are pressed in it.
-import { dress, followTheme, pictureOf } from "./picture.js";
+import { dress, fitPictures, followTheme, pictureOf } from "./picture.js";
 import { coreMinutes } from "./slides.js";
 import { headingOf, numberOf, sections, shownSection } from "./stage.js";
 import { fill } from "./words.js";
@@ -99,6 +99,7 @@ export class Speaker {
     followTheme(page);
     page.body.replaceChildren(...(this.next ? [pictureOf(this.next, page)] : []));
     this.#fitPicture();
+    fitPictures(page);
   }
 
   /** The picture is a page as large as the deck, scaled down. */

@@ -1,0 +1,32 @@
+"""Files that a reader finds whole, even while they are written, and however many write them."""
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write beside and rename: a reader finds the old file or the new one, never half of it.
+
+    The file beside has a name of its own: of two that write at once, each puts its own whole file in place.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_bytes(data)
+        os.replace(beside, path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
+        with suppress(OSError):
+            beside.unlink()
+
+
+def require_writable(folder: Path) -> None:
+    """Raise now what writing into the folder would raise later, after the part that takes minutes."""
+    probe = folder / ".probe"
+    write_whole(probe, "")
+    with suppress(OSError):
+        probe.unlink()

@@ -1,0 +1,61 @@
+"""Tables in Markdown as Jupyter takes them: with a "|" in a formula, with rows too short or too long."""
+
+import re
+from typing import Any
+
+INLINE_TEX = (
+    r"(?<![\\$])\$(?!\$)(?P<math_inline_tex>(?>\\.|\{(?>\\.|[^{}\\`]|\{(?>\\.|[^{}\\`])*\})*\}|[^$\\`])+?)"
+    r"(?:(?<!\s)\$(?![\d$])|(?<=\s)\$(?![\w$]))"
+)
+ROW = re.compile(rf"{INLINE_TEX}|\\.|(?P<edge>\|)|[^|\\$]+|\$")
+TABLE = (
+    r"^ {0,3}(?P<table_head>\S[^\n]*)\n"
+    r" {0,3}(?P<table_rule>\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?)[ \t]*(?:\n|$)"
+)
+
+
+def tables(markdown: Any) -> None:
+    """A plugin of mistune's, in the place of its own, which knows neither."""
+    markdown.block.register("table", TABLE, parse_table, before="paragraph")
+
+
+def parse_table(block: Any, match: re.Match[str], state: Any) -> int | None:
+    head, rule = cells(match["table_head"]), cells(match["table_rule"])
+    if "|" not in match["table_head"] + match["table_rule"] or len(head) != len(rule):
+        return None
+    sides = [side_of(dashes) for dashes in rule]
+    end, rows = match.end(), []
+    while end < state.cursor_max and "|" in (line := state.get_line(end)):
+        found = cells(line)
+        rows.append(row(found + [""] * (len(head) - len(found)), sides, is_head=False))
+        end += len(line)
+    top = row(head, sides, is_head=True) | {"type": "table_head"}
+    state.append_token({"type": "table", "children": [top, {"type": "table_body", "children": rows}]})
+    return end
+
+
+def cells(line: str) -> list[str]:
+    """The cells of a row; what is more than the table has columns stays, in columns of its own."""
+    found = [""]
+    for piece in ROW.finditer(line.strip()):
+        if piece["edge"]:
+            found.append("")
+        else:
+            found[-1] += "|" if piece[0] == r"\|" else piece[0]
+    if len(found) > 1 and not found[0].strip():
+        found = found[1:]
+    return [cell.strip() for cell in (found[:-1] if len(found) > 1 and not found[-1].strip() else found)]
+
+
+def side_of(dashes: str) -> str | None:
+    starts, ends = dashes.startswith(":"), dashes.endswith(":")
+    return "center" if starts and ends else "left" if starts else "right" if ends else None
+
+
+def row(texts: list[str], sides: list[str | None], is_head: bool) -> dict[str, Any]:
+    sides = sides + [None] * (len(texts) - len(sides))
+    children = [
+        {"type": "table_cell", "text": text, "attrs": {"align": side, "head": is_head}}
+        for text, side in zip(texts, sides, strict=True)
+    ]
+    return {"type": "table_row", "children": children}

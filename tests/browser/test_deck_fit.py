@@ -1,0 +1,128 @@
+"""Code, pictures and explorers take the room of a slide, and code stays where it is when its output comes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_deck import DRAWN, LOADED, ROOT, each_lesson, run_deck
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import JupyterServer
+
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+SETUP = """import torch
+from mha_lib.classroom import explore, show_heads
+
+maps = torch.rand(4, 8, 8).softmax(-1)"""
+PRINTS = "for n in (4, 64, 1024):\n    print(f'n = {n:4}: {n**2:8} pairs')"
+ASSERTS = (
+    "assert maps.min() >= 0, 'weights are never negative'\nassert maps.shape == (4, 8, 8), 'a map a head'"
+)
+EXPLORES = """explorer = explore(
+    lambda heads: maps[:heads],
+    heads=[1, 2, 4],
+)
+explorer"""
+SLIDES = [  # of each slide its cells
+    [new_markdown_cell("# Title"), new_code_cell(SETUP)],
+    [new_markdown_cell("## Printed"), new_code_cell(PRINTS), new_code_cell(ASSERTS)],
+    [new_markdown_cell("## A value"), new_code_cell("maps.sum(-1).min().item()")],
+    [new_markdown_cell("## A picture"), new_code_cell("show_heads(maps)"), new_code_cell(ASSERTS)],
+    [new_markdown_cell("## Defined"), new_code_cell("def double(x):\n    return 2 * x")],
+    [new_markdown_cell("## An explorer"), new_code_cell(EXPLORES)],
+]
+EXPLORER = len(SLIDES) - 1
+# Of each piece of code on the slide: its letters, and where each of its lines begins.
+CELLS = ".present > .present .jp-CodeCell:not(.reveal-skip)"
+CODE = f"""() => [...document.querySelectorAll("{CELLS} .cm-content")]
+    .map((code) => {{
+        const top = code.getBoundingClientRect().top;
+        const lines = [...code.querySelectorAll(".cm-line")];
+        const tops = lines.map((line) => Math.round(line.getBoundingClientRect().top - top));
+        return {{ size: getComputedStyle(code).fontSize, tops }};
+    }})"""
+
+
+@pytest.fixture
+def lesson(jupyter: JupyterServer) -> str:
+    cells = [cell.copy() for cells in SLIDES for cell in cells]
+    starts = {id(cell) for cell in cells if cell.cell_type == "markdown"}
+    for cell in cells:
+        cell.metadata = {"slideshow": {"slide_type": "slide" if id(cell) in starts else "-"}}
+    notebook: NotebookNode = new_notebook(
+        cells=cells, metadata={"rise": {"theme": "white"}, "kernelspec": KERNEL}
+    )
+    nbformat.write(notebook, jupyter.folder / "notebooks" / "en" / "fit.ipynb")
+    return jupyter.address("rise", "notebooks/en/fit.ipynb")
+
+
+def go_to(page: Page, slide: str) -> None:
+    page.evaluate("slide => { location.hash = `#/${slide}`; }", slide)
+    expect(page.locator("section.present > section.present")).to_have_id(slide)
+    page.wait_for_function(LOADED)
+    page.evaluate(DRAWN)
+
+
+def code_of_slides(page: Page) -> dict[str, Any]:
+    ids = page.evaluate("[...document.querySelectorAll('.slides > section > section')].map(({id}) => id)")
+    found = {}
+    for slide in ids:
+        go_to(page, slide)
+        found[slide] = page.evaluate(CODE)
+    return found
+
+
+def test_code_neither_moves_nor_shrinks_when_its_output_comes(page: Page, lesson: str) -> None:
+    page.goto(lesson)
+    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+    before = code_of_slides(page)
+    run_deck(page, lesson)
+    after = code_of_slides(page)
+    explorer = f"slide-{EXPLORER}-0"
+    before.pop(explorer), after.pop(explorer)  # its code is folded away
+    assert after == before
+    sizes = {float(code["size"].removesuffix("px")) for slide in after.values() for code in slide}
+    assert min(sizes) >= 24, "there is room"
+
+
+@pytest.mark.whole
+@each_lesson
+def test_code_of_a_lesson_keeps_its_lines_when_its_output_comes(
+    page: Page, jupyter: JupyterServer, lesson: Path
+) -> None:
+    address = jupyter.address("rise", lesson.relative_to(ROOT).as_posix())
+    page.goto(address)
+    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+    before = code_of_slides(page)
+    run_deck(page, address)
+    moved: dict[str, list[tuple[float, float]]] = {}
+    for slide, codes in code_of_slides(page).items():
+        pairs = zip(before[slide], codes, strict=True)
+        sizes = [(float(b["size"][:-2]), float(a["size"][:-2])) for b, a in pairs if any(a["tops"])]
+        moved |= {slide: sizes} if any(abs(b - a) > 0.1 * b for b, a in sizes) else {}
+    assert not moved
+
+
+def test_the_code_of_an_explorer_folds_away_and_the_explorer_has_its_room(page: Page, lesson: str) -> None:
+    run_deck(page, lesson)
+    go_to(page, f"slide-{EXPLORER}-0")
+    code = page.locator(CELLS).locator(".cm-content")
+    cell = f"document.querySelector('{CELLS}')"
+    room = f"Number.parseFloat({cell}.style.getPropertyValue('--explorer-room'))"
+    top = f"{cell}.querySelector('.mha-explorer').getBoundingClientRect().top"
+    foot = "document.querySelector('#deck-foot').getBoundingClientRect().top"
+    button = page.get_by_role("button", name="code", exact=True)
+    for is_open in (False, True, False):
+        expect(code).to_be_visible() if is_open else expect(code).to_be_hidden()
+        expect(button).to_have_attribute("aria-expanded", str(is_open).lower())
+        page.wait_for_function(f"Math.abs({room} - ({foot} - {top})) < 20")
+        button.click()
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.wait_for_function(f"Math.abs({room} - ({foot} - {top})) < 20")
