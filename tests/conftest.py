@@ -1,7 +1,33 @@
 """For every test, and for every process a test starts."""
 
 import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 
 # Threads that wait by spinning starve one another where two kernels share two cores: a training of 3 s
 # took minutes. Set before torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+LayTranslator = Callable[[Path, Path], None]
+
+
+@pytest.fixture(scope="session")
+def lay_translator(tmp_path_factory: pytest.TempPathFactory) -> LayTranslator:
+    """``lay_translator(lesson, course)``: a lesson that trains a translator finds one in ``course/work/``.
+
+    It is trained once for all tests, and not at all where none of them runs such a lesson.
+    """
+    kept = tmp_path_factory.mktemp("translators")
+
+    def lay(lesson: Path, course: Path) -> None:
+        if "train_translator" not in lesson.read_text(encoding="utf-8"):
+            return
+        from mha_lib.classroom.tasks import train_translator
+
+        train_translator(folder=kept)
+        shutil.copytree(kept, course / "work", dirs_exist_ok=True)
+
+    return lay

@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Watch
+    from tests.conftest import LayTranslator
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
@@ -96,7 +97,10 @@ def report(faults: Faults) -> str:
 
 
 @each_lesson
-def test_lesson_is_a_good_deck(page: Page, watch: Watch, jupyter: JupyterServer, lesson: Path) -> None:
+def test_lesson_is_a_good_deck(
+    page: Page, watch: Watch, jupyter: JupyterServer, lesson: Path, lay_translator: LayTranslator
+) -> None:
+    lay_translator(lesson, jupyter.folder)
     faults = faults_of(page, watch, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
     assert not faults, f"{lesson.name}\n{report(faults)}"
 
@@ -105,8 +109,9 @@ def test_lesson_is_a_good_deck(page: Page, watch: Watch, jupyter: JupyterServer,
 @pytest.mark.parametrize("size", WINDOWS, ids=lambda size: "{}x{}".format(*size))
 @each_lesson
 def test_lesson_is_a_good_deck_in_every_window_light_and_dark(
-    page: Page, jupyter: JupyterServer, lesson: Path, size: tuple[int, int]
+    page: Page, jupyter: JupyterServer, lesson: Path, size: tuple[int, int], lay_translator: LayTranslator
 ) -> None:
+    lay_translator(lesson, jupyter.folder)
     page.set_viewport_size({"width": size[0], "height": size[1]})
     run_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
     faults = {f"light {step}": found for step, found in walk(page, every_setting=True).items() if found}

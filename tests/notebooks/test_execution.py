@@ -22,11 +22,12 @@ print("explorers driven:", sum(drive(explorer) > 1 for explorer in _explorers))
 
 
 @pytest.fixture(scope="module", params=LESSONS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def executed(request, tmp_path_factory):
+def executed(request, tmp_path_factory, lay_translator):
     folder = tmp_path_factory.mktemp("course")
     shutil.copytree(ROOT / "img", folder / "img")
     place = folder / "notebooks" / request.param.parent.name
     shutil.copytree(request.param.parent, place)
+    lay_translator(request.param, folder)
     notebook = nbformat.read(request.param, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell(DRIVE_EXPLORERS, id="drive-explorers"))
     started = time.perf_counter()

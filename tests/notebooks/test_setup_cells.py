@@ -1,5 +1,6 @@
 """The cells tagged ``setup`` run alone in a fresh kernel, in their order: what the key S of a deck does."""
 
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -14,8 +15,17 @@ LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*/*.ipynb"))
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 
 
+def own_course(lesson, folder, lay_translator):
+    """The lesson in a course of its own; what it keeps is kept there."""
+    place = folder / "notebooks" / lesson.parent.name
+    shutil.copytree(lesson.parent, place)
+    lay_translator(lesson, folder)
+    return place
+
+
 @each_lesson
-def test_setup_cells_need_no_other_cell(lesson):
+def test_setup_cells_need_no_other_cell(lesson, lay_translator, tmp_path, monkeypatch):
+    monkeypatch.chdir(own_course(lesson, tmp_path, lay_translator))
     namespace = {"__name__": lesson.stem}
     for cell in read_lesson(lesson)["cells"]:
         if "setup" in tags(cell):
@@ -24,8 +34,9 @@ def test_setup_cells_need_no_other_cell(lesson):
 
 @pytest.mark.whole
 @each_lesson
-def test_the_others_run_after_all_setup_cells(lesson):
+def test_the_others_run_after_all_setup_cells(lesson, lay_translator, tmp_path):
     """What an instructor does after S, and what the key K does."""
     notebook = nbformat.read(lesson, as_version=4)
     notebook.cells.sort(key=lambda cell: "setup" not in cell.metadata.get("tags", []))  # else in their order
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(lesson.parent)}}).execute()
+    place = own_course(lesson, tmp_path, lay_translator)
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(place)}}).execute()

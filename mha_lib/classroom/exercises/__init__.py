@@ -13,10 +13,10 @@ and nothing else: the files are found here. The sentences stand in ``words/``.
 import importlib
 import pkgutil
 
-from mha_lib.classroom.exercises.judge import Check, Exercise
+from mha_lib.classroom.exercises.judge import Check, Judged
 
 
-def find_exercises() -> list[Exercise]:
+def find_exercises() -> list[Judged]:
     """The exercises of all lessons, in the order of the lessons."""
     modules = sorted(found.name for found in pkgutil.iter_modules(__path__))
     lessons = [

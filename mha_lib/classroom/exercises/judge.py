@@ -11,10 +11,10 @@ from functools import partial
 from itertools import combinations
 from numbers import Real
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mha_lib.classroom.exercises.newest_cell import cells_so_far, syntax_error_since
 from mha_lib.classroom.language import words_here
@@ -56,11 +56,9 @@ class Exercise:
         return (self.cases(generator) for _ in range(self.rounds))
 
     def judge(self, given: Answer) -> Verdict:
-        if not callable(given):
-            return wrong("not_a_function", given=describe(given))
-        if error := syntax_error_since(given, cells_so_far()):
-            gaps = {"function": given.__name__, "line": error.lineno, "reason": error.msg}
-            return Verdict("not yet", say("not_read", **gaps))
+        return no_function(given) or self.judge_results(given)
+
+    def judge_results(self, given: Answer) -> Verdict:
         wanted = [self.answer(*call) for call in self.calls()]
         results = []
         for call, right in zip(self.calls(), wanted, strict=True):
@@ -123,10 +121,19 @@ class Exercise:
             return False
 
 
+class Judged(Protocol):
+    """What ``Check`` needs of an exercise: an ``Exercise``, or one that judges in its own way."""
+
+    @property
+    def name(self) -> str: ...
+
+    def judge(self, given: Answer) -> Verdict: ...
+
+
 class Check:
     """One method an exercise; what is solved so far is kept for ``report``."""
 
-    def __init__(self, *exercises: Exercise):
+    def __init__(self, *exercises: Judged):
         self._exercises = {exercise.name: exercise for exercise in exercises}
         self._verdicts: dict[str, str] = {}
         names = [exercise.name for exercise in exercises]
@@ -176,8 +183,18 @@ def wrong(name: str, /, **gaps: object) -> Verdict:
     return Verdict("wrong", say(name, **gaps))
 
 
-def run(given: Answer, call: Arguments, right: Any) -> Tensor | Verdict:
-    """What the answer returns, as a tensor, or the verdict on an answer that returns nothing of the kind."""
+def no_function(given: Answer) -> Verdict | None:
+    """The verdict on what is no function, or none that Python could read."""
+    if not callable(given):
+        return wrong("not_a_function", given=describe(given))
+    if error := syntax_error_since(given, cells_so_far()):
+        gaps = {"function": given.__name__, "line": error.lineno, "reason": error.msg}
+        return Verdict("not yet", say("not_read", **gaps))
+    return None
+
+
+def result_of(given: Answer, call: Arguments) -> Any:
+    """What the answer returns, or the verdict on an answer that raises an error or returns nothing."""
     try:
         result = given(*call)
     except NotImplementedError:
@@ -186,6 +203,14 @@ def run(given: Answer, call: Arguments, right: Any) -> Tensor | Verdict:
         return raised(error)
     if result is None or result is ...:
         return Verdict("not yet", say("returns_nothing"))
+    return result
+
+
+def run(given: Answer, call: Arguments, right: Any) -> Tensor | Verdict:
+    """What the answer returns, as a tensor, or the verdict on an answer that returns nothing of the kind."""
+    result = result_of(given, call)
+    if isinstance(result, Verdict):
+        return result
     if isinstance(right, Tensor) and not (isinstance(result, Tensor) or stands_for(result, right.dim())):
         return wrong("tensor_wanted", given=describe(result))
     try:
@@ -255,6 +280,8 @@ def describe(value: object) -> str:
     if isinstance(value, Tensor):
         numbers = "" if value.dim() != 1 or value.is_floating_point() else f" {value.tolist()}"
         return say("tensor", shape=tuple(value.shape)) + numbers
+    if isinstance(value, nn.Module):
+        return say("model")
     if callable(value):
         return say("function")
     return (

@@ -48,10 +48,12 @@ from mha_lib.classroom.tasks.numerals import (
 )
 from mha_lib.classroom.tasks.training import Training, train_translator
 from mha_lib.classroom.tasks.translator import (
+    Translation,
     exact_by_stratum,
     exact_matches,
     make_translator,
     translate,
+    translation,
     translation_loss,
 )
 
@@ -67,6 +69,7 @@ __all__ = [
     "Head",
     "NotUnderstood",
     "Training",
+    "Translation",
     "alignment",
     "alignment_scores",
     "all_heads",
@@ -96,6 +99,7 @@ __all__ = [
     "strata",
     "train_translator",
     "translate",
+    "translation",
     "translation_loss",
     "weights_of",
     "with_changed_weights",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +20,7 @@ from mha_lib.classroom.tasks.data import (
     make_batch,
     strata,
 )
-from mha_lib.classroom.tasks.numerals import in_chinese, read_number
+from mha_lib.classroom.tasks.numerals import in_chinese, in_english, read_number
 
 NUM_HIDDENS, FFN_NUM_HIDDENS = 64, 128
 AT_ONCE = 1000  # numbers that are translated in one batch
@@ -78,6 +79,21 @@ def translate(
         written += [as_numeral(row) for row in tokens.tolist()]
     model.train(was_training)
     return written
+
+
+class Translation(NamedTuple):
+    """What a model writes for a number, and what is right."""
+
+    number: int
+    english: str
+    written: str
+    right: str
+
+
+def translation(model: EncoderDecoder, number: int | str) -> Translation:
+    """The number, or the text that ``read_number`` understands, as the model writes it and as it should."""
+    known = read_number(str(number))
+    return Translation(known, in_english(known), translate(model, known)[0], in_chinese(known))
 
 
 def exact_matches(

@@ -98,6 +98,7 @@ def test_a_function_that_is_not_implemented_is_not_yet_solved():
             "compare, or add .bool() at the end.",
         ),
         (DOUBLED, lambda x: len, "a tensor is wanted, and this returned a function."),
+        (DOUBLED, lambda x: torch.nn.ReLU(), "a tensor is wanted, and this returned a model."),
         (NUMBER, lambda n: "heads", "a number is wanted, and this returned 'heads'."),
         (
             DOUBLED,
