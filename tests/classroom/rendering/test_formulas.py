@@ -110,9 +110,9 @@ def test_a_complaint_is_one_short_line(clean):
     ids=["sum", "fractions", "deep fractions", "groups", "roots", "parentheses", "macro", "text", "colours"],
 )
 def test_no_formula_takes_long_or_takes_everything_down(clean, tex):
-    start = time.perf_counter()
+    start = time.process_time()  # not the time of day: others may have the machine meanwhile
     page = clean(f"$${tex}$$\n\nafter")
-    assert time.perf_counter() - start < 20, "one second on a quiet machine"
+    assert time.process_time() - start < 20, "about one second"
     assert ("<math" in page) != bool(clean.complaints)
     assert "after" in page
     assert len(page) < 10_000_000
