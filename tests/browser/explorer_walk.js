@@ -7,6 +7,7 @@ async (all) => {
 
   const choicesOf = (input) => {
     if (input.type === "checkbox") return [false, true];
+    if (input.type === "text") return [input.value]; // what else could be typed is no list
     const [first, last] =
       input.type === "range" ? [Number(input.min), Number(input.max)] : [0, input.options.length - 1];
     const values = Array.from({ length: last - first + 1 }, (_, index) => first + index);
@@ -19,7 +20,7 @@ async (all) => {
       [[]],
     );
   const isSet = (input, choice) =>
-    (input.type === "checkbox" ? input.checked : Number(input.value)) === choice;
+    input.type === "text" || (input.type === "checkbox" ? input.checked : Number(input.value)) === choice;
   const choose = (input, choice) => {
     if (isSet(input, choice)) return;
     input[input.type === "checkbox" ? "checked" : "value"] = choice;
