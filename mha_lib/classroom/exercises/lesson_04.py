@@ -92,8 +92,8 @@ def decoding_case(seed: int, all_end: bool) -> tuple[EncoderDecoder, Tensor, Ten
             written = greedy_decode(model, source, source_mask, BEGIN, END, MAX_TOKENS)
         row_of = {length: row for row, length in enumerate((written != END).sum(1).tolist())}
         rows = [row for length, row in sorted(row_of.items()) if length < MAX_TOKENS - 1]
-        longest = [row for length, row in row_of.items() if length == MAX_TOKENS]
-        rows = rows[:3] if all_end else rows[:2] + longest
+        cut_off = [row_of[MAX_TOKENS]] if MAX_TOKENS in row_of else []
+        rows = rows[:3] if all_end else rows[:2] + cut_off
         if len(rows) == 3:
             return model, source[rows], source_mask[rows]
         seed += 100
