@@ -148,10 +148,11 @@ def test_masked_scores_never_win_however_low_the_others_are():
     torch.testing.assert_close(weights, torch.tensor([[0.5, 0.5, 0.0]]))
 
 
-def test_scores_that_fit_half_precision_only_when_scaled_do_not_overflow():
-    x = torch.full((1, 64), 60.0, dtype=torch.float16)  # 64 · 60² is beyond float16, divided by √64 it isn't
+@pytest.mark.parametrize(("dtype", "entry"), [(torch.float16, 60.0), (torch.float32, 4e18)], ids=str)
+def test_scores_that_fit_their_dtype_only_when_scaled_do_not_overflow(dtype, entry):
+    x = torch.full((1, 64), entry, dtype=dtype)  # 64 · entry² is beyond the dtype, divided by √64 it isn't
     output, weights = dot_product_attention(x, x, x)
-    assert torch.equal(weights, torch.ones(1, 1, dtype=torch.float16))
+    assert torch.equal(weights, torch.ones(1, 1, dtype=dtype))
     assert torch.equal(output, x)
 
 
