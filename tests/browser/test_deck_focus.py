@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
 
 CONTROLS = """
-from IPython.display import HTML
+from IPython.display import HTML, display
+from ipywidgets import IntSlider
+display(IntSlider(3, 0, 9))
 HTML("<button>press</button><select><option>d<option>e</select><input type=text>")
 """
 EXPLORER = """
@@ -28,13 +30,14 @@ FOCUS = {  # where the focus is, by the control
     "nothing": None,
     "a code cell's editor": ".jp-CodeCell .cm-content",
     "the explorer's slider": ".mha-explorer input[type=range]",
+    "another widget's slider": ".noUi-handle",
     "a button": ".jp-OutputArea-output button:text('press')",
     "a list": ".jp-OutputArea-output select >> nth=0",
     "a text box": ".jp-OutputArea-output input[type=text]",
     "a folded answer": "summary",
 }
 TYPED_IN = ("a code cell's editor", "a list", "a text box")
-KEEP_ARROWS = (*TYPED_IN, "the explorer's slider", "a button")
+KEEP_ARROWS = (*TYPED_IN, "the explorer's slider", "another widget's slider", "a button")
 
 
 @pytest.fixture
@@ -113,7 +116,7 @@ def test_keys_on_each_kind_of_focus(controls: Page) -> None:
 
 def test_after_the_mouse_the_keys_are_the_decks_again_but_where_one_types(controls: Page) -> None:
     page = controls
-    for kind in ("the explorer's slider", "a button", "a folded answer"):
+    for kind in ("the explorer's slider", "another widget's slider", "a button", "a folded answer"):
         turn_back(page)
         drag(page, control(page, kind))
         page.keyboard.press("ArrowRight")

@@ -1,31 +1,40 @@
-// Who has the keys. A widget that was moved with the mouse does not keep them: after a click or a drag they are
-// the deck's again, but where one types. With the keyboard, Escape leaves whatever has them.
+// Who has the keys. A control that was moved with the mouse does not keep them: after a click or a drag they
+// are the deck's again, but where one types. With the keyboard, Escape leaves whatever has them.
 import { EDITORS } from "./keys.js";
 
 const WIDGET = ".jp-OutputArea-output";
+const MODIFIERS = ["Shift", "Control", "Alt", "Meta"];
 
+/** Called before the deck listens to keys. */
 export function returnFocus(notebook) {
   const toDeck = () => notebook.node.focus({ preventScroll: true });
   let isPointed = false; // the last thing done was done with the mouse, a finger or a pen
-  const note = (value) => () => {
-    isPointed = value;
-  };
-  const release = () => {
-    const { activeElement } = document;
-    const isControl = activeElement?.closest(`${WIDGET}, summary, button`);
-    if (isControl && !activeElement.closest(EDITORS)) toDeck();
-  };
-  window.addEventListener("pointerdown", note(true), true);
-  window.addEventListener("keydown", note(false), true);
-  // The control itself acts first, at the click that comes with the pointer's release.
-  for (const end of ["pointerup", "pointercancel"])
-    window.addEventListener(end, () => setTimeout(release), true);
-  window.addEventListener("change", ({ target }) => isPointed && target.closest("select") && toDeck(), true);
 
-  // Listened to on its way down, for a widget may keep its keys from going up.
+  const isForControl = ({ target }) =>
+    target.closest?.(`${WIDGET}, summary, button`) && !target.closest(EDITORS);
+
+  window.addEventListener(
+    "pointerdown",
+    () => {
+      isPointed = true;
+    },
+    true,
+  );
+  window.addEventListener("change", ({ target }) => isPointed && target.closest("select") && toDeck(), true);
   window.addEventListener(
     "keydown",
-    ({ key, target }) => key === "Escape" && target.closest?.(WIDGET) && setTimeout(toDeck),
+    (event) => {
+      if (MODIFIERS.includes(event.key)) return;
+      // Seen on its way down, for a widget may keep its keys from going up.
+      if (event.key === "Escape" && event.target.closest?.(WIDGET)) setTimeout(toDeck);
+      else if (isPointed && isForControl(event)) {
+        toDeck();
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        notebook.node.dispatchEvent(new KeyboardEvent("keydown", event));
+      }
+      isPointed = false;
+    },
     true,
   );
 }
