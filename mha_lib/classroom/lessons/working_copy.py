@@ -56,6 +56,7 @@ def make_deck_copy(
     with record_of(work) as record:
         write_qr_code(root / "notebooks" / language, work)
         for name, content in editions(root, language, work):
+            content = without_outputs(content)  # which a lesson has that its author has run
             mine = work / name
             if mine.exists() and mine.suffix == ".ipynb" and name != lesson:
                 continue

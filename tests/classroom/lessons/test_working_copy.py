@@ -210,6 +210,12 @@ def test_a_deck_is_as_fresh_as_on_the_first_day(root):
     assert (work / "03_three.ipynb").read_bytes() == first_day
 
 
+def test_a_deck_begins_without_the_outputs_of_a_lesson_that_its_author_has_run(root):
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3", outputs=[OUTPUT])
+    work, _ = present(root)
+    assert json.loads((work / "03_three.ipynb").read_text())["cells"][0]["outputs"] == []
+
+
 def test_a_deck_on_show_is_left_alone_when_another_lesson_is_presented(root):
     work, _ = present(root)
     write_lesson(work / "03_three.ipynb", "3", outputs=[OUTPUT])
