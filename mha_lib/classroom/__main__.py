@@ -95,6 +95,12 @@ def make_parser(words: dict[str, Any]) -> argparse.ArgumentParser:
 
     notes = commands.add_parser("notes", help=words["notes"])
     notes.set_defaults(run=write_running_orders)
+
+    translations = commands.add_parser("translations", help=words["translations"])
+    translations.set_defaults(run=see_to_translations)
+    translations.add_argument("lesson", nargs="*", help=words["handouts_lesson"])
+    translations.add_argument("--update", action="store_true", help=words["update"])
+    translations.add_argument("--done", nargs="+", metavar="CELL", default=[], help=words["done"])
     return parser
 
 
@@ -143,6 +149,21 @@ def write_running_orders(
     from mha_lib.classroom import running_order
 
     return running_order.write_running_orders(lessons, root / "build" / "notes")
+
+
+def see_to_translations(
+    root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]
+) -> int:
+    """List the cells that are out of step with the English ones; 1 where there are any."""
+    from mha_lib.classroom.lessons import translations
+
+    words = words_in(language_with_words(options.language))["translations"]
+    english = chosen_lessons(options, list_lessons(root, ENGLISH))
+    found = translations.see_to(root, english, update=options.update, done=options.done)
+    for lesson, cell, what in found:
+        print(f"{lesson}: {cell}: {words[what]}")
+    print(words["count"].format(count=len(found)))
+    return int(bool(found))
 
 
 def asks_at_terminal(language: str) -> Callable[[Path], bool]:

@@ -222,3 +222,31 @@ def test_a_terminal_that_knows_no_such_letters_shows_them_in_another_way(tmp_pat
     run = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert r"\u4e2d" in run.stdout
+
+
+def test_translations_lists_what_is_out_of_step_and_mends_what_it_can(monkeypatch, tmp_path, capsys):
+    def write(language, *cells):
+        folder = tmp_path / "notebooks" / language
+        folder.mkdir(parents=True, exist_ok=True)
+        made = [{"id": name, "cell_type": "markdown", "metadata": {}, "source": text} for name, text in cells]
+        (folder / "01_heads.ipynb").write_text(json.dumps({"cells": made, "metadata": {}}))
+
+    def listed(*arguments):
+        status = command_line.main(["translations", *arguments])
+        return status, capsys.readouterr().out.splitlines()
+
+    monkeypatch.chdir(tmp_path)
+    write("en", ("title", "# Heads"), ("end", "The end."))
+    assert listed() == (0, ["Cells out of step: 0"])
+    write("zh", ("title", "# 注意力头"))
+    status, lines = listed()
+    assert status == 1
+    assert [line.split(": ")[1] for line in lines[:-1]] == ["title", "end"]
+    assert "missing" in lines[1]
+    status, lines = listed("--update", "--done", "title")
+    assert (status, len(lines)) == (1, 2), "the new cell has come, in English"
+    assert listed("1", "--done", "end") == (0, ["Cells out of step: 0"])
+    assert command_line.main(["translations", "--done", "ned"]) == 2
+    assert "no cell ned in 01_heads" in last_line(capsys)
+    (tmp_path / "notebooks" / "zh" / "01_heads.ipynb").rename(tmp_path / "notebooks" / "zh" / "02_x.ipynb")
+    assert "is not translated" in listed()[1][0]

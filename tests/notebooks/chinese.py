@@ -1,0 +1,113 @@
+"""What a Chinese text of the course has to keep.
+
+The numbers, formulas and names of the English one, one vocabulary, Chinese punctuation, a space between
+Chinese and Latin letters or digits, and no English sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+HAN = "\u3400-\u4dbf\u4e00-\u9fff"
+FENCED = re.compile(r"```.*?```", re.S)
+CODE = re.compile(r"`[^`\n]+`")
+FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$", re.S)
+TARGET = re.compile(r"\]\(([^)]+)\)")
+TAG = re.compile(r"</?[a-z][^>]*>")
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*|(?<![\w.])\.\d+")
+WORDS_IN_FORMULA = re.compile(r"\\(?:text|mathrm|textit|operatorname)\{[^}]*\}")
+# Words that would stand beside those of the glossary for the same thing.
+UNWANTED = {
+    "注意力机制层": "注意力层",
+    "掩膜": "掩码",
+    "遮罩": "掩码",
+    "遮蔽": "掩蔽",
+    "令牌": "词元",
+    "标记序列": "词元序列",
+    "自注意机制": "自注意力",
+    "多头自注意机制": "多头自注意力",
+    "丢弃法": "暂退法",
+    "归一化层": "规范化层",
+    "层归一化": "层规范化",
+    "热力图": "热图",
+    "打分函数": "评分函数",
+    "得分": "分数",
+    "剪除": "剪枝",
+    "词汇表": "词表",
+    "教师强制": "强制教学",
+    "贪婪": "贪心",
+    "张量视图化": "视图",
+}
+
+
+def findings(english: str, chinese: str) -> Iterator[str]:
+    """Everything that is wrong with a Chinese markdown text, beside the English one that it translates."""
+    yield from kept(english, chinese)
+    prose = without_code(chinese)
+    for unwanted, wanted in UNWANTED.items():
+        if unwanted in prose:
+            yield f"{unwanted}: the course says {wanted}"
+    for found in re.findall(rf"[{HAN}][A-Za-z0-9]|[A-Za-z0-9%][{HAN}]", TAG.sub(" ", prose)):
+        yield f"a space is missing in {found}"
+    for found in re.findall(rf"[{HAN}][`$]|[`$][{HAN}]", spaced_marks(chinese)):
+        yield f"a space is missing beside code or a formula: {found}"
+    for found in re.findall(rf"[{HAN}]\s*[,;:!?](?=[\s{HAN}]|$)|[{HAN}]\.(?=\s|$)", prose, re.M):
+        yield f"punctuation is not Chinese: {found}"
+    for found in re.findall(r"\s[，。；：！？、）”]|[（“]\s", prose):
+        yield f"a space beside Chinese punctuation: {found!r}"
+    for found in re.findall(
+        rf"[，。；：！？）”]\*\*(?=[{HAN}A-Za-z0-9])|(?<=[{HAN}A-Za-z0-9])\*\*[（“]", prose
+    ):
+        yield f"Markdown does not see the emphasis that ends or begins so: {found}"
+    for found in english_runs(prose):
+        yield f"English: {found}"
+
+
+def kept(english: str, chinese: str) -> Iterator[str]:
+    for name, of in (("code", codes), ("formula", formulas), ("link", targets), ("tag", html_tags)):
+        ours, theirs = Counter(of(chinese)), Counter(of(english))
+        if name == "code":  # a name may be said twice, or once for twice
+            ours, theirs = Counter(set(ours)), Counter(set(theirs))
+        if ours != theirs:
+            yield f"{name} lost {list((theirs - ours).elements())}, new {list((ours - theirs).elements())}"
+    lost = Counter(numbers(english)) - Counter(numbers(chinese))
+    if set(lost) - set(numbers(chinese)):
+        yield f"numbers lost: {sorted(set(lost) - set(numbers(chinese)))}"
+
+
+def codes(text: str) -> list[str]:
+    return CODE.findall(FENCED.sub("", text))
+
+
+def formulas(text: str) -> list[str]:
+    return [WORDS_IN_FORMULA.sub("", found) for found in FORMULA.findall(CODE.sub("", FENCED.sub("", text)))]
+
+
+def targets(text: str) -> list[str]:
+    return TARGET.findall(text)
+
+
+def html_tags(text: str) -> list[str]:
+    return TAG.findall(without_code(text))
+
+
+def numbers(text: str) -> list[str]:
+    return NUMBER.findall(TARGET.sub("]", without_code(text)))
+
+
+def without_code(text: str) -> str:
+    return FORMULA.sub("∎", CODE.sub("∎", FENCED.sub("", TARGET.sub("]", text))))
+
+
+def spaced_marks(text: str) -> str:
+    """The text with one mark for the outside of each piece of code or formula, and nothing inside."""
+    text = TARGET.sub("]", FENCED.sub("", text))
+    return FORMULA.sub("$", CODE.sub("`", text))
+
+
+def english_runs(prose: str) -> list[str]:
+    """Runs of three and more English words that are not in brackets, as terms, titles and sources are."""
+    prose = re.sub(r"（[^（）]*）|\([^()]*\)|《[^》]*》|https?://\S+", " ", TAG.sub(" ", prose))
+    return re.findall(r"(?:[A-Za-z][A-Za-z’'-]*[ ]){2,}[A-Za-z’'-]{2,}", prose)
