@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 PIP_OPTIONS ?= --retries 2
 BIN := .venv/bin
-COURSE := $(BIN)/python -m mha_lib.classroom --language $(or $(L),en)
+COURSE := $(BIN)/python -m mha_lib.classroom $(if $(L),--language $(L))
 SERVER = $(if $(PORT),--port $(PORT)) $(if $(JUPYTER),-- $(JUPYTER))
 BIOME := @biomejs/biome@2.6.8
 BIOME_COMMAND := .venv/biome/node_modules/.bin/biome

@@ -11,6 +11,9 @@ import pytest
 # took minutes. Set before torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+# The language of the machine is the default of the course: the tests ask for English.
+os.environ["LC_ALL"] = "C.UTF-8"
+
 LayTranslator = Callable[[Path, Path], None]
 
 

@@ -11,19 +11,23 @@ import re
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from mha_lib.classroom.language import ENGLISH, language_with_words, words_in
+from mha_lib.classroom.language import ENGLISH, language_of_machine, language_with_words, words_in
 from mha_lib.classroom.lessons import (
     CourseError,
     find_lesson,
     find_root,
     in_one_line,
+    list_languages,
     list_lessons,
     make_deck_copy,
     make_working_copy,
+    remember_language,
+    remembered_language,
 )
 
 OLDEST_RISE = (0, 43)
@@ -34,10 +38,11 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     language = chosen_language(arguments[:cut])
+    said_in = language_with_words(language)
     for stream in (sys.stdout, sys.stderr):  # a name that this terminal can't show is shown in another way
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    options = make_parser(words_in(language)["command_line"]).parse_args(arguments[:cut])
+    options = make_parser(words_in(said_in)["command_line"], language).parse_args(arguments[:cut])
     # Kernels share the cores: threads that wait by spinning would make a training of 3 s one of minutes.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
@@ -49,24 +54,27 @@ def main(arguments: list[str] | None = None) -> int:
         failure, status = CourseError("no_classroom", reason=error), 2
     except (CourseError, OSError) as error:  # a folder that can't be written to, a full disk
         failure, status = in_one_line(options.command, error), 2
-    print(f"{options.command}: {failure.said_in(language)}", file=sys.stderr)
+    print(f"{options.command}: {failure.said_in(said_in)}", file=sys.stderr)
     return status
 
 
 def chosen_language(arguments: list[str]) -> str:
-    """The language in which the command line speaks: English where the chosen one has no words."""
+    """The language that was asked for, now or the last time in this course; or else the machine's."""
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    parser.add_argument("--language", default=ENGLISH)
-    try:
-        language = parser.parse_known_args(arguments)[0].language
-    except argparse.ArgumentError:
-        return ENGLISH
-    return language_with_words(str(language))
+    parser.add_argument("--language")
+    with suppress(argparse.ArgumentError):
+        asked = parser.parse_known_args(arguments)[0].language
+        if asked is not None:
+            return str(asked)
+    with suppress(CourseError):
+        root = find_root()
+        return remembered_language(root) or language_of_machine(list_languages(root))
+    return ENGLISH
 
 
-def make_parser(words: dict[str, Any]) -> argparse.ArgumentParser:
+def make_parser(words: dict[str, Any], language: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m mha_lib.classroom", description=words["description"])
-    parser.add_argument("--language", default=ENGLISH, help=words["language"])
+    parser.add_argument("--language", default=language, help=words["language"])
     commands = parser.add_subparsers(dest="command", required=True)
 
     lab = commands.add_parser("lab", help=words["lab"])
@@ -110,6 +118,7 @@ def open_lab(root: Path, lessons: list[Path], options: argparse.Namespace, extra
     folder = root / "notebooks" / options.language
     if not options.edit:
         folder = told(*make_working_copy(root, options.language))
+        remember_language(root, options.language)
     serve(root, f"/lab/tree/{address_in(root, folder / lessons[0].name)}", options, extra)
     return 0
 
@@ -120,6 +129,7 @@ def present_lesson(root: Path, lessons: list[Path], options: argparse.Namespace,
     check_rise()
     check_port(options.port)
     folder = told(*make_deck_copy(root, options.language, lesson.name, asks_at_terminal(options.language)))
+    remember_language(root, options.language)
     serve(root, f"/rise/{address_in(root, folder / lesson.name)}", options, extra)
     return 0
 

@@ -1,16 +1,21 @@
 """Which language a folder of lessons is in, and what the software says in it.
 
 Everything the software says stands in ``words/<language>.json``, each sentence once. A language code
-finds the nearest file there is: ``zh-CN`` finds ``zh.json``. A sentence that a language lacks is said
-in English, and so is everything in a language that has no file.
+finds the nearest file there is: ``zh-CN`` finds ``zh.json``, and so does ``zh-Hant``, which converts it. A
+sentence that a language lacks is said in English, and so is everything in a language that has no file.
 """
 
 import json
+import locale
+import os
 import re
 import warnings
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from mha_lib.classroom.chinese import SIMPLIFIED, TRADITIONAL, is_traditional, words_to_traditional
 
 WORDS = Path(__file__).parent / "words"
 ENGLISH = "en"
@@ -31,6 +36,17 @@ def course_of(folder: Path) -> Path | None:
     course, language = folder.parent.parent, folder.name.removeprefix("deck-")
     has_lessons = (course / "notebooks" / language).is_dir()
     return course if has_lessons and folder.parent.name in ("notebooks", "work") else None
+
+
+def language_of_machine(known: Collection[str]) -> str:
+    """The language that this machine speaks where the course has it, or else English."""
+    names = [os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG")]
+    named = next(filter(None, names), None) or locale.getlocale()[0] or ""
+    region = named.split(".")[0].replace("_", "-")
+    if region.startswith(("zh-", "Chinese")):
+        is_traditional = re.search(r"Hant|TW|HK|MO|Traditional|Taiwan|Hong Kong|Macao", region)
+        region = TRADITIONAL if is_traditional else SIMPLIFIED
+    return next((language for language in (region, region.split("-")[0]) if language in known), ENGLISH)
 
 
 def find_for_language(folder: Path, language: str) -> Path | None:
@@ -58,7 +74,8 @@ def words_in(language: str) -> dict[str, Any]:
     if file is None:
         warnings.warn(english["language"]["unknown"].format(language=language), stacklevel=2)
         return english
-    return filled_up(read_words(file), english)
+    words = filled_up(read_words(file), english)
+    return words_to_traditional(words) if is_traditional(language) else words
 
 
 def words_here() -> dict[str, Any]:

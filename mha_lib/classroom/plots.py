@@ -25,7 +25,8 @@ LETTERS = 10  # points: a deck shows them in 14 pixels or more
 CJK_FAMILIES = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC",
     "Hiragino Sans GB", "Heiti SC", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
-    "Noto Serif CJK SC", "Droid Sans Fallback", "Arial Unicode MS",
+    "Noto Serif CJK SC", "Noto Sans CJK TC", "PingFang TC", "Microsoft JhengHei", "Droid Sans Fallback",
+    "Arial Unicode MS",
 )  # fmt: skip
 
 
@@ -181,6 +182,17 @@ def _clear(axis: Axis) -> None:
     """An axis within the figure says nothing: the outer one speaks for its row or column."""
     axis.set_ticks([])
     axis.set_label_text("")
+
+
+def write_chinese() -> None:
+    """From now on all pictures of matplotlib have Chinese letters, a lesson's own too.
+
+    A system without a Chinese font is told so once, with the way out.
+    """
+    plt.rcParams["font.family"] = _families()
+    if len(_families()) == 1:
+        _hint_once()
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # once for every letter
 
 
 @cache

@@ -7,6 +7,7 @@ Chinese and Latin letters or digits, and no English sentence.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 
@@ -53,13 +54,11 @@ def findings(english: str, chinese: str) -> Iterator[str]:
         yield f"a space is missing in {found}"
     for found in re.findall(rf"[{HAN}][`$]|[`$][{HAN}]", spaced_marks(chinese)):
         yield f"a space is missing beside code or a formula: {found}"
-    for found in re.findall(rf"[{HAN}]\s*[,;:!?](?=[\s{HAN}]|$)|[{HAN}]\.(?=\s|$)", prose, re.M):
+    for found in re.findall(rf"[{HAN}∎] *[,;:!?](?=[\s{HAN}∎\[“（]|$)|[{HAN}]\.(?=\s|$)", prose, re.M):
         yield f"punctuation is not Chinese: {found}"
     for found in re.findall(r"\s[，。；：！？、）”]|[（“]\s", prose):
         yield f"a space beside Chinese punctuation: {found!r}"
-    for found in re.findall(
-        rf"[，。；：！？）”]\*\*(?=[{HAN}A-Za-z0-9])|(?<=[{HAN}A-Za-z0-9])\*\*[（“]", prose
-    ):
+    for found in unseen_emphasis(prose):
         yield f"Markdown does not see the emphasis that ends or begins so: {found}"
     for found in english_runs(prose):
         yield f"English: {found}"
@@ -85,6 +84,21 @@ def formulas(text: str) -> list[str]:
     return [WORDS_IN_FORMULA.sub("", found) for found in FORMULA.findall(CODE.sub("", FENCED.sub("", text)))]
 
 
+def unseen_emphasis(prose: str) -> Iterator[str]:
+    """Bold that Markdown leaves as stars: punctuation just inside, a word just outside (CommonMark 6.2)."""
+    for paragraph in prose.split("\n\n"):
+        marks = [found.span() for found in re.finditer(r"\*\*", paragraph)]
+        for number, (begin, end) in enumerate(marks):
+            before, after = paragraph[:begin][-1:] or " ", paragraph[end:][:1] or " "
+            inside, outside = (before, after) if number % 2 else (after, before)
+            if inside.isspace() or (is_mark(inside) and not (is_mark(outside) or outside.isspace())):
+                yield before + "**" + after
+
+
+def is_mark(character: str) -> bool:
+    return unicodedata.category(character)[0] in "PS"
+
+
 def targets(text: str) -> list[str]:
     return TARGET.findall(text)
 
@@ -94,7 +108,9 @@ def html_tags(text: str) -> list[str]:
 
 
 def numbers(text: str) -> list[str]:
-    return NUMBER.findall(TARGET.sub("]", without_code(text)))
+    """The numbers of a text; .98 is 0.98, and lesson 03 is lesson 3."""
+    found = NUMBER.findall(TARGET.sub("]", without_code(text)))
+    return [number.lstrip("0") or "0" for number in found]
 
 
 def without_code(text: str) -> str:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from mha_lib.classroom.chinese import SIMPLIFIED, TRADITIONAL
 from mha_lib.classroom.language import ENGLISH, words_in
 
 
@@ -45,13 +46,19 @@ def find_root(start: Path | None = None) -> Path:
 
 
 def list_languages(root: Path) -> list[str]:
-    return sorted({lesson.parent.name for lesson in (root / "notebooks").glob("*/*.ipynb")})
+    """Those in which there are lessons; traditional Chinese is made from simplified."""
+    languages = {lesson.parent.name for lesson in (root / "notebooks").glob("*/*.ipynb")}
+    return sorted(languages | {TRADITIONAL} if SIMPLIFIED in languages else languages - {TRADITIONAL})
 
 
 def list_lessons(root: Path, language: str) -> list[Path]:
     known = list_languages(root)
     if language not in known:
         raise CourseError("no_language", language=repr(language), known=", ".join(known))
+    if language == TRADITIONAL:
+        from mha_lib.classroom.lessons.traditional import write_traditional_lessons
+
+        write_traditional_lessons(root)
     return sorted((root / "notebooks" / language).glob("*.ipynb"))
 
 

@@ -11,6 +11,7 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+from mha_lib.classroom.chinese import is_traditional, words_to_traditional
 from mha_lib.classroom.language import find_for_language
 from mha_lib.classroom.lessons.course import CourseError
 
@@ -23,9 +24,10 @@ def figure_words(images: Path, language: str) -> dict[str, dict[str, str]] | Non
     """The words of all figures by the figure's name; None where the language has none."""
     file = find_for_language(images / "words", language)
     try:
-        return None if file is None else json.loads(file.read_text(encoding="utf-8"))
+        words = None if file is None else json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise CourseError("file_unusable", file=file, reason=error) from None
+    return words_to_traditional(words) if is_traditional(language) else words
 
 
 def read_figure(figure: Path, language: str) -> bytes:

@@ -14,6 +14,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mha_lib.classroom.chinese import TRADITIONAL
 from mha_lib.classroom.files import write_whole
 from mha_lib.classroom.language import ENGLISH
 from mha_lib.classroom.lessons.course import CourseError, list_languages
@@ -108,7 +109,7 @@ def see_to(
         )
     found = []
     for language in list_languages(root):
-        for lesson in lessons if language != ENGLISH else []:
+        for lesson in lessons if language not in (ENGLISH, TRADITIONAL) else []:
             file = root / "notebooks" / language / lesson.name
             name = f"{language}/{lesson.stem}"
             if not file.exists():

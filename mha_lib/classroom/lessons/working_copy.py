@@ -15,12 +15,13 @@ from pathlib import Path
 
 from mha_lib.classroom.files import write_whole
 from mha_lib.classroom.language import words_in
-from mha_lib.classroom.lessons.course import list_lessons
+from mha_lib.classroom.lessons.course import list_languages, list_lessons
 from mha_lib.classroom.lessons.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.lessons.qr_code import write_qr_code
 from mha_lib.classroom.lessons.slides import slide_type
 
 RECORD = ".editions.json"  # in the working copy: which edition each file was made from
+CHOICE = ".language"  # in work/: the language that was last worked in
 
 
 def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
@@ -73,6 +74,19 @@ def make_deck_copy(
                 continue
             record[name] = authored(content, mine.suffix)
     return work, messages
+
+
+def remember_language(root: Path, language: str) -> None:
+    """What is opened next time, where no language is asked for."""
+    write_whole(root / "work" / CHOICE, f"{language}\n")
+
+
+def remembered_language(root: Path) -> str | None:
+    """The language that was last worked in, where the course still has it."""
+    with suppress(OSError, ValueError):
+        language = (root / "work" / CHOICE).read_text(encoding="utf-8").strip()
+        return language if language in list_languages(root) else None
+    return None
 
 
 def editions(root: Path, language: str, work: Path) -> list[tuple[str, bytes]]:

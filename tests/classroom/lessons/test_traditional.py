@@ -1,0 +1,104 @@
+"""Traditional Chinese is made from simplified: what people read is converted, what code compares is not."""
+
+import ast
+import json
+
+import pytest
+
+from mha_lib.classroom.chinese import to_traditional
+from mha_lib.classroom.language import words_in
+from mha_lib.classroom.lessons import list_languages, list_lessons
+from mha_lib.classroom.lessons.traditional import code_to_traditional
+
+
+@pytest.mark.parametrize(
+    ("simplified", "traditional"),
+    [
+        ("注意力机制、查询、键、值、权重", "注意力機制、查詢、鍵、值、權重"),
+        ("掩码盖住一个词元", "遮罩蓋住一個詞元"),
+        ("软件和内存", "軟體和記憶體"),  # words, not characters alone
+        ("层规范化、暂退法、滑块、幻灯片", "層正規化、丟棄法、滑桿、投影片"),
+        ("num_hiddens=8, ½ ≤ √d", "num_hiddens=8, ½ ≤ √d"),
+    ],
+)
+def test_terms_of_the_field_are_taiwans(simplified, traditional):
+    assert to_traditional(simplified) == traditional
+
+
+ENGLISH = """
+# all of them
+text = "二万三千"
+print(f"{n} heads", text)  # the heads"""
+CHINESE = """
+# 所有的头
+text = "二万三千"
+print(f"共 {n} 个头", text)  # 这些头"""
+TRADITIONAL = """
+# 所有的頭
+text = "二万三千"
+print(f"共 {n} 個頭", text)  # 這些頭"""
+
+
+def test_strings_that_were_not_translated_are_data_and_stay():
+    assert code_to_traditional(CHINESE, ENGLISH) == TRADITIONAL
+    assert "二萬三千" in code_to_traditional(CHINESE, ""), "nothing tells that it is data"
+
+
+def test_code_that_python_cannot_read_stays():
+    assert code_to_traditional("%time 头", "%time heads") == "%time 头"
+
+
+def test_only_words_change_in_code():
+    code = 'x = {"键": [1, 2]}\nfor 名 in x:\n    print("—", 名, x[名])\n'
+    converted = code_to_traditional(code, "")
+    assert '"鍵"' in converted
+    assert "for 名 in x" in converted, "names are not words"
+    ast.parse(converted)
+
+
+@pytest.fixture
+def course(tmp_path):
+    def write(language, *cells):
+        folder = tmp_path / "notebooks" / language
+        folder.mkdir(parents=True, exist_ok=True)
+        cells = [
+            {"id": str(number), "cell_type": kind, "metadata": {}, "source": [text]}
+            for number, (kind, text) in enumerate(cells)
+        ]
+        notebook = {"cells": cells, "metadata": {"title": "头"}, "nbformat": 4, "nbformat_minor": 5}
+        (folder / "01_heads.ipynb").write_text(json.dumps(notebook))
+
+    write("en", ("markdown", "# Heads"), ("code", ENGLISH))
+    write("zh", ("markdown", "# 注意力头 `三万`"), ("code", CHINESE))
+    (tmp_path / "notebooks" / "zh" / "course.css").write_text("b {}")
+    return tmp_path
+
+
+def test_lessons_are_made_whenever_they_are_asked_for(course):
+    assert list_languages(course) == ["en", "zh", "zh-Hant"]
+    (lesson,) = list_lessons(course, "zh-Hant")
+    notebook = json.loads(lesson.read_text())
+    assert notebook["metadata"]["title"] == "頭"
+    assert ["".join(cell["source"]) for cell in notebook["cells"]] == ["# 注意力頭 `三万`", TRADITIONAL]
+    assert (lesson.parent / "course.css").read_text() == "b {}"
+    words = json.loads((lesson.parent / "words.json").read_text())
+    assert words == words_in("zh-Hant")
+
+    (lesson.parent / "old.ipynb").write_text("{}")
+    lesson.write_text("damaged")
+    list_lessons(course, "zh-Hant")
+    assert json.loads(lesson.read_text()) == notebook
+    assert not (lesson.parent / "old.ipynb").exists()
+
+
+def test_files_that_are_as_they_should_be_are_not_written_again(course):
+    (lesson,) = list_lessons(course, "zh-Hant")
+    before = lesson.stat().st_mtime_ns
+    list_lessons(course, "zh-Hant")
+    assert lesson.stat().st_mtime_ns == before
+
+
+def test_what_was_made_goes_with_its_source(course):
+    list_lessons(course, "zh-Hant")
+    (course / "notebooks" / "zh" / "01_heads.ipynb").unlink()
+    assert list_languages(course) == ["en"]

@@ -1,0 +1,59 @@
+"""The Chinese lessons: in step with the English ones, and written as the course writes Chinese."""
+
+from pathlib import Path
+
+import pytest
+
+from mha_lib.classroom.lessons.slides import read_lesson, source
+from mha_lib.classroom.lessons.translations import out_of_step
+from tests.notebooks.chinese import findings
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+LESSONS = sorted((NOTEBOOKS / "zh").glob("*.ipynb"))
+each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+
+
+@each_lesson
+def test_is_in_step_with_the_english_lesson(lesson):
+    assert list(out_of_step(read_lesson(NOTEBOOKS / "en" / lesson.name), read_lesson(lesson))) == []
+
+
+@each_lesson
+def test_keeps_numbers_formulas_and_names_and_is_written_as_chinese_is(lesson):
+    english = {cell["id"]: source(cell) for cell in read_lesson(NOTEBOOKS / "en" / lesson.name)["cells"]}
+    wrong = [
+        f"{cell['id']}: {found}"
+        for cell in read_lesson(lesson)["cells"]
+        if cell["cell_type"] == "markdown"
+        for found in findings(english[cell["id"]], source(cell))
+    ]
+    assert wrong == []
+
+
+ENGLISH = "A **query** meets 3 keys: `scores` and $q k$, .98 of [d2l](x.html). Lesson 03 tells more."
+CHINESE = "**查询**（query）遇到 3 个键：`scores` 和 $q k$，[d2l](x.html) 的 0.98。第 3 课讲得更多。"
+
+
+def test_a_right_translation_has_no_findings():
+    assert list(findings(ENGLISH, CHINESE)) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("0.98", "0.89", "numbers lost"),
+        ("`scores`", "`score`", "code"),
+        ("$q k$", "$k q$", "formula"),
+        ("x.html", "y.html", "link"),
+        ("遇到 3", "遇到3", "space is missing"),
+        ("：`scores` 和", "：`scores`和", "space is missing"),
+        ("，[d2l]", ",[d2l]", "punctuation"),
+        ("0.98。", "0.98 。", "space beside"),
+        ("**查询**（", "**查询（查）**得", "does not see the emphasis"),
+        ("查询", "令牌", "the course says 词元"),
+        ("讲得更多", "tells you even more", "English: "),
+    ],
+)
+def test_what_is_wrong_is_found(right, wrong, said):
+    assert right in CHINESE
+    assert any(said in found for found in findings(ENGLISH, CHINESE.replace(right, wrong)))
