@@ -31,8 +31,10 @@ def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterSer
     for language, words in {MARKED: bracketed(ENGLISH), "fr": french}.items():
         (server.deck / "words" / f"{language}.json").write_text(json.dumps(words), encoding="utf-8")
     lessons = [f"notebooks/{language}" for language in (MARKED, f"{MARKED}-CN", "fr", "xx")]
-    for place in [*lessons, f"work/deck-{MARKED}", "work/mine"]:
+    for place in [*lessons, "notebooks/zh-Hant", "work/deck-zh-Hant", f"work/deck-{MARKED}", "work/mine"]:
         write_lesson(folder / place)
+    made = {"deck": {"keys_hint": "? 列出按鍵"}}  # as they are made from simplified Chinese
+    (folder / "notebooks" / "zh-Hant" / "words.json").write_text(json.dumps(made), encoding="utf-8")
     return server
 
 
@@ -57,6 +59,8 @@ def open_deck(page: Page, course: JupyterServer, folder: str) -> None:
     [
         (f"notebooks/{MARKED}-CN", "⟦? shows the keys⟧"),
         (f"work/deck-{MARKED}", "⟦? shows the keys⟧"),
+        ("notebooks/zh-Hant", "? 列出按鍵"),
+        ("work/deck-zh-Hant", "? 列出按鍵"),
         ("notebooks/xx", f"{ENGLISH['language']['unknown'].format(language='xx')}\n? shows the keys"),
         ("work/mine", "? shows the keys"),
     ],

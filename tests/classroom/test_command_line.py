@@ -3,6 +3,7 @@ import importlib.metadata
 import io
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -38,6 +39,22 @@ def test_lab_edit_opens_the_lessons_themselves(served, tmp_path):
 def test_present_opens_lesson_three_unless_told_otherwise(served):
     command_line.main(["present"])
     assert served == ["/rise/work/deck-en/03_multi_head_attention.ipynb"]
+
+
+def test_the_language_that_was_asked_for_last_is_opened_again(served, tmp_path, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "zh_TW.UTF-8")
+    for arguments, language in (
+        (["lab"], "zh-Hant"),  # that of the machine
+        (["--language", "zh", "lab"], "zh"),
+        (["present", "03"], "zh"),
+        (["--language", "en", "present"], "en"),
+        (["lab"], "en"),
+    ):
+        assert command_line.main(arguments) == 0
+        assert re.search(rf"/work/(deck-)?{language}/", served[-1]), arguments
+    (tmp_path / "work" / ".language").write_text("tlh")
+    command_line.main(["lab"])
+    assert "/work/zh-Hant/" in served[-1], "a language that the course no longer has"
 
 
 class Terminal(io.StringIO):

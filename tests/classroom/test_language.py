@@ -6,7 +6,7 @@ import string
 import pytest
 
 from mha_lib.classroom import language
-from mha_lib.classroom.language import language_of, words_in
+from mha_lib.classroom.language import language_of, language_of_machine, words_in
 
 
 @pytest.fixture
@@ -30,6 +30,37 @@ def test_a_nearer_file_goes_before_a_farther_one(words):
     (words / "zh-Hant.json").write_text(json.dumps({"deck": {"next": "下一頁"}}), encoding="utf-8")
     assert words_in("zh-Hant-TW")["deck"]["next"] == "下一頁"
     assert words_in("zh-Hans")["deck"]["next"] == "下一页"
+
+
+def test_traditional_words_are_made_from_simplified_ones(words):
+    assert words_in("zh-Hant")["deck"]["next"] == "下一頁"
+    assert words_in("zh-Hant")["deck"]["back"] == "back"
+
+
+@pytest.mark.parametrize(
+    ("machine", "language"),
+    [
+        ("zh_CN.UTF-8", "zh"),
+        ("zh_SG", "zh"),
+        ("zh_TW.UTF-8", "zh-Hant"),
+        ("zh_HK", "zh-Hant"),
+        ("zh_Hant_TW", "zh-Hant"),
+        ("Chinese (Simplified)_China.936", "zh"),
+        ("Chinese (Traditional)_Taiwan.950", "zh-Hant"),
+        ("en_US.UTF-8", "en"),
+        ("de_DE", "en"),
+        ("C.UTF-8", "en"),
+        ("", "en"),
+    ],
+)
+def test_the_language_of_the_machine_is_taken_where_the_course_has_it(monkeypatch, machine, language):
+    for name in ("LC_ALL", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", machine)
+    assert language_of_machine(["en", "zh", "zh-Hant"]) == language
+    assert language_of_machine(["en"]) == "en"
+    monkeypatch.setenv("LC_ALL", "C")
+    assert language_of_machine(["en", "zh", "zh-Hant"]) == "en", "LC_ALL goes before LANG"
 
 
 def test_a_sentence_that_is_missing_is_said_in_english(words):
