@@ -80,14 +80,14 @@ def draw_steps(generator: torch.Generator) -> tuple[Arguments, ...]:
 def draw_tiles(generator: torch.Generator) -> Arguments:
     """Queries (Q, d) and tiles, the last of them smaller; with some, scores are in the hundreds.
 
-    Then the first query has low scores alone.
+    Then the first query has low scores alone. In large scores roundings would show: that is why queries and
+    keys are eighths, whose products computers hold exactly.
     """
     queries, head_dim, value_head_dim = draw_sizes(generator, 4, 6, 7)
-    q = torch.randn(queries, head_dim, generator=generator)
-    keys = torch.randn(11, head_dim, generator=generator)
+    q, keys = (torch.randn(size, head_dim, generator=generator).mul(8).round() / 8 for size in (queries, 11))
     if draw(0, 1, generator):
-        q, keys = 60 * q, keys + 3
-        q[0] = -60
+        q, keys = 40 * q, keys + 3
+        q[0] = -40
     values = torch.randn(11, value_head_dim, generator=generator)
     return q, list(zip(keys.split(4), values.split(4), strict=True))
 

@@ -77,10 +77,10 @@ def test_the_cases_of_the_tiles_are_those_that_the_library_answers_too():
 
     assert EXERCISES["online_softmax"].judge(at_once).kind == "right"
     largest = [
-        (queries @ torch.cat([keys for keys, _ in tiles]).T).amax(1)
+        (queries @ torch.cat([keys for keys, _ in tiles]).T).amax(1) / queries.shape[1] ** 0.5
         for queries, tiles in calls_of("online_softmax")
     ]
-    assert any(scores.max() > 400 and scores.min() < -400 for scores in largest)
+    assert any(scores.max() > 100 and scores.min() < -110 for scores in largest)  # exp gives infinity, and 0
     assert any(scores.abs().max() < 20 for scores in largest)
 
 
