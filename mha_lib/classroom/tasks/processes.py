@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from copy import deepcopy
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,7 +47,7 @@ def heads_on_two_devices(layer: MultiHeadAttention, x: Tensor, *, seconds: float
 
     Each stands for a device, and computes on the CPU. Raises ProcessesFailed where they don't end well.
     """
-    return run_in_processes("attend_with_a_share", (layer.cpu(), x.cpu()), DEVICES, seconds)
+    return run_in_processes("attend_with_a_share", (deepcopy(layer).cpu(), x.cpu()), DEVICES, seconds)
 
 
 def attend_with_a_share(rank: int, folder: Path, layer: MultiHeadAttention, x: Tensor) -> Share:
