@@ -4,6 +4,9 @@ The translators are those of ``test_seeds_04.py``, kept in build/translators/; w
 trained, in about a minute.
 """
 
+import re
+from functools import partial
+
 import pytest
 import torch
 
@@ -33,16 +36,12 @@ def one_thread():
     torch.set_num_threads(before)
 
 
-def with_seed(seed, *names, **known):
-    """What cells of the lesson define when every seed in them is another one; ``known`` stands before them."""
-    namespace = run_cells(LESSON, "imports", "table") | known
+def with_seed(seed, *names):
+    """What cells of the lesson define when every seed in them is another one."""
+    namespace = run_cells(LESSON, "imports", "table")
     torch.manual_seed(seed)
     for name in names:
-        code = source_of(LESSON, name)
-        for seed_of_lesson in range(3):
-            code = code.replace(
-                f"manual_seed({seed_of_lesson})", f"manual_seed({10 * seed_of_lesson + seed})"
-            )
+        code = re.sub(r"manual_seed\((\d+)\)", rf"manual_seed({seed}\1)", source_of(LESSON, name))
         exec(compile(code, name, "exec"), namespace)
     return namespace
 
@@ -50,11 +49,16 @@ def with_seed(seed, *names, **known):
 @pytest.fixture(scope="module", params=range(5), ids=lambda seed: f"seed{seed}")
 def converted(request, one_thread):
     """The share of right numbers by heads of keys: of the translator, pooled, and after more steps."""
-    translator = train_translator(seed=request.param, folder=ROOT / "build" / "translators").model.cpu()
-    lesson = run_cells(LESSON, "imports", "table", "translator") | {"translator": translator}
-    exec(source_of(LESSON, "convert-code"), lesson)
+    lesson = run_cells(LESSON, "imports")
+    lesson["train_translator"] = partial(
+        train_translator, seed=request.param, folder=ROOT / "build" / "translators"
+    )
+    for name in ("translator", "convert-code"):
+        exec(source_of(LESSON, name), lesson)
     right, pooled, tuned = lesson["right"], lesson["pooled_to"], lesson["tuned_to"]
-    return {heads: (right(translator), right(pooled[heads]), right(tuned[heads])) for heads in (4, 2, 1)}
+    return {
+        heads: (right(lesson["translator"]), right(pooled[heads]), right(tuned[heads])) for heads in (4, 2, 1)
+    }
 
 
 def test_pooled_heads_are_not_those_that_were_trained_and_a_good_start(converted):
