@@ -256,7 +256,7 @@ def test_the_right_layers_name_their_models(capsys):
 
     check = Check(DESCRIBE)
     check.describe_model(in_other_words)
-    assert capsys.readouterr().out == f"✓ describe_model: right for {', '.join(MODELS)}.\n"
+    assert capsys.readouterr().out == f"✓ describe_model: right on {', '.join(MODELS)}.\n"
 
 
 def test_a_missing_entry_is_explained():
