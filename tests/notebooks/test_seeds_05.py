@@ -41,7 +41,11 @@ def with_seed(seed, *names):
     namespace = run_cells(LESSON, "imports", "table")
     torch.manual_seed(seed)
     for name in names:
-        code = re.sub(r"manual_seed\((\d+)\)", rf"manual_seed({seed}\1)", source_of(LESSON, name))
+        code = re.sub(
+            r"manual_seed\((\d+)\)",
+            lambda found: f"manual_seed({10 * seed + int(found[1])})",
+            source_of(LESSON, name),
+        )
         exec(compile(code, name, "exec"), namespace)
     return namespace
 
