@@ -67,8 +67,10 @@ def findings(english: str, chinese: str) -> Iterator[str]:
 def kept(english: str, chinese: str) -> Iterator[str]:
     for name, of in (("code", codes), ("formula", formulas), ("link", targets), ("tag", html_tags)):
         ours, theirs = Counter(of(chinese)), Counter(of(english))
-        if name == "code":  # a name may be said twice, or once for twice
+        if name == "code":  # a name may be said twice, or once for twice; a Chinese numeral is data
             ours, theirs = Counter(set(ours)), Counter(set(theirs))
+            ours -= Counter(code for code in set(ours) if re.fullmatch(f"`[{HAN} ]+`", code))
+            theirs -= Counter(code for code in set(theirs) if re.fullmatch(f"`[{HAN} ]+`", code))
         if ours != theirs:
             yield f"{name} lost {list((theirs - ours).elements())}, new {list((ours - theirs).elements())}"
     lost = Counter(numbers(english)) - Counter(numbers(chinese))

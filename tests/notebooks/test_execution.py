@@ -9,8 +9,10 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-ROOT = Path(__file__).parents[2]
-LESSONS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
+from mha_lib.classroom.language import words_in
+from tests.lessons import CHINESE, ENGLISH, ROOT, TRADITIONAL, in_whole_runs, name_of
+
+LESSONS = [*ENGLISH, *TRADITIONAL, *in_whole_runs(CHINESE)]  # what the two languages differ in is made
 
 # Runs in the lesson's kernel after its last cell: every explorer, every setting.
 DRIVE_EXPLORERS = """
@@ -21,7 +23,7 @@ print("explorers driven:", sum(drive(explorer) > 1 for explorer in _explorers))
 """
 
 
-@pytest.fixture(scope="module", params=LESSONS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.fixture(scope="module", params=LESSONS, ids=name_of)
 def executed(request, tmp_path_factory, lay_translator):
     folder = tmp_path_factory.mktemp("course")
     shutil.copytree(ROOT / "img", folder / "img")
@@ -32,7 +34,13 @@ def executed(request, tmp_path_factory, lay_translator):
     notebook.cells.append(nbformat.v4.new_code_cell(DRIVE_EXPLORERS, id="drive-explorers"))
     started = time.perf_counter()
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(place)}}).execute()
+    notebook.metadata["language"] = request.param.parent.name
     return notebook, time.perf_counter() - started
+
+
+def beginning(notebook, name):
+    """How a verdict begins in the lesson's language: "not yet", "right"."""
+    return re.split(r"\W", words_in(notebook.metadata["language"])["checks"][name])[0]
 
 
 def text_of(cell):
@@ -44,16 +52,17 @@ def test_runs_without_an_error_although_no_exercise_is_solved(executed):
     assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code" and cell.source)
     checks = [c for c in notebook.cells if c.source.startswith("check.") and "report" not in c.source]
     assert checks
-    assert all("not yet" in text_of(cell) for cell in checks)
+    assert all(text_of(cell).startswith(beginning(notebook, "not_yet")) for cell in checks)
 
 
 def test_solutions_pass_their_checks(executed):
-    solutions = [cell for cell in executed[0].cells if "solution" in cell.metadata.get("tags", [])]
+    notebook, _ = executed
+    solutions = [cell for cell in notebook.cells if "solution" in cell.metadata.get("tags", [])]
     assert solutions
     judged = [text_of(cell).splitlines()[0] for cell in solutions]
-    assert all(re.fullmatch(r"Solution of \w+, not your answer: right on .*", line) for line in judged), (
-        judged
-    )
+    said = words_in(notebook.metadata["language"])["checks"]["solution"]
+    right = said.format(exercise=r"\w+", sentence=rf"{beginning(notebook, 'right')}\b.*")
+    assert [line for line in judged if not re.fullmatch(right, line)] == []
 
 
 def test_every_explorer_has_a_picture_for_every_setting(executed):

@@ -1,18 +1,15 @@
 """The cells tagged ``setup`` run alone in a fresh kernel, in their order: what the key S of a deck does."""
 
 import shutil
-from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
 from mha_lib.classroom.lessons.slides import read_lesson, source, tags
+from tests.lessons import CHINESE, ENGLISH, in_whole_runs, name_of
 
-LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*/*.ipynb"))
-
-
-each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+each_lesson = pytest.mark.parametrize("lesson", [*ENGLISH, *in_whole_runs(CHINESE)], ids=name_of)
 
 
 def own_course(lesson, folder, lay_translator):

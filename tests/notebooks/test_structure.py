@@ -1,7 +1,6 @@
 """What every lesson must be before it is run: section by section, cell by cell."""
 
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -16,10 +15,9 @@ from mha_lib.classroom.lessons.slides import (
     source,
     tags,
 )
+from tests.lessons import CHINESE, ENGLISH, name_of
 
-ROOT = Path(__file__).parents[2]
-LESSONS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
-each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+each_lesson = pytest.mark.parametrize("lesson", ENGLISH + CHINESE, ids=name_of)
 
 
 def cells_of(lesson):
@@ -64,7 +62,7 @@ def test_minutes_of_the_core_path_make_a_lesson(lesson):
     assert 38 <= core <= 40, f"{core} minutes"  # so that 45 leave time for questions
 
 
-WHY = re.compile(r"<details><summary>Why</summary>\n\n(?P<text>.+)\n\n</details>", re.DOTALL)
+WHY = re.compile(r"<details><summary>(Why|为什么)</summary>\n\n(?P<text>.+)\n\n</details>", re.DOTALL)
 
 
 def explained(cells):
@@ -77,7 +75,8 @@ def explained(cells):
             slides[-1][2].append(cell)
         elif slides and slide_type(cell) not in ("skip", "notes"):
             slides[-1][1].append(source(cell))
-    return [(first["id"], "*Guess" in "".join(shown), whys) for first, shown, whys in slides]
+    asks = re.compile(r"\*(Guess|先?猜一猜)")
+    return [(first["id"], bool(asks.search("".join(shown))), whys) for first, shown, whys in slides]
 
 
 @each_lesson
@@ -98,7 +97,9 @@ def test_a_why_is_two_to_five_sentences_that_no_slide_shows(lesson):
         assert found, f"{cell['id']} is not folded as the others are"
         text = re.sub(r"\$[^$]*\$|`[^`]*`", "x", found["text"])
         text = re.sub(r"\b(et al|e\.g|i\.e|vs|approx)\.", "x", text)
-        sentences = re.findall(r"[.!?][)”’\"*]*(?=\s|$)", text)
+        sentences = re.findall(
+            r"[.!?][)”’\"*]*(?=\s|$)|[。！？](?![”）])|[。！？][”）](?=$|\s|[^，。；：、])", text
+        )
         assert 2 <= len(sentences) <= 5, f"{cell['id']} has {len(sentences)} sentences"
 
 
@@ -107,10 +108,11 @@ def test_slides_are_short(lesson):
     for slide in read_slides(cells_of(lesson)):
         prose = " ".join(source(cell) for cell in slide.cells if cell["cell_type"] == "markdown")
         unseen = r"<details>.*?</details>|!\[.*?\]\([^)]*\)"  # an answer is folded, an alt text is read aloud
-        other = r"^#+ .*?$|```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\[|\]\([^)]*\)|<[^>]*>|^\|.*$"
+        other = r"^#+ .*?$|```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\[|\]\([^)]*\)|<[^>]*>|^\|.*$|（[ -~]+）"
         prose = re.sub(f"{unseen}|{other}", " ", prose, flags=re.S | re.M)
-        words = re.findall(r"[^\W\d_][\w’'-]*", prose)
-        assert len(words) <= 40, f"{slide.title} has {len(words)} words"
+        words = re.findall(r"(?![㐀-鿿])[^\W\d_](?:(?![㐀-鿿])[\w’'-])*", prose)
+        count = len(words) + len(re.findall("[㐀-鿿]", prose)) / 1.6  # Chinese characters a word
+        assert count <= 40, f"{slide.title} has {count} words"
         for cell in slide.cells:
             lines = [line for line in source(cell).splitlines() if line.strip()]
             assert cell["cell_type"] != "code" or len(lines) <= 15, f"{cell['id']} has {len(lines)} lines"
@@ -120,7 +122,9 @@ def test_slides_are_short(lesson):
 def test_images_exist_and_have_alt_text(lesson):
     for cell in cells_of(lesson):
         for alt, target in re.findall(r"!\[(.*?)\]\((.*?)\)", source(cell)):
-            assert len(alt) > 20, f"{cell['id']}: the alt text of {target} says too little"
+            assert len(alt) > (8 if re.search("[㐀-鿿]", alt) else 20), (
+                f"{cell['id']}: the alt text of {target} says too little"
+            )
             assert (lesson.parent / target).resolve().exists(), f"{cell['id']}: no file {target}"
         assert "<img" not in source(cell), f"{cell['id']}: write images as ![alt text](path)"
 

@@ -6,7 +6,6 @@ import json
 import re
 from contextlib import redirect_stdout
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -20,8 +19,8 @@ from mha_lib.classroom.exercises import find_exercises
 from mha_lib.classroom.exercises.judge import Check
 from mha_lib.classroom.handout import HandoutExporter
 from mha_lib.classroom.rendering import plain
+from tests.lessons import CHINESE, ENGLISH, name_of
 
-LESSONS = sorted((Path(__file__).parents[3] / "notebooks").glob("*/*.ipynb"))
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -121,7 +120,7 @@ def test_notes_skipped_cells_and_solutions_are_in_no_students_file():
     assert instructor.count('<details class="fold fold-solution">') == 2
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("lesson", ENGLISH + CHINESE, ids=name_of)
 def test_no_text_of_a_lessons_solutions_is_anywhere_in_the_students_file(lesson):
     notebook = nbformat.read(lesson, as_version=4)
     models, others = {}, ""
