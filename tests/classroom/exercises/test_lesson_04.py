@@ -278,6 +278,10 @@ class Written(NamedTuple):
     english: str
     written: str
     right: str
+    share: float = 0.99
+
+    def right_elsewhere(self):
+        return self.share
 
 
 WRONG = Written(14_000_007, "fourteen million seven", "一千四百万七", "一千四百万零七")
@@ -297,10 +301,17 @@ def test_a_number_that_the_model_gets_right_does_not_break_it():
     assert "the model writes 一千四百万零七, and that is right" in verdict.sentence
 
 
-def test_an_untrained_translator_is_broken_by_any_number():
+def test_an_untrained_translator_is_broken_by_any_number_and_that_does_not_count():
     verdict = BREAK.judge(lambda: translation(make_translator(), "Twenty thousand and forty-five"))
-    assert verdict.kind == "right"
-    assert "for 20,045 (twenty thousand forty five)" in verdict.sentence
+    assert verdict.kind == "wrong"
+    assert verdict.sentence.startswith("any number breaks this model: it has 0% of other numbers right.")
+    assert BREAK.judge(lambda: WRONG._replace(share=0.89)).kind == "wrong"
+
+
+def test_a_translation_tells_its_number_and_not_its_model():
+    found = translation(make_translator(), "Twenty thousand and forty-five")
+    assert repr(found).startswith("Translation(number=20045, english='twenty thousand forty five', written=")
+    assert repr(found).endswith(", right='二万零四十五')")
 
 
 @pytest.mark.parametrize("given", [20_045, "twenty thousand forty five", torch.tensor(20_045)])
