@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 import torch
 
-from mha_lib import ByAttention, MultiHeadAttention, prune_heads
+from mha_lib import ByAttention, DecoderLayer, MultiHeadAttention, prune_heads
 from mha_lib.classroom.exercises import find_exercises
 from mha_lib.classroom.exercises.judge import Check, sentence_of
 from mha_lib.classroom.tasks import (
@@ -50,6 +50,25 @@ def test_greedy_decoding_of_the_translator_is_that_of_the_library():
     call = make_translator(), batch.source, batch.source_mask
     generated = call[0].generate(*call[1:], begin=BEGIN, end=END, max_tokens=MAX_TARGET_TOKENS)
     assert torch.equal(answer("greedy_decode")(*call, BEGIN, END, MAX_TARGET_TOKENS), generated)
+
+
+def test_a_mistake_in_greedy_decoding_is_looked_for_without_asking_the_model_again(monkeypatch):
+    """Each of some hundred mistakes would ask it a dozen times, which takes seconds."""
+    asked, forward = [], DecoderLayer.forward
+
+    def backwards(model, *given):
+        return answer("greedy_decode")(model, *given).flip(1)
+
+    def counted(layer, *given, **options):
+        asked.append(layer)
+        return forward(layer, *given, **options)
+
+    monkeypatch.setattr(DecoderLayer, "forward", counted)
+    assert EXERCISES["greedy_decode"].judge(backwards).kind == "wrong"
+    assert len(asked) < 300  # with those that draw the cases
+    asked.clear()
+    EXERCISES["greedy_decode"].judge(backwards)
+    assert not asked
 
 
 def test_shifted_targets_make_the_loss_of_the_translator():
