@@ -1,5 +1,6 @@
 """For every test, and for every process a test starts."""
 
+import hashlib
 import os
 import shutil
 from collections.abc import Callable
@@ -14,13 +15,23 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 LayTranslator = Callable[[Path, Path], None]
 
 
+def made_of(*places: str) -> str:
+    """A name for the code in these places, another one as soon as a line of it changes."""
+    library = Path(__file__).parents[1] / "mha_lib"
+    code = [file.read_bytes() for place in places for file in sorted(library.glob(place))]
+    return hashlib.sha256(b"".join(code)).hexdigest()[:16]
+
+
 @pytest.fixture(scope="session")
-def lay_translator(tmp_path_factory: pytest.TempPathFactory) -> LayTranslator:
+def lay_translator(pytestconfig: pytest.Config) -> LayTranslator:
     """``lay_translator(lesson, course)``: a lesson that trains a translator finds one in ``course/work/``.
 
-    It is trained once for all tests, and not at all where none of them runs such a lesson.
+    It is trained once for all tests, and not at all where none of them runs such a lesson. pytest's cache
+    keeps it for later runs, and for others at the same time, until the code changes that it is made with.
     """
-    kept = tmp_path_factory.mktemp("translators")
+    cache = pytestconfig.cache
+    assert cache, "the tests need pytest's cache"
+    kept = cache.mkdir(f"translators-{made_of('*.py', 'classroom/tasks/*.py')}")
 
     def lay(lesson: Path, course: Path) -> None:
         if "train_translator" not in lesson.read_text(encoding="utf-8"):
@@ -28,6 +39,8 @@ def lay_translator(tmp_path_factory: pytest.TempPathFactory) -> LayTranslator:
         from mha_lib.classroom.tasks import train_translator
 
         train_translator(folder=kept)
-        shutil.copytree(kept, course / "work", dirs_exist_ok=True)
+        (course / "work").mkdir(exist_ok=True)
+        for file in kept.glob("*.pt"):  # beside it others may just be writing theirs
+            shutil.copy(file, course / "work")
 
     return lay
