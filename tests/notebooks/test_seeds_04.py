@@ -138,9 +138,9 @@ def test_two_heads_can_go_and_half_of_them_cannot(lesson):
     translator, exam = lesson["translator"], lesson["exam"]
     order = least_important_first(importance_by_removal(translator, make_batch(exam)))
     least_first = pruning_curve(translator, exam[:200], order[:6])
-    assert least_first[2] >= 0.96
-    assert 0.24 <= least_first[4] <= 0.81
-    assert least_first[6] <= 0.25
+    assert least_first[2] > 0.955
+    assert 0.235 < least_first[4] < 0.815
+    assert least_first[6] < 0.255
     assert 0.005 < pruning_curve(translator, exam[:200], order[-1:])[1] < 0.07
 
 
@@ -192,7 +192,7 @@ def test_decoder_and_cross_attention_need_their_weights(lesson, change):
     torch.manual_seed(0)
     right = {name: lesson["right_with"](change, of_attention(lesson, name)) for name in ATTENTIONS}
     assert right["decoder"] == right["cross"] == 0
-    lowest, highest = 0.11, 0.86 if change is evened else 0.45
+    lowest, highest = (0.11, 0.86) if change is evened else (0.05, 0.45)
     assert lowest - 0.005 <= right["encoder"] <= highest + 0.005
 
 
