@@ -7,10 +7,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 # Threads that wait by spinning starve one another where two kernels share two cores: a training of 3 s
 # took minutes. Set before torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests run side by side, those of a file stay together, for they share what takes long to set up.
+
+    Each lesson is a group of its own.
+    """
+    for item in items:
+        arguments = getattr(item, "callspec", None)
+        given = arguments.params.values() if arguments else ()
+        lesson = next((str(value) for value in given if getattr(value, "suffix", "") == ".ipynb"), "")
+        item.add_marker(pytest.mark.xdist_group(f"{item.path} {lesson}"))
+
 
 LayTranslator = Callable[[Path, Path], None]
 
@@ -27,7 +41,7 @@ def lay_translator(pytestconfig: pytest.Config) -> LayTranslator:
     """``lay_translator(lesson, course)``: a lesson that trains a translator finds one in ``course/work/``.
 
     It is trained once for all tests, and not at all where none of them runs such a lesson. pytest's cache
-    keeps it for later runs, and for others at the same time, until the code changes that it is made with.
+    keeps it for processes side by side and for later runs, until the code changes that it is made with.
     """
     cache = pytestconfig.cache
     assert cache, "the tests need pytest's cache"
@@ -38,9 +52,8 @@ def lay_translator(pytestconfig: pytest.Config) -> LayTranslator:
             return
         from mha_lib.classroom.tasks import train_translator
 
-        train_translator(folder=kept)
-        (course / "work").mkdir(exist_ok=True)
-        for file in kept.glob("*.pt"):  # beside it others may just be writing theirs
-            shutil.copy(file, course / "work")
+        with FileLock(kept / "lock"):
+            train_translator(folder=kept)
+            shutil.copytree(kept, course / "work", dirs_exist_ok=True, ignore=shutil.ignore_patterns("lock"))
 
     return lay
