@@ -1,5 +1,6 @@
 """For every test, and for every process a test starts."""
 
+import hashlib
 import os
 import shutil
 from collections.abc import Callable
@@ -31,23 +32,31 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 LayTranslator = Callable[[Path, Path], None]
 
 
+def made_of(*places: str) -> str:
+    """A name for the code in these places, another one as soon as a line of it changes."""
+    library = Path(__file__).parents[1] / "mha_lib"
+    code = [file.read_bytes() for place in places for file in sorted(library.glob(place))]
+    return hashlib.sha256(b"".join(code)).hexdigest()[:16]
+
+
 @pytest.fixture(scope="session")
-def lay_translator(tmp_path_factory: pytest.TempPathFactory) -> LayTranslator:
+def lay_translator(pytestconfig: pytest.Config) -> LayTranslator:
     """``lay_translator(lesson, course)``: a lesson that trains a translator finds one in ``course/work/``.
 
-    It is trained once for all tests, and not at all where none of them runs such a lesson.
+    It is trained once for all tests, and not at all where none of them runs such a lesson. pytest's cache
+    keeps it for processes side by side and for later runs, until the code changes that it is made with.
     """
-    temporary = tmp_path_factory.getbasetemp()
-    shared = temporary.parent if "PYTEST_XDIST_WORKER" in os.environ else temporary
-    kept = shared / "translators"
+    cache = pytestconfig.cache
+    assert cache, "the tests need pytest's cache"
+    kept = cache.mkdir(f"translators-{made_of('*.py', 'classroom/tasks/*.py')}")
 
     def lay(lesson: Path, course: Path) -> None:
         if "train_translator" not in lesson.read_text(encoding="utf-8"):
             return
         from mha_lib.classroom.tasks import train_translator
 
-        with FileLock(shared / "translators.lock"):
+        with FileLock(kept / "lock"):
             train_translator(folder=kept)
-        shutil.copytree(kept, course / "work", dirs_exist_ok=True)
+            shutil.copytree(kept, course / "work", dirs_exist_ok=True, ignore=shutil.ignore_patterns("lock"))
 
     return lay

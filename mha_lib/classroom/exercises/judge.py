@@ -56,7 +56,8 @@ class Exercise:
         return (self.cases(generator) for _ in range(self.rounds))
 
     def judge(self, given: Answer) -> Verdict:
-        return no_function(given) or self.judge_results(given)
+        with one_thread():
+            return no_function(given) or self.judge_results(given)
 
     def judge_results(self, given: Answer) -> Verdict:
         wanted = [self.answer(*call) for call in self.calls()]
@@ -73,9 +74,7 @@ class Exercise:
             if wanted[0].dtype == torch.bool != results[0].dtype:
                 return wrong("boolean_wanted", dtype=results[0].dtype)
             return Verdict("right", say("right", rounds=self.rounds))
-        with one_thread():
-            recognised = self.recognise(results)
-        if recognised:
+        if recognised := self.recognise(results):
             return recognised
         differing = zip(results, wanted, self.calls(), strict=True)
         return next(

@@ -138,9 +138,8 @@ class Collection:
             while trace and trace.tb_frame.f_code.co_filename == __file__:
                 trace = trace.tb_next  # it begins where this module hands over, as a rule to weights_of
             lines = traceback.format_exception(type(error), error, trace)
-            self.directory.append(
-                {"setting": setting, "error": lines[-1].strip(), "traceback": "".join(lines)}
-            )
+            said = lines[-1].strip().removeprefix(f"{type(error).__module__}.")  # where it is from, few ask
+            self.directory.append({"setting": setting, "error": said, "traceback": "".join(lines)})
 
     def size(self) -> int:
         return len(self.maps) + DIRECTORY_ENTRY * len(self.directory)

@@ -34,6 +34,8 @@ VALUES = {word: value for value, word in enumerate(SMALL)}
 VALUES |= {word: 10 * tens for tens, word in enumerate(TENS, start=2)}
 SCALE_VALUES = {word: scale for scale, word in SCALES.items() if word}
 MULTIPLIERS = ("hundred", *SCALE_VALUES)
+LARGER_WORDS = ("billion", "trillion")
+KNOWN_WORDS = (*ENGLISH_WORDS, *LARGER_WORDS, "a", "and")
 OTHER_SHAPES = str.maketrans("两兩〇○萬億", "二二零零万亿")
 
 # A digit of the number, or the unit that says what the digit counts: (3, "unit") are the thousands.
@@ -126,6 +128,8 @@ def read_number(text: str) -> int:
     text = unicodedata.normalize("NFKC", text).strip().rstrip(".").lower()
     if re.fullmatch(r"\d+|\d{1,3}([ ,]\d{3})+", text):
         return within_limits(re.sub(r"[ ,]", "", text))
+    if re.fullmatch(r"[-−–]\d+", text):
+        raise not_understood("too_large", largest=f"{LARGEST:,}")
     if any(letter.translate(OTHER_SHAPES) in (*NUMERALS, "亿") for letter in text):
         return read_chinese(text)
     return read_english(text)
@@ -144,14 +148,15 @@ def not_understood(name: str, **details: object) -> NotUnderstood:
 
 def read_english(text: str) -> int:
     """The number in English words, in any usual spelling."""
-    words = plain_words([part for word in text.split() for part in split_word(word)])
+    parts = [part for word in text.split() for part in split_word(word)]
+    for word in parts:
+        if word.isalpha() and word not in KNOWN_WORDS:  # in "23 apples" that is what is odd, and not the 23
+            raise unknown(word)
+    words = plain_words(parts)
     if not words:
         raise not_understood("nothing")
     number = group = 0  # what the words up to the last "thousand" say, and those after it
-    room, last_scale = (
-        1000,
-        LARGEST,
-    )  # what may still be added to the group must be less, and so the next scale
+    room, last_scale = 1000, LARGEST  # what is added to the group must be less, and so the next scale
     for before, word in zip([None, *words], words, strict=False):
         if word in VALUES:
             fits = 0 < VALUES[word] < room or words == ["zero"]
@@ -188,7 +193,7 @@ def plain_words(words: list[str]) -> list[str]:
             plain += ["one"] * (word == "a")
         elif word in ENGLISH_WORDS:
             plain.append(word)
-        elif word in ("billion", "trillion"):
+        elif word in LARGER_WORDS:
             raise not_understood("too_large", largest=f"{LARGEST:,}")
         else:
             raise unknown(word)

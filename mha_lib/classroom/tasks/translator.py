@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from mha_lib.classroom.tasks.data import (
     TARGET_VOCABULARY,
     Batch,
     as_numeral,
+    held_out_numbers,
     make_batch,
     strata,
 )
@@ -81,19 +82,25 @@ def translate(
     return written
 
 
-class Translation(NamedTuple):
+@dataclass(frozen=True)
+class Translation:
     """What a model writes for a number, and what is right."""
 
     number: int
     english: str
     written: str
     right: str
+    model: EncoderDecoder = field(repr=False, compare=False)
+
+    def right_elsewhere(self) -> float:
+        """How often the model is right with other numbers: what was never trained is wrong everywhere."""
+        return exact_matches(self.model, held_out_numbers(100)).float().mean().item()
 
 
 def translation(model: EncoderDecoder, number: int | str) -> Translation:
     """The number, or the text that ``read_number`` understands, as the model writes it and as it should."""
     known = read_number(str(number))
-    return Translation(known, in_english(known), translate(model, known)[0], in_chinese(known))
+    return Translation(known, in_english(known), translate(model, known)[0], in_chinese(known), model)
 
 
 def exact_matches(

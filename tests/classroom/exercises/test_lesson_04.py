@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 import torch
 
-from mha_lib import ByAttention, MultiHeadAttention, prune_heads
+from mha_lib import ByAttention, DecoderLayer, MultiHeadAttention, prune_heads
 from mha_lib.classroom.exercises import find_exercises
 from mha_lib.classroom.exercises.judge import Check, sentence_of
 from mha_lib.classroom.tasks import (
@@ -50,6 +50,25 @@ def test_greedy_decoding_of_the_translator_is_that_of_the_library():
     call = make_translator(), batch.source, batch.source_mask
     generated = call[0].generate(*call[1:], begin=BEGIN, end=END, max_tokens=MAX_TARGET_TOKENS)
     assert torch.equal(answer("greedy_decode")(*call, BEGIN, END, MAX_TARGET_TOKENS), generated)
+
+
+def test_a_mistake_in_greedy_decoding_is_looked_for_without_asking_the_model_again(monkeypatch):
+    """Each of some hundred mistakes would ask it a dozen times, which takes seconds."""
+    asked, forward = [], DecoderLayer.forward
+
+    def backwards(model, *given):
+        return answer("greedy_decode")(model, *given).flip(1)
+
+    def counted(layer, *given, **options):
+        asked.append(layer)
+        return forward(layer, *given, **options)
+
+    monkeypatch.setattr(DecoderLayer, "forward", counted)
+    assert EXERCISES["greedy_decode"].judge(backwards).kind == "wrong"
+    assert len(asked) < 300  # with those that draw the cases
+    asked.clear()
+    EXERCISES["greedy_decode"].judge(backwards)
+    assert not asked
 
 
 def test_shifted_targets_make_the_loss_of_the_translator():
@@ -278,6 +297,10 @@ class Written(NamedTuple):
     english: str
     written: str
     right: str
+    share: float = 0.99
+
+    def right_elsewhere(self):
+        return self.share
 
 
 WRONG = Written(14_000_007, "fourteen million seven", "一千四百万七", "一千四百万零七")
@@ -297,10 +320,17 @@ def test_a_number_that_the_model_gets_right_does_not_break_it():
     assert "the model writes 一千四百万零七, and that is right" in verdict.sentence
 
 
-def test_an_untrained_translator_is_broken_by_any_number():
+def test_an_untrained_translator_is_broken_by_any_number_and_that_does_not_count():
     verdict = BREAK.judge(lambda: translation(make_translator(), "Twenty thousand and forty-five"))
-    assert verdict.kind == "right"
-    assert "for 20,045 (twenty thousand forty five)" in verdict.sentence
+    assert verdict.kind == "wrong"
+    assert verdict.sentence.startswith("any number breaks this model: it has 0% of other numbers right.")
+    assert BREAK.judge(lambda: WRONG._replace(share=0.89)).kind == "wrong"
+
+
+def test_a_translation_tells_its_number_and_not_its_model():
+    found = translation(make_translator(), "Twenty thousand and forty-five")
+    assert repr(found).startswith("Translation(number=20045, english='twenty thousand forty five', written=")
+    assert repr(found).endswith(", right='二万零四十五')")
 
 
 @pytest.mark.parametrize("given", [20_045, "twenty thousand forty five", torch.tensor(20_045)])

@@ -118,6 +118,20 @@ def test_an_error_at_the_start_is_raised_and_a_later_one_is_noted_from_the_lesso
         assert place.endswith(", in weights_of")
 
 
+def test_an_error_of_a_library_is_named_without_the_place_that_it_is_from():
+    class OddError(ValueError):
+        __module__, __qualname__ = "a.library", "OddError"
+
+    def weights_of(odd):
+        if odd:
+            raise OddError("“apples” was not understood")
+        return np.ones((1, 1, 1))
+
+    noted = compute_answer(source_of(weights_of, odd=[False, True]), (1,)).directory[0]
+    assert noted["error"] == "OddError: “apples” was not understood"
+    assert "a.library.OddError" in noted["traceback"]
+
+
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
