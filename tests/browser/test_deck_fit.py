@@ -17,26 +17,48 @@ if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
 
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
-SETUP = """import torch
+WORDS = [
+    "so",
+    "Anna",
+    "lent",
+    "Tom",
+    "her",
+    "bike",
+    "when",
+    "he",
+    "broke",
+    "it",
+    "and",
+    "Eva",
+    "says",
+    "pays",
+]
+SETUP = f"""import torch
 from mha_lib.classroom import explore, show_heads
 
-maps = torch.rand(4, 8, 8).softmax(-1)"""
+maps = torch.rand(4, 8, 8).softmax(-1)
+words = {WORDS}"""
 PRINTS = "for n in (4, 64, 1024):\n    print(f'n = {n:4}: {n**2:8} pairs')"
 ASSERTS = (
     "assert maps.min() >= 0, 'weights are never negative'\nassert maps.shape == (4, 8, 8), 'a map a head'"
 )
 EXPLORES = """explorer = explore(
-    lambda heads: maps[:heads],
-    heads=[1, 2, 4],
+    lambda length: torch.full((length, length), 1 / length),
+    length=[14, 2],
+    query_labels=lambda length: words[:length],
+    key_labels=lambda length: words[:length],
 )
 explorer"""
+QUESTION = """## An explorer
+
+*Guess: whom does the pronoun mean once there are two whom it could mean, and which switch mends it then?*"""
 SLIDES = [  # of each slide its cells
     [new_markdown_cell("# Title"), new_code_cell(SETUP)],
     [new_markdown_cell("## Printed"), new_code_cell(PRINTS), new_code_cell(ASSERTS)],
     [new_markdown_cell("## A value"), new_code_cell("maps.sum(-1).min().item()")],
     [new_markdown_cell("## A picture"), new_code_cell("show_heads(maps)"), new_code_cell(ASSERTS)],
     [new_markdown_cell("## Defined"), new_code_cell("def double(x):\n    return 2 * x")],
-    [new_markdown_cell("## An explorer"), new_code_cell(EXPLORES)],
+    [new_markdown_cell(QUESTION), new_code_cell(EXPLORES)],
 ]
 EXPLORER = len(SLIDES) - 1
 # Of each piece of code on the slide: its letters, and where each of its lines begins.
@@ -108,6 +130,31 @@ def test_code_of_a_lesson_keeps_its_lines_when_its_output_comes(
         sizes = [(float(b["size"][:-2]), float(a["size"][:-2])) for b, a in pairs if any(a["tops"])]
         moved |= {slide: sizes} if any(abs(b - a) > 0.1 * b for b, a in sizes) else {}
     assert not moved
+
+
+WRITTEN = """() => {
+    window.written = [];
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+        window.written.push(text);
+        fillText.call(this, text, ...place);
+    };
+}"""
+
+
+def test_an_explorer_of_fourteen_words_names_each_of_them(page: Page, lesson: str) -> None:
+    page.add_init_script(f"({WRITTEN})()")
+    run_deck(page, lesson)
+    go_to(page, f"slide-{EXPLORER}-0")
+    page.evaluate("window.written = []")
+    slider = page.locator(f"{CELLS} input[type=range]")
+    for place in ("1", "0"):
+        slider.fill(place)
+    page.wait_for_function("window.written.includes('pays')")
+    counts = page.evaluate(
+        "words => words.map((word) => written.filter((text) => text === word).length)", WORDS
+    )
+    assert len({*counts}) == 1, "beside its row and below its column, as often as every other"
 
 
 def test_the_code_of_an_explorer_folds_away_and_the_explorer_has_its_room(page: Page, lesson: str) -> None:
