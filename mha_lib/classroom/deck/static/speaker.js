@@ -3,6 +3,7 @@
 import { dress, fitPictures, followTheme, pictureOf } from "./picture.js";
 import { coreMinutes } from "./slides.js";
 import { headingOf, numberOf, sections, shownSection } from "./stage.js";
+import { drawUnseen } from "./unseen.js";
 import { fill } from "./words.js";
 
 const PAGE = `
@@ -12,8 +13,8 @@ const PAGE = `
 const STARTED = `deck-started ${window.location.pathname}`; // in the storage of the tab, which outlives a reload
 
 export class Speaker {
-  constructor({ slides, words, passKey }) {
-    Object.assign(this, { slides, words, passKey });
+  constructor({ slides, words, passKey, fit }) {
+    Object.assign(this, { slides, words, passKey, fit });
   }
 
   /** Open the window, or bring it to the front; false where the browser blocks it. */
@@ -49,6 +50,7 @@ export class Speaker {
     this.window.document.title = fill(this.words.title, { title: this.#find("h1").textContent });
     this.#drawNext();
     this.#showTime();
+    if (this.next) drawUnseen(this.next, this.fit).then((isNew) => isNew && this.#drawNext());
   }
 
   #find(selector) {
