@@ -21,11 +21,13 @@ class Reporter(ast.NodeTransformer):
         return [node, self.report(node, ast.unparse(node.test), node.msg)]
 
     def visit_Expr(self, node: ast.Expr) -> Any:
-        call = node.value.func if isinstance(node.value, ast.Call) else None
-        if isinstance(call, ast.Attribute) and call.attr in CALLS:
-            compared = " ≈ ".join(ast.unparse(argument) for argument in node.value.args[:2])
-            return [node, self.report(node, compared or ast.unparse(node.value))]
-        return node
+        call = node.value
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+            return node
+        if call.func.attr not in CALLS:
+            return node
+        compared = " ≈ ".join(ast.unparse(argument) for argument in call.args[:2])
+        return [node, self.report(node, compared or ast.unparse(call))]
 
     def visit_FunctionDef(self, node: Any) -> Any:
         return node
@@ -33,7 +35,7 @@ class Reporter(ast.NodeTransformer):
     visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = visit_FunctionDef
 
     def report(self, node: ast.stmt, fact: str, message: ast.expr | None = None) -> ast.stmt:
-        said = [ast.Constant(fact), message] if message else [ast.Constant(fact)]
+        said = [ast.Constant(fact), *([message] if message else [])]
         call = ast.Call(ast.Name(NAME, ast.Load()), said, [])
         return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), node))
 
