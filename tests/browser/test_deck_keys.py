@@ -276,6 +276,9 @@ def test_no_stray_letter_changes_the_lesson(at_start: Page) -> None:
         page.keyboard.press(key)
     expect(page.locator(".jp-CodeCell")).to_have_count(5)
     expect(page.locator(".jp-Cell")).to_have_count(cells)
+    page.keyboard.press("Escape")
+    for key in "bm":  # the screen and the magnifier
+        page.keyboard.press(key)
 
 
 def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(at_start: Page) -> None:
