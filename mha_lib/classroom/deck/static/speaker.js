@@ -50,7 +50,7 @@ export class Speaker {
     this.window.document.title = fill(this.words.title, { title: this.#find("h1").textContent });
     this.#drawNext();
     this.#showTime();
-    if (this.next) drawUnseen(this.next, this.fit).then((isNew) => isNew && this.#drawNext());
+    this.#drawUnseen(this.next);
   }
 
   #find(selector) {
@@ -102,6 +102,12 @@ export class Speaker {
     page.body.replaceChildren(...(this.next ? [pictureOf(this.next, page)] : []));
     this.#fitPicture();
     fitPictures(page);
+  }
+
+  /** Explorers on the next slide that were not shown yet come a moment later. */
+  async #drawUnseen(next) {
+    const isNew = next && (await drawUnseen(next, this.fit));
+    if (isNew && !this.window.closed) this.#drawNext();
   }
 
   /** The picture is a page as large as the deck, scaled down. */
