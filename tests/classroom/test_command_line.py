@@ -195,6 +195,21 @@ def test_odd_names_of_lessons_are_one_line(served, capsys, name):
         assert "no lesson" in last_line(capsys)
 
 
+@pytest.mark.parametrize("command", ["handouts", "notes", "slides"])
+def test_what_no_jupyter_would_get_is_not_taken_in_silence(served, tmp_path, capsys, command):
+    assert command_line.main([command, "--", "03", "--pdf"]) == 2
+    assert last_line(capsys).endswith("goes to Jupyter, which this does not start: 03 --pdf")
+    assert not (tmp_path / "build").exists()
+
+
+def test_what_stands_after_two_dashes_goes_to_jupyter(monkeypatch, served):
+    handed_over = []
+    monkeypatch.setattr(command_line, "serve", lambda *arguments: handed_over.append(arguments[-1]))
+    command_line.main(["lab", "--", "--ip=0.0.0.0", "--"])
+    command_line.main(["present", "--"])
+    assert handed_over == [["--ip=0.0.0.0", "--"], []]
+
+
 @pytest.mark.parametrize("language", ["", ".", "..", "../en", "EN", "²", "zz"])
 def test_odd_languages_are_one_line(served, capsys, language):
     assert command_line.main(["--language", language, "lab"]) == 2

@@ -69,7 +69,7 @@ class Contents {
     this.nav = details.parentElement;
     this.items = [...details.querySelectorAll("li")];
     this.headings = this.items.map((item) =>
-      document.getElementById(decodeURIComponent(item.firstChild.hash.slice(1))),
+      document.getElementById(item.firstChild.getAttribute("href").slice(1)),
     );
     this.beside = matchMedia("(min-width: 72rem)");
   }

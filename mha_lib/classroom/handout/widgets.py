@@ -25,6 +25,7 @@ SILENT = {
     "ControllerModel",
     "ControllerButtonModel",
 }  # nothing to read
+MOST_STILLS = 10_000  # on a page
 # The element for a widget's bytes, the first half of their type, the second where the widget names none.
 MEDIA = {
     "ImageModel": ("img", "image", "png", 'alt=""'),
@@ -45,6 +46,8 @@ class Widgets:
     ):
         self.models = stored_models(metadata)
         self.not_stored = 0  # widgets that nothing is known of
+        self.within: list[str] = []  # the widgets whose stills are being made
+        self.stills = 0  # how many were made
         self.words = words
         self.complain = complain
         self.output = output  # the HTML of a cell's output, for the widgets that hold some
@@ -58,8 +61,8 @@ class Widgets:
         try:
             if "_esm" in self.state(model_id):
                 return self.live(model_id, fallback)
-            still = self.still(model_id, frozenset())
-        except (AttributeError, KeyError, TypeError, ValueError):  # what is stored can be anything
+            still = self.still(model_id)
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):  # it can be anything
             self.models.pop(model_id, None)
             still = ""
         self.not_stored += model_id not in self.models
@@ -102,22 +105,32 @@ class Widgets:
         self.sources[name] = text
         return name
 
-    def still(self, model_id: str, above: frozenset[str]) -> str:
-        """The last state of a widget as pictures and text; nothing for a kind that says nothing."""
-        state = self.state(model_id)
-        if model_id in above:  # a box that holds itself
+    def still(self, model_id: str, is_child: bool = False) -> str:
+        """The last state of a widget as pictures and text; nothing for one that holds itself."""
+        if model_id in self.within:
             return ""
+        self.stills += 1
+        if self.stills > MOST_STILLS:
+            raise ValueError("boxes that hold the same boxes twice have no end")
+        self.within.append(model_id)
+        try:
+            return self.still_of(model_id, self.state(model_id), is_child)
+        finally:
+            self.within.pop()
+
+    def still_of(self, model_id: str, state: dict[str, Any], is_child: bool) -> str:
+        """Nothing for a kind that says nothing."""
         if "_esm" in state:
             return self.live(model_id, "")
         if "outputs" in state:
             return "".join(map(self.output, with_whole_streams(state["outputs"])))
         if "children" in state:
             children = [str(child).removeprefix(REFERENCE) for child in state["children"]]
-            stills = [self.still(child, above | {model_id}) for child in children]
+            stills = [self.still(child, is_child=True) for child in children]
             return "".join(map(titled, titles_of(state, len(children)), stills))
         kind = str(self.models.get(model_id, {}).get("model_name", ""))
         media = medium(kind, state, self.models.get(model_id, {}).get("buffers", []))
-        return media or control(kind, state) or (self.unknown(kind) if above else "")
+        return media or control(kind, state) or (self.unknown(kind) if is_child else "")
 
     def unknown(self, kind: str) -> str:
         """Say that a control is missing; most have no words of their own."""
