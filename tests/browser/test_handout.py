@@ -235,6 +235,41 @@ def test_nothing_is_wider_than_the_screen(page, file, width):
         expect(box).to_have_attribute("data-more", "left")
 
 
+NAMES = (
+    new_markdown_cell("## Widgets\n\n<h2 id='50%'>Half</h2>\n\n<form name=body></form>"),
+    new_code_cell(
+        "1",
+        outputs=[
+            new_output(
+                "display_data",
+                data={"text/html": "<script>const contents = 1, WORDS = 2; let boxes;</script>it"},
+            )
+        ],
+    ),
+)
+
+
+def test_what_a_notebook_names_as_the_page_does_stops_nothing(page, watch, tmp_path):
+    page.goto(write(tmp_path / "names.html", [*NAMES, show("good")], {"good": stored()}).as_uri())
+    page.locator("[data-widget=good].alive").wait_for()
+    expect(page.locator(".copy")).to_have_count(1)
+    page.get_by_role("navigation").get_by_role("link", name="Half").click()
+    page.locator("nav a[aria-current]", has_text="Half").wait_for()
+    assert watch.errors == []
+
+
+def test_what_stands_beside_a_formula_stays_in_its_line(page, tmp_path):
+    words = " ".join("word" + "s" * (number % 7) + " ($x_1$), $y$-th, $z$." for number in range(60))
+    page.goto(write(tmp_path / "lines.html", [new_markdown_cell(words)], {}).as_uri())
+    torn = """() => [...document.querySelectorAll("span.formula")].filter((formula) => {
+      const range = document.createRange();
+      range.selectNodeContents(formula);
+      return new Set([...range.getClientRects()].map(({ bottom }) => Math.round(bottom / 20))).size > 2;
+    }).length"""
+    assert page.evaluate(torn) == 0
+    assert page.locator("main p").last.inner_text().count("),") == 60
+
+
 @pytest.mark.parametrize("width", [768, 1280, 2560])
 def test_a_page_without_headings_is_as_wide_as_others(page, tmp_path, width):
     page.set_viewport_size({"width": width, "height": 844})

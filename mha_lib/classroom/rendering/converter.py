@@ -19,6 +19,8 @@ DEEPEST = 400  # elements within elements; a browser goes down a step for each
 GROUP = r"\{((?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{[^{}]*\})*\})*\})*)\}"
 # What the converter has no name for, in commands that it knows.
 MACROS = {
+    "mathds": r"\mathbb{#1}",
+    "mathbbm": r"\mathbb{#1}",
     "mbox": r"\text{#1}",
     "pmb": r"\boldsymbol{#1}",
     "substack": r"\begin{subarray}{c}#1\end{subarray}",
@@ -35,6 +37,12 @@ REWRITES = (
     (r"\\color\s*\{#([0-9A-Fa-f]{6})\}", r"\\color[HTML]{\1}"),
     (rf"\\mathop\s*\{{\s*\\(?:mathrm|rm|text|operatorname)\s*{GROUP}\s*\}}", r"\\operatorname*{\1}"),
     (r"\\(begin|end)\{split\}", r"\\\1{aligned}"),
+    (r"\\begin\{smallmatrix\}", r"{\\scriptstyle\\begin{matrix}"),
+    (r"\\end\{smallmatrix\}", r"\\end{matrix}}"),
+    (r"\\begin\{alignat(\*?)\}\s*\{\d+\}", r"\\begin{align\1}"),
+    (r"\\end\{alignat", r"\\end{align"),
+    (r"\\(begin|end)\{flalign", r"\\\1{align"),
+    (r"\\require\s*\{[a-z]+\}", ""),  # of MathJax: what it brings is there already
     (r"\\(left|right|middle)\s*<", r"\\\1\\langle "),
     (r"\\(left|right|middle)\s*>", r"\\\1\\rangle "),
     (r"(?<=\d),(?=\d{3}(?!\d))", "{,}"),  # 1,050,624 is one number, and its commas want no space
@@ -45,7 +53,7 @@ TAG = re.compile(r"<(/?)\w[^>]*>")
 
 def answer_all() -> None:
     """Answer until the input ends."""
-    pages = defaultdict(make_converter)
+    pages: dict[int, LatexToMathML] = defaultdict(make_converter)
     print("ready", flush=True)
     for line in sys.stdin:
         page, tex, display = json.loads(line)

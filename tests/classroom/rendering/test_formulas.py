@@ -56,6 +56,10 @@ def letters(page):
         (r"\sum_{\substack{i<n\\j<m}} \mbox{all}\ \pmb{x}", "∑i<nj<mall𝒙"),
         (r"\left< x \right>", "⟨x⟩"),
         (r"\textcolor{#abc123}{x}^2 \color{red} y", "x2y"),
+        (r"\left(\begin{smallmatrix}a&b\\c&d\end{smallmatrix}\right)", "(abcd)"),
+        (r"\begin{alignat}{2}a&=b\\c&=d\end{alignat}", "a=bc=d"),
+        (r"\begin{flalign*}a&=b\end{flalign*}", "a=b"),
+        (r"\require{cancel}\mathds{1} \mathbbm{R}", "𝟙ℝ"),
         (r"\begin{bmatrix}1&2\\3&4\end{bmatrix} \in \mathbb{R}^{2 \times 2}", "[1234]∈ℝ2×2"),
     ],
 )
