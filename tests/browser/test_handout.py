@@ -404,13 +404,18 @@ def listener():
 
 def test_what_a_notebook_holds_leads_nowhere(page, listener, tmp_path):
     server, asked = listener
-    for way_out in WAYS_OUT:
+    opened = []
+    for number, way_out in enumerate(WAYS_OUT):
         output = new_output("display_data", data={"text/html": way_out.format(server=server)})
-        file = write(tmp_path / "out.html", [new_code_cell("", outputs=[output])], {})
-        page.goto(file.as_uri(), wait_until="commit")
-        expect(page.locator("footer")).to_be_visible()
-        page.evaluate("() => new Promise((done) => setTimeout(done, 200))")  # what is late is given its time
-        assert page.url == file.as_uri(), way_out
+        file = write(tmp_path / f"out{number}.html", [new_code_cell("", outputs=[output])], {})
+        tab = page.context.new_page()
+        tab.goto(file.as_uri(), wait_until="commit")
+        opened.append((tab, file, way_out))
+    for tab, _, _ in opened:
+        expect(tab.locator("footer")).to_be_visible()
+    page.evaluate("() => new Promise((done) => setTimeout(done, 500))")  # what is late is given its time
+    for tab, file, way_out in opened:
+        assert tab.url == file.as_uri(), way_out
     page.goto(f"{server}/end")
     assert [path for path in asked if path != "/favicon.ico"] == ["/end"]
 

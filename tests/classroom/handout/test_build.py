@@ -135,7 +135,7 @@ def test_whatever_stops_a_lesson_is_one_line_and_the_others_and_the_index_are_wr
         course.lesson("05_full.ipynb", text("# Full")),
         course.lesson("06_folder.ipynb", text("# Folder")),
         course.lesson("07_slides.ipynb", new_markdown_cell("# Odd", metadata={"slideshow": "odd"})),
-        course.lesson("08_good.ipynb", text("# Good")),
+        course.lesson("08_good.ipynb", text("# Good"), kernelspec=kernel),  # which words don't need
     ]
     (course.handouts / "en" / "06_folder.html" / "taken").mkdir(parents=True)
     monkeypatch.setattr(Path, "write_bytes", write_on_a_disk_that_is_full_for_one)
@@ -214,10 +214,11 @@ def test_what_the_exporter_warns_of_is_said_with_the_lessons_name(course, capsys
     assert "01_one: picture left out, it is not beside the notebook: nowhere.png\n" in capsys.readouterr().err
 
 
-def test_a_page_that_is_hard_to_mail_is_said(course, capsys):
-    lesson = course.lesson("01_long.ipynb", text("# Long\n\n" + "many words " * 100_000))
+def test_a_page_that_is_hard_to_mail_is_said(course, capsys, monkeypatch):
+    monkeypatch.setattr(build, "LARGEST", 100_000)
+    lesson = course.lesson("01_long.ipynb", text("# Long\n\n" + "many words " * 10_000))
     assert write_handouts([lesson], course.handouts) == 0
-    assert "01_long.html: 1.1 MB is much for a handout\n" in capsys.readouterr().err
+    assert "01_long.html: 0.1 MB is much for a handout\n" in capsys.readouterr().err
 
 
 # ---- the index ----
