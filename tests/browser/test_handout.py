@@ -114,6 +114,28 @@ def test_the_explorer_answers_its_sliders_without_a_kernel(page, watch, tmp_path
     assert watch.errors == []
 
 
+def test_the_frame_of_an_explorer_is_as_wide_as_what_is_in_it_and_does_not_move(page, tmp_path):
+    explorer = explore(lambda heads: np.full((heads, 9, 5), 0.2), heads=[1, 8, 2])
+    models = embed_data([explorer], drop_defaults=False)["manager_state"]["state"]
+    page.goto(write(tmp_path / "frame.html", [show(explorer.model_id)], models).as_uri())
+    frame, heads = page.locator(".mha-explorer"), page.locator("[role=application]")
+    expect(heads).to_have_count(1)
+    widths = []
+    for count in (1, 8, 2):
+        if widths:
+            page.get_by_label("heads", exact=True).press("ArrowRight")
+        expect(heads).to_have_count(count)
+        box, last = frame.bounding_box(), heads.last.bounding_box()
+        assert last["x"] + last["width"] < box["x"] + box["width"]
+        widths.append(box["width"])
+    assert widths[0] < 600
+    assert widths[0] <= widths[1] == widths[2]
+    page.set_viewport_size({"width": 360, "height": 700})
+    page.wait_for_function("() => document.querySelector('.mha-explorer').clientWidth < 360")
+    page.set_viewport_size({"width": 1280, "height": 700})
+    page.wait_for_function("() => document.querySelector('.mha-explorer').clientWidth > 400")
+
+
 def test_a_widget_that_fails_leaves_its_still_and_a_line(page, file):
     page.goto(file.as_uri())
     figure = page.locator("[data-widget=bad]")

@@ -22,7 +22,8 @@ class ExplorerView {
     this.moved = null; // the input that asked for the next one
     this.note = ""; // what is said of that move
     this.room = null; // how large the picture may be
-    this.needed = 0; // pixels, the widest that this room has needed
+    this.around = 0; // pixels, how wide the page is around it
+    this.needed = 0; // pixels, the widest that it has been in this room
     this.colours = null;
     this.drawing = null;
     this.pointed = null; // the cell under the pointer, or the one that was tapped
@@ -79,11 +80,15 @@ class ExplorerView {
   /** Follow the size of the page and its theme. */
   followPage() {
     const sizes = new ResizeObserver(() => this.measure());
+    const around = new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width !== this.around) this.measure();
+      this.around = contentRect.width; // its height is the explorer's own doing
+    });
     const themes = new MutationObserver(() => this.takeColours());
     const ending = new AbortController();
     const { signal } = ending;
     sizes.observe(this.controls);
-    sizes.observe(this.root.parentElement);
+    around.observe(this.root.parentElement);
     sizes.observe(this.roomProbe);
     themes.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
     addEventListener("resize", () => this.measure(), { signal });
@@ -93,6 +98,7 @@ class ExplorerView {
     return () => {
       ending.abort();
       sizes.disconnect();
+      around.disconnect();
       themes.disconnect();
       this.close();
     };
