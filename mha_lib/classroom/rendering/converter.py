@@ -42,12 +42,21 @@ REWRITES = (
     (r"\\begin\{alignat(\*?)\}\s*\{\d+\}", r"\\begin{align\1}"),
     (r"\\end\{alignat", r"\\end{align"),
     (r"\\(begin|end)\{flalign", r"\\\1{align"),
+    (r"(\\begin\{(?:aligned|gathered|split|array)\})\s*\[[tbc]\]", r"\1"),
+    (r"\\cfrac\s*\[[lcr]\]", r"\\cfrac"),
+    (r"\\\\\s*\*", r"\\\\"),  # a line that may not end a page, and how far the next one is
+    (r"\\\\\s*\[\s*-?[\d.]+\s*[a-z]{2}\s*\]", r"\\\\"),
     (r"\\require\s*\{[a-z]+\}", ""),  # of MathJax: what it brings is there already
     (r"\\(left|right|middle)\s*<", r"\\\1\\langle "),
     (r"\\(left|right|middle)\s*>", r"\\\1\\rangle "),
     (r"(?<=\d),(?=\d{3}(?!\d))", "{,}"),  # 1,050,624 is one number, and its commas want no space
 )
-LINES = {"align": "aligned", "gather": "gathered", "equation": ""}  # the same without numbers
+LINES = {
+    "align": "aligned",
+    "gather": "gathered",
+    "multline": "multline*",
+    "equation": "",
+}  # the same without numbers
 TAG = re.compile(r"<(/?)\w[^>]*>")
 
 
