@@ -64,6 +64,7 @@ CASES = {
 # One decoding step: num_kv_heads for a layer of 16 heads; the last one is the layer of the cases above.
 DECODING = [(8, 1024, 1024, 16, num_kv_heads) for num_kv_heads in (16, 4, 1)] + [(8, 1024, 512, 8, 8)]
 DECODING_BAR = 20  # times faster with a cache than without, for the last of these
+DECODED = 4  # tokens decoded one after another in a round: what generating does
 
 # Asked of the library: (device, case, measured against, ratio at most), forward and forward+backward.
 FORWARD_BARS = [("cpu", f"N=512, {kind}, weights", BASELINE, 1.0) for kind in KINDS]
@@ -250,7 +251,10 @@ def measure_decoding(
     device: str,
     dtype: torch.dtype,
 ) -> tuple[Tensor, Tensor, int]:
-    """Seconds of each round for the last of ``num_keys`` tokens, without and with a cache; bytes it keeps."""
+    """Seconds a token, of each round, without and with a cache; bytes it keeps.
+
+    The tokens are the last ones of ``num_keys``, decoded one after another.
+    """
     torch.manual_seed(0)
     layer = MultiHeadAttention(
         num_hiddens, num_heads, num_kv_heads=num_kv_heads, device=device, dtype=dtype
@@ -260,12 +264,14 @@ def measure_decoding(
     with torch.no_grad():
         layer(x[:, :-1], cache=cache, is_causal=True)
 
+    lengths = range(num_keys - DECODED + 1, num_keys + 1)
+
     def without() -> list[Tensor]:
-        return [layer(x[:, -1:], x, is_causal=True)]
+        return [layer(x[:, length - 1 : length], x[:, :length], is_causal=True) for length in lengths]
 
     def with_cache() -> list[Tensor]:
-        cache.num_tokens = num_keys - 1  # the same step again
-        return [layer(x[:, -1:], cache=cache, is_causal=True)]
+        cache.num_tokens = num_keys - DECODED  # the same tokens again
+        return [layer(x[:, length - 1 : length], cache=cache, is_causal=True) for length in lengths]
 
     with torch.no_grad():
         tolerance = 2e-4 if dtype == torch.float32 else 3e-2
@@ -275,7 +281,7 @@ def measure_decoding(
         for run, kept in zip((without, with_cache), times, strict=True):
             elapsed = seconds(run, False, device)
             if round_number >= 0:
-                kept.append(elapsed)
+                kept.append(elapsed / DECODED)
     assert cache.keys is not None
     assert cache.values is not None
     first, second = (torch.tensor(each, dtype=torch.float64) for each in times)
@@ -285,7 +291,7 @@ def measure_decoding(
 def decoding_table(rounds: int, device: str, dtype: torch.dtype) -> tuple[list[str], bool]:
     """The table of decoding steps, and whether the bar is missed."""
     lines = [
-        "One decoding step, the last of K tokens:",
+        f"One decoding step: time a token of the last {DECODED} of K, one after another.",
         "",
         "| B, K, D, H, key-value heads | without cache | with cache | times faster | bytes kept |",
         "|---|---|---|---|---|",

@@ -114,6 +114,19 @@ def test_keys_on_each_kind_of_focus(controls: Page) -> None:
         expect(shown, f"→ on {kind}").to_have_id(stays)
 
 
+def test_a_key_right_after_escape_is_the_decks(controls: Page) -> None:
+    for kind in ("the explorer's slider", "another widget's slider", "a list", "a text box"):
+        focus(controls, kind)
+        controls.evaluate(
+            """() => {
+                 for (const [key, keyCode] of [["Escape", 27], [" ", 32]])
+                   document.activeElement.dispatchEvent(
+                     new KeyboardEvent("keydown", { key, keyCode, bubbles: true, cancelable: true }));
+               }"""
+        )
+        expect(current(controls), f"Escape, Space in {kind}").to_have_id("slide-2-0")
+
+
 def test_after_the_mouse_the_keys_are_the_decks_again_but_where_one_types(controls: Page) -> None:
     page = controls
     for kind in ("the explorer's slider", "another widget's slider", "a button", "a folded answer"):

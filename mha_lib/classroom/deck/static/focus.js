@@ -9,9 +9,15 @@ const MODIFIERS = ["Shift", "Control", "Alt", "Meta"];
 export function returnFocus(notebook) {
   const toDeck = () => notebook.node.focus({ preventScroll: true });
   let isPointed = false; // the last thing done was done with the mouse, a finger or a pen
+  let isLeft = false; // Escape was pressed in a widget, and the focus has yet to move
 
+  const isInWidget = ({ target }) => target.closest?.(WIDGET);
   const isForControl = ({ target }) =>
     target.closest?.(`${WIDGET}, summary, button`) && !target.closest(EDITORS);
+  const leave = () => {
+    isLeft = false;
+    toDeck();
+  };
 
   window.addEventListener(
     "pointerdown",
@@ -25,10 +31,13 @@ export function returnFocus(notebook) {
     "keydown",
     (event) => {
       if (MODIFIERS.includes(event.key)) return;
-      // Seen on its way down, for a widget may keep its keys from going up.
-      if (event.key === "Escape" && event.target.closest?.(WIDGET)) setTimeout(toDeck);
-      else if (isPointed && isForControl(event)) {
-        toDeck();
+      // Seen on its way down, for a widget may keep its keys from going up. It has Escape first, and so the
+      // focus moves a moment later; the next key may come before.
+      if (event.key === "Escape" && isInWidget(event)) {
+        isLeft = true;
+        setTimeout(leave);
+      } else if ((isLeft && isInWidget(event)) || (isPointed && isForControl(event))) {
+        leave();
         event.preventDefault();
         event.stopImmediatePropagation();
         notebook.node.dispatchEvent(new KeyboardEvent("keydown", event));
