@@ -120,7 +120,7 @@ def test_the_frame_of_an_explorer_is_as_wide_as_what_is_in_it_and_does_not_move(
     page.goto(write(tmp_path / "frame.html", [show(explorer.model_id)], models).as_uri())
     frame, heads = page.locator(".mha-explorer"), page.locator("[role=application]")
     expect(heads).to_have_count(1)
-    widths = []
+    widths: list[float] = []
     for count in (1, 8, 2):
         if widths:
             page.get_by_label("heads", exact=True).press("ArrowRight")
