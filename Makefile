@@ -6,6 +6,7 @@ PIP_OPTIONS ?= --retries 2
 BIN := .venv/bin
 COURSE := $(BIN)/python -m mha_lib.classroom --language $(or $(L),en)
 SERVER = $(if $(PORT),--port $(PORT)) $(if $(JUPYTER),-- $(JUPYTER))
+SIDE_BY_SIDE := --numprocesses 2 --dist loadgroup --no-loadscope-reorder
 BIOME := @biomejs/biome@2.6.8
 BIOME_COMMAND := .venv/biome/node_modules/.bin/biome
 
@@ -33,11 +34,11 @@ notes: setup ## write the running order of each lesson to build/notes/ (L)
 	@$(COURSE) notes
 
 test: lint ## test everything, with a sample of the long walks; the browser tests need Chromium or Chrome (T=tests/one)
-	@$(if $(T),,echo "Testing: about 10 minutes on two cores; make test T=tests/mha_lib is quick.")
-	@$(BIN)/python -m pytest $(T)
+	@$(if $(T),,echo "Testing: about 12 minutes on two cores; make test T=tests/mha_lib is quick.")
+	@$(BIN)/python -m pytest $(or $(T),$(SIDE_BY_SIDE))
 
 test-all: lint ## the long walks too: every slide at every size, every seed, every mutant (about an hour)
-	@$(BIN)/python -m pytest -m "whole or not whole" $(T)
+	@$(BIN)/python -m pytest -m "whole or not whole" $(or $(T),$(SIDE_BY_SIDE))
 	@$(BIN)/python tests/mha_lib/mutants.py
 
 lint: .venv/ready-dev ## formatting, likely mistakes and types: what a commit must pass
