@@ -294,6 +294,20 @@ def test_what_stands_beside_a_formula_stays_in_its_line(page, tmp_path):
     assert page.locator("main p").last.inner_text().count("),") == 60
 
 
+AS_FIREFOX = """Object.defineProperty(HTMLSpanElement.prototype, "scrollWidth", { get: () => 99 });
+Object.defineProperty(HTMLSpanElement.prototype, "scrollHeight", { get: () => 99 });"""
+
+
+def test_a_formula_within_a_line_does_not_fade_out(page, tmp_path):
+    """Firefox measures what stands in a line."""
+    page.add_init_script(AS_FIREFOX)
+    page.goto(write(tmp_path / "line.html", [new_markdown_cell("so $x + y$, and")], {}).as_uri())
+    formula = page.locator("span.formula")
+    expect(formula).to_be_visible()
+    page.evaluate("() => document.fonts.ready")
+    expect(formula).to_have_css("mask-image", "none")
+
+
 @pytest.mark.parametrize("width", [768, 1280, 2560])
 def test_a_page_without_headings_is_as_wide_as_others(page, tmp_path, width):
     page.set_viewport_size({"width": width, "height": 844})

@@ -34,6 +34,7 @@ class Scroller {
   /** On which sides there is more of the box than is seen. */
   more() {
     const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = this.box;
+    if (!clientWidth) return []; // within a line nothing scrolls, though Firefox gives it a scrollWidth
     const scrollsDown = getComputedStyle(this.box).overflowY !== "hidden";
     const more = {
       left: scrollLeft > 1,
