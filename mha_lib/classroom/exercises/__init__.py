@@ -6,8 +6,9 @@
     check.report()
 
 ``judge.py`` judges an answer and ``newest_cell.py`` sees whether Python could read it. ``mistakes.py`` holds
-what several exercises share, and each ``lesson_NN.py`` the exercises of a lesson. A new lesson needs its file
-and nothing else: the files are found here. The sentences stand in ``words/``.
+what several exercises share, and each ``lesson_NN.py`` the exercises of a lesson; where they are many, a file
+``lesson_NN_….py`` beside it has the rest. A new lesson needs its file and nothing else: the files are found
+here. The sentences stand in ``words/``.
 """
 
 import importlib

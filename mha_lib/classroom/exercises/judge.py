@@ -213,23 +213,28 @@ def run(given: Answer, call: Arguments, right: Any) -> Tensor | Verdict:
         return result
     if isinstance(right, Tensor) and not (isinstance(result, Tensor) or stands_for(result, right.dim())):
         return wrong("tensor_wanted", given=describe(result))
+    if isinstance(right, Tensor) and isinstance(result, list | tuple) and not len(result) + right.numel():
+        return torch.zeros_like(right)  # an empty list has as many axes as one likes
     try:
-        return as_tensor(result)
+        return torch.as_tensor(plain(result))
     except (TypeError, ValueError, RuntimeError):
-        return wrong("number_wanted", given=describe(result))
+        return wrong(
+            "tensor_wanted" if isinstance(right, Tensor) else "number_wanted", given=describe(result)
+        )
 
 
 def stands_for(result: Any, axes: int) -> bool:
-    """A number may stand for a tensor without axes, a list of numbers for a tensor with one."""
-    if axes == 1 and isinstance(result, list | tuple):
-        return all(stands_for(entry, 0) for entry in result)
+    """A number may stand for a tensor without axes, a list of what stands for a tensor for one axis more."""
+    if axes and isinstance(result, list | tuple):
+        return all(stands_for(entry, axes - 1) for entry in result)
     return axes == 0 and (isinstance(result, Real) or (isinstance(result, Tensor) and result.dim() == 0))
 
 
-def as_tensor(result: Any) -> Tensor:
-    if isinstance(result, list | tuple) and stands_for(result, 1):
-        return torch.tensor([entry.item() if isinstance(entry, Tensor) else entry for entry in result])
-    return torch.as_tensor(result)
+def plain(result: Any) -> Any:
+    """A list of numbers for a list of tensors without axes; everything else as it is."""
+    if isinstance(result, list | tuple):
+        return [plain(entry.item() if isinstance(entry, Tensor) else entry) for entry in result]
+    return result
 
 
 @contextmanager

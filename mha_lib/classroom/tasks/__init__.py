@@ -1,7 +1,8 @@
-"""The task of lesson 04: a translator from English number words to Chinese numerals, and its heads.
+"""The task of lessons 04 and 05: a translator from English number words to Chinese numerals, and its heads.
 
 ``numerals.py`` knows the answers, ``data.py`` makes batches of them, ``translator.py`` and ``training.py``
-hold the model and how it learns, ``heads.py`` measures what its heads do.
+hold the model and how it learns, ``heads.py`` measures what its heads do. ``processes.py`` runs what lesson
+05 measures outside of its kernel.
 """
 
 from mha_lib.classroom.tasks.data import (
@@ -37,6 +38,7 @@ from mha_lib.classroom.tasks.heads import (
     similarities,
     weights_of,
     with_changed_weights,
+    with_fewer_kv_heads,
 )
 from mha_lib.classroom.tasks.numerals import (
     LARGEST,
@@ -46,6 +48,7 @@ from mha_lib.classroom.tasks.numerals import (
     in_english,
     read_number,
 )
+from mha_lib.classroom.tasks.processes import ProcessesFailed, Share, heads_on_two_devices, peak_memory
 from mha_lib.classroom.tasks.training import Training, train_translator
 from mha_lib.classroom.tasks.translator import (
     Translation,
@@ -68,6 +71,8 @@ __all__ = [
     "Batch",
     "Head",
     "NotUnderstood",
+    "ProcessesFailed",
+    "Share",
     "Training",
     "Translation",
     "alignment",
@@ -81,6 +86,7 @@ __all__ = [
     "exact_by_stratum",
     "exact_matches",
     "head_masks_without",
+    "heads_on_two_devices",
     "held_out_numbers",
     "importance_by_gradient",
     "importance_by_removal",
@@ -91,6 +97,7 @@ __all__ = [
     "least_important_first",
     "make_batch",
     "make_translator",
+    "peak_memory",
     "permuted",
     "prune_model",
     "pruning_curve",
@@ -103,4 +110,5 @@ __all__ = [
     "translation_loss",
     "weights_of",
     "with_changed_weights",
+    "with_fewer_kv_heads",
 ]

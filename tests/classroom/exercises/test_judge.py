@@ -116,6 +116,35 @@ def test_what_came_instead_is_said(exercise, answer, sentence):
     assert exercise.judge(answer) == ("wrong", sentence)
 
 
+TABLE = Exercise("table", lambda n: torch.arange(6.0).view(2, 3)[:n], lambda generator: (2,))
+NOTHING = Exercise("table", lambda n: torch.zeros(0, 3), lambda generator: (2,))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda n: [[0, 1, 2], [3, 4, 5]],
+        lambda n: ((0, 1.0, 2), [3, torch.tensor(4), 5]),
+        lambda n: torch.arange(6, dtype=torch.float64).view(2, 3),
+    ],
+)
+def test_lists_of_lists_of_numbers_stand_for_a_tensor_with_two_axes(answer):
+    assert TABLE.judge(answer).kind == "right"
+
+
+@pytest.mark.parametrize(
+    "answer", [lambda n: [0, 1, 2], lambda n: [torch.arange(3), torch.arange(3)], lambda n: [[0, 1], [2]]]
+)
+def test_what_does_not_stand_for_a_tensor_with_two_axes_is_named(answer):
+    assert TABLE.judge(answer) == ("wrong", "a tensor is wanted, and this returned a list.")
+
+
+@pytest.mark.parametrize("empty", [[], (), torch.zeros(0, 3)])
+def test_an_empty_list_stands_for_a_tensor_without_entries_and_for_no_other(empty):
+    assert NOTHING.judge(lambda n: empty).kind == "right"
+    assert TABLE.judge(lambda n: empty).kind == "wrong"
+
+
 def test_the_first_wrong_entry_is_named():
     exercise = Exercise("ramp", lambda n: torch.arange(n), lambda generator: (4,))
     answer = exercise.judge(lambda n: torch.tensor([0, 1, 7, 8]))

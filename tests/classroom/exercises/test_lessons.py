@@ -33,6 +33,7 @@ def test_right_answer_passes(exercise):
         ("positions", mha_lib.sinusoidal_positions),
         ("causal_mask", mha_lib.causal_mask),
         ("split_heads", mha_lib.split_heads),
+        ("rotate", mha_lib.rotate_by_position),
     ],
 )
 def test_what_the_library_does_is_right(name, of_the_library):

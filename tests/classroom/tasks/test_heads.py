@@ -28,6 +28,7 @@ from mha_lib.classroom.tasks import (
     translation_loss,
     weights_of,
     with_changed_weights,
+    with_fewer_kv_heads,
 )
 from mha_lib.classroom.tasks.heads import attention_layers
 from tests.classroom.tasks.conftest import NUMBERS
@@ -251,3 +252,17 @@ def test_padding_gets_no_weight_however_weights_are_changed(trained, batch):
         weights = weights_of(changed, batch)
         assert not weights.cross[0].transpose(1, 3)[~batch.source_mask].any()
         assert not weights.encoder[0].transpose(1, 3)[~batch.source_mask].any()
+
+
+@pytest.mark.parametrize("num_kv_heads", [4, 2, 1])
+def test_fewer_key_value_heads_are_the_means_in_every_attention(trained, num_kv_heads):
+    converted = with_fewer_kv_heads(trained, num_kv_heads)
+    before, after = attention_layers(trained), attention_layers(converted)
+    for name, (layer,) in after.items():
+        assert layer.num_kv_heads == num_kv_heads
+        heads = before[name][0].W_k.weight.unflatten(0, (num_kv_heads, HEADS // num_kv_heads, 16))
+        torch.testing.assert_close(layer.W_k.weight, heads.mean(1).flatten(0, 1))
+        assert torch.equal(layer.W_q.weight, before[name][0].W_q.weight)
+    assert before["cross"][0].num_kv_heads == HEADS, "the model itself stays as it was"
+    if num_kv_heads == HEADS:
+        assert translate(converted, NUMBERS) == translate(trained, NUMBERS)

@@ -1,0 +1,200 @@
+"""Work in processes of its own: heads on two devices, and memory that nothing else has touched.
+
+A notebook cannot show either by itself. Its kernel is one process, and the peak of its memory is that of all
+it has ever done. So a few functions of this module run in new processes, which import it by its name. They
+meet in a file and talk over this computer's own loop: no network, no port to choose. Whatever happens they
+end: with results, with the first error of any of them, or when their time is over.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from copy import deepcopy
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from mha_lib import MultiHeadAttention
+from mha_lib.classroom.language import words_here
+
+DEVICES = 2
+SECONDS = 100.0  # to load PyTorch in each process and to do the work: some ten on a quiet machine
+PROGRAM = "from mha_lib.classroom.tasks import processes; processes.work_here()"
+INPUTS, MEETING = "inputs.pt", "meeting"
+LOOPS = ("lo", "lo0")  # what Linux and macOS call the interface that never leaves the computer
+# On Linux each tensor's memory then comes from the system and goes back to it: the peak is that of tensors.
+MEMORY_BY_THE_SYSTEM = {"MALLOC_MMAP_THRESHOLD_": "65536"}
+
+
+class Share(NamedTuple):
+    """What one of the devices has, and what it gives."""
+
+    output: Tensor  # (B, Q, D), the whole of it
+    heads: list[int]
+    parameters: int
+    sums: int  # over the devices, in a forward pass
+    bytes_summed: int  # of this device's part of these sums
+
+
+def heads_on_two_devices(layer: MultiHeadAttention, x: Tensor, *, seconds: float = SECONDS) -> list[Share]:
+    """``layer(x)`` by two processes, each with half of the heads: what each of them has and gives.
+
+    Each stands for a device, and computes on the CPU. Raises ProcessesFailed where they don't end well.
+    """
+    return run_in_processes("attend_with_a_share", (deepcopy(layer).cpu(), x.cpu()), DEVICES, seconds)
+
+
+def attend_with_a_share(rank: int, folder: Path, layer: MultiHeadAttention, x: Tensor) -> Share:
+    """The work of one device: it has some of the heads, and one sum makes the output whole."""
+    from torch import distributed  # these take seconds, and nothing else here needs them
+    from torch.distributed.device_mesh import init_device_mesh
+
+    from mha_lib.parallel import shard_heads
+
+    if not (distributed.is_available() and distributed.is_gloo_available()):
+        raise RuntimeError(words_here()["processes"]["no_gloo"])
+    if loop := next((name for _, name in socket.if_nameindex() if name in LOOPS), None):
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", loop)
+    store = distributed.FileStore(str(folder / MEETING), DEVICES)
+    limit = timedelta(seconds=SECONDS)
+    distributed.init_process_group("gloo", store=store, rank=rank, world_size=DEVICES, timeout=limit)
+    part = shard_heads(layer, init_device_mesh("cpu", (DEVICES,)))
+    with torch.no_grad(), count_sums() as counted:
+        output = part(x).clone()  # of what is on its way: a copy waits until it is there
+    heads = range(rank * part.num_heads, (rank + 1) * part.num_heads)
+    own = sum(p.to_local().numel() for p in part.parameters())  # type: ignore[attr-defined]
+    distributed.destroy_process_group()
+    return Share(output, list(heads), own, counted.sums, counted.bytes_summed)
+
+
+def count_sums() -> Any:
+    """A context that counts the all-reduces within it, and the bytes that this process gives to them."""
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    class CountingMode(CommDebugMode):
+        sums = bytes_summed = 0
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if "all_reduce" in str(func) and isinstance(args[0], Tensor):
+                self.sums += 1
+                self.bytes_summed += args[0].numel() * args[0].element_size()
+            return super().__torch_dispatch__(func, types, args, kwargs)
+
+    return CountingMode()
+
+
+def peak_memory(lengths: list[int], *, need_weights: bool, seconds: float = SECONDS) -> list[float]:
+    """By how many megabytes one head raises the peak of memory, for so many tokens, in ascending order.
+
+    One sample, D = d = 64, forward, without gradients; on a GPU where there is one.
+    """
+    if torch.cuda.is_available():
+        return peaks_of_gpu(lengths, need_weights)
+    return run_in_processes("peaks_of_process", (lengths, need_weights), 1, seconds)[0]
+
+
+def peaks_of_process(rank: int, folder: Path, lengths: list[int], need_weights: bool) -> list[float]:
+    """The highest so far after each length, above what the process held before the first one."""
+    attend_once(64, need_weights, "cpu")  # loads what is loaded at first use
+    before, peaks = peak_of_process(), []
+    for length in lengths:
+        attend_once(length, need_weights, "cpu")
+        peaks.append((peak_of_process() - before) / 1e6)
+    return peaks
+
+
+def peaks_of_gpu(lengths: list[int], need_weights: bool) -> list[float]:
+    peaks = []
+    for length in [64, *lengths]:
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        attend_once(length, need_weights, "cuda")
+        peaks.append((torch.cuda.max_memory_allocated() - before) / 1e6)
+    return peaks[1:]
+
+
+@torch.no_grad()
+def attend_once(length: int, need_weights: bool, device: str) -> None:
+    layer = MultiHeadAttention(64, 1, device=device)
+    layer(torch.randn(1, length, 64, device=device), need_weights=need_weights)
+
+
+def peak_of_process() -> int:
+    """The most memory that this process has ever held, in bytes."""
+    if sys.platform == "win32":
+        import psutil  # Jupyter's kernel needs it too
+
+        return psutil.Process().memory_info().peak_wset
+    import resource
+
+    status = Path("/proc/self/status")
+    if status.exists():  # on Linux getrusage counts what the process that started this one had, too
+        found = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(found.split()[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+class ProcessesFailed(RuntimeError):
+    """The processes did not end well, or not in time; the message says what the first of them said."""
+
+
+def run_in_processes(work: str, inputs: tuple, count: int, seconds: float) -> list[Any]:
+    """What a function of this module returns in each of so many new processes.
+
+    It is called with the number of the process, a folder that they share, and the inputs.
+    """
+    paths = [str(Path(__file__).parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)} | MEMORY_BY_THE_SYSTEM
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        torch.save(inputs, folder / INPUTS)
+        processes = []
+        try:
+            for rank in range(count):
+                with open(said_by(rank, folder), "wb") as said:
+                    command = [sys.executable, "-c", PROGRAM, work, str(rank), name]
+                    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": said}
+                    processes.append(subprocess.Popen(command, env=environment, **quiet))  # type: ignore[call-overload]
+            wait_for(processes, folder, seconds)
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+        return [torch.load(result_of(rank, folder), weights_only=False) for rank in range(count)]
+
+
+def wait_for(processes: list[subprocess.Popen], folder: Path, seconds: float) -> None:
+    """Until all have ended. One that fails ends the wait: the others would wait for it in vain."""
+    words, end = words_here()["processes"], time.monotonic() + seconds
+    while (codes := [process.poll() for process in processes]).count(0) < len(processes):
+        for rank, code in enumerate(codes):
+            if code:
+                said = said_by(rank, folder).read_text(encoding="utf-8", errors="replace").split("\n")
+                last = next((line for line in reversed(said) if line.strip()), "")
+                raise ProcessesFailed(words["failed"].format(number=rank, code=code, reason=last))
+        if time.monotonic() > end:
+            raise ProcessesFailed(words["too_slow"].format(seconds=f"{seconds:g}"))
+        time.sleep(0.02)
+
+
+def work_here() -> None:
+    """What a new process does: ``PROGRAM`` calls it, with the name of the work, its number and the folder."""
+    work, rank, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    torch.set_num_threads(1)  # several processes share the cores
+    inputs = torch.load(folder / INPUTS, weights_only=False)  # written by the process that started this one
+    torch.save(globals()[work](rank, folder, *inputs), result_of(rank, folder))
+
+
+def said_by(rank: int, folder: Path) -> Path:
+    return folder / f"said-{rank}.txt"
+
+
+def result_of(rank: int, folder: Path) -> Path:
+    return folder / f"result-{rank}.pt"
