@@ -37,6 +37,7 @@ STOPPED = 130  # the exit status of what Ctrl-C has ended
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     cut = arguments.index("--") if "--" in arguments else len(arguments)
+    extra = arguments[cut + 1 :]
     language = chosen_language(arguments[:cut])
     said_in = language_with_words(language)
     for stream in (sys.stdout, sys.stderr):  # a name that this terminal can't show is shown in another way
@@ -46,8 +47,10 @@ def main(arguments: list[str] | None = None) -> int:
     # Kernels share the cores: threads that wait by spinning would make a training of 3 s one of minutes.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
+        if extra and options.run not in (open_lab, present_lesson):
+            raise CourseError("not_for_jupyter", extra=" ".join(extra))
         root = find_root()
-        return options.run(root, list_lessons(root, options.language), options, arguments[cut + 1 :])
+        return options.run(root, list_lessons(root, options.language), options, extra)
     except KeyboardInterrupt:
         failure, status = CourseError("stopped"), STOPPED
     except ImportError as error:

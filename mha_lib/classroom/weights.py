@@ -19,7 +19,8 @@ def as_weights(weights: Any, mask: Any = None) -> tuple[np.ndarray, np.ndarray |
     """Weights (Q,K), (H,Q,K) or (B,H,Q,K) as (B,H,Q,K); the mask (True = may attend) in the same shape."""
     maps = to_numpy(weights)
     if maps.ndim not in (2, 3, 4) or maps.size == 0:
-        raise ValueError(f"weights must be (Q,K), (H,Q,K) or (B,H,Q,K) and not empty, got shape {maps.shape}")
+        got = "None; does the function return them?" if weights is None else f"shape {maps.shape}"
+        raise ValueError(f"weights must be (Q,K), (H,Q,K) or (B,H,Q,K) and not empty, got {got}")
     if maps.dtype.kind not in "biuf":
         raise TypeError(f"weights must be numbers, got {maps.dtype}")
     if not np.isfinite(maps).all():

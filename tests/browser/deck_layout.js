@@ -59,5 +59,11 @@
     return isFull || smallest > 23.9 ? [] : [`code of ${smallest.toFixed(1)} px on a slide with room`];
   }
 
-  return [...oddSizes(), ...ragged(), ...wastedRoom()];
+  function unequalCode() {
+    const sizes = all(".jp-CodeCell .cm-content").map(sizeOf);
+    const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
+    return most - least < 0.1 ? [] : [`code of ${least.toFixed(1)} and of ${most.toFixed(1)} px`];
+  }
+
+  return [...oddSizes(), ...ragged(), ...wastedRoom(), ...(all(".cm-content").length ? unequalCode() : [])];
 };

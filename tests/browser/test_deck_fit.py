@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,34 +11,42 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import PATIENCE
 from tests.browser.test_deck import DRAWN, LOADED, ROOT, each_lesson, run_deck
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
 
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
-SETUP = """import torch
+WORDS = "so Ann lent Tom her car as he hit it and Eva says pays"
+SETUP = f"""import torch
 from mha_lib.classroom import explore, show_heads
 
-maps = torch.rand(4, 8, 8).softmax(-1)"""
+maps = torch.rand(4, 8, 8).softmax(-1)
+words = "{WORDS}".split()"""
 PRINTS = "for n in (4, 64, 1024):\n    print(f'n = {n:4}: {n**2:8} pairs')"
 ASSERTS = (
     "assert maps.min() >= 0, 'weights are never negative'\nassert maps.shape == (4, 8, 8), 'a map a head'"
 )
 EXPLORES = """explorer = explore(
-    lambda heads: maps[:heads],
-    heads=[1, 2, 4],
+    lambda length: torch.full((length, length), 1 / length),
+    length=[14, 2],
+    query_labels=lambda length: words[:length],
+    key_labels=lambda length: words[:length],
 )
 explorer"""
+QUESTION = """## An explorer
+
+*Guess: whom does the pronoun mean once there are two whom it could mean, and which switch mends it then?*"""
 SLIDES = [  # of each slide its cells
     [new_markdown_cell("# Title"), new_code_cell(SETUP)],
     [new_markdown_cell("## Printed"), new_code_cell(PRINTS), new_code_cell(ASSERTS)],
     [new_markdown_cell("## A value"), new_code_cell("maps.sum(-1).min().item()")],
     [new_markdown_cell("## A picture"), new_code_cell("show_heads(maps)"), new_code_cell(ASSERTS)],
     [new_markdown_cell("## Defined"), new_code_cell("def double(x):\n    return 2 * x")],
-    [new_markdown_cell("## An explorer"), new_code_cell(EXPLORES)],
+    [new_markdown_cell(QUESTION), new_code_cell(EXPLORES)],
 ]
 EXPLORER = len(SLIDES) - 1
 # Of each piece of code on the slide: its letters, and where each of its lines begins.
@@ -48,10 +58,17 @@ CODE = f"""() => [...document.querySelectorAll("{CELLS} .cm-content")]
         const tops = lines.map((line) => Math.round(line.getBoundingClientRect().top - top));
         return {{ size: getComputedStyle(code).fontSize, tops }};
     }})"""
+WRITTEN = """() => {
+    window.written = [];
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+        window.written.push(text);
+        fillText.call(this, text, ...place);
+    };
+}"""
 
 
-@pytest.fixture
-def lesson(jupyter: JupyterServer) -> str:
+def write_lesson(file: Path) -> None:
     cells = [cell.copy() for cells in SLIDES for cell in cells]
     starts = {id(cell) for cell in cells if cell.cell_type == "markdown"}
     for cell in cells:
@@ -59,8 +76,26 @@ def lesson(jupyter: JupyterServer) -> str:
     notebook: NotebookNode = new_notebook(
         cells=cells, metadata={"rise": {"theme": "white"}, "kernelspec": KERNEL}
     )
-    nbformat.write(notebook, jupyter.folder / "notebooks" / "en" / "fit.ipynb")
-    return jupyter.address("rise", "notebooks/en/fit.ipynb")
+    nbformat.write(notebook, file)
+
+
+Code = dict[str, Any]  # of each slide
+
+
+@pytest.fixture(scope="module")
+def ran(browser: Browser, jupyter: JupyterServer) -> Iterator[tuple[Page, Code]]:
+    """A deck that was run and shows its first slide, the same for all tests, and its code before it ran."""
+    write_lesson(jupyter.folder / "notebooks" / "en" / "fit.ipynb")
+    address = jupyter.address("rise", "notebooks/en/fit.ipynb")
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.set_default_timeout(PATIENCE)
+    page.add_init_script(f"({WRITTEN})()")
+    page.goto(address)
+    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+    before = code_of_slides(page)
+    run_deck(page, address)
+    yield page, before
+    page.close()
 
 
 def go_to(page: Page, slide: str) -> None:
@@ -79,16 +114,27 @@ def code_of_slides(page: Page) -> dict[str, Any]:
     return found
 
 
-def test_code_neither_moves_nor_shrinks_when_its_output_comes(page: Page, lesson: str) -> None:
-    page.goto(lesson)
-    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
-    before = code_of_slides(page)
-    run_deck(page, lesson)
+def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_overview(ran: tuple[Page, Code]) -> None:
+    page, _ = ran
+    expect(page.locator(".mha-explorer")).to_have_count(1)
+    expect(page.locator(".mha-explorer [role=application]")).to_have_count(0)
+    page.keyboard.press("o")
+    picture = page.frame_locator("#deck-overview").get_by_role("option").nth(EXPLORER).locator("canvas")
+    expect(picture).to_have_attribute("width", re.compile(r"\d+"))
+    corner = "canvas => [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data]"
+    assert picture.evaluate(corner) == [255] * 4, "its paper"
+    expect(page.locator(".slides .deck-unseen")).to_have_count(0)
+    expect(page.locator("#slide-0-0")).to_be_visible()
+    page.keyboard.press("Escape")
+
+
+def test_code_neither_moves_nor_shrinks_when_its_output_comes(ran: tuple[Page, Code]) -> None:
+    page, before = ran
     after = code_of_slides(page)
-    explorer = f"slide-{EXPLORER}-0"
-    before.pop(explorer), after.pop(explorer)  # its code is folded away
-    assert after == before
-    sizes = {float(code["size"].removesuffix("px")) for slide in after.values() for code in slide}
+    explorer = f"slide-{EXPLORER}-0"  # its code is folded away
+    shown = [slide for slide in before if slide != explorer]
+    assert {slide: after[slide] for slide in shown} == {slide: before[slide] for slide in shown}
+    sizes = {float(code["size"].removesuffix("px")) for slide in shown for code in after[slide]}
     assert min(sizes) >= 24, "there is room"
 
 
@@ -110,8 +156,22 @@ def test_code_of_a_lesson_keeps_its_lines_when_its_output_comes(
     assert not moved
 
 
-def test_the_code_of_an_explorer_folds_away_and_the_explorer_has_its_room(page: Page, lesson: str) -> None:
-    run_deck(page, lesson)
+def test_an_explorer_of_fourteen_words_names_each_of_them(ran: tuple[Page, Code]) -> None:
+    page, _ = ran
+    go_to(page, f"slide-{EXPLORER}-0")
+    slider = page.locator(f"{CELLS} input[type=range]")
+    slider.fill("1")
+    page.evaluate("window.written = []")
+    slider.fill("0")
+    page.wait_for_function("window.written.includes('pays')")
+    counts = page.evaluate(
+        "words => words.map((word) => written.filter((text) => text === word).length)", WORDS.split()
+    )
+    assert len({*counts}) == 1, "beside its row and below its column, as often as every other"
+
+
+def test_the_code_of_an_explorer_folds_away_and_the_explorer_has_its_room(ran: tuple[Page, Code]) -> None:
+    page, _ = ran
     go_to(page, f"slide-{EXPLORER}-0")
     code = page.locator(CELLS).locator(".cm-content")
     cell = f"document.querySelector('{CELLS}')"

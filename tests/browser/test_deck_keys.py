@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,10 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from mha_lib.classroom import palette
+from tests.browser.conftest import PATIENCE
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Serve
@@ -74,11 +75,34 @@ def cell(kind: str, make: Make, source: str, name: str, tags: tuple[str, ...] = 
 @pytest.fixture
 def deck(jupyter: JupyterServer) -> str:
     """The address of a deck without outputs, whatever the test before has left."""
-    write_deck(jupyter.folder)
+    write_deck(jupyter.folder / "widgets.ipynb")
     return jupyter.address("rise", "widgets.ipynb")
 
 
-def write_deck(folder: Path) -> None:
+@pytest.fixture(scope="module")
+def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
+    """A page with a deck of which nothing but the setup is run, the same for all tests that need no more."""
+    write_deck(jupyter.folder / "opened.ipynb")
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.set_default_timeout(PATIENCE)
+    open_slide(page, jupyter.address("rise", "opened.ipynb"), 0)
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def at_start(opened: Page) -> Page:
+    """The opened deck on its first slide, with no key pressed and in the light."""
+    opened.locator(".jp-Notebook").focus()
+    opened.keyboard.press("Escape")
+    opened.keyboard.press("Home")
+    expect(current(opened)).to_have_id("slide-0-0")
+    if opened.locator("body").get_attribute("data-jp-theme-light") == "false":
+        opened.keyboard.press("d")
+    return opened
+
+
+def write_deck(file: Path) -> None:
     cells = [
         cell("slide", new_markdown_cell, "# Widgets in a deck", "title"),
         cell("notes", new_markdown_cell, "3 min. Greet the class: $x^2$.", "title-notes"),
@@ -94,7 +118,7 @@ def write_deck(folder: Path) -> None:
     ]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     metadata = {"rise": {"theme": "white"}, "kernelspec": kernel, "title": "A deck"}
-    nbformat.write(new_notebook(cells=cells, metadata=metadata), folder / "widgets.ipynb")
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), file)
 
 
 def current(page: Page) -> Locator:
@@ -176,8 +200,8 @@ def test_a_presenter_leaves_a_slider_with_page_down_or_escape(page: Page, deck: 
     expect(current(page)).to_have_id("slide-2-0")
 
 
-def test_s_runs_the_setup_cells_alone(page: Page, deck: str) -> None:
-    open_slide(page, deck, 0)
+def test_s_runs_the_setup_cells_alone(at_start: Page) -> None:
+    page = at_start
     page.keyboard.press("s")
     expect(status_of(page)).to_have_text("Setup: 1 of 1 cells ran")
     expect(page.locator(".jp-OutputArea-output")).to_have_count(0)
@@ -206,8 +230,8 @@ def test_k_brings_the_deck_back_after_the_kernel_died(page: Page, deck: str) -> 
     move_bar_slider(page)
 
 
-def test_t_opens_notes_that_follow_the_deck_and_turn_it(page: Page, deck: str) -> None:
-    open_slide(page, deck, 0)
+def test_t_opens_notes_that_follow_the_deck_and_turn_it(at_start: Page) -> None:
+    page = at_start
     with page.expect_popup() as opened:
         page.keyboard.press("t")
     notes = opened.value
@@ -223,10 +247,11 @@ def test_t_opens_notes_that_follow_the_deck_and_turn_it(page: Page, deck: str) -
     expect(notes.locator("main")).to_contain_text("2 min. Thank them.")
     expect(notes.locator("h1")).to_contain_text("& co")
     expect(notes.locator("aside p").last).to_have_text("Next: ")
+    notes.close()
 
 
-def test_the_notes_plan_the_time_without_optional_slides(page: Page, deck: str) -> None:
-    open_slide(page, deck, 0)
+def test_the_notes_plan_the_time_without_optional_slides(at_start: Page) -> None:
+    page = at_start
     with page.expect_popup() as opened:
         page.keyboard.press("t")
     planned = {"1": (0, 3), "1.1": (3, 3), "2": (3, 4.5), "3": (4.5, 4.5), "4": (4.5, 6.5)}
@@ -236,21 +261,28 @@ def test_the_notes_plan_the_time_without_optional_slides(page: Page, deck: str) 
         page.keyboard.press("ArrowRight")
         if place == "3":
             page.keyboard.press("ArrowRight")  # past the fragment
+    opened.value.close()
 
 
-def test_no_stray_letter_changes_the_lesson(page: Page, deck: str) -> None:
+def test_no_stray_letter_changes_the_lesson(at_start: Page) -> None:
     """In JupyterLab's command mode b adds a cell, x cuts it and m turns code into text."""
-    open_slide(page, deck, 2)
+    page = at_start
+    for slide in (1, 2):
+        page.keyboard.press("ArrowRight")
+        expect(current(page)).to_have_id(f"slide-{slide}-0")
     expect(current(page).locator(".jp-CodeCell.jp-mod-active")).to_be_visible()
     cells = page.locator(".jp-Cell").count()
     for key in "bamxyc1":
         page.keyboard.press(key)
     expect(page.locator(".jp-CodeCell")).to_have_count(5)
     expect(page.locator(".jp-Cell")).to_have_count(cells)
+    page.keyboard.press("Escape")
+    for key in "bm":  # the screen and the magnifier
+        page.keyboard.press(key)
 
 
-def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(page: Page, deck: str) -> None:
-    open_slide(page, deck, 0)
+def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(at_start: Page) -> None:
+    page = at_start
     page.keyboard.press("d")
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
     page.keyboard.press("?")
@@ -260,8 +292,8 @@ def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(page: Page, deck
     expect(current(page)).to_have_id("slide-0-0")
 
 
-def test_formulas_take_the_palette_of_the_theme(page: Page, deck: str) -> None:
-    open_slide(page, deck, 0)
+def test_formulas_take_the_palette_of_the_theme(at_start: Page) -> None:
+    page = at_start
     letter = page.locator("#slide-4-0 mjx-container [style*=color]").first
     if page.locator("body").get_attribute("data-jp-theme-light") == "false":
         page.keyboard.press("d")
@@ -308,7 +340,7 @@ def test_widgets_live_in_a_fresh_environment(
         pip(fresh_python, "--no-deps", "--force-reinstall", "-e", ROOT)
     elif way == "with the fallback":
         pip(fresh_python, "-r", ROOT / "constraints-fallback.txt")
-    write_deck(tmp_path)
+    write_deck(tmp_path / "widgets.ipynb")
     server = serve(tmp_path, fresh_python)
     open_slide(page, server.address("rise", "widgets.ipynb"), 1, bridge=way != "not at all")
     current(page).locator(".jp-CodeCell .cm-content").click()

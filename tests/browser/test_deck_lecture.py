@@ -83,7 +83,11 @@ def test_the_cell_that_runs_is_the_one_that_is_seen(page: Page, lecture: str) ->
     open_deck(page, lecture)
     page.keyboard.press("Control+Enter")  # there is no code here
     page.keyboard.press("Space")
-    page.keyboard.press("Control+Enter")  # nobody waits
+    page.keyboard.down("Control")
+    for _ in range(3):
+        page.keyboard.down("Enter")  # nobody waits; held down, it runs once
+    page.keyboard.up("Enter")
+    page.keyboard.up("Control")
     expect(output_of(page, "question")).to_be_visible()
     current(page).locator("p", has_text="Show of hands").click()  # another cell is active now
     page.keyboard.press("Shift+Enter")
@@ -114,9 +118,16 @@ def test_a_cell_that_runs_says_so_until_i_interrupts_it(page: Page, lecture: str
     page.keyboard.press("Control+Enter")
     waiting = page.locator("#slide-1-0 .fragment .jp-CodeCell")  # all of a slide gone by is seen
     expect(waiting).to_have_attribute("data-busy", "waits")
+    expect(status_of(page)).to_have_text(re.compile(r"slide 3 \(slow\) runs, \d+ s · I interrupts"))
+    page.keyboard.press("ArrowRight")
+    expect(current(page)).to_have_id("slide-2-0")
+    expect(status_of(page)).to_have_text("")  # the cell says it
+    page.keyboard.press("ArrowLeft")
+    expect(status_of(page)).to_contain_text("runs")
     page.keyboard.press("i")
     expect(page.locator("#slide-2-0 .jp-OutputArea-output")).to_contain_text("KeyboardInterrupt")
     expect(page.locator("[data-busy]")).to_have_count(0)
+    expect(status_of(page)).to_have_text("")
 
 
 def test_k_runs_the_setup_and_what_had_run_up_to_the_first_error(page: Page, lecture: str) -> None:
@@ -150,7 +161,9 @@ def test_shift_r_leaves_the_instructor_where_he_went_and_c_clears_outputs(page: 
     expect(current(page)).to_have_id("slide-6-0")
     outputs = page.locator(".jp-OutputArea-output")
     assert outputs.count() > 0
-    page.keyboard.press("c")
+    for _ in range(2):
+        page.keyboard.down("c")  # held down, it asks once
+    page.keyboard.up("c")
     expect(status_of(page)).to_have_text("Clear all outputs? C again")
     assert outputs.count() > 0
     with page.expect_response(is_saved):

@@ -271,14 +271,24 @@ def test_the_speaker_sees_the_time_the_steps_left_and_the_next_core_slide(opened
     speaker.close()
 
 
-def test_the_help_lists_every_key_on_the_screen(deck: Page) -> None:
+@pytest.mark.parametrize("size", [(1280, 720), (1024, 600), (1024, 768)], ids=str)
+def test_the_help_lists_every_key_on_the_screen(deck: Page, size: tuple[int, int]) -> None:
+    deck.set_viewport_size({"width": size[0], "height": size[1]})
     deck.keyboard.press("?")
-    box = deck.locator("#deck-help").bounding_box()
-    assert box
-    assert box["y"] >= 0
-    assert box["y"] + box["height"] <= 720
+    help_ = deck.locator("#deck-help")
+    parts = [help_, *help_.locator("> *").all()]
+    boxes = [part.bounding_box() for part in parts]
+    frame = boxes[0]
+    for box in boxes:
+        assert box
+        assert frame
+        assert min(box["x"], box["y"]) >= 0
+        assert box["x"] + box["width"] <= min(size[0], frame["x"] + frame["width"])
+        assert box["y"] + box["height"] <= min(size[1], frame["y"] + frame["height"])
     for key in ("↓", "O", "B .", "L", "M", "A", "Home"):
         expect(deck.locator("#deck-help kbd").get_by_text(key, exact=True)).to_be_visible()
+    deck.keyboard.press("?")
+    deck.set_viewport_size({"width": 1280, "height": 720})
 
 
 def test_the_title_slide_has_the_address_of_the_handouts_and_its_code(

@@ -114,6 +114,28 @@ def test_the_explorer_answers_its_sliders_without_a_kernel(page, watch, tmp_path
     assert watch.errors == []
 
 
+def test_the_frame_of_an_explorer_is_as_wide_as_what_is_in_it_and_does_not_move(page, tmp_path):
+    explorer = explore(lambda heads: np.full((heads, 9, 5), 0.2), heads=[1, 8, 2])
+    models = embed_data([explorer], drop_defaults=False)["manager_state"]["state"]
+    page.goto(write(tmp_path / "frame.html", [show(explorer.model_id)], models).as_uri())
+    frame, heads = page.locator(".mha-explorer"), page.locator("[role=application]")
+    expect(heads).to_have_count(1)
+    widths: list[float] = []
+    for count in (1, 8, 2):
+        if widths:
+            page.get_by_label("heads", exact=True).press("ArrowRight")
+        expect(heads).to_have_count(count)
+        box, last = frame.bounding_box(), heads.last.bounding_box()
+        assert last["x"] + last["width"] < box["x"] + box["width"]
+        widths.append(box["width"])
+    assert widths[0] < 600
+    assert widths == sorted(widths), "it only grows"
+    page.set_viewport_size({"width": 360, "height": 700})
+    page.wait_for_function("() => document.querySelector('.mha-explorer').clientWidth < 360")
+    page.set_viewport_size({"width": 1280, "height": 700})
+    page.wait_for_function("() => document.querySelector('.mha-explorer').clientWidth > 400")
+
+
 def test_a_widget_that_fails_leaves_its_still_and_a_line(page, file):
     page.goto(file.as_uri())
     figure = page.locator("[data-widget=bad]")
@@ -233,6 +255,57 @@ def test_nothing_is_wider_than_the_screen(page, file, width):
         expect(box).to_have_attribute("data-more", "left right")
         box.evaluate("(box) => { box.scrollLeft = box.scrollWidth; }")
         expect(box).to_have_attribute("data-more", "left")
+
+
+NAMES = (
+    new_markdown_cell(
+        "## Widgets\n\n<h2 id='50%'>Half</h2>\n\n<form name=body></form><img name=querySelectorAll>"
+    ),
+    new_code_cell(
+        "1",
+        outputs=[
+            new_output(
+                "display_data",
+                data={"text/html": "<script>const contents = 1, WORDS = 2; let boxes;</script>it"},
+            )
+        ],
+    ),
+)
+
+
+def test_what_a_notebook_names_as_the_page_does_stops_nothing(page, watch, tmp_path):
+    page.goto(write(tmp_path / "names.html", [*NAMES, show("good")], {"good": stored()}).as_uri())
+    page.locator("[data-widget=good].alive").wait_for()
+    expect(page.locator(".copy")).to_have_count(1)
+    page.get_by_role("navigation").get_by_role("link", name="Half").click()
+    page.locator("nav a[aria-current]", has_text="Half").wait_for()
+    assert watch.errors == []
+
+
+def test_what_stands_beside_a_formula_stays_in_its_line(page, tmp_path):
+    words = " ".join("word" + "s" * (number % 7) + " ($x_1$), $y$-th, $z$." for number in range(60))
+    page.goto(write(tmp_path / "lines.html", [new_markdown_cell(words)], {}).as_uri())
+    torn = """() => [...document.querySelectorAll("span.formula")].filter((formula) => {
+      const range = document.createRange();
+      range.selectNodeContents(formula);
+      return new Set([...range.getClientRects()].map(({ bottom }) => Math.round(bottom / 20))).size > 2;
+    }).length"""
+    assert page.evaluate(torn) == 0
+    assert page.locator("main p").last.inner_text().count("),") == 60
+
+
+AS_FIREFOX = """Object.defineProperty(HTMLSpanElement.prototype, "scrollWidth", { get: () => 99 });
+Object.defineProperty(HTMLSpanElement.prototype, "scrollHeight", { get: () => 99 });"""
+
+
+def test_a_formula_within_a_line_does_not_fade_out(page, tmp_path):
+    """Firefox measures what stands in a line."""
+    page.add_init_script(AS_FIREFOX)
+    page.goto(write(tmp_path / "line.html", [new_markdown_cell("so $x + y$, and")], {}).as_uri())
+    formula = page.locator("span.formula")
+    expect(formula).to_be_visible()
+    page.evaluate("() => document.fonts.ready")
+    expect(formula).to_have_css("mask-image", "none")
 
 
 @pytest.mark.parametrize("width", [768, 1280, 2560])
@@ -369,13 +442,18 @@ def listener():
 
 def test_what_a_notebook_holds_leads_nowhere(page, listener, tmp_path):
     server, asked = listener
-    for way_out in WAYS_OUT:
+    opened = []
+    for number, way_out in enumerate(WAYS_OUT):
         output = new_output("display_data", data={"text/html": way_out.format(server=server)})
-        file = write(tmp_path / "out.html", [new_code_cell("", outputs=[output])], {})
-        page.goto(file.as_uri(), wait_until="commit")
-        expect(page.locator("footer")).to_be_visible()
-        page.evaluate("() => new Promise((done) => setTimeout(done, 200))")  # what is late is given its time
-        assert page.url == file.as_uri(), way_out
+        file = write(tmp_path / f"out{number}.html", [new_code_cell("", outputs=[output])], {})
+        tab = page.context.new_page()
+        tab.goto(file.as_uri(), wait_until="commit")
+        opened.append((tab, file, way_out))
+    for tab, _, _ in opened:
+        expect(tab.locator("footer")).to_be_visible()
+    page.evaluate("() => new Promise((done) => setTimeout(done, 500))")  # what is late is given its time
+    for tab, file, way_out in opened:
+        assert tab.url == file.as_uri(), way_out
     page.goto(f"{server}/end")
     assert [path for path in asked if path != "/favicon.ico"] == ["/end"]
 

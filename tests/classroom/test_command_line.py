@@ -2,7 +2,6 @@ import argparse
 import importlib.metadata
 import io
 import json
-import os
 import re
 import shutil
 import socket
@@ -212,6 +211,21 @@ def test_odd_names_of_lessons_are_one_line(served, capsys, name):
         assert "no lesson" in last_line(capsys)
 
 
+@pytest.mark.parametrize("command", ["handouts", "notes", "slides"])
+def test_what_no_jupyter_would_get_is_not_taken_in_silence(served, tmp_path, capsys, command):
+    assert command_line.main([command, "--", "03", "--pdf"]) == 2
+    assert last_line(capsys).endswith("goes to Jupyter, which this does not start: 03 --pdf")
+    assert not (tmp_path / "build").exists()
+
+
+def test_what_stands_after_two_dashes_goes_to_jupyter(monkeypatch, served):
+    handed_over = []
+    monkeypatch.setattr(command_line, "serve", lambda *arguments: handed_over.append(arguments[-1]))
+    command_line.main(["lab", "--", "--ip=0.0.0.0", "--"])
+    command_line.main(["present", "--"])
+    assert handed_over == [["--ip=0.0.0.0", "--"], []]
+
+
 @pytest.mark.parametrize("language", ["", ".", "..", "../en", "EN", "²", "zz"])
 def test_odd_languages_are_one_line(served, capsys, language):
     assert command_line.main(["--language", language, "lab"]) == 2
@@ -230,15 +244,15 @@ def test_a_course_whose_path_has_spaces_and_other_letters_is_served(monkeypatch,
     assert addresses == ["/rise/work/deck-en/03%20gr%C3%B6%C3%9Fe%20%231.ipynb"]
 
 
-def test_a_terminal_that_knows_no_such_letters_shows_them_in_another_way(tmp_path):
+def test_a_terminal_that_knows_no_such_letters_shows_them_in_another_way(tmp_path, monkeypatch):
     root = tmp_path / "中"
     shutil.copytree(command_line.find_root() / "notebooks", root / "notebooks")
-    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT)}
-    environment.pop("HOME", None)
-    command = [sys.executable, "-m", "mha_lib.classroom", "notes"]
-    run = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    assert r"\u4e2d" in run.stdout
+    monkeypatch.chdir(root)
+    monkeypatch.delenv("HOME", raising=False)
+    terminal = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(terminal, encoding="ascii", write_through=True))
+    assert command_line.main(["notes"]) == 0
+    assert rb"\u4e2d" in terminal.getvalue()
 
 
 def test_translations_lists_what_is_out_of_step_and_mends_what_it_can(monkeypatch, tmp_path, capsys):

@@ -57,6 +57,14 @@ def test_every_slide_is_followed_by_notes_that_begin_with_minutes(lesson):
 
 
 @each_lesson
+def test_the_core_path_runs_along_the_top(lesson):
+    """→ goes past what lies below: that must be optional, in the notes and so in the foot too."""
+    for slide in read_slides(cells_of(lesson)):
+        assert slide.starts == "slide" or slide.is_optional, f"{slide.title} is core, but → goes past it"
+        assert slide.is_optional or not slide.title.startswith("Optional"), f"{slide.title} counts as core"
+
+
+@each_lesson
 def test_minutes_of_the_core_path_make_a_lesson(lesson):
     core = core_minutes(read_slides(cells_of(lesson)))
     assert 38 <= core <= 40, f"{core} minutes"  # so that 45 leave time for questions

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+MOST_OPTIONS = 10_000  # of a slider or a choice: nobody finds one among more
 Setting = tuple[int | str, ...]
 
 
@@ -47,11 +48,14 @@ def make_control(name: str, given: Any, default: Any) -> Control:
     if not (hasattr(given, "__len__") and hasattr(given, "__iter__")):
         raise TypeError(f"{name} must be a list, range, list of ranges, bool, dict or str, got {given!r}")
     is_vector = len(given) > 0 and all(isinstance(entry, list | range) for entry in given)
+    most = max(map(len, given)) if is_vector else len(given)
+    if most > MOST_OPTIONS:
+        raise ValueError(f"{name} must offer at most {MOST_OPTIONS:,} values, got {most:,}")
     read = [list(entry) for entry in given] if is_vector else [list(given)]
     options = [list(given.values())] if isinstance(given, Mapping) else read
     if not all(options):
         raise ValueError(f"{name} must offer at least one value, got {given!r}")
-    texts = [[read_number(option) or str(option) for option in entry] for entry in read]
+    texts = [distinct_texts(entry) for entry in read]
     are_numbers = all(read_number(option) for entry in read for option in entry)
     kind = "slider" if are_numbers and not isinstance(given, Mapping) else "choice"
     return Control(
@@ -65,6 +69,12 @@ def read_number(option: Any) -> str:
     if isinstance(number, bool | str) or not isinstance(number, Real):
         return ""
     return f"{number:g}" if isinstance(number, float) else str(number)
+
+
+def distinct_texts(options: list) -> list[str]:
+    """How the options read: shortened where numbers can be told apart so, and else in full."""
+    texts = [read_number(option) or str(option) for option in options]
+    return texts if len({*texts}) == len(options) else [str(option) for option in options]
 
 
 def find_start(
@@ -127,7 +137,10 @@ def read_labels(name: str, given: Any, samples: int, count: int) -> list[list[st
     if given is None:
         return None
     one_for_each = all(isinstance(entry, list | tuple) for entry in given)
-    lists = [[str(label) for label in entry] for entry in (given if one_for_each else [given])]
+    lists = [
+        [read_number(label) or str(label) for label in entry]
+        for entry in (given if one_for_each else [given])
+    ]
     if len(lists) not in (1, samples) or any(len(entry) != count for entry in lists):
         got = ", ".join(str(len(entry)) for entry in lists)
         raise ValueError(

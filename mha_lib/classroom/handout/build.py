@@ -2,7 +2,11 @@
 
 import asyncio
 import logging
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +27,7 @@ from mha_lib.classroom.handout.progress import Progress
 from mha_lib.classroom.language import language_of, language_with_words, words_in
 from mha_lib.classroom.lessons import CourseError, in_one_line
 
+LONGEST_PAGE = 60  # seconds; the lessons' own take one or two
 LARGEST = 1_000_000  # bytes of a page that is still easily mailed
 STOPPED = 130  # the exit status of what Ctrl-C has ended
 
@@ -99,7 +104,8 @@ class Build:
         await execute(notebook, lesson, self.kernels_at_once, self.progress)
         exporter = HandoutExporter(audience=self.audience, log=self.warnings.logger_for(lesson))
         resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}, "handouts": self.handouts}
-        text, _ = exporter.from_notebook_node(notebook, resources)
+        with at_most(LONGEST_PAGE, lesson):
+            text, _ = exporter.from_notebook_node(notebook, resources)
         page = address_of_page(lesson, self.folder)
         write_whole(page, text)
         page.with_suffix(".pdf").unlink(missing_ok=True)  # it was printed from the page before this one
@@ -118,6 +124,28 @@ class Build:
             print(write_index(notebooks, self.folder, self.audience))
         except Exception as error:
             self.failures.append(in_one_line(self.folder / "index.html", error))
+
+
+@contextmanager
+def at_most(seconds: float, lesson: Path) -> Iterator[None]:
+    """Raise where a page takes longer: what a notebook holds may keep its readers busy for hours.
+
+    Only where a process can be woken (not in Windows), and only in its main thread, where handouts are made.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise CourseError("page_too_long", lesson=lesson, seconds=seconds)
+
+    former = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
 
 
 class Warnings(logging.Handler):

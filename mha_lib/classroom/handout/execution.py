@@ -28,6 +28,8 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
     """
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     progress.begin_lesson(len(code))
+    if not code:  # words alone need no kernel
+        return
 
     def begun(cell: NotebookNode, cell_index: int) -> None:
         if cell.cell_type == "code":

@@ -2,13 +2,14 @@
 
 import html
 import json
+import math
 import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
 from bs4 import BeautifulSoup
-from nbconvert.filters.ansi import ansi2html
+from nbconvert.filters.ansi import ansi2html, strip_ansi
 
 from mha_lib.classroom.handout.widgets import VIEW, Widgets
 from mha_lib.classroom.rendering import closed, displayed_formula, to_html, with_formulas
@@ -138,23 +139,29 @@ def latex(source: str) -> str:
     tex = source.strip()
     whole = re.fullmatch(r"(\$\$?)((?:\\.|[^$\\])*)\1|(\\begin\{([a-z]+\*?)\}.*\\end\{\4\})", tex, re.DOTALL)
     if whole or "$" not in tex:
-        return displayed_formula(re.sub(r"\\displaystyle\b", "", (whole[2] or whole[3]) if whole else tex))
+        return displayed_formula(
+            re.sub(r"\\displaystyle\b", "", (whole[2] or whole[3] or "") if whole else tex)
+        )
     return f"<p>{formulas_in(html.escape(tex, quote=False))}</p>\n"
 
 
 def terminal(text: str | list[str], kind: str) -> str:
-    """Printed text, its terminal colours kept."""
+    """Printed text, its terminal colours kept where they can be read."""
     text = joined(text).rstrip("\n")
-    return f'<pre class="{html.escape(kind)}">{ansi2html(text)}</pre>\n' if text else ""
+    try:
+        coloured = ansi2html(text)
+    except (IndexError, ValueError):
+        coloured = html.escape(strip_ansi(text))
+    return f'<pre class="{html.escape(kind)}">{coloured}</pre>\n' if text else ""
 
 
 def picture(kind: str, data: str, alt: str, metadata: dict[str, Any]) -> str:
     """A picture that a cell has drawn, with the text and the width that the cell gave it."""
-    given = {"alt": alt} | metadata | metadata.get(kind, {})
+    given = {"alt": alt} | metadata | (metadata.get(kind) or {})
     address = f"data:{kind},{quote(data)}" if kind == "image/svg+xml" else f"data:{kind};base64,{data}"
     width = given.get("width")
     attributes = {"src": address, "alt": str(given["alt"])}
-    if isinstance(width, int | float):
+    if isinstance(width, int | float) and math.isfinite(width):
         attributes["width"] = str(round(width))
     text = " ".join(f'{name}="{html.escape(value)}"' for name, value in attributes.items())
     return f'<figure class="picture"><img {text}></figure>\n'

@@ -34,6 +34,7 @@ class Scroller {
   /** On which sides there is more of the box than is seen. */
   more() {
     const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = this.box;
+    if (!clientWidth) return []; // within a line nothing scrolls, though Firefox gives it a scrollWidth
     const scrollsDown = getComputedStyle(this.box).overflowY !== "hidden";
     const more = {
       left: scrollLeft > 1,
@@ -69,7 +70,7 @@ class Contents {
     this.nav = details.parentElement;
     this.items = [...details.querySelectorAll("li")];
     this.headings = this.items.map((item) =>
-      document.getElementById(decodeURIComponent(item.firstChild.hash.slice(1))),
+      document.getElementById(item.firstChild.getAttribute("href").slice(1)),
     );
     this.beside = matchMedia("(min-width: 72rem)");
   }

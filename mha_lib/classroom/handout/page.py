@@ -22,7 +22,7 @@ from mha_lib.classroom.handout.outputs import Outputs, terminal
 from mha_lib.classroom.language import ENGLISH, TAG, language_with_words, words_in
 from mha_lib.classroom.lessons.slides import slide_type, tags
 from mha_lib.classroom.rendering import Cleaner, closed, code_block, to_html, with_formulas
-from mha_lib.classroom.rendering.tree import inside, parse
+from mha_lib.classroom.rendering.tree import inside, parse, writable
 
 HERE = Path(__file__).parent
 TEMPLATES = Environment(loader=FileSystemLoader(HERE), autoescape=True)
@@ -71,7 +71,7 @@ class Page:
         headings = add_anchors(body, self.words["link"])
         mend_anchors(body, self.words, self.complain)
         description = describe(self.notebook, name, self.audience)
-        return TEMPLATES.get_template("page.html").render(
+        page = TEMPLATES.get_template("page.html").render(
             language=self.language if TAG.fullmatch(self.language) else ENGLISH,
             audience=self.audience,
             words=self.words,
@@ -84,6 +84,7 @@ class Page:
             guard=read("guard.js"),
             script=read("widgets.js", "page.js"),
         )
+        return writable(page)
 
     def cells(self) -> str:
         """All cells; those that set up one after the other are folded into one."""

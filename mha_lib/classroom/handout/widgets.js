@@ -90,7 +90,7 @@ class Widgets {
 }
 
 function showWidgets() {
-  const stored = document.getElementById("widgets");
+  const stored = document.querySelector("body > #widgets"); // a heading may have the same name
   if (!stored) return;
   const widgets = new Widgets(JSON.parse(stored.textContent));
   widgets.addStyles();

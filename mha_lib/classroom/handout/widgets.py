@@ -6,6 +6,7 @@ Everything here comes from the widget state that the notebook stores, so it is d
 import hashlib
 import html
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from nbformat import NotebookNode, from_dict
 
 from mha_lib.classroom.rendering import plain
 from mha_lib.classroom.rendering.markdown import formulas_in
+from mha_lib.classroom.rendering.tree import parse
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -25,6 +27,10 @@ SILENT = {
     "ControllerModel",
     "ControllerButtonModel",
 }  # nothing to read
+# What a widget's module imports is on no page: a name such as "d3", or an address.
+IMPORTED = re.compile(r"""\b(?:from|import)\s*\(?\s*["'](?!data:|blob:)(?P<name>[^"'\n]+)["']""")
+NO_WORDS = ("img", "svg", "canvas", "table", "video", "audio", "iframe")  # of which no words are left
+MOST_STILLS = 10_000  # on a page
 # The element for a widget's bytes, the first half of their type, the second where the widget names none.
 MEDIA = {
     "ImageModel": ("img", "image", "png", 'alt=""'),
@@ -45,6 +51,8 @@ class Widgets:
     ):
         self.models = stored_models(metadata)
         self.not_stored = 0  # widgets that nothing is known of
+        self.within: list[str] = []  # the widgets whose stills are being made
+        self.stills = 0  # how many were made
         self.words = words
         self.complain = complain
         self.output = output  # the HTML of a cell's output, for the widgets that hold some
@@ -58,8 +66,8 @@ class Widgets:
         try:
             if "_esm" in self.state(model_id):
                 return self.live(model_id, fallback)
-            still = self.still(model_id, frozenset())
-        except (AttributeError, KeyError, TypeError, ValueError):  # what is stored can be anything
+            still = self.still(model_id)
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):  # it can be anything
             self.models.pop(model_id, None)
             still = ""
         self.not_stored += model_id not in self.models
@@ -80,11 +88,18 @@ class Widgets:
         """The place of a widget that the page's script brings alive; what stands in it until then."""
         if model_id not in self.alive:
             self.alive[model_id] = self.model(model_id)
+            self.say_imports(self.state(model_id)["_esm"])
         still = fallback or f"<noscript>{self.note('script')}</noscript>"
         return (
             f'<figure class="widget" data-widget="{html.escape(model_id)}">'
             f'<div class="still">{still}</div></figure>\n'
         )
+
+    def say_imports(self, module: str) -> None:
+        """Say that a widget will not come alive, since its module asks for others; the page says it too."""
+        named = re.fullmatch(r"\s*(?P<name>https?://\S+)\s*", module) or IMPORTED.search(module)
+        if named:
+            self.complain(self.words["widget_fetches"].format(name=named["name"]))
 
     def model(self, model_id: str) -> dict[str, Any]:
         """What the page's script needs to know of a widget; names that begin with _ are Jupyter's own."""
@@ -102,22 +117,34 @@ class Widgets:
         self.sources[name] = text
         return name
 
-    def still(self, model_id: str, above: frozenset[str]) -> str:
-        """The last state of a widget as pictures and text; nothing for a kind that says nothing."""
-        state = self.state(model_id)
-        if model_id in above:  # a box that holds itself
+    def still(self, model_id: str, is_child: bool = False) -> str:
+        """The last state of a widget as pictures and text; nothing for one that holds itself."""
+        if model_id in self.within:
             return ""
+        self.stills += 1
+        if self.stills > MOST_STILLS:
+            raise ValueError("boxes that hold the same boxes twice have no end")
+        self.within.append(model_id)
+        try:
+            return self.still_of(model_id, self.state(model_id), is_child)
+        finally:
+            self.within.pop()
+
+    def still_of(self, model_id: str, state: dict[str, Any], is_child: bool) -> str:
+        """Nothing for a kind that says nothing."""
         if "_esm" in state:
             return self.live(model_id, "")
         if "outputs" in state:
             return "".join(map(self.output, with_whole_streams(state["outputs"])))
         if "children" in state:
             children = [str(child).removeprefix(REFERENCE) for child in state["children"]]
-            stills = [self.still(child, above | {model_id}) for child in children]
+            stills = [self.still(child, is_child=True) for child in children]
             return "".join(map(titled, titles_of(state, len(children)), stills))
         kind = str(self.models.get(model_id, {}).get("model_name", ""))
+        if kind.startswith("HTML") and parse(str(state.get("value"))).find(NO_WORDS):
+            return control(kind, state) + self.unknown(kind)
         media = medium(kind, state, self.models.get(model_id, {}).get("buffers", []))
-        return media or control(kind, state) or (self.unknown(kind) if above else "")
+        return media or control(kind, state) or (self.unknown(kind) if is_child else "")
 
     def unknown(self, kind: str) -> str:
         """Say that a control is missing; most have no words of their own."""

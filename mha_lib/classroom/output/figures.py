@@ -7,11 +7,14 @@ colour is a number.
 """
 
 import re
+import textwrap
 from typing import Any
 
 from mha_lib.classroom import palette
+from mha_lib.classroom.language import words_here
 
 BLACK, WHITE = (0xEC, 0x11)  # as a dark page has them: letters, and paper
+LONGEST_ALT = 300  # characters
 COLOUR = re.compile(r"(?<=[a-z]: )#[0-9a-f]{6}(?=[;\"])")  # as matplotlib writes it into a style
 PALETTE = {
     light.lower(): dark for light, dark in zip(palette.LIGHT.values(), palette.DARK.values(), strict=True)
@@ -22,10 +25,10 @@ def follow_the_theme(shell: Any) -> None:
     """Show matplotlib's figures as SVG, whether matplotlib is loaded already or not."""
     display = shell.display_formatter
 
-    def show(figure: Any, **_: Any) -> dict[str, str]:
+    def show(figure: Any, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
         display.formatters["image/png"].pop(type(figure), None)  # matplotlib's choice, for white paper alone
-        svg = draw(figure)
-        return {"image/svg+xml": svg} if svg else {}
+        svg, alt = draw(figure), alt_of(figure)
+        return ({"image/svg+xml": svg} if svg else {}), ({"image/svg+xml": {"alt": alt}} if alt else {})
 
     # Not in the formatter of SVG: matplotlib clears it when it is loaded.
     display.mimebundle_formatter.for_type_by_name("matplotlib.figure", "Figure", show)
@@ -43,6 +46,22 @@ def draw(figure: Any) -> str | None:
     with rc_context({"svg.fonttype": "path", "svg.hashsalt": "the same figure, the same text"}):
         svg = print_figure(figure, "svg", dpi=192, metadata={"Date": None, "Creator": None})
     return svg and with_both_themes(svg)
+
+
+def alt_of(figure: Any) -> str:
+    """The words that stand in a figure, each once: in the SVG they are outlines, which nobody can hear."""
+    from matplotlib.text import Text
+
+    hidden = [text for axes in figure.axes if not axes.get_visible() for text in axes.findobj(Text)]
+    texts = [text.get_text() for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
+    words = ", ".join(dict.fromkeys(" ".join(text.split()) for text in texts if has_letters(text)))
+    alt = words_here()["figures"]["alt"].format(words=words) if words else ""
+    return textwrap.shorten(alt, LONGEST_ALT, placeholder=" …")
+
+
+def has_letters(text: str) -> bool:
+    """Whether a text is more than a number, which matplotlib writes as formulas."""
+    return re.search(r"[^\W\d_]", text.replace(r"\mathdefault", "")) is not None
 
 
 def with_both_themes(svg: str) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup, NavigableString, Tag
 
 from mha_lib.classroom.language import language_with_words, words_in
 from mha_lib.classroom.rendering.formulas import FormulaError, Formulas
@@ -25,6 +25,12 @@ BLOCKS = re.compile(
 FETCHED = ("script", "link", "iframe", "video", "audio", "object", "embed", "source", "track")
 UNSEEN = ("script", "link", "source", "track")  # those of them in whose place a reader misses nothing
 ADDRESSES = ("src", "href", "data", "srcset")  # the attributes that name what is fetched
+# What stands with a formula without a space: browsers break lines between a formula and anything.
+BEFORE = re.compile(r"[(\[{“‘„«]{1,3}$")
+AFTER = re.compile(r"[^\s/–—\u00ad\u2e80-\U0010ffff-]{1,12}|[，。、；：！？）」』]+")
+# What stays, but without a picture that is elsewhere.
+SHOWN_FROM_ELSEWHERE = "input[src], image, use, feImage, [poster], [background]"
+ITS_ADDRESSES = ("src", "href", "xlink:href", "poster", "background")
 LONGEST_TEX = 200  # characters of a formula in a message
 WITHIN = ("data:", "#")  # how an address within the page begins
 
@@ -52,6 +58,8 @@ class Cleaner:
             self.inline(picture)
         for element in page.find_all(FETCHED):
             self.leave_out(element)
+        for element in page.select(SHOWN_FROM_ELSEWHERE):
+            self.leave_attribute_out(element)
         close_ways_out(page, self.say_closed)
         for block in reversed(page.find_all(BLOCKS)):  # so that little is moved, however many there are
             while paragraph := block.find_parent("p"):
@@ -92,7 +100,7 @@ class Cleaner:
 
     def inline(self, image: Tag) -> None:
         """Put a picture's data in the place of its address."""
-        address, alt = str(image.get("src") or ""), str(image.get("alt") or "")
+        address, alt = str(image.get("src") or first_of(image)), str(image.get("alt") or "")
         if not address:  # a script will give it one
             return
         picture = read_picture(address, self.folder, self.language)
@@ -120,6 +128,13 @@ class Cleaner:
             element.insert_before(link_to(address, address))
         element.decompose()
 
+    def leave_attribute_out(self, element: Tag) -> None:
+        for name in ITS_ADDRESSES:
+            address = str(element.get(name) or "").strip()
+            if address and not address.startswith(WITHIN):
+                self.complain(self.words["left_out"].format(element=element.name, address=address))
+                del element[name]
+
     def say_closed(self, element: Tag, address: str) -> None:
         words = self.words["closed"]
         self.complain(words.format(element=element.name, address=in_one_line(address)[:200]))
@@ -130,11 +145,24 @@ def show_formula(element: Tag, mathml: str) -> None:
     element.attrs = {"class": "formula"}
     element.clear()
     element.append(Verbatim(mathml))
+    if mathml and element.name == "span":
+        keep_together(element)
     if not mathml:
         around = element.parent
         element.decompose()
         if around is not None and around.name == "p" and is_blank(around):
             around.decompose()
+
+
+def keep_together(formula: Tag) -> None:
+    """Take what stands right before and after a formula into its element, which does not break."""
+    before, after = formula.previous_sibling, formula.next_sibling
+    if type(before) is NavigableString and (found := BEFORE.search(before)):
+        before.replace_with(NavigableString(before[: found.start()]))
+        formula.insert(0, NavigableString(found[0]))
+    if type(after) is NavigableString and (found := AFTER.match(after)):
+        after.replace_with(NavigableString(after[found.end() :]))
+        formula.append(NavigableString(found[0]))
 
 
 def in_one_line(text: str) -> str:
@@ -149,6 +177,11 @@ def fetched_by(element: Tag) -> str | None:
             if address and not address.startswith(WITHIN):
                 return address
     return None
+
+
+def first_of(image: Tag) -> str:
+    """The first picture of several among which a browser may choose."""
+    return next(iter(str(image.get("srcset") or "").split()), "").rstrip(",")
 
 
 def link_to(address: str, text: str, kind: str | None = None) -> Tag:

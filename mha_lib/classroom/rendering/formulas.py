@@ -2,42 +2,18 @@
 
 import html
 import re
-from itertools import cycle
 from pathlib import Path
 
 from mha_lib.classroom import palette
+from mha_lib.classroom.rendering.conversation import Conversation
 from mha_lib.classroom.rendering.fonts import font_face
 
 # The colours of Q, K, V and O change their shade with the theme: the page's style sheet defines both.
 THEMED = {colour.upper(): f"var(--{letter})" for letter, colour in palette.LIGHT.items()}
-LONGEST, LARGEST = 50_000, 5_000_000  # characters of a formula, and of its MathML
+LONGEST = 50_000  # characters of a formula
 DEEPEST = 50  # groups within groups: the converter and browsers go down a step for each
 MOST_IN_A_ROW = 150  # commands with nothing between them, each of which may be the argument of the last one
-GROUP = r"\{((?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{[^{}]*\})*\})*\})*)\}"
-# What the converter has no name for, in commands that it knows.
-MACROS = {
-    "mbox": r"\text{#1}",
-    "pmb": r"\boldsymbol{#1}",
-    "substack": r"\begin{subarray}{c}#1\end{subarray}",
-}
-REWRITES = (
-    # A second definition takes the place of the first, as in Jupyter, where a cell may be run twice.
-    (
-        rf"\\DeclareMathOperator(\*?)\s*\{{(\\[A-Za-z]+)\}}\s*{GROUP}",
-        r"\\newcommand{\2}{\\operatorname\1{\3}}",
-    ),
-    (r"\\(?:re)?newcommand\*?\s*(?:\{\s*)?(\\[A-Za-z]+)\s*\}?", r"\\providecommand{\1}{}\\renewcommand{\1}"),
-    # A colour by its number, of an argument or of the rest of a group.
-    (rf"\\(?:text)?color\s*\{{#([0-9A-Fa-f]{{6}})\}}\s*{GROUP}", r"{\\color[HTML]{\1}{\2}}"),
-    (r"\\color\s*\{#([0-9A-Fa-f]{6})\}", r"\\color[HTML]{\1}"),
-    (rf"\\mathop\s*\{{\s*\\(?:mathrm|rm|text|operatorname)\s*{GROUP}\s*\}}", r"\\operatorname*{\1}"),
-    (r"\\(begin|end)\{split\}", r"\\\1{aligned}"),
-    (r"\\(left|right|middle)\s*<", r"\\\1\\langle "),
-    (r"\\(left|right|middle)\s*>", r"\\\1\\rangle "),
-    (r"(?<=\d),(?=\d{3}(?!\d))", "{,}"),  # 1,050,624 is one number, and its commas want no space
-)
 STYLE = Path(__file__).with_suffix(".css")
-LINES = {"align": "aligned", "gather": "gathered", "equation": ""}  # the same without numbers
 STEP = re.compile(
     r"(?P<open>\\(?:begin|left)\b|\{)|(?P<close>\\(?:end|right)\b|\})|(?P<command>\\[A-Za-z]+|[\^_])|(?P<space>\s+)|\\?.",
     re.DOTALL,
@@ -67,15 +43,7 @@ class Formulas:
     """Sets the formulas of one page: definitions and labels hold from one formula to those after it."""
 
     def __init__(self) -> None:
-        from math_core import LatexToMathML  # here, because nbconvert imports exporters only to list them
-
-        self.converter = LatexToMathML(
-            macros=MACROS,
-            global_group=True,
-            fancy_error=False,
-            allow_unreliable_rendering=True,
-            id_prefix="equation-",
-        )
+        self.conversation = Conversation()
         self.numbers: dict[str, str] = {}  # of the lines that have a label
         self.letters: set[str] = set()
 
@@ -83,13 +51,10 @@ class Formulas:
         """The formula as MathML; nothing for one that only defines commands."""
         if len(tex) > LONGEST or is_deep(tex):
             raise FormulaError("too_long")
-        try:
-            mathml = self.converter.convert_with_global_state(prepared(tex, display), displaystyle=display)
-        except Exception as error:
-            raise explained(error) from None
-        if len(mathml) > LARGEST:
-            raise FormulaError("too_long")
-        start, _, content = mathml.removesuffix("</math>").partition(">")
+        answer = self.conversation.ask(tex, display)
+        if "mathml" not in answer:
+            raise FormulaError(answer["sentence"], answer.get("about", ""))
+        start, _, content = answer["mathml"].removesuffix("</math>").partition(">")
         content = mended(content)
         self.numbers |= LABEL.findall(content)
         self.letters.update(html.unescape(re.sub("<[^>]*>", "", content)))
@@ -124,33 +89,6 @@ def is_deep(tex: str) -> bool:
     return False
 
 
-def prepared(tex: str, display: bool) -> str:
-    """The same formula in commands that the converter knows."""
-    tex = re.sub(rf"\\(?:text|mbox|textrm){GROUP}", text_with_formulas, tex)
-    for pattern, replacement in REWRITES:
-        tex = re.sub(pattern, replacement, tex)
-    if not re.search(r"\\(tag|label)\b", tex):
-        for name, lines in LINES.items():
-            wanted = (rf"\\begin{{{lines}}}", rf"\\end{{{lines}}}") if lines else ("", "")
-            tex = re.sub(rf"\\begin\{{{name}\*?\}}", wanted[0], tex)
-            tex = re.sub(rf"\\end\{{{name}\*?\}}", wanted[1], tex)
-        outside = re.sub(r"\\begin\{(\w+\*?)\}.*\\end\{\1\}|" + GROUP, "", tex, flags=re.DOTALL)
-        if display and r"\\" in outside:
-            return rf"\begin{{gathered}}{tex}\end{{gathered}}"
-    elif display and not re.search(r"\\begin\{(equation|align|gather|multline)\*?\}", tex):
-        return rf"\begin{{equation}}{tex}\end{{equation}}"
-    return tex
-
-
-def text_with_formulas(text: re.Match[str]) -> str:
-    r"""``\text{if $x$}`` as ``\text{if }x``: the converter takes words and formulas apart."""
-    parts = re.split(r"(?<!\\)\$", text[1])
-    if len(parts) % 2 == 0 or len(parts) == 1:
-        return text[0]
-    kinds = cycle((r"\text{%s}", "{%s}"))
-    return "".join(kind % part for part, kind in zip(parts, kinds, strict=False))
-
-
 def mended(mathml: str) -> str:
     """What browsers need to be told, or told otherwise."""
     mathml = re.sub(
@@ -176,10 +114,3 @@ def across_all_columns(rows: re.Match[str]) -> str:
     r"""The last ``\hline`` of an array is a row with one cell: as wide as the row before it."""
     columns = rows[1].count("<mtd")
     return f'{rows[1]}<mtr><mtd columnspan="{columns}" style="{rows[2]}padding:0"></mtd></mtr></mtable>'
-
-
-def explained(error: Exception) -> FormulaError:
-    reason = re.sub(r"^\d+: ", "", str(error)) or type(error).__name__
-    if unknown := re.search(r'Unknown (?:command|environment) "([^"]+)"', reason):
-        return FormulaError("unknown_command", unknown[1])
-    return FormulaError("", reason)

@@ -54,7 +54,8 @@ def read_picture(address: str, folder: Path, language: str) -> Picture | None:
     if kind is None or not kind.startswith("image/"):
         return None
     try:
-        return Picture(kind, read_figure(file, language)) if is_within_reach(file, folder) else None
+        is_picture = file.is_file() and is_within_reach(file, folder)  # and no pipe, which has no end
+        return Picture(kind, read_figure(file, language)) if is_picture else None
     except (OSError, ValueError):  # there is no such file, or there can be none
         return None
 

@@ -25,6 +25,7 @@ class InOrder(HTMLFormatter):
 AS_HTML = InOrder(EntitySubstitution.substitute_xml, void_element_close_prefix="")
 
 
+HALVES = re.compile("[\ud800-\udfff]")
 # Elements in which a browser sees text alone, up to their own end; "plaintext" has none.
 TEXT_ONLY = "script|style|textarea|title|xmp|iframe|noembed|noframes|plaintext"
 TEXT_OR_COMMENT = re.compile(
@@ -40,7 +41,7 @@ def parse(html: str) -> BeautifulSoup:
     with warnings.catch_warnings():  # a piece may well be a single word or begin like XML
         warnings.simplefilter("ignore", MarkupResemblesLocatorWarning)
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
-        tree = BeautifulSoup(TEXT_OR_COMMENT.sub(as_browsers_read_it, html), "html.parser")
+        tree = BeautifulSoup(TEXT_OR_COMMENT.sub(as_browsers_read_it, writable(html)), "html.parser")
     nodes: list[Any] = list(tree.descendants)
     for node in nodes:
         if isinstance(node, CData):
@@ -52,6 +53,11 @@ def parse(html: str) -> BeautifulSoup:
         if text:  # there, and there alone, browsers read tags in them
             text.replace_with(EntitySubstitution.substitute_xml(text))
     return tree
+
+
+def writable(text: str) -> str:
+    """The text without halves of letters, which JSON can hold and no file."""
+    return HALVES.sub("\ufffd", text)
 
 
 def as_browsers_read_it(found: re.Match[str]) -> str:

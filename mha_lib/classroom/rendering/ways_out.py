@@ -20,6 +20,8 @@ def close_ways_out(page: BeautifulSoup, complain: Callable[[Tag, str], object]) 
         element.decompose()
     for form in page.find_all("form"):  # one that is sent cuts off the page, even where it may not be sent
         form.name, form.attrs = "div", {}
+    for element in page.select("img, iframe, object, embed"):  # or "document" has them by that name
+        element.attrs.pop("name", None)
     for element in page.find_all(True):
         for name, value in list(element.attrs.items()):
             is_script = UNSEEN.sub("", str(value)).lower().startswith(SCRIPTS)

@@ -32,8 +32,7 @@ def write_slides(root: Path, lessons: list[Path], folder: Path) -> int:
     require_writable(folder)
     failures = 0
     with serve_copy(root, lessons[0].parent.name) as server, sync_playwright() as playwright:
-        sandbox = ["--no-sandbox"] if is_administrator() else []
-        chromium = playwright.chromium.launch(executable_path=browser, args=sandbox)
+        chromium = start_browser(playwright, browser)
         for lesson in lessons:
             target = folder / lesson.parent.name / f"{lesson.stem}.pdf"
             try:
@@ -46,6 +45,14 @@ def write_slides(root: Path, lessons: list[Path], folder: Path) -> int:
                 print(f"{target}  {target.stat().st_size / 1000:.0f} KB")
         chromium.close()
     return 1 if failures else 0
+
+
+def start_browser(playwright: Any, browser: str) -> Any:
+    sandbox = ["--no-sandbox"] if is_administrator() else []
+    try:
+        return playwright.chromium.launch(executable_path=browser, args=sandbox)
+    except Exception as error:
+        raise in_one_line(browser, error) from None
 
 
 def require_playwright() -> Callable[[], Any]:

@@ -45,6 +45,9 @@ def serve_copy(root: Path, language: str) -> Iterator[Server]:
         for part in (Path("notebooks", language), Path("img")):
             if (root / part).is_dir():
                 shutil.copytree(root / part, course / part)
+        for trained in (root / "work").glob("*.pt"):  # what a lesson has trained and kept: it need not again
+            (course / "work").mkdir(exist_ok=True)
+            shutil.copy(trained, course / "work")
         home.mkdir()
         server = Server(f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), course)
         process = start(server, home)

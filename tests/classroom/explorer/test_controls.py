@@ -133,3 +133,18 @@ def test_labels_are_one_list_for_all_samples_or_one_for_each():
 def test_a_wrong_argument_is_named(error, message, arguments):
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         explore(lambda a=1: np.ones((1, 2)), **arguments)
+
+
+def test_values_that_read_alike_when_short_are_written_in_full():
+    assert make_control("a", [1000000.1, 1000000.2], 1000000.1).texts == [["1000000.1", "1000000.2"]]
+    assert make_control("a", [0.1 + 0.2, 0.4], 0.4).texts == [["0.3", "0.4"]]
+
+
+def test_more_values_than_anybody_finds_are_an_error_at_once():
+    for given in (range(10**9), [range(3), range(10**9)]):
+        with pytest.raises(ValueError, match=r"a must offer at most 10,000 values, got 1,000,000,000"):
+            make_control("a", given, inspect.Parameter.empty)
+
+
+def test_labels_that_are_tensors_read_as_numbers():
+    assert read_labels("key_labels", torch.arange(2), 1, 2) == [["0", "1"]]

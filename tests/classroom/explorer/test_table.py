@@ -166,6 +166,11 @@ def test_what_weights_of_returns_is_checked(result, message):
         compute_table(source_of(lambda: result))
 
 
+def test_a_function_that_forgets_to_return_is_told():
+    with pytest.raises(ValueError, match=r"got None; does the function return them\?"):
+        compute_table(source_of(lambda: None))
+
+
 def test_maps_that_are_masks_are_known_by_their_rows():
     masks = [np.tri(Q, K) > 0, np.tri(Q, K, 1) > 0, np.eye(Q, K) > 0]
 

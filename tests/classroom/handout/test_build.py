@@ -16,7 +16,7 @@ from nbconvert.utils.exceptions import ConversionException
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from mha_lib.classroom.files import write_whole
-from mha_lib.classroom.handout import HandoutExporter, execution, index, write_handouts
+from mha_lib.classroom.handout import HandoutExporter, build, execution, index, write_handouts
 from mha_lib.classroom.handout.index import write_index
 from mha_lib.classroom.handout.pdf import write_pdf
 from mha_lib.classroom.handout.progress import Progress
@@ -135,7 +135,7 @@ def test_whatever_stops_a_lesson_is_one_line_and_the_others_and_the_index_are_wr
         course.lesson("05_full.ipynb", text("# Full")),
         course.lesson("06_folder.ipynb", text("# Folder")),
         course.lesson("07_slides.ipynb", new_markdown_cell("# Odd", metadata={"slideshow": "odd"})),
-        course.lesson("08_good.ipynb", text("# Good")),
+        course.lesson("08_good.ipynb", text("# Good"), kernelspec=kernel),  # which words don't need
     ]
     (course.handouts / "en" / "06_folder.html" / "taken").mkdir(parents=True)
     monkeypatch.setattr(Path, "write_bytes", write_on_a_disk_that_is_full_for_one)
@@ -160,6 +160,16 @@ def test_a_cell_that_never_ends_is_ended_in_one_line(course, capfd, monkeypatch)
     lesson = course.lesson("01_endless.ipynb", code("while True: pass"))
     assert write_handouts([lesson], course.handouts) == 1
     assert capfd.readouterr().err == f"{lesson}: a cell took longer than 1 s\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="nothing wakes a process there")
+def test_a_page_that_is_never_made_is_one_line_and_the_others_are_written(course, capsys, monkeypatch):
+    monkeypatch.setattr(build, "LONGEST_PAGE", 0.5)
+    endless = course.lesson("01_endless.ipynb", text("a <pre> " * 100_000))
+    good = course.lesson("02_good.ipynb", text("# Good"))
+    assert write_handouts([endless, good], course.handouts) == 1
+    assert capsys.readouterr().err == f"{endless}: its page is not made in 0.5 s\n"
+    assert "Good</a>" in (course.handouts / "index.html").read_text()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent in another way")
@@ -204,10 +214,11 @@ def test_what_the_exporter_warns_of_is_said_with_the_lessons_name(course, capsys
     assert "01_one: picture left out, it is not beside the notebook: nowhere.png\n" in capsys.readouterr().err
 
 
-def test_a_page_that_is_hard_to_mail_is_said(course, capsys):
-    lesson = course.lesson("01_long.ipynb", text("# Long\n\n" + "many words " * 100_000))
+def test_a_page_that_is_hard_to_mail_is_said(course, capsys, monkeypatch):
+    monkeypatch.setattr(build, "LARGEST", 100_000)
+    lesson = course.lesson("01_long.ipynb", text("# Long\n\n" + "many words " * 10_000))
     assert write_handouts([lesson], course.handouts) == 0
-    assert "01_long.html: 1.1 MB is much for a handout\n" in capsys.readouterr().err
+    assert "01_long.html: 0.1 MB is much for a handout\n" in capsys.readouterr().err
 
 
 # ---- the index ----

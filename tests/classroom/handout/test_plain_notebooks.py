@@ -111,6 +111,26 @@ def test_a_frame_keeps_its_style_and_its_prices(caplog):
     assert len(page.main.table.find_all("math")) == 1
 
 
+@pytest.mark.parametrize(
+    ("metadata", "alt"), [({"image/png": None}, "Figure drawn"), ({"width": float("nan"), "alt": "a"}, "a")]
+)
+def test_odd_metadata_of_a_picture_stop_no_page(caplog, metadata, alt):
+    shown = new_output("display_data", data={"image/png": PIXEL}, metadata=metadata)
+    page = Handout(caplog, new_code_cell("", outputs=[shown]))
+    assert page.main.find("img")["alt"].startswith(alt)
+
+
+@pytest.mark.parametrize("codes", ["\x1b[38m", "\x1b[48;5m", "\x1b[38;2;1m", "\x1b[999m", "\x1b[;;m"])
+def test_odd_colours_of_a_terminal_stop_no_page(caplog, codes):
+    page = Handout(caplog, new_code_cell("", outputs=[new_output("stream", text=f"a{codes}b<i>")]))
+    assert re.fullmatch(r"a.*b<i>", page.main.find("pre").get_text())
+
+
+@pytest.mark.parametrize("tex", ["$$", "$", "", "$$$$"])
+def test_an_empty_formula_stops_no_page(caplog, tex):
+    Handout(caplog, outputs({"text/latex": tex}), new_markdown_cell(tex))
+
+
 # ---- cells ----
 
 
@@ -232,6 +252,15 @@ def test_a_picture_in_a_widget_is_shown(caplog):
     assert page.main.find("img")["src"] == f"data:image/png;base64,{PIXEL}"
 
 
+def test_html_of_which_more_than_words_is_lost_is_said(caplog):
+    page = stills(
+        caplog, top=("HTMLModel", {"value": f"<b>bold</b><img src='data:image/png;base64,{PIXEL}'>"})
+    )
+    assert page.said == ["left out, since only Jupyter can show it: a widget of the kind HTML"]
+    assert "bold" in page.main.get_text()
+    assert len(page.notes) == 1
+
+
 def test_a_widget_without_words_is_said(caplog):
     page = stills(
         caplog,
@@ -242,3 +271,59 @@ def test_a_widget_without_words_is_said(caplog):
     assert page.notes == ["A widget stands here in the notebook (Own); this page can't show it."]
     assert page.said == ["left out, since only Jupyter can show it: a widget of the kind Own"]
     assert not re.search("IPY_MODEL", page.html)
+
+
+def holding(*held):
+    return (
+        "OutputModel",
+        {"outputs": [{"output_type": "display_data", "data": d, "metadata": {}} for d in held]},
+    )
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        {"top": holding({VIEW: {"model_id": "top"}}, {"text/plain": "kept"})},
+        {
+            "top": ("VBoxModel", {"children": ["IPY_MODEL_out", "IPY_MODEL_top"]}),
+            "out": holding({VIEW: {"model_id": "top"}}, {"text/plain": "kept"}),
+        },
+    ],
+)
+def test_a_widget_that_holds_itself_is_shown_once(caplog, models):
+    page = stills(caplog, **models)
+    assert page.main.get_text().count("kept") == 1
+
+
+def test_boxes_without_end_are_said(caplog):
+    twice = {f"b{i}": ("VBoxModel", {"children": [f"IPY_MODEL_b{i + 1}"] * 2}) for i in range(30)}
+    deep = {f"d{i}": ("VBoxModel", {"children": [f"IPY_MODEL_d{i + 1}"]}) for i in range(3000)}
+    for models, top in ((twice, "b0"), (deep, "d0")):
+        caplog.clear()
+        page = stills(caplog, top=("VBoxModel", {"children": [f"IPY_MODEL_{top}"]}), **models)
+        assert "saved without its state" in page.notes[0]
+        assert len(page.said) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("https://esm.sh/a", "https://esm.sh/a"),
+        ("import c from 'https://esm.sh/c'\nexport default {}", "https://esm.sh/c"),
+        ('const d3 = await import("d3"); export default {}', "d3"),
+        ("export default { render() {} } // from here", None),
+    ],
+)
+def test_a_widget_that_asks_for_another_program_is_said(caplog, module, name):
+    page = stills(caplog, top=("AnyModel", {"_esm": module}))
+    assert page.said == (
+        [f"a widget can't start on the page: its program asks for another one, {name}"] if name else []
+    )
+
+
+def test_half_a_letter_stops_no_page(caplog):
+    page = Handout(
+        caplog, new_markdown_cell("# a\ud800b $\ud800$"), new_code_cell("'\udc00'"), summary="\ud800"
+    )
+    assert page.html.encode()
+    assert "a\ufffdb" in page.main.get_text()

@@ -80,5 +80,6 @@ def test_a_cell_shows_svg_alone(figure, loaded_before):
         for formatter in shell.display_formatter.formatters.values():
             formatter.pop(type(figure), None)
         png.for_type(type(figure), lambda _: b"white")
-    shown, _ = shell.display_formatter.format(figure)
+    shown, about = shell.display_formatter.format(figure)
     assert {*shown} - {"text/plain"} == {"image/svg+xml"}
+    assert about["image/svg+xml"]["alt"] == "Figure drawn by the code above, with the words: queries, grey"

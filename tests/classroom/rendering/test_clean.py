@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 
 import pytest
 from bs4 import BeautifulSoup
@@ -297,3 +298,43 @@ def test_no_picture_is_taken_from_elsewhere_on_the_disk(clean, disk, folder, add
     page = clean(f"<img src='{address.format(disk=disk)}'>", folder=disk / folder)
     assert "data:" not in page
     assert len(clean.complaints) == 1
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        "<input type=image src={}>",
+        "<svg><image href={}></image></svg>",
+        "<svg><use xlink:href={}></use></svg>",
+        "<video poster={}></video>",
+        "<table background={}></table>",
+    ],
+)
+def test_a_picture_that_is_elsewhere_is_said_wherever_it_stands(clean, element):
+    page = clean(element.format("https://example.org/x.png"))
+    assert "example.org" not in page
+    assert len(clean.complaints) == 1
+    assert "https://example.org/x.png" in clean.complaints[0]
+
+
+def test_a_choice_of_pictures_is_one_of_them_and_a_pipe_is_none(clean, tmp_path):
+    (tmp_path / "a.svg").write_text(DRAWING)
+    assert 'src="data:image/svg+xml' in clean('<img srcset="a.svg 1x, b.svg 2x">')
+    assert clean.complaints == []
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.png")
+        assert "pipe.png" in clean("<img src=pipe.png>")
+        assert len(clean.complaints) == 1
+
+
+def test_what_stands_beside_a_formula_goes_with_it(clean):
+    page = clean(to_html("a ($x$), $n$th and “$y$”: 由$z$，再 $w$ and $v$—so"))
+    texts = [span.get_text() for span in BeautifulSoup(page, "html.parser").select("span.formula")]
+    assert texts == ["(𝑥),", "𝑛th", "“𝑦”:", "𝑧，", "𝑤", "𝑣"] or texts == [
+        "(x),",
+        "nth",
+        "“y”:",
+        "z，",
+        "w",
+        "v",
+    ]

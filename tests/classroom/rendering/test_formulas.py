@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 
-from mha_lib.classroom.rendering import Cleaner, to_html
+from mha_lib.classroom.rendering import Cleaner, conversation, to_html
 from mha_lib.classroom.rendering.tree import inside
 
 
@@ -56,6 +56,13 @@ def letters(page):
         (r"\sum_{\substack{i<n\\j<m}} \mbox{all}\ \pmb{x}", "∑i<nj<mall𝒙"),
         (r"\left< x \right>", "⟨x⟩"),
         (r"\textcolor{#abc123}{x}^2 \color{red} y", "x2y"),
+        (r"\left(\begin{smallmatrix}a&b\\c&d\end{smallmatrix}\right)", "(abcd)"),
+        (r"\begin{alignat}{2}a&=b\\c&=d\end{alignat}", "a=bc=d"),
+        (r"\begin{flalign*}a&=b\end{flalign*}", "a=b"),
+        (r"\begin{bmatrix}1&2\\[2ex]3&4\\*5&6\end{bmatrix}", "[123456]"),
+        (r"\begin{aligned}[t]a&=b\end{aligned} \cfrac[l]{1}{2}", "a=b12"),
+        (r"\begin{multline}a\\b\end{multline}", "ab"),
+        (r"\require{cancel}\mathds{1} \mathbbm{R}", "𝟙ℝ"),
         (r"\begin{bmatrix}1&2\\3&4\end{bmatrix} \in \mathbb{R}^{2 \times 2}", "[1234]∈ℝ2×2"),
     ],
 )
@@ -116,6 +123,36 @@ def test_no_formula_takes_long_or_takes_everything_down(clean, tex):
     assert ("<math" in page) != bool(clean.complaints)
     assert "after" in page
     assert len(page) < 10_000_000
+
+
+ENDLESS = r"\def\a#1{{{{{{{{{{#1}}}}}}}}}}" + "".join(
+    rf"\def\{name}#1{{\{inner}{{\{inner}{{\{inner}{{\{inner}{{\{inner}{{\{inner}{{#1}}}}}}}}}}}}}}"
+    for name, inner in ("ba", "cb", "dc", "ed")
+)
+
+
+@pytest.mark.parametrize(
+    "tex",
+    [ENDLESS + r"\e{\e{x}}", r"\def\a{" + r"\sqrt" * 140 + r"}\def\b{" + r"\a" * 140 + r"}\b x"],
+    ids=["groups", "roots"],
+)
+def test_what_commands_make_too_deep_takes_no_other_formula_down(clean, tex):
+    clean(r"$$\newcommand{\R}{\mathbb{R}}x = y \label{first}$$")
+    page = clean(f"so ${tex}$ and $\\R$, \\eqref{{first}}")
+    assert len(clean.complaints) == 1
+    assert "too long, or nested too deeply" in clean.complaints[0]
+    assert [formula.get_text() for formula in BeautifulSoup(page, "html.parser").find_all("math")] == [
+        "ℝ",
+        "(1)",
+    ]
+
+
+def test_a_formula_that_takes_too_long_is_ended(clean, monkeypatch):
+    monkeypatch.setattr(conversation, "LONGEST_WAIT", 0.001)
+    endless = "+".join(f"x_{{{i}}}" for i in range(5000))
+    page = clean(f"$${endless}$$")
+    assert "<math" not in page
+    assert "too long" in clean.complaints[0]
 
 
 def test_commands_hold_for_later_cells_and_their_cell_leaves_no_hole(clean):

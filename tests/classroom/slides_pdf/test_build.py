@@ -7,6 +7,8 @@ import pytest
 
 from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom import browser, slides_pdf
+from mha_lib.classroom.lessons import CourseError
+from mha_lib.classroom.slides_pdf.build import start_browser
 
 LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
 
@@ -50,3 +52,14 @@ def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatc
     root = command_line.find_root()
     assert command_line.main(["slides", "3"]) == 0
     assert written == [([root / LESSON], root / "build" / "slides")]
+
+
+def test_a_browser_that_does_not_start_is_one_line():
+    class Playwright:
+        class chromium:  # as Playwright names it
+            @staticmethod
+            def launch(**options):
+                raise RuntimeError(f"{options['executable_path']} is gone\nand twenty lines more")
+
+    with pytest.raises(CourseError, match=r"^/bin/x: RuntimeError: /bin/x is gone$"):
+        start_browser(Playwright, "/bin/x")

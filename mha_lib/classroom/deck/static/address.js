@@ -17,7 +17,7 @@ function turnTo(place) {
   return Boolean(section);
 }
 
-/** Follow the numbers that are typed into the address; called before Reveal listens, which follows them too. */
+/** Follow the numbers that are typed into the address; called before Reveal listens, which does so too. */
 export function followAddress() {
   window.addEventListener("hashchange", (event) => {
     const [, number] = NUMBER.exec(window.location.hash) ?? [];

@@ -11,7 +11,6 @@ const LARGEST = 28; // of code; its text is 26
 const COMFORTABLE = 24; // beside a picture, or beside code whose lines are too long for it
 const SMALLEST = 18; // that the last row can read
 const STEP = 0.5;
-const SPREAD = 1.3; // how much larger than the smallest code of a slide the others may be
 const LINE = 1.3; // heights of a line and of a blank one, in letters
 const BLANK_LINE = 0.5;
 const BOX = { width: 20, height: 16 }; // of a code's box: what is around the code
@@ -34,10 +33,10 @@ export function arrange(cells, room, largest = LARGEST) {
   return { size, places: arranged.places };
 }
 
+/** All code of a slide has letters of one size: those in which its widest line fits. */
 function largestAmong(cells, { width }) {
-  if (cells.some(isFlexible)) return COMFORTABLE;
-  const sizes = cells.map((cell) => placeCode(cell, LARGEST, width).size);
-  return Math.max(COMFORTABLE, Math.min(LARGEST, SPREAD * Math.min(...sizes)));
+  const most = cells.some(isFlexible) ? COMFORTABLE : LARGEST;
+  return Math.min(most, ...cells.map((cell) => placeCode(cell, most, width).size));
 }
 
 function arrangeWith(size, cells, room) {

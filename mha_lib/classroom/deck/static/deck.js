@@ -45,9 +45,10 @@ function openDeck({ app, load, files, words, notice }) {
   const foot = new Foot(panel, words.deck);
   const runner = new Runner({ panel, load, foot, words: words.deck });
   const passKey = (event) => panel.content.node.dispatchEvent(new KeyboardEvent("keydown", event));
-  const speaker = new Speaker({ slides, words: words.speaker, passKey });
+  const fit = new Fit({ words: words.deck });
+  const speaker = new Speaker({ slides, words: words.speaker, passKey, fit });
   const help = new Help(panel, words.deck);
-  const show = presenting({ panel, passKey, words: words.deck });
+  const show = presenting({ panel, passKey, fit, words: words.deck });
   const commands = commandsOf({ app, panel, foot, runner, speaker, help, show, words: words.deck });
   help.list(commands);
 
@@ -63,7 +64,6 @@ function openDeck({ app, load, files, words, notice }) {
   foot.greet(notice);
   const takers = followInstructor({ panel, load, foot, words: words.deck });
   listenToKeys({ panel, help, show, commands, takers });
-  new Fit({ words: words.deck });
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
   setTimeout(() => {
     returnToSlide();
@@ -75,7 +75,7 @@ function openDeck({ app, load, files, words, notice }) {
 function followInstructor({ panel, load, foot, words }) {
   const notebook = panel.content;
   returnFocus(notebook);
-  showBusy({ notebook, words, onIdle: () => keepOutputs(panel) });
+  showBusy({ notebook, foot, words, onIdle: () => keepOutputs(panel) });
   markDeadWidgets({ panel, words });
   return [goByNumber({ foot, words }), followSlides({ panel, load, words })];
 }

@@ -42,10 +42,16 @@ export class Fit {
     if (!section?.clientHeight || section.closest(".overview")) return;
     const shown = `${section.id} ${innerWidth} ${innerHeight}`;
     if (shown !== this.#shown) this.#arrive(shown, section);
+    this.#largest = this.fitParts(section, this.#largest);
+  }
+
+  /** Fit a slide that has a place on the page, explorers among its parts; returns the letters of its code. */
+  fitParts(section, largest) {
     const refit = () => this.fit();
     for (const cell of codeCellsOf(section)) offerFold(cell, { label: this.words.code, refit });
-    this.#largest = fitSlide(section, this.#largest);
+    const size = fitSlide(section, largest);
     for (const cell of codeCellsOf(section)) offerRoom(cell, section);
+    return size;
   }
 
   #arrive(shown, section) {

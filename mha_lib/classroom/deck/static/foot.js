@@ -1,6 +1,7 @@
 // The line at the foot of the deck: the lesson's title, what is going on, the place of the slide.
 
 const FORGOTTEN_AFTER = 8000; // ms
+const MENTION = "elsewhere";
 
 export class Foot {
   constructor(panel, words) {
@@ -19,6 +20,13 @@ export class Foot {
   say(text, state, share = 1) {
     Object.assign(this.status, { textContent: text, className: state });
     this.status.style.setProperty("--share", share);
+  }
+
+  /** Say what goes on elsewhere, as long as there is nothing else to say; nothing takes it back. */
+  mention(text) {
+    const { className } = this.status;
+    if (text ? ["", "done", MENTION].includes(className) : className === MENTION)
+      this.say(text, text && MENTION);
   }
 
   /** Ask for a further key; without one the question goes. */

@@ -25,10 +25,10 @@ export function guessOutput(lines) {
   return { ...nothing, text: isValue ? [...text, PRINTED.width] : text };
 }
 
-/** A passed assert says its message. */
+/** A passed assert says its message; where none of a cell has one, each says what holds. */
 function passed(source) {
-  const asserts = source.match(/^\s*assert .*$/gm) ?? [];
+  const asserts = source.match(/^\s*(assert |[\w.]*assert_close\().*$/gm) ?? [];
   const messages = asserts.map((line) => /, f?"([^"]*)"\)?$/.exec(line)?.[1]).filter(Boolean);
-  if (messages.length) return messages.map((message) => (message.length + 2) * EM);
-  return asserts.length || /assert_close\(/.test(source) ? [EM] : [];
+  const facts = asserts.map((line) => line.replace(/^\s*(assert |.*assert_close)/, ""));
+  return (messages.length ? messages : facts).map((text) => (text.length + 2) * EM);
 }

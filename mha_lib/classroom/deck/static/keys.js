@@ -42,7 +42,8 @@ export function listenToKeys({ panel, help, show, commands, takers }) {
 
 /** Does what the deck does with the key, if anything; false where the key is for others. */
 function takesKey(event, { notebook, help, show, actions, takers }) {
-  const act = isBare(event) && actions.get(nameOf(event));
+  const isHeld = event.repeat && isLetter(event); // a letter that is held down acts once
+  const act = isBare(event) && !isHeld && actions.get(nameOf(event));
   if (help.isOpen) {
     if (event.key !== "Shift") help.close();
   } else if (show.overview.takesKey(event)) {

@@ -1,12 +1,13 @@
 // All slides at once, over the deck: the arrows choose one, Enter or a click goes there, Escape goes back.
 import { dress, fitPictures, followTheme, pictureOf } from "./picture.js";
 import { goTo, headingOf, sections, shownSection } from "./stage.js";
+import { drawUnseen } from "./unseen.js";
 
 const MOST_COLUMNS = 6; // so that a title can be read
 
 export class Overview {
-  constructor({ panel, title, passKey }) {
-    Object.assign(this, { panel, title, passKey });
+  constructor({ panel, title, passKey, fit }) {
+    Object.assign(this, { panel, title, passKey, fit });
   }
 
   get isOpen() {
@@ -44,6 +45,16 @@ export class Overview {
     this.theme = new MutationObserver(() => followTheme(page));
     this.theme.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
     this.#choose(sections().indexOf(shownSection()));
+    this.#drawUnseen(page);
+  }
+
+  /** Draw what was not shown yet, one slide after the other, while the overview can be used. */
+  async #drawUnseen(page) {
+    for (const [index, section] of sections().entries()) {
+      const isNew = await drawUnseen(section, this.fit);
+      if (page !== this.frame?.contentDocument) return; // closed meanwhile
+      if (isNew) page.body.children[index].replaceChildren(pictureOf(section, page));
+    }
   }
 
   #cellOf(section, page) {

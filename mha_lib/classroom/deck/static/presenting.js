@@ -4,8 +4,8 @@ import { pointersOf } from "./pointer.js";
 import { goTo, reveal, sections, shownSection } from "./stage.js";
 
 /** Commands as those of commands.js, what Escape leaves, and the overview, which takes keys of its own. */
-export function presenting({ panel, passKey, words }) {
-  const overview = new Overview({ panel, title: words.help.overview, passKey });
+export function presenting({ panel, passKey, fit, words }) {
+  const overview = new Overview({ panel, title: words.help.overview, passKey, fit });
   const { togglePointer, toggleMagnifier, leave } = pointersOf(panel);
   keepRendered(panel.content);
   const turnBlack = () => reveal("togglePause");

@@ -66,6 +66,7 @@ export function followSlides({ panel, load, words }) {
   return (event) => {
     if (event.key !== "Enter" || event.target.closest?.(HAVE_ENTER)) return false;
     if (isModified(event)) {
+      if (event.repeat) return true; // held down, it runs once
       const hasRun = run();
       if (event.shiftKey) goOn(notebook, hasRun);
       return true;

@@ -3,6 +3,7 @@
 import { dress, fitPictures, followTheme, pictureOf } from "./picture.js";
 import { coreMinutes } from "./slides.js";
 import { headingOf, numberOf, sections, shownSection } from "./stage.js";
+import { drawUnseen } from "./unseen.js";
 import { fill } from "./words.js";
 
 const PAGE = `
@@ -12,8 +13,8 @@ const PAGE = `
 const STARTED = `deck-started ${window.location.pathname}`; // in the storage of the tab, which outlives a reload
 
 export class Speaker {
-  constructor({ slides, words, passKey }) {
-    Object.assign(this, { slides, words, passKey });
+  constructor({ slides, words, passKey, fit }) {
+    Object.assign(this, { slides, words, passKey, fit });
   }
 
   /** Open the window, or bring it to the front; false where the browser blocks it. */
@@ -49,6 +50,7 @@ export class Speaker {
     this.window.document.title = fill(this.words.title, { title: this.#find("h1").textContent });
     this.#drawNext();
     this.#showTime();
+    this.#drawUnseen(this.next);
   }
 
   #find(selector) {
@@ -100,6 +102,12 @@ export class Speaker {
     page.body.replaceChildren(...(this.next ? [pictureOf(this.next, page)] : []));
     this.#fitPicture();
     fitPictures(page);
+  }
+
+  /** Explorers on the next slide that were not shown yet come a moment later. */
+  async #drawUnseen(next) {
+    const isNew = next && (await drawUnseen(next, this.fit));
+    if (isNew && !this.window.closed) this.#drawNext();
   }
 
   /** The picture is a page as large as the deck, scaled down. */

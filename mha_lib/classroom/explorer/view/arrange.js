@@ -17,6 +17,7 @@ const LEVEL_KEY_AXIS = 2.6; // with level labels
 // In a room that has an end:
 const SIZES_OF_LETTERS = [1, 0.85, 0.7, 0.6, 0.5];
 const WIDEST_CELL = 2; // times its height, since a slide has more width than height
+const HIGHEST_CELL = 1.5; // times its width, where the heads side by side leave height
 const ENOUGH = [0.8, 0.45]; // of the width or of the height, for the maps
 
 export const fontOf = (em) => `${em}px system-ui`;
@@ -101,7 +102,7 @@ function makeGrid({ heads, queries, keys }, columns, { width, height, em, isFixe
   const headHeight = Math.max(isFixed ? 0 : LOWEST_HEAD * em, height / rows - (TITLE + GAP) * em);
   const isTooNarrow = columns > 1 && headWidth <= NARROWEST_HEAD * em;
   const wide = clamp((headWidth - GAP * em) / keys, 0, LARGEST_CELL * em);
-  const high = clamp(headHeight / queries, 0, wide);
+  const high = clamp(headHeight / queries, 0, wide * (isFixed ? HIGHEST_CELL : 1));
   const sizeAmong = (size, count) => {
     const least = Math.max(size, (1.6 * em) / count); // a map of one row or column is no hairline
     return least > 6 ? Math.floor(least) : least;

@@ -8,6 +8,7 @@ import { fill, sayCell, sayPicture, sayWay, wordsFor } from "./words.js";
 
 const KEPT_WEIGHTS = 2 ** 24; // of answers
 const MARGINS = 18; // pixels, above and below the parts
+const LEAST_FRAME = 34; // em, for the legend and the status
 const DESCRIBE_AFTER = 150; // milliseconds without a move
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
@@ -21,6 +22,8 @@ class ExplorerView {
     this.moved = null; // the input that asked for the next one
     this.note = ""; // what is said of that move
     this.room = null; // how large the picture may be
+    this.around = 0; // pixels, how wide the page is around it
+    this.needed = 0; // pixels, the widest that it has been in this room
     this.colours = null;
     this.drawing = null;
     this.pointed = null; // the cell under the pointer, or the one that was tapped
@@ -77,10 +80,15 @@ class ExplorerView {
   /** Follow the size of the page and its theme. */
   followPage() {
     const sizes = new ResizeObserver(() => this.measure());
+    const around = new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width !== this.around) this.measure();
+      this.around = contentRect.width; // its height is the explorer's own doing
+    });
     const themes = new MutationObserver(() => this.takeColours());
     const ending = new AbortController();
     const { signal } = ending;
     sizes.observe(this.controls);
+    around.observe(this.root.parentElement);
     sizes.observe(this.roomProbe);
     themes.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
     addEventListener("resize", () => this.measure(), { signal });
@@ -90,6 +98,7 @@ class ExplorerView {
     return () => {
       ending.abort();
       sizes.disconnect();
+      around.disconnect();
       themes.disconnect();
       this.close();
     };
@@ -136,8 +145,7 @@ class ExplorerView {
   }
 
   sayMissing() {
-    const isHandout = "handout" in document.documentElement.dataset;
-    return isHandout ? this.words.not_in_handout[this.model.get("table").carries] : this.words.computing;
+    return isHandout() ? this.words.not_in_handout[this.model.get("table").carries] : this.words.computing;
   }
 
   showError({ error, traceback }) {
@@ -159,6 +167,7 @@ class ExplorerView {
     this.drawing = arrange(this.ctx, shown, this.room);
     this.backButton.hidden = !shown.isEnlarged;
     this.placeElements();
+    this.fitFrame();
     this.draw();
     this.describing = setTimeout(() => this.describe(), DESCRIBE_AFTER);
   }
@@ -190,6 +199,25 @@ class ExplorerView {
       Object.assign(element, { style, ariaLabel: fill(this.words.head, { head }) });
       element.dataset.head = head;
     }
+  }
+
+  /** In a handout the explorer has a frame: it is as wide as what is in it. It does not move to and fro. */
+  fitFrame() {
+    if (this.room.isFixed || !isHandout()) return;
+    const { tiles, column, em } = this.drawing;
+    const right = Math.max(...tiles.map(({ x }) => x + column)) * this.overlay.style.scale;
+    const least = LEAST_FRAME * em * this.overlay.style.scale;
+    this.needed = Math.max(this.needed, right, least);
+    this.root.style.maxWidth = `${Math.ceil(this.needed) + MARGINS}px`;
+  }
+
+  /** How wide the controls are in one line, or in the lines that they have. */
+  widthOfControls() {
+    const { controls, saveButton } = this;
+    const start = controls.getBoundingClientRect().left;
+    const ends = [...controls.querySelectorAll("label")].map((label) => label.getBoundingClientRect().right);
+    const isInLines = saveButton.offsetTop > controls.offsetTop + controls.firstChild.offsetHeight;
+    return isInLines ? controls.clientWidth : Math.max(start, ...ends) - start + 2 * saveButton.offsetWidth;
   }
 
   draw() {
@@ -320,6 +348,7 @@ class ExplorerView {
   /** Find the room there is. A deck gives it, as --explorer-room, with the size of its letters. */
   measure() {
     const { root, controls, overlay } = this;
+    root.style.maxWidth = ""; // to see how much there is
     const width = controls.clientWidth;
     if (!width) return; // not on the page yet
     const room = this.roomProbe.offsetHeight;
@@ -341,6 +370,7 @@ class ExplorerView {
       em: em * density,
       isFixed: room > 0,
     };
+    this.needed = this.widthOfControls();
     this.colours = readColours(root);
     this.show();
   }
@@ -363,6 +393,8 @@ class ExplorerView {
     this.draw();
   }
 }
+
+const isHandout = () => "handout" in document.documentElement.dataset;
 
 function setLetters({ style }, em) {
   style.fontSize = `${em}px`;

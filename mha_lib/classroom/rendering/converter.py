@@ -1,0 +1,134 @@
+"""The program that turns TeX into MathML, in a process of its own (formulas.py starts it and asks it).
+
+A formula may go on for ever, or so deep that it takes its process down: then it is this one that ends. It
+answers each line of its input, a page, a formula and whether that is displayed, with a line of its own. Its
+imports are few, so that it starts at once.
+"""
+
+import json
+import re
+import signal
+import sys
+from collections import defaultdict
+from itertools import cycle
+
+from math_core import LatexToMathML
+
+LONGEST = 5_000_000  # characters of a formula's MathML
+DEEPEST = 400  # elements within elements; a browser goes down a step for each
+GROUP = r"\{((?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{[^{}]*\})*\})*\})*)\}"
+# What the converter has no name for, in commands that it knows.
+MACROS = {
+    "mathds": r"\mathbb{#1}",
+    "mathbbm": r"\mathbb{#1}",
+    "mbox": r"\text{#1}",
+    "pmb": r"\boldsymbol{#1}",
+    "substack": r"\begin{subarray}{c}#1\end{subarray}",
+}
+REWRITES = (
+    # A second definition takes the place of the first, as in Jupyter, where a cell may be run twice.
+    (
+        rf"\\DeclareMathOperator(\*?)\s*\{{(\\[A-Za-z]+)\}}\s*{GROUP}",
+        r"\\newcommand{\2}{\\operatorname\1{\3}}",
+    ),
+    (r"\\(?:re)?newcommand\*?\s*(?:\{\s*)?(\\[A-Za-z]+)\s*\}?", r"\\providecommand{\1}{}\\renewcommand{\1}"),
+    # A colour by its number, of an argument or of the rest of a group.
+    (rf"\\(?:text)?color\s*\{{#([0-9A-Fa-f]{{6}})\}}\s*{GROUP}", r"{\\color[HTML]{\1}{\2}}"),
+    (r"\\color\s*\{#([0-9A-Fa-f]{6})\}", r"\\color[HTML]{\1}"),
+    (rf"\\mathop\s*\{{\s*\\(?:mathrm|rm|text|operatorname)\s*{GROUP}\s*\}}", r"\\operatorname*{\1}"),
+    (r"\\(begin|end)\{split\}", r"\\\1{aligned}"),
+    (r"\\begin\{smallmatrix\}", r"{\\scriptstyle\\begin{matrix}"),
+    (r"\\end\{smallmatrix\}", r"\\end{matrix}}"),
+    (r"\\begin\{alignat(\*?)\}\s*\{\d+\}", r"\\begin{align\1}"),
+    (r"\\end\{alignat", r"\\end{align"),
+    (r"\\(begin|end)\{flalign", r"\\\1{align"),
+    (r"(\\begin\{(?:aligned|gathered|split|array)\})\s*\[[tbc]\]", r"\1"),
+    (r"\\cfrac\s*\[[lcr]\]", r"\\cfrac"),
+    (r"\\\\\s*\*", r"\\\\"),  # a line that may not end a page, and how far the next one is
+    (r"\\\\\s*\[\s*-?[\d.]+\s*[a-z]{2}\s*\]", r"\\\\"),
+    (r"\\require\s*\{[a-z]+\}", ""),  # of MathJax: what it brings is there already
+    (r"\\(left|right|middle)\s*<", r"\\\1\\langle "),
+    (r"\\(left|right|middle)\s*>", r"\\\1\\rangle "),
+    (r"(?<=\d),(?=\d{3}(?!\d))", "{,}"),  # 1,050,624 is one number, and its commas want no space
+)
+LINES = {
+    "align": "aligned",
+    "gather": "gathered",
+    "multline": "multline*",
+    "equation": "",
+}  # the same without numbers
+TAG = re.compile(r"<(/?)\w[^>]*>")
+
+
+def answer_all() -> None:
+    """Answer until the input ends."""
+    pages: dict[int, LatexToMathML] = defaultdict(make_converter)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        page, tex, display = json.loads(line)
+        try:
+            mathml = pages[page].convert_with_global_state(prepared(tex, display), displaystyle=display)
+            answer = {"mathml": mathml} if is_moderate(mathml) else {"sentence": "too_long"}
+        except Exception as error:
+            answer = explained(error)
+        print(json.dumps(answer), flush=True)
+
+
+def make_converter() -> LatexToMathML:
+    """That of one page: definitions and labels hold from one formula to those after it."""
+    return LatexToMathML(
+        macros=MACROS,
+        global_group=True,
+        fancy_error=False,
+        allow_unreliable_rendering=True,
+        id_prefix="equation-",
+    )
+
+
+def prepared(tex: str, display: bool) -> str:
+    """The same formula in commands that the converter knows."""
+    tex = re.sub(rf"\\(?:text|mbox|textrm){GROUP}", text_with_formulas, tex)
+    for pattern, replacement in REWRITES:
+        tex = re.sub(pattern, replacement, tex)
+    if not re.search(r"\\(tag|label)\b", tex):
+        for name, lines in LINES.items():
+            wanted = (rf"\\begin{{{lines}}}", rf"\\end{{{lines}}}") if lines else ("", "")
+            tex = re.sub(rf"\\begin\{{{name}\*?\}}", wanted[0], tex)
+            tex = re.sub(rf"\\end\{{{name}\*?\}}", wanted[1], tex)
+        outside = re.sub(r"\\begin\{(\w+\*?)\}.*\\end\{\1\}|" + GROUP, "", tex, flags=re.DOTALL)
+        if display and r"\\" in outside:
+            return rf"\begin{{gathered}}{tex}\end{{gathered}}"
+    elif display and not re.search(r"\\begin\{(equation|align|gather|multline)\*?\}", tex):
+        return rf"\begin{{equation}}{tex}\end{{equation}}"
+    return tex
+
+
+def text_with_formulas(text: re.Match[str]) -> str:
+    r"""``\text{if $x$}`` as ``\text{if }x``: the converter takes words and formulas apart."""
+    parts = re.split(r"(?<!\\)\$", text[1])
+    if len(parts) % 2 == 0 or len(parts) == 1:
+        return text[0]
+    kinds = cycle((r"\text{%s}", "{%s}"))
+    return "".join(kind % part for part, kind in zip(parts, kinds, strict=False))
+
+
+def is_moderate(mathml: str) -> bool:
+    """Whether a browser can take it: commands may have made it larger and deeper than its TeX."""
+    depth = deepest = 0
+    for tag in TAG.finditer(mathml):
+        depth += -1 if tag[1] else 0 if tag[0].endswith("/>") else 1
+        deepest = max(deepest, depth)
+    return len(mathml) <= LONGEST and deepest <= DEEPEST
+
+
+def explained(error: Exception) -> dict[str, str]:
+    """Which sentence says it, and about what; where there is none for it, the converter's own reason."""
+    reason = re.sub(r"^\d+: ", "", str(error)) or type(error).__name__
+    if unknown := re.search(r'Unknown (?:command|environment) "([^"]+)"', reason):
+        return {"sentence": "unknown_command", "about": unknown[1]}
+    return {"sentence": "", "about": reason}
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    answer_all()
