@@ -16,7 +16,10 @@ from typing import Any
 import torch
 from torch import nn
 
-LESSONS = sorted((Path(__file__).parents[1] / "notebooks").glob("*/03_multi_head_attention.ipynb"))
+LESSONS = [
+    Path(__file__).parents[1] / "notebooks" / language / "03_multi_head_attention.ipynb"
+    for language in ("en", "zh")
+]
 TASK = [
     "make-batch",
     "reporter-class",

@@ -12,14 +12,17 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import Page, expect
 
+from tests.lessons import CHINESE, ENGLISH, ROOT, in_whole_runs, name_of
+
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Watch
     from tests.conftest import LayTranslator
 
-ROOT = Path(__file__).parents[2]
-LESSONS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
+SAMPLE = CHINESE[2]  # the others are the same code beside shorter texts
 each_lesson = pytest.mark.parametrize(
-    "lesson", LESSONS, ids=lambda lesson: f"{lesson.parent.name}/{lesson.stem}"
+    "lesson",
+    [*ENGLISH, SAMPLE, *in_whole_runs(lesson for lesson in CHINESE if lesson != SAMPLE)],
+    ids=name_of,
 )
 FAULTS_OF_SLIDE, FAULTS_OF_LAYOUT, FAULTS_OF_EXPLORER = (
     (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8")

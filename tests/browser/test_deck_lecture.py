@@ -17,12 +17,10 @@ from playwright.sync_api import Locator, Page, Response, expect
 
 from mha_lib.classroom.lessons import make_deck_copy
 from tests.browser.test_deck_keys import ANYWIDGET, cell, current, status_of
+from tests.lessons import CHINESE, ENGLISH, in_whole_runs, name_of
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Watch
-
-ROOT = Path(__file__).parents[2]
-LESSONS = sorted((ROOT / "notebooks").glob("*/*.ipynb"))
 
 
 @pytest.fixture
@@ -252,8 +250,8 @@ def teach(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
 
 @pytest.mark.parametrize(
     "lesson",
-    [LESSONS[0], *(pytest.param(lesson, marks=pytest.mark.whole) for lesson in LESSONS[1:])],
-    ids=lambda lesson: f"{lesson.parent.name}/{lesson.stem}",
+    [ENGLISH[0], *in_whole_runs(ENGLISH[1:] + CHINESE)],
+    ids=name_of,
 )
 def test_a_lecture_can_be_given_twice(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
     """What JupyterLab saves while a deck is shown is no change of the instructor's."""

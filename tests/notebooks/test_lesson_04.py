@@ -7,7 +7,7 @@ import pytest
 from benchmarks.translator import read_table
 from mha_lib.classroom.lessons.slides import read_lesson, source
 
-LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*/04_trained_heads.ipynb"))
+LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("en/04_trained_heads.ipynb"))
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.parent.name)

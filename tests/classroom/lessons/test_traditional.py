@@ -61,11 +61,11 @@ def course(tmp_path):
     def write(language, *cells):
         folder = tmp_path / "notebooks" / language
         folder.mkdir(parents=True, exist_ok=True)
-        cells = [
+        made = [
             {"id": str(number), "cell_type": kind, "metadata": {}, "source": [text]}
             for number, (kind, text) in enumerate(cells)
         ]
-        notebook = {"cells": cells, "metadata": {"title": "头"}, "nbformat": 4, "nbformat_minor": 5}
+        notebook = {"cells": made, "metadata": {"title": "头"}, "nbformat": 4, "nbformat_minor": 5}
         (folder / "01_heads.ipynb").write_text(json.dumps(notebook))
 
     write("en", ("markdown", "# Heads"), ("code", ENGLISH))
