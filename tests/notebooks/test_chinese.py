@@ -1,12 +1,14 @@
 """The Chinese lessons: in step with the English ones, and written as the course writes Chinese."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from mha_lib.classroom.lessons.slides import read_lesson, source
+from mha_lib.classroom.lessons.traditional import spans_of_comments, spans_of_strings
 from mha_lib.classroom.lessons.translations import out_of_step
-from tests.notebooks.chinese import findings
+from tests.notebooks.chinese import english_runs, findings
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LESSONS = sorted((NOTEBOOKS / "zh").glob("*.ipynb"))
@@ -28,6 +30,29 @@ def test_keeps_numbers_formulas_and_names_and_is_written_as_chinese_is(lesson):
         for found in findings(english[cell["id"]], source(cell))
     ]
     assert wrong == []
+
+
+@each_lesson
+def test_code_says_nothing_in_english(lesson):
+    found = [
+        f"{cell['id']}: {said}"
+        for cell in read_lesson(lesson)["cells"]
+        if cell["cell_type"] == "code"
+        for text in texts_in(source(cell))
+        for said in english_runs(re.sub(r"\{[^}]*\}", " ", text))
+        if not NUMBER_WORDS.fullmatch(said)  # the data of lesson 04
+    ]
+    assert found == []
+
+
+NUMBER_WORDS = re.compile(r"(one|two|three|four|five|six|nine|ten|twenty|forty|hundred|thousand|million| )+")
+
+
+def texts_in(code):
+    """The strings and the comments."""
+    raw = code.encode()
+    for begin, end in (spans_of_strings(code) or []) + spans_of_comments(code):
+        yield raw[begin:end].decode().strip("\"' ")
 
 
 ENGLISH = "A **query** meets 3 keys: `scores` and $q k$, .98 of [d2l](x.html). Lesson 03 tells more."
