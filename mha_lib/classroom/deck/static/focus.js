@@ -32,11 +32,9 @@ export function returnFocus(notebook) {
     (event) => {
       if (MODIFIERS.includes(event.key)) return;
       // Seen on its way down, for a widget may keep its keys from going up. It has Escape first, and so the
-      // focus moves a moment later; the next key may come before.
-      if (event.key === "Escape" && isInWidget(event)) {
-        isLeft = true;
-        setTimeout(leave);
-      } else if ((isLeft && isInWidget(event)) || (isPointed && isForControl(event))) {
+      // focus moves when the key is let go; the next key may come before.
+      if (event.key === "Escape" && isInWidget(event)) isLeft = true;
+      else if ((isLeft && isInWidget(event)) || (isPointed && isForControl(event))) {
         leave();
         event.preventDefault();
         event.stopImmediatePropagation();
@@ -46,4 +44,5 @@ export function returnFocus(notebook) {
     },
     true,
   );
+  window.addEventListener("keyup", ({ key }) => key === "Escape" && isLeft && leave(), true);
 }
