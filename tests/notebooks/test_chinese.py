@@ -1,6 +1,8 @@
 """The Chinese lessons: in step with the English ones, and written as the course writes Chinese."""
 
+import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,11 @@ import pytest
 from mha_lib.classroom.lessons.slides import read_lesson, source
 from mha_lib.classroom.lessons.traditional import spans_of_comments, spans_of_strings
 from mha_lib.classroom.lessons.translations import out_of_step
-from tests.notebooks.chinese import english_runs, findings
+from tests.notebooks.chinese import english_runs, findings, without_code
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LESSONS = sorted((NOTEBOOKS / "zh").glob("*.ipynb"))
+GLOSSARY = json.loads((NOTEBOOKS / "zh" / "glossary.json").read_text(encoding="utf-8"))
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
 
 
@@ -30,6 +33,23 @@ def test_keeps_numbers_formulas_and_names_and_is_written_as_chinese_is(lesson):
         for found in findings(english[cell["id"]], source(cell))
     ]
     assert wrong == []
+
+
+def test_the_terms_are_those_of_the_glossary():
+    """Where the English says a term, the Chinese says its word: nearly always, for a term may mean less."""
+    cells, kept = Counter(), Counter()
+    for lesson in LESSONS:
+        english = {cell["id"]: cell for cell in read_lesson(NOTEBOOKS / "en" / lesson.name)["cells"]}
+        for cell in read_lesson(lesson)["cells"]:
+            if cell["cell_type"] != "markdown" or "sources" in cell["id"]:
+                continue
+            said, here = without_code(source(english[cell["id"]])).lower(), without_code(source(cell))
+            for term, word in GLOSSARY.items():
+                if re.search(rf"(?<![\w-]){re.escape(term.split(' (')[0])}s?(?![\w-])", said):
+                    cells[term] += 1
+                    kept[term] += word.split(" ")[0] in here
+    assert {term: kept[term] / count for term, count in cells.items() if kept[term] < 0.8 * count - 1} == {}
+    assert len(cells) > 50
 
 
 @each_lesson
