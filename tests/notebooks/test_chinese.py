@@ -37,7 +37,8 @@ def test_keeps_numbers_formulas_and_names_and_is_written_as_chinese_is(lesson):
 
 def test_the_terms_are_those_of_the_glossary():
     """Where the English says a term, the Chinese says its word: nearly always, for a term may mean less."""
-    cells, kept = Counter(), Counter()
+    cells: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
     for lesson in LESSONS:
         english = {cell["id"]: cell for cell in read_lesson(NOTEBOOKS / "en" / lesson.name)["cells"]}
         for cell in read_lesson(lesson)["cells"]:
