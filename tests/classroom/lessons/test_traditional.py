@@ -18,6 +18,7 @@ from mha_lib.classroom.lessons.traditional import code_to_traditional
         ("掩码盖住一个词元", "遮罩蓋住一個詞元"),
         ("软件和内存", "軟體和記憶體"),  # words, not characters alone
         ("层规范化、暂退法、滑块、幻灯片", "層正規化、丟棄法、滑桿、投影片"),
+        ("线性映射、残差连接、查找", "線性映射、殘差連接、查找"),
         ("参数的方差、评分函数、函数", "參數的變異數、評分函數、函式"),
         ("num_hiddens=8, ½ ≤ √d", "num_hiddens=8, ½ ≤ √d"),
     ],
