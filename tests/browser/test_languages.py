@@ -34,7 +34,17 @@ FIGURE = "masks.svg"
 
 NAMES = {"ValueError", "UserWarning", "ZeroDivisionError", "Traceback"}
 # The commands' own names, and what Python's argparse says: it has translations of its own.
-NAMES_OF_ARGPARSE = {"lab", "present", "handouts", "slides", "notes", "usage", "python", "options"}
+NAMES_OF_ARGPARSE = {
+    "lab",
+    "present",
+    "handouts",
+    "slides",
+    "notes",
+    "translations",
+    "usage",
+    "python",
+    "options",
+}
 NAMES_OF_ARGPARSE |= {"positional", "arguments", "show", "this", "help", "message", "and", "exit"}
 NAMES_OF_ARGPARSE |= {"lesson", "student", "instructor", "LANGUAGE", "PORT"}
 
