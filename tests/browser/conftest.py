@@ -205,7 +205,10 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
     for process in processes:
         process.terminate()
     for process in processes:
-        process.wait(PATIENCE / 1000)
+        try:
+            process.wait(PATIENCE / 1000)
+        except subprocess.TimeoutExpired:  # its kernels are slow to end, and nothing here waits for them
+            process.kill()
 
 
 @pytest.fixture(scope="session")

@@ -28,12 +28,12 @@ export const fill = (sentence, gaps) => sentence.replace(/\{(\w+)\}/g, (gap, nam
 
 /** What is in a folder; null where there is none, and the lesson, in work/mine say, is no course's. */
 async function namesIn(folder, contents) {
-  const listing = await contents.get(folder).catch(() => null);
+  const listing = await contents.get(folder, { content: true }).catch(() => null);
   return listing?.type === "directory" ? listing.content.map(({ name }) => name) : null;
 }
 
 async function readMade(file, contents) {
-  const { content } = await contents.get(file, { type: "file", format: "text" });
+  const { content } = await contents.get(file, { type: "file", format: "text", content: true });
   return JSON.parse(content);
 }
 
