@@ -34,7 +34,7 @@ notes: setup ## write the running order of each lesson to build/notes/ (L)
 	@$(COURSE) notes
 
 test: lint ## test everything, with a sample of the long walks; the browser tests need Chromium or Chrome (T=tests/one)
-	@$(if $(T),,echo "Testing: about 12 minutes on two cores; make test T=tests/mha_lib is quick.")
+	@$(if $(T),,echo "Testing: about 20 minutes on two cores; make test T=tests/mha_lib is quick.")
 	@$(BIN)/python -m pytest $(or $(T),$(SIDE_BY_SIDE))
 
 test-all: lint ## the long walks too: every slide at every size, every seed, every mutant (about an hour)
