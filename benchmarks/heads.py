@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from mha_lib.classroom.files import as_json
+
 LESSONS = [
     Path(__file__).parents[1] / "notebooks" / language / "03_multi_head_attention.ipynb"
     for language in ("en", "zh")
@@ -72,7 +74,7 @@ def write_table(lesson: Path, five_seeds: str, hidden_layer: str) -> None:
     text = re.sub(r"(?ms)(^five_seeds = \{.*?\n).*?^\}", rf"\g<1>{five_seeds}\n}}", "".join(cell["source"]))
     text = re.sub(r"(?m)^(hidden_layer = ).*$", rf"\g<1>{hidden_layer}", text)
     cell["source"] = text.splitlines(keepends=True)
-    lesson.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    lesson.write_text(as_json(notebook), encoding="utf-8")
 
 
 def main() -> None:

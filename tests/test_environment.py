@@ -61,7 +61,17 @@ def test_the_mathematics_imports_neither_classroom_nor_pictures_nor_widgets():
     assert not loaded & {"mha_lib.classroom", "matplotlib", "ipywidgets", "anywidget", "IPython"}
 
 
-GROUND_FLOOR = ("chinese", "files", "language", "lessons", "output", "palette", "rendering", "weights")
+GROUND_FLOOR = (
+    "chinese",
+    "files",
+    "language",
+    "lessons",
+    "output",
+    "palette",
+    "rendering",
+    "threads",
+    "weights",
+)
 ROOMS = ("explorer", "plots", "exercises", "tasks", "handout", "running_order", "slides_pdf")
 
 

@@ -1,9 +1,11 @@
 """Files that a reader finds whole, even while they are written, and however many write them."""
 
+import json
 import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -22,6 +24,11 @@ def write_whole(path: Path, content: str | bytes) -> None:
     finally:
         with suppress(OSError):
             beside.unlink()
+
+
+def as_json(tree: Any) -> str:
+    """A notebook, or what else is kept as JSON, as the repository has it: a line an entry, and a last one."""
+    return json.dumps(tree, indent=1, ensure_ascii=False) + "\n"
 
 
 def require_writable(folder: Path) -> None:

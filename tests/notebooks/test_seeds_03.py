@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from benchmarks.heads import LESSONS, source_of, task_of, train_with_hidden_layer
+from mha_lib.classroom.threads import one_thread
 
 pytestmark = pytest.mark.whole
 LESSON = LESSONS[0]  # the code cells are the same in each language
@@ -17,11 +18,9 @@ def task():
 
 
 @pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def in_one_thread():
+    with one_thread():
+        yield
 
 
 @each_seed

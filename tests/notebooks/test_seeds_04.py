@@ -29,6 +29,7 @@ from mha_lib.classroom.tasks import (
     train_translator,
     weights_of,
 )
+from mha_lib.classroom.threads import one_thread
 
 pytestmark = pytest.mark.whole
 LESSON = ROOT / "notebooks" / "en" / "04_trained_heads.ipynb"  # the code cells are the same in each language
@@ -46,15 +47,13 @@ ATTENTIONS = ("encoder", "decoder", "cross")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def in_one_thread():
+    with one_thread():
+        yield
 
 
 @pytest.fixture(scope="module", params=range(5), ids=lambda seed: f"seed{seed}")
-def lesson(request, one_thread):
+def lesson(request, in_one_thread):
     """What the cells of the lesson define, with a translator of another seed."""
     namespace = run_cells(LESSON, *HELPERS)
     training = train_translator(seed=request.param, folder=ROOT / "build" / "translators")

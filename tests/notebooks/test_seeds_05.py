@@ -13,6 +13,7 @@ import torch
 from benchmarks.heads import run_cells, source_of
 from benchmarks.translator import ROOT
 from mha_lib.classroom.tasks import train_translator
+from mha_lib.classroom.threads import one_thread
 
 pytestmark = pytest.mark.whole
 LESSON = ROOT / "notebooks" / "en" / "05_heads_today.ipynb"  # the code cells are the same in each language
@@ -29,11 +30,9 @@ SOLUTIONS = (
 
 
 @pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def in_one_thread():
+    with one_thread():
+        yield
 
 
 def with_seed(seed, *names):
@@ -51,7 +50,7 @@ def with_seed(seed, *names):
 
 
 @pytest.fixture(scope="module", params=range(5), ids=lambda seed: f"seed{seed}")
-def converted(request, one_thread):
+def converted(request, in_one_thread):
     """The share of right numbers by heads of keys: of the translator, pooled, and after more steps."""
     lesson = run_cells(LESSON, "imports")
     lesson["train_translator"] = partial(

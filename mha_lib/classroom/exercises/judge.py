@@ -5,7 +5,6 @@ Every sentence that is printed comes from ``words/``, in the language of the fol
 
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -18,6 +17,7 @@ from torch import Tensor, nn
 
 from mha_lib.classroom.exercises.newest_cell import cells_so_far, syntax_error_since
 from mha_lib.classroom.language import words_here
+from mha_lib.classroom.threads import one_thread
 
 Answer = Callable[..., Any]
 Arguments = tuple[Any, ...]
@@ -234,17 +234,6 @@ def plain(result: Any) -> Any:
     if isinstance(result, list | tuple):
         return [plain(entry.item() if isinstance(entry, Tensor) else entry) for entry in result]
     return result
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """On a busy machine, threads that wait for one another make hundreds of tiny products 30 times slower."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def raised(error: Exception) -> Verdict:

@@ -21,11 +21,11 @@ from mha_lib.classroom.exercises.judge import (
     draw,
     draw_sizes,
     no_function,
-    one_thread,
     result_of,
     sentence_of,
 )
 from mha_lib.classroom.exercises.mistakes import Step, nothing_done
+from mha_lib.classroom.threads import one_thread
 
 PADDING, BEGIN, END, MAX_TOKENS = 0, 1, 2, 6
 Places = Sequence[int | None]

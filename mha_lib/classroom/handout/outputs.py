@@ -91,10 +91,9 @@ class Outputs:
 
     def not_shown(self, reason: str, **about: str) -> str:
         """Say on the terminal and on the page that an output is missing."""
-        self.complain(
-            self.words["not_shown"].format(cell=self.cell, reason=self.words[reason].format(**about))
-        )
-        sentence = self.words["not_shown_here"].format(reason=self.words[reason].format(**about))
+        why = self.words[reason].format(**about)
+        self.complain(self.words["not_shown"].format(cell=self.cell, reason=why))
+        sentence = self.words["not_shown_here"].format(reason=why)
         return f'<p class="note">{html.escape(sentence)}</p>\n'
 
 

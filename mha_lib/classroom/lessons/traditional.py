@@ -6,7 +6,6 @@ stay: what stands in the English lesson too was not translated, so it is data, s
 
 import ast
 import io
-import json
 import tokenize
 from itertools import accumulate
 from pathlib import Path
@@ -16,10 +15,9 @@ from mha_lib.classroom.chinese import (
     TRADITIONAL,
     markdown_to_traditional,
     to_traditional,
-    words_to_traditional,
 )
-from mha_lib.classroom.files import write_whole
-from mha_lib.classroom.language import ENGLISH, WORDS, filled_up, read_words
+from mha_lib.classroom.files import as_json, write_whole
+from mha_lib.classroom.language import ENGLISH, words_in
 from mha_lib.classroom.lessons.slides import Cell, read_lesson, source
 
 WORDS_OF_DECK = "words.json"  # beside the lessons: the deck, in the browser, can't convert
@@ -31,9 +29,8 @@ def write_traditional_lessons(root: Path) -> None:
     files = {file.name: file.read_bytes() for file in simplified.iterdir() if file.is_file()}
     for name in files:
         if name.endswith(".ipynb"):
-            files[name] = as_json(traditional_lesson(root, simplified / name))
-    words = filled_up(read_words(WORDS / f"{SIMPLIFIED}.json"), read_words(WORDS / f"{ENGLISH}.json"))
-    files[WORDS_OF_DECK] = as_json(words_to_traditional(words))
+            files[name] = as_json(traditional_lesson(root, simplified / name)).encode()
+    files[WORDS_OF_DECK] = as_json(words_in(TRADITIONAL)).encode()
     for name, content in files.items():
         file = folder / name
         if not file.exists() or file.read_bytes() != content:
@@ -41,10 +38,6 @@ def write_traditional_lessons(root: Path) -> None:
     for file in folder.iterdir() if folder.exists() else []:
         if file.is_file() and file.name not in files:
             file.unlink()
-
-
-def as_json(tree: object) -> bytes:
-    return (json.dumps(tree, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def traditional_lesson(root: Path, lesson: Path) -> dict[str, object]:

@@ -8,14 +8,13 @@ translated from, as a hash of the source: when the English cell changes, the tra
 
 import ast
 import hashlib
-import json
 from collections.abc import Collection, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mha_lib.classroom.chinese import TRADITIONAL
-from mha_lib.classroom.files import write_whole
+from mha_lib.classroom.files import as_json, write_whole
 from mha_lib.classroom.language import ENGLISH
 from mha_lib.classroom.lessons.course import CourseError, list_languages
 from mha_lib.classroom.lessons.slides import Cell, read_lesson, slide_type, source, tags
@@ -102,8 +101,8 @@ def see_to(
 
     ``update`` first brings in step what needs no translator; cells in ``done`` count as translated.
     """
-    names = {(lesson.name, cell["id"]) for lesson in lessons for cell in read_lesson(lesson)["cells"]}
-    if unknown := [name for name in done if name not in {cell for _, cell in names}]:
+    known = {cell["id"] for lesson in lessons for cell in read_lesson(lesson)["cells"]}
+    if unknown := [name for name in done if name not in known]:
         raise CourseError(
             "no_cell", cell=", ".join(unknown), lessons=", ".join(each.stem for each in lessons)
         )
@@ -119,7 +118,7 @@ def see_to(
             changed = brought_in_step(english, translated) if update else translated
             changed = marked_as_translated(english, changed, done)
             if changed != translated:
-                write_whole(file, json.dumps(changed, indent=1, ensure_ascii=False) + "\n")
+                write_whole(file, as_json(changed))
             found += [(name, cell, what) for cell, what in out_of_step(english, changed)]
     return found
 

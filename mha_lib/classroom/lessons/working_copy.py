@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
-from mha_lib.classroom.files import write_whole
+from mha_lib.classroom.files import as_json, write_whole
 from mha_lib.classroom.language import words_in
 from mha_lib.classroom.lessons.course import list_languages, list_lessons
 from mha_lib.classroom.lessons.figures import OWN, SHARED, figure_words, read_figure
@@ -108,7 +108,7 @@ def without_notes(content: bytes) -> bytes:
         notebook["cells"] = [cell for cell in notebook["cells"] if slide_type(cell) != "notes"]
     except (ValueError, KeyError, TypeError):
         return content
-    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+    return as_json(notebook).encode()
 
 
 def without_outputs(content: bytes) -> bytes:
@@ -121,7 +121,7 @@ def without_outputs(content: bytes) -> bytes:
         notebook["metadata"].pop("widgets", None)
     except (ValueError, KeyError, TypeError):
         return content
-    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+    return as_json(notebook).encode()
 
 
 def say(root: Path, language: str, what: str, mine: Path, new: Path) -> str:

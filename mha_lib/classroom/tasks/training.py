@@ -19,7 +19,8 @@ from mha_lib import EncoderDecoder
 from mha_lib.classroom.language import words_here
 from mha_lib.classroom.lessons import find_root
 from mha_lib.classroom.tasks.data import PLACES, Batch, draw_training_numbers, make_batch
-from mha_lib.classroom.tasks.translator import device_of, make_translator, one_thread, translation_loss
+from mha_lib.classroom.tasks.translator import device_of, make_translator, translation_loss
+from mha_lib.classroom.threads import one_thread
 
 STEPS, BATCH_SIZE, LEARNING_RATE = 1000, 128, 3e-3
 SNAPSHOTS = (0, 50, 150, 400)  # steps, and the end

@@ -1,7 +1,6 @@
 """The translator: its size, its loss, what it writes, and how often that is right."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import torch
@@ -22,20 +21,10 @@ from mha_lib.classroom.tasks.data import (
     strata,
 )
 from mha_lib.classroom.tasks.numerals import in_chinese, in_english, read_number
+from mha_lib.classroom.threads import one_thread
 
 NUM_HIDDENS, FFN_NUM_HIDDENS = 64, 128
 AT_ONCE = 1000  # numbers that are translated in one batch
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """As fast for a model this small; several threads starve one another on a machine that is busy."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def make_translator(num_heads: int = 4, seed: int = 0) -> EncoderDecoder:
