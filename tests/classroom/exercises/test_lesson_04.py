@@ -5,9 +5,8 @@ from typing import NamedTuple
 import pytest
 import torch
 
-from mha_lib import ByAttention, DecoderLayer, MultiHeadAttention, prune_heads
-from mha_lib.classroom.exercises import find_exercises
-from mha_lib.classroom.exercises.judge import Check, sentence_of
+from mha_lib import DecoderLayer, MultiHeadAttention, prune_heads
+from mha_lib.classroom.exercises.judge import Check
 from mha_lib.classroom.tasks import (
     BEGIN,
     END,
@@ -21,17 +20,17 @@ from mha_lib.classroom.tasks import (
     translation_loss,
     weights_of,
 )
+from tests.classroom.exercises.slips import (
+    EXERCISES,
+    assert_named,
+    assert_right,
+    each_slip,
+    right_answer,
+    said,
+    written,
+)
 
-EXERCISES = {exercise.name: exercise for exercise in find_exercises()}
 BREAK = EXERCISES["breaks_the_model"]
-
-
-def answer(name):
-    return EXERCISES[name].answer
-
-
-def said(exercise, *names):
-    return [sentence_of("mistakes", exercise, name) for name in names]
 
 
 def test_greedy_decoding_is_that_of_the_library():
@@ -39,9 +38,9 @@ def test_greedy_decoding_is_that_of_the_library():
     for model, source, source_mask, begin, end, max_tokens in calls:
         generated = model.generate(source, source_mask, begin=begin, end=end, max_tokens=max_tokens)
         assert torch.equal(
-            answer("greedy_decode")(model, source, source_mask, begin, end, max_tokens), generated
+            right_answer("greedy_decode")(model, source, source_mask, begin, end, max_tokens), generated
         )
-    lengths = [answer("greedy_decode")(*call).shape[1] for call in calls]
+    lengths = [right_answer("greedy_decode")(*call).shape[1] for call in calls]
     assert min(lengths) < max(lengths) == calls[0][-1]  # some end early, some are cut off
 
 
@@ -49,7 +48,7 @@ def test_greedy_decoding_of_the_translator_is_that_of_the_library():
     batch = make_batch([20_045, 7])
     call = make_translator(), batch.source, batch.source_mask
     generated = call[0].generate(*call[1:], begin=BEGIN, end=END, max_tokens=MAX_TARGET_TOKENS)
-    assert torch.equal(answer("greedy_decode")(*call, BEGIN, END, MAX_TARGET_TOKENS), generated)
+    assert torch.equal(right_answer("greedy_decode")(*call, BEGIN, END, MAX_TARGET_TOKENS), generated)
 
 
 def test_a_mistake_in_greedy_decoding_is_looked_for_without_asking_the_model_again(monkeypatch):
@@ -57,7 +56,7 @@ def test_a_mistake_in_greedy_decoding_is_looked_for_without_asking_the_model_aga
     asked, forward = [], DecoderLayer.forward
 
     def backwards(model, *given):
-        return answer("greedy_decode")(model, *given).flip(1)
+        return right_answer("greedy_decode")(model, *given).flip(1)
 
     def counted(layer, *given, **options):
         asked.append(layer)
@@ -73,7 +72,7 @@ def test_a_mistake_in_greedy_decoding_is_looked_for_without_asking_the_model_aga
 
 def test_shifted_targets_make_the_loss_of_the_translator():
     model, batch = make_translator(), make_batch([20_045, 7])
-    inputs, labels = answer("shift_targets")(batch.target)
+    inputs, labels = right_answer("shift_targets")(batch.target)
     logits = model(batch.source, inputs, batch.source_mask)
     loss = torch.nn.functional.cross_entropy(logits.mT, labels, ignore_index=0)
     torch.testing.assert_close(loss, translation_loss(model, batch))
@@ -82,7 +81,7 @@ def test_shifted_targets_make_the_loss_of_the_translator():
 def test_the_alignment_score_is_that_of_the_measures():
     model, number = make_translator(), 20_345_001
     batch = make_batch([number])
-    score = answer("alignment_score")(weights_of(model, batch).cross[0][0], alignment(number))
+    score = right_answer("alignment_score")(weights_of(model, batch).cross[0][0], alignment(number))
     torch.testing.assert_close(score, alignment_scores(model, batch)[0])
 
 
@@ -94,18 +93,18 @@ def test_the_importance_is_that_of_the_measures():
 
     expected = torch.cat([*map(torch.stack, importance_by_removal(model, batch))])
     with torch.no_grad():
-        torch.testing.assert_close(answer("head_importance")(loss_of, 4), expected)
+        torch.testing.assert_close(right_answer("head_importance")(loss_of, 4), expected)
 
 
 @pytest.mark.parametrize("removed", range(3))
 def test_the_matrix_prunes_as_the_library_does_and_leaves_as_many_parameters(removed):
     layer = MultiHeadAttention(15, 3)
     smaller = prune_heads(layer, [head for head in range(3) if head != removed])
-    P = answer("prune_as_matrix")(3, 5, removed)
+    P = right_answer("prune_as_matrix")(3, 5, removed)
     for name in ("W_q", "W_k", "W_v"):
         assert torch.equal(getattr(layer, name).weight.T @ P, getattr(smaller, name).weight.T)
     assert torch.equal(P.T @ layer.W_o.weight.T, smaller.W_o.weight.T)
-    assert sum(p.numel() for p in smaller.parameters()) == answer("pruned_parameters")(15, 3, 1)
+    assert sum(p.numel() for p in smaller.parameters()) == right_answer("pruned_parameters")(15, 3, 1)
 
 
 GREEDY = """
@@ -253,28 +252,14 @@ SLIPS = [
 ]
 
 
-def written(source, changes):
-    for before, after in changes.items():
-        assert before in source, before
-        source = source.replace(before, after)
-    scope = {"torch": torch, "ByAttention": ByAttention}
-    exec(source, scope)
-    return scope["answer"]
+@pytest.mark.parametrize("exercise", SOURCES)
+def test_the_answer_without_a_slip_is_right(exercise):
+    assert_right(exercise, written(SOURCES[exercise]))
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_the_answer_without_a_slip_is_right(name):
-    assert EXERCISES[name].judge(written(SOURCES[name], {})).kind == "right"
-
-
-@pytest.mark.parametrize(
-    ("name", "changes", "names"), SLIPS, ids=[f"{slip[0]}-{'-and-'.join(slip[2])}" for slip in SLIPS]
-)
-def test_slips_are_named_one_or_two_at_once(name, changes, names):
-    kind, sentence = EXERCISES[name].judge(written(SOURCES[name], changes))
-    assert kind == "wrong"
-    assert sentence.startswith("there are two mistakes") == (len(names) == 2)
-    assert all(each in sentence for each in said(name, *names)), sentence
+@each_slip(SLIPS)
+def test_slips_are_named_one_or_two_at_once(exercise, changes, mistakes):
+    assert_named(exercise, written(SOURCES[exercise], changes), *mistakes)
 
 
 def test_an_error_shows_the_students_own_line():

@@ -1,6 +1,5 @@
 """The exercises of lesson 05 against the library, and right answers in several styles."""
 
-import math
 from types import SimpleNamespace
 
 import pytest
@@ -8,13 +7,7 @@ import torch
 
 import mha_lib
 from mha_lib import KVCache, MultiHeadAttention, merge_heads, split_heads
-from mha_lib.classroom.exercises import find_exercises
-
-EXERCISES = {exercise.name: exercise for exercise in find_exercises()}
-
-
-def answer(name):
-    return EXERCISES[name].answer
+from tests.classroom.exercises.slips import EXERCISES, assert_right, right_answer, written
 
 
 def randn(*shape):
@@ -29,7 +22,7 @@ def test_grouped_queries_attend_as_in_the_layer(num_kv_heads):
     )
     queries = split_heads(layer.W_q(x), 6)
     keys, values = (split_heads(W(x), num_kv_heads) for W in (layer.W_k, layer.W_v))
-    heads = answer("grouped_query_attention")(queries, keys, values)
+    heads = right_answer("grouped_query_attention")(queries, keys, values)
     torch.testing.assert_close(layer.W_o(merge_heads(heads)), layer(x))
 
 
@@ -38,13 +31,13 @@ def test_heads_are_pooled_as_the_library_pools_them(num_kv_heads):
     layer = MultiHeadAttention(24, 6, head_dim=5, value_head_dim=7)
     pooled = MultiHeadAttention.from_multi_head(layer, num_kv_heads)
     for name in ("W_k", "W_v"):
-        by_hand = answer("pool_heads")(getattr(layer, name).weight.T, 6, num_kv_heads)
+        by_hand = right_answer("pool_heads")(getattr(layer, name).weight.T, 6, num_kv_heads)
         torch.testing.assert_close(by_hand, getattr(pooled, name).weight.T)
 
 
 def test_tokens_are_turned_as_by_the_library():
     x, positions = randn(3, 5, 8), torch.tensor([0, 3, 17, 18, 39])
-    turned = answer("rotate")(x, positions)
+    turned = right_answer("rotate")(x, positions)
     torch.testing.assert_close(turned, mha_lib.rotate_by_position(x, positions), atol=2e-5, rtol=1e-5)
 
 
@@ -55,7 +48,7 @@ def test_steps_with_a_cache_are_those_of_the_library():
     cache = KVCache(layer, 2, 6)
     with torch.no_grad():
         for chunk in randn(2, 6, 8).split([3, 1, 2], dim=1):
-            step = answer("attend_with_cache")(chunk, W_q, W_k, W_v, ours) @ W_o
+            step = right_answer("attend_with_cache")(chunk, W_q, W_k, W_v, ours) @ W_o
             torch.testing.assert_close(step, layer(chunk, cache=cache, is_causal=True))
     torch.testing.assert_close(ours.keys, cache.keys[:, 0])
     torch.testing.assert_close(ours.values, cache.values[:, 0])
@@ -67,7 +60,7 @@ def test_tiles_give_what_all_keys_at_once_give(size, loudness):
     queries, keys, values = loudness * randn(3, 5), randn(11, 5), randn(11, 7)
     tiles = zip(keys.split(size), values.split(size), strict=True)
     at_once, _ = mha_lib.dot_product_attention(queries[None], keys[None], values[None])
-    torch.testing.assert_close(answer("online_softmax")(queries, tiles), at_once[0])
+    torch.testing.assert_close(right_answer("online_softmax")(queries, tiles), at_once[0])
 
 
 def test_the_cases_of_the_tiles_are_those_that_the_library_answers_too():
@@ -75,7 +68,7 @@ def test_the_cases_of_the_tiles_are_those_that_the_library_answers_too():
         keys, values = (torch.cat(parts)[None] for parts in zip(*tiles, strict=True))
         return mha_lib.dot_product_attention(queries[None], keys, values)[0][0]
 
-    assert EXERCISES["online_softmax"].judge(at_once).kind == "right"
+    assert_right("online_softmax", at_once)
     largest = [
         (queries @ torch.cat([keys for keys, _ in tiles]).T).amax(1) / queries.shape[1] ** 0.5
         for queries, tiles in calls_of("online_softmax")
@@ -311,10 +304,8 @@ def answer(queries, tiles):
 
 @pytest.mark.parametrize("style", STYLES)
 def test_the_answer_in_another_style_is_right(style):
-    name, source = STYLES[style]
-    scope = {"torch": torch, "math": math, "mha_lib": mha_lib}
-    exec(source, scope)
-    assert EXERCISES[name].judge(scope["answer"]).kind == "right"
+    exercise, source = STYLES[style]
+    assert_right(exercise, written(source))
 
 
 def test_a_cache_that_is_left_broken_shows_the_line_that_meets_it():
@@ -328,11 +319,12 @@ def test_a_cache_that_is_left_broken_shows_the_line_that_meets_it():
 
 
 def test_a_cache_handed_back_with_the_output_is_no_tensor():
-    right = answer("attend_with_cache")
+    right = right_answer("attend_with_cache")
     verdict = EXERCISES["attend_with_cache"].judge(lambda *call: (right(*call), call[-1]))
     assert verdict == ("wrong", "a tensor is wanted, and this returned a tuple.")
 
 
 def test_an_unknown_mistake_with_a_cache_names_the_call_and_no_numbers_of_the_cache():
-    verdict = EXERCISES["attend_with_cache"].judge(lambda *call: answer("attend_with_cache")(*call) * 1.5)
+    right = right_answer("attend_with_cache")
+    verdict = EXERCISES["attend_with_cache"].judge(lambda *call: right(*call) * 1.5)
     assert "a SimpleNamespace) the entry [0, 0, 0] should be" in verdict.sentence

@@ -4,16 +4,19 @@ import pytest
 import torch
 
 from mha_lib import KVCache, MultiHeadAttention
-from mha_lib.classroom.exercises import find_exercises
-from mha_lib.classroom.exercises.judge import Check, sentence_of
+from mha_lib.classroom.exercises.judge import Check
 from mha_lib.classroom.exercises.lesson_05_models import MODELS, describe_model
+from tests.classroom.exercises.slips import (
+    EXERCISES,
+    assert_named,
+    assert_right,
+    each_slip,
+    right_answer,
+    said,
+    written,
+)
 
-EXERCISES = {exercise.name: exercise for exercise in find_exercises()}
 DESCRIBE = EXERCISES["describe_model"]
-
-
-def said(exercise, *names):
-    return [sentence_of("mistakes", exercise, name) for name in names]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
@@ -23,12 +26,12 @@ def test_the_bytes_are_those_of_the_library(num_kv_heads, dtype):
     cache = KVCache(layer, 3, 7)
     with torch.no_grad():
         layer(torch.randn(3, 7, 30, dtype=dtype), cache=cache, is_causal=True)
-    counted = EXERCISES["cache_bytes"].answer(4, 30, 6, num_kv_heads, 7, 3, 8 * dtype.itemsize)
+    counted = right_answer("cache_bytes")(4, 30, 6, num_kv_heads, 7, 3, 8 * dtype.itemsize)
     assert counted == 4 * (cache.keys.nbytes + cache.values.nbytes)
 
 
 def test_the_bytes_are_those_that_everybody_quotes():
-    count = EXERCISES["cache_bytes"].answer
+    count = right_answer("cache_bytes")
     assert round(count(32, 4096, 32, 32, 32_768, 1, 16) / 1e9, 2) == 17.18
     assert round(count(32, 4096, 32, 8, 32_768, 1, 16) / 1e9, 2) == 4.29
 
@@ -38,7 +41,7 @@ def test_the_bytes_are_those_that_everybody_quotes():
 )
 def test_the_parts_of_the_plan_add_up_to_the_layer(num_heads, num_kv_heads, devices):
     layer, x = MultiHeadAttention(20, num_heads, head_dim=5, num_kv_heads=num_kv_heads), torch.randn(2, 3, 20)
-    plan = EXERCISES["plan_shards"].answer(num_heads, num_kv_heads, 5, devices)
+    plan = right_answer("plan_shards")(num_heads, num_kv_heads, 5, devices)
     output = torch.zeros_like(x)
     with torch.no_grad():
         for first, end, kv_first, kv_end in plan.int().tolist():
@@ -55,7 +58,7 @@ def test_the_parts_of_the_plan_add_up_to_the_layer(num_heads, num_kv_heads, devi
 
 def test_some_cases_cannot_be_planned_and_some_can():
     calls = list(EXERCISES["plan_shards"].calls())
-    empty = [len(EXERCISES["plan_shards"].answer(*call)) == 0 for call in calls]
+    empty = [len(right_answer("plan_shards")(*call)) == 0 for call in calls]
     assert 2 <= sum(empty) <= len(calls) - 2
     divided = [call[0] % call[3] == 0 for call, none in zip(calls, empty, strict=True) if none]
     assert any(divided)  # heads that could be shared out, though their keys could not
@@ -163,34 +166,20 @@ SLIPS = [
 ]
 
 
-def written(source, changes):
-    for before, after in changes.items():
-        assert before in source, before
-        source = source.replace(before, after)
-    scope = {"torch": torch}
-    exec(source, scope)
-    return scope["answer"]
-
-
-@pytest.mark.parametrize("name", SOURCES)
-def test_the_answer_without_a_slip_is_right(name):
-    assert EXERCISES[name].judge(written(SOURCES[name], {})).kind == "right"
+@pytest.mark.parametrize("exercise", SOURCES)
+def test_the_answer_without_a_slip_is_right(exercise):
+    assert_right(exercise, written(SOURCES[exercise]))
 
 
 @pytest.mark.parametrize("style", STYLES)
 def test_the_answer_in_another_style_is_right(style):
-    name, changes = STYLES[style]
-    assert EXERCISES[name].judge(written(SOURCES[name], changes)).kind == "right"
+    exercise, changes = STYLES[style]
+    assert_right(exercise, written(SOURCES[exercise], changes))
 
 
-@pytest.mark.parametrize(
-    ("name", "changes", "names"), SLIPS, ids=[f"{slip[0]}-{'-and-'.join(slip[2])}" for slip in SLIPS]
-)
-def test_slips_are_named_one_or_two_at_once(name, changes, names):
-    kind, sentence = EXERCISES[name].judge(written(SOURCES[name], changes))
-    assert kind == "wrong"
-    assert sentence.startswith("there are two mistakes") == (len(names) == 2)
-    assert all(each in sentence for each in said(name, *names)), sentence
+@each_slip(SLIPS)
+def test_slips_are_named_one_or_two_at_once(exercise, changes, mistakes):
+    assert_named(exercise, written(SOURCES[exercise], changes), *mistakes)
 
 
 def test_a_plan_of_nothing_is_not_always_right():

@@ -1,13 +1,8 @@
 """Slips in the exercises of lesson 05: right answers with one or two places changed by mistake."""
 
 import pytest
-import torch
 
-from mha_lib import merge_heads
-from mha_lib.classroom.exercises import find_exercises
-from mha_lib.classroom.exercises.judge import sentence_of
-
-EXERCISES = {exercise.name: exercise for exercise in find_exercises()}
+from tests.classroom.exercises.slips import assert_named, assert_right, each_slip, written
 
 GROUPED = """
 def answer(queries, keys, values):
@@ -295,25 +290,11 @@ SLIPS = [
 ]
 
 
-def written(source, changes):
-    for before, after in changes.items():
-        assert before in source, before
-        source = source.replace(before, after)
-    scope = {"torch": torch, "merge_heads": merge_heads}
-    exec(source, scope)
-    return scope["answer"]
+@pytest.mark.parametrize("exercise", SOURCES)
+def test_the_answer_without_a_slip_is_right(exercise):
+    assert_right(exercise, written(SOURCES[exercise]))
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_the_answer_without_a_slip_is_right(name):
-    assert EXERCISES[name].judge(written(SOURCES[name], {})).kind == "right"
-
-
-@pytest.mark.parametrize(
-    ("name", "changes", "names"), SLIPS, ids=[f"{slip[0]}-{'-and-'.join(slip[2])}" for slip in SLIPS]
-)
-def test_slips_are_named_one_or_two_at_once(name, changes, names):
-    kind, sentence = EXERCISES[name].judge(written(SOURCES[name], changes))
-    assert kind == "wrong"
-    assert sentence.startswith("there are two mistakes") == (len(names) == 2)
-    assert all(sentence_of("mistakes", name, each) in sentence for each in names), sentence
+@each_slip(SLIPS)
+def test_slips_are_named_one_or_two_at_once(exercise, changes, mistakes):
+    assert_named(exercise, written(SOURCES[exercise], changes), *mistakes)

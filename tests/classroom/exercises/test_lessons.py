@@ -9,6 +9,7 @@ import mha_lib
 from mha_lib.classroom import exercises
 from mha_lib.classroom.exercises import check, find_exercises
 from mha_lib.classroom.exercises.judge import Check, Exercise, sentence_of
+from tests.classroom.exercises.slips import assert_right
 
 EXERCISES = [exercise for exercise in find_exercises() if isinstance(exercise, Exercise)]
 MISTAKES = [(exercise, *mistake) for exercise in EXERCISES for mistake in exercise.single_mistakes()]
@@ -37,8 +38,7 @@ def test_right_answer_passes(exercise):
     ],
 )
 def test_what_the_library_does_is_right(name, of_the_library):
-    (exercise,) = (exercise for exercise in EXERCISES if exercise.name == name)
-    assert exercise.judge(of_the_library).kind == "right"
+    assert_right(name, of_the_library)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)

@@ -3,10 +3,7 @@
 import pytest
 import torch
 
-from mha_lib.classroom.exercises import find_exercises
-from mha_lib.classroom.exercises.judge import sentence_of
-
-EXERCISES = {exercise.name: exercise for exercise in find_exercises()}
+from tests.classroom.exercises.slips import EXERCISES, assert_named, assert_right, right_answer, written
 
 MULTI_HEAD = """
 def answer(x, W_q, W_k, W_v, W_o, num_heads, valid_lens):
@@ -63,34 +60,19 @@ WAYS_TO_FILL = {
 }
 
 
-def written(source, *changes):
-    for change in changes:
-        for before, after in change.items():
-            assert before in source, before
-            source = source.replace(before, after)
-    scope = {"torch": torch}
-    exec(source, scope)
-    return scope["answer"]
-
-
-def said(*names):
-    return [sentence_of("mistakes", "multi_head", name) for name in names]
-
-
 def test_the_answer_without_a_slip_is_right():
-    assert EXERCISES["multi_head"].judge(written(MULTI_HEAD)).kind == "right"
+    assert_right("multi_head", written(MULTI_HEAD))
 
 
 @pytest.mark.parametrize("name", SLIPS)
 def test_a_slip_in_multi_head_is_named(name):
-    assert EXERCISES["multi_head"].judge(written(MULTI_HEAD, SLIPS[name])) == ("wrong", *said(name))
+    assert_named("multi_head", written(MULTI_HEAD, SLIPS[name]), name)
 
 
 @pytest.mark.parametrize("way", WAYS_TO_FILL)
 @pytest.mark.parametrize("name", ["softmax_over_queries", "mask_on_queries", "mask_upside_down"])
 def test_a_slip_that_leaves_nothing_to_attend_to_is_named_however_scores_are_filled(name, way):
-    answer = written(MULTI_HEAD, WAYS_TO_FILL[way], SLIPS[name])
-    assert EXERCISES["multi_head"].judge(answer) == ("wrong", *said(name))
+    assert_named("multi_head", written(MULTI_HEAD, WAYS_TO_FILL[way], SLIPS[name]), name)
 
 
 @pytest.mark.parametrize(
@@ -112,17 +94,14 @@ def test_two_slips_at_once_are_both_named(names, way):
     changes = [SLIPS[name] for name in names]
     if not {"forbidden_weights_zero", "forbidden_scores_zero"} & set(names):
         changes.insert(0, WAYS_TO_FILL[way])
-    verdict = EXERCISES["multi_head"].judge(written(MULTI_HEAD, *changes))
-    assert verdict.sentence.startswith("there are two mistakes at once. First: ")
-    assert all(sentence in verdict.sentence for sentence in said(*names))
+    assert_named("multi_head", written(MULTI_HEAD, *changes), *names)
 
 
 @pytest.mark.parametrize("way", ["lowest", "zero"])  # with -inf all is NaN, which hides the other slip
 def test_a_slip_beside_a_softmax_over_queries_is_named(way):
-    slips = SLIPS["scale_without_root"], SLIPS["softmax_over_queries"]
-    verdict = EXERCISES["multi_head"].judge(written(MULTI_HEAD, WAYS_TO_FILL[way], *slips))
-    assert verdict.sentence.startswith("there are two mistakes at once. First: ")
-    assert all(s in verdict.sentence for s in said("scale_without_root", "softmax_over_queries"))
+    names = ("scale_without_root", "softmax_over_queries")
+    answer = written(MULTI_HEAD, WAYS_TO_FILL[way], *(SLIPS[name] for name in names))
+    assert_named("multi_head", answer, *names)
 
 
 def test_a_head_that_sees_a_slice_of_the_input_is_named():
@@ -133,27 +112,22 @@ def test_a_head_that_sees_a_slice_of_the_input_is_named():
             outputs.append((q @ k.mT / d**0.5).softmax(-1) @ v)
         return torch.cat(outputs, -1) @ W_o
 
-    verdict = EXERCISES["serial_heads"].judge(answer)
-    assert verdict == ("wrong", *said("slices_of_input"))
-    with_lengths = EXERCISES["multi_head"].judge(lambda *call: answer(*call[:-1]))
-    assert with_lengths.sentence.startswith("there are two mistakes at once. First: ")
-    assert all(sentence in with_lengths.sentence for sentence in said("slices_of_input", "mask_missing"))
+    assert_named("serial_heads", answer, "slices_of_input")
+    assert_named("multi_head", lambda *call: answer(*call[:-1]), "slices_of_input", "mask_missing")
 
 
 def test_scores_lower_than_the_fill_give_a_fill_of_100_away():
-    kind, sentence = EXERCISES["masked_softmax"].judge(
-        lambda scores, mask: scores.masked_fill(~mask, -100).softmax(-1)
-    )
-    assert (kind, sentence) == (
-        "wrong",
-        sentence_of("mistakes", "masked_softmax", "forbidden_scores_too_high"),
-    )
+    def answer(scores, mask):
+        return scores.masked_fill(~mask, -100).softmax(-1)
+
+    assert_named("masked_softmax", answer, "forbidden_scores_too_high")
 
 
 def test_a_fill_that_no_score_reaches_is_right():
     for fill in (-1e6, -1e9, torch.finfo().min):
-        answer = lambda scores, mask, fill=fill: scores.masked_fill(~mask, fill).softmax(-1)  # noqa: E731
-        assert EXERCISES["masked_softmax"].judge(answer).kind == "right"
+        assert_right(
+            "masked_softmax", lambda scores, mask, fill=fill: scores.masked_fill(~mask, fill).softmax(-1)
+        )
 
 
 def test_a_softmax_written_out_is_right_where_it_does_not_underflow():
@@ -161,7 +135,7 @@ def test_a_softmax_written_out_is_right_where_it_does_not_underflow():
         exponentials = (scores - scores.amax(-1, keepdim=True)).exp() * mask
         return exponentials / exponentials.sum(-1, keepdim=True)
 
-    assert EXERCISES["masked_softmax"].judge(answer).kind == "right"
+    assert_right("masked_softmax", answer)
 
 
 def masks_of(dtype):
@@ -181,20 +155,19 @@ def test_a_mask_of_0_and_1_is_not_boolean(name, dtype):
 
 @pytest.mark.parametrize("name", ["causal_mask", "mask_from_lengths"])
 def test_a_mask_upside_down_is_named_whatever_its_type(name):
-    verdict = EXERCISES[name].judge(lambda *call: 1 - masks_of(torch.int64)[name](*call))
-    assert verdict == ("wrong", sentence_of("mistakes", name, "mask_upside_down"))
+    assert_named(name, lambda *call: 1 - masks_of(torch.int64)[name](*call), "mask_upside_down")
 
 
 def test_a_python_number_stands_for_a_tensor_without_axes():
-    answer = EXERCISES["equivariance_gap"].answer
-    assert EXERCISES["equivariance_gap"].judge(lambda *call: answer(*call).item()).kind == "right"
+    answer = right_answer("equivariance_gap")
+    assert_right("equivariance_gap", lambda *call: answer(*call).item())
 
 
 @pytest.mark.parametrize("kind", [list, tuple, torch.Tensor.tolist])
 @pytest.mark.parametrize("name", ["importance_by_removal", "mean_entropies"])
 def test_a_list_of_numbers_stands_for_a_tensor_with_one_axis(name, kind):
-    answer = EXERCISES[name].answer
-    assert EXERCISES[name].judge(lambda *call: kind(answer(*call))).kind == "right"
+    answer = right_answer(name)
+    assert_right(name, lambda *call: kind(answer(*call)))
 
 
 @pytest.mark.parametrize(
@@ -219,7 +192,7 @@ def test_a_difference_in_place_of_a_sum_does_not_miss_the_boundary():
         best = max(accuracies.values())
         return min(heads for heads, accuracy in accuracies.items() if best - accuracy <= tolerance)
 
-    assert EXERCISES["choose_num_heads"].judge(answer).kind == "right"
+    assert_right("choose_num_heads", answer)
 
 
 def test_a_length_rounded_up_is_right_and_rounded_down_is_not():
@@ -231,8 +204,7 @@ def test_a_length_rounded_up_is_right_and_rounded_down_is_not():
         "right",
         "right on 5 random cases. You round up, since a length is a whole number.",
     )
-    verdict = EXERCISES["crossover"].judge(lambda *sizes: rounded_up(*sizes) - 1)
-    assert verdict == ("wrong", sentence_of("mistakes", "crossover", "rounded_down"))
+    assert_named("crossover", lambda *sizes: rounded_up(*sizes) - 1, "rounded_down")
 
 
 def test_the_exact_count_of_operations_is_right_with_a_remark():
