@@ -1,7 +1,6 @@
 """Bad calls: each is an error that names the argument, what was required and what came."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ from mha_lib import (
     sinusoidal_positions,
     split_heads,
 )
+from tests.mha_lib.bad_calls import BadCalls, Call, assert_refused, each_bad_call
 
 B, Q, K, H, D = 2, 3, 5, 7, 14
 
@@ -90,11 +90,11 @@ def wrong(value: object) -> Any:
     return value
 
 
-def attend(**arguments: Any) -> Callable[[], object]:
+def attend(**arguments: Any) -> Call:
     return lambda: LAYER(QUERIES, KEYS, **arguments)
 
 
-BAD_CALLS: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
+BAD_CALLS: BadCalls = {
     # how it is called: (the call, the error, its message)
     "lengths: a list": (
         attend(valid_lens=[1, 2]),
@@ -1008,13 +1008,9 @@ BAD_CALLS: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize(("call", "error", "expected"), BAD_CALLS.values(), ids=BAD_CALLS)
+@each_bad_call(BAD_CALLS)
 def test_a_bad_call_says_what_was_required_and_what_came(call, error, expected):
-    """The whole sentence: so no case would accept the message of another."""
-    with pytest.raises(error) as raised:
-        call()
-    assert type(raised.value) is error
-    assert str(raised.value) == expected
+    assert_refused(call, error, expected)
 
 
 LAYER_CALLS = [

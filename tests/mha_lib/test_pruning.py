@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from mha_lib import KVCache, MultiHeadAttention, prune_heads
+from tests.mha_lib.bad_calls import assert_refused, each_bad_call
 
 B, Q, K, H, D = 2, 3, 5, 7, 14
 LAYERS = {
@@ -145,9 +146,6 @@ BAD_CALLS = {
 }
 
 
-@pytest.mark.parametrize(("call", "error", "expected"), BAD_CALLS.values(), ids=BAD_CALLS)
+@each_bad_call(BAD_CALLS)
 def test_a_bad_call_says_what_was_required_and_what_came(call, error, expected):
-    with pytest.raises(error) as raised:
-        call()
-    assert type(raised.value) is error
-    assert str(raised.value) == expected
+    assert_refused(call, error, expected)

@@ -18,6 +18,7 @@ from mha_lib import (
     padding_mask,
     sinusoidal_positions,
 )
+from tests.mha_lib.bad_calls import assert_refused, each_bad_call
 
 B, S, T, H, D, FFN, L, V, W = 3, 7, 5, 2, 14, 11, 2, 13, 17
 BEGIN, END = 1, 2
@@ -469,12 +470,9 @@ BAD_CALLS = {
 }
 
 
-@pytest.mark.parametrize(("call", "error", "expected"), BAD_CALLS.values(), ids=BAD_CALLS)
+@each_bad_call(BAD_CALLS)
 def test_a_bad_call_says_what_was_required_and_what_came(call, error, expected):
-    with pytest.raises(error) as raised:
-        call()
-    assert type(raised.value) is error
-    assert str(raised.value) == expected
+    assert_refused(call, error, expected)
 
 
 def test_a_relu_may_be_a_module():
