@@ -61,6 +61,7 @@ def to_traditional(text: str) -> str:
     return "".join(map("".join, zip(converted, [*terms, ""], strict=True)))
 
 
+@cache  # a command asks for the lessons more than once
 def markdown_to_traditional(text: str) -> str:
     """A Markdown text without what stands in code, which is data."""
     return "".join(

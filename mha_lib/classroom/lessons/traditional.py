@@ -7,6 +7,7 @@ stay: what stands in the English lesson too was not translated, so it is data, s
 import ast
 import io
 import tokenize
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
@@ -63,6 +64,7 @@ def traditional_source(cell: Cell, english: Cell | None) -> list[str]:
     return text.splitlines(keepends=True)
 
 
+@cache  # a command asks for the lessons more than once
 def code_to_traditional(code: str, english: str) -> str:
     """Python code with its comments and its words for people converted.
 

@@ -100,6 +100,18 @@ def test_files_that_are_as_they_should_be_are_not_written_again(course):
     assert lesson.stat().st_mtime_ns == before
 
 
+def test_cells_are_converted_once_and_those_of_a_new_edition_anew(course):
+    (lesson,) = list_lessons(course, "zh-Hant")
+    edition = course / "notebooks" / "zh" / lesson.name
+    notebook = json.loads(edition.read_text())
+    notebook["cells"][0]["source"] = ["# 滑块"]
+    edition.write_text(json.dumps(notebook))
+    conversions = code_to_traditional.cache_info().misses
+    list_lessons(course, "zh-Hant")
+    assert json.loads(lesson.read_text())["cells"][0]["source"] == ["# 滑桿"]
+    assert code_to_traditional.cache_info().misses == conversions, "its code is as it was"
+
+
 def test_what_was_made_goes_with_its_source(course):
     list_lessons(course, "zh-Hant")
     (course / "notebooks" / "zh" / "01_heads.ipynb").unlink()
