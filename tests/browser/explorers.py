@@ -14,11 +14,23 @@ from playwright.sync_api import Page, expect
 from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.explorer import explore
 from mha_lib.classroom.handout import HandoutExporter
+from tests.browser.new_lesson import new_lesson
 
 B, Q, K = 2, 6, 8
 WORDS = ["<img src=x onerror=window.hacked=1>", "", "the", "the", "注意力机制", "🙂", "long " * 99, "a\nb"]
 UNSAVED = ".lm-TabBar-tab.jp-mod-dirty"
 HEADS = "[role=application]"
+# An init script: what canvases write is kept, with the colour that each text was last written in.
+SPY_ON_TEXT = """{
+  window.written = [];
+  window.colourOf = {};
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    window.written.push(text);
+    window.colourOf[text] = this.fillStyle;
+    fillText.call(this, text, ...place);
+  };
+}"""
 
 
 def weights_of(num_heads=4, valid_lens=(7, 3)):
@@ -88,9 +100,8 @@ class Lab:
 
     def __init__(self, page: Page, jupyter, name: str, *sources: str):
         self.page, self.runs = page, 0
-        notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
-        notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        nbformat.write(notebook, jupyter.folder / name)
+        cells = [new_code_cell(source) for source in sources]
+        nbformat.write(new_lesson(cells), jupyter.folder / name)
         page.goto(jupyter.address("lab", name) + "&reset")  # without the tabs of an earlier test
         expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import nbformat
 import pytest
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
+from tests.browser.new_lesson import new_lesson
 from tests.lessons import CHINESE, ENGLISH, ROOT, in_whole_runs, name_of
 
 if TYPE_CHECKING:
@@ -156,8 +157,7 @@ def bad_lesson() -> NotebookNode:
     cells = [setup, *(cell for cell, _ in BAD_SLIDES.values())]
     for cell in cells:
         cell.metadata["slideshow"] = {"slide_type": "slide"}
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return new_notebook(cells=cells, metadata={"rise": {"theme": "white"}, "kernelspec": kernel})
+    return new_lesson(cells)
 
 
 def test_the_walk_finds_what_is_wrong_with_a_deck(page: Page, watch: Watch, jupyter: JupyterServer) -> None:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 import pytest
-from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import PATIENCE
+from tests.browser.explorers import SPY_ON_TEXT
+from tests.browser.new_lesson import new_lesson
 from tests.browser.test_deck import DRAWN, LOADED, ROOT, each_lesson, run_deck
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
 
-KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 WORDS = "so Ann lent Tom her car as he hit it and Eva says pays"
 SETUP = f"""import torch
 from mha_lib.classroom import explore, show_heads
@@ -58,14 +58,6 @@ CODE = f"""() => [...document.querySelectorAll("{CELLS} .cm-content")]
         const tops = lines.map((line) => Math.round(line.getBoundingClientRect().top - top));
         return {{ size: getComputedStyle(code).fontSize, tops }};
     }})"""
-WRITTEN = """() => {
-    window.written = [];
-    const { fillText } = CanvasRenderingContext2D.prototype;
-    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
-        window.written.push(text);
-        fillText.call(this, text, ...place);
-    };
-}"""
 
 
 def write_lesson(file: Path) -> None:
@@ -73,10 +65,7 @@ def write_lesson(file: Path) -> None:
     starts = {id(cell) for cell in cells if cell.cell_type == "markdown"}
     for cell in cells:
         cell.metadata = {"slideshow": {"slide_type": "slide" if id(cell) in starts else "-"}}
-    notebook: NotebookNode = new_notebook(
-        cells=cells, metadata={"rise": {"theme": "white"}, "kernelspec": KERNEL}
-    )
-    nbformat.write(notebook, file)
+    nbformat.write(new_lesson(cells), file)
 
 
 Code = dict[str, Any]  # of each slide
@@ -89,7 +78,7 @@ def ran(browser: Browser, jupyter: JupyterServer) -> Iterator[tuple[Page, Code]]
     address = jupyter.address("rise", "notebooks/en/fit.ipynb")
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     page.set_default_timeout(PATIENCE)
-    page.add_init_script(f"({WRITTEN})()")
+    page.add_init_script(SPY_ON_TEXT)
     page.goto(address)
     expect(page.locator("body")).to_have_attribute("data-deck", "ready")
     before = code_of_slides(page)

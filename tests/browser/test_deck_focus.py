@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.new_lesson import new_lesson
 from tests.browser.test_deck_keys import cell, current, status_of
 
 if TYPE_CHECKING:
@@ -50,9 +51,7 @@ def controls(page: Page, jupyter: JupyterServer) -> Page:
         cell("-", new_code_cell, EXPLORER, "explorer"),
         cell("slide", new_markdown_cell, "# After", "after"),
     ]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    metadata = {"rise": {"theme": "white"}, "kernelspec": kernel, "title": "Focus"}
-    nbformat.write(new_notebook(cells=cells, metadata=metadata), jupyter.folder / "focus.ipynb")
+    nbformat.write(new_lesson(cells, title="Focus"), jupyter.folder / "focus.ipynb")
     page.goto(jupyter.address("rise", "focus.ipynb") + "#/2")
     expect(current(page)).to_have_id("slide-1-0")
     page.keyboard.press("Shift+Enter")  # on to the explorer

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 import nbformat
 import pytest
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from mha_lib.classroom import palette
 from tests.browser.conftest import PATIENCE
+from tests.browser.new_lesson import new_lesson
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Serve
@@ -116,9 +117,7 @@ def write_deck(file: Path) -> None:
         cell("slide", new_markdown_cell, r"## The end of $\color{#0067A5}{Q}$ & co", "end"),
         cell("notes", new_markdown_cell, "2 min. Thank them.", "end-notes"),
     ]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    metadata = {"rise": {"theme": "white"}, "kernelspec": kernel, "title": "A deck"}
-    nbformat.write(new_notebook(cells=cells, metadata=metadata), file)
+    nbformat.write(new_lesson(cells, title="A deck"), file)
 
 
 def current(page: Page) -> Locator:

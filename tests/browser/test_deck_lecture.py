@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, Response, expect
 
 from mha_lib.classroom.lessons import make_deck_copy
+from tests.browser.new_lesson import new_lesson
 from tests.browser.test_deck_keys import ANYWIDGET, cell, current, status_of
 from tests.lessons import CHINESE, ENGLISH, in_whole_runs, name_of
 
@@ -43,9 +44,7 @@ def lecture(jupyter: JupyterServer, tmp_path: Path) -> str:
         cell("slide", new_markdown_cell, "## The end", "end"),
         cell("skip", new_code_cell, "prepared = 'set up'", "prepare", ("setup",)),
     ]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    metadata = {"rise": {"theme": "white"}, "kernelspec": kernel, "title": "A lecture"}
-    nbformat.write(new_notebook(cells=cells, metadata=metadata), jupyter.folder / name)
+    nbformat.write(new_lesson(cells, title="A lecture"), jupyter.folder / name)
     return jupyter.address("rise", name)
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 
 from mha_lib.classroom.lessons.qr_code import write_qr_code
+from tests.browser.new_lesson import new_lesson
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
@@ -47,10 +48,8 @@ def write_deck(file: Path) -> None:
     for kind, source in CELLS:
         make = new_code_cell if source.startswith("from ") else new_markdown_cell
         cells.append(make(source, metadata={"slideshow": {"slide_type": kind}}))
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    metadata = {"rise": {"theme": "white"}, "kernelspec": kernel, "title": "A deck"}
     file.parent.mkdir(exist_ok=True)
-    nbformat.write(new_notebook(cells=cells, metadata=metadata), file)
+    nbformat.write(new_lesson(cells, title="A deck"), file)
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 from playwright.sync_api import Page, expect
+
+from tests.browser.new_lesson import new_lesson
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
@@ -77,9 +79,7 @@ USUAL = [case for case in CASES if begins_with_a_slide(case)]
 def test_rise_cuts_slides_as_the_grammar_says(page: Page, jupyter: JupyterServer, case: Case) -> None:
     make = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
     cells = [make[cell["cell_type"]](cell["source"], metadata=cell["metadata"]) for cell in cells_of(case)]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = new_notebook(cells=cells, metadata={"rise": {"theme": "white"}, "kernelspec": kernel})
-    nbformat.write(notebook, jupyter.folder / "slides.ipynb")
+    nbformat.write(new_lesson(cells), jupyter.folder / "slides.ipynb")
     page.goto(jupyter.address("rise", "slides.ipynb"))
     expect(page.locator("body")).to_have_attribute("data-deck", "ready")
     assert page.evaluate(CUT) == [

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
 from mha_lib.classroom.language import words_in
 from tests.brackets import bracketed, outside_brackets
+from tests.browser.new_lesson import new_lesson
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Serve
@@ -44,9 +45,7 @@ def write_lesson(folder: Path) -> None:
         new_markdown_cell("# 1", metadata={"slideshow": {"slide_type": "slide"}}),
         new_code_cell("1", metadata={"slideshow": {"slide_type": "slide"}, "tags": ["setup"]}),
     ]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    metadata = {"rise": {"theme": "white"}, "kernelspec": kernel, "title": "1"}
-    nbformat.write(new_notebook(cells=cells, metadata=metadata), folder / "lesson.ipynb")
+    nbformat.write(new_lesson(cells, title="1"), folder / "lesson.ipynb")
 
 
 def open_deck(page: Page, course: JupyterServer, folder: str) -> None:

@@ -20,6 +20,7 @@ from mha_lib.classroom.language import words_in
 from tests.brackets import bracketed, outside_brackets
 from tests.browser.explorers import (
     HEADS,
+    SPY_ON_TEXT,
     WORDS,
     B,
     K,
@@ -257,20 +258,10 @@ def luminance(colour):
     return linear @ [0.2126, 0.7152, 0.0722]
 
 
-SPY_ON_CANVAS = """() => {
-  window.written = [];
-  const { fillText } = CanvasRenderingContext2D.prototype;
-  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
-    window.written.push([text, this.fillStyle]);
-    fillText.call(this, text, ...place);
-  };
-}"""
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_on_the_canvas_is_read_at_wcag_aa(page, show, theme):
     page.emulate_media(color_scheme=theme)
-    page.add_init_script(f"({SPY_ON_CANVAS})()")
+    page.add_init_script(SPY_ON_TEXT)
     show(some_explorer())
     paper = page.locator(".mha-explorer").evaluate(
         """root => {
@@ -279,7 +270,7 @@ def test_text_on_the_canvas_is_read_at_wcag_aa(page, show, theme):
           return ctx.fillStyle; // as "#ffffff"
         }"""
     )
-    colours = {text.strip(): colour for text, colour in page.evaluate("window.written")}
+    colours = {text.strip(): colour for text, colour in page.evaluate("window.colourOf").items()}
     defined = palette.LIGHT if theme == "light" else palette.DARK
     assert (colours["queries"], colours["keys"]) == (defined["q"], defined["k"])
     for text, colour in colours.items():
@@ -290,14 +281,14 @@ def test_text_on_the_canvas_is_read_at_wcag_aa(page, show, theme):
 SAID = """() => {
   const root = document.querySelector(".mha-explorer");
   const labels = [...root.querySelectorAll("[aria-label]")].map((element) => element.ariaLabel);
-  return [...window.written.map(([text]) => text.trim()), ...labels, ...root.innerText.split("\\n")];
+  return [...window.written.map((text) => text.trim()), ...labels, ...root.innerText.split("\\n")];
 }"""
 
 
 def test_all_that_it_says_comes_from_its_words(page, show, monkeypatch):
     words = bracketed(words_in("en")["explorer"])
     monkeypatch.setattr(sys.modules[Explorer.__module__], "words_here", lambda: {"explorer": words})
-    page.add_init_script(f"({SPY_ON_CANVAS})()")
+    page.add_init_script(SPY_ON_TEXT)
     labels = {"query_labels": ["7"] * Q, "key_labels": ["8"] * K}
     show(explore(lambda n, 旗, 文: weights_of(n), n=[1, 4], 旗=True, 文="", **labels))
     status = page.get_by_role("status")

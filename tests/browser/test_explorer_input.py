@@ -10,17 +10,9 @@ from playwright.sync_api import Page, expect
 from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.explorer import explore
 from mha_lib.classroom.language import words_in
-from tests.browser.explorers import HEADS, B, K, Q, slider, some_explorer, weights_of
+from tests.browser.explorers import HEADS, SPY_ON_TEXT, B, K, Q, slider, some_explorer, weights_of
 
 SAID = words_in("en")["explorer"]
-SPY_ON_TEXT = """() => {
-  window.written = [];
-  const { fillText } = CanvasRenderingContext2D.prototype;
-  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
-    window.written.push(text);
-    fillText.call(this, text, ...place);
-  };
-}"""
 
 
 def status(page: Page):
@@ -203,7 +195,6 @@ def test_queries_beyond_the_length_are_told_apart(page, show):
         mask = padding_mask(torch.tensor(lens), Q)[:, None]
         return masked_softmax(torch.zeros(B, 1, Q, Q), mask), mask
 
-    page.add_init_script(f"({SPY_ON_TEXT})()")
     show(explore(padded, lens=[[4, 6], [6]], query_labels=words, key_labels=words))
     head = page.locator(HEADS)
     for _ in range(5):
@@ -246,7 +237,7 @@ def test_a_slider_that_moves_nothing_at_all_says_so(page, show):
 
 def test_a_map_that_is_a_mask_says_where_a_query_may_attend(page, show):
     masks = {"causal": np.tri(Q, K) > 0, "all": np.ones((Q, K), bool)}
-    page.add_init_script(f"({SPY_ON_TEXT})()")
+    page.add_init_script(SPY_ON_TEXT)
     show(explore(lambda use: (masks[use].astype(float), masks[use]), use=list(masks)))
     expect(status(page)).to_have_text(f"Queries: {Q}, keys: {K}. May attend: 21 of {Q * K} cells")
     texts = written(page)
@@ -261,7 +252,7 @@ def test_a_map_that_is_a_mask_says_where_a_query_may_attend(page, show):
 
 
 def test_the_scale_explains_itself(page, show):
-    page.add_init_script(f"({SPY_ON_TEXT})()")
+    page.add_init_script(SPY_ON_TEXT)
     show(explore(lambda: torch.full((2, Q, K), 0.25)))
     assert "1 weight" in written(page)
     switch = page.get_by_label("colours 0–max")

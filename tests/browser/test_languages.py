@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
 from mha_lib.classroom.lessons.figures import words_of_drawing
 from tests.brackets import bracketed, outside_brackets
+from tests.browser.explorers import SPY_ON_TEXT
+from tests.browser.new_lesson import new_lesson
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Serve
@@ -99,8 +101,7 @@ def small_lesson() -> nbformat.NotebookNode:
     ]
     for number, each in enumerate(cells):
         each.id = f"c{number}"
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return new_notebook(cells=cells, metadata={"kernelspec": kernel, "rise": {"theme": "white"}})
+    return new_lesson(cells)
 
 
 def words_of_figure() -> set[str]:
@@ -164,16 +165,8 @@ SEEN = """() => {
   const names = ["aria-label", "alt", "title", "placeholder", "aria-valuetext"];
   const named = names.flatMap((name) =>
     [...body.querySelectorAll(`[${name}]`)].map((node) => node.getAttribute(name)));
-  return [body.textContent, document.title, ...named, ...window.drawnText].join("\\n");
+  return [body.textContent, document.title, ...named, ...window.written].join("\\n");
 }"""
-RECORD_DRAWN_TEXT = """
-window.drawnText = [];
-const fillText = CanvasRenderingContext2D.prototype.fillText;
-CanvasRenderingContext2D.prototype.fillText = function (text, ...where) {
-  window.drawnText.push(text);
-  return fillText.call(this, text, ...where);
-};
-"""
 
 
 def test_the_handout_says_nothing_in_english(page: Page, library: Path, course: Path) -> None:
@@ -181,7 +174,7 @@ def test_the_handout_says_nothing_in_english(page: Page, library: Path, course: 
     assert "⟦" in said, "the formula, the video and the picture that are missing are said"
     assert english_in(said) == []
     folder = course / "build" / "handouts-instructor"
-    page.add_init_script(RECORD_DRAWN_TEXT)
+    page.add_init_script(SPY_ON_TEXT)
     page.goto((folder / LANGUAGE / "01_small.html").as_uri())
     expect(page.locator(".alive canvas")).to_be_visible()
     explorer = page.locator(".mha-explorer")
@@ -207,7 +200,7 @@ def test_the_handout_says_nothing_in_english(page: Page, library: Path, course: 
 
 def test_the_running_order_says_nothing_in_english(page: Page, library: Path, course: Path) -> None:
     assert english_in(command_line(library, course, "notes")) == []
-    page.add_init_script(RECORD_DRAWN_TEXT)
+    page.add_init_script(SPY_ON_TEXT)
     page.goto((course / "build" / "notes" / LANGUAGE / "01_small.html").as_uri())
     seen = page.evaluate(SEEN)
     assert any(sentence in seen for sentence in sentences(library, "running_order"))
@@ -232,7 +225,7 @@ def test_a_figure_speaks_the_language_in_the_deck_and_in_the_lab(
         environment = os.environ | {"PYTHONPATH": str(library)}
         subprocess.run([sys.executable, "-c", code], cwd=course, env=environment, check=True)
     server = serve(course, library=library)
-    page.add_init_script(RECORD_DRAWN_TEXT)
+    page.add_init_script(SPY_ON_TEXT)
     page.goto(server.address("rise", f"work/deck-{LANGUAGE}/01_small.ipynb"))
     expect(page.locator("body")).to_have_attribute("data-deck", "ready")
     page.keyboard.press("Shift+R")
@@ -243,7 +236,7 @@ def test_a_figure_speaks_the_language_in_the_deck_and_in_the_lab(
     assert words_of_drawing(drawing.encode()) <= {f"⟦{word}⟧" for word in words_of_figure()}
     outputs = page.locator(".reveal .jp-OutputArea-output")
     texts = [text for text in outputs.all_text_contents() if "Traceback" not in text]
-    drawn = page.evaluate("window.drawnText")
+    drawn = page.evaluate("window.written")
     assert "⟦" in "".join(texts)
     assert "⟦" in "".join(drawn)
     assert set(english_in("\n".join([*texts, *drawn]))) <= NAMES

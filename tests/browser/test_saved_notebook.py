@@ -7,10 +7,11 @@ import urllib.request
 from typing import TYPE_CHECKING
 
 import nbformat
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell
 from playwright.sync_api import Page, Response, expect
 
 from mha_lib.classroom.handout import HandoutExporter
+from tests.browser.new_lesson import new_lesson
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Watch
@@ -44,9 +45,7 @@ def test_a_reopened_notebook_and_its_handout_show_the_explorer_again(
     page: Page, watch: Watch, jupyter: JupyterServer, caplog
 ):
     file = jupyter.folder / "saved.ipynb"
-    notebook = new_notebook(cells=[new_code_cell(EXPLORER)])
-    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, file)
+    nbformat.write(new_lesson([new_code_cell(EXPLORER)]), file)
     page.goto(jupyter.address("lab", "saved.ipynb") + "&reset")
     expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
     page.locator(".jp-CodeCell .cm-content").click()

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from tests.browser.conftest import install_deck
+from tests.browser.new_lesson import new_lesson
 
 ROOT = Path(__file__).parents[2]
 EXPLORER = """
@@ -42,10 +43,8 @@ def write_lesson(file: Path, cells: list[tuple[str, str]]) -> None:
         )
         for kind, source in cells
     ]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    metadata = {"rise": {"theme": "white"}, "kernelspec": kernel}
     file.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(new_notebook(cells=made, metadata=metadata), file)
+    nbformat.write(new_lesson(made), file)
 
 
 @pytest.fixture(scope="module")
