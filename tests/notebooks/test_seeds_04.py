@@ -33,7 +33,16 @@ from mha_lib.classroom.threads import one_thread
 
 pytestmark = pytest.mark.whole
 LESSON = ROOT / "notebooks" / "en" / "04_trained_heads.ipynb"  # the code cells are the same in each language
-HELPERS = ("imports", "table", "zeros-helpers", "jobs-code", "shares-of-jobs", "right-without", "right-with")
+HELPERS = (
+    "imports",
+    "table",
+    "zeros-helpers",
+    "maps-of",
+    "jobs-code",
+    "shares-of-jobs",
+    "right-without",
+    "right-with",
+)
 MUSEUM = (
     "museum-correct",
     "exhibits-code",

@@ -246,7 +246,7 @@ def raised(error: Exception) -> Verdict:
 
 def difference(result: Tensor, right: Tensor, call: Arguments) -> Verdict:
     """Names the first entry that differs."""
-    arguments = ", ".join(map(describe, call))
+    arguments = say("between").join(map(describe, call))
     if result.shape != right.shape:
         return wrong("wrong_shape", call=arguments, wanted=tuple(right.shape), given=tuple(result.shape))
     where = (~close(result, right)).nonzero()[0].tolist()

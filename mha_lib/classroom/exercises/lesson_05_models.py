@@ -196,7 +196,7 @@ class DescribeModel:
             if verdict:
                 return verdict
         return Verdict(
-            "right", sentence_of("remarks", self.name, "described").format(models=", ".join(MODELS))
+            "right", sentence_of("remarks", self.name, "described").format(models=say("between").join(MODELS))
         )
 
     def judge_layer(self, layer: Any, wanted: MultiHeadAttention, model: str) -> Verdict | None:

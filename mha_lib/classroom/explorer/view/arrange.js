@@ -11,7 +11,7 @@ const LOWEST_HEAD = 8; // rather scroll down than squint, where there is a page 
 const LARGEST_CELL = 7;
 const LONGEST_LABEL = 8;
 const QUERY_AXIS = 2.2; // beside the queries' labels
-const KEY_AXIS = 1.8; // below turned labels of the keys
+const KEY_AXIS = 2; // below turned labels of the keys
 const LEVEL_KEY_AXIS = 2.6; // with level labels
 
 // In a room that has an end:

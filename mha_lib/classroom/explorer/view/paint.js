@@ -164,7 +164,7 @@ function paintKeyAxis(ctx, drawing) {
       const label = fit(ctx, labelOf(drawing.keyLabels, key), keyRoom);
       write(ctx, label, { x: x + (key + 0.5) * cellWidth, y: below, ...style });
     }
-    const name = { x: x + (cellWidth * keys) / 2, y: below + (isTurned ? keyRoom + 0.7 * em : 1.1 * em) };
+    const name = { x: x + (cellWidth * keys) / 2, y: below + (isTurned ? keyRoom + 0.95 * em : 1.1 * em) };
     write(ctx, words.keys, { ...name, colour: colours.keys, align: "center" });
   }
 }
