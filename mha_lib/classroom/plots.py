@@ -1,6 +1,7 @@
 """Still heatmaps of attention weights, for paper and for a still slide; they look like the explorer's."""
 
 import math
+import re
 import warnings
 from collections.abc import Sequence
 from functools import cache
@@ -28,6 +29,7 @@ CJK_FAMILIES = (
     "Noto Serif CJK SC", "Noto Sans CJK TC", "PingFang TC", "Microsoft JhengHei", "Droid Sans Fallback",
     "Arial Unicode MS",
 )  # fmt: skip
+CHINESE = re.compile("[\u3400-\u9fff]+")
 
 
 def show_heatmaps(
@@ -169,6 +171,8 @@ def _set_tokens(axis: Axis, argument: str, labels: Any, count: int, side: float)
     is_level = isinstance(axis, XAxis)
     is_turned = is_level and labels is not None and width > side
     step = math.ceil((width if is_level and not is_turned else 0.16) / side)
+    if is_turned and all(CHINESE.fullmatch(token) for token in tokens):  # written downwards, as Chinese is
+        tokens, is_turned = ["\n".join(token) for token in tokens], False
     axis.set_ticks(range(0, count, step))
     axis.set_ticklabels(tokens[::step], fontsize=LETTERS, family=_families(), parse_math=False)
     axis.set_tick_params(length=0, labelrotation=90 if is_turned else 0)

@@ -133,6 +133,16 @@ def test_labels_are_drawn_as_text_and_thin_out():
     assert 5 < len(ticks) < 30
 
 
+@pytest.mark.parametrize(
+    ("word", "drawn", "rotation"),
+    [("弄坏了", "弄\n坏\n了", 0), ("broke", "broke", 90), ("猫 cat", "猫 cat", 90)],
+)
+def test_long_keys_are_turned_and_chinese_ones_are_written_downwards(word, drawn, rotation):
+    figure = show_heads(weights(1, 9, 9), key_labels=[word] * 9)
+    label = figure.axes[0].get_xticklabels()[0]
+    assert (label.get_text(), label.get_rotation()) == (drawn, rotation)
+
+
 def test_a_system_without_the_font_says_so_once_and_draws_on(monkeypatch):
     def show_twice():
         for _ in range(2):
