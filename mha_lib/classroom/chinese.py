@@ -82,7 +82,6 @@ TERMS = {
     "8 位是": "8 位元是",
     "约半兆字节": "約 0.5 MB",  # 兆 is a million on the mainland, a million millions in Taiwan
     "类型": "類型",
-    "以代码 ": "以代碼 ",
     "端口": "連接埠",
     "地址": "網址",
     "联网": "連網",
