@@ -4,7 +4,9 @@ import math
 import re
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -17,7 +19,8 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
 from mha_lib.classroom import palette
-from mha_lib.classroom.language import words_here
+from mha_lib.classroom.chinese import is_traditional
+from mha_lib.classroom.language import language_of, words_here
 from mha_lib.classroom.weights import as_mask, as_weights, to_numpy
 
 FORBIDDEN, HATCHING = "#ececec", "#8c8c8c"  # cells that the mask forbids, and the lines across them
@@ -27,7 +30,11 @@ CJK_FAMILIES = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC",
     "Hiragino Sans GB", "Heiti SC", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
     "Noto Serif CJK SC", "Noto Sans CJK TC", "PingFang TC", "Microsoft JhengHei", "Droid Sans Fallback",
-    "Arial Unicode MS",
+    "Noto Sans CJK JP", "Noto Serif CJK JP", "Arial Unicode MS",
+)  # fmt: skip
+# Before those for traditional Chinese, where some characters have other strokes.
+TAIWANS_FAMILIES = (
+    "Noto Sans CJK TC", "Noto Sans TC", "Source Han Sans TC", "PingFang TC", "Heiti TC", "Microsoft JhengHei",
 )  # fmt: skip
 CHINESE = re.compile("[\u3400-\u9fff]+")
 
@@ -202,8 +209,20 @@ def write_chinese() -> None:
 @cache
 def _families() -> list[str]:
     """matplotlib's own font, and the first Chinese one that this system has."""
+    first = TAIWANS_FAMILIES if is_traditional(language_of(Path.cwd())) else ()
+    wanted = [*first, *CJK_FAMILIES]
+    if not set(wanted) & set(font_manager.get_font_names()):
+        _look_for_new_fonts()
     known = set(font_manager.get_font_names())
-    return ["DejaVu Sans", *[family for family in CJK_FAMILIES if family in known][:1]]
+    return ["DejaVu Sans", *[family for family in wanted if family in known][:1]]
+
+
+def _look_for_new_fonts() -> None:
+    """Add the fonts that were installed since matplotlib made its list: it keeps that from run to run."""
+    known = {font.fname for font in font_manager.fontManager.ttflist}
+    for file in set(font_manager.findSystemFonts()) - known:
+        with suppress(OSError, RuntimeError):  # a file that is no font it can read
+            font_manager.fontManager.addfont(file)
 
 
 @cache

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from matplotlib import font_manager
 from matplotlib.patches import Rectangle
 
 from mha_lib import causal_mask, masked_softmax, padding_mask
@@ -143,22 +144,45 @@ def test_long_keys_are_turned_and_chinese_ones_are_written_downwards(word, drawn
     assert (label.get_text(), label.get_rotation()) == (drawn, rotation)
 
 
-def test_a_system_without_the_font_says_so_once_and_draws_on(monkeypatch):
+@pytest.fixture
+def other_fonts():
+    """Lets a test change the fonts that there are: what was found is forgotten before and after it."""
+    caches = (plots._families, plots._characters, plots._hint_once)
+    listed = list(font_manager.fontManager.ttflist)
+    for cached in caches:
+        cached.cache_clear()
+    yield
+    font_manager.fontManager.ttflist[:] = listed
+    for cached in caches:
+        cached.cache_clear()
+
+
+def test_a_system_without_the_font_says_so_once_and_draws_on(monkeypatch, other_fonts):
     def show_twice():
         for _ in range(2):
             show_heads(weights(1, 2, 2), key_labels=["注", "b"]).canvas.draw()
 
     monkeypatch.setattr(plots, "CJK_FAMILIES", ())
-    caches = (plots._families, plots._characters, plots._hint_once)
-    for cached in caches:
-        cached.cache_clear()
-    try:
-        with pytest.warns(UserWarning, match="fonts-noto-cjk") as caught:
-            show_twice()
-        assert len(caught) == 1
-    finally:
-        for cached in caches:
-            cached.cache_clear()
+    with pytest.warns(UserWarning, match="fonts-noto-cjk; macOS, Windows: open its file") as caught:
+        show_twice()
+    assert len(caught) == 1
+
+
+def test_a_font_that_was_installed_after_matplotlib_made_its_list_is_found(monkeypatch, other_fonts):
+    listed = font_manager.fontManager.ttflist
+    files = {font.fname for font in listed if font.name in plots.CJK_FAMILIES}
+    if not files:
+        pytest.skip("no Chinese font here")
+    listed[:] = [font for font in listed if font.fname not in files]
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [*files, __file__])
+    assert len(plots._families()) == 2
+
+
+def test_traditional_chinese_is_drawn_with_taiwans_strokes(monkeypatch, other_fonts, tmp_path):
+    (tmp_path / "notebooks" / "zh-Hant").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "notebooks" / "zh-Hant")
+    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Noto Sans CJK SC", "Noto Sans CJK TC"])
+    assert plots._families()[1:] == ["Noto Sans CJK TC"]
 
 
 @pytest.mark.parametrize(

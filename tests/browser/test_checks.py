@@ -1,0 +1,32 @@
+"""The exercises' checks in JupyterLab, as a student who works in Chinese meets them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import Page, expect
+
+from mha_lib.classroom.language import words_in
+from tests.browser.explorers import Lab
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import JupyterServer
+
+ANSWER = "def mine(scores, mask):\n    return ..."
+WRONG = "def mine(scores, mask):\n    return scores.softmax(-1)"
+UNREADABLE = "def mine(scores, mask)\n    return scores.softmax(-1)"
+RIGHT = "def mine(scores, mask):\n    return scores.masked_fill(~mask, -float('inf')).softmax(-1)"
+CHECK = "from mha_lib.classroom import check\ncheck.masked_softmax(mine)"
+
+
+def test_a_check_answers_in_chinese(page: Page, jupyter: JupyterServer) -> None:
+    lab = Lab(page, jupyter, "notebooks/zh/checks.ipynb", CHECK, ANSWER, WRONG, UNREADABLE, RIGHT)
+    words = words_in("zh")
+    lab.run(1)
+    expect(lab.run(0)).to_have_text("○ masked_softmax：" + words["checks"]["returns_nothing"])
+    lab.run(2)
+    expect(lab.run(0)).to_have_text("✗ masked_softmax：" + words["mistakes"]["shared"]["mask_missing"])
+    lab.run(3)
+    expect(lab.run(0)).to_contain_text("最近一个定义 mine 的单元格，第 1 行有 SyntaxError")
+    lab.run(4)
+    expect(lab.run(0)).to_contain_text("✓ masked_softmax：正确")
