@@ -74,6 +74,7 @@ def file(tmp_path_factory):
         new_markdown_cell(f"## Second section\n\nIn a line: ${'x + ' * 60}y$."),
         new_code_cell(LONG, outputs=[new_output("stream", text=HOSTILE + LONG)]),
         *(new_markdown_cell("Some words. " * 60) for _ in range(5)),
+        new_markdown_cell("<details><summary>Answer</summary>\n\nForty.\n\n</details>"),
     ]
     models = {"good": stored(), "bad": stored(esm="export default { render() { throw new Error('no') } }")}
     return write(tmp_path_factory.mktemp("handout") / "lesson.html", cells, models)
@@ -360,6 +361,7 @@ def test_on_paper_nothing_is_cut_in_two_and_no_control_is_left(page, file):
     page.emulate_media(media="print")
     for control in ("nav", ".copy", ".widget input", ".widget button", ".anchor"):
         expect(page.locator(control).first).to_be_hidden()
+    expect(page.get_by_text("Answer", exact=True)).to_be_visible()  # says what the words below it are
     for whole in (".code", ".outputs > pre", ".widget", ".table tr", "div.formula"):
         assert page.locator(whole).first.evaluate("e => getComputedStyle(e).breakInside") == "avoid", whole
     assert page.locator("pre code").evaluate("e => getComputedStyle(e).whiteSpace") == "pre-wrap"
