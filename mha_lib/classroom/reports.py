@@ -17,6 +17,7 @@ from typing import Any
 from mha_lib.classroom.lessons import CourseError, in_one_line
 
 FORMAT = 1
+FOLDER = "reports"  # beside the lesson
 SUFFIX = ".report.json"
 LARGEST = 200_000  # bytes; a report on a whole lesson has 3 000
 MOST = 1000  # entries of a table, and times that something is counted

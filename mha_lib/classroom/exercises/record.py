@@ -16,9 +16,17 @@ from typing import NamedTuple
 from mha_lib.classroom.files import as_json, write_whole
 from mha_lib.classroom.language import language_of, language_with_words, words_here
 from mha_lib.classroom.lessons import CourseError
-from mha_lib.classroom.reports import LONGEST_NAME, MOST, SUFFIX, Progress, Report, is_seen, read_report
+from mha_lib.classroom.reports import (
+    FOLDER,
+    LONGEST_NAME,
+    MOST,
+    SUFFIX,
+    Progress,
+    Report,
+    is_seen,
+    read_report,
+)
 
-FOLDER = "reports"  # beside the lesson
 NO_NAMES_OF_FILES = set('/\\:*?"<>|')
 STATES = {"right": "solved"}
 
