@@ -15,7 +15,7 @@ from mha_lib.classroom import palette
 from mha_lib.classroom.files import write_whole
 from mha_lib.classroom.language import language_with_words, words_in
 from mha_lib.classroom.lessons import CourseError
-from mha_lib.classroom.overview.gather import gather
+from mha_lib.classroom.overview.gather import HandedIn, gather
 from mha_lib.classroom.overview.tally import Lesson, progress_of, tally
 from mha_lib.classroom.reports import SUFFIX, shown
 
@@ -99,19 +99,17 @@ def render(
     )
 
 
-def by_name(lesson: Lesson) -> list[Any]:
+def by_name(lesson: Lesson) -> list[HandedIn]:
     return lesson.students
 
 
-def by_solved(lesson: Lesson) -> list[Any]:
+def by_solved(lesson: Lesson) -> list[HandedIn]:
     """An order that does not tell who is who, as the alphabet would."""
-    return sorted(
-        lesson.students,
-        key=lambda one: [
-            -sum(each.state == "solved" for each in progress_of(one, lesson)),
-            one.report.student,
-        ],
-    )
+
+    def order(one: HandedIn) -> tuple[int, str]:
+        return -sum(each.state == "solved" for each in progress_of(one, lesson)), one.report.student
+
+    return sorted(lesson.students, key=order)
 
 
 def table_of(counted: list[Lesson]) -> str:

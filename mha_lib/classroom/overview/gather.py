@@ -64,7 +64,7 @@ def written_when(handed_in: HandedIn) -> datetime:
 
 
 def find_reports(folder: Path, remarks: list[CourseError]) -> Iterator[Path]:
-    """Every file with the name of a report, in the order of the alphabet; links to folders are not followed."""
+    """Every file with the name of a report, in alphabetical order; links to folders are not followed."""
     if not folder.is_dir():
         raise CourseError("no_reports_folder", folder=folder)
 

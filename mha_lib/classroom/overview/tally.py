@@ -136,7 +136,7 @@ def tally_exercise(name: str, students: list[HandedIn], words: Mapping[str, Any]
 
 
 def sentence_of(exercise: str, mistake: str, words: Mapping[str, Any]) -> tuple[bool, str]:
-    """Whether it is a mistake that was recognised, and what is said about it, without what was said to one."""
+    """Whether the mistake is one that is recognised, and what is said about it, without its gaps."""
     for known in (exercise, "shared"):
         if sentence := words["mistakes"].get(known, {}).get(mistake):
             return True, GAP.sub("…", sentence)
