@@ -43,29 +43,31 @@ def write_overview(folder: Path, lessons: list[Path], out: Path, *, with_names: 
         print(remark, file=sys.stderr)
     if not counted:
         raise CourseError("no_reports", folder=folder, suffix=SUFFIX)
-    for lesson in counted:
-        for line in lines_of(lesson, words["overview"], with_names=with_names):
-            print(line)
     out.mkdir(parents=True, exist_ok=True)
     os.chmod(out, 0o700)  # others who use the machine need not read who solved what
     page = out / ("overview.html" if with_names else "overview-without-names.html")
     write_whole(page, render(counted, said, lessons[0].parent.name, words["overview"], with_names=with_names))
-    print(page)
+    files = [page]
     if with_names:
-        table = out / "overview.csv"
-        write_whole(table, "\ufeff" + table_of(counted))  # without the mark Excel reads no Chinese
-        print(table)
+        files.append(out / "overview.csv")
+        write_whole(files[-1], "\ufeff" + table_of(counted))  # without the mark Excel reads no Chinese
+    for lesson in counted:
+        for line in lines_of(lesson, words["overview"], with_names=with_names):
+            print(line)
+    print(*files, sep="\n")
     return 0
 
 
 def lines_of(lesson: Lesson, words: dict[str, Any], *, with_names: bool) -> Iterator[str]:
-    yield f"{lesson.number} {lesson.title}: {summary(lesson, words)}"
+    line = words["line"].format
+    yield line(about=f"{lesson.number} {lesson.title}", text=summary(lesson, words))
     if first := lesson.to_begin_with:
         yield f"  {words['begin_with'].format(exercise=first.name)}"
     for exercise in lesson.exercises:
-        yield f"  {exercise.name}: {words['counts'].format(**vars(exercise), all=len(lesson.students))}"
+        counts = words["counts"].format(**vars(exercise), all=len(lesson.students))
+        yield line(about=f"  {exercise.name}", text=counts)
         for mistake in exercise.mistakes[:MOST_SHOWN]:
-            yield f"    {made_by(mistake.students, words)}: {mistake.sentence}"
+            yield f"    {made_by(mistake.students, words)}{mistake.sentence}"
     if with_names:
         for student in lesson.students:
             marks = "".join(MARKS[each.state] for each in progress_of(student, lesson))
