@@ -76,14 +76,12 @@ def read_report(file: Path) -> Report:
 
 def content_of(file: Path) -> bytes:
     """Neither a link, which may lead to what its maker may not read, nor a pipe, which never ends."""
-    if file.is_symlink():
+    about = file.lstat()
+    if not stat.S_ISREG(about.st_mode):
         raise CourseError("report_no_file", file=file)
-    with open(os.open(file, HARMLESS), "rb") as opened:
-        about = os.fstat(opened.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            raise CourseError("report_no_file", file=file)
-        if about.st_size > LARGEST:
-            raise CourseError("report_large", file=file, kilobytes=about.st_size // 1000)
+    if about.st_size > LARGEST:
+        raise CourseError("report_large", file=file, kilobytes=about.st_size // 1000)
+    with open(os.open(file, HARMLESS), "rb") as opened:  # it may have become another one meanwhile
         return opened.read(LARGEST)
 
 
