@@ -117,7 +117,9 @@ def tally_exercise(name: str, students: list[HandedIn], words: Mapping[str, Any]
     made: Counter[tuple[bool, str]] = Counter()
     times: Counter[tuple[bool, str]] = Counter()
     for each in progress:
-        said = [(sentence_of(name, mistake, words), count) for mistake, count in each.mistakes.items()]
+        said = [
+            (sentence_of(name, mistake, words), count) for mistake, count in each.mistakes.items() if count
+        ]
         made.update({sentence for sentence, _ in said})
         for sentence, count in said:
             times[sentence] += count

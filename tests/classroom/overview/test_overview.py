@@ -98,6 +98,16 @@ def test_a_mistake_that_was_recognised_goes_before_what_was_not(course):
     assert "does not know" in "".join(items)
 
 
+def test_odd_counts_and_odd_times_do_no_harm(course, capsys):
+    odd = {"split_heads": Progress("wrong", 0, {"cut_with_one_view": 0})}
+    hand_in(course, replace(ADA, exercises=odd, written="0001-01-01T00:00:00+23:59"))
+    hand_in(course, replace(ADA, exercises=odd, written="9999-12-31T23:59:59-23:59"), "late.report.json")
+    assert overview() == 0
+    said = capsys.readouterr()
+    assert ONE_VIEW not in said.out
+    assert "counts: late.report.json" in said.err
+
+
 def test_gaps_of_a_sentence_are_left_open(course, capsys):
     hand_in(
         course, replace(ADA, lesson="05", exercises={"describe_model": Progress("wrong", 1, {"bias": 1})})
@@ -123,7 +133,7 @@ def test_of_two_files_of_a_student_the_newer_counts_whatever_its_zone(course, ca
     hand_in(course, replace(ADA, name="ada lovelace", student="other"), "z/first.report.json")
     assert overview() == 0
     said = capsys.readouterr()
-    assert "handed in twice: z/first.report.json counts, it is newer than later.report.json" in said.err
+    assert "handed in twice; the newer counts: z/first.report.json, and not later.report.json" in said.err
     assert "reports: 1" in said.out
 
 
