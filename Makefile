@@ -11,7 +11,7 @@ BIOME := @biomejs/biome@2.6.8
 BIOME_COMMAND := .venv/biome/node_modules/.bin/biome
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab present handouts slides notes test test-all lint biome mutants bench clean
+.PHONY: help setup lab present handouts slides notes overview test test-all lint biome mutants bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,10 @@ slides: .venv/ready-slides ## write each lesson's slides as a PDF to build/slide
 
 notes: setup ## write the running order of each lesson to build/notes/ (L)
 	@$(COURSE) notes
+
+overview: setup ## who solved what, from the files of check.report() (FROM=folder, NAMES=no; also L)
+	@test -n "$(FROM)" || { echo "Say where the reports are: make overview FROM=folder" >&2; exit 1; }
+	@$(COURSE) overview "$(FROM)" $(if $(filter no,$(NAMES)),--no-names)
 
 test: lint ## test everything, with a sample of the long walks; the browser tests need Chromium or Chrome (T=tests/one)
 	@$(if $(T),,echo "Testing: about 20 minutes on two cores; make test T=tests/mha_lib is quick.")

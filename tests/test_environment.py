@@ -69,10 +69,11 @@ GROUND_FLOOR = (
     "output",
     "palette",
     "rendering",
+    "reports",
     "threads",
     "weights",
 )
-ROOMS = ("explorer", "plots", "exercises", "tasks", "handout", "running_order", "slides_pdf")
+ROOMS = ("explorer", "plots", "exercises", "tasks", "handout", "running_order", "slides_pdf", "overview")
 
 
 @pytest.mark.parametrize("room", GROUND_FLOOR + ROOMS)

@@ -107,6 +107,11 @@ def make_parser(words: dict[str, Any], language: str) -> argparse.ArgumentParser
     notes = commands.add_parser("notes", help=words["notes"])
     notes.set_defaults(run=write_running_orders)
 
+    overview = commands.add_parser("overview", help=words["overview"])
+    overview.set_defaults(run=write_overview)
+    overview.add_argument("folder", type=Path, metavar="FOLDER", help=words["overview_folder"])
+    overview.add_argument("--no-names", action="store_true", help=words["no_names"])
+
     translations = commands.add_parser("translations", help=words["translations"])
     translations.set_defaults(run=see_to_translations)
     translations.add_argument("lesson", nargs="*", help=words["handouts_lesson"])
@@ -162,6 +167,14 @@ def write_running_orders(
     from mha_lib.classroom import running_order
 
     return running_order.write_running_orders(lessons, root / "build" / "notes")
+
+
+def write_overview(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+    from mha_lib.classroom import overview
+
+    return overview.write_overview(
+        options.folder, lessons, root / "build" / "overview", with_names=not options.no_names
+    )
 
 
 def see_to_translations(

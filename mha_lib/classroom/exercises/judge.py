@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from mha_lib.classroom.exercises.newest_cell import cells_so_far, syntax_error_since
+from mha_lib.classroom.exercises.record import Record
 from mha_lib.classroom.language import words_here
 from mha_lib.classroom.threads import one_thread
 
@@ -25,9 +26,20 @@ LIBRARY = str(Path(__file__).parents[2])
 MARKS = {"right": "✓", "wrong": "✗", "not yet": "○"}
 
 
-class Verdict(NamedTuple):
+class Said(NamedTuple):
     kind: str  # "right", "wrong" or "not yet"
     sentence: str
+
+
+class Verdict(Said):
+    """What is said about an answer; ``names`` are those of the mistakes in it, for who counts mistakes."""
+
+    names: tuple[str, ...]
+
+    def __new__(cls, kind: str, sentence: str, names: tuple[str, ...] = ()) -> "Verdict":
+        verdict = super().__new__(cls, kind, sentence)
+        verdict.names = names
+        return verdict
 
 
 @dataclass(frozen=True)
@@ -88,11 +100,10 @@ class Exercise:
                 return Verdict("right", f"{say('right', rounds=self.rounds)} {remark}")
         for name, mistake in self.single_mistakes():
             if self.agrees(results, mistake):
-                return Verdict("wrong", sentence_of("mistakes", self.name, name))
+                return mistaken(self.name, name)
         for names, mistake in self.pairs_of_mistakes():
             if self.agrees(results, mistake):
-                first, second = (sentence_of("mistakes", self.name, name) for name in names)
-                return wrong("two_mistakes", first=first, second=second)
+                return two_mistakes(*(mistaken(self.name, name) for name in names))
         return None
 
     def single_mistakes(self) -> Iterator[tuple[str, Answer]]:
@@ -130,11 +141,14 @@ class Judged(Protocol):
 
 
 class Check:
-    """One method an exercise; what is solved so far is kept for ``report``."""
+    """One method an exercise; what is solved so far is kept for ``report``.
 
-    def __init__(self, *exercises: Judged):
+    ``lessons`` names the lesson of each exercise, for the files that ``report`` writes.
+    """
+
+    def __init__(self, *exercises: Judged, lessons: Mapping[str, str] | None = None):
         self._exercises = {exercise.name: exercise for exercise in exercises}
-        self._verdicts: dict[str, str] = {}
+        self._record = Record(lessons or {})
         names = [exercise.name for exercise in exercises]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -149,20 +163,38 @@ class Check:
             if getattr(given, "__name__", "").endswith("_solution"):  # no answer of the student's
                 print(say("solution", exercise=name, sentence=verdict.sentence))
                 return
-            self._verdicts[name] = verdict.kind
+            self._record.note(name, verdict.kind, verdict.names)
             print(say("verdict", mark=MARKS[verdict.kind], exercise=name, sentence=verdict.sentence))
 
         return check_answer
 
     def __dir__(self) -> list[str]:
-        return [*self._exercises, "report"]
+        return [*self._exercises, "report", "solved"]
 
-    def report(self) -> None:
-        """Prints which of the exercises that were checked in this session are solved."""
-        for name, kind in self._verdicts.items():
-            print(f"{MARKS[kind]} {name}")
-        solved = sum(kind == "right" for kind in self._verdicts.values())
-        print(say("solved", solved=solved, checked=len(self._verdicts)))
+    @property
+    def solved(self) -> list[str]:
+        """The exercises whose newest answer in this session is right."""
+        return [name for name, kind in self._record.newest().items() if kind == "right"]
+
+    def report(self, name: str | None = None, *, folder: str | Path | None = None) -> None:
+        """Prints which of the exercises that were checked in this session are solved.
+
+        With your name it also writes that into a small file to hand in: ``check.report("Ada Lovelace")``
+        writes ``reports/lesson-03-Ada-Lovelace.report.json`` beside the lesson, and ``check.report("")`` one
+        without a name. The file holds, for each exercise, whether it is solved, how often it was checked, and
+        which mistakes came up; none of your code. Nothing is sent: you hand the file in.
+
+        A restarted kernel forgets what was checked before; what stands in the file is kept, and
+        what is new is added to it. ``folder`` names another folder, which must be there: there no file is
+        changed but the one that this session wrote.
+        """
+        newest = self._record.newest()
+        for exercise, kind in newest.items():
+            print(f"{MARKS[kind]} {exercise}")
+        print(say("solved", solved=len(self.solved), checked=len(newest)))
+        if name is not None or folder is not None:
+            for sentence in self._record.write("" if name is None else name, folder):
+                print(sentence)
 
 
 def say(name: str, /, **gaps: object) -> str:
@@ -179,7 +211,18 @@ def sentence_of(kind: str, exercise: str, name: str) -> str:
 
 
 def wrong(name: str, /, **gaps: object) -> Verdict:
-    return Verdict("wrong", say(name, **gaps))
+    return Verdict("wrong", say(name, **gaps), (name,))
+
+
+def mistaken(exercise: str, name: str, /, **gaps: object) -> Verdict:
+    """The verdict on a mistake that was recognised."""
+    sentence = sentence_of("mistakes", exercise, name)
+    return Verdict("wrong", sentence.format(**gaps) if gaps else sentence, (name,))
+
+
+def two_mistakes(first: Verdict, second: Verdict) -> Verdict:
+    sentence = say("two_mistakes", first=first.sentence, second=second.sentence)
+    return Verdict("wrong", sentence, (*first.names, *second.names))
 
 
 def no_function(given: Answer) -> Verdict | None:
@@ -188,7 +231,7 @@ def no_function(given: Answer) -> Verdict | None:
         return wrong("not_a_function", given=describe(given))
     if error := syntax_error_since(given, cells_so_far()):
         gaps = {"function": given.__name__, "line": error.lineno, "reason": error.msg}
-        return Verdict("not yet", say("not_read", **gaps))
+        return Verdict("not yet", say("not_read", **gaps), ("not_read",))
     return None
 
 

@@ -20,6 +20,7 @@ from mha_lib.classroom.exercises.judge import (
     describe,
     draw,
     draw_sizes,
+    mistaken,
     no_function,
     result_of,
     sentence_of,
@@ -308,19 +309,16 @@ class BreakTheModel:
         if isinstance(result, Verdict):
             return result
         if isinstance(result, int | str) or (isinstance(result, Tensor) and result.dim() == 0):
-            return Verdict("wrong", sentence_of("mistakes", self.name, "number_alone"))
+            return mistaken(self.name, "number_alone")
         try:
             found = {gap: getattr(result, gap) for gap in ("number", "english", "written", "right")}
             right_elsewhere = result.right_elsewhere
         except AttributeError:
-            sentence = sentence_of("mistakes", self.name, "translation_wanted")
-            return Verdict("wrong", sentence.format(given=describe(result)))
+            return mistaken(self.name, "translation_wanted", given=describe(result))
         if found["written"] == found["right"]:
-            sentence = sentence_of("mistakes", self.name, "model_is_right")
-            return Verdict("wrong", sentence.format(**found))
+            return mistaken(self.name, "model_is_right", **found)
         if (share := right_elsewhere()) < TRAINED:
-            sentence = sentence_of("mistakes", self.name, "not_trained")
-            return Verdict("wrong", sentence.format(share=f"{share:.0%}"))
+            return mistaken(self.name, "not_trained", share=f"{share:.0%}")
         return Verdict("right", sentence_of("remarks", self.name, "broken").format(**found))
 
 

@@ -17,10 +17,11 @@ from mha_lib.classroom.exercises.judge import (
     describe,
     draw,
     draw_sizes,
+    mistaken,
     no_function,
     result_of,
-    say,
     sentence_of,
+    two_mistakes,
 )
 from mha_lib.classroom.exercises.lesson_05 import draw_shared_heads
 from mha_lib.classroom.exercises.mistakes import Step, nothing_done
@@ -201,22 +202,21 @@ class DescribeModel:
 
     def judge_layer(self, layer: Any, wanted: MultiHeadAttention, model: str) -> Verdict | None:
         if isinstance(layer, Verdict):
-            hint = sentence_of("mistakes", self.name, "entry_missing") if "KeyError" in layer.sentence else ""
-            return Verdict(layer.kind, f"{layer.sentence} {hint}".strip())
+            if "KeyError" not in layer.sentence:
+                return layer
+            hint = mistaken(self.name, "entry_missing")
+            return Verdict(layer.kind, f"{layer.sentence} {hint.sentence}", hint.names)
         if not isinstance(layer, MultiHeadAttention):
-            sentence = sentence_of("mistakes", self.name, "layer_wanted")
-            return Verdict("wrong", sentence.format(given=describe(layer)))
+            return mistaken(self.name, "layer_wanted", given=describe(layer))
         found, right = sizes_of(layer), sizes_of(wanted)
-        sentences = [
-            sentence_of("mistakes", self.name, name).format(
-                model=model, given=found[name], wanted=right[name]
-            )
+        mistakes = [
+            mistaken(self.name, name, model=model, given=found[name], wanted=right[name])
             for name in right
             if found[name] != right[name]
         ]
-        if len(sentences) > 1:
-            return Verdict("wrong", say("two_mistakes", first=sentences[0], second=sentences[1]))
-        return Verdict("wrong", sentences[0]) if sentences else None
+        if len(mistakes) > 1:
+            return two_mistakes(*mistakes[:2])
+        return mistakes[0] if mistakes else None
 
 
 CUTTING = (

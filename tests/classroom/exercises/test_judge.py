@@ -255,7 +255,7 @@ def test_an_unknown_exercise_lists_the_known_ones():
 
 
 def test_completion_offers_the_exercises_and_the_report():
-    assert dir(Check(DOUBLED)) == ["doubled", "report"]
+    assert dir(Check(DOUBLED)) == ["doubled", "report", "solved"]
 
 
 def test_two_exercises_of_one_name_are_an_error():
