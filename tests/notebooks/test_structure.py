@@ -37,6 +37,13 @@ def test_is_valid_and_clean(lesson):
 
 
 @each_lesson
+def test_its_summary_is_the_question_that_the_readme_asks(lesson):
+    readme = {"en": "README.md", "zh": "README.zh.md"}[lesson.parent.name]
+    asked = (lesson.parents[2] / readme).read_text(encoding="utf-8")
+    assert f"/{lesson.name}) | {read_lesson(lesson)['metadata']['summary']} |\n" in asked
+
+
+@each_lesson
 def test_every_cell_has_a_readable_name_and_a_slide_type(lesson):
     names = [cell["id"] for cell in cells_of(lesson)]
     assert len(names) == len(set(names))

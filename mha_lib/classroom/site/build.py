@@ -1,4 +1,4 @@
-"""Everything the site holds, written anew where it is older than what it is made from, and laid in one folder."""
+"""All that the site holds, written where it is older than what it is made from, and laid in one folder."""
 
 import shutil
 import sys

@@ -85,7 +85,9 @@ def read_one(lesson: Path, page: Path, slides: Path | None, words: dict[str, str
     core, optional = core_minutes(cut), optional_minutes(cut)
     sentence = words["minutes_with_optional" if optional else "minutes"] if core else ""
     description = describe(read_notebook(lesson, lesson), lesson.stem, STUDENT)
-    return Lesson(lesson, page, slides, description, sentence.format(core=f"{core:g}", optional=f"{optional:g}"))
+    return Lesson(
+        lesson, page, slides, description, sentence.format(core=f"{core:g}", optional=f"{optional:g}")
+    )
 
 
 def root_page(editions: list[Edition]) -> str:
@@ -96,16 +98,12 @@ def root_page(editions: list[Edition]) -> str:
 
 
 def front_page(edition: Edition, editions: list[Edition]) -> str:
-    explorer = best_explorer(edition.lessons)
     spoken = {name: edition.words["site"][name] for name in ("found", "nothing", "no_index", "needs_server")}
     return TEMPLATES.get_template("front.html").render(
         edition=edition,
         words=edition.words["site"],
         bar=bar("index.html", edition, editions),
-        explorer=explorer,
-        widgets=Markup(json.dumps(explorer.stored, separators=(",", ":")).replace("<", "\\u003c"))
-        if explorer
-        else "",
+        explorer=best_explorer(edition.lessons),
         spoken=spoken | {"failed": edition.words["handout"]["failed"]},
         style=style(),
         script=handout_page.read("widgets.js") + read("search.js"),
@@ -117,7 +115,7 @@ def framed_handout(lesson: Lesson, edition: Edition, editions: list[Edition]) ->
     head, body = lesson.written.read_text(encoding="utf-8").split(HEAD_ENDS, 1)
     style = f"<style>\n{read('bar.css')}</style>\n"
     body = body.replace("<main>", "<main data-pagefind-body>", 1)
-    return f"{head}{style}{HEAD_ENDS}{bar(lesson.page, edition, editions)}{body}"
+    return f"{head}{style}{HEAD_ENDS}{bar(lesson.page, edition, editions)}\n{body}"
 
 
 def bar(page: str, edition: Edition, editions: list[Edition]) -> Markup:
@@ -139,6 +137,16 @@ class Explorer:
     name: str
     stored: dict[str, Any]
     lesson: Lesson
+    cell: str  # its anchor in the handout
+
+    @property
+    def address(self) -> str:
+        return f"{self.lesson.page}#{self.cell}"
+
+    @property
+    def data(self) -> Markup:
+        """JSON that cannot end its own element."""
+        return Markup(json.dumps(self.stored, separators=(",", ":")).replace("<", "\\u003c"))
 
 
 def best_explorer(lessons: list[Lesson]) -> Explorer | None:
@@ -153,7 +161,9 @@ def best_explorer(lessons: list[Lesson]) -> Explorer | None:
         stored, name = json.loads(data.get_text()), str(figure["data-widget"])
         model = stored["models"][name]
         sources = {source: stored["sources"][source] for source in (model["module"], model["style"])}
-        return Explorer(name, {"sources": sources, "models": {name: model}}, lesson)
+        cell = figure.find_parent(class_="cell")
+        assert cell is not None
+        return Explorer(name, {"sources": sources, "models": {name: model}}, lesson, str(cell["id"]))
     return None
 
 

@@ -55,7 +55,9 @@ function asItem({ page, place }) {
   excerpt.innerHTML = place.excerpt; // Pagefind escapes all but its own <mark>
   item.append(link);
   if (page.meta.title !== place.title) {
-    item.append(Object.assign(document.createElement("div"), { className: "lesson", textContent: page.meta.title }));
+    item.append(
+      Object.assign(document.createElement("div"), { className: "lesson", textContent: page.meta.title }),
+    );
   }
   item.append(excerpt);
   return item;

@@ -1,4 +1,4 @@
-"""The index in which the site's pages search, made by Pagefind: one for each language, Chinese cut into words."""
+"""The index in which the pages search, made by Pagefind: one a language, with Chinese cut into words."""
 
 import importlib.util
 import subprocess
