@@ -85,9 +85,8 @@ def test_a_search_leads_to_the_section(
     found = page.locator(f".results a[href*='{page_found}']").first
     expect(found).to_be_visible()
     expect(page.locator(".results mark").first).to_be_visible()
-    assert all(
-        f"/repo/{language}/" in link.get_attribute("href") for link in page.locator(".results a").all()
-    )
+    links = page.locator(".results a").evaluate_all("(links) => links.map((link) => link.href)")
+    assert all(link.startswith(f"{site}{language}/") for link in links)
     found.click()
     page.wait_for_url(f"{site}{page_found}**")
     expect(page.locator("main h1")).to_be_visible()
