@@ -1,6 +1,7 @@
 """The index in which the pages search, made by Pagefind: one a language, with Chinese cut into words."""
 
 import importlib.util
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from mha_lib.classroom.lessons import CourseError
 
 FOLDER = "pagefind"  # in the site
+LICENCE = Path(__file__).with_name("PAGEFIND-LICENSE.txt")  # what Pagefind's programs are handed on with
 # What Pagefind brings along for sites that have no search of their own.
 UNUSED = ("*-ui.*", "*-component-ui*", "pagefind-highlight.js")
 
@@ -29,3 +31,4 @@ def write_search_index(site: Path) -> None:
     for pattern in UNUSED:
         for file in (site / FOLDER).glob(pattern):
             file.unlink()
+    shutil.copyfile(LICENCE, site / FOLDER / "LICENSE.txt")

@@ -55,6 +55,8 @@ def read(file):
 def test_what_is_newer_than_its_sources_is_taken_as_it_is(kept):
     site = kept[0] / "build" / "site"
     assert {path.name for path in site.iterdir()} == {"index.html", "pagefind", *LANGUAGES}
+    assert not list(site.rglob("*ui.*")), "Pagefind's own search box"
+    assert "CloudCannon" in (site / "pagefind" / "LICENSE.txt").read_text(encoding="utf-8")
     for lang in LANGUAGES:
         names = {path.name for path in (site / lang).iterdir()}
         lessons = {
