@@ -75,6 +75,7 @@ def test_the_root_leads_to_the_readers_language_and_stays_there(
         ("zh", "为什么要掩码", "zh/01_single.html"),
         ("zh", "多个头", "zh/03_multi.html"),
         ("zh-Hant", "查詢", "zh-Hant/03_multi.html"),
+        ("zh-Hant", "多個頭", "zh-Hant/03_multi.html"),
     ],
 )
 def test_a_search_leads_to_the_section(

@@ -98,7 +98,10 @@ def root_page(editions: list[Edition]) -> str:
 
 
 def front_page(edition: Edition, editions: list[Edition]) -> str:
-    spoken = {name: edition.words["site"][name] for name in ("found", "nothing", "no_index", "needs_server")}
+    spoken = {
+        name: edition.words["site"][name]
+        for name in ("found", "found_more", "nothing", "no_index", "needs_server")
+    }
     return TEMPLATES.get_template("front.html").render(
         edition=edition,
         words=edition.words["site"],
@@ -113,9 +116,9 @@ def front_page(edition: Edition, editions: list[Edition]) -> str:
 def framed_handout(lesson: Lesson, edition: Edition, editions: list[Edition]) -> str:
     """The handout as it is, with the site's bar above it; the search finds what is in it."""
     head, body = lesson.written.read_text(encoding="utf-8").split(HEAD_ENDS, 1)
-    style = f"<style>\n{read('bar.css')}</style>\n"
+    added = f"{TEMPLATES.get_template('icon.html').render()}\n<style>\n{read('bar.css')}</style>\n"
     body = body.replace("<main>", "<main data-pagefind-body>", 1)
-    return f"{head}{style}{HEAD_ENDS}{bar(lesson.page, edition, editions)}\n{body}"
+    return f"{head}{added}{HEAD_ENDS}{bar(lesson.page, edition, editions)}\n{body}"
 
 
 def bar(page: str, edition: Edition, editions: list[Edition]) -> Markup:

@@ -30,22 +30,43 @@ class Search {
 
   async find() {
     const words = this.input.value.trim();
-    const found = await this.pagefind.debouncedSearch(withSpaces(words));
+    const found = await this.searchFor(words);
     if (!found) return; // more was typed since
-    const pages = await Promise.all(found.results.slice(0, MOST_RESULTS).map((result) => result.data()));
+    const pages = await Promise.all(found.results.map((result) => result.data()));
     if (words !== this.input.value.trim()) return;
     const places = pages.flatMap((page) => page.sub_results.map((place) => ({ page, place })));
+    places.sort((one, other) => weightOf(other) - weightOf(one));
     const shown = places.slice(0, MOST_RESULTS);
     this.list.replaceChildren(...shown.map(asItem));
-    const sentence = shown.length ? WORDS.found : WORDS.nothing;
-    this.say(words && sentence.replace("{count}", shown.length).replace("{words}", () => words));
+    const more = places.length > shown.length ? WORDS.found_more : WORDS.found;
+    const sentence = places.length ? more : WORDS.nothing;
+    const counted = sentence.replace("{count}", places.length).replace("{shown}", shown.length);
+    this.say(words && counted.replace("{words}", () => words));
+  }
+
+  async searchFor(words) {
+    const [first, ...others] = readingsOf(words);
+    let found = await this.pagefind.debouncedSearch(first);
+    for (const reading of others) {
+      if (!found || found.results.length) break;
+      found = await this.pagefind.search(reading);
+    }
+    return found;
   }
 }
 
-/** A text in Chinese has no spaces, and the index holds its words: the browser cuts it in the same way. */
-function withSpaces(text) {
-  const segments = new Intl.Segmenter(document.documentElement.lang, { granularity: "word" }).segment(text);
-  return [...segments].map(({ segment }) => segment).join(" ");
+/** Chinese has no spaces, and the index holds its words. The browser may cut a text into other words than
+ * Pagefind did: so also as it stands (the beginning of a longer word), and letter by letter. */
+function readingsOf(text) {
+  const segmenter = new Intl.Segmenter(document.documentElement.lang, { granularity: "word" });
+  const wordsOf = (chinese) => [...segmenter.segment(chinese)].map(({ segment }) => segment);
+  const cut = (pieces) => text.replace(/\p{Script=Han}+/gu, (chinese) => ` ${pieces(chinese).join(" ")} `);
+  return [...new Set([cut(wordsOf), text, cut((chinese) => [...chinese])])];
+}
+
+/** How much a place has of what was asked for; Pagefind counts words in headings for more. */
+function weightOf({ place }) {
+  return place.weighted_locations.reduce((sum, { balanced_score }) => sum + balanced_score, 0);
 }
 
 function asItem({ page, place }) {
