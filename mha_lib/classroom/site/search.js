@@ -48,7 +48,8 @@ class Search {
     const [first, ...others] = readingsOf(words);
     let found = await this.pagefind.debouncedSearch(first);
     for (const reading of others) {
-      if (!found || found.results.length) break;
+      // A title alone may have a word that no place on its page has.
+      if (!found || found.results.some((result) => result.words.length)) break;
       found = await this.pagefind.search(reading);
     }
     return found;
