@@ -11,7 +11,7 @@ BIOME := @biomejs/biome@2.6.8
 BIOME_COMMAND := .venv/biome/node_modules/.bin/biome
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab present handouts slides notes overview test test-all lint biome mutants bench clean
+.PHONY: help setup lab present handouts slides site notes overview test test-all lint biome mutants bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ handouts: setup ## write each lesson as one offline HTML file to build/handouts/
 
 slides: .venv/ready-slides ## write each lesson's slides as a PDF to build/slides/ (NB=03, L; needs Chromium or Chrome)
 	@$(COURSE) slides $(NB)
+
+site: .venv/ready-site ## write handouts, slides, notebooks and search as a static site to build/site/ (NB=03, L)
+	@$(COURSE) site $(NB) $(if $(L),--languages $(L))
 
 notes: setup ## write the running order of each lesson to build/notes/ (L)
 	@$(COURSE) notes
@@ -71,6 +74,7 @@ COPIED := $(wildcard mha_lib/classroom/deck/* mha_lib/classroom/deck/static/* mh
 	mha_lib/classroom/palette.css)
 .venv/ready-classroom: EXTRAS := classroom
 .venv/ready-slides: EXTRAS := classroom,slides
+.venv/ready-site: EXTRAS := classroom,site
 .venv/ready-dev: EXTRAS := classroom,dev
 .venv/ready-%: pyproject.toml constraints.txt $(COPIED)
 	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

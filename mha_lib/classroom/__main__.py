@@ -104,6 +104,11 @@ def make_parser(words: dict[str, Any], language: str) -> argparse.ArgumentParser
     slides.set_defaults(run=write_slides)
     slides.add_argument("lesson", nargs="*", help=words["handouts_lesson"])
 
+    site = commands.add_parser("site", help=words["site"])
+    site.set_defaults(run=write_site)
+    site.add_argument("lesson", nargs="*", help=words["handouts_lesson"])
+    site.add_argument("--languages", nargs="+", help=words["site_languages"])
+
     notes = commands.add_parser("notes", help=words["notes"])
     notes.set_defaults(run=write_running_orders)
 
@@ -159,6 +164,15 @@ def write_slides(root: Path, lessons: list[Path], options: argparse.Namespace, e
 
     check_rise()
     return slides_pdf.write_slides(root, chosen_lessons(options, lessons), root / "build" / "slides")
+
+
+def write_site(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+    from mha_lib.classroom import site
+
+    check_rise()
+    languages = options.languages or list_languages(root)
+    editions = [chosen_lessons(options, list_lessons(root, language)) for language in languages]
+    return site.write_site(root, editions, options.language)
 
 
 def write_running_orders(

@@ -78,6 +78,14 @@ def words_in(language: str) -> dict[str, Any]:
     return words_to_traditional(words) if is_traditional(language) else words
 
 
+def name_of_language(language: str) -> str:
+    """Its name in itself; its code where nothing is known of it."""
+    if language_with_words(language) != language:
+        return language
+    words = words_in(language)["language"]
+    return str(words["traditional" if is_traditional(language) else "name"])
+
+
 def words_here() -> dict[str, Any]:
     """The words of the lesson that is running: a notebook runs in the folder in which it lies."""
     return words_in(language_of(Path.cwd()))

@@ -31,9 +31,16 @@ def test_is_valid_and_clean(lesson):
     for cell in cells_of(lesson):
         assert not cell.get("outputs"), f"{cell['id']} has outputs: commit without them"
         assert not cell.get("execution_count"), f"{cell['id']} has been run: commit without counts"
-    assert set(notebook.metadata) <= {"kernelspec", "language_info", "title", "rise"}
+    assert set(notebook.metadata) <= {"kernelspec", "language_info", "title", "summary", "rise"}
     assert notebook.metadata.kernelspec.name == "python3"
     assert notebook.metadata.title
+
+
+@each_lesson
+def test_its_summary_is_the_question_that_the_readme_asks(lesson):
+    readme = {"en": "README.md", "zh": "README.zh.md"}[lesson.parent.name]
+    asked = (lesson.parents[2] / readme).read_text(encoding="utf-8")
+    assert f"/{lesson.name}) | {read_lesson(lesson)['metadata']['summary']} |\n" in asked
 
 
 @each_lesson

@@ -20,6 +20,7 @@ from mha_lib.classroom.exercises.judge import (
     mistaken,
     no_function,
     result_of,
+    say,
     sentence_of,
     two_mistakes,
 )

@@ -7,7 +7,7 @@ from typing import Any
 from mha_lib.classroom.files import write_whole
 from mha_lib.classroom.handout.notebook import Description, address_of_page, describe, read_notebook
 from mha_lib.classroom.handout.page import TEMPLATES, read, style
-from mha_lib.classroom.language import language_with_words, words_in
+from mha_lib.classroom.language import language_with_words, name_of_language, words_in
 
 
 @dataclass
@@ -47,13 +47,12 @@ def render_index(notebooks: Path, folder: Path, audience: str) -> str:
 
 def read_language(lessons: Path, folder: Path, audience: str) -> Language:
     words = words_in(language_with_words(lessons.name))
-    known = words["language"]["name"] if language_with_words(lessons.name) == lessons.name else lessons.name
     handouts = [
         read_handout(lesson, page, folder, audience)
         for lesson in sorted(lessons.glob("*.ipynb"))
         if (page := address_of_page(lesson, folder)).exists()
     ]
-    return Language(lessons.name, known, words["handout_index"], handouts)
+    return Language(lessons.name, name_of_language(lessons.name), words["handout_index"], handouts)
 
 
 def read_handout(lesson: Path, page: Path, folder: Path, audience: str) -> Handout:

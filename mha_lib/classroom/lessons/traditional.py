@@ -51,8 +51,7 @@ def traditional_lesson(root: Path, lesson: Path) -> dict[str, object]:
         cell | {"source": traditional_source(cell, english.get(cell["id"]))} for cell in notebook["cells"]
     ]
     metadata = notebook["metadata"]
-    if "title" in metadata:
-        metadata = metadata | {"title": to_traditional(metadata["title"])}
+    metadata |= {name: to_traditional(metadata[name]) for name in ("title", "summary") if name in metadata}
     return notebook | {"cells": cells, "metadata": metadata}
 
 

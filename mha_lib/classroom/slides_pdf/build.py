@@ -31,7 +31,7 @@ def write_slides(root: Path, lessons: list[Path], folder: Path) -> int:
     browser, sync_playwright = require_browser(), require_playwright()
     require_writable(folder)
     failures = 0
-    with serve_copy(root, lessons[0].parent.name) as server, sync_playwright() as playwright:
+    with serve_copy(root) as server, sync_playwright() as playwright:
         chromium = start_browser(playwright, browser)
         for lesson in lessons:
             target = folder / lesson.parent.name / f"{lesson.stem}.pdf"

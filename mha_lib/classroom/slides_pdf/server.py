@@ -38,11 +38,11 @@ class Server:
 
 
 @contextmanager
-def serve_copy(root: Path, language: str) -> Iterator[Server]:
-    """Serve a copy of the lessons in a language, with nothing of the user's own settings of Jupyter."""
+def serve_copy(root: Path) -> Iterator[Server]:
+    """Serve a copy of the lessons, with nothing of the user's own settings of Jupyter."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         course, home = Path(folder, "course"), Path(folder, "home")
-        for part in (Path("notebooks", language), Path("img")):
+        for part in ("notebooks", "img"):  # all languages: traditional Chinese is made from two others
             if (root / part).is_dir():
                 shutil.copytree(root / part, course / part)
         for trained in (root / "work").glob("*.pt"):  # what a lesson has trained and kept: it need not again

@@ -1,0 +1,165 @@
+"""The site in a browser, below a path as on GitHub Pages: languages, search, explorer, phone, keyboard."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from mha_lib.classroom.site import build
+from tests.browser.conftest import PATIENCE, Watch
+from tests.browser.explorers import HEADS
+from tests.classroom.site.course import small_course
+
+AUDIT = "async () => (await axe.run()).violations.map((found) => found.id)"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("course")
+    assert build.write_site(root, small_course(root), "en") == 0
+    return root / "build" / "site"
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the site, below the path /repo/."""
+    served = tmp_path_factory.mktemp("served")
+    (served / "repo").symlink_to(folder)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(served)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/repo/"
+    server.shutdown()
+    server.server_close()
+
+
+def search(page: Page, words: str) -> None:
+    box = page.get_by_role("searchbox")
+    expect(box).to_be_enabled()
+    box.fill(words)
+
+
+@pytest.mark.parametrize(
+    ("locale", "language"),
+    [("en-GB", "en"), ("zh-CN", "zh"), ("zh-TW", "zh-Hant"), ("zh-HK", "zh-Hant"), ("fr", "en")],
+)
+def test_the_root_leads_to_the_readers_language_and_stays_there(
+    browser: Browser, site: str, locale: str, language: str
+) -> None:
+    context = browser.new_context(locale=locale)
+    page = context.new_page()
+    page.goto(f"{site}#lessons")
+    page.wait_for_url(f"{site}{language}/index.html#lessons")
+    page.locator(".bar").get_by_role("link", name="English").click()
+    page.wait_for_url(f"{site}en/index.html")
+    assert page.locator("html").get_attribute("lang") == "en"
+    context.close()
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "page_found"),
+    [
+        ("en", "padding", "en/03_multi.html"),
+        ("en", "masked_softmax", "en/01_single.html"),
+        ("zh", "为什么要掩码", "zh/01_single.html"),
+        ("zh", "多个头", "zh/03_multi.html"),
+        ("zh-Hant", "查詢", "zh-Hant/03_multi.html"),
+        ("zh-Hant", "多個頭", "zh-Hant/03_multi.html"),
+    ],
+)
+def test_a_search_leads_to_the_section(
+    page: Page, watch: Watch, site: str, language: str, words: str, page_found: str
+) -> None:
+    page.goto(f"{site}{language}/index.html")
+    search(page, words)
+    found = page.locator(f".results a[href*='{page_found}']").first
+    expect(found).to_be_visible()
+    expect(page.locator(".results mark").first).to_be_visible()
+    links = page.locator(".results a").evaluate_all("(links) => links.map((link) => link.href)")
+    assert all(link.startswith(f"{site}{language}/") for link in links)
+    found.click()
+    page.wait_for_url(f"{site}{page_found}**")
+    expect(page.locator("main h1")).to_be_visible()
+    assert watch.requests_beyond(site) == []
+    assert watch.errors == []
+
+
+def test_a_search_that_finds_nothing_says_so(page: Page, site: str) -> None:
+    page.goto(f"{site}en/index.html")
+    search(page, "<b>zzzq")
+    status = page.locator("#search").get_by_role("status")
+    expect(status).to_have_text("Nothing found for “<b>zzzq”.")
+    page.get_by_role("searchbox").fill("")
+    expect(status).to_have_text("")
+    expect(page.locator(".results li")).to_have_count(0)
+
+
+def test_the_explorer_moves_by_keyboard_and_asks_nobody(page: Page, watch: Watch, site: str) -> None:
+    page.goto(f"{site}zh/index.html")
+    expect(page.locator(HEADS)).to_have_count(2)
+    page.get_by_label("num_heads", exact=True).press("ArrowRight")
+    expect(page.locator(HEADS)).to_have_count(4)
+    assert watch.requests_beyond(site) == []
+    assert watch.errors == []
+
+
+def test_each_page_leads_to_itself_in_the_other_languages(page: Page, site: str) -> None:
+    page.goto(f"{site}en/03_multi.html")
+    page.locator(".bar").get_by_role("link", name="繁體中文").click()
+    page.wait_for_url(f"{site}zh-Hant/03_multi.html")
+    expect(page.locator("main h1")).to_have_text("多個頭#")
+    page.locator(".bar .home").click()
+    page.wait_for_url(f"{site}zh-Hant/index.html")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["index.html", "en/index.html", "zh/03_multi.html"])
+def test_on_a_phone_nothing_is_too_wide_and_axe_finds_nothing(
+    browser: Browser, site: str, name: str, theme: str
+) -> None:
+    is_root = name == "index.html"
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844},
+        color_scheme="dark" if theme == "dark" else "light",
+        bypass_csp=True,
+        java_script_enabled=True,
+        locale="en-GB",
+    )
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    if is_root:  # as it is where scripts are off
+        page.add_init_script("delete Intl.Locale")
+    page.goto(site + name)
+    if not is_root:
+        expect(page.locator(HEADS).first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == {"light": "rgb(253, 252, 249)", "dark": "rgb(21, 23, 27)"}[theme]
+    page.add_script_tag(path=str(files("axe_playwright_python") / "axe.min.js"))
+    assert page.evaluate(AUDIT) == []
+    context.close()
+
+
+def test_opened_as_a_file_all_is_there_but_the_search_which_says_why(
+    page: Page, watch: Watch, folder: Path
+) -> None:
+    page.goto((folder / "index.html").as_uri())
+    page.wait_for_url("**/en/index.html")
+    expect(page.locator(HEADS)).to_have_count(2)
+    expect(page.locator("#search").get_by_role("status")).to_contain_text("opened as a file")
+    expect(page.get_by_role("searchbox")).to_be_disabled()
+    page.get_by_role("link", name="Several heads").first.click()
+    expect(page.locator("main h1")).to_be_visible()
+    assert watch.requests_beyond(folder.as_uri()) == []
+    assert watch.errors == []
