@@ -9,6 +9,7 @@ from mha_lib.classroom.language import ENGLISH, words_in
 
 COURSE = "course.json"
 
+
 class CourseError(Exception):
     """What went wrong, in one line for the person at the terminal.
 

@@ -1,9 +1,9 @@
 """The one address of the course's repository, and what leads from it to a hosted notebook.
 
-``course.json`` beside the lessons names the address: ``{"repository": "https://github.com/OWNER/NAME"}``, with
-``/tree/BRANCH`` behind it for another branch than main. From it come the links that open a lesson in Colab and
-in Binder. Each lesson's cell ``environment`` holds the archive that is installed where the course's software is
-missing: there a notebook is alone, and can look nothing up. ``write_repository`` writes both.
+``course.json`` beside the lessons names it: ``{"repository": "https://github.com/OWNER/NAME"}``, with
+``/tree/BRANCH`` behind it where the branch is not main. From it come the links that open a lesson in Colab
+and in Binder. Each lesson's cell ``environment`` holds the archive that is installed where the software is
+missing: a notebook that is alone can look nothing up. ``write_repository`` writes both.
 """
 
 import json
@@ -30,7 +30,8 @@ REPOSITORY = "repository"  # its name in course.json
 ENVIRONMENT = "environment"  # the id of the cell that makes the environment
 ARCHIVE = re.compile(r'^archive = "[^"]*"', re.MULTILINE)  # the line of that cell which holds the address
 ADDRESS = re.compile(
-    r"https://github\.com/(?P<owner>[\w-]+)/(?P<name>[\w.-]+?)(\.git)?(/tree/(?P<branch>[\w.-]+))?/?", re.ASCII
+    r"https://github\.com/(?P<owner>[\w-]+)/(?P<name>[\w.-]+?)(\.git)?(/tree/(?P<branch>[\w.-]+))?/?",
+    re.ASCII,
 )
 MAIN = "main"
 
@@ -70,7 +71,7 @@ def links_to(lesson: Path) -> dict[str, str]:
     """Where a lesson opens without being installed: ``{"colab": address, "binder": address}``.
 
     The lesson is one of ``notebooks/`` or of a working copy. Empty where ``course.json`` names no repository,
-    and for a notebook that is none of the course's. How a link is called stands in ``words/``, under "hosted".
+    and for a notebook that is none of the course's. What a link is called stands in ``words/``: "hosted".
     Colab opens the file in the repository; Binder the student's copy, which ``postBuild`` makes there.
     """
     course, language = course_of(lesson.parent), language_of(lesson.parent)
