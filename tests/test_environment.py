@@ -1,7 +1,9 @@
 """The set-up files say the same thing, and the imports keep to their walls."""
 
 import importlib.metadata
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -40,9 +42,25 @@ def test_every_dependency_is_pinned_within_its_range(group):
 def test_conda_installs_what_pyproject_lists():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     *conda, pip = environment["dependencies"]
-    assert conda == [f"python{PROJECT['requires-python']}", "pip"]
-    assert pip == {"pip": ["-c constraints.txt", "-e .[classroom]"]}
+    python = re.fullmatch(r"python=(\d+\.\d+)", conda[0])
+    assert python, "Binder heeds an exact version alone"
+    assert SpecifierSet(PROJECT["requires-python"]).contains(python[1])
+    assert conda[1:] == ["pip"]
+    assert [line for line in pip["pip"] if "index" not in line] == ["-c constraints.txt", "-e .[classroom]"]
     assert "classroom" in PROJECT["optional-dependencies"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Binder's machines run Linux")
+def test_binder_finds_a_students_copy_of_every_lesson_in_every_language(tmp_path):
+    for folder in ("notebooks", "img"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    python = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{python}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    subprocess.run([ROOT / "postBuild"], cwd=tmp_path, env=environment, check=True)
+    copies = {file.relative_to(tmp_path / "work") for file in tmp_path.glob("work/*/[0-9]*.ipynb")}
+    lessons = {file.relative_to(ROOT / "notebooks") for file in (ROOT / "notebooks").glob("*/[0-9]*.ipynb")}
+    assert {"en", "zh", "zh-Hant"} <= {copy.parts[0] for copy in copies}
+    assert lessons <= copies
 
 
 def test_makefile_refuses_the_pythons_that_pyproject_refuses():
