@@ -108,12 +108,6 @@ def test_through_the_kernel(page, jupyter):
     text.press("Control+X")
     expect(text).to_have_value("")
 
-    # not in command mode either, whose shortcuts are those of whatever has the focus
-    lab.cell(0).locator(".jp-InputPrompt").click()
-    expect(page.locator(".jp-Notebook.jp-mod-commandMode")).to_be_visible()
-    shift.press("ArrowRight")
-    expect(shift).to_have_value("8")
-
     # the others are
     for element in (shift, text, view.locator(HEADS).first):
         lab.make_unsaved()
