@@ -304,7 +304,7 @@ def test_where_a_repository_is_named_a_handout_leads_to_its_lesson_in_colab_and_
     lesson.with_name("course.json").write_text(json.dumps({"repository": address}))
     colab = f"{address.replace('github.com', 'colab.research.google.com/github')}/blob/main/notebooks/"
     for page in pages():
-        assert f'<a href="{colab}{language}/01_one.ipynb">{words["colab"]}</a>' in page
+        assert f'<a class="open-in" href="{colab}{language}/01_one.ipynb">{words["colab"]}</a>' in page
         assert f'%2F01_one.ipynb">{words["binder"]}</a>' in page
         assert not re.search(r"<img|<link|<script src", page), "the buttons fetch nothing"
 
