@@ -1,9 +1,13 @@
 """The set-up files say the same thing, and the imports keep to their walls."""
 
+import importlib.metadata
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -29,15 +33,34 @@ def test_every_dependency_is_pinned_within_its_range(group):
     pinned = {plain(name): version for name, version in PINNED.items()}
     listed = PROJECT["dependencies"] if group == "dependencies" else PROJECT["optional-dependencies"][group]
     for requirement in map(Requirement, listed):
+        if requirement.name == PROJECT["name"]:  # an extra that builds on another one
+            assert requirement.extras <= PROJECT["optional-dependencies"].keys()
+            continue
         assert requirement.specifier.contains(pinned[plain(requirement.name)]), requirement
 
 
 def test_conda_installs_what_pyproject_lists():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     *conda, pip = environment["dependencies"]
-    assert conda == [f"python{PROJECT['requires-python']}", "pip"]
-    assert pip == {"pip": ["-c constraints.txt", "-e .[classroom]"]}
+    python = re.fullmatch(r"python=(\d+\.\d+)", conda[0])
+    assert python, "Binder heeds an exact version alone"
+    assert SpecifierSet(PROJECT["requires-python"]).contains(python[1])
+    assert conda[1:] == ["pip"]
+    assert [line for line in pip["pip"] if "index" not in line] == ["-c constraints.txt", "-e .[classroom]"]
     assert "classroom" in PROJECT["optional-dependencies"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Binder's machines run Linux")
+def test_binder_finds_a_students_copy_of_every_lesson_in_every_language(tmp_path):
+    for folder in ("notebooks", "img"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    python = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{python}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    subprocess.run([ROOT / "postBuild"], cwd=tmp_path, env=environment, check=True)
+    copies = {file.relative_to(tmp_path / "work") for file in tmp_path.glob("work/*/[0-9]*.ipynb")}
+    lessons = {file.relative_to(ROOT / "notebooks") for file in (ROOT / "notebooks").glob("*/[0-9]*.ipynb")}
+    assert {"en", "zh", "zh-Hant"} <= {copy.parts[0] for copy in copies}
+    assert lessons <= copies
 
 
 def test_makefile_refuses_the_pythons_that_pyproject_refuses():
@@ -54,6 +77,52 @@ def imported_by(module):
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         ).stdout.split()
     )
+
+
+def test_the_classroom_brings_what_a_lesson_imports():
+    assert f"{PROJECT['name']}[lesson]" in PROJECT["optional-dependencies"]["classroom"]
+
+
+IMPORT_LESSONS = """
+import sys
+from pathlib import Path
+from mha_lib.classroom.lessons.slides import read_lesson, source
+for lesson in sys.argv[1:]:
+    exec("".join(source(cell) for cell in read_lesson(Path(lesson))["cells"] if cell["id"] == "imports"))
+import mha_lib.classroom.chinese
+mha_lib.classroom.chinese.to_traditional("")  # as the words of a lesson in traditional Chinese are
+print(*sys.modules)
+"""
+
+
+def test_a_lesson_imports_nothing_that_its_extra_does_not_bring():
+    """A hosted notebook has a server and a kernel of its own: ``[lesson]`` brings no other."""
+    lessons = map(str, (ROOT / "notebooks").glob("[ez][nh]/*.ipynb"))
+    command = [sys.executable, "-c", IMPORT_LESSONS, *lessons]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    loaded = {name.split(".")[0] for name in said.split()}
+    extras = PROJECT["optional-dependencies"]
+    brought = brought_by([*PROJECT["dependencies"], *extras["lesson"]])
+    others = brought_by([*extras["classroom"], *extras["slides"]]) - brought
+    assert {"jupyterlab", "jupyter-server", "ipykernel", "nbconvert", "playwright"} <= others
+    owners = importlib.metadata.packages_distributions()
+    assert {name for name in loaded if others & set(map(plain, owners.get(name, ())))} == set()
+    assert {"torch", "matplotlib", "anywidget", "opencc"} <= loaded
+
+
+def brought_by(listed):
+    """The names of what these requirements install, and of all that those need in turn."""
+    todo, brought = list(map(Requirement, listed)), set()
+    while todo:
+        requirement = todo.pop()
+        name = plain(requirement.name)
+        applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        if name in brought or not applies:
+            continue
+        brought.add(name)
+        with suppress(importlib.metadata.PackageNotFoundError):  # what PyTorch needs where there is a GPU
+            todo += map(Requirement, importlib.metadata.requires(name) or [])
+    return brought
 
 
 def test_the_mathematics_imports_neither_classroom_nor_pictures_nor_widgets():

@@ -7,11 +7,10 @@ A lesson imports all that it needs in one line::
 
 import importlib
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mha_lib.classroom.chinese import SIMPLIFIED
-from mha_lib.classroom.language import language_of
+from mha_lib.classroom.language import language_here
 
 if TYPE_CHECKING:
     from mha_lib.classroom.exercises import check as check
@@ -32,5 +31,5 @@ def __getattr__(name: str) -> Any:
 
 if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()):
     importlib.import_module(f"{__name__}.output").dress(shell)
-    if language_of(Path.cwd()).split("-")[0] == SIMPLIFIED:
+    if language_here().split("-")[0] == SIMPLIFIED:
         importlib.import_module(f"{__name__}.plots").write_chinese()

@@ -122,6 +122,10 @@ def make_parser(words: dict[str, Any], language: str) -> argparse.ArgumentParser
     translations.add_argument("lesson", nargs="*", help=words["handouts_lesson"])
     translations.add_argument("--update", action="store_true", help=words["update"])
     translations.add_argument("--done", nargs="+", metavar="CELL", default=[], help=words["done"])
+
+    repository = commands.add_parser("repository", help=words["repository"])
+    repository.set_defaults(run=set_repository)
+    repository.add_argument("address", nargs="?", help=words["address"])
     return parser
 
 
@@ -204,6 +208,18 @@ def see_to_translations(
         print(f"{lesson}: {cell}: {words[what]}")
     print(words["count"].format(count=len(found)))
     return int(bool(found))
+
+
+def set_repository(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+    """Write the address of the repository where it has to stand, or print the one that stands there."""
+    from mha_lib.classroom.lessons import hosted
+
+    if options.address is not None:
+        for file in hosted.write_repository(root, options.address.strip()):
+            print(file.relative_to(root).as_posix())
+    words = words_in(language_with_words(options.language))["hosted"]
+    print(hosted.configured_repository(root) or words["no_repository"])
+    return 0
 
 
 def asks_at_terminal(language: str) -> Callable[[Path], bool]:

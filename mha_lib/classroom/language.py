@@ -19,6 +19,7 @@ from mha_lib.classroom.chinese import SIMPLIFIED, TRADITIONAL, is_traditional, w
 
 WORDS = Path(__file__).parent / "words"
 ENGLISH = "en"
+LANGUAGE_ALONE = "MHA_LANGUAGE"  # in the environment of a kernel: set by a lesson's cell "environment"
 TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # such as zh, zh-CN, zh-Hant
 
 
@@ -86,9 +87,18 @@ def name_of_language(language: str) -> str:
     return str(words["traditional" if is_traditional(language) else "name"])
 
 
+def language_here() -> str:
+    """The language of the lesson that is running: a notebook runs in the folder in which it lies.
+
+    One that lies in no course, alone in Colab say, has told its language to its kernel.
+    """
+    here = Path.cwd()
+    return language_of(here) if course_of(here) else os.environ.get(LANGUAGE_ALONE) or ENGLISH
+
+
 def words_here() -> dict[str, Any]:
-    """The words of the lesson that is running: a notebook runs in the folder in which it lies."""
-    return words_in(language_of(Path.cwd()))
+    """The words of the lesson that is running."""
+    return words_in(language_here())
 
 
 def read_words(file: Path) -> dict[str, Any]:

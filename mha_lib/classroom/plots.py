@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -20,7 +19,7 @@ from matplotlib.patches import Rectangle
 
 from mha_lib.classroom import palette
 from mha_lib.classroom.chinese import is_traditional
-from mha_lib.classroom.language import language_of, words_here
+from mha_lib.classroom.language import language_here, words_here
 from mha_lib.classroom.weights import as_mask, as_weights, to_numpy
 
 FORBIDDEN, HATCHING = "#ececec", "#8c8c8c"  # cells that the mask forbids, and the lines across them
@@ -209,7 +208,7 @@ def write_chinese() -> None:
 @cache
 def _families() -> list[str]:
     """matplotlib's own font, and the first Chinese one that this system has."""
-    first = TAIWANS_FAMILIES if is_traditional(language_of(Path.cwd())) else ()
+    first = TAIWANS_FAMILIES if is_traditional(language_here()) else ()
     wanted = [*first, *CJK_FAMILIES]
     if not set(wanted) & set(font_manager.get_font_names()):
         _look_for_new_fonts()

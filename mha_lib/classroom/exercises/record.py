@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mha_lib.classroom.files import as_json, write_whole
-from mha_lib.classroom.language import language_of, language_with_words, words_here
+from mha_lib.classroom.language import language_here, language_with_words, words_here
 from mha_lib.classroom.lessons import CourseError
 from mha_lib.classroom.reports import (
     FOLDER,
@@ -65,7 +65,7 @@ class Record:
                 for what, file in self.write_lesson(lesson, name, place, is_own=folder is None):
                     yield words[what].format(file=place_shown(file))
         except CourseError as error:
-            raise ValueError(error.said_in(language_with_words(language_of(Path.cwd())))) from None
+            raise ValueError(error.said_in(language_with_words(language_here()))) from None
 
     def write_lesson(
         self, lesson: str, name: str, folder: Path, *, is_own: bool
@@ -81,7 +81,7 @@ class Record:
         news = self.noted[self.written.get(file, 0) if earlier else 0 :]
         report = Report(
             lesson=lesson,
-            language=language_of(Path.cwd()),
+            language=language_here(),
             version=version(),
             written=datetime.now(UTC).isoformat(timespec="seconds"),
             student=earlier.student if earlier else self.student,

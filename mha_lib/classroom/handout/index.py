@@ -8,6 +8,7 @@ from mha_lib.classroom.files import write_whole
 from mha_lib.classroom.handout.notebook import Description, address_of_page, describe, read_notebook
 from mha_lib.classroom.handout.page import TEMPLATES, read, style
 from mha_lib.classroom.language import language_with_words, name_of_language, words_in
+from mha_lib.classroom.lessons.hosted import links_to
 
 
 @dataclass
@@ -15,6 +16,7 @@ class Handout:
     description: Description
     address: str
     pdf: str  # its address, "" where there is none
+    hosted: dict[str, str]  # where the lesson opens without being installed
 
 
 @dataclass
@@ -22,6 +24,7 @@ class Language:
     language: str  # its code
     name: str
     words: dict[str, Any]
+    hosted_words: dict[str, str]
     handouts: list[Handout]
 
 
@@ -52,7 +55,8 @@ def read_language(lessons: Path, folder: Path, audience: str) -> Language:
         for lesson in sorted(lessons.glob("*.ipynb"))
         if (page := address_of_page(lesson, folder)).exists()
     ]
-    return Language(lessons.name, name_of_language(lessons.name), words["handout_index"], handouts)
+    name = name_of_language(lessons.name)
+    return Language(lessons.name, name, words["handout_index"], words["hosted"], handouts)
 
 
 def read_handout(lesson: Path, page: Path, folder: Path, audience: str) -> Handout:
@@ -65,4 +69,5 @@ def read_handout(lesson: Path, page: Path, folder: Path, audience: str) -> Hando
         description,
         address=page.relative_to(folder).as_posix(),
         pdf=pdf.relative_to(folder).as_posix() if pdf.exists() else "",
+        hosted=links_to(lesson),
     )

@@ -20,6 +20,7 @@ from mha_lib.classroom.handout.notebook import (
 )
 from mha_lib.classroom.handout.outputs import Outputs, terminal
 from mha_lib.classroom.language import ENGLISH, TAG, language_with_words, words_in
+from mha_lib.classroom.lessons.hosted import links_to
 from mha_lib.classroom.lessons.slides import slide_type, tags
 from mha_lib.classroom.rendering import Cleaner, closed, code_block, to_html, with_formulas
 from mha_lib.classroom.rendering.tree import inside, parse, writable
@@ -55,7 +56,9 @@ class Page:
         self.audience = audience
         code = notebook.metadata.get("language_info", {})
         self.programming_language = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
-        self.words = words_in(language_with_words(language))["handout"]
+        words = words_in(language_with_words(language))
+        self.words, self.hosted_words = words["handout"], words["hosted"]
+        self.folder = folder
         self.complain = complain
         self.cleaner = Cleaner(folder, language, complain)
         self.handouts = handouts
@@ -75,6 +78,8 @@ class Page:
             language=self.language if TAG.fullmatch(self.language) else ENGLISH,
             audience=self.audience,
             words=self.words,
+            hosted=links_to(self.folder / f"{name}.ipynb"),
+            hosted_words=self.hosted_words,
             description=description,
             says_title=any(h.level == 1 or h.words == description.title for h in headings),
             contents=[heading for heading in headings if heading.level in (2, 3)],

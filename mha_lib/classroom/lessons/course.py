@@ -1,10 +1,13 @@
-"""Where the course and its lessons are."""
+"""Where the course and its lessons are, and what ``course.json`` beside the lessons sets."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.chinese import SIMPLIFIED, TRADITIONAL
 from mha_lib.classroom.language import ENGLISH, words_in
+
+COURSE = "course.json"
 
 
 class CourseError(Exception):
@@ -73,3 +76,18 @@ def find_lesson(name: str, lessons: list[Path]) -> Path:
             return lesson
     known = ", ".join(lesson.stem for lesson in lessons)
     raise CourseError("no_lesson", name=repr(name), known=known)
+
+
+def setting(lessons: Path, name: str) -> str:
+    """An address that ``course.json`` in the folder of the lessons names; "" where it names none."""
+    return str(read_course(lessons).get(name) or "")
+
+
+def read_course(lessons: Path) -> dict[str, Any]:
+    file = lessons / COURSE
+    if not file.is_file():
+        return {}
+    try:
+        return {**json.loads(file.read_text(encoding="utf-8"))}
+    except (ValueError, TypeError) as error:
+        raise CourseError("bad_course", file=file, reason=error) from None

@@ -4,31 +4,20 @@
 code is drawn when the deck is made, so that nothing is asked of a network in front of a class.
 """
 
-import json
 from pathlib import Path
 
-from mha_lib.classroom.lessons.course import CourseError
+from mha_lib.classroom.lessons.course import setting
 
-COURSE = "course.json"
 PICTURE = "handouts.svg"  # as deck/static/handouts.js looks for it, beside the lesson
 
 
 def write_qr_code(lessons: Path, deck: Path) -> None:
     """Draw the code into the deck's folder; where no address is named, see to it that none is left there."""
     picture = deck / PICTURE
-    address = address_of_handouts(lessons / COURSE)
+    address = setting(lessons, "handouts")
     if not address:
         picture.unlink(missing_ok=True)
         return
     import segno  # here, for the lessons themselves need it nowhere
 
     segno.make(address, micro=False).save(str(picture), scale=8, light="white")
-
-
-def address_of_handouts(file: Path) -> str:
-    if not file.is_file():
-        return ""
-    try:
-        return str(json.loads(file.read_text(encoding="utf-8")).get("handouts") or "")
-    except (ValueError, AttributeError) as error:
-        raise CourseError("bad_course", file=file, reason=error) from None

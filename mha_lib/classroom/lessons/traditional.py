@@ -19,6 +19,7 @@ from mha_lib.classroom.chinese import (
 )
 from mha_lib.classroom.files import as_json, write_whole
 from mha_lib.classroom.language import ENGLISH, words_in
+from mha_lib.classroom.lessons.hosted import ENVIRONMENT
 from mha_lib.classroom.lessons.slides import Cell, read_lesson, source
 
 WORDS_OF_DECK = "words.json"  # beside the lessons: the deck, in the browser, can't convert
@@ -58,6 +59,8 @@ def traditional_lesson(root: Path, lesson: Path) -> dict[str, object]:
 def traditional_source(cell: Cell, english: Cell | None) -> list[str]:
     if cell["cell_type"] == "code":
         text = code_to_traditional(source(cell), source(english) if english else "")
+        if cell["id"] == ENVIRONMENT:  # which names the lesson's language
+            text = text.replace(f'"{SIMPLIFIED}"', f'"{TRADITIONAL}"')
     else:
         text = markdown_to_traditional(source(cell))
     return text.splitlines(keepends=True)

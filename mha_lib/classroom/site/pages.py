@@ -13,6 +13,7 @@ from markupsafe import Markup
 from mha_lib.classroom.handout import page as handout_page
 from mha_lib.classroom.handout.notebook import STUDENT, Description, describe, read_notebook
 from mha_lib.classroom.language import language_with_words, name_of_language, words_in
+from mha_lib.classroom.lessons.hosted import links_to
 from mha_lib.classroom.lessons.slides import core_minutes, optional_minutes, read_lesson, read_slides
 from mha_lib.classroom.rendering.tree import parse
 
@@ -32,6 +33,7 @@ class Lesson:
     slides: Path | None
     description: Description
     minutes: str
+    hosted: dict[str, str]  # where it opens without being installed
 
     @property
     def page(self) -> str:
@@ -85,9 +87,8 @@ def read_one(lesson: Path, page: Path, slides: Path | None, words: dict[str, str
     core, optional = core_minutes(cut), optional_minutes(cut)
     sentence = words["minutes_with_optional" if optional else "minutes"] if core else ""
     description = describe(read_notebook(lesson, lesson), lesson.stem, STUDENT)
-    return Lesson(
-        lesson, page, slides, description, sentence.format(core=f"{core:g}", optional=f"{optional:g}")
-    )
+    minutes = sentence.format(core=f"{core:g}", optional=f"{optional:g}")
+    return Lesson(lesson, page, slides, description, minutes, links_to(lesson))
 
 
 def root_page(editions: list[Edition]) -> str:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from mha_lib import EncoderDecoder
 from mha_lib.classroom.language import words_here
-from mha_lib.classroom.lessons import find_root
+from mha_lib.classroom.lessons import CourseError, find_root
 from mha_lib.classroom.tasks.data import PLACES, Batch, draw_training_numbers, make_batch
 from mha_lib.classroom.tasks.translator import device_of, make_translator, translation_loss
 from mha_lib.classroom.threads import one_thread
@@ -173,10 +173,10 @@ class ProgressBar:
 def train_translator(num_heads: int = 4, seed: int = 0, folder: Path | str | None = None) -> Training:
     """A trained translator: loaded if it has been trained before, or else trained now, and kept.
 
-    It is kept in ``folder``, the course's ``work/`` unless said otherwise. Interrupted, it is kept as far as
+    It is kept in ``folder``, ``work/`` of the course unless said otherwise. Interrupted, it is kept as far as
     it has come; the next call goes on. A file that holds no such training is said to, and trained anew.
     """
-    folder = find_root() / "work" if folder is None else Path(folder)
+    folder = place_to_keep() if folder is None else Path(folder)
     file = folder / f"translator-{num_heads}-heads-seed-{seed}.pt"
     recipe = {"edition": EDITION, "num_heads": num_heads, "seed": seed}
     training = load_training(file, recipe) if file.exists() else None
@@ -186,6 +186,14 @@ def train_translator(num_heads: int = 4, seed: int = 0, folder: Path | str | Non
         training.run()
         save_training(training, file, recipe)
     return training
+
+
+def place_to_keep() -> Path:
+    """``work/`` in the course's folder, or beside a lesson that lies in no course, alone in Colab say."""
+    try:
+        return find_root() / "work"
+    except CourseError:
+        return Path.cwd() / "work"
 
 
 def new_training(recipe: dict[str, int]) -> Training:

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -286,6 +287,33 @@ def test_each_language_is_listed_under_its_own_name_and_words(course):
     assert '<h2 lang="fr">fr</h2>' in index, "a language that has no words is called by its code"
     assert '<a class="pdf" href="zh/02_two.pdf">' in index
     assert index.count('class="pdf"') == 1
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_where_a_repository_is_named_a_handout_leads_to_its_lesson_in_colab_and_binder(course, language):
+    lesson = course.lesson("01_one.ipynb", text("# One"), language=language)
+    words = words_in(language)["hosted"]
+
+    def pages():
+        page, _ = HandoutExporter().from_filename(str(lesson))
+        course.page(lesson)
+        return page, course.index()
+
+    assert all(words["colab"] not in page for page in pages())
+    address = "https://github.com/school/attention"
+    lesson.with_name("course.json").write_text(json.dumps({"repository": address}))
+    colab = f"{address.replace('github.com', 'colab.research.google.com/github')}/blob/main/notebooks/"
+    for page in pages():
+        assert f'<a class="open-in" href="{colab}{language}/01_one.ipynb">{words["colab"]}</a>' in page
+        assert f'%2F01_one.ipynb">{words["binder"]}</a>' in page
+        assert not re.search(r"<img|<link|<script src", page), "the buttons fetch nothing"
+
+
+def test_an_address_that_names_no_repository_is_one_line(course, capsys):
+    lesson = course.lesson("01_one.ipynb", text("# One"))
+    lesson.with_name("course.json").write_text('{"repository": "school/attention"}')
+    assert write_handouts([lesson], course.handouts) == 1
+    assert "wanted: https://github.com/OWNER/NAME" in capsys.readouterr().err
 
 
 def test_an_index_of_nothing_says_so(course):

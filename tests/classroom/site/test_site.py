@@ -162,6 +162,18 @@ def test_a_lesson_says_its_question_and_its_minutes(kept):
     assert [link.text for link in lesson.select(".files a")] == ["講義", "投影片（PDF）", "筆記本"]
 
 
+def test_a_repository_that_is_set_leads_to_hosted_notebooks(course, monkeypatch):
+    root, _ = course
+    (root / "notebooks" / "en" / "course.json").write_text('{"repository": "https://github.com/OWNER/NAME"}')
+    monkeypatch.chdir(root)
+    assert command_line.main(["site", "1", "--languages", "en"]) == 0
+    links = read(root / "build" / "site" / "en" / "index.html").select(".files a[href^=https]")
+    assert {link.text: link["href"].split("/")[2] for link in links} == {
+        "Open in Colab": "colab.research.google.com",
+        "Open in Binder": "mybinder.org",
+    }
+
+
 def test_the_root_lists_the_languages_for_a_browser_without_scripts(kept):
     page = read(kept[0] / "build" / "site" / "index.html")
     assert page.html["lang"] == "en"

@@ -11,10 +11,12 @@ export function isOwnKey({ target, key, ctrlKey, metaKey, altKey, shiftKey }) {
   return !(isToRun || key === "Escape" || /^F\d+$/.test(key));
 }
 
-/** JupyterLab takes a key before the explorer does, unless the element or one around it has this mark. */
+/** JupyterLab takes a key before the explorer does, unless the element that has the focus carries this mark:
+ * in command mode its shortcuts are those of whatever has the focus in a notebook. */
 export function hideOwnKeys(root, signal) {
   const mark = (event) => {
-    if (root.contains(event.target)) root.toggleAttribute("data-lm-suppress-shortcuts", isOwnKey(event));
+    if (!root.contains(event.target)) return;
+    event.target.toggleAttribute("data-lm-suppress-shortcuts", isOwnKey(event));
   };
   addEventListener("keydown", mark, { capture: true, signal });
 }

@@ -1,0 +1,108 @@
+"""The cell that makes a lesson's environment where the lesson is alone: in Colab, in an empty folder."""
+
+import builtins
+import importlib.util
+import json
+import subprocess
+
+import pytest
+
+from mha_lib.classroom.language import LANGUAGE_ALONE, language_here, words_here, words_in
+from mha_lib.classroom.lessons import CourseError
+from mha_lib.classroom.lessons.hosted import ENVIRONMENT, read_repository, with_archive
+from mha_lib.classroom.lessons.slides import read_lesson, slide_type, source, tags
+from mha_lib.classroom.tasks import training
+from tests.lessons import CHINESE, ENGLISH, TRADITIONAL, name_of
+
+LESSONS = ENGLISH + CHINESE
+each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=name_of)
+ARCHIVE = "https://example.org/attention.zip"
+
+
+def cell_of(notebook):
+    return next(cell for cell in notebook["cells"] if cell["id"] == ENVIRONMENT)
+
+
+def run_cell(lesson, archive=""):
+    exec(source(cell_of(with_archive(read_lesson(lesson), archive))), {"__builtins__": builtins})
+
+
+@pytest.fixture
+def commands(monkeypatch):
+    """The commands that a lesson would run."""
+    called: list[list[str]] = []
+    monkeypatch.setattr(subprocess, "run", lambda command, check: called.append(command))
+    monkeypatch.setenv(LANGUAGE_ALONE, "")  # put back after the test
+    return called
+
+
+@pytest.fixture
+def without_software(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+
+@each_lesson
+def test_is_the_first_code_of_the_lesson_and_on_no_slide(lesson):
+    cells = read_lesson(lesson)["cells"]
+    first = next(cell for cell in cells if cell["cell_type"] == "code")
+    assert first["id"] == ENVIRONMENT
+    assert slide_type(first) == "skip"
+    assert tags(first) == [], "neither the setup of a deck nor a handout has a use for it"
+
+
+@each_lesson
+def test_holds_the_address_that_course_json_names(lesson):
+    settings = json.loads(lesson.with_name("course.json").read_text(encoding="utf-8"))
+    repository = read_repository(settings["repository"])
+    archive = repository.archive if repository else ""
+    assert with_archive(read_lesson(lesson), archive) == read_lesson(lesson)
+
+
+def test_every_language_names_the_same_repository():
+    named = {lesson.with_name("course.json").read_text(encoding="utf-8") for lesson in LESSONS}
+    assert len({json.loads(text)["repository"] for text in named}) == 1
+
+
+@each_lesson
+def test_runs_nothing_where_the_software_is(lesson, commands):
+    run_cell(lesson, ARCHIVE)
+    assert commands == []
+
+
+@each_lesson
+def test_installs_what_a_lesson_needs_where_the_software_is_missing(lesson, commands, without_software):
+    run_cell(lesson, ARCHIVE)
+    assert [command[1:] for command in commands] == [
+        ["-m", "pip", "install", "-q", f"mha-lib[lesson] @ {ARCHIVE}"]
+    ]
+
+
+@each_lesson
+def test_without_an_address_one_sentence_says_how_to_go_on(lesson, commands, without_software):
+    with pytest.raises(ImportError, match=r"pip install '\.\[lesson\]'") as failure:
+        run_cell(lesson)
+    assert commands == []
+    assert "\n" not in str(failure.value)
+
+
+@pytest.mark.parametrize("lesson", [*LESSONS, *TRADITIONAL], ids=name_of)
+def test_a_lesson_alone_in_a_folder_speaks_its_own_language(lesson, commands, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_cell(lesson)
+    assert language_here() == lesson.parent.name
+    assert words_here() == words_in(lesson.parent.name)
+
+
+def test_the_folder_of_a_course_tells_the_language_whatever_the_cell_has_said(monkeypatch):
+    monkeypatch.setenv(LANGUAGE_ALONE, "en")
+    monkeypatch.chdir(CHINESE[0].parent)
+    assert language_here() == "zh"
+
+
+def test_a_training_is_kept_beside_a_lesson_that_is_alone(monkeypatch, tmp_path):
+    def find_no_root():
+        raise CourseError("no_course", folder=tmp_path)
+
+    monkeypatch.setattr(training, "find_root", find_no_root)
+    monkeypatch.chdir(tmp_path)
+    assert training.place_to_keep() == tmp_path / "work"
