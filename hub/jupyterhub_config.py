@@ -32,15 +32,26 @@ def check_machine() -> None:
     if os.geteuid() != 0:
         sys.exit("The hub starts each student's server as that student, which needs root: sudo make hub")
     nobody = pwd.getpwnam("nobody")
-    probe = [sys.executable, "-c", "import sys, jupyterhub; open(sys.argv[1])", str(COURSE / "hub/student.py")]
+    probe = [
+        sys.executable,
+        "-c",
+        "import sys, jupyterhub; open(sys.argv[1])",
+        str(COURSE / "hub/student.py"),
+    ]
     try:
         subprocess.run(
-            probe, user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], cwd="/", check=True, capture_output=True
+            probe,
+            user=nobody.pw_uid,
+            group=nobody.pw_gid,
+            extra_groups=[],
+            cwd="/",
+            check=True,
+            capture_output=True,
         )
     except (OSError, subprocess.CalledProcessError):
         sys.exit(
-            f"Students cannot read the course in {COURSE}, or its Python, {sys.executable}. Clone it to where "
-            "every user may read, as root, and start it there: git clone … /opt/mha"
+            f"Students cannot read the course in {COURSE}, or its Python, {sys.executable}. As root, clone it to "
+            "where every user may read, with a Python of the system: git clone … /opt/mha"
         )
 
 
@@ -63,9 +74,10 @@ def refuse_other_accounts(spawner: Spawner) -> None:
     """
     account = pwd.getpwnam(spawner.user.name)
     if account.pw_uid == 0 or account.pw_name not in grp.getgrnam(CLASS_GROUP).gr_mem:
-        raise HTTPError(
-            403, f"The account {account.pw_name} of this machine is not one of the class. Log in under another name."
-        )
+        said = f"The account {account.pw_name} of this machine is not one of the class: take another name."
+        error = HTTPError(403, said)
+        error.jupyterhub_message = said  # type: ignore[attr-defined] # what JupyterHub shows on its page
+        raise error
 
 
 check_machine()
@@ -142,7 +154,7 @@ if SETTINGS.exists():
     load_subconfig(str(SETTINGS))  # type: ignore[name-defined]  # noqa: F821 - as get_config
 if c.JupyterHub.authenticator_class is SharedPasswordWithAccounts:
     print(
-        f"A trial: every student logs in with the class password, {c.SharedPasswordAuthenticator.user_password}, and "
-        f"a name of their own; {INSTRUCTOR} with the password in {STATE / 'instructor-password'}.",
+        f"A trial: each student logs in with the class password, {c.SharedPasswordAuthenticator.user_password}, "
+        f"and a name of their own; {INSTRUCTOR} with the password in {STATE / 'instructor-password'}.",
         flush=True,
     )

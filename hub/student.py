@@ -41,7 +41,7 @@ def main() -> None:
     paths = [str(JUPYTER_SETTINGS), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
     # Not in the home: the name of a socket has room for 107 bytes, and a home may be full.
-    os.environ["JUPYTER_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="jupyter-")
+    os.environ["JUPYTER_RUNTIME_DIR"] = tempfile.mkdtemp(prefix=f"jupyter-{Path.home().name}-")
     # A new program in this process: PyTorch, which the course has loaded, goes with the old one. -P: what
     # lies in the home is not taken for a module of Python.
     server = [sys.executable, "-P", "-m", "jupyterhub.singleuser", *SETTINGS, *sys.argv[1:]]

@@ -35,7 +35,9 @@ class Student:
 
     def token_of_form(self, path: str) -> str:
         """What a page of this path sends along, to show that a request comes from it."""
-        return next((kept.value or "" for kept in self.web.cookies if kept.name == "_xsrf" and kept.path == path), "")
+        return next(
+            (kept.value or "" for kept in self.web.cookies if kept.name == "_xsrf" and kept.path == path), ""
+        )
 
     def ask_hub(self, method: str, path: str) -> requests.Response:
         headers = {"X-XSRFToken": self.token_of_form("/hub/"), "Referer": f"{self.hub}/hub/home"}
@@ -59,9 +61,16 @@ class Student:
             known = self.ask_hub("GET", f"users/{self.name}").json()
             if known.get("servers", {}).get("", {}).get("ready"):
                 return self.web.get(f"{self.server}/", timeout=PATIENCE)
-            assert known.get("pending") or known.get("servers"), f"{self.name}'s server failed to start: {known}"
+            assert known.get("pending") or known.get("servers"), (
+                f"{self.name}'s server failed to start: {known}"
+            )
             time.sleep(SETTLED)
         raise TimeoutError(f"{self.name}'s server did not start in {PATIENCE} s")
+
+    def close(self) -> None:
+        if self.socket:
+            self.socket.close()
+        self.web.close()
 
     def stop_server(self) -> None:
         if self.socket:
@@ -115,9 +124,7 @@ class Student:
 
 def code_cells(notebook: dict[str, Any]) -> dict[str, str]:
     """The code of each cell, by the cell's name."""
-    return {
-        cell["id"]: "".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"
-    }
+    return {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"}
 
 
 def with_source(notebook: dict[str, Any], name: str, code: str) -> dict[str, Any]:

@@ -76,9 +76,10 @@ def show_to_all(*needed: Path) -> str:
 class Hub:
     """A running hub. The accounts that it makes begin with a name of their own, and go with it."""
 
-    def __init__(self, folder: Path, url: str):
-        self.folder, self.url = folder, url
+    def __init__(self, folder: Path, url: str, pid: int):
+        self.folder, self.url, self.pid = folder, url, pid
         self.prefix = f"t{secrets.token_hex(3)}-"
+        self.visitors: list[Student] = []
 
     @property
     def log(self) -> str:
@@ -93,7 +94,12 @@ class Hub:
         return (self.folder / "state" / "instructor-password").read_text().strip()
 
     def student(self, name: str) -> Student:
-        return Student(self.url, self.prefix + name, self.password)
+        return self.visitor(self.prefix + name)
+
+    def visitor(self, name: str, password: str = "") -> Student:
+        """Somebody who tries the class password, or another one."""
+        self.visitors.append(Student(self.url, name, password or self.password))
+        return self.visitors[-1]
 
     def home(self, student: Student) -> Path:
         return self.folder / "homes" / student.name
@@ -121,16 +127,18 @@ def running_hub(settings: str = "") -> Iterator[Hub]:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "MHA_LANGUAGE": "en"}
     environment |= {"MHA_HUB_STATE": str(folder / "state"), "MHA_HUB_SETTINGS": str(folder / "settings.py")}
     had_group = any(group.gr_name == CLASS_GROUP for group in grp.getgrall())
-    start = f"{show_to_all(ROOT, Path(sys.prefix), Path(sys.base_prefix))}\nexec \"$@\""
+    start = f'{show_to_all(ROOT, Path(sys.prefix), Path(sys.base_prefix))}\nexec "$@"'
     command = ["unshare", "--mount", "sh", "-c", start, "sh"]
     command += [sys.executable, "-P", "-m", "jupyterhub", "-f", str(CONFIGURATION)]
     with (folder / "hub.log").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
-    hub = Hub(folder, f"http://127.0.0.1:{ports[0]}")
+    hub = Hub(folder, f"http://127.0.0.1:{ports[0]}", process.pid)
     try:
         wait_until_it_answers(process, hub)
         yield hub
     finally:
+        for visitor in hub.visitors:
+            visitor.close()
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
             process.wait(PATIENCE)
@@ -140,13 +148,17 @@ def running_hub(settings: str = "") -> Iterator[Hub]:
                 subprocess.run(["userdel", "--force", account.pw_name], check=True, capture_output=True)
         if not had_group:
             subprocess.run(["groupdel", CLASS_GROUP], capture_output=True)
-        shutil.rmtree(folder, ignore_errors=True)
+        for left in (folder, *Path(tempfile.gettempdir()).glob(f"jupyter-{hub.prefix}*")):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def wait_until_it_answers(process: subprocess.Popen[bytes], hub: Hub) -> None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        with suppress(urllib.error.URLError, OSError), urllib.request.urlopen(f"{hub.url}/hub/health", timeout=10):
+        with (
+            suppress(urllib.error.URLError, OSError),
+            urllib.request.urlopen(f"{hub.url}/hub/health", timeout=10),
+        ):
             return
         assert process.poll() is None, hub.log
         time.sleep(0.2)
