@@ -198,8 +198,8 @@ def measure(count: int, seconds: float) -> list[str]:
         "",
         f"All {count} together held {watch.together / 1000:.2f} GB at most: {each:.2f} GB a student. Of a "
         f"machine with 64 GB, {LEFT_TO_SYSTEM} left to the system, that is {carried} students at once "
-        f"(arithmetic). Cores decide how long they wait: the lesson takes {core_seconds:.0f} s of one core for "
-        "each student.",
+        f"(arithmetic). Cores decide how long they wait: the lesson takes {core_seconds:.0f} s of one core "
+        "for each student.",
         "",
         "While the kernel of one student does harm, all others run a simple cell again and again for "
         f"{seconds:.0f} s. The longest that any of these cells took:",

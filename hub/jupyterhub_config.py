@@ -50,8 +50,8 @@ def check_machine() -> None:
         )
     except (OSError, subprocess.CalledProcessError):
         sys.exit(
-            f"Students cannot read the course in {COURSE}, or its Python, {sys.executable}. As root, clone it to "
-            "where every user may read, with a Python of the system: git clone … /opt/mha"
+            f"Students cannot read the course in {COURSE}, or its Python, {sys.executable}. As root, clone "
+            "it where every user may read, with a Python of the system: git clone … /opt/mha"
         )
 
 
@@ -154,7 +154,7 @@ if SETTINGS.exists():
     load_subconfig(str(SETTINGS))  # type: ignore[name-defined]  # noqa: F821 - as get_config
 if c.JupyterHub.authenticator_class is SharedPasswordWithAccounts:
     print(
-        f"A trial: each student logs in with the class password, {c.SharedPasswordAuthenticator.user_password}, "
-        f"and a name of their own; {INSTRUCTOR} with the password in {STATE / 'instructor-password'}.",
+        f"A trial: log in with {c.SharedPasswordAuthenticator.user_password} and a name of your own, "
+        f"{INSTRUCTOR} with the password in {STATE / 'instructor-password'}.",
         flush=True,
     )

@@ -25,10 +25,11 @@ class Student:
         return f"{self.hub}/user/{self.name}"
 
     def log_in(self) -> bool:
-        """By the form that a browser shows; whether the hub let the student in."""
+        """By the form that a browser shows, one that is new here; whether it lets the student in."""
+        self.web.cookies.clear()
         form = self.web.get(f"{self.hub}/hub/login", timeout=PATIENCE)
         found = re.search(r'name="_xsrf"\s+value="([^"]+)"', form.text)
-        assert found, form.text
+        assert found, form.url
         filled = {"_xsrf": found[1], "username": self.name, "password": self.password}
         answer = self.web.post(f"{self.hub}/hub/login?next=%2Fhub%2Fhome", data=filled, timeout=PATIENCE)
         return answer.ok and answer.url.endswith("/hub/home")
