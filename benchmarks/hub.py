@@ -12,9 +12,9 @@ import statistics
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -39,29 +39,28 @@ HARM = {
 }
 
 
-def memory_of(names: set[str]) -> float:
-    """MB that the processes of these users hold."""
-    total = 0
+def memory_of(students: list[Student]) -> dict[str, float]:
+    """MB that the processes of each student hold."""
+    held = {student.name: 0.0 for student in students}
     for process in psutil.process_iter(["username"]):
-        if process.info["username"] in names:
-            try:
-                total += process.memory_full_info().pss
-            except psutil.Error:  # it has just ended
-                continue
-    return total / 1e6
+        if (name := process.info["username"]) in held:
+            with suppress(psutil.Error):  # it has just ended
+                held[name] += process.memory_full_info().pss / 1e6
+    return held
 
 
 class Watched:
-    """The most memory that each student ever held, looked at every second."""
+    """The most memory that each student ever held, and all together, looked at every other second."""
 
     def __init__(self, students: list[Student]):
+        self.students = students
         self.peak = {student.name: 0.0 for student in students}
         self.together = 0.0
         self.done = threading.Event()
 
     def watch(self) -> None:
-        while not self.done.wait(1):
-            now = {name: memory_of({name}) for name in self.peak}
+        while not self.done.wait(2):
+            now = memory_of(self.students)
             self.together = max(self.together, sum(now.values()))
             self.peak = {name: max(self.peak[name], now[name]) for name in now}
 
@@ -162,7 +161,7 @@ def run_to_its_end(student: Student, code: str) -> None:
         print(f"{student.name}: {type(error).__name__}")
 
 
-def spread(values: list[float]) -> str:
+def spread(values: Collection[float]) -> str:
     return f"{statistics.median(values):.0f} ({min(values):.0f}–{max(values):.0f})"
 
 
@@ -170,10 +169,10 @@ def measure(count: int, seconds: float) -> list[str]:
     with running_hub() as hub:
         students = [hub.student(f"s{number:02}") for number in range(1, count + 1)]
         arrived = at_once(students, arrive)
-        servers = [memory_of({student.name}) for student in students]
+        servers = memory_of(students).values()
         with watched(students) as watch:
             ran = at_once(students, run_lesson)
-        after = [memory_of({student.name}) for student in students]
+        after = memory_of(students).values()
         at_once(students, answer)
         back = at_once(students, come_back)
         at_once(students, lambda student: student.start_kernel())
@@ -194,7 +193,7 @@ def measure(count: int, seconds: float) -> list[str]:
         f"| restart, and the answer found again, s | {spread(back)} |",
         f"| memory of the server alone, MB | {spread(servers)} |",
         f"| memory after lesson 03, server and kernel, MB | {spread(after)} |",
-        f"| most memory during lesson 03, MB | {spread(list(watch.peak.values()))} |",
+        f"| most memory during lesson 03, MB | {spread(watch.peak.values())} |",
         "",
         f"All {count} together held {watch.together / 1000:.2f} GB at most: {each:.2f} GB a student. Of a "
         f"machine with 64 GB, {LEFT_TO_SYSTEM} left to the system, that is {carried} students at once "
