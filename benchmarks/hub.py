@@ -179,6 +179,7 @@ def measure(count: int, seconds: float) -> list[str]:
         harm = do_harm(hub, students, seconds)
     each = watch.together / count / 1000
     carried = int((64 - LEFT_TO_SYSTEM) / each)
+    at_worst = int((64 - LEFT_TO_SYSTEM) / max(watch.peak.values()) * 1000)
     core_seconds = statistics.median(ran) * (os.cpu_count() or 1) / count
     return [
         "# A class at one server",
@@ -196,9 +197,9 @@ def measure(count: int, seconds: float) -> list[str]:
         f"| most memory during lesson 03, MB | {spread(watch.peak.values())} |",
         "",
         f"All {count} together held {watch.together / 1000:.2f} GB at most: {each:.2f} GB a student. Of a "
-        f"machine with 64 GB, {LEFT_TO_SYSTEM} left to the system, that is {carried} students at once "
-        f"(arithmetic). Cores decide how long they wait: the lesson takes {core_seconds:.0f} s of one core "
-        "for each student.",
+        f"machine with 64 GB, {LEFT_TO_SYSTEM} left to the system, that is {carried} students at once, "
+        f"{at_worst} if all are at their peak together (arithmetic). Cores decide how long they wait: the "
+        f"lesson takes at most {core_seconds:.0f} s of one core for each student.",
         "",
         "While the kernel of one student does harm, all others run a simple cell again and again for "
         f"{seconds:.0f} s. The longest that any of these cells took:",
