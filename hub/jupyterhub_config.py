@@ -35,7 +35,7 @@ def check_machine() -> None:
     probe = [
         sys.executable,
         "-c",
-        "import sys, jupyterhub; open(sys.argv[1])",
+        "import sys, jupyterhub.singleuser; open(sys.argv[1])",
         str(COURSE / "hub/student.py"),
     ]
     try:
