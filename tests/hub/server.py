@@ -27,10 +27,7 @@ SETTINGS = """
 c.JupyterHub.bind_url = "http://127.0.0.1:{0}"
 c.JupyterHub.hub_bind_url = "http://127.0.0.1:{1}"
 c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{2}"
-c.LocalAuthenticator.add_user_cmd = [
-    "useradd", "--create-home", "--key", "HOME_MODE=0700", "--shell", "/bin/bash", "--groups", "mha-class",
-    "--base-dir", "{homes}",
-]
+c.LocalAuthenticator.add_user_cmd.extend(["--base-dir", "{homes}"])
 """
 
 
