@@ -1,11 +1,12 @@
 """What JupyterHub starts for each student, as that student: a copy of the lessons, then a Jupyter server.
 
-``~/course`` looks like the course's own folder: the lessons and figures in it are links to the one course
-that everybody reads, and ``~/course/work/`` is the student's. So copies and new editions come about as on a
+``~/course`` looks like the course's own folder: the lessons in it are links to the one course that
+everybody reads, the figures are copied, and ``~/course/work/`` is the student's. So copies and new editions come about as on a
 laptop. An instructor (``MHA_INSTRUCTOR``) has decks with notes there, too.
 """
 
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -65,13 +66,15 @@ def prepare(home: Path) -> Path:
 def link_course(root: Path) -> Path:
     """A folder that is the course's but for ``work/``; traditional Chinese is made in it when asked for."""
     languages = [folder for folder in (COURSE / "notebooks").iterdir() if folder.name != TRADITIONAL]
-    for target in (COURSE / "img", *languages):
+    for target in languages:
         link = root / target.relative_to(COURSE)
         if link.is_symlink() and link.readlink() != target:  # the course has moved
             link.unlink()
         if not link.exists():
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(target)
+    # A copy: Jupyter hands a browser no file that a link puts outside of the home.
+    shutil.copytree(COURSE / "img", root / "img", dirs_exist_ok=True)
     return root
 
 
