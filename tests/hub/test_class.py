@@ -42,7 +42,7 @@ def test_each_student_is_a_user_of_the_system_with_a_home_of_their_own(hub, clas
     assert len({pwd.getpwnam(student.name).pw_uid for student in class_of_two} - {0}) == 2
 
 
-def test_the_server_opens_a_copy_of_the_lessons_without_notes(hub, class_of_two):
+def test_the_server_opens_a_copy_of_the_lessons_without_notes(class_of_two):
     for student in class_of_two:
         first = student.web.get(f"{student.server}/")
         assert first.url.endswith("/lab/tree/course/work/en/01_single_head_attention.ipynb")
