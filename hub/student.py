@@ -1,8 +1,8 @@
 """What JupyterHub starts for each student, as that student: a copy of the lessons, then a Jupyter server.
 
 ``~/course`` looks like the course's own folder: its lessons are links to the one course that everybody
-reads, its figures are copied, and ``~/course/work/`` is the student's. So copies and new editions come about as on a
-laptop. An instructor (``MHA_INSTRUCTOR``) has decks with notes there, too.
+reads, its figures are copied, and ``~/course/work/`` is the student's. So copies and new editions come
+about as on a laptop. An instructor (``MHA_INSTRUCTOR``) has decks with notes there, too.
 """
 
 import os
