@@ -9,9 +9,11 @@ SERVER = $(if $(PORT),--port $(PORT)) $(if $(JUPYTER),-- $(JUPYTER))
 SIDE_BY_SIDE := --numprocesses 2 --dist loadgroup --no-loadscope-reorder
 BIOME := @biomejs/biome@2.6.8
 BIOME_COMMAND := .venv/biome/node_modules/.bin/biome
+PROXY := configurable-http-proxy@5.1.0
+PROXY_COMMAND := .venv/hub/node_modules/.bin/configurable-http-proxy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab present handouts slides site notes overview test test-all lint biome mutants bench clean
+.PHONY: help setup lab present handouts slides site notes overview hub hub-proxy test test-all lint biome mutants bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +42,11 @@ overview: setup ## who solved what, from the files of check.report() (FROM=folde
 	@test -n "$(FROM)" || { echo "Say where the reports are: make overview FROM=folder" >&2; exit 1; }
 	@$(COURSE) overview "$(FROM)" $(if $(filter no,$(NAMES)),--no-names)
 
+hub: .venv/ready-hub $(PROXY_COMMAND) ## serve a class by JupyterHub, as root (PORT=8000, L, HUB="more options"; hub/README.md)
+	@MHA_LANGUAGE=$(L) $(BIN)/python -m jupyterhub -f hub/jupyterhub_config.py $(if $(PORT),--port $(PORT)) $(HUB)
+
+hub-proxy: .venv/ready-dev $(PROXY_COMMAND) ## install the proxy that the tests of the hub need (needs npm)
+
 test: lint ## test everything, with a sample of the long walks; the browser tests need Chromium or Chrome (T=tests/one)
 	@$(if $(T),,echo "Testing: about 20 minutes on two cores; make test T=tests/mha_lib is quick.")
 	@$(BIN)/python -m pytest $(or $(T),$(SIDE_BY_SIDE))
@@ -67,6 +74,9 @@ bench: .venv/ready-dev ## measure attention and the explorer side by side (BENCH
 clean: ## remove .venv and build/ (never work/: it holds your answers)
 	rm -rf .venv build
 
+$(PROXY_COMMAND):
+	@npm install --silent --no-save --no-package-lock --prefix .venv/hub $(PROXY)
+
 # The exact versions that were tested, into .venv; done again only when one of these files changes. Those of
 # the deck are copied at set-up to where JupyterLab looks for its extensions.
 # A .venv whose Python is gone is made anew; otherwise pip goes on where it stopped.
@@ -75,7 +85,8 @@ COPIED := $(wildcard mha_lib/classroom/deck/* mha_lib/classroom/deck/static/* mh
 .venv/ready-classroom: EXTRAS := classroom
 .venv/ready-slides: EXTRAS := classroom,slides
 .venv/ready-site: EXTRAS := classroom,site
-.venv/ready-dev: EXTRAS := classroom,dev
+.venv/ready-hub: EXTRAS := classroom,hub
+.venv/ready-dev: EXTRAS := classroom,hub,dev
 .venv/ready-%: pyproject.toml constraints.txt $(COPIED)
 	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Python 3.11 or newer is needed, found: $$($(or $(PYTHON),python3) --version 2>&1 | tail -n 1)." \

@@ -1,0 +1,134 @@
+"""A student at a browser, without the browser: the same forms, cookies, requests and WebSocket."""
+
+import json
+import re
+import time
+import uuid
+from typing import Any
+
+import requests
+import websocket
+
+PATIENCE = 300  # seconds; a test that passes never waits so long
+LESSON = "course/work/en/03_multi_head_attention.ipynb"
+SETTLED = 0.2
+
+
+class Student:
+    def __init__(self, hub: str, name: str, password: str):
+        self.hub, self.name, self.password = hub, name, password
+        self.web = requests.Session()
+        self.socket: websocket.WebSocket | None = None
+
+    @property
+    def server(self) -> str:
+        return f"{self.hub}/user/{self.name}"
+
+    def log_in(self) -> bool:
+        """By the form that a browser shows, one that is new here; whether it lets the student in."""
+        self.web.cookies.clear()
+        form = self.web.get(f"{self.hub}/hub/login", timeout=PATIENCE)
+        found = re.search(r'name="_xsrf"\s+value="([^"]+)"', form.text)
+        assert found, form.url
+        filled = {"_xsrf": found[1], "username": self.name, "password": self.password}
+        answer = self.web.post(f"{self.hub}/hub/login?next=%2Fhub%2Fhome", data=filled, timeout=PATIENCE)
+        return answer.ok and answer.url.endswith("/hub/home")
+
+    def token_of_form(self, path: str) -> str:
+        """What a page of this path sends along, to show that a request comes from it."""
+        return next(
+            (kept.value or "" for kept in self.web.cookies if kept.name == "_xsrf" and kept.path == path), ""
+        )
+
+    def ask_hub(self, method: str, path: str) -> requests.Response:
+        headers = {"X-XSRFToken": self.token_of_form("/hub/"), "Referer": f"{self.hub}/hub/home"}
+        return self.web.request(method, f"{self.hub}/hub/api/{path}", headers=headers, timeout=PATIENCE)
+
+    def ask(self, method: str, path: str, tree: Any = None) -> Any:
+        """A request to the student's own server; what it answers."""
+        headers = {"X-XSRFToken": self.token_of_form(f"/user/{self.name}/")}
+        url = f"{self.server}/api/{path}"
+        answer = self.web.request(method, url, json=tree, headers=headers, timeout=PATIENCE)
+        assert answer.ok, f"{method} {url}: {answer.status_code} {answer.text[:500]}"
+        return answer.json() if answer.content else None
+
+    def start_server(self) -> requests.Response:
+        """Until the server answers; returns what it shows first."""
+        page = self.web.get(f"{self.hub}/hub/spawn", timeout=PATIENCE)
+        if page.status_code >= 400:
+            return page
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            known = self.ask_hub("GET", f"users/{self.name}").json()
+            if known.get("servers", {}).get("", {}).get("ready"):
+                return self.web.get(f"{self.server}/", timeout=PATIENCE)
+            assert known.get("pending") or known.get("servers"), (
+                f"{self.name}'s server failed to start: {known}"
+            )
+            time.sleep(SETTLED)
+        raise TimeoutError(f"{self.name}'s server did not start in {PATIENCE} s")
+
+    def close(self) -> None:
+        if self.socket:
+            self.socket.close()
+        self.web.close()
+
+    def stop_server(self) -> None:
+        if self.socket:
+            self.socket.close()
+        self.ask_hub("DELETE", f"users/{self.name}/server")
+        end = time.monotonic() + PATIENCE
+        while self.ask_hub("GET", f"users/{self.name}").json().get("servers"):
+            assert time.monotonic() < end, f"{self.name}'s server did not stop in {PATIENCE} s"
+            time.sleep(SETTLED)
+
+    def read(self, path: str = LESSON) -> dict[str, Any]:
+        return dict(self.ask("GET", f"contents/{path}")["content"])
+
+    def save(self, notebook: dict[str, Any], path: str = LESSON) -> None:
+        self.ask("PUT", f"contents/{path}", {"type": "notebook", "format": "json", "content": notebook})
+
+    def start_kernel(self, path: str = LESSON) -> None:
+        """A kernel for a notebook, as JupyterLab starts it, in the notebook's folder."""
+        wanted = {"path": path, "name": path, "type": "notebook", "kernel": {"name": "python3"}}
+        kernel = self.ask("POST", "sessions", wanted)["kernel"]["id"]
+        address = f"{self.server}/api/kernels/{kernel}/channels"
+        prepared = requests.Request("GET", address).prepare()
+        cookies = requests.cookies.get_cookie_header(self.web.cookies, prepared)
+        address += f"?_xsrf={self.token_of_form(f'/user/{self.name}/')}"
+        self.socket = websocket.create_connection(
+            address.replace("http", "ws", 1), timeout=PATIENCE, cookie=cookies, origin=self.hub
+        )
+
+    def run(self, code: str) -> str:
+        """What a cell prints and shows, its error included."""
+        assert self.socket, "start_kernel() comes first"
+        sent = uuid.uuid4().hex
+        header = {"msg_id": sent, "msg_type": "execute_request", "username": self.name, "session": sent}
+        header |= {"version": "5.3", "date": ""}
+        content = {"code": code, "silent": False, "store_history": True, "allow_stdin": False}
+        message = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
+        self.socket.send(json.dumps(message | {"channel": "shell", "buffers": []}))
+        said, missing = "", {"execute_reply", "idle"}
+        while missing:
+            received = self.socket.recv()
+            answer = json.loads(received) if isinstance(received, str) else {}
+            if answer.get("parent_header", {}).get("msg_id") != sent:
+                continue
+            kind, content = answer["msg_type"], answer["content"]
+            missing -= {kind, content.get("execution_state")}
+            said += content.get("text", "") + content.get("data", {}).get("text/plain", "")
+            if kind == "error":
+                said += "\n".join(content["traceback"])
+        return said
+
+
+def code_cells(notebook: dict[str, Any]) -> dict[str, str]:
+    """The code of each cell, by the cell's name."""
+    return {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"}
+
+
+def with_source(notebook: dict[str, Any], name: str, code: str) -> dict[str, Any]:
+    """The notebook with another text in one cell, as a student types it."""
+    cells = [cell | {"source": code} if cell["id"] == name else cell for cell in notebook["cells"]]
+    return notebook | {"cells": cells}
