@@ -39,6 +39,14 @@ def test_every_dependency_is_pinned_within_its_range(group):
         assert requirement.specifier.contains(pinned[plain(requirement.name)]), requirement
 
 
+def test_every_pinned_package_takes_the_oldest_python_that_the_course_takes():
+    oldest = PROJECT["requires-python"].removeprefix(">=") + ".0"
+    for name in PINNED:
+        with suppress(importlib.metadata.PackageNotFoundError):  # of another extra
+            wanted = importlib.metadata.metadata(name)["Requires-Python"] or ""
+            assert SpecifierSet(wanted).contains(oldest), f"{name} wants Python {wanted}"
+
+
 def test_conda_installs_what_pyproject_lists():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     *conda, pip = environment["dependencies"]

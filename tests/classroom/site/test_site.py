@@ -5,7 +5,7 @@ import json
 import os
 import re
 import shutil
-from urllib.parse import unquote, urldefrag
+from urllib.parse import unquote, urldefrag, urlsplit
 
 import nbformat
 import pytest
@@ -16,7 +16,7 @@ from mha_lib.classroom import language
 from mha_lib.classroom.language import words_in
 from mha_lib.classroom.lessons import CourseError
 from mha_lib.classroom.rendering import to_html
-from mha_lib.classroom.site import build
+from mha_lib.classroom.site import build, pages
 from mha_lib.classroom.site.notebook import students_notebook
 from tests.brackets import bracketed, outside_brackets
 from tests.classroom.site.course import LANGUAGES, ROOT, small_course
@@ -158,17 +158,20 @@ def test_a_lesson_says_its_question_and_its_minutes(kept):
     lesson = front.select_one(".lessons > li")
     assert lesson.select_one(".title").text == "單頭注意力"
     assert lesson.p.text == "單頭注意力?"
-    assert lesson.select_one(".minutes").text == "5 分鐘，另有選學 3 分鐘"
+    assert lesson.select_one(".minutes").text == "5 分鐘，另有選讀 3 分鐘"
     assert [link.text for link in lesson.select(".files a")] == ["講義", "投影片（PDF）", "筆記本"]
 
 
-def test_a_repository_that_is_set_leads_to_hosted_notebooks(course, monkeypatch):
-    root, _ = course
+def test_a_repository_that_is_set_leads_to_hosted_notebooks(course):
+    root, (lessons, *_) = course
     (root / "notebooks" / "en" / "course.json").write_text('{"repository": "https://github.com/OWNER/NAME"}')
-    monkeypatch.chdir(root)
-    assert command_line.main(["site", "1", "--languages", "en"]) == 0
-    links = read(root / "build" / "site" / "en" / "index.html").select(".files a[href^=https]")
-    assert {link.text: link["href"].split("/")[2] for link in links} == {
+    handouts = root / "build" / "handouts" / "en"
+    edition = pages.read_edition(
+        lessons, lambda lesson: handouts / f"{lesson.stem}.html", lambda lesson: None
+    )
+    front = BeautifulSoup(pages.front_page(edition, [edition]), "html.parser")
+    links = front.select_one(".files").select("a[href^=https]")
+    assert {link.text: urlsplit(link["href"]).hostname for link in links} == {
         "Open in Colab": "colab.research.google.com",
         "Open in Binder": "mybinder.org",
     }
