@@ -56,7 +56,7 @@ def test_the_server_opens_a_copy_of_the_lessons_without_notes(class_of_two):
 def test_students_can_neither_read_each_other_nor_change_the_course(hub, class_of_two):
     ann, bob = class_of_two
     for path in (hub.home(bob), hub.home(bob) / LESSON, hub.folder / "state" / "class-password"):
-        assert "PermissionError" in ann.run(f"open('{path}')" if path.suffix else f"os.listdir('{path}')")
+        assert "PermissionError" in ann.run(f"import os; os.stat('{path}'); os.open('{path}', os.O_RDONLY)")
     assert "PermissionError" in ann.run(f"open('{ROOT}/README.md', 'a')")
     assert "PermissionError" in ann.run(f"open('{ROOT}/notebooks/en/new.ipynb', 'w')")
 
@@ -73,7 +73,7 @@ def test_no_port_of_the_machine_gives_away_what_a_kernel_shows(class_of_two):
         said = student.run("from ipykernel import get_connection_info; print(get_connection_info())")
         assert json.loads(said)["transport"] == "ipc"
         assert "0o700" in student.run(
-            "print(oct(os.stat(os.environ['JUPYTER_RUNTIME_DIR']).st_mode & 0o777))"
+            "import os; print(oct(os.stat(os.environ['JUPYTER_RUNTIME_DIR']).st_mode & 0o777))"
         )
 
 
