@@ -20,6 +20,7 @@ pytest.register_assert_rewrite("tests.classroom.exercises.slips", "tests.mha_lib
 os.environ["LC_ALL"] = "C.UTF-8"
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where tests run side by side, those of a file stay together, for they share what takes long to set up.
 
