@@ -6,6 +6,7 @@ import { fill } from "./words.js";
 
 const NUMBER = /^#\/(\d+(?:\.\d+)?)$/;
 const openedAt = window.location.hash; // read before RISE opens the notebook
+let wanted = ""; // the address that is on its way to Reveal
 
 const findSlide = (place) => document.querySelector(`.slides [data-place="${place}"]`);
 const lastPlace = () => sections().at(-1).dataset.place.replace(/\..*/, "");
@@ -13,13 +14,21 @@ const lastPlace = () => sections().at(-1).dataset.place.replace(/\..*/, "");
 /** Turn to the slide with that number; false where there is none. */
 function turnTo(place) {
   const section = findSlide(place);
-  if (section) window.location.hash = `#/${section.id}`;
+  const address = `#/${section?.id}`;
+  if (section && window.location.hash !== address) window.location.hash = wanted = address;
   return Boolean(section);
 }
 
 /** Follow the numbers that are typed into the address; called before Reveal listens, which does so too. */
 export function followAddress() {
   window.addEventListener("hashchange", (event) => {
+    // Reveal writes the slide's own address a moment after it has turned, which may be just before this.
+    if (wanted && window.location.hash !== wanted) {
+      window.location.hash = wanted;
+      event.stopImmediatePropagation();
+      return;
+    }
+    wanted = "";
     const [, number] = NUMBER.exec(window.location.hash) ?? [];
     if (number && turnTo(number)) event.stopImmediatePropagation();
   });
