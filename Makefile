@@ -81,7 +81,7 @@ $(PROXY_COMMAND):
 # the deck are copied at set-up to where JupyterLab looks for its extensions.
 # A .venv whose Python is gone is made anew; otherwise pip goes on where it stopped.
 COPIED := $(wildcard mha_lib/classroom/deck/* mha_lib/classroom/deck/static/* mha_lib/classroom/words/*.json \
-	mha_lib/classroom/palette.css)
+	mha_lib/classroom/look.css)
 .venv/ready-classroom: EXTRAS := classroom
 .venv/ready-slides: EXTRAS := classroom,slides
 .venv/ready-site: EXTRAS := classroom,site

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from mha_lib.classroom.files import as_json
+from mha_lib.classroom.course.files import as_json
 
 LESSONS = [
     Path(__file__).parents[1] / "notebooks" / language / "03_multi_head_attention.ipynb"

@@ -11,9 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from mha_lib.classroom.chinese import TRADITIONAL
-from mha_lib.classroom.language import language_of_machine
-from mha_lib.classroom.lessons import (
+from mha_lib.classroom.course import (
     CourseError,
     in_one_line,
     list_languages,
@@ -21,6 +19,8 @@ from mha_lib.classroom.lessons import (
     make_deck_copy,
     make_working_copy,
 )
+from mha_lib.classroom.course.chinese import TRADITIONAL
+from mha_lib.classroom.course.language import language_of_machine
 
 COURSE = Path(__file__).resolve().parents[1]
 JUPYTER_SETTINGS = COURSE / "mha_lib" / "classroom" / "jupyter"

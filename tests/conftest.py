@@ -14,7 +14,7 @@ from filelock import FileLock
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # What tests share says as much as they do when an assertion fails.
-pytest.register_assert_rewrite("tests.classroom.exercises.slips", "tests.mha_lib.bad_calls")
+pytest.register_assert_rewrite("tests.classroom.live.exercises.slips", "tests.mha_lib.bad_calls")
 
 # The language of the machine is the default of the course: the tests ask for English.
 os.environ["LC_ALL"] = "C.UTF-8"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mha_lib.classroom.lessons import list_lessons
+from mha_lib.classroom.course import list_lessons
 
 ROOT = Path(__file__).parents[1]
 ENGLISH, CHINESE, TRADITIONAL = (list_lessons(ROOT, language) for language in ("en", "zh", "zh-Hant"))

@@ -1,4 +1,4 @@
-"""The set-up files say the same thing, and the imports keep to their walls."""
+"""The set-up files say the same thing, and a lesson imports no more than its extra brings."""
 
 import importlib.metadata
 import os
@@ -94,11 +94,11 @@ def test_the_classroom_brings_what_a_lesson_imports():
 IMPORT_LESSONS = """
 import sys
 from pathlib import Path
-from mha_lib.classroom.lessons.slides import read_lesson, source
+from mha_lib.classroom.course.slides import read_lesson, source
 for lesson in sys.argv[1:]:
     exec("".join(source(cell) for cell in read_lesson(Path(lesson))["cells"] if cell["id"] == "imports"))
-import mha_lib.classroom.chinese
-mha_lib.classroom.chinese.to_traditional("")  # as the words of a lesson in traditional Chinese are
+import mha_lib.classroom.course.chinese
+mha_lib.classroom.course.chinese.to_traditional("")  # as the words of a lesson in traditional Chinese are
 print(*sys.modules)
 """
 
@@ -136,43 +136,3 @@ def brought_by(listed):
 def test_the_mathematics_imports_neither_classroom_nor_pictures_nor_widgets():
     loaded = imported_by("mha_lib")
     assert not loaded & {"mha_lib.classroom", "matplotlib", "ipywidgets", "anywidget", "IPython"}
-
-
-GROUND_FLOOR = (
-    "chinese",
-    "files",
-    "language",
-    "lessons",
-    "output",
-    "palette",
-    "rendering",
-    "reports",
-    "threads",
-    "weights",
-)
-ROOMS = (
-    "explorer",
-    "plots",
-    "exercises",
-    "tasks",
-    "handout",
-    "running_order",
-    "slides_pdf",
-    "overview",
-    "site",
-)
-STANDS_ON = {"site": {"handout", "slides_pdf"}}  # the site frames what these two write
-
-
-@pytest.mark.parametrize("room", GROUND_FLOOR + ROOMS)
-def test_the_rooms_of_the_classroom_do_not_import_one_another(room):
-    beneath = STANDS_ON.get(room, set())
-    others = {f"mha_lib.classroom.{other}" for other in ROOMS if other not in {room, *beneath}}
-    assert not imported_by(f"mha_lib.classroom.{room}") & others
-
-
-def test_every_room_of_the_classroom_is_within_these_walls():
-    folder = ROOT / "mha_lib" / "classroom"
-    modules = {file.stem for file in folder.glob("[!_]*.py")}
-    packages = {file.parent.name for file in folder.glob("*/__init__.py")}
-    assert modules | packages == {*GROUND_FLOOR, *ROOMS, "browser"}

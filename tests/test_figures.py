@@ -10,7 +10,7 @@ import torch
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from mha_lib.classroom.palette import DARK, LIGHT
+from mha_lib.classroom.look import DARK, LIGHT
 
 FIGURES = sorted((Path(__file__).parents[1] / "img").glob("*.svg"))
 SVG = "{http://www.w3.org/2000/svg}"

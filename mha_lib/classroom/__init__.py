@@ -9,16 +9,21 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mha_lib.classroom.chinese import SIMPLIFIED
-from mha_lib.classroom.language import language_here
+from mha_lib.classroom.course.chinese import SIMPLIFIED
+from mha_lib.classroom.course.language import language_here
 
 if TYPE_CHECKING:
-    from mha_lib.classroom.exercises import check as check
-    from mha_lib.classroom.explorer import explore as explore
-    from mha_lib.classroom.plots import show_heads as show_heads
-    from mha_lib.classroom.plots import show_heatmaps as show_heatmaps
+    from mha_lib.classroom.live.exercises import check as check
+    from mha_lib.classroom.live.explorer import explore as explore
+    from mha_lib.classroom.live.plots import show_heads as show_heads
+    from mha_lib.classroom.live.plots import show_heatmaps as show_heatmaps
 
-ROOMS = {"check": "exercises", "explore": "explorer", "show_heads": "plots", "show_heatmaps": "plots"}
+ROOMS = {
+    "check": "live.exercises",
+    "explore": "live.explorer",
+    "show_heads": "live.plots",
+    "show_heatmaps": "live.plots",
+}
 __all__ = ["check", "explore", "show_heads", "show_heatmaps"]
 
 
@@ -30,6 +35,6 @@ def __getattr__(name: str) -> Any:
 
 
 if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()):
-    importlib.import_module(f"{__name__}.output").dress(shell)
+    importlib.import_module(f"{__name__}.live.cells").dress(shell)
     if language_here().split("-")[0] == SIMPLIFIED:
-        importlib.import_module(f"{__name__}.plots").write_chinese()
+        importlib.import_module(f"{__name__}.live.plots").write_chinese()

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from mha_lib.classroom.language import ENGLISH, language_of_machine, language_with_words, words_in
-from mha_lib.classroom.lessons import (
+from mha_lib.classroom.course import (
     CourseError,
     find_lesson,
     find_root,
@@ -29,6 +28,7 @@ from mha_lib.classroom.lessons import (
     remember_language,
     remembered_language,
 )
+from mha_lib.classroom.course.language import ENGLISH, language_of_machine, language_with_words, words_in
 
 OLDEST_RISE = (0, 43)
 STOPPED = 130  # the exit status of what Ctrl-C has ended
@@ -157,21 +157,21 @@ def chosen_lessons(options: argparse.Namespace, lessons: list[Path]) -> list[Pat
 
 
 def write_handouts(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
-    from mha_lib.classroom import handout
+    from mha_lib.classroom.publish import handout
 
     chosen = chosen_lessons(options, lessons)
     return handout.write_handouts(chosen, root / "build" / "handouts", options.audience, options.pdf)
 
 
 def write_slides(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
-    from mha_lib.classroom import slides_pdf
+    from mha_lib.classroom.publish import slides
 
     check_rise()
-    return slides_pdf.write_slides(root, chosen_lessons(options, lessons), root / "build" / "slides")
+    return slides.write_slides(root, chosen_lessons(options, lessons), root / "build" / "slides")
 
 
 def write_site(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
-    from mha_lib.classroom import site
+    from mha_lib.classroom.publish import site
 
     check_rise()
     languages = options.languages or list_languages(root)
@@ -182,15 +182,15 @@ def write_site(root: Path, lessons: list[Path], options: argparse.Namespace, ext
 def write_running_orders(
     root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]
 ) -> int:
-    from mha_lib.classroom import running_order
+    from mha_lib.classroom.publish import running_order
 
     return running_order.write_running_orders(lessons, root / "build" / "notes")
 
 
 def write_overview(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
-    from mha_lib.classroom import overview
+    from mha_lib.classroom import students
 
-    return overview.write_overview(
+    return students.write_overview(
         options.folder, lessons, root / "build" / "overview", with_names=not options.no_names
     )
 
@@ -199,7 +199,7 @@ def see_to_translations(
     root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]
 ) -> int:
     """List the cells that are out of step with the English ones; 1 where there are any."""
-    from mha_lib.classroom.lessons import translations
+    from mha_lib.classroom.course import translations
 
     words = words_in(language_with_words(options.language))["translations"]
     english = chosen_lessons(options, list_lessons(root, ENGLISH))
@@ -212,7 +212,7 @@ def see_to_translations(
 
 def set_repository(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
     """Write the address of the repository where it has to stand, or print the one that stands there."""
-    from mha_lib.classroom.lessons import hosted
+    from mha_lib.classroom.course import hosted
 
     if options.address is not None:
         for file in hosted.write_repository(root, options.address.strip()):
@@ -253,7 +253,7 @@ def serve(root: Path, address: str, options: argparse.Namespace, extra: list[str
     from jupyterlab.labapp import LabApp
 
     # Nothing asks the network, and no pop-up about news greets the class.
-    paths = [str(Path(__file__).with_name("jupyter")), os.environ.get("JUPYTER_CONFIG_PATH", "")]
+    paths = [str(Path(__file__).parent / "course" / "jupyter"), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
     settings = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url={address}"]
     if options.port is not None:

@@ -21,8 +21,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-from mha_lib.classroom.browser import find_browser
-from mha_lib.classroom.explorer import Explorer
+from mha_lib.classroom.live.explorer import Explorer
+from mha_lib.classroom.publish.browser import find_browser
 
 ROOT = Path(__file__).parents[2]
 # Long, since a busy machine may take its time; a test that passes never waits so long.

@@ -12,8 +12,8 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Page, expect
 
 from mha_lib import masked_softmax, padding_mask
-from mha_lib.classroom.explorer import explore
-from mha_lib.classroom.handout import HandoutExporter
+from mha_lib.classroom.live.explorer import explore
+from mha_lib.classroom.publish.handout import HandoutExporter
 from tests.browser.new_lesson import new_lesson
 
 B, Q, K = 2, 6, 8

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import Page, expect
 
-from mha_lib.classroom.language import words_in
+from mha_lib.classroom.course.language import words_in
 from tests.browser.explorers import Lab
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from mha_lib.classroom import palette
+from mha_lib.classroom import look
 from tests.browser.conftest import PATIENCE
 from tests.browser.new_lesson import new_lesson
 
@@ -296,9 +296,9 @@ def test_formulas_take_the_palette_of_the_theme(at_start: Page) -> None:
     letter = page.locator("#slide-4-0 mjx-container [style*=color]").first
     if page.locator("body").get_attribute("data-jp-theme-light") == "false":
         page.keyboard.press("d")
-    expect(letter).to_have_css("color", rgb(palette.LIGHT["q"]))
+    expect(letter).to_have_css("color", rgb(look.LIGHT["q"]))
     page.keyboard.press("d")
-    expect(letter).to_have_css("color", rgb(palette.DARK["q"]))
+    expect(letter).to_have_css("color", rgb(look.DARK["q"]))
 
 
 def rgb(colour: str) -> str:

@@ -15,7 +15,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, Response, expect
 
-from mha_lib.classroom.lessons import make_deck_copy
+from mha_lib.classroom.course import make_deck_copy
 from tests.browser.new_lesson import new_lesson
 from tests.browser.test_deck_keys import ANYWIDGET, cell, current, status_of
 from tests.lessons import CHINESE, ENGLISH, in_whole_runs, name_of

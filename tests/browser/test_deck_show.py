@@ -12,7 +12,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 
-from mha_lib.classroom.lessons.qr_code import write_qr_code
+from mha_lib.classroom.course.qr_code import write_qr_code
 from tests.browser.new_lesson import new_lesson
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 Case = dict[str, Any]
-CASES: list[Case] = json.loads((ROOT / "tests/classroom/lessons/slides.json").read_text(encoding="utf-8"))
+CASES: list[Case] = json.loads((ROOT / "tests/classroom/course/slides.json").read_text(encoding="utf-8"))
 SLIDES_JS = (ROOT / "mha_lib/classroom/deck/static/slides.js").read_text(encoding="utf-8")
 READ = """async ([script, cells]) => {
     const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));

@@ -12,7 +12,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
-from mha_lib.classroom.language import words_in
+from mha_lib.classroom.course.language import words_in
 from tests.brackets import bracketed, outside_brackets
 from tests.browser.new_lesson import new_lesson
 

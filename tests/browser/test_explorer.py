@@ -14,9 +14,9 @@ from matplotlib.image import imread
 from playwright.sync_api import expect
 
 from mha_lib import causal_mask, masked_softmax
-from mha_lib.classroom import palette
-from mha_lib.classroom.explorer import Explorer, explore
-from mha_lib.classroom.language import words_in
+from mha_lib.classroom import look
+from mha_lib.classroom.course.language import words_in
+from mha_lib.classroom.live.explorer import Explorer, explore
 from tests.brackets import bracketed, outside_brackets
 from tests.browser.explorers import (
     HEADS,
@@ -271,7 +271,7 @@ def test_text_on_the_canvas_is_read_at_wcag_aa(page, show, theme):
         }"""
     )
     colours = {text.strip(): colour for text, colour in page.evaluate("window.colourOf").items()}
-    defined = palette.LIGHT if theme == "light" else palette.DARK
+    defined = look.LIGHT if theme == "light" else look.DARK
     assert (colours["queries"], colours["keys"]) == (defined["q"], defined["k"])
     for text, colour in colours.items():
         low, high = sorted((luminance(paper), luminance(colour)))

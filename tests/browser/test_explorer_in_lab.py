@@ -5,7 +5,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from mha_lib import masked_softmax
-from mha_lib.classroom.language import words_in
+from mha_lib.classroom.course.language import words_in
 from tests.browser.explorers import HEADS, UNSAVED, Lab, assert_shows
 
 # 2 settings of 16 heads, 1 MB: what a browser keeps of a run is seen among all else.
@@ -35,7 +35,7 @@ explorer
 
 COUNT = """
 import ipywidgets
-from mha_lib.classroom.explorer import Explorer
+from mha_lib.classroom.live.explorer import Explorer
 kept = ipywidgets.widgets.widget._instances.values()
 print(sum(isinstance(widget, Explorer) for widget in kept), len(kept) // 2, len(Explorer._alive))
 """

@@ -7,7 +7,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from mha_lib import causal_mask, masked_softmax
-from mha_lib.classroom.explorer import explore
+from mha_lib.classroom.live.explorer import explore
 from tests.browser.explorers import HEADS, assert_shows, slider, some_explorer, weights_of
 
 WINDOWS = [(1024, 600), (1280, 720), (1920, 1080), (3440, 1440)]

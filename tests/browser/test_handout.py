@@ -12,9 +12,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from playwright.sync_api import expect
 
 from mha_lib.classroom import explore
-from mha_lib.classroom.browser import find_browser
-from mha_lib.classroom.handout import HandoutExporter
-from mha_lib.classroom.handout.pdf import write_pdf
+from mha_lib.classroom.publish.browser import find_browser
+from mha_lib.classroom.publish.handout import HandoutExporter
+from mha_lib.classroom.publish.handout.pdf import write_pdf
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 ESM = """

@@ -22,7 +22,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
-from mha_lib.classroom.lessons.figures import words_of_drawing
+from mha_lib.classroom.course.figures import words_of_drawing
 from tests.brackets import bracketed, outside_brackets
 from tests.browser.explorers import SPY_ON_TEXT
 from tests.browser.new_lesson import new_lesson
@@ -224,7 +224,7 @@ def test_a_figure_speaks_the_language_in_the_deck_and_in_the_lab(
 ) -> None:
     arguments = f"find_root(), {LANGUAGE!r}"
     for made in (f"make_deck_copy({arguments}, '01_small.ipynb')", f"make_working_copy({arguments})"):
-        code = f"from mha_lib.classroom.lessons import *; {made}"
+        code = f"from mha_lib.classroom.course import *; {made}"
         environment = os.environ | {"PYTHONPATH": str(library)}
         subprocess.run([sys.executable, "-c", code], cwd=course, env=environment, check=True)
     server = serve(course, library=library)

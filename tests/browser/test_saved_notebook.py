@@ -10,7 +10,7 @@ import nbformat
 from nbformat.v4 import new_code_cell
 from playwright.sync_api import Page, Response, expect
 
-from mha_lib.classroom.handout import HandoutExporter
+from mha_lib.classroom.publish.handout import HandoutExporter
 from tests.browser.new_lesson import new_lesson
 
 if TYPE_CHECKING:

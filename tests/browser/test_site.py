@@ -12,10 +12,10 @@ from threading import Thread
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from mha_lib.classroom.site import build
+from mha_lib.classroom.publish.site import build
 from tests.browser.conftest import PATIENCE, Watch
 from tests.browser.explorers import HEADS
-from tests.classroom.site.course import small_course
+from tests.classroom.publish.site.course import small_course
 
 AUDIT = "async () => (await axe.run()).violations.map((found) => found.id)"
 

@@ -12,7 +12,7 @@ import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 from playwright.sync_api import Page, expect
 
-from mha_lib.classroom.output.figures import draw
+from mha_lib.classroom.live.theme import draw
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer

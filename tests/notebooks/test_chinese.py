@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mha_lib.classroom.lessons.slides import read_lesson, source
-from mha_lib.classroom.lessons.traditional import spans_of_comments, spans_of_strings
-from mha_lib.classroom.lessons.translations import out_of_step
+from mha_lib.classroom.course.slides import read_lesson, source
+from mha_lib.classroom.course.traditional import spans_of_comments, spans_of_strings
+from mha_lib.classroom.course.translations import out_of_step
 from tests.notebooks.chinese import english_runs, findings, without_code
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"

@@ -7,10 +7,10 @@ import subprocess
 
 import pytest
 
-from mha_lib.classroom.language import LANGUAGE_ALONE, language_here, words_here, words_in
-from mha_lib.classroom.lessons import CourseError
-from mha_lib.classroom.lessons.hosted import ENVIRONMENT, read_repository, with_archive
-from mha_lib.classroom.lessons.slides import read_lesson, slide_type, source, tags
+from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.course.hosted import ENVIRONMENT, read_repository, with_archive
+from mha_lib.classroom.course.language import LANGUAGE_ALONE, language_here, words_here, words_in
+from mha_lib.classroom.course.slides import read_lesson, slide_type, source, tags
 from mha_lib.classroom.tasks import training
 from tests.lessons import CHINESE, ENGLISH, TRADITIONAL, name_of
 

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from mha_lib.classroom.language import words_in
+from mha_lib.classroom.course.language import words_in
 from tests.lessons import CHINESE, ENGLISH, ROOT, TRADITIONAL, in_whole_runs, name_of
 
 SAMPLE = TRADITIONAL[3]  # its data are Chinese, and must stay as they are
@@ -18,7 +18,7 @@ LESSONS = [*ENGLISH, SAMPLE, *in_whole_runs(CHINESE + [each for each in TRADITIO
 # Runs in the lesson's kernel after its last cell: every explorer, every setting.
 DRIVE_EXPLORERS = """
 from ipywidgets.widgets.widget import _instances
-from mha_lib.classroom.explorer import Explorer, drive
+from mha_lib.classroom.live.explorer import Explorer, drive
 _explorers = [widget for widget in list(_instances.values()) if isinstance(widget, Explorer)]
 print("explorers driven:", sum(drive(explorer) > 1 for explorer in _explorers))
 """

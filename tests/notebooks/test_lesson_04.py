@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.translator import read_table
-from mha_lib.classroom.lessons.slides import read_lesson, source
+from mha_lib.classroom.course.slides import read_lesson, source
 
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("en/04_trained_heads.ipynb"))
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from benchmarks.heads import LESSONS, source_of, task_of, train_with_hidden_layer
-from mha_lib.classroom.threads import one_thread
+from mha_lib.classroom.tasks.threads import one_thread
 
 pytestmark = pytest.mark.whole
 LESSON = LESSONS[0]  # the code cells are the same in each language

@@ -29,7 +29,7 @@ from mha_lib.classroom.tasks import (
     train_translator,
     weights_of,
 )
-from mha_lib.classroom.threads import one_thread
+from mha_lib.classroom.tasks.threads import one_thread
 
 pytestmark = pytest.mark.whole
 LESSON = ROOT / "notebooks" / "en" / "04_trained_heads.ipynb"  # the code cells are the same in each language

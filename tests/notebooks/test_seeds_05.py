@@ -13,7 +13,7 @@ import torch
 from benchmarks.heads import run_cells, source_of
 from benchmarks.translator import ROOT
 from mha_lib.classroom.tasks import train_translator
-from mha_lib.classroom.threads import one_thread
+from mha_lib.classroom.tasks.threads import one_thread
 
 pytestmark = pytest.mark.whole
 LESSON = ROOT / "notebooks" / "en" / "05_heads_today.ipynb"  # the code cells are the same in each language

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from mha_lib.classroom.lessons.slides import read_lesson, source, tags
+from mha_lib.classroom.course.slides import read_lesson, source, tags
 from tests.lessons import CHINESE, ENGLISH, in_whole_runs, name_of
 
 each_lesson = pytest.mark.parametrize("lesson", [*ENGLISH, *in_whole_runs(CHINESE)], ids=name_of)

@@ -5,7 +5,7 @@ import re
 import nbformat
 import pytest
 
-from mha_lib.classroom.lessons.slides import (
+from mha_lib.classroom.course.slides import (
     MINUTES,
     STARTS,
     core_minutes,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from mha_lib.classroom.language import words_here
+from mha_lib.classroom.course.language import words_here
 from mha_lib.classroom.tasks.numerals import ENGLISH_WORDS, LARGEST, NUMERALS, in_chinese, in_english
 
 PADDING, BEGIN, END = 0, 1, 2

@@ -22,8 +22,8 @@ from mha_lib import (
 )
 from mha_lib.classroom.tasks.data import PADDING, Batch
 from mha_lib.classroom.tasks.numerals import alignment
+from mha_lib.classroom.tasks.threads import one_thread
 from mha_lib.classroom.tasks.translator import device_of, exact_matches, translation_loss
-from mha_lib.classroom.threads import one_thread
 
 ATTENTIONS = ByAttention._fields  # encoder, decoder, cross
 

@@ -16,7 +16,7 @@ import operator
 import re
 import unicodedata
 
-from mha_lib.classroom.language import words_here
+from mha_lib.classroom.course.language import words_here
 
 LARGEST = 99_999_999
 SMALL = (

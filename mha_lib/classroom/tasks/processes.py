@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from mha_lib import MultiHeadAttention
-from mha_lib.classroom.language import words_here
+from mha_lib.classroom.course.language import words_here
 
 DEVICES = 2
 SECONDS = 100.0  # to load PyTorch in each process and to do the work: some ten on a quiet machine

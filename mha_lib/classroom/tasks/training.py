@@ -16,11 +16,11 @@ import torch
 from torch import Tensor
 
 from mha_lib import EncoderDecoder
-from mha_lib.classroom.language import words_here
-from mha_lib.classroom.lessons import CourseError, find_root
+from mha_lib.classroom.course import CourseError, find_root
+from mha_lib.classroom.course.language import words_here
 from mha_lib.classroom.tasks.data import PLACES, Batch, draw_training_numbers, make_batch
+from mha_lib.classroom.tasks.threads import one_thread
 from mha_lib.classroom.tasks.translator import device_of, make_translator, translation_loss
-from mha_lib.classroom.threads import one_thread
 
 STEPS, BATCH_SIZE, LEARNING_RATE = 1000, 128, 3e-3
 SNAPSHOTS = (0, 50, 150, 400)  # steps, and the end

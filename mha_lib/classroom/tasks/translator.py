@@ -21,7 +21,7 @@ from mha_lib.classroom.tasks.data import (
     strata,
 )
 from mha_lib.classroom.tasks.numerals import in_chinese, in_english, read_number
-from mha_lib.classroom.threads import one_thread
+from mha_lib.classroom.tasks.threads import one_thread
 
 NUM_HIDDENS, FFN_NUM_HIDDENS = 64, 128
 AT_ONCE = 1000  # numbers that are translated in one batch

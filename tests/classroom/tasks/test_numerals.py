@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from mha_lib.classroom import language
+from mha_lib.classroom.course import language
 from mha_lib.classroom.tasks.numerals import (
     ENGLISH_WORDS,
     LARGEST,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from mha_lib.classroom import language
+from mha_lib.classroom.course import language
 from mha_lib.classroom.tasks import Training, make_translator, train_translator, training, translation_loss
 from mha_lib.classroom.tasks.heads import attention_layers
 from tests.brackets import bracketed, outside_brackets

@@ -1,6 +1,6 @@
 // On a slide, the cell that runs is the one that is seen. The notebook has an active cell of its own, which
 // knows nothing of slides: here it follows the slide and the fragment that are shown, at once.
-// RISE does so half a second later, too late for a quick hand; mha_lib/classroom/jupyter switches that off.
+// RISE does so half a second later, too late for a quick hand; mha_lib/classroom/course/jupyter switches that off.
 import { reveal, shownSection } from "./stage.js";
 
 const HIDDEN = ".reveal-skip, aside, .fragment:not(.visible)";

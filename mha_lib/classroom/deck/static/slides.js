@@ -1,5 +1,5 @@
-// The grammar of a lesson, as in lessons/slides.py, which explains it: how cells make slides, which notes are
-// theirs, and how many minutes. Both are tested on one table of cases, tests/classroom/lessons/slides.json.
+// The grammar of a lesson, as in course/slides.py, which explains it: how cells make slides, which notes are
+// theirs, and how many minutes. Both are tested on one table of cases, tests/classroom/course/slides.json.
 
 const STARTS = ["slide", "subslide"];
 const MINUTES =

@@ -1,9 +1,9 @@
-// The looks of a deck: palette.css and deck.css from beside this script, course.css from beside the lesson.
+// The looks of a deck: look.css and deck.css from beside this script, course.css from beside the lesson.
 // Adopted style sheets come after all others, so what RISE and Reveal load later does not override them.
 
 /** `course` is the address of course.css, or nothing. */
 export async function adoptStyles(course) {
-  const own = ["palette.css", "deck.css", "running.css", "showing.css"].map(ownFile);
+  const own = ["look.css", "deck.css", "running.css", "showing.css"].map(ownFile);
   const [palette, ...sheets] = await Promise.all(own.map(readSheet));
   const last = course ? [await readSheet(course)] : [];
   document.adoptedStyleSheets.push(palette, ...sheets, formulaColours(palette), ...last);
@@ -21,7 +21,7 @@ async function readSheet(address) {
  * and O, and MathJax writes it into the style of each letter: such letters take the palette's colour.
  */
 function formulaColours(palette) {
-  const { style } = palette.cssRules[0];
+  const { style } = look.cssRules[0];
   const rules = [...style].map((name) => {
     const [light] = style.getPropertyValue(name).match(/#\w{6}/);
     return `.rise-enabled mjx-container [style*="${asStyle(light)}"] { color: var(${name}) !important; }`;

@@ -1,0 +1,29 @@
+"""The lessons: where they are, the working copy of a class, their grammar and their figures."""
+
+from mha_lib.classroom.course.lessons import (
+    CourseError,
+    find_lesson,
+    find_root,
+    in_one_line,
+    list_languages,
+    list_lessons,
+)
+from mha_lib.classroom.course.working_copy import (
+    make_deck_copy,
+    make_working_copy,
+    remember_language,
+    remembered_language,
+)
+
+__all__ = [
+    "CourseError",
+    "find_lesson",
+    "find_root",
+    "in_one_line",
+    "list_languages",
+    "list_lessons",
+    "make_deck_copy",
+    "make_working_copy",
+    "remember_language",
+    "remembered_language",
+]

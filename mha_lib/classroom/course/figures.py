@@ -1,0 +1,69 @@
+"""The figures of a lesson in its language: one drawing for all languages, its words in a file a language.
+
+The drawings lie in ``img/``, with English words. ``img/words/<language>.json`` holds the words of another
+language: ``{"masks.svg": {"keys": "键"}}``. A lesson names its figures ``../../img/masks.svg`` in every
+language. A handout takes the figure with the words of its language, and a working copy in a language
+that has figure words holds such figures in an ``img/`` of its own, which its lessons name.
+"""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+from mha_lib.classroom.course.chinese import is_traditional, words_to_traditional
+from mha_lib.classroom.course.language import find_for_language
+from mha_lib.classroom.course.lessons import CourseError
+
+SVG = "http://www.w3.org/2000/svg"
+SHARED = "../../img/"  # as lessons name the folder
+OWN = "img/"  # as the lessons of a working copy with figures of its own name it
+
+
+def figure_words(images: Path, language: str) -> dict[str, dict[str, str]] | None:
+    """The words of all figures by the figure's name; None where the language has none."""
+    file = find_for_language(images / "words", language)
+    try:
+        words = None if file is None else json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CourseError("file_unusable", file=file, reason=error) from None
+    return words_to_traditional(words) if is_traditional(language) else words
+
+
+def read_figure(figure: Path, language: str) -> bytes:
+    """The picture with its words in the language; as it is where there are none."""
+    drawing = figure.read_bytes()
+    words = (figure_words(figure.parent, language) or {}).get(figure.name)
+    return with_words(drawing, words) if words and figure.suffix == ".svg" else drawing
+
+
+def with_words(drawing: bytes, words: dict[str, str]) -> bytes:
+    """The drawing with each piece of text replaced; spaces around a piece stay."""
+    ET.register_namespace("", SVG)
+    root = ET.fromstring(drawing)
+    for element in root.iter():
+        if element.tag != f"{{{SVG}}}style":
+            element.text = replaced(element.text, words)
+        element.tail = replaced(element.tail, words)
+    return ET.tostring(root, encoding="utf-8")
+
+
+def replaced(text: str | None, words: dict[str, str]) -> str | None:
+    key = folded(text or "")
+    if text is None or key not in words:
+        return text
+    before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+    return before + words[key] + after
+
+
+def folded(text: str) -> str:
+    """A piece of text on one line, as the files of words name it."""
+    return " ".join(text.split())
+
+
+def words_of_drawing(drawing: bytes) -> set[str]:
+    """Every piece of text in a drawing that has a word in it: what a language has to translate."""
+    root = ET.fromstring(drawing)
+    pieces = {element.text for element in root.iter() if element.tag != f"{{{SVG}}}style"}
+    pieces |= {element.tail for element in root.iter()}
+    return {folded(piece) for piece in pieces if piece and re.search(r"[^\W\d_]{2}", piece)}

@@ -1,0 +1,111 @@
+"""The grammar of a lesson: how the cells of a notebook make slides, and what their tags mean.
+
+A cell's slide type says where it stands: ``slide`` and ``subslide`` begin a slide, ``fragment`` and ``-``
+go on with it, ``skip`` is on no slide, and ``notes`` are the instructor's. A slide's notes begin with its
+minutes: ``3 min. Show of hands first.`` or ``3 分。``; one word before them, as in ``Optional, 3 min.``,
+takes the slide out of the core path and out of its clock.
+
+``deck/static/slides.js`` reads the same grammar in the browser; both are tested on one table of cases,
+``tests/classroom/course/slides.json``.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mha_lib.classroom.course.lessons import CourseError
+
+Cell = Mapping[str, Any]  # of a notebook's JSON
+
+STARTS = ("slide", "subslide")
+MINUTES = re.compile(
+    r"\s*(?:(?P<optional>[^\W\d]+)[,，、:：]\s*)?(?P<minutes>[0-9０-９]+(?:\.[0-9０-９]+)?)\s*(?:min(?:utes?)?\b|分)"
+)
+HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
+
+
+def slide_type(cell: Cell) -> str:
+    return str(cell["metadata"].get("slideshow", {}).get("slide_type") or "-")
+
+
+def tags(cell: Cell) -> list[str]:
+    """What a cell is for, beside its place on a slide.
+
+    ``setup``: run before class; ``why``: the slide's question answered in words, for who reads alone;
+    ``exercise``: a stub to fill in; ``solution``: for instructors alone.
+    """
+    return list(cell["metadata"].get("tags", []))
+
+
+def source(cell: Cell) -> str:
+    return "".join(cell["source"])
+
+
+def is_for_instructors(cell: Cell) -> bool:
+    return slide_type(cell) == "notes" or "solution" in tags(cell)
+
+
+@dataclass
+class Slide:
+    starts: str = "slide"  # or "subslide", which lies below a slide
+    cells: list[Cell] = field(default_factory=list)  # those that the slide shows
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """The first heading, as Markdown; without one, the first line."""
+        texts = [source(cell) for cell in self.cells if cell["cell_type"] == "markdown"]
+        headings = [found[1] for found in map(HEADING.search, texts) if found]
+        first_lines = [line for cell in self.cells for line in source(cell).splitlines() if line.strip()]
+        return next(iter([*headings, *(f"`{line.strip()}`" for line in first_lines)]), "")
+
+    @property
+    def minutes(self) -> float:
+        return sum(float(found["minutes"]) for found in map(MINUTES.match, self.notes) if found)
+
+    @property
+    def is_optional(self) -> bool:
+        return any(found["optional"] for found in map(MINUTES.match, self.notes) if found)
+
+
+def read_slides(cells: list[Cell]) -> list[Slide]:
+    """The slides as RISE cuts them.
+
+    What comes first is a slide whatever its type says, and its notes may come before it. A lesson of
+    notes alone has one slide, which shows nothing.
+    """
+    slides = [Slide()]
+    for cell in cells:
+        kind = slide_type(cell)
+        if kind in STARTS and slides[-1].cells:
+            slides.append(Slide(kind))
+        if kind == "notes":
+            slides[-1].notes.append(source(cell))
+        elif kind != "skip":
+            slides[-1].cells.append(cell)
+    return [slide for slide in slides if slide.cells or slide.notes]
+
+
+def core_minutes(slides: list[Slide]) -> float:
+    return sum(slide.minutes for slide in slides if not slide.is_optional)
+
+
+def optional_minutes(slides: list[Slide]) -> float:
+    return sum(slide.minutes for slide in slides if slide.is_optional)
+
+
+def read_lesson(lesson: Path) -> dict[str, Any]:
+    try:
+        return json.loads(lesson.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CourseError("no_notebook", file=lesson, reason=error) from None
+
+
+def title_of(notebook: Mapping[str, Any], default: str) -> str:
+    """The title in the notebook's metadata, or else its first heading."""
+    texts = [source(cell) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    heading = next((found[1] for found in map(HEADING.search, texts) if found), default)
+    return str(notebook["metadata"].get("title") or heading)

@@ -1,0 +1,1 @@
+"""What a cell of a lesson shows."""

@@ -1,0 +1,224 @@
+"""The exercises of lesson 01, single-head attention."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mha_lib.classroom.live.exercises.judge import Exercise, draw, draw_sizes
+from mha_lib.classroom.live.exercises.mistakes import (
+    SCALE,
+    Sizes,
+    Step,
+    attention,
+    fill_lowest,
+    masked_weights,
+    nothing_done,
+    shared,
+)
+
+
+def draw_axes(generator: torch.Generator) -> list[int]:
+    """B, Q, K, d and d_v, all different."""
+    return draw_sizes(generator, 2, 3, 4, 5, 6, 7)[:5]
+
+
+def draw_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Scores (B, Q, K) and a mask that allows and forbids at least one cell in each row and each column."""
+    batch, queries, keys, *_ = draw_axes(generator)
+    scores = 2 * torch.randn(batch, queries, keys, generator=generator)
+    order = torch.rand(batch, queries, keys, generator=generator).argsort(-1)  # each row's keys, shuffled
+    mask = order < torch.randint(1, keys, (batch, queries, 1), generator=generator)
+    mask[:, 1] = ~mask[:, 0]
+    return scores, mask
+
+
+def draw_low_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """The last query's scores are so low that no number but -inf hides a key from it."""
+    scores, mask = draw_scores(generator)
+    scores[:, -1] -= 2000
+    return scores, mask
+
+
+def draw_scores_with_empty_rows(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    scores, mask = draw_low_scores(generator)
+    mask[:, 0] = False
+    return scores, mask
+
+
+def draw_lengths(generator: torch.Generator) -> tuple[Tensor, int]:
+    batch, _, num_keys, *_ = draw_axes(generator)
+    lengths = torch.randint(0, num_keys, (batch,), generator=generator)
+    lengths[0] = num_keys - 1  # not all keys, so that <= differs from <
+    return lengths, num_keys
+
+
+def draw_attention(generator: torch.Generator) -> tuple[Tensor, ...]:
+    scores, mask = draw_scores(generator)
+    batch, queries, keys = scores.shape
+    d, d_v, _ = draw_sizes(generator, 7, 8, 9)  # neither is Q or K
+    shapes = (batch, queries, d), (batch, keys, d), (batch, keys, d_v)
+    return (*(torch.randn(shape, generator=generator) for shape in shapes), mask)
+
+
+def draw_temperature(generator: torch.Generator) -> tuple[Tensor, float]:
+    return draw_scores(generator)[0], (0.3, 0.5, 2.0, 3.0)[draw(0, 3, generator)]
+
+
+def draw_additive(generator: torch.Generator) -> tuple[Tensor, ...]:
+    batch, queries, keys, query_size, key_size = draw_axes(generator)
+    hiddens, value_size = 8, 9
+    shapes = (
+        (batch, queries, query_size), (batch, keys, key_size), (batch, keys, value_size),
+        (query_size, hiddens), (key_size, hiddens), (hiddens,),
+    )  # fmt: skip
+    return tuple(torch.randn(shape, generator=generator) for shape in shapes)
+
+
+def mask_from_lengths(
+    valid_lens: Tensor,
+    num_keys: int,
+    *,
+    allowed: Step = lambda positions, lengths: positions < lengths,
+    masked: Step = nothing_done,
+    encode: Step = nothing_done,
+    place: Step = lambda mask: mask[:, None],
+) -> Tensor:
+    """(B,) to (B, 1, K); each keyword replaces one step."""
+    mask = masked(allowed(torch.arange(num_keys), valid_lens[:, None]))  # (B, K)
+    return place(encode(mask))
+
+
+def divide_exponentials(scores: Tensor) -> Tensor:
+    """The softmax by its formula: where all exponentials underflow to 0, it is 0 / 0."""
+    exponentials = scores.exp()
+    return exponentials / exponentials.sum(-1, keepdim=True)
+
+
+def additive_attention(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    w_v: Tensor,
+    *,
+    hidden: Step = lambda q, k: torch.tanh(q + k),
+    divisor: Callable[[Sizes], float] = lambda sizes: 1.0,
+    **steps: Any,
+) -> Tensor:
+    """Attention with scores from a small network; each keyword replaces one step."""
+
+    def score(queries: Tensor, keys: Tensor) -> Tensor:
+        return hidden((queries @ W_q)[:, :, None], (keys @ W_k)[:, None]) @ w_v
+
+    return attention(queries, keys, values, num_hiddens=len(w_v), score=score, divisor=divisor, **steps)
+
+
+def tempered_softmax(
+    scores: Tensor,
+    temperature: float,
+    *,
+    temper: Step = lambda scores, temperature: scores / temperature,
+    **steps: Any,
+) -> Tensor:
+    return masked_weights(temper(scores, temperature), **steps)
+
+
+EXERCISES: tuple[Exercise, ...] = (
+    Exercise(
+        "masked_softmax",
+        masked_weights,
+        draw_low_scores,
+        {
+            **shared(masked_weights, "mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+            **shared(masked_weights, "forbidden_scores_too_high", "forbidden_weights_zero"),
+            **shared(masked_weights, "softmax_over_queries", "softmax_missing", "exponentials"),
+            "underflow": partial(masked_weights, normalise=divide_exponentials, finish=nothing_done),
+        },
+    ),
+    Exercise(
+        "empty_rows",
+        masked_weights,
+        draw_scores_with_empty_rows,
+        {
+            "nan": partial(masked_weights, finish=nothing_done),
+            "uniform": partial(masked_weights, fill=fill_lowest),
+            **shared(masked_weights, "mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+            **shared(masked_weights, "forbidden_scores_too_high", "forbidden_weights_zero"),
+            **shared(masked_weights, "softmax_over_queries", "exponentials"),
+        },
+    ),
+    Exercise(
+        "mask_from_lengths",
+        mask_from_lengths,
+        draw_lengths,
+        {
+            "mask_upside_down": partial(mask_from_lengths, masked=torch.logical_not),
+            **shared(mask_from_lengths, "mask_to_be_added"),
+            "one_key_too_many": partial(
+                mask_from_lengths, allowed=lambda positions, lengths: positions <= lengths
+            ),
+            "last_keys": partial(
+                mask_from_lengths, allowed=lambda positions, lengths: positions.flip(-1) < lengths
+            ),
+            "axis_missing": partial(mask_from_lengths, place=nothing_done),
+            "axis_at_the_end": partial(mask_from_lengths, place=lambda mask: mask[:, :, None]),
+        },
+    ),
+    Exercise(
+        "dot_product_attention",
+        attention,
+        draw_attention,
+        {
+            **shared(attention, "scale_missing", "scale_without_root", "scale_multiplied"),
+            **shared(attention, "scale_of_number_of_keys"),
+            "scale_of_values": partial(attention, divisor=lambda sizes: sizes.value_head_dim**0.5),
+            **shared(attention, "mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+            **shared(attention, "forbidden_weights_zero", "softmax_over_queries", "softmax_missing"),
+            **shared(attention, "exponentials", "weights_returned"),
+            "keys_mixed": partial(attention, mix=lambda weights, keys, values: weights @ keys),
+        },
+    ),
+    Exercise(
+        "temperature",
+        tempered_softmax,
+        draw_temperature,
+        {
+            "multiplied": partial(tempered_softmax, temper=lambda scores, t: scores * t),
+            "not_used": partial(tempered_softmax, temper=lambda scores, t: scores),
+            "rooted": partial(tempered_softmax, temper=lambda scores, t: scores / t**0.5),
+            "weights_divided": lambda scores, temperature: scores.softmax(-1) / temperature,
+            "power_of_weights": lambda scores, temperature: scores.softmax(-1) ** (1 / temperature),
+            **shared(tempered_softmax, "softmax_over_queries", "softmax_missing", "exponentials"),
+        },
+    ),
+    Exercise(
+        "additive_attention",
+        additive_attention,
+        draw_additive,
+        {
+            "tanh_missing": partial(additive_attention, hidden=lambda q, k: q + k),
+            "tanh_before_sum": partial(additive_attention, hidden=lambda q, k: q.tanh() + k.tanh()),
+            "multiplied": partial(additive_attention, hidden=lambda q, k: (q * k).tanh()),
+            "relu": partial(additive_attention, hidden=lambda q, k: (q + k).relu()),
+            "scaled": partial(additive_attention, **SCALE["scale_of_whole_width"][0]),
+            **shared(additive_attention, "softmax_over_queries", "softmax_missing", "exponentials"),
+            **shared(additive_attention, "weights_returned"),
+        },
+    ),
+    Exercise(
+        "attention_flops",
+        lambda num_queries, num_keys, d, d_v: 2 * num_queries * num_keys * (d + d_v),
+        lambda generator: tuple((3 + torch.randperm(9, generator=generator)[:4]).tolist()),
+        {
+            "counted_once": lambda q, k, d, d_v: q * k * (d + d_v),
+            "scores_alone": lambda q, k, d, d_v: 2 * q * k * d,
+            "values_as_wide_as_keys": lambda q, k, d, d_v: 4 * q * k * d,
+            "as_many_keys_as_queries": lambda q, k, d, d_v: 2 * q * q * (d + d_v),
+        },
+        {"counted_exactly": lambda q, k, d, d_v: q * k * (2 * d - 1) + q * d_v * (2 * k - 1)},
+    ),
+)

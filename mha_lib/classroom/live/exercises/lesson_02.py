@@ -1,0 +1,271 @@
+"""The exercises of lesson 02, self-attention."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mha_lib import causal_mask
+from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, draw, draw_sizes
+from mha_lib.classroom.live.exercises.mistakes import (
+    MASK,
+    NOTHING_LEFT,
+    Step,
+    attention,
+    nothing_done,
+    self_attention,
+    shared,
+)
+
+Layer = Callable[[Tensor], Tensor]
+
+
+def draw_projections(generator: torch.Generator) -> Arguments:
+    """x (2, N, D), W_q and W_k (D, d), W_v (D, d_v)"""
+    tokens, width, head_dim, value_head_dim = draw_sizes(generator, 3, 5, 6, 7)
+    x = torch.randn(2, tokens, width, generator=generator)
+    return x, *(
+        torch.randn(width, size, generator=generator) for size in (head_dim, head_dim, value_head_dim)
+    )
+
+
+def draw_attend(generator: torch.Generator) -> Arguments:
+    """A layer that minds the order of its tokens or does not, tokens (2, N, D) and a new order."""
+    tokens, width, head_dim = draw_sizes(generator, 4, 6, 7)
+    x, W_q, W_k, W_v = (
+        torch.randn(*shape, generator=generator)
+        for shape in [(2, tokens, width), (width, head_dim), (width, head_dim), (width, width)]
+    )
+    places = torch.randn(tokens, width, generator=generator)
+    kind = ("plain", "with positions", "causal")[draw(0, 2, generator)]
+
+    def attend(x: Tensor) -> Tensor:
+        placed = x + places if kind == "with positions" else x
+        mask = causal_mask(tokens, tokens) if kind == "causal" else None
+        return self_attention(placed, W_q, W_k, W_v, mask)
+
+    turned = torch.arange(tokens).roll(1)  # not its own inverse
+    return attend, x, turned[torch.randperm(tokens, generator=generator)] if kind == "plain" else turned
+
+
+def draw_position_sizes(generator: torch.Generator) -> Arguments:
+    return draw(5, 9, generator), 2 * draw(2, 6, generator)
+
+
+def draw_mask_sizes(generator: torch.Generator) -> Arguments:
+    queries = draw(2, 5, generator)
+    return queries, queries + draw(1, 4, generator)
+
+
+def draw_queries_keys_values(generator: torch.Generator) -> Arguments:
+    tokens, head_dim, value_head_dim = draw_sizes(generator, 4, 5, 7)
+    return tuple(
+        torch.randn(tokens, size, generator=generator) for size in (head_dim, head_dim, value_head_dim)
+    )
+
+
+def draw_layer(generator: torch.Generator) -> Arguments:
+    """A layer that is causal or has one of four leaks, and tokens (N, D)."""
+    tokens, width, head_dim = draw_sizes(generator, 5, 6, 7)
+    x, W_q, W_k, W_v = (
+        torch.randn(*shape, generator=generator) / width**0.5
+        for shape in [(tokens, width), (width, head_dim), (width, head_dim), (width, width)]
+    )
+    kinds: tuple[dict[str, Any], ...] = (
+        {},  # causal
+        MASK["forbidden_weights_zero"][0],
+        {"masked": lambda mask: torch.ones_like(mask).tril(1)},  # each token sees the next one as well
+        MASK["mask_missing"][0],
+        {},  # causal, and yet each token sees the mean of all
+    )
+    kind = draw(0, 4, generator)
+
+    def layer(x: Tensor) -> Tensor:
+        seen = x - x.mean(0) if kind == 4 else x
+        return causal_attention(seen @ W_q, seen @ W_k, seen @ W_v, **kinds[kind])
+
+    return layer, x
+
+
+def draw_widths(generator: torch.Generator) -> Arguments:
+    return tuple(draw_sizes(generator, 7, 11, 13))
+
+
+def equivariance_gap(attend: Layer, x: Tensor, order: Tensor) -> Tensor:
+    return (attend(x[:, order]) - attend(x)[:, order]).abs().max()
+
+
+def waves(
+    num_positions: int,
+    num_hiddens: int,
+    *,
+    first: int = 0,
+    angle: Step = lambda position, column, width: position / 10000 ** (2 * column / width),
+    ordered: Step = lambda sines, cosines: torch.stack([sines, cosines], -1).flatten(1),
+) -> Tensor:
+    """Sinusoidal positions; each keyword replaces one step by a mistake."""
+    position = torch.arange(first, first + num_positions, dtype=torch.float64)[:, None]
+    angles = angle(position, torch.arange(num_hiddens // 2), num_hiddens)
+    return ordered(angles.sin(), angles.cos()).float()
+
+
+def causal_attention(queries: Tensor, keys: Tensor, values: Tensor, **steps: Any) -> Tensor:
+    """Causal attention over (N, d); each keyword replaces one step by a mistake."""
+    return attention(queries, keys, values, causal_mask(len(queries), len(keys)), **steps)
+
+
+def who_sees_whom(layer: Layer, x: Tensor, kept: bool = False) -> Tensor:
+    """(N, N), True where the output (row) changes with the token (column)."""
+    before, seen, changed = layer(x), [], x.clone()
+    for token in range(len(x)):
+        changed = changed if kept else x.clone()
+        changed[token] += 1
+        seen.append((layer(changed) != before).any(-1))
+    return torch.stack(seen, dim=1)
+
+
+def crossover(
+    num_hiddens: int,
+    head_dim: int,
+    value_head_dim: int,
+    *,
+    projected: Callable[[int, int], int] = lambda head_dim, value_head_dim: 2 * head_dim + value_head_dim,
+    paired: Callable[[int, int], int] = lambda head_dim, value_head_dim: head_dim + value_head_dim,
+    rounded: Callable[[float], float] = float,
+) -> float:
+    """N where N · D · (2d + d_v), the projections, equals N² · (d + d_v), scores and mixture."""
+    return rounded(num_hiddens * projected(head_dim, value_head_dim) / paired(head_dim, value_head_dim))
+
+
+def also_rounded_up(answer: Callable[..., float]) -> tuple[Callable[..., float], ...]:
+    """The wrong number, and the same rounded up to a length."""
+    return answer, lambda *sizes: math.ceil(answer(*sizes))
+
+
+def mask_of_last_queries(
+    num_queries: int,
+    num_keys: int,
+    *,
+    keep: Step = torch.tril,
+    diagonal: Callable[[int, int], int] = lambda num_queries, num_keys: num_keys - num_queries,
+    masked: Step = nothing_done,
+    encode: Step = nothing_done,
+) -> Tensor:
+    """The causal mask (Q, K); each keyword replaces one step by a mistake."""
+    allowed = keep(torch.ones(num_queries, num_keys), diagonal(num_queries, num_keys)) > 0
+    return encode(masked(allowed))
+
+
+def wave_for_each_column(num_positions: int, num_hiddens: int) -> Tensor:
+    """The mistake in which sine and cosine of a pair have different angles."""
+    columns = torch.arange(num_hiddens)
+    angles = torch.arange(num_positions)[:, None] / 10000 ** (columns / num_hiddens)
+    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
+
+
+WRONG_CROSSOVERS: dict[str, Callable[..., float]] = {
+    "one_projection_to_d": partial(crossover, projected=lambda d, d_v: d + d_v),
+    "values_not_projected": partial(crossover, projected=lambda d, d_v: 2 * d),
+    "mixture_missing": partial(crossover, paired=lambda d, d_v: d),
+    "scores_missing": partial(crossover, paired=lambda d, d_v: d_v),
+    "values_as_wide_as_keys": lambda D, d, d_v: 1.5 * D,
+    "upside_down": lambda D, d, d_v: 1 / crossover(D, d, d_v),
+}
+
+EXERCISES: tuple[Exercise, ...] = (
+    Exercise(
+        "self_attention",
+        self_attention,
+        draw_projections,
+        {
+            **shared(self_attention, "scale_missing", "scale_of_whole_width", "scale_multiplied"),
+            **shared(self_attention, "scale_without_root", "scale_of_whole_width_multiplied"),
+            **shared(self_attention, "scale_of_number_of_keys", "queries_and_keys_exchanged"),
+            **shared(self_attention, "softmax_over_queries", "softmax_missing", "exponentials"),
+            **shared(self_attention, "values_from_W_k", "weights_returned"),
+            "values_not_projected": partial(
+                self_attention, project=lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)
+            ),
+        },
+    ),
+    Exercise(
+        "equivariance_gap",
+        equivariance_gap,
+        draw_attend,
+        {
+            "invariance": lambda f, x, order: (f(x[:, order]) - f(x)).abs().max(),
+            "output_permuted_on_the_wrong_side": (
+                lambda f, x, order: (f(x[:, order])[:, order] - f(x)).abs().max()
+            ),
+            "abs_missing": lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).max(),
+            "mean": lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).abs().mean(),
+            "input_not_permuted": lambda f, x, order: (f(x) - f(x)[:, order]).abs().max(),
+        },
+        rounds=8,
+    ),
+    Exercise(
+        "positions",
+        waves,
+        draw_position_sizes,
+        {
+            "sines_first": partial(waves, ordered=lambda s, c: torch.cat([s, c], -1)),
+            "cosine_first": partial(waves, ordered=lambda s, c: torch.stack([c, s], -1).flatten(1)),
+            "counted_from_1": partial(waves, first=1),
+            "exponent_halved": partial(waves, angle=lambda i, j, D: i / 10000 ** (j / D)),
+            "angle_for_each_column": wave_for_each_column,
+            "angle_multiplied": partial(waves, angle=lambda i, j, D: i * 10000 ** (2 * j / D)),
+        },
+    ),
+    Exercise(
+        "causal_mask",
+        mask_of_last_queries,
+        draw_mask_sizes,
+        {
+            "mask_upside_down": partial(mask_of_last_queries, masked=torch.logical_not),
+            **shared(mask_of_last_queries, "mask_to_be_added"),
+            "aligned_at_the_start": partial(mask_of_last_queries, diagonal=lambda q, k: 0),
+            "diagonal_missing": partial(mask_of_last_queries, diagonal=lambda q, k: k - q - 1),
+            "future_instead_of_past": partial(mask_of_last_queries, keep=torch.triu),
+        },
+    ),
+    Exercise(
+        "who_sees_whom",
+        who_sees_whom,
+        draw_layer,
+        {
+            "rows_and_columns_exchanged": lambda f, x: who_sees_whom(f, x).mT,
+            "changes_pile_up": partial(who_sees_whom, kept=True),
+            "unchanged": lambda f, x: ~who_sees_whom(f, x),
+            "later_tokens_only": lambda f, x: who_sees_whom(f, x).triu(1),
+        },
+        rounds=10,
+    ),
+    Exercise(
+        "causal_attention",
+        causal_attention,
+        draw_queries_keys_values,
+        {
+            **shared(causal_attention, "forbidden_weights_zero", "forbidden_scores_zero", "mask_missing"),
+            "future_instead_of_past": partial(causal_attention, masked=lambda mask: mask.mT),
+            "first_token_sees_nothing": tuple(
+                partial(causal_attention, masked=lambda mask: mask.tril(-1), **rest) for rest in NOTHING_LEFT
+            ),
+            **shared(causal_attention, "mask_upside_down", "softmax_over_queries", "softmax_missing"),
+            **shared(causal_attention, "exponentials", "scale_missing", "scale_without_root"),
+            **shared(causal_attention, "scale_multiplied", "scale_of_number_of_keys", "weights_returned"),
+        },
+    ),
+    Exercise(
+        "crossover",
+        crossover,
+        draw_widths,
+        {
+            **{name: also_rounded_up(answer) for name, answer in WRONG_CROSSOVERS.items()},
+            "rounded_down": (partial(crossover, rounded=math.floor), partial(crossover, rounded=round)),
+        },
+        {"rounded_up": partial(crossover, rounded=math.ceil)},
+    ),
+)

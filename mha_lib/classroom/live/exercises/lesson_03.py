@@ -1,0 +1,240 @@
+"""The exercises of lesson 03, multi-head attention."""
+
+import operator
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from mha_lib import masked_softmax, padding_mask, split_heads
+from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, draw, draw_sizes
+from mha_lib.classroom.live.exercises.mistakes import (
+    HEADS,
+    PROJECTIONS,
+    SCALE,
+    SOFTMAX,
+    cut_every_other_number,
+    cut_with_one_view,
+    multi_head,
+    shared,
+)
+
+
+def draw_input(generator: torch.Generator) -> tuple[Tensor, int]:
+    """Tokens (B, N, H*d) and H, every axis of another size."""
+    batch, tokens, heads, width = draw_sizes(generator, 2, 3, 4, 5)
+    return torch.randn(batch, tokens, heads * width, generator=generator), heads
+
+
+def draw_matrices(count: int, width: int, generator: torch.Generator) -> list[Tensor]:
+    return [torch.randn(width, width, generator=generator) / width**0.5 for _ in range(count)]
+
+
+def draw_layer(generator: torch.Generator) -> Arguments:
+    x, heads = draw_input(generator)
+    return (x, *draw_matrices(4, x.shape[2], generator), heads)
+
+
+def draw_layer_and_lengths(generator: torch.Generator) -> Arguments:
+    x, *rest = draw_layer(generator)
+    return (x, *rest, torch.randint(1, x.shape[1], x.shape[:1], generator=generator))
+
+
+def draw_weights(generator: torch.Generator) -> Arguments:
+    """Rows that sum to 1, some of them with exact zeros, as a mask leaves them."""
+    batch, heads, queries, keys = 2, draw(2, 4, generator), draw(3, 5, generator), draw(6, 7, generator)
+    scores = 3 * torch.randn(batch, heads, queries, keys, generator=generator)
+    return (masked_softmax(scores, padding_mask(torch.tensor([keys, keys - 2]), keys)[:, None]),)
+
+
+def draw_loss(generator: torch.Generator) -> Arguments:
+    """A loss of the head mask, as a model has one, and the number of heads."""
+    heads = draw(3, 6, generator)
+    mixing, wanted = torch.randn(heads, 7, generator=generator), torch.randn(7, generator=generator)
+
+    def loss_of(head_mask: Tensor) -> Tensor:
+        return (torch.tanh(head_mask @ mixing) - wanted).square().mean()
+
+    return loss_of, heads
+
+
+def draw_lengths(generator: torch.Generator) -> Arguments:
+    batch = draw(2, 4, generator)
+    return torch.randperm(9, generator=generator)[:batch] + 1, draw(2, 5, generator)
+
+
+def draw_head_sizes(generator: torch.Generator) -> Arguments:
+    return tuple(draw_sizes(generator, 6, 3, 5, 7))
+
+
+def draw_accuracies(generator: torch.Generator) -> Arguments:
+    """Accuracies in a random order; often one lies exactly the tolerance below the best.
+
+    All are multiples of 1/64, which computers hold exactly.
+    """
+    best = draw(50, 64, generator)
+    second = best - draw(2, 3, generator)
+    accuracies = [(1, best - 12), (2, second), (4, best - 1), (8, best), (16, best - 1)]
+    order = torch.randperm(len(accuracies), generator=generator).tolist()
+    return {accuracies[place][0]: accuracies[place][1] / 64 for place in order}, 2 / 64
+
+
+def total_variation(weights: Tensor) -> Tensor:
+    """(B, H, Q, K) -> (H, H): half the sum of differences, averaged over samples and queries."""
+    differences = (weights[:, :, None] - weights[:, None]).abs()  # (B, H, H, Q, K)
+    return differences.sum(-1).mean((0, -1)) / 2
+
+
+def mean_entropy(weights: Tensor) -> Tensor:
+    return -torch.special.xlogy(weights, weights).sum(-1).mean((0, 2))
+
+
+def loss_without(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
+    """The loss with each head in turn removed: (H,)"""
+    return torch.stack([loss_of(mask) for mask in 1 - torch.eye(num_heads)])
+
+
+def removal(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
+    return loss_without(loss_of, num_heads) - loss_of(torch.ones(num_heads))
+
+
+def gradient(loss_of: Callable[[Tensor], Tensor], num_heads: int, at: float = 1.0) -> Tensor:
+    mask = torch.full((num_heads,), at, requires_grad=True)
+    return torch.autograd.grad(loss_of(mask), mask)[0]
+
+
+def count(num_hiddens: int, num_heads: int, head_dim: int, value_head_dim: int) -> int:
+    return 2 * num_hiddens * num_heads * (head_dim + value_head_dim)
+
+
+def choose_num_heads(
+    accuracies: dict[int, float],
+    tolerance: float,
+    *,
+    enough: Callable[[float, float], bool] = operator.ge,
+    choose: Callable[[list[int]], int] = min,
+) -> int:
+    """The fewest heads within the tolerance of the best; each keyword replaces one step by a mistake."""
+    least = max(accuracies.values()) - tolerance
+    return choose([heads for heads, accuracy in accuracies.items() if enough(accuracy, least)])
+
+
+def one_head_kept(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
+    """The mistake of removing all heads but one."""
+    return torch.stack([loss_of(mask) for mask in torch.eye(num_heads)]) - loss_of(torch.ones(num_heads))
+
+
+def removed_for_good(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
+    """The mistake of removing one head after the other, and putting none back."""
+    masks = torch.ones(num_heads, num_heads).triu(1)
+    return torch.stack([loss_of(mask) for mask in masks]) - loss_of(torch.ones(num_heads))
+
+
+EXERCISES: tuple[Exercise, ...] = (
+    Exercise(
+        "split_heads",
+        split_heads,
+        draw_input,
+        {
+            "cut_with_one_view": cut_with_one_view,
+            "axes_not_swapped": lambda x, h: x.reshape(*x.shape[:2], h, -1),
+            "every_other_number": cut_every_other_number,
+            "heads_transposed": lambda x, h: split_heads(x, h).mT,
+        },
+    ),
+    Exercise(
+        "repeat_valid_lens",
+        lambda valid_lens, num_heads: valid_lens.repeat_interleave(num_heads),
+        draw_lengths,
+        {
+            "lengths_repeated": lambda valid_lens, num_heads: valid_lens.repeat(num_heads),
+            "row_for_each_sample": lambda valid_lens, num_heads: valid_lens[:, None].expand(-1, num_heads),
+        },
+    ),
+    Exercise(
+        "multi_head",
+        multi_head,
+        draw_layer_and_lengths,
+        {
+            **shared(multi_head, *SCALE, *PROJECTIONS, *HEADS, "lengths_repeated"),
+            **shared(multi_head, "softmax_over_queries", "exponentials"),
+            **shared(multi_head, "mask_missing", "mask_upside_down", "mask_on_queries"),
+            **shared(multi_head, "forbidden_scores_zero", "forbidden_weights_zero"),
+        },
+    ),
+    Exercise(
+        "serial_heads",
+        multi_head,
+        draw_layer,
+        shared(multi_head, *SCALE, *SOFTMAX, *PROJECTIONS, *HEADS),
+    ),
+    Exercise(
+        "count_parameters",
+        count,
+        draw_head_sizes,
+        {
+            "single_head": lambda D, h, d, d_v: D * (2 * d + d_v) + d_v * D,
+            "W_o_missing": lambda D, h, d, d_v: D * h * (2 * d + d_v),
+            "W_o_of_width_D": lambda D, h, d, d_v: D * h * (2 * d + d_v) + D * D,
+            "values_as_wide_as_keys": lambda D, h, d, d_v: 4 * D * h * d,
+            "heads_of_width_D_over_h": lambda D, h, d, d_v: 4 * D * D,
+            "heads_of_width_D": lambda D, h, d, d_v: 4 * D * D * h,
+            "biases_counted": lambda D, h, d, d_v: count(D, h, d, d_v) + h * (2 * d + d_v) + D,
+        },
+    ),
+    Exercise(
+        "head_distances",
+        total_variation,
+        draw_weights,
+        {
+            "not_halved": lambda w: 2 * total_variation(w),
+            "averaged_over_keys": lambda w: total_variation(w) / w.shape[-1],
+            "averaged_first": lambda w: total_variation(w.mean((0, 2))[None, :, None]),
+        },
+    ),
+    Exercise(
+        "mean_entropies",
+        mean_entropy,
+        draw_weights,
+        {
+            "nan": lambda w: -(w * w.log()).sum(-1).mean((0, 2)),
+            "sign_missing": lambda w: -mean_entropy(w),
+            "bits": lambda w: mean_entropy(w) / torch.tensor(2.0).log(),
+            "averaged_first": lambda w: mean_entropy(w.mean((0, 2))[None, :, None]),
+        },
+    ),
+    Exercise(
+        "importance_by_removal",
+        removal,
+        draw_loss,
+        {
+            "sign_turned": lambda loss_of, num_heads: -removal(loss_of, num_heads),
+            "loss_itself": loss_without,
+            "one_head_kept": one_head_kept,
+            "removed_for_good": removed_for_good,
+        },
+    ),
+    Exercise(
+        "importance_by_gradient",
+        lambda loss_of, num_heads: gradient(loss_of, num_heads).abs(),
+        draw_loss,
+        {
+            "abs_missing": gradient,
+            "at_zeros": lambda loss_of, num_heads: gradient(loss_of, num_heads, at=0.0).abs(),
+        },
+    ),
+    Exercise(
+        "choose_num_heads",
+        choose_num_heads,
+        draw_accuracies,
+        {
+            "best": lambda accuracies, tolerance: max(accuracies, key=accuracies.__getitem__),
+            "accuracy": lambda accuracies, tolerance: max(accuracies.values()),
+            "most_within_tolerance": partial(choose_num_heads, choose=max),
+            "first_in_the_dictionary": partial(choose_num_heads, choose=operator.itemgetter(0)),
+            "boundary_excluded": partial(choose_num_heads, enough=operator.gt),
+        },
+        rounds=8,
+    ),
+)

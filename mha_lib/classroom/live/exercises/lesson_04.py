@@ -1,0 +1,477 @@
+"""The exercises of lesson 04, what trained heads do.
+
+None of them needs a trained model but the last, to which the student brings it.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mha_lib import ByAttention, EncoderDecoder, padding_mask
+from mha_lib.classroom.live.exercises.judge import (
+    Answer,
+    Arguments,
+    Exercise,
+    Judged,
+    Verdict,
+    describe,
+    draw,
+    draw_sizes,
+    mistaken,
+    no_function,
+    result_of,
+    sentence_of,
+)
+from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done
+from mha_lib.classroom.tasks.threads import one_thread
+
+PADDING, BEGIN, END, MAX_TOKENS = 0, 1, 2, 6
+Places = Sequence[int | None]
+LossOf = Callable[[ByAttention], Tensor]
+ATTENTIONS = range(len(ByAttention._fields))  # encoder, decoder, cross
+TRAINED = 0.9  # of other numbers a trained translator has more right
+
+
+def draw_target(generator: torch.Generator) -> Arguments:
+    """Targets (B, T): ``<bos>``, 2 to 5 tokens, ``<eos>`` and padding."""
+    batch, longest = draw(3, 4, generator), 7
+    target = torch.randint(END + 1, 20, (batch, longest), generator=generator)
+    lengths = torch.randint(2, longest - 1, (batch, 1), generator=generator)
+    places = torch.arange(longest)
+    target[:, 0] = BEGIN
+    target[places == lengths + 1] = END
+    return (target.masked_fill(places > lengths + 1, PADDING),)
+
+
+def draw_heads_to_remove(generator: torch.Generator) -> Arguments:
+    """D, an odd H and how many are removed."""
+    heads, removed = (3, 1) if draw(0, 1, generator) else (5, draw(1, 4, generator))
+    return heads * draw(6, 9, generator), heads, removed
+
+
+def draw_aligned_weights(generator: torch.Generator) -> Arguments:
+    """Weights (H, T, S), and the words of the first T - 1 rows; some rows have none."""
+    heads, words, numerals = draw_sizes(generator, 3, 4, 6)
+    weights = (3 * torch.randn(heads, numerals + 1, words, generator=generator)).softmax(-1)
+    places: list[int | None] = torch.randint(words, (numerals,), generator=generator).tolist()
+    places[draw(1, numerals - 1, generator)] = None
+    return weights, places
+
+
+def draw_head(generator: torch.Generator) -> Arguments:
+    heads, head_dim = draw_sizes(generator, 4, 3)
+    return heads, head_dim, draw(1, heads - 1, generator)
+
+
+def draw_loss_of_masks(generator: torch.Generator) -> Arguments:
+    """A loss of all head masks, as a model with one layer has one, and H."""
+    heads = draw(4, 6, generator)
+    mixing = torch.randn(3 * heads, 7, generator=generator)
+    wanted = torch.randn(7, generator=generator)
+
+    def loss_of(head_masks: ByAttention) -> Tensor:
+        masks = torch.cat([mask for layers in head_masks for mask in layers])  # (3 H,)
+        return (torch.tanh(masks @ mixing / 2) - wanted).square().mean()
+
+    return loss_of, heads
+
+
+def draw_decoding(generator: torch.Generator) -> Arguments:
+    """An untrained model, padded sources (B, S) and where to stop."""
+    model, source, source_mask = decoding_case(draw(0, 99, generator), draw(0, 1, generator) == 1)
+    return model, source.clone(), source_mask.clone(), BEGIN, END, MAX_TOKENS
+
+
+@cache
+def decoding_case(seed: int, all_end: bool) -> tuple[EncoderDecoder, Tensor, Tensor]:
+    """Three sources whose targets end one after the other, all of them in time or not."""
+    while True:
+        model, (source, source_mask) = untrained_model(seed), padded_sources(seed)
+        with one_thread():
+            written = greedy_decode(model, source, source_mask, BEGIN, END, MAX_TOKENS)
+        row_of = {length: row for row, length in enumerate((written != END).sum(1).tolist())}
+        rows = [row for length, row in sorted(row_of.items()) if length < MAX_TOKENS - 1]
+        cut_off = [row_of[MAX_TOKENS]] if MAX_TOKENS in row_of else []
+        rows = rows[:3] if all_end else rows[:2] + cut_off
+        if len(rows) == 3:
+            return model, source[rows], source_mask[rows]
+        seed += 100
+
+
+def padded_sources(seed: int, count: int = 60) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    source = torch.randint(1, 9, (count, 7), generator=generator)
+    lengths = torch.randint(2, 8, (count,), generator=generator)
+    source_mask = padding_mask(lengths, 7).squeeze(1)  # (B, S)
+    return source.masked_fill(~source_mask, PADDING), source_mask
+
+
+def untrained_model(seed: int) -> EncoderDecoder:
+    """Its weights are large, so that it writes something else for each source."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = EncoderDecoder(9, 6, 12, 2, 16).eval()
+    for parameter in model.parameters():
+        parameter.requires_grad_(False).mul_(3)
+    return model
+
+
+def shift_targets(
+    target: Tensor,
+    *,
+    taken: Step = lambda target: target[:, :-1],
+    wanted: Step = lambda target: target[:, 1:],
+    stacked: Callable[[list[Tensor]], Tensor] = torch.stack,
+) -> Tensor:
+    """Decoder input and labels; each keyword replaces one step by a mistake."""
+    return stacked([taken(target), wanted(target)])
+
+
+def count_left(
+    num_hiddens: int,
+    num_heads: int,
+    num_removed: int,
+    *,
+    left: Callable[[int, int], int] = lambda num_heads, num_removed: num_heads - num_removed,
+    into_heads: int = 3,
+    out_of_heads: int = 1,
+) -> int:
+    """The parameters of a pruned layer; each keyword replaces one step by a mistake."""
+    head_dim = num_hiddens // num_heads
+    return (into_heads + out_of_heads) * num_hiddens * left(num_heads, num_removed) * head_dim
+
+
+def alignment_score(
+    weights: Tensor,
+    places: Places,
+    *,
+    rows: Callable[[int], int] = lambda row: row,
+    columns: Callable[[int], int] = lambda place: place,
+    without_word: Callable[[Tensor], list[Tensor]] = lambda row: [],
+    look: Step = lambda row: row,
+    average: Callable[[Tensor], Tensor] = lambda found: found.mean(0),
+) -> Tensor:
+    """The mean weight on the right word, (H,); each keyword replaces one step by a mistake."""
+    found: list[Tensor] = []
+    for number, place in enumerate(places):
+        row = look(weights[:, rows(number)])  # (H, S)
+        found += without_word(row) if place is None else [row[:, columns(place)]]
+    return average(torch.stack(found))
+
+
+def pruning_matrix(
+    num_heads: int,
+    head_dim: int,
+    removed: int,
+    *,
+    head_of: Callable[[Tensor, int, int], Tensor] = lambda columns, num_heads, head_dim: columns // head_dim,
+    stays: Callable[[Tensor, int], Tensor] = lambda heads, removed: heads != removed,
+    cut: Callable[[Tensor, Tensor], Tensor] = lambda identity, stays: identity[:, stays],
+) -> Tensor:
+    """(H*d, (H-1)*d); each keyword replaces one step by a mistake."""
+    columns = torch.arange(num_heads * head_dim)
+    return cut(torch.eye(num_heads * head_dim), stays(head_of(columns, num_heads, head_dim), removed))
+
+
+def without_head(num_heads: int, attention: int, head: int) -> Tensor:
+    """Head masks (3, H): all heads but one."""
+    masks = torch.ones(len(ATTENTIONS), num_heads)
+    masks[attention, head] = 0
+    return masks
+
+
+def one_head_kept(num_heads: int, attention: int, head: int) -> Tensor:
+    """The mistake of removing all heads of an attention but one."""
+    masks = torch.ones(len(ATTENTIONS), num_heads)
+    masks[attention] = torch.eye(num_heads)[head]
+    return masks
+
+
+def removed_for_good(num_heads: int, attention: int, head: int) -> Tensor:
+    """The mistake of removing one head after the other, and putting none back."""
+    return (
+        (torch.arange(len(ATTENTIONS) * num_heads) > attention * num_heads + head).float().view(-1, num_heads)
+    )
+
+
+def removed_for_good_in_its_attention(num_heads: int, attention: int, head: int) -> Tensor:
+    masks = torch.ones(len(ATTENTIONS), num_heads)
+    masks[attention, : head + 1] = 0
+    return masks
+
+
+def attention_removed(num_heads: int, attention: int, head: int) -> Tensor:
+    """The mistake of removing all heads of an attention at once."""
+    masks = torch.ones(len(ATTENTIONS), num_heads)
+    masks[attention] = 0
+    return masks
+
+
+def removed_everywhere(num_heads: int, attention: int, head: int) -> Tensor:
+    """The mistake of removing the head of that number from all three attentions."""
+    masks = torch.ones(len(ATTENTIONS), num_heads)
+    masks[:, head] = 0
+    return masks
+
+
+def head_importance(
+    loss_of: LossOf,
+    num_heads: int,
+    *,
+    masked: Callable[[int, int, int], Tensor] = without_head,
+    measure: Callable[[Tensor, Tensor], Tensor] = lambda without, whole: without - whole,
+    order: Sequence[int] = ATTENTIONS,
+    finish: Step = nothing_done,
+) -> Tensor:
+    """(3, H): the growth of the loss without each head; each keyword replaces one step by a mistake."""
+
+    def loss(masks: Tensor) -> Tensor:
+        return loss_of(ByAttention(*([mask] for mask in masks)))
+
+    without = [loss(masked(num_heads, attention, head)) for attention in order for head in range(num_heads)]
+    whole = loss(torch.ones(len(ATTENTIONS), num_heads))
+    return finish(measure(torch.stack(without).view(-1, num_heads), whole))
+
+
+def remembered(step: Step) -> Step:
+    """The same step, which asks a model only once: nearly all mistakes ask it what the others have asked."""
+    known: dict[Any, Tensor] = {}
+
+    def asked(model: EncoderDecoder, *tensors: Tensor) -> Tensor:
+        key = (model, *((tensor.shape, tensor.numpy().tobytes()) for tensor in tensors))
+        if key not in known:
+            known[key] = step(model, *tensors)
+        return known[key]
+
+    return asked
+
+
+encode = remembered(EncoderDecoder.encode)
+encode_padding = remembered(lambda model, source, source_mask: model.encode(source))
+decode = remembered(EncoderDecoder.decode)
+decode_padding = remembered(lambda model, tokens, memory, source_mask: model.decode(tokens, memory))
+
+
+@torch.no_grad()
+def greedy_decode(
+    model: EncoderDecoder,
+    source: Tensor,
+    source_mask: Tensor,
+    begin: int,
+    end: int,
+    max_tokens: int,
+    *,
+    read: Step = encode,
+    write: Step = decode,
+    seen: Step = nothing_done,
+    last: int = -1,
+    choose: Step = torch.argmax,
+    fill: Callable[[Tensor, Tensor, int], Tensor] = torch.Tensor.masked_fill,
+    is_over: Callable[[Tensor], Any] = torch.all,
+    room: int = 0,
+    finish: Step = lambda tokens: tokens[:, 1:],
+) -> Tensor:
+    """(B, N) with N at most ``max_tokens``; each keyword replaces one step by a mistake."""
+    memory = read(model, source, source_mask)
+    tokens = torch.full_like(source[:, :1], begin)  # (B, 1)
+    ended = torch.zeros_like(tokens, dtype=torch.bool)
+    while tokens.shape[1] <= max_tokens + room and not is_over(ended):
+        logits = write(model, seen(tokens), memory, source_mask)  # (B, N, V)
+        token = fill(choose(logits[:, last], -1)[:, None], ended, end)  # (B, 1)
+        ended = ended | (token == end)
+        tokens = torch.cat([tokens, token], dim=1)
+    return finish(tokens)
+
+
+def fill_with(token: int) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """The mistake of filling up what has ended with another token than ``end``."""
+    return lambda chosen, ended, end: chosen.masked_fill(ended, token)
+
+
+class BreakTheModel:
+    """The student finds a number that a trained translator gets wrong: there is more than one right answer.
+
+    What is returned is a ``Translation`` of ``tasks``, which knows what the model writes, what is right, and
+    how often the model is right elsewhere: any number breaks one that has learnt little.
+    """
+
+    name = "breaks_the_model"
+    mistakes = ("number_alone", "translation_wanted", "model_is_right", "not_trained")
+    also_right = ("broken",)
+
+    def judge(self, given: Answer) -> Verdict:
+        return no_function(given) or self.judge_result(result_of(given, ()))
+
+    def judge_result(self, result: Any) -> Verdict:
+        if isinstance(result, Verdict):
+            return result
+        if isinstance(result, int | str) or (isinstance(result, Tensor) and result.dim() == 0):
+            return mistaken(self.name, "number_alone")
+        try:
+            found = {gap: getattr(result, gap) for gap in ("number", "english", "written", "right")}
+            right_elsewhere = result.right_elsewhere
+        except AttributeError:
+            return mistaken(self.name, "translation_wanted", given=describe(result))
+        if found["written"] == found["right"]:
+            return mistaken(self.name, "model_is_right", **found)
+        if (share := right_elsewhere()) < TRAINED:
+            return mistaken(self.name, "not_trained", share=f"{share:.0%}")
+        return Verdict("right", sentence_of("remarks", self.name, "broken").format(**found))
+
+
+EXERCISES: tuple[Judged, ...] = (
+    Exercise(
+        "shift_targets",
+        shift_targets,
+        draw_target,
+        {
+            "not_shifted": (
+                partial(shift_targets, wanted=lambda target: target[:, :-1]),
+                partial(shift_targets, taken=lambda target: target[:, 1:]),
+                partial(shift_targets, taken=nothing_done, wanted=nothing_done),
+            ),
+            "exchanged": lambda target: shift_targets(target).flip(0),
+            "rolled": (
+                partial(shift_targets, taken=nothing_done, wanted=lambda target: target.roll(-1, 1)),
+                partial(shift_targets, taken=nothing_done, wanted=lambda target: target.roll(-1)),
+            ),
+            "two_apart": partial(
+                shift_targets, taken=lambda target: target[:, :-2], wanted=lambda target: target[:, 2:]
+            ),
+            "samples_shifted": partial(
+                shift_targets, taken=lambda target: target[:-1], wanted=lambda target: target[1:]
+            ),
+            "stacked_for_each_sample": partial(shift_targets, stacked=lambda pair: torch.stack(pair, dim=1)),
+            "stacked_for_each_token": partial(shift_targets, stacked=lambda pair: torch.stack(pair, dim=-1)),
+            "side_by_side": (
+                partial(shift_targets, stacked=lambda pair: torch.cat(pair, dim=1)),
+                partial(shift_targets, stacked=torch.cat),
+            ),
+        },
+    ),
+    Exercise(
+        "pruned_parameters",
+        count_left,
+        draw_heads_to_remove,
+        {
+            "removed_counted": partial(count_left, left=lambda num_heads, num_removed: num_removed),
+            "nothing_saved": lambda D, h, removed: 4 * D * D,
+            "W_o_missing": partial(count_left, out_of_heads=0),
+            "W_o_whole": lambda D, h, removed: count_left(D, h, removed, out_of_heads=0) + D * D,
+            "W_o_alone": lambda D, h, removed: 3 * D * D + count_left(D, h, removed, into_heads=0),
+            "both_sides_smaller": lambda D, h, removed: 4 * (D // h * (h - removed)) ** 2,
+            "biases_counted": lambda D, h, removed: (
+                count_left(D, h, removed) + 3 * D // h * (h - removed) + D
+            ),
+            "heads_of_width_1": lambda D, h, removed: 4 * D * (h - removed),
+            "heads_of_width_D": lambda D, h, removed: 4 * D * D * (h - removed),
+            "one_removed": lambda D, h, removed: count_left(D, h, 1),
+        },
+    ),
+    Exercise(
+        "alignment_score",
+        alignment_score,
+        draw_aligned_weights,
+        {
+            "next_row": partial(alignment_score, rows=lambda row: row + 1),
+            "counted_from_1": partial(alignment_score, columns=lambda place: place - 1),
+            "no_word_counted": partial(alignment_score, without_word=lambda row: [torch.zeros(len(row))]),
+            "no_word_is_the_first": partial(alignment_score, without_word=lambda row: [row[:, 0]]),
+            "no_word_is_the_last": partial(alignment_score, without_word=lambda row: [row[:, -1]]),
+            "largest_weights_counted": partial(
+                alignment_score, look=lambda row: (row == row.amax(-1, keepdim=True)).float()
+            ),
+            "largest_weights_averaged": (
+                lambda weights, places: weights.amax(-1).mean(-1),
+                lambda weights, places: weights[:, :-1].amax(-1).mean(-1),
+            ),
+            "summed": partial(alignment_score, average=lambda found: found.sum(0)),
+            "heads_averaged": (
+                partial(alignment_score, average=torch.mean),
+                partial(alignment_score, average=lambda found: found.mean(1)),
+            ),
+            "not_averaged": (
+                partial(alignment_score, average=nothing_done),
+                partial(alignment_score, average=lambda found: found.mT),
+            ),
+        },
+    ),
+    Exercise(
+        "prune_as_matrix",
+        pruning_matrix,
+        draw_head,
+        {
+            "removed_head_kept": partial(pruning_matrix, stays=lambda heads, removed: heads == removed),
+            "head_mask": partial(pruning_matrix, cut=lambda identity, stays: identity * stays),
+            "transposed": partial(pruning_matrix, cut=lambda identity, stays: identity[stays]),
+            "one_column": partial(pruning_matrix, head_of=lambda columns, num_heads, head_dim: columns),
+            "counted_from_1": partial(pruning_matrix, stays=lambda heads, removed: heads != removed - 1),
+            "every_other_column": partial(
+                pruning_matrix, head_of=lambda columns, num_heads, head_dim: columns % num_heads
+            ),
+            "widths_exchanged": partial(
+                pruning_matrix, head_of=lambda columns, num_heads, head_dim: columns // num_heads
+            ),
+            "last_head_removed": partial(pruning_matrix, stays=lambda heads, removed: heads != heads.max()),
+            "heads_alone": lambda num_heads, head_dim, removed: pruning_matrix(num_heads, 1, removed),
+        },
+        rounds=8,
+    ),
+    Exercise(
+        "head_importance",
+        head_importance,
+        draw_loss_of_masks,
+        {
+            "difference_turned": partial(head_importance, measure=lambda without, whole: whole - without),
+            "loss_without": partial(head_importance, measure=lambda without, whole: without),
+            "absolute": partial(head_importance, measure=lambda without, whole: (without - whole).abs()),
+            "divided": (
+                partial(head_importance, measure=lambda without, whole: without / whole - 1),
+                partial(head_importance, measure=lambda without, whole: without / whole),
+            ),
+            "others_removed": partial(head_importance, masked=one_head_kept),
+            "stays_removed": (
+                partial(head_importance, masked=removed_for_good),
+                partial(head_importance, masked=removed_for_good_in_its_attention),
+            ),
+            "attention_removed": partial(head_importance, masked=attention_removed),
+            "removed_everywhere": partial(head_importance, masked=removed_everywhere),
+            "other_order": tuple(
+                partial(head_importance, order=order)
+                for order in [(0, 2, 1), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)]
+            ),
+            "heads_in_rows": partial(head_importance, finish=lambda importance: importance.mT),
+            "in_one_row": partial(head_importance, finish=torch.flatten),
+        },
+    ),
+    Exercise(
+        "greedy_decode",
+        greedy_decode,
+        draw_decoding,
+        {
+            "begin_kept": partial(greedy_decode, finish=nothing_done),
+            "last_token_alone": partial(greedy_decode, seen=lambda tokens: tokens[:, -1:]),
+            "begin_alone": (
+                partial(greedy_decode, seen=lambda tokens: tokens[:, :1]),
+                partial(greedy_decode, last=0),
+            ),
+            "least_likely": partial(greedy_decode, choose=torch.argmin),
+            "goes_on_after_end": partial(greedy_decode, fill=nothing_done),
+            "filled_with_another_token": tuple(
+                partial(greedy_decode, fill=fill_with(token)) for token in (PADDING, BEGIN)
+            ),
+            "stops_at_the_first_end": partial(greedy_decode, is_over=torch.any),
+            "never_stops": partial(greedy_decode, is_over=lambda ended: False),
+            "one_token_too_few": partial(greedy_decode, room=-1),
+            "one_token_too_many": partial(greedy_decode, room=1),
+            "padding_read": partial(greedy_decode, read=encode_padding),
+            "padding_seen_while_writing": partial(greedy_decode, write=decode_padding),
+            "padding_not_masked": partial(greedy_decode, read=encode_padding, write=decode_padding),
+        },
+        rounds=6,
+    ),
+    BreakTheModel(),
+)

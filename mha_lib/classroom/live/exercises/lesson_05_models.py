@@ -1,0 +1,300 @@
+"""The exercises of lesson 05 about whole models: what they keep, who holds what, how they are built."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mha_lib import MultiHeadAttention
+from mha_lib.classroom.live.exercises.judge import (
+    Answer,
+    Arguments,
+    Exercise,
+    Judged,
+    Verdict,
+    describe,
+    draw,
+    draw_sizes,
+    mistaken,
+    no_function,
+    result_of,
+    say,
+    sentence_of,
+    two_mistakes,
+)
+from mha_lib.classroom.live.exercises.lesson_05 import draw_shared_heads
+from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done
+
+Span = tuple[float, float]  # the first of some heads and the one after the last
+
+
+def draw_cache_sizes(generator: torch.Generator) -> Arguments:
+    """Layers, D, H, G, tokens, batch and bits."""
+    heads, kv_heads = draw_shared_heads(generator)
+    layers, head_dim, tokens = draw_sizes(generator, 7, 11, 13)
+    return (
+        layers,
+        heads * head_dim,
+        heads,
+        kv_heads,
+        17 * tokens,
+        draw(2, 3, generator),
+        8 * 2 ** draw(0, 2, generator),
+    )
+
+
+def draw_devices(generator: torch.Generator) -> Arguments:
+    """H, G, d and a number of devices that may not divide G, though often it divides H."""
+    per_device, kv_per_device = 6, 2
+    devices = draw(2, 5, generator)
+    heads, kv_heads = devices * per_device, devices * kv_per_device
+    uneven = ((12, 6, 4), (12, 3, 6), (24, 2, 8), (15, 5, 2))[draw(0, 3, generator)]
+    if draw(0, 1, generator):
+        return heads, kv_heads, draw(7, 9, generator), devices
+    return *uneven[:2], draw(7, 9, generator), uneven[2]
+
+
+def count_bytes(
+    num_layers: int,
+    num_hiddens: int,
+    num_heads: int,
+    num_kv_heads: int,
+    num_tokens: int,
+    batch: int,
+    bits: int,
+    *,
+    layers: Callable[[int], int] = lambda num_layers: num_layers,
+    samples: Callable[[int], int] = lambda batch: batch,
+    tokens: Callable[[int], int] = lambda num_tokens: num_tokens,
+    heads: Callable[[int, int], int] = lambda num_heads, num_kv_heads: num_kv_heads,
+    width: Callable[[int, int], int] = lambda num_hiddens, num_heads: num_hiddens // num_heads,
+    kinds: int = 2,
+    size: Callable[[int], float] = lambda bits: bits / 8,
+    unit: float = 1,
+) -> float:
+    """What the keys and values of all layers take; each keyword replaces one step by a mistake."""
+    kept = heads(num_heads, num_kv_heads) * width(num_hiddens, num_heads)
+    kept *= layers(num_layers) * samples(batch) * tokens(num_tokens)
+    return kinds * kept * size(bits) / unit
+
+
+def share_evenly(device: int, heads: int, num_devices: int) -> Span:
+    return device * (heads // num_devices), (device + 1) * (heads // num_devices)
+
+
+def share_with_cuts(device: int, heads: int, num_devices: int) -> Span:
+    return device * heads // num_devices, (device + 1) * heads // num_devices
+
+
+def share_fractions(device: int, heads: int, num_devices: int) -> Span:
+    return device * heads / num_devices, (device + 1) * heads / num_devices
+
+
+def share_copies(device: int, heads: int, num_devices: int) -> Span:
+    first = device * heads // num_devices
+    return first, first + max(1, heads // num_devices)
+
+
+def plan_shards(
+    num_heads: int,
+    num_kv_heads: int,
+    head_dim: int,
+    num_devices: int,
+    *,
+    fits: Callable[[int, int, int], bool] = lambda heads, kv_heads, devices: kv_heads % devices == 0,
+    share: Callable[[int, int, int], Span] = share_evenly,
+    kv_share: Callable[[int, int, int], Span] = share_evenly,
+    kv_heads: Callable[[int, int], int] = lambda num_heads, num_kv_heads: num_kv_heads,
+    device_of: Callable[[int], int] = lambda number: number,
+    end_of: Callable[[float, float], float] = lambda first, end: end,
+    unit: Callable[[int], int] = lambda head_dim: head_dim,
+    deliver: Step = nothing_done,
+) -> Tensor:
+    """(devices, 4), or (0, 4); each keyword replaces one step by a mistake."""
+    if not fits(num_heads, num_kv_heads, num_devices):
+        return torch.zeros(0, 4)
+    shared_kv_heads, width = kv_heads(num_heads, num_kv_heads), unit(head_dim)
+    plan = []
+    for number in range(num_devices):
+        device = device_of(number)
+        spans = share(device, num_heads, num_devices), kv_share(device, shared_kv_heads, num_devices)
+        plan.append([width * edge for first, end in spans for edge in (first, end_of(first, end))])
+    return deliver(torch.tensor(plan))
+
+
+MODELS: dict[str, dict[str, Any]] = {  # as their papers describe them
+    "Llama 2 7B": {
+        "hidden_size": 4096,
+        "num_attention_heads": 32,
+        "attention_bias": False,
+        "positions": "rotary",
+    },
+    "GPT-2 small": {
+        "hidden_size": 768,
+        "num_attention_heads": 12,
+        "attention_bias": True,
+        "positions": "learned",
+    },
+    "BLOOM 176B": {
+        "hidden_size": 14336,
+        "num_attention_heads": 112,
+        "attention_bias": True,
+        "positions": "alibi",
+    },
+    "Llama 2 70B": {
+        "hidden_size": 8192,
+        "num_attention_heads": 64,
+        "num_key_value_heads": 8,
+        "attention_bias": False,
+        "positions": "rotary",
+    },
+    "PaLM 540B": {
+        "hidden_size": 18432,
+        "num_attention_heads": 48,
+        "num_key_value_heads": 1,
+        "head_dim": 256,
+        "attention_bias": False,
+        "positions": "rotary",
+    },
+}
+
+
+def describe_model(config: Mapping[str, Any]) -> MultiHeadAttention:
+    return MultiHeadAttention(
+        config["hidden_size"],
+        config["num_attention_heads"],
+        bias=config["attention_bias"],
+        head_dim=config.get("head_dim"),
+        num_kv_heads=config.get("num_key_value_heads"),
+        rotary=config["positions"] == "rotary",
+    )
+
+
+def sizes_of(layer: MultiHeadAttention) -> dict[str, Any]:
+    """What a layer is built from, by the names of its arguments."""
+    names = ("num_hiddens", "num_heads", "num_kv_heads", "head_dim", "value_head_dim", "rotary")
+    sizes: dict[str, Any] = {name: getattr(layer, name) for name in names}
+    inputs = (layer.query_size, layer.key_size, layer.value_size)
+    return sizes | {"bias": layer.W_q.bias is not None, "input_sizes": inputs}
+
+
+class DescribeModel:
+    """The student builds the layers of known models, on a device that keeps shapes and no numbers."""
+
+    name = "describe_model"
+    mistakes = ("layer_wanted", "entry_missing", *sizes_of(MultiHeadAttention(2, 1)))
+    also_right = ("described",)
+
+    def judge(self, given: Answer) -> Verdict:
+        return no_function(given) or self.judge_models(given)
+
+    def judge_models(self, given: Answer) -> Verdict:
+        for model, config in MODELS.items():
+            with torch.device("meta"):
+                layer, wanted = result_of(given, (dict(config),)), describe_model(config)
+            verdict = self.judge_layer(layer, wanted, model)
+            if verdict:
+                return verdict
+        return Verdict(
+            "right", sentence_of("remarks", self.name, "described").format(models=say("between").join(MODELS))
+        )
+
+    def judge_layer(self, layer: Any, wanted: MultiHeadAttention, model: str) -> Verdict | None:
+        if isinstance(layer, Verdict):
+            if "KeyError" not in layer.sentence:
+                return layer
+            hint = mistaken(self.name, "entry_missing")
+            return Verdict(layer.kind, f"{layer.sentence} {hint.sentence}", hint.names)
+        if not isinstance(layer, MultiHeadAttention):
+            return mistaken(self.name, "layer_wanted", given=describe(layer))
+        found, right = sizes_of(layer), sizes_of(wanted)
+        mistakes = [
+            mistaken(self.name, name, model=model, given=found[name], wanted=right[name])
+            for name in right
+            if found[name] != right[name]
+        ]
+        if len(mistakes) > 1:
+            return two_mistakes(*mistakes[:2])
+        return mistakes[0] if mistakes else None
+
+
+CUTTING = (
+    lambda heads, kv_heads, devices: True,
+    lambda heads, kv_heads, devices: heads % devices == 0,
+    lambda heads, kv_heads, devices: kv_heads >= devices,
+    lambda heads, kv_heads, devices: heads % devices == 0 and kv_heads >= devices,
+)
+
+
+EXERCISES: tuple[Judged, ...] = (
+    Exercise(
+        "cache_bytes",
+        count_bytes,
+        draw_cache_sizes,
+        {
+            "values_forgotten": partial(count_bytes, kinds=1),
+            "queries_kept": (
+                partial(count_bytes, kinds=3),
+                partial(
+                    count_bytes, kinds=1, heads=lambda num_heads, num_kv_heads: 2 * num_kv_heads + num_heads
+                ),
+            ),
+            "heads_of_queries": (
+                partial(count_bytes, heads=lambda num_heads, num_kv_heads: num_heads),
+                partial(count_bytes, heads=lambda *_: 1, width=lambda num_hiddens, num_heads: num_hiddens),
+            ),
+            "group_size": partial(
+                count_bytes, heads=lambda num_heads, num_kv_heads: num_heads // num_kv_heads
+            ),
+            "heads_missing": partial(count_bytes, heads=lambda *_: 1),
+            "width_missing": partial(count_bytes, width=lambda *_: 1),
+            "width_of_the_model": partial(count_bytes, width=lambda num_hiddens, num_heads: num_hiddens),
+            "in_bits": partial(count_bytes, size=lambda bits: bits),
+            "numbers_counted": partial(count_bytes, size=lambda bits: 1),
+            "layers_missing": partial(count_bytes, layers=lambda num_layers: 1),
+            "batch_missing": partial(count_bytes, samples=lambda batch: 1),
+            "tokens_missing": partial(count_bytes, tokens=lambda num_tokens: 1),
+            "tokens_squared": partial(count_bytes, tokens=lambda num_tokens: num_tokens**2),
+            "in_gigabytes": tuple(
+                partial(count_bytes, unit=base**power) for base in (1000, 1024) for power in (3, 2, 1)
+            ),
+        },
+    ),
+    Exercise(
+        "plan_shards",
+        plan_shards,
+        draw_devices,
+        {
+            "kv_heads_cut": tuple(
+                partial(plan_shards, fits=fits, share=share, kv_share=share)
+                for fits in CUTTING
+                for share in (share_evenly, share_with_cuts, share_fractions)
+            ),
+            "kv_heads_copied": tuple(
+                partial(plan_shards, fits=fits, kv_share=share_copies) for fits in CUTTING
+            ),
+            "heads_counted": partial(plan_shards, unit=lambda head_dim: 1),
+            "kv_heads_as_heads": partial(plan_shards, kv_heads=lambda num_heads, num_kv_heads: num_heads),
+            "all_kv_heads_everywhere": partial(
+                plan_shards, kv_share=lambda device, heads, devices: (0, heads)
+            ),
+            "last_included": partial(plan_shards, end_of=lambda first, end: end - 1),
+            "width_for_end": partial(plan_shards, end_of=lambda first, end: end - first),
+            "devices_for_share": partial(
+                plan_shards,
+                share=lambda device, heads, devices: (device * devices, (device + 1) * devices),
+                kv_share=lambda device, heads, devices: (device * devices, (device + 1) * devices),
+            ),
+            "devices_from_1": partial(plan_shards, device_of=lambda number: number + 1),
+            "same_for_all": partial(plan_shards, device_of=lambda number: 0),
+            "kv_heads_first": partial(plan_shards, deliver=lambda plan: plan[:, [2, 3, 0, 1]]),
+            "starts_and_ends": partial(plan_shards, deliver=lambda plan: plan[:, [0, 2, 1, 3]]),
+            "devices_in_columns": partial(plan_shards, deliver=lambda plan: plan.mT),
+            "pairs_nested": partial(plan_shards, deliver=lambda plan: plan.unflatten(1, (2, 2))),
+        },
+        rounds=8,
+    ),
+    DescribeModel(),
+)

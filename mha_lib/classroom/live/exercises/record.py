@@ -1,0 +1,162 @@
+"""What was said about a student's answers in this session, and the file that it is written to when asked.
+
+A kernel that is restarted has forgotten it; what was written into a file stays there, and more is added.
+"""
+
+import importlib.metadata
+import secrets
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.course.files import as_json, write_whole
+from mha_lib.classroom.course.language import language_here, language_with_words, words_here
+from mha_lib.classroom.live.exercises.reports import (
+    FOLDER,
+    LONGEST_NAME,
+    MOST,
+    SUFFIX,
+    Progress,
+    Report,
+    is_seen,
+    read_report,
+)
+
+NO_NAMES_OF_FILES = set('/\\:*?"<>|')
+STATES = {"right": "solved"}
+
+
+class Noted(NamedTuple):
+    exercise: str
+    kind: str  # of the verdict
+    mistakes: tuple[str, ...]
+
+
+class Record:
+    """``lessons`` names the lesson of each exercise."""
+
+    def __init__(self, lessons: Mapping[str, str]):
+        self.lessons = lessons
+        self.student = secrets.token_hex(8)
+        self.noted: list[Noted] = []
+        self.written: dict[Path, int] = {}  # how many of those noted each file has
+
+    def note(self, exercise: str, kind: str, mistakes: tuple[str, ...]) -> None:
+        self.noted.append(Noted(exercise, kind, mistakes))
+
+    def newest(self) -> dict[str, str]:
+        """The newest verdict on each exercise, in the order in which they were checked first."""
+        return {noted.exercise: noted.kind for noted in self.noted}
+
+    def write(self, name: str, folder: str | Path | None) -> Iterator[str]:
+        """Write a file for each lesson of which something was checked; what to tell of each."""
+        words = words_here()["report"]
+        try:
+            name, place = checked_name(name), checked_folder(folder)
+            lessons = sorted({self.lessons[noted.exercise] for noted in self.noted})
+            if not lessons:
+                yield words["nothing"]
+            for lesson in lessons:
+                for what, file in self.write_lesson(lesson, name, place, is_own=folder is None):
+                    yield words[what].format(file=place_shown(file))
+        except CourseError as error:
+            raise ValueError(error.said_in(language_with_words(language_here()))) from None
+
+    def write_lesson(
+        self, lesson: str, name: str, folder: Path, *, is_own: bool
+    ) -> Iterator[tuple[str, Path]]:
+        """Write the file of a lesson, and yield what was done with which file."""
+        stem = "-".join([f"lesson-{lesson}", *name.split()])
+        for number in count(1):
+            file = folder / f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
+            earlier = self.earlier_report(file, lesson, name, is_own=is_own)
+            if earlier or not (file.exists() or file.is_symlink()):
+                break
+            yield "not_mine", file
+        news = self.noted[self.written.get(file, 0) if earlier else 0 :]
+        report = Report(
+            lesson=lesson,
+            language=language_here(),
+            version=version(),
+            written=datetime.now(UTC).isoformat(timespec="seconds"),
+            student=earlier.student if earlier else self.student,
+            name=name,
+            exercises=brought_on(
+                earlier.exercises if earlier else {},
+                (noted for noted in news if self.lessons[noted.exercise] == lesson),
+            ),
+        )
+        try:
+            write_whole(file, as_json(report.as_tree()))
+        except OSError as error:
+            raise CourseError("report_not_written", file=file, reason=error.strerror) from None
+        self.written[file] = len(self.noted)
+        yield "written", file
+
+    def earlier_report(self, file: Path, lesson: str, name: str, *, is_own: bool) -> Report | None:
+        """What the student has written into the file before; None where it is another's, or no report.
+
+        Into a folder that was named several students may write, and two of them may have one name: there a
+        file is this student's where this session has written it.
+        """
+        with suppress(CourseError):
+            report = read_report(file)
+            is_same = (report.lesson, report.name.casefold()) == (lesson, name.casefold())
+            return report if is_same and (is_own or report.student == self.student) else None
+        return None
+
+
+def brought_on(earlier: Mapping[str, Progress], news: Iterable[Noted]) -> dict[str, Progress]:
+    """How far each exercise is, after what is new."""
+    exercises = dict(earlier)
+    for noted in news:
+        before = exercises.get(noted.exercise, Progress())
+        mistakes = dict(before.mistakes)
+        for mistake in noted.mistakes:
+            mistakes[mistake] = min(mistakes.get(mistake, 0) + 1, MOST)
+        state = STATES.get(noted.kind, noted.kind)
+        exercises[noted.exercise] = Progress(state, min(before.checks + 1, MOST), mistakes)
+    return exercises
+
+
+def checked_name(name: object) -> str:
+    """The name as it is kept, or an error that says which of its characters can't stand there."""
+    if not isinstance(name, str):
+        raise CourseError("report_name_no_text", name=repr(name))
+    name = unicodedata.normalize("NFC", " ".join(name.split()))
+    bad = [letter for letter in name if letter in NO_NAMES_OF_FILES or not is_seen(letter)]
+    if bad:
+        raise CourseError("report_name_bad", name=repr(name), letters=" ".join(map(repr, dict.fromkeys(bad))))
+    if len(name) > LONGEST_NAME:
+        raise CourseError("report_name_long", length=len(name), longest=LONGEST_NAME)
+    return name
+
+
+def checked_folder(folder: object) -> Path:
+    if folder is None:
+        return Path.cwd() / FOLDER
+    if not isinstance(folder, str | Path) or not str(folder).strip():
+        raise CourseError("report_no_folder", folder=repr(folder))
+    with suppress(OSError, RuntimeError):  # ~ of a user that there is not
+        place = Path(folder).expanduser().absolute()
+        if place.is_dir():
+            return place
+    raise CourseError("report_no_folder", folder=repr(str(folder)))
+
+
+def place_shown(file: Path) -> str:
+    """The file as its student finds it: from the folder of the lesson where it lies there."""
+    here = Path.cwd()
+    return (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()
+
+
+def version() -> str:
+    try:
+        return importlib.metadata.version("mha-lib")
+    except importlib.metadata.PackageNotFoundError:  # the course is on the path and was not installed
+        return ""

@@ -1,0 +1,213 @@
+"""The pictures of an explorer, computed: attention weights, masks and labels of each setting.
+
+Nothing here knows of widgets. ``compute_table`` computes ahead as much as the budget allows, and
+``compute_answer`` computes the picture of a single setting. Both return a ``Table``, which the browser reads.
+"""
+
+import itertools
+import math
+import time
+import traceback
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mha_lib.classroom.live.explorer.controls import Control, Setting, read_labels
+from mha_lib.classroom.live.weights import as_weights
+
+Labels = Sequence | Callable[..., Sequence] | None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is computed ahead."""
+
+    seconds: float = 2.0
+    size: int = 2_000_000  # bytes, of maps and directory before they are deflated
+
+
+BUDGET = Budget()
+DIRECTORY_ENTRY = 64  # bytes, about
+MOST_TOKENS = 4096  # queries, or keys, of a picture
+MOST_WEIGHTS = 2**25  # in a picture
+KEPT_RESULTS = 64  # so that the next cell gets the weights on show without computing them again
+
+
+@dataclass(frozen=True)
+class Table:
+    """Pictures by their settings, as the browser takes them."""
+
+    directory: list[dict[str, Any]]  # of each setting: where its maps and labels are, or else its error
+    maps: bytes  # of all settings, in float16, deflated
+    labels: list[list[list[str]]]  # each a list for each sample
+    carries: str = ""  # how far a table that was computed ahead goes: "all", "own_ranges" or "part"
+    of_masks: bool = False  # the maps say where a query may attend, not how much it does
+
+
+class Source:
+    """What the pictures are made from: a function that gives weights, its controls, and labels.
+
+    ``labels`` holds those of the queries and those of the keys, by their names in ``explore``.
+    """
+
+    def __init__(self, weights_of: Callable, controls: list[Control], labels: Mapping[str, Labels]):
+        self.weights_of, self.controls, self.labels = weights_of, controls, labels
+        self.start: Setting = tuple(place for control in controls for place in control.start)
+        self.result_at = lru_cache(KEPT_RESULTS)(self._result_at)
+
+    def arguments(self, setting: Setting) -> dict[str, Any]:
+        """The arguments of ``weights_of`` that a setting stands for."""
+        places = iter(setting)
+        return {
+            control.name: control.argument(itertools.islice(places, len(control.options)))
+            for control in self.controls
+        }
+
+    def _result_at(self, setting: Setting) -> tuple[Any, Any]:
+        """Weights and mask, as ``weights_of`` gives them; None where it gives no mask."""
+        result = self.weights_of(**self.arguments(setting))
+        if not isinstance(result, tuple):
+            return result, None
+        if len(result) != 2:
+            raise TypeError(
+                f"weights_of must return weights, or (weights, mask), got a tuple of {len(result)}"
+            )
+        return result
+
+    def labels_at(self, setting: Setting, name: str, samples: int, count: int) -> list[list[str]] | None:
+        labels = self.labels[name]
+        given = labels(**self.arguments(setting)) if callable(labels) else labels
+        return read_labels(name, given, samples, count)
+
+    def settings(self) -> Iterable[Setting]:
+        """Every setting; a text box stays at its first text."""
+        return itertools.product(*self._places())
+
+    def count_settings(self) -> int:
+        return math.prod(len(places) for places in self._places())
+
+    def own_ranges(self) -> list[Setting]:
+        """Each entry through its own options, while the others stay at their start."""
+        return [
+            (*self.start[:entry], place, *self.start[entry + 1 :])
+            for entry, places in enumerate(self._places())
+            for place in places
+            if place != self.start[entry]
+        ]
+
+    def _places(self) -> list[Sequence[int | str]]:
+        """Where each entry can stand."""
+        options = [entry for control in self.controls for entry in control.options]
+        return [range(len(o)) or [place] for o, place in zip(options, self.start, strict=True)]
+
+
+class Collection:
+    """A table in the making: maps and labels are kept once, however many settings share them."""
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.directory: list[dict[str, Any]] = []
+        self.maps = bytearray()
+        self.places: dict[bytes, int] = {}  # where maps begin that are kept already
+        self.labels: list[list[list[str]]] = []
+        self.are_masks = True  # as far as it goes, each map is what its mask allows
+        self.largest_sum = 0.0  # of a row's weights, which in a map that is no mask is 1
+
+    def add(self, setting: Setting) -> None:
+        """Compute a setting's picture; what goes wrong is raised."""
+        maps, allowed = as_weights(*self.source.result_at(setting))
+        samples, _, queries, keys = check_size(maps.shape)
+        self.are_masks &= allowed is not None and np.array_equal(maps, allowed)
+        self.largest_sum = max(self.largest_sum, float(maps.sum(-1).max()))
+        at = [self._keep_maps(maps[b], None if allowed is None else allowed[b]) for b in range(samples)]
+        entry: dict[str, Any] = {"setting": setting, "shape": maps.shape, "at": at}
+        for name, count in (("query_labels", queries), ("key_labels", keys)):
+            entry[name] = self._keep_labels(self.source.labels_at(setting, name, samples, count))
+        self.directory.append(entry)
+
+    def add_or_note_error(self, setting: Setting) -> None:
+        """Compute a setting's picture; what goes wrong is noted in its place, for the widget to show."""
+        try:
+            self.add(setting)
+        except Exception as error:
+            trace = error.__traceback__
+            while trace and trace.tb_frame.f_code.co_filename == __file__:
+                trace = trace.tb_next  # it begins where this module hands over, as a rule to weights_of
+            lines = traceback.format_exception(type(error), error, trace)
+            said = lines[-1].strip().removeprefix(f"{type(error).__module__}.")  # where it is from, few ask
+            self.directory.append({"setting": setting, "error": said, "traceback": "".join(lines)})
+
+    def size(self) -> int:
+        return len(self.maps) + DIRECTORY_ENTRY * len(self.directory)
+
+    def finished(self, carries: str = "", level: int = -1) -> Table:
+        """The table; ``level`` is zlib's, how hard it tries to make the maps small."""
+        of_masks = self.are_masks and self.largest_sum > 1.5
+        return Table(self.directory, zlib.compress(self.maps, level), self.labels, carries, of_masks)
+
+    def _keep_maps(self, maps: np.ndarray, allowed: np.ndarray | None) -> int:
+        """Where the maps (H,Q,K) begin. No weight is negative: the sign bit says "the mask forbids it"."""
+        half = np.abs(maps.astype("<f2"))
+        block = (half if allowed is None else np.where(allowed, half, -half)).tobytes()
+        if block not in self.places:
+            self.places[block] = len(self.maps) // 2  # a float16 has two bytes
+            self.maps += block
+        return self.places[block]
+
+    def _keep_labels(self, labels: list[list[str]] | None) -> int | None:
+        if labels is None:
+            return None
+        if labels not in self.labels:
+            self.labels.append(labels)
+        return self.labels.index(labels)
+
+
+def check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A browser's canvas has an end, and so has the patience of those who wait for the picture."""
+    if max(shape[-2:]) > MOST_TOKENS or math.prod(shape) > MOST_WEIGHTS:
+        raise ValueError(
+            f"weights must have at most {MOST_TOKENS} queries and keys and {MOST_WEIGHTS:,} entries, "
+            f"got shape {shape}; show a part of them, such as weights[..., :64, :64]"
+        )
+    return shape
+
+
+def compute_table(source: Source, budget: Budget = BUDGET) -> Table:
+    """As far as the budget goes: all settings, or else each entry's own range, or else a part of that.
+
+    An error at the start is raised, since there is nothing to show then. Later ones are noted in the table.
+    """
+    collection = Collection(source)
+    collection.add(source.start)
+    began = time.perf_counter()
+
+    def add(settings: Iterable[Setting]) -> bool:
+        """Whether all of them found room in the budget."""
+        for setting in settings:
+            if collection.size() > budget.size or time.perf_counter() - began > budget.seconds:
+                return False
+            collection.add_or_note_error(setting)
+        return True
+
+    own_ranges = source.own_ranges()
+    if not add(own_ranges):
+        return collection.finished("part")
+    count, size = len(collection.directory), len(collection.maps)
+    seconds_for_all = (time.perf_counter() - began) / count * source.count_settings()
+    if seconds_for_all < 4 * budget.seconds:  # the first calls are slow, so that the rest may take less
+        taken = {source.start, *own_ranges}
+        if add(setting for setting in source.settings() if setting not in taken):
+            return collection.finished("all")
+        del collection.directory[count:], collection.maps[size:]
+    return collection.finished("own_ranges")
+
+
+def compute_answer(source: Source, setting: Setting) -> Table:
+    """The picture of one setting, or its error. Deflated fast, since somebody is waiting for it."""
+    collection = Collection(source)
+    collection.add_or_note_error(setting)
+    return collection.finished(level=1)

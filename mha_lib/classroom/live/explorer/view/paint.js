@@ -1,0 +1,249 @@
+// What the picture looks like, on the screen and as the saved file.
+import { arrange, fit, fontOf } from "./arrange.js";
+import { indexOf, isForbidden, numbersTo, SIGN_BIT, weightOf } from "./decode.js";
+import { make } from "./inputs.js";
+import { fill, labelOf, sayWeight } from "./words.js";
+
+const VIRIDIS = [
+  0x440154, 0x481a6c, 0x472f7e, 0x414488, 0x39578c, 0x30688e, 0x2a788e, 0x23888e, 0x1e988b, 0x21a884,
+  0x34b779, 0x53c668, 0x79d252, 0xa5db36, 0xd3e218, 0xfde725,
+];
+const COLOUR_SCALE = Uint32Array.from(numbersTo(256), (number) => {
+  const place = number / 17;
+  const below = Math.min(Math.floor(place), VIRIDIS.length - 2);
+  const [from, to] = VIRIDIS.slice(below, below + 2);
+  const mix = (shift) => {
+    const [low, high] = [(from >> shift) & 255, (to >> shift) & 255];
+    return Math.round(low + (place - below) * (high - low));
+  };
+  return pixelOf(mix(16), mix(8), mix(0));
+});
+
+const BRIGHTEST = `#${VIRIDIS.at(-1).toString(16)}`;
+
+/** A pixel as ImageData keeps it, opaque. */
+function pixelOf(red, green, blue) {
+  return (255 << 24) | (blue << 16) | (green << 8) | red;
+}
+
+const sheet = document.createElement("canvas"); // one pixel a cell; the picture shows it enlarged
+
+/** Let the pixels go: a page keeps a module, and what it holds, for good. */
+export const clearSheet = () => Object.assign(sheet, { width: 0, height: 0 });
+
+function fillSheet(width, height, pixelAt) {
+  Object.assign(sheet, { width, height });
+  const image = new ImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let index = 0; index < pixels.length; index++) pixels[index] = pixelAt(index);
+  sheet.getContext("2d").putImageData(image, 0, 0);
+}
+
+export function paint(ctx, drawing) {
+  const { width, height } = ctx.canvas;
+  Object.assign(ctx, {
+    font: fontOf(drawing.em),
+    imageSmoothingEnabled: drawing.cellWidth < 1 || drawing.cellHeight < 1, // or else cells would be left out
+    fillStyle: drawing.colours.paper,
+  });
+  ctx.fillRect(0, 0, width, height);
+  paintWeights(ctx, drawing);
+  if (drawing.isMasked) paintMask(ctx, drawing);
+  if (drawing.length < drawing.queries) paintLength(ctx, drawing);
+  paintTitles(ctx, drawing);
+  paintQueryAxis(ctx, drawing);
+  paintKeyAxis(ctx, drawing);
+  paintLegend(ctx, drawing);
+  if (drawing.pointed) paintPointer(ctx, drawing);
+}
+
+function paintWeights(ctx, { maps, queries, keys, scaleEnd, tiles, cellWidth, cellHeight, colours }) {
+  const forbidden = pixelOf(...colours.forbidden.match(/\d+/g).map(Number)); // such as "rgb(236, 236, 236)"
+  const pixelFor = (bits) =>
+    bits === SIGN_BIT ? forbidden : COLOUR_SCALE[Math.round((weightOf(bits) / scaleEnd) * 255)];
+  for (const { head, x, y } of tiles) {
+    const start = head * queries * keys;
+    fillSheet(keys, queries, (index) => pixelFor(maps[start + index]));
+    ctx.drawImage(sheet, x, y, cellWidth * keys, cellHeight * queries);
+  }
+}
+
+/** Hatch what the mask forbids, one rectangle for each run of cells in a row. */
+function paintMask(ctx, drawing) {
+  const { maps, queries, keys, tiles, cellWidth, cellHeight } = drawing;
+  ctx.beginPath();
+  for (const { head, x, y } of tiles)
+    for (let query = 0; query < queries; query++) {
+      const row = indexOf(drawing, { head, query, key: 0 });
+      let start = 0;
+      for (let key = 0; key <= keys; key++) {
+        if (key < keys && isForbidden(maps[row + key])) continue;
+        if (key > start)
+          ctx.rect(x + start * cellWidth, y + query * cellHeight, (key - start) * cellWidth, cellHeight);
+        start = key + 1;
+      }
+    }
+  ctx.fillStyle = makeHatching(ctx, drawing);
+  ctx.fill();
+}
+
+/** A dashed line above the queries that are padding. */
+function paintLength(ctx, { tiles, length, keys, cellWidth, cellHeight, em }) {
+  ctx.beginPath();
+  for (const { x, y } of tiles) {
+    ctx.moveTo(x, y + length * cellHeight);
+    ctx.lineTo(x + keys * cellWidth, y + length * cellHeight);
+  }
+  strokeOnAnyColour(ctx, em, [0.5 * em, 0.4 * em]);
+}
+
+/** White on black shows on any colour. */
+function strokeOnAnyColour(ctx, em, dashes = []) {
+  ctx.setLineDash(dashes);
+  Object.assign(ctx, { strokeStyle: "#000", lineWidth: em / 4 }).stroke();
+  Object.assign(ctx, { strokeStyle: "#fff", lineWidth: em / 10 }).stroke();
+  ctx.setLineDash([]);
+}
+
+function makeHatching(ctx, { em, colours }) {
+  const tile = document.createElement("canvas");
+  const size = Math.round(em / 2);
+  Object.assign(tile, { width: size, height: size });
+  const pen = tile.getContext("2d");
+  Object.assign(pen, { strokeStyle: colours.hatching, lineWidth: em / 13 });
+  for (const shift of [-size, 0, size]) {
+    pen.moveTo(shift - size, 2 * size);
+    pen.lineTo(shift + 2 * size, -size);
+  }
+  pen.stroke();
+  return ctx.createPattern(tile, "repeat");
+}
+
+/** Write a text beside, or around, a point; turned, it reads upwards. */
+function write(ctx, text, { x, y, colour, align = "left", isTurned = false }) {
+  const direction = isTurned ? [0, -1, 1, 0] : [1, 0, 0, 1];
+  ctx.setTransform(...direction, x, y);
+  Object.assign(ctx, { fillStyle: colour, textAlign: align, textBaseline: "middle" });
+  ctx.fillText(text, 0, 0);
+  ctx.resetTransform();
+}
+
+/** Name each head; while a cell is pointed at, with its weight in that head. */
+function paintTitles(ctx, drawing) {
+  const { em, tiles, colours, words, pointed } = drawing;
+  for (const { head, x, y } of tiles) {
+    const weight = pointed ? sayWeight(drawing, { ...pointed, head }) : "";
+    const title = fit(ctx, `${fill(words.head, { head })}  ${weight}`, drawing.column - 0.3 * em);
+    write(ctx, title, { x, y: y - 0.8 * em, colour: colours.ink });
+  }
+}
+
+function paintQueryAxis(ctx, drawing) {
+  const { em, cellHeight, tiles, queries, queryLabels, length, colours, words } = drawing;
+  const middle = (tiles[0].y + tiles.at(-1).y + cellHeight * queries) / 2;
+  const name = { x: 0.7 * em, y: middle, colour: colours.queries, align: "center", isTurned: true };
+  write(ctx, words.queries, name);
+  for (const { x, y } of tiles.filter((tile) => tile.isFirst))
+    for (let query = 0; query < queries; query += drawing.queryStep) {
+      const place = { x: x - 0.4 * em, y: y + (query + 0.5) * cellHeight };
+      const colour = query < length ? colours.ink : colours.quiet;
+      write(ctx, fit(ctx, labelOf(queryLabels, query), drawing.queryRoom), {
+        ...place,
+        colour,
+        align: "right",
+      });
+    }
+}
+
+function paintKeyAxis(ctx, drawing) {
+  const { em, cellWidth, cellHeight, tiles, queries, keys, isTurned, keyRoom, colours, words } = drawing;
+  const style = { colour: colours.ink, align: isTurned ? "right" : "center", isTurned };
+  for (const { x, y } of tiles.filter((tile) => tile.isLowest)) {
+    const below = y + cellHeight * queries + (isTurned ? 0.4 : 0.9) * em;
+    for (let key = 0; key < keys; key += drawing.keyStep) {
+      const label = fit(ctx, labelOf(drawing.keyLabels, key), keyRoom);
+      write(ctx, label, { x: x + (key + 0.5) * cellWidth, y: below, ...style });
+    }
+    const name = { x: x + (cellWidth * keys) / 2, y: below + (isTurned ? keyRoom + 0.95 * em : 1.1 * em) };
+    write(ctx, words.keys, { ...name, colour: colours.keys, align: "center" });
+  }
+}
+
+/** One scale of colours for all heads, and what the hatching means. */
+function paintLegend(ctx, drawing) {
+  const { ofMasks, isMasked, em, words } = drawing;
+  let x = ofMasks ? 0.5 * em : paintScale(ctx, drawing);
+  const paintSwatch = (fillStyle, text) => {
+    ctx.fillStyle = fillStyle;
+    ctx.fillRect(x, 0.4 * em, 1.6 * em, 0.9 * em);
+    write(ctx, text, { x: x + 2 * em, y: 0.85 * em, colour: drawing.colours.ink });
+    x += 3.4 * em + ctx.measureText(text).width;
+  };
+  if (ofMasks) paintSwatch(BRIGHTEST, words.may_attend);
+  if (isMasked) paintSwatch(makeHatching(ctx, drawing), words.masked);
+}
+
+/** The bar of colours with its ends; returns where it ends itself. */
+function paintScale(ctx, { scaleEnd, toMax, em, colours, words }) {
+  const y = 0.85 * em;
+  const colour = colours.ink;
+  const bar = { left: 1.4 * em, top: 0.4 * em, width: 9 * em, height: 0.9 * em };
+  fillSheet(256, 1, (index) => COLOUR_SCALE[index]);
+  ctx.drawImage(sheet, bar.left, bar.top, bar.width, bar.height);
+  write(ctx, "0", { x: 0.5 * em, y, colour });
+  const sentence = toMax ? words.largest_weight : words.weight;
+  const end = fill(sentence, { number: Number(scaleEnd.toPrecision(3)) });
+  const afterBar = bar.left + bar.width + 0.4 * em;
+  write(ctx, end, { x: afterBar, y, colour });
+  return afterBar + ctx.measureText(end).width + 1.4 * em;
+}
+
+/** Outline the row and the column of the cell in every head. */
+function paintPointer(ctx, { queries, keys, em, tiles, cellWidth, cellHeight, pointed }) {
+  ctx.beginPath();
+  for (const { x, y } of tiles) {
+    ctx.rect(x, y + pointed.query * cellHeight, cellWidth * keys, cellHeight);
+    ctx.rect(x + pointed.key * cellWidth, y, cellWidth, cellHeight * queries);
+  }
+  strokeOnAnyColour(ctx, em);
+}
+
+/** Save what is shown as a picture of its own, with the settings below. */
+export function savePicture(shown, caption, colours) {
+  const em = 28;
+  const canvas = make("canvas");
+  const ctx = canvas.getContext("2d");
+  const drawing = { ...arrange(ctx, shown, { width: 2000, height: 1300, em }), colours };
+  const rightEdges = drawing.tiles.map(({ x }) => x + drawing.cellWidth * shown.keys + em);
+  const width = Math.max(30 * em, ctx.measureText(caption).width + em, ...rightEdges);
+  Object.assign(canvas, { width, height: drawing.height + 2 * em });
+  paint(ctx, drawing);
+  write(ctx, caption, { x: em / 2, y: drawing.height + em, colour: colours.quiet });
+  canvas.toBlob((blob) => {
+    const href = URL.createObjectURL(blob);
+    make("a", { href, download: "attention.png" }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 10_000);
+  });
+}
+
+/** The colours of view.css and look.css as the canvas takes them, under the page's theme or a given one. */
+export function readColours(root, colorScheme = "") {
+  const probe = make("span");
+  probe.style.colorScheme = colorScheme;
+  root.append(probe);
+  const read = (variable) => {
+    probe.style.color = `var(${variable})`;
+    return getComputedStyle(probe).color;
+  };
+  const colours = {
+    paper: read("--paper"),
+    ink: read("--ink"),
+    quiet: read("--quiet"),
+    forbidden: read("--forbidden"),
+    hatching: read("--hatching"),
+    queries: read("--q"),
+    keys: read("--k"),
+  };
+  probe.remove();
+  return colours;
+}

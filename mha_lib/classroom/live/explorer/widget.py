@@ -1,0 +1,119 @@
+"""The explorer as a widget: it carries a table of pictures to the browser, where ``view/`` draws them."""
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from traitlets import Bool, Dict, Int, List
+
+from mha_lib.classroom import look
+from mha_lib.classroom.course.language import words_here
+from mha_lib.classroom.live.explorer.cell_widget import CellWidget
+from mha_lib.classroom.live.explorer.controls import describe_inputs, make_control
+from mha_lib.classroom.live.explorer.table import (
+    BUDGET,
+    Budget,
+    Collection,
+    Labels,
+    Source,
+    compute_answer,
+    compute_table,
+)
+
+FOLDER = Path(__file__).parent
+PARTS = ("decode", "words", "arrange", "inputs", "paint", "keys", "view")  # in the order in which they run
+# The colours are the explorer's own, so that they don't replace those of the page around it.
+COLOURS = look.CSS.replace(":root", ".mha-explorer")
+
+
+def explore(
+    weights_of: Callable, /, *, query_labels: Labels = None, key_labels: Labels = None, **controls: Any
+) -> "Explorer":
+    """Heatmaps of ``weights_of(**settings)``, one a head, that follow the ``controls``.
+
+    ``weights_of`` returns weights (Q,K), (H,Q,K) or (B,H,Q,K), or ``(weights, mask)`` with a boolean mask,
+    True = may attend: (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K). The same settings must give the same weights.
+
+    A range or a list of numbers is a slider over its values, a list of ranges a vector with one slider an
+    entry, a list of anything else a choice, a dict a choice by label, a bool a switch, a str a text box. The
+    first setting: the defaults in the signature of ``weights_of``; where it has none, the first values.
+
+    Labels are a list, a list of lists (one a sample), or a function that is called as ``weights_of`` is.
+    A cell shows the explorer it ends with; ``settings`` and ``weights`` hand its state to the next cell.
+    """
+    defaults = {name: p.default for name, p in inspect.signature(weights_of).parameters.items()}
+    made = [
+        make_control(name, given, defaults.get(name, inspect.Parameter.empty))
+        for name, given in controls.items()
+    ]
+    return Explorer(Source(weights_of, made, {"query_labels": query_labels, "key_labels": key_labels}))
+
+
+def read_module() -> str:
+    """The parts of ``view/`` as the one module that anywidget takes, and a handout: it imports nothing."""
+    source = "\n".join((FOLDER / "view" / f"{part}.js").read_text(encoding="utf-8") for part in PARTS)
+    without_imports = re.sub(r"^import [^;]*;\n", "", source, flags=re.MULTILINE)
+    module = re.sub(r"^export (?!default)", "", without_imports, flags=re.MULTILINE)
+    return module.encode("ascii", "backslashreplace").decode()  # or else a browser takes two bytes a letter
+
+
+class Explorer(CellWidget):
+    """What ``explore`` returns. All that it shows is in its traits: a handout needs no kernel."""
+
+    _esm = read_module()
+    _css = COLOURS + (FOLDER / "view" / "view.css").read_text(encoding="utf-8")
+    words = Dict().tag(sync=True)  # what it says, in the language of the lesson
+    controls: List = List().tag(sync=True)  # the inputs
+    setting: List = List().tag(sync=True)  # where the controls stand
+    table = Dict().tag(sync=True)  # the pictures that were computed ahead, a Table
+    answer = Dict().tag(sync=True)  # a Table with the setting that was last computed on demand
+    sample = Int(0).tag(sync=True)
+    enlarged = Int(-1).tag(sync=True)  # the head that fills the picture; -1: all of them
+    to_max = Bool(False).tag(sync=True)  # the scale ends at the largest weight instead of at 1
+
+    def __init__(self, source: Source, budget: Budget = BUDGET):
+        self._source = source
+        table = compute_table(source, budget)
+        self._known = {entry["setting"] for entry in table.directory}
+        self.table = vars(table)
+        self.setting = list(source.start)
+        self.words = words_here()["explorer"]
+        samples = len(table.directory[0]["at"])
+        self.controls = describe_inputs(source.controls, samples, self.words, of_masks=table.of_masks)
+        super().__init__()  # last: an error above leaves no half-made widget in the browser
+        self.observe(self._answer, "setting")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The current arguments of ``weights_of``."""
+        return self._source.arguments(tuple(self.setting))
+
+    @property
+    def weights(self) -> Any:
+        """What ``weights_of`` gives for them, in full precision; without the mask."""
+        return self._source.result_at(tuple(self.setting))[0]
+
+    def __repr__(self) -> str:
+        """What a page shows that doesn't bring widgets alive, such as an untrusted notebook."""
+        return words_here()["explorer"]["not_alive"]
+
+    def _answer(self, change: Any) -> None:
+        """Compute what the browser now needs and the table lacks."""
+        if (setting := tuple(self.setting)) not in self._known:
+            self.answer = vars(compute_answer(self._source, setting))
+
+    def close(self) -> None:
+        # JupyterLab keeps what it knows of a closed widget, with what it knew before the last change.
+        self.table, self.answer, self.words = {}, {}, {}
+        super().close()
+        self._source.result_at.cache_clear()  # the rest may be kept by IPython's Out
+
+
+def drive(explorer: Explorer) -> int:
+    """Compute every setting, as a lesson's test does: raise its error, or return how many there are."""
+    source = explorer._source
+    for setting in source.settings():
+        Collection(source).add(setting)
+    return source.count_settings()

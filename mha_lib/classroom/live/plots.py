@@ -1,0 +1,246 @@
+"""Still heatmaps of attention weights, for paper and for a still slide; they look like the explorer's."""
+
+import math
+import re
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis, XAxis
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.patches import Rectangle
+
+from mha_lib.classroom import look
+from mha_lib.classroom.course.chinese import is_traditional
+from mha_lib.classroom.course.language import language_here, words_here
+from mha_lib.classroom.live.weights import as_mask, as_weights, to_numpy
+
+FORBIDDEN, HATCHING = "#ececec", "#8c8c8c"  # cells that the mask forbids, and the lines across them
+MAX_COLUMNS, MAX_LETTERS = 4, 18  # of heads in a figure, and of a label
+LETTERS = 10  # points: a deck shows them in 14 pixels or more
+CJK_FAMILIES = (
+    "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC",
+    "Hiragino Sans GB", "Heiti SC", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
+    "Noto Serif CJK SC", "Noto Sans CJK TC", "PingFang TC", "Microsoft JhengHei", "Droid Sans Fallback",
+    "Noto Sans CJK JP", "Noto Serif CJK JP", "Arial Unicode MS",
+)  # fmt: skip
+# Before those for traditional Chinese, where some characters have other strokes.
+TAIWANS_FAMILIES = (
+    "Noto Sans CJK TC", "Noto Sans TC", "Source Han Sans TC", "PingFang TC", "Heiti TC", "Microsoft JhengHei",
+)  # fmt: skip
+CHINESE = re.compile("[\u3400-\u9fff]+")
+
+
+def show_heatmaps(
+    matrices: Any,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    titles: Sequence[str] | None = None,
+    figsize: tuple[float, float] | None = None,
+    cmap: str = "viridis",
+    *,
+    mask: Any = None,
+    query_labels: Sequence | None = None,
+    key_labels: Sequence | None = None,
+    to_max: bool = False,
+) -> Figure:
+    """Heatmaps of ``matrices`` (rows, columns, Q, K) on one scale with one colour bar, called as d2l's.
+
+    The axes are named keys and queries unless ``xlabel`` and ``ylabel`` say otherwise. ``titles`` are those
+    of the columns, ``figsize`` is the size of the whole figure. ``mask`` is boolean, True = may attend, and
+    as in the explorer: (Q,K), (rows,Q,K), (rows,1,K) or (rows,columns,Q,K); what it forbids is hatched.
+    The scale is 0-1, or ends at the largest value with ``to_max``.
+
+    A cell shows the Figure it ends with; anywhere else, ``display`` it.
+    """
+    maps = to_numpy(matrices)
+    if maps.ndim != 4 or maps.size == 0:
+        raise ValueError(f"matrices must be (rows, columns, Q, K) and not empty, got shape {maps.shape}")
+    allowed = None if mask is None else as_mask(mask, maps.shape)
+    is_finite = np.isfinite(maps)
+    if allowed is not None:  # masked scores are -inf: their cells are drawn as forbidden ones
+        maps, is_finite = np.where(is_finite | allowed, maps, 0), is_finite | ~allowed
+    if not is_finite.all():
+        raise ValueError("matrices must be finite where the mask allows them, got NaN or infinity")
+    names = (list(titles) if titles else [""] * maps.shape[1]) * maps.shape[0]
+    if len(names) != maps.shape[0] * maps.shape[1]:
+        raise ValueError(f"titles must name the {maps.shape[1]} columns, got {len(titles or ())}")
+    labels = (query_labels, key_labels)
+    return _draw(maps, allowed, names, maps.shape[1], (ylabel, xlabel), labels, to_max, figsize, cmap)
+
+
+def show_heads(
+    weights: Any,
+    mask: Any = None,
+    *,
+    query_labels: Sequence | None = None,
+    key_labels: Sequence | None = None,
+    to_max: bool = False,
+) -> Figure:
+    """One heatmap a head of ``weights`` (Q,K), (H,Q,K) or (B,H,Q,K), as the explorer draws them.
+
+    ``mask``: boolean, True = may attend, (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K); what it forbids is hatched.
+    The scale is 0-1, or ends at the largest weight with ``to_max``. Of several samples, each has its rows.
+    """
+    maps, allowed = as_weights(weights, mask)
+    samples, heads = maps.shape[:2]
+    columns = math.ceil(heads / math.ceil(heads / MAX_COLUMNS)) if samples == 1 else heads
+    titles = [_title(sample, samples, head, heads) for sample in range(samples) for head in range(heads)]
+    return _draw(maps, allowed, titles, columns, (None, None), (query_labels, key_labels), to_max)
+
+
+def _title(sample: int, samples: int, head: int, heads: int) -> str:
+    """What tells a map from the others: nothing where it is alone."""
+    name = {(True, True): "head_of_sample", (True, False): "sample", (False, True): "head"}
+    which = name.get((samples > 1, heads > 1))
+    return words_here()["plots"][which].format(sample=sample, head=head) if which else ""
+
+
+def _draw(
+    maps: np.ndarray,
+    allowed: np.ndarray | None,
+    titles: list[str],
+    columns: int,
+    axis_names: tuple[str | None, str | None],
+    labels: tuple[Sequence | None, Sequence | None],
+    to_max: bool,
+    figsize: tuple[float, float] | None = None,
+    cmap: str = "viridis",
+) -> Figure:
+    """The figure: a panel for each map, row by row; only the outer panels name their axes and tokens."""
+    words = words_here()["plots"]
+    queries, keys = maps.shape[2:]
+    panels = maps.reshape(-1, queries, keys)
+    rows = math.ceil(len(panels) / columns)
+    figsize = figsize or _figure_size(rows, columns, queries, keys)
+    room = max(figsize[0] - 1.2, 0.1) / columns, max(figsize[1] - 0.5, 0.1) / rows  # of a map, in inches
+    side = min(room[0] / keys, room[1] / queries)  # of a cell
+    figure, grid = plt.subplots(rows, columns, figsize=figsize, squeeze=False, layout="compressed")
+    plt.close(figure)  # so that the cell which ends with it shows it once
+    low, largest = min(0.0, float(panels.min())), float(panels.max())
+    top = (largest or 1.0) if to_max else max(1.0, largest)
+    for i, axes in enumerate(grid.flat):
+        if i >= len(panels):
+            axes.set_visible(False)
+            continue
+        forbidden = np.zeros_like(panels[i], bool) if allowed is None else ~allowed.reshape(panels.shape)[i]
+        shown = np.ma.array(panels[i], mask=forbidden & (panels[i] == 0))  # there the panel shows through
+        image = axes.imshow(shown, cmap, vmin=low, vmax=top)
+        axes.set_facecolor(FORBIDDEN)
+        axes.set_title(titles[i], fontsize=LETTERS, loc="left", family=_families())
+        if forbidden.any():
+            _hatch(axes, image, forbidden)
+        _set_tokens(axes.yaxis, "query_labels", labels[0], queries, side)
+        _set_tokens(axes.xaxis, "key_labels", labels[1], keys, side)
+        _set_name(axes.yaxis, axis_names[0] or words["queries"], look.LIGHT["q"])
+        _set_name(axes.xaxis, axis_names[1] or words["keys"], look.LIGHT["k"])
+        if i % columns > 0:
+            _clear(axes.yaxis)
+        if i + columns < len(panels):
+            _clear(axes.xaxis)
+    length = max(3, 8 * rows * queries * side)  # of the colour bar: so it is as wide in any figure
+    bar = figure.colorbar(image, ax=grid, aspect=length)
+    bar.set_label(words["weight"], family=_families())
+    return figure
+
+
+def _figure_size(rows: int, columns: int, queries: int, keys: int) -> tuple[float, float]:
+    """In inches, with room for titles, names and the colour bar."""
+    side = min(1.9 / max(queries, keys), 0.5)  # of a cell
+    width, height = max(1.3, keys * side + 0.3), max(1.0, queries * side + 0.6)
+    return columns * width + 1.2, rows * height + 0.5
+
+
+def _hatch(axes: Axes, image: AxesImage, forbidden: np.ndarray) -> None:
+    """Hatch the whole map, and lay upon it what the mask allows: a patch for each cell takes seconds."""
+    queries, keys = forbidden.shape
+    look: dict[str, Any] = {"facecolor": "none", "edgecolor": HATCHING, "hatch": "/////", "linewidth": 0}
+    axes.add_patch(Rectangle((-0.5, -0.5), keys, queries, **look))
+    allowed: np.ma.MaskedArray = np.ma.array(image.get_array(), mask=forbidden)
+    low, top = image.get_clim()
+    axes.imshow(allowed, image.get_cmap().with_extremes(bad="none"), vmin=low, vmax=top, zorder=2)
+
+
+def _set_tokens(axis: Axis, argument: str, labels: Any, count: int, side: float) -> None:
+    """Label the cells with their tokens, or else with numbers: as many as there is room for."""
+    if labels is not None and len(labels) != count:
+        raise ValueError(f"{argument} must hold {count} labels, got {len(labels)}")
+    tokens = [_drawable(str(label)) for label in (range(count) if labels is None else labels)]
+    width = 0.1 * max(1, *map(len, tokens))  # of the widest, in inches
+    is_level = isinstance(axis, XAxis)
+    is_turned = is_level and labels is not None and width > side
+    step = math.ceil((width if is_level and not is_turned else 0.16) / side)
+    if is_turned and all(CHINESE.fullmatch(token) for token in tokens):  # written downwards, as Chinese is
+        tokens, is_turned = ["\n".join(token) for token in tokens], False
+    axis.set_ticks(range(0, count, step))
+    axis.set_ticklabels(tokens[::step], fontsize=LETTERS, family=_families(), parse_math=False)
+    axis.set_tick_params(length=0, labelrotation=90 if is_turned else 0)
+
+
+def _set_name(axis: Axis, name: str, colour: str) -> None:
+    axis.set_label_text(name, color=colour, family=_families(), parse_math=False)
+
+
+def _clear(axis: Axis) -> None:
+    """An axis within the figure says nothing: the outer one speaks for its row or column."""
+    axis.set_ticks([])
+    axis.set_label_text("")
+
+
+def write_chinese() -> None:
+    """From now on all pictures of matplotlib have Chinese letters, a lesson's own too.
+
+    A system without a Chinese font is told so once, with the way out.
+    """
+    plt.rcParams["font.family"] = _families()
+    if len(_families()) == 1:
+        _hint_once()
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # once for every letter
+
+
+@cache
+def _families() -> list[str]:
+    """matplotlib's own font, and the first Chinese one that this system has."""
+    first = TAIWANS_FAMILIES if is_traditional(language_here()) else ()
+    wanted = [*first, *CJK_FAMILIES]
+    if not set(wanted) & set(font_manager.get_font_names()):
+        _look_for_new_fonts()
+    known = set(font_manager.get_font_names())
+    return ["DejaVu Sans", *[family for family in wanted if family in known][:1]]
+
+
+def _look_for_new_fonts() -> None:
+    """Add the fonts that were installed since matplotlib made its list: it keeps that from run to run."""
+    known = {font.fname for font in font_manager.fontManager.ttflist}
+    for file in set(font_manager.findSystemFonts()) - known:
+        with suppress(OSError, RuntimeError):  # a file that is no font it can read
+            font_manager.fontManager.addfont(file)
+
+
+@cache
+def _characters() -> set[int]:
+    """The characters that these fonts can draw."""
+    paths = [font_manager.findfont(family) for family in _families()]
+    return {code for path in paths for code in font_manager.get_font(path).get_charmap()}
+
+
+@cache
+def _hint_once() -> None:
+    warnings.warn(words_here()["plots"]["no_font"], stacklevel=2)
+
+
+def _drawable(label: str) -> str:
+    """The label on one line, shortened, without characters that would be missing."""
+    label = " ".join(label.split())
+    label = label if len(label) <= MAX_LETTERS else label[: MAX_LETTERS - 1] + "…"
+    if missing := {letter for letter in label if ord(letter) not in _characters()}:
+        _hint_once()
+        label = "".join("□" if letter in missing else letter for letter in label)
+    return label

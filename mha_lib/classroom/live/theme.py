@@ -1,0 +1,86 @@
+"""Figures by matplotlib as SVG that follows the theme of the page: of a deck, a handout, or JupyterLab.
+
+A figure is drawn once, in colours for white paper. Its SVG names a dark colour beside each of them, as the
+drawings in ``img/`` do: the palette's dark colour for one of the palette, and for a grey the grey that is as
+far from dark paper. Other colours stay, and so do pictures within the figure, such as heatmaps: there a
+colour is a number.
+"""
+
+import re
+import textwrap
+from typing import Any
+
+from mha_lib.classroom import look
+from mha_lib.classroom.course.language import words_here
+
+BLACK, WHITE = (0xEC, 0x11)  # as a dark page has them: letters, and paper
+LONGEST_ALT = 300  # characters
+COLOUR = re.compile(r"(?<=[a-z]: )#[0-9a-f]{6}(?=[;\"])")  # as matplotlib writes it into a style
+PALETTE = {light.lower(): dark for light, dark in zip(look.LIGHT.values(), look.DARK.values(), strict=True)}
+
+
+def follow_the_theme(shell: Any) -> None:
+    """Show matplotlib's figures as SVG, whether matplotlib is loaded already or not."""
+    display = shell.display_formatter
+
+    def show(figure: Any, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        display.formatters["image/png"].pop(type(figure), None)  # matplotlib's choice, for white paper alone
+        svg, alt = draw(figure), alt_of(figure)
+        return ({"image/svg+xml": svg} if svg else {}), ({"image/svg+xml": {"alt": alt}} if alt else {})
+
+    # Not in the formatter of SVG: matplotlib clears it when it is loaded.
+    display.mimebundle_formatter.for_type_by_name("matplotlib.figure", "Figure", show)
+
+
+def draw(figure: Any) -> str | None:
+    """The figure as SVG with both themes; None where there is nothing in it."""
+    from IPython.core.pylabtools import print_figure
+    from matplotlib import rc_context
+    from matplotlib.image import AxesImage
+
+    for image in figure.findobj(AxesImage):
+        if image.get_interpolation() in ("auto", "antialiased"):
+            image.set_interpolation("none")  # sharp cells at any size
+    with rc_context({"svg.fonttype": "path", "svg.hashsalt": "the same figure, the same text"}):
+        svg = print_figure(figure, "svg", dpi=192, metadata={"Date": None, "Creator": None})
+    return svg and with_both_themes(svg)
+
+
+def alt_of(figure: Any) -> str:
+    """The words that stand in a figure, each once: in the SVG they are outlines, which nobody can hear."""
+    from matplotlib.text import Text
+
+    hidden = [text for axes in figure.axes if not axes.get_visible() for text in axes.findobj(Text)]
+    texts = [text.get_text() for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
+    words = ", ".join(dict.fromkeys(" ".join(text.split()) for text in texts if has_letters(text)))
+    alt = words_here()["figures"]["alt"].format(words=words) if words else ""
+    return textwrap.shorten(alt, LONGEST_ALT, placeholder=" …")
+
+
+def has_letters(text: str) -> bool:
+    """Whether a text is more than a number, which matplotlib writes as formulas."""
+    return re.search(r"[^\W\d_]", text.replace(r"\mathdefault", "")) is not None
+
+
+def with_both_themes(svg: str) -> str:
+    """The SVG with a variable for each colour that has a dark one. Letters are black by default."""
+    pairs = {light: dark for light in {"#000000", *COLOUR.findall(svg)} if (dark := dark_of(light))}
+    names = {light: f"--c{light[1:]}" for light in pairs}
+    svg = COLOUR.sub(lambda found: f"var({names[found[0]]})" if found[0] in names else found[0], svg)
+    light_rule = "; ".join(f"{names[light]}: {light}" for light in sorted(pairs))
+    dark_rule = "; ".join(f"{names[light]}: {pairs[light]}" for light in sorted(pairs))
+    style = (
+        f"<style>svg {{ {light_rule}; fill: var(--c000000) }}\n"
+        f"@media (prefers-color-scheme: dark) {{ svg {{ {dark_rule} }} }}</style>"
+    )
+    start = re.search(r"<svg[^>]*>", svg)
+    assert start, "matplotlib writes an svg element"
+    return f"{svg[: start.end()]}\n{style}{svg[start.end() :]}"
+
+
+def dark_of(light: str) -> str | None:
+    """The colour on dark paper of one on white paper; None: the same."""
+    red, green, blue = light[1:3], light[3:5], light[5:7]
+    if red == green == blue:
+        return f"#{3 * f'{round(BLACK + (WHITE - BLACK) * int(red, 16) / 255):02x}'}"
+    return PALETTE.get(light)

@@ -1,5 +1,0 @@
-"""The instructor's overview of a class: who solved what, and which mistake was most frequent."""
-
-from mha_lib.classroom.overview.build import write_overview
-
-__all__ = ["write_overview"]

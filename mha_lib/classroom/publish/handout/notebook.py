@@ -1,0 +1,112 @@
+"""A notebook as a handout takes it: read from a file, without what its readers may not see, and described."""
+
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import nbformat.validator
+from nbformat import NotebookNode
+
+from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.course.slides import is_for_instructors, slide_type, source, tags, title_of
+from mha_lib.classroom.publish.html import plain, to_html
+from mha_lib.classroom.publish.html.tree import parse
+
+STUDENT, INSTRUCTOR = AUDIENCES = ("student", "instructor")
+NOT_YET = "○"  # how the checks of the exercises mark what is not answered
+LONGEST_SUMMARY = 300  # characters
+
+
+def read_notebook(file: Any, name: object) -> NotebookNode:
+    """The notebook in a file (a path, or an open file), of any format that nbformat can bring up to date."""
+    try:
+        _, notebook = nbformat.validator.normalize(nbformat.read(file, as_version=4))
+        nbformat.validate(notebook, relax_add_props=True)
+        return notebook
+    except OSError as error:
+        raise CourseError("file_unusable", file=name, reason=error.strerror) from None
+    except Exception as error:  # nbformat raises a dozen kinds
+        reason = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise CourseError("no_notebook", file=name, reason=reason[:200]) from None
+
+
+def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:
+    """The cells that are run for an audience: solutions and notes are for instructors alone."""
+    return [cell for cell in notebook.cells if audience == INSTRUCTOR or not is_for_instructors(cell)]
+
+
+def is_on_the_page(cell: NotebookNode) -> bool:
+    """Whether a handout shows a cell: of those that are on no slide, only these three kinds."""
+    return slide_type(cell) != "skip" or bool({"solution", "why", "setup"} & set(tags(cell)))
+
+
+def is_folded_setup(cell: NotebookNode) -> bool:
+    """Imports and helpers: whoever runs the code elsewhere needs them, and no one else."""
+    return slide_type(cell) == "skip" and "setup" in tags(cell)
+
+
+def without_open_exercises(cells: list[NotebookNode], words: dict[str, str]) -> list[NotebookNode]:
+    """The cells without those that say nothing but that an exercise is not answered yet: only where it can be
+    answered is that worth a line. A cell with nothing but the heading above one goes with it.
+
+    ``words`` are those of the checks (``live/exercises/judge.py``), in which such a cell has spoken.
+    """
+    kept: list[NotebookNode] = []
+    for cell in cells:
+        if not says_not_yet(cell, words):
+            kept.append(cell)
+        elif kept and kept[-1].cell_type == "markdown" and re.fullmatch(r"#+ .*\s*", kept[-1].source):
+            kept.pop()
+    return kept
+
+
+def says_not_yet(cell: NotebookNode, words: dict[str, str]) -> bool:
+    """Whether all that a cell has printed is that an exercise, or every exercise, is not answered yet."""
+    outputs = cell.get("outputs", [])
+    if not outputs or any(output.output_type != "stream" for output in outputs):
+        return False
+    *lines, last = "".join(source({"source": output.text}) for output in outputs).rstrip("\n").split("\n")
+    if lines:  # a report
+        nothing = words["solved"].format(solved=0, checked=len(lines))
+        return last == nothing and all(re.fullmatch(rf"{NOT_YET} \w+", line) for line in lines)
+    sentences = (words[name] for name in ("not_yet", "returns_nothing"))
+    said = (re.escape(words["verdict"].format(mark=NOT_YET, exercise="?", sentence=s)) for s in sentences)
+    return any(re.fullmatch(sentence.replace(r"\?", r"\w+", 1), last) for sentence in said)
+
+
+@dataclass
+class Description:
+    """What a list of handouts says about one."""
+
+    title: str
+    summary: str
+    number: str  # "" where the name of the file begins with none
+
+
+def describe(notebook: NotebookNode, name: str, audience: str) -> Description:
+    """The title and the summary in the notebook's metadata, or else its first heading and first words."""
+    cells = [cell for cell in cells_for(audience, notebook) if is_on_the_page(cell)]
+    title = title_of({"cells": cells, "metadata": notebook.metadata}, name)
+    number = re.match(r"0*(\d+)_", name)
+    return Description(
+        title=plain(to_html(title, escape=True)),
+        summary=str(notebook.metadata.get("summary") or first_paragraph(cells)),
+        number=number[1] if number else "",
+    )
+
+
+def first_paragraph(cells: list[NotebookNode]) -> str:
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            for paragraph in parse(to_html(source(cell))).find_all("p"):
+                if words := paragraph.get_text().strip():
+                    return textwrap.shorten(words, LONGEST_SUMMARY, placeholder=" …")
+    return ""
+
+
+def address_of_page(lesson: Path, folder: Path) -> Path:
+    """Where a lesson's handout lies: ``folder/<language>/<lesson>.html``."""
+    return folder / lesson.parent.name / f"{lesson.stem}.html"

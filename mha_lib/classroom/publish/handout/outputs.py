@@ -1,0 +1,166 @@
+"""What the cells of a notebook have put out: each output is shown, or it is said that it isn't."""
+
+import html
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+from bs4 import BeautifulSoup
+from nbconvert.filters.ansi import ansi2html, strip_ansi
+
+from mha_lib.classroom.publish.handout.widgets import VIEW, Widgets
+from mha_lib.classroom.publish.html import closed, displayed_formula, to_html, with_formulas
+from mha_lib.classroom.publish.html.markdown import formulas_in
+from mha_lib.classroom.publish.html.tree import inside, parse_piece
+
+PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp")
+SHOWN = {*PICTURES, "text/html", "text/markdown", "text/latex", "application/json", "text/plain", VIEW}
+# A string of a program that names another one, or a style sheet, somewhere in the network.
+LOADED = re.compile(
+    r"[\"'`](?P<address>(?:https?:)?//(?:[^\"'`\s]+\.(?:m?js|css)\b|[^\"'`\s/]*"
+    r"(?:cdn|unpkg\.com|esm\.(?:sh|run)|skypack|jspm))[^\"'`\s]*)[\"'`]"
+)
+LONGEST_LOADER = 200_000  # characters; a longer program is itself what others load
+VISIBLE = ("img", "svg", "canvas", "table", "video", "audio", "input", "iframe", "math", "hr")
+LONGEST_TEXT = 200  # characters of the text in the place of a figure: longer ones are all its data
+
+
+class Outputs:
+    """The outputs of one notebook as HTML."""
+
+    def __init__(self, metadata: dict[str, Any], words: dict[str, str], complain: Callable[[str], object]):
+        self.words = words
+        self.complain = complain
+        self.widgets = Widgets(metadata, words, self.render, complain)
+        self.cell = ""  # the one whose outputs are at hand
+
+    def of(self, cell: Any) -> str:
+        self.cell = str(cell.get("id", ""))
+        return "".join(map(self.render, cell.outputs))
+
+    def render(self, output: dict[str, Any]) -> str:
+        if output["output_type"] == "stream":
+            return terminal(output["text"], str(output["name"]))
+        if output["output_type"] == "error":
+            lines = output.get("traceback") or [f"{output['ename']}: {output['evalue']}"]
+            return terminal("\n".join(lines), "error")
+        return self.bundle(output["data"], output.get("metadata", {}))
+
+    def bundle(self, data: dict[str, Any], metadata: dict[str, Any]) -> str:
+        """The richest form of a result that needs neither a kernel nor a network."""
+        if view := data.get(VIEW):
+            rest = {kind: content for kind, content in data.items() if kind != VIEW}
+            return self.widgets.render(str(view.get("model_id")), self.bundle(rest, metadata))
+        if source := joined(data.get("text/html", "")):
+            content, address = without_network(source)
+            if content:
+                note = self.not_shown("fetches", address=address) if address else ""
+                return f'<div class="html">{with_formulas(content)}</div>\n{note}'
+            if address:
+                rest = {kind: form for kind, form in data.items() if kind != "text/plain"}
+                return self.plainer(rest, metadata) or self.not_shown("fetches", address=address)
+        return self.plainer(data, metadata) or self.unknown(data)
+
+    def plainer(self, data: dict[str, Any], metadata: dict[str, Any]) -> str:
+        """A result in one of the forms that are no program; its bare text only if there is nothing else."""
+        if source := data.get("text/markdown"):  # a program printed it: HTML in it is text
+            return closed(to_html(joined(source), escape=True))
+        for kind in PICTURES:
+            if kind in data:
+                return picture(kind, joined(data[kind]), self.words["figure"], metadata)
+        if source := data.get("text/latex"):
+            return latex(joined(source))
+        if "application/json" in data:
+            return terminal(json.dumps(data["application/json"], indent=2, ensure_ascii=False), "result")
+        if "text/plain" in data and data.keys() <= SHOWN:
+            return terminal(joined(data["text/plain"]), "result")
+        return ""
+
+    def unknown(self, data: dict[str, Any]) -> str:
+        """A note for each form that only Jupyter shows, with what text there is."""
+        kinds = [kind for kind in data if kind not in SHOWN]
+        texts = [joined(data[kind]) for kind in kinds if kind.startswith("text/")]
+        plain = joined(data.get("text/plain", ""))
+        if not texts and not plain.startswith("<") and len(plain) <= LONGEST_TEXT:
+            texts = [plain]
+        notes = self.not_shown("unknown_type", type=", ".join(kinds)) if kinds else ""
+        return notes + "".join(terminal(text, "result") for text in texts)
+
+    def not_shown(self, reason: str, **about: str) -> str:
+        """Say on the terminal and on the page that an output is missing."""
+        why = self.words[reason].format(**about)
+        self.complain(self.words["not_shown"].format(cell=self.cell, reason=why))
+        sentence = self.words["not_shown_here"].format(reason=why)
+        return f'<p class="note">{html.escape(sentence)}</p>\n'
+
+
+def joined(text: str | list[str]) -> str:
+    return "".join(text)
+
+
+def without_network(source: str) -> tuple[str, str]:
+    """What a piece of HTML shows by itself, and the first address from which it would fetch a program.
+
+    Programs that rest on a fetched one would only fail, some of them in red.
+    """
+    tree = parse_piece(source)
+    programs = tree.find_all("script")
+    addresses = [address for program in programs if (address := loaded_by(program))]
+    for frame in tree.find_all("iframe", srcdoc=True):
+        if loaded := LOADED.search(str(frame["srcdoc"])):
+            addresses.append(loaded["address"])
+            frame.decompose()
+    if addresses:
+        for program in programs:
+            program.decompose()
+    shows = shows_something(tree) or tree.find("script") is not None
+    return inside(tree) if shows else "", addresses[0] if addresses else ""
+
+
+def loaded_by(program: Any) -> str:
+    address = str(program.get("src") or "")
+    if address and not address.startswith("data:"):
+        return address
+    text = program.string or ""
+    loaded = LOADED.search(text) if len(text) < LONGEST_LOADER else None
+    return loaded["address"] if loaded else ""
+
+
+def shows_something(tree: BeautifulSoup) -> bool:
+    return bool(tree.get_text().strip() or tree.find(VISIBLE))
+
+
+def latex(source: str) -> str:
+    """LaTeX that is one formula as IPython and others print it, or else words with formulas between them."""
+    tex = source.strip()
+    whole = re.fullmatch(r"(\$\$?)((?:\\.|[^$\\])*)\1|(\\begin\{([a-z]+\*?)\}.*\\end\{\4\})", tex, re.DOTALL)
+    if whole or "$" not in tex:
+        return displayed_formula(
+            re.sub(r"\\displaystyle\b", "", (whole[2] or whole[3] or "") if whole else tex)
+        )
+    return f"<p>{formulas_in(html.escape(tex, quote=False))}</p>\n"
+
+
+def terminal(text: str | list[str], kind: str) -> str:
+    """Printed text, its terminal colours kept where they can be read."""
+    text = joined(text).rstrip("\n")
+    try:
+        coloured = ansi2html(text)
+    except (IndexError, ValueError):
+        coloured = html.escape(strip_ansi(text))
+    return f'<pre class="{html.escape(kind)}">{coloured}</pre>\n' if text else ""
+
+
+def picture(kind: str, data: str, alt: str, metadata: dict[str, Any]) -> str:
+    """A picture that a cell has drawn, with the text and the width that the cell gave it."""
+    given = {"alt": alt} | metadata | (metadata.get(kind) or {})
+    address = f"data:{kind},{quote(data)}" if kind == "image/svg+xml" else f"data:{kind};base64,{data}"
+    width = given.get("width")
+    attributes = {"src": address, "alt": str(given["alt"])}
+    if isinstance(width, int | float) and math.isfinite(width):
+        attributes["width"] = str(round(width))
+    text = " ".join(f'{name}="{html.escape(value)}"' for name, value in attributes.items())
+    return f'<figure class="picture"><img {text}></figure>\n'

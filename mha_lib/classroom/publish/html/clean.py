@@ -1,0 +1,216 @@
+"""The one pass over a finished page: after it the page is whole, and asks nobody for anything.
+
+What notebooks hold becomes HTML elsewhere, and each piece is closed within itself (``tree.closed``). Here
+the page's formulas are drawn, its pictures are put into it, and what a browser would fetch is left out.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from bs4 import BeautifulSoup, NavigableString, Tag
+
+from mha_lib.classroom.course.language import language_with_words, words_in
+from mha_lib.classroom.publish.html.formulas import FormulaError, Formulas
+from mha_lib.classroom.publish.html.markdown import DIAGRAM, FORMULA
+from mha_lib.classroom.publish.html.pictures import read_picture
+from mha_lib.classroom.publish.html.tree import Verbatim, parse
+from mha_lib.classroom.publish.html.ways_out import close_ways_out
+
+# What may not stand within a paragraph: a browser ends the paragraph where one of these begins.
+BLOCKS = re.compile(
+    "^(address|article|aside|blockquote|details|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main|nav"
+    "|ol|p|pre|section|table|ul)$"
+)
+FETCHED = ("script", "link", "iframe", "video", "audio", "object", "embed", "source", "track")
+UNSEEN = ("script", "link", "source", "track")  # those of them in whose place a reader misses nothing
+ADDRESSES = ("src", "href", "data", "srcset")  # the attributes that name what is fetched
+# What stands with a formula without a space: browsers break lines between a formula and anything.
+BEFORE = re.compile(r"[(\[{“‘„«]{1,3}$")
+AFTER = re.compile(r"[^\s/–—\u00ad\u2e80-\U0010ffff-]{1,12}|[，。、；：！？）」』]+")
+# What stays, but without a picture that is elsewhere.
+SHOWN_FROM_ELSEWHERE = "input[src], image, use, feImage, [poster], [background]"
+ITS_ADDRESSES = ("src", "href", "xlink:href", "poster", "background")
+LONGEST_TEX = 200  # characters of a formula in a message
+WITHIN = ("data:", "#")  # how an address within the page begins
+
+
+class Cleaner:
+    """Cleans a page, or several pieces of one, which then share the definitions in their formulas."""
+
+    def __init__(self, folder: Path, language: str, complain: Callable[[str], object]):
+        self.folder = folder  # of the notebook
+        self.language = language
+        self.complain = complain
+        self.words = words_in(language_with_words(language))["rendering"]
+        self.formulas = Formulas()
+
+    def clean(self, html: str) -> BeautifulSoup:
+        return self.clean_tree(parse(html))
+
+    def clean_tree(self, page: BeautifulSoup) -> BeautifulSoup:
+        for wrapper in page.find_all(["html", "head", "body"]):  # of a page within the page
+            wrapper.unwrap()
+        self.set_formulas(page.select(f"[{FORMULA}]"))
+        for drawing in page.select(f"[{DIAGRAM}]"):
+            self.say_diagram(drawing)
+        for picture in page.find_all("img"):
+            self.inline(picture)
+        for element in page.find_all(FETCHED):
+            self.leave_out(element)
+        for element in page.select(SHOWN_FROM_ELSEWHERE):
+            self.leave_attribute_out(element)
+        close_ways_out(page, self.say_closed)
+        for block in reversed(page.find_all(BLOCKS)):  # so that little is moved, however many there are
+            while paragraph := block.find_parent("p"):
+                lift(block, paragraph)
+        for paragraph in page.find_all("p"):
+            make_figure(paragraph)
+        return page
+
+    def set_formulas(self, elements: Iterable[Tag]) -> None:
+        """Put each formula in the place of its TeX, which stays where it can't be set."""
+        ready = []
+        for element in elements:
+            tex = element.get_text().strip()
+            try:
+                ready.append((element, tex, self.formulas.set(tex, display=element.name == "div")))
+            except FormulaError as error:
+                self.leave_as_tex(element, tex, error)
+        for element, tex, mathml in ready:  # an equation can be referred to before it stands there
+            try:
+                show_formula(element, self.formulas.with_references(mathml))
+            except FormulaError as error:
+                self.leave_as_tex(element, tex, error)
+
+    def leave_as_tex(self, element: Tag, tex: str, error: FormulaError) -> None:
+        reason = self.words[error.sentence].format(about=error.about) if error.sentence else error.about
+        short = in_one_line(tex)
+        short = short if len(short) <= LONGEST_TEX else f"{short[:LONGEST_TEX]}…"
+        self.complain(self.words["formula_left"].format(tex=short, reason=in_one_line(reason)))
+        element.name, element.attrs = "code", {"class": "tex", "title": reason}
+
+    def say_diagram(self, drawing: Tag) -> None:
+        """Jupyter draws some code as a diagram; a page shows the code, and says so."""
+        kind = str(drawing.attrs.pop(DIAGRAM))
+        self.complain(self.words["diagram_left"].format(kind=kind))
+        note = Tag(name="p", attrs={"class": "note"})
+        note.string = self.words["diagram"].format(kind=kind)
+        drawing.insert_after(note)
+
+    def inline(self, image: Tag) -> None:
+        """Put a picture's data in the place of its address."""
+        address, alt = str(image.get("src") or first_of(image)), str(image.get("alt") or "")
+        if not address:  # a script will give it one
+            return
+        picture = read_picture(address, self.folder, self.language)
+        if picture is None:
+            short = address if len(address) < 200 else f"{address[:50]}…"  # a broken picture may stand in it
+            self.complain(self.words["picture_left_out"].format(address=short))
+            image.replace_with(link_to(address, alt or short, "missing"))
+            return
+        kinds = [*image.get_attribute_list("class"), None if picture.knows_dark_pages else "paper"]
+        image.attrs |= {"class": " ".join(filter(None, kinds)), "src": picture.address, "alt": alt}
+        image.attrs.pop("srcset", None)
+        width = str(image.get("width") or "")
+        natural = int(width) if width.isdecimal() else picture.width
+        if natural:
+            image.attrs.setdefault("width", str(natural))
+            image.attrs.setdefault("style", f"--natural:{natural}")
+
+    def leave_out(self, element: Tag) -> None:
+        """Take away what would be fetched; a link stands in the place of what a reader would see."""
+        address = None if element.decomposed else fetched_by(element)
+        if address is None:
+            return
+        self.complain(self.words["left_out"].format(element=element.name, address=address))
+        if element.name not in UNSEEN:
+            element.insert_before(link_to(address, address))
+        element.decompose()
+
+    def leave_attribute_out(self, element: Tag) -> None:
+        for name in ITS_ADDRESSES:
+            address = str(element.get(name) or "").strip()
+            if address and not address.startswith(WITHIN):
+                self.complain(self.words["left_out"].format(element=element.name, address=address))
+                del element[name]
+
+    def say_closed(self, element: Tag, address: str) -> None:
+        words = self.words["closed"]
+        self.complain(words.format(element=element.name, address=in_one_line(address)[:200]))
+
+
+def show_formula(element: Tag, mathml: str) -> None:
+    """A formula that only defines commands leaves nothing behind, and no empty paragraph."""
+    element.attrs = {"class": "formula"}
+    element.clear()
+    element.append(Verbatim(mathml))
+    if mathml and element.name == "span":
+        keep_together(element)
+    if not mathml:
+        around = element.parent
+        element.decompose()
+        if around is not None and around.name == "p" and is_blank(around):
+            around.decompose()
+
+
+def keep_together(formula: Tag) -> None:
+    """Take what stands right before and after a formula into its element, which does not break."""
+    before, after = formula.previous_sibling, formula.next_sibling
+    if type(before) is NavigableString and (found := BEFORE.search(before)):
+        before.replace_with(NavigableString(before[: found.start()]))
+        formula.insert(0, NavigableString(found[0]))
+    if type(after) is NavigableString and (found := AFTER.match(after)):
+        after.replace_with(NavigableString(after[found.end() :]))
+        formula.append(NavigableString(found[0]))
+
+
+def in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def fetched_by(element: Tag) -> str | None:
+    """What a browser would fetch for an element: what it names itself, or what a source within it names."""
+    for candidate in (element, *element.find_all("source")):
+        for name in ADDRESSES:
+            address = str(candidate.get(name) or "").strip()
+            if address and not address.startswith(WITHIN):
+                return address
+    return None
+
+
+def first_of(image: Tag) -> str:
+    """The first picture of several among which a browser may choose."""
+    return next(iter(str(image.get("srcset") or "").split()), "").rstrip(",")
+
+
+def link_to(address: str, text: str, kind: str | None = None) -> Tag:
+    link = Tag(name="a", attrs={"class": kind, "href": address} if kind else {"href": address})
+    link.string = text
+    return link
+
+
+def lift(block: Tag, paragraph: Tag) -> None:
+    """Take a block out of a paragraph; what stands before and after it become paragraphs of their own."""
+    outer = None
+    while outer is not paragraph:
+        outer = block.parent
+        assert outer is not None
+        rest = Tag(name=outer.name, attrs={k: v for k, v in outer.attrs.items() if k != "id"})
+        rest.extend(list(block.next_siblings))
+        outer.insert_after(block.extract(), rest)
+        for part in (outer, rest):
+            if is_blank(part):
+                part.decompose()
+
+
+def is_blank(element: Tag) -> bool:
+    """Whether an element holds nothing, or spaces and ends of lines alone."""
+    return not any(isinstance(child, Tag) or str(child).strip(" \n\t") for child in element.contents)
+
+
+def make_figure(paragraph: Tag) -> None:
+    """A picture that stands alone in a paragraph is a figure."""
+    content = [child for child in paragraph.contents if str(child).strip()]
+    if len(content) == 1 and isinstance(content[0], Tag) and content[0].name == "img":
+        paragraph.name, paragraph.attrs = "figure", {"class": "picture"}

@@ -1,0 +1,184 @@
+"""Markdown to HTML as the author wrote it: what is not ready for a page yet, ``clean.py`` makes ready.
+
+A formula becomes an element that holds its TeX, a picture keeps its address, and HTML within the
+Markdown stays as it is, closed or not.
+"""
+
+import hashlib
+import html
+import re
+from typing import Any
+from urllib.parse import unquote
+
+from mistune import HTMLRenderer, import_plugin
+from mistune.plugins.table import (
+    render_table_body,
+    render_table_cell,
+    render_table_head,
+    render_table_row,
+)
+from nbconvert.filters.markdown_mistune import MarkdownWithMath, MathBlockParser, MathInlineParser
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+
+from mha_lib.classroom.publish.html.tables import INLINE_TEX, tables
+from mha_lib.classroom.publish.html.tree import plain
+
+FORMULA = "data-formula"  # the attribute of an element whose text is TeX
+DIAGRAM = "data-diagram"  # of code that Jupyter draws: its language
+ATTACHMENT = "attachment:"  # the address of a picture that is kept in the notebook's cell
+
+PLUGINS = ("strikethrough", "url", "task_lists", "def_list", "footnotes")
+REFERENCE = r"\\(?:eq)?ref\{[^{}\s]+\}"
+# Where HTML holds no words, or none that could be a formula.
+MARKUP = re.compile(
+    r"<!--.*?-->|<(script|style|pre|code|textarea|title|svg|math)\b.*?</\1\s*>|</?[a-z][^>]*>|<[!?][^>]*>",
+    re.DOTALL | re.IGNORECASE,
+)
+ENVIRONMENT = r"\\begin\{(?P<name>[a-z]+\*?)\}.*?\\end\{(?P=name)\}"
+TEX = re.compile(
+    rf"(?<!\\)\$\$(?P<block>.+?)(?<!\\)\$\$|(?P<lines>{ENVIRONMENT})|{INLINE_TEX}|{REFERENCE}", re.DOTALL
+)
+BLOCK = re.compile(r"<(details|div|section|article|aside|blockquote|center|figure|table|ul|ol)\b")
+# An amount of money between dollars: "$ 300 $", "a day $ 5 or 7$ more", "$5 or 7 $".
+MONEY = re.compile(r"\s*[\d.,]+\s*(?:$|[A-Za-z]{2})")
+
+Attachments = dict[str, dict[str, str]]  # of a cell: the name of a picture -> its type -> base64
+
+
+def to_html(source: str, attachments: Attachments | None = None, escape: bool = False) -> str:
+    """The HTML of a piece of Markdown; with ``escape``, HTML that stands in it is shown as text."""
+    place = hashlib.sha256(source.encode(errors="replace")).hexdigest()[:8]
+    renderer = Renderer(attachments or {}, escape, place)
+    plugins: Any = [tables, *map(import_plugin, PLUGINS)]
+    return str(MarkdownWithMath(renderer, BlockParser(), InlineParser(), plugins).render(source))
+
+
+def with_formulas(source: str) -> str:
+    """The same HTML, with each formula that stands in its words made an element."""
+    parts, end = [], 0
+    for markup in MARKUP.finditer(source):
+        parts += [formulas_in(source[end : markup.start()]), markup[0]]
+        end = markup.end()
+    return "".join([*parts, formulas_in(source[end:])])
+
+
+def formulas_in(text: str) -> str:
+    """Text, which may hold entities, as HTML with an element for each formula."""
+
+    def element(found: re.Match[str]) -> str:
+        if tex := found["block"] or found["lines"]:
+            return displayed_formula(html.unescape(tex))
+        tex = html.unescape(found["math_inline_tex"] or found[0])
+        return inline_formula(tex) if is_formula(tex) else found[0]
+
+    return TEX.sub(element, text)
+
+
+def is_formula(tex: str) -> bool:
+    """Whether what stands between two dollars is one: with a space at one end alone it is none, and with a
+    space at any end it is no amount of money. So "from $5 to $10" and `$HOME` stay what they are."""
+    spaces = tex[0].isspace(), tex[-1].isspace()
+    return spaces == (False, False) or (spaces == (True, True) and tex.strip() != "" and not MONEY.match(tex))
+
+
+def inline_formula(tex: str) -> str:
+    return f"<span {FORMULA}>{html.escape(tex)}</span>"
+
+
+def code_block(code: str, language: str) -> str:
+    """A program in the colours of its language; without colours where the language is not known."""
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False)
+        coloured = highlight(code, lexer, HtmlFormatter(nowrap=True)).rstrip("\n")
+    except ClassNotFound:
+        coloured = html.escape(code)
+    return f'<div class="code"><pre><code>{coloured}</code></pre></div>\n'
+
+
+def displayed_formula(tex: str) -> str:
+    return f"<div {FORMULA}>{html.escape(tex)}</div>\n"
+
+
+class InlineParser(MathInlineParser):
+    """Formulas as ``is_formula`` knows them, and references to equations without dollars."""
+
+    SPECIFICATION = MathInlineParser.SPECIFICATION | {"inline_math_tex": INLINE_TEX, "reference": REFERENCE}
+    DEFAULT_RULES = ("reference", *MathInlineParser.DEFAULT_RULES)
+
+    def parse_inline_math_tex(self, m: re.Match[str], state: Any) -> int:
+        return super().parse_inline_math_tex(m, state) if is_formula(m["math_inline_tex"]) else 0
+
+    def parse_reference(self, m: re.Match[str], state: Any) -> int:
+        state.append_token({"type": "inline_math", "raw": m[0]})
+        return m.end()
+
+
+class BlockParser(MathBlockParser):
+    """A displayed formula begins a line; a `$$` within a sentence is left to the inline parser."""
+
+    SPECIFICATION = MathBlockParser.SPECIFICATION | {
+        "multiline_math": r"^ {0,3}(?:(?s:\$\$.+?(?<!\\)\$\$)|(?s:\\\\\[.*?\\\\\])"
+        r"|(?s:\\begin\{(?P<math_env_name>[a-z]+\*?)\}.*?\\end\{(?P=math_env_name)\}))[ \t]*$"
+    }
+
+
+class Renderer(HTMLRenderer):
+    def __init__(self, attachments: Attachments, escape: bool, place: str):
+        super().__init__(escape=escape)
+        self.place = place  # of the footnotes among those of other cells
+        self.attachments = attachments
+        self.register("table_head", render_table_head)
+        self.register("table_body", render_table_body)
+        self.register("table_row", render_table_row)
+        self.register("table_cell", render_table_cell)
+
+    def block_html(self, html: str) -> str:
+        return super().block_html(html if self._escape else with_formulas(html))
+
+    def paragraph(self, text: str) -> str:
+        """A block that begins in a paragraph and ends after it, such as <details>, ends the paragraph."""
+        for name in dict.fromkeys(BLOCK.findall(text)):
+            starts = [start.start() for start in re.finditer(rf"<{name}\b", text)]
+            if len(starts) > len(re.findall(rf"</{name}\b", text)):
+                return f"<p>{text[: starts[0]]}</p>\n{text[starts[0] :]}\n"
+        return str(super().paragraph(text))
+
+    def inline_math(self, body: str) -> str:
+        return inline_formula(body)
+
+    def block_math(self, body: str) -> str:
+        return displayed_formula(body)
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return self.block_math(f"\\begin{{{name}}}{body}\\end{{{name}}}")
+
+    def block_code(self, code: str, info: str | None = None) -> str:
+        language = info.split(maxsplit=1)[0] if info and info.strip() else "text"
+        block = code_block(code.rstrip("\n"), language)
+        if language.strip("{}") == "mermaid":
+            return block.replace("<div ", f'<div {DIAGRAM}="mermaid" ', 1)
+        return block
+
+    def table(self, text: str) -> str:
+        return f'<div class="table"><table>\n{text}</table></div>\n'
+
+    def footnote_ref(self, key: str, index: int) -> str:
+        number = f'<a href="#note-{self.place}-{index}">{index}</a>'
+        return f'<sup id="noted-{self.place}-{index}">{number}</sup>'
+
+    def footnote_item(self, text: str, key: str, index: int) -> str:
+        back = f'<a href="#noted-{self.place}-{index}">↩</a>'
+        return f'<li id="note-{self.place}-{index}">{text.rstrip().removesuffix("</p>")} {back}</p></li>\n'
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        address = html.unescape(url)
+        if address.startswith(ATTACHMENT):
+            name = unquote(address.removeprefix(ATTACHMENT))
+            for kind, data in self.attachments.get(name, {}).items():
+                address = f"data:{kind};base64,{data}"
+        attributes = {"src": address, "alt": plain(text)} | ({"title": title} if title else {})
+        text = " ".join(f'{name}="{html.escape(value)}"' for name, value in attributes.items())
+        return f"<img {text}>"

@@ -1,0 +1,76 @@
+"""The pictures that lie beside a notebook or in it."""
+
+import base64
+import mimetypes
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, unquote_to_bytes
+
+from mha_lib.classroom.course.figures import read_figure
+from mha_lib.classroom.course.language import course_of
+
+REMOTE = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
+DATA = re.compile(r"data:(?P<kind>image/[\w.+-]+)[^,]*?(?P<base64>;base64)?,(?P<data>.*)", re.DOTALL)
+SVG = "image/svg+xml"
+
+
+class Picture(NamedTuple):
+    kind: str  # such as image/png
+    data: bytes
+
+    @property
+    def address(self) -> str:
+        """An address that holds the whole picture."""
+        return f"data:{self.kind};base64,{base64.b64encode(self.data).decode()}"
+
+    @property
+    def knows_dark_pages(self) -> bool:
+        return b"prefers-color-scheme" in self.data
+
+    @property
+    def width(self) -> int:
+        """In pixels, as the file's header says; 0 if it does not."""
+        if self.kind == "image/png":
+            return int.from_bytes(self.data[16:20], "big")
+        box = re.search(rb"<svg[^>]*\bviewBox=[\"'][-\d.]+[ ,]+[-\d.]+[ ,]+([\d.]+)", self.data)
+        return round(float(box[1])) if self.kind == SVG and box else 0
+
+
+def read_picture(address: str, folder: Path, language: str) -> Picture | None:
+    """The picture at an address as a notebook in the folder gives it; None if it is not there.
+
+    Taken from the folder and what is below it alone, so that no handout carries what lies elsewhere on the
+    author's disk, and for a lesson of the course from the course's ``img/``. A figure comes with its words in
+    the language, where it has such (``course/figures.py``).
+    """
+    if data := DATA.match(address):
+        return read_data(data)
+    if REMOTE.match(address):
+        return None
+    file = folder / unquote(re.split(r"[?#]", address)[0])
+    kind, _ = mimetypes.guess_type(file.name)
+    if kind is None or not kind.startswith("image/"):
+        return None
+    try:
+        is_picture = file.is_file() and is_within_reach(file, folder)  # and no pipe, which has no end
+        return Picture(kind, read_figure(file, language)) if is_picture else None
+    except (OSError, ValueError):  # there is no such file, or there can be none
+        return None
+
+
+def is_within_reach(file: Path, folder: Path) -> bool:
+    course = course_of(folder)
+    places = [folder, course / "img"] if course else [folder]
+    where = Path(os.path.realpath(file))  # behind every link
+    return any(where.is_relative_to(os.path.realpath(place)) for place in places)
+
+
+def read_data(address: re.Match[str]) -> Picture | None:
+    if not address["base64"]:
+        return Picture(address["kind"], unquote_to_bytes(address["data"]))
+    try:
+        return Picture(address["kind"], base64.b64decode(address["data"]))
+    except ValueError:
+        return None

@@ -1,7 +1,0 @@
-"""What handouts and running orders have in common: Markdown, formulas and pictures become one clean page."""
-
-from mha_lib.classroom.rendering.clean import Cleaner
-from mha_lib.classroom.rendering.markdown import code_block, displayed_formula, to_html, with_formulas
-from mha_lib.classroom.rendering.tree import closed, plain
-
-__all__ = ["Cleaner", "closed", "code_block", "displayed_formula", "plain", "to_html", "with_formulas"]

@@ -1,5 +1,0 @@
-"""Slides to keep: the deck of a lesson as a PDF, one page a slide, with its outputs."""
-
-from mha_lib.classroom.slides_pdf.build import write_slides
-
-__all__ = ["write_slides"]

@@ -1,0 +1,80 @@
+"""Finds the reports of a class in a folder and all folders in it, and keeps the newest of each student."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from mha_lib.classroom.course import CourseError, in_one_line
+from mha_lib.classroom.live.exercises.reports import FOLDER, SUFFIX, Report, read_report, shown
+
+PASSED_OVER = ("node_modules", "site-packages", "__pycache__")  # large, and nobody's reports; hidden ones too
+
+
+@dataclass
+class HandedIn:
+    file: Path  # from the folder that was searched
+    report: Report
+
+    @property
+    def student(self) -> str:
+        """Who it is, as a page shows it: the name, or else whose folder the file lies in, or its own name."""
+        unnamed = self.home or self.file.parent.as_posix().strip(".") or self.file.name.removesuffix(SUFFIX)
+        return self.report.name or shown(f"({unnamed})")
+
+    @property
+    def home(self) -> str:
+        """Whose working copy the file lies in, as on a server: ada of ada/work/en/reports; "" elsewhere."""
+        parts = self.file.parts
+        is_working_copy = parts[-4:-3] == ("work",) and parts[-2:-1] == (FOLDER,)
+        return "/".join(parts[:-4]) if is_working_copy else ""
+
+    @property
+    def same_student(self) -> tuple[str, str]:
+        """Equal for two files of one student: by the name, or else by the home or what the file remembers."""
+        if self.report.name:
+            return "name", self.report.name.casefold()
+        return ("home", self.home) if self.home else ("token", self.report.student)
+
+
+def gather(folder: Path) -> tuple[list[HandedIn], list[CourseError]]:
+    """The newest report of each student on each lesson, and a line for each file that does not count."""
+    remarks: list[CourseError] = []
+    newest: dict[tuple[str, ...], HandedIn] = {}
+    for file in find_reports(folder, remarks):
+        try:
+            found = HandedIn(file.relative_to(folder), read_report(file))
+        except CourseError as error:
+            remarks.append(error)
+            continue
+        key = (found.report.lesson, *found.same_student)
+        former = newest.setdefault(key, found)
+        if former is not found:
+            older, newer = sorted((former, found), key=written_when)
+            newest[key] = newer
+            remarks.append(
+                CourseError("report_twice", student=newer.student, file=newer.file, older=older.file)
+            )
+    return list(newest.values()), remarks
+
+
+def written_when(handed_in: HandedIn) -> datetime:
+    return datetime.fromisoformat(handed_in.report.written)
+
+
+def find_reports(folder: Path, remarks: list[CourseError]) -> Iterator[Path]:
+    """Every file with the name of a report, in alphabetical order; links to folders are not followed."""
+    if not folder.is_dir():
+        raise CourseError("no_reports_folder", folder=folder)
+
+    def unreadable(error: OSError) -> None:
+        remarks.append(in_one_line(folder, error))
+
+    for place, folders, files in os.walk(folder, onerror=unreadable):
+        folders[:] = sorted(name for name in folders if name[0] != "." and name not in PASSED_OVER)
+        yield from (Path(place, name) for name in sorted(files) if is_report(name))
+
+
+def is_report(name: str) -> bool:
+    return name.endswith(SUFFIX) and not name.startswith(".")

@@ -1,0 +1,146 @@
+"""Counts, for each exercise of a lesson, who has solved it and which mistakes came up."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.course.slides import read_lesson, source, title_of
+from mha_lib.classroom.live.exercises.reports import Progress, shown
+from mha_lib.classroom.students.gather import HandedIn
+
+CHECKED = re.compile(r"^check\.(?!report\b)(\w+)\(", re.MULTILINE)
+GAP = re.compile(r"\{\w+(:[^{}]*)?\}")  # is filled for the student alone
+
+
+@dataclass
+class Mistake:
+    sentence: str  # as the students were shown it
+    students: int
+    times: int
+    is_recognised: bool
+
+
+@dataclass
+class Exercise:
+    name: str
+    solved: int
+    wrong: int
+    started: int
+    mistakes: list[Mistake]  # the most frequent first, those that were recognised before the others
+
+
+@dataclass
+class Lesson:
+    number: str
+    title: str
+    exercises: list[Exercise]
+    students: list[HandedIn]
+
+    @property
+    def started(self) -> int:
+        return sum(any(each.is_started for each in progress_of(one, self)) for one in self.students)
+
+    @property
+    def finished(self) -> int:
+        return sum(all(each.state == "solved" for each in progress_of(one, self)) for one in self.students)
+
+    @property
+    def to_begin_with(self) -> Exercise | None:
+        """The exercise with the mistake that most students made; of several, the one fewer have solved."""
+        with_mistakes = [exercise for exercise in self.exercises if exercise.mistakes]
+        return max(
+            with_mistakes,
+            key=lambda exercise: (
+                exercise.mistakes[0].is_recognised,
+                exercise.mistakes[0].students,
+                -exercise.solved,
+            ),
+            default=None,
+        )
+
+
+def progress_of(handed_in: HandedIn, lesson: Lesson) -> list[Progress]:
+    exercises = handed_in.report.exercises
+    return [exercises.get(exercise.name, Progress()) for exercise in lesson.exercises]
+
+
+def tally(
+    handed_in: Iterable[HandedIn], lessons: list[Path], words: Mapping[str, Any], remarks: list[CourseError]
+) -> Iterator[Lesson]:
+    """The lessons of which there are reports, in their order; what is not of this course is remarked upon."""
+    by_lesson: dict[int, list[HandedIn]] = {}
+    for one in handed_in:
+        by_lesson.setdefault(int(one.report.lesson), []).append(one)
+    for file in lessons:
+        number = file.stem.split("_")[0]
+        students = by_lesson.pop(int(number), []) if number.isdecimal() else []
+        if students:
+            yield tally_lesson(file, number, students, words, remarks)
+    for others in by_lesson.values():
+        for one in others:
+            remarks.append(CourseError("report_other_lesson", file=one.file, lesson=one.report.lesson))
+
+
+def tally_lesson(
+    file: Path,
+    number: str,
+    students: list[HandedIn],
+    words: Mapping[str, Any],
+    remarks: list[CourseError],
+) -> Lesson:
+    notebook = read_lesson(file)
+    names = exercises_of(notebook)
+    for one in students:
+        if unknown := [name for name in one.report.exercises if name not in names]:
+            gaps = {"version": shown(one.report.version), "exercises": ", ".join(unknown[:5])}
+            remarks.append(CourseError("report_other_exercises", file=one.file, **gaps))
+    return Lesson(
+        number,
+        title_of(notebook, file.stem),
+        exercises=[tally_exercise(name, students, words) for name in names],
+        students=sorted(students, key=lambda one: one.student.casefold()),
+    )
+
+
+def exercises_of(notebook: Mapping[str, Any]) -> list[str]:
+    """The names of the exercises that a lesson checks, in its order."""
+    code = [source(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    return list(dict.fromkeys(name for text in code for name in CHECKED.findall(text)))
+
+
+def tally_exercise(name: str, students: list[HandedIn], words: Mapping[str, Any]) -> Exercise:
+    progress = [one.report.exercises.get(name, Progress()) for one in students]
+    made: Counter[tuple[bool, str]] = Counter()
+    times: Counter[tuple[bool, str]] = Counter()
+    for each in progress:
+        said = [
+            (sentence_of(name, mistake, words), count) for mistake, count in each.mistakes.items() if count
+        ]
+        made.update({sentence for sentence, _ in said})
+        for sentence, count in said:
+            times[sentence] += count
+    mistakes = [
+        Mistake(sentence, made[key], times[key], is_recognised)
+        for key in made
+        for is_recognised, sentence in [key]
+    ]
+    return Exercise(
+        name,
+        solved=sum(each.state == "solved" for each in progress),
+        wrong=sum(each.state == "wrong" for each in progress),
+        started=sum(each.is_started for each in progress),
+        mistakes=sorted(mistakes, key=lambda one: (not one.is_recognised, -one.students, -one.times)),
+    )
+
+
+def sentence_of(exercise: str, mistake: str, words: Mapping[str, Any]) -> tuple[bool, str]:
+    """Whether the mistake is one that is recognised, and what is said about it, without its gaps."""
+    for known in (exercise, "shared"):
+        if sentence := words["mistakes"].get(known, {}).get(mistake):
+            return True, GAP.sub("…", sentence)
+    others = words["overview"]["others"]
+    return False, others.get(mistake, others["unknown"])

@@ -1,0 +1,120 @@
+"""The one address of the repository: where it is written, and where it leads."""
+
+import json
+import shutil
+
+import pytest
+
+from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.course.hosted import links_to, read_repository, write_repository
+from mha_lib.classroom.course.slides import read_lesson
+from mha_lib.classroom.course.translations import out_of_step
+from tests.lessons import ROOT
+
+ADDRESS = "https://github.com/school/attention"
+NAME = "03_multi_head_attention.ipynb"
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A copy of the course's lessons, in English and Chinese."""
+    for language in ("en", "zh"):
+        shutil.copytree(ROOT / "notebooks" / language, tmp_path / "notebooks" / language)
+    write_repository(tmp_path, "")
+    return tmp_path
+
+
+def contents(course):
+    return {file: file.read_bytes() for file in course.glob("notebooks/*/*") if file.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("address", "owner", "name", "branch"),
+    [
+        (ADDRESS, "school", "attention", "main"),
+        (f"{ADDRESS}/", "school", "attention", "main"),
+        (f"{ADDRESS}.git", "school", "attention", "main"),
+        ("https://github.com/a-b/c.d_e/tree/v1.0", "a-b", "c.d_e", "v1.0"),
+    ],
+)
+def test_an_address_names_owner_repository_and_branch(address, owner, name, branch):
+    assert read_repository(address) == (owner, name, branch)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "school/attention",
+        "http://github.com/school/attention",
+        "https://github.com/school",
+        "https://gitlab.com/school/attention",
+        "https://github.com/school/attention/blob/main/README.md",
+        'https://github.com/school/attention"; print("more',
+        "https://github.com/school/attention/tree/main\n",
+    ],
+)
+def test_what_is_no_address_of_a_repository_is_refused_with_the_way_out(course, address):
+    before = contents(course)
+    with pytest.raises(CourseError, match=r"wanted: https://github\.com/OWNER/NAME"):
+        write_repository(course, address)
+    assert contents(course) == before
+
+
+def test_the_address_is_written_wherever_it_has_to_stand_and_taken_out_again(course):
+    before = contents(course)
+    assert {file.name for file in write_repository(course, ADDRESS)} == {file.name for file in before} - {
+        "course.css",
+        "glossary.json",
+    }
+    for language in ("en", "zh"):
+        folder = course / "notebooks" / language
+        assert json.loads((folder / "course.json").read_text())["repository"] == ADDRESS
+        for lesson in folder.glob("*.ipynb"):
+            assert f'archive = \\"{ADDRESS}/archive/main.zip\\"' in lesson.read_text()
+    assert write_repository(course, ADDRESS) == [], "it stands there"
+    write_repository(course, "")
+    assert contents(course) == before
+
+
+def test_a_translation_stays_in_step_with_the_english_lesson(course):
+    write_repository(course, ADDRESS)
+    for lesson in (course / "notebooks" / "zh").glob("*.ipynb"):
+        english = course / "notebooks" / "en" / lesson.name
+        assert list(out_of_step(read_lesson(english), read_lesson(lesson))) == []
+
+
+def test_what_else_course_json_says_stays(course):
+    file = course / "notebooks" / "en" / "course.json"
+    file.write_text('{"handouts": "https://example.org"}')
+    write_repository(course, ADDRESS)
+    assert json.loads(file.read_text()) == {"handouts": "https://example.org", "repository": ADDRESS}
+
+
+def test_a_lesson_opens_in_colab_from_the_repository_and_in_binder_as_the_students_copy(course):
+    write_repository(course, f"{ADDRESS}/tree/autumn")
+    assert links_to(course / "notebooks" / "zh" / NAME) == {
+        "colab": f"https://colab.research.google.com/github/school/attention/blob/autumn/notebooks/zh/{NAME}",
+        "binder": f"https://mybinder.org/v2/gh/school/attention/autumn?urlpath=lab%2Ftree%2Fwork%2Fzh%2F{NAME}",
+    }
+
+
+def test_a_working_copy_leads_to_the_same_places(course):
+    write_repository(course, ADDRESS)
+    shutil.copytree(course / "notebooks" / "zh", course / "work" / "zh")
+    assert links_to(course / "work" / "zh" / NAME) == links_to(course / "notebooks" / "zh" / NAME)
+
+
+def test_traditional_chinese_which_is_in_no_repository_opens_in_binder_alone(course):
+    write_repository(course, ADDRESS)
+    shutil.copytree(course / "notebooks" / "zh", course / "notebooks" / "zh-Hant")
+    assert links_to(course / "notebooks" / "zh-Hant" / NAME).keys() == {"binder"}
+
+
+@pytest.mark.parametrize("place", ["notebooks/en/mine.ipynb", "mine/lesson.ipynb", f"mine/{NAME}"])
+def test_a_notebook_that_is_none_of_the_courses_leads_nowhere(course, place):
+    write_repository(course, ADDRESS)
+    assert links_to(course / place) == {}
+
+
+def test_without_an_address_nothing_leads_anywhere(course):
+    assert links_to(course / "notebooks" / "en" / NAME) == {}

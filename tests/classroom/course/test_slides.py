@@ -1,0 +1,39 @@
+"""The grammar of a lesson, on the table of cases that the deck's own reader is tested on too."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mha_lib.classroom.course.slides import core_minutes, optional_minutes, read_slides
+
+CASES = json.loads(Path(__file__).with_name("slides.json").read_text(encoding="utf-8"))
+
+
+def cells_of(case):
+    for number, (kind, slide_type, source) in enumerate(case["cells"]):
+        metadata = {} if slide_type is None else {"slideshow": {"slide_type": slide_type}}
+        yield {"id": f"cell-{number}", "cell_type": kind, "metadata": metadata, "source": source}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"])
+def test_cells_make_slides(case):
+    slides = read_slides(list(cells_of(case)))
+    read = [
+        {
+            "starts": slide.starts,
+            "title": slide.title,
+            "cells": len(slide.cells),
+            "minutes": slide.minutes,
+            "is_optional": slide.is_optional,
+        }
+        for slide in slides
+    ]
+    assert read == case["slides"]
+    assert core_minutes(slides) == case["core"]
+    assert optional_minutes(slides) == case["optional"]
+
+
+def test_source_may_be_a_list_of_lines():
+    cell = {"cell_type": "markdown", "metadata": {}, "source": ["# One\n", "two"]}
+    assert read_slides([cell])[0].title == "One"

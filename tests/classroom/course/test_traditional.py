@@ -1,0 +1,166 @@
+"""Traditional Chinese is made from simplified: what people read is converted, what code compares is not."""
+
+import ast
+import json
+import re
+
+import pytest
+
+from mha_lib.classroom.course import list_languages, list_lessons
+from mha_lib.classroom.course.chinese import to_traditional
+from mha_lib.classroom.course.language import words_in
+from mha_lib.classroom.course.slides import read_lesson, source
+from mha_lib.classroom.course.traditional import code_to_traditional
+from tests.lessons import TRADITIONAL as LESSONS
+from tests.lessons import name_of
+
+
+@pytest.mark.parametrize(
+    ("simplified", "traditional"),
+    [
+        ("注意力机制、查询、键、值、权重", "注意力機制、查詢、鍵、值、權重"),
+        ("掩码盖住一个词元", "遮罩蓋住一個詞元"),
+        ("软件和内存", "軟體和記憶體"),  # words, not characters alone
+        ("层规范化、暂退法、滑块、幻灯片", "層正規化、丟棄法、滑桿、投影片"),
+        ("线性映射、残差连接、查找", "線性映射、殘差連接、查找"),
+        ("参数的方差、评分函数、函数", "參數的變異數、評分函數、函式"),
+        ("返回 16 位的值，按 Escape 返回", "回傳 16 位元的值，按 Escape 返回"),
+        ("函数报错：报错信息说它没有实现", "函式回報錯誤：錯誤訊息說它沒有實作"),
+        ("一个类，用这个库；这个类型", "一個類別，用這個函式庫；這個類型"),
+        ("舍入误差", "捨入誤差"),
+        ("问“他”：代词", "問「他」：代名詞"),
+        ("num_hiddens=8, ½ ≤ √d", "num_hiddens=8, ½ ≤ √d"),
+    ],
+)
+def test_terms_of_the_field_are_taiwans(simplified, traditional):
+    assert to_traditional(simplified) == traditional
+
+
+@pytest.mark.parametrize(
+    ("simplified", "traditional"),
+    [
+        ("行和列互换了：第 i 行", "列和欄互換了：第 i 列"),
+        ("行向量；每一行的和；遮住右边一列", "列向量；每一列的和；遮住右邊一欄"),
+        ("三列表示类别，列名和行数", "三欄表示類別，欄名和列數"),
+        ("由这样的列表组成的列表", "由這樣的串列組成的串列"),
+        ("进行、执行、不行、命令行；序列、排列、列出", "進行、執行、不行、命令列；序列、排列、列出"),
+        ("三行代码，只要一行", "三行程式碼，只要一行"),  # lines, not rows
+        ("第 {line} 行有 SyntaxError", "第 {line} 行有 SyntaxError"),
+    ],
+)
+def test_rows_and_columns_are_called_as_in_taiwan(simplified, traditional):
+    assert to_traditional(simplified) == traditional
+
+
+@pytest.mark.parametrize(
+    ("simplified", "traditional"),
+    [
+        ("一个中文数字，一个旧版本", "一個中文數字，一個舊版本"),
+        ("投影后，最后一个词元后面", "投影後，最後一個詞元後面"),
+        ("版本里，十个数里最大的", "版本裡，十個數裡最大的"),
+        ("还是只有形状相同，这只有，零只说", "還是只有形狀相同，這只有，零只說"),
+        ("没有点在线的上方", "沒有點在線的上方"),
+        ("什么也不复制；先不看表格", "什麼也不複製；先不看表格"),
+        ("哪个词表示它", "哪個詞表示它"),
+        ("运行了三个单元格", "執行了三個儲存格"),
+    ],
+)
+def test_no_word_is_found_where_two_words_meet(simplified, traditional):
+    assert to_traditional(simplified) == traditional
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=name_of)
+def test_a_lesson_has_no_character_that_taiwan_writes_otherwise(lesson):
+    read = "\n".join(source(cell) for cell in read_lesson(lesson)["cells"])
+    assert not re.findall(r".?[箇隻].?|(?<!公)里|后|復制|[“”]", read)
+
+
+ENGLISH = """
+# all of them
+text = "二万三千"
+print(f"{n} heads", text)  # the heads"""
+CHINESE = """
+# 所有的头
+text = "二万三千"
+print(f"共 {n} 个头", text)  # 这些头"""
+TRADITIONAL = """
+# 所有的頭
+text = "二万三千"
+print(f"共 {n} 個頭", text)  # 這些頭"""
+
+
+def test_strings_that_were_not_translated_are_data_and_stay():
+    assert code_to_traditional(CHINESE, ENGLISH) == TRADITIONAL
+    assert "二萬三千" in code_to_traditional(CHINESE, ""), "nothing tells that it is data"
+
+
+def test_code_that_python_cannot_read_stays():
+    assert code_to_traditional("%time 头", "%time heads") == "%time 头"
+
+
+def test_only_words_change_in_code():
+    code = 'x = {"键": [1, 2]}\nfor 名 in x:\n    print("—", 名, x[名])\n'
+    converted = code_to_traditional(code, "")
+    assert '"鍵"' in converted
+    assert "for 名 in x" in converted, "names are not words"
+    ast.parse(converted)
+
+
+@pytest.fixture
+def course(tmp_path):
+    def write(language, *cells):
+        folder = tmp_path / "notebooks" / language
+        folder.mkdir(parents=True, exist_ok=True)
+        made = [
+            {"id": str(number), "cell_type": kind, "metadata": {}, "source": [text]}
+            for number, (kind, text) in enumerate(cells)
+        ]
+        notebook = {"cells": made, "metadata": {"title": "头"}, "nbformat": 4, "nbformat_minor": 5}
+        (folder / "01_heads.ipynb").write_text(json.dumps(notebook))
+
+    write("en", ("markdown", "# Heads"), ("code", ENGLISH))
+    write("zh", ("markdown", "# 注意力头 `三万`"), ("code", CHINESE))
+    (tmp_path / "notebooks" / "zh" / "course.css").write_text("b {}")
+    return tmp_path
+
+
+def test_lessons_are_made_whenever_they_are_asked_for(course):
+    assert list_languages(course) == ["en", "zh", "zh-Hant"]
+    (lesson,) = list_lessons(course, "zh-Hant")
+    notebook = json.loads(lesson.read_text())
+    assert notebook["metadata"]["title"] == "頭"
+    assert ["".join(cell["source"]) for cell in notebook["cells"]] == ["# 注意力頭 `三万`", TRADITIONAL]
+    assert (lesson.parent / "course.css").read_text() == "b {}"
+    words = json.loads((lesson.parent / "words.json").read_text())
+    assert words == words_in("zh-Hant")
+
+    (lesson.parent / "old.ipynb").write_text("{}")
+    lesson.write_text("damaged")
+    list_lessons(course, "zh-Hant")
+    assert json.loads(lesson.read_text()) == notebook
+    assert not (lesson.parent / "old.ipynb").exists()
+
+
+def test_files_that_are_as_they_should_be_are_not_written_again(course):
+    (lesson,) = list_lessons(course, "zh-Hant")
+    before = lesson.stat().st_mtime_ns
+    list_lessons(course, "zh-Hant")
+    assert lesson.stat().st_mtime_ns == before
+
+
+def test_cells_are_converted_once_and_those_of_a_new_edition_anew(course):
+    (lesson,) = list_lessons(course, "zh-Hant")
+    edition = course / "notebooks" / "zh" / lesson.name
+    notebook = json.loads(edition.read_text())
+    notebook["cells"][0]["source"] = ["# 滑块"]
+    edition.write_text(json.dumps(notebook))
+    conversions = code_to_traditional.cache_info().misses
+    list_lessons(course, "zh-Hant")
+    assert json.loads(lesson.read_text())["cells"][0]["source"] == ["# 滑桿"]
+    assert code_to_traditional.cache_info().misses == conversions, "its code is as it was"
+
+
+def test_what_was_made_goes_with_its_source(course):
+    list_lessons(course, "zh-Hant")
+    (course / "notebooks" / "zh" / "01_heads.ipynb").unlink()
+    assert list_languages(course) == ["en"]

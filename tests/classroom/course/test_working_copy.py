@@ -1,0 +1,337 @@
+import errno
+import json
+from pathlib import Path
+
+import pytest
+
+from mha_lib.classroom.course import (
+    CourseError,
+    find_lesson,
+    find_root,
+    list_lessons,
+    make_deck_copy,
+    make_working_copy,
+    working_copy,
+)
+
+
+def write_lesson(file, *sources, outputs=()):
+    cells = [
+        {
+            "cell_type": "code",
+            "source": source,
+            "outputs": list(outputs),
+            "execution_count": None,
+            "metadata": {},
+        }
+        for source in sources
+    ]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+
+
+def sources(file):
+    return ["".join(cell["source"]) for cell in json.loads(file.read_text())["cells"]]
+
+
+@pytest.fixture
+def root(tmp_path):
+    write_lesson(tmp_path / "notebooks/en/01_one.ipynb", "1")
+    write_lesson(tmp_path / "notebooks/en/03_three.ipynb", "3")
+    (tmp_path / "notebooks/en/course.css").write_text("a {}")
+    return tmp_path
+
+
+def test_first_use_copies_every_file(root):
+    work, messages = make_working_copy(root, "en")
+    assert messages == []
+    assert sorted(file.name for file in work.glob("[!.]*")) == [
+        "01_one.ipynb",
+        "03_three.ipynb",
+        "course.css",
+    ]
+
+
+def test_new_edition_replaces_a_lesson_that_was_only_run(root):
+    work, _ = make_working_copy(root, "en")
+    write_lesson(
+        work / "01_one.ipynb", "1", outputs=[{"output_type": "stream", "name": "stdout", "text": "1"}]
+    )
+    write_lesson(root / "notebooks/en/01_one.ipynb", "1 + 1")
+    assert make_working_copy(root, "en")[1] == []
+    assert sources(work / "01_one.ipynb") == ["1 + 1"]
+
+
+def test_outputs_stay_while_there_is_no_new_edition(root):
+    work, _ = make_working_copy(root, "en")
+    write_lesson(
+        work / "01_one.ipynb", "1", outputs=[{"output_type": "stream", "name": "stdout", "text": "1"}]
+    )
+    run = (work / "01_one.ipynb").read_bytes()
+    make_working_copy(root, "en")
+    assert (work / "01_one.ipynb").read_bytes() == run
+
+
+def test_changed_lesson_stays_and_the_new_edition_is_laid_beside_once(root):
+    work, _ = make_working_copy(root, "en")
+    write_lesson(work / "03_three.ipynb", "my answer")
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
+    _, messages = make_working_copy(root, "en")
+    assert len(messages) == 1
+    assert "03_three.new.ipynb" in messages[0]
+    assert sources(work / "03_three.ipynb") == ["my answer"]
+    assert sources(work / "03_three.new.ipynb") == ["3, second edition"]
+    assert make_working_copy(root, "en")[1] == []
+
+
+def test_third_edition_overwrites_neither_the_lesson_nor_the_one_beside_it(root):
+    work, _ = make_working_copy(root, "en")
+    write_lesson(work / "03_three.ipynb", "my answer")
+    for edition in ("second", "third"):
+        write_lesson(root / "notebooks/en/03_three.ipynb", edition)
+        make_working_copy(root, "en")
+    assert sources(work / "03_three.ipynb") == ["my answer"]
+    assert sources(work / "03_three.new.ipynb") == ["second"]
+    assert sources(work / "03_three.new2.ipynb") == ["third"]
+
+
+@pytest.mark.parametrize("damage", ["", "not json", "[]"])
+def test_lost_record_of_editions_overwrites_nothing(root, damage):
+    work, _ = make_working_copy(root, "en")
+    write_lesson(work / "03_three.ipynb", "my answer")
+    (work / ".editions.json").write_text(damage)
+    make_working_copy(root, "en")
+    assert sources(work / "03_three.ipynb") == ["my answer"]
+
+
+def test_half_written_notebook_of_a_student_is_kept(root):
+    work, _ = make_working_copy(root, "en")
+    (work / "03_three.ipynb").write_text('{"cells": [')
+    write_lesson(root / "notebooks/en/03_three.ipynb", "second edition")
+    make_working_copy(root, "en")
+    assert (work / "03_three.ipynb").read_text() == '{"cells": ['
+
+
+@pytest.mark.parametrize("broken", ['{"cells": [', "", "[]", '{"cells": [{"source": "1"}]}'])
+def test_a_broken_lesson_is_said_and_the_good_one_laid_beside_it_once(root, broken):
+    work, _ = make_working_copy(root, "en")
+    (work / "03_three.ipynb").write_text(broken)
+    for _ in range(3):
+        _, messages = make_working_copy(root, "en")
+        assert len(messages) == 1
+        assert "work/en/03_three.ipynb can't be read" in messages[0]
+        assert "03_three.new.ipynb" in messages[0]
+        assert (work / "03_three.ipynb").read_text() == broken
+        assert sorted(work.glob("03_three.new*")) == [work / "03_three.new.ipynb"]
+        assert sources(work / "03_three.new.ipynb")[0] == "3"
+        write_lesson(work / "03_three.new.ipynb", "3", "my answer, meanwhile")
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
+    assert "03_three.new2.ipynb" in make_working_copy(root, "en")[1][0]
+    (work / "03_three.ipynb").unlink()
+    assert make_working_copy(root, "en")[1] == []
+    assert sources(work / "03_three.ipynb") == ["3, second edition"]
+
+
+def test_a_copy_that_is_cut_short_leaves_no_half_lesson(root, monkeypatch):
+    work, _ = make_working_copy(root, "en")
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
+    write = Path.write_bytes
+
+    def write_half(path, content):
+        write(path, content[:9])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+    with pytest.raises(OSError, match="No space left"):
+        make_working_copy(root, "en")
+    monkeypatch.undo()
+    assert sources(work / "03_three.ipynb") == ["3"]
+    assert make_working_copy(root, "en")[1] == []
+    assert sources(work / "03_three.ipynb") == ["3, second edition"]
+
+
+def test_figure_words_that_are_no_json_are_one_line(root):
+    (root / "img/words").mkdir(parents=True)
+    (root / "img/words/en.json").write_text("{")
+    with pytest.raises(CourseError, match=r"words/en\.json: "):
+        make_working_copy(root, "en")
+
+
+def test_deleted_lesson_comes_back(root):
+    work, _ = make_working_copy(root, "en")
+    (work / "01_one.ipynb").unlink()
+    make_working_copy(root, "en")
+    assert sources(work / "01_one.ipynb") == ["1"]
+
+
+OUTPUT = {"output_type": "stream", "name": "stdout", "text": "1"}
+
+
+def add_notes(file):
+    notebook = json.loads(file.read_text())
+    notes = {"cell_type": "markdown", "source": "2 min.", "metadata": {"slideshow": {"slide_type": "notes"}}}
+    notebook["cells"].append(notes)
+    file.write_text(json.dumps(notebook))
+
+
+def test_students_get_no_notes_and_instructors_do(root):
+    add_notes(root / "notebooks/en/01_one.ipynb")
+    assert sources(make_working_copy(root, "en")[0] / "01_one.ipynb") == ["1"]
+    assert sources(make_deck_copy(root, "en", "01_one.ipynb")[0] / "01_one.ipynb") == ["1", "2 min."]
+
+
+def test_a_copy_from_before_the_notes_were_left_out_loses_no_answer(root, monkeypatch):
+    add_notes(root / "notebooks/en/01_one.ipynb")
+    add_notes(root / "notebooks/en/03_three.ipynb")
+    with monkeypatch.context() as former:
+        former.setattr(working_copy, "without_notes", lambda content: content)
+        make_working_copy(root, "en")
+    write_lesson(root / "work/en/03_three.ipynb", "my answer")
+    work, messages = make_working_copy(root, "en")
+    assert sources(work / "01_one.ipynb") == ["1"]
+    assert sources(work / "03_three.ipynb") == ["my answer"]
+    assert sources(work / "03_three.new.ipynb") == ["3"]
+    assert len(messages) == 1
+
+
+def present(root, begins_afresh=lambda file: False, lesson="03_three.ipynb"):
+    return make_deck_copy(root, "en", lesson, begins_afresh)
+
+
+def refuse_to_ask(file):
+    raise AssertionError(f"nobody has changed {file}")
+
+
+def test_a_deck_is_as_fresh_as_on_the_first_day(root):
+    work, _ = present(root)
+    first_day = (work / "03_three.ipynb").read_bytes()
+    write_lesson(work / "03_three.ipynb", "3", outputs=[OUTPUT])
+    assert present(root, refuse_to_ask) == (work, [])
+    assert (work / "03_three.ipynb").read_bytes() == first_day
+
+
+def test_a_deck_begins_without_the_outputs_of_a_lesson_that_its_author_has_run(root):
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3", outputs=[OUTPUT])
+    work, _ = present(root)
+    assert json.loads((work / "03_three.ipynb").read_text())["cells"][0]["outputs"] == []
+
+
+def test_a_deck_on_show_is_left_alone_when_another_lesson_is_presented(root):
+    work, _ = present(root)
+    write_lesson(work / "03_three.ipynb", "3", outputs=[OUTPUT])
+    on_show = (work / "03_three.ipynb").read_bytes()
+    assert present(root, refuse_to_ask, lesson="01_one.ipynb") == (work, [])
+    assert (work / "03_three.ipynb").read_bytes() == on_show
+
+
+def change_source(notebook):
+    notebook["cells"][0]["source"] = "my own slide"
+
+
+def change_slide_type(notebook):
+    notebook["cells"][0]["metadata"]["slideshow"] = {"slide_type": "skip"}
+
+
+def change_theme(notebook):
+    notebook["metadata"]["rise"] = {"theme": "black"}
+
+
+changes = pytest.mark.parametrize("change", [change_source, change_slide_type, change_theme])
+
+
+def change_deck(root, change):
+    """Change the lesson and run it; returns its file and what it was, without outputs."""
+    file = present(root)[0] / "03_three.ipynb"
+    notebook = json.loads(file.read_text())
+    change(notebook)
+    notebook["cells"][0] |= {"outputs": [OUTPUT], "execution_count": 1}
+    file.write_text(json.dumps(notebook))
+    notebook["cells"][0] |= {"outputs": [], "execution_count": None}
+    return file, notebook
+
+
+@changes
+def test_a_deck_that_the_instructor_changed_is_presented_with_the_changes_and_without_outputs(root, change):
+    file, changed = change_deck(root, change)
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
+    for _ in range(2):
+        _, messages = present(root)
+        assert len(messages) == 1
+        assert "work/deck-en/03_three.ipynb has your changes" in messages[0]
+        assert json.loads(file.read_text()) == changed
+    file.unlink()
+    assert present(root)[1] == []
+    assert sources(file) == ["3, second edition"]
+
+
+@changes
+def test_a_deck_that_begins_afresh_sets_the_changes_aside(root, change):
+    file, _ = change_deck(root, change)
+    mine = file.read_bytes()
+    asked = []
+    _, messages = present(root, lambda file: asked.append(file) or True)
+    assert asked == [file]
+    assert sources(file) == ["3"]
+    assert file.with_name("03_three.mine.ipynb").read_bytes() == mine
+    assert "03_three.mine.ipynb" in messages[0]
+    assert present(root, refuse_to_ask)[1] == []
+    assert file.with_name("03_three.mine.ipynb").read_bytes() == mine
+
+
+def test_a_style_sheet_that_the_instructor_changed_is_kept(root):
+    work, _ = present(root)
+    (work / "course.css").write_text("mine {}")
+    _, messages = present(root)
+    assert (work / "course.css").read_text() == "mine {}"
+    assert "course.css has your changes" in messages[0]
+
+
+def test_a_half_written_deck_is_set_aside_and_the_lesson_presented(root):
+    work, _ = present(root)
+    (work / "03_three.ipynb").write_text('{"cells": [')
+    _, messages = present(root, refuse_to_ask)
+    assert "03_three.mine.ipynb" in messages[0]
+    assert (work / "03_three.mine.ipynb").read_text() == '{"cells": ['
+    assert sources(work / "03_three.ipynb") == ["3"]
+
+
+def test_half_written_lesson_of_an_author_is_copied_as_it_is(root):
+    (root / "notebooks/en/01_one.ipynb").write_text('{"cells": [')
+    work, _ = make_working_copy(root, "en")
+    assert (work / "01_one.ipynb").read_text() == '{"cells": ['
+
+
+def test_a_language_with_figure_words_has_figures_of_its_own_beside_its_lessons(root):
+    write_lesson(root / "notebooks/zh/01_one.ipynb", "![a figure](../../img/a.svg)")
+    (root / "img/words").mkdir(parents=True)
+    (root / "img/a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><text>keys</text></svg>')
+    assert not (make_working_copy(root, "en")[0] / "img").exists()
+    work, _ = make_working_copy(root, "zh")
+    assert sources(work / "01_one.ipynb") == ["![a figure](../../img/a.svg)"]
+    (root / "img/words/zh.json").write_text(json.dumps({"a.svg": {"keys": "键"}}))
+    for work, messages in (make_working_copy(root, "zh"), make_deck_copy(root, "zh", "01_one.ipynb")):
+        assert sources(work / "01_one.ipynb") == ["![a figure](img/a.svg)"]
+        assert "键" in (work / "img/a.svg").read_text()
+        assert messages == []
+
+
+@pytest.mark.parametrize("name", ["3", "03", "03_three", "03_three.ipynb", "notebooks/en/03_three.ipynb"])
+def test_lesson_is_found_by_number_name_and_path(root, name, monkeypatch):
+    monkeypatch.chdir(root)
+    assert find_lesson(name, list_lessons(root, "en")).name == "03_three.ipynb"
+
+
+@pytest.mark.parametrize("name", ["7", "three", "elsewhere/09_nine.ipynb", ""])
+def test_unknown_lesson_lists_the_known_ones(root, name):
+    with pytest.raises(CourseError, match="01_one, 03_three"):
+        find_lesson(name, list_lessons(root, "en"))
+
+
+def test_unknown_language_lists_the_known_ones(root):
+    with pytest.raises(CourseError, match="'xx'; there are: en"):
+        make_working_copy(root, "xx")
+
+
+def test_root_is_found_from_a_folder_inside(root):
+    (root / "work/en").mkdir(parents=True)
+    assert find_root(root / "work/en") == root

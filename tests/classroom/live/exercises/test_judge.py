@@ -1,0 +1,268 @@
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from mha_lib.classroom.course import language
+from mha_lib.classroom.live.exercises import judge
+from mha_lib.classroom.live.exercises.judge import Check, Exercise, sentence_of
+
+DOUBLED = Exercise(
+    "doubled",
+    lambda x: 2 * x,
+    lambda generator: (torch.randn(2, 3, generator=generator),),
+)
+BOOLEAN = Exercise("boolean", lambda n: torch.arange(n) > 0, lambda generator: (3,))
+NUMBER = Exercise("number", lambda n: 2 * n, lambda generator: (5,))
+
+
+@pytest.fixture
+def course_in(tmp_path, monkeypatch):
+    """Makes the folder of a course in which a language has these words, and goes there."""
+
+    def make(code, words):
+        folder = tmp_path / "notebooks" / code
+        folder.mkdir(parents=True)
+        monkeypatch.chdir(folder)
+        words_in = {code: language.filled_up(words, language.words_in("en"))}
+        monkeypatch.setattr(language, "words_in", words_in.__getitem__)
+
+    return make
+
+
+def test_the_right_answer_is_right():
+    assert DOUBLED.judge(lambda x: x + x) == ("right", "right on 5 random cases.")
+
+
+def test_an_answer_that_writes_into_its_input_is_judged_by_what_it_returns():
+    assert DOUBLED.judge(lambda x: x.mul_(2)).kind == "right"
+
+
+def test_an_error_shows_the_students_own_line():
+    def answer(x):
+        return x.view(-1, 12345)
+
+    kind, sentence = DOUBLED.judge(answer)
+    assert kind == "wrong"
+    assert sentence.startswith(
+        "your line `return x.view(-1, 12345)` raised RuntimeError: shape '[-1, 12345]'"
+    )
+
+
+def test_an_error_in_a_function_without_a_line_of_its_own_is_that_functions():
+    sentence = DOUBLED.judge(lambda_without_source()).sentence
+    assert sentence == "your function raised ZeroDivisionError: division by zero"
+
+
+def lambda_without_source():
+    return eval("lambda x: 1 / 0")
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (lambda x: None, "not yet: it returns nothing so far; write it, then run both cells again."),
+        (lambda x: ..., "not yet: it returns nothing so far; write it, then run both cells again."),
+    ],
+)
+def test_a_stub_is_not_yet_solved(answer, sentence):
+    assert DOUBLED.judge(answer) == ("not yet", sentence)
+
+
+def test_a_function_that_is_not_implemented_is_not_yet_solved():
+    def answer(x):
+        raise NotImplementedError
+
+    assert DOUBLED.judge(answer) == (
+        "not yet",
+        "not yet: write the function above, then run both cells again.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "sentence"),
+    [
+        (DOUBLED, 3, "hand over the function itself, without calling it; this is 3."),
+        (
+            DOUBLED,
+            torch.ones(2, 3),
+            "hand over the function itself, without calling it; this is a tensor (2, 3).",
+        ),
+        (DOUBLED, lambda x: "heads", "a tensor is wanted, and this returned 'heads'."),
+        (DOUBLED, lambda x: [1.0, 2.0], "a tensor is wanted, and this returned a list."),
+        (
+            BOOLEAN,
+            lambda n: torch.arange(n).clamp(max=1),
+            "the values are right as numbers, but a boolean tensor is wanted, and this one is torch.int64: "
+            "compare, or add .bool() at the end.",
+        ),
+        (DOUBLED, lambda x: len, "a tensor is wanted, and this returned a function."),
+        (DOUBLED, lambda x: torch.nn.ReLU(), "a tensor is wanted, and this returned a model."),
+        (NUMBER, lambda n: "heads", "a number is wanted, and this returned 'heads'."),
+        (
+            DOUBLED,
+            lambda x: x.mT,
+            "for (a tensor (2, 3)) the shape (2, 3) is wanted, got (3, 2).",
+        ),
+        (
+            NUMBER,
+            lambda n: 11,
+            "the values are not right: for (5) the number should be 10 and is 11.",
+        ),
+    ],
+)
+def test_what_came_instead_is_said(exercise, answer, sentence):
+    assert exercise.judge(answer) == ("wrong", sentence)
+
+
+TABLE = Exercise("table", lambda n: torch.arange(6.0).view(2, 3)[:n], lambda generator: (2,))
+NOTHING = Exercise("table", lambda n: torch.zeros(0, 3), lambda generator: (2,))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda n: [[0, 1, 2], [3, 4, 5]],
+        lambda n: ((0, 1.0, 2), [3, torch.tensor(4), 5]),
+        lambda n: torch.arange(6, dtype=torch.float64).view(2, 3),
+    ],
+)
+def test_lists_of_lists_of_numbers_stand_for_a_tensor_with_two_axes(answer):
+    assert TABLE.judge(answer).kind == "right"
+
+
+@pytest.mark.parametrize(
+    "answer", [lambda n: [0, 1, 2], lambda n: [torch.arange(3), torch.arange(3)], lambda n: [[0, 1], [2]]]
+)
+def test_what_does_not_stand_for_a_tensor_with_two_axes_is_named(answer):
+    assert TABLE.judge(answer) == ("wrong", "a tensor is wanted, and this returned a list.")
+
+
+@pytest.mark.parametrize("empty", [[], (), torch.zeros(0, 3)])
+def test_an_empty_list_stands_for_a_tensor_without_entries_and_for_no_other(empty):
+    assert NOTHING.judge(lambda n: empty).kind == "right"
+    assert TABLE.judge(lambda n: empty).kind == "wrong"
+
+
+def test_the_first_wrong_entry_is_named():
+    exercise = Exercise("ramp", lambda n: torch.arange(n), lambda generator: (4,))
+    answer = exercise.judge(lambda n: torch.tensor([0, 1, 7, 8]))
+    assert answer.sentence == "the values are not right: for (4) the entry [2] should be 2 and is 7."
+
+
+def test_the_numbers_of_a_short_argument_are_shown():
+    exercise = Exercise("sum", lambda lengths: lengths.sum(), lambda generator: (torch.tensor([3, 2]),))
+    sentence = exercise.judge(lambda lengths: lengths.max()).sentence
+    assert "for (a tensor (2,) [3, 2]) the number should be 5 and is 3" in sentence
+
+
+def test_nan_where_a_number_is_wanted_is_wrong_and_nan_where_nan_is_wanted_is_right():
+    assert DOUBLED.judge(lambda x: x * torch.nan).kind == "wrong"
+    exercise = Exercise("nan", lambda n: torch.tensor(torch.nan), lambda generator: (1,))
+    assert exercise.judge(lambda n: torch.tensor(torch.nan)).kind == "right"
+
+
+def test_judging_leaves_the_number_of_threads_as_it_was(monkeypatch):
+    threads: list[int] = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 7)
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+    DOUBLED.judge(lambda x: x)
+    assert threads == [1, 7]
+
+
+def test_two_mistakes_at_once_are_both_named(course_in):
+    course_in("xx", {"mistakes": {"shared": {"scale_missing": "⟦scale⟧", "mask_missing": "⟦mask⟧"}}})
+
+    def answer(n, *, scale=2, mask=3):
+        return scale * n + mask
+
+    wrong = {"scale_missing": partial(answer, scale=1), "mask_missing": (partial(answer, mask=0),)}
+    exercise = Exercise("number", answer, lambda generator: (5,), wrong)
+    assert exercise.judge(lambda n: n).sentence == (
+        "there are two mistakes at once. First: ⟦scale⟧ Second: ⟦mask⟧"
+    )
+
+
+def test_two_mistakes_in_one_step_do_not_meet():
+    def answer(n, *, scale=2):
+        return scale * n
+
+    wrong = {"scale_missing": partial(answer, scale=1), "mask_missing": partial(answer, scale=0)}
+    assert not list(Exercise("number", answer, lambda generator: (5,), wrong).pairs_of_mistakes())
+
+
+def test_a_mistake_gets_the_sentence_of_its_name_in_the_language_of_the_lesson(course_in):
+    course_in("xx", {"mistakes": {"masked_softmax": {"underflow": "⟦underflow⟧"}}})
+    exercise = Exercise("masked_softmax", DOUBLED.answer, DOUBLED.cases, {"underflow": torch.exp})
+    assert exercise.judge(torch.exp) == ("wrong", "⟦underflow⟧")
+
+
+def test_a_shared_mistake_gets_the_shared_sentence(course_in):
+    course_in("xx", {"mistakes": {"shared": {"mask_missing": "⟦no mask⟧"}}})
+    assert sentence_of("mistakes", "masked_softmax", "mask_missing") == "⟦no mask⟧"
+
+
+def test_the_engine_speaks_the_language_of_the_lesson(course_in, capsys):
+    course_in("xx", {"checks": {"right": "⟦right {rounds}⟧", "solved": "⟦{solved}/{checked}⟧"}})
+    check = Check(DOUBLED)
+    check.doubled(lambda x: 2 * x)
+    check.report()
+    assert capsys.readouterr().out == "✓ doubled: ⟦right 5⟧\n✓ doubled\n⟦1/1⟧\n"
+
+
+def test_the_verdict_is_printed_with_its_mark(capsys):
+    check = Check(DOUBLED)
+    check.doubled(lambda x: 2 * x)
+    check.doubled(lambda x: None)
+    check.doubled(lambda x: 2)
+    assert capsys.readouterr().out.splitlines() == [
+        "✓ doubled: right on 5 random cases.",
+        "○ doubled: not yet: it returns nothing so far; write it, then run both cells again.",
+        "✗ doubled: a tensor is wanted, and this returned 2.",
+    ]
+
+
+def test_a_solution_does_not_look_like_the_students_verdict(capsys):
+    def doubled_solution(x):
+        return 2 * x
+
+    Check(DOUBLED).doubled(doubled_solution)
+    out = capsys.readouterr().out
+    assert out == "Solution of doubled, not your answer: right on 5 random cases.\n"
+
+
+def test_the_report_counts_the_students_answers_and_not_the_solutions(capsys):
+    check = Check(DOUBLED, NUMBER)
+
+    def doubled_solution(x):
+        return 2 * x
+
+    check.doubled(lambda x: ...)
+    check.doubled(doubled_solution)
+    capsys.readouterr()
+    check.report()
+    assert capsys.readouterr().out == "○ doubled\n0 of 1 solved\n"
+    check.doubled(lambda x: 2 * x)
+    capsys.readouterr()
+    check.report()
+    assert capsys.readouterr().out == "✓ doubled\n1 of 1 solved\n"
+
+
+def test_an_unknown_exercise_lists_the_known_ones():
+    with pytest.raises(AttributeError, match="there is no exercise 'doubles'; there are: doubled, number"):
+        Check(DOUBLED, NUMBER).doubles(None)
+
+
+def test_completion_offers_the_exercises_and_the_report():
+    assert dir(Check(DOUBLED)) == ["doubled", "report", "solved"]
+
+
+def test_two_exercises_of_one_name_are_an_error():
+    with pytest.raises(ValueError, match=r"unique over all lessons, got \['doubled'\] twice"):
+        Check(DOUBLED, NUMBER, DOUBLED)
+
+
+def test_every_sentence_of_the_engine_is_said_by_it():
+    code = Path(judge.__file__).read_text(encoding="utf-8")
+    assert [name for name in language.words_in("en")["checks"] if f'"{name}"' not in code] == []

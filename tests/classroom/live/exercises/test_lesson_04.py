@@ -1,0 +1,362 @@
+"""The exercises of lesson 04 against the library and the measures, and slips as students make them."""
+
+from typing import NamedTuple
+
+import pytest
+import torch
+
+from mha_lib import DecoderLayer, MultiHeadAttention, prune_heads
+from mha_lib.classroom.live.exercises.judge import Check
+from mha_lib.classroom.tasks import (
+    BEGIN,
+    END,
+    MAX_TARGET_TOKENS,
+    alignment,
+    alignment_scores,
+    importance_by_removal,
+    make_batch,
+    make_translator,
+    translation,
+    translation_loss,
+    weights_of,
+)
+from tests.classroom.live.exercises.slips import (
+    EXERCISES,
+    assert_named,
+    assert_right,
+    each_slip,
+    right_answer,
+    said,
+    written,
+)
+
+BREAK = EXERCISES["breaks_the_model"]
+
+
+def test_greedy_decoding_is_that_of_the_library():
+    calls = list(EXERCISES["greedy_decode"].calls())
+    for model, source, source_mask, begin, end, max_tokens in calls:
+        generated = model.generate(source, source_mask, begin=begin, end=end, max_tokens=max_tokens)
+        assert torch.equal(
+            right_answer("greedy_decode")(model, source, source_mask, begin, end, max_tokens), generated
+        )
+    lengths = [right_answer("greedy_decode")(*call).shape[1] for call in calls]
+    assert min(lengths) < max(lengths) == calls[0][-1]  # some end early, some are cut off
+
+
+def test_greedy_decoding_of_the_translator_is_that_of_the_library():
+    batch = make_batch([20_045, 7])
+    call = make_translator(), batch.source, batch.source_mask
+    generated = call[0].generate(*call[1:], begin=BEGIN, end=END, max_tokens=MAX_TARGET_TOKENS)
+    assert torch.equal(right_answer("greedy_decode")(*call, BEGIN, END, MAX_TARGET_TOKENS), generated)
+
+
+def test_a_mistake_in_greedy_decoding_is_looked_for_without_asking_the_model_again(monkeypatch):
+    """Each of some hundred mistakes would ask it a dozen times, which takes seconds."""
+    asked, forward = [], DecoderLayer.forward
+
+    def backwards(model, *given):
+        return right_answer("greedy_decode")(model, *given).flip(1)
+
+    def counted(layer, *given, **options):
+        asked.append(layer)
+        return forward(layer, *given, **options)
+
+    monkeypatch.setattr(DecoderLayer, "forward", counted)
+    assert EXERCISES["greedy_decode"].judge(backwards).kind == "wrong"
+    assert len(asked) < 300  # with those that draw the cases
+    asked.clear()
+    EXERCISES["greedy_decode"].judge(backwards)
+    assert not asked
+
+
+def test_shifted_targets_make_the_loss_of_the_translator():
+    model, batch = make_translator(), make_batch([20_045, 7])
+    inputs, labels = right_answer("shift_targets")(batch.target)
+    logits = model(batch.source, inputs, batch.source_mask)
+    loss = torch.nn.functional.cross_entropy(logits.mT, labels, ignore_index=0)
+    torch.testing.assert_close(loss, translation_loss(model, batch))
+
+
+def test_the_alignment_score_is_that_of_the_measures():
+    model, number = make_translator(), 20_345_001
+    batch = make_batch([number])
+    score = right_answer("alignment_score")(weights_of(model, batch).cross[0][0], alignment(number))
+    torch.testing.assert_close(score, alignment_scores(model, batch)[0])
+
+
+def test_the_importance_is_that_of_the_measures():
+    model, batch = make_translator(), make_batch([20_045, 7, 345])
+
+    def loss_of(head_masks):
+        return translation_loss(model, batch, head_masks)
+
+    expected = torch.cat([*map(torch.stack, importance_by_removal(model, batch))])
+    with torch.no_grad():
+        torch.testing.assert_close(right_answer("head_importance")(loss_of, 4), expected)
+
+
+@pytest.mark.parametrize("removed", range(3))
+def test_the_matrix_prunes_as_the_library_does_and_leaves_as_many_parameters(removed):
+    layer = MultiHeadAttention(15, 3)
+    smaller = prune_heads(layer, [head for head in range(3) if head != removed])
+    P = right_answer("prune_as_matrix")(3, 5, removed)
+    for name in ("W_q", "W_k", "W_v"):
+        assert torch.equal(getattr(layer, name).weight.T @ P, getattr(smaller, name).weight.T)
+    assert torch.equal(P.T @ layer.W_o.weight.T, smaller.W_o.weight.T)
+    assert sum(p.numel() for p in smaller.parameters()) == right_answer("pruned_parameters")(15, 3, 1)
+
+
+GREEDY = """
+def answer(model, source, source_mask, begin, end, max_tokens):
+    memory = model.encode(source, source_mask)
+    written = [[begin] for _ in source]
+    for step in range(max_tokens):
+        logits = model.decode(torch.tensor(written), memory, source_mask)[:, -1]
+        for row, token in zip(written, logits.argmax(-1).tolist()):
+            row.append(end if end in row else token)
+        if all(end in row for row in written):
+            break
+    return torch.tensor(written)[:, 1:]
+"""
+IMPORTANCE = """
+def answer(loss_of, num_heads):
+    rows = []
+    for attention in range(3):
+        row = []
+        for head in range(num_heads):
+            masks = [torch.ones(num_heads) for _ in range(3)]
+            masks[attention][head] = 0
+            loss = loss_of(ByAttention([masks[0]], [masks[1]], [masks[2]]))
+            whole = loss_of(ByAttention(*[[torch.ones(num_heads)]] * 3))
+            row.append(loss - whole)
+        rows.append(torch.stack(row))
+    return torch.stack(rows)
+"""
+ALIGNMENT = """
+def answer(weights, places):
+    total, count = torch.zeros(len(weights)), 0
+    for row, place in enumerate(places):
+        if place is not None:
+            total += weights[:, row, place]
+            count += 1
+    return total / count
+"""
+SHIFT = """
+def answer(target):
+    return torch.stack([target[:, :-1], target[:, 1:]])
+"""
+PRUNE = """
+def answer(num_heads, head_dim, removed):
+    P = torch.zeros(num_heads * head_dim, (num_heads - 1) * head_dim)
+    kept = [head for head in range(num_heads) if head != removed]
+    for new, old in enumerate(kept):
+        for column in range(head_dim):
+            P[old * head_dim + column, new * head_dim + column] = 1
+    return P
+"""
+COUNT = """
+def answer(num_hiddens, num_heads, num_removed):
+    return 4 * num_hiddens * num_hiddens * (num_heads - num_removed) // num_heads
+"""
+SOURCES = {
+    "greedy_decode": GREEDY,
+    "head_importance": IMPORTANCE,
+    "alignment_score": ALIGNMENT,
+    "shift_targets": SHIFT,
+    "prune_as_matrix": PRUNE,
+    "pruned_parameters": COUNT,
+}
+
+# The exercise, what is changed into what, and the mistakes that are named.
+SLIPS = [
+    ("greedy_decode", {"[:, 1:]": ""}, ["begin_kept"]),
+    ("greedy_decode", {"end if end in row else token": "token"}, ["goes_on_after_end"]),
+    ("greedy_decode", {"if all(": "if any("}, ["stops_at_the_first_end"]),
+    ("greedy_decode", {"            break": "            pass"}, ["never_stops"]),
+    ("greedy_decode", {"argmax": "argmin"}, ["least_likely"]),
+    ("greedy_decode", {"[:, -1]": "[:, 0]"}, ["begin_alone"]),
+    (
+        "greedy_decode",
+        {"torch.tensor(written), memory": "torch.tensor(written)[:, -1:], memory"},
+        ["last_token_alone"],
+    ),
+    ("greedy_decode", {"range(max_tokens)": "range(max_tokens - 1)"}, ["one_token_too_few"]),
+    ("greedy_decode", {"range(max_tokens)": "range(max_tokens + 1)"}, ["one_token_too_many"]),
+    ("greedy_decode", {"memory, source_mask": "memory"}, ["padding_seen_while_writing"]),
+    ("greedy_decode", {"source, source_mask)\n    w": "source)\n    w"}, ["padding_read"]),
+    ("greedy_decode", {"[:, 1:]": "", "if all(": "if any("}, ["begin_kept", "stops_at_the_first_end"]),
+    (
+        "greedy_decode",
+        {"end if end in row else token": "token", "            break": "            pass"},
+        ["goes_on_after_end", "never_stops"],
+    ),
+    (
+        "greedy_decode",
+        {"[:, -1]": "[:, 0]", "memory, source_mask": "memory"},
+        ["begin_alone", "padding_seen_while_writing"],
+    ),
+    ("head_importance", {"loss - whole": "whole - loss"}, ["difference_turned"]),
+    ("head_importance", {"loss - whole": "loss"}, ["loss_without"]),
+    ("head_importance", {"loss - whole": "(loss - whole).abs()"}, ["absolute"]),
+    ("head_importance", {"loss - whole": "(loss - whole) / whole"}, ["divided"]),
+    ("head_importance", {"[masks[1]], [masks[2]]": "[masks[2]], [masks[1]]"}, ["other_order"]),
+    ("head_importance", {"[attention][head] = 0": "[attention][:] = 0"}, ["attention_removed"]),
+    ("head_importance", {"return torch.stack(rows)": "return torch.cat(rows)"}, ["in_one_row"]),
+    ("head_importance", {"torch.stack(rows)": "torch.stack(rows, dim=1)"}, ["heads_in_rows"]),
+    (
+        "head_importance",
+        {"loss - whole": "whole - loss", "[masks[1]], [masks[2]]": "[masks[2]], [masks[1]]"},
+        ["difference_turned", "other_order"],
+    ),
+    (
+        "head_importance",
+        {"loss - whole": "(loss - whole).abs()", "torch.stack(rows)": "torch.stack(rows, dim=1)"},
+        ["absolute", "heads_in_rows"],
+    ),
+    ("alignment_score", {"total / count": "total / len(places)"}, ["no_word_counted"]),
+    ("alignment_score", {"total / count": "total"}, ["summed"]),
+    ("alignment_score", {"[:, row, place]": "[:, row + 1, place]"}, ["next_row"]),
+    ("alignment_score", {"[:, row, place]": "[:, row, place - 1]"}, ["counted_from_1"]),
+    ("alignment_score", {"total / count": "(total / count).mean()"}, ["heads_averaged"]),
+    (
+        "alignment_score",
+        {"[:, row, place]": "[:, row + 1, place]", "total / count": "total / len(places)"},
+        ["next_row", "no_word_counted"],
+    ),
+    ("shift_targets", {"target[:, 1:]": "target[:, :-1]"}, ["not_shifted"]),
+    ("shift_targets", {"[target[:, :-1], target[:, 1:]]": "[target[:, 1:], target[:, :-1]]"}, ["exchanged"]),
+    ("shift_targets", {"[:, :-1]": "", "target[:, 1:]": "target.roll(-1, dims=1)"}, ["rolled"]),
+    ("shift_targets", {"[:, :-1]": "[:-1]", "[:, 1:]": "[1:]"}, ["samples_shifted"]),
+    ("shift_targets", {"torch.stack": "torch.cat"}, ["side_by_side"]),
+    (
+        "shift_targets",
+        {"target[:, 1:]]": "target[:, :-1]], dim=1"},
+        ["not_shifted", "stacked_for_each_sample"],
+    ),
+    ("prune_as_matrix", {"head != removed": "head != removed - 1"}, ["counted_from_1"]),
+    ("prune_as_matrix", {"return P": "return P.T"}, ["transposed"]),
+    (
+        "prune_as_matrix",
+        {"head != removed": "head != removed - 1", "return P": "return P.T"},
+        ["counted_from_1", "transposed"],
+    ),
+    ("pruned_parameters", {"(num_heads - num_removed)": "num_removed"}, ["removed_counted"]),
+    ("pruned_parameters", {"4 *": "3 *"}, ["W_o_missing"]),
+    ("pruned_parameters", {" // num_heads": ""}, ["heads_of_width_D"]),
+    (
+        "pruned_parameters",
+        {"4 *": "3 *", "(num_heads - num_removed)": "num_removed"},
+        ["removed_counted", "W_o_missing"],
+    ),
+]
+
+
+@pytest.mark.parametrize("exercise", SOURCES)
+def test_the_answer_without_a_slip_is_right(exercise):
+    assert_right(exercise, written(SOURCES[exercise]))
+
+
+@each_slip(SLIPS)
+def test_slips_are_named_one_or_two_at_once(exercise, changes, mistakes):
+    assert_named(exercise, written(SOURCES[exercise], changes), *mistakes)
+
+
+def test_an_error_shows_the_students_own_line():
+    def misses_a_key(weights, places):
+        return torch.stack([weights[:, row, place] for row, place in enumerate(places)])
+
+    sentence = EXERCISES["alignment_score"].judge(misses_a_key).sentence
+    assert sentence.startswith("your line `return torch.stack([weights[:, row, place]")
+
+
+def test_a_pair_of_tensors_is_not_one_tensor():
+    verdict = EXERCISES["shift_targets"].judge(lambda target: (target[:, :-1], target[:, 1:]))
+    assert verdict == ("wrong", "a tensor is wanted, and this returned a tuple.")
+
+
+class Written(NamedTuple):
+    """What a model wrote, in the place of a trained model."""
+
+    number: int
+    english: str
+    written: str
+    right: str
+    share: float = 0.99
+
+    def right_elsewhere(self):
+        return self.share
+
+
+WRONG = Written(14_000_007, "fourteen million seven", "一千四百万七", "一千四百万零七")
+
+
+def test_a_number_that_the_model_gets_wrong_breaks_it():
+    assert BREAK.judge(lambda: WRONG) == (
+        "right",
+        "right on 1 number, which is enough: for 14,000,007 (fourteen million seven) the model writes "
+        "一千四百万七, and 一千四百万零七 is right.",
+    )
+
+
+def test_a_number_that_the_model_gets_right_does_not_break_it():
+    verdict = BREAK.judge(lambda: WRONG._replace(written=WRONG.right))
+    assert verdict.kind == "wrong"
+    assert "the model writes 一千四百万零七, and that is right" in verdict.sentence
+
+
+def test_an_untrained_translator_is_broken_by_any_number_and_that_does_not_count():
+    verdict = BREAK.judge(lambda: translation(make_translator(), "Twenty thousand and forty-five"))
+    assert verdict.kind == "wrong"
+    assert verdict.sentence.startswith("any number breaks this model: it has 0% of other numbers right.")
+    assert BREAK.judge(lambda: WRONG._replace(share=0.89)).kind == "wrong"
+
+
+def test_a_translation_tells_its_number_and_not_its_model():
+    found = translation(make_translator(), "Twenty thousand and forty-five")
+    assert repr(found).startswith("Translation(number=20045, english='twenty thousand forty five', written=")
+    assert repr(found).endswith(", right='二万零四十五')")
+
+
+@pytest.mark.parametrize("given", [20_045, "twenty thousand forty five", torch.tensor(20_045)])
+def test_a_number_alone_is_not_a_translation(given):
+    assert BREAK.judge(lambda: given) == ("wrong", *said("breaks_the_model", "number_alone"))
+
+
+@pytest.mark.parametrize(("given", "named"), [([20_045], "a list"), (make_translator(), "a model")])
+def test_what_is_no_translation_is_named(given, named):
+    verdict = BREAK.judge(lambda: given)
+    assert verdict.kind == "wrong"
+    assert f"this returned {named}: return translation(translator, number)" in verdict.sentence
+
+
+def test_a_text_that_is_no_number_is_explained():
+    def mistyped():
+        return translation(make_translator(), "twenty thousnd")
+
+    sentence = BREAK.judge(mistyped).sentence
+    assert sentence.startswith('your line `return translation(make_translator(), "twenty thousnd")` raised')
+    assert "“thousnd” was not understood" in sentence
+
+
+@pytest.mark.parametrize("given", [lambda: ..., lambda: None])
+def test_a_stub_has_not_broken_the_model_yet(given):
+    assert BREAK.judge(given).kind == "not yet"
+
+
+def test_the_translation_itself_is_no_function():
+    assert BREAK.judge(WRONG).sentence.startswith("hand over the function itself, without calling it")
+
+
+def test_a_broken_model_counts_as_solved(capsys):
+    check = Check(BREAK)
+
+    def breaks_the_model_solution():
+        return WRONG
+
+    check.breaks_the_model(breaks_the_model_solution)
+    check.breaks_the_model(lambda: WRONG)
+    check.report()
+    out = capsys.readouterr().out
+    assert out.startswith("Solution of breaks_the_model, not your answer: right on 1 number")
+    assert out.endswith("✓ breaks_the_model\n1 of 1 solved\n")

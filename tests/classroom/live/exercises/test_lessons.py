@@ -1,0 +1,106 @@
+"""What holds for every exercise of every lesson."""
+
+import sys
+
+import pytest
+import torch
+
+import mha_lib
+from mha_lib.classroom.live import exercises
+from mha_lib.classroom.live.exercises import check, find_exercises
+from mha_lib.classroom.live.exercises.judge import Check, Exercise, sentence_of
+from tests.classroom.live.exercises.slips import assert_right
+
+EXERCISES = [exercise for exercise in find_exercises() if isinstance(exercise, Exercise)]
+MISTAKES = [(exercise, *mistake) for exercise in EXERCISES for mistake in exercise.single_mistakes()]
+
+
+def named(value):
+    return getattr(value, "name", value if isinstance(value, str) else "")
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=named)
+def test_right_answer_passes(exercise):
+    assert exercise.judge(exercise.answer).kind == "right"
+
+
+@pytest.mark.parametrize(
+    ("name", "of_the_library"),
+    [
+        ("masked_softmax", mha_lib.masked_softmax),
+        ("empty_rows", mha_lib.masked_softmax),
+        ("mask_from_lengths", mha_lib.padding_mask),
+        ("dot_product_attention", lambda *call: mha_lib.dot_product_attention(*call)[0]),
+        ("positions", mha_lib.sinusoidal_positions),
+        ("causal_mask", mha_lib.causal_mask),
+        ("split_heads", mha_lib.split_heads),
+        ("rotate", mha_lib.rotate_by_position),
+    ],
+)
+def test_what_the_library_does_is_right(name, of_the_library):
+    assert_right(name, of_the_library)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=named)
+def test_answer_that_writes_into_its_input_is_judged_by_what_it_returns(exercise):
+    def spoils_its_input(*arguments):
+        result = torch.as_tensor(exercise.answer(*arguments)).clone()
+        for value in arguments:
+            if isinstance(value, torch.Tensor):
+                value.zero_()
+        return result
+
+    assert exercise.judge(spoils_its_input).kind == "right"
+
+
+@pytest.mark.parametrize(("exercise", "name", "code"), MISTAKES, ids=named)
+def test_mistake_gets_its_own_sentence(exercise, name, code):
+    assert exercise.judge(code) == ("wrong", sentence_of("mistakes", exercise.name, name))
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=named)
+def test_wrong_in_a_new_way_still_fails(exercise):
+    verdict = exercise.judge(lambda *arguments: exercise.answer(*arguments) * 1.01 + 0.01)
+    assert verdict.kind == "wrong"
+    assert "values are not right" in verdict.sentence
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=named)
+def test_stub_is_not_yet_solved(exercise):
+    assert exercise.judge(lambda *_: ...).kind == "not yet"
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=named)
+def test_wrong_shape_and_wrong_type_say_what_came(exercise):
+    assert "is wanted, got (1, 1, 2, 3)" in exercise.judge(lambda *_: torch.ones(1, 1, 2, 3)).sentence
+    assert "returned 'heads'" in exercise.judge(lambda *_: "heads").sentence
+
+
+def test_check_knows_the_exercises_of_all_lessons():
+    assert dir(check) == sorted(["report", "solved", *(exercise.name for exercise in find_exercises())])
+
+
+@pytest.fixture
+def lesson_99(tmp_path, monkeypatch):
+    """Adds a file of exercises to the package, and nothing else."""
+    monkeypatch.setattr(exercises, "__path__", [*exercises.__path__, str(tmp_path)])
+    yield tmp_path / "lesson_99.py"
+    sys.modules.pop("mha_lib.classroom.live.exercises.lesson_99", None)
+    vars(exercises).pop("lesson_99", None)
+
+
+LESSON = """
+from mha_lib.classroom.live.exercises.judge import Exercise
+EXERCISES = (Exercise("{name}", lambda n: 2 * n, lambda generator: (5,)),)
+"""
+
+
+def test_the_exercises_of_a_new_lesson_are_found_by_its_file(lesson_99):
+    lesson_99.write_text(LESSON.format(name="brand_new"))
+    assert [exercise.name for exercise in find_exercises()][-1] == "brand_new"
+
+
+def test_the_name_of_an_exercise_is_unique_over_the_lessons(lesson_99):
+    lesson_99.write_text(LESSON.format(name="split_heads"))
+    with pytest.raises(ValueError, match=r"\['split_heads'\] twice"):
+        Check(*find_exercises())

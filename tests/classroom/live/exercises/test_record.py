@@ -1,0 +1,227 @@
+"""What ``check.report`` writes, where, and what it leaves alone."""
+
+import json
+from functools import partial
+
+import pytest
+import torch
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+
+from mha_lib.classroom.course import language
+from mha_lib.classroom.live.exercises import exercises_with_lesson
+from mha_lib.classroom.live.exercises.judge import Check, Exercise
+from mha_lib.classroom.live.exercises.reports import read_report
+
+
+def scaled(n, *, scale=2, mask=3):
+    return scale * n + mask
+
+
+MISTAKES = {"scale_missing": partial(scaled, scale=1), "mask_missing": partial(scaled, mask=0)}
+NUMBER = Exercise("number", scaled, lambda generator: (5,), MISTAKES)
+DOUBLED = Exercise("doubled", lambda x: 2 * x, lambda generator: (torch.randn(2, 3, generator=generator),))
+LESSONS = {"number": "03", "doubled": "04"}
+
+
+def session():
+    return Check(NUMBER, DOUBLED, lessons=LESSONS)
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return session()
+
+
+def read(folder, name):
+    return read_report(folder / "reports" / f"{name}.report.json")
+
+
+def test_without_a_name_nothing_is_written(check, tmp_path):
+    check.number(scaled)
+    check.report()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_says_what_is_solved_and_which_mistakes_came_up(check, tmp_path, capsys):
+    check.number(lambda n: n + 3)
+    check.number(lambda n: n + 3)
+    check.number(lambda n: n)
+    check.number(lambda n: n.nothing)
+    check.number(scaled)
+    check.report("  Ada  Lovelace ")
+    report = read(tmp_path, "lesson-03-Ada-Lovelace")
+    assert (report.lesson, report.language, report.name) == ("03", "en", "Ada Lovelace")
+    progress = report.exercises["number"]
+    assert (progress.state, progress.checks) == ("solved", 5)
+    assert progress.mistakes == {"scale_missing": 3, "mask_missing": 1, "line_raised": 1}
+    said = capsys.readouterr().out
+    assert "Written: reports/lesson-03-Ada-Lovelace.report.json" in said
+    assert "Nothing is sent" in said
+
+
+def test_no_code_of_the_students_is_in_the_file(check, tmp_path):
+    def answer(n):
+        return n.my_very_own_line
+
+    check.number(answer)
+    check.report("")
+    assert "my_very_own_line" not in (tmp_path / "reports" / "lesson-03.report.json").read_text()
+
+
+def test_the_newest_answer_counts(check, tmp_path):
+    check.number(scaled)
+    check.number(lambda n: ...)
+    check.report("")
+    assert read(tmp_path, "lesson-03").exercises["number"].state == "not yet"
+
+
+def test_writing_again_adds_what_is_new_and_nothing_twice(check, tmp_path):
+    check.number(lambda n: n + 3)
+    check.report("Ada")
+    check.report("Ada")
+    check.number(lambda n: n + 3)
+    check.report("Ada")
+    assert read(tmp_path, "lesson-03-Ada").exercises["number"].mistakes == {"scale_missing": 2}
+
+
+def test_a_new_session_goes_on_from_what_is_in_the_file(check, tmp_path):
+    check.number(lambda n: n + 3)
+    check.report("Ada")
+    first = read(tmp_path, "lesson-03-Ada")
+    restarted = session()
+    restarted.number(scaled)
+    restarted.report("Ada")
+    now = read(tmp_path, "lesson-03-Ada")
+    assert now.student == first.student
+    assert (now.exercises["number"].state, now.exercises["number"].checks) == ("solved", 2)
+    assert now.exercises["number"].mistakes == {"scale_missing": 1}
+
+
+def test_each_lesson_has_its_own_file(check, tmp_path):
+    check.number(scaled)
+    check.doubled(lambda x: 2 * x)
+    check.report("")
+    assert list(read(tmp_path, "lesson-03").exercises) == ["number"]
+    assert list(read(tmp_path, "lesson-04").exercises) == ["doubled"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["my own notes", '{"mha_lib_report": 1', json.dumps({"mine": True}), ""],
+    ids=["text", "half", "other", "empty"],
+)
+def test_a_file_that_is_no_report_of_the_students_stays(check, tmp_path, capsys, content):
+    mine = tmp_path / "reports" / "lesson-03.report.json"
+    mine.parent.mkdir()
+    mine.write_text(content)
+    check.number(scaled)
+    check.report("")
+    assert mine.read_text() == content
+    assert read(tmp_path, "lesson-03-2").exercises["number"].state == "solved"
+    assert "lesson-03.report.json is another's, or can't be read: it stays" in capsys.readouterr().out
+
+
+def test_in_a_folder_that_was_named_a_file_of_another_session_stays(check, tmp_path):
+    shared = tmp_path / "exchange"
+    shared.mkdir()
+    for _ in range(2):  # two students of one name
+        student = session()
+        student.number(scaled)
+        student.report("Wei Wang", folder=shared)
+        student.number(lambda n: n)
+        student.report("Wei Wang", folder="exchange")
+    names = sorted(file.name for file in shared.iterdir())
+    assert names == ["lesson-03-Wei-Wang-2.report.json", "lesson-03-Wei-Wang.report.json"]
+    assert [read_report(shared / name).exercises["number"].checks for name in names] == [2, 2]
+    assert not (tmp_path / "reports").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("../Bob", "'/'"),
+        ("a\\b", "'\\\\'"),
+        ("C:Ada", "':'"),
+        ("<b>Ada", "'<' '>'"),
+        ("Ada\0", "'\\x00'"),
+        ("Ada\x1b[2J", "'\\x1b'"),
+        ("Ada\udcff", "'\\udcff'"),
+        ("Ada\u202e", "'\\u202e'"),
+        ("A" * 51, "51 characters; 50"),
+        (3, "and not 3"),
+        (b"Ada", "and not b'Ada'"),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_refused_and_nothing_is_written(check, tmp_path, name, said):
+    check.number(scaled)
+    with pytest.raises(ValueError, match="name") as error:
+        check.report(name)
+    assert said in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["O'Brien, Pat", "王小明", "علی‌رضا", "é" * 50, "𝔸" * 50, ".", "..", "Jr."])
+def test_names_of_all_the_world_are_written(check, tmp_path, name):
+    check.number(scaled)
+    check.report(name)
+    (file,) = (tmp_path / "reports").iterdir()
+    assert read_report(file).name == name
+
+
+@pytest.mark.parametrize("folder", ["not there", "file", "", " ", "~nobody-of-this-name", 3, "a\0b"])
+def test_a_folder_that_is_not_there_is_refused(check, tmp_path, folder):
+    (tmp_path / "file").touch()
+    check.number(scaled)
+    with pytest.raises(ValueError, match="there is no folder"):
+        check.report("Ada", folder=folder)
+
+
+def test_a_folder_that_cannot_be_written_is_said_with_the_way_out(check, tmp_path):
+    (tmp_path / "reports").write_text("a file where a folder must be")
+    check.number(scaled)
+    with pytest.raises(ValueError, match=r"could not be written: .*Name a folder that can be"):
+        check.report("Ada")
+
+
+def test_an_error_is_said_in_the_language_of_the_lesson(check, tmp_path, monkeypatch):
+    (tmp_path / "notebooks" / "zh").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "notebooks" / "zh")
+    with pytest.raises(ValueError, match="没有文件夹"):
+        check.report("Ada", folder="nowhere")
+
+
+def test_where_nothing_was_checked_nothing_is_written(check, tmp_path, capsys):
+    check.report("Ada")
+    assert "Nothing was written" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_solved_names_the_exercises_that_are_right_now(check):
+    check.number(scaled)
+    check.doubled(lambda x: x)
+    assert check.solved == ["number"]
+
+
+def test_every_exercise_has_a_lesson_and_no_mistake_is_called_as_another_verdict():
+    assert {lesson for lesson, _ in exercises_with_lesson()} == {"01", "02", "03", "04", "05"}
+    words = language.words_in("en")
+    assert not {name for known in words["mistakes"].values() for name in known} & set(words["checks"])
+
+
+def test_in_a_real_kernel_a_restart_loses_no_mistake_that_was_written(tmp_path):
+    work = tmp_path / "work" / "zh"
+    work.mkdir(parents=True)
+    (tmp_path / "notebooks" / "zh").mkdir(parents=True)
+    wrong = "lambda x, num_heads: x.reshape(len(x), num_heads, x.shape[1], -1)"
+    imports = "from mha_lib import split_heads\nfrom mha_lib.classroom import check\n"
+    for answer in (wrong, "split_heads"):
+        cells = [f"{imports}check.split_heads({answer})", 'check.report("王小明")']
+        notebook = new_notebook(cells=list(map(new_code_cell, cells)))
+        NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(work)}}).execute()
+        assert "已写入 reports/lesson-03-王小明.report.json" in notebook.cells[1].outputs[0].text
+    report = read(work, "lesson-03-王小明")
+    assert report.language == "zh"
+    assert report.exercises["split_heads"].mistakes == {"cut_with_one_view": 1}
+    assert report.exercises["split_heads"].state == "solved"

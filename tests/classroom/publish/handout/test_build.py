@@ -1,0 +1,386 @@
+"""All lessons at once: read, run afresh, written and listed; a failure is one line."""
+
+import errno
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbconvert.utils.exceptions import ConversionException
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.course.files import write_whole
+from mha_lib.classroom.course.language import words_in
+from mha_lib.classroom.publish import execution
+from mha_lib.classroom.publish.handout import HandoutExporter, build, index, write_handouts
+from mha_lib.classroom.publish.handout.index import write_index
+from mha_lib.classroom.publish.handout.pdf import write_pdf
+from mha_lib.classroom.publish.progress import Progress
+
+PROGRESS_WORDS = words_in("en")["handout_build"]
+
+
+def text(source, slide="-", tags=()):
+    metadata = {"slideshow": {"slide_type": slide}, "tags": list(tags)}
+    return new_markdown_cell(source, metadata=metadata)
+
+
+def code(source, tags=()):
+    return new_code_cell(source, metadata={"tags": list(tags)})
+
+
+class Course:
+    """A folder of lessons, and one for their handouts."""
+
+    def __init__(self, folder):
+        self.notebooks = folder / "notebooks"
+        self.handouts = folder / "build" / "handouts"
+
+    def lesson(self, name, *cells, language="en", **metadata):
+        path = self.notebooks / language / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(new_notebook(cells=list(cells), metadata=metadata), path)
+        return path
+
+    def broken_lesson(self, name, content):
+        path = self.notebooks / "en" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+        return path
+
+    def page(self, lesson, content="a page"):
+        """As if the lesson's handout had been written before."""
+        path = self.handouts / lesson.parent.name / f"{lesson.stem}.html"
+        write_whole(path, content)
+        return path
+
+    def index(self, audience="student"):
+        return write_index(self.notebooks, self.handouts, audience).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def course(tmp_path):
+    return Course(tmp_path)
+
+
+def test_lessons_are_read_run_afresh_and_listed(course, capsys):
+    good = course.lesson(
+        "01_good.ipynb",
+        text("# Good & one\n\nA *summary*."),
+        code("print(6 * 7)"),
+        code("answer = 'sec' + 'ret'\nprint(answer)", tags=["solution"]),
+        code("print(globals().get('answer'))"),
+    )
+    before = good.read_bytes()
+    assert write_handouts([good], course.handouts) == 0
+    page = (course.handouts / "en" / "01_good.html").read_text()
+    assert "42</pre>" in page
+    assert "secret" not in page, "a solution may not even run"
+    assert good.read_bytes() == before
+    index = (course.handouts / "index.html").read_text()
+    assert 'href="en/01_good.html">Good &amp; one</a>' in index
+    assert "<p>A summary.</p>" in index
+    assert str(course.handouts / "en" / "01_good.html") in capsys.readouterr().out
+
+    assert write_handouts([good], course.handouts, "instructor") == 0
+    instructors = course.handouts.with_name("handouts-instructor")
+    assert "secret</pre>" in (instructors / "en" / "01_good.html").read_text()
+    assert (course.handouts / "en" / "01_good.html").read_text() == page, "the students' file stays theirs"
+
+
+def test_a_lesson_that_fails_is_one_line_and_leaves_the_others_and_the_old_file(course, capsys):
+    broken = course.broken_lesson("02_broken.ipynb", "no json")
+    failing = course.lesson("03_failing.ipynb", code("fine = 1"), code("1 / 0"))
+    failing_id = nbformat.read(failing, as_version=4).cells[1].id
+    format_99 = {"nbformat": 99, "nbformat_minor": 0, "metadata": {}, "cells": []}
+    future = course.broken_lesson("04_future.ipynb", json.dumps(format_99))
+    no_cells = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": 3}
+    invalid = course.broken_lesson("05_invalid.ipynb", json.dumps(no_cells))
+    good = course.lesson("06_good.ipynb", text("# Good"))
+    old = course.page(failing, "old")
+    assert write_handouts([broken, failing, future, invalid, good], course.handouts) == 1
+    error = capsys.readouterr().err
+    lines = [line for line in error.splitlines() if ".ipynb" in line]
+    assert len(lines) == 4, error
+    assert "02_broken.ipynb is not a notebook" in lines[0]
+    assert f"03_failing.ipynb, cell {failing_id}: ZeroDivisionError: division by zero" in lines[1]
+    assert "04_future.ipynb is not a notebook this can read" in lines[2]
+    assert "05_invalid.ipynb is not a notebook this can read" in lines[3]
+    assert old.read_text() == "old"
+    assert sorted(path.name for path in old.parent.iterdir()) == ["03_failing.html", "06_good.html"]
+
+
+def test_whatever_stops_a_lesson_is_one_line_and_the_others_and_the_index_are_written(
+    course, capfd, monkeypatch
+):
+    write = Path.write_bytes
+
+    def write_on_a_disk_that_is_full_for_one(path, content):
+        if "05_full" in path.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, content)
+
+    kernel = {"name": "julia-0.1", "display_name": "Julia", "language": "julia"}
+    lessons = [
+        course.lesson("01_kernel.ipynb", code("1"), kernelspec=kernel),
+        course.lesson("02_dead.ipynb", code("import os; os._exit(1)")),
+        course.lesson("03_output.ipynb", code("display({'text/html': [3]}, raw=True)")),
+        course.lesson("04_exit.ipynb", code("raise SystemExit(3)")),
+        course.lesson("05_full.ipynb", text("# Full")),
+        course.lesson("06_folder.ipynb", text("# Folder")),
+        course.lesson("07_slides.ipynb", new_markdown_cell("# Odd", metadata={"slideshow": "odd"})),
+        course.lesson("08_good.ipynb", text("# Good"), kernelspec=kernel),  # which words don't need
+    ]
+    (course.handouts / "en" / "06_folder.html" / "taken").mkdir(parents=True)
+    monkeypatch.setattr(Path, "write_bytes", write_on_a_disk_that_is_full_for_one)
+    assert write_handouts(lessons, course.handouts) == 1
+    said = capfd.readouterr()
+    lines = said.err.splitlines()
+    assert len(lines) == 7, said.err
+    assert "01_kernel.ipynb: its kernel julia-0.1 is not installed; there are: python3" in lines[0]
+    assert "02_dead.ipynb: the kernel died" in lines[1]
+    assert "03_output.ipynb: NotebookValidationError: " in lines[2]
+    assert "04_exit.ipynb, cell" in lines[3]
+    assert lines[4] == f"{course.handouts / 'en' / '05_full.html'}: No space left on device"
+    assert lines[5].startswith(f"{course.handouts / 'en' / '06_folder.html'}: ")
+    assert "07_slides.ipynb: " in lines[6]
+    assert "08_good.html" in said.out
+    assert "Good</a>" in (course.handouts / "index.html").read_text()
+    assert not list(course.handouts.rglob("*.part"))
+
+
+def test_a_cell_that_never_ends_is_ended_in_one_line(course, capfd, monkeypatch):
+    monkeypatch.setattr(execution, "LONGEST_CELL", 1)
+    lesson = course.lesson("01_endless.ipynb", code("while True: pass"))
+    assert write_handouts([lesson], course.handouts) == 1
+    assert capfd.readouterr().err == f"{lesson}: a cell took longer than 1 s\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="nothing wakes a process there")
+def test_a_page_that_is_never_made_is_one_line_and_the_others_are_written(course, capsys, monkeypatch):
+    monkeypatch.setattr(build, "LONGEST_PAGE", 0.5)
+    endless = course.lesson("01_endless.ipynb", text("a <pre> " * 100_000))
+    good = course.lesson("02_good.ipynb", text("# Good"))
+    assert write_handouts([endless, good], course.handouts) == 1
+    assert capsys.readouterr().err == f"{endless}: its page is not made in 0.5 s\n"
+    assert "Good</a>" in (course.handouts / "index.html").read_text()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent in another way")
+def test_ctrl_c_ends_in_one_line_and_leaves_the_old_files_whole(course):
+    endless = "open('begun-{}', 'w').close()\nwhile True: pass"
+    lessons = [course.lesson(f"0{i}_endless.ipynb", code(endless.format(i))) for i in (1, 2)]
+    old = [course.page(lesson, "old") for lesson in lessons]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "mha_lib.classroom", "handouts"],
+        cwd=course.notebooks,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[4])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # where the tests' own is ignored
+    )
+    begun = [lesson.with_name(f"begun-{i}") for i, lesson in enumerate(lessons, 1)]
+    wanted = begun[: execution.CORES]
+    while not all(mark.exists() for mark in wanted) and run.poll() is None:
+        time.sleep(0.1)
+    run.send_signal(signal.SIGINT)
+    out, error = run.communicate()
+    assert error == "stopped by Ctrl-C; what was whole before is whole now\n"
+    assert run.returncode == 130
+    assert out.splitlines() == [f"{course.handouts / 'index.html'}"]
+    assert [page.read_text() for page in old] == ["old", "old"]
+    assert not list(course.handouts.rglob("*.part"))
+
+
+def test_where_nothing_can_be_written_nothing_is_run(course):
+    lesson = course.lesson("01_one.ipynb", code("open('run', 'w').close()"))
+    course.handouts.parent.mkdir()
+    course.handouts.write_text("a file")
+    with pytest.raises(OSError, match="handouts"):
+        write_handouts([lesson], course.handouts)
+    assert not (lesson.parent / "run").exists()
+
+
+def test_what_the_exporter_warns_of_is_said_with_the_lessons_name(course, capsys):
+    lesson = course.lesson("01_one.ipynb", text("# One\n\n![lost](nowhere.png)"))
+    assert write_handouts([lesson], course.handouts) == 0
+    assert "01_one: picture left out, it is not beside the notebook: nowhere.png\n" in capsys.readouterr().err
+
+
+def test_a_page_that_is_hard_to_mail_is_said(course, capsys, monkeypatch):
+    monkeypatch.setattr(build, "LARGEST", 100_000)
+    lesson = course.lesson("01_long.ipynb", text("# Long\n\n" + "many words " * 10_000))
+    assert write_handouts([lesson], course.handouts) == 0
+    assert "01_long.html: 0.1 MB is much for a handout\n" in capsys.readouterr().err
+
+
+# ---- the index ----
+
+
+def test_the_index_takes_title_number_and_summary_from_the_notebooks(course):
+    course.page(course.lesson("03_three.ipynb", text("# One $x^2$ & `more`\n\nFirst words.")))
+    course.page(course.lesson("10_ten.ipynb", text("# Heading"), title="Title", summary="Of <itself>"))
+    course.page(course.lesson("plain.ipynb", code("1 + 1")))
+    course.lesson("12_not_written.ipynb", text("# Not written"))
+    index = course.index()
+    assert '<span class="number" aria-hidden="true">3</span>' in index
+    assert '<a class="title" href="en/03_three.html">One x^2 &amp; more</a>' in index
+    assert "<p>First words.</p>" in index
+    assert '<span class="number" aria-hidden="true">10</span>' in index
+    assert '<a class="title" href="en/10_ten.html">Title</a>' in index
+    assert "<p>Of &lt;itself&gt;</p>" in index
+    assert '<a class="title" href="en/plain.html">plain</a>' in index
+    assert "Not written" not in index
+
+
+def test_the_students_index_says_nothing_from_notes_and_solutions(course):
+    cells = [text("# Secret of the notes", slide="notes"), text("# Open\n\nWords.")]
+    course.page(course.lesson("01_one.ipynb", *cells))
+    assert "Secret" not in course.index()
+    assert "Secret of the notes" in course.index(audience="instructor")
+
+
+def test_a_handout_of_a_lesson_that_is_gone_is_not_listed(course):
+    course.page(course.lesson("01_one.ipynb", text("# One")))
+    gone = course.lesson("02_two.ipynb", text("# Two"))
+    course.page(gone)
+    gone.unlink()
+    assert "One" in course.index()
+    assert "02_two" not in course.index()
+
+
+def test_of_two_runs_at_once_the_index_lists_the_handouts_of_both(course, monkeypatch):
+    course.page(course.lesson("01_one.ipynb", text("# One")))
+    other = course.lesson("02_two.ipynb", text("# Two"))
+    pages: list[Path] = []
+
+    def write_while_another_run_writes(path, content):
+        if not pages:
+            pages.append(course.page(other))
+        write_whole(path, content)
+
+    monkeypatch.setattr(index, "write_whole", write_while_another_run_writes)
+    assert "Two</a>" in course.index()
+
+
+def test_a_lesson_that_broke_after_its_handout_was_written_is_listed_by_its_name(course):
+    lesson = course.broken_lesson("02_broken.ipynb", "no json")
+    course.page(lesson)
+    assert '<a class="title" href="en/02_broken.html">02_broken</a>' in course.index()
+
+
+def test_each_language_is_listed_under_its_own_name_and_words(course):
+    for language in ("en", "zh", "fr"):
+        course.page(course.lesson("01_one.ipynb", text("# One"), language=language))
+    course.page(course.lesson("02_two.ipynb", text("# Two"), language="zh")).with_suffix(".pdf").touch()
+    index = course.index()
+    assert '<h2 lang="en">English</h2>' in index
+    assert '<h2 lang="zh">中文</h2>' in index
+    assert '<h2 lang="fr">fr</h2>' in index, "a language that has no words is called by its code"
+    assert '<a class="pdf" href="zh/02_two.pdf">' in index
+    assert index.count('class="pdf"') == 1
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_where_a_repository_is_named_a_handout_leads_to_its_lesson_in_colab_and_binder(course, language):
+    lesson = course.lesson("01_one.ipynb", text("# One"), language=language)
+    words = words_in(language)["hosted"]
+
+    def pages():
+        page, _ = HandoutExporter().from_filename(str(lesson))
+        course.page(lesson)
+        return page, course.index()
+
+    assert all(words["colab"] not in page for page in pages())
+    address = "https://github.com/school/attention"
+    lesson.with_name("course.json").write_text(json.dumps({"repository": address}))
+    colab = f"{address.replace('github.com', 'colab.research.google.com/github')}/blob/main/notebooks/"
+    for page in pages():
+        assert f'<a class="open-in" href="{colab}{language}/01_one.ipynb">{words["colab"]}</a>' in page
+        assert f'%2F01_one.ipynb">{words["binder"]}</a>' in page
+        assert not re.search(r"<img|<link|<script src", page), "the buttons fetch nothing"
+
+
+def test_an_address_that_names_no_repository_is_one_line(course, capsys):
+    lesson = course.lesson("01_one.ipynb", text("# One"))
+    lesson.with_name("course.json").write_text('{"repository": "school/attention"}')
+    assert write_handouts([lesson], course.handouts) == 1
+    assert "wanted: https://github.com/OWNER/NAME" in capsys.readouterr().err
+
+
+def test_an_index_of_nothing_says_so(course):
+    course.lesson("01_one.ipynb", text("# One"))
+    assert "No lesson has been written yet." in course.index()
+
+
+# ---- files, and what is said meanwhile ----
+
+
+def test_an_older_notebook_is_read(tmp_path):
+    old = tmp_path / "old.ipynb"
+    cell = {"cell_type": "heading", "level": 1, "metadata": {}, "source": "Old but fine"}
+    sheets = [{"cells": [cell], "metadata": {}}]
+    old.write_text(json.dumps({"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": sheets}))
+    page, _ = HandoutExporter().from_filename(str(old))
+    assert "Old but fine</title>" in page
+    old.write_text("no json")
+    with pytest.raises(ConversionException, match=r"old\.ipynb is not a notebook"):
+        HandoutExporter().from_filename(str(old))
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    page = tmp_path / "page.html"
+    write_whole(page, "first")
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(page, "half \ud800")
+    assert page.read_text() == "first"
+
+
+def test_of_two_that_write_a_file_at_once_each_writes_it_whole(tmp_path):
+    page = tmp_path / "new" / "page.html"
+    texts = [letter * 100_000 for letter in "abcd"]
+    with ThreadPoolExecutor(len(texts)) as threads:
+        for done in [threads.submit(write_whole, page, text) for text in texts * 20]:
+            done.result()
+    assert page.read_text() in texts
+    assert list(page.parent.iterdir()) == [page]
+
+
+def test_what_an_earlier_run_left_of_a_pdf_is_not_taken_for_one(tmp_path):
+    page = tmp_path / "lesson.html"
+    for name in ("lesson.html", "lesson.pdf.part"):
+        (tmp_path / name).write_text("half")
+    with pytest.raises(CourseError, match="wrote no PDF"):
+        write_pdf("true", page)
+    assert not page.with_suffix(".pdf").exists()
+
+
+def test_progress_is_a_bar_in_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    progress = Progress(2, PROGRESS_WORDS)
+    progress.begin_lesson(cells=4)
+    progress.end_cell()
+    progress.end_cell()
+    progress.show("03_lesson: train")
+    bar = "#" * 15 + "." * 15
+    assert f"\r[{bar}] 2/4+ cells  03_lesson: train" in capsys.readouterr().err
+    progress.begin_lesson(cells=1)
+    progress.end()
+    assert "] 2/5 cells  done" in capsys.readouterr().err
+
+
+def test_where_there_is_no_terminal_there_is_no_bar(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    progress = Progress(1, PROGRESS_WORDS)
+    progress.show("03_lesson: train")
+    progress.end()
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,530 @@
+"""The handout's page as text: what stands in it and what must not."""
+
+import base64
+import html
+import json
+import re
+from contextlib import redirect_stdout
+from io import StringIO
+from typing import Any
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+from nbconvert.exporters import get_exporter
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
+
+from mha_lib import masked_softmax
+from mha_lib.classroom.live.exercises import find_exercises
+from mha_lib.classroom.live.exercises.judge import Check
+from mha_lib.classroom.publish.handout import HandoutExporter
+from mha_lib.classroom.publish.html import plain
+from tests.lessons import CHINESE, ENGLISH, name_of
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="4"/></svg>'
+HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+ODD_STATES: tuple[Any, ...] = (
+    {STATE: {"state": [1, 2]}},
+    {STATE: {"state": {"odd": 3}}},
+    {STATE: {"state": {"odd": {"state": ["x"]}}}},
+    {STATE: 3},
+    {"another": {}},
+    {STATE: {"state": {"odd": {"state": {"_esm": 3}}}}},
+    {STATE: {"state": {"odd": {"state": {"_esm": "", "_css": ["x"]}}}}},
+    {STATE: {"state": {"odd": {"state": {"_esm": ""}, "buffers": [{"of": "nothing"}]}}}},
+    {STATE: {"state": {"odd": {"state": {"outputs": "x"}}}}},
+    {STATE: {"state": {"odd": {"state": {"children": 3}}}}},
+    {STATE: {"state": {"odd": {"model_name": "FloatProgressModel", "state": {"min": "low"}}}}},
+)
+
+
+def export(*cells, audience="student", name="03_lesson", folder=".", **metadata):
+    notebook = new_notebook(cells=list(cells), metadata=metadata)
+    exporter = HandoutExporter(audience=audience)
+    page, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": name, "path": str(folder)}})
+    return page
+
+
+def text(source, slide="-", tags=(), **more):
+    return new_markdown_cell(
+        source, metadata={"slideshow": {"slide_type": slide}, "tags": list(tags)}, **more
+    )
+
+
+def code(source, *outputs, slide="-", tags=(), **more):
+    metadata = {"slideshow": {"slide_type": slide}, "tags": list(tags)}
+    return new_code_cell(source, outputs=list(outputs), metadata=metadata, **more)
+
+
+def raw(source, **more):
+    return new_raw_cell(source, metadata={"format": "text/html"}, **more)
+
+
+def printed(text):
+    return new_output("stream", text=text)
+
+
+def shown(data, **metadata):
+    return new_output("display_data", data=data, metadata=metadata)
+
+
+def widget(model_id, **beside):
+    return code("", shown({VIEW: {"model_id": model_id}, **beside}))
+
+
+def stored(**models):
+    state = {name: {"model_name": kind, "state": state} for name, (kind, state) in models.items()}
+    return {STATE: {"state": state}}
+
+
+# ---- audiences ----
+
+
+def test_a_why_stands_open_and_the_setup_folded():
+    why = "<details><summary>Why</summary>\n\nBecause $x$ is *small*.\n\n</details>"
+    page = export(
+        text("# A"),
+        text(why, slide="skip", tags=["why"]),
+        code("import x", slide="skip", tags=["setup"]),
+        code("secret", slide="skip"),
+        code("def helper(): ...", slide="skip", tags=["setup"]),
+    )
+    soup = BeautifulSoup(page, "html.parser")
+    opened, folded = soup.select_one(".why details[open]"), soup.select_one("details.fold-setup:not([open])")
+    assert opened.select_one("p em").get_text() == "small"
+    assert opened.select_one("p .formula")
+    assert "import x" in folded.get_text()
+    assert "helper" in folded.get_text(), "one fold for both"
+    assert "secret" not in page
+
+
+def test_notes_skipped_cells_and_solutions_are_in_no_students_file():
+    cells = [
+        text("# Shown"),
+        text("secret-note", slide="notes"),
+        code("secret_skip", slide="skip"),
+        code("secret_solution", printed("secret-output"), slide="skip", tags=["solution"]),
+        text("## secret-heading", tags=["solution"]),
+    ]
+    student, instructor = export(*cells), export(*cells, audience="instructor")
+    assert "Shown" in student
+    assert "secret" not in student
+    assert "secret_skip" not in instructor
+    for kept in ("secret-note", "secret_solution", "secret-output", "secret-heading"):
+        assert kept in instructor
+    assert instructor.count('<details class="fold fold-solution">') == 2
+
+
+@pytest.mark.parametrize("lesson", ENGLISH + CHINESE, ids=name_of)
+def test_no_text_of_a_lessons_solutions_is_anywhere_in_the_students_file(lesson):
+    notebook = nbformat.read(lesson, as_version=4)
+    models, others = {}, ""
+    for cell in notebook.cells:
+        if "solution" not in cell.metadata.get("tags", []):
+            others += cell.source
+        elif cell.cell_type == "code":  # as if it had been run: it printed, and it showed a widget
+            models[f"w-{cell.id}"] = ("AnyModel", {"_esm": "secret module", "label": "secret label"})
+            cell.outputs = [printed("secret output"), widget(f"w-{cell.id}").outputs[0]]
+    notebook.metadata["widgets"] = stored(**models)
+    resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}}
+    page, _ = HandoutExporter().from_notebook_node(notebook, resources)
+    assert "secret" not in page
+    lines = [
+        line.strip()
+        for cell in notebook.cells
+        if "solution" in cell.metadata.get("tags", [])
+        for line in cell.source.splitlines()
+        if len(line.strip()) > 12 and line.strip() not in others
+    ]
+    assert lines
+    words = html.unescape(re.sub(r"<[^>]*>", "", page))
+    assert [line for line in lines if line in words or line in page] == []
+
+
+# ---- text ----
+
+
+def test_formulas_are_set_in_a_font_that_the_page_carries():
+    page = export(
+        text(r"Weights $\frac{QK^\top}{\sqrt{d}}$ of $\mathrm{head}_i$ and $$\sum_i \alpha_i v_i$$")
+    )
+    assert len(re.findall(r'<(?:span|div) class="formula"><math[ >]', page)) == 3
+    assert r'alttext="\frac{QK^\top}{\sqrt{d}}"' in page
+    assert "<mi>head</mi>" in page
+    assert page.count("font-family: Formulas; src: url(data:font/woff;base64,") == 1
+    assert "url(data:font" not in export(text("No formula")), "no more than is needed"
+
+
+def test_q_k_v_and_o_keep_their_colours_in_light_and_dark():
+    page = export(text(r"$\color{#0067A5}{Q} \textcolor{#b04500}{K} {\color{#007556} V} x$"))
+    assert re.findall(r'style="color:([^;"]+)', page) == ["var(--q)", "var(--k)", "var(--v)"]
+
+
+def test_a_dollar_in_a_price_or_in_code_is_no_formula():
+    prices = "An hour costs $5 to $10, a year $ 300 $, a day $ 5 or 7$ more; `echo $HOME $PATH`"
+    prices = export(text(f"{prices}\n\n    a = '$x$'\n"))
+    assert 'class="formula"' not in prices
+    assert "$5 to $10" in prices
+    fenced = export(text("```sh\n$$x$$ \\begin{aligned}a\\end{aligned} $y$\n```"))
+    assert 'class="formula"' not in fenced
+
+
+def test_headings_have_anchors_of_their_own_and_stand_in_the_contents():
+    page = export(
+        text("# Title"), text("## Same `code` $x$\n\n### Same"), text("## Same"), text("## 多头注意力")
+    )
+    contents = page[page.index("<nav") : page.index("</nav>")]
+    anchors = re.findall(r'<a href="#([^"]+)"', contents)
+    assert len(set(anchors)) == 4
+    assert "多头注意力" in anchors
+    for anchor in anchors:
+        assert page.count(f'id="{anchor}"') == 1
+    assert "Title" not in contents
+    assert "<title>Title</title>" in page
+
+
+def test_the_language_is_said_and_spoken(tmp_path, caplog):
+    (tmp_path / "notebooks" / "zh").mkdir(parents=True)
+    assert '<html lang="en"' in export(text("## a"))
+    chinese = export(text("## a"), folder=tmp_path / "notebooks" / "zh")
+    assert '<html lang="zh"' in chinese
+    assert "目录" in chinese
+    from_taiwan = export(text("## a"), lang="zh-TW")
+    assert '<html lang="zh-TW"' in from_taiwan
+    assert "目录" in from_taiwan
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(("language", "said"), [("fr", "fr"), ('x"><script>alert(1)</script>', "en")])
+def test_an_unknown_language_is_said_once_and_gets_english_words(caplog, language, said):
+    page = export(text("## a"), lang=language)
+    assert f'<html lang="{said}"' in page
+    assert "Contents" in page
+    assert "alert(1)" not in page
+    assert [record.getMessage() for record in caplog.records] == [
+        f"No words are known for the language {language}: what the software says is in English."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cells", "title", "headings"),
+    [
+        ([text("# A *lesson*\n\n## Part")], "A lesson", ["A lesson", "Part"]),
+        ([text("## Part")], "Part", ["Part"]),
+        ([text("words")], "03_lesson", ["03_lesson"]),
+        ([text("# Secret", slide="notes"), text("## Part")], "Part", ["Part"]),
+        ([text("# Not shown", slide="skip"), text("## Part")], "Part", ["Part"]),
+    ],
+)
+def test_the_title_is_said_once(cells, title, headings):
+    page = BeautifulSoup(export(*cells), "html.parser")
+    assert page.title.get_text() == title
+    assert [heading.get_text().rstrip("#") for heading in page.main.find_all(["h1", "h2"])] == headings
+
+
+def test_the_metadata_gives_title_and_summary():
+    page = BeautifulSoup(export(text("words"), title="Title", summary='A "summary"'), "html.parser")
+    assert page.title.get_text() == page.h1.get_text() == "Title"
+    assert page.find("meta", attrs={"name": "description"})["content"] == 'A "summary"'
+
+
+def test_the_headings_of_a_sub_slide_stand_below_those_of_its_slide():
+    cells = [text("## One", slide="slide"), text("## Two", slide="subslide")]
+    page = BeautifulSoup(export(*cells), "html.parser")
+    levels = [(item["class"], item.get_text()) for item in page.nav.find_all("li")]
+    assert levels == [(["level-2"], "One"), (["level-3"], "Two")]
+
+
+def test_a_heading_goes_before_a_cell_of_its_name_and_no_name_is_given_twice():
+    cells = [
+        text("one", id="same"),
+        text("## Same", id="other"),
+        text('<h2 id="other">More</h2>', id="third"),
+    ]
+    page = BeautifulSoup(export(*cells), "html.parser")
+    assert page.h2["id"] == "same"
+    assert [cell["id"] for cell in page.find_all(class_="cell")] == ["same-2", "other-2", "third"]
+    assert [link["href"] for link in page.nav.find_all("a")] == ["#same", "#other"]
+
+
+def test_headings_that_a_program_prints_are_not_in_the_contents():
+    page = export(text("## Mine"), code("", shown({"text/markdown": "## Printed"})))
+    assert page.count("Printed") == 1
+
+
+# ---- pictures ----
+
+
+def test_pictures_beside_the_notebook_and_in_it_are_inlined_with_their_alt_text(tmp_path):
+    (tmp_path / "img").mkdir()
+    (tmp_path / "img" / "x y.svg").write_text(DRAWING)
+    folder = tmp_path / "notebooks" / "en"
+    folder.mkdir(parents=True)
+    page = export(
+        text("![a *round* thing](../../img/x%20y.svg)"),
+        text("<img src='../../img/x y.svg' alt='as HTML' width=40>"),
+        text("![pasted](attachment:p.png)", attachments={"p.png": {"image/png": PIXEL}}),
+        code("", shown({"image/png": PIXEL}, alt='a "plot"')),
+        folder=folder,
+    )
+    drawing = f"data:image/svg+xml;base64,{base64.b64encode(DRAWING.encode()).decode()}"
+    pasted = f"data:image/png;base64,{PIXEL}"
+    images = BeautifulSoup(page, "html.parser").find_all("img")
+    assert [(image["src"], image["alt"], image["width"]) for image in images] == [
+        (drawing, "a round thing", "9"),
+        (drawing, "as HTML", "40"),
+        (pasted, "pasted", "1"),
+        (pasted, 'a "plot"', "1"),
+    ]
+
+
+def test_nothing_is_left_that_would_be_fetched(caplog):
+    address = "https://example.org/x"
+    page = export(
+        text(f"![far away]({address}.png) <img src='{address}.png' alt='too'> [a link]({address})"),
+        text("![lost](nowhere.png)"),
+        code(
+            "", shown({"text/html": f"<script src='{address}.js'></script><iframe src='{address}'></iframe>"})
+        ),
+        text(f"<link rel=stylesheet href={address}.css>\n\n<video src='{address}.mp4'>x</video>"),
+    )
+    assert "</video>" not in page
+    assert not re.search(rf"(?:src|data)=['\"]?{address}", page)
+    assert "<link" not in page
+    assert page.count(f'href="{address}"') == 2  # the link, and one in the frame's place
+    assert "far away" in page
+    assert caplog.text.count("left out") == 7
+    assert "default-src 'none'" in page
+
+
+# ---- what is of use in a notebook alone ----
+
+
+def checked(*functions):
+    """What the checks print of some answers, and their report."""
+    judged = Check(*find_exercises())
+    printed = []
+    for function in functions:
+        with redirect_stdout(StringIO()) as said:
+            judged.masked_softmax(function)
+        printed.append(said.getvalue())
+    with redirect_stdout(StringIO()) as report:
+        judged.report()
+    return *printed, report.getvalue()
+
+
+def not_implemented(scores, mask):
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize("answer", [lambda scores, mask: ..., not_implemented])
+def test_that_an_exercise_is_not_answered_is_not_in_a_handout(answer):
+    verdict, report = checked(answer)
+    page = export(
+        text("## Exercise"),
+        code("def answer(): ...", tags=["exercise"]),
+        code("check.it(answer)", printed(verdict)),
+        text("## What you have solved"),
+        code("check.report()", printed(report)),
+        text("## Sources"),
+    )
+    for kept in ("Exercise", "def</span>", "Sources"):
+        assert kept in page
+    for left_out in ("○", "not yet", "check", "What you have solved"):
+        assert left_out not in BeautifulSoup(page, "html.parser").main.get_text()
+
+
+def test_what_an_answer_was_told_is_in_a_handout():
+    for answer in (masked_softmax, lambda scores, mask: scores):
+        verdict, report = checked(answer)
+        page = export(
+            text("## What you have solved"), code("1", printed(verdict)), code("2", printed(report))
+        )
+        for said in (verdict, report):
+            assert html.escape(said.strip(), quote=False) in page
+        assert "What you have solved</" in page
+    page = export(code("3", printed("○ my own list\n")), code("4", printed("○ a\n0 of 1 solved\nand more\n")))
+    assert "my own list" in page
+    assert "and more" in page
+
+
+def test_a_figure_that_says_nothing_of_itself_is_named_after_its_section():
+    page = export(
+        code("", shown({"image/png": PIXEL})),
+        text("## Several *heads*"),
+        code("", shown({"image/png": PIXEL})),
+        code("", shown({"image/png": PIXEL}, **{"image/png": {"alt": "Two curves"}})),
+    )
+    figures = [image["alt"] for image in BeautifulSoup(page, "html.parser").find_all("img")]
+    assert figures == [
+        "Figure drawn by the code above",
+        "Figure drawn by the code above, in “Several heads”",
+        "Two curves",
+    ]
+
+
+# ---- hostile text ----
+
+
+def test_what_a_program_prints_stays_text():
+    page = export(
+        code(
+            "1",
+            printed(HOSTILE),
+            new_output("error", ename=HOSTILE, evalue=HOSTILE, traceback=[HOSTILE]),
+            new_output("error", ename=HOSTILE, evalue=HOSTILE, traceback=[]),
+            shown({"text/markdown": "[a link](javascript:alert(1))"}),
+            *(shown({mime: HOSTILE}) for mime in ("text/plain", "text/markdown", "text/latex")),
+            shown({"application/json": {"a": HOSTILE}}),
+            shown({"application/javascript": "alert(1)"}),
+            shown({"image/svg+xml": f"<svg>{HOSTILE}</svg>"}),
+            shown({"image/png": f'"><script>alert(1)</script>{PIXEL}'}, alt=f'"{HOSTILE}'),
+        ),
+        name=HOSTILE,
+        title=HOSTILE,
+        lang='en"><script>alert(1)</script>',
+        summary=f'"{HOSTILE}',
+    )
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    for tag in BeautifulSoup(page, "html.parser").find_all(True):
+        assert not [name for name in tag.attrs if name.startswith("on")], tag
+        assert not str(tag.get("href", "")).startswith("javascript:"), tag
+
+
+@pytest.mark.parametrize(
+    "opened", ["</div></div></main>", "<div><b>", "<!--", "<style>", "<textarea>", "<details>"]
+)
+def test_what_one_cell_leaves_open_or_closes_stays_within_it(opened):
+    printed_html = code("", shown({"text/html": opened}), shown({"text/html": "<i>beside</i>"}), id="html")
+    cells = [
+        text(f"{opened} one", id="one"),
+        printed_html,
+        raw(f"{opened} raw", id="raw"),
+        text("two", id="two"),
+    ]
+    page = BeautifulSoup(export(*cells), "html.parser")
+    inside = [cell["id"] for cell in page.main.find_all(class_="cell", recursive=False)]
+    assert inside == ["one", "html", "raw", "two"]
+    assert page.find(id="two").get_text().strip() == "two"
+    assert page.find(id="html").find("i").parent.parent["class"] == ["outputs"]
+    assert page.main.find("footer", recursive=False) is not None
+
+
+def test_what_the_author_writes_as_html_stays_html():
+    page = export(text("<b class=mine>bold</b>"), code("", shown({"text/html": "<i class=mine>it</i>"})))
+    assert '<b class="mine">bold</b>' in page
+    assert '<i class="mine">it</i>' in page
+
+
+def test_widget_state_is_text():
+    state = {"description": HOSTILE, "value": HOSTILE, "_options_labels": [HOSTILE], "index": 0}
+    page = export(
+        widget("drop"),
+        widget("html"),
+        widget("live"),
+        widget(f"x{HOSTILE}"),
+        widgets=stored(
+            drop=("DropdownModel", state),
+            html=("HTMLModel", {"value": f"<b>{HOSTILE}</b>"}),
+            live=("AnyModel", {"_esm": "export default {}", "label": HOSTILE}),
+        ),
+    )
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    data = json.loads(page.split('id="widgets">')[1].split("</script>")[0])
+    assert data["models"]["live"]["state"]["label"] == HOSTILE
+
+
+# ---- widgets ----
+
+
+def test_explorers_share_one_copy_of_their_module():
+    module = "export default { render() {} } // once"
+    states = {name: ("AnyModel", {"_esm": module, "_css": "p {}", "n": 1}) for name in "ab"}
+    page = export(widget("a"), widget("b"), widget("a"), widgets=stored(**states))
+    assert page.count("// once") == 1
+    assert page.count("data-widget=") == 3
+    assert len(json.loads(page.split('id="widgets">')[1].split("</script>")[0])["models"]) == 2
+
+
+def test_other_widgets_show_their_last_state():
+    children = ("seed", "how", "bar", "out")
+    picture = {"output_type": "display_data", "data": {"image/png": PIXEL}, "metadata": {}}
+    page = export(
+        widget("interact"),
+        widgets=stored(
+            interact=(
+                "VBoxModel",
+                {"children": ["IPY_MODEL_" + name for name in children]},
+            ),
+            seed=("IntSliderModel", {"description": "seed", "value": 4}),
+            how=("DropdownModel", {"description": "how", "_options_labels": ["slow", "fast"], "index": 1}),
+            bar=("FloatProgressModel", {"description": "done", "value": 7.0, "min": 0.0, "max": 10.0}),
+            out=("OutputModel", {"outputs": [picture]}),
+        ),
+    )
+    words = plain(page[page.index("<main") : page.index("<footer")])
+    assert "seed = 4 how = fast done" in words
+    assert '<progress value="7" max="10">' in page
+    assert f"base64,{PIXEL}" in page
+    assert "in the notebook these controls move" in words
+
+
+def test_a_widget_nobody_knows_falls_back_on_what_lies_beside_it(caplog):
+    states = stored(known=("CustomModel", {"secret": [1, 2]}))
+    page = export(
+        widget("known", **{"text/plain": "as text"}),
+        widget("gone", **{"text/plain": "as text too", "image/png": PIXEL}),
+        widget("gone", **{"text/plain": "<Thing object at 0x7f00>"}),
+        widgets=states,
+    )
+    assert "as text</pre>" in page
+    assert f"base64,{PIXEL}" in page
+    assert "0x7f00" not in page
+    assert "the notebook was saved without its state. In JupyterLab, turn on" in page
+    assert [record.getMessage().partition(". In JupyterLab, turn on")[0] for record in caplog.records] == [
+        "left out, since only Jupyter can show it: a widget of the kind Custom",
+        "left out, since the notebook was saved without their state: 2 widgets",
+    ]
+
+
+@pytest.mark.parametrize("states", ODD_STATES)
+def test_a_state_of_another_form_is_a_widget_that_was_not_stored(states, caplog):
+    page = export(widget("odd"), text("# After"), widgets=states)
+    assert "the notebook was saved without its state" in page
+    assert "After" in page
+    assert "1 widgets" in caplog.text
+
+
+def test_a_line_that_was_overwritten_shows_its_last_state():
+    page = export(code("", printed("1 of 3\r2 of 3\r"), printed("3 of 3\nend\n")))
+    assert "3 of 3\nend</pre>" in page
+    assert "2 of 3" not in page
+
+
+def test_what_a_widget_holds_of_a_stream_is_one_text_too():
+    outputs = [printed("1 of 3\r2 of 3\r"), printed("3 of 3\nend\n")]
+    page = export(widget("out"), widgets=stored(out=("OutputModel", {"outputs": outputs})))
+    assert "3 of 3\nend</pre>" in page
+    assert "2 of 3" not in page
+
+
+def test_prints_to_one_stream_are_one_text():
+    page = export(
+        code("", printed("one "), printed("two\n"), new_output("stream", name="stderr", text="three"))
+    )
+    outputs = BeautifulSoup(page, "html.parser").find(class_="outputs")
+    assert [(pre["class"], pre.get_text()) for pre in outputs.find_all("pre")] == [
+        (["stdout"], "one two"),
+        (["stderr"], "three"),
+    ]
+
+
+def test_nbconvert_finds_the_exporter():
+    assert get_exporter("handout") is HandoutExporter

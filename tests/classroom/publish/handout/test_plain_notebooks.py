@@ -1,0 +1,329 @@
+"""What other people's notebooks hold: each piece is shown, or it is said on the page and on the terminal."""
+
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
+
+from mha_lib.classroom.publish.handout import HandoutExporter
+from mha_lib.classroom.publish.html import plain
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+PLOTLY = "application/vnd.plotly.v1+json"
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+CDN = "https://cdn.example.org/figures@5?noext"
+LOADER = f"<div id=a></div><script>load({{vega: '{CDN}'}}, (e) => a.innerHTML = e)</script>"
+ANIMATION = """<div class="animation"><img id="picture"><div class="anim-buttons">
+<button title="Play" onclick="play()"><i class="fa fa-play"></i></button></div></div>
+<script>const frames = ["data:image/png;base64,AAAA"]; function play() {}</script>"""
+
+
+class Handout:
+    """The page of some cells, and what was said about it."""
+
+    def __init__(self, caplog, *cells, handouts=(), **metadata):
+        resources = {"metadata": {"name": "lesson", "path": "."}, "handouts": set(handouts)}
+        notebook = new_notebook(cells=list(cells), metadata=metadata)
+        self.html, _ = HandoutExporter().from_notebook_node(notebook, resources)
+        self.main = BeautifulSoup(self.html, "html.parser").main
+        self.cells = self.main.find_all(class_="cell")
+        self.said = [record.getMessage() for record in caplog.records]
+        self.notes = [note.get_text() for note in self.main.find_all(class_="note")]
+
+
+def outputs(*bundles):
+    shown = [new_output("display_data", data=bundle) for bundle in bundles]
+    return new_code_cell("", outputs=shown, id="figure")
+
+
+@pytest.mark.parametrize(
+    ("bundle", "reason"),
+    [
+        ({PLOTLY: {"data": []}, "text/plain": "Figure({" + "0, " * 100}, PLOTLY),
+        ({"application/vnd.vegalite.v5+json": {}, "text/plain": "<VegaLite 5 object>"}, "vegalite"),
+        ({"application/javascript": "draw()", "text/plain": "<Javascript object>"}, "javascript"),
+        ({"application/pdf": "AAAA"}, "application/pdf"),
+        ({"text/html": LOADER, "text/plain": "alt.Chart(...)"}, CDN),
+        ({"text/html": f"<script src='{CDN}'></script><div style='height:9em'></div>", PLOTLY: {}}, CDN),
+        ({"text/html": f"<script>import('{CDN}')</script>"}, CDN),
+        ({"text/html": f"<iframe srcdoc='&lt;script src=\"{CDN}\"&gt;&lt;/script&gt;'></iframe>"}, CDN),
+        ({"text/html": "<div data-root-id=p1></div>", "application/vnd.bokehjs_exec.v0+json": ""}, "bokeh"),
+    ],
+)
+def test_a_figure_that_needs_jupyter_or_the_network_is_said(caplog, bundle, reason):
+    page = Handout(caplog, outputs(bundle))
+    assert len(page.notes) == len(page.said) == 1
+    assert reason in page.notes[0]
+    assert reason in page.said[0]
+    assert "cell figure" in page.said[0]
+    assert "object" not in page.main.get_text()
+    assert page.main.find(["script", "iframe"]) is None
+
+
+def test_a_picture_stands_in_for_what_only_jupyter_shows(caplog):
+    sources: list[dict[str, object]] = [{PLOTLY: {}}, {"text/html": LOADER}]
+    for source in sources:
+        page = Handout(caplog, outputs({**source, "image/png": PIXEL}))
+        assert page.main.find("img")["src"].endswith(PIXEL)
+        assert page.notes == page.said == []
+
+
+def test_the_rest_of_an_output_that_fetches_a_program_stays(caplog):
+    page = Handout(caplog, outputs({"text/html": f"<table><td>kept</table><script src='{CDN}'></script>"}))
+    assert page.main.table.get_text() == "kept"
+    assert len(page.notes) == len(page.said) == 1
+
+
+def test_an_animation_keeps_its_picture_its_buttons_and_its_frames(caplog):
+    page = Handout(caplog, outputs({"text/html": ANIMATION}))
+    assert page.main.find("img", id="picture") is not None
+    assert page.main.find("button", title="Play") is not None
+    assert "frames" in page.main.find("script").string
+    assert page.notes == page.said == []
+    assert ".fa-play::before" in page.html, "its signs come from a font in the network"
+
+
+@pytest.mark.parametrize(
+    ("source", "formulas", "words"),
+    [
+        (r"$\displaystyle \frac{1}{2}$", 1, ""),
+        (r"\begin{align}a&=b\\c&=d\end{align}", 1, ""),
+        (r"Let $x^2$ & $y$ be", 2, "Let & be"),
+        (r"$x$ and $y$", 2, "and"),
+        (r"$$\text{cost } \$5$$", 1, ""),
+    ],
+)
+def test_latex_is_a_formula_or_words_with_formulas(caplog, source, formulas, words):
+    page = Handout(caplog, outputs({"text/latex": source, "text/plain": "<Latex object>"}))
+    assert len(page.main.find_all("math")) == formulas
+    for formula in page.main.find_all("math"):
+        formula.decompose()
+    assert plain(str(page.cells[0])) == words
+    assert page.said == []
+
+
+def test_a_frame_keeps_its_style_and_its_prices(caplog):
+    styled = "<style>#t {color: red}</style><table id=t><tr><td>$5 and $6</td><td>$x^2$</td></tr></table>"
+    page = Handout(caplog, outputs({"text/html": styled}))
+    assert "#t {color: red}" in page.html
+    assert "$5 and $6" in page.main.table.get_text()
+    assert len(page.main.table.find_all("math")) == 1
+
+
+@pytest.mark.parametrize(
+    ("metadata", "alt"), [({"image/png": None}, "Figure drawn"), ({"width": float("nan"), "alt": "a"}, "a")]
+)
+def test_odd_metadata_of_a_picture_stop_no_page(caplog, metadata, alt):
+    shown = new_output("display_data", data={"image/png": PIXEL}, metadata=metadata)
+    page = Handout(caplog, new_code_cell("", outputs=[shown]))
+    assert page.main.find("img")["alt"].startswith(alt)
+
+
+@pytest.mark.parametrize("codes", ["\x1b[38m", "\x1b[48;5m", "\x1b[38;2;1m", "\x1b[999m", "\x1b[;;m"])
+def test_odd_colours_of_a_terminal_stop_no_page(caplog, codes):
+    page = Handout(caplog, new_code_cell("", outputs=[new_output("stream", text=f"a{codes}b<i>")]))
+    assert re.fullmatch(r"a.*b<i>", page.main.find("pre").get_text())
+
+
+@pytest.mark.parametrize("tex", ["$$", "$", "", "$$$$"])
+def test_an_empty_formula_stops_no_page(caplog, tex):
+    Handout(caplog, outputs({"text/latex": tex}), new_markdown_cell(tex))
+
+
+# ---- cells ----
+
+
+def test_a_raw_cell_is_shown_as_its_format_says(caplog):
+    page = Handout(
+        caplog,
+        new_raw_cell("as *it* is"),
+        new_raw_cell("**bold**", metadata={"format": "text/markdown"}),
+        new_raw_cell("<i>html</i>", metadata={"raw_mimetype": "text/html"}),
+        new_raw_cell(r"\LaTeX", metadata={"format": "text/latex"}, id="tex"),
+        new_raw_cell("---\ntitle: for a converter\n---", id="front"),
+    )
+    assert [cell.find(["pre", "strong", "i"]).get_text() for cell in page.cells] == [
+        "as *it* is",
+        "bold",
+        "html",
+    ]
+    assert len(page.said) == 2
+    assert "tex, of the type text/latex" in page.said[0]
+
+
+def test_a_callout_a_diagram_and_a_task_list_are_shown(caplog):
+    source = '<div class="alert alert-info">Note</div>\n\n```mermaid\ngraph TD\n```\n\n- [x] done'
+    page = Handout(caplog, new_markdown_cell(source))
+    assert page.main.find(class_="alert").get_text() == "Note"
+    assert ".alert-warning" in page.html
+    assert page.main.find("input", checked=True) is not None
+    assert "graph TD" in page.main.find("pre").get_text()
+    assert page.notes == ["Jupyter draws this as a diagram (mermaid); this page shows its text."]
+    assert page.said == ["diagram left as its text: mermaid"]
+
+
+def test_a_cell_of_definitions_leaves_no_hole(caplog):
+    page = Handout(caplog, new_markdown_cell(r"$$\newcommand{\R}{\mathbb{R}}$$"), new_markdown_cell(r"$\R$"))
+    assert page.cells[0].find(True) is None
+    assert page.cells[1].math.get_text() == "ℝ"
+    assert page.said == []
+
+
+# ---- links ----
+
+
+def test_links_lead_to_handouts_or_say_that_there_is_none(caplog):
+    source = "[a](02_next.ipynb) [b](02_next.ipynb#Part-One) [c](09_gone.ipynb) [d](data.csv) [e](https://e.org/x.ipynb)"
+    page = Handout(caplog, new_markdown_cell(source), handouts=["02_next"])
+    links = [link["href"] for link in page.cells[0].find_all("a")]
+    assert links == ["02_next.html", "02_next.html#part-one", "https://e.org/x.ipynb"]
+    assert [span["title"] for span in page.cells[0].find_all(class_="beyond")] == [
+        "Not among the handouts: 09_gone.ipynb",
+        "Not among the handouts: data.csv",
+    ]
+    assert len(page.said) == 2
+
+
+def test_the_handouts_beside_a_notebook_are_found(tmp_path):
+    (tmp_path / "02 next.html").touch()
+    notebook = new_notebook(cells=[new_markdown_cell("[a](02%20next.ipynb) [b](lesson.ipynb)")])
+    resources = {"metadata": {"name": "lesson", "path": str(tmp_path)}}
+    page, _ = HandoutExporter().from_notebook_node(notebook, resources)
+    assert 'href="02%20next.html"' in page
+    assert 'href="lesson.html"' in page
+
+
+def test_links_to_headings_are_understood_as_jupyter_names_them(caplog):
+    page = Handout(caplog, new_markdown_cell("## Part One\n\n[a](#Part-One) [b](#part-one) [c](#Nowhere)"))
+    links = [link["href"] for link in page.cells[0].find("p").find_all("a")]
+    assert links == ["#part-one", "#part-one", "#Nowhere"]
+    assert page.said == ["a link leads to #Nowhere, and nothing here is called that"]
+
+
+# ---- widgets ----
+
+
+def stills(caplog, **models):
+    state = {
+        name: {"model_name": kind, "state": state, "buffers": list(buffers)}
+        for name, (kind, state, *buffers) in models.items()
+    }
+    metadata = {"application/vnd.jupyter.widget-state+json": {"state": state}}
+    return Handout(caplog, outputs({VIEW: {"model_id": "top"}}), widgets=metadata)
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "shown"),
+    [
+        ("IntRangeSliderModel", {"description": "range", "value": [2, 5]}, "range = 2 – 5"),
+        (
+            "DatePickerModel",
+            {"description": "day", "value": {"year": 2024, "month": 0, "date": 5}},
+            "day = 2024-01-05",
+        ),
+        ("TimeModel", {"description": "at", "value": {"hours": 9, "minutes": 5}}, "at = 09:05"),
+        ("DatePickerModel", {"description": "day", "value": None}, "day"),
+        ("CheckboxModel", {"description": "on", "value": True}, "on = ☑"),
+        ("ButtonModel", {"description": "Run"}, "Run"),
+        ("TagsInputModel", {"value": ["a", "b"]}, "a, b"),
+        ("SelectionRangeSliderModel", {"_options_labels": ["a", "b", "c"], "index": [0, 2]}, "a, c"),
+        ("LabelModel", {"value": "a < b"}, "a < b"),
+    ],
+)
+def test_a_control_shows_its_value(caplog, kind, state, shown):
+    page = stills(caplog, top=(kind, state))
+    assert plain(str(page.main.find(class_="control"))) == shown
+    assert page.said == []
+
+
+@pytest.mark.parametrize("titles", [{"titles": ["One", "Two"]}, {"_titles": {"0": "One", "1": "Two"}}])
+def test_tabs_have_their_titles(caplog, titles):
+    children = {"children": ["IPY_MODEL_a", "IPY_MODEL_b"], **titles}
+    page = stills(
+        caplog, top=("TabModel", children), a=("IntTextModel", {"value": 1}), b=("IntTextModel", {"value": 2})
+    )
+    assert [line.get_text() for line in page.main.find_all(class_="control")] == ["One", "1", "Two", "2"]
+
+
+def test_a_picture_in_a_widget_is_shown(caplog):
+    buffer = {"path": ["value"], "encoding": "base64", "data": PIXEL}
+    page = stills(caplog, top=("ImageModel", {"format": "png"}, buffer))
+    assert page.main.find("img")["src"] == f"data:image/png;base64,{PIXEL}"
+
+
+def test_html_of_which_more_than_words_is_lost_is_said(caplog):
+    page = stills(
+        caplog, top=("HTMLModel", {"value": f"<b>bold</b><img src='data:image/png;base64,{PIXEL}'>"})
+    )
+    assert page.said == ["left out, since only Jupyter can show it: a widget of the kind HTML"]
+    assert "bold" in page.main.get_text()
+    assert len(page.notes) == 1
+
+
+def test_a_widget_without_words_is_said(caplog):
+    page = stills(
+        caplog,
+        top=("VBoxModel", {"children": ["IPY_MODEL_a", "IPY_MODEL_b"]}),
+        a=("IntTextModel", {"value": 1}),
+        b=("OwnModel", {"x": [{}]}),
+    )
+    assert page.notes == ["A widget stands here in the notebook (Own); this page can't show it."]
+    assert page.said == ["left out, since only Jupyter can show it: a widget of the kind Own"]
+    assert not re.search("IPY_MODEL", page.html)
+
+
+def holding(*held):
+    return (
+        "OutputModel",
+        {"outputs": [{"output_type": "display_data", "data": d, "metadata": {}} for d in held]},
+    )
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        {"top": holding({VIEW: {"model_id": "top"}}, {"text/plain": "kept"})},
+        {
+            "top": ("VBoxModel", {"children": ["IPY_MODEL_out", "IPY_MODEL_top"]}),
+            "out": holding({VIEW: {"model_id": "top"}}, {"text/plain": "kept"}),
+        },
+    ],
+)
+def test_a_widget_that_holds_itself_is_shown_once(caplog, models):
+    page = stills(caplog, **models)
+    assert page.main.get_text().count("kept") == 1
+
+
+def test_boxes_without_end_are_said(caplog):
+    twice = {f"b{i}": ("VBoxModel", {"children": [f"IPY_MODEL_b{i + 1}"] * 2}) for i in range(30)}
+    deep = {f"d{i}": ("VBoxModel", {"children": [f"IPY_MODEL_d{i + 1}"]}) for i in range(3000)}
+    for models, top in ((twice, "b0"), (deep, "d0")):
+        caplog.clear()
+        page = stills(caplog, top=("VBoxModel", {"children": [f"IPY_MODEL_{top}"]}), **models)
+        assert "saved without its state" in page.notes[0]
+        assert len(page.said) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("https://esm.sh/a", "https://esm.sh/a"),
+        ("import c from 'https://esm.sh/c'\nexport default {}", "https://esm.sh/c"),
+        ('const d3 = await import("d3"); export default {}', "d3"),
+        ("export default { render() {} } // from here", None),
+    ],
+)
+def test_a_widget_that_asks_for_another_program_is_said(caplog, module, name):
+    page = stills(caplog, top=("AnyModel", {"_esm": module}))
+    assert page.said == (
+        [f"a widget can't start on the page: its program asks for another one, {name}"] if name else []
+    )
+
+
+def test_half_a_letter_stops_no_page(caplog):
+    page = Handout(
+        caplog, new_markdown_cell("# a\ud800b $\ud800$"), new_code_cell("'\udc00'"), summary="\ud800"
+    )
+    assert page.html.encode()
+    assert "a\ufffdb" in page.main.get_text()

@@ -1,0 +1,114 @@
+"""Everything that a handout, its index and a running order say comes from the words of their language."""
+
+import json
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, writes
+
+from mha_lib.classroom.course import language
+from mha_lib.classroom.course.language import words_in
+from mha_lib.classroom.publish.handout import HandoutExporter
+from mha_lib.classroom.publish.handout.index import write_index
+from mha_lib.classroom.publish.running_order import write_running_orders
+from tests.brackets import bracketed, outside_brackets
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+@pytest.fixture
+def lessons(tmp_path, monkeypatch):
+    """A folder of lessons in a language whose every sentence is the English one in brackets."""
+    words = tmp_path / "words"
+    words.mkdir()
+    english = json.loads((language.WORDS / "en.json").read_text(encoding="utf-8"))
+    (words / "en.json").write_text(json.dumps(english), encoding="utf-8")
+    (words / "xx.json").write_text(json.dumps(bracketed(english)), encoding="utf-8")
+    monkeypatch.setattr(language, "WORDS", words)
+    words_in.cache_clear()
+    lessons = tmp_path / "notebooks" / "xx"
+    lessons.mkdir(parents=True)
+    yield lessons
+    words_in.cache_clear()
+
+
+def small_lesson():
+    """A lesson that makes a handout say all that it can say. Its own words are numbers."""
+
+    def cell(make, source, slide="-", tags=(), **more):
+        return make(source, metadata={"slideshow": {"slide_type": slide}, "tags": list(tags)}, **more)
+
+    def shown(data):
+        return new_output("display_data", data=data)
+
+    widgets = {"live": {"_esm": ""}, "still": {"value": 7}}
+    views = [shown({VIEW: {"model_id": name}}) for name in (*widgets, "lost")]
+    hidden = cell(new_code_cell, "13")
+    hidden.metadata["jupyter"] = {"source_hidden": True}
+    cells = [
+        cell(new_markdown_cell, "# 1\n\n2\n\n## 3", slide="slide"),
+        cell(new_markdown_cell, "4 min. 5", slide="notes"),
+        cell(new_markdown_cell, "## 6", slide="subslide"),
+        cell(new_markdown_cell, "xyz, 7 min. 8", slide="notes"),
+        cell(new_code_cell, "9", outputs=[shown({"image/png": PIXEL}), *views]),
+        cell(new_code_cell, "10", tags=["solution"]),
+        hidden,
+        cell(new_markdown_cell, "![11](12.png) $\\foo$ <video src=12.mp4>"),
+    ]
+    states = {name: {"model_name": "Model", "state": state} for name, state in widgets.items()}
+    return new_notebook(cells=cells, metadata={"widgets": {STATE: {"state": states}}})
+
+
+def words_outside_brackets(text):
+    return re.findall(r"[^\W\d_]{2,}", outside_brackets(text))
+
+
+def said_by(page):
+    """What a page shows or reads aloud, title included."""
+    soup = BeautifulSoup(page, "html.parser")
+    for unseen in soup.find_all(["script", "style", "math"]):
+        unseen.decompose()
+    attributes = [str(tag.get(name, "")) for tag in soup.find_all(True) for name in ("alt", "aria-label")]
+    return " ".join([soup.get_text(" "), *attributes])
+
+
+@pytest.mark.parametrize("audience", ["student", "instructor"])
+def test_a_handout_says_nothing_in_english(lessons, audience, caplog):
+    exporter = HandoutExporter(audience=audience)
+    resources = {"metadata": {"name": "01_lesson", "path": str(lessons)}}
+    page, _ = exporter.from_notebook_node(small_lesson(), resources)
+    theirs = ["xyz", "min", "min"] if audience == "instructor" else []
+    allowed = sorted([*theirs, "foo", "mp"])  # the lesson's own words
+    assert sorted(words_outside_brackets(said_by(page))) == allowed
+    assert page.count("⟦") > 10
+    assert len(caplog.records) == 4
+    for record in caplog.records:
+        assert words_outside_brackets(record.getMessage()) == []
+    scripts = BeautifulSoup(page, "html.parser").find_all("script")[-1].string
+    spoken = json.loads(re.search(r"const WORDS = (\{.*\});", scripts)[1])
+    assert words_outside_brackets(" ".join(spoken.values())) == []
+
+
+def test_the_index_says_nothing_in_english(lessons, tmp_path):
+    (lessons / "01_lesson.ipynb").write_text(writes(small_lesson()))
+    empty = write_index(lessons.parent, tmp_path / "empty", "student").read_text()
+    assert words_outside_brackets(said_by(empty)) == []
+    pages = tmp_path / "build" / "xx"
+    pages.mkdir(parents=True)
+    for suffix in (".html", ".pdf"):
+        (pages / f"01_lesson{suffix}").touch()
+    page = write_index(lessons.parent, tmp_path / "build", "student").read_text()
+    assert words_outside_brackets(said_by(page)) == []
+    assert "⟦PDF⟧" in page
+
+
+def test_the_running_order_says_nothing_in_english(lessons, tmp_path, capsys):
+    lesson = lessons / "01_lesson.ipynb"
+    lesson.write_text(writes(small_lesson()))
+    write_running_orders([lesson], tmp_path)
+    page = (tmp_path / "xx" / "01_lesson.html").read_text(encoding="utf-8")
+    assert sorted(set(words_outside_brackets(said_by(page)))) == ["min", "xyz"]  # of the notes
+    assert "⟦" in capsys.readouterr().out

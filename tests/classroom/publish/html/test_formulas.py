@@ -1,0 +1,229 @@
+"""TeX as teachers write it: it is set right, or it stays as it is and is said."""
+
+import base64
+import io
+import re
+import time
+
+import pytest
+from bs4 import BeautifulSoup
+from fontTools.ttLib import TTFont
+
+from mha_lib.classroom.publish.html import Cleaner, conversation, to_html
+from mha_lib.classroom.publish.html.tree import inside
+
+
+class Cleaning:
+    """Cleans pieces of one page; what is complained of is kept."""
+
+    def __init__(self, folder):
+        self.complaints: list[str] = []
+        self.cleaner = Cleaner(folder, "en", self.complaints.append)
+
+    def __call__(self, source):
+        return inside(self.cleaner.clean(to_html(source)))
+
+
+@pytest.fixture
+def clean(tmp_path):
+    return Cleaning(tmp_path)
+
+
+def letters(page):
+    """What stands in the formulas, without spaces and without what only a screen reader says."""
+    return "".join(BeautifulSoup(page, "html.parser").get_text().replace("\u2061", "").split())
+
+
+@pytest.mark.parametrize(
+    ("tex", "shown"),
+    [
+        (r"\mathop{\mathrm{argmin}}_{x} f(x)", "argminxf(x)"),
+        (r"\operatorname*{arg\,max}_\theta x", "argmaxθx"),
+        (r"\big\{ a \Bigg\}\ \bigl\| b \bigr\|", "{a}‖b‖"),
+        (r"\mathbf{1}\ \mathbb{1}\ \mathbf{x}", "𝟏𝟙𝐱"),
+        (r"a \bmod b", "amodb"),
+        (r"\text{softmax 注意力}(Q) + 注", "softmax注意力(Q)+注"),
+        (r"E=mc^2 \tag{7}", "E=mc2(7)"),
+        (
+            r"\begin{cases}0 & \text{if $j \le n$}\\ -\infty & \text{otherwise}\end{cases}",
+            "{0ifj≤n−∞otherwise⁣",
+        ),
+        (r"\begin{equation}\begin{split}a&=b\\&=c\end{split}\end{equation}", "a=b=c"),
+        (r"\begin{align*}a&=b\\&=c\end{align*}", "a=b=c"),
+        (r"a \\ b", "ab"),
+        (r"1{,}050{,}624 = 1,050,624", "1,050,624=1,050,624"),
+        (r"\underbrace{W_1 \cdots W_h}_{h \text{ heads}}", "W1⋯Wh⏟hheads"),
+        (r"\sum_{\substack{i<n\\j<m}} \mbox{all}\ \pmb{x}", "∑i<nj<mall𝒙"),
+        (r"\left< x \right>", "⟨x⟩"),
+        (r"\textcolor{#abc123}{x}^2 \color{red} y", "x2y"),
+        (r"\left(\begin{smallmatrix}a&b\\c&d\end{smallmatrix}\right)", "(abcd)"),
+        (r"\begin{alignat}{2}a&=b\\c&=d\end{alignat}", "a=bc=d"),
+        (r"\begin{flalign*}a&=b\end{flalign*}", "a=b"),
+        (r"\begin{bmatrix}1&2\\[2ex]3&4\\*5&6\end{bmatrix}", "[123456]"),
+        (r"\begin{aligned}[t]a&=b\end{aligned} \cfrac[l]{1}{2}", "a=b12"),
+        (r"\begin{multline}a\\b\end{multline}", "ab"),
+        (r"\require{cancel}\mathds{1} \mathbbm{R}", "𝟙ℝ"),
+        (r"\begin{bmatrix}1&2\\3&4\end{bmatrix} \in \mathbb{R}^{2 \times 2}", "[1234]∈ℝ2×2"),
+    ],
+)
+def test_what_stands_in_a_formula_is_shown(clean, tex, shown):
+    page = clean(f"$${tex}$$")
+    assert clean.complaints == []
+    assert letters(page) == shown
+
+
+@pytest.mark.parametrize(
+    ("tex", "reason"),
+    [
+        (r"\nosuchcommand{x}", "unknown command \\nosuchcommand"),
+        (r"\ce{H2O}", "unknown command \\ce"),
+        (r"\colorbox{yellow}{$x$}", "unknown command \\colorbox"),
+        (r"\begin{nothing}x\end{nothing}", "unknown command nothing"),
+        (r"\eqref{eq:nowhere}", "no equation has the label eq:nowhere"),
+        (r"\frac{1", "reached end of input"),
+        ("a_b_c", "subscript"),
+        (r"\newcommand{\a}{\a\a}\a", "expansions"),
+    ],
+)
+def test_what_cannot_be_set_stays_as_its_tex_and_is_said(clean, tex, reason):
+    page = BeautifulSoup(clean(f"so ${tex}$ and $x$"), "html.parser")
+    assert page.find("code", class_="tex").get_text() == tex
+    assert len(page.find_all("math")) == 1
+    assert len(clean.complaints) == 1
+    assert clean.complaints[0].startswith(f"formula left as TeX: {tex} (")
+    assert reason in clean.complaints[0]
+    assert reason in page.find("code")["title"]
+
+
+def test_a_complaint_is_one_short_line(clean):
+    clean("$$a\n" + r"\foo{x}" + " + y" * 1000 + "$$")
+    assert "\n" not in clean.complaints[0]
+    assert len(clean.complaints[0]) < 400
+
+
+@pytest.mark.parametrize(
+    "tex",
+    [
+        "+".join(f"x_{{{i}}}" for i in range(5000)),
+        r"\frac{1}{1+" * 20 + "x" + "}" * 20,
+        r"\frac{1}{1+" * 2000 + "x" + "}" * 2000,
+        "{" * 20_000 + "x" + "}" * 20_000,
+        r"\sqrt" * 9000 + "x",
+        r"\left(" * 5000 + r"\right)" * 5000,
+        r"\def\a{" + "x" * 40_000 + "}" + r"\a" * 900,
+        r"\text{" * 5000 + "$" * 5000,
+        r"\color{#123456}{" * 3000,
+    ],
+    ids=["sum", "fractions", "deep fractions", "groups", "roots", "parentheses", "macro", "text", "colours"],
+)
+def test_no_formula_takes_long_or_takes_everything_down(clean, tex):
+    start = time.process_time()  # not the time of day: others may have the machine meanwhile
+    page = clean(f"$${tex}$$\n\nafter")
+    assert time.process_time() - start < 20, "about one second"
+    assert ("<math" in page) != bool(clean.complaints)
+    assert "after" in page
+    assert len(page) < 10_000_000
+
+
+ENDLESS = r"\def\a#1{{{{{{{{{{#1}}}}}}}}}}" + "".join(
+    rf"\def\{name}#1{{\{inner}{{\{inner}{{\{inner}{{\{inner}{{\{inner}{{\{inner}{{#1}}}}}}}}}}}}}}"
+    for name, inner in ("ba", "cb", "dc", "ed")
+)
+
+
+@pytest.mark.parametrize(
+    "tex",
+    [ENDLESS + r"\e{\e{x}}", r"\def\a{" + r"\sqrt" * 140 + r"}\def\b{" + r"\a" * 140 + r"}\b x"],
+    ids=["groups", "roots"],
+)
+def test_what_commands_make_too_deep_takes_no_other_formula_down(clean, tex):
+    clean(r"$$\newcommand{\R}{\mathbb{R}}x = y \label{first}$$")
+    page = clean(f"so ${tex}$ and $\\R$, \\eqref{{first}}")
+    assert len(clean.complaints) == 1
+    assert "too long, or nested too deeply" in clean.complaints[0]
+    assert [formula.get_text() for formula in BeautifulSoup(page, "html.parser").find_all("math")] == [
+        "ℝ",
+        "(1)",
+    ]
+
+
+def test_a_formula_that_takes_too_long_is_ended(clean, monkeypatch):
+    monkeypatch.setattr(conversation, "LONGEST_WAIT", 0.001)
+    endless = "+".join(f"x_{{{i}}}" for i in range(5000))
+    page = clean(f"$${endless}$$")
+    assert "<math" not in page
+    assert "too long" in clean.complaints[0]
+
+
+def test_commands_hold_for_later_cells_and_their_cell_leaves_no_hole(clean):
+    assert clean(r"$$\newcommand{\R}{\mathbb{R}} \newcommand{\vect}[1]{\mathbf{#1}}$$").strip() == ""
+    assert clean(r"$\DeclareMathOperator{\softmin}{softmin}$").strip() == ""
+    assert letters(clean(r"$\vect{x} \in \R^n$, $\softmin(x)$")) == "𝐱∈ℝn,softmin(x)"
+    assert letters(clean(r"$\newcommand{\R}{R}\R$ and $\R$")) == "RandR", "the newest holds"
+    assert clean.complaints == []
+
+
+def test_an_equation_is_referred_to_from_before_and_after_it(clean):
+    page = BeautifulSoup(
+        clean(
+            r"See $\eqref{later}$ and \eqref{own}."
+            "\n\n$$x = y \\label{later}$$\n\n"
+            r"\begin{align}a &= b \tag{A}\label{own}\\ c &= d\end{align}"
+        ),
+        "html.parser",
+    )
+    assert clean.complaints == []
+    links = [(link.get_text(), link["href"]) for link in page.find_all("a")]
+    assert [text for text, _ in links] == ["(1)", "(A)"]
+    for _, address in links:
+        assert page.find(id=address[1:]) is not None
+
+
+def test_only_what_is_referred_to_has_a_number(clean):
+    assert letters(clean(r"\begin{equation}E=mc^2\end{equation}")) == "E=mc2"
+    assert letters(clean(r"\begin{align}a&=b\\c&=d\label{x}\end{align}")) == "a=b(1)c=d(2)"
+
+
+def test_an_array_keeps_its_rules_to_the_last(clean):
+    page = clean(r"$$\begin{array}{|c|c|}\hline a&b\\ \hline c&d\\ \hline\end{array}$$")
+    rows = BeautifulSoup(page, "html.parser").find_all("mtr")
+    assert page.count("border-right") == 4
+    assert [row.find("mtd").get("columnspan") for row in rows] == [None, None, "2"]
+    assert "border-top" in rows[2].find("mtd")["style"]
+
+
+def test_what_stands_in_a_formula_is_no_html(clean):
+    page = clean(r"$\text{<script>alert(1)</script>}$ $<img src=x onerror=alert(1)>$ $x\"onclick=\"y$")
+    soup = BeautifulSoup(page, "html.parser")
+    assert not soup.find_all(["script", "img"])
+    assert not [tag for tag in soup.find_all(True) if any(name.startswith("on") for name in tag.attrs)]
+
+
+# ---- the font ----
+
+
+def font_of(formula, clean):
+    clean(f"${formula}$")
+    assert clean.complaints == []
+    data = re.search(r"base64,([^)]+)", clean.cleaner.formulas.style())[1]
+    return TTFont(io.BytesIO(base64.b64decode(data)))
+
+
+def test_the_font_has_each_letter_upright_and_slanted_and_what_grows(clean):
+    font = font_of(r"h \theta \mathrm{d} \sqrt{\frac{x}{2}} \left( \sum \right)", clean)
+    wanted = {0x210E, 0x1D703, 0x1D465, *map(ord, "d2√(∑")}
+    assert wanted <= font.getBestCmap().keys()
+    assert "MATH" in font
+    assert len(font.getGlyphOrder()) < 300, "and nothing else"
+
+
+def test_accents_stand_over_their_letter_and_arrows_are_whole(clean):
+    font = font_of(r"\vec{v}\ \widetilde{xyz}\ \dot{x}\ é\ \overrightarrow{AB}", clean)
+    names, glyphs = font.getBestCmap(), font["glyf"]
+    assert glyphs[names[0x20D7]].xMin == glyphs[names[ord("˜")]].xMin == 0
+    accent = glyphs[names[ord("˙")]].components[0]
+    assert accent.x + glyphs[accent.glyphName].xMin > 0, "not moved twice"
+    growing = font["MATH"].table.MathVariants
+    pieces = dict(zip(growing.HorizGlyphCoverage.glyphs, growing.HorizGlyphConstruction, strict=True))
+    assert pieces[names[ord("→")]].GlyphAssembly is None
+    assert len(pieces[names[ord("˜")]].MathGlyphVariantRecord) > 3

@@ -1,0 +1,96 @@
+"""A small course in three languages, its handouts and slides as if they had been written just now."""
+
+import shutil
+from pathlib import Path
+
+import nbformat
+import numpy as np
+from ipywidgets.embed import embed_data
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from mha_lib.classroom import explore
+from mha_lib.classroom.course import list_lessons
+from mha_lib.classroom.publish.handout import HandoutExporter
+
+ROOT = Path(__file__).parents[4]
+VIEW = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+LANGUAGES = ("en", "zh", "zh-Hant")
+TEXTS = {
+    "en": ("Single-head attention", "Several heads", "Why a mask?", "Padding must not be looked at."),
+    "zh": ("单头注意力", "多个头", "为什么要掩码？", "填充的位置不能被查询看到。"),
+}
+FIGURE = "![A mask](../../img/masks.svg)"
+
+
+def weights_of(num_heads=2):
+    return np.full((num_heads, 3, 5), 0.2, "f4")
+
+
+def cell(make, source, slide="-", tags=(), **more):
+    return make(source, metadata={"slideshow": {"slide_type": slide}, "tags": list(tags)}, **more)
+
+
+def lesson_cells(title, heading, sentence, explorer):
+    view = new_output("display_data", data={VIEW: {"model_id": explorer.model_id}})
+    return [
+        cell(new_markdown_cell, f"# {title}", "slide", id="title"),
+        cell(new_markdown_cell, "5 min. Say hello.", "notes", id="title-notes"),
+        cell(new_markdown_cell, f"## {heading}\n\n{sentence}\n\n{FIGURE}", "slide", id="why-a-mask"),
+        cell(new_markdown_cell, "Optional, 3 min. Ask.", "notes", id="why-notes"),
+        cell(new_code_cell, "masked_softmax(1)", id="explorer", outputs=[view]),
+        cell(new_code_cell, "answer = 42", tags=["solution"], id="solution"),
+    ]
+
+
+def write_lesson(path, explorer, title, heading, sentence):
+    """The lesson, without outputs, and a copy that has run."""
+    cells = lesson_cells(title, heading, sentence, explorer)
+    state = embed_data([explorer], drop_defaults=False)["manager_state"]["state"]
+    ran = new_notebook(cells=cells, metadata={"title": title, "summary": f"{title}?"})
+    clean = nbformat.from_dict(ran)
+    clean.cells = [nbformat.from_dict(one) for one in cells]
+    for one in clean.cells:
+        if one.cell_type == "code":
+            one.outputs = []
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(clean, path)
+    ran.cells = lesson_cells(title, heading, sentence, explorer)
+    ran.metadata["widgets"] = {STATE: {"state": state}}
+    return ran
+
+
+def write_handout(root, lesson, ran):
+    resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}}
+    page, _ = HandoutExporter().from_notebook_node(ran, resources)
+    for kind, suffix, content in (("handouts", ".html", page.encode()), ("slides", ".pdf", b"%PDF")):
+        file = root / "build" / kind / lesson.parent.name / f"{lesson.stem}{suffix}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+
+
+def small_course(root: Path) -> list[list[Path]]:
+    """Two lessons in each language, everything in build/ as new as can be; the lessons, by language."""
+    (root / "img" / "words").mkdir(parents=True)
+    for name in ("masks.svg", "words/zh.json"):
+        shutil.copy(ROOT / "img" / name, root / "img" / name)
+    ran = {}
+    for language, (title, second, heading, sentence) in TEXTS.items():
+        for stem, explorer, named in (
+            ("01_single", explore(weights_of, num_heads=[1, 2]), title),
+            ("03_multi", explore(weights_of, num_heads=[1, 2, 4, 8]), second),
+        ):
+            lesson = root / "notebooks" / language / f"{stem}.ipynb"
+            ran[language, stem] = write_lesson(lesson, explorer, named, heading, sentence)
+    editions = [list_lessons(root, language) for language in LANGUAGES]
+    for lesson in (lesson for lessons in editions for lesson in lessons):
+        notebook = ran[lesson.parent.name.split("-")[0], lesson.stem]
+        if lesson.parent.name == "zh-Hant":  # its own words; what a run has left is the same
+            notebook = nbformat.from_dict(notebook)
+            made = nbformat.read(lesson, as_version=4).cells
+            notebook.cells = [
+                one | {"source": own.source} for one, own in zip(notebook.cells, made, strict=True)
+            ]
+            notebook = nbformat.from_dict(notebook)
+        write_handout(root, lesson, notebook)
+    return editions

@@ -1,0 +1,65 @@
+"""What the command says, in one line and before anything takes time, where slides can't be written."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from mha_lib.classroom import __main__ as command_line
+from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.publish import browser, slides
+from mha_lib.classroom.publish.slides.build import start_browser
+
+LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
+
+
+def last_line(capsys):
+    error = capsys.readouterr().err.strip()
+    assert "\n" not in error, "one clear line"
+    return error
+
+
+@pytest.fixture
+def _no_server(monkeypatch):
+    def serve_copy(*arguments):
+        raise AssertionError("nothing is started")
+
+    monkeypatch.setattr("mha_lib.classroom.publish.slides.build.serve_copy", serve_copy)
+
+
+@pytest.mark.usefixtures("_no_server")
+def test_without_a_browser_the_command_says_how_to_get_one(monkeypatch, capsys):
+    monkeypatch.setattr(browser, "find_browser", lambda: None)
+    assert command_line.main(["slides", "03"]) == 2
+    assert last_line(capsys) == (
+        "slides: a PDF needs Chromium or Chrome: install one, or set CHROMIUM=/path/to/it"
+    )
+
+
+@pytest.mark.usefixtures("_no_server")
+def test_without_playwright_the_command_says_how_to_get_it(monkeypatch, capsys):
+    monkeypatch.setattr(browser, "find_browser", lambda: sys.executable)
+    monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
+    assert command_line.main(["slides"]) == 2
+    assert last_line(capsys) == "slides: slides need Playwright: pip install -e '.[slides]'"
+
+
+def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatch):
+    written = []
+    monkeypatch.setattr(
+        slides, "write_slides", lambda root, lessons, folder: written.append((lessons, folder)) or 0
+    )
+    root = command_line.find_root()
+    assert command_line.main(["slides", "3"]) == 0
+    assert written == [([root / LESSON], root / "build" / "slides")]
+
+
+def test_a_browser_that_does_not_start_is_one_line():
+    class Playwright:
+        class chromium:  # as Playwright names it
+            @staticmethod
+            def launch(**options):
+                raise RuntimeError(f"{options['executable_path']} is gone\nand twenty lines more")
+
+    with pytest.raises(CourseError, match=r"^/bin/x: RuntimeError: /bin/x is gone$"):
+        start_browser(Playwright, "/bin/x")

@@ -1,0 +1,247 @@
+"""A class hands in: what the instructor sees of it."""
+
+import csv
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from bs4 import BeautifulSoup
+
+from mha_lib.classroom import __main__ as command_line
+from mha_lib.classroom.course.language import words_in
+from mha_lib.classroom.course.slides import read_lesson
+from mha_lib.classroom.live.exercises import exercises_with_lesson
+from mha_lib.classroom.live.exercises.reports import Progress, Report
+from mha_lib.classroom.students.tally import exercises_of
+from tests.lessons import ENGLISH, ROOT
+
+ONE_VIEW = words_in("en")["mistakes"]["shared"]["cut_with_one_view"]
+NOT_SWAPPED = words_in("en")["mistakes"]["split_heads"]["axes_not_swapped"]
+ADA = Report(
+    lesson="03",
+    language="en",
+    version="0.1.0",
+    written="2026-11-22T08:00:00+00:00",
+    student="ada",
+    name="Ada Lovelace",
+    exercises={"split_heads": Progress("solved", 3, {"cut_with_one_view": 2})},
+)
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    (tmp_path / "notebooks").symlink_to(ROOT / "notebooks")
+    (tmp_path / "class").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def hand_in(course, report, place=""):
+    file = course / "class" / (place or f"{report.student}.report.json")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(report.as_tree()))
+
+
+def student(name, **progress):
+    return replace(ADA, name=name, student=name, exercises=progress)
+
+
+def overview(*arguments, language="en"):
+    return command_line.main(["--language", language, "overview", "class", *arguments])
+
+
+def page(course, name="overview.html"):
+    return BeautifulSoup((course / "build" / "overview" / name).read_text(encoding="utf-8"), "html.parser")
+
+
+def test_a_class_is_counted(course, capsys):
+    hand_in(course, ADA)
+    hand_in(course, student("Bob", split_heads=Progress("wrong", 1, {"cut_with_one_view": 1})))
+    hand_in(course, student("Eve", split_heads=Progress("wrong", 9, {"axes_not_swapped": 9})))
+    hand_in(course, student("Dan", split_heads=Progress("not yet", 1)))
+    assert overview() == 0
+    out = capsys.readouterr().out
+    assert "03 Multi-head attention: reports: 4, started: 3, all solved: 0" in out
+    assert "Begin the next hour with split_heads." in out
+    assert "split_heads: solved 1 of 4, wrong so far 2, started 3" in out
+    lines = [line.strip() for line in out.splitlines()]
+    first = lines.index(f"2 students: {ONE_VIEW}")
+    assert lines[first + 1] == f"1 student: {NOT_SWAPPED}", "how many students, not how often"
+    assert "✓○○○○○○○○○  Ada Lovelace" in lines
+    article = page(course).find("h4", string="split_heads").find_parent("article")
+    assert [" ".join(item.text.split()) for item in article("li")] == [
+        f"2 students: {ONE_VIEW} (3 times in all)",
+        f"1 student: {NOT_SWAPPED} (9 times in all)",
+    ]
+    rows = {row.th.text: "".join(cell.text for cell in row("td")) for row in page(course)("tr")[1:]}
+    assert list(rows) == ["Ada Lovelace", "Bob", "Dan", "Eve"]
+    assert rows["Bob"] == "✗○○○○○○○○○"
+
+
+def test_what_students_were_told_is_said_in_the_instructors_language(course, capsys):
+    hand_in(course, ADA)
+    assert overview(language="zh") == 0
+    assert words_in("zh")["mistakes"]["shared"]["cut_with_one_view"] in capsys.readouterr().out
+    assert page(course).html["lang"] == "zh"
+
+
+def test_a_mistake_that_was_recognised_goes_before_what_was_not(course):
+    failed = Progress("wrong", 9, {"line_raised": 5, "wrong_entry": 5, "of_another_edition": 5})
+    hand_in(course, student("Bob", split_heads=failed))
+    hand_in(course, student("Eve", split_heads=replace(failed, mistakes={"line_raised": 1})))
+    hand_in(course, ADA)
+    assert overview() == 0
+    items = [item.text for item in page(course).article("li")]
+    assert ONE_VIEW in items[0]
+    assert items[1].startswith("2 students: the function raised an error")
+    assert "does not know" in "".join(items)
+
+
+def test_odd_counts_and_odd_times_do_no_harm(course, capsys):
+    odd = {"split_heads": Progress("wrong", 0, {"cut_with_one_view": 0})}
+    hand_in(course, replace(ADA, exercises=odd, written="0001-01-01T00:00:00+23:59"))
+    hand_in(course, replace(ADA, exercises=odd, written="9999-12-31T23:59:59-23:59"), "late.report.json")
+    assert overview() == 0
+    said = capsys.readouterr()
+    assert ONE_VIEW not in said.out
+    assert "counts: late.report.json" in said.err
+
+
+def test_gaps_of_a_sentence_are_left_open(course, capsys):
+    hand_in(
+        course, replace(ADA, lesson="05", exercises={"describe_model": Progress("wrong", 1, {"bias": 1})})
+    )
+    assert overview() == 0
+    assert "…: bias is …, and … is wanted" in capsys.readouterr().out
+
+
+def test_lessons_are_told_apart(course, capsys):
+    hand_in(course, ADA)
+    hand_in(course, replace(ADA, lesson="01", exercises={}), "other.report.json")
+    hand_in(course, replace(ADA, lesson="77", exercises={}), "none.report.json")
+    hand_in(course, student("Bob", brand_new=Progress("solved", 1)))
+    assert overview() == 0
+    said = capsys.readouterr()
+    assert re.findall(r"^(\d\d) ", said.out, re.MULTILINE) == ["01", "03"]
+    assert "none.report.json: left out, there is no lesson 77 here" in said.err
+    assert "exercises that are not in this one do not count: brand_new" in said.err
+
+
+def test_of_two_files_of_a_student_the_newer_counts_whatever_its_zone(course, capsys):
+    hand_in(course, replace(ADA, written="2026-11-22T09:00:00+02:00", exercises={}), "later.report.json")
+    hand_in(course, replace(ADA, name="ada lovelace", student="other"), "z/first.report.json")
+    assert overview() == 0
+    said = capsys.readouterr()
+    assert "handed in twice; the newer counts: z/first.report.json, and not later.report.json" in said.err
+    assert "reports: 1" in said.out
+
+
+def test_homes_on_a_server_are_searched_and_name_who_gave_no_name(course, capsys):
+    nameless = replace(ADA, name="")
+    hand_in(course, nameless, "ada/course/work/en/reports/lesson-03.report.json")
+    hand_in(course, replace(nameless, student="again"), "ada/course/work/zh/reports/lesson-03.report.json")
+    hand_in(course, replace(nameless, student="bob"), "bob/work/en/reports/lesson-03.report.json")
+    hand_in(course, replace(nameless, student="cid"), "cid_17/lesson-03.report.json")
+    hand_in(course, replace(nameless, student="dan"), "lesson-03-4.report.json")
+    hand_in(course, replace(nameless, student="eve"), "bob/.ipynb_checkpoints/lesson-03.report.json")
+    (course / "class" / "loop").symlink_to(course / "class")
+    assert overview() == 0
+    said = capsys.readouterr()
+    assert re.findall(r"\((.*)\)$", said.out, re.MULTILINE) == ["ada/course", "bob", "cid_17", "lesson-03-4"]
+    assert len(said.err.splitlines()) == 1, "ada handed in twice"
+
+
+HOSTILE = "<img src=x onerror=alert(1)>\u202e"
+
+
+def test_html_in_a_name_is_a_name(course, capsys):
+    hand_in(course, replace(ADA, name=HOSTILE))
+    hand_in(course, replace(ADA, name="", student="b"), "<b>x<b>.report.json")
+    assert overview() == 0
+    found = page(course)
+    assert not found("img")
+    assert not found.tbody("b")
+    assert HOSTILE[:-1] in found.tbody.text
+    assert "\u202e" not in found.text + capsys.readouterr().out
+    assert "default-src 'none'" in found.meta.find_next("meta")["content"]
+
+
+def test_damaged_files_are_a_line_each_and_the_rest_counts(course, capsys):
+    hand_in(course, ADA)
+    (course / "class" / "half.report.json").write_text('{"mha_lib_report": 1, "les')
+    (course / "class" / "deep.report.json").write_text("[" * 100_000)
+    (course / "class" / "notes.json").write_text("not one of ours")
+    assert overview() == 0
+    said = capsys.readouterr()
+    assert len(said.err.splitlines()) == 2
+    assert "reports: 1" in said.out
+    assert [item.text.split(":")[0].split("/")[-1] for item in page(course).select(".remarks li")] == [
+        "deep.report.json",
+        "half.report.json",
+    ]
+
+
+def test_without_names_no_name_is_shown_anywhere(course, capsys):
+    hand_in(course, ADA)
+    hand_in(course, replace(ADA, student="b"), "Ada-again.report.json")
+    hand_in(course, student("Bob"))
+    assert overview("--no-names") == 0
+    said = capsys.readouterr()
+    written = [file.name for file in (course / "build" / "overview").iterdir()]
+    assert written == ["overview-without-names.html"]
+    shown = page(course, written[0])
+    for text in (said.out, said.err, str(shown)):
+        assert not re.search("Ada|Bob", text)
+    assert "Remarks on files: 1." in said.err
+    assert [row.th.text for row in shown("tr")[1:]] == ["1", "2"]
+
+
+def test_the_table_opens_in_a_spreadsheet_and_runs_nothing(course):
+    hand_in(course, replace(ADA, name='=HYPERLINK("x")'))
+    hand_in(course, student("王小明", split_heads=Progress("solved", 1)))
+    assert overview() == 0
+    text = (course / "build" / "overview" / "overview.csv").read_text(encoding="utf-8-sig")
+    rows = list(csv.DictReader(text.splitlines()))
+    assert {row["student"] for row in rows} == {'\'=HYPERLINK("x")', "王小明"}
+    assert rows[0] | {"written": "", "file": ""} == {
+        "lesson": "03",
+        "student": '\'=HYPERLINK("x")',
+        "exercise": "split_heads",
+        "state": "solved",
+        "checks": "3",
+        "mistakes": "cut_with_one_view:2",
+        "written": "",
+        "file": "",
+    }
+
+
+def test_others_on_the_machine_cannot_read_the_overview(course):
+    hand_in(course, ADA)
+    assert overview() == 0
+    assert (course / "build" / "overview").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"), [("nowhere", "no folder nowhere"), ("class", "holds no reports")]
+)
+def test_without_reports_it_is_one_line(course, capsys, folder, said):
+    assert command_line.main(["overview", folder]) == 2
+    line = capsys.readouterr().err.strip()
+    assert line.startswith("overview: ")
+    assert said in line
+    assert "\n" not in line
+    assert not (course / "build").exists()
+
+
+def test_a_course_that_cannot_be_written_to_is_one_line(course, capsys):
+    hand_in(course, ADA)
+    (course / "build").write_text("a file where a folder must be")
+    assert overview() == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("lesson", ENGLISH, ids=lambda lesson: lesson.stem)
+def test_the_exercises_of_a_lesson_are_those_that_it_checks(lesson):
+    judged = {exercise.name for number, exercise in exercises_with_lesson() if lesson.name.startswith(number)}
+    assert set(exercises_of(read_lesson(lesson))) == judged
