@@ -23,7 +23,7 @@ from mha_lib.classroom.course.chinese import TRADITIONAL
 from mha_lib.classroom.course.language import language_of_machine
 
 COURSE = Path(__file__).resolve().parents[1]
-JUPYTER_SETTINGS = COURSE / "mha_lib" / "classroom" / "jupyter"
+JUPYTER_SETTINGS = COURSE / "mha_lib" / "classroom" / "course" / "jupyter"
 SETTINGS = [
     # A kernel's sockets would else be ports of this machine, where every other student could listen in.
     "--KernelManager.transport=ipc",

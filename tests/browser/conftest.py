@@ -157,7 +157,8 @@ def start_server(folder: Path, home: Path, python: str = sys.executable, library
     port, token = free_port(), secrets.token_hex(16)
     own = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
     own |= {f"JUPYTERLAB_{name}_DIR": str(home / name) for name in ("SETTINGS", "WORKSPACES")}
-    own["JUPYTER_CONFIG_PATH"] = str(ROOT / "mha_lib" / "classroom" / "jupyter")  # as `lab` and `present` do
+    # The settings of `lab` and `present`.
+    own["JUPYTER_CONFIG_PATH"] = str(ROOT / "mha_lib" / "classroom" / "course" / "jupyter")
     if python == sys.executable:  # the deck of the working tree, not the copy that was installed
         own["JUPYTER_PATH"] = str(home / "path")
         install_deck(home / "path", library)

@@ -100,7 +100,7 @@ def test_an_error_is_shown_in_place_with_its_traceback(page, show):
     expect(alert).to_contain_text("ZeroDivisionError: division by zero")
     alert.locator("summary").click()
     expect(alert.locator("pre")).to_contain_text("else 1 / 0")
-    assert "classroom/explorer/" not in alert.inner_text()
+    assert "classroom/live/explorer/" not in alert.inner_text()
     slider(page, "num_heads").press("ArrowRight")
     expect(alert).to_be_hidden()
     expect(page.locator(HEADS)).to_have_count(4)

@@ -1,0 +1,25 @@
+"""Metadata of a cell's outputs: other rooms recognise a check by it, and parse no printed sentence."""
+
+from collections.abc import Mapping
+from typing import Any
+
+CHECK = "mha_check"  # in the metadata of an output
+
+
+def check_metadata(exercise: str, state: str) -> dict[str, Any]:
+    """The metadata of an output in which an exercise was checked: "solved", "wrong" or "not yet"."""
+    return {CHECK: {"exercise": exercise, "state": state}}
+
+
+def report_metadata(states: Mapping[str, str]) -> dict[str, Any]:
+    """The metadata of the output of ``check.report()``: the state of each exercise that was checked."""
+    return {CHECK: {"report": dict(states)}}
+
+
+def says_not_yet(output: Mapping[str, Any]) -> bool:
+    """Whether an output says only that an exercise, or every exercise of a report, is not answered yet."""
+    about = output.get("metadata", {}).get(CHECK)
+    if not isinstance(about, Mapping):
+        return False
+    states = about.get("report", {about.get("exercise"): about.get("state")})
+    return isinstance(states, Mapping) and all(state == "not yet" for state in states.values())
