@@ -6,14 +6,14 @@ PIP_OPTIONS ?= --retries 2
 BIN := .venv/bin
 COURSE := $(BIN)/python -m mha_lib.classroom $(if $(L),--language $(L))
 SERVER = $(if $(PORT),--port $(PORT)) $(if $(JUPYTER),-- $(JUPYTER))
-SIDE_BY_SIDE := --numprocesses 2 --dist loadgroup --no-loadscope-reorder
+SIDE_BY_SIDE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 BIOME := @biomejs/biome@2.6.8
 BIOME_COMMAND := .venv/biome/node_modules/.bin/biome
 PROXY := configurable-http-proxy@5.1.0
 PROXY_COMMAND := .venv/hub/node_modules/.bin/configurable-http-proxy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab present handouts slides site notes overview hub hub-proxy test test-all lint biome mutants bench clean
+.PHONY: help setup lab present handouts slides site notes overview hub hub-proxy test test-ci test-all lint biome mutants bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,16 +47,20 @@ hub: .venv/ready-hub $(PROXY_COMMAND) ## serve a class by JupyterHub, as root (P
 
 hub-proxy: .venv/ready-dev $(PROXY_COMMAND) ## install the proxy that the tests of the hub need (needs npm)
 
-test: lint ## test everything, with a sample of the long walks; the browser tests need Chromium or Chrome (T=tests/one)
-	@$(if $(T),,echo "Testing: about 20 minutes on two cores; make test T=tests/mha_lib is quick.")
+test: lint ## test what matters in 8 minutes or less; the browser tests need Chromium or Chrome (T=tests/one)
 	@$(BIN)/python -m pytest $(or $(T),$(SIDE_BY_SIDE))
 
-test-all: lint ## the long walks too: every slide at every size, every seed, every mutant (about an hour)
-	@$(BIN)/python -m pytest -m "whole or not whole" $(or $(T),$(SIDE_BY_SIDE))
-	@$(BIN)/python tests/mha_lib/mutants.py
+test-ci: lint ## test all that a change can break: every deck, the hub, fresh environments, some mutants (T=tests/one)
+	@$(BIN)/python -m pytest -m "not whole" $(or $(T),$(SIDE_BY_SIDE))
+	@$(if $(T),,$(BIN)/python tests/mha_lib/mutants.py --sample 9)
 
-lint: .venv/ready-dev ## formatting, likely mistakes and types: what a commit must pass
+test-all: lint ## the long walks too: every slide at every size, every seed, every mutant (more than an hour)
+	@$(BIN)/python -m pytest -m "ci or not ci" $(or $(T),$(SIDE_BY_SIDE))
+	@$(if $(T),,$(BIN)/python tests/mha_lib/mutants.py)
+
+lint: .venv/ready-dev ## formatting, likely mistakes, types and the walls between rooms: what a commit must pass
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	@$(BIN)/python -m pytest tests/test_house.py
 	@if [ -x $(BIOME_COMMAND) ]; then $(BIOME_COMMAND) check --error-on-warnings .; \
 	else echo "Left out: the checks of JavaScript and CSS; make biome installs their tool, by npm."; fi
 

@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -20,17 +21,53 @@ pytest.register_assert_rewrite("tests.classroom.live.exercises.slips", "tests.mh
 os.environ["LC_ALL"] = "C.UTF-8"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run side by side, those of a file stay together, for they share what takes long to set up.
+# The tiers of tests above `make test`, by their marks, and the commands that run them.
+TIERS = {"ci": "make test-ci", "whole": "make test-all"}
+# Files that take long come first, so that no process is left alone with one at the end.
+LONG_FILES = ("test_execution.py", "test_deck.py", "test_deck_lecture.py", "test_deck_keys.py")
+left_out = pytest.StashKey[dict[str, int]]()
 
-    Each lesson is a group of its own. pytest-xdist 3.8 sets these groups in a way that pytest 9.2 does not
-    see: then each test goes where there is room, so none may count on another.
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[left_out] = {}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Order the files; ``--dist loadfile`` keeps the tests of a file in one process.
+
+    Browser tests come last: Playwright's event loop goes on in its thread, and what runs a notebook wants
+    an event loop of its own.
     """
+
+    def place(item: pytest.Item) -> tuple[bool, int]:
+        name = item.path.name
+        return "browser" in item.path.parts, (*LONG_FILES, name).index(name)
+
+    items.sort(key=place)
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
     for item in items:
-        arguments = getattr(item, "callspec", None)
-        given = arguments.params.values() if arguments else ()
-        lesson = next((str(value) for value in given if getattr(value, "suffix", "") == ".ipynb"), "")
-        item.add_marker(pytest.mark.xdist_group(f"{item.path} {lesson}"))
+        tier = next((tier for tier in reversed(TIERS) if item.get_closest_marker(tier)), None)
+        if tier:
+            counts = item.config.stash[left_out]
+            counts[tier] = counts.get(tier, 0) + 1
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell pytest-xdist's own process what this process has left out; each process leaves out the same."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash[left_out]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[left_out] = getattr(node, "workeroutput", {}).get("left_out", {})
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for tier, count in sorted(config.stash[left_out].items()):
+        terminalreporter.write_line(f"Left out {count} tests, which {TIERS[tier]} runs.")
 
 
 LayTranslator = Callable[[Path, Path], None]

@@ -33,8 +33,6 @@ expect.set_options(timeout=PATIENCE)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     mine = [item for item in items if here in item.path.parents]
-    # Last: Playwright's event loop goes on in this thread, and what runs a notebook wants its own.
-    items[:] = [item for item in items if item not in mine] + mine
     for item in mine:
         item.add_marker(pytest.mark.browser)
     if mine and find_browser() is None and not os.environ.get("MHA_REQUIRE_BROWSER"):

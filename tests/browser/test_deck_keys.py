@@ -324,10 +324,7 @@ def pip(python: str, *arguments: object) -> None:
     subprocess.run(command, check=True)
 
 
-SLOW = "makes an environment, 2 minutes: CI runs it, MHA_REQUIRE_BROWSER=1 does it here"
-
-
-@pytest.mark.skipif(not os.environ.get("MHA_REQUIRE_BROWSER"), reason=SLOW)
+@pytest.mark.ci
 @pytest.mark.parametrize("way", ["not at all", "from a wheel", "editable", "with the fallback"])
 def test_widgets_live_in_a_fresh_environment(
     page: Page, serve: Serve, fresh_python: str, tmp_path: Path, way: str

@@ -253,6 +253,7 @@ def teach(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
         expect(status_of(page)).to_have_text(re.compile(r"Setup: (\d+) of \1 cells ran"), timeout=600_000)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "lesson",
     [ENGLISH[0], *in_whole_runs(ENGLISH[1:] + CHINESE)],

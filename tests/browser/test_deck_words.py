@@ -19,6 +19,8 @@ from tests.browser.new_lesson import new_lesson
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Serve
 
+pytestmark = pytest.mark.ci
+
 MARKED = "qaa"  # a language in which every sentence stands between ⟦ and ⟧
 ENGLISH = words_in("en")
 

@@ -8,6 +8,8 @@ from mha_lib import masked_softmax
 from mha_lib.classroom.course.language import words_in
 from tests.browser.explorers import HEADS, UNSAVED, Lab, assert_shows
 
+pytestmark = pytest.mark.ci
+
 # 2 settings of 16 heads, 1 MB: what a browser keeps of a run is seen among all else.
 LARGE = """
 import numpy as np

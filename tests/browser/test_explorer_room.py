@@ -10,6 +10,8 @@ from mha_lib import causal_mask, masked_softmax
 from mha_lib.classroom.live.explorer import explore
 from tests.browser.explorers import HEADS, assert_shows, slider, some_explorer, weights_of
 
+pytestmark = pytest.mark.ci
+
 WINDOWS = [(1024, 600), (1280, 720), (1920, 1080), (3440, 1440)]
 SIZES, HEAD_COUNTS = [4, 13, 64], [1, 3, 8, 16]
 

@@ -30,6 +30,8 @@ from tests.browser.new_lesson import new_lesson
 if TYPE_CHECKING:
     from tests.browser.conftest import Serve
 
+pytestmark = pytest.mark.ci
+
 ROOT = Path(__file__).parents[2]
 LANGUAGE = "qps"  # a code that no language has
 FIGURE = "masks.svg"

@@ -7,6 +7,7 @@ import urllib.request
 from typing import TYPE_CHECKING
 
 import nbformat
+import pytest
 from nbformat.v4 import new_code_cell
 from playwright.sync_api import Page, Response, expect
 
@@ -15,6 +16,8 @@ from tests.browser.new_lesson import new_lesson
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Watch
+
+pytestmark = pytest.mark.ci
 
 STATE = "application/vnd.jupyter.widget-state+json"
 EXPLORER = """

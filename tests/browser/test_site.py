@@ -17,6 +17,8 @@ from tests.browser.conftest import PATIENCE, Watch
 from tests.browser.explorers import HEADS
 from tests.classroom.publish.site.course import small_course
 
+pytestmark = pytest.mark.ci
+
 AUDIT = "async () => (await axe.run()).violations.map((found) => found.id)"
 
 

@@ -16,6 +16,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from tests.browser.conftest import install_deck
 from tests.browser.new_lesson import new_lesson
 
+pytestmark = pytest.mark.ci
+
 ROOT = Path(__file__).parents[2]
 EXPLORER = """
 import numpy as np

@@ -17,6 +17,8 @@ from mha_lib.classroom.live.theme import draw
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
 
+pytestmark = pytest.mark.ci
+
 # The colours of the paper, at a corner, and of what is drawn in the middle, as the page shows them.
 PIXELS = """async (png) => {
     const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob());

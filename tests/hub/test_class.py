@@ -10,6 +10,8 @@ import pytest
 from tests.hub.client import LESSON, Student, code_cells, with_source
 from tests.hub.server import ROOT, Hub
 
+pytestmark = pytest.mark.ci
+
 ANSWER, CHECK = "split-heads-answer", "split-heads-check"
 WRONG = "def my_split_heads(x, num_heads):\n    return x.view(x.shape[0], num_heads, x.shape[1], -1)"
 RIGHT = "def my_split_heads(x, num_heads):\n    return x.view(*x.shape[:2], num_heads, -1).transpose(1, 2)"

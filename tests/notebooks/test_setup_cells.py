@@ -9,6 +9,8 @@ from nbclient import NotebookClient
 from mha_lib.classroom.course.slides import read_lesson, source, tags
 from tests.lessons import CHINESE, ENGLISH, in_whole_runs, name_of
 
+pytestmark = pytest.mark.ci
+
 each_lesson = pytest.mark.parametrize("lesson", [*ENGLISH, *in_whole_runs(CHINESE)], ids=name_of)
 
 
