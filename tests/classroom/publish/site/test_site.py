@@ -211,7 +211,9 @@ def test_a_downloaded_notebook_is_whole_and_has_neither_notes_nor_outputs(course
 
 @pytest.mark.parametrize(("lang", "readme"), [("en", "README.md"), ("zh", "README.zh.md")])
 def test_how_to_run_it_is_what_the_readme_says(kept, lang, readme):
-    said = (ROOT / readme).read_text(encoding="utf-8")
+    """The README, and the page to which it leads where there is no make."""
+    pages = (ROOT / readme, ROOT / "docs" / lang / "run-elsewhere.md")
+    said = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     commands = "\n".join(
         block.text for block in read(kept[0] / f"build/site/{lang}/index.html").select("pre")
     )
