@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from mha_lib import checks
+from mha_lib import checks, tracing
 
 
 def padding_mask(valid_lens: Tensor, num_keys: int, device: torch.device | None = None) -> Tensor:
@@ -86,7 +86,7 @@ def checked_limits(limits: Limits, scores_shape: Sequence[int], device: torch.de
     if limits.valid_lens is None:
         return limits
     valid_lens = checks.checked_lens(limits.valid_lens, num_keys, batch, num_queries)
-    has_padding = not checks.can_be_read(valid_lens) or bool((valid_lens < num_keys).any())
+    has_padding = not tracing.can_be_read(valid_lens) or bool((valid_lens < num_keys).any())
     return Limits(valid_lens if has_padding else None, limits.key_mask, limits.mask, limits.is_causal)
 
 
@@ -221,7 +221,7 @@ def dot_product_attention(
         scores = (queries / math.sqrt(d)) @ keys.transpose(-2, -1)  # (..., Q, K)
         if score_bias is not None:
             scores = scores + add_head_axis(score_bias, scores.dim()).to(scores.dtype)
-        weights = softmax_of_allowed(scores, mask, in_place=checks.nobody_differentiates(scores))
+        weights = softmax_of_allowed(scores, mask, in_place=tracing.nobody_differentiates(scores))
         output = nn.functional.dropout(weights, dropout_p) @ values  # (..., Q, d_v)
     return output.to(dtype), weights.to(dtype)
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from mha_lib import checks
+from mha_lib import tracing
 from mha_lib.attention import Limits, add_head_axis, combine_masks
 
 # On a CPU, packed samples are computed one by one, and each costs about 40 µs more than in a batch, forward
@@ -98,7 +98,7 @@ def can_recompute(inputs: tuple[Tensor, ...]) -> bool:
     """Whether a gradient is wanted, and by the way of PyTorch that ``checkpoint`` serves."""
     if torch.compiler.is_compiling():
         return False
-    return any(x.requires_grad for x in inputs) and not any(checks.is_transformed(x) for x in inputs)
+    return any(x.requires_grad for x in inputs) and not any(tracing.is_transformed(x) for x in inputs)
 
 
 def slice_scores(x: Tensor, start: int, end: int, num_keys: int) -> Tensor:
@@ -191,7 +191,7 @@ def worth_packing(
 ) -> bool:
     """Whether leaving out padded keys is faster than masking them, for projected queries ``(B, H, Q, d)``."""
     lengths = limits.valid_lens
-    if lengths is None or lengths.dim() != 1 or not checks.can_be_read(lengths):
+    if lengths is None or lengths.dim() != 1 or not tracing.can_be_read(lengths):
         return False
     if limits.key_mask is not None or limits.mask is not None:
         return False

@@ -6,12 +6,11 @@ The shape letters are those of ``attention.py``, and one more:
 """
 
 import copy
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from mha_lib import checks, model_checks
+from mha_lib import checks, tracing
 from mha_lib.attention import (
     Limits,
     add_head_axis,
@@ -207,7 +206,8 @@ class MultiHeadAttention(nn.Module):
         checks.check_queries_keys_values(queries, keys, values)
         batch, num_queries, num_keys = *queries.shape[:2], keys.shape[1]
         if cache is not None:
-            checks.check_cache(cache, KVCache, self, batch, num_keys)
+            checks.check_class("cache", cache, KVCache, "try KVCache(layer, batch, max_tokens)")
+            cache.check_room(self, batch, num_keys)
             num_keys += len(cache)
         scores_shape = (batch, self.num_heads, num_queries, num_keys)  # (B, H, Q, K)
         limits = Limits(valid_lens, key_mask, mask, is_causal)
@@ -277,7 +277,7 @@ class MultiHeadAttention(nn.Module):
         Raises TypeError for another class and for subclasses that compute something else, ValueError for
         ``add_bias_kv`` and ``add_zero_attn``, which have no counterpart here.
         """
-        checks.check_torch_module(module)
+        check_convertible(module)
         layer = cls(
             module.embed_dim,
             module.num_heads,
@@ -320,7 +320,7 @@ class MultiHeadAttention(nn.Module):
         Source: Ainslie et al. 2023, section 2.1.
         """
         num_kv_heads = checks.checked_size("num_kv_heads", num_kv_heads)
-        checks.check_poolable(layer, MultiHeadAttention, num_kv_heads)
+        check_poolable(layer, num_kv_heads)
         pooled = copy.deepcopy(layer)
         pooled.num_kv_heads = num_kv_heads
         for projection in (pooled.W_k, pooled.W_v):
@@ -332,37 +332,36 @@ class MultiHeadAttention(nn.Module):
         return pooled
 
 
-def prune_heads(layer: MultiHeadAttention, keep: Sequence[int]) -> MultiHeadAttention:
-    """A smaller copy of ``layer`` that has only the heads in ``keep``, counted from 0, in that order.
+def check_layer(layer: MultiHeadAttention) -> None:
+    way_out = "MultiHeadAttention.from_torch makes one of an nn.MultiheadAttention"
+    checks.check_class("layer", layer, MultiHeadAttention, way_out)
 
-        W_q, W_k, W_v: the columns of these heads; W_o: their rows
 
-    The output is that of ``layer`` with a ``head_mask`` of 1 for these heads and 0 for all others; the work
-    and the parameters are those of ``len(keep)`` heads. (``nn.Linear`` stores W transposed, so that here
-    columns are rows.)
-    Raises TypeError for another class and for projections that were replaced, ValueError for heads that
-    there are not, that come twice or not at all, and where heads share keys.
+def check_poolable(layer: MultiHeadAttention, num_kv_heads: int) -> None:
+    """The key-value heads of the layer must divide into ``num_kv_heads`` groups of one size."""
+    check_layer(layer)
+    checks.check_plain_projections(layer, "W_k", "W_v")
+    if layer.num_kv_heads % num_kv_heads:
+        raise ValueError(
+            f"num_kv_heads must divide the number of key-value heads of the layer, {layer.num_kv_heads}, "
+            f"got {num_kv_heads}; {checks.divisors_of(layer.num_kv_heads)}"
+        )
 
-    Source: Michel et al. 2019, section 2.3; Voita et al. 2019 prune while training. Elsewhere:
-    ``prune_heads(heads)`` (Hugging Face), which is told which heads to remove.
-    """
-    heads = model_checks.checked_heads_to_keep(layer, MultiHeadAttention, keep)
-    pruned = copy.deepcopy(layer)
-    pruned.num_heads = pruned.num_kv_heads = len(heads)
 
-    def kept(x: Tensor, width: int, dim: int) -> nn.Parameter:
-        by_head = x.detach().unflatten(dim, (layer.num_heads, width))
-        chosen = by_head.index_select(dim, torch.tensor(heads, device=x.device))
-        return nn.Parameter(chosen.flatten(dim, dim + 1), requires_grad=x.requires_grad)
-
-    widths = (layer.head_dim, layer.head_dim, layer.value_head_dim)
-    for projection, width in zip((pruned.W_q, pruned.W_k, pruned.W_v), widths, strict=True):
-        for name, x in list(projection.named_parameters()):  # weight (H*d, size), bias (H*d,)
-            setattr(projection, name, kept(x, width, dim=0))
-        projection.out_features = len(projection.weight)
-    pruned.W_o.weight = kept(layer.W_o.weight, layer.value_head_dim, dim=1)  # (D, H*d_v)
-    pruned.W_o.in_features = pruned.W_o.weight.shape[1]
-    return pruned
+def check_convertible(module: nn.MultiheadAttention) -> None:
+    """The module must compute something that ``MultiHeadAttention`` can compute too."""
+    checks.check_torch_module(module, nn.MultiheadAttention)
+    if type(module.out_proj).forward is not nn.Linear.forward:
+        raise TypeError(
+            f"the out_proj of module must be an nn.Linear, got {type(module.out_proj).__name__}; "
+            "undo the quantization or the wrapper first"
+        )
+    for option, used in (("add_bias_kv", module.bias_k is not None), ("add_zero_attn", module.add_zero_attn)):
+        if used:
+            raise ValueError(
+                f"module must be built without {option}, got {option}=True, which adds a key of its own; "
+                "append it to keys and values yourself"
+            )
 
 
 class KVCache:
@@ -392,8 +391,7 @@ class KVCache:
     """
 
     def __init__(self, layer: MultiHeadAttention, batch: int, max_tokens: int):
-        if not isinstance(layer, MultiHeadAttention):
-            raise TypeError(f"layer must be a MultiHeadAttention, got {type(layer).__name__}")
+        check_layer(layer)
         self.layer = layer
         self.batch = checks.checked_size("batch", batch)
         self.max_tokens = checks.checked_size("max_tokens", max_tokens)
@@ -410,7 +408,7 @@ class KVCache:
 
     def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Takes in projected keys and values ``(B, G, N, ·)``; returns all it holds, ``(B, G, K, ·)``."""
-        checks.check_cacheable(keys, values, self.keys if self.num_tokens else None)
+        self.check_cacheable(keys, values)
         if (
             self.keys is None
             or self.values is None
@@ -426,3 +424,41 @@ class KVCache:
         self.keys[:, :, start : self.num_tokens] = keys
         self.values[:, :, start : self.num_tokens] = values
         return self.keys[:, :, : self.num_tokens], self.values[:, :, : self.num_tokens]
+
+    def check_room(self, layer: MultiHeadAttention, batch: int, num_new_keys: int) -> None:
+        """The cache must have been made for this layer and this batch, and have room for the new keys."""
+        if self.layer is not layer:
+            raise ValueError(
+                "cache must have been made for this layer, got the cache of another one; "
+                "every layer needs its own: KVCache(layer, batch, max_tokens)"
+            )
+        if self.batch != batch:
+            raise ValueError(
+                f"cache must be of the batch of queries, {batch}, got a cache for {self.batch}; "
+                f"try KVCache(layer, {batch}, {self.max_tokens})"
+            )
+        if len(self) + num_new_keys > self.max_tokens:
+            raise ValueError(
+                f"cache must have room for {len(self)} + {num_new_keys} tokens, "
+                f"got max_tokens={self.max_tokens}; "
+                "call cache.reset() for a new sequence, or make a larger KVCache"
+            )
+
+    def check_cacheable(self, keys: Tensor, values: Tensor) -> None:
+        """Projected keys and values must be without gradients, and alike to those that are held already."""
+        if torch.is_grad_enabled() and (keys.requires_grad or values.requires_grad):
+            raise RuntimeError(
+                "cache holds keys and values without their gradients, got some that require gradients; "
+                "call the layer under torch.no_grad(), or without a cache"
+            )
+        if tracing.is_transformed(keys):
+            raise RuntimeError(
+                "cache must be used outside torch.func.vmap, grad and jvp, got a call inside one of them; "
+                "call the layer without a cache there"
+            )
+        held = self.keys if self.num_tokens else None
+        if held is not None and (keys.dtype != held.dtype or keys.device != held.device):
+            raise ValueError(
+                f"cache must go on with what it holds, {held.dtype} on {held.device}, got {keys.dtype} on "
+                f"{keys.device}; call cache.reset() first"
+            )

@@ -14,7 +14,7 @@ from torch.distributed.tensor.parallel import (
 )
 
 from mha_lib import checks
-from mha_lib.multihead import MultiHeadAttention
+from mha_lib.multihead import MultiHeadAttention, check_layer
 
 
 def shard_heads(layer: MultiHeadAttention, mesh: DeviceMesh) -> MultiHeadAttention:
@@ -36,10 +36,22 @@ def shard_heads(layer: MultiHeadAttention, mesh: DeviceMesh) -> MultiHeadAttenti
     Source: Shoeybi et al. 2019 (Megatron-LM), section 3. Elsewhere: ``ColwiseParallel`` and
     ``RowwiseParallel`` (PyTorch), tensor parallelism.
     """
-    checks.check_sharding(layer, MultiHeadAttention, mesh, DeviceMesh)
+    check_sharding(layer, mesh)
     plan: dict[str, ParallelStyle] = {name: ColwiseParallel() for name in ("W_q", "W_k", "W_v")}
     plan["W_o"] = RowwiseParallel()
     parallelize_module(layer, mesh, plan)
     layer.num_heads //= mesh.size()
     layer.num_kv_heads //= mesh.size()
     return layer
+
+
+def check_sharding(layer: MultiHeadAttention, mesh: DeviceMesh) -> None:
+    """The mesh must have one axis, whose devices divide the heads of the layer evenly."""
+    check_layer(layer)
+    checks.check_class("mesh", mesh, DeviceMesh, "torch.distributed.device_mesh.init_device_mesh makes one")
+    if mesh.ndim != 1:
+        raise ValueError(f"mesh must have one axis, got {mesh.ndim}; take one of its axes: mesh['name']")
+    for name in ("num_heads", "num_kv_heads"):
+        heads = getattr(layer, name)
+        if heads % mesh.size():
+            raise ValueError(f"{name}={heads} must be divisible by the {mesh.size()} devices of mesh")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from mha_lib import checks, model_checks
+from mha_lib import checks
 from mha_lib.multihead import KVCache, MultiHeadAttention
 from mha_lib.positions import sinusoidal_positions
 
@@ -118,7 +118,7 @@ class EncoderLayer(nn.Module):
 
         Raises TypeError for another class, ValueError unless it has ``norm_first=True`` and a ReLU.
         """
-        model_checks.check_torch_layer(module, nn.TransformerEncoderLayer)
+        check_convertible(module, nn.TransformerEncoderLayer)
         with torch.device("meta"):  # the parameters come from the module
             layer = cls(module.self_attn.embed_dim, module.self_attn.num_heads, 1, module.dropout.p)
         layer.self_attention = MultiHeadAttention.from_torch(module.self_attn)
@@ -211,7 +211,7 @@ class DecoderLayer(nn.Module):
 
         Raises TypeError for another class, ValueError unless it has ``norm_first=True`` and a ReLU.
         """
-        model_checks.check_torch_layer(module, nn.TransformerDecoderLayer)
+        check_convertible(module, nn.TransformerDecoderLayer)
         with torch.device("meta"):  # the parameters come from the module
             layer = cls(module.self_attn.embed_dim, module.self_attn.num_heads, 1, module.dropout.p)
         layer.self_attention = MultiHeadAttention.from_torch(module.self_attn)
@@ -302,10 +302,11 @@ class EncoderDecoder(nn.Module):
         head_masks: ByAttention | None = None,
     ) -> Any:
         """``(B, S) -> (B, S, D)``, the memory; with ``need_weights=True`` the weights of each layer too."""
-        model_checks.check_token_numbers("source", source, self.source_embedding)
-        model_checks.check_source_mask(source_mask, source)
+        checks.check_token_numbers("source", source, self.source_embedding)
+        if source_mask is not None:
+            checks.check_source_mask(source_mask, source)
         x = self.embed(source, self.source_embedding)  # (B, S, D)
-        masks = model_checks.checked_head_masks("encoder", head_masks, len(self.encoder_layers))
+        masks = checked_head_masks("encoder", head_masks, len(self.encoder_layers))
         all_weights: list[Tensor] = []
         for layer, head_mask in zip(self.encoder_layers, masks, strict=True):
             encoded = layer(x, source_mask, head_mask=head_mask, need_weights=need_weights)
@@ -330,11 +331,10 @@ class EncoderDecoder(nn.Module):
         With a ``cache``, ``target`` holds the tokens that follow those of earlier calls. Without
         ``is_causal`` a token sees those that come later, itself what it should predict.
         """
-        model_checks.check_token_numbers("target", target, self.target_embedding)
+        checks.check_token_numbers("target", target, self.target_embedding)
         x = self.embed(target, self.target_embedding, start=0 if cache is None else len(cache))  # (B, T, D)
         self_masks, cross_masks = (
-            model_checks.checked_head_masks(name, head_masks, len(self.decoder_layers))
-            for name in ("decoder", "cross")
+            checked_head_masks(name, head_masks, len(self.decoder_layers)) for name in ("decoder", "cross")
         )
         all_self_weights: list[Tensor] = []
         all_cross_weights: list[Tensor] = []
@@ -422,3 +422,32 @@ class DecoderCache:
 
     def __len__(self) -> int:
         return len(self.layers[0][0])
+
+
+def check_convertible(module: nn.Module, expected: type[nn.Module]) -> None:
+    """The module must be one of PyTorch's layers, built as ours are: norms first, and a ReLU."""
+    checks.check_torch_module(module, expected)
+    if not module.norm_first:
+        raise ValueError(
+            "module must norm before each sum, norm_first=True, got norm_first=False; "
+            "a layer trained one way does not work the other way"
+        )
+    if module.activation is not nn.functional.relu and not isinstance(module.activation, nn.ReLU):
+        raise ValueError(f"the activation of module must be a ReLU, got {module.activation}")
+
+
+def checked_head_masks(
+    attention: str, head_masks: ByAttention | None, num_layers: int
+) -> Sequence[Tensor | None]:
+    """Return the head masks of one attention, one for each layer; None for each if there are none."""
+    if head_masks is None:
+        return [None] * num_layers
+    masks = getattr(head_masks, attention, None)
+    if masks is None or isinstance(masks, Tensor) or len(masks) != num_layers:
+        came = type(head_masks).__name__ if masks is None else type(masks).__name__
+        came += "" if masks is None else f" of length {len(masks)}"
+        raise ValueError(
+            f"head_masks must be a ByAttention whose {attention} holds a mask for each of the {num_layers} "
+            f"layers, got {came}; try ByAttention([mask] * {num_layers}, …)"
+        )
+    return masks

@@ -71,8 +71,11 @@ def test_imports_run_one_way(module):
     assert not beyond, f"{module} may not import {', '.join(sorted(beyond))}"
 
 
-@pytest.mark.xfail(reason="checks.py and course/ have circles yet")
-def test_no_files_import_each_other_in_a_circle():
+CIRCLE_YET = pytest.mark.xfail(reason="course/ has a circle yet")
+
+
+@pytest.mark.parametrize("wing", ["mathematics", pytest.param("classroom", marks=CIRCLE_YET)])
+def test_no_files_import_each_other_in_a_circle(wing):
     done: set[str] = set()
 
     def walk(module: str, path: tuple[str, ...]) -> None:
@@ -83,7 +86,8 @@ def test_no_files_import_each_other_in_a_circle():
             done.add(module)
 
     for module in MODULES:
-        walk(module, ())
+        if (wing == "classroom") == module.startswith(CLASSROOM):
+            walk(module, ())
 
 
 def test_the_look_and_the_words_are_read_in_one_place():
