@@ -21,6 +21,7 @@ from mha_lib import (
     padding_mask,
 )
 from mha_lib.fused import fused_attention
+from tests.mha_lib.layers import PATHS, output_of
 
 B, K, H, D = 2, 5, 7, 14
 LENS = torch.tensor([2, 5])
@@ -29,12 +30,6 @@ VMAP_WARNS = pytest.mark.filterwarnings("ignore:There is a performance drop")
 FORWARD_MODE_WARNS = pytest.mark.filterwarnings(
     "ignore:.*torch.jit.script.* is deprecated:DeprecationWarning"
 )
-PATHS = pytest.mark.parametrize("need_weights", [False, True], ids=["fast", "readable"])
-
-
-def output_of(layer, *inputs, need_weights, **arguments):
-    result = layer(*inputs, need_weights=need_weights, **arguments)
-    return result[0] if need_weights else result
 
 
 # Transforms and tracing

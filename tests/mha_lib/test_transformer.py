@@ -1,7 +1,5 @@
 """The transformer: against PyTorch's layers, against itself, and bad calls."""
 
-from typing import Any
-
 import pytest
 import torch
 from torch import nn
@@ -21,17 +19,11 @@ from mha_lib import (
     sinusoidal_positions,
 )
 from tests.mha_lib.bad_calls import assert_refused, each_bad_call
+from tests.mha_lib.layers import DEVICES, PATHS, output_of, with_random_parameters
 
 B, S, T, H, D, FFN, L, V, W = 3, 7, 5, 2, 14, 11, 2, 13, 17
 BEGIN, END = 1, 2
 PARTS = ("self_attn", "multihead_attn", "linear1", "linear2", "norm1", "norm2", "norm3")
-
-
-def with_random_parameters(module: nn.Module) -> Any:
-    """Biases start at 0 and norms at 1, which would hide a mistake."""
-    for parameter in module.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return module
 
 
 def torch_layer(kind, **options):
@@ -75,27 +67,25 @@ def test_a_feed_forward_network_works_on_each_token_alone():
 
 
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("need_weights", [False, True])
+@PATHS
 def test_an_encoder_layer_gives_what_pytorchs_gives(in_float64, need_weights, bias):
     theirs = torch_layer(TheirEncoder, bias=bias)
     ours = EncoderLayer.from_torch(theirs)
     x, _, key_mask = source_and_target()
     expected = theirs(x, src_key_padding_mask=~key_mask)[key_mask]
-    output = ours(x, key_mask, need_weights=need_weights)
-    output = (output[0] if need_weights else output)[key_mask]
+    output = output_of(ours, x, key_mask, need_weights=need_weights)[key_mask]
     torch.testing.assert_close(output, expected)
     check_gradients(ours, theirs, output, expected, [x])
 
 
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("need_weights", [False, True])
+@PATHS
 def test_a_decoder_layer_gives_what_pytorchs_gives(in_float64, need_weights, bias):
     theirs = torch_layer(TheirDecoder, bias=bias)
     ours = DecoderLayer.from_torch(theirs)
     memory, x, key_mask = source_and_target()
     expected = theirs(x, memory, tgt_mask=~causal_mask(T, T), memory_key_padding_mask=~key_mask)
-    output = ours(x, memory, key_mask, need_weights=need_weights)
-    output = output[0] if need_weights else output
+    output = output_of(ours, x, memory, key_mask, need_weights=need_weights)
     torch.testing.assert_close(output, expected)
     check_gradients(ours, theirs, output, expected, [x, memory])
 
@@ -326,8 +316,7 @@ def test_generating_needs_no_gradients_and_leaves_the_mode_alone(model, tokens):
     assert model.training
 
 
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(
-    not torch.cuda.is_available(), reason="there is no GPU"))])  # fmt: skip
+@DEVICES
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_dtypes_and_devices_stay(tokens, device, dtype):
     model = EncoderDecoder(W, V, D, H, FFN).to(device, dtype)
