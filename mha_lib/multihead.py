@@ -50,8 +50,7 @@ def shared_attention(
 ) -> tuple[Tensor, Tensor]:
     """``dot_product_attention`` where H/G heads in a row share the keys and values of one.
 
-    Queries that look at the same keys may stand in one list: so the queries of the heads that share are put
-    one after the other, and no key is repeated.
+    Heads that share keys are computed as one head with H/G times as many queries, so no key is repeated.
 
     queries ``(B, H, Q, d)``, keys ``(B, G, K, d)``, values ``(B, G, K, d_v)``, mask and bias for
     ``(B, H, Q, K)`` -> output ``(B, H, Q, d_v)``, weights ``(B, H, Q, K)``.
@@ -177,17 +176,17 @@ class MultiHeadAttention(nn.Module):
         score_bias    finite numbers that are added to the scores before the softmax, with the axes of a mask;
                       for ALiBi see ``alibi_slopes``
         cache         a ``KVCache`` to which the keys and values of this call are added; the queries attend to
-                      all that it then holds, and K, here and above, counts all of these
+                      all keys that it then holds, and K, here and above, counts all of them
 
         Returns the output ``(B, Q, D)``; with ``need_weights=True`` the output and the weights
         ``(B, H, Q, K)``, those before dropout. Output and gradients are the same either way.
 
-        What any of ``valid_lens``, ``key_mask``, ``mask`` and ``is_causal`` forbids is forbidden; for a query
-        that may attend to nothing, every head gives zeros. A mask of two axes is always ``(Q, K)``;
+        A key that any of ``valid_lens``, ``key_mask``, ``mask`` and ``is_causal`` forbids is forbidden; for a
+        query that may attend to nothing, every head gives zeros. A mask of two axes is always ``(Q, K)``;
         ``(B, K)`` is a ``key_mask``.
         Keys and values that ``valid_lens`` or ``key_mask`` hide from all queries of their sample reach
-        nothing, even where they are NaN or infinite; only the rows of such tokens as queries are of no use.
-        What a ``mask`` or causality hides must be finite.
+        nothing, even where they are NaN or infinite; only the output rows of such tokens are of no use.
+        Keys and values that a ``mask`` or causality hides must be finite.
         Lengths on the CPU are checked and used without waiting for a GPU; lengths on a GPU cost one wait.
         Values that cannot be read are not checked: those of meta tensors, and all values while torch.compile,
         ``make_fx`` or ``vmap`` trace.
@@ -242,7 +241,7 @@ class MultiHeadAttention(nn.Module):
         return (output, weights) if need_weights else output
 
     def turned(self, x: Tensor, num_keys: int) -> Tensor:
-        """Queries or keys ``(B, H, N, d)``, turned by their positions if the layer is rotary.
+        """Turn queries or keys ``(B, H, N, d)`` by their positions if the layer is rotary.
 
         They stand at the last N of ``num_keys`` positions, as in a causal mask.
         """
@@ -253,9 +252,9 @@ class MultiHeadAttention(nn.Module):
     def packed_heads(
         self, q: Tensor, keys: Tensor, values: Tensor, limits: Limits, dropout_p: float
     ) -> Tensor:
-        """The heads ``(B, H, Q, d_v)``, where padded keys are left out before they are projected."""
+        """Compute the heads ``(B, H, Q, d_v)``; padded keys are left out before they are projected."""
         num_keys, here = keys.shape[1], limits.valid_lens
-        assert here is not None  # worth_packing has seen to it
+        assert here is not None  # worth_packing has checked it
         lengths = Counts(here, here.to(q.device, non_blocking=True))
         if here.min() == 0:  # a sample of length 0 keeps one key, which is padding
             keys, values = blank_padding(keys, values, Limits(lengths.there), num_keys)
@@ -311,9 +310,9 @@ class MultiHeadAttention(nn.Module):
 
     @classmethod
     def from_multi_head(cls, layer: "MultiHeadAttention", num_kv_heads: int) -> "MultiHeadAttention":
-        """A copy of ``layer`` with fewer key-value heads: each is the mean of those that it stands for.
+        """A copy of ``layer`` with fewer key-value heads: each is the mean of the heads that it replaces.
 
-        A start for further training, not the same function; the same only where the pooled heads were equal.
+        The copy computes another function, unless the pooled heads were equal: it is a start for training.
         Raises TypeError for another class, ValueError where ``num_kv_heads`` does not divide the number of
         key-value heads.
 
@@ -369,7 +368,7 @@ class KVCache:
 
     layer       the ``MultiHeadAttention`` whose keys and values it keeps; each layer needs a cache of its own
     batch       B
-    max_tokens  how many tokens fit in; the room for all of them is taken at the first call
+    max_tokens  how many tokens fit in; the first call takes the memory for all of them
 
     Step by step, in chunks of one or more tokens, a causal layer gives what it gives for all tokens at once::
 
@@ -378,13 +377,13 @@ class KVCache:
             for chunk in x.split(sizes, dim=1):
                 outputs.append(layer(chunk, cache=cache, is_causal=True))
 
-    The fixed keys of cross-attention are given once, and then none: ``layer(queries, memory, cache=cache)``,
-    after that ``layer(queries, memory[:, :0], cache=cache)``.
+    Cross-attention gets its fixed keys once, ``layer(queries, memory, cache=cache)``, and no keys in later
+    calls, ``layer(queries, memory[:, :0], cache=cache)``.
 
-    ``len(cache)`` tells how many tokens it holds, ``reset()`` forgets them. What ``mask``, ``key_mask``,
-    ``valid_lens`` and ``score_bias`` say is said of all keys that are held, the new ones included. What is
-    NaN or infinite in a key that is padding when it comes is kept as 0.
-    Gradients do not flow through a cache: a call whose keys or values want one raises RuntimeError.
+    ``len(cache)`` tells how many tokens it holds, ``reset()`` forgets them. ``mask``, ``key_mask``,
+    ``valid_lens`` and ``score_bias`` apply to all keys that it holds, the new ones included. NaN and infinity
+    in a key that comes as padding are kept as 0.
+    Gradients do not flow through a cache: a call whose keys or values need one raises RuntimeError.
 
     Source: Shazeer 2019, section 2.4. Elsewhere: ``DynamicCache``, ``StaticCache`` and ``past_key_values``
     (Hugging Face), ``KVCache`` (torchtune).
@@ -403,11 +402,11 @@ class KVCache:
         return self.num_tokens
 
     def reset(self) -> None:
-        """Forgets all tokens, and keeps the room for them."""
+        """Forget all tokens, but keep their memory."""
         self.num_tokens = 0
 
     def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Takes in projected keys and values ``(B, G, N, ·)``; returns all it holds, ``(B, G, K, ·)``."""
+        """Add projected keys and values ``(B, G, N, ·)``; return all that it now holds, ``(B, G, K, ·)``."""
         self.check_cacheable(keys, values)
         if (
             self.keys is None

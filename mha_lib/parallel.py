@@ -18,7 +18,7 @@ from mha_lib.multihead import MultiHeadAttention, check_layer
 
 
 def shard_heads(layer: MultiHeadAttention, mesh: DeviceMesh) -> MultiHeadAttention:
-    """Gives each device of ``mesh`` its share of the heads; changes ``layer`` and returns it.
+    """Give each device of ``mesh`` its share of the heads; change ``layer`` and return it.
 
         device r of n:  heads r H/n … (r + 1) H/n − 1,  output = Σ_r concat(heads of r) W_o[rows of r]
 
@@ -27,10 +27,10 @@ def shard_heads(layer: MultiHeadAttention, mesh: DeviceMesh) -> MultiHeadAttenti
     and its own part of the gradients. A forward pass sums once over the devices (one all-reduce).
 
     Afterwards ``layer.num_heads`` and ``layer.num_kv_heads`` count the heads of this device: weights, a
-    ``head_mask`` and a mask or bias with a head axis are those of its own heads. Dropout draws on each
+    ``head_mask`` and a mask or bias with a head axis belong to its own heads. Dropout draws on each
     device for itself.
 
-    Raises TypeError for what is no layer or no mesh, ValueError for a mesh of several axes and where the
+    Raises TypeError for another class of layer or mesh, ValueError for a mesh of several axes and if the
     number of devices does not divide the heads or the key-value heads.
 
     Source: Shoeybi et al. 2019 (Megatron-LM), section 3. Elsewhere: ``ColwiseParallel`` and

@@ -18,11 +18,11 @@ def prune_heads(layer: MultiHeadAttention, keep: Sequence[int]) -> MultiHeadAtte
     The output is that of ``layer`` with a ``head_mask`` of 1 for these heads and 0 for all others; the work
     and the parameters are those of ``len(keep)`` heads. (``nn.Linear`` stores W transposed, so that here
     columns are rows.)
-    Raises TypeError for another class and for projections that were replaced, ValueError for heads that
-    there are not, that come twice or not at all, and where heads share keys.
+    Raises TypeError for another class and for projections that were replaced, ValueError for a head that
+    does not exist, a head that is named twice, no head at all, and for heads that share keys.
 
     Source: Michel et al. 2019, section 2.3; Voita et al. 2019 prune while training. Elsewhere:
-    ``prune_heads(heads)`` (Hugging Face), which is told which heads to remove.
+    ``prune_heads(heads)`` (Hugging Face), whose argument names the heads to remove.
     """
     heads = checked_heads_to_keep(layer, keep)
     pruned = copy.deepcopy(layer)
