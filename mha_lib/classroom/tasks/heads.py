@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mha_lib import (
     ByAttention,
@@ -235,9 +235,8 @@ class ChangedAttention(MultiHeadAttention):
     """An attention in which the weights of some heads are changed before they meet the values."""
 
     def __init__(self, layer: MultiHeadAttention, heads: list[int], change: Change):
-        super().__init__(layer.num_hiddens, layer.num_heads, head_dim=layer.head_dim)
-        self.load_state_dict(layer.state_dict())
-        self.to(layer.W_q.weight.device)
+        nn.Module.__init__(self)
+        self.__dict__.update(layer.__dict__)  # takes over the layer, whatever arguments it was built with
         self.heads, self.change = heads, change
 
     def forward(self, queries: Tensor, keys: Tensor | None = None, **options: Any) -> Any:  # type: ignore[override]
