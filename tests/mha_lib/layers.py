@@ -17,8 +17,8 @@ def output_of(layer, *inputs, need_weights, **arguments):
     return result[0] if need_weights else result
 
 
-def with_random_parameters(module: nn.Module) -> Any:
+def with_random_parameters(module: nn.Module, std: float = 0.5) -> Any:
     """Biases start at 0 and norms at 1, which would hide a mistake."""
     for parameter in module.parameters():
-        nn.init.normal_(parameter, std=0.5)
+        nn.init.normal_(parameter, std=std)
     return module

@@ -43,7 +43,7 @@ def test_merge_heads_undoes_split_heads():
 def test_from_torch_gives_what_the_torch_module_gives(bias, batch_first, kdim):
     vdim = None if kdim is None else 17
     theirs = nn.MultiheadAttention(D, H, bias=bias, batch_first=batch_first, kdim=kdim, vdim=vdim)
-    theirs = with_random_parameters(theirs)
+    theirs = with_random_parameters(theirs, std=0.3)
     ours = MultiHeadAttention.from_torch(theirs)
     queries, keys, values = torch.randn(B, Q, D), torch.randn(B, K, kdim or D), torch.randn(B, K, vdim or D)
     valid_lens = torch.tensor([2, 5])
