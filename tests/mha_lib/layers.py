@@ -1,4 +1,4 @@
-"""What several tests of layers need: both paths, every device, parameters that hide no mistake."""
+"""Shared by the tests of layers: both paths, every device, parameters that hide no mistake."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def output_of(layer, *inputs, need_weights, **arguments):
 
 
 def with_random_parameters(module: nn.Module, std: float = 0.5) -> Any:
-    """Biases start at 0 and norms at 1, which would hide a mistake."""
+    """Draw all parameters at random: biases start at 0 and norms at 1, which would hide a mistake."""
     for parameter in module.parameters():
         nn.init.normal_(parameter, std=std)
     return module

@@ -1,4 +1,4 @@
-"""Keys and values kept from call to call: the same numbers as without them, whatever goes along."""
+"""Keys and values kept from call to call give the numbers of one call, with every other argument."""
 
 import copy
 
@@ -32,7 +32,7 @@ def make_layer(kind):
 
 
 def in_chunks(layer, x, sizes, need_weights=False, cache=None, **of_chunk):
-    """The output of ``layer``, a few tokens at a time; ``of_chunk`` makes arguments from start and end."""
+    """Call ``layer`` with a few tokens at a time; ``of_chunk`` makes arguments from start and end."""
     cache = KVCache(layer, len(x), x.shape[1]) if cache is None else cache
     outputs, weights, end = [], [], 0
     for size in sizes:

@@ -329,7 +329,7 @@ def test_masks_are_built_for_a_chunk_of_queries_and_kept_for_none(kind, chunks_o
     assert sum(kept.values()) < num_queries * num_keys
     built_masks.clear()
     output.sum().backward()
-    assert len(built_masks) == 8  # once more, for the gradients
+    assert len(built_masks) == 8  # built again for the gradients
 
 
 def test_masks_are_built_once_where_no_gradient_is_wanted(small_chunks, built_masks):
@@ -466,7 +466,7 @@ class CopiesFromTheCPU(TorchDispatchMode):
 
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_packing_reads_nothing_from_the_device_and_sends_it_the_lengths_alone(is_causal, varlen):
-    """On the meta device, where reading any number raises."""
+    """The meta device raises when a number is read."""
     varlen.varlen_attn = lambda query, *_, **__: torch.empty_like(query)
     layer, x = MultiHeadAttention(14, H, device="meta", rotary=True), torch.empty(4, K, 14, device="meta")
     with CopiesFromTheCPU() as copies:
@@ -570,7 +570,7 @@ def test_only_lengths_of_samples_are_packed(limits, device, monkeypatch):
 
 
 def test_heads_that_share_keys_are_not_given_copies_of_them(monkeypatch):
-    """PyTorch's kernel gets the keys and values as they are."""
+    """PyTorch's kernel gets the keys and values without copies."""
     shapes, sdpa = [], torch.nn.functional.scaled_dot_product_attention
     monkeypatch.setattr(
         torch.nn.functional,
@@ -619,7 +619,7 @@ def test_lengths_on_the_cpu_make_nobody_wait_for_the_gpu(kind):
     layer = MultiHeadAttention(128, 8).to("cuda", torch.bfloat16)
     x = torch.randn(B, 64, 128, device="cuda", dtype=torch.bfloat16)
     arguments = make_arguments(kind, 64, 64, 8, B, "cpu")
-    layer(x, **arguments)  # once before, for what is loaded at first use
+    layer(x, **arguments)  # PyTorch loads parts of itself at first use
     torch.cuda.set_sync_debug_mode("error")
     try:
         layer(x, **arguments)

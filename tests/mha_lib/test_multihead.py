@@ -164,7 +164,7 @@ def test_a_sample_alone_gives_what_it_gives_in_a_batch(attend, is_causal):
     layer, x, y, lengths = MultiHeadAttention(D, H), torch.randn(4, Q, D), torch.randn(4, K, D), [2, 5, 1, 3]
     batch = attend(layer, x, y, valid_lens=torch.tensor(lengths), is_causal=is_causal)
     for b, n in enumerate(lengths):
-        last_seen = torch.arange(Q)[:, None] + (K - Q if is_causal else K)  # by each query, padding counted
+        last_seen = torch.arange(Q)[:, None] + (K - Q if is_causal else K)  # by each query, counting padding
         alone = attend(layer, x[b : b + 1], y[b : b + 1, :n], mask=torch.arange(n) <= last_seen)
         torch.testing.assert_close(batch[b : b + 1], alone)
 
@@ -439,7 +439,7 @@ def test_bad_numbers_in_padding_do_not_come_back_from_a_cache(need_weights):
         output = output_of(layer, bad_x[:, 3:], cache=cache, key_mask=key_mask, need_weights=need_weights)
         expected = layer(x[:, 3:], x, key_mask=key_mask)
     torch.testing.assert_close(output[0], expected[0])
-    torch.testing.assert_close(output[1, 1], expected[1, 1])  # the row before is that of a bad query
+    torch.testing.assert_close(output[1, 1], expected[1, 1])  # row 0 belongs to a bad query
 
 
 @pytest.mark.parametrize("with_key_mask", [False, True])
@@ -502,7 +502,7 @@ def test_two_dimensional_lengths_of_0_and_1_are_lengths_where_they_cannot_be_a_m
 @pytest.mark.parametrize("num_kv_heads", [1, 2, 3, 6])
 @pytest.mark.parametrize("kind", ["plain", "causal", "lengths", "mask", "bias"])
 def test_heads_in_a_row_share_the_keys_and_values_of_one(attend, num_kv_heads, kind):
-    """The same layer with the shared heads written out once for each head that uses them."""
+    """A layer equals one without sharing that repeats each shared head for the heads that use it."""
     layer = MultiHeadAttention(24, 6, bias=True, num_kv_heads=num_kv_heads, value_head_dim=3)
     assert layer.W_k.out_features == 4 * num_kv_heads
     assert layer.W_v.out_features == 3 * num_kv_heads

@@ -1,4 +1,4 @@
-"""Heads that are really removed: the layer is smaller, and equal to the one in which they are silenced."""
+"""Removed heads: the layer is smaller, and equal to the layer in which they are silenced."""
 
 import pytest
 import torch

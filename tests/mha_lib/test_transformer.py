@@ -32,14 +32,14 @@ def torch_layer(kind, **options):
 
 
 def source_and_target():
-    """What the encoder reads, padded to several lengths, and what the decoder reads."""
+    """Return the inputs of encoder and decoder; the first are padded to several lengths."""
     x, y = torch.randn(B, S, D, requires_grad=True), torch.randn(B, T, D, requires_grad=True)
     return x, y, padding_mask(torch.tensor([S, 4, 1]), S)[:, 0]
 
 
 @pytest.fixture
 def in_float64():
-    """Where gradients are compared: rounding would drown small mistakes."""
+    """Compare gradients in float64: in float32 rounding would hide small mistakes."""
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(torch.float32)
@@ -48,13 +48,13 @@ def in_float64():
 @pytest.fixture
 def model():
     model = with_random_parameters(EncoderDecoder(W, V, D, H, FFN, L)).eval()
-    nn.init.zeros_(model.W_logits.bias)  # what is written depends on what was read
+    nn.init.zeros_(model.W_logits.bias)  # the bias would outweigh the source
     return model
 
 
 @pytest.fixture
 def tokens():
-    """Source, target and source mask."""
+    """Return source, target and source mask."""
     source, target = torch.randint(3, W, (B, S)), torch.randint(3, V, (B, T))
     return source, target, padding_mask(torch.tensor([S, 4, 1]), S)[:, 0]
 
@@ -91,7 +91,7 @@ def test_a_decoder_layer_gives_what_pytorchs_gives(in_float64, need_weights, bia
 
 
 def check_gradients(ours, theirs, output, expected, inputs):
-    """The same, for every input and every parameter of our layer."""
+    """The gradients of every input and of every parameter of our layer must be those of PyTorch's."""
     seen = torch.randn_like(expected)
     wanted = [*inputs, *parameters_of(theirs)]
     found = [*inputs, *parameters_of(ours)]
@@ -105,7 +105,7 @@ def check_gradients(ours, theirs, output, expected, inputs):
 
 
 def parameters_of(layer):
-    """In the order of PyTorch's parts; ours have three projections where PyTorch stacks them."""
+    """Return the parameters in the order of PyTorch's parts; ours has three projections for one stacked."""
     if isinstance(layer, (EncoderLayer, DecoderLayer)):
         cross = getattr(layer, "cross_attention", None)
         norms = [layer.self_attention_norm, getattr(layer, "cross_attention_norm", None)]
@@ -125,7 +125,7 @@ def ordered(part):
 
 
 def split_like(gradients, theirs, num_inputs):
-    """The gradients of PyTorch's stacked projections, in three."""
+    """Split the gradients of PyTorch's stacked projections into three."""
     names = ["input"] * num_inputs + [
         name
         for part in PARTS
@@ -138,7 +138,7 @@ def split_like(gradients, theirs, num_inputs):
 
 @pytest.mark.parametrize("ours", [EncoderLayer, DecoderLayer])
 def test_dropout_stands_where_pytorch_has_it(ours):
-    """At probability 1 nothing is added to a token; in eval mode nothing is dropped."""
+    """With probability 1 nothing is added to a token; in eval mode nothing is dropped."""
     theirs = torch_layer(getattr(nn, f"Transformer{ours.__name__}"), dropout=1.0).train()
     layer, (memory, x, _) = ours.from_torch(theirs), source_and_target()
     inputs = (x,) if ours is EncoderLayer else (x, memory)
@@ -201,7 +201,7 @@ def test_the_weights_of_every_head_are_those_that_were_used(model, tokens):
 
 @pytest.mark.parametrize("name", ByAttention._fields)
 def test_a_head_mask_silences_the_head_that_it_names(model, tokens, name):
-    """As if its rows of W_o were 0; in one layer of one attention."""
+    """Zeros for its rows of W_o, in one layer of one attention, do the same."""
     masks = ByAttention(*([torch.ones(H) for _ in range(L)] for _ in ByAttention._fields))
     torch.testing.assert_close(model(*tokens, head_masks=masks), model(*tokens))
     getattr(masks, name)[1][0] = 0
@@ -276,7 +276,7 @@ def test_the_memory_is_projected_once(model, tokens):
 def test_greedy_decoding_takes_the_likeliest_token_again_and_again(model, tokens):
     source, _, source_mask = tokens
     with torch.no_grad():
-        model.W_logits.bias[END] = -100  # without an end
+        model.W_logits.bias[END] = -100  # no target ends
     found = model.generate(source, source_mask, begin=BEGIN, end=END, max_tokens=6)
     written = torch.full((B, 1), BEGIN)
     for _ in range(6):
@@ -286,10 +286,10 @@ def test_greedy_decoding_takes_the_likeliest_token_again_and_again(model, tokens
 
 
 def test_a_target_that_has_ended_stays_ended(model, tokens):
-    """Each sample ends where it ends alone, and then there is nothing but ends."""
+    """Each sample ends where it would end alone, and only ends follow."""
     source, _, source_mask = tokens
     written = model.generate(source, source_mask, begin=BEGIN, end=-1, max_tokens=8)
-    end = int(written[0, 2])  # a token after which sample 0 will have ended
+    end = int(written[0, 2])  # sample 0 ends with this token
     found = model.generate(source, source_mask, begin=BEGIN, end=end, max_tokens=8)
     longest = 0
     for row, free in zip(found, written, strict=True):
@@ -302,7 +302,7 @@ def test_a_target_that_has_ended_stays_ended(model, tokens):
 
 
 def test_after_its_end_a_target_is_filled_with_ends(model, tokens, monkeypatch):
-    """Whatever the model would go on with."""
+    """The tokens that the model would write next do not matter."""
     script = torch.tensor([[5, END, 7, 8, 9], [5, 6, 7, 4, END], [END, 6, END, 3, 3]])
     steps = iter(nn.functional.one_hot(script, V).unsqueeze(2).unbind(1))  # (B, 1, V) each
     monkeypatch.setattr(model, "decode", lambda *inputs, **options: next(steps))
