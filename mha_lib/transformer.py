@@ -167,7 +167,7 @@ class DecoderLayer(nn.Module):
         memory      ``(B, S, D)``, the output of the encoder
         key_mask    ``(B, S)``, boolean, True = may be attended to: False for padding of the source
         is_causal   whether a token is kept from seeing later ones. Padding of the target needs no mask: it
-                    comes last, so no token sees it
+                    comes last, so no token before it sees it
         head_masks  one for the self-attention and one for the cross-attention, as for ``EncoderLayer``
         caches      a ``KVCache`` of the self-attention and one of the cross-attention: the first takes in the
                     tokens of each call, the second the memory at the first call
