@@ -1,1 +1,1 @@
-"""Performance comparisons; ``results/`` keeps what they gave, and on which machine."""
+"""Performance comparisons; ``results/`` keeps their results, and the machine that gave them."""

@@ -5,9 +5,9 @@
     python -m benchmarks.attention --only decoding      one token at a time, with and without a cache
     python -m benchmarks.attention --record             keep the table in benchmarks/results/
 
-All contenders hold the same parameters and are checked to give the same output. They take turns: a round is
-one measurement of each, so whatever else the machine does hits them alike. A ratio is a quotient of medians;
-behind it, in brackets, stand the quartiles of the ratios of the single rounds.
+All contenders hold the same parameters, and a check ensures that they give the same output. They take turns:
+a round measures each of them once, so other work of the machine slows all alike. A ratio is a quotient of
+medians; the brackets behind it hold the quartiles of the ratios of single rounds.
 """
 
 import argparse
@@ -64,9 +64,9 @@ CASES = {
 # One decoding step: num_kv_heads for a layer of 16 heads; the last one is the layer of the cases above.
 DECODING = [(8, 1024, 1024, 16, num_kv_heads) for num_kv_heads in (16, 4, 1)] + [(8, 1024, 512, 8, 8)]
 DECODING_BAR = 20  # times faster with a cache than without, for the last of these
-DECODED = 4  # tokens decoded one after another in a round: what generating does
+DECODED = 4  # tokens that a round decodes one after another, as generating does
 
-# Asked of the library: (device, case, measured against, ratio at most), forward and forward+backward.
+# The library must reach: (device, case, measured against, ratio at most), forward and forward+backward.
 FORWARD_BARS = [("cpu", f"N=512, {kind}, weights", BASELINE, 1.0) for kind in KINDS]
 BARS = [
     *(("cpu", f"N={n}, full", BASELINE, 1.05) for n in (512, 1024)),
@@ -81,7 +81,7 @@ BARS = [
 def contenders(
     case: Case, device: str, dtype: torch.dtype
 ) -> tuple[dict[str, Callable[[], list[Tensor]]], nn.Module]:
-    """What is compared: functions that give the tensors to go backward from; and all parameters."""
+    """Return the functions to compare, whose results start the backward pass, and all parameters."""
     torch.manual_seed(0)
     theirs = nn.MultiheadAttention(
         case.num_hiddens, case.num_heads, batch_first=True, device=device, dtype=dtype
@@ -129,7 +129,7 @@ def contenders(
         return [output]
 
     def textbook() -> list[Tensor]:
-        """Heads folded into the batch, every score built and masked."""
+        """Fold the heads into the batch, build every score and mask it."""
         q, k, v = (x.flatten(0, 1) for x in project())  # (B*H, N, d)
         scores = torch.bmm(q, k.transpose(1, 2)) / (case.num_hiddens // case.num_heads) ** 0.5
         if mask is not None:
@@ -146,7 +146,7 @@ def contenders(
         return [ours.W_o(merge_heads(heads))]
 
     def projections() -> list[Tensor]:
-        """No attention at all: what the four projections cost."""
+        """Compute the four projections alone, without attention."""
         q, k, v = project()
         return [ours.W_o(merge_heads(q)), k, v]
 
@@ -176,7 +176,7 @@ def seconds(run: Callable[[], list[Tensor]], backward: bool, device: str) -> flo
 
 
 def measure(case: Case, backward: bool, rounds: int, device: str, dtype: torch.dtype) -> dict[str, Tensor]:
-    """Seconds of every round for every contender."""
+    """Return the seconds of every round for every contender."""
     compared, modules = contenders(case, device, dtype)
     modules.train(backward)
     expected = compared[BASELINE]()[0]
@@ -251,7 +251,7 @@ def measure_decoding(
     device: str,
     dtype: torch.dtype,
 ) -> tuple[Tensor, Tensor, int]:
-    """Seconds a token, of each round, without and with a cache; bytes it keeps.
+    """Return the seconds a token takes in each round, without and with a cache, and the bytes it keeps.
 
     The tokens are the last ones of ``num_keys``, decoded one after another.
     """
@@ -270,7 +270,7 @@ def measure_decoding(
         return [layer(x[:, length - 1 : length], x[:, :length], is_causal=True) for length in lengths]
 
     def with_cache() -> list[Tensor]:
-        cache.num_tokens = num_keys - DECODED  # the same tokens again
+        cache.num_tokens = num_keys - DECODED  # forgets the tokens of the last round
         return [layer(x[:, length - 1 : length], cache=cache, is_causal=True) for length in lengths]
 
     with torch.no_grad():
@@ -289,7 +289,7 @@ def measure_decoding(
 
 
 def decoding_table(rounds: int, device: str, dtype: torch.dtype) -> tuple[list[str], bool]:
-    """The table of decoding steps, and whether the bar is missed."""
+    """Return the table of decoding steps, and whether the bar is missed."""
     lines = [
         f"One decoding step: time a token of the last {DECODED} of K, one after another.",
         "",

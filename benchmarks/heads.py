@@ -1,7 +1,7 @@
 """How many heads do the four reports of lesson 03 take? Five seeds each, by the lesson's own cells.
 
     python -m benchmarks.heads            # trains 30 models, some minutes; prints the lesson's table
-    python -m benchmarks.heads --write    # and puts it into the lesson of each language
+    python -m benchmarks.heads --write    # also puts it into the lesson of each language
 
 The lesson keeps the table in its cell ``five-seeds``; a test trains one of the thirty anew.
 """
@@ -18,10 +18,7 @@ from torch import nn
 
 from mha_lib.classroom.course.files import as_json
 
-LESSONS = [
-    Path(__file__).parents[1] / "notebooks" / language / "03_multi_head_attention.ipynb"
-    for language in ("en", "zh")
-]
+LESSONS = sorted(Path(__file__).parents[1].glob("notebooks/*/03_multi_head_attention.ipynb"))
 TASK = [
     "make-batch",
     "reporter-class",
@@ -34,7 +31,7 @@ TASK = [
 TABLE = "five-seeds"  # the cell that holds the results
 HEADS, SEEDS = (1, 2, 3, 4, 8), range(5)
 
-Result = tuple[float, float]  # the share explained, and that of the positions with all four reports right
+Result = tuple[float, float]  # the share explained, and the share of positions with four right reports
 
 
 def source_of(lesson: Path, cell: str) -> str:
@@ -43,7 +40,7 @@ def source_of(lesson: Path, cell: str) -> str:
 
 
 def run_cells(lesson: Path, *names: str) -> dict[str, Any]:
-    """What the cells define, run one after the other."""
+    """Run the cells one after the other, and return all names that they define."""
     namespace: dict[str, Any] = {"__name__": lesson.stem}
     for name in names:
         exec(compile(source_of(lesson, name), name, "exec"), namespace)
@@ -56,7 +53,7 @@ def task_of(lesson: Path) -> dict[str, Any]:
 
 
 def train_with_hidden_layer(task: Mapping[str, Any], seed: int) -> nn.Module:
-    """Three heads and a read-out that is not linear."""
+    """Train three heads with a read-out that is not linear."""
     torch.manual_seed(seed)
     model = task["Reporter"](3)
     model.read_out = nn.Sequential(nn.Linear(96, 256), nn.ReLU(), nn.Linear(256, 4 * 10))
@@ -68,7 +65,7 @@ def as_line(results: list[Result]) -> str:
 
 
 def write_table(lesson: Path, five_seeds: str, hidden_layer: str) -> None:
-    """Put the results into the cell; its comments, in the lesson's language, stay."""
+    """Put the results into the cell and keep its comments, which are in the lesson's language."""
     notebook = json.loads(lesson.read_text(encoding="utf-8"))
     cell = next(cell for cell in notebook["cells"] if cell["id"] == TABLE)
     text = re.sub(r"(?ms)(^five_seeds = \{.*?\n).*?^\}", rf"\g<1>{five_seeds}\n}}", "".join(cell["source"]))
@@ -81,7 +78,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--write", action="store_true", help="put the table into the lessons")
     write = parser.parse_args().write
-    torch.set_num_threads(1)  # as fast for models this small, and the same on every machine
+    torch.set_num_threads(1)  # models this small gain nothing from more, and results stay the same everywhere
     task = task_of(LESSONS[0])
     lines = []
     for heads in HEADS:

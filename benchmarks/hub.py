@@ -25,7 +25,7 @@ from tests.hub.server import Hub, running_hub
 from tests.hub.test_class import ANSWER, CHECK, RIGHT, WRONG
 
 RESULTS = Path(__file__).parent / "results" / "hub.md"
-LEFT_TO_SYSTEM = 4  # GB of a machine that no student gets
+LEFT_TO_SYSTEM = 4  # GB that no student gets
 HARM = {
     "takes all memory it gets": "held = []\nwhile True:\n    held.append(bytearray(2**26))",
     "forks without end": (
@@ -40,7 +40,7 @@ HARM = {
 
 
 def memory_of(students: list[Student]) -> dict[str, float]:
-    """MB that the processes of each student hold."""
+    """Return how many MB the processes of each student hold."""
     held = {student.name: 0.0 for student in students}
     for process in psutil.process_iter(["username"]):
         if (name := process.info["username"]) in held:
@@ -50,7 +50,7 @@ def memory_of(students: list[Student]) -> dict[str, float]:
 
 
 class Watched:
-    """The most memory that each student ever held, and all together, looked at every other second."""
+    """Record the most memory that each student and all together hold, every other second."""
 
     def __init__(self, students: list[Student]):
         self.students = students
@@ -78,7 +78,7 @@ def watched(students: list[Student]) -> Iterator[Watched]:
 
 
 def at_once(students: list[Student], act: Callable[[Student], object]) -> list[float]:
-    """All students do it at the same time; the seconds that each took."""
+    """Let all students act at the same time; return the seconds of each."""
 
     def timed(student: Student) -> float:
         begun = time.monotonic()
@@ -115,7 +115,7 @@ def come_back(student: Student) -> None:
 
 
 def ask_around(students: list[Student], seconds: float) -> float:
-    """The longest that a simple cell of any of these took, asked again and again for so many seconds."""
+    """Run a simple cell of each student again and again for so many seconds; return the longest time."""
     end, longest = time.monotonic() + seconds, 0.0
     while time.monotonic() < end:
         longest = max(longest, *at_once(students, lambda student: student.run("print(6 * 7)")))
@@ -124,7 +124,7 @@ def ask_around(students: list[Student], seconds: float) -> float:
 
 
 def do_harm(hub: Hub, students: list[Student], seconds: float) -> list[str]:
-    """The first student does harm in each way; how long the others wait meanwhile."""
+    """Let the first student do harm in each way; return how long the others wait meanwhile."""
     culprit, *others = students
     culprit.stop_server()
     give_small_disk(hub, culprit)
@@ -146,7 +146,7 @@ def do_harm(hub: Hub, students: list[Student], seconds: float) -> list[str]:
 
 
 def give_small_disk(hub: Hub, student: Student) -> None:
-    """A home that ends at 600 MB: a file system of its own stands for a quota."""
+    """Limit a home to 600 MB by a file system of its own, which stands for a quota."""
     account = pwd.getpwnam(student.name)
     owner = f"size=600m,mode=700,uid={account.pw_uid},gid={account.pw_gid}"
     enter = ["nsenter", "--mount", "--target", str(hub.pid)]
@@ -157,7 +157,7 @@ def give_small_disk(hub: Hub, student: Student) -> None:
 def run_to_its_end(student: Student, code: str) -> None:
     try:
         student.run(code)
-    except Exception as error:  # its kernel or server has ended, which is one of the ends there are
+    except Exception as error:  # its kernel or server may have ended
         print(f"{student.name}: {type(error).__name__}")
 
 

@@ -1,4 +1,4 @@
-"""What the measurements ran on, in words."""
+"""Describe the machine that runs the measurements."""
 
 import os
 import platform

@@ -3,7 +3,7 @@
     python -m benchmarks.memory            without weights (full, half padded, causal …), and with them
     python -m benchmarks.memory --record   keep the table in benchmarks/results/
 
-Every number is measured in a process of its own. Without weights the peak grows linearly in N; with them it
+Each number comes from a new process. Without weights the peak grows linearly in N; with them it
 grows quadratically, so they stop at N = 4k. "2 N keys": N queries stand at the end of 2 N keys.
 """
 
@@ -38,7 +38,7 @@ def peak_megabytes() -> float:
 
 
 def measure_here(kind: str, num_tokens: int) -> float:
-    """By how much a forward and a backward pass raise the peak of this process."""
+    """Return how much a forward and a backward pass raise the peak of this process."""
     layer = MultiHeadAttention(NUM_HIDDENS, NUM_HEADS)
 
     def run(num_tokens: int) -> None:
@@ -57,7 +57,7 @@ def measure_here(kind: str, num_tokens: int) -> float:
         output = result[0] if kind == "weights" else result
         output.backward(torch.ones_like(output))
 
-    run(64)  # what is loaded at first use
+    run(64)  # PyTorch loads parts of itself at first use
     before = peak_megabytes()
     run(num_tokens)
     return peak_megabytes() - before

@@ -1,13 +1,13 @@
 """How many heads does the translator of lesson 04 take? Three seeds each, trained briefly and to the end.
 
     python -m benchmarks.translator            # trains 24 models, some 15 minutes, and prints what they reach
-    python -m benchmarks.translator --write    # and puts it into benchmarks/results/translator.json
-    python -m benchmarks.translator --heads 4  # some of them
+    python -m benchmarks.translator --write    # also puts them into benchmarks/results/translator.json
+    python -m benchmarks.translator --heads 4  # trains some of them
 
-Every number of heads makes as many parameters. A result is the share of exact matches on numbers that no
-translator was trained on: on 4,000 of all and on 4,000 with many zeros inside. Translators that are trained
-to the end are kept in build/translators/, and go on there after an interrupt. A test trains one of the brief
-ones anew.
+The number of parameters is the same for every number of heads. A result is the share of exact matches on
+4,000 numbers of all kinds and on 4,000 with many zeros inside; no translator was trained on them. Translators
+that are trained to the end are kept in build/translators/, where an interrupted training goes on. A test
+trains one of the brief ones anew.
 """
 
 import argparse
@@ -31,7 +31,7 @@ Result = tuple[float, float]  # exact matches on all numbers and on those with m
 
 
 def train_briefly(num_heads: int, seed: int) -> EncoderDecoder:
-    """A training of its own, that ends early, rather than the first steps of a long one."""
+    """Train in few steps: a short training of its own, not the first steps of a long one."""
     training = Training(make_translator(num_heads, seed), steps=EARLY, seed=seed)
     return training.run(show_progress=False).model
 
@@ -49,7 +49,7 @@ def exam(model: EncoderDecoder, numbers: int = EXAMS) -> Result:
 
 
 def read_table() -> dict[str, dict[str, list[Result]]]:
-    """By number of heads, and then "early" or "late": the result of each seed."""
+    """Return the result of each seed, by the number of heads and then by "early" or "late"."""
     return json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
 
 

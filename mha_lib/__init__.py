@@ -8,8 +8,9 @@ from mha_lib.attention import (
     masked_softmax,
     padding_mask,
 )
-from mha_lib.multihead import KVCache, MultiHeadAttention, merge_heads, prune_heads, split_heads
+from mha_lib.multihead import KVCache, MultiHeadAttention, merge_heads, split_heads
 from mha_lib.positions import alibi_slopes, rotate_by_position, sinusoidal_positions
+from mha_lib.pruning import prune_heads
 from mha_lib.transformer import (
     ByAttention,
     DecoderCache,

@@ -17,15 +17,15 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from mha_lib import checks
+from mha_lib import checks, tracing
 
 
 def padding_mask(valid_lens: Tensor, num_keys: int, device: torch.device | None = None) -> Tensor:
-    """True for the first ``valid_lens`` keys: what comes after them is padding.
+    """True for the first ``valid_lens`` keys; the keys after them are padding.
 
     valid_lens  integers from 0 to K; ``(B,)``: a length for each sample, ``(B, Q)``: one for each query
     num_keys    K
-    device      where the mask is wanted; where ``valid_lens`` is, unless said otherwise
+    device      of the mask; that of ``valid_lens`` unless said otherwise
 
     Returns ``(B, 1, K)``, or ``(B, Q, K)`` for lengths ``(B, Q)``.
     Raises TypeError for lengths that are not integers, ValueError for lengths outside 0 … K and for
@@ -41,7 +41,7 @@ def padding_mask(valid_lens: Tensor, num_keys: int, device: torch.device | None 
 
 
 def first_keys(lengths: Tensor, num_keys: int, device: torch.device) -> Tensor:
-    """What ``padding_mask`` returns, for lengths that have been checked already."""
+    """Return the mask of ``padding_mask`` for lengths that have been checked already."""
     lengths = lengths.to(device, torch.long, non_blocking=True)[..., None]  # (B, 1) or (B, Q, 1)
     mask = torch.arange(num_keys, device=device) < lengths  # (B, K) or (B, Q, K)
     return mask[:, None] if mask.dim() == 2 else mask  # (B, 1, K): the same for every query
@@ -63,7 +63,7 @@ def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = N
 
 
 class Limits(NamedTuple):
-    """What the queries of one call may attend to: a key must be allowed by all of these. None allows all."""
+    """Limits on the keys of one call. All of them must allow a key; None allows every key."""
 
     valid_lens: Tensor | None = None  # (B,) or (B, Q)
     key_mask: Tensor | None = None  # (B, K)
@@ -72,9 +72,9 @@ class Limits(NamedTuple):
 
 
 def checked_limits(limits: Limits, scores_shape: Sequence[int], device: torch.device) -> Limits:
-    """The same limits, checked against the scores ``(B, Q, K)`` or ``(B, H, Q, K)`` that they are for.
+    """Check the limits against the scores ``(B, Q, K)`` or ``(B, H, Q, K)``, and return them.
 
-    The lengths come back on the CPU where their values can be read, and None where none is below K.
+    The lengths come back on the CPU if their values can be read, and as None if no length is below K.
     """
     batch, (num_queries, num_keys) = scores_shape[0], scores_shape[-2:]
     if limits.mask is not None:
@@ -86,12 +86,12 @@ def checked_limits(limits: Limits, scores_shape: Sequence[int], device: torch.de
     if limits.valid_lens is None:
         return limits
     valid_lens = checks.checked_lens(limits.valid_lens, num_keys, batch, num_queries)
-    has_padding = not checks.can_be_read(valid_lens) or bool((valid_lens < num_keys).any())
+    has_padding = not tracing.can_be_read(valid_lens) or bool((valid_lens < num_keys).any())
     return Limits(valid_lens if has_padding else None, limits.key_mask, limits.mask, limits.is_causal)
 
 
 def combine_masks(limits: Limits, scores_shape: Sequence[int], device: torch.device) -> Tensor | None:
-    """What all limits (checked) allow, as one mask for the scores; None: everything."""
+    """Combine checked limits into one mask for the scores; None if every key is allowed."""
     num_queries, num_keys = scores_shape[-2:]
     masks = []
     if limits.valid_lens is not None:
@@ -112,10 +112,10 @@ def combine_masks(limits: Limits, scores_shape: Sequence[int], device: torch.dev
 def blank_padding(
     keys: Tensor, values: Tensor, limits: Limits, num_keys: int, keep_finite: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Zeros in the place of padded keys and values ``(B, N, ·)``, which are the last N of ``num_keys``.
+    """Replace padded keys and values ``(B, N, ·)`` by zeros; they are the last N of ``num_keys`` tokens.
 
-    A weight of 0 is not enough to keep padding out: 0 · NaN is NaN, and so is 0 · ∞. ``keep_finite``: only
-    numbers that are NaN or infinite are replaced, for keys that a later call may see.
+    A weight of 0 is not enough to keep padding out: 0 · NaN is NaN, and so is 0 · ∞. With ``keep_finite``
+    only NaN and infinity are replaced, since a later call may see the key.
     """
     allowed = []
     if limits.valid_lens is not None and limits.valid_lens.numel():
@@ -140,15 +140,15 @@ def add_head_axis(mask: Tensor, scores_dim: int) -> Tensor:
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Softmax over the keys that ``mask`` allows; a row with none of them is all zeros.
+    """Softmax over the keys that ``mask`` allows; a row without any such key is all zeros.
 
-        weights[i, j] = exp(scores[i, j]) / Σ exp(scores[i, j'])   over the j' that i may attend to
+        weights[i, j] = exp(scores[i, j]) / Σ exp(scores[i, j'])   over all j' that i may attend to
 
     scores  ``(Q, K)``, ``(B, Q, K)`` or ``(B, H, Q, K)``; never written to
     mask    boolean, True = may attend: ``(Q, K)``, ``(B, Q, K)``, ``(B, 1, K)`` or ``(B, H, Q, K)``
 
     Returns weights shaped and typed like ``scores``. Scores in half precision are summed in float32. Scores
-    that the mask forbids have no effect, whatever they are, NaN included.
+    that the mask forbids have no effect, not even NaN.
     Raises TypeError for a mask that is not boolean (lengths become one by ``padding_mask``), ValueError for
     one that does not fit the scores.
 
@@ -198,10 +198,10 @@ def dot_product_attention(
     score_bias  numbers added to the scores before the softmax, shaped as a mask may be
 
     Returns the output ``(..., Q, d_v)`` and the weights ``(..., Q, K)`` before dropout, both typed like the
-    queries. Inputs in half precision are computed with in float32, under autocast too: so do the fast
-    kernels, and scores beyond 65504 would overflow in float16. Values must be finite even where the mask
-    forbids them, for 0 · NaN is NaN.
-    Raises ValueError or TypeError where the arguments do not fit one another.
+    queries. Inputs in half precision are computed in float32, under autocast too, as the fast kernels do:
+    scores beyond 65504 would overflow in float16. Values must be finite even where the mask forbids them,
+    since 0 · NaN is NaN.
+    Raises ValueError or TypeError for arguments that do not fit one another.
 
     Source: Vaswani et al. 2017, section 3.2.1. Elsewhere: ``scaled_dot_product_attention`` (PyTorch; without
     the weights), d2l's ``DotProductAttention``.
@@ -221,7 +221,7 @@ def dot_product_attention(
         scores = (queries / math.sqrt(d)) @ keys.transpose(-2, -1)  # (..., Q, K)
         if score_bias is not None:
             scores = scores + add_head_axis(score_bias, scores.dim()).to(scores.dtype)
-        weights = softmax_of_allowed(scores, mask, in_place=checks.nobody_differentiates(scores))
+        weights = softmax_of_allowed(scores, mask, in_place=tracing.nobody_differentiates(scores))
         output = nn.functional.dropout(weights, dropout_p) @ values  # (..., Q, d_v)
     return output.to(dtype), weights.to(dtype)
 
@@ -341,9 +341,9 @@ class SingleHeadAttention(nn.Module):
         mask        boolean, True = may attend: ``(Q, K)``, ``(B, Q, K)`` or ``(B, 1, K)``
         is_causal   no query sees later keys, as in ``causal_mask``
 
-        Returns the output ``(B, Q, value_head_dim)`` and the weights ``(B, Q, K)``. What any of
-        ``valid_lens``, ``key_mask``, ``mask`` and ``is_causal`` forbids is forbidden; a query that may attend
-        to nothing gives zeros. A mask of two axes is always ``(Q, K)``; ``(B, K)`` is a ``key_mask``.
+        Returns the output ``(B, Q, value_head_dim)`` and the weights ``(B, Q, K)``. A key that
+        any of ``valid_lens``, ``key_mask``, ``mask`` and ``is_causal`` forbids is forbidden; a query that may
+        attend to nothing gives zeros. A mask of two axes is always ``(Q, K)``; ``(B, K)`` is a ``key_mask``.
         Keys and values that ``valid_lens`` or ``key_mask`` hide from all queries of their sample reach
         nothing, even where they are NaN or infinite.
         """

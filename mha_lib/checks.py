@@ -1,55 +1,25 @@
-"""Checks of what callers pass in. Each error names the argument, what was required, what came, the way out.
+"""Check what callers pass in. Each error names the argument, what was required, what came and the way out.
 
+Checks that need to know a class of this library stand beside that class.
 Nothing here computes attention: skip this file when reading the library for the first time.
 """
 
 import operator
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensor
-from torch.autograd import forward_ad
-from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
-if TYPE_CHECKING:
-    from mha_lib.multihead import KVCache, MultiHeadAttention
+from mha_lib.tracing import autocasts, can_be_read
 
 
-def is_transformed(x: Tensor) -> bool:
-    """Whether ``x`` stands for something else inside ``torch.func``'s vmap, grad or jvp."""
-    return not torch.compiler.is_compiling() and torch._C._functorch.is_functorch_wrapped_tensor(x)
-
-
-def can_be_read(x: Tensor) -> bool:
-    """Whether the numbers in ``x`` can be looked at.
-
-    They cannot on the meta device, and not while torch.compile, ``make_fx``, ``FakeTensorMode`` or ``vmap``
-    trace.
-    """
-    return not (
-        torch.compiler.is_compiling()
-        or x.is_meta
-        or isinstance(x, FakeTensor)
-        or torch._guards.active_fake_mode() is not None
-        or get_proxy_mode() is not None
-        or is_transformed(x)
-    )
-
-
-def nobody_differentiates(x: Tensor) -> bool:
-    """Whether ``x`` may be overwritten: no gradient, in any of PyTorch's ways, will be taken through it."""
-    return not (
-        torch.compiler.is_compiling()
-        or (x.requires_grad and torch.is_grad_enabled())
-        or is_transformed(x)
-        or forward_ad.unpack_dual(x).tangent is not None
-    )
+def check_class(name: str, value: object, expected: type, way_out: str) -> None:
+    if not isinstance(value, expected):
+        raise TypeError(f"{name} must be a {expected.__name__}, got {type(value).__name__}; {way_out}")
 
 
 def checked_size(name: str, size: int, minimum: int = 1) -> int:
-    """A count or a width, as Python's ``int`` (or as the symbol that stands for one while PyTorch traces)."""
+    """Return a count or a width as Python's ``int``, or as PyTorch's symbol for one while it traces."""
     is_int = isinstance(size, (int, torch.SymInt))
     if isinstance(size, (bool, Tensor)) or not (is_int or hasattr(size, "__index__")):
         raise TypeError(f"{name} must be an integer, got {size!r}; try int({name})")
@@ -58,21 +28,23 @@ def checked_size(name: str, size: int, minimum: int = 1) -> int:
     return size if is_int else operator.index(size)
 
 
+def divisors_of(number: int) -> str:
+    return "divisors: " + ", ".join(str(n) for n in range(1, number + 1) if number % n == 0)
+
+
 def check_divisible(num_hiddens: int, num_heads: int) -> None:
     if num_hiddens % num_heads:
-        divisors = ", ".join(str(n) for n in range(1, num_hiddens + 1) if num_hiddens % n == 0)
         raise ValueError(
-            f"num_hiddens={num_hiddens} must be divisible by num_heads={num_heads}; divisors: {divisors}; "
-            "or choose the width of a head yourself with head_dim"
+            f"num_hiddens={num_hiddens} must be divisible by num_heads={num_heads}; "
+            f"{divisors_of(num_hiddens)}; or choose the width of a head yourself with head_dim"
         )
 
 
 def check_kv_heads(num_heads: int, num_kv_heads: int) -> None:
     if num_heads % num_kv_heads:
-        divisors = ", ".join(str(n) for n in range(1, num_heads + 1) if num_heads % n == 0)
         raise ValueError(
-            f"num_heads={num_heads} must be divisible by num_kv_heads={num_kv_heads}, for all "
-            f"key-value heads are shared by as many heads; divisors: {divisors}"
+            f"num_heads={num_heads} must be divisible by num_kv_heads={num_kv_heads}, since each "
+            f"key-value head is shared by the same number of heads; {divisors_of(num_heads)}"
         )
 
 
@@ -96,7 +68,7 @@ def check_splittable(x: Tensor, num_heads: int) -> None:
 def check_mergeable(x: Tensor) -> None:
     check_tensor("x", x)
     if x.dim() != 4:
-        raise ValueError(f"x must be (B, H, N, d), got shape {tuple(x.shape)}; split_heads makes such")
+        raise ValueError(f"x must be (B, H, N, d), got shape {tuple(x.shape)}; split_heads makes one")
 
 
 def check_dropout(name: str, probability: float) -> None:
@@ -125,12 +97,8 @@ def check_device(name: str, x: Tensor, device: torch.device) -> None:
         )
 
 
-def autocasts(device: torch.device) -> bool:
-    return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
-
-
 def check_together(name: str, x: Tensor, other_name: str, other: Tensor) -> None:
-    """Two tensors that meet in one product: one device, one dtype (autocast sees to the dtype itself)."""
+    """Two tensors of one product need one device and one dtype; autocast converts the dtype by itself."""
     if x.device != other.device:
         raise ValueError(
             f"{name} must be on the device of {other_name}, {other.device}, got {x.device}; "
@@ -144,7 +112,7 @@ def check_together(name: str, x: Tensor, other_name: str, other: Tensor) -> None
 
 
 def check_queries_keys_values(queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    """What attention itself asks: the same leading axes, as many values as keys, one device, one dtype."""
+    """Attention needs the same leading axes, as many values as keys, one device and one dtype."""
     for name, x in (("queries", queries), ("keys", keys), ("values", values)):
         check_floating(name, x)
         if not 2 <= x.dim() <= 4 or x.dim() != queries.dim():
@@ -180,7 +148,7 @@ def check_same_width(queries: Tensor, keys: Tensor) -> None:
 
 
 def check_tokens(name: str, x: Tensor, width: int, argument: str, projection: nn.Module) -> None:
-    """An input ``(B, N, width)`` for its projection; ``argument`` is what set the width of the layer."""
+    """Check an input ``(B, N, width)`` of a projection; ``argument`` of the layer has set the width."""
     check_floating(name, x)
     if x.dim() != 3:
         way_out = f"; for a single sample: {name}[None]" if x.dim() == 2 else ""
@@ -190,8 +158,8 @@ def check_tokens(name: str, x: Tensor, width: int, argument: str, projection: nn
             f"{name} must be (B, N, {width}), got shape {tuple(x.shape)}; "
             f"for such {name} build the layer with {argument}={x.shape[2]}"
         )
-    # A projection may have been replaced (quantized, wrapped) or offloaded to the meta device: then it knows
-    # itself which inputs it takes.
+    # A projection may have been replaced (quantized, wrapped) or offloaded to the meta device. Only such a
+    # projection itself knows which inputs it takes.
     if type(projection) is nn.Linear and not projection.weight.is_meta:
         check_together(name, x, "the layer", projection.weight)
 
@@ -199,7 +167,7 @@ def check_tokens(name: str, x: Tensor, width: int, argument: str, projection: nn
 def checked_lens(
     valid_lens: Tensor, num_keys: int, batch: int | None = None, num_queries: int | None = None
 ) -> Tensor:
-    """The same lengths, on the CPU: for lengths on a GPU this is the one wait for it.
+    """Return the lengths on the CPU. If they are on a GPU, this is the only time that we wait for it.
 
     Lengths whose values cannot be read stay where they are, and their values are not checked.
     """
@@ -246,24 +214,27 @@ def checked_lens(
 
 
 def check_mask(mask: Tensor, scores_shape: Sequence[int], device: torch.device) -> None:
-    """A boolean mask where the scores are, its axes theirs or 1."""
-    if not isinstance(mask, Tensor):
-        raise TypeError(f"mask must be a boolean tensor (True = may attend), got {type(mask).__name__}")
-    if mask.dtype != torch.bool:
-        raise TypeError(
-            f"mask must be boolean (True = may attend), got {mask.dtype}; "
-            + way_to_boolean(mask, scores_shape)
-        )
+    """The mask must be boolean, fit the scores and be on their device."""
+    check_boolean("mask", mask, lambda: way_to_boolean(mask, scores_shape))
     check_fits_scores("mask", mask, scores_shape)
     check_device("mask", mask, device)
 
 
-def way_to_boolean(mask: Tensor, scores_shape: Sequence[int]) -> str:
-    """What the caller of a mask that is not boolean most likely meant, by the numbers in it."""
-    if mask.dim() == 1:
-        return (
-            "lengths become a mask by padding_mask(valid_lens, num_keys), or go into valid_lens= of a layer"
+def check_boolean(name: str, mask: Tensor, way_out: Callable[[], str]) -> None:
+    if not isinstance(mask, Tensor):
+        raise TypeError(
+            f"{name} must be a boolean tensor (True = may attend), got {type(mask).__name__}; "
+            f"try torch.as_tensor({name})"
         )
+    if mask.dtype != torch.bool:
+        raise TypeError(f"{name} must be boolean (True = may attend), got {mask.dtype}; {way_out()}")
+
+
+def way_to_boolean(mask: Tensor, scores_shape: Sequence[int]) -> str:
+    """Guess from the numbers in a mask that is not boolean what the caller meant."""
+    lengths = "lengths become a mask by padding_mask(valid_lens, num_keys), or go into valid_lens= of a layer"
+    if mask.dim() == 1:
+        return lengths
     if not can_be_read(mask) or mask.is_complex() or not mask.numel():
         return "True where a query may attend to a key: mask == 0 or mask != 0, as the mask is meant"
     if not ((mask == 0) | (mask == 1)).all():
@@ -271,9 +242,7 @@ def way_to_boolean(mask: Tensor, scores_shape: Sequence[int]) -> str:
             return "in this one 0 = may attend, and −∞ = may not: try mask == 0"
         if mask.is_floating_point():
             return "numbers to be added to the scores go into score_bias="
-        return (
-            "lengths become a mask by padding_mask(valid_lens, num_keys), or go into valid_lens= of a layer"
-        )
+        return lengths
     if not mask.any():
         return "all zeros: try mask == 0 if 0 = may attend, mask.bool() if 1 = may attend"
     if len(scores_shape) > 2 and mask.shape == (scores_shape[0], scores_shape[-1]) != scores_shape[-2:]:
@@ -282,7 +251,7 @@ def way_to_boolean(mask: Tensor, scores_shape: Sequence[int]) -> str:
 
 
 def check_fits_scores(name: str, x: Tensor, scores_shape: Sequence[int]) -> None:
-    """Two, three or four axes, each but that of the keys theirs or 1."""
+    """``x`` must have two, three or four axes: K as long as that of the scores, the others as long or 1."""
     names = {2: "QK", 3: "BQK", 4: "BHQK"}
     sizes = dict(zip(names[len(scores_shape)], scores_shape, strict=True))
     axes = names.get(x.dim(), "")
@@ -317,15 +286,8 @@ def check_score_bias(score_bias: Tensor, scores_shape: Sequence[int], device: to
 
 
 def check_key_mask(key_mask: Tensor, batch: int, num_keys: int, device: torch.device) -> None:
-    if not isinstance(key_mask, Tensor):
-        raise TypeError(
-            f"key_mask must be a boolean tensor (True = may attend), got {type(key_mask).__name__}"
-        )
-    if key_mask.dtype != torch.bool:
-        raise TypeError(
-            f"key_mask must be boolean (True = may attend), got {key_mask.dtype}; "
-            "if 1 = may attend, try key_mask.bool(); if 0 = may attend, try key_mask == 0"
-        )
+    way_out = "if 1 = may attend, try key_mask.bool(); if 0 = may attend, try key_mask == 0"
+    check_boolean("key_mask", key_mask, lambda: way_out)
     if tuple(key_mask.shape) != (batch, num_keys):
         raise ValueError(
             f"key_mask must be (B, K) = ({batch}, {num_keys}), got shape {tuple(key_mask.shape)}; "
@@ -383,113 +345,52 @@ def check_rotary(num_queries: int, num_new_keys: int, num_keys: int, has_cache: 
         )
 
 
-def check_torch_module(module: nn.MultiheadAttention) -> None:
-    if not isinstance(module, nn.MultiheadAttention):
-        raise TypeError(f"module must be an nn.MultiheadAttention, got {type(module).__name__}")
-    if type(module).forward is not nn.MultiheadAttention.forward:
+def check_torch_module(module: nn.Module, expected: type[nn.Module]) -> None:
+    """The module must be of PyTorch's class ``expected``, or of a subclass that computes the same."""
+    name = f"nn.{expected.__name__}"
+    if not isinstance(module, expected):
+        raise TypeError(f"module must be an {name}, got {type(module).__name__}")
+    if type(module).forward is not expected.forward:
         raise TypeError(
-            "module must compute what nn.MultiheadAttention does, "
-            f"got {type(module).__name__} with a forward of its own; "
-            "copy its weights into an nn.MultiheadAttention first"
+            f"module must compute what {name} does, got {type(module).__name__} with a forward of its own; "
+            f"copy its weights into an {name} first"
         )
-    if type(module.out_proj).forward is not nn.Linear.forward:
-        raise TypeError(
-            f"the out_proj of module must be an nn.Linear, got {type(module.out_proj).__name__}; "
-            "undo the quantization or the wrapper first"
-        )
-    for option, used in (("add_bias_kv", module.bias_k is not None), ("add_zero_attn", module.add_zero_attn)):
-        if used:
-            raise ValueError(
-                f"module must be built without {option}, got {option}=True, which adds a key of its own; "
-                "append it to keys and values yourself"
+
+
+def check_plain_projections(layer: nn.Module, *names: str) -> None:
+    for name in names:
+        projection = getattr(layer, name)
+        if type(projection) is not nn.Linear:
+            raise TypeError(
+                f"{name} of the layer must be an nn.Linear, got {type(projection).__name__}; "
+                "undo the quantization or the wrapper first"
             )
 
 
-def check_poolable(
-    layer: "MultiHeadAttention", expected: "type[MultiHeadAttention]", num_kv_heads: int
-) -> None:
-    """A layer whose key-value heads are to be pooled into ``num_kv_heads``."""
-    if not isinstance(layer, expected):
-        raise TypeError(
-            f"layer must be a {expected.__name__}, got {type(layer).__name__}; "
-            f"{expected.__name__}.from_torch makes one of an nn.MultiheadAttention"
-        )
-    for name in ("W_k", "W_v"):
-        check_plain_projection(layer, name)
-    if layer.num_kv_heads % num_kv_heads:
-        divisors = ", ".join(str(n) for n in range(1, layer.num_kv_heads + 1) if layer.num_kv_heads % n == 0)
+def check_token_numbers(name: str, tokens: Tensor, embedding: nn.Embedding) -> None:
+    """Tokens must be integers ``(B, N)`` that ``embedding`` knows."""
+    check_tensor(name, tokens)
+    if tokens.dtype not in (torch.int32, torch.int64):
+        raise TypeError(f"{name} must hold tokens as integers, got {tokens.dtype}; try {name}.long()")
+    if tokens.dim() != 2:
+        way_out = f"; for a single sample: {name}[None]" if tokens.dim() == 1 else ""
+        raise ValueError(f"{name} must be (B, N), got shape {tuple(tokens.shape)}{way_out}")
+    check_device(name, tokens, embedding.weight.device)
+    # Reading numbers on a GPU would wait for it; there PyTorch itself stops at a wrong one.
+    if tokens.device.type == "cpu" and can_be_read(tokens) and tokens.numel():
+        smallest, largest = (int(token) for token in tokens.aminmax())
+        if smallest < 0 or largest >= embedding.num_embeddings:
+            raise ValueError(
+                f"{name} must hold tokens from 0 to {embedding.num_embeddings - 1}, "
+                f"got {smallest} to {largest}; {name}_vocab_size says how many there are"
+            )
+
+
+def check_source_mask(source_mask: Tensor, source: Tensor) -> None:
+    way_out = "try source != padding, where padding is the token that fills up a source"
+    check_boolean("source_mask", source_mask, lambda: way_out)
+    if source_mask.shape != source.shape:
         raise ValueError(
-            f"num_kv_heads must divide the number of key-value heads of the layer, {layer.num_kv_heads}, "
-            f"got {num_kv_heads}; divisors: {divisors}"
+            f"source_mask must be (B, S) = {tuple(source.shape)}, as source, "
+            f"got shape {tuple(source_mask.shape)}"
         )
-
-
-def check_plain_projection(layer: nn.Module, name: str) -> None:
-    projection = getattr(layer, name)
-    if type(projection) is not nn.Linear:
-        raise TypeError(
-            f"{name} of the layer must be an nn.Linear, got {type(projection).__name__}; "
-            "undo the quantization or the wrapper first"
-        )
-
-
-def check_cache(
-    cache: "KVCache", expected: "type[KVCache]", layer: nn.Module, batch: int, num_new_keys: int
-) -> None:
-    """A ``KVCache`` that was made for this layer and this batch, with room for the new keys."""
-    if not isinstance(cache, expected):
-        raise TypeError(
-            f"cache must be a KVCache, got {type(cache).__name__}; try KVCache(layer, batch, max_tokens)"
-        )
-    if cache.layer is not layer:
-        raise ValueError(
-            "cache must have been made for this layer, got the cache of another one; "
-            "every layer needs its own: KVCache(layer, batch, max_tokens)"
-        )
-    if cache.batch != batch:
-        raise ValueError(
-            f"cache must be of the batch of queries, {batch}, got a cache for {cache.batch}; "
-            f"try KVCache(layer, {batch}, {cache.max_tokens})"
-        )
-    if len(cache) + num_new_keys > cache.max_tokens:
-        raise ValueError(
-            f"cache must have room for {len(cache)} + {num_new_keys} tokens, "
-            f"got max_tokens={cache.max_tokens}; "
-            "call cache.reset() for a new sequence, or make a larger KVCache"
-        )
-
-
-def check_cacheable(keys: Tensor, values: Tensor, held: Tensor | None) -> None:
-    """Projected keys and values for a cache that holds such as ``held`` already (None: it is empty)."""
-    if torch.is_grad_enabled() and (keys.requires_grad or values.requires_grad):
-        raise RuntimeError(
-            "cache holds keys and values without their gradients, got some that require gradients; "
-            "call the layer under torch.no_grad(), or without a cache"
-        )
-    if is_transformed(keys):
-        raise RuntimeError(
-            "cache must be used outside torch.func.vmap, grad and jvp, got a call inside one of them; "
-            "call the layer without a cache there"
-        )
-    if held is not None and (keys.dtype != held.dtype or keys.device != held.device):
-        raise ValueError(
-            f"cache must go on with what it holds, {held.dtype} on {held.device}, got {keys.dtype} on "
-            f"{keys.device}; call cache.reset() first"
-        )
-
-
-def check_sharding(layer: object, layer_class: type, mesh: Any, mesh_class: Any) -> None:
-    if not isinstance(layer, layer_class):
-        raise TypeError(f"layer must be a {layer_class.__name__}, got {type(layer).__name__}")
-    if not isinstance(mesh, mesh_class):
-        raise TypeError(
-            f"mesh must be a {mesh_class.__name__}, got {type(mesh).__name__}; "
-            "torch.distributed.device_mesh.init_device_mesh makes one"
-        )
-    devices = mesh.size()
-    if mesh.ndim != 1:
-        raise ValueError(f"mesh must have one axis, got {mesh.ndim}; take one of its axes: mesh['name']")
-    for name in ("num_heads", "num_kv_heads"):
-        heads = getattr(layer, name)
-        if heads % devices:
-            raise ValueError(f"{name}={heads} must be divisible by the {devices} devices of mesh")

@@ -1,4 +1,4 @@
-"""Attention without its weights: what ``dot_product_attention`` gives, never building (B, H, Q, K).
+"""Attention without its weights: the output of ``dot_product_attention``, never building (B, H, Q, K).
 
 There are two ways. ``fused_attention`` masks what is forbidden, and works for every mask.
 ``packed_attention`` works where each sample has one length: padded keys are left out before they are even
@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from mha_lib import checks
+from mha_lib import tracing
 from mha_lib.attention import Limits, add_head_axis, combine_masks
 
 # On a CPU, packed samples are computed one by one, and each costs about 40 µs more than in a batch, forward
@@ -82,7 +82,7 @@ def fused_attention(
 
 
 def queries_at_a_time(queries: Tensor, num_keys: int, limits: Limits) -> int:
-    """For how many queries at once a mask is built: for all where the mask is the same for every query."""
+    """How many queries get their mask at once: all of them if every query has the same mask."""
     batch, _, num_queries, _ = queries.shape
     has_lens_per_query = limits.valid_lens is not None and limits.valid_lens.dim() == 2
     if not (limits.is_causal or has_lens_per_query):
@@ -95,10 +95,10 @@ def queries_at_a_time(queries: Tensor, num_keys: int, limits: Limits) -> int:
 
 
 def can_recompute(inputs: tuple[Tensor, ...]) -> bool:
-    """Whether a gradient is wanted, and by the way of PyTorch that ``checkpoint`` serves."""
+    """Whether a gradient is wanted that ``checkpoint`` can compute: it cannot inside ``torch.func``."""
     if torch.compiler.is_compiling():
         return False
-    return any(x.requires_grad for x in inputs) and not any(checks.is_transformed(x) for x in inputs)
+    return any(x.requires_grad for x in inputs) and not any(tracing.is_transformed(x) for x in inputs)
 
 
 def slice_scores(x: Tensor, start: int, end: int, num_keys: int) -> Tensor:
@@ -167,7 +167,7 @@ def attend_in_one_kernel(
 class Counts(NamedTuple):
     """How many tokens each sample has ``(B,)``: ``here`` for Python, ``there`` for the kernels.
 
-    A GPU would have to be waited for if Python read numbers from it. So the lengths are sent to it once, and
+    Python would wait for the GPU if it read numbers from there. So the lengths are sent to the GPU once, and
     each sum and difference is computed in both places.
     """
 
@@ -191,7 +191,7 @@ def worth_packing(
 ) -> bool:
     """Whether leaving out padded keys is faster than masking them, for projected queries ``(B, H, Q, d)``."""
     lengths = limits.valid_lens
-    if lengths is None or lengths.dim() != 1 or not checks.can_be_read(lengths):
+    if lengths is None or lengths.dim() != 1 or not tracing.can_be_read(lengths):
         return False
     if limits.key_mask is not None or limits.mask is not None:
         return False
@@ -204,14 +204,14 @@ def worth_packing(
 
 
 def rows_of(first: Tensor, counts: Counts) -> Tensor:
-    """For each sample ``counts`` row numbers, ``first``, ``first + 1`` …, end to end: ``(T,)``."""
-    before = counts.there.cumsum(0) - counts.there  # (B,), how many rows stand before those of a sample
+    """Return ``counts`` row numbers for each sample, ``first``, ``first + 1`` …, end to end: ``(T,)``."""
+    before = counts.there.cumsum(0) - counts.there  # (B,), how many rows precede those of a sample
     shifts = torch.repeat_interleave(first - before, counts.there, output_size=counts.total)  # (T,)
     return shifts + torch.arange(counts.total, device=first.device)
 
 
 def first_rows(counts: Counts, num_tokens: int) -> Tensor:
-    """The row numbers of the first tokens of every sample in ``(B*N, ...)``: ``(T,)``."""
+    """Return the row numbers of the first ``counts`` tokens of each sample in ``(B*N, ...)``: ``(T,)``."""
     return rows_of(torch.arange(len(counts.here), device=counts.there.device) * num_tokens, counts)
 
 
@@ -229,10 +229,10 @@ def packed_attention(
     dropout_p: float = 0.0,
     is_causal: bool = False,
 ) -> Tensor:
-    """The output of ``dot_product_attention`` where every sample has keys of its own number.
+    """The output of ``dot_product_attention`` where each sample has a different number of keys.
 
     queries    ``(B, H, Q, d)``
-    keys       ``(T, G, d)``: those of all samples end to end, as many as ``kept_counts`` says
+    keys       ``(T, G, d)``: the keys of all samples end to end, ``kept_counts`` of each
     values     ``(T, G, d_v)``
     lengths    ``(B,)``, how many keys each sample has
     num_keys   K, the padding included: causality aligns the last query with the last of these
@@ -274,7 +274,7 @@ def attend_one_by_one(
     dropout_p: float,
     is_causal: bool,
 ) -> Tensor:
-    """Packed queries ``(T, H, d)``, keys and values, each sample by itself -> ``(T, H, d_v)``."""
+    """Attend with packed queries ``(T, H, d)``, keys and values, one sample at a time -> ``(T, H, d_v)``."""
 
     def heads(x: Tensor, counts: Counts) -> list[Tensor]:
         return [sample.transpose(0, 1)[None] for sample in x.split(counts.here.tolist())]  # (1, H, N, d) each
@@ -296,7 +296,7 @@ def attend_varlen(
     dropout_p: float,
     is_causal: bool,
 ) -> Tensor:
-    """What ``attend_one_by_one`` does, for all samples in one kernel."""
+    """Compute ``attend_one_by_one`` for all samples in one kernel."""
     from torch.nn.attention.varlen import varlen_attn  # imported where it is used: it takes seconds
 
     if len(queries) == 0:

@@ -6,12 +6,11 @@ The shape letters are those of ``attention.py``, and one more:
 """
 
 import copy
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from mha_lib import checks, model_checks
+from mha_lib import checks, tracing
 from mha_lib.attention import (
     Limits,
     add_head_axis,
@@ -51,8 +50,7 @@ def shared_attention(
 ) -> tuple[Tensor, Tensor]:
     """``dot_product_attention`` where H/G heads in a row share the keys and values of one.
 
-    Queries that look at the same keys may stand in one list: so the queries of the heads that share are put
-    one after the other, and no key is repeated.
+    Heads that share keys are computed as one head with H/G times as many queries, so no key is repeated.
 
     queries ``(B, H, Q, d)``, keys ``(B, G, K, d)``, values ``(B, G, K, d_v)``, mask and bias for
     ``(B, H, Q, K)`` -> output ``(B, H, Q, d_v)``, weights ``(B, H, Q, K)``.
@@ -178,17 +176,17 @@ class MultiHeadAttention(nn.Module):
         score_bias    finite numbers that are added to the scores before the softmax, with the axes of a mask;
                       for ALiBi see ``alibi_slopes``
         cache         a ``KVCache`` to which the keys and values of this call are added; the queries attend to
-                      all that it then holds, and K, here and above, counts all of these
+                      all keys that it then holds, and K, here and above, counts all of them
 
         Returns the output ``(B, Q, D)``; with ``need_weights=True`` the output and the weights
         ``(B, H, Q, K)``, those before dropout. Output and gradients are the same either way.
 
-        What any of ``valid_lens``, ``key_mask``, ``mask`` and ``is_causal`` forbids is forbidden; for a query
-        that may attend to nothing, every head gives zeros. A mask of two axes is always ``(Q, K)``;
+        A key that any of ``valid_lens``, ``key_mask``, ``mask`` and ``is_causal`` forbids is forbidden; for a
+        query that may attend to nothing, every head gives zeros. A mask of two axes is always ``(Q, K)``;
         ``(B, K)`` is a ``key_mask``.
         Keys and values that ``valid_lens`` or ``key_mask`` hide from all queries of their sample reach
-        nothing, even where they are NaN or infinite; only the rows of such tokens as queries are of no use.
-        What a ``mask`` or causality hides must be finite.
+        nothing, even where they are NaN or infinite; only the output rows of such tokens are of no use.
+        Keys and values that a ``mask`` or causality hides must be finite.
         Lengths on the CPU are checked and used without waiting for a GPU; lengths on a GPU cost one wait.
         Values that cannot be read are not checked: those of meta tensors, and all values while torch.compile,
         ``make_fx`` or ``vmap`` trace.
@@ -207,7 +205,8 @@ class MultiHeadAttention(nn.Module):
         checks.check_queries_keys_values(queries, keys, values)
         batch, num_queries, num_keys = *queries.shape[:2], keys.shape[1]
         if cache is not None:
-            checks.check_cache(cache, KVCache, self, batch, num_keys)
+            checks.check_class("cache", cache, KVCache, "try KVCache(layer, batch, max_tokens)")
+            cache.check_room(self, batch, num_keys)
             num_keys += len(cache)
         scores_shape = (batch, self.num_heads, num_queries, num_keys)  # (B, H, Q, K)
         limits = Limits(valid_lens, key_mask, mask, is_causal)
@@ -242,7 +241,7 @@ class MultiHeadAttention(nn.Module):
         return (output, weights) if need_weights else output
 
     def turned(self, x: Tensor, num_keys: int) -> Tensor:
-        """Queries or keys ``(B, H, N, d)``, turned by their positions if the layer is rotary.
+        """Turn queries or keys ``(B, H, N, d)`` by their positions if the layer is rotary.
 
         They stand at the last N of ``num_keys`` positions, as in a causal mask.
         """
@@ -253,9 +252,9 @@ class MultiHeadAttention(nn.Module):
     def packed_heads(
         self, q: Tensor, keys: Tensor, values: Tensor, limits: Limits, dropout_p: float
     ) -> Tensor:
-        """The heads ``(B, H, Q, d_v)``, where padded keys are left out before they are projected."""
+        """Compute the heads ``(B, H, Q, d_v)``; padded keys are left out before they are projected."""
         num_keys, here = keys.shape[1], limits.valid_lens
-        assert here is not None  # worth_packing has seen to it
+        assert here is not None  # worth_packing has checked it
         lengths = Counts(here, here.to(q.device, non_blocking=True))
         if here.min() == 0:  # a sample of length 0 keeps one key, which is padding
             keys, values = blank_padding(keys, values, Limits(lengths.there), num_keys)
@@ -277,7 +276,7 @@ class MultiHeadAttention(nn.Module):
         Raises TypeError for another class and for subclasses that compute something else, ValueError for
         ``add_bias_kv`` and ``add_zero_attn``, which have no counterpart here.
         """
-        checks.check_torch_module(module)
+        check_convertible(module)
         layer = cls(
             module.embed_dim,
             module.num_heads,
@@ -311,16 +310,16 @@ class MultiHeadAttention(nn.Module):
 
     @classmethod
     def from_multi_head(cls, layer: "MultiHeadAttention", num_kv_heads: int) -> "MultiHeadAttention":
-        """A copy of ``layer`` with fewer key-value heads: each is the mean of those that it stands for.
+        """A copy of ``layer`` with fewer key-value heads: each is the mean of the heads that it replaces.
 
-        A start for further training, not the same function; the same only where the pooled heads were equal.
+        The copy computes another function, unless the pooled heads were equal: it is a start for training.
         Raises TypeError for another class, ValueError where ``num_kv_heads`` does not divide the number of
         key-value heads.
 
         Source: Ainslie et al. 2023, section 2.1.
         """
         num_kv_heads = checks.checked_size("num_kv_heads", num_kv_heads)
-        checks.check_poolable(layer, MultiHeadAttention, num_kv_heads)
+        check_poolable(layer, num_kv_heads)
         pooled = copy.deepcopy(layer)
         pooled.num_kv_heads = num_kv_heads
         for projection in (pooled.W_k, pooled.W_v):
@@ -332,37 +331,36 @@ class MultiHeadAttention(nn.Module):
         return pooled
 
 
-def prune_heads(layer: MultiHeadAttention, keep: Sequence[int]) -> MultiHeadAttention:
-    """A smaller copy of ``layer`` that has only the heads in ``keep``, counted from 0, in that order.
+def check_layer(layer: MultiHeadAttention) -> None:
+    way_out = "MultiHeadAttention.from_torch makes one of an nn.MultiheadAttention"
+    checks.check_class("layer", layer, MultiHeadAttention, way_out)
 
-        W_q, W_k, W_v: the columns of these heads; W_o: their rows
 
-    The output is that of ``layer`` with a ``head_mask`` of 1 for these heads and 0 for all others; the work
-    and the parameters are those of ``len(keep)`` heads. (``nn.Linear`` stores W transposed, so that here
-    columns are rows.)
-    Raises TypeError for another class and for projections that were replaced, ValueError for heads that
-    there are not, that come twice or not at all, and where heads share keys.
+def check_poolable(layer: MultiHeadAttention, num_kv_heads: int) -> None:
+    """The key-value heads of the layer must divide into ``num_kv_heads`` groups of one size."""
+    check_layer(layer)
+    checks.check_plain_projections(layer, "W_k", "W_v")
+    if layer.num_kv_heads % num_kv_heads:
+        raise ValueError(
+            f"num_kv_heads must divide the number of key-value heads of the layer, {layer.num_kv_heads}, "
+            f"got {num_kv_heads}; {checks.divisors_of(layer.num_kv_heads)}"
+        )
 
-    Source: Michel et al. 2019, section 2.3; Voita et al. 2019 prune while training. Elsewhere:
-    ``prune_heads(heads)`` (Hugging Face), which is told which heads to remove.
-    """
-    heads = model_checks.checked_heads_to_keep(layer, MultiHeadAttention, keep)
-    pruned = copy.deepcopy(layer)
-    pruned.num_heads = pruned.num_kv_heads = len(heads)
 
-    def kept(x: Tensor, width: int, dim: int) -> nn.Parameter:
-        by_head = x.detach().unflatten(dim, (layer.num_heads, width))
-        chosen = by_head.index_select(dim, torch.tensor(heads, device=x.device))
-        return nn.Parameter(chosen.flatten(dim, dim + 1), requires_grad=x.requires_grad)
-
-    widths = (layer.head_dim, layer.head_dim, layer.value_head_dim)
-    for projection, width in zip((pruned.W_q, pruned.W_k, pruned.W_v), widths, strict=True):
-        for name, x in list(projection.named_parameters()):  # weight (H*d, size), bias (H*d,)
-            setattr(projection, name, kept(x, width, dim=0))
-        projection.out_features = len(projection.weight)
-    pruned.W_o.weight = kept(layer.W_o.weight, layer.value_head_dim, dim=1)  # (D, H*d_v)
-    pruned.W_o.in_features = pruned.W_o.weight.shape[1]
-    return pruned
+def check_convertible(module: nn.MultiheadAttention) -> None:
+    """The module must compute something that ``MultiHeadAttention`` can compute too."""
+    checks.check_torch_module(module, nn.MultiheadAttention)
+    if type(module.out_proj).forward is not nn.Linear.forward:
+        raise TypeError(
+            f"the out_proj of module must be an nn.Linear, got {type(module.out_proj).__name__}; "
+            "undo the quantization or the wrapper first"
+        )
+    for option, used in (("add_bias_kv", module.bias_k is not None), ("add_zero_attn", module.add_zero_attn)):
+        if used:
+            raise ValueError(
+                f"module must be built without {option}, got {option}=True, which adds a key of its own; "
+                "append it to keys and values yourself"
+            )
 
 
 class KVCache:
@@ -370,7 +368,7 @@ class KVCache:
 
     layer       the ``MultiHeadAttention`` whose keys and values it keeps; each layer needs a cache of its own
     batch       B
-    max_tokens  how many tokens fit in; the room for all of them is taken at the first call
+    max_tokens  how many tokens fit in; the first call takes the memory for all of them
 
     Step by step, in chunks of one or more tokens, a causal layer gives what it gives for all tokens at once::
 
@@ -379,21 +377,20 @@ class KVCache:
             for chunk in x.split(sizes, dim=1):
                 outputs.append(layer(chunk, cache=cache, is_causal=True))
 
-    The fixed keys of cross-attention are given once, and then none: ``layer(queries, memory, cache=cache)``,
-    after that ``layer(queries, memory[:, :0], cache=cache)``.
+    Cross-attention gets its fixed keys once, ``layer(queries, memory, cache=cache)``, and no keys in later
+    calls, ``layer(queries, memory[:, :0], cache=cache)``.
 
-    ``len(cache)`` tells how many tokens it holds, ``reset()`` forgets them. What ``mask``, ``key_mask``,
-    ``valid_lens`` and ``score_bias`` say is said of all keys that are held, the new ones included. What is
-    NaN or infinite in a key that is padding when it comes is kept as 0.
-    Gradients do not flow through a cache: a call whose keys or values want one raises RuntimeError.
+    ``len(cache)`` tells how many tokens it holds, ``reset()`` forgets them. ``mask``, ``key_mask``,
+    ``valid_lens`` and ``score_bias`` apply to all keys that it holds, the new ones included. NaN and infinity
+    in a key that comes as padding are kept as 0.
+    Gradients do not flow through a cache: a call whose keys or values need one raises RuntimeError.
 
     Source: Shazeer 2019, section 2.4. Elsewhere: ``DynamicCache``, ``StaticCache`` and ``past_key_values``
     (Hugging Face), ``KVCache`` (torchtune).
     """
 
     def __init__(self, layer: MultiHeadAttention, batch: int, max_tokens: int):
-        if not isinstance(layer, MultiHeadAttention):
-            raise TypeError(f"layer must be a MultiHeadAttention, got {type(layer).__name__}")
+        check_layer(layer)
         self.layer = layer
         self.batch = checks.checked_size("batch", batch)
         self.max_tokens = checks.checked_size("max_tokens", max_tokens)
@@ -405,12 +402,12 @@ class KVCache:
         return self.num_tokens
 
     def reset(self) -> None:
-        """Forgets all tokens, and keeps the room for them."""
+        """Forget all tokens, but keep their memory."""
         self.num_tokens = 0
 
     def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Takes in projected keys and values ``(B, G, N, ·)``; returns all it holds, ``(B, G, K, ·)``."""
-        checks.check_cacheable(keys, values, self.keys if self.num_tokens else None)
+        """Add projected keys and values ``(B, G, N, ·)``; return all that it now holds, ``(B, G, K, ·)``."""
+        self.check_cacheable(keys, values)
         if (
             self.keys is None
             or self.values is None
@@ -426,3 +423,41 @@ class KVCache:
         self.keys[:, :, start : self.num_tokens] = keys
         self.values[:, :, start : self.num_tokens] = values
         return self.keys[:, :, : self.num_tokens], self.values[:, :, : self.num_tokens]
+
+    def check_room(self, layer: MultiHeadAttention, batch: int, num_new_keys: int) -> None:
+        """The cache must have been made for this layer and this batch, and have room for the new keys."""
+        if self.layer is not layer:
+            raise ValueError(
+                "cache must have been made for this layer, got the cache of another one; "
+                "every layer needs its own: KVCache(layer, batch, max_tokens)"
+            )
+        if self.batch != batch:
+            raise ValueError(
+                f"cache must be of the batch of queries, {batch}, got a cache for {self.batch}; "
+                f"try KVCache(layer, {batch}, {self.max_tokens})"
+            )
+        if len(self) + num_new_keys > self.max_tokens:
+            raise ValueError(
+                f"cache must have room for {len(self)} + {num_new_keys} tokens, "
+                f"got max_tokens={self.max_tokens}; "
+                "call cache.reset() for a new sequence, or make a larger KVCache"
+            )
+
+    def check_cacheable(self, keys: Tensor, values: Tensor) -> None:
+        """Projected keys and values must be without gradients, and alike to those that are held already."""
+        if torch.is_grad_enabled() and (keys.requires_grad or values.requires_grad):
+            raise RuntimeError(
+                "cache holds keys and values without their gradients, got some that require gradients; "
+                "call the layer under torch.no_grad(), or without a cache"
+            )
+        if tracing.is_transformed(keys):
+            raise RuntimeError(
+                "cache must be used outside torch.func.vmap, grad and jvp, got a call inside one of them; "
+                "call the layer without a cache there"
+            )
+        held = self.keys if self.num_tokens else None
+        if held is not None and (keys.dtype != held.dtype or keys.device != held.device):
+            raise ValueError(
+                f"cache must go on with what it holds, {held.dtype} on {held.device}, got {keys.dtype} on "
+                f"{keys.device}; call cache.reset() first"
+            )

@@ -14,11 +14,11 @@ from torch.distributed.tensor.parallel import (
 )
 
 from mha_lib import checks
-from mha_lib.multihead import MultiHeadAttention
+from mha_lib.multihead import MultiHeadAttention, check_layer
 
 
 def shard_heads(layer: MultiHeadAttention, mesh: DeviceMesh) -> MultiHeadAttention:
-    """Gives each device of ``mesh`` its share of the heads; changes ``layer`` and returns it.
+    """Give each device of ``mesh`` its share of the heads; change ``layer`` and return it.
 
         device r of n:  heads r H/n … (r + 1) H/n − 1,  output = Σ_r concat(heads of r) W_o[rows of r]
 
@@ -27,19 +27,31 @@ def shard_heads(layer: MultiHeadAttention, mesh: DeviceMesh) -> MultiHeadAttenti
     and its own part of the gradients. A forward pass sums once over the devices (one all-reduce).
 
     Afterwards ``layer.num_heads`` and ``layer.num_kv_heads`` count the heads of this device: weights, a
-    ``head_mask`` and a mask or bias with a head axis are those of its own heads. Dropout draws on each
+    ``head_mask`` and a mask or bias with a head axis belong to its own heads. Dropout draws on each
     device for itself.
 
-    Raises TypeError for what is no layer or no mesh, ValueError for a mesh of several axes and where the
+    Raises TypeError for another class of layer or mesh, ValueError for a mesh of several axes and if the
     number of devices does not divide the heads or the key-value heads.
 
     Source: Shoeybi et al. 2019 (Megatron-LM), section 3. Elsewhere: ``ColwiseParallel`` and
     ``RowwiseParallel`` (PyTorch), tensor parallelism.
     """
-    checks.check_sharding(layer, MultiHeadAttention, mesh, DeviceMesh)
+    check_sharding(layer, mesh)
     plan: dict[str, ParallelStyle] = {name: ColwiseParallel() for name in ("W_q", "W_k", "W_v")}
     plan["W_o"] = RowwiseParallel()
     parallelize_module(layer, mesh, plan)
     layer.num_heads //= mesh.size()
     layer.num_kv_heads //= mesh.size()
     return layer
+
+
+def check_sharding(layer: MultiHeadAttention, mesh: DeviceMesh) -> None:
+    """The mesh must have one axis, whose devices divide the heads of the layer evenly."""
+    check_layer(layer)
+    checks.check_class("mesh", mesh, DeviceMesh, "torch.distributed.device_mesh.init_device_mesh makes one")
+    if mesh.ndim != 1:
+        raise ValueError(f"mesh must have one axis, got {mesh.ndim}; take one of its axes: mesh['name']")
+    for name in ("num_heads", "num_kv_heads"):
+        heads = getattr(layer, name)
+        if heads % mesh.size():
+            raise ValueError(f"{name}={heads} must be divisible by the {mesh.size()} devices of mesh")

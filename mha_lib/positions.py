@@ -1,4 +1,4 @@
-"""Positions, which attention by itself cannot see: permute its tokens and its outputs are permuted alike.
+"""Positions. Attention by itself cannot see them: permute its tokens, and its outputs are permuted alike.
 
 Three ways to make them seen: add a vector to each token (``sinusoidal_positions``), turn queries and keys
 (``rotate_by_position``), or lower the scores of distant keys (``alibi_slopes``).
@@ -31,7 +31,7 @@ def sinusoidal_positions(num_positions: int, num_hiddens: int) -> Tensor:
 
 
 def rotary_angles(positions: Tensor, width: int) -> Tensor:
-    """By how much each pair of columns has turned at each position: ``(N,) -> (N, width/2)``.
+    """The angle by which each pair of columns has turned at each position: ``(N,) -> (N, width/2)``.
 
     Far positions need float64: in float32, position 100,000 is off by 0.004. Apple's GPUs have no float64.
     """
@@ -52,7 +52,7 @@ def rotate_by_position(x: Tensor, positions: Tensor) -> Tensor:
     Returns the same shape and dtype. A query turned by its position and a key turned by its own have a dot
     product that depends on the two vectors and on the *distance* of the positions alone. Values are not
     turned.
-    Raises ValueError for an odd d and for positions that are not ``(N,)``, TypeError for what is no tensor.
+    Raises ValueError for an odd d and for positions that are not ``(N,)``, TypeError for other than tensors.
 
     Source: Su et al. 2021, section 3.4.2, equation 34. Elsewhere: RoPE; ``RotaryPositionalEmbeddings``
     (torchtune); Hugging Face's Llama pairs column j with j + d/2 instead of its neighbour, which is the same
@@ -72,8 +72,8 @@ def alibi_slopes(num_heads: int) -> Tensor:
 
         slope[i] = 2^(−8 (i + 1) / H)        where H is a power of 2
 
-    Where H is none, the slopes for the power of 2 below come first, then every other one of those for the
-    power of 2 above. The bias of a causal layer with Q queries and K keys is::
+    For other H, the slopes for the next lower power of 2 come first, then every other slope for the next
+    higher one. The bias of a causal layer with Q queries and K keys is::
 
         distance = torch.arange(K - Q, K)[:, None] - torch.arange(K)  # (Q, K), from query to key
         score_bias = -alibi_slopes(H)[:, None, None] * distance.abs()  # (H, Q, K)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from mha_lib import checks, model_checks
+from mha_lib import checks
 from mha_lib.multihead import KVCache, MultiHeadAttention
 from mha_lib.positions import sinusoidal_positions
 
@@ -118,7 +118,7 @@ class EncoderLayer(nn.Module):
 
         Raises TypeError for another class, ValueError unless it has ``norm_first=True`` and a ReLU.
         """
-        model_checks.check_torch_layer(module, nn.TransformerEncoderLayer)
+        check_convertible(module, nn.TransformerEncoderLayer)
         with torch.device("meta"):  # the parameters come from the module
             layer = cls(module.self_attn.embed_dim, module.self_attn.num_heads, 1, module.dropout.p)
         layer.self_attention = MultiHeadAttention.from_torch(module.self_attn)
@@ -163,11 +163,11 @@ class DecoderLayer(nn.Module):
         caches: tuple[KVCache, KVCache] | None = None,
     ) -> Tensor | tuple[Tensor, Tensor, Tensor]:
         """
-        x           ``(B, T, D)``; with caches those that follow the tokens of earlier calls
-        memory      ``(B, S, D)``, what the encoder gives
+        x           ``(B, T, D)``; with caches, only the tokens after those of earlier calls
+        memory      ``(B, S, D)``, the output of the encoder
         key_mask    ``(B, S)``, boolean, True = may be attended to: False for padding of the source
-        is_causal   whether a token sees none that come later. There is no mask for padding of the target: it
-                    comes last, so that no token before it sees it
+        is_causal   whether a token is kept from seeing later ones. Padding of the target needs no mask: it
+                    comes last, so no token before it sees it
         head_masks  one for the self-attention and one for the cross-attention, as for ``EncoderLayer``
         caches      a ``KVCache`` of the self-attention and one of the cross-attention: the first takes in the
                     tokens of each call, the second the memory at the first call
@@ -193,7 +193,7 @@ class DecoderLayer(nn.Module):
 
         attended = self.cross_attention(
             self.cross_attention_norm(x),
-            memory[:, :0] if cross_cache else memory,  # what the cache holds is not given again
+            memory[:, :0] if cross_cache else memory,  # the cache holds the memory already
             key_mask=key_mask,
             head_mask=head_masks[1],
             cache=cross_cache,
@@ -211,7 +211,7 @@ class DecoderLayer(nn.Module):
 
         Raises TypeError for another class, ValueError unless it has ``norm_first=True`` and a ReLU.
         """
-        model_checks.check_torch_layer(module, nn.TransformerDecoderLayer)
+        check_convertible(module, nn.TransformerDecoderLayer)
         with torch.device("meta"):  # the parameters come from the module
             layer = cls(module.self_attn.embed_dim, module.self_attn.num_heads, 1, module.dropout.p)
         layer.self_attention = MultiHeadAttention.from_torch(module.self_attn)
@@ -232,7 +232,7 @@ class EncoderDecoder(nn.Module):
     ``logits[:, t]`` say which token comes after ``target[:, : t + 1]``. Every token is an integer.
 
     source_vocab_size  how many tokens the source may choose from
-    target_vocab_size  V, how many the target may
+    target_vocab_size  V, how many tokens the target may choose from
     num_layers         L, of the encoder and of the decoder
     The other arguments are those of ``EncoderLayer``.
 
@@ -280,7 +280,7 @@ class EncoderDecoder(nn.Module):
     ) -> Tensor | tuple[Tensor, ByAttention]:
         """
         source       ``(B, S)``, integers
-        target       ``(B, T)``, integers, of which the first says that a target begins
+        target       ``(B, T)``, integers; the first of them marks the beginning of a target
         source_mask  ``(B, S)``, boolean, True = may be attended to: False for padding
         head_masks   for each layer of each attention ``(H,)`` or ``(B, H)``: scales the output of each head
 
@@ -302,10 +302,11 @@ class EncoderDecoder(nn.Module):
         head_masks: ByAttention | None = None,
     ) -> Any:
         """``(B, S) -> (B, S, D)``, the memory; with ``need_weights=True`` the weights of each layer too."""
-        model_checks.check_token_numbers("source", source, self.source_embedding)
-        model_checks.check_source_mask(source_mask, source)
+        checks.check_token_numbers("source", source, self.source_embedding)
+        if source_mask is not None:
+            checks.check_source_mask(source_mask, source)
         x = self.embed(source, self.source_embedding)  # (B, S, D)
-        masks = model_checks.checked_head_masks("encoder", head_masks, len(self.encoder_layers))
+        masks = checked_head_masks("encoder", head_masks, len(self.encoder_layers))
         all_weights: list[Tensor] = []
         for layer, head_mask in zip(self.encoder_layers, masks, strict=True):
             encoded = layer(x, source_mask, head_mask=head_mask, need_weights=need_weights)
@@ -328,13 +329,12 @@ class EncoderDecoder(nn.Module):
         """``(B, T) -> (B, T, V)``, the logits; with ``need_weights=True`` the weights of each layer too.
 
         With a ``cache``, ``target`` holds the tokens that follow those of earlier calls. Without
-        ``is_causal`` a token sees those that come later, itself what it should predict.
+        ``is_causal`` a token also sees the later tokens, which it should predict.
         """
-        model_checks.check_token_numbers("target", target, self.target_embedding)
+        checks.check_token_numbers("target", target, self.target_embedding)
         x = self.embed(target, self.target_embedding, start=0 if cache is None else len(cache))  # (B, T, D)
         self_masks, cross_masks = (
-            model_checks.checked_head_masks(name, head_masks, len(self.decoder_layers))
-            for name in ("decoder", "cross")
+            checked_head_masks(name, head_masks, len(self.decoder_layers)) for name in ("decoder", "cross")
         )
         all_self_weights: list[Tensor] = []
         all_cross_weights: list[Tensor] = []
@@ -365,13 +365,13 @@ class EncoderDecoder(nn.Module):
         max_tokens: int,
         head_masks: ByAttention | None = None,
     ) -> Tensor:
-        """Greedy decoding: the likeliest token is taken, and given back as the next input.
+        """Greedy decoding: take the likeliest token, and give it back as the next input.
 
         begin, end   the tokens with which a target begins and ends
         max_tokens   where to stop a target that doesn't end
 
         Returns ``(B, N)`` with N at most ``max_tokens``, without ``begin``; after its end a target is filled
-        with ``end``. Dropout is at work unless the model is in eval mode.
+        with ``end``. Dropout is active unless the model is in eval mode.
 
         Elsewhere: ``generate(do_sample=False)`` (Hugging Face).
         """
@@ -395,10 +395,10 @@ class EncoderDecoder(nn.Module):
 
 
 class DecoderCache:
-    """What an ``EncoderDecoder`` keeps while it writes: keys and values of each layer, in a ``KVCache`` each.
+    """The keys and values that an ``EncoderDecoder`` keeps while it writes: two ``KVCache`` for each layer.
 
     model       the ``EncoderDecoder``
-    memory      ``(B, S, D)``, what its encoder gives; its keys and values are computed once
+    memory      ``(B, S, D)``, the output of its encoder; its keys and values are computed once
     max_tokens  how many target tokens fit in
 
     ``len(cache)`` tells how many target tokens it holds::
@@ -422,3 +422,32 @@ class DecoderCache:
 
     def __len__(self) -> int:
         return len(self.layers[0][0])
+
+
+def check_convertible(module: nn.Module, expected: type[nn.Module]) -> None:
+    """The module must be one of PyTorch's layers, built as ours are: norms first, and a ReLU."""
+    checks.check_torch_module(module, expected)
+    if not module.norm_first:
+        raise ValueError(
+            "module must norm before each sum, norm_first=True, got norm_first=False; "
+            "a layer trained one way does not work the other way"
+        )
+    if module.activation is not nn.functional.relu and not isinstance(module.activation, nn.ReLU):
+        raise ValueError(f"the activation of module must be a ReLU, got {module.activation}")
+
+
+def checked_head_masks(
+    attention: str, head_masks: ByAttention | None, num_layers: int
+) -> Sequence[Tensor | None]:
+    """Return the head masks of one attention, one for each layer; None for each if there are none."""
+    if head_masks is None:
+        return [None] * num_layers
+    masks = getattr(head_masks, attention, None)
+    if masks is None or isinstance(masks, Tensor) or len(masks) != num_layers:
+        came = type(head_masks).__name__ if masks is None else type(masks).__name__
+        came += "" if masks is None else f" of length {len(masks)}"
+        raise ValueError(
+            f"head_masks must be a ByAttention whose {attention} holds a mask for each of the {num_layers} "
+            f"layers, got {came}; try ByAttention([mask] * {num_layers}, …)"
+        )
+    return masks

@@ -3,7 +3,7 @@ import torch
 
 import mha_lib.fused
 
-torch.set_num_threads(1)  # the tensors of these tests are tiny: threads would only wait for one another
+torch.set_num_threads(1)  # the tensors of these tests are tiny: more threads would only wait
 
 
 @pytest.fixture(autouse=True)
@@ -13,20 +13,29 @@ def seed():
 
 @pytest.fixture
 def always_pack(monkeypatch):
-    """Padded keys are left out however small the batch."""
+    """Leave out padded keys, however small the batch is."""
     monkeypatch.setattr(mha_lib.fused, "WORTH_SKIPPING", -1)
 
 
 @pytest.fixture
-def small_chunks(monkeypatch):
-    """Queries with a causal mask of their own are computed two at a time."""
-    monkeypatch.setattr(mha_lib.fused, "MASK_CELLS", 1)
-    monkeypatch.setattr(mha_lib.fused, "SMALLEST_CHUNK", 2)
+def chunks_of(monkeypatch):
+    """Return a function that sets how many queries with a mask of their own are computed at once."""
+
+    def chunks_of(num_queries):
+        monkeypatch.setattr(mha_lib.fused, "MASK_CELLS", 1)
+        monkeypatch.setattr(mha_lib.fused, "SMALLEST_CHUNK", num_queries)
+
+    return chunks_of
+
+
+@pytest.fixture
+def small_chunks(chunks_of):
+    chunks_of(2)
 
 
 @pytest.fixture(params=["readable", "fused", "packed", "chunks"])
 def attend(request):
-    """A call of a layer that gives its output, along each of the ways through it."""
+    """Return a function that calls a layer along one of the ways through it, and returns its output."""
     if request.param == "packed":
         request.getfixturevalue("always_pack")
     if request.param == "chunks":

@@ -1,11 +1,11 @@
 """Break the library on purpose, one way at a time, and see that its tests notice.
 
     python tests/mha_lib/mutants.py             every mutant
-    python tests/mha_lib/mutants.py softmax     those whose name contains "softmax"
+    python tests/mha_lib/mutants.py softmax     the mutants whose name contains "softmax"
     python tests/mha_lib/mutants.py --sample 9  nine of them, the same ones every time
 
-A mutant is one replacement in one file, as written down in ``mutants.txt``. It is applied to a copy of the
-library in a temporary folder, never here.
+A mutant is one replacement in one file, as ``mutants.txt`` lists it. It is applied to a copy of the library
+in a temporary folder, never here.
 A mutant that survives shows that a test is missing: write it.
 """
 
@@ -33,7 +33,7 @@ class Mutant(NamedTuple):
 
 
 def read_mutants() -> list[Mutant]:
-    """Those of ``mutants.txt``: ``[file] name``, then the old text after ``-``, the new one after ``+``."""
+    """Read ``mutants.txt``: ``[file] name``, then the old text after ``-`` and the new text after ``+``."""
     mutants = []
     for block in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split("\n\n"):
         lines = [line for line in block.splitlines() if not line.startswith("#")]
@@ -48,7 +48,7 @@ MUTANTS = read_mutants()
 
 
 def applied(mutant: Mutant) -> str:
-    """The mutated file."""
+    """Return the text of the mutated file."""
     text = (ROOT / "mha_lib" / mutant.file).read_text(encoding="utf-8")
     count = text.count(mutant.old)
     if count != 1:
@@ -59,7 +59,7 @@ def applied(mutant: Mutant) -> str:
 
 
 def run_tests(mutant: Mutant | None) -> tuple[bool, str]:
-    """Whether the tests pass, and the first one that fails."""
+    """Return whether the tests pass, and the name of the first that fails."""
     with tempfile.TemporaryDirectory() as folder:
         ignore = shutil.ignore_patterns("classroom", "test_mutants.py", "__pycache__")
         shutil.copytree(ROOT / "mha_lib", Path(folder, "mha_lib"), ignore=ignore)
@@ -78,10 +78,10 @@ def run_tests(mutant: Mutant | None) -> tuple[bool, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", help="take the mutants whose names contain all of these")
-    parser.add_argument("--sample", type=int, help="take so many, the same ones every time")
+    parser.add_argument("--sample", type=int, help="take this many, the same ones every time")
     options = parser.parse_args()
     chosen = [mutant for mutant in MUTANTS if all(word in mutant.name for word in options.words)]
-    # By a hash of the name: a mutant that is added changes at most one of the sample.
+    # Sorted by a hash of the name, so that a new mutant changes at most one of the sample.
     chosen = sorted(chosen, key=lambda mutant: hashlib.sha256(mutant.name.encode()).digest())[
         : options.sample
     ]

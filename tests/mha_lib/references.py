@@ -1,4 +1,4 @@
-"""Four attention classes as they are found in courses and tutorials, to be rebuilt from the library.
+"""Four attention classes as courses and tutorials write them, to be rebuilt from the library.
 
 Each is written the way its kind is: its own argument order, its own way with heads, masks and biases.
 """
@@ -57,7 +57,7 @@ class ValuesFirstMultiHead(nn.Module):
         )
 
     def forward(self, v, k, q, mask=None):
-        """The mask is 1 where a key is to be ignored."""
+        """The mask is 1 for keys to ignore."""
         heads = []
         for x, dense in ((q, self.query_dense), (k, self.key_dense), (v, self.value_dense)):
             heads.append(dense(x).view(len(x), -1, self.num_heads, self.depth).permute(0, 2, 1, 3))

@@ -150,7 +150,7 @@ def test_masked_scores_never_win_however_low_the_others_are():
 
 @pytest.mark.parametrize(("dtype", "entry"), [(torch.float16, 60.0), (torch.float32, 4e18)], ids=str)
 def test_scores_that_fit_their_dtype_only_when_scaled_do_not_overflow(dtype, entry):
-    x = torch.full((1, 64), entry, dtype=dtype)  # 64 · entry² is beyond the dtype, divided by √64 it isn't
+    x = torch.full((1, 64), entry, dtype=dtype)  # 64 · entry² overflows, divided by √64 it doesn't
     output, weights = dot_product_attention(x, x, x)
     assert torch.equal(weights, torch.ones(1, 1, dtype=dtype))
     assert torch.equal(output, x)
@@ -182,7 +182,7 @@ def test_additive_attention_follows_its_formula():
 
 @pytest.mark.parametrize("kind", ["dot product", "additive"])
 def test_dropped_weights_are_0_and_the_others_rescaled(kind):
-    """One-hot values show the weights that were used; a column of ones, that all columns use the same."""
+    """One-hot values show the weights that were used; a column of ones shows that all columns use them."""
     attend = dot_product_attention if kind == "dot product" else AdditiveAttention(7)
     x, values = torch.randn(B, 40, 7), torch.cat([torch.eye(40), torch.ones(40, 1)], dim=1).expand(B, 40, 41)
     plain, expected = attend(x, x, values)

@@ -1,4 +1,4 @@
-"""Keys and values kept from call to call: the same numbers as without them, whatever goes along."""
+"""Keys and values kept from call to call give the numbers of one call, with every other argument."""
 
 import copy
 
@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from mha_lib import KVCache, MultiHeadAttention, alibi_slopes
+from tests.mha_lib.layers import PATHS, output_of
 
 B, N, M, H, D = 2, 7, 5, 6, 24
 
@@ -31,7 +32,7 @@ def make_layer(kind):
 
 
 def in_chunks(layer, x, sizes, need_weights=False, cache=None, **of_chunk):
-    """The output of ``layer``, a few tokens at a time; ``of_chunk`` makes arguments from start and end."""
+    """Call ``layer`` with a few tokens at a time; ``of_chunk`` makes arguments from start and end."""
     cache = KVCache(layer, len(x), x.shape[1]) if cache is None else cache
     outputs, weights, end = [], [], 0
     for size in sizes:
@@ -48,7 +49,7 @@ def causal(start, end):
     return True
 
 
-@pytest.mark.parametrize("need_weights", [False, True])
+@PATHS
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("kind", LAYERS)
 def test_steps_give_what_all_tokens_at_once_give(kind, sizes, need_weights):
@@ -63,7 +64,7 @@ def test_steps_give_what_all_tokens_at_once_give(kind, sizes, need_weights):
             torch.testing.assert_close(part, expected_weights[:, :, start:end, :end])
 
 
-@pytest.mark.parametrize("need_weights", [False, True])
+@PATHS
 def test_without_causality_a_chunk_sees_all_that_is_held(need_weights):
     layer, x = make_layer("plain"), torch.randn(B, N, D)
     output, _ = in_chunks(layer, x, (3, 4), need_weights)
@@ -97,7 +98,7 @@ SLICES = {
 }
 
 
-@pytest.mark.parametrize("need_weights", [False, True])
+@PATHS
 @pytest.mark.parametrize("sizes", SIZES[:3])
 @pytest.mark.parametrize("kind", ["biased", "rotary, shared keys"])
 @pytest.mark.parametrize("extra", WITH)
@@ -132,7 +133,7 @@ def test_prompts_padded_on_the_left_give_what_they_give_alone(kind):
     torch.testing.assert_close(output[1:, 2:], layer(x[1:, 2:], is_causal=True), atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("need_weights", [False, True])
+@PATHS
 @pytest.mark.parametrize("kind", ["plain", "biased", "shared keys"])
 def test_fixed_keys_of_cross_attention_are_given_once(kind, need_weights):
     layer, x, memory = make_layer(kind), torch.randn(B, N, D), torch.randn(B, M, D)
@@ -142,8 +143,8 @@ def test_fixed_keys_of_cross_attention_are_given_once(kind, need_weights):
     projected.clear()
     for i in range(N):
         new = memory if i == 0 else memory[:, :0]
-        result = layer(x[:, i : i + 1], new, cache=cache, need_weights=need_weights)
-        torch.testing.assert_close(result[0] if need_weights else result, expected[:, i : i + 1])
+        output = output_of(layer, x[:, i : i + 1], new, cache=cache, need_weights=need_weights)
+        torch.testing.assert_close(output, expected[:, i : i + 1])
         assert len(cache) == M
     assert projected == [M] + [0] * (N - 1)
 

@@ -1,4 +1,4 @@
-"""Bad calls: each is an error that names the argument, what was required and what came."""
+"""Bad calls: the error names the argument, what was required, what came, and the way out."""
 
 import math
 from typing import Any
@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from torch.ao.nn.quantizable import MultiheadAttention as QuantizableMultiheadAttention
+from torch.ao.nn.quantizable import MultiheadAttention as Quantizable
+from torch.nn import MultiheadAttention as Theirs
+from torch.nn import Transformer
 
 from mha_lib import (
     AdditiveAttention,
@@ -15,7 +17,6 @@ from mha_lib import (
     SingleHeadAttention,
     alibi_slopes,
     causal_mask,
-    dot_product_attention,
     masked_softmax,
     merge_heads,
     padding_mask,
@@ -23,6 +24,7 @@ from mha_lib import (
     sinusoidal_positions,
     split_heads,
 )
+from mha_lib import dot_product_attention as dot_product
 from tests.mha_lib.bad_calls import BadCalls, Call, assert_refused, each_bad_call
 
 B, Q, K, H, D = 2, 3, 5, 7, 14
@@ -44,14 +46,14 @@ def ones_and_zeros(*shape: int) -> torch.Tensor:
     return torch.ones(shape, dtype=torch.long).tril()
 
 
-class Doubling(nn.MultiheadAttention):
+class Doubling(Theirs):
     def forward(self, *args, **options):
         output, weights = super().forward(*args, **options)
         return 2 * output, weights
 
 
-def with_identity() -> nn.MultiheadAttention:
-    module = nn.MultiheadAttention(D, H)
+def with_identity() -> Theirs:
+    module = Theirs(D, H)
     module.out_proj = wrong(nn.Identity())
     return module
 
@@ -63,7 +65,7 @@ def with_wrapped_values() -> MultiHeadAttention:
 
 
 def filled_cache(num_tokens: int) -> KVCache:
-    """One that has room for two more."""
+    """Return a cache that has room for two more tokens."""
     cache = KVCache(LAYER, B, num_tokens + 2)
     with torch.no_grad():
         LAYER(x(B, num_tokens, D), cache=cache)
@@ -76,6 +78,11 @@ def half_step(cache: KVCache) -> None:
         LAYER(x(B, 1, D), cache=cache)
 
 
+def step_inside_vmap() -> None:
+    torch.func.vmap(lambda q: FROZEN(q, cache=KVCache(FROZEN, B, 9)))(QUERIES[None])
+
+
+from_torch, from_multi_head = MultiHeadAttention.from_torch, MultiHeadAttention.from_multi_head
 LAYER = MultiHeadAttention(D, H)
 FROZEN = MultiHeadAttention(D, H).requires_grad_(False)
 ROTARY = MultiHeadAttention(D, H, rotary=True)
@@ -83,10 +90,11 @@ CROSS = MultiHeadAttention(D, H, query_size=3, key_size=4, value_size=6)
 HEAD = SingleHeadAttention(D, 4)
 ADDITIVE = AdditiveAttention(8, query_size=3, key_size=4)
 QUERIES, KEYS = x(B, Q, D), x(B, K, D)
+QKV = x(Q, 3), x(K, 3), x(K, 3)
 
 
 def wrong(value: object) -> Any:
-    """A value of a type that the signature refuses: a type checker must not see it."""
+    """Hide from the type checker that a value is of a type that the signature refuses."""
     return value
 
 
@@ -94,923 +102,350 @@ def attend(**arguments: Any) -> Call:
     return lambda: LAYER(QUERIES, KEYS, **arguments)
 
 
+def attend_two_more(**arguments: Any) -> Call:
+    """Give two tokens to a layer whose cache holds three."""
+    return lambda: LAYER(x(B, 2, D), cache=filled_cache(3), **arguments)
+
+
+# fmt: off
 BAD_CALLS: BadCalls = {
-    # how it is called: (the call, the error, its message)
-    "lengths: a list": (
-        attend(valid_lens=[1, 2]),
-        TypeError,
-        "valid_lens must be a tensor of integers, got list; try torch.tensor(valid_lens)",
-    ),
-    "lengths: floats": (
-        attend(valid_lens=lens(1.0, 2.0)),
-        TypeError,
-        "valid_lens must hold integers, got torch.float32; try valid_lens.long()",
-    ),
-    "lengths: a mask": (
-        attend(valid_lens=yes(B, K)),
-        TypeError,
-        "valid_lens must hold integers, got torch.bool; a mask (B, K) goes into key_mask=, others into mask=",
-    ),
-    "lengths: complex": (
-        attend(valid_lens=lens(1j, 2j)),
-        TypeError,
-        "valid_lens must hold integers, got torch.complex64; try valid_lens.real.long()",
-    ),
-    "lengths: negative": (
-        attend(valid_lens=lens(-1, 2)),
-        ValueError,
-        "valid_lens must lie from 0 to the number of keys, 5, got -1 to 2; try valid_lens.clamp(0, 5)",
-    ),
-    "lengths: too long": (
-        attend(valid_lens=lens(1, 6)),
-        ValueError,
-        "valid_lens must lie from 0 to the number of keys, 5, got 1 to 6; try valid_lens.clamp(0, 5)",
-    ),
-    "lengths: a scalar": (
-        attend(valid_lens=torch.tensor(2)),
-        ValueError,
-        "valid_lens must be (B,), a length for each sample, or (B, Q), one for each query, got shape ()",
-    ),
-    "lengths: three axes": (
-        attend(valid_lens=lens(1, 2)[:, None, None]),
-        ValueError,
-        "valid_lens must be (B,), a length for each sample, or (B, Q), one for each query, "
-        "got shape (2, 1, 1)",
-    ),
-    "lengths: of another batch": (
-        attend(valid_lens=lens(1, 2, 3)),
-        ValueError,
-        "valid_lens must be (B,) = (2,) or (B, Q) = (2, 3), got shape (3,); (B,): a length "
-        "for each sample, (B, Q): one for each query",
-    ),
-    "lengths: one for each key": (
-        attend(valid_lens=torch.ones(B, K, dtype=torch.long)),
-        ValueError,
-        "valid_lens must be (B,) = (2,) or (B, Q) = (2, 3), got shape (2, 5); (B,): a length "
-        "for each sample, (B, Q): one for each query",
-    ),
-    "lengths: one head, too long": (
-        lambda: HEAD(KEYS, valid_lens=lens(1, 6)),
-        ValueError,
-        "valid_lens must lie from 0 to the number of keys, 5, got 1 to 6; try valid_lens.clamp(0, 5)",
-    ),
-    "lengths: one head, of another batch": (
-        lambda: HEAD(KEYS, valid_lens=lens(1)),
-        ValueError,
-        "valid_lens must be (B,) = (2,) or (B, Q) = (2, 5), got shape (1,); (B,): a length "
-        "for each sample, (B, Q): one for each query",
-    ),
-    "padding_mask: too long": (
-        lambda: padding_mask(lens(6), 5),
-        ValueError,
-        "valid_lens must lie from 0 to the number of keys, 5, got 6 to 6; try valid_lens.clamp(0, 5)",
-    ),
-    "padding_mask: floats": (
-        lambda: padding_mask(lens(2.0), 5),
-        TypeError,
-        "valid_lens must hold integers, got torch.float32; try valid_lens.long()",
-    ),
-    "padding_mask: num_keys a tensor": (
-        lambda: padding_mask(lens(2), wrong(lens(5))),
-        TypeError,
-        "num_keys must be an integer, got tensor([5]); try int(num_keys)",
-    ),
-    "padding_mask: num_keys negative": (
-        lambda: padding_mask(lens(0), -1),
-        ValueError,
-        "num_keys must be at least 0, got -1",
-    ),
-    "causal_mask: more queries than keys": (
-        lambda: causal_mask(5, 3),
-        ValueError,
-        "a causal mask (is_causal) needs num_queries <= num_keys, got 5 > 3: it is aligned at"
-        " the end, so the first queries would see nothing; pass a mask of your own",
-    ),
-    "causal_mask: a float": (
-        lambda: causal_mask(wrong(3.0), 3),
-        TypeError,
-        "num_queries must be an integer, got 3.0; try int(num_queries)",
-    ),
-    "causal: more queries than keys": (
-        lambda: LAYER(KEYS, QUERIES, is_causal=True),
-        ValueError,
-        "a causal mask (is_causal) needs num_queries <= num_keys, got 5 > 3: it is aligned at"
-        " the end, so the first queries would see nothing; pass a mask of your own",
-    ),
-    "causal: one query, no key": (
-        lambda: LAYER(x(B, 1, D), x(B, 0, D), is_causal=True),
-        ValueError,
-        "a causal mask (is_causal) needs num_queries <= num_keys, got 1 > 0: it is aligned at"
-        " the end, so the first queries would see nothing; pass a mask of your own",
-    ),
-    "causal: one head, more queries than keys": (
-        lambda: HEAD(KEYS, QUERIES, is_causal=True),
-        ValueError,
-        "a causal mask (is_causal) needs num_queries <= num_keys, got 5 > 3: it is aligned at"
-        " the end, so the first queries would see nothing; pass a mask of your own",
-    ),
-    "mask: a list": (
-        attend(mask=[True]),
-        TypeError,
-        "mask must be a boolean tensor (True = may attend), got list",
-    ),
-    "mask: floats": (
-        attend(mask=x(Q, K)),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.float32; all zeros: try mask == "
-        "0 if 0 = may attend, mask.bool() if 1 = may attend",
-    ),
-    "mask: integers": (
-        attend(mask=x(B, Q, K, dtype=torch.long)),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.int64; all zeros: try mask == 0 "
-        "if 0 = may attend, mask.bool() if 1 = may attend",
-    ),
-    "mask: lengths": (
-        attend(mask=lens(1, 2)),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.int64; lengths become a mask by "
-        "padding_mask(valid_lens, num_keys), or go into valid_lens= of a layer",
-    ),
-    "mask: one axis": (
-        attend(mask=yes(K)),
-        ValueError,
-        "mask must be (Q, K) = (3, 5) or (B, Q, K) = (2, 3, 5) or (B, H, Q, K) = (2, 7, 3, "
-        "5), any axis but K may be 1, got shape (5,)",
-    ),
-    "mask: five axes": (
-        attend(mask=yes(1, 1, 1, Q, K)),
-        ValueError,
-        "mask must be (Q, K) = (3, 5) or (B, Q, K) = (2, 3, 5) or (B, H, Q, K) = (2, 7, 3, "
-        "5), any axis but K may be 1, got shape (1, 1, 1, 3, 5)",
-    ),
-    "mask: (K, Q)": (
-        attend(mask=yes(K, Q)),
-        ValueError,
-        "mask must be (Q, K) = (3, 5) or (B, Q, K) = (2, 3, 5) or (B, H, Q, K) = (2, 7, 3, "
-        "5), any axis but K may be 1, got shape (5, 3)",
-    ),
-    "mask: (B, K)": (
-        attend(mask=yes(B, K)),
-        ValueError,
-        "mask must be (Q, K) = (3, 5) or (B, Q, K) = (2, 3, 5) or (B, H, Q, K) = (2, 7, 3, "
-        "5), any axis but K may be 1, got shape (2, 5); for (B, K): mask[:, None], or "
-        "key_mask= of a layer",
-    ),
-    "mask: (H, Q, K)": (
-        attend(mask=yes(H, Q, K)),
-        ValueError,
-        "mask must be (Q, K) = (3, 5) or (B, Q, K) = (2, 3, 5) or (B, H, Q, K) = (2, 7, 3, "
-        "5), any axis but K may be 1, got shape (7, 3, 5); for (H, Q, K), one for each head: "
-        "mask[None]",
-    ),
-    "mask: (B*H, Q, K)": (
-        attend(mask=yes(B * H, Q, K)),
-        ValueError,
-        "mask must be (Q, K) = (3, 5) or (B, Q, K) = (2, 3, 5) or (B, H, Q, K) = (2, 7, 3, "
-        "5), any axis but K may be 1, got shape (14, 3, 5)",
-    ),
-    "mask: (H, B, Q, K)": (
-        attend(mask=yes(H, B, Q, K), need_weights=True),
-        ValueError,
-        "mask must be (Q, K) = (3, 5) or (B, Q, K) = (2, 3, 5) or (B, H, Q, K) = (2, 7, 3, "
-        "5), any axis but K may be 1, got shape (7, 2, 3, 5)",
-    ),
-    "mask: one key for all": (
-        attend(mask=yes(Q, 1)),
-        ValueError,
-        "mask must be (Q, K) = (3, 5) or (B, Q, K) = (2, 3, 5) or (B, H, Q, K) = (2, 7, 3, "
-        "5), any axis but K may be 1, got shape (3, 1)",
-    ),
-    "mask: one head, four axes": (
-        lambda: HEAD(KEYS, mask=yes(B, 1, K, K)),
-        ValueError,
-        "mask must be (Q, K) = (5, 5) or (B, Q, K) = (2, 5, 5), any axis but K may be 1, got "
-        "shape (2, 1, 5, 5)",
-    ),
-    "mask: on another device": (
-        attend(mask=yes(Q, K).to("meta")),
-        ValueError,
-        "mask must be on cpu, with what it applies to, got meta; try mask.to('cpu')",
-    ),
-    "masked_softmax: lengths": (
-        lambda: masked_softmax(x(B, Q, K), lens(1, 2)),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.int64; lengths become a mask by "
-        "padding_mask(valid_lens, num_keys), or go into valid_lens= of a layer",
-    ),
-    "masked_softmax: integers": (
-        lambda: masked_softmax(x(Q, K).long()),
-        TypeError,
-        "scores must hold floating-point numbers, got torch.int64; try scores.float()",
-    ),
-    "masked_softmax: a list": (
-        lambda: masked_softmax(wrong([1.0])),
-        TypeError,
-        "scores must be a tensor, got list; try torch.as_tensor(scores)",
-    ),
-    "masked_softmax: one axis": (
-        lambda: masked_softmax(x(K)),
-        ValueError,
-        "scores must be (Q, K), (B, Q, K) or (B, H, Q, K), got shape (5,)",
-    ),
-    "masked_softmax: five axes": (
-        lambda: masked_softmax(x(1, 1, 1, Q, K)),
-        ValueError,
-        "scores must be (Q, K), (B, Q, K) or (B, H, Q, K), got shape (1, 1, 1, 3, 5)",
-    ),
-    "masked_softmax: a mask with more axes": (
-        lambda: masked_softmax(x(Q, K), yes(B, Q, K)),
-        ValueError,
-        "mask must be (Q, K) = (3, 5), any axis but K may be 1, got shape (2, 3, 5)",
-    ),
-    "masked_softmax: a mask on another device": (
-        lambda: masked_softmax(x(Q, K), yes(Q, K).to("meta")),
-        ValueError,
-        "mask must be on cpu, with what it applies to, got meta; try mask.to('cpu')",
-    ),
-    "queries: no tensor": (
-        lambda: LAYER(wrong([[1.0]])),
-        TypeError,
-        "queries must be a tensor, got list; try torch.as_tensor(queries)",
-    ),
-    "queries: integers": (
-        lambda: LAYER(QUERIES.long()),
-        TypeError,
-        "queries must hold floating-point numbers, got torch.int64; try queries.float()",
-    ),
-    "queries: a single sample": (
-        lambda: LAYER(x(Q, D)),
-        ValueError,
-        "queries must be (B, N, 14), got shape (3, 14); for a single sample: queries[None]",
-    ),
-    "queries: four axes": (
-        lambda: LAYER(x(B, H, Q, D)),
-        ValueError,
-        "queries must be (B, N, 14), got shape (2, 7, 3, 14)",
-    ),
-    "queries: too wide": (
-        lambda: LAYER(x(B, Q, 15)),
-        ValueError,
-        "queries must be (B, N, 14), got shape (2, 3, 15); for such queries build the layer "
-        "with query_size=15",
-    ),
-    "queries: of another dtype than the layer": (
-        lambda: LAYER(QUERIES.double()),
-        TypeError,
-        "queries must have the dtype of the layer, torch.float32, got torch.float64; convert "
-        "one of them with .to(torch.float32), or run under torch.autocast",
-    ),
-    "queries: on another device than the layer": (
-        lambda: LAYER(QUERIES.to("meta")),
-        ValueError,
-        "queries must be on the device of the layer, cpu, got meta; move one of them with .to('cpu')",
-    ),
-    "keys: too wide": (
-        lambda: CROSS(x(B, Q, 3), x(B, K, 6)),
-        ValueError,
-        "keys must be (B, N, 4), got shape (2, 5, 6); for such keys build the layer with key_size=6",
-    ),
-    "keys: of another batch": (
-        lambda: LAYER(QUERIES, x(3, K, D)),
-        ValueError,
-        "keys must agree with queries in batch, (2,), got shape (3, 5, 14); keys.expand "
-        "repeats a single sample without copying it",
-    ),
-    "keys: of one sample, not repeated": (
-        lambda: LAYER(QUERIES, x(1, K, D)),
-        ValueError,
-        "keys must agree with queries in batch, (2,), got shape (1, 5, 14); keys.expand "
-        "repeats a single sample without copying it",
-    ),
-    "keys: of another dtype": (
-        lambda: LAYER(QUERIES, KEYS.half()),
-        TypeError,
-        "keys must have the dtype of the layer, torch.float32, got torch.float16; convert one"
-        " of them with .to(torch.float32), or run under torch.autocast",
-    ),
-    "keys: on another device": (
-        lambda: LAYER(QUERIES, KEYS.to("meta")),
-        ValueError,
-        "keys must be on the device of the layer, cpu, got meta; move one of them with .to('cpu')",
-    ),
-    "values: keys of another width stand in": (
-        lambda: CROSS(x(B, Q, 3), x(B, K, 4)),
-        ValueError,
-        "values must be (B, N, 6), got shape (2, 5, 4); for such values build the layer with value_size=4",
-    ),
-    "values: more than keys": (
-        lambda: LAYER(QUERIES, KEYS, x(B, 6, D)),
-        ValueError,
-        "values must be as many as keys, 5, got 6; each key has one",
-    ),
-    "values: of another batch": (
-        lambda: LAYER(QUERIES, KEYS, x(1, K, D)),
-        ValueError,
-        "values must agree with queries in batch, (2,), got shape (1, 5, 14); values.expand "
-        "repeats a single sample without copying it",
-    ),
-    "one head: too wide": (
-        lambda: HEAD(x(B, Q, 15)),
-        ValueError,
-        "queries must be (B, N, 14), got shape (2, 3, 15); for such queries build the layer "
-        "with num_hiddens=15",
-    ),
-    "one head: values more than keys": (
-        lambda: HEAD(QUERIES, KEYS, x(B, 6, D)),
-        ValueError,
-        "values must be as many as keys, 5, got 6; each key has one",
-    ),
-    "additive: keys of the wrong width": (
-        lambda: ADDITIVE(x(B, Q, 3), x(B, K, 3), x(B, K, 1)),
-        ValueError,
-        "keys must be (B, N, 4), got shape (2, 5, 3); for such keys build the layer with key_size=3",
-    ),
-    "additive: values more than keys": (
-        lambda: ADDITIVE(x(B, Q, 3), x(B, K, 4), x(B, 6, 1)),
-        ValueError,
-        "values must be as many as keys, 5, got 6; each key has one",
-    ),
-    "additive: dropout": (
-        lambda: ADDITIVE(x(B, Q, 3), x(B, K, 4), x(B, K, 1), dropout_p=2),
-        ValueError,
-        "dropout_p must be a probability from 0 to 1, got 2",
-    ),
-    "additive: lengths": (
-        lambda: ADDITIVE(x(B, Q, 3), x(B, K, 4), x(B, K, 1), lens(1, 2)),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.int64; lengths become a mask by "
-        "padding_mask(valid_lens, num_keys), or go into valid_lens= of a layer",
-    ),
-    "dot product: widths": (
-        lambda: dot_product_attention(x(B, Q, 3), x(B, K, 4), x(B, K, 4)),
-        ValueError,
-        "keys must be as wide as queries for a dot product, 3, got 4; project both to one "
-        "width, or use AdditiveAttention",
-    ),
-    "dot product: ranks": (
-        lambda: dot_product_attention(x(B, Q, 3), x(K, 3), x(K, 3)),
-        ValueError,
-        "queries, keys and values must all be (N, d), (B, N, d) or (B, H, N, d), got keys of "
-        "shape (5, 3) with queries of shape (2, 3, 3)",
-    ),
-    "dot product: five axes": (
-        lambda: dot_product_attention(x(1, 1, 1, Q, 3), x(1, 1, 1, Q, 3), x(1, 1, 1, Q, 3)),
-        ValueError,
-        "queries, keys and values must all be (N, d), (B, N, d) or (B, H, N, d), got queries "
-        "of shape (1, 1, 1, 3, 3) with queries of shape (1, 1, 1, 3, 3)",
-    ),
-    "dot product: heads": (
-        lambda: dot_product_attention(x(B, H, Q, 3), x(B, 1, K, 3), x(B, 1, K, 3)),
-        ValueError,
-        "keys must agree with queries in batch and heads, (2, 7), got shape (2, 1, 5, 3); "
-        "keys.expand repeats a single sample without copying it",
-    ),
-    "dot product: dtypes": (
-        lambda: dot_product_attention(x(Q, 3), x(K, 3), x(K, 3).double()),
-        TypeError,
-        "values must have the dtype of queries, torch.float32, got torch.float64; convert one"
-        " of them with .to(torch.float32), or run under torch.autocast",
-    ),
-    "dot product: devices": (
-        lambda: dot_product_attention(x(Q, 3), x(K, 3), x(K, 3, device="meta")),
-        ValueError,
-        "values must be on the device of queries, cpu, got meta; move one of them with .to('cpu')",
-    ),
-    "dot product: dropout": (
-        lambda: dot_product_attention(x(Q, 3), x(K, 3), x(K, 3), dropout_p=-0.1),
-        ValueError,
-        "dropout_p must be a probability from 0 to 1, got -0.1",
-    ),
-    "dot product: a layer's dropout": (
-        lambda: dot_product_attention(x(Q, 3), x(K, 3), x(K, 3), None, wrong(nn.Dropout())),
-        TypeError,
-        "dropout_p must be a number from 0 to 1, got Dropout(p=0.5, inplace=False)",
-    ),
-    "layer: heads do not divide": (
-        lambda: MultiHeadAttention(100, 3),
-        ValueError,
-        "num_hiddens=100 must be divisible by num_heads=3; divisors: 1, 2, 4, 5, 10, 20, 25, "
-        "50, 100; or choose the width of a head yourself with head_dim",
-    ),
+    # how it is called: (the call, the error, the words that its message must hold, in this order)
+    "lengths: a list": (attend(valid_lens=[1, 2]), TypeError,
+        "valid_lens … got list; try torch.tensor(valid_lens)"),
+    "lengths: floats": (attend(valid_lens=lens(1.0, 2.0)), TypeError,
+        "valid_lens must hold integers, got torch.float32; try valid_lens.long()"),
+    "lengths: a mask": (attend(valid_lens=yes(B, K)), TypeError,
+        "valid_lens … got torch.bool; a mask (B, K) goes into key_mask=, others into mask="),
+    "lengths: complex": (attend(valid_lens=lens(1j, 2j)), TypeError,
+        "valid_lens must hold integers, got torch.complex64; try valid_lens.real.long()"),
+    "lengths: negative": (attend(valid_lens=lens(-1, 2)), ValueError,
+        "valid_lens … got -1 to 2; try valid_lens.clamp(0, 5)"),
+    "lengths: too long": (attend(valid_lens=lens(1, 6)), ValueError,
+        "valid_lens must lie from 0 to the number of keys, 5, got 1 to 6; try valid_lens.clamp(0, 5)"),
+    "lengths: a scalar": (attend(valid_lens=torch.tensor(2)), ValueError,
+        "valid_lens must be (B,) … or (B, Q) … got shape ()"),
+    "lengths: three axes": (attend(valid_lens=lens(1, 2)[:, None, None]), ValueError,
+        "valid_lens … got shape (2, 1, 1)"),
+    "lengths: of another batch": (attend(valid_lens=lens(1, 2, 3)), ValueError,
+        "valid_lens … got shape (3,); (B,): … (B, Q): one for each query"),
+    "lengths: one for each key": (attend(valid_lens=torch.ones(B, K, dtype=torch.long)), ValueError,
+        "valid_lens … got shape (2, 5); (B,): … (B, Q): one for each query"),
+    "lengths: one head, too long": (lambda: HEAD(KEYS, valid_lens=lens(1, 6)), ValueError,
+        "valid_lens … got 1 to 6; try valid_lens.clamp(0, 5)"),
+    "lengths: one head, of another batch": (lambda: HEAD(KEYS, valid_lens=lens(1)), ValueError,
+        "valid_lens … got shape (1,); (B,): … (B, Q): one for each query"),
+    "padding_mask: too long": (lambda: padding_mask(lens(6), 5), ValueError,
+        "valid_lens … got 6 to 6; try valid_lens.clamp(0, 5)"),
+    "padding_mask: floats": (lambda: padding_mask(lens(2.0), 5), TypeError,
+        "valid_lens must hold integers, got torch.float32; try valid_lens.long()"),
+    "padding_mask: num_keys a tensor": (lambda: padding_mask(lens(2), wrong(lens(5))), TypeError,
+        "num_keys must be an integer, got tensor([5]); try int(num_keys)"),
+    "padding_mask: num_keys negative": (lambda: padding_mask(lens(0), -1), ValueError,
+        "num_keys must be at least 0, got -1"),
+    "causal_mask: more queries than keys": (lambda: causal_mask(5, 3), ValueError,
+        "a causal mask (is_causal) … got 5 > 3 … aligned at the end … a mask of your own"),
+    "causal_mask: a float": (lambda: causal_mask(wrong(3.0), 3), TypeError,
+        "num_queries must be an integer, got 3.0; try int(num_queries)"),
+    "causal: more queries than keys": (lambda: LAYER(KEYS, QUERIES, is_causal=True), ValueError,
+        "a causal mask (is_causal) … got 5 > 3 … aligned at the end … a mask of your own"),
+    "causal: one query, no key": (lambda: LAYER(x(B, 1, D), x(B, 0, D), is_causal=True), ValueError,
+        "a causal mask (is_causal) … got 1 > 0 … aligned at the end … a mask of your own"),
+    "causal: one head, more queries than keys": (lambda: HEAD(KEYS, QUERIES, is_causal=True), ValueError,
+        "a causal mask (is_causal) … got 5 > 3 … aligned at the end … a mask of your own"),
+    "mask: a list": (attend(mask=[True]), TypeError, "mask … got list; try torch.as_tensor(mask)"),
+    "mask: floats": (attend(mask=x(Q, K)), TypeError,
+        "mask … got torch.float32; all zeros … mask == 0 … mask.bool()"),
+    "mask: integers": (attend(mask=x(B, Q, K, dtype=torch.long)), TypeError,
+        "mask … got torch.int64; all zeros … mask == 0 … mask.bool()"),
+    "mask: lengths": (attend(mask=lens(1, 2)), TypeError,
+        "mask … got torch.int64; lengths … padding_mask … valid_lens="),
+    "mask: one axis": (attend(mask=yes(K)), ValueError,
+        "mask must be (Q, K) = (3, 5) or (B, Q, K) = … or (B, H, Q, K) = (2, 7, 3, 5), … got shape (5,)"),
+    "mask: five axes": (attend(mask=yes(1, 1, 1, Q, K)), ValueError, "mask … got shape (1, 1, 1, 3, 5)"),
+    "mask: (K, Q)": (attend(mask=yes(K, Q)), ValueError, "mask … got shape (5, 3)"),
+    "mask: (B, K)": (attend(mask=yes(B, K)), ValueError,
+        "mask … got shape (2, 5); for (B, K): mask[:, None], or key_mask= of a layer"),
+    "mask: (H, Q, K)": (attend(mask=yes(H, Q, K)), ValueError,
+        "mask … got shape (7, 3, 5); for (H, Q, K), one for each head: mask[None]"),
+    "mask: (B*H, Q, K)": (attend(mask=yes(B * H, Q, K)), ValueError, "mask … got shape (14, 3, 5)"),
+    "mask: (H, B, Q, K)": (attend(mask=yes(H, B, Q, K), need_weights=True), ValueError,
+        "mask … got shape (7, 2, 3, 5)"),
+    "mask: one key for all": (attend(mask=yes(Q, 1)), ValueError, "mask … got shape (3, 1)"),
+    "mask: one head, four axes": (lambda: HEAD(KEYS, mask=yes(B, 1, K, K)), ValueError,
+        "mask … got shape (2, 1, 5, 5)"),
+    "mask: on another device": (attend(mask=yes(Q, K).to("meta")), ValueError,
+        "mask must be on cpu, with what it applies to, got meta; try mask.to('cpu')"),
+    "masked_softmax: lengths": (lambda: masked_softmax(x(B, Q, K), lens(1, 2)), TypeError,
+        "mask … got torch.int64; lengths … padding_mask … valid_lens="),
+    "masked_softmax: integers": (lambda: masked_softmax(x(Q, K).long()), TypeError,
+        "scores must hold floating-point numbers, got torch.int64; try scores.float()"),
+    "masked_softmax: a list": (lambda: masked_softmax(wrong([1.0])), TypeError,
+        "scores must be a tensor, got list; try torch.as_tensor(scores)"),
+    "masked_softmax: one axis": (lambda: masked_softmax(x(K)), ValueError,
+        "scores must be (Q, K), (B, Q, K) or (B, H, Q, K), got shape (5,)"),
+    "masked_softmax: five axes": (lambda: masked_softmax(x(1, 1, 1, Q, K)), ValueError,
+        "scores must be (Q, K), (B, Q, K) or (B, H, Q, K), got shape (1, 1, 1, 3, 5)"),
+    "masked_softmax: a mask with more axes": (lambda: masked_softmax(x(Q, K), yes(B, Q, K)), ValueError,
+        "mask must be (Q, K) = (3, 5), any axis but K may be 1, got shape (2, 3, 5)"),
+    "masked_softmax: a mask elsewhere": (lambda: masked_softmax(x(Q, K), yes(Q, K).to("meta")), ValueError,
+        "mask must be on cpu, with what it applies to, got meta; try mask.to('cpu')"),
+    "queries: no tensor": (lambda: LAYER(wrong([[1.0]])), TypeError,
+        "queries must be a tensor, got list; try torch.as_tensor(queries)"),
+    "queries: integers": (lambda: LAYER(QUERIES.long()), TypeError,
+        "queries must hold floating-point numbers, got torch.int64; try queries.float()"),
+    "queries: a single sample": (lambda: LAYER(x(Q, D)), ValueError,
+        "queries … got shape (3, 14); for a single sample: queries[None]"),
+    "queries: four axes": (lambda: LAYER(x(B, H, Q, D)), ValueError,
+        "queries must be (B, N, 14), got shape (2, 7, 3, 14)"),
+    "queries: too wide": (lambda: LAYER(x(B, Q, 15)), ValueError,
+        "queries … got shape (2, 3, 15); for such queries build the layer with query_size=15"),
+    "queries: of another dtype than the layer": (lambda: LAYER(QUERIES.double()), TypeError,
+        "queries … got torch.float64 … .to(torch.float32) … torch.autocast"),
+    "queries: on another device than the layer": (lambda: LAYER(QUERIES.to("meta")), ValueError,
+        "queries … got meta; move one of them with .to('cpu')"),
+    "keys: too wide": (lambda: CROSS(x(B, Q, 3), x(B, K, 6)), ValueError,
+        "keys … got shape (2, 5, 6); for such keys build the layer with key_size=6"),
+    "keys: of another batch": (lambda: LAYER(QUERIES, x(3, K, D)), ValueError,
+        "keys must agree with queries in batch, (2,), got shape (3, 5, 14); keys.expand"),
+    "keys: of one sample, not repeated": (lambda: LAYER(QUERIES, x(1, K, D)), ValueError,
+        "keys must agree with queries in batch, (2,), got shape (1, 5, 14); keys.expand"),
+    "keys: of another dtype": (lambda: LAYER(QUERIES, KEYS.half()), TypeError,
+        "keys … got torch.float16 … .to(torch.float32) … torch.autocast"),
+    "keys: on another device": (lambda: LAYER(QUERIES, KEYS.to("meta")), ValueError,
+        "keys … got meta; move one of them with .to('cpu')"),
+    "values: keys of another width stand in": (lambda: CROSS(x(B, Q, 3), x(B, K, 4)), ValueError,
+        "values … got shape (2, 5, 4); for such values build the layer with value_size=4"),
+    "values: more than keys": (lambda: LAYER(QUERIES, KEYS, x(B, 6, D)), ValueError,
+        "values must be as many as keys, 5, got 6; each key has one"),
+    "values: of another batch": (lambda: LAYER(QUERIES, KEYS, x(1, K, D)), ValueError,
+        "values … got shape (1, 5, 14); values.expand"),
+    "one head: too wide": (lambda: HEAD(x(B, Q, 15)), ValueError,
+        "queries … got shape (2, 3, 15); for such queries build the layer with num_hiddens=15"),
+    "one head: values more than keys": (lambda: HEAD(QUERIES, KEYS, x(B, 6, D)), ValueError,
+        "values must be as many as keys, 5, got 6; each key has one"),
+    "additive: keys of the wrong width": (lambda: ADDITIVE(x(B, Q, 3), x(B, K, 3), x(B, K, 1)), ValueError,
+        "keys … got shape (2, 5, 3); for such keys build the layer with key_size=3"),
+    "additive: values more than keys": (lambda: ADDITIVE(x(B, Q, 3), x(B, K, 4), x(B, 6, 1)), ValueError,
+        "values must be as many as keys, 5, got 6; each key has one"),
+    "additive: dropout": (lambda: ADDITIVE(x(B, Q, 3), x(B, K, 4), x(B, K, 1), dropout_p=2), ValueError,
+        "dropout_p must be a probability from 0 to 1, got 2"),
+    "additive: lengths": (lambda: ADDITIVE(x(B, Q, 3), x(B, K, 4), x(B, K, 1), lens(1, 2)), TypeError,
+        "mask … got torch.int64; lengths … padding_mask … valid_lens="),
+    "dot product: widths": (lambda: dot_product(x(B, Q, 3), x(B, K, 4), x(B, K, 4)), ValueError,
+        "keys … got 4; project both to one width, or use AdditiveAttention"),
+    "dot product: ranks": (lambda: dot_product(x(B, Q, 3), x(K, 3), x(K, 3)), ValueError,
+        "queries, keys and values … got keys of shape (5, 3) with queries of shape (2, 3, 3)"),
+    "dot product: five axes": (lambda: dot_product(*[x(1, 1, 1, Q, 3)] * 3), ValueError,
+        "queries, keys and values … got queries of shape (1, 1, 1, 3, 3)"),
+    "dot product: heads": (lambda: dot_product(x(B, H, Q, 3), x(B, 1, K, 3), x(B, 1, K, 3)), ValueError,
+        "keys … got shape (2, 1, 5, 3); keys.expand"),
+    "dot product: dtypes": (lambda: dot_product(x(Q, 3), x(K, 3), x(K, 3).double()), TypeError,
+        "values … got torch.float64 … .to(torch.float32) … torch.autocast"),
+    "dot product: devices": (lambda: dot_product(x(Q, 3), x(K, 3), x(K, 3, device="meta")), ValueError,
+        "values … got meta; move one of them with .to('cpu')"),
+    "dot product: dropout": (lambda: dot_product(*QKV, dropout_p=-0.1), ValueError,
+        "dropout_p must be a probability from 0 to 1, got -0.1"),
+    "dot product: a layer's dropout": (lambda: dot_product(*QKV, None, wrong(nn.Dropout())), TypeError,
+        "dropout_p must be a number from 0 to 1, got Dropout(p=0.5, inplace=False)"),
+    "layer: heads do not divide": (lambda: MultiHeadAttention(100, 3), ValueError,
+        "num_hiddens=100 … divisible by num_heads=3; divisors: 1, 2, 4, 5, 10, 20, 25, 50, 100; … head_dim"),
     "layer: no heads": (lambda: MultiHeadAttention(14, 0), ValueError, "num_heads must be at least 1, got 0"),
-    "layer: heads a float": (
-        lambda: MultiHeadAttention(14, wrong(7.0)),
-        TypeError,
-        "num_heads must be an integer, got 7.0; try int(num_heads)",
-    ),
-    "layer: heads a bool": (
-        lambda: MultiHeadAttention(14, True),
-        TypeError,
-        "num_heads must be an integer, got True; try int(num_heads)",
-    ),
-    "layer: negative width": (
-        lambda: MultiHeadAttention(-14, 7),
-        ValueError,
-        "num_hiddens must be at least 1, got -14",
-    ),
-    "layer: no head width": (
-        lambda: MultiHeadAttention(14, 7, head_dim=0),
-        ValueError,
-        "head_dim must be at least 1, got 0",
-    ),
-    "layer: no value head width": (
-        lambda: MultiHeadAttention(14, 7, value_head_dim=0),
-        ValueError,
-        "value_head_dim must be at least 1, got 0",
-    ),
-    "layer: no key width": (
-        lambda: MultiHeadAttention(14, 7, key_size=0),
-        ValueError,
-        "key_size must be at least 1, got 0",
-    ),
-    "layer: dropout above 1": (
-        lambda: MultiHeadAttention(14, 7, 1.5),
-        ValueError,
-        "dropout must be a probability from 0 to 1, got 1.5",
-    ),
-    "layer: dropout NaN": (
-        lambda: MultiHeadAttention(14, 7, math.nan),
-        ValueError,
-        "dropout must be a probability from 0 to 1, got nan",
-    ),
-    "layer: dropout True": (
-        lambda: MultiHeadAttention(14, 7, True),
-        TypeError,
-        "dropout must be a number from 0 to 1, got True",
-    ),
-    "layer: dropout a text": (
-        lambda: MultiHeadAttention(14, 7, wrong("0.1")),
-        TypeError,
-        "dropout must be a number from 0 to 1, got '0.1'",
-    ),
-    "one head: no width": (
-        lambda: SingleHeadAttention(14, 0),
-        ValueError,
-        "head_dim must be at least 1, got 0",
-    ),
-    "one head: no value width": (
-        lambda: SingleHeadAttention(14, 2, 0),
-        ValueError,
-        "value_head_dim must be at least 1, got 0",
-    ),
+    "layer: heads a float": (lambda: MultiHeadAttention(14, wrong(7.0)), TypeError,
+        "num_heads must be an integer, got 7.0; try int(num_heads)"),
+    "layer: heads a bool": (lambda: MultiHeadAttention(14, True), TypeError,
+        "num_heads must be an integer, got True; try int(num_heads)"),
+    "layer: negative width": (lambda: MultiHeadAttention(-14, 7), ValueError,
+        "num_hiddens must be at least 1, got -14"),
+    "layer: no head width": (lambda: MultiHeadAttention(14, 7, head_dim=0), ValueError,
+        "head_dim must be at least 1, got 0"),
+    "layer: no value head width": (lambda: MultiHeadAttention(14, 7, value_head_dim=0), ValueError,
+        "value_head_dim must be at least 1, got 0"),
+    "layer: no key width": (lambda: MultiHeadAttention(14, 7, key_size=0), ValueError,
+        "key_size must be at least 1, got 0"),
+    "layer: dropout above 1": (lambda: MultiHeadAttention(14, 7, 1.5), ValueError,
+        "dropout must be a probability from 0 to 1, got 1.5"),
+    "layer: dropout NaN": (lambda: MultiHeadAttention(14, 7, math.nan), ValueError,
+        "dropout must be a probability from 0 to 1, got nan"),
+    "layer: dropout True": (lambda: MultiHeadAttention(14, 7, True), TypeError,
+        "dropout must be a number from 0 to 1, got True"),
+    "layer: dropout a text": (lambda: MultiHeadAttention(14, 7, wrong("0.1")), TypeError,
+        "dropout must be a number from 0 to 1, got '0.1'"),
+    "one head: no width": (lambda: SingleHeadAttention(14, 0), ValueError,
+        "head_dim must be at least 1, got 0"),
+    "one head: no value width": (lambda: SingleHeadAttention(14, 2, 0), ValueError,
+        "value_head_dim must be at least 1, got 0"),
     "additive: no width": (lambda: AdditiveAttention(0), ValueError, "num_hiddens must be at least 1, got 0"),
-    "head_mask: a list": (
-        attend(head_mask=[1] * H),
-        TypeError,
-        "head_mask must be a tensor, got list; try torch.tensor(head_mask)",
-    ),
-    "head_mask: too few heads": (
-        attend(head_mask=x(6)),
-        ValueError,
-        "head_mask must be (H,) = (7,) or (B, H) = (2, 7), got shape (6,); 1 keeps a head, 0 silences it",
-    ),
-    "head_mask: (H, B)": (
-        attend(head_mask=x(H, B)),
-        ValueError,
-        "head_mask must be (H,) = (7,) or (B, H) = (2, 7), got shape (7, 2); 1 keeps a head, 0 silences it",
-    ),
-    "head_mask: on another device": (
-        attend(head_mask=x(H).to("meta")),
-        ValueError,
-        "head_mask must be on cpu, with what it applies to, got meta; try head_mask.to('cpu')",
-    ),
-    "split_heads: heads do not divide": (
-        lambda: split_heads(x(B, Q, 10), 4),
-        ValueError,
-        "the width of x must be divisible by num_heads=4, got 10; project x to a multiple of num_heads",
-    ),
-    "split_heads: no heads": (
-        lambda: split_heads(x(B, Q, 10), 0),
-        ValueError,
-        "num_heads must be at least 1, got 0",
-    ),
-    "split_heads: two axes": (
-        lambda: split_heads(x(Q, 10), 2),
-        ValueError,
-        "x must be (B, N, H*d), got shape (3, 10)",
-    ),
-    "merge_heads: three axes": (
-        lambda: merge_heads(x(B, Q, 10)),
-        ValueError,
-        "x must be (B, H, N, d), got shape (2, 3, 10); split_heads makes such",
-    ),
-    "merge_heads: no tensor": (
-        lambda: merge_heads(wrong(None)),
-        TypeError,
-        "x must be a tensor, got NoneType; try torch.as_tensor(x)",
-    ),
-    "positions: odd": (
-        lambda: sinusoidal_positions(3, 5),
-        ValueError,
-        "num_hiddens must be even, since its columns form pairs, got 5; try 6",
-    ),
-    "positions: none wide": (
-        lambda: sinusoidal_positions(3, 0),
-        ValueError,
-        "num_hiddens must be at least 1, got 0",
-    ),
-    "positions: negative": (
-        lambda: sinusoidal_positions(-1, 4),
-        ValueError,
-        "num_positions must be at least 0, got -1",
-    ),
-    "from_torch: another layer": (
-        lambda: MultiHeadAttention.from_torch(wrong(nn.Linear(2, 2))),
-        TypeError,
-        "module must be an nn.MultiheadAttention, got Linear",
-    ),
-    "from_torch: add_bias_kv": (
-        lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(14, 7, add_bias_kv=True)),
-        ValueError,
-        "module must be built without add_bias_kv, got add_bias_kv=True, which adds a key of "
-        "its own; append it to keys and values yourself",
-    ),
-    "from_torch: add_zero_attn": (
-        lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(14, 7, add_zero_attn=True)),
-        ValueError,
-        "module must be built without add_zero_attn, got add_zero_attn=True, which adds a key"
-        " of its own; append it to keys and values yourself",
-    ),
-    "lengths: a mask of 0 and 1": (
-        lambda: LAYER(KEYS, valid_lens=ones_and_zeros(B, K)),
-        ValueError,
-        "valid_lens must hold lengths, got (2, 5) numbers that are all 0 or 1, like a mask "
-        "(B, K); try key_mask=valid_lens.bool() if 1 = may attend; if they are lengths, try "
-        "mask=torch.arange(5) < valid_lens[..., None]",
-    ),
-    "lengths: one head, a mask of 0 and 1": (
-        lambda: HEAD(KEYS, valid_lens=ones_and_zeros(B, K)),
-        ValueError,
-        "valid_lens must hold lengths, got (2, 5) numbers that are all 0 or 1, like a mask "
-        "(B, K); try key_mask=valid_lens.bool() if 1 = may attend; if they are lengths, try "
-        "mask=torch.arange(5) < valid_lens[..., None]",
-    ),
-    "padding_mask: a mask of 0 and 1": (
-        lambda: padding_mask(ones_and_zeros(B, K), K),
-        ValueError,
-        "valid_lens must hold lengths, got (2, 5) numbers that are all 0 or 1, like a mask "
-        "(B, K); try key_mask=valid_lens.bool() if 1 = may attend; if they are lengths, try "
-        "mask=torch.arange(5) < valid_lens[..., None]",
-    ),
-    "lengths: (B, Q), negative": (
-        attend(valid_lens=lens(-1, 2, 3, 0, 0, 0).view(B, Q)),
-        ValueError,
-        "valid_lens must lie from 0 to the number of keys, 5, got -1 to 3; try valid_lens.clamp(0, 5)",
-    ),
-    "lengths: (B, Q), too long": (
-        attend(valid_lens=lens(1, 2, 3, 0, 0, 6).view(B, Q)),
-        ValueError,
-        "valid_lens must lie from 0 to the number of keys, 5, got 0 to 6; try valid_lens.clamp(0, 5)",
-    ),
-    "lengths: (B, 1)": (
-        attend(valid_lens=lens(1, 2)[:, None]),
-        ValueError,
-        "valid_lens must be (B,) = (2,) or (B, Q) = (2, 3), got shape (2, 1); (B,): a length "
-        "for each sample, (B, Q): one for each query",
-    ),
-    "mask: 0 and -inf": (
-        lambda: LAYER(KEYS, mask=wrong(nn.Transformer.generate_square_subsequent_mask(K))),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.float32; in this one 0 = may "
-        "attend, and −∞ = may not: try mask == 0",
-    ),
-    "mask: 0 and -1e9": (
-        lambda: LAYER(KEYS, mask=wrong(x(K, K).masked_fill(~yes(K, K).tril(), -1e9))),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.float32; in this one 0 = may "
-        "attend, and −∞ = may not: try mask == 0",
-    ),
-    "mask: a bias": (
-        attend(mask=wrong(torch.full((Q, K), 0.5))),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.float32; numbers to be added to "
-        "the scores go into score_bias=",
-    ),
-    "mask: 0 and 1 as floats": (
-        attend(mask=wrong(ones_and_zeros(Q, K).float())),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.float32; if 1 = may attend, try "
-        "mask.bool(); if 1 = ignore, try mask == 0",
-    ),
-    "mask: 0 and 1 as (B, K)": (
-        attend(mask=wrong(ones_and_zeros(B, K))),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.int64; if 1 = may attend, try "
-        "mask.bool() as key_mask= of a layer, since its axes are (B, K)",
-    ),
-    "mask: 0 and 1 as (B, H, Q, K)": (
-        attend(mask=wrong(ones_and_zeros(B, H, Q, K))),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.int64; if 1 = may attend, try "
-        "mask.bool(); if 1 = ignore, try mask == 0",
-    ),
-    "mask: lengths of each query": (
-        attend(mask=lens(1, 2, 3, 0, 0, 5).view(B, Q)),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.int64; lengths become a mask by "
-        "padding_mask(valid_lens, num_keys), or go into valid_lens= of a layer",
-    ),
-    "mask: of numbers nobody can read": (
-        attend(mask=x(Q, K, device="meta")),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.float32; True where a query may "
-        "attend to a key: mask == 0 or mask != 0, as the mask is meant",
-    ),
-    "mask: complex": (
-        attend(mask=x(Q, K, dtype=torch.complex64)),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.complex64; True where a query "
-        "may attend to a key: mask == 0 or mask != 0, as the mask is meant",
-    ),
-    "mask: one head, a bias": (
-        lambda: HEAD(KEYS, mask=wrong(torch.full((K, K), 0.5))),
-        TypeError,
-        "mask must be boolean (True = may attend), got torch.float32; numbers to be added to "
-        "the scores go into score_bias=",
-    ),
-    "key_mask: a list": (
-        attend(key_mask=wrong([[True]])),
-        TypeError,
-        "key_mask must be a boolean tensor (True = may attend), got list",
-    ),
-    "key_mask: integers": (
-        attend(key_mask=ones_and_zeros(B, K)),
-        TypeError,
-        "key_mask must be boolean (True = may attend), got torch.int64; if 1 = may attend, "
-        "try key_mask.bool(); if 0 = may attend, try key_mask == 0",
-    ),
-    "key_mask: floats": (
-        attend(key_mask=x(B, K)),
-        TypeError,
-        "key_mask must be boolean (True = may attend), got torch.float32; if 1 = may attend, "
-        "try key_mask.bool(); if 0 = may attend, try key_mask == 0",
-    ),
-    "key_mask: (Q, K)": (
-        attend(key_mask=yes(Q, K)),
-        ValueError,
-        "key_mask must be (B, K) = (2, 5), got shape (3, 5); a mask with another shape goes into mask=",
-    ),
-    "key_mask: (B, 1, K)": (
-        attend(key_mask=yes(B, 1, K)),
-        ValueError,
-        "key_mask must be (B, K) = (2, 5), got shape (2, 1, 5); a mask with another shape goes into mask=",
-    ),
-    "key_mask: (B, Q)": (
-        attend(key_mask=yes(B, Q)),
-        ValueError,
-        "key_mask must be (B, K) = (2, 5), got shape (2, 3); a mask with another shape goes into mask=",
-    ),
-    "key_mask: on another device": (
-        attend(key_mask=yes(B, K).to("meta")),
-        ValueError,
-        "key_mask must be on cpu, with what it applies to, got meta; try key_mask.to('cpu')",
-    ),
-    "key_mask: one head, (B, Q)": (
-        lambda: HEAD(QUERIES, KEYS, key_mask=yes(B, Q)),
-        ValueError,
-        "key_mask must be (B, K) = (2, 5), got shape (2, 3); a mask with another shape goes into mask=",
-    ),
-    "key_mask: one head, integers": (
-        lambda: HEAD(KEYS, key_mask=ones_and_zeros(B, K)),
-        TypeError,
-        "key_mask must be boolean (True = may attend), got torch.int64; if 1 = may attend, "
-        "try key_mask.bool(); if 0 = may attend, try key_mask == 0",
-    ),
-    "score_bias: a list": (
-        attend(score_bias=wrong([1.0])),
-        TypeError,
-        "score_bias must be a tensor, got list; try torch.as_tensor(score_bias)",
-    ),
-    "score_bias: a mask": (
-        attend(score_bias=yes(Q, K)),
-        TypeError,
-        "score_bias must hold floating-point numbers, got torch.bool; a mask goes into mask=",
-    ),
-    "score_bias: integers": (
-        attend(score_bias=x(Q, K, dtype=torch.long)),
-        TypeError,
-        "score_bias must hold floating-point numbers, got torch.int64; try score_bias.float()",
-    ),
-    "score_bias: (H, Q, K)": (
-        attend(score_bias=x(H, Q, K)),
-        ValueError,
-        "score_bias must be (Q, K) = (3, 5) or (B, Q, K) = (2, 3, 5) or (B, H, Q, K) = (2, 7,"
-        " 3, 5), any axis but K may be 1, got shape (7, 3, 5); for (H, Q, K), one for each "
-        "head: score_bias[None]",
-    ),
-    "score_bias: (B, K)": (
-        attend(score_bias=x(B, K)),
-        ValueError,
-        "score_bias must be (Q, K) = (3, 5) or (B, Q, K) = (2, 3, 5) or (B, H, Q, K) = (2, 7,"
-        " 3, 5), any axis but K may be 1, got shape (2, 5); for (B, K): score_bias[:, None]",
-    ),
-    "score_bias: (Q, 1)": (
-        attend(score_bias=x(Q, 1)),
-        ValueError,
-        "score_bias must be (Q, K) = (3, 5) or (B, Q, K) = (2, 3, 5) or (B, H, Q, K) = (2, 7,"
-        " 3, 5), any axis but K may be 1, got shape (3, 1)",
-    ),
-    "score_bias: on another device": (
-        attend(score_bias=x(Q, K, device="meta")),
-        ValueError,
-        "score_bias must be on cpu, with what it applies to, got meta; try score_bias.to('cpu')",
-    ),
-    "score_bias: dot product": (
-        lambda: dot_product_attention(x(Q, 3), x(K, 3), x(K, 3), score_bias=x(K, Q)),
-        ValueError,
-        "score_bias must be (Q, K) = (3, 5), any axis but K may be 1, got shape (5, 3)",
-    ),
-    "cache: no cache": (
-        attend(cache=wrong({})),
-        TypeError,
-        "cache must be a KVCache, got dict; try KVCache(layer, batch, max_tokens)",
-    ),
-    "cache: of another layer": (
-        attend(cache=KVCache(CROSS, B, 9)),
-        ValueError,
-        "cache must have been made for this layer, got the cache of another one; every layer "
-        "needs its own: KVCache(layer, batch, max_tokens)",
-    ),
-    "cache: of another batch": (
-        attend(cache=KVCache(LAYER, 3, 9)),
-        ValueError,
-        "cache must be of the batch of queries, 2, got a cache for 3; try KVCache(layer, 2, 9)",
-    ),
-    "cache: too small": (
-        attend(cache=KVCache(LAYER, B, 4)),
-        ValueError,
-        "cache must have room for 0 + 5 tokens, got max_tokens=4; call cache.reset() for a "
-        "new sequence, or make a larger KVCache",
-    ),
-    "cache: full": (
-        lambda: LAYER(KEYS, cache=filled_cache(7)),
-        ValueError,
-        "cache must have room for 7 + 5 tokens, got max_tokens=9; call cache.reset() for a "
-        "new sequence, or make a larger KVCache",
-    ),
-    "cache: gradients": (
-        attend(cache=KVCache(LAYER, B, 9)),
-        RuntimeError,
-        "cache holds keys and values without their gradients, got some that require "
-        "gradients; call the layer under torch.no_grad(), or without a cache",
-    ),
-    "cache: another dtype": (
-        lambda: half_step(filled_cache(7)),
-        ValueError,
-        "cache must go on with what it holds, torch.float32 on cpu, got torch.bfloat16 on "
-        "cpu; call cache.reset() first",
-    ),
-    "cache: inside vmap": (
-        lambda: torch.func.vmap(lambda q: FROZEN(q, cache=KVCache(FROZEN, B, 9)))(x(1, B, Q, D)),
-        RuntimeError,
-        "cache must be used outside torch.func.vmap, grad and jvp, got a call inside one of "
-        "them; call the layer without a cache there",
-    ),
-    "cache: lengths beyond all keys": (
-        lambda: LAYER(x(B, 2, D), cache=filled_cache(3), valid_lens=lens(6, 6)),
-        ValueError,
-        "valid_lens must lie from 0 to the number of keys, 5, got 6 to 6; try valid_lens.clamp(0, 5)",
-    ),
-    "cache: mask for the new keys alone": (
-        lambda: LAYER(x(B, 2, D), cache=filled_cache(3), mask=yes(2, 2)),
-        ValueError,
-        "mask must be (Q, K) = (2, 5) or (B, Q, K) = (2, 2, 5) or (B, H, Q, K) = (2, 7, 2, "
-        "5), any axis but K may be 1, got shape (2, 2)",
-    ),
-    "cache: key_mask for the new keys alone": (
-        lambda: LAYER(x(B, 2, D), cache=filled_cache(3), key_mask=yes(B, 2)),
-        ValueError,
-        "key_mask must be (B, K) = (2, 5), got shape (2, 2); a mask with another shape goes into mask=",
-    ),
-    "cache: score_bias for the new keys alone": (
-        lambda: LAYER(x(B, 2, D), cache=filled_cache(3), score_bias=x(2, 2)),
-        ValueError,
-        "score_bias must be (Q, K) = (2, 5) or (B, Q, K) = (2, 2, 5) or (B, H, Q, K) = (2, 7,"
-        " 2, 5), any axis but K may be 1, got shape (2, 2)",
-    ),
-    "KVCache: of no layer": (
-        lambda: KVCache(wrong(nn.Linear(2, 2)), B, 9),
-        TypeError,
-        "layer must be a MultiHeadAttention, got Linear",
-    ),
+    "head_mask: a list": (attend(head_mask=[1] * H), TypeError,
+        "head_mask must be a tensor, got list; try torch.tensor(head_mask)"),
+    "head_mask: too few heads": (attend(head_mask=x(6)), ValueError,
+        "head_mask … got shape (6,); 1 keeps a head, 0 silences it"),
+    "head_mask: (H, B)": (attend(head_mask=x(H, B)), ValueError,
+        "head_mask … got shape (7, 2); 1 keeps a head, 0 silences it"),
+    "head_mask: on another device": (attend(head_mask=x(H).to("meta")), ValueError,
+        "head_mask … got meta; try head_mask.to('cpu')"),
+    "split_heads: heads do not divide": (lambda: split_heads(x(B, Q, 10), 4), ValueError,
+        "the width of x … got 10; project x to a multiple of num_heads"),
+    "split_heads: no heads": (lambda: split_heads(x(B, Q, 10), 0), ValueError,
+        "num_heads must be at least 1, got 0"),
+    "split_heads: two axes": (lambda: split_heads(x(Q, 10), 2), ValueError,
+        "x must be (B, N, H*d), got shape (3, 10)"),
+    "merge_heads: three axes": (lambda: merge_heads(x(B, Q, 10)), ValueError,
+        "x must be (B, H, N, d), got shape (2, 3, 10); split_heads makes one"),
+    "merge_heads: no tensor": (lambda: merge_heads(wrong(None)), TypeError,
+        "x must be a tensor, got NoneType; try torch.as_tensor(x)"),
+    "positions: odd": (lambda: sinusoidal_positions(3, 5), ValueError,
+        "num_hiddens must be even, since its columns form pairs, got 5; try 6"),
+    "positions: none wide": (lambda: sinusoidal_positions(3, 0), ValueError,
+        "num_hiddens must be at least 1, got 0"),
+    "positions: negative": (lambda: sinusoidal_positions(-1, 4), ValueError,
+        "num_positions must be at least 0, got -1"),
+    "from_torch: another layer": (lambda: from_torch(wrong(nn.Linear(2, 2))), TypeError,
+        "module must be an nn.MultiheadAttention, got Linear"),
+    "from_torch: add_bias_kv": (lambda: from_torch(Theirs(14, 7, add_bias_kv=True)), ValueError,
+        "module … got add_bias_kv=True … append it to keys and values"),
+    "from_torch: add_zero_attn": (lambda: from_torch(Theirs(14, 7, add_zero_attn=True)), ValueError,
+        "module … got add_zero_attn=True … append it to keys and values"),
+    "lengths: a mask of 0 and 1": (lambda: LAYER(KEYS, valid_lens=ones_and_zeros(B, K)), ValueError,
+        "valid_lens … got (2, 5) … mask … key_mask=valid_lens.bool() … mask=torch.arange(5) < valid_lens"),
+    "lengths: one head, a mask of 0 and 1": (lambda: HEAD(KEYS, valid_lens=ones_and_zeros(B, K)), ValueError,
+        "valid_lens … got (2, 5) … mask … key_mask=valid_lens.bool() … mask=torch.arange(5) < valid_lens"),
+    "padding_mask: a mask of 0 and 1": (lambda: padding_mask(ones_and_zeros(B, K), K), ValueError,
+        "valid_lens … got (2, 5) … mask … key_mask=valid_lens.bool() … mask=torch.arange(5) < valid_lens"),
+    "lengths: (B, Q), negative": (attend(valid_lens=lens(-1, 2, 3, 0, 0, 0).view(B, Q)), ValueError,
+        "valid_lens … got -1 to 3; try valid_lens.clamp(0, 5)"),
+    "lengths: (B, Q), too long": (attend(valid_lens=lens(1, 2, 3, 0, 0, 6).view(B, Q)), ValueError,
+        "valid_lens … got 0 to 6; try valid_lens.clamp(0, 5)"),
+    "lengths: (B, 1)": (attend(valid_lens=lens(1, 2)[:, None]), ValueError,
+        "valid_lens … got shape (2, 1); (B,): … (B, Q): one for each query"),
+    "mask: 0 and -inf": (lambda: LAYER(KEYS, mask=Transformer.generate_square_subsequent_mask(K)), TypeError,
+        "mask … got torch.float32 … 0 = may attend, and −∞ = may not … mask == 0"),
+    "mask: 0 and -1e9": (lambda: LAYER(KEYS, mask=x(K, K).masked_fill(~yes(K, K).tril(), -1e9)), TypeError,
+        "mask … got torch.float32 … 0 = may attend, and −∞ = may not … mask == 0"),
+    "mask: a bias": (attend(mask=wrong(torch.full((Q, K), 0.5))), TypeError,
+        "mask … got torch.float32; numbers to be added to the scores go into score_bias="),
+    "mask: 0 and 1 as floats": (attend(mask=wrong(ones_and_zeros(Q, K).float())), TypeError,
+        "mask … got torch.float32; if 1 = may attend, try mask.bool(); … mask == 0"),
+    "mask: 0 and 1 as (B, K)": (attend(mask=wrong(ones_and_zeros(B, K))), TypeError,
+        "mask … got torch.int64 … mask.bool() as key_mask= … (B, K)"),
+    "mask: 0 and 1 as (B, H, Q, K)": (attend(mask=wrong(ones_and_zeros(B, H, Q, K))), TypeError,
+        "mask … got torch.int64; if 1 = may attend, try mask.bool(); … mask == 0"),
+    "mask: lengths of each query": (attend(mask=lens(1, 2, 3, 0, 0, 5).view(B, Q)), TypeError,
+        "mask … got torch.int64; lengths … padding_mask … valid_lens="),
+    "mask: of numbers nobody can read": (attend(mask=x(Q, K, device="meta")), TypeError,
+        "mask … got torch.float32; True where … mask == 0 or mask != 0"),
+    "mask: complex": (attend(mask=x(Q, K, dtype=torch.complex64)), TypeError,
+        "mask … got torch.complex64; True where … mask == 0 or mask != 0"),
+    "mask: one head, a bias": (lambda: HEAD(KEYS, mask=wrong(torch.full((K, K), 0.5))), TypeError,
+        "mask … got torch.float32; numbers to be added to the scores go into score_bias="),
+    "key_mask: a list": (attend(key_mask=wrong([[True]])), TypeError,
+        "key_mask … got list; try torch.as_tensor(key_mask)"),
+    "key_mask: integers": (attend(key_mask=ones_and_zeros(B, K)), TypeError,
+        "key_mask … got torch.int64 … key_mask.bool() … key_mask == 0"),
+    "key_mask: floats": (attend(key_mask=x(B, K)), TypeError,
+        "key_mask … got torch.float32 … key_mask.bool() … key_mask == 0"),
+    "key_mask: (Q, K)": (attend(key_mask=yes(Q, K)), ValueError,
+        "key_mask … got shape (3, 5); a mask with another shape goes into mask="),
+    "key_mask: (B, 1, K)": (attend(key_mask=yes(B, 1, K)), ValueError,
+        "key_mask … got shape (2, 1, 5); a mask with another shape goes into mask="),
+    "key_mask: (B, Q)": (attend(key_mask=yes(B, Q)), ValueError,
+        "key_mask … got shape (2, 3); a mask with another shape goes into mask="),
+    "key_mask: on another device": (attend(key_mask=yes(B, K).to("meta")), ValueError,
+        "key_mask … got meta; try key_mask.to('cpu')"),
+    "key_mask: one head, (B, Q)": (lambda: HEAD(QUERIES, KEYS, key_mask=yes(B, Q)), ValueError,
+        "key_mask … got shape (2, 3); a mask with another shape goes into mask="),
+    "key_mask: one head, integers": (lambda: HEAD(KEYS, key_mask=ones_and_zeros(B, K)), TypeError,
+        "key_mask … got torch.int64 … key_mask.bool() … key_mask == 0"),
+    "score_bias: a list": (attend(score_bias=wrong([1.0])), TypeError,
+        "score_bias must be a tensor, got list; try torch.as_tensor(score_bias)"),
+    "score_bias: a mask": (attend(score_bias=yes(Q, K)), TypeError,
+        "score_bias … got torch.bool; a mask goes into mask="),
+    "score_bias: integers": (attend(score_bias=x(Q, K, dtype=torch.long)), TypeError,
+        "score_bias … got torch.int64; try score_bias.float()"),
+    "score_bias: (H, Q, K)": (attend(score_bias=x(H, Q, K)), ValueError,
+        "score_bias … got shape (7, 3, 5); for (H, Q, K), one for each head: score_bias[None]"),
+    "score_bias: (B, K)": (attend(score_bias=x(B, K)), ValueError,
+        "score_bias … got shape (2, 5); for (B, K): score_bias[:, None]"),
+    "score_bias: (Q, 1)": (attend(score_bias=x(Q, 1)), ValueError, "score_bias … got shape (3, 1)"),
+    "score_bias: on another device": (attend(score_bias=x(Q, K, device="meta")), ValueError,
+        "score_bias … got meta; try score_bias.to('cpu')"),
+    "score_bias: dot product": (lambda: dot_product(*QKV, score_bias=x(K, Q)), ValueError,
+        "score_bias must be (Q, K) = (3, 5), any axis but K may be 1, got shape (5, 3)"),
+    "cache: no cache": (attend(cache=wrong({})), TypeError,
+        "cache must be a KVCache, got dict; try KVCache(layer, batch, max_tokens)"),
+    "cache: of another layer": (attend(cache=KVCache(CROSS, B, 9)), ValueError,
+        "cache … got the cache of another one; every layer needs its own"),
+    "cache: of another batch": (attend(cache=KVCache(LAYER, 3, 9)), ValueError,
+        "cache … got a cache for 3; try KVCache(layer, 2, 9)"),
+    "cache: too small": (attend(cache=KVCache(LAYER, B, 4)), ValueError,
+        "cache … got max_tokens=4 … cache.reset() … larger"),
+    "cache: full": (lambda: LAYER(KEYS, cache=filled_cache(7)), ValueError,
+        "cache … got max_tokens=9 … cache.reset() … larger"),
+    "cache: gradients": (attend(cache=KVCache(LAYER, B, 9)), RuntimeError,
+        "cache … got some that require gradients … torch.no_grad()"),
+    "cache: another dtype": (lambda: half_step(filled_cache(7)), ValueError,
+        "cache … got torch.bfloat16 on cpu; call cache.reset() first"),
+    "cache: inside vmap": (step_inside_vmap, RuntimeError,
+        "cache … got a call inside one of them; call the layer without a cache there"),
+    "cache: lengths beyond all keys": (attend_two_more(valid_lens=lens(6, 6)), ValueError,
+        "valid_lens … got 6 to 6; try valid_lens.clamp(0, 5)"),
+    "cache: mask for the new keys alone": (attend_two_more(mask=yes(2, 2)), ValueError,
+        "mask … got shape (2, 2)"),
+    "cache: key_mask for the new keys alone": (attend_two_more(key_mask=yes(B, 2)), ValueError,
+        "key_mask … got shape (2, 2); a mask with another shape goes into mask="),
+    "cache: score_bias for the new keys alone": (attend_two_more(score_bias=x(2, 2)), ValueError,
+        "score_bias … got shape (2, 2)"),
+    "KVCache: of no layer": (lambda: KVCache(wrong(nn.Linear(2, 2)), B, 9), TypeError,
+        "layer must be a MultiHeadAttention, got Linear; MultiHeadAttention.from_torch"),
     "KVCache: no batch": (lambda: KVCache(LAYER, 0, 9), ValueError, "batch must be at least 1, got 0"),
     "KVCache: no tokens": (lambda: KVCache(LAYER, B, 0), ValueError, "max_tokens must be at least 1, got 0"),
-    "KVCache: tokens a float": (
-        lambda: KVCache(LAYER, B, wrong(9.0)),
-        TypeError,
-        "max_tokens must be an integer, got 9.0; try int(max_tokens)",
-    ),
-    "rotary: an odd head": (
-        lambda: MultiHeadAttention(21, 7, rotary=True),
-        ValueError,
-        "head_dim must be even, since its columns form pairs, got 3; try 4",
-    ),
-    "rotary: more queries than keys": (
-        lambda: ROTARY(KEYS, QUERIES),
-        ValueError,
-        "with rotary=True, num_queries must be at most num_keys, got 5 > 3: the queries stand"
-        " at the last positions of the keys; build the layer without rotary",
-    ),
-    "rotary: fixed keys in a cache": (
-        lambda: ROTARY(QUERIES, KEYS, cache=KVCache(ROTARY, B, 9)),
-        ValueError,
-        "with rotary=True and a cache, keys must be as many as queries, whose positions they "
-        "give, got 5 keys for 3 queries; leave out keys (self-attention), or build the layer "
-        "without rotary",
-    ),
-    "layer: key-value heads do not divide": (
-        lambda: MultiHeadAttention(12, 6, num_kv_heads=4),
-        ValueError,
-        "num_heads=6 must be divisible by num_kv_heads=4, for all key-value heads are shared "
-        "by as many heads; divisors: 1, 2, 3, 6",
-    ),
-    "layer: no key-value heads": (
-        lambda: MultiHeadAttention(12, 6, num_kv_heads=0),
-        ValueError,
-        "num_kv_heads must be at least 1, got 0",
-    ),
-    "rotate_by_position: odd": (
-        lambda: rotate_by_position(x(K, 3), torch.arange(K)),
-        ValueError,
-        "the width of x must be even, since its columns form pairs, got 3; try 4",
-    ),
-    "rotate_by_position: integers": (
-        lambda: rotate_by_position(x(K, 4).long(), torch.arange(K)),
-        TypeError,
-        "x must hold floating-point numbers, got torch.int64; try x.float()",
-    ),
-    "rotate_by_position: one token": (
-        lambda: rotate_by_position(x(4), torch.arange(4)),
-        ValueError,
-        "x must be (..., N, d), got shape (4,); for a single token: x[None]",
-    ),
-    "rotate_by_position: positions a number": (
-        lambda: rotate_by_position(x(K, 4), wrong(3)),
-        TypeError,
-        "positions must be a tensor, got int; try torch.as_tensor(positions)",
-    ),
-    "rotate_by_position: too few": (
-        lambda: rotate_by_position(x(K, 4), torch.arange(Q)),
-        ValueError,
-        "positions must be (N,) = (5,), got shape (3,); try torch.arange(x.shape[-2])",
-    ),
-    "rotate_by_position: on another device": (
-        lambda: rotate_by_position(x(K, 4), torch.arange(K, device="meta")),
-        ValueError,
-        "positions must be on cpu, with what it applies to, got meta; try positions.to('cpu')",
-    ),
+    "KVCache: tokens a float": (lambda: KVCache(LAYER, B, wrong(9.0)), TypeError,
+        "max_tokens must be an integer, got 9.0; try int(max_tokens)"),
+    "rotary: an odd head": (lambda: MultiHeadAttention(21, 7, rotary=True), ValueError,
+        "head_dim must be even, since its columns form pairs, got 3; try 4"),
+    "rotary: more queries than keys": (lambda: ROTARY(KEYS, QUERIES), ValueError,
+        "with rotary=True, num_queries … got 5 > 3 … without rotary"),
+    "rotary: fixed keys in a cache": (lambda: ROTARY(QUERIES, KEYS, cache=KVCache(ROTARY, B, 9)), ValueError,
+        "with rotary=True and a cache, keys … got 5 keys for 3 queries; leave out keys … without rotary"),
+    "layer: key-value heads do not divide": (lambda: MultiHeadAttention(12, 6, num_kv_heads=4), ValueError,
+        "num_heads=6 must be divisible by num_kv_heads=4 … divisors: 1, 2, 3, 6"),
+    "layer: no key-value heads": (lambda: MultiHeadAttention(12, 6, num_kv_heads=0), ValueError,
+        "num_kv_heads must be at least 1, got 0"),
+    "rotate: odd": (lambda: rotate_by_position(x(K, 3), torch.arange(K)), ValueError,
+        "the width of x must be even, since its columns form pairs, got 3; try 4"),
+    "rotate: integers": (lambda: rotate_by_position(x(K, 4).long(), torch.arange(K)), TypeError,
+        "x must hold floating-point numbers, got torch.int64; try x.float()"),
+    "rotate: one token": (lambda: rotate_by_position(x(4), torch.arange(4)), ValueError,
+        "x must be (..., N, d), got shape (4,); for a single token: x[None]"),
+    "rotate: positions a number": (lambda: rotate_by_position(x(K, 4), wrong(3)), TypeError,
+        "positions must be a tensor, got int; try torch.as_tensor(positions)"),
+    "rotate: too few": (lambda: rotate_by_position(x(K, 4), torch.arange(Q)), ValueError,
+        "positions must be (N,) = (5,), got shape (3,); try torch.arange(x.shape[-2])"),
+    "rotate: on another device": (lambda: rotate_by_position(x(K, 4), torch.arange(K).to("meta")), ValueError,
+        "positions … got meta; try positions.to('cpu')"),
     "alibi_slopes: no heads": (lambda: alibi_slopes(0), ValueError, "num_heads must be at least 1, got 0"),
-    "alibi_slopes: a float": (
-        lambda: alibi_slopes(wrong(8.0)),
-        TypeError,
-        "num_heads must be an integer, got 8.0; try int(num_heads)",
-    ),
-    "from_torch: a subclass with another forward": (
-        lambda: MultiHeadAttention.from_torch(Doubling(14, 7)),
-        TypeError,
-        "module must compute what nn.MultiheadAttention does, got Doubling with a forward of "
-        "its own; copy its weights into an nn.MultiheadAttention first",
-    ),
-    "from_torch: quantizable": (
-        lambda: MultiHeadAttention.from_torch(QuantizableMultiheadAttention(14, 7)),
-        TypeError,
-        "module must compute what nn.MultiheadAttention does, got MultiheadAttention with a "
-        "forward of its own; copy its weights into an nn.MultiheadAttention first",
-    ),
-    "from_torch: another output projection": (
-        lambda: MultiHeadAttention.from_torch(with_identity()),
-        TypeError,
-        "the out_proj of module must be an nn.Linear, got Identity; undo the quantization or "
-        "the wrapper first",
-    ),
-    "from_multi_head: another layer": (
-        lambda: MultiHeadAttention.from_multi_head(wrong(nn.MultiheadAttention(14, 7)), 1),
-        TypeError,
-        "layer must be a MultiHeadAttention, got MultiheadAttention; "
-        "MultiHeadAttention.from_torch makes one of an nn.MultiheadAttention",
-    ),
-    "from_multi_head: heads do not divide": (
-        lambda: MultiHeadAttention.from_multi_head(LAYER, 2),
-        ValueError,
-        "num_kv_heads must divide the number of key-value heads of the layer, 7, got 2; divisors: 1, 7",
-    ),
-    "from_multi_head: no heads": (
-        lambda: MultiHeadAttention.from_multi_head(LAYER, 0),
-        ValueError,
-        "num_kv_heads must be at least 1, got 0",
-    ),
-    "from_multi_head: a wrapped projection": (
-        lambda: MultiHeadAttention.from_multi_head(with_wrapped_values(), 1),
-        TypeError,
-        "W_v of the layer must be an nn.Linear, got Sequential; undo the quantization or the wrapper first",
-    ),
+    "alibi_slopes: a float": (lambda: alibi_slopes(wrong(8.0)), TypeError,
+        "num_heads must be an integer, got 8.0; try int(num_heads)"),
+    "from_torch: a subclass with another forward": (lambda: from_torch(Doubling(14, 7)), TypeError,
+        "module … got Doubling … into an nn.MultiheadAttention first"),
+    "from_torch: quantizable": (lambda: from_torch(Quantizable(14, 7)), TypeError,
+        "module … got MultiheadAttention … copy its weights"),
+    "from_torch: another output projection": (lambda: from_torch(with_identity()), TypeError,
+        "the out_proj of module … got Identity; undo the quantization"),
+    "from_multi_head: another layer": (lambda: from_multi_head(wrong(Theirs(14, 7)), 1), TypeError,
+        "layer … got MultiheadAttention; MultiHeadAttention.from_torch"),
+    "from_multi_head: heads do not divide": (lambda: from_multi_head(LAYER, 2), ValueError,
+        "num_kv_heads … got 2; divisors: 1, 7"),
+    "from_multi_head: no heads": (lambda: from_multi_head(LAYER, 0), ValueError,
+        "num_kv_heads must be at least 1, got 0"),
+    "from_multi_head: a wrapped projection": (lambda: from_multi_head(with_wrapped_values(), 1), TypeError,
+        "W_v of the layer must be an nn.Linear, got Sequential; undo the quantization"),
 }
+# fmt: on
 
 
 @each_bad_call(BAD_CALLS)
-def test_a_bad_call_says_what_was_required_and_what_came(call, error, expected):
-    assert_refused(call, error, expected)
+def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
+    assert_refused(call, error, words)
 
 
 LAYER_CALLS = [

@@ -1,4 +1,4 @@
-"""The fast paths against the readable one: the same output and the same gradients, whatever the input."""
+"""The fast paths give the output and the gradients of the readable one, whatever the input."""
 
 import sys
 from types import ModuleType, SimpleNamespace
@@ -21,6 +21,7 @@ from mha_lib.fused import (
     knows_varlen_attn,
     worth_packing,
 )
+from tests.mha_lib.layers import DEVICES, NEEDS_GPU, output_of
 
 B, Q, K, H, HEAD = 2, 3, 5, 7, 11
 D = H * HEAD
@@ -31,15 +32,21 @@ TOLERANCE = {
     torch.float16: {"atol": 5e-3, "rtol": 2e-2},
     torch.bfloat16: {"atol": 4e-2, "rtol": 8e-2},
 }
-DEVICES = [
-    "cpu",
-    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")),
-]
+
+
+@pytest.fixture
+def built_masks(monkeypatch):
+    """Record the masks that the fast path builds."""
+    built, combine = [], mha_lib.fused.combine_masks
+    monkeypatch.setattr(
+        mha_lib.fused, "combine_masks", lambda *args: built.append(combine(*args)) or built[-1]
+    )
+    return built
 
 
 @pytest.fixture
 def packed_calls(monkeypatch):
-    """How often padded keys were skipped."""
+    """Record the calls that leave out padded keys."""
     calls = []
     original = mha_lib.multihead.packed_attention
     monkeypatch.setattr(
@@ -49,7 +56,7 @@ def packed_calls(monkeypatch):
 
 
 def output_and_gradients(layer, inputs, **arguments):
-    """The output, and the gradients of all inputs and parameters for a loss that tells all outputs apart."""
+    """Return the output, and all gradients of a loss that weights every number of the output differently."""
     layer.zero_grad()
     inputs = [x.detach().clone().requires_grad_() for x in inputs]
     output = layer(*inputs, **arguments)
@@ -113,7 +120,7 @@ def make_arguments(kind, num_queries, num_keys, num_heads, batch, device):
     return arguments
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@DEVICES
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @pytest.mark.parametrize("is_self", [True, False], ids=["self", "cross"])
 @pytest.mark.parametrize("kind", MASKS)
@@ -175,15 +182,8 @@ def test_a_learned_bias_has_the_same_gradient_on_both_paths(shape, with_mask, ch
     bias = torch.randn(shape, dtype=torch.float64, requires_grad=True)
     gradients: list[torch.Tensor | None] = []
     for need_weights in (False, True):
-        result = layer(
-            x.double(),
-            y.double(),
-            mask=mask,
-            score_bias=bias,
-            is_causal=chunks,
-            need_weights=need_weights,
-        )
-        output = result[0] if need_weights else result
+        arguments = {"mask": mask, "score_bias": bias, "is_causal": chunks}
+        output = output_of(layer, x.double(), y.double(), need_weights=need_weights, **arguments)
         gradients += torch.autograd.grad(output.square().sum(), bias)
     assert gradients[0].any()
     torch.testing.assert_close(gradients[0], gradients[1])
@@ -311,14 +311,9 @@ def test_no_weights_are_ever_built(valid_lens, is_causal, always_pack):
 
 
 @pytest.mark.parametrize("kind", ["causal", "causal, key_mask", "causal, lengths (B, Q)", "lengths (B, Q)"])
-def test_masks_are_built_for_a_chunk_of_queries_and_kept_for_none(kind, monkeypatch):
-    """Neither a mask of all queries at once, nor the masks of all chunks in the backward graph."""
-    monkeypatch.setattr(mha_lib.fused, "MASK_CELLS", 1)
-    monkeypatch.setattr(mha_lib.fused, "SMALLEST_CHUNK", 64)
-    built, combine = [], mha_lib.fused.combine_masks
-    monkeypatch.setattr(
-        mha_lib.fused, "combine_masks", lambda *args: built.append(combine(*args)) or built[-1]
-    )
+def test_masks_are_built_for_a_chunk_of_queries_and_kept_for_none(kind, chunks_of, built_masks):
+    """No mask holds all queries at once, and the backward graph keeps no mask of a chunk."""
+    chunks_of(64)
     num_queries, num_keys = 512, 640
     layer, x, y = MultiHeadAttention(4, 2), torch.randn(B, num_queries, 4), torch.randn(B, num_keys, 4)
     arguments = make_arguments(kind, num_queries, num_keys, 2, B, "cpu")
@@ -328,36 +323,28 @@ def test_masks_are_built_for_a_chunk_of_queries_and_kept_for_none(kind, monkeypa
         lambda x: x,
     ):
         output = layer(x, y, **arguments)
-    assert [mask.shape[-2] for mask in built] == [64] * 8
+    assert [mask.shape[-2] for mask in built_masks] == [64] * 8
     if "causal" in kind:  # later keys are not even looked at
-        assert [mask.shape[-1] for mask in built] == list(range(192, 641, 64))
+        assert [mask.shape[-1] for mask in built_masks] == list(range(192, 641, 64))
     assert sum(kept.values()) < num_queries * num_keys
-    built.clear()
+    built_masks.clear()
     output.sum().backward()
-    assert len(built) == 8  # once more, for the gradients
+    assert len(built_masks) == 8  # built again for the gradients
 
 
-def test_masks_are_built_once_where_no_gradient_is_wanted(small_chunks, monkeypatch):
-    built, combine = [], mha_lib.fused.combine_masks
-    monkeypatch.setattr(
-        mha_lib.fused, "combine_masks", lambda *args: built.append(combine(*args)) or built[-1]
-    )
+def test_masks_are_built_once_where_no_gradient_is_wanted(small_chunks, built_masks):
     layer, x, y = MultiHeadAttention(14, H), torch.randn(B, 4, 14), torch.randn(B, 6, 14)
     with torch.no_grad():
         layer(x, y, is_causal=True)
-    assert len(built) == 2
+    assert len(built_masks) == 2
 
 
-def test_a_mask_that_is_the_same_for_all_queries_is_not_built_in_chunks(small_chunks, monkeypatch):
-    built, combine = [], mha_lib.fused.combine_masks
-    monkeypatch.setattr(
-        mha_lib.fused, "combine_masks", lambda *args: built.append(combine(*args)) or built[-1]
-    )
+def test_a_mask_that_is_the_same_for_all_queries_is_not_built_in_chunks(small_chunks, built_masks):
     layer, x = MultiHeadAttention(14, H), torch.randn(B, 6, 14)
     layer(x, key_mask=torch.rand(B, 6) < 0.5)
     layer(x, x[:, :1], is_causal=False)
     layer(x[:, :1], x, is_causal=True)  # one query sees every key
-    assert [tuple(mask.shape) for mask in built] == [(B, 1, 1, 6)]
+    assert [tuple(mask.shape) for mask in built_masks] == [(B, 1, 1, 6)]
 
 
 def test_dropout_in_chunks_is_the_same_in_the_second_computation_for_the_gradients(small_chunks):
@@ -379,12 +366,11 @@ def test_dropout_in_chunks_is_the_same_in_the_second_computation_for_the_gradien
 
 
 @pytest.mark.parametrize("way", ["readable", "fused", "packed", "chunks"])
-def test_each_weight_is_dropped_by_itself_and_what_stays_is_rescaled(way, monkeypatch):
+def test_each_weight_is_dropped_by_itself_and_what_stays_is_rescaled(way, monkeypatch, chunks_of):
     """Values of one-hot tokens show the weights that were used: w / (1 − p), or 0."""
     monkeypatch.setattr(mha_lib.fused, "WORTH_SKIPPING", -1 if way == "packed" else 1e9)
     if way == "chunks":
-        monkeypatch.setattr(mha_lib.fused, "MASK_CELLS", 1)
-        monkeypatch.setattr(mha_lib.fused, "SMALLEST_CHUNK", 16)
+        chunks_of(16)
     num_tokens, p = 32, 0.25
     layer = MultiHeadAttention(num_tokens, 1, dropout=p).double()
     with torch.no_grad():
@@ -395,8 +381,8 @@ def test_each_weight_is_dropped_by_itself_and_what_stays_is_rescaled(way, monkey
     arguments = {"valid_lens": torch.tensor([31, 31, 31, 31])} if way == "packed" else {}
     if way == "chunks":
         arguments = {"valid_lens": torch.full((4, 32), 31)}
-    output = layer(x, need_weights=way == "readable", **arguments)
-    used = (output[0] if way == "readable" else output)[..., :31]  # (B, Q, K): the weights after dropout
+    output = output_of(layer, x, need_weights=way == "readable", **arguments)
+    used = output[..., :31]  # (B, Q, K): the weights after dropout
     weight = 1 / (32 if way in ("readable", "fused") else 31) / (1 - p)
     dropped = (used - weight).abs() > 1e-9
     assert torch.equal(used[dropped], torch.zeros_like(used[dropped]))
@@ -411,7 +397,7 @@ def test_each_weight_is_dropped_by_itself_and_what_stays_is_rescaled(way, monkey
 def reference_varlen_attn(
     query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, window_size=(-1, -1), enable_gqa=False
 ):
-    """What ``varlen_attn`` is documented to compute, as a loop over samples and heads."""
+    """Compute what the documentation of ``varlen_attn`` says, in a loop over samples and heads."""
     assert cu_seq_q.dtype == cu_seq_k.dtype == torch.int32
     assert cu_seq_q[0] == cu_seq_k[0] == 0
     assert max_q == cu_seq_q.diff().max()
@@ -437,14 +423,21 @@ def reference_varlen_attn(
 
 
 @pytest.fixture
-def reference_kernel(monkeypatch):
-    """The kernel is replaced by its specification, which counts its calls."""
-    varlen, calls = ModuleType("torch.nn.attention.varlen"), []
+def varlen(monkeypatch):
+    """Put an empty module in the place of PyTorch's, and say that its kernel works here."""
+    module = ModuleType("torch.nn.attention.varlen")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: True)
+    return module
+
+
+@pytest.fixture
+def reference_kernel(varlen, monkeypatch):
+    """Replace the kernel by its specification, and record its calls."""
+    calls = []
     varlen.varlen_attn = lambda *args, **options: (
         calls.append(options) or reference_varlen_attn(*args, **options)
     )
-    monkeypatch.setitem(sys.modules, "torch.nn.attention.varlen", varlen)
-    monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: True)
     monkeypatch.setattr(mha_lib.fused, "attend_one_by_one", None)
     return calls
 
@@ -461,7 +454,7 @@ def test_the_gpu_kernel_is_given_what_it_needs(num_queries, is_causal, num_kv_he
 
 
 class CopiesFromTheCPU(TorchDispatchMode):
-    """How many tensors are sent from the CPU to another device."""
+    """Count the tensors that are sent from the CPU to another device."""
 
     count = 0
 
@@ -472,12 +465,9 @@ class CopiesFromTheCPU(TorchDispatchMode):
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
-def test_packing_reads_nothing_from_the_device_and_sends_it_the_lengths_alone(is_causal, monkeypatch):
-    """On the meta device, where every number that is read raises."""
-    varlen = ModuleType("torch.nn.attention.varlen")
+def test_packing_reads_nothing_from_the_device_and_sends_it_the_lengths_alone(is_causal, varlen):
+    """The meta device raises when a number is read."""
     varlen.varlen_attn = lambda query, *_, **__: torch.empty_like(query)
-    monkeypatch.setitem(sys.modules, "torch.nn.attention.varlen", varlen)
-    monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: True)
     layer, x = MultiHeadAttention(14, H, device="meta", rotary=True), torch.empty(4, K, 14, device="meta")
     with CopiesFromTheCPU() as copies:
         output = layer(x, valid_lens=torch.tensor([0, 5, 1, 3]), is_causal=is_causal)
@@ -495,7 +485,7 @@ GPU = {
 
 @pytest.fixture
 def a_new_gpu(monkeypatch):
-    """This PyTorch as if it were built for an NVIDIA GPU with FlashAttention."""
+    """Let this PyTorch look as if it were built for an NVIDIA GPU with FlashAttention."""
     monkeypatch.setattr(torch.version, "hip", None)
     monkeypatch.setattr(torch.backends.cuda, "is_flash_attention_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 0))
@@ -540,14 +530,14 @@ def test_the_kernel_is_not_used_where_it_is_not_there(a_new_gpu, lacking, monkey
 
 
 @pytest.mark.parametrize("signature", ["window_size, enable_gqa", "is_causal", "none"])
-def test_varlen_attn_is_found_by_its_arguments(signature, monkeypatch):
-    """PyTorch before 2.10 has none; that of 2.10 has no window and no shared keys."""
-    module = ModuleType("torch.nn.attention.varlen")
+def test_varlen_attn_is_found_by_its_arguments(signature, varlen, monkeypatch):
+    """PyTorch before 2.10 has no ``varlen_attn``; that of 2.10 has no window and no shared keys."""
     if signature == "is_causal":
-        module.varlen_attn = lambda query, key, value, is_causal=False: None
+        varlen.varlen_attn = lambda query, key, value, is_causal=False: None
     elif signature != "none":
-        module.varlen_attn = lambda query, key, value, *, window_size, enable_gqa: None
-    monkeypatch.setitem(sys.modules, "torch.nn.attention.varlen", None if signature == "none" else module)
+        varlen.varlen_attn = lambda query, key, value, *, window_size, enable_gqa: None
+    else:
+        monkeypatch.setitem(sys.modules, varlen.__name__, None)
     assert knows_varlen_attn.__wrapped__() == (signature == "window_size, enable_gqa")
 
 
@@ -580,7 +570,7 @@ def test_only_lengths_of_samples_are_packed(limits, device, monkeypatch):
 
 
 def test_heads_that_share_keys_are_not_given_copies_of_them(monkeypatch):
-    """PyTorch's kernel gets the keys and values as they are."""
+    """PyTorch's kernel gets the keys and values without copies."""
     shapes, sdpa = [], torch.nn.functional.scaled_dot_product_attention
     monkeypatch.setattr(
         torch.nn.functional,
@@ -595,7 +585,7 @@ def test_heads_that_share_keys_are_not_given_copies_of_them(monkeypatch):
     assert shapes == [(k.shape, v.shape)]
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@NEEDS_GPU
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_the_gpu_kernel_agrees_with_one_sample_at_a_time(is_causal):
     query_counts, key_counts = (
@@ -611,7 +601,7 @@ def test_the_gpu_kernel_agrees_with_one_sample_at_a_time(is_causal):
     torch.testing.assert_close(got, expected, **TOLERANCE[torch.bfloat16])
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@NEEDS_GPU
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("is_self", [True, False], ids=["self", "cross"])
 @pytest.mark.parametrize("kind", MASKS)
@@ -623,13 +613,13 @@ def test_paths_agree_on_a_gpu_where_padded_keys_are_packed(kind, is_self, dtype,
     assert len(packed_calls) == (kind in ("lengths (B,)", "causal, lengths (B,)"))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@NEEDS_GPU
 @pytest.mark.parametrize("kind", ["none", "lengths (B,)", "lengths (B, Q)", "causal, lengths (B,)"])
 def test_lengths_on_the_cpu_make_nobody_wait_for_the_gpu(kind):
     layer = MultiHeadAttention(128, 8).to("cuda", torch.bfloat16)
     x = torch.randn(B, 64, 128, device="cuda", dtype=torch.bfloat16)
     arguments = make_arguments(kind, 64, 64, 8, B, "cpu")
-    layer(x, **arguments)  # once before, for what is loaded at first use
+    layer(x, **arguments)  # PyTorch loads parts of itself at first use
     torch.cuda.set_sync_debug_mode("error")
     try:
         layer(x, **arguments)

@@ -19,6 +19,7 @@ from mha_lib import (
     sinusoidal_positions,
     split_heads,
 )
+from tests.mha_lib.layers import PATHS, output_of, with_random_parameters
 
 B, Q, K, H, HEAD = 2, 3, 5, 7, 11
 D = H * HEAD
@@ -42,8 +43,7 @@ def test_merge_heads_undoes_split_heads():
 def test_from_torch_gives_what_the_torch_module_gives(bias, batch_first, kdim):
     vdim = None if kdim is None else 17
     theirs = nn.MultiheadAttention(D, H, bias=bias, batch_first=batch_first, kdim=kdim, vdim=vdim)
-    for parameter in theirs.parameters():  # the biases start at zero, which would hide a mistake
-        nn.init.normal_(parameter, std=0.3)
+    theirs = with_random_parameters(theirs, std=0.3)
     ours = MultiHeadAttention.from_torch(theirs)
     queries, keys, values = torch.randn(B, Q, D), torch.randn(B, K, kdim or D), torch.randn(B, K, vdim or D)
     valid_lens = torch.tensor([2, 5])
@@ -164,7 +164,7 @@ def test_a_sample_alone_gives_what_it_gives_in_a_batch(attend, is_causal):
     layer, x, y, lengths = MultiHeadAttention(D, H), torch.randn(4, Q, D), torch.randn(4, K, D), [2, 5, 1, 3]
     batch = attend(layer, x, y, valid_lens=torch.tensor(lengths), is_causal=is_causal)
     for b, n in enumerate(lengths):
-        last_seen = torch.arange(Q)[:, None] + (K - Q if is_causal else K)  # by each query, padding counted
+        last_seen = torch.arange(Q)[:, None] + (K - Q if is_causal else K)  # by each query, counting padding
         alone = attend(layer, x[b : b + 1], y[b : b + 1, :n], mask=torch.arange(n) <= last_seen)
         torch.testing.assert_close(batch[b : b + 1], alone)
 
@@ -208,7 +208,7 @@ def test_a_head_mask_may_have_any_dtype_and_leaves_the_weights_alone(dtype):
     torch.testing.assert_close(weights, layer(x, need_weights=True)[1])
 
 
-@pytest.mark.parametrize("need_weights", [False, True])
+@PATHS
 def test_a_mask_of_three_axes_is_for_samples_not_heads_even_where_their_numbers_agree(need_weights):
     layer, x, y = MultiHeadAttention(D, H), torch.randn(H, Q, D), torch.randn(H, K, D)  # B = H
     mask = torch.rand(H, Q, K) < 0.6
@@ -310,7 +310,7 @@ def test_autocast_computes_in_half_and_keeps_the_parameters(attend):
 # A layer among layers
 
 
-@pytest.mark.parametrize("need_weights", [False, True])
+@PATHS
 @pytest.mark.parametrize("kind", ["none", "lengths (B,)", "lengths (B, Q)", "causal", "mask"])
 def test_compiles_to_one_graph(kind, need_weights):
     layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D, requires_grad=True)
@@ -428,7 +428,7 @@ def test_bad_numbers_in_the_padding_of_self_attention_stay_in_their_own_rows(att
     torch.testing.assert_close(got[1], expected[1])
 
 
-@pytest.mark.parametrize("need_weights", [False, True])
+@PATHS
 def test_bad_numbers_in_padding_do_not_come_back_from_a_cache(need_weights):
     layer, x = MultiHeadAttention(14, 7), torch.randn(B, K, 14)
     bad_x, key_mask = x.clone(), torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 0, 1]]).bool()
@@ -436,11 +436,10 @@ def test_bad_numbers_in_padding_do_not_come_back_from_a_cache(need_weights):
     cache = KVCache(layer, B, K)
     with torch.no_grad():
         layer(bad_x[:, :3], cache=cache, key_mask=key_mask[:, :3])
-        result = layer(bad_x[:, 3:], cache=cache, key_mask=key_mask, need_weights=need_weights)
+        output = output_of(layer, bad_x[:, 3:], cache=cache, key_mask=key_mask, need_weights=need_weights)
         expected = layer(x[:, 3:], x, key_mask=key_mask)
-    output = result[0] if need_weights else result
     torch.testing.assert_close(output[0], expected[0])
-    torch.testing.assert_close(output[1, 1], expected[1, 1])  # the row before is that of a bad query
+    torch.testing.assert_close(output[1, 1], expected[1, 1])  # row 0 belongs to a bad query
 
 
 @pytest.mark.parametrize("with_key_mask", [False, True])
@@ -503,7 +502,7 @@ def test_two_dimensional_lengths_of_0_and_1_are_lengths_where_they_cannot_be_a_m
 @pytest.mark.parametrize("num_kv_heads", [1, 2, 3, 6])
 @pytest.mark.parametrize("kind", ["plain", "causal", "lengths", "mask", "bias"])
 def test_heads_in_a_row_share_the_keys_and_values_of_one(attend, num_kv_heads, kind):
-    """The same layer with the shared heads written out once for each head that uses them."""
+    """A layer equals one without sharing that repeats each shared head for the heads that use it."""
     layer = MultiHeadAttention(24, 6, bias=True, num_kv_heads=num_kv_heads, value_head_dim=3)
     assert layer.W_k.out_features == 4 * num_kv_heads
     assert layer.W_v.out_features == 3 * num_kv_heads

@@ -77,7 +77,7 @@ def test_two_processes_give_output_and_gradients_of_one_with_one_sum(tmp_path, n
 
 @pytest.fixture
 def mesh(tmp_path):
-    """Of one process, which stands for a mesh of any size in the checks."""
+    """Return a mesh of one process; it stands for a mesh of any size in the checks."""
     from torch.distributed.device_mesh import init_device_mesh
 
     distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/meeting", rank=0, world_size=1)

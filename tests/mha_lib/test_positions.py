@@ -124,7 +124,7 @@ def test_a_rotary_layer_sees_distances_but_not_positions(attend):
 
 
 def test_alibi_slopes_are_those_of_the_paper():
-    """Press et al. 2022, section 3, for 8 heads; for 6 heads what their published code gives."""
+    """Press et al. 2022, section 3, for 8 heads; for 6 heads as in their published code."""
     assert alibi_slopes(8).tolist() == [2.0**-n for n in range(1, 9)]
     assert alibi_slopes(1).tolist() == [2.0**-8]
     torch.testing.assert_close(alibi_slopes(6), torch.tensor([2.0**-n for n in (2, 4, 6, 8, 1, 3)]))

@@ -1,4 +1,4 @@
-"""Heads that are really removed: the layer is smaller, and equal to the one in which they are silenced."""
+"""Removed heads: the layer is smaller, and equal to the layer in which they are silenced."""
 
 import pytest
 import torch
@@ -99,53 +99,26 @@ def with_wrapped_output():
     return layer
 
 
+# fmt: off
 BAD_CALLS = {
-    "another layer": (
-        lambda: prune_heads(nn.Linear(2, 2), [0]),
-        TypeError,
-        "layer must be a MultiHeadAttention, got Linear",
-    ),
-    "a wrapped projection": (
-        lambda: prune_heads(with_wrapped_output(), [0]),
-        TypeError,
-        "W_o of the layer must be an nn.Linear, got Sequential; undo the quantization or the wrapper first",
-    ),
-    "shared keys": (
-        lambda: prune_heads(MultiHeadAttention(D, H, num_kv_heads=1), [0]),
-        ValueError,
-        "layer must have keys and values for each head, got num_kv_heads=1 for num_heads=7: "
-        "what is left of heads that share keys may not share them evenly",
-    ),
-    "no heads": (
-        lambda: prune_heads(LAYER, []),
-        ValueError,
-        "keep must name some of the heads 0 to 6, each once, got []; a head_mask of zeros silences all heads",
-    ),
-    "a head that there isn't": (
-        lambda: prune_heads(LAYER, [0, 7]),
-        ValueError,
-        "keep must name some of the heads 0 to 6, each once, got [0, 7]; "
-        "a head_mask of zeros silences all heads",
-    ),
-    "a head twice": (
-        lambda: prune_heads(LAYER, [3, 3]),
-        ValueError,
-        "keep must name some of the heads 0 to 6, each once, got [3, 3]; "
-        "a head_mask of zeros silences all heads",
-    ),
-    "a negative head": (
-        lambda: prune_heads(LAYER, [-1]),
-        ValueError,
-        "keep must be at least 0, got -1",
-    ),
-    "a mask": (
-        lambda: prune_heads(LAYER, [True, False]),
-        TypeError,
-        "keep must be an integer, got True; try int(keep)",
-    ),
+    "another layer": (lambda: prune_heads(nn.Linear(2, 2), [0]), TypeError,
+        "layer must be a MultiHeadAttention, got Linear; MultiHeadAttention.from_torch"),
+    "a wrapped projection": (lambda: prune_heads(with_wrapped_output(), [0]), TypeError,
+        "W_o of the layer must be an nn.Linear, got Sequential; undo the quantization"),
+    "shared keys": (lambda: prune_heads(MultiHeadAttention(D, H, num_kv_heads=1), [0]), ValueError,
+        "layer … got num_kv_heads=1 for num_heads=7 … head_mask"),
+    "no heads": (lambda: prune_heads(LAYER, []), ValueError, "keep … got []; a head_mask of zeros"),
+    "a head that there isn't": (lambda: prune_heads(LAYER, [0, 7]), ValueError,
+        "keep … got [0, 7]; a head_mask of zeros"),
+    "a head twice": (lambda: prune_heads(LAYER, [3, 3]), ValueError,
+        "keep … got [3, 3]; a head_mask of zeros"),
+    "a negative head": (lambda: prune_heads(LAYER, [-1]), ValueError, "keep must be at least 0, got -1"),
+    "a mask": (lambda: prune_heads(LAYER, [True, False]), TypeError,
+        "keep must be an integer, got True; try int(keep)"),
 }
+# fmt: on
 
 
 @each_bad_call(BAD_CALLS)
-def test_a_bad_call_says_what_was_required_and_what_came(call, error, expected):
-    assert_refused(call, error, expected)
+def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
+    assert_refused(call, error, words)

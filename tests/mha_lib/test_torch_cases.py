@@ -1,4 +1,4 @@
-"""What PyTorch does with layers: transforms, tracing, stand-ins for tensors and projections, precision."""
+"""Layers under PyTorch: transforms, tracing, stand-ins for tensors and projections, precision."""
 
 import copy
 from contextlib import nullcontext
@@ -21,20 +21,15 @@ from mha_lib import (
     padding_mask,
 )
 from mha_lib.fused import fused_attention
+from tests.mha_lib.layers import PATHS, output_of
 
 B, K, H, D = 2, 5, 7, 14
 LENS = torch.tensor([2, 5])
-# PyTorch itself warns: of loops inside its vmap, and of what its forward mode is made of.
+# PyTorch itself warns of loops inside its vmap and of a deprecated part of its forward mode.
 VMAP_WARNS = pytest.mark.filterwarnings("ignore:There is a performance drop")
 FORWARD_MODE_WARNS = pytest.mark.filterwarnings(
     "ignore:.*torch.jit.script.* is deprecated:DeprecationWarning"
 )
-PATHS = pytest.mark.parametrize("need_weights", [False, True], ids=["fast", "readable"])
-
-
-def output_of(layer, *inputs, need_weights, **arguments):
-    result = layer(*inputs, need_weights=need_weights, **arguments)
-    return result[0] if need_weights else result
 
 
 # Transforms and tracing
@@ -85,9 +80,9 @@ def test_make_fx_traces_a_graph_for_all_lengths(mode, need_weights):
 @PATHS
 @pytest.mark.parametrize("device", ["fake", "meta"])
 def test_stand_ins_for_tensors_pass_through(device, need_weights):
-    """What the library makes by itself must be made where it is used: on the meta device all else raises.
+    """The library makes its own tensors on the device of the inputs: on the meta device others raise.
 
-    In the place of a GPU: fake tensors of one cannot be indexed by a PyTorch that is built without CUDA.
+    It stands for a GPU, since a PyTorch that is built without CUDA cannot index fake tensors of one.
     """
     with FakeTensorMode(allow_non_fake_inputs=True) if device == "fake" else nullcontext(), torch.no_grad():
         place = {"device": "cpu" if device == "fake" else device}
@@ -245,11 +240,11 @@ def test_low_scores_are_not_mistaken_for_masked_ones():
     torch.testing.assert_close(weights, torch.tensor([[1.0, 0.0, 0.0]]))
 
 
-# What stands in the place of a projection
+# Replaced projections
 
 
 class Int8Linear(nn.Module):
-    """Weights alone in 8 bits; knows no ``in_features``."""
+    """Has only its weights in 8 bits, and no ``in_features``."""
 
     def __init__(self, linear):
         super().__init__()
@@ -262,7 +257,7 @@ class Int8Linear(nn.Module):
 
 
 class Offloaded(nn.Linear):
-    """Its weights are on the meta device, and fetched for each call."""
+    """Keeps its weights on the meta device, and fetches them for each call."""
 
     def __init__(self, linear):
         super().__init__(linear.in_features, linear.out_features, bias=False, device="meta")
@@ -339,7 +334,7 @@ def test_sizes_are_attributes():
 
 
 class AnInteger:
-    """Such as NumPy's, and not Python's."""
+    """An integer of another kind than Python's, as NumPy has them."""
 
     def __init__(self, value):
         self.value = value

@@ -1,9 +1,10 @@
 """The task of lessons 04 and 05: a translator from English number words to Chinese numerals, and its heads.
 
 ``numerals.py`` knows the answers, ``data.py`` makes batches of them, ``translator.py`` and ``training.py``
-hold the model and how it learns, ``heads.py`` measures what its heads do. ``processes.py`` runs what lesson
-05 measures outside of its kernel.
+hold the model and how it learns, ``heads.py`` measures what its heads do. ``processes.py`` runs measurements
+of lesson 05 outside its kernel. Lessons import all names from here.
 """
+# ruff: noqa: F401  (this file only gathers names for lessons)
 
 from mha_lib.classroom.tasks.data import (
     BEGIN,
@@ -59,56 +60,3 @@ from mha_lib.classroom.tasks.translator import (
     translation,
     translation_loss,
 )
-
-__all__ = [
-    "BEGIN",
-    "END",
-    "LARGEST",
-    "MAX_TARGET_TOKENS",
-    "PADDING",
-    "SOURCE_VOCABULARY",
-    "TARGET_VOCABULARY",
-    "Batch",
-    "Head",
-    "NotUnderstood",
-    "ProcessesFailed",
-    "Share",
-    "Training",
-    "Translation",
-    "alignment",
-    "alignment_scores",
-    "all_heads",
-    "as_numeral",
-    "chance_of_alignment",
-    "draw_training_numbers",
-    "entropies",
-    "evened",
-    "exact_by_stratum",
-    "exact_matches",
-    "head_masks_without",
-    "heads_on_two_devices",
-    "held_out_numbers",
-    "importance_by_gradient",
-    "importance_by_removal",
-    "in_chinese",
-    "in_english",
-    "inner_zeros",
-    "is_held_out",
-    "least_important_first",
-    "make_batch",
-    "make_translator",
-    "peak_memory",
-    "permuted",
-    "prune_model",
-    "pruning_curve",
-    "read_number",
-    "similarities",
-    "strata",
-    "train_translator",
-    "translate",
-    "translation",
-    "translation_loss",
-    "weights_of",
-    "with_changed_weights",
-    "with_fewer_kv_heads",
-]

@@ -3,8 +3,8 @@
     source  (B, S)  words, then "<pad>" up to the longest of the batch
     target  (B, T)  "<bos>", numerals, "<eos>", then "<pad>"
 
-One number in sixteen is never trained on, chosen by a hash of the number: so what a translator makes of
-those is what it has understood, and the same numbers are held out everywhere and always.
+One number in sixteen is never trained on. A hash of the number chooses it, so the same numbers are held out
+everywhere and always, and they show whether a translator has understood more than its examples.
 """
 
 from collections.abc import Iterable
@@ -19,16 +19,16 @@ from mha_lib.classroom.tasks.numerals import ENGLISH_WORDS, LARGEST, NUMERALS, i
 PADDING, BEGIN, END = 0, 1, 2
 SOURCE_VOCABULARY = ("<pad>", *ENGLISH_WORDS)
 TARGET_VOCABULARY = ("<pad>", "<bos>", "<eos>", *NUMERALS)
-MAX_TARGET_TOKENS = 16  # of 九千九百九十九万九千九百九十九 and its "<eos>"
+MAX_TARGET_TOKENS = 16  # 九千九百九十九万九千九百九十九 and "<eos>"
 PLACES = len(str(LARGEST))
-SMALLEST_HELD_OUT = 100  # below, most numbers are the only example of a word at its place
+SMALLEST_HELD_OUT = 100  # most smaller numbers are the only example of a word at its place
 
 SOURCE_NUMBER = {word: number for number, word in enumerate(SOURCE_VOCABULARY)}
 TARGET_NUMBER = {numeral: number for number, numeral in enumerate(TARGET_VOCABULARY)}
 
 
 class Batch(NamedTuple):
-    """Numbers and what they are in both languages, on one device."""
+    """Numbers with their English and their Chinese, on one device."""
 
     numbers: list[int]
     source: Tensor  # (B, S)
@@ -48,13 +48,13 @@ def make_batch(numbers: Iterable[int], device: torch.device | str = "cpu") -> Ba
 
 
 def filled_up(rows: list[list[int]]) -> Tensor:
-    """``(B, N)``: the rows, each with padding up to the longest."""
+    """Return the rows as ``(B, N)``, each with padding up to the longest."""
     longest = max(map(len, rows))
     return torch.tensor([row + [PADDING] * (longest - len(row)) for row in rows])
 
 
 def as_numeral(tokens: Iterable[int]) -> str:
-    """What a model has generated, as text: up to ``<eos>``."""
+    """Return the tokens that a model has generated as text, up to ``<eos>``."""
     numeral = ""
     for token in tokens:
         if token == END:
@@ -64,20 +64,22 @@ def as_numeral(tokens: Iterable[int]) -> str:
 
 
 def is_held_out(numbers: Tensor) -> Tensor:
-    """Whether each number is kept from training: one in sixteen from 100 on."""
+    """Whether training never sees a number: one in sixteen from 100 on."""
     mixed = numbers * 2_654_435_761 % 2**32  # Knuth's multiplicative hash, whose upper bits are mixed well
     return (mixed >> 28 == 0) & (numbers >= SMALLEST_HELD_OUT)
 
 
 def draw_training_numbers(count: int, generator: torch.Generator, max_digits: int = PLACES) -> Tensor:
-    """``(count,)`` numbers to train on: of 1 to ``max_digits`` digits, those with zeros inside more often.
+    """Draw ``(count,)`` numbers of 1 to ``max_digits`` digits to train on, many of them with zeros inside.
 
-    Where all digits are drawn alike, zeros inside are rare and are learnt late. So in half of the numbers
-    each digit turns into a zero with a probability of up to one half.
+    If all digits were drawn alike, zeros inside would be rare and learnt late. So in half of the numbers each
+    digit turns into a zero with a probability of up to one half.
     """
-    drawn = 2 * count  # more than enough, after those that are held out are left out
+    drawn = 2 * count  # enough, although held-out numbers are left out below
     digits = torch.randint(0, 10, (drawn, PLACES), generator=generator)  # the ones first
-    share_of_zeros = torch.rand(drawn, 1, generator=generator) - 0.5  # below 0 for half of the numbers
+    share_of_zeros = (
+        torch.rand(drawn, 1, generator=generator) - 0.5
+    )  # below 0 for half of the numbers: no zeros
     digits[torch.rand(drawn, PLACES, generator=generator) < share_of_zeros] = 0
     lengths = torch.randint(1, max_digits + 1, (2, drawn), generator=generator).amax(0)  # more long ones
     numbers = from_digits(digits, lengths)
@@ -87,10 +89,10 @@ def draw_training_numbers(count: int, generator: torch.Generator, max_digits: in
 def held_out_numbers(
     count: int, *, zero_rich: bool = False, max_digits: int = PLACES, seed: int = 0
 ) -> Tensor:
-    """``(count,)`` numbers that no translator was trained on: of all up to so many digits, or hard ones.
+    """Draw ``(count,)`` numbers of up to ``max_digits`` digits that no translator was trained on.
 
-    The hard ones, ``zero_rich``, have 4 to 8 digits, each a zero with probability one half, and at least two
-    zeros that stand before another digit.
+    ``zero_rich`` draws hard numbers instead: 4 to 8 digits, each a zero with probability one half, and at
+    least two zeros that stand before another digit.
     """
     generator = torch.Generator().manual_seed(seed)
     found = torch.empty(0, dtype=torch.int64)
@@ -107,13 +109,13 @@ def held_out_numbers(
 
 
 def from_digits(digits: Tensor, lengths: Tensor) -> Tensor:
-    """Digits ``(N, 8)``, the ones first, of which the first ``lengths`` count -> numbers ``(N,)``."""
+    """Make numbers ``(N,)`` of the first ``lengths`` of their digits ``(N, 8)``, the ones first."""
     places = torch.arange(PLACES)
     return torch.where(places < lengths[:, None], digits * 10**places, 0).sum(1)
 
 
 def inner_zeros(numbers: Tensor) -> Tensor:
-    """How many zeros each number has that stand before another digit: 2 in 1,002,300."""
+    """Count the zeros of each number that stand before another digit: 2 in 1,002,300."""
     is_digit = numbers[:, None] // 10 ** torch.arange(PLACES) % 10 > 0  # (N, 8), the ones first
     digit_below = is_digit.cumsum(1) > 0
     digit_above = is_digit.flip(1).cumsum(1).flip(1) > 0
@@ -121,10 +123,11 @@ def inner_zeros(numbers: Tensor) -> Tensor:
 
 
 def strata(numbers: Tensor) -> dict[str, Tensor]:
-    """Which numbers, ``(N,)`` each, are of a kind: by digits, by zeros inside, by what meets at the 万.
+    """For each kind of number, ``(N,)`` booleans that say which numbers are of that kind.
 
-    The names are in the language of the lesson. "zeros at 万": digits stand above and below the border of 万,
-    and a zero beside it, as in 230,045 and 20,450; whether it is spoken depends on the side.
+    Numbers are sorted by digits, by zeros inside and by zeros at 万; the kinds have names in the language of
+    the lesson. "zeros at 万": digits stand above and below the border of 万 and a zero beside it, as in
+    230,045 and 20,450. Whether the zero is spoken depends on the side.
     """
     words = words_here()["strata"]
     lengths = (numbers[:, None] >= 10 ** torch.arange(1, PLACES)).sum(1) + 1

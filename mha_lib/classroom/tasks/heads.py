@@ -1,7 +1,7 @@
-"""What each head of a translator does, and what becomes of the translations without it.
+"""Measure what each head of a translator does, and what the translations become without it.
 
-Heads are named by where they are: ``Head("cross", 0, 2)`` is the third head of the cross-attention of the
-first decoder layer. A measure of all heads is a ``ByAttention``: for each layer of each attention ``(H,)``.
+Heads are named by their place: ``Head("cross", 0, 2)`` is the third head of the cross-attention of the first
+decoder layer. A measure of all heads is a ``ByAttention`` with ``(H,)`` for each layer of each attention.
 """
 
 import copy
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mha_lib import (
     ByAttention,
@@ -29,7 +29,7 @@ ATTENTIONS = ByAttention._fields  # encoder, decoder, cross
 
 
 class Head(NamedTuple):
-    """Where a head is."""
+    """The place of a head."""
 
     attention: str
     layer: int
@@ -37,7 +37,7 @@ class Head(NamedTuple):
 
 
 def attention_layers(model: EncoderDecoder) -> dict[str, list[MultiHeadAttention]]:
-    """The attentions themselves, by name, one for each layer."""
+    """Return the attention of each layer, by name."""
     decoder_layers = cast(Iterable[Any], model.decoder_layers)
     return {
         "encoder": [layer.self_attention for layer in cast(Iterable[Any], model.encoder_layers)],
@@ -56,7 +56,7 @@ def all_heads(model: EncoderDecoder) -> list[Head]:
 
 
 def head_masks_without(model: EncoderDecoder, removed: Iterable[Head] = ()) -> ByAttention:
-    """Head masks of ones, with 0 for the heads that are removed."""
+    """Return head masks of ones, with 0 for the heads that are removed."""
     masks = {
         name: [torch.ones(layer.num_heads, device=device_of(model)) for layer in layers]
         for name, layers in attention_layers(model).items()
@@ -68,10 +68,10 @@ def head_masks_without(model: EncoderDecoder, removed: Iterable[Head] = ()) -> B
 
 @one_thread()
 def weights_of(model: EncoderDecoder, batch: Batch) -> ByAttention:
-    """The weights of all heads while the right numerals are given, as in training.
+    """Return the weights of all heads while the model is given the right numerals, as in training.
 
-    encoder ``(B, H, S, S)``, decoder ``(B, H, T, T)`` and cross ``(B, H, T, S)``, for each layer. Row t is
-    that of the numeral before the one that it predicts: row 0 is that of ``<bos>``.
+    encoder ``(B, H, S, S)``, decoder ``(B, H, T, T)`` and cross ``(B, H, T, S)``, for each layer. Row t
+    predicts numeral t from the token before it: row 0 belongs to ``<bos>``.
     """
     with torch.no_grad():
         _, weights = model(batch.source, batch.target[:, :-1], batch.source_mask, need_weights=True)
@@ -81,7 +81,7 @@ def weights_of(model: EncoderDecoder, batch: Batch) -> ByAttention:
 @one_thread()
 @torch.no_grad()
 def importance_by_removal(model: EncoderDecoder, batch: Batch) -> ByAttention:
-    """By how much the loss grows without each head, as Michel et al. 2019, section 3.2, ask of BLEU."""
+    """How much the loss grows without each head; Michel et al. 2019, section 3.2, measure BLEU instead."""
     importance = head_masks_without(model)  # only for its shape
     loss = translation_loss(model, batch)
     for head in all_heads(model):
@@ -94,8 +94,8 @@ def importance_by_removal(model: EncoderDecoder, batch: Batch) -> ByAttention:
 def importance_by_gradient(model: EncoderDecoder, batch: Batch) -> ByAttention:
     """How much the loss would change if each head were turned down a little: mean of |∂loss / ∂ξ|.
 
-    ξ is the head mask, 1 for every head. The derivative is taken for each number by itself, so that numbers
-    that pull in opposite directions do not cancel.
+    ξ is the head mask, 1 for every head. Each number has a derivative of its own, so numbers that pull in
+    opposite directions do not cancel.
 
     Source: Michel et al. 2019, section 4.1, equation 2; they then divide by the l2 norm over each layer.
     """
@@ -109,14 +109,14 @@ def importance_by_gradient(model: EncoderDecoder, batch: Batch) -> ByAttention:
 
 
 def entropies(model: EncoderDecoder, batch: Batch) -> ByAttention:
-    """How widely each head looks, in nats: 0 on a single key, log n evenly on n. Padding is left out."""
+    """How widely each head looks, in nats: 0 for a single key, log n for n equal keys, padding left out."""
     return averages(model, batch, lambda weights: -torch.special.xlogy(weights, weights).sum(-1))
 
 
 def similarities(model: EncoderDecoder, batch: Batch) -> ByAttention:
     """How alike the heads of a layer are, ``(H, H)``: from 0, no key in common, to 1, the same weights.
 
-    It is 1 less half the sum of the differences of their weights, for each query, and then the mean.
+    For each query it is 1 − ½ Σ |difference of the weights|; the result is the mean over the queries.
     """
 
     def overlap(weights: Tensor) -> Tensor:
@@ -126,7 +126,7 @@ def similarities(model: EncoderDecoder, batch: Batch) -> ByAttention:
 
 
 def averages(model: EncoderDecoder, batch: Batch, measure: Callable[[Tensor], Tensor]) -> ByAttention:
-    """The mean over all queries but padding of what ``measure`` makes of ``(B, H, Q, K)``: ``(B, …, Q)``."""
+    """Apply ``measure`` to the weights, ``(B, H, Q, K) -> (B, …, Q)``; average over queries but padding."""
     of_source, of_target = batch.source_mask, batch.target[:, 1:] != PADDING  # (B, S) and (B, T)
     found = []
     for layers, counted in zip(weights_of(model, batch), (of_source, of_target, of_target), strict=True):
@@ -136,10 +136,10 @@ def averages(model: EncoderDecoder, batch: Batch, measure: Callable[[Tensor], Te
 
 
 def alignment_scores(model: EncoderDecoder, batch: Batch) -> list[Tensor]:
-    """What share of its weight each head of the cross-attention has on the right word: ``(H,)`` a layer.
+    """The share of its weight that each head of the cross-attention puts on the right word: ``(H,)`` a layer.
 
-    The right word is that from which the numeral comes that is being predicted. Numerals that come from no
-    word, 万 and 零 inside, and "<eos>" are left out. ``chance_of_alignment`` is what even weights would have.
+    The right word is the source of the numeral that is being predicted. Numerals without a source (万, and 零
+    inside) and "<eos>" are left out. ``chance_of_alignment`` is the score of even weights.
     """
     sample, row, word = true_alignment(batch)
     return [weights[sample, :, row, word].mean(0) for weights in weights_of(model, batch).cross]
@@ -152,7 +152,7 @@ def chance_of_alignment(batch: Batch) -> float:
 
 
 def true_alignment(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-    """For each numeral that comes from a word: its sample, its row in the weights, and the word's column."""
+    """For each numeral that comes from a word, return its sample, its row and the column of the word."""
     found = [
         (sample, row, word)
         for sample, number in enumerate(batch.numbers)
@@ -164,7 +164,7 @@ def true_alignment(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def pruning_curve(model: EncoderDecoder, numbers: Iterable[int], order: Sequence[Head]) -> list[float]:
-    """The share of exact matches with all heads, without the first of ``order``, without the first two, …"""
+    """The share of exact matches with all heads, without the first of ``order``, without two, and so on."""
     numbers = [int(number) for number in numbers]
     masks = [head_masks_without(model, order[:removed]) for removed in range(len(order) + 1)]
     return [exact_matches(model, numbers, mask).float().mean().item() for mask in masks]
@@ -181,47 +181,51 @@ def least_important_first(importance: ByAttention) -> list[Head]:
 
 
 def prune_model(model: EncoderDecoder, removed: Iterable[Head]) -> EncoderDecoder:
-    """A copy that really lacks these heads: smaller, and equal to the model with their head masks at 0.
+    """Return a copy that really lacks these heads: smaller, and equal to the model with head masks of 0.
 
-    Every layer keeps at least one head; ``prune_heads`` says so otherwise.
+    Every layer must keep at least one head, otherwise ``prune_heads`` raises ValueError.
     """
-    removed, pruned = set(removed), copy.deepcopy(model)
-    for name, layers in attention_layers(model).items():
-        for number, layer in enumerate(layers):
-            keep = [head for head in range(layer.num_heads) if Head(name, number, head) not in removed]
-            put_attention(pruned, name, number, prune_heads(layer, keep))
-    return pruned
+    removed = set(removed)
+    return with_attentions(
+        model, lambda layer, heads: prune_heads(layer, [head.head for head in heads if head not in removed])
+    )
 
 
 def with_fewer_kv_heads(model: EncoderDecoder, num_kv_heads: int) -> EncoderDecoder:
-    """A copy in which each attention has so many key-value heads: the means of those of the model.
+    """Return a copy whose attentions have fewer key-value heads, each the mean of those that it replaces.
 
-    A start for further training, not the same function. Source: Ainslie et al. 2023, section 2.1.
+    The copy is another function, to be trained further. Source: Ainslie et al. 2023, section 2.1.
     """
-    converted = copy.deepcopy(model)
-    for name, layers in attention_layers(model).items():
-        for number, layer in enumerate(layers):
-            pooled = MultiHeadAttention.from_multi_head(layer, num_kv_heads)
-            put_attention(converted, name, number, pooled)
-    return converted
+    return with_attentions(
+        model, lambda layer, heads: MultiHeadAttention.from_multi_head(layer, num_kv_heads)
+    )
 
 
-def put_attention(model: EncoderDecoder, name: str, layer: int, attention: MultiHeadAttention) -> None:
-    layers = model.encoder_layers if name == "encoder" else model.decoder_layers
-    setattr(layers[layer], "cross_attention" if name == "cross" else "self_attention", attention)
+def with_attentions(
+    model: EncoderDecoder, change: Callable[[MultiHeadAttention, list[Head]], MultiHeadAttention]
+) -> EncoderDecoder:
+    """Return a copy of the model, each attention replaced by ``change(attention, its heads)``."""
+    changed = copy.deepcopy(model)
+    for name, attentions in attention_layers(changed).items():
+        layers = changed.encoder_layers if name == "encoder" else changed.decoder_layers
+        for number, layer in enumerate(attentions):
+            heads = [Head(name, number, head) for head in range(layer.num_heads)]
+            place = "cross_attention" if name == "cross" else "self_attention"
+            setattr(layers[number], place, change(layer, heads))
+    return changed
 
 
-# From weights and what may be attended to, (B, Q, K) both, to other weights.
+# Makes other weights of the weights and of the allowed keys, both (B, Q, K).
 Change = Callable[[Tensor, Tensor], Tensor]
 
 
 def evened(weights: Tensor, allowed: Tensor) -> Tensor:
-    """The same weight for every key that may be attended to."""
+    """Give every allowed key the same weight."""
     return allowed.to(weights.dtype) / allowed.sum(-1, keepdim=True)
 
 
 def permuted(weights: Tensor, allowed: Tensor) -> Tensor:
-    """The same weights, dealt out at random among the keys that may be attended to."""
+    """Deal out the same weights at random among the allowed keys."""
     in_order = (~allowed).long().argsort(dim=-1, stable=True)  # those allowed first
     at_random = torch.rand_like(weights).masked_fill(~allowed, 2).argsort(-1)
     return torch.zeros_like(weights).scatter(-1, in_order, weights.gather(-1, at_random))
@@ -231,13 +235,12 @@ class ChangedAttention(MultiHeadAttention):
     """An attention in which the weights of some heads are changed before they meet the values."""
 
     def __init__(self, layer: MultiHeadAttention, heads: list[int], change: Change):
-        super().__init__(layer.num_hiddens, layer.num_heads, head_dim=layer.head_dim)
-        self.load_state_dict(layer.state_dict())
-        self.to(layer.W_q.weight.device)
+        nn.Module.__init__(self)
+        self.__dict__.update(layer.__dict__)  # takes over the layer, whatever arguments it was built with
         self.heads, self.change = heads, change
 
     def forward(self, queries: Tensor, keys: Tensor | None = None, **options: Any) -> Any:  # type: ignore[override]
-        """Takes what the layers of a translator give."""
+        """Takes the arguments that the layers of a translator pass."""
         need_weights, head_mask = options.pop("need_weights"), options.pop("head_mask")
         cache = options.get("cache")
         _, weights = super().forward(queries, keys, need_weights=True, **options)
@@ -260,15 +263,15 @@ class ChangedAttention(MultiHeadAttention):
 
 
 def with_changed_weights(model: EncoderDecoder, heads: Iterable[Head], change: Change) -> EncoderDecoder:
-    """A copy of the model in which the weights of these heads are changed: ``evened``, ``permuted``, …
+    """Return a copy of the model in which these heads have other weights: ``evened``, ``permuted``, …
 
     If weights explain what a model does, other weights should make it do something else.
     Source: Jain and Wallace 2019, section 4.2, permute; Wiegreffe and Pinter 2019 discuss what follows.
     """
-    heads, changed = list(heads), copy.deepcopy(model)
-    for name, layers in attention_layers(model).items():
-        for number, layer in enumerate(layers):
-            chosen = [head.head for head in heads if (head.attention, head.layer) == (name, number)]
-            if chosen:
-                put_attention(changed, name, number, ChangedAttention(layer, chosen, change))
-    return changed
+    named = set(heads)
+
+    def put_change(layer: MultiHeadAttention, heads: list[Head]) -> MultiHeadAttention:
+        chosen = [head.head for head in heads if head in named]
+        return ChangedAttention(layer, chosen, change) if chosen else layer
+
+    return with_attentions(model, put_change)

@@ -1,4 +1,4 @@
-"""Numbers from 0 to 99,999,999 in English words and in Chinese numerals, and which word each numeral is from.
+"""Numbers from 0 to 99,999,999 in English words and in Chinese numerals, and the word behind each numeral.
 
 The English has no "and" and no hyphens: ``twenty three thousand forty five``. The Chinese is that of the
 textbooks and of ICU's rules for counting (``spellout-numbering``, with 零 for its 〇):
@@ -8,7 +8,7 @@ textbooks and of ICU's rules for counting (``spellout-numbering``, with 零 for 
     none either where a group of four ends in them  101,000 十万一千
     二 and never 两                                 2,200 二千二百
 
-English counts in thousands, Chinese in 万, which are ten thousands: so the two do not go in step.
+English counts in thousands, Chinese in 万, ten thousands, so the two do not go in step.
 """
 
 import difflib
@@ -38,12 +38,12 @@ LARGER_WORDS = ("billion", "trillion")
 KNOWN_WORDS = (*ENGLISH_WORDS, *LARGER_WORDS, "a", "and")
 OTHER_SHAPES = str.maketrans("两兩〇○萬億", "二二零零万亿")
 
-# A digit of the number, or the unit that says what the digit counts: (3, "unit") are the thousands.
+# A digit of the number, or its unit, by the place of the digit: (3, "unit") are the thousands.
 Name = tuple[int, str]
 
 
 class NotUnderstood(ValueError):
-    """A text that is no number, with a sentence about what in it was not understood."""
+    """A text is no number; the message says which part was not understood."""
 
 
 def in_english(number: int) -> str:
@@ -57,18 +57,18 @@ def in_chinese(number: int) -> str:
 
 
 def alignment(number: int) -> list[int | None]:
-    """For each Chinese numeral the place of the English word that it comes from, None where there is no word.
+    """For each Chinese numeral, return the place of the English word that it comes from, None if it has none.
 
-    A digit comes from the word that has it, 十, 百 and 千 from the word that says what the digit counts: both
-    numerals of 二十 from "twenty", the 千 of 二百三十万一千 from "thousand", its 百 from "million". No word
-    stands for 万, since English has none for ten thousand, or for a 零 inside.
+    A digit comes from the word that names it; 十, 百 and 千 come from the word that names their unit: both
+    numerals of 二十 from "twenty", the 千 of 二百三十万一千 from "thousand", its 百 from "million". 万 comes
+    from no word, since English has none for ten thousand, and neither does a 零 inside.
     """
     place_of = {name: place for place, (_, names) in enumerate(english_parts(number)) for name in names}
     return [None if name is None else place_of[name] for _, name in chinese_parts(number)]
 
 
 def english_parts(number: int) -> list[tuple[str, set[Name]]]:
-    """The English words, each with what it names."""
+    """Return the English words, each with the digits and units that it names."""
     number = checked_number(number)
     parts: list[tuple[str, set[Name]]] = []
     for place, (scale, scale_word) in zip((6, 3, 0), SCALES.items(), strict=True):
@@ -90,7 +90,7 @@ def english_parts(number: int) -> list[tuple[str, set[Name]]]:
 
 
 def chinese_parts(number: int) -> list[tuple[str, Name | None]]:
-    """The Chinese numerals, each with what it names, None for 万 and for a 零 inside."""
+    """Return the Chinese numerals, each with its digit or unit, None for 万 and for a 零 inside."""
     number = checked_number(number)
     parts: list[tuple[str, Name | None]] = []
     zeros_inside = False
@@ -108,7 +108,7 @@ def chinese_parts(number: int) -> list[tuple[str, Name | None]]:
             zeros_inside = True
         if place == 4 and parts:
             parts.append(("万", None))
-            zeros_inside = False  # those at the end of the upper four are not spoken
+            zeros_inside = False  # zeros at the end of the upper four digits are not spoken
     return parts or [("零", (0, "digit"))]
 
 
@@ -120,10 +120,10 @@ def checked_number(number: int) -> int:
 
 
 def read_number(text: str) -> int:
-    """The number that a person has typed: digits, English words or Chinese numerals.
+    """Read a number that a person has typed: digits, English words or Chinese numerals.
 
     ``Twenty-three``, ``a hundred and five``, ``fifteen hundred``, ``23,045``, full-width digits, ``两万``.
-    Raises NotUnderstood, which says in the language of the lesson what was not understood.
+    Raises NotUnderstood, whose message is in the language of the lesson.
     """
     text = unicodedata.normalize("NFKC", text).strip().rstrip(".").lower()
     if re.fullmatch(r"\d+|\d{1,3}([ ,]\d{3})+", text):
@@ -147,16 +147,16 @@ def not_understood(name: str, **details: object) -> NotUnderstood:
 
 
 def read_english(text: str) -> int:
-    """The number in English words, in any usual spelling."""
+    """Read a number in English words, in any usual spelling."""
     parts = [part for word in text.split() for part in split_word(word)]
     for word in parts:
-        if word.isalpha() and word not in KNOWN_WORDS:  # in "23 apples" that is what is odd, and not the 23
+        if word.isalpha() and word not in KNOWN_WORDS:  # for "23 apples", report the apples and not the 23
             raise unknown(word)
     words = plain_words(parts)
     if not words:
         raise not_understood("nothing")
-    number = group = 0  # what the words up to the last "thousand" say, and those after it
-    room, last_scale = 1000, LARGEST  # what is added to the group must be less, and so the next scale
+    number = group = 0  # the number up to the last "thousand" or "million", and the group after it
+    room, last_scale = 1000, LARGEST  # the next word of the group and the next scale must be smaller
     for before, word in zip([None, *words], words, strict=False):
         if word in VALUES:
             fits = 0 < VALUES[word] < room or words == ["zero"]
@@ -173,12 +173,12 @@ def read_english(text: str) -> int:
 
 
 def split_word(word: str) -> list[str]:
-    """``twenty-three,`` -> twenty, three; what holds digits stays as it was typed."""
+    """``twenty-three,`` -> twenty, three; a word with digits stays as it was typed."""
     return [word] if re.search(r"\d", word) else re.findall(r"[^-‐‑‒–—,]+", word)
 
 
 def plain_words(words: list[str]) -> list[str]:
-    """Without the "and" after a hundred, and with "one" for the "a" before it."""
+    """Remove "and" after a hundred, and replace "a" before it by "one"."""
     plain = []
     for before, word, after in zip([None, *words], words, [*words[1:], None], strict=False):
         if word in ("a", "and"):
@@ -214,7 +214,7 @@ def misplaced(word: str, before: str | None) -> NotUnderstood:
 
 
 def read_chinese(text: str) -> int:
-    """The number in Chinese numerals; 两 and the traditional 萬 are understood too, and 一十二 for 十二."""
+    """Read a number in Chinese numerals; 两, the traditional 萬, and 一十二 for 十二 are understood too."""
     text = "".join(text.split()).translate(OTHER_SHAPES)
     number = group = digit = 0
     for numeral in text:

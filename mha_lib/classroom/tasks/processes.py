@@ -1,9 +1,9 @@
-"""Work in processes of its own: heads on two devices, and memory that nothing else has touched.
+"""Work in new processes: heads on two devices, and the memory that one computation needs.
 
-A notebook cannot show either by itself. Its kernel is one process, and the peak of its memory is that of all
-it has ever done. So a few functions of this module run in new processes, which import it by its name. They
-meet in a file and talk over this computer's own loop: no network, no port to choose. Whatever happens they
-end: with results, with the first error of any of them, or when their time is over.
+A notebook can show neither by itself: its kernel is a single process, and its peak of memory includes
+everything that it has ever done. So some functions of this module run in new processes. These meet in a file
+and talk over the computer's own loop, with no network and no port. They always end: with results, with the
+first error of any of them, or when their time is over.
 """
 
 import os
@@ -24,35 +24,35 @@ from mha_lib import MultiHeadAttention
 from mha_lib.classroom.course.language import words_here
 
 DEVICES = 2
-SECONDS = 100.0  # to load PyTorch in each process and to do the work: some ten on a quiet machine
+SECONDS = 100.0  # loading PyTorch in each process and the work take about ten on a quiet machine
 PROGRAM = "from mha_lib.classroom.tasks import processes; processes.work_here()"
 INPUTS, MEETING = "inputs.pt", "meeting"
-LOOPS = ("lo", "lo0")  # what Linux and macOS call the interface that never leaves the computer
-# On Linux each tensor's memory then comes from the system and goes back to it: the peak is that of tensors.
+LOOPS = ("lo", "lo0")  # on Linux and on macOS, the interface that never leaves the computer
+# Lets Linux give and take back the memory of each tensor, so that the peak is that of tensors alone.
 MEMORY_BY_THE_SYSTEM = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 
 
 class Share(NamedTuple):
-    """What one of the devices has, and what it gives."""
+    """One device's share of the heads, and its result."""
 
-    output: Tensor  # (B, Q, D), the whole of it
+    output: Tensor  # (B, Q, D), of all heads together
     heads: list[int]
     parameters: int
-    sums: int  # over the devices, in a forward pass
-    bytes_summed: int  # of this device's part of these sums
+    sums: int  # all-reduces in a forward pass
+    bytes_summed: int  # that this device gives to them
 
 
 def heads_on_two_devices(layer: MultiHeadAttention, x: Tensor, *, seconds: float = SECONDS) -> list[Share]:
-    """``layer(x)`` by two processes, each with half of the heads: what each of them has and gives.
+    """Compute ``layer(x)`` in two processes with half of the heads each; return the share of each.
 
-    Each stands for a device, and computes on the CPU. Raises ProcessesFailed where they don't end well.
+    A process stands for a device, and computes on the CPU. Raises ProcessesFailed if one fails or is slow.
     """
     return run_in_processes("attend_with_a_share", (deepcopy(layer).cpu(), x.cpu()), DEVICES, seconds)
 
 
 def attend_with_a_share(rank: int, folder: Path, layer: MultiHeadAttention, x: Tensor) -> Share:
-    """The work of one device: it has some of the heads, and one sum makes the output whole."""
-    from torch import distributed  # these take seconds, and nothing else here needs them
+    """Compute with some of the heads, as one device; one sum over the devices makes the output whole."""
+    from torch import distributed  # imported here: it takes seconds, and nothing else needs it
     from torch.distributed.device_mesh import init_device_mesh
 
     from mha_lib.parallel import shard_heads
@@ -66,7 +66,7 @@ def attend_with_a_share(rank: int, folder: Path, layer: MultiHeadAttention, x: T
     distributed.init_process_group("gloo", store=store, rank=rank, world_size=DEVICES, timeout=limit)
     part = shard_heads(layer, init_device_mesh("cpu", (DEVICES,)))
     with torch.no_grad(), count_sums() as counted:
-        output = part(x).clone()  # of what is on its way: a copy waits until it is there
+        output = part(x).clone()  # clone() waits until the all-reduce has finished
     heads = range(rank * part.num_heads, (rank + 1) * part.num_heads)
     own = sum(p.to_local().numel() for p in part.parameters())  # type: ignore[attr-defined]
     distributed.destroy_process_group()
@@ -74,7 +74,7 @@ def attend_with_a_share(rank: int, folder: Path, layer: MultiHeadAttention, x: T
 
 
 def count_sums() -> Any:
-    """A context that counts the all-reduces within it, and the bytes that this process gives to them."""
+    """Return a context that counts the all-reduces inside it, and the bytes this process gives to them."""
     from torch.distributed.tensor.debug import CommDebugMode
 
     class CountingMode(CommDebugMode):
@@ -90,9 +90,9 @@ def count_sums() -> Any:
 
 
 def peak_memory(lengths: list[int], *, need_weights: bool, seconds: float = SECONDS) -> list[float]:
-    """By how many megabytes one head raises the peak of memory, for so many tokens, in ascending order.
+    """Return how many megabytes one head adds to the peak of memory, for each number of tokens.
 
-    One sample, D = d = 64, forward, without gradients; on a GPU where there is one.
+    ``lengths`` must ascend. One sample, D = d = 64, forward, without gradients; on a GPU if there is one.
     """
     if torch.cuda.is_available():
         return peaks_of_gpu(lengths, need_weights)
@@ -100,8 +100,8 @@ def peak_memory(lengths: list[int], *, need_weights: bool, seconds: float = SECO
 
 
 def peaks_of_process(rank: int, folder: Path, lengths: list[int], need_weights: bool) -> list[float]:
-    """The highest so far after each length, above what the process held before the first one."""
-    attend_once(64, need_weights, "cpu")  # loads what is loaded at first use
+    """Return the peak after each length, less the memory that the process held before the first one."""
+    attend_once(64, need_weights, "cpu")  # PyTorch loads parts of itself at first use
     before, peaks = peak_of_process(), []
     for length in lengths:
         attend_once(length, need_weights, "cpu")
@@ -126,7 +126,7 @@ def attend_once(length: int, need_weights: bool, device: str) -> None:
 
 
 def peak_of_process() -> int:
-    """The most memory that this process has ever held, in bytes."""
+    """Return the most memory that this process has ever held, in bytes."""
     if sys.platform == "win32":
         import psutil  # Jupyter's kernel needs it too
 
@@ -134,7 +134,7 @@ def peak_of_process() -> int:
     import resource
 
     status = Path("/proc/self/status")
-    if status.exists():  # on Linux getrusage counts what the process that started this one had, too
+    if status.exists():  # on Linux getrusage also counts the process that started this one
         found = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return int(found.split()[1]) * 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -142,13 +142,13 @@ def peak_of_process() -> int:
 
 
 class ProcessesFailed(RuntimeError):
-    """The processes did not end well, or not in time; the message says what the first of them said."""
+    """A process failed or was too slow; the message quotes the first one that failed."""
 
 
 def run_in_processes(work: str, inputs: tuple, count: int, seconds: float) -> list[Any]:
-    """What a function of this module returns in each of so many new processes.
+    """Call the function ``work`` of this module in ``count`` new processes; return all results.
 
-    It is called with the number of the process, a folder that they share, and the inputs.
+    Its arguments are the number of the process, a folder that all share, and the inputs.
     """
     paths = [str(Path(__file__).parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)} | MEMORY_BY_THE_SYSTEM
@@ -171,7 +171,7 @@ def run_in_processes(work: str, inputs: tuple, count: int, seconds: float) -> li
 
 
 def wait_for(processes: list[subprocess.Popen], folder: Path, seconds: float) -> None:
-    """Until all have ended. One that fails ends the wait: the others would wait for it in vain."""
+    """Wait until all have ended or one has failed, since the others would wait for that one in vain."""
     words, end = words_here()["processes"], time.monotonic() + seconds
     while (codes := [process.poll() for process in processes]).count(0) < len(processes):
         for rank, code in enumerate(codes):
@@ -185,7 +185,7 @@ def wait_for(processes: list[subprocess.Popen], folder: Path, seconds: float) ->
 
 
 def work_here() -> None:
-    """What a new process does: ``PROGRAM`` calls it, with the name of the work, its number and the folder."""
+    """Do the work of a new process. ``PROGRAM`` passes its name, the number of the process and the folder."""
     work, rank, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
     torch.set_num_threads(1)  # several processes share the cores
     inputs = torch.load(folder / INPUTS, weights_only=False)  # written by the process that started this one

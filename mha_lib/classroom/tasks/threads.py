@@ -1,4 +1,4 @@
-"""How many threads PyTorch computes with."""
+"""The number of threads that PyTorch computes with."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,10 @@ import torch
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """As fast for models this small; on a busy machine threads that wait for others are 30 times slower."""
+    """Compute with one thread inside this block.
+
+    Models this small gain nothing from more, and on a busy machine waiting threads make them 30 times slower.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

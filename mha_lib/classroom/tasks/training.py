@@ -1,6 +1,6 @@
-"""Training a translator in front of a class: it can be stopped, looked at, and gone on with.
+"""Train a translator in front of a class: stop it, look at it, and go on.
 
-``train_translator`` trains one, keeps it under ``work/`` and from then on loads it. ``Training`` is the
+``train_translator`` trains one, keeps it under ``work/`` and loads it from then on. ``Training`` is the
 training itself, for other losses and other lengths.
 """
 
@@ -24,22 +24,22 @@ from mha_lib.classroom.tasks.translator import device_of, make_translator, trans
 
 STEPS, BATCH_SIZE, LEARNING_RATE = 1000, 128, 3e-3
 SNAPSHOTS = (0, 50, 150, 400)  # steps, and the end
-EDITION = 1  # of the numbers, the model and the recipe: what another edition has kept is trained anew
+EDITION = 1  # of numbers, model and training: a translator that another edition has kept is trained anew
 BAR_WIDTH, SECONDS_BETWEEN = 30, 0.3  # of the progress bar
 
 Loss = Callable[[EncoderDecoder, Batch], Tensor]
 
 
 class Training:
-    """A training of so many steps, of which some have been made.
+    """A training that may have made some of its steps.
 
-    model         the translator; it moves to a GPU where there is one
-    loss          what is to become small: a function of the model and a ``Batch``
-    steps         how many there are; Adam, with a learning rate that rises and falls once (one-cycle)
+    model         the translator; it moves to a GPU if there is one
+    loss          a function of the model and a ``Batch``, which the training makes small
+    steps         the number of steps; Adam, with a learning rate that rises and falls once (one-cycle)
     batch_size    numbers in each step
-    max_digits    of the numbers that are drawn: fewer make a training of seconds
+    max_digits    of the numbers that are drawn; with fewer digits, training takes seconds
     seed          of the numbers that are drawn
-    snapshots_at  the steps after which the model is remembered, for ``model_at``; the last one always is
+    snapshots_at  the steps after which the model is kept for ``model_at``; the last step is always kept
 
     ``step`` tells how many steps have been made, ``losses`` holds the loss of each.
     """
@@ -71,13 +71,13 @@ class Training:
 
     @one_thread()
     def run(self, until: int | None = None, *, show_progress: bool = True) -> "Training":
-        """Makes the steps that are left, or those up to ``until``; returns the training itself.
+        """Make the steps that are left, or those up to ``until``; return the training itself.
 
-        An interrupt ends it early: what was learnt stays, and another ``run`` goes on from there.
+        An interrupt ends it early. The model keeps what it has learnt, and another ``run`` goes on.
         """
         until = self.steps if until is None else min(until, self.steps)
         bar = ProgressBar(self.steps, is_shown=show_progress)
-        del self.losses[self.step :]  # of a step that was interrupted
+        del self.losses[self.step :]  # an interrupted step may have left its loss
         self.model.train()
         try:
             while self.step < until:
@@ -98,7 +98,7 @@ class Training:
         loss.backward()
         self.optimizer.step()
         self.losses.append(loss.item())
-        self.scheduler.step()  # last: it counts the steps, and those that were interrupted do not count
+        self.scheduler.step()  # last, because it counts the steps and an interrupted one must not count
         self.keep_snapshot()
 
     def keep_snapshot(self) -> None:
@@ -137,7 +137,7 @@ class Training:
 
 
 class ProgressBar:
-    """A line of plain text that is written over: in JupyterLab, in a deck and in a terminal."""
+    """A line of plain text that is overwritten: in JupyterLab, in a deck and in a terminal."""
 
     def __init__(self, steps: int, is_shown: bool = True):
         self.steps, self.is_shown = steps, is_shown
@@ -159,7 +159,7 @@ class ProgressBar:
         )
 
     def say(self, name: str, **details: Any) -> None:
-        """The last line, which stays."""
+        """Write the last line, which stays."""
         seconds = f"{time.monotonic() - self.started:.0f}"
         self.write(self.words[name].format(seconds=seconds, **details) + "\n")
 
@@ -171,10 +171,10 @@ class ProgressBar:
 
 
 def train_translator(num_heads: int = 4, seed: int = 0, folder: Path | str | None = None) -> Training:
-    """A trained translator: loaded if it has been trained before, or else trained now, and kept.
+    """Load a trained translator if it has been trained before; otherwise train it now and keep it.
 
-    It is kept in ``folder``, ``work/`` of the course unless said otherwise. Interrupted, it is kept as far as
-    it has come; the next call goes on. A file that holds no such training is said to, and trained anew.
+    It is kept in ``folder``, ``work/`` of the course unless said otherwise. An interrupted training is kept
+    too, and the next call goes on. A file without this training is reported, and the translator trained anew.
     """
     folder = place_to_keep() if folder is None else Path(folder)
     file = folder / f"translator-{num_heads}-heads-seed-{seed}.pt"
@@ -189,7 +189,7 @@ def train_translator(num_heads: int = 4, seed: int = 0, folder: Path | str | Non
 
 
 def place_to_keep() -> Path:
-    """``work/`` in the course's folder, or beside a lesson that lies in no course, alone in Colab say."""
+    """Return ``work/`` of the course, or one beside a lesson that lies in no course, as in Colab."""
     try:
         return find_root() / "work"
     except CourseError:
@@ -201,7 +201,7 @@ def new_training(recipe: dict[str, int]) -> Training:
 
 
 def load_training(file: Path, recipe: dict[str, int]) -> Training | None:
-    """The training in the file; None, and a sentence, where it holds none of this recipe."""
+    """Load the training from the file; if it holds none of this recipe, say so and return None."""
     training = new_training(recipe)
     try:
         kept = torch.load(file, map_location="cpu", weights_only=True)
@@ -215,7 +215,7 @@ def load_training(file: Path, recipe: dict[str, int]) -> Training | None:
 
 
 def save_training(training: Training, file: Path, recipe: dict[str, int]) -> None:
-    """All at once: a reader finds the old file or the new one, never half of it."""
+    """Replace the file at once, so that a reader finds the old one or the new one, never half of it."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         unfinished = file.with_name(f".{file.name}.{os.getpid()}")

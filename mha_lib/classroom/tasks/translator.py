@@ -1,4 +1,4 @@
-"""The translator: its size, its loss, what it writes, and how often that is right."""
+"""The translator: its size, its loss, its translations, and how many of them are right."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ AT_ONCE = 1000  # numbers that are translated in one batch
 
 
 def make_translator(num_heads: int = 4, seed: int = 0) -> EncoderDecoder:
-    """An untrained translator: one encoder layer and one decoder layer. The same for the same seed."""
+    """Make an untrained translator of one encoder layer and one decoder layer, the same for the same seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return EncoderDecoder(
@@ -37,7 +37,7 @@ def make_translator(num_heads: int = 4, seed: int = 0) -> EncoderDecoder:
 
 
 def translation_loss(model: EncoderDecoder, batch: Batch, head_masks: ByAttention | None = None) -> Tensor:
-    """Teacher forcing: after the right numerals so far, how unlikely is the next? Padding doesn't count."""
+    """Teacher forcing: how unlikely is each numeral after the right ones before it? Padding doesn't count."""
     inputs, labels = batch.target[:, :-1], batch.target[:, 1:]  # (B, T): one step apart
     logits = model(batch.source, inputs, batch.source_mask, head_masks=head_masks)  # (B, T, V)
     return nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=PADDING)
@@ -47,9 +47,9 @@ def translation_loss(model: EncoderDecoder, batch: Batch, head_masks: ByAttentio
 def translate(
     model: EncoderDecoder, numbers: int | str | Iterable[int | str], head_masks: ByAttention | None = None
 ) -> list[str]:
-    """What the model writes for numbers, or for texts that ``read_number`` understands.
+    """Return what the model writes for numbers, or for texts that ``read_number`` understands.
 
-    It reads their English words and writes one numeral after the other, which may make no numeral at all.
+    It reads their English words and writes one numeral after the other. The result may be no number at all.
     """
     listed = [numbers] if isinstance(numbers, (int, str)) else list(numbers)
     known = [read_number(number) if isinstance(number, str) else int(number) for number in listed]
@@ -73,7 +73,7 @@ def translate(
 
 @dataclass(frozen=True)
 class Translation:
-    """What a model writes for a number, and what is right."""
+    """A model's translation of a number, and the right one."""
 
     number: int
     english: str
@@ -82,12 +82,12 @@ class Translation:
     model: EncoderDecoder = field(repr=False, compare=False)
 
     def right_elsewhere(self) -> float:
-        """How often the model is right with other numbers: what was never trained is wrong everywhere."""
+        """Return the share of other numbers that the model gets right: an untrained model gets none."""
         return exact_matches(self.model, held_out_numbers(100)).float().mean().item()
 
 
 def translation(model: EncoderDecoder, number: int | str) -> Translation:
-    """The number, or the text that ``read_number`` understands, as the model writes it and as it should."""
+    """Translate a number, or a text that ``read_number`` understands, and say what is right."""
     known = read_number(str(number))
     return Translation(known, in_english(known), translate(model, known)[0], in_chinese(known), model)
 
@@ -102,7 +102,7 @@ def exact_matches(
 
 
 def exact_by_stratum(model: EncoderDecoder, numbers: Tensor) -> dict[str, tuple[float, int]]:
-    """For each kind of number in ``strata`` that occurs: the share of exact matches, and of how many."""
+    """For each kind of ``strata`` that occurs, return the share of exact matches and of how many numbers."""
     right = exact_matches(model, numbers)
     return {
         name: (right[chosen].float().mean().item(), int(chosen.sum()))

@@ -1,4 +1,4 @@
-"""A translator of numbers up to 999, trained in some seconds, for the tests that need a trained one."""
+"""A translator of numbers up to 999 that takes seconds to train, for tests that need a trained one."""
 
 from typing import Any
 
@@ -12,5 +12,5 @@ NUMBERS = held_out_numbers(100, max_digits=3)
 
 @pytest.fixture(scope="session")
 def trained():
-    """No test changes it."""
+    """Return a trained translator. All tests share it, so none may change it."""
     return Training(make_translator(), **SMALL).run(show_progress=False).model

@@ -1,4 +1,4 @@
-"""Batches and the numbers in them: what is trained on, what is held out, what is rare."""
+"""Batches and their numbers: for training, held out, and rare."""
 
 import pytest
 import torch
@@ -71,7 +71,7 @@ def test_numbers_below_a_hundred_are_never_held_out():
 
 
 def test_held_out_numbers_stay_the_same():
-    """Otherwise a translator that was kept would have been trained on those it is examined with."""
+    """If they changed, a translator kept from before would be examined with numbers it was trained on."""
     numbers = torch.arange(LARGEST - 100_000, LARGEST)
     assert numbers[is_held_out(numbers)][:4].tolist() == [99_900_019, 99_900_032, 99_900_053, 99_900_074]
 

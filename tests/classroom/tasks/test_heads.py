@@ -1,4 +1,4 @@
-"""The measures of heads: against cases with a known answer, and against what they must agree with."""
+"""The measures of heads, in cases with a known answer and in relations that must hold."""
 
 import math
 
@@ -44,7 +44,7 @@ def batch():
 
 @pytest.fixture
 def fresh():
-    """A translator whose heads matter: nothing is learnt, but all weights are uneven."""
+    """Return a translator whose heads matter: it has learnt nothing, but its weights are uneven."""
     model = make_translator(HEADS, seed=3).double()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -54,7 +54,7 @@ def fresh():
 
 @pytest.fixture
 def known(monkeypatch):
-    """Puts weights in the place of those of a model."""
+    """Return a function that replaces the weights of a model by known ones."""
 
     def put(**weights):
         found = weights_of(make_translator(HEADS), make_batch(MIXED))
@@ -64,7 +64,7 @@ def known(monkeypatch):
 
 
 def one_hot_cross(batch, place_of):
-    """Cross-attention that is all on one word; four heads, of which the last looks evenly at all words."""
+    """Make weights of four heads: three look at one word only, the last looks evenly at all words."""
     samples, rows, words = len(batch.numbers), batch.target.shape[1] - 1, batch.source.shape[1]
     weights = torch.zeros(samples, HEADS, rows, words)
     for sample, number in enumerate(batch.numbers):
@@ -87,7 +87,7 @@ def test_a_head_that_looks_at_the_right_words_has_an_alignment_of_one(known, bat
 
 
 def test_padding_in_the_batch_changes_no_alignment(trained):
-    """Each numeral counts alike: the mean over several batches is that over one."""
+    """Each numeral counts alike, so the mean over several batches is the mean over one."""
     parts = [make_batch([number]) for number in MIXED]
     counts = torch.tensor([sum(word is not None for word in alignment(number)) for number in MIXED])
     scores = torch.stack([alignment_scores(trained, part)[0] for part in parts])  # (N, H)
@@ -153,7 +153,7 @@ def test_importance_by_removal_is_the_loss_without_the_head(fresh, batch):
 
 
 def test_importance_by_gradient_is_the_slope_of_the_loss(fresh, batch):
-    """For each number by itself, by a small step of the head mask."""
+    """Compute the slope of each number alone, by a small step of the head mask."""
     importance = importance_by_gradient(fresh, batch)
     tokens = sum(len(alignment(number)) + 1 for number in MIXED)
     for head in (Head("encoder", 0, 2), Head("decoder", 0, 0), Head("cross", 0, 3)):

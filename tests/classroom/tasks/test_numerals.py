@@ -41,14 +41,14 @@ EVERY_SMALL_ONE = range(100_000)
 
 
 def some_numbers(count):
-    """Numbers of every length, half of them with many zeros."""
+    """Draw numbers of every length, half of them with many zeros."""
     draw = random.Random(4)
     natural = [draw.randrange(10 ** draw.randint(1, 8)) for _ in range(count // 2)]
     return natural + [int("".join(draw.choices("00123456789", [9] + [1] * 10, k=8))) for _ in natural]
 
 
 def chinese_another_way(number):
-    """Every digit with its unit, and then the zeros one after the other out of the text."""
+    """Write every digit with its unit, then remove one zero after the other from the text."""
     numeral = ""
     for digit, unit in zip(f"{number:08}", ("千", "百", "十", "万", "千", "百", "十", ""), strict=True):
         numeral += "零一二三四五六七八九"[int(digit)] + unit
@@ -59,7 +59,7 @@ def chinese_another_way(number):
 
 
 def english_another_way(number):
-    """By recursion, from the largest word that fits."""
+    """Compose the words by recursion, from the largest that fits."""
     for value, word in ((10**6, "million"), (1000, "thousand"), (100, "hundred")):
         if number >= value:
             rest = f" {english_another_way(number % value)}" if number % value else ""
@@ -154,7 +154,7 @@ def test_each_numeral_comes_from_its_word(number):
 
 
 def test_another_digit_changes_the_numeral_and_the_word_that_it_comes_from():
-    """Where all digits are 2 or more, one of them is one word and one numeral."""
+    """If all digits are 2 or more, each digit is one word and one numeral."""
     draw = random.Random(5)
     for _ in range(500):
         digits = draw.choices("23456789", k=draw.randint(1, 8))

@@ -1,4 +1,4 @@
-"""Processes of their own: right results, and an end in time whatever becomes of them."""
+"""Work in new processes: right results, and an end in time even if they fail."""
 
 import time
 
@@ -24,7 +24,7 @@ def test_two_devices_give_the_output_of_one_by_one_sum():
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="the peak of a GPU is exact")
 def test_memory_grows_with_the_weights_and_hardly_without():
-    ballast = torch.ones(100_000_000)  # what the process that asks holds is not counted
+    ballast = torch.ones(100_000_000)  # memory of the calling process is not counted
     lengths = [512, 2048]
     with_weights = peak_memory(lengths, need_weights=True)
     assert with_weights[1] > 2048 * 2048 * 4 / 1e6, "one map of weights at least"

@@ -1,4 +1,4 @@
-"""What the recipe reaches: the table of heads and seeds in one point; by hand, the bars for three seeds."""
+"""The training recipe: one result of the table of heads and seeds; by hand, the bars for three seeds."""
 
 import resource
 
@@ -17,14 +17,14 @@ def test_the_table_has_a_result_for_every_number_of_heads_and_seed():
 
 
 def test_one_point_of_the_table_comes_out_again():
-    """Another machine rounds otherwise, and after some steps that makes another seed of it."""
+    """Another machine rounds differently, which after some steps acts like another seed."""
     all_numbers, zero_rich = read_table()["2"]["early"][0]
     found = exam(train_briefly(2, 0), numbers=1000)
     assert found == (pytest.approx(all_numbers, abs=0.04), pytest.approx(zero_rich, abs=0.12))
 
 
 def test_one_head_is_behind_four_where_training_is_brief():
-    """For every seed, on all numbers and on those with many zeros; at the end, on the latter's mean."""
+    """For every seed and both kinds of numbers; after the whole training, in the mean of zero-rich ones."""
     table = read_table()
     for kind in (0, 1):
         most_with_one = max(result[kind] for result in table["1"]["early"])

@@ -1,4 +1,4 @@
-"""Training: interrupted and gone on with, kept and loaded, whatever is found in the file."""
+"""Training: interrupted and continued, kept and loaded, also from a damaged file."""
 
 import pickle
 from functools import partial
@@ -26,7 +26,7 @@ def same(first, second):
 
 
 def interrupt_at(step):
-    """A loss during which someone interrupts, once."""
+    """Return a loss that is interrupted once."""
     calls = []
 
     def loss(model, batch):
@@ -40,7 +40,7 @@ def interrupt_at(step):
 
 @pytest.fixture
 def brief(monkeypatch):
-    """``train_translator`` trains for six steps only."""
+    """Let ``train_translator`` train for six steps only."""
     monkeypatch.setattr(training, "Training", new_training)
 
 
@@ -249,7 +249,7 @@ def spoil(file: Path, damage: str) -> None:
         torch.save({"weight": torch.ones(3)}, file)
     elif damage == "other recipe":
         torch.save(kept | {"recipe": kept["recipe"] | {"edition": 0}}, file)
-    elif damage == "other heads":  # which have as many parameters, of the same shapes
+    elif damage == "other heads":  # its parameters have the same shapes
         torch.save(kept | {"recipe": kept["recipe"] | {"num_heads": 2}}, file)
     elif damage == "other model":
         torch.save(kept | {"model": make_translator().state_dict() | {"more": torch.ones(1)}}, file)

@@ -1,4 +1,4 @@
-"""The translator: what it writes, when that counts as right, and the museum of decoding bugs."""
+"""The translator: its translations, when they count as right, and the museum of decoding bugs."""
 
 import pytest
 import torch
@@ -78,8 +78,8 @@ def test_however_many_heads_there_are_a_translator_has_as_many_parameters():
     assert len(set(counts.values())) == 1
 
 
-# The museum: each bug is one line of these, and each is caught by a relation that must hold. Training with
-# them is for ``make test-all``: lesson 04 does it too, and asserts what comes of it.
+# The museum: each function below holds one bug, and a relation that must hold catches it. ``make test-all``
+# also trains with them; lesson 04 does so too, and asserts the result.
 
 
 def cross_entropy(logits, labels, ignore_index=PADDING):
@@ -108,7 +108,7 @@ def mask_upside_down(model, batch):
 
 
 def greedily(model, batch, advance=True):
-    """Decoding as it stands on a slide; without ``advance`` each step begins with an empty cache."""
+    """Decode as on the slide; without ``advance`` each step begins with an empty cache."""
     memory = model.encode(batch.source, batch.source_mask)
     cache, token, written = DecoderCache(model, memory, 8), batch.target[:, :1], []
     for _ in range(8):
@@ -120,7 +120,7 @@ def greedily(model, batch, advance=True):
 
 
 def train_with(loss):
-    """A translator that cannot write, and its loss at the end."""
+    """Train a translator, which must not learn to write; return it and its loss at the end."""
     training = Training(make_translator(), loss, **SMALL).run(show_progress=False)
     assert exact_matches(training.model, NUMBERS).float().mean() < 0.1
     return training.model, sum(training.losses[-10:]) / 10

@@ -1,0 +1,45 @@
+"""Ask PyTorch what it is doing with a tensor: tracing it, differentiating it, casting it.
+
+Nothing here computes attention: skip this file when reading the library for the first time.
+"""
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
+
+
+def is_transformed(x: Tensor) -> bool:
+    """Whether ``x`` stands for another tensor inside ``torch.func``'s vmap, grad or jvp."""
+    return not torch.compiler.is_compiling() and torch._C._functorch.is_functorch_wrapped_tensor(x)
+
+
+def can_be_read(x: Tensor) -> bool:
+    """Whether Python may read the numbers in ``x``.
+
+    It may not on the meta device, nor while torch.compile, ``make_fx``, ``FakeTensorMode`` or ``vmap`` trace.
+    """
+    return not (
+        torch.compiler.is_compiling()
+        or x.is_meta
+        or isinstance(x, FakeTensor)
+        or torch._guards.active_fake_mode() is not None
+        or get_proxy_mode() is not None
+        or is_transformed(x)
+    )
+
+
+def nobody_differentiates(x: Tensor) -> bool:
+    """Whether ``x`` may be overwritten: none of PyTorch's ways will take a gradient through it."""
+    return not (
+        torch.compiler.is_compiling()
+        or (x.requires_grad and torch.is_grad_enabled())
+        or is_transformed(x)
+        or forward_ad.unpack_dual(x).tangent is not None
+    )
+
+
+def autocasts(device: torch.device) -> bool:
+    """Whether ``torch.autocast`` is on for this kind of device."""
+    return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
