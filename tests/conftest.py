@@ -33,6 +33,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(f"{item.path} {lesson}"))
 
 
+@pytest.fixture(scope="session")
+def made_lessons() -> Path:
+    """The folder of the lessons in traditional Chinese, which are made from the simplified ones."""
+    from mha_lib.classroom.course import make_traditional
+
+    return make_traditional(Path(__file__).parents[1])
+
+
 LayTranslator = Callable[[Path, Path], None]
 
 

@@ -1,7 +1,7 @@
-"""What a Chinese text of the course has to keep.
+"""Finds mistakes in a Chinese text of the course.
 
-The numbers, formulas and names of the English one, one vocabulary, Chinese punctuation, a space between
-Chinese and Latin letters or digits, and no English sentence.
+It must keep the numbers, formulas and names of the English text and have one vocabulary, Chinese punctuation,
+a space between Chinese and Latin letters or digits, and no English sentence.
 """
 
 from __future__ import annotations
