@@ -17,10 +17,12 @@ import torch
 from torch import nn
 
 from mha_lib.classroom.course.files import as_json
+from mha_lib.classroom.course.language import source_folder
+from mha_lib.classroom.course.lessons import written_languages
 
+ROOT = Path(__file__).parents[1]
 LESSONS = [
-    Path(__file__).parents[1] / "notebooks" / language / "03_multi_head_attention.ipynb"
-    for language in ("en", "zh")
+    source_folder(ROOT, language) / "03_multi_head_attention.ipynb" for language in written_languages(ROOT)
 ]
 TASK = [
     "make-batch",

@@ -30,7 +30,7 @@ def test_keeps_numbers_formulas_and_names_and_is_written_as_chinese_is(lesson):
 
 
 def test_the_terms_are_those_of_the_glossary():
-    """Where the English text has a term, the Chinese has its word: nearly always: a use may be loose."""
+    """Nearly every cell with an English term has its Chinese word; a few uses are loose."""
     cells: Counter[str] = Counter()
     kept: Counter[str] = Counter()
     for lesson in LESSONS:
@@ -64,7 +64,7 @@ NUMBER_WORDS = re.compile(r"(one|two|three|four|five|six|nine|ten|twenty|forty|h
 
 
 def texts_in(code):
-    """The strings and the comments."""
+    """The strings and the comments in the code."""
     raw = code.encode()
     for begin, end in (spans_of_strings(code) or []) + spans_of_comments(code):
         yield raw[begin:end].decode().strip("\"' ")

@@ -1,4 +1,4 @@
-"""The cell that makes a lesson's environment where the lesson is alone: in Colab, in an empty folder."""
+"""One cell makes the environment of a lesson that is alone: in Colab, or in an empty folder."""
 
 import builtins
 import importlib.util
@@ -32,7 +32,7 @@ def commands(monkeypatch):
     """The commands that a lesson would run."""
     called: list[list[str]] = []
     monkeypatch.setattr(subprocess, "run", lambda command, check: called.append(command))
-    monkeypatch.setenv(LANGUAGE_ALONE, "")  # put back after the test
+    monkeypatch.setenv(LANGUAGE_ALONE, "")  # the cell sets it; this restores it after the test
     return called
 
 

@@ -15,7 +15,7 @@ from tests.lessons import ENGLISH, MADE, ROOT, TRANSLATED, in_whole_runs, name_o
 SAMPLE = MADE[3]  # the numbers of lesson 04 are Chinese data: the conversion must not change them
 LESSONS = [*ENGLISH, SAMPLE, *in_whole_runs(TRANSLATED + [each for each in MADE if each != SAMPLE])]
 
-# Runs in the lesson's kernel after its last cell: every explorer, every setting.
+# This cell runs after the last one of the lesson, and moves every explorer to every setting.
 DRIVE_EXPLORERS = """
 from ipywidgets.widgets.widget import _instances
 from mha_lib.classroom.live.explorer import Explorer, drive
@@ -40,7 +40,7 @@ def executed(request, tmp_path_factory, lay_translator, made_lessons):
 
 
 def beginning(notebook, name):
-    """How a verdict begins in the language of the lesson, such as "right on"."""
+    """The beginning of a verdict in the language of the lesson, such as "right on"."""
     return re.split("[:：{]", words_in(notebook.metadata["language"])["checks"][name])[0]
 
 

@@ -75,7 +75,7 @@ def test_every_slide_is_followed_by_notes_that_begin_with_minutes(lesson):
 
 @each_lesson
 def test_the_core_path_runs_along_the_top(lesson):
-    """→ goes past what lies below: that must be optional, in the notes and so in the foot too."""
+    """→ passes the slides below, so these must be optional: in their notes, and so in the deck's foot."""
     for slide in read_slides(cells_of(lesson)):
         assert slide.starts == "slide" or slide.is_optional, f"{slide.title} is core, but → goes past it"
         assert slide.is_optional or not slide.title.startswith("Optional"), f"{slide.title} counts as core"
@@ -88,7 +88,7 @@ def test_minutes_of_the_core_path_make_a_lesson(lesson):
 
 
 WHY = re.compile(r"<details><summary>(?P<why>[^<>]+)</summary>\n\n(?P<text>.+)\n\n</details>", re.DOTALL)
-GUESS = re.compile(r"\*Guess")  # of an English lesson; the cell of the same id asks for it in the others
+GUESS = re.compile(r"\*Guess")  # in an English cell; the cells of the same id ask for a guess too
 
 
 def explained(cells, asking):
@@ -149,11 +149,11 @@ def test_a_why_is_two_to_five_sentences_that_no_slide_shows(lesson):
 def test_slides_are_short(lesson):
     for slide in read_slides(cells_of(lesson)):
         prose = " ".join(source(cell) for cell in slide.cells if cell["cell_type"] == "markdown")
-        unseen = r"<details>.*?</details>|!\[.*?\]\([^)]*\)"  # an answer is folded, an alt text is read aloud
+        unseen = r"<details>.*?</details>|!\[.*?\]\([^)]*\)"  # neither is on the slide
         other = r"^#+ .*?$|```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\[|\]\([^)]*\)|<[^>]*>|^\|.*$|（[ -~]+）"
         prose = re.sub(f"{unseen}|{other}", " ", prose, flags=re.S | re.M)
         words = re.findall(r"(?![㐀-鿿])[^\W\d_](?:(?![㐀-鿿])[\w’'-])*", prose)
-        count = len(words) + len(re.findall("[㐀-鿿]", prose)) / 1.6  # Chinese characters a word
+        count = len(words) + len(re.findall("[㐀-鿿]", prose)) / 1.6  # a word takes 1.6 Chinese characters
         assert count <= 40, f"{slide.title} has {count} words"
         for cell in slide.cells:
             lines = [line for line in source(cell).splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""Traditional Chinese is made from simplified: what people read is converted, what code compares is not."""
+"""Traditional Chinese is made from simplified: texts for people are converted, data are not."""
 
 import ast
 import json
