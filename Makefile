@@ -84,7 +84,7 @@ $(PROXY_COMMAND):
 # The exact versions that were tested, into .venv; done again only when one of these files changes. Those of
 # the deck are copied at set-up to where JupyterLab looks for its extensions.
 # A .venv whose Python is gone is made anew; otherwise pip goes on where it stopped.
-COPIED := $(wildcard mha_lib/classroom/deck/* mha_lib/classroom/deck/static/* mha_lib/classroom/words/*.json \
+COPIED := $(wildcard mha_lib/classroom/deck/* mha_lib/classroom/deck/static/* mha_lib/classroom/words/*/*.json \
 	mha_lib/classroom/look.css)
 .venv/ready-classroom: EXTRAS := classroom
 .venv/ready-slides: EXTRAS := classroom,slides

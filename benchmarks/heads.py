@@ -17,8 +17,13 @@ import torch
 from torch import nn
 
 from mha_lib.classroom.course.files import as_json
+from mha_lib.classroom.course.language import source_folder
+from mha_lib.classroom.course.lessons import written_languages
 
-LESSONS = sorted(Path(__file__).parents[1].glob("notebooks/*/03_multi_head_attention.ipynb"))
+ROOT = Path(__file__).parents[1]
+LESSONS = [
+    source_folder(ROOT, language) / "03_multi_head_attention.ipynb" for language in written_languages(ROOT)
+]
 TASK = [
     "make-batch",
     "reporter-class",

@@ -1,8 +1,8 @@
-"""What JupyterHub starts for each student, as that student: a copy of the lessons, then a Jupyter server.
+"""JupyterHub starts this program for each student, as that student: it copies the lessons and runs Jupyter.
 
-``~/course`` looks like the course's own folder: its lessons are links to the one course that everybody
-reads, its figures are copied, and ``~/course/work/`` is the student's. So copies and new editions come
-about as on a laptop. An instructor (``MHA_INSTRUCTOR``) has decks with notes there, too.
+``~/course`` looks like the folder of the course: its lessons are links to the one course that all students
+read, its figures are copies, and ``~/course/work/`` belongs to the student. So working copies and new
+editions are made as on a laptop. An instructor (``MHA_INSTRUCTOR``) gets decks with notes there, too.
 """
 
 import os
@@ -19,15 +19,14 @@ from mha_lib.classroom.course import (
     make_deck_copy,
     make_working_copy,
 )
-from mha_lib.classroom.course.chinese import TRADITIONAL
 from mha_lib.classroom.course.language import language_of_machine
 
 COURSE = Path(__file__).resolve().parents[1]
 JUPYTER_SETTINGS = COURSE / "mha_lib" / "classroom" / "course" / "jupyter"
 SETTINGS = [
-    # A kernel's sockets would else be ports of this machine, where every other student could listen in.
+    # Otherwise the sockets of a kernel are ports of this machine, and every other student could listen.
     "--KernelManager.transport=ipc",
-    # Looking for servers of other languages starts a process or two for each student, and finds none.
+    # The search for language servers starts a process or two for each student, and finds none.
     "--LanguageServerManager.autodetect=False",
 ]
 
@@ -37,14 +36,14 @@ def main() -> None:
     try:
         lesson = prepare(Path.home())
         os.environ["JUPYTERHUB_DEFAULT_URL"] = f"/lab/tree/{lesson.relative_to(Path.home()).as_posix()}"
-    except (CourseError, OSError) as error:  # a full disk, say: files can be deleted in Jupyter alone
+    except (CourseError, OSError) as error:  # a full disk, say: only in Jupyter can the student delete files
         print(in_one_line("course", error), file=sys.stderr)
     paths = [str(JUPYTER_SETTINGS), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
-    # Not in the home: the name of a socket has room for 107 bytes, and a home may be full.
+    # Not in the home, which may be full, and whose path may exceed the 107 bytes of a socket's name.
     os.environ["JUPYTER_RUNTIME_DIR"] = tempfile.mkdtemp(prefix=f"jupyter-{Path.home().name}-")
-    # A new program in this process: PyTorch, which the course has loaded, goes with the old one. -P: what
-    # lies in the home is not taken for a module of Python.
+    # A new program in this process frees the memory of PyTorch, which the course has loaded. -P: Python
+    # must not import a file that lies in the home.
     server = [sys.executable, "-P", "-m", "jupyterhub.singleuser", *SETTINGS, *sys.argv[1:]]
     os.execv(sys.executable, server)
 
@@ -64,16 +63,15 @@ def prepare(home: Path) -> Path:
 
 
 def link_course(root: Path) -> Path:
-    """A folder that is the course's but for ``work/``; traditional Chinese is made in it when asked for."""
-    languages = [folder for folder in (COURSE / "notebooks").iterdir() if folder.name != TRADITIONAL]
-    for target in languages:
+    """Make a folder with the lessons and figures of the course, where a student can write; return it."""
+    for target in (COURSE / "notebooks").iterdir():
         link = root / target.relative_to(COURSE)
         if link.is_symlink() and link.readlink() != target:  # the course has moved
             link.unlink()
         if not link.exists():
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(target)
-    # A copy: Jupyter hands a browser no file that a link puts outside of the home.
+    # A copy: Jupyter sends no file to a browser that lies, through a link, outside of the home.
     shutil.copytree(COURSE / "img", root / "img", dirs_exist_ok=True)
     return root
 

@@ -1,7 +1,13 @@
-"""A language for tests: every sentence is the English one between ⟦ and ⟧, so what is not stands out."""
+"""A language for tests: every sentence is the English one between ⟦ and ⟧, so other text stands out."""
 
+import json
 import re
+from pathlib import Path
 from typing import Any
+
+import pytest
+
+from mha_lib.classroom.course import language
 
 
 def bracketed(words: Any) -> Any:
@@ -12,8 +18,23 @@ def bracketed(words: Any) -> Any:
 
 
 def outside_brackets(text: str) -> str:
-    """What is left of a text without its sentences, which may stand within one another."""
+    """The part of a text outside of its sentences, which may stand within one another."""
     before = None
     while before != text:
         before, text = text, re.sub("⟦[^⟦⟧]*⟧", "", text)
     return text
+
+
+def write_words(folder: Path, words: Any) -> None:
+    """Write the words of one language into its folder."""
+    folder.mkdir(parents=True)
+    (folder / "interface.json").write_text(json.dumps(words), encoding="utf-8")
+
+
+def speak_in_brackets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the software speak the language "xx" of this file; ``words_in.cache_clear()`` ends it."""
+    english = language.read_words(language.WORDS / "en")
+    write_words(folder / "en", english)
+    write_words(folder / "xx", bracketed(english))
+    monkeypatch.setattr(language, "WORDS", folder)
+    language.words_in.cache_clear()

@@ -70,6 +70,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"Left out {count} tests, which {TIERS[tier]} runs.")
 
 
+@pytest.fixture(scope="session")
+def made_lessons() -> Path:
+    """The folder of the lessons in traditional Chinese, which are made from the simplified ones."""
+    from mha_lib.classroom.course import make_traditional
+
+    return make_traditional(Path(__file__).parents[1])
+
+
 LayTranslator = Callable[[Path, Path], None]
 
 

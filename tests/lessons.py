@@ -1,6 +1,7 @@
-"""The lessons in each language, for the tests that go through them.
+"""The lessons of every language that the course has, for the tests that go through them.
 
-Traditional Chinese is made from simplified, and so it is made here before any test is collected.
+Those in traditional Chinese are made from the simplified ones when a test asks for the fixture
+``traditional``: finding the lessons writes nothing.
 """
 
 from collections.abc import Iterable
@@ -8,14 +9,30 @@ from pathlib import Path
 
 import pytest
 
-from mha_lib.classroom.course import list_lessons
+from mha_lib.classroom.course import list_languages, list_lessons
+from mha_lib.classroom.course.language import ENGLISH as ENGLISH_CODE
+from mha_lib.classroom.course.lessons import written_languages
 
 ROOT = Path(__file__).parents[1]
-ENGLISH, CHINESE, TRADITIONAL = (list_lessons(ROOT, language) for language in ("en", "zh", "zh-Hant"))
+
+
+def lessons_in(languages: Iterable[str]) -> list[Path]:
+    return [lesson for language in languages for lesson in list_lessons(ROOT, language)]
+
+
+WRITTEN_LANGUAGES = written_languages(ROOT)
+ENGLISH = lessons_in([ENGLISH_CODE])
+TRANSLATED = lessons_in(language for language in WRITTEN_LANGUAGES if language != ENGLISH_CODE)
+MADE = lessons_in(language for language in list_languages(ROOT) if language not in WRITTEN_LANGUAGES)
 
 
 def name_of(lesson: Path) -> str:
     return f"{lesson.parent.name}/{lesson.stem}"
+
+
+def english_of(lesson: Path) -> Path:
+    """The English lesson from which a lesson was translated."""
+    return ENGLISH[0].with_name(lesson.name)
 
 
 def in_whole_runs(lessons: Iterable[Path]) -> list[object]:

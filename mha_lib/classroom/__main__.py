@@ -25,10 +25,11 @@ from mha_lib.classroom.course import (
     list_lessons,
     make_deck_copy,
     make_working_copy,
+    prepare_lessons,
     remember_language,
     remembered_language,
 )
-from mha_lib.classroom.course.language import ENGLISH, language_of_machine, language_with_words, words_in
+from mha_lib.classroom.course.language import ENGLISH, language_of_machine, words_in
 
 OLDEST_RISE = (0, 43)
 STOPPED = 130  # the exit status of what Ctrl-C has ended
@@ -39,25 +40,24 @@ def main(arguments: list[str] | None = None) -> int:
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     extra = arguments[cut + 1 :]
     language = chosen_language(arguments[:cut])
-    said_in = language_with_words(language)
     for stream in (sys.stdout, sys.stderr):  # a name that this terminal can't show is shown in another way
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    options = make_parser(words_in(said_in)["command_line"], language).parse_args(arguments[:cut])
+    options = make_parser(words_in(language)["command_line"], language).parse_args(arguments[:cut])
     # Kernels share the cores: threads that wait by spinning would make a training of 3 s one of minutes.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         if extra and options.run not in (open_lab, present_lesson):
             raise CourseError("not_for_jupyter", extra=" ".join(extra))
         root = find_root()
-        return options.run(root, list_lessons(root, options.language), options, extra)
+        return options.run(root, prepare_lessons(root, options.language), options, extra)
     except KeyboardInterrupt:
         failure, status = CourseError("stopped"), STOPPED
     except ImportError as error:
         failure, status = CourseError("no_classroom", reason=error), 2
     except (CourseError, OSError) as error:  # a folder that can't be written to, a full disk
         failure, status = in_one_line(options.command, error), 2
-    print(f"{options.command}: {failure.said_in(said_in)}", file=sys.stderr)
+    print(f"{options.command}: {failure.said_in(language)}", file=sys.stderr)
     return status
 
 
@@ -132,7 +132,7 @@ def make_parser(words: dict[str, Any], language: str) -> argparse.ArgumentParser
 def open_lab(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
     """Open the first lesson in JupyterLab; returns when the server ends."""
     check_port(options.port)
-    folder = root / "notebooks" / options.language
+    folder = lessons[0].parent
     if not options.edit:
         folder = told(*make_working_copy(root, options.language))
         remember_language(root, options.language)
@@ -175,7 +175,7 @@ def write_site(root: Path, lessons: list[Path], options: argparse.Namespace, ext
 
     check_rise()
     languages = options.languages or list_languages(root)
-    editions = [chosen_lessons(options, list_lessons(root, language)) for language in languages]
+    editions = [chosen_lessons(options, prepare_lessons(root, language)) for language in languages]
     return site.write_site(root, editions, options.language)
 
 
@@ -201,7 +201,7 @@ def see_to_translations(
     """List the cells that are out of step with the English ones; 1 where there are any."""
     from mha_lib.classroom.course import translations
 
-    words = words_in(language_with_words(options.language))["translations"]
+    words = words_in(options.language)["translations"]
     english = chosen_lessons(options, list_lessons(root, ENGLISH))
     found = translations.see_to(root, english, update=options.update, done=options.done)
     for lesson, cell, what in found:
@@ -217,14 +217,14 @@ def set_repository(root: Path, lessons: list[Path], options: argparse.Namespace,
     if options.address is not None:
         for file in hosted.write_repository(root, options.address.strip()):
             print(file.relative_to(root).as_posix())
-    words = words_in(language_with_words(options.language))["hosted"]
+    words = words_in(options.language)["hosted"]
     print(hosted.configured_repository(root) or words["no_repository"])
     return 0
 
 
 def asks_at_terminal(language: str) -> Callable[[Path], bool]:
     """What asks whether a deck that was changed begins afresh; where nobody can answer, it does not."""
-    words = words_in(language_with_words(language))["command_line"]
+    words = words_in(language)["command_line"]
 
     def asks(file: Path) -> bool:
         if not sys.stdin.isatty():

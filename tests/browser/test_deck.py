@@ -13,19 +13,19 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
 from tests.browser.new_lesson import new_lesson
-from tests.lessons import CHINESE, ENGLISH, ROOT, in_whole_runs, name_of
+from tests.lessons import ENGLISH, ROOT, TRANSLATED, in_whole_runs, name_of
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Watch
     from tests.conftest import LayTranslator
 
-SAMPLE = CHINESE[2]  # the others are the same code beside shorter texts
+SAMPLE = TRANSLATED[2]  # the others are the same code beside shorter texts
 each_lesson = pytest.mark.parametrize(
     "lesson",
     [
         ENGLISH[0],
         *(pytest.param(lesson, marks=pytest.mark.ci) for lesson in (*ENGLISH[1:], SAMPLE)),
-        *in_whole_runs(lesson for lesson in CHINESE if lesson != SAMPLE),
+        *in_whole_runs(lesson for lesson in TRANSLATED if lesson != SAMPLE),
     ],
     ids=name_of,
 )

@@ -18,7 +18,7 @@ from playwright.sync_api import Locator, Page, Response, expect
 from mha_lib.classroom.course import make_deck_copy
 from tests.browser.new_lesson import new_lesson
 from tests.browser.test_deck_keys import ANYWIDGET, cell, current, status_of
-from tests.lessons import CHINESE, ENGLISH, in_whole_runs, name_of
+from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Watch
@@ -256,7 +256,7 @@ def teach(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
 @pytest.mark.ci
 @pytest.mark.parametrize(
     "lesson",
-    [ENGLISH[0], *in_whole_runs(ENGLISH[1:] + CHINESE)],
+    [ENGLISH[0], *in_whole_runs(ENGLISH[1:] + TRANSLATED)],
     ids=name_of,
 )
 def test_a_lecture_can_be_given_twice(page: Page, jupyter: JupyterServer, lesson: Path) -> None:

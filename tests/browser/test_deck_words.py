@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
 from mha_lib.classroom.course.language import words_in
-from tests.brackets import bracketed, outside_brackets
+from tests.brackets import bracketed, outside_brackets, write_words
 from tests.browser.new_lesson import new_lesson
 
 if TYPE_CHECKING:
@@ -32,12 +32,14 @@ def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterSer
     server = serve(folder)
     french = {"deck": {"keys_hint": "? montre les touches"}}
     for language, words in {MARKED: bracketed(ENGLISH), "fr": french}.items():
-        (server.deck / "words" / f"{language}.json").write_text(json.dumps(words), encoding="utf-8")
+        write_words(server.deck / "words" / language, words)
     lessons = [f"notebooks/{language}" for language in (MARKED, f"{MARKED}-CN", "fr", "xx")]
-    for place in [*lessons, "notebooks/zh-Hant", "work/deck-zh-Hant", f"work/deck-{MARKED}", "work/mine"]:
+    made = ["build/zh-Hant", "work/deck-zh-Hant"]
+    for place in [*lessons, *made, f"work/deck-{MARKED}", "work/mine"]:
         write_lesson(folder / place)
-    made = {"deck": {"keys_hint": "? 列出按鍵"}}  # as they are made from simplified Chinese
-    (folder / "notebooks" / "zh-Hant" / "words.json").write_text(json.dumps(made), encoding="utf-8")
+    words = {"deck": {"keys_hint": "? 列出按鍵"}}  # made from simplified Chinese
+    for place in made:
+        (folder / place / "words.json").write_text(json.dumps(words), encoding="utf-8")
     return server
 
 
@@ -60,7 +62,7 @@ def open_deck(page: Page, course: JupyterServer, folder: str) -> None:
     [
         (f"notebooks/{MARKED}-CN", "⟦? shows the keys⟧"),
         (f"work/deck-{MARKED}", "⟦? shows the keys⟧"),
-        ("notebooks/zh-Hant", "? 列出按鍵"),
+        ("build/zh-Hant", "? 列出按鍵"),
         ("work/deck-zh-Hant", "? 列出按鍵"),
         ("notebooks/xx", f"{ENGLISH['language']['unknown'].format(language='xx')}\n? shows the keys"),
         ("work/mine", "? shows the keys"),

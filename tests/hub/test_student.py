@@ -1,4 +1,4 @@
-"""What a student's server lays into a home before it starts."""
+"""Before a student's server starts, it lays the lessons into the student's home."""
 
 import importlib.util
 import json

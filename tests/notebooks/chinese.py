@@ -1,7 +1,7 @@
-"""What a Chinese text of the course has to keep.
+"""Finds mistakes in a Chinese text of the course.
 
-The numbers, formulas and names of the English one, one vocabulary, Chinese punctuation, a space between
-Chinese and Latin letters or digits, and no English sentence.
+It must keep the numbers, formulas and names of the English text and have one vocabulary, Chinese punctuation,
+a space between Chinese and Latin letters or digits, and no English sentence.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TARGET = re.compile(r"\]\(([^)]+)\)")
 TAG = re.compile(r"</?[a-z][^>]*>")
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*|(?<![\w.])\.\d+")
 WORDS_IN_FORMULA = re.compile(r"\\(?:text|mathrm|textit|operatorname)\{[^}]*\}")
-# Words that would stand beside those of the glossary for the same thing.
+# Other words for things that the glossary names, each with the word of the glossary.
 UNWANTED = {
     "注意力机制层": "注意力层",
     "掩膜": "掩码",
@@ -44,7 +44,7 @@ UNWANTED = {
 
 
 def findings(english: str, chinese: str) -> Iterator[str]:
-    """Everything that is wrong with a Chinese markdown text, beside the English one that it translates."""
+    """The mistakes in a Chinese Markdown text, compared with the English text that it translates."""
     yield from kept(english, chinese)
     prose = without_code(chinese)
     for unwanted, wanted in UNWANTED.items():
@@ -67,7 +67,7 @@ def findings(english: str, chinese: str) -> Iterator[str]:
 def kept(english: str, chinese: str) -> Iterator[str]:
     for name, of in (("code", codes), ("formula", formulas), ("link", targets), ("tag", html_tags)):
         ours, theirs = Counter(of(chinese)), Counter(of(english))
-        if name == "code":  # a name may be said twice, or once for twice; a Chinese numeral is data
+        if name == "code":  # a translation may name it more or less often; a Chinese numeral is data
             ours, theirs = Counter(set(ours)), Counter(set(theirs))
             ours -= Counter(code for code in set(ours) if re.fullmatch(f"`[{HAN} ]+`", code))
             theirs -= Counter(code for code in set(theirs) if re.fullmatch(f"`[{HAN} ]+`", code))
@@ -87,7 +87,7 @@ def formulas(text: str) -> list[str]:
 
 
 def unseen_emphasis(prose: str) -> Iterator[str]:
-    """Bold that Markdown leaves as stars: punctuation just inside, a word just outside (CommonMark 6.2)."""
+    """Stars that Markdown does not read as bold: punctuation inside them, a word outside (CommonMark 6.2)."""
     for paragraph in prose.split("\n\n"):
         marks = [found.span() for found in re.finditer(r"\*\*", paragraph)]
         for number, (begin, end) in enumerate(marks):
@@ -120,12 +120,12 @@ def without_code(text: str) -> str:
 
 
 def spaced_marks(text: str) -> str:
-    """The text with one mark for the outside of each piece of code or formula, and nothing inside."""
+    """The text with one mark in the place of each piece of code and each formula."""
     text = TARGET.sub("]", FENCED.sub("", text))
     return FORMULA.sub("$", CODE.sub("`", text))
 
 
 def english_runs(prose: str) -> list[str]:
-    """Runs of three and more English words that are not in brackets, as terms, titles and sources are."""
+    """Runs of three or more English words; terms, titles and sources may stand in brackets."""
     prose = re.sub(r"（[^（）]*）|\([^()]*\)|《[^》]*》|https?://\S+", " ", TAG.sub(" ", prose))
     return re.findall(r"(?:[A-Za-z][A-Za-z’'-]*[ ]){2,}[A-Za-z’'-]{2,}", prose)

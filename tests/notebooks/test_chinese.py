@@ -1,4 +1,4 @@
-"""The Chinese lessons: in step with the English ones, and written as the course writes Chinese."""
+"""The Chinese lessons keep the content of the English ones, and are written as the course writes Chinese."""
 
 import json
 import re
@@ -9,18 +9,12 @@ import pytest
 
 from mha_lib.classroom.course.slides import read_lesson, source
 from mha_lib.classroom.course.traditional import spans_of_comments, spans_of_strings
-from mha_lib.classroom.course.translations import out_of_step
 from tests.notebooks.chinese import english_runs, findings, without_code
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LESSONS = sorted((NOTEBOOKS / "zh").glob("*.ipynb"))
 GLOSSARY = json.loads((NOTEBOOKS / "zh" / "glossary.json").read_text(encoding="utf-8"))
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
-
-
-@each_lesson
-def test_is_in_step_with_the_english_lesson(lesson):
-    assert list(out_of_step(read_lesson(NOTEBOOKS / "en" / lesson.name), read_lesson(lesson))) == []
 
 
 @each_lesson
@@ -36,7 +30,7 @@ def test_keeps_numbers_formulas_and_names_and_is_written_as_chinese_is(lesson):
 
 
 def test_the_terms_are_those_of_the_glossary():
-    """Where the English says a term, the Chinese says its word: nearly always, for a term may mean less."""
+    """Nearly every cell with an English term has its Chinese word; a few uses are loose."""
     cells: Counter[str] = Counter()
     kept: Counter[str] = Counter()
     for lesson in LESSONS:
@@ -70,7 +64,7 @@ NUMBER_WORDS = re.compile(r"(one|two|three|four|five|six|nine|ten|twenty|forty|h
 
 
 def texts_in(code):
-    """The strings and the comments."""
+    """The strings and the comments in the code."""
     raw = code.encode()
     for begin, end in (spans_of_strings(code) or []) + spans_of_comments(code):
         yield raw[begin:end].decode().strip("\"' ")

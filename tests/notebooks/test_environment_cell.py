@@ -1,4 +1,4 @@
-"""The cell that makes a lesson's environment where the lesson is alone: in Colab, in an empty folder."""
+"""One cell makes the environment of a lesson that is alone: in Colab, or in an empty folder."""
 
 import builtins
 import importlib.util
@@ -8,13 +8,13 @@ import subprocess
 import pytest
 
 from mha_lib.classroom.course import CourseError
-from mha_lib.classroom.course.hosted import ENVIRONMENT, read_repository, with_archive
+from mha_lib.classroom.course.hosted import read_repository, with_archive
 from mha_lib.classroom.course.language import LANGUAGE_ALONE, language_here, words_here, words_in
-from mha_lib.classroom.course.slides import read_lesson, slide_type, source, tags
+from mha_lib.classroom.course.slides import ENVIRONMENT, read_lesson, slide_type, source, tags
 from mha_lib.classroom.tasks import training
-from tests.lessons import CHINESE, ENGLISH, TRADITIONAL, name_of
+from tests.lessons import ENGLISH, MADE, TRANSLATED, name_of
 
-LESSONS = ENGLISH + CHINESE
+LESSONS = ENGLISH + TRANSLATED
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=name_of)
 ARCHIVE = "https://example.org/attention.zip"
 
@@ -32,7 +32,7 @@ def commands(monkeypatch):
     """The commands that a lesson would run."""
     called: list[list[str]] = []
     monkeypatch.setattr(subprocess, "run", lambda command, check: called.append(command))
-    monkeypatch.setenv(LANGUAGE_ALONE, "")  # put back after the test
+    monkeypatch.setenv(LANGUAGE_ALONE, "")  # the cell sets it; this restores it after the test
     return called
 
 
@@ -85,7 +85,8 @@ def test_without_an_address_one_sentence_says_how_to_go_on(lesson, commands, wit
     assert "\n" not in str(failure.value)
 
 
-@pytest.mark.parametrize("lesson", [*LESSONS, *TRADITIONAL], ids=name_of)
+@pytest.mark.usefixtures("made_lessons")
+@pytest.mark.parametrize("lesson", [*LESSONS, *MADE], ids=name_of)
 def test_a_lesson_alone_in_a_folder_speaks_its_own_language(lesson, commands, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_cell(lesson)
@@ -95,8 +96,8 @@ def test_a_lesson_alone_in_a_folder_speaks_its_own_language(lesson, commands, tm
 
 def test_the_folder_of_a_course_tells_the_language_whatever_the_cell_has_said(monkeypatch):
     monkeypatch.setenv(LANGUAGE_ALONE, "en")
-    monkeypatch.chdir(CHINESE[0].parent)
-    assert language_here() == "zh"
+    monkeypatch.chdir(TRANSLATED[0].parent)
+    assert language_here() == TRANSLATED[0].parent.name
 
 
 def test_a_training_is_kept_beside_a_lesson_that_is_alone(monkeypatch, tmp_path):

@@ -10,16 +10,16 @@ import pytest
 from nbclient import NotebookClient
 
 from mha_lib.classroom.course.language import words_in
-from tests.lessons import CHINESE, ENGLISH, ROOT, TRADITIONAL, in_whole_runs, name_of
+from tests.lessons import ENGLISH, MADE, ROOT, TRANSLATED, in_whole_runs, name_of
 
-SAMPLE = TRADITIONAL[3]  # its data are Chinese, and must stay as they are
+SAMPLE = MADE[3]  # the numbers of lesson 04 are Chinese data: the conversion must not change them
 LESSONS = [
     *ENGLISH,
     pytest.param(SAMPLE, marks=pytest.mark.ci),
-    *in_whole_runs(CHINESE + [each for each in TRADITIONAL if each != SAMPLE]),
+    *in_whole_runs(TRANSLATED + [each for each in MADE if each != SAMPLE]),
 ]
 
-# Runs in the lesson's kernel after its last cell: every explorer, every setting.
+# This cell runs after the last one of the lesson, and moves every explorer to every setting.
 DRIVE_EXPLORERS = """
 from ipywidgets.widgets.widget import _instances
 from mha_lib.classroom.live.explorer import Explorer, drive
@@ -29,7 +29,7 @@ print("explorers driven:", sum(drive(explorer) > 1 for explorer in _explorers))
 
 
 @pytest.fixture(scope="module", params=LESSONS, ids=name_of)
-def executed(request, tmp_path_factory, lay_translator):
+def executed(request, tmp_path_factory, lay_translator, made_lessons):
     folder = tmp_path_factory.mktemp("course")
     shutil.copytree(ROOT / "img", folder / "img")
     place = folder / "notebooks" / request.param.parent.name
@@ -44,7 +44,7 @@ def executed(request, tmp_path_factory, lay_translator):
 
 
 def beginning(notebook, name):
-    """How a verdict begins in the language of the lesson, such as "right on"."""
+    """The beginning of a verdict in the language of the lesson, such as "right on"."""
     return re.split("[:：{]", words_in(notebook.metadata["language"])["checks"][name])[0]
 
 

@@ -1,4 +1,4 @@
-"""What lesson 03 says about its experiment and its museum, tried on the lesson's own cells."""
+"""The statements of lesson 03 about its experiment and its museum hold in the lesson's own cells."""
 
 import math
 
@@ -13,7 +13,7 @@ each_lesson = pytest.mark.parametrize("lesson", LESSONS[:1], ids=lambda path: pa
 
 @each_lesson
 def test_the_table_of_the_seeds_is_that_of_the_lessons_own_cells(lesson):
-    """One of its thirty trainings, done again."""
+    """One of the thirty trainings behind the table, run again."""
     table = run_cells(lesson, TABLE)
     assert list(table["five_seeds"]) == list(HEADS)
     assert all(
@@ -76,7 +76,7 @@ def marks(lesson):
 
 @each_lesson
 def test_two_of_the_exhibits_are_the_mistakes_they_are_said_to_be(lesson):
-    """The right tensors, by the library: exhibit 2 differs from ``correct`` in its root alone."""
+    """The correct tensors, computed by the library: exhibit 2 differs only in the root of its divisor."""
     lab = relations_of(lesson)
     layer, x, lens = lab["layer"], lab["x"], lab["lens"]
     q, k, v = (split_heads(W(x), 5) for W in (layer.W_q, layer.W_k, layer.W_v))

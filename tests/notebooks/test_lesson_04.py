@@ -1,4 +1,4 @@
-"""What lesson 04 says beside its own trainings."""
+"""The statements of lesson 04 that need none of its trainings."""
 
 from pathlib import Path
 

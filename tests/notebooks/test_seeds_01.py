@@ -1,4 +1,4 @@
-"""What lesson 01 says of numbers that rest on a seed, tried on five other seeds: its own cells, run again."""
+"""The statements of lesson 01 about numbers that depend on a seed hold for five other seeds."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What lesson 02 says of numbers that rest on a seed, tried on five other seeds: its own cells, run again."""
+"""The statements of lesson 02 about numbers that depend on a seed hold for five other seeds."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ each_seed = pytest.mark.parametrize("seed", range(1, 6))
 
 
 def run(*names, **given):
-    """Runs cells of the lesson by their ids, after its imports, and returns what they define."""
+    """Runs cells of the lesson by their ids, after its imports, and returns their names."""
     mpl.use("Agg")
     defined = dict(given)
     for name in ("imports", "one-thread", "draw-matrix", *names):

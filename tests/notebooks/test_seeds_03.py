@@ -1,4 +1,4 @@
-"""What lesson 03 says of one seed holds for five. By hand, with ``-m whole``."""
+"""The statements of lesson 03 about one seed hold for five. Run by hand, with ``-m whole``."""
 
 import pytest
 import torch

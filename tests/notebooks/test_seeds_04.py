@@ -1,4 +1,4 @@
-"""What lesson 04 says of one trained translator holds for five. By hand, with ``-m whole``.
+"""The statements of lesson 04 about one trained translator hold for five. Run by hand, with ``-m whole``.
 
 The translators are kept in build/translators/; where it lacks one, it is trained, in about a minute.
 """
@@ -63,7 +63,7 @@ def in_one_thread():
 
 @pytest.fixture(scope="module", params=range(5), ids=lambda seed: f"seed{seed}")
 def lesson(request, in_one_thread):
-    """What the cells of the lesson define, with a translator of another seed."""
+    """The names that the cells of the lesson define, with a translator of another seed."""
     namespace = run_cells(LESSON, *HELPERS)
     training = train_translator(seed=request.param, folder=ROOT / "build" / "translators")
     namespace |= {
@@ -116,7 +116,7 @@ def test_the_encoder_is_flatter_and_the_decoder_looks_behind_what_was_just_writt
     assert flat.encoder[0].min() > flat.cross[0].max()
     weights = weights_of(lesson["translator"], batch).decoder[0]  # (B, H, T, T)
     own, before = (weights.diagonal(-back, 2, 3)[..., 3 - back :].movedim(1, -1) for back in (0, 1))
-    counted = batch.target[:, 4:] != PADDING  # what stands further back than the first numeral
+    counted = batch.target[:, 4:] != PADDING  # the positions after the first numeral
     assert (before[counted].mean(0) > own[counted].mean(0)).sum() >= 3
 
 
@@ -153,7 +153,7 @@ def test_two_heads_can_go_and_half_of_them_cannot(lesson):
 
 
 def test_the_best_aligned_head_is_not_the_one_that_is_missed_most(lesson):
-    """One seed has both in the same order, which would make a fine rule; others turn it round."""
+    """One seed has both in the same order, but other seeds reverse it, so the lesson claims no rule."""
     batch = make_batch(lesson["exam"])
     missed = importance_by_removal(lesson["translator"], batch).cross[0].argsort().tolist()
     aligned = alignment_scores(lesson["translator"], batch)[0].argsort().tolist()
@@ -163,7 +163,7 @@ def test_the_best_aligned_head_is_not_the_one_that_is_missed_most(lesson):
 
 
 def test_a_gradient_picks_heads_that_can_go_while_there_is_something_to_learn(lesson):
-    """At the end the loss is nearly 0, and so are its slopes. The two flattest maps can go too."""
+    """After training the loss and its slopes are nearly 0. The two flattest maps can be removed too."""
     batch = make_batch(lesson["exam"])
     found = lesson | {
         "exam_batch": batch,
@@ -180,7 +180,7 @@ def test_a_gradient_picks_heads_that_can_go_while_there_is_something_to_learn(le
 
 
 def test_without_the_head_that_looks_at_the_thousand(lesson):
-    """In one model numbers with 万 suffer most, in another those without."""
+    """In one model numbers with 万 suffer most, in another the numbers without it."""
     jobs = lesson["shares_of_jobs"](lesson["translator"], lesson["kinds"][::2].tolist())
     head = Head("cross", 0, int(jobs["万: “thousand”"].argmax()))
     masks = head_masks_without(lesson["translator"], [head])
@@ -213,7 +213,7 @@ def test_even_weights_hurt_no_head_of_the_encoder_that_can_go(lesson):
 
 
 def test_a_search_as_in_the_solution_breaks_every_translator(lesson):
-    """Numbers like fourteen million seven are rare in training; of all numbers hardly one is wrong."""
+    """Numbers like fourteen million seven are rare in training, but hardly any number is wrong."""
     teens = [millions * 1_000_000 + rest for millions in range(10, 20) for rest in range(1, 100)]
     right = exact_matches(lesson["translator"], teens).float().mean()
     assert 0.1 < right < 0.99

@@ -1,4 +1,4 @@
-"""What lesson 05 says of one seed holds for others. By hand, with ``-m whole``.
+"""The statements of lesson 05 about one seed hold for others. Run by hand, with ``-m whole``.
 
 The translators are those of ``test_seeds_04.py``, kept in build/translators/; where it lacks one, it is
 trained, in about a minute.
@@ -36,7 +36,7 @@ def in_one_thread():
 
 
 def with_seed(seed, *names):
-    """What cells of the lesson define when every seed in them is another one."""
+    """The names that cells of the lesson define when every seed in them is replaced."""
     namespace = run_cells(LESSON, "imports", "table")
     torch.manual_seed(seed)
     for name in names:
@@ -51,7 +51,7 @@ def with_seed(seed, *names):
 
 @pytest.fixture(scope="module", params=range(5), ids=lambda seed: f"seed{seed}")
 def converted(request, in_one_thread):
-    """The share of right numbers by heads of keys: of the translator, pooled, and after more steps."""
+    """The shares of right numbers for each number of key heads: trained, pooled, and after more steps."""
     lesson = run_cells(LESSON, "imports")
     lesson["train_translator"] = partial(
         train_translator, seed=request.param, folder=ROOT / "build" / "translators"

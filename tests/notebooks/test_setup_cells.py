@@ -1,4 +1,4 @@
-"""The cells tagged ``setup`` run alone in a fresh kernel, in their order: what the key S of a deck does."""
+"""The cells tagged ``setup`` run alone in a fresh kernel, in their order, as the key S runs them."""
 
 import shutil
 
@@ -7,15 +7,15 @@ import pytest
 from nbclient import NotebookClient
 
 from mha_lib.classroom.course.slides import read_lesson, source, tags
-from tests.lessons import CHINESE, ENGLISH, in_whole_runs, name_of
+from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
 
 pytestmark = pytest.mark.ci
 
-each_lesson = pytest.mark.parametrize("lesson", [*ENGLISH, *in_whole_runs(CHINESE)], ids=name_of)
+each_lesson = pytest.mark.parametrize("lesson", [*ENGLISH, *in_whole_runs(TRANSLATED)], ids=name_of)
 
 
 def own_course(lesson, folder, lay_translator):
-    """The lesson in a course of its own; what it keeps is kept there."""
+    """The folder of the lesson in a course of its own, where the lesson may keep files."""
     place = folder / "notebooks" / lesson.parent.name
     shutil.copytree(lesson.parent, place)
     lay_translator(lesson, folder)
@@ -34,8 +34,8 @@ def test_setup_cells_need_no_other_cell(lesson, lay_translator, tmp_path, monkey
 @pytest.mark.whole
 @each_lesson
 def test_the_others_run_after_all_setup_cells(lesson, lay_translator, tmp_path):
-    """What an instructor does after S, and what the key K does."""
+    """An instructor runs them so after S, and the key K does."""
     notebook = nbformat.read(lesson, as_version=4)
-    notebook.cells.sort(key=lambda cell: "setup" not in cell.metadata.get("tags", []))  # else in their order
+    notebook.cells.sort(key=lambda cell: "setup" not in cell.metadata.get("tags", []))  # a stable sort
     place = own_course(lesson, tmp_path, lay_translator)
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(place)}}).execute()

@@ -1,6 +1,7 @@
-"""What every lesson must be before it is run: section by section, cell by cell."""
+"""The form of every lesson, in every language, before it runs: slide by slide, cell by cell."""
 
 import re
+from functools import cache
 
 import nbformat
 import pytest
@@ -15,9 +16,11 @@ from mha_lib.classroom.course.slides import (
     source,
     tags,
 )
-from tests.lessons import CHINESE, ENGLISH, name_of
+from mha_lib.classroom.course.translations import out_of_step
+from tests.lessons import ENGLISH, ROOT, TRANSLATED, english_of, name_of
 
-each_lesson = pytest.mark.parametrize("lesson", ENGLISH + CHINESE, ids=name_of)
+each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
+each_translation = pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
 
 
 def cells_of(lesson):
@@ -38,9 +41,16 @@ def test_is_valid_and_clean(lesson):
 
 @each_lesson
 def test_its_summary_is_the_question_that_the_readme_asks(lesson):
-    readme = {"en": "README.md", "zh": "README.zh.md"}[lesson.parent.name]
-    asked = (lesson.parents[2] / readme).read_text(encoding="utf-8")
-    assert f"/{lesson.name}) | {read_lesson(lesson)['metadata']['summary']} |\n" in asked
+    summary = read_lesson(lesson)["metadata"]["summary"]
+    readme = ROOT / ("README.md" if lesson in ENGLISH else f"README.{lesson.parent.name}.md")
+    if readme.exists():  # a language may have lessons before it has a README
+        assert f"/{lesson.name}) | {summary} |\n" in readme.read_text(encoding="utf-8")
+    assert summary
+
+
+@each_translation
+def test_a_translation_is_in_step_with_the_english_lesson(lesson):
+    assert list(out_of_step(read_lesson(english_of(lesson)), read_lesson(lesson))) == []
 
 
 @each_lesson
@@ -65,7 +75,7 @@ def test_every_slide_is_followed_by_notes_that_begin_with_minutes(lesson):
 
 @each_lesson
 def test_the_core_path_runs_along_the_top(lesson):
-    """→ goes past what lies below: that must be optional, in the notes and so in the foot too."""
+    """→ passes the slides below, so these must be optional: in their notes, and so in the deck's foot."""
     for slide in read_slides(cells_of(lesson)):
         assert slide.starts == "slide" or slide.is_optional, f"{slide.title} is core, but → goes past it"
         assert slide.is_optional or not slide.title.startswith("Optional"), f"{slide.title} counts as core"
@@ -77,10 +87,11 @@ def test_minutes_of_the_core_path_make_a_lesson(lesson):
     assert 38 <= core <= 40, f"{core} minutes"  # so that 45 leave time for questions
 
 
-WHY = re.compile(r"<details><summary>(Why|为什么)</summary>\n\n(?P<text>.+)\n\n</details>", re.DOTALL)
+WHY = re.compile(r"<details><summary>(?P<why>[^<>]+)</summary>\n\n(?P<text>.+)\n\n</details>", re.DOTALL)
+GUESS = re.compile(r"\*Guess")  # in an English cell; the cells of the same id ask for a guess too
 
 
-def explained(cells):
+def explained(cells, asking):
     """Each slide's first cell, whether the slide asks for a guess, and its why cells."""
     slides: list[tuple] = []
     for cell in cells:
@@ -89,14 +100,29 @@ def explained(cells):
         if slides and "why" in tags(cell):
             slides[-1][2].append(cell)
         elif slides and slide_type(cell) not in ("skip", "notes"):
-            slides[-1][1].append(source(cell))
-    asks = re.compile(r"\*(Guess|先?猜一猜)")
-    return [(first["id"], bool(asks.search("".join(shown))), whys) for first, shown, whys in slides]
+            slides[-1][1].append(cell["id"])
+    return [(first["id"], not asking.isdisjoint(shown), whys) for first, shown, whys in slides]
+
+
+@cache
+def word_for_why(folder):
+    """The word over the first why cell of a language, such as "Why": all others must have it too."""
+    first, *_ = sorted(folder.glob("*.ipynb"))
+    found = next(WHY.fullmatch(source(cell).strip()) for cell in cells_of(first) if "why" in tags(cell))
+    assert found
+    return found["why"]
+
+
+def test_the_word_over_a_why_is_the_english_one_in_english_alone():
+    assert word_for_why(ENGLISH[0].parent) == "Why"
+    assert "Why" not in {word_for_why(lesson.parent) for lesson in TRANSLATED}
 
 
 @each_lesson
 def test_every_guess_is_answered_in_words(lesson):
-    slides = explained(cells_of(lesson))
+    english = cells_of(english_of(lesson))
+    asking = {cell["id"] for cell in english if GUESS.search(source(cell))}
+    slides = explained(cells_of(lesson), asking)
     for (slide, asks, whys), (_, _, next_whys) in zip(slides, [*slides[1:], ("", False, [])], strict=True):
         assert not asks or whys or next_whys, f"{slide} asks for a guess that no why cell answers"
         assert len(whys) <= 1, f"{slide} has {len(whys)} why cells"
@@ -110,6 +136,7 @@ def test_a_why_is_two_to_five_sentences_that_no_slide_shows(lesson):
         assert slide_type(cell) == "skip", cell["id"]
         found = WHY.fullmatch(source(cell).strip())
         assert found, f"{cell['id']} is not folded as the others are"
+        assert found["why"] == word_for_why(lesson.parent), f"{cell['id']} is not headed as the others are"
         text = re.sub(r"\$[^$]*\$|`[^`]*`", "x", found["text"])
         text = re.sub(r"\b(et al|e\.g|i\.e|vs|approx)\.", "x", text)
         sentences = re.findall(
@@ -122,11 +149,11 @@ def test_a_why_is_two_to_five_sentences_that_no_slide_shows(lesson):
 def test_slides_are_short(lesson):
     for slide in read_slides(cells_of(lesson)):
         prose = " ".join(source(cell) for cell in slide.cells if cell["cell_type"] == "markdown")
-        unseen = r"<details>.*?</details>|!\[.*?\]\([^)]*\)"  # an answer is folded, an alt text is read aloud
+        unseen = r"<details>.*?</details>|!\[.*?\]\([^)]*\)"  # neither is on the slide
         other = r"^#+ .*?$|```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\[|\]\([^)]*\)|<[^>]*>|^\|.*$|（[ -~]+）"
         prose = re.sub(f"{unseen}|{other}", " ", prose, flags=re.S | re.M)
         words = re.findall(r"(?![㐀-鿿])[^\W\d_](?:(?![㐀-鿿])[\w’'-])*", prose)
-        count = len(words) + len(re.findall("[㐀-鿿]", prose)) / 1.6  # Chinese characters a word
+        count = len(words) + len(re.findall("[㐀-鿿]", prose)) / 1.6  # a word takes 1.6 Chinese characters
         assert count <= 40, f"{slide.title} has {count} words"
         for cell in slide.cells:
             lines = [line for line in source(cell).splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""The lessons: where they are, the working copy of a class, their grammar and their figures."""
+"""The lessons of the course: finding and reading them, their languages, and their working copies."""
 
 from mha_lib.classroom.course.lessons import (
     CourseError,
@@ -8,6 +8,7 @@ from mha_lib.classroom.course.lessons import (
     list_languages,
     list_lessons,
 )
+from mha_lib.classroom.course.traditional import make_traditional, prepare_lessons
 from mha_lib.classroom.course.working_copy import (
     make_deck_copy,
     make_working_copy,
@@ -23,7 +24,9 @@ __all__ = [
     "list_languages",
     "list_lessons",
     "make_deck_copy",
+    "make_traditional",
     "make_working_copy",
+    "prepare_lessons",
     "remember_language",
     "remembered_language",
 ]

@@ -1,9 +1,9 @@
-"""The figures of a lesson in its language: one drawing for all languages, its words in a file a language.
+"""Draws the figures of a lesson in its language: one drawing serves all languages.
 
 The drawings lie in ``img/``, with English words. ``img/words/<language>.json`` holds the words of another
-language: ``{"masks.svg": {"keys": "键"}}``. A lesson names its figures ``../../img/masks.svg`` in every
-language. A handout takes the figure with the words of its language, and a working copy in a language
-that has figure words holds such figures in an ``img/`` of its own, which its lessons name.
+language: ``{"masks.svg": {"keys": "键"}}``. Lessons in every language name a figure ``../../img/masks.svg``.
+A handout shows it with the words of its language. A working copy in a language with figure words has an
+``img/`` of its own with these figures, and its lessons name that folder.
 """
 
 import json
@@ -16,13 +16,13 @@ from mha_lib.classroom.course.language import find_for_language
 from mha_lib.classroom.course.lessons import CourseError
 
 SVG = "http://www.w3.org/2000/svg"
-SHARED = "../../img/"  # as lessons name the folder
-OWN = "img/"  # as the lessons of a working copy with figures of its own name it
+SHARED = "../../img/"  # how lessons name the folder of the figures
+OWN = "img/"  # how they name it in a working copy with figures of its own
 
 
 def figure_words(images: Path, language: str) -> dict[str, dict[str, str]] | None:
-    """The words of all figures by the figure's name; None where the language has none."""
-    file = find_for_language(images / "words", language)
+    """The words of all figures, by the name of the figure; None where the language has none."""
+    file = find_for_language(images / "words", language, ".json")
     try:
         words = None if file is None else json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -31,7 +31,7 @@ def figure_words(images: Path, language: str) -> dict[str, dict[str, str]] | Non
 
 
 def read_figure(figure: Path, language: str) -> bytes:
-    """The picture with its words in the language; as it is where there are none."""
+    """The picture with its words in the language; with its own words where the language has none."""
     drawing = figure.read_bytes()
     words = (figure_words(figure.parent, language) or {}).get(figure.name)
     return with_words(drawing, words) if words and figure.suffix == ".svg" else drawing
@@ -57,12 +57,12 @@ def replaced(text: str | None, words: dict[str, str]) -> str | None:
 
 
 def folded(text: str) -> str:
-    """A piece of text on one line, as the files of words name it."""
+    """A piece of text on one line: under this name the files of words list it."""
     return " ".join(text.split())
 
 
 def words_of_drawing(drawing: bytes) -> set[str]:
-    """Every piece of text in a drawing that has a word in it: what a language has to translate."""
+    """Every piece of text in a drawing that holds a word, so that a translation needs it."""
     root = ET.fromstring(drawing)
     pieces = {element.text for element in root.iter() if element.tag != f"{{{SVG}}}style"}
     pieces |= {element.tail for element in root.iter()}

@@ -1,4 +1,4 @@
-"""Files that a reader finds whole, even while they are written, and however many write them."""
+"""Writes files so that a reader always finds them whole, even while several processes write them."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from typing import Any
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write beside and rename: a reader finds the old file or the new one, never half of it.
 
-    The file beside has a name of its own: of two that write at once, each puts its own whole file in place.
+    The file beside has a name of its own, so two processes that write at once don't mix their content.
     """
     data = content.encode() if isinstance(content, str) else content
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
@@ -27,12 +27,12 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def as_json(tree: Any) -> str:
-    """A notebook, or what else is kept as JSON, as the repository has it: a line an entry, and a last one."""
+    """A notebook or other tree as the repository holds JSON: one entry a line, a line break at the end."""
     return json.dumps(tree, indent=1, ensure_ascii=False) + "\n"
 
 
 def require_writable(folder: Path) -> None:
-    """Raise now what writing into the folder would raise later, after the part that takes minutes."""
+    """Raise now the error that writing into the folder would raise after minutes of work."""
     probe = folder / ".probe"
     write_whole(probe, "")
     with suppress(OSError):

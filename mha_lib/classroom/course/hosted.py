@@ -1,39 +1,37 @@
-"""The one address of the course's repository, and what leads from it to a hosted notebook.
+"""The address of the course's repository, and the links from it to hosted notebooks.
 
-``course.json`` beside the lessons names it: ``{"repository": "https://github.com/OWNER/NAME"}``, with
-``/tree/BRANCH`` behind it where the branch is not main. From it come the links that open a lesson in Colab
-and in Binder. Each lesson's cell ``environment`` holds the archive that is installed where the software is
-missing: a notebook that is alone can look nothing up. ``write_repository`` writes both.
+``course.json`` beside the lessons holds the address: ``{"repository": "https://github.com/OWNER/NAME"}``,
+with ``/tree/BRANCH`` at its end where the branch is not main. From it come the links that open a lesson in
+Colab and in Binder. A notebook that is alone can look nothing up, so each lesson's cell ``environment`` holds
+the address of the archive to install. ``write_repository`` writes both.
 """
 
 import json
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from mha_lib.classroom.course.chinese import TRADITIONAL
 from mha_lib.classroom.course.files import as_json, write_whole
-from mha_lib.classroom.course.language import ENGLISH, course_of, language_of
+from mha_lib.classroom.course.language import ENGLISH, course_of, language_of, source_folder
 from mha_lib.classroom.course.lessons import (
     COURSE,
     CourseError,
-    list_languages,
     list_lessons,
     read_course,
     setting,
+    written_languages,
 )
-from mha_lib.classroom.course.slides import Cell, read_lesson, source
-from mha_lib.classroom.course.translations import ENGLISH_SOURCE, hash_of
+from mha_lib.classroom.course.slides import ENVIRONMENT, Cell, read_lesson, source
+from mha_lib.classroom.course.translations import ENGLISH_SOURCE, Notebook, hash_of
 
-REPOSITORY = "repository"  # its name in course.json
-ENVIRONMENT = "environment"  # the id of the cell that makes the environment
-ARCHIVE = re.compile(r'^archive = "[^"]*"', re.MULTILINE)  # the line of that cell which holds the address
+REPOSITORY = "repository"  # the name of the address in course.json
+ARCHIVE = re.compile(r'^archive = "[^"]*"', re.MULTILINE)  # the line of the cell that holds the address
 ADDRESS = re.compile(
     r"https://github\.com/(?P<owner>[\w-]+)/(?P<name>[\w.-]+?)(\.git)?(/tree/(?P<branch>[\w.-]+))?/?",
     re.ASCII,
 )
-MAIN = "main"
 
 
 class Repository(NamedTuple):
@@ -45,7 +43,7 @@ class Repository(NamedTuple):
 
     @property
     def archive(self) -> str:
-        """What ``pip install`` takes, without git."""
+        """The address from which ``pip install`` installs the course without git."""
         return f"https://github.com/{self.owner}/{self.name}/archive/{self.branch}.zip"
 
     def in_colab(self, path: str) -> str:
@@ -58,59 +56,53 @@ class Repository(NamedTuple):
 
 
 def read_repository(address: str) -> Repository | None:
-    """The repository of an address; None of none."""
+    """The repository at an address; None for an empty address."""
     if not address:
         return None
     found = ADDRESS.fullmatch(address)
     if not found:
         raise CourseError("bad_repository", address=address)
-    return Repository(found["owner"], found["name"], found["branch"] or MAIN)
+    return Repository(found["owner"], found["name"], found["branch"] or "main")
 
 
 def links_to(lesson: Path) -> dict[str, str]:
-    """Where a lesson opens without being installed: ``{"colab": address, "binder": address}``.
+    """The addresses that open a lesson where nothing is installed: ``{"colab": address, "binder": address}``.
 
-    The lesson is one of ``notebooks/`` or of a working copy. Empty where ``course.json`` names no repository,
-    and for a notebook that is none of the course's. What a link is called stands in ``words/``: "hosted".
-    Colab opens the file in the repository; Binder the student's copy, which ``postBuild`` makes there.
+    The lesson may be one of a working copy. Empty where ``course.json`` holds no address, and for a notebook
+    that is not a lesson of the course. The names of the links stand in ``words/``: "hosted". Colab opens
+    the file in the repository, so it has none for lessons in traditional Chinese, which are made on each
+    machine. Binder opens the student's copy, which ``postBuild`` makes there.
     """
     course, language = course_of(lesson.parent), language_of(lesson.parent)
-    if course is None or not (course / "notebooks" / language / lesson.name).exists():
+    if course is None or not (source_folder(course, language) / lesson.name).exists():
         return {}
     repository = read_repository(setting(lesson.parent, REPOSITORY))
     if repository is None:
         return {}
-    links = {
-        "colab": repository.in_colab(f"notebooks/{language}/{lesson.name}"),
-        "binder": repository.in_binder(f"work/{language}/{lesson.name}"),
-    }
-    if language == TRADITIONAL:  # made from the simplified when asked for: no file in the repository
-        del links["colab"]
-    return links
+    colab = {"colab": repository.in_colab(f"notebooks/{language}/{lesson.name}")}
+    binder = {"binder": repository.in_binder(f"work/{language}/{lesson.name}")}
+    return binder if language == TRADITIONAL else colab | binder
 
 
 def configured_repository(root: Path) -> str:
-    """The address that is configured, "" where there is none."""
-    return setting(root / "notebooks" / ENGLISH, REPOSITORY)
+    """The address in ``course.json``; "" where it holds none."""
+    return setting(source_folder(root, ENGLISH), REPOSITORY)
 
 
 def write_repository(root: Path, address: str) -> list[Path]:
-    """Write the address into every ``course.json`` and into a cell of every lesson; "" takes it out.
+    """Write the address into every ``course.json`` and into a cell of every lesson; "" removes it.
 
     Returns the files that have changed.
     """
     repository = read_repository(address)
     archive = repository.archive if repository else ""
     written = {}
-    for language in list_languages(root):
-        if language == TRADITIONAL:
-            continue
-        lessons = list_lessons(root, language)
-        file = lessons[0].with_name(COURSE)
-        settings = read_course(file.parent) | {REPOSITORY: address}
-        written[file] = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
-        for lesson in lessons:
-            english = root / "notebooks" / ENGLISH / lesson.name
+    for language in written_languages(root):
+        folder = source_folder(root, language)
+        settings = read_course(folder) | {REPOSITORY: address}
+        written[folder / COURSE] = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+        for lesson in list_lessons(root, language):
+            english = source_folder(root, ENGLISH) / lesson.name
             original = read_lesson(english) if language != ENGLISH and english.exists() else None
             written[lesson] = as_json(with_archive(read_lesson(lesson), archive, original))
     changed = [
@@ -123,27 +115,26 @@ def write_repository(root: Path, address: str) -> list[Path]:
     return changed
 
 
-def with_archive(
-    notebook: dict[str, Any], archive: str, english: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """The lesson, in which the cell ``environment`` installs this archive.
+def with_archive(notebook: Notebook, archive: str, english: Notebook | None = None) -> Notebook:
+    """The lesson with this archive in its cell ``environment``.
 
     ``english`` is the lesson that it translates: a cell that was in step with the English one stays so.
     """
     here = cell_of(notebook)
     if here is None:
         return notebook
-    changed = here | {"source": naming(here, archive).splitlines(keepends=True)}
+    changed = {**here, "source": naming(here, archive).splitlines(keepends=True)}
     there = cell_of(english) if english else None
     if there is not None and here["metadata"].get(ENGLISH_SOURCE) == hash_of(there):
-        there_too = there | {"source": naming(there, archive)}
-        changed["metadata"] = here["metadata"] | {ENGLISH_SOURCE: hash_of(there_too)}
+        new_hash = hash_of({**there, "source": naming(there, archive)})
+        changed["metadata"] = here["metadata"] | {ENGLISH_SOURCE: new_hash}
     return notebook | {"cells": [changed if cell is here else cell for cell in notebook["cells"]]}
 
 
 def naming(cell: Cell, archive: str) -> str:
+    """The source of the cell with the address of the archive."""
     return ARCHIVE.sub(lambda _: f'archive = "{archive}"', source(cell))
 
 
-def cell_of(notebook: dict[str, Any]) -> dict[str, Any] | None:
+def cell_of(notebook: Notebook) -> Cell | None:
     return next((cell for cell in notebook["cells"] if cell["id"] == ENVIRONMENT), None)

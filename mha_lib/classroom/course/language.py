@@ -1,15 +1,15 @@
-"""Which language a folder of lessons is in, and what the software says in it.
+"""The language of a folder of lessons, and what the software says in that language.
 
-Everything the software says stands in ``words/<language>.json``, each sentence once. A language code
-finds the nearest file there is: ``zh-CN`` finds ``zh.json``, and so does ``zh-Hant``, which converts it. A
-sentence that a language lacks is said in English, and so is everything in a language that has no file.
+Everything the software says stands once in ``words/<language>/``: in ``interface.json``, and in
+``lesson_0N.json`` what belongs to one lesson. A language code finds the nearest folder there is: ``zh-CN``
+finds ``zh``, and so does ``zh-Hant``, whose words are converted. A sentence that a language lacks is said in
+English, and so is everything in a language without words.
 """
 
 import json
 import locale
 import os
 import re
-import warnings
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,16 @@ WORDS = Path(__file__).parents[1] / "words"
 ENGLISH = "en"
 LANGUAGE_ALONE = "MHA_LANGUAGE"  # in the environment of a kernel: set by a lesson's cell "environment"
 TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # such as zh, zh-CN, zh-Hant
+
+
+def source_folder(root: Path, language: str) -> Path:
+    """The folder of the lessons that authors write: for traditional Chinese, those in simplified."""
+    return root / "notebooks" / (SIMPLIFIED if language == TRADITIONAL else language)
+
+
+def lesson_folder(root: Path, language: str) -> Path:
+    """The folder of the lessons that others read: those in traditional Chinese are made in ``build/``."""
+    return root / ("build" if language == TRADITIONAL else "notebooks") / language
 
 
 def language_of(folder: Path) -> str:
@@ -35,8 +45,8 @@ def course_of(folder: Path) -> Path | None:
     """The folder of the course to which a folder of lessons belongs; None where it belongs to none."""
     folder = folder.absolute()
     course, language = folder.parent.parent, folder.name.removeprefix("deck-")
-    has_lessons = (course / "notebooks" / language).is_dir()
-    return course if has_lessons and folder.parent.name in ("notebooks", "work") else None
+    places = ("notebooks", "work", lesson_folder(course, language).parent.name)
+    return course if folder.parent.name in places and source_folder(course, language).is_dir() else None
 
 
 def language_of_machine(known: Collection[str]) -> str:
@@ -50,38 +60,34 @@ def language_of_machine(known: Collection[str]) -> str:
     return next((language for language in (region, region.split("-")[0]) if language in known), ENGLISH)
 
 
-def find_for_language(folder: Path, language: str) -> Path | None:
-    """The JSON file in the folder that is nearest to the language code: zh-CN.json, or else zh.json."""
+def find_for_language(folder: Path, language: str, suffix: str = "") -> Path | None:
+    """The file or folder that is named by the code nearest to the language: zh-CN, or else zh."""
     if not TAG.fullmatch(language):
         return None
     parts = language.split("-")
-    files = [folder / f"{'-'.join(parts[:end])}.json" for end in range(len(parts), 0, -1)]
-    return next((file for file in files if file.is_file()), None)
+    named = [folder / f"{'-'.join(parts[:end])}{suffix}" for end in range(len(parts), 0, -1)]
+    return next((path for path in named if path.exists()), None)
 
 
-def language_with_words(language: str) -> str:
-    """The language itself where it has words, or else English."""
-    return language if find_for_language(WORDS, language) else ENGLISH
+def has_words(language: str) -> bool:
+    """Whether the software speaks the language, or one near to it; in any other it speaks English."""
+    return find_for_language(WORDS, language) is not None
 
 
 @cache
 def words_in(language: str) -> dict[str, Any]:
-    """The words of a language, by who says them: ``words_in("en")["explorer"]["masked"]``.
-
-    A language without words of its own is said in a warning, and gets the English ones.
-    """
-    english = read_words(WORDS / f"{ENGLISH}.json")
-    file = find_for_language(WORDS, language)
-    if file is None:
-        warnings.warn(english["language"]["unknown"].format(language=language), stacklevel=2)
+    """The words of a language, by who says them: ``words_in("en")["explorer"]["masked"]``."""
+    english = read_words(WORDS / ENGLISH)
+    folder = find_for_language(WORDS, language)
+    if folder is None:
         return english
-    words = filled_up(read_words(file), english)
+    words = filled_up(read_words(folder), english)
     return words_to_traditional(words) if is_traditional(language) else words
 
 
 def name_of_language(language: str) -> str:
-    """Its name in itself; its code where nothing is known of it."""
-    if language_with_words(language) != language:
+    """The name of a language in itself; its code where the software has no words in it."""
+    if not has_words(language):
         return language
     words = words_in(language)["language"]
     return str(words["traditional" if is_traditional(language) else "name"])
@@ -90,7 +96,7 @@ def name_of_language(language: str) -> str:
 def language_here() -> str:
     """The language of the lesson that is running: a notebook runs in the folder in which it lies.
 
-    One that lies in no course, alone in Colab say, has told its language to its kernel.
+    A lesson that lies in no course, alone in Colab say, has told its language to its kernel.
     """
     here = Path.cwd()
     return language_of(here) if course_of(here) else os.environ.get(LANGUAGE_ALONE) or ENGLISH
@@ -101,8 +107,13 @@ def words_here() -> dict[str, Any]:
     return words_in(language_here())
 
 
-def read_words(file: Path) -> dict[str, Any]:
-    return json.loads(file.read_text(encoding="utf-8"))
+def read_words(folder: Path) -> dict[str, Any]:
+    """All files of a language as one tree: each file may add to a group, such as "mistakes"."""
+    words: dict[str, Any] = {}
+    for file in sorted(folder.glob("*.json")):
+        for group, said in json.loads(file.read_text(encoding="utf-8")).items():
+            words[group] = words.get(group, {}) | said
+    return words
 
 
 def filled_up(words: Any, english: Any) -> Any:

@@ -1,19 +1,19 @@
-"""Where the course and its lessons are, and what ``course.json`` beside the lessons sets."""
+"""Finds the course and its lessons, and reads the settings in ``course.json`` beside the lessons."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.course.chinese import SIMPLIFIED, TRADITIONAL
-from mha_lib.classroom.course.language import ENGLISH, words_in
+from mha_lib.classroom.course.language import ENGLISH, lesson_folder, source_folder, words_in
 
 COURSE = "course.json"
 
 
 class CourseError(Exception):
-    """What went wrong, in one line for the person at the terminal.
+    """Says in one line to the person at the terminal what went wrong.
 
-    ``name`` is that of a sentence under "errors" in the files of ``words/``, ``details`` fill its gaps.
+    ``name`` names a sentence under "errors" in ``words/``; ``details`` fill the gaps of that sentence.
     """
 
     def __init__(self, name: str, /, **details: Any):
@@ -28,7 +28,7 @@ class CourseError(Exception):
 
 
 def in_one_line(subject: object, error: Exception) -> CourseError:
-    """Whatever stopped the work on a subject, a lesson say, as one line: of one lesson, not of all."""
+    """Any error that stopped the work on one subject, such as a lesson, as a sentence of one line."""
     if isinstance(error, CourseError):
         return error
     if isinstance(error, OSError) and error.strerror:
@@ -48,21 +48,24 @@ def find_root(start: Path | None = None) -> Path:
     raise CourseError("no_course", folder=here)
 
 
+def written_languages(root: Path) -> list[str]:
+    """The languages in which lessons are written: each has a folder in ``notebooks/``."""
+    return sorted({lesson.parent.name for lesson in (root / "notebooks").glob("*/*.ipynb")} - {TRADITIONAL})
+
+
 def list_languages(root: Path) -> list[str]:
-    """Those in which there are lessons; traditional Chinese is made from simplified."""
-    languages = {lesson.parent.name for lesson in (root / "notebooks").glob("*/*.ipynb")}
-    return sorted(languages | {TRADITIONAL} if SIMPLIFIED in languages else languages - {TRADITIONAL})
+    """The languages in which lessons can be read: traditional Chinese is made from simplified."""
+    written = written_languages(root)
+    return sorted([*written, TRADITIONAL] if SIMPLIFIED in written else written)
 
 
 def list_lessons(root: Path, language: str) -> list[Path]:
+    """The lessons of a language; ``prepare_lessons`` first makes those in traditional Chinese."""
     known = list_languages(root)
     if language not in known:
         raise CourseError("no_language", language=repr(language), known=", ".join(known))
-    if language == TRADITIONAL:
-        from mha_lib.classroom.course.traditional import write_traditional_lessons
-
-        write_traditional_lessons(root)
-    return sorted((root / "notebooks" / language).glob("*.ipynb"))
+    written = sorted(source_folder(root, language).glob("*.ipynb"))
+    return [lesson_folder(root, language) / lesson.name for lesson in written]
 
 
 def find_lesson(name: str, lessons: list[Path]) -> Path:
@@ -79,7 +82,7 @@ def find_lesson(name: str, lessons: list[Path]) -> Path:
 
 
 def setting(lessons: Path, name: str) -> str:
-    """An address that ``course.json`` in the folder of the lessons names; "" where it names none."""
+    """An address that stands in ``course.json`` in the folder of the lessons; "" where none stands there."""
     return str(read_course(lessons).get(name) or "")
 
 

@@ -1,23 +1,22 @@
-"""The address of the handouts as a QR code, for the title slide of a deck.
+"""Draws the address of the handouts as a QR code, for the title slide of a deck.
 
-``course.json`` beside the lessons names the address: ``{"handouts": "https://example.org/attention"}``. The
-code is drawn when the deck is made, so that nothing is asked of a network in front of a class.
+``course.json`` beside the lessons holds the address: ``{"handouts": "https://example.org/attention"}``. The
+code is drawn when the deck is made, so a lecture needs no network for it.
 """
 
 from pathlib import Path
 
 from mha_lib.classroom.course.lessons import setting
 
-PICTURE = "handouts.svg"  # as deck/static/handouts.js looks for it, beside the lesson
+PICTURE = "handouts.svg"  # deck/static/handouts.js looks for this file beside the lesson
 
 
 def write_qr_code(lessons: Path, deck: Path) -> None:
-    """Draw the code into the deck's folder; where no address is named, see to it that none is left there."""
-    picture = deck / PICTURE
+    """Draw the code into the deck's folder; without an address, remove one that was drawn before."""
     address = setting(lessons, "handouts")
     if not address:
-        picture.unlink(missing_ok=True)
+        (deck / PICTURE).unlink(missing_ok=True)
         return
-    import segno  # here, for the lessons themselves need it nowhere
+    import segno  # here: only a deck needs it
 
-    segno.make(address, micro=False).save(str(picture), scale=8, light="white")
+    segno.make(address, micro=False).save(str(deck / PICTURE), scale=8, light="white")

@@ -1,9 +1,9 @@
 """The grammar of a lesson: how the cells of a notebook make slides, and what their tags mean.
 
-A cell's slide type says where it stands: ``slide`` and ``subslide`` begin a slide, ``fragment`` and ``-``
-go on with it, ``skip`` is on no slide, and ``notes`` are the instructor's. A slide's notes begin with its
-minutes: ``3 min. Show of hands first.`` or ``3 分。``; one word before them, as in ``Optional, 3 min.``,
-takes the slide out of the core path and out of its clock.
+The slide type of a cell tells its place: ``slide`` and ``subslide`` begin a slide, ``fragment`` and ``-``
+continue it, ``skip`` is on no slide, and ``notes`` belong to the instructor. The notes of a slide begin with
+its minutes: ``3 min. Show of hands first.`` or ``3 分。``. One word before the minutes, as in
+``Optional, 3 min.``, takes the slide out of the core path and its time out of the total.
 
 ``deck/static/slides.js`` reads the same grammar in the browser; both are tested on one table of cases,
 ``tests/classroom/course/slides.json``.
@@ -24,6 +24,7 @@ STARTS = ("slide", "subslide")
 MINUTES = re.compile(
     r"\s*(?:(?P<optional>[^\W\d]+)[,，、:：]\s*)?(?P<minutes>[0-9０-９]+(?:\.[0-9０-９]+)?)\s*(?:min(?:utes?)?\b|分)"
 )
+ENVIRONMENT = "environment"  # the id of the cell that makes the environment of a lesson that is alone
 HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 
 
@@ -32,10 +33,10 @@ def slide_type(cell: Cell) -> str:
 
 
 def tags(cell: Cell) -> list[str]:
-    """What a cell is for, beside its place on a slide.
+    """The tags of a cell, which tell its purpose.
 
-    ``setup``: run before class; ``why``: the slide's question answered in words, for who reads alone;
-    ``exercise``: a stub to fill in; ``solution``: for instructors alone.
+    ``setup``: run before class; ``why``: answers the slide's question in words, for someone who reads alone;
+    ``exercise``: a stub to fill in; ``solution``: for instructors only.
     """
     return list(cell["metadata"].get("tags", []))
 
@@ -51,7 +52,7 @@ def is_for_instructors(cell: Cell) -> bool:
 @dataclass
 class Slide:
     starts: str = "slide"  # or "subslide", which lies below a slide
-    cells: list[Cell] = field(default_factory=list)  # those that the slide shows
+    cells: list[Cell] = field(default_factory=list)  # the cells that the slide shows
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -74,8 +75,8 @@ class Slide:
 def read_slides(cells: list[Cell]) -> list[Slide]:
     """The slides as RISE cuts them.
 
-    What comes first is a slide whatever its type says, and its notes may come before it. A lesson of
-    notes alone has one slide, which shows nothing.
+    The first cell begins a slide whatever its type, and the notes of that slide may come before it. A lesson
+    of notes alone has one slide, which shows nothing.
     """
     slides = [Slide()]
     for cell in cells:

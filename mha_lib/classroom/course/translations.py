@@ -1,9 +1,9 @@
-"""How a translated lesson keeps in step with the English one.
+"""Keeps translated lessons in step with the English ones.
 
 A lesson in another language has the cells of the English lesson: the same ids in the same order, the same
-slide types, tags and code. Its text is its own, and so are the comments of its code and the words that its
-code shows to people. Each cell remembers in its metadata, under ``english``, the English cell that it was
-translated from, as a hash of the source: when the English cell changes, the translated one is stale.
+slide types, tags and code. Its text is its own, and so are the comments of its code and the words that the
+code shows to people. The metadata of each cell holds, under ``english``, a hash of the English cell from
+which it was translated: when the English cell changes, the translated one is stale.
 """
 
 import ast
@@ -13,31 +13,30 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mha_lib.classroom.course.chinese import TRADITIONAL
 from mha_lib.classroom.course.files import as_json, write_whole
-from mha_lib.classroom.course.language import ENGLISH
-from mha_lib.classroom.course.lessons import CourseError, list_languages
+from mha_lib.classroom.course.language import ENGLISH, source_folder
+from mha_lib.classroom.course.lessons import CourseError, written_languages
 from mha_lib.classroom.course.slides import Cell, read_lesson, slide_type, source, tags
 
-ENGLISH_SOURCE = "english"  # in a translated cell's metadata: what it was translated from
+ENGLISH_SOURCE = "english"  # in the metadata of a translated cell: the hash of its English cell
 
 Notebook = dict[str, Any]
 
 
 class OutOfStep(NamedTuple):
-    """A cell that is not as the English lesson has it: its id, and the name of a sentence in ``words/``."""
+    """A cell that differs from the English lesson: its id, and the name of a sentence in ``words/``."""
 
     cell: str
     what: str  # missing | stale | slide | code | gone | moved
 
 
 def hash_of(cell: Cell) -> str:
-    """What a translated cell remembers of the English cell that it was translated from."""
+    """The hash of an English cell that its translations hold."""
     return hashlib.sha256(f"{cell['cell_type']}\n{source(cell)}".encode()).hexdigest()[:12]
 
 
 def out_of_step(english: Notebook, translated: Notebook) -> Iterator[OutOfStep]:
-    """The cells of a translated lesson that are to be seen to, in the order of the English lesson."""
+    """The cells of a translated lesson that a translator must look at, in the order of the English lesson."""
     cells = {cell["id"]: cell for cell in translated["cells"]}
     for cell in english["cells"]:
         mine = cells.get(cell["id"])
@@ -63,10 +62,10 @@ def place_of(cell: Cell) -> tuple[str, str, list[str]]:
 
 
 def brought_in_step(english: Notebook, translated: Notebook) -> Notebook:
-    """The translated lesson with all that needs no translator done.
+    """The translated lesson after all changes that need no translator.
 
-    It has the English cells in their order, with their slide types and tags. A cell that is as the English
-    one was is as the English one is; a new one stands in English, and counts as stale.
+    It has the English cells in their order, with their slide types and tags. A cell that was equal to the
+    English one becomes equal to the new one. A new cell stands there in English, and counts as stale.
     """
     former = {cell["id"]: cell for cell in translated["cells"]}
     cells = []
@@ -85,7 +84,7 @@ def brought_in_step(english: Notebook, translated: Notebook) -> Notebook:
 
 
 def marked_as_translated(english: Notebook, translated: Notebook, names: Collection[str]) -> Notebook:
-    """The translated lesson, in which the cells of these ids count as translated from the English ones."""
+    """The translated lesson, with the cells of these ids marked as translated from the English ones now."""
     hashes = {cell["id"]: hash_of(cell) for cell in english["cells"] if cell["id"] in names}
     cells = deepcopy(translated["cells"])
     for cell in cells:
@@ -97,9 +96,9 @@ def marked_as_translated(english: Notebook, translated: Notebook, names: Collect
 def see_to(
     root: Path, lessons: list[Path], *, update: bool = False, done: Collection[str] = ()
 ) -> list[tuple[str, str, str]]:
-    """Lesson, cell and what is out of step, of every translation of these English lessons.
+    """Lesson, cell and name of the difference, for each difference between these lessons and a translation.
 
-    ``update`` first brings in step what needs no translator; cells in ``done`` count as translated.
+    ``update`` first makes all changes that need no translator; cells in ``done`` are marked as translated.
     """
     known = {cell["id"] for lesson in lessons for cell in read_lesson(lesson)["cells"]}
     if unknown := [name for name in done if name not in known]:
@@ -107,9 +106,9 @@ def see_to(
             "no_cell", cell=", ".join(unknown), lessons=", ".join(each.stem for each in lessons)
         )
     found = []
-    for language in list_languages(root):
-        for lesson in lessons if language not in (ENGLISH, TRADITIONAL) else []:
-            file = root / "notebooks" / language / lesson.name
+    for language in written_languages(root):
+        for lesson in lessons if language != ENGLISH else []:
+            file = source_folder(root, language) / lesson.name
             name = f"{language}/{lesson.stem}"
             if not file.exists():
                 found.append((name, "-", "no_lesson"))
@@ -124,7 +123,7 @@ def see_to(
 
 
 class WithoutWords(ast.NodeTransformer):
-    """Leaves out what a translation may change: the text of strings, and where in it a value stands."""
+    """Blanks the parts that a translation may change: the text of strings, and the order of values in it."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         return ast.Constant("") if isinstance(node.value, str) else node
@@ -132,12 +131,12 @@ class WithoutWords(ast.NodeTransformer):
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         values = [value for value in node.values if isinstance(value, ast.FormattedValue)]
         for value in values:
-            value.value = self.visit(value.value)  # and its format (:7.2f) stays, for it is no text
+            value.value = self.visit(value.value)  # its format (:7.2f) is no text, and stays
         return ast.JoinedStr(sorted(values, key=ast.dump))
 
 
 def without_words(code: str) -> str:
-    """The syntax tree of a cell's code with its strings blanked; the code itself where it can't be parsed."""
+    """The syntax tree of the code with its strings blanked; the code itself where Python can't parse it."""
     try:
         tree = ast.parse(code)
     except SyntaxError:  # a magic command, say

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from mha_lib.classroom import look
 from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.files import write_whole
-from mha_lib.classroom.course.language import language_with_words, words_in
+from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.live.exercises.reports import SUFFIX, shown
 from mha_lib.classroom.students.gather import HandedIn, gather
 from mha_lib.classroom.students.tally import Lesson, progress_of, tally
@@ -32,7 +32,7 @@ def write_overview(folder: Path, lessons: list[Path], out: Path, *, with_names: 
 
     Without names the page is called ``overview-without-names.html``, and there is no table.
     """
-    language = language_with_words(lessons[0].parent.name)
+    language = lessons[0].parent.name
     words = words_in(language)
     found, remarks = gather(folder)
     counted = list(tally(found, lessons, words, remarks))

@@ -1,15 +1,15 @@
-"""The one address of the repository: where it is written, and where it leads."""
+"""The address of the repository is written everywhere at once, and the links of a lesson come from it."""
 
 import json
 import shutil
 
 import pytest
 
-from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.course import CourseError, make_traditional, make_working_copy
 from mha_lib.classroom.course.hosted import links_to, read_repository, write_repository
 from mha_lib.classroom.course.slides import read_lesson
 from mha_lib.classroom.course.translations import out_of_step
-from tests.lessons import ROOT
+from tests.lessons import ROOT, WRITTEN_LANGUAGES
 
 ADDRESS = "https://github.com/school/attention"
 NAME = "03_multi_head_attention.ipynb"
@@ -17,9 +17,8 @@ NAME = "03_multi_head_attention.ipynb"
 
 @pytest.fixture
 def course(tmp_path):
-    """A copy of the course's lessons, in English and Chinese."""
-    for language in ("en", "zh"):
-        shutil.copytree(ROOT / "notebooks" / language, tmp_path / "notebooks" / language)
+    """A copy of the course's lessons."""
+    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
     write_repository(tmp_path, "")
     return tmp_path
 
@@ -62,12 +61,9 @@ def test_what_is_no_address_of_a_repository_is_refused_with_the_way_out(course, 
 
 def test_the_address_is_written_wherever_it_has_to_stand_and_taken_out_again(course):
     before = contents(course)
-    assert {file.name for file in write_repository(course, ADDRESS)} == {file.name for file in before} - {
-        "course.css",
-        "glossary.json",
-    }
-    for language in ("en", "zh"):
-        folder = course / "notebooks" / language
+    holders = {file for file in before if file.name == "course.json" or file.suffix == ".ipynb"}
+    assert set(write_repository(course, ADDRESS)) == holders
+    for folder in (course / "notebooks" / language for language in WRITTEN_LANGUAGES):
         assert json.loads((folder / "course.json").read_text())["repository"] == ADDRESS
         for lesson in folder.glob("*.ipynb"):
             assert f'archive = \\"{ADDRESS}/archive/main.zip\\"' in lesson.read_text()
@@ -78,7 +74,9 @@ def test_the_address_is_written_wherever_it_has_to_stand_and_taken_out_again(cou
 
 def test_a_translation_stays_in_step_with_the_english_lesson(course):
     write_repository(course, ADDRESS)
-    for lesson in (course / "notebooks" / "zh").glob("*.ipynb"):
+    for lesson in (course / "notebooks").glob("*/*.ipynb"):
+        if lesson.parent.name == "en":
+            continue
         english = course / "notebooks" / "en" / lesson.name
         assert list(out_of_step(read_lesson(english), read_lesson(lesson))) == []
 
@@ -106,8 +104,10 @@ def test_a_working_copy_leads_to_the_same_places(course):
 
 def test_traditional_chinese_which_is_in_no_repository_opens_in_binder_alone(course):
     write_repository(course, ADDRESS)
-    shutil.copytree(course / "notebooks" / "zh", course / "notebooks" / "zh-Hant")
-    assert links_to(course / "notebooks" / "zh-Hant" / NAME).keys() == {"binder"}
+    folder = make_traditional(course)
+    assert links_to(folder / NAME).keys() == {"binder"}
+    assert make_working_copy(course, "zh-Hant")[0] == course / "work" / "zh-Hant"
+    assert links_to(course / "work" / "zh-Hant" / NAME) == links_to(folder / NAME)
 
 
 @pytest.mark.parametrize("place", ["notebooks/en/mine.ipynb", "mine/lesson.ipynb", f"mine/{NAME}"])

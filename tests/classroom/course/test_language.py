@@ -1,4 +1,4 @@
-"""Which language a folder is in, and which words a language code finds."""
+"""A folder tells its language, and a language code finds the nearest words."""
 
 import json
 import string
@@ -6,15 +6,23 @@ import string
 import pytest
 
 from mha_lib.classroom.course import language
-from mha_lib.classroom.course.language import language_of, language_of_machine, words_in
+from mha_lib.classroom.course.language import (
+    course_of,
+    has_words,
+    language_of,
+    language_of_machine,
+    read_words,
+    words_in,
+)
+from tests.brackets import write_words
 
 
 @pytest.fixture
 def words(tmp_path, monkeypatch):
-    """A folder of words of its own: English, half of Chinese."""
+    """A folder with a few words in English, and half of them in Chinese."""
     english = {"language": {"unknown": "no {language}"}, "deck": {"next": "next", "back": "back"}}
     for name, known in {"en": english, "zh": {"deck": {"next": "下一页"}}}.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(known), encoding="utf-8")
+        write_words(tmp_path / name, known)
     monkeypatch.setattr(language, "WORDS", tmp_path)
     words_in.cache_clear()
     yield tmp_path
@@ -27,7 +35,7 @@ def test_a_code_finds_the_nearest_words(words, code):
 
 
 def test_a_nearer_file_goes_before_a_farther_one(words):
-    (words / "zh-Hant.json").write_text(json.dumps({"deck": {"next": "下一頁"}}), encoding="utf-8")
+    write_words(words / "zh-Hant", {"deck": {"next": "下一頁"}})
     assert words_in("zh-Hant-TW")["deck"]["next"] == "下一頁"
     assert words_in("zh-Hans")["deck"]["next"] == "下一页"
 
@@ -68,9 +76,42 @@ def test_a_sentence_that_is_missing_is_said_in_english(words):
 
 
 @pytest.mark.parametrize("code", ["fr", "fr-CA", "", "../zh", "zh/../zh", "z", "ﬁ"])
-def test_an_unknown_language_says_so_and_is_english(words, code):
-    with pytest.warns(UserWarning, match=f"no {code}"):
-        assert words_in(code)["deck"]["next"] == "next"
+def test_an_unknown_language_has_no_words_and_is_english(words, code):
+    assert not has_words(code)
+    assert words_in(code) == words_in("en")
+
+
+@pytest.mark.parametrize("code", ["en", "zh", "zh-CN", "zh-Hant"])
+def test_a_language_with_words_of_its_own_or_of_one_near_to_it_has_words(words, code):
+    assert has_words(code)
+
+
+def test_the_words_of_each_lesson_join_those_of_the_interface(words):
+    lesson = {"mistakes": {"heads": {"few": "too few"}}, "numerals": {"nothing": "type"}}
+    interface = {"mistakes": {"shared": {"shape": "wrong shape"}}}
+    write_words(words / "fr", interface)
+    (words / "fr" / "lesson_04.json").write_text(json.dumps(lesson), encoding="utf-8")
+    assert read_words(words / "fr") == {
+        "mistakes": {"shared": {"shape": "wrong shape"}, "heads": {"few": "too few"}},
+        "numerals": {"nothing": "type"},
+    }
+
+
+def test_every_language_keeps_each_group_in_the_file_in_which_english_keeps_it():
+    """The deck reads interface.json alone, so what it says must stand there."""
+
+    def places(folder):
+        files = {file.name: json.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.json")}
+        return {
+            (group, name if group in ("mistakes", "remarks") else ""): file
+            for file, words in files.items()
+            for group, said in words.items()
+            for name in said
+        }
+
+    english = places(language.WORDS / "en")
+    for folder in language.WORDS.iterdir():
+        assert places(folder).items() <= english.items(), folder.name
 
 
 def test_the_language_is_that_of_the_lessons_in_the_folder(tmp_path):
@@ -79,7 +120,17 @@ def test_the_language_is_that_of_the_lessons_in_the_folder(tmp_path):
         assert language_of(tmp_path / folder) == "zh-CN"
 
 
-@pytest.mark.parametrize("folder", ["work/main", "work/fr", "mine/zh", "zh", "notebooks/zh/mine"])
+def test_traditional_chinese_is_read_in_build_and_belongs_to_the_course_of_the_simplified(tmp_path):
+    assert course_of(tmp_path / "build" / "zh-Hant") is None
+    (tmp_path / "notebooks" / "zh").mkdir(parents=True)
+    for folder in ("build/zh-Hant", "work/zh-Hant", "work/deck-zh-Hant"):
+        assert language_of(tmp_path / folder) == "zh-Hant"
+        assert course_of(tmp_path / folder) == tmp_path
+
+
+@pytest.mark.parametrize(
+    "folder", ["work/main", "work/fr", "mine/zh", "zh", "notebooks/zh/mine", "build/zh", "build/handouts/zh"]
+)
 def test_any_other_folder_is_english(tmp_path, folder):
     (tmp_path / "notebooks" / "zh").mkdir(parents=True)
     assert language_of(tmp_path / folder) == "en"
@@ -87,9 +138,9 @@ def test_any_other_folder_is_english(tmp_path, folder):
 
 def test_every_gap_of_an_english_sentence_is_in_its_translations():
     """A translation may leave a gap out, but it can't name one that nobody fills."""
-    english = json.loads((language.WORDS / "en.json").read_text(encoding="utf-8"))
-    for file in language.WORDS.glob("*.json"):
-        check_gaps(json.loads(file.read_text(encoding="utf-8")), english, file.name)
+    english = read_words(language.WORDS / "en")
+    for folder in language.WORDS.iterdir():
+        check_gaps(read_words(folder), english, folder.name)
 
 
 def check_gaps(words, english, where):

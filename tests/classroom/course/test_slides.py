@@ -1,4 +1,4 @@
-"""The grammar of a lesson, on the table of cases that the deck's own reader is tested on too."""
+"""The grammar of a lesson, tested on the table of cases that also tests the deck's reader."""
 
 import json
 from pathlib import Path

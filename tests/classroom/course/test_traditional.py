@@ -1,4 +1,4 @@
-"""Traditional Chinese is made from simplified: what people read is converted, what code compares is not."""
+"""Traditional Chinese is made from simplified: texts for people are converted, data are not."""
 
 import ast
 import json
@@ -6,13 +6,12 @@ import re
 
 import pytest
 
-from mha_lib.classroom.course import list_languages, list_lessons
+from mha_lib.classroom.course import list_languages, list_lessons, make_traditional, make_working_copy
 from mha_lib.classroom.course.chinese import to_traditional
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.course.slides import read_lesson, source
 from mha_lib.classroom.course.traditional import code_to_traditional
-from tests.lessons import TRADITIONAL as LESSONS
-from tests.lessons import name_of
+from tests.lessons import MADE, name_of
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,8 @@ def test_no_word_is_found_where_two_words_meet(simplified, traditional):
     assert to_traditional(simplified) == traditional
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=name_of)
+@pytest.mark.usefixtures("made_lessons")
+@pytest.mark.parametrize("lesson", MADE, ids=name_of)
 def test_a_lesson_has_no_character_that_taiwan_writes_otherwise(lesson):
     read = "\n".join(source(cell) for cell in read_lesson(lesson)["cells"])
     assert not re.findall(r".?[箇隻].?|(?<!公)里|后|復制|[“”]", read)
@@ -124,8 +124,15 @@ def course(tmp_path):
     return tmp_path
 
 
-def test_lessons_are_made_whenever_they_are_asked_for(course):
+def test_reading_writes_nothing(course):
+    before = sorted(course.rglob("*"))
     assert list_languages(course) == ["en", "zh", "zh-Hant"]
+    assert list_lessons(course, "zh-Hant") == [course / "build" / "zh-Hant" / "01_heads.ipynb"]
+    assert sorted(course.rglob("*")) == before
+
+
+def test_lessons_are_made_when_a_command_says_so(course):
+    make_traditional(course)
     (lesson,) = list_lessons(course, "zh-Hant")
     notebook = json.loads(lesson.read_text())
     assert notebook["metadata"]["title"] == "頭"
@@ -136,31 +143,52 @@ def test_lessons_are_made_whenever_they_are_asked_for(course):
 
     (lesson.parent / "old.ipynb").write_text("{}")
     lesson.write_text("damaged")
-    list_lessons(course, "zh-Hant")
+    make_traditional(course)
     assert json.loads(lesson.read_text()) == notebook
     assert not (lesson.parent / "old.ipynb").exists()
 
 
+def test_a_folder_that_was_made_in_notebooks_before_does_no_harm(course):
+    before = course / "notebooks" / "zh-Hant"
+    before.mkdir()
+    (before / "01_heads.ipynb").write_text("damaged")
+    (before / "words.json").write_text("damaged")
+    assert list_languages(course) == ["en", "zh", "zh-Hant"]
+    work, messages = make_working_copy(course, "zh-Hant")
+    assert messages == []
+    assert "# 注意力頭" in (work / "01_heads.ipynb").read_text(encoding="utf-8")
+    (course / "notebooks" / "zh" / "01_heads.ipynb").unlink()
+    assert list_languages(course) == ["en"]
+
+
+def test_the_lessons_bring_phrases_of_their_own(course):
+    file = course / "notebooks" / "zh" / "taiwan.json"
+    file.write_text(json.dumps({"注意力头": "注意力之頭"}))
+    folder = make_traditional(course)
+    assert "# 注意力之頭" in (folder / "01_heads.ipynb").read_text(encoding="utf-8")
+    assert not (folder / file.name).exists(), "nobody needs it there"
+
+
 def test_files_that_are_as_they_should_be_are_not_written_again(course):
-    (lesson,) = list_lessons(course, "zh-Hant")
+    lesson = make_traditional(course) / "01_heads.ipynb"
     before = lesson.stat().st_mtime_ns
-    list_lessons(course, "zh-Hant")
+    make_traditional(course)
     assert lesson.stat().st_mtime_ns == before
 
 
-def test_cells_are_converted_once_and_those_of_a_new_edition_anew(course):
-    (lesson,) = list_lessons(course, "zh-Hant")
-    edition = course / "notebooks" / "zh" / lesson.name
-    notebook = json.loads(edition.read_text())
+def test_code_is_converted_once_and_a_changed_cell_anew(course):
+    lesson = make_traditional(course) / "01_heads.ipynb"
+    simplified = course / "notebooks" / "zh" / lesson.name
+    notebook = json.loads(simplified.read_text())
     notebook["cells"][0]["source"] = ["# 滑块"]
-    edition.write_text(json.dumps(notebook))
+    simplified.write_text(json.dumps(notebook))
     conversions = code_to_traditional.cache_info().misses
-    list_lessons(course, "zh-Hant")
+    make_traditional(course)
     assert json.loads(lesson.read_text())["cells"][0]["source"] == ["# 滑桿"]
     assert code_to_traditional.cache_info().misses == conversions, "its code is as it was"
 
 
 def test_what_was_made_goes_with_its_source(course):
-    list_lessons(course, "zh-Hant")
+    make_traditional(course)
     (course / "notebooks" / "zh" / "01_heads.ipynb").unlink()
     assert list_languages(course) == ["en"]

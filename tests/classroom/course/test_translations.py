@@ -1,4 +1,4 @@
-"""A translated lesson beside the English one: what is out of step is named, and mended where it can be."""
+"""Differences between a translated lesson and the English one are found, and mended where possible."""
 
 from copy import deepcopy
 

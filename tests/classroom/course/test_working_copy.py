@@ -240,7 +240,7 @@ changes = pytest.mark.parametrize("change", [change_source, change_slide_type, c
 
 
 def change_deck(root, change):
-    """Change the lesson and run it; returns its file and what it was, without outputs."""
+    """Change the lesson and run it; returns its file and its former content, without outputs."""
     file = present(root)[0] / "03_three.ipynb"
     notebook = json.loads(file.read_text())
     change(notebook)

@@ -180,8 +180,9 @@ def test_a_font_that_was_installed_after_matplotlib_made_its_list_is_found(monke
 
 
 def test_traditional_chinese_is_drawn_with_taiwans_strokes(monkeypatch, other_fonts, tmp_path):
-    (tmp_path / "notebooks" / "zh-Hant").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "notebooks" / "zh-Hant")
+    for folder in ("notebooks/zh", "work/zh-Hant"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "work" / "zh-Hant")
     monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Noto Sans CJK SC", "Noto Sans CJK TC"])
     assert plots._families()[1:] == ["Noto Sans CJK TC"]
 

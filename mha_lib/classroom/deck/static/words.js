@@ -1,23 +1,21 @@
-// What the deck says, from words/<language>.json beside this script. The folder of the lesson tells the
-// language, by the same rules as in language.py: zh-CN finds zh.json, a sentence that a language lacks is
-// said in English, and so is everything in a language without a file of its own. Lessons whose words are
-// made, as those in traditional Chinese are, have them beside them.
+// Reads the words of the deck from words/<language>/interface.json beside this script. The folder of the
+// lesson tells the language, by the same rules as in language.py: zh-CN finds zh, a sentence that a language
+// lacks is said in English, and so is everything in a language without words. A program makes the words in
+// traditional Chinese, and lays them beside the lesson.
 
 const ENGLISH = "en";
-const FOLDER = /^(.*\/)?(?:notebooks|work)\/(?:deck-)?([^/]+)\/[^/]+$/; // such as work/deck-zh/03.ipynb
-const MADE = "words.json";
+const FOLDER = /^((.*\/)?(?:notebooks|work|build)\/(?:deck-)?([^/]+))\/[^/]+$/; // such as work/deck-zh/03.ipynb
+const MADE = "words.json"; // in the folder of the lesson
 const TAG = /^[a-z]{2,8}(-[a-z\d]{1,8})*$/i; // such as zh, zh-CN, zh-Hant
 
 /** The words by who says them, and a notice where the lesson's language has none. */
 export async function readWords(lesson, contents) {
   const english = await readFile(ENGLISH);
-  const [, root = "", language = ENGLISH] = FOLDER.exec(lesson) ?? [];
+  const [, folder, root = "", language = ENGLISH] = FOLDER.exec(lesson) ?? [];
   if (language === ENGLISH) return { words: english };
-  const names = await namesIn(`${root}notebooks/${language}`, contents);
-  if (!names) return { words: english };
-  const words = names.includes(MADE)
-    ? await readMade(`${root}notebooks/${language}/${MADE}`, contents)
-    : await readNearest(language);
+  const isMade = (await namesIn(folder, contents))?.includes(MADE);
+  if (!isMade && !(await namesIn(`${root}notebooks/${language}`, contents))) return { words: english };
+  const words = isMade ? await readMade(`${folder}/${MADE}`, contents) : await readNearest(language);
   if (!words) return { words: english, notice: fill(english.language.unknown, { language }) };
   document.documentElement.lang = language;
   return { words: filledUp(words, english) };
@@ -26,7 +24,7 @@ export async function readWords(lesson, contents) {
 /** The sentence with its gaps filled: fill("slide {number}", {number: 3}) is "slide 3". */
 export const fill = (sentence, gaps) => sentence.replace(/\{(\w+)\}/g, (gap, name) => gaps[name] ?? gap);
 
-/** What is in a folder; null where there is none, and the lesson, in work/mine say, is no course's. */
+/** The names in a folder; null where it is missing: a lesson in work/mine, say, belongs to no course. */
 async function namesIn(folder, contents) {
   const listing = await contents.get(folder, { content: true }).catch(() => null);
   return listing?.type === "directory" ? listing.content.map(({ name }) => name) : null;
@@ -48,7 +46,7 @@ async function readNearest(language) {
 }
 
 async function readFile(language) {
-  const answer = await fetch(new URL(`words/${language}.json`, import.meta.url));
+  const answer = await fetch(new URL(`words/${language}/interface.json`, import.meta.url));
   return answer.ok ? answer.json() : null;
 }
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.files import as_json, write_whole
-from mha_lib.classroom.course.language import language_here, language_with_words, words_here
+from mha_lib.classroom.course.language import language_here, words_here
 from mha_lib.classroom.live.exercises.reports import (
     FOLDER,
     LONGEST_NAME,
@@ -65,7 +65,7 @@ class Record:
                 for what, file in self.write_lesson(lesson, name, place, is_own=folder is None):
                     yield words[what].format(file=place_shown(file))
         except CourseError as error:
-            raise ValueError(error.said_in(language_with_words(language_here()))) from None
+            raise ValueError(error.said_in(language_here())) from None
 
     def write_lesson(
         self, lesson: str, name: str, folder: Path, *, is_own: bool

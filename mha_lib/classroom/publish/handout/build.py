@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mha_lib.classroom.course import CourseError, in_one_line
 from mha_lib.classroom.course.files import require_writable, write_whole
-from mha_lib.classroom.course.language import language_of, language_with_words, words_in
+from mha_lib.classroom.course.language import language_of, words_in
 from mha_lib.classroom.publish.browser import require_browser
 from mha_lib.classroom.publish.execution import CORES, execute, run_until_ctrl_c
 from mha_lib.classroom.publish.handout.exporter import HandoutExporter
@@ -44,7 +44,7 @@ def write_handouts(lessons: list[Path], folder: Path, audience: str = STUDENT, p
     if audience == INSTRUCTOR:
         folder = folder.with_name(f"{folder.name}-instructor")
     require_writable(folder)
-    language = language_with_words(language_of(lessons[0].parent))
+    language = language_of(lessons[0].parent)
     words = words_in(language)["handout_build"]
     build = Build(folder, audience, len(lessons), Progress(len(lessons), words), Warnings())
     try:

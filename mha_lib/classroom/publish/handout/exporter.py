@@ -11,7 +11,7 @@ from traitlets import Enum, default
 from traitlets.config import Config
 
 from mha_lib.classroom.course import CourseError
-from mha_lib.classroom.course.language import ENGLISH, language_of, language_with_words, words_in
+from mha_lib.classroom.course.language import ENGLISH, has_words, language_of, words_in
 from mha_lib.classroom.publish.handout.notebook import AUDIENCES, STUDENT, cells_for, read_notebook
 from mha_lib.classroom.publish.handout.page import Page
 
@@ -62,7 +62,7 @@ class HandoutExporter(Exporter):
         metadata = resources["metadata"]
         folder = Path(metadata.get("path") or ".")
         language = str(nb.metadata.get("lang") or language_of(folder))
-        if language_with_words(language) != language:
+        if not has_words(language):
             self.log.warning(words_in(ENGLISH)["language"]["unknown"].format(language=language))
         name = str(metadata.get("name") or "notebook")
         handouts = resources.get("handouts") or {file.stem for file in folder.glob("*.html")} | {name}

@@ -6,7 +6,7 @@ from typing import Any
 
 from mha_lib.classroom.course.files import write_whole
 from mha_lib.classroom.course.hosted import links_to
-from mha_lib.classroom.course.language import language_with_words, name_of_language, words_in
+from mha_lib.classroom.course.language import name_of_language, words_in
 from mha_lib.classroom.publish.handout.notebook import Description, address_of_page, describe, read_notebook
 from mha_lib.classroom.publish.handout.page import TEMPLATES, read, style
 
@@ -49,7 +49,7 @@ def render_index(notebooks: Path, folder: Path, audience: str) -> str:
 
 
 def read_language(lessons: Path, folder: Path, audience: str) -> Language:
-    words = words_in(language_with_words(lessons.name))
+    words = words_in(lessons.name)
     handouts = [
         read_handout(lesson, page, folder, audience)
         for lesson in sorted(lessons.glob("*.ipynb"))

@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 
 from mha_lib.classroom import look
 from mha_lib.classroom.course.hosted import links_to
-from mha_lib.classroom.course.language import ENGLISH, TAG, language_with_words, words_in
+from mha_lib.classroom.course.language import ENGLISH, TAG, words_in
 from mha_lib.classroom.course.slides import slide_type, tags
 from mha_lib.classroom.publish.handout.contents import add_anchors, say_where_figures_are
 from mha_lib.classroom.publish.handout.links import lead_links, mend_anchors
@@ -56,7 +56,7 @@ class Page:
         self.audience = audience
         code = notebook.metadata.get("language_info", {})
         self.programming_language = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
-        words = words_in(language_with_words(language))
+        words = words_in(language)
         self.words, self.hosted_words = words["handout"], words["hosted"]
         self.folder = folder
         self.complain = complain
@@ -94,7 +94,7 @@ class Page:
     def cells(self) -> str:
         """All cells; those that set up one after the other are folded into one."""
         cells = [cell for cell in self.notebook.cells if is_on_the_page(cell)]
-        shown = without_open_exercises(cells, words_in(language_with_words(self.language))["checks"])
+        shown = without_open_exercises(cells, words_in(self.language)["checks"])
         parts = []
         for is_setup, group in groupby(shown, key=is_folded_setup):
             content = "".join(map(self.cell, group))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup, NavigableString, Tag
 
-from mha_lib.classroom.course.language import language_with_words, words_in
+from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.publish.html.formulas import FormulaError, Formulas
 from mha_lib.classroom.publish.html.markdown import DIAGRAM, FORMULA
 from mha_lib.classroom.publish.html.pictures import read_picture
@@ -42,7 +42,7 @@ class Cleaner:
         self.folder = folder  # of the notebook
         self.language = language
         self.complain = complain
-        self.words = words_in(language_with_words(language))["rendering"]
+        self.words = words_in(language)["rendering"]
         self.formulas = Formulas()
 
     def clean(self, html: str) -> BeautifulSoup:

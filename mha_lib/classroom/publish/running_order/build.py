@@ -11,7 +11,7 @@ from markupsafe import Markup
 from mha_lib.classroom import look
 from mha_lib.classroom.course import in_one_line
 from mha_lib.classroom.course.files import require_writable, write_whole
-from mha_lib.classroom.course.language import language_with_words, words_in
+from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.course.slides import (
     Slide,
     core_minutes,
@@ -49,7 +49,7 @@ def write_running_orders(lessons: list[Path], folder: Path) -> int:
             write_running_order(lesson, folder)
         except Exception as error:  # of one lesson; the others have their running orders all the same
             failures.append(in_one_line(lesson, error))
-    language = language_with_words(lessons[0].parent.name)
+    language = lessons[0].parent.name
     for failure in failures:
         print(failure.said_in(language), file=sys.stderr)
     return int(bool(failures))
@@ -57,7 +57,7 @@ def write_running_orders(lessons: list[Path], folder: Path) -> int:
 
 def write_running_order(lesson: Path, folder: Path) -> None:
     language = lesson.parent.name
-    words = words_in(language_with_words(language))["running_order"]
+    words = words_in(language)["running_order"]
     notebook = read_lesson(lesson)
     slides = read_slides(notebook["cells"])
     title = plain(to_html(title_of(notebook, lesson.stem), escape=True))

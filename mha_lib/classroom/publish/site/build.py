@@ -8,7 +8,7 @@ from typing import Any
 
 from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.files import require_writable, write_whole
-from mha_lib.classroom.course.language import language_with_words, words_in
+from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.publish import handout, slides
 from mha_lib.classroom.publish.browser import require_browser
 from mha_lib.classroom.publish.handout.notebook import address_of_page
@@ -36,7 +36,7 @@ def write_site(root: Path, editions: list[list[Path]], language: str) -> int:
     library and the figures; the others are written first. A lesson that fails is not on the site, slides that
     fail are not either, and each failure is one line in ``language``.
     """
-    words = words_in(language_with_words(language))["site_build"]
+    words = words_in(language)["site_build"]
     folder = root / "build" / "site"
     require_pagefind()  # before the part that takes minutes
     require_writable(folder)
@@ -78,7 +78,7 @@ def slides_for(
         require_browser()
         require_playwright()
     except CourseError as error:
-        reason = error.said_in(language_with_words(language))
+        reason = error.said_in(language)
         print(words["no_slides"].format(reason=reason), file=sys.stderr)
         return lambda lesson: None, 0
     status = max(write_those_that_are_old(lessons, place, write, words) for lessons in editions)

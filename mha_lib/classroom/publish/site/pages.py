@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from mha_lib.classroom.course.hosted import links_to
-from mha_lib.classroom.course.language import language_with_words, name_of_language, words_in
+from mha_lib.classroom.course.language import name_of_language, words_in
 from mha_lib.classroom.course.slides import core_minutes, optional_minutes, read_lesson, read_slides
 from mha_lib.classroom.publish.handout import page as handout_page
 from mha_lib.classroom.publish.handout.notebook import STUDENT, Description, describe, read_notebook
@@ -76,7 +76,7 @@ def read_edition(
 ) -> Edition:
     """The lessons that have a handout, and what their notebooks say of them."""
     language = lessons[0].parent.name
-    words = words_in(language_with_words(language))
+    words = words_in(language)
     there = [lesson for lesson in lessons if page_of(lesson).exists()]
     read = [read_one(lesson, page_of(lesson), slides_of(lesson), words["site"]) for lesson in there]
     return Edition(language, words, read)

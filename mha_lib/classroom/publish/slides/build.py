@@ -8,7 +8,6 @@ from typing import Any
 
 from mha_lib.classroom.course import CourseError, in_one_line
 from mha_lib.classroom.course.files import require_writable, write_whole
-from mha_lib.classroom.course.language import language_with_words
 from mha_lib.classroom.publish.browser import is_administrator, require_browser
 from mha_lib.classroom.publish.slides.server import serve_copy
 
@@ -39,7 +38,7 @@ def write_slides(root: Path, lessons: list[Path], folder: Path) -> int:
                 print_deck(chromium, server.deck_of(lesson), lesson, target)
             except Exception as error:  # of one lesson; the others have their slides all the same
                 failures += 1
-                line = in_one_line(lesson, error).said_in(language_with_words(lesson.parent.name))
+                line = in_one_line(lesson, error).said_in(lesson.parent.name)
                 print(line, file=sys.stderr)
             else:
                 print(f"{target}  {target.stat().st_size / 1000:.0f} KB")

@@ -1,6 +1,5 @@
 """The explorer as the kernel and the next cell see it, without a browser."""
 
-import json
 import subprocess
 import sys
 import zlib
@@ -17,6 +16,7 @@ from mha_lib.classroom.live.explorer import Explorer, drive, explore
 from mha_lib.classroom.live.explorer.controls import make_control
 from mha_lib.classroom.live.explorer.table import Budget, Source
 from mha_lib.classroom.live.explorer.widget import FOLDER, PARTS
+from tests.brackets import write_words
 
 B, H, Q, K = 2, 7, 3, 5
 
@@ -71,8 +71,8 @@ def test_it_carries_the_words_of_the_lessons_language(tmp_path, monkeypatch, req
     request.addfinalizer(words_in.cache_clear)
     english = words_in("en")
     (tmp_path / "notebooks" / "xx").mkdir(parents=True)
-    (tmp_path / "en.json").write_text(json.dumps(english), encoding="utf-8")
-    (tmp_path / "xx.json").write_text(json.dumps({"explorer": {"masked": "⟦masked⟧"}}), encoding="utf-8")
+    write_words(tmp_path / "en", english)
+    write_words(tmp_path / "xx", {"explorer": {"masked": "⟦masked⟧"}})
     monkeypatch.setattr(language, "WORDS", tmp_path)
     monkeypatch.chdir(tmp_path / "notebooks" / "xx")
     assert some_explorer().words == english["explorer"] | {"masked": "⟦masked⟧"}

@@ -19,7 +19,7 @@ from mha_lib.classroom.live.exercises import find_exercises
 from mha_lib.classroom.live.exercises.judge import Check
 from mha_lib.classroom.publish.handout import HandoutExporter
 from mha_lib.classroom.publish.html import plain
-from tests.lessons import CHINESE, ENGLISH, name_of
+from tests.lessons import ENGLISH, TRANSLATED, name_of
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -120,7 +120,7 @@ def test_notes_skipped_cells_and_solutions_are_in_no_students_file():
     assert instructor.count('<details class="fold fold-solution">') == 2
 
 
-@pytest.mark.parametrize("lesson", ENGLISH + CHINESE, ids=name_of)
+@pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
 def test_no_text_of_a_lessons_solutions_is_anywhere_in_the_students_file(lesson):
     notebook = nbformat.read(lesson, as_version=4)
     models, others = {}, ""

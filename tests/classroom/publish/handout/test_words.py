@@ -7,12 +7,11 @@ import pytest
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, writes
 
-from mha_lib.classroom.course import language
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.publish.handout import HandoutExporter
 from mha_lib.classroom.publish.handout.index import write_index
 from mha_lib.classroom.publish.running_order import write_running_orders
-from tests.brackets import bracketed, outside_brackets
+from tests.brackets import outside_brackets, speak_in_brackets
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -22,13 +21,7 @@ PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgG
 @pytest.fixture
 def lessons(tmp_path, monkeypatch):
     """A folder of lessons in a language whose every sentence is the English one in brackets."""
-    words = tmp_path / "words"
-    words.mkdir()
-    english = json.loads((language.WORDS / "en.json").read_text(encoding="utf-8"))
-    (words / "en.json").write_text(json.dumps(english), encoding="utf-8")
-    (words / "xx.json").write_text(json.dumps(bracketed(english)), encoding="utf-8")
-    monkeypatch.setattr(language, "WORDS", words)
-    words_in.cache_clear()
+    speak_in_brackets(tmp_path / "words", monkeypatch)
     lessons = tmp_path / "notebooks" / "xx"
     lessons.mkdir(parents=True)
     yield lessons

@@ -9,7 +9,7 @@ from ipywidgets.embed import embed_data
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from mha_lib.classroom import explore
-from mha_lib.classroom.course import list_lessons
+from mha_lib.classroom.course import prepare_lessons
 from mha_lib.classroom.publish.handout import HandoutExporter
 
 ROOT = Path(__file__).parents[4]
@@ -82,7 +82,7 @@ def small_course(root: Path) -> list[list[Path]]:
         ):
             lesson = root / "notebooks" / language / f"{stem}.ipynb"
             ran[language, stem] = write_lesson(lesson, explorer, named, heading, sentence)
-    editions = [list_lessons(root, language) for language in LANGUAGES]
+    editions = [prepare_lessons(root, language) for language in LANGUAGES]
     for lesson in (lesson for lessons in editions for lesson in lessons):
         notebook = ran[lesson.parent.name.split("-")[0], lesson.stem]
         if lesson.parent.name == "zh-Hant":  # its own words; what a run has left is the same

@@ -12,12 +12,12 @@ import pytest
 from bs4 import BeautifulSoup
 
 from mha_lib.classroom import __main__ as command_line
-from mha_lib.classroom.course import CourseError, language
+from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.publish.html import to_html
 from mha_lib.classroom.publish.site import build, pages
 from mha_lib.classroom.publish.site.notebook import students_notebook
-from tests.brackets import bracketed, outside_brackets
+from tests.brackets import outside_brackets, speak_in_brackets
 from tests.classroom.publish.site.course import LANGUAGES, ROOT, small_course
 
 
@@ -224,13 +224,7 @@ def test_how_to_run_it_is_what_the_readme_says(kept, lang, readme):
 
 def test_the_site_says_nothing_in_english(course, tmp_path, monkeypatch):
     root, _ = course
-    words = tmp_path / "words"
-    words.mkdir()
-    english = json.loads((language.WORDS / "en.json").read_text(encoding="utf-8"))
-    (words / "en.json").write_text(json.dumps(english), encoding="utf-8")
-    (words / "xx.json").write_text(json.dumps(bracketed(english)), encoding="utf-8")
-    monkeypatch.setattr(language, "WORDS", words)
-    words_in.cache_clear()
+    speak_in_brackets(tmp_path / "words", monkeypatch)
     for kind in ("notebooks", "build/handouts", "build/slides"):
         shutil.copytree(root / kind / "zh", root / kind / "xx")
     lessons = sorted((root / "notebooks" / "xx").glob("*.ipynb"))
