@@ -4,16 +4,20 @@ Those in traditional Chinese are made from the simplified ones when a test asks 
 ``traditional``: finding the lessons writes nothing.
 """
 
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from mha_lib.classroom.course import list_languages, list_lessons
+from mha_lib.classroom.course.chinese import TRADITIONAL
 from mha_lib.classroom.course.language import ENGLISH as ENGLISH_CODE
 from mha_lib.classroom.course.lessons import written_languages
 
 ROOT = Path(__file__).parents[1]
+# Left out of a copy of the course: checkpoints, and lessons that earlier versions made in notebooks/.
+NOT_COPIED = shutil.ignore_patterns(TRADITIONAL, ".ipynb_checkpoints", "__pycache__")
 
 
 def lessons_in(languages: Iterable[str]) -> list[Path]:

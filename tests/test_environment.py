@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from mha_lib.classroom.course import list_languages, list_lessons
+from tests.lessons import NOT_COPIED
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -63,7 +64,7 @@ def test_conda_installs_what_pyproject_lists():
 @pytest.mark.skipif(os.name == "nt", reason="Binder's machines run Linux")
 def test_binder_finds_a_students_copy_of_every_lesson_in_every_language(tmp_path):
     for folder in ("notebooks", "img"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=NOT_COPIED)
     python = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{python}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     subprocess.run([ROOT / "postBuild"], cwd=tmp_path, env=environment, check=True)
