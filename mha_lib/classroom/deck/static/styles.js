@@ -21,7 +21,7 @@ async function readSheet(address) {
  * and O, and MathJax writes it into the style of each letter: such letters take the palette's colour.
  */
 function formulaColours(palette) {
-  const { style } = look.cssRules[0];
+  const { style } = palette.cssRules[0];
   const rules = [...style].map((name) => {
     const [light] = style.getPropertyValue(name).match(/#\w{6}/);
     return `.rise-enabled mjx-container [style*="${asStyle(light)}"] { color: var(${name}) !important; }`;
