@@ -32,10 +32,17 @@ def slide_type(cell: Cell) -> str:
 
 
 def tags(cell: Cell) -> list[str]:
-    """What a cell is for, beside its place on a slide.
+    """The tags of a cell: its purpose, beside its place on a slide, and what it shows.
 
-    ``setup``: run before class; ``why``: the slide's question answered in words, for who reads alone;
+    ``setup``: run before class; ``why``: the slide's question answered in words, for those who read alone;
     ``exercise``: a stub to fill in; ``solution``: for instructors alone.
+
+    The deck keeps room for the output of a code cell before it runs. These tags say what comes:
+    ``shows-text`` (printed, also by a passed assert), ``shows-value`` (of the last expression),
+    ``shows-table``, ``shows-picture``, ``shows-explorer``, ``shows-check`` (of an exercise) and
+    ``shows-nothing``; the tags ``setup`` and ``exercise`` alone mean nothing, too. How many lines of how
+    many letters are printed stands in the cell's metadata: ``"room": "3 x 61"``, and of a table its rows.
+    A Chinese character is 5/3 letters wide. Without such tags a cell gets room for a few printed lines.
     """
     return list(cell["metadata"].get("tags", []))
 

@@ -80,6 +80,8 @@ def brought_in_step(english: Notebook, translated: Notebook) -> Notebook:
             else:
                 cell["source"] = mine["source"]
             cell["metadata"][ENGLISH_SOURCE] = remembered
+            if room := mine["metadata"].get("room"):  # its words are longer or shorter than the English ones
+                cell["metadata"]["room"] = room
         cells.append(cell)
     return {**translated, "cells": cells}
 
