@@ -127,6 +127,18 @@ def test_tags_tell_what_each_cell_of_a_slide_shows(executed):
     assert wrong == {}, "the cells should have these tags"
 
 
+def test_the_deck_keeps_room_for_pictures_of_their_size(executed):
+    wrong = {}
+    for cell in code_on_slides(executed[0]):
+        for svg in filter(None, (output.get("data", {}).get("image/svg+xml") for output in cell.outputs)):
+            points = re.findall(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"', svg)[0]
+            size = [round(float(each) * 4 / 3) for each in points]  # in pixels
+            kept = map(int, cell.metadata.get("picture", "0 x 0").split(" x "))
+            if any(abs(one - other) > 12 for one, other in zip(size, kept, strict=True)):
+                wrong[cell.id] = "{} x {}".format(*size)
+    assert wrong == {}, "the metadata `picture` of the cells should be"
+
+
 def test_the_deck_keeps_room_for_as_many_lines_as_a_cell_prints(executed):
     wrong = {}
     for cell in code_on_slides(executed[0]):

@@ -42,7 +42,8 @@ def tags(cell: Cell) -> list[str]:
     ``shows-table``, ``shows-picture``, ``shows-explorer``, ``shows-check`` (of an exercise) and
     ``shows-nothing``; the tags ``setup`` and ``exercise`` alone mean nothing, too. How many lines of how
     many letters are printed stands in the cell's metadata: ``"room": "3 x 61"``, and of a table its rows.
-    A Chinese character is 5/3 letters wide. Without such tags a cell gets room for a few printed lines.
+    A Chinese character is 5/3 letters wide. ``"picture": "500 x 230"`` is the size of a picture in pixels.
+    Without such tags a cell gets room for a few printed lines.
     """
     return list(cell["metadata"].get("tags", []))
 

@@ -80,8 +80,8 @@ def brought_in_step(english: Notebook, translated: Notebook) -> Notebook:
             else:
                 cell["source"] = mine["source"]
             cell["metadata"][ENGLISH_SOURCE] = remembered
-            if room := mine["metadata"].get("room"):  # its words are longer or shorter than the English ones
-                cell["metadata"]["room"] = room
+            for name in {"room", "picture"} & mine["metadata"].keys():  # its words are longer or shorter
+                cell["metadata"][name] = mine["metadata"][name]
         cells.append(cell)
     return {**translated, "cells": cells}
 

@@ -1,15 +1,15 @@
 // The room that is kept for the output of a cell, so that its code need not move when it comes. The cell's tags
-// say what it shows and `room` in its metadata how much of it; mha_lib/classroom/course/slides.py explains both.
+// say what it shows, `room` and `picture` in its metadata how much: mha_lib/classroom/course/slides.py explains it.
 
 const EM = 0.602; // the width of a letter of code
-// Lines and columns where `room` does not say them. A cell without any of the tags counts as text until it ran.
+// Lines and columns of a cell without `room`. A cell without any of the tags counts as text until it ran.
 const PRINTED = {
   table: [5, 40],
   text: [4, 40],
   check: [1, 97],
   value: [1, 40],
 };
-const PICTURE = { width: 500, height: 230 };
+const PICTURE = [500, 230]; // pixels
 const TABLE = { line: 33, column: 13 }; // heights and widths, in u
 
 /** Write on each code cell what it will show; the copies of a cell, in pictures of its slide, have it too. */
@@ -19,20 +19,23 @@ export function markOutputs(notebook) {
     const shows = tags.filter((tag) => tag.startsWith("shows-")).map((tag) => tag.replace("shows-", ""));
     const isSilent = tags.includes("setup") || tags.includes("exercise");
     node.dataset.shows = shows.join(" ") || (isSilent ? "nothing" : "");
-    const room = model.getMetadata("room");
-    if (/^\d+ x \d+$/.test(room)) node.dataset.room = room;
+    for (const name of ["room", "picture"]) {
+      const size = model.getMetadata(name);
+      if (/^\d+ x \d+$/.test(size)) node.dataset[name] = size;
+    }
   }
 }
 
 /** As fit.js measures an output that is there: {text, picture, explorer, fixed}. */
-export function guessOutput({ dataset: { shows, room } }, hasRun) {
+export function guessOutput({ dataset: { shows, room, picture } }, hasRun) {
   const isShown = (kind) => shows.split(" ").includes(kind) || (!shows && !hasRun && kind === "text");
   const kind = Object.keys(PRINTED).find(isShown);
   const [lines, columns] = room?.split("x").map(Number) ?? PRINTED[kind] ?? [];
+  const [width, height] = picture?.split("x").map(Number) ?? PICTURE;
   return {
     text: kind && kind !== "table" ? Array(lines).fill(columns * EM) : [],
     fixed: kind === "table" ? { width: columns * TABLE.column, height: lines * TABLE.line } : null,
-    picture: isShown("picture") ? PICTURE : null,
+    picture: isShown("picture") ? { width, height } : null,
     explorer: false, // its code is folded away when it comes
   };
 }
