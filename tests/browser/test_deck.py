@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Watch
     from tests.conftest import LayTranslator
 
-SAMPLE = CHINESE[2]  # the other Chinese lessons have the code of the English ones and shorter texts
+SAMPLE = CHINESE[2]  # the others are the same code beside shorter texts
 each_lesson = pytest.mark.parametrize(
     "lesson",
     [*ENGLISH, SAMPLE, *in_whole_runs(lesson for lesson in CHINESE if lesson != SAMPLE)],

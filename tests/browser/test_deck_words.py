@@ -25,7 +25,7 @@ ENGLISH = words_in("en")
 
 @pytest.fixture(scope="module")
 def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterServer:
-    """A course in several languages. The French words are one sentence."""
+    """A course in several languages: of French nothing is said but one sentence."""
     folder = tmp_path_factory.mktemp("languages")
     server = serve(folder)
     french = {"deck": {"keys_hint": "? montre les touches"}}
@@ -34,7 +34,7 @@ def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterSer
     lessons = [f"notebooks/{language}" for language in (MARKED, f"{MARKED}-CN", "fr", "xx")]
     for place in [*lessons, "notebooks/zh-Hant", "work/deck-zh-Hant", f"work/deck-{MARKED}", "work/mine"]:
         write_lesson(folder / place)
-    made = {"deck": {"keys_hint": "? 列出按鍵"}}  # as the course makes them from simplified Chinese
+    made = {"deck": {"keys_hint": "? 列出按鍵"}}  # as they are made from simplified Chinese
     (folder / "notebooks" / "zh-Hant" / "words.json").write_text(json.dumps(made), encoding="utf-8")
     return server
 

@@ -12,7 +12,6 @@ from bs4 import BeautifulSoup
 from nbclient import NotebookClient
 
 from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.course.slides import slide_type, tags
 from tests.lessons import CHINESE, ENGLISH, ROOT, TRADITIONAL, in_whole_runs, name_of
 
 SAMPLE = TRADITIONAL[3]  # its data are Chinese, and must stay as they are
@@ -113,14 +112,19 @@ def columns_of(line):
 
 def code_on_slides(notebook):
     lesson = notebook.cells[:-1]  # without the cell that drives the explorers
-    return [cell for cell in lesson if cell.cell_type == "code" and slide_type(cell) != "skip"]
+    code = [cell for cell in lesson if cell.cell_type == "code"]
+    return [cell for cell in code if cell.metadata.get("slideshow", {}).get("slide_type") != "skip"]
+
+
+def tags(cell):
+    return {*cell.metadata.get("tags", [])}
 
 
 def test_tags_tell_what_each_cell_of_a_slide_shows(executed):
     wrong = {}
     for cell in code_on_slides(executed[0]):
         kinds, _, _ = shown_by(cell)
-        if not kinds and not {"setup", "exercise"} & {*tags(cell)}:
+        if not kinds and not {"setup", "exercise"} & tags(cell):
             kinds = {"shows-nothing"}
         if kinds != {tag for tag in tags(cell) if tag.startswith("shows-")}:
             wrong[cell.id] = sorted(kinds)

@@ -1,7 +1,7 @@
-// The words of the deck, from words/<language>.json beside this script. The folder of the lesson tells the
-// language, by the same rules as in language.py: zh-CN finds zh.json, a sentence that a language lacks is said
-// in English, and so is everything in a language without a file. The words of lessons that are made, as those
-// in traditional Chinese are, stand beside the lessons.
+// What the deck says, from words/<language>.json beside this script. The folder of the lesson tells the
+// language, by the same rules as in language.py: zh-CN finds zh.json, a sentence that a language lacks is
+// said in English, and so is everything in a language without a file of its own. Lessons whose words are
+// made, as those in traditional Chinese are, have them beside them.
 
 const ENGLISH = "en";
 const FOLDER = /^(.*\/)?(?:notebooks|work)\/(?:deck-)?([^/]+)\/[^/]+$/; // such as work/deck-zh/03.ipynb
@@ -26,7 +26,7 @@ export async function readWords(lesson, contents) {
 /** The sentence with its gaps filled: fill("slide {number}", {number: 3}) is "slide 3". */
 export const fill = (sentence, gaps) => sentence.replace(/\{(\w+)\}/g, (gap, name) => gaps[name] ?? gap);
 
-/** The names in a folder; null if it is missing, and so the lesson, in work/mine say, belongs to no course. */
+/** What is in a folder; null where there is none, and the lesson, in work/mine say, is no course's. */
 async function namesIn(folder, contents) {
   const listing = await contents.get(folder, { content: true }).catch(() => null);
   return listing?.type === "directory" ? listing.content.map(({ name }) => name) : null;
@@ -52,7 +52,7 @@ async function readFile(language) {
   return answer.ok ? answer.json() : null;
 }
 
-/** The words, with English ones in the place of missing ones. */
+/** The words, with the English ones in the place of those that are missing. */
 function filledUp(words, english) {
   if (typeof english !== "object") return words;
   const entries = Object.entries(english).map(([name, said]) => [
