@@ -7,6 +7,14 @@ takes the slide out of the core path and out of its clock.
 
 ``deck/static/slides.js`` reads the same grammar in the browser; both are tested on one table of cases,
 ``tests/classroom/course/slides.json``.
+
+The deck keeps room for the output of a code cell before it runs. These tags say what comes: ``shows-text``
+(printed, also by a passed assert), ``shows-value`` (of the last expression), ``shows-table``,
+``shows-picture``, ``shows-explorer``, ``shows-check`` (of an exercise) and ``shows-nothing``; the tags
+``setup`` and ``exercise`` alone mean nothing, too. How many lines of how many letters are printed stands in
+the cell's metadata: ``"room": "3 x 61"``, and of a table its rows. A Chinese character is 5/3 letters wide.
+``"picture": "500 x 230"`` is the size of a picture in pixels. Without such tags a cell gets room for a few
+printed lines.
 """
 
 import json
@@ -32,18 +40,10 @@ def slide_type(cell: Cell) -> str:
 
 
 def tags(cell: Cell) -> list[str]:
-    """The tags of a cell: its purpose, beside its place on a slide, and what it shows.
+    """What a cell is for, beside its place on a slide.
 
-    ``setup``: run before class; ``why``: the slide's question answered in words, for those who read alone;
+    ``setup``: run before class; ``why``: the slide's question answered in words, for who reads alone;
     ``exercise``: a stub to fill in; ``solution``: for instructors alone.
-
-    The deck keeps room for the output of a code cell before it runs. These tags say what comes:
-    ``shows-text`` (printed, also by a passed assert), ``shows-value`` (of the last expression),
-    ``shows-table``, ``shows-picture``, ``shows-explorer``, ``shows-check`` (of an exercise) and
-    ``shows-nothing``; the tags ``setup`` and ``exercise`` alone mean nothing, too. How many lines of how
-    many letters are printed stands in the cell's metadata: ``"room": "3 x 61"``, and of a table its rows.
-    A Chinese character is 5/3 letters wide. ``"picture": "500 x 230"`` is the size of a picture in pixels.
-    Without such tags a cell gets room for a few printed lines.
     """
     return list(cell["metadata"].get("tags", []))
 
