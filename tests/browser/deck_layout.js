@@ -1,5 +1,5 @@
 // biome-ignore-all lint/performance/useDomNodeTextContent: what matters is the text that the class sees
-// How the slide that is shown falls short of its room, as a list of sentences; for test_deck.py.
+// The faults in the layout of the slide that is shown, as a list of sentences; for test_deck.py.
 () => {
   const slide = document.querySelector("section.present > section.present");
   const unit = Math.min(innerWidth / 1280, innerHeight / 720); // as deck.css has it
@@ -11,7 +11,7 @@
   const UNSHOWN = ".reveal-skip, aside";
   const name = (node) => node.innerText.trim().slice(0, 40).replace(/\s+/g, " ");
 
-  /** Titles of one size, and letters of 10 points in stills that have at least 14 px. */
+  /** Titles have one size, and letters of 10 points in stills have at least 14 px. */
   function oddSizes() {
     const titles = slide.id === "slide-0-0" ? [] : all(":is(h1, h2):not(aside *)");
     const odd = titles.filter((title) => Math.abs(sizeOf(title) - 40) > 0.5);
@@ -45,7 +45,7 @@
     });
   }
 
-  /** Code below 24 px where neither its lines fill the slide's width nor all cells its height, those to come too. */
+  /** Code below 24 px, although the lines leave some width of the slide and all its cells some height. */
   function wastedRoom() {
     const parts = (selector) =>
       [...slide.querySelectorAll(selector)].filter((part) => !part.closest(UNSHOWN));

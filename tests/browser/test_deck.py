@@ -46,13 +46,13 @@ DRAWN = """async () => {
     await document.fonts.ready;
     for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
 }"""
-# Console errors that RISE 0.43 makes with any notebook, and why each does no harm.
+# Harmless errors in the console that RISE 0.43 makes with any notebook, with their causes.
 HARMLESS = {
     r"Refused to apply style from .*\.css": "RISE asks for <notebook>.css, which a lesson need not have",
-    r"Canceled future for (kernel_info|comm_info)_request": "asked of a kernel that was just replaced",
+    r"Canceled future for (kernel_info|comm_info)_request": "it was asked of a kernel that was just replaced",
 }
 WINDOWS = [(1280, 720), (1024, 600), (1024, 768), (1920, 1080), (3440, 1440)]
-Faults = dict[str, list[str]]  # by place: a step such as "#/slide-3-0+1", or what is not a step's
+Faults = dict[str, list[str]]  # by place: a step such as "#/slide-3-0+1", or "console" and the like
 
 
 def run_deck(page: Page, address: str) -> list[str]:
@@ -60,7 +60,7 @@ def run_deck(page: Page, address: str) -> list[str]:
     page.goto(address)
     expect(page.locator("body")).to_have_attribute("data-deck", "ready")
     status = page.locator("#deck-foot output")
-    page.keyboard.press("Escape")  # clears the status: what comes next is of the run
+    page.keyboard.press("Escape")  # clears the status, so that the next one comes from the run
     expect(status).to_have_attribute("class", "")
     page.keyboard.press("Shift+R")
     expect(status).to_have_class(re.compile("done|failed"), timeout=600_000)
@@ -90,7 +90,7 @@ def walk(page: Page, every_setting: bool = False) -> Faults:
 
 
 def faults_around(watch: Watch, address: str) -> Faults:
-    """What the console said and what was asked of others than the deck's own server."""
+    """Errors in the console, and requests to other servers than the deck's own."""
     errors = [error for error in watch.errors if not any(re.search(known, error) for known in HARMLESS)]
     return {"console": errors, "network": watch.requests_beyond(address.split("/rise/")[0])}
 
@@ -132,7 +132,7 @@ def test_lesson_is_a_good_deck_in_every_window_light_and_dark(
 
 
 WIDE_DRAWING = "<svg xmlns=%22http://www.w3.org/2000/svg%22 width=%223000%22 height=%22300%22/>"
-BAD_SLIDES = {  # what is wrong with it: the cell, and what the walk says
+BAD_SLIDES = {  # the fault: the cell that has it, and the sentence of the walk
     "too long": (new_markdown_cell("\n".join(f"- line {n}" for n in range(40))), "px too low: line 0"),
     "too wide": (new_code_cell("HTML('<p style=\"width: 3000px\">wide</p>')"), "cut off by 1"),
     "an error": (new_code_cell("1 / 0"), "error output: .*Zero"),
@@ -167,7 +167,7 @@ def bad_lesson() -> NotebookNode:
 def test_the_walk_finds_what_is_wrong_with_a_deck(page: Page, watch: Watch, jupyter: JupyterServer) -> None:
     nbformat.write(bad_lesson(), jupyter.folder / "notebooks" / "en" / "bad.ipynb")
     faults = faults_of(page, watch, jupyter.address("rise", "notebooks/en/bad.ipynb"))
-    in_place = len(BAD_SLIDES) - 2  # the last two are no fault of a slide
+    in_place = len(BAD_SLIDES) - 2  # the last two are not faults of a slide
     places = [f"#/slide-{number}-0+0" for number in range(1, in_place + 1)] + ["console", "network"]
     for (kind, (_, said)), place in zip(BAD_SLIDES.items(), places, strict=True):
         assert re.search(said, f"{place} {faults.get(place)}", re.DOTALL), f"{kind} was not found: {faults}"

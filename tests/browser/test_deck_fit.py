@@ -1,4 +1,4 @@
-"""Code, pictures and explorers take the room of a slide, and code stays where it is when its output comes."""
+"""Code, pictures and explorers fill a slide, and code stays in its place when its output comes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 import pytest
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Page, expect
 
@@ -40,16 +41,25 @@ explorer"""
 QUESTION = """## An explorer
 
 *Guess: whom does the pronoun mean once there are two whom it could mean, and which switch mends it then?*"""
-SLIDES = [  # of each slide its cells
-    [new_markdown_cell("# Title"), new_code_cell(SETUP)],
-    [new_markdown_cell("## Printed"), new_code_cell(PRINTS), new_code_cell(ASSERTS)],
-    [new_markdown_cell("## A value"), new_code_cell("maps.sum(-1).min().item()")],
-    [new_markdown_cell("## A picture"), new_code_cell("show_heads(maps)"), new_code_cell(ASSERTS)],
-    [new_markdown_cell("## Defined"), new_code_cell("def double(x):\n    return 2 * x")],
-    [new_markdown_cell(QUESTION), new_code_cell(EXPLORES)],
+
+
+def code(source: str, shows: str = "", room: str = "") -> NotebookNode:
+    """A code cell whose metadata say what it shows, and in how many lines."""
+    tags = {"tags": [f"shows-{shows}"]} if shows else {}
+    return new_code_cell(source, metadata=tags | ({"room": room} if room else {}))
+
+
+SLIDES = [  # the cells of each slide
+    [new_markdown_cell("# Title"), code(SETUP)],
+    [new_markdown_cell("## Printed"), code(PRINTS, "text", "3 x 23"), code(ASSERTS, "text", "2 x 30")],
+    [new_markdown_cell("## A value"), code("maps.sum(-1).min().item()", "value")],
+    [new_markdown_cell("## A picture"), code("show_heads(maps)", "picture"), code(ASSERTS, "text", "2 x 30")],
+    [new_markdown_cell("## Defined"), code("def double(x):\n    return 2 * x", "nothing")],
+    [new_markdown_cell("## Not tagged"), code(PRINTS), code("def half(x):\n    return x / 2")],
+    [new_markdown_cell(QUESTION), code(EXPLORES, "explorer")],
 ]
 EXPLORER = len(SLIDES) - 1
-# Of each piece of code on the slide: its letters, and where each of its lines begins.
+# The letters of each piece of code on the slide, and the top of each of its lines.
 CELLS = ".present > .present .jp-CodeCell:not(.reveal-skip)"
 CODE = f"""() => [...document.querySelectorAll("{CELLS} .cm-content")]
     .map((code) => {{
@@ -64,7 +74,7 @@ def write_lesson(file: Path) -> None:
     cells = [cell.copy() for cells in SLIDES for cell in cells]
     starts = {id(cell) for cell in cells if cell.cell_type == "markdown"}
     for cell in cells:
-        cell.metadata = {"slideshow": {"slide_type": "slide" if id(cell) in starts else "-"}}
+        cell.metadata["slideshow"] = {"slide_type": "slide" if id(cell) in starts else "-"}
     nbformat.write(new_lesson(cells), file)
 
 
@@ -73,7 +83,7 @@ Code = dict[str, Any]  # of each slide
 
 @pytest.fixture(scope="module")
 def ran(browser: Browser, jupyter: JupyterServer) -> Iterator[tuple[Page, Code]]:
-    """A deck that was run and shows its first slide, the same for all tests, and its code before it ran."""
+    """A deck that was run and shows its first slide, shared by all tests, and its code before it ran."""
     write_lesson(jupyter.folder / "notebooks" / "en" / "fit.ipynb")
     address = jupyter.address("rise", "notebooks/en/fit.ipynb")
     page = browser.new_page(viewport={"width": 1280, "height": 720})
@@ -103,12 +113,12 @@ def code_of_slides(page: Page) -> dict[str, Any]:
     return found
 
 
-def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_overview(ran: tuple[Page, Code]) -> None:
+def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_sorter(ran: tuple[Page, Code]) -> None:
     page, _ = ran
     expect(page.locator(".mha-explorer")).to_have_count(1)
     expect(page.locator(".mha-explorer [role=application]")).to_have_count(0)
     page.keyboard.press("o")
-    picture = page.frame_locator("#deck-overview").get_by_role("option").nth(EXPLORER).locator("canvas")
+    picture = page.frame_locator("#deck-sorter").get_by_role("option").nth(EXPLORER).locator("canvas")
     expect(picture).to_have_attribute("width", re.compile(r"\d+"))
     corner = "canvas => [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data]"
     assert picture.evaluate(corner) == [255] * 4, "its paper"

@@ -1,4 +1,4 @@
-"""Each kind of key on each kind of focus: who has the keys, and how the deck gets them back."""
+"""Each kind of key with each kind of focus: who gets the key, and how the deck gets the keys back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mha_lib.classroom import explore
 explore(lambda num_heads: torch.full((1, num_heads, 2, 3), 1 / 3), num_heads=[1, 2, 3, 4])
 """
 ANSWER = "## Controls\n\n<details><summary>The answer</summary>is folded.</details>"
-FOCUS = {  # where the focus is, by the control
+FOCUS = {  # the selector of each control
     "nothing": None,
     "a code cell's editor": ".jp-CodeCell .cm-content",
     "the explorer's slider": ".mha-explorer input[type=range]",
@@ -126,7 +126,7 @@ def test_a_key_right_after_escape_is_the_decks(controls: Page) -> None:
         expect(current(controls), f"Escape, Space in {kind}").to_have_id("slide-2-0")
 
 
-def test_after_the_mouse_the_keys_are_the_decks_again_but_where_one_types(controls: Page) -> None:
+def test_after_the_mouse_the_keys_are_the_decks_again_except_where_one_types(controls: Page) -> None:
     page = controls
     for kind in ("the explorer's slider", "another widget's slider", "a button", "a folded answer"):
         turn_back(page)
@@ -156,7 +156,7 @@ def test_a_choice_from_a_list_with_the_mouse_gives_the_keys_back(controls: Page)
     page = controls
     choices = control(page, "a list")
     choices.focus()
-    page.keyboard.press("ArrowDown")  # chosen with the keyboard, it keeps them
+    page.keyboard.press("ArrowDown")  # chosen with the keyboard, the list keeps the keys
     expect(choices).to_have_value("e")
     expect(choices).to_be_focused()
     choices.dispatch_event("pointerdown")

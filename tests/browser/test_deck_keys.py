@@ -75,14 +75,14 @@ def cell(kind: str, make: Make, source: str, name: str, tags: tuple[str, ...] = 
 
 @pytest.fixture
 def deck(jupyter: JupyterServer) -> str:
-    """The address of a deck without outputs, whatever the test before has left."""
+    """The address of a deck without outputs, written afresh for each test."""
     write_deck(jupyter.folder / "widgets.ipynb")
     return jupyter.address("rise", "widgets.ipynb")
 
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
-    """A page with a deck of which nothing but the setup is run, the same for all tests that need no more."""
+    """A page with a deck of which only the setup is run, shared by all tests that need no more."""
     write_deck(jupyter.folder / "opened.ipynb")
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     page.set_default_timeout(PATIENCE)
@@ -178,7 +178,7 @@ def test_anywidget_follows_the_kernel(page: Page, deck: str) -> None:
 
 
 def test_without_the_bridge_no_widget_lives(page: Page, deck: str) -> None:
-    """Shows what the bridge is for; when this fails, RISE has learnt it and the bridge can go."""
+    """This shows the purpose of the bridge. When it fails, RISE itself has widgets, and the bridge can go."""
     page.route("**/mha-deck/static/remoteEntry.js*", lambda route: route.fulfill(body=NO_BRIDGE))
     open_slide(page, deck, 1, bridge=False)
     current(page).locator(".jp-CodeCell .cm-content").click()
@@ -302,13 +302,13 @@ def test_formulas_take_the_palette_of_the_theme(at_start: Page) -> None:
 
 
 def rgb(colour: str) -> str:
-    """As a browser writes it: ``rgb(0, 103, 165)`` of ``#0067a5``."""
+    """The colour as a browser writes it: ``rgb(0, 103, 165)`` for ``#0067a5``."""
     return f"rgb({', '.join(str(int(colour[start : start + 2], 16)) for start in (1, 3, 5))})"
 
 
 @pytest.fixture(scope="module")
 def fresh_python(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The Python of a new environment with what a deck needs, but not yet this package."""
+    """The Python of a new environment that has all requirements of a deck, but not yet this package."""
     environment = tmp_path_factory.mktemp("fresh")
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     python = str(environment / ("Scripts" if os.name == "nt" else "bin") / "python")

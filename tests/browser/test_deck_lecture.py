@@ -1,4 +1,4 @@
-"""A deck through a lecture: what is seen is what runs, one sees that it runs, and nothing is lost."""
+"""A deck in a lecture: the cell that is seen is the one that runs, the slide says so, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def lecture(jupyter: JupyterServer, tmp_path: Path) -> str:
-    """The address of a deck that nobody has run; by its name it has a kernel of its own."""
+    """The address of a deck that nobody has run. Its file name is new, so it has a kernel of its own."""
     name = f"{tmp_path.name}.ipynb"
     cells = [
         cell("slide", new_markdown_cell, "# A lecture", "title"),
@@ -82,7 +82,7 @@ def test_the_cell_that_runs_is_the_one_that_is_seen(page: Page, lecture: str) ->
     page.keyboard.press("Space")
     page.keyboard.down("Control")
     for _ in range(3):
-        page.keyboard.down("Enter")  # nobody waits; held down, it runs once
+        page.keyboard.down("Enter")  # held down, it runs the cell once
     page.keyboard.up("Enter")
     page.keyboard.up("Control")
     expect(output_of(page, "question")).to_be_visible()
@@ -111,9 +111,9 @@ def test_a_cell_that_runs_says_so_until_i_interrupts_it(page: Page, lecture: str
     slow = current(page).locator(".jp-CodeCell")
     expect(slow).to_have_attribute("data-busy", re.compile(r"runs, [1-9]\d* s · I interrupts"))
     page.keyboard.press("Escape")
-    go_to(page, 2, "slide-1-0")  # while it runs, one goes on
+    go_to(page, 2, "slide-1-0")  # the instructor goes on while the cell runs
     page.keyboard.press("Control+Enter")
-    waiting = page.locator("#slide-1-0 .fragment .jp-CodeCell")  # all of a slide gone by is seen
+    waiting = page.locator("#slide-1-0 .fragment .jp-CodeCell")  # a slide that was passed shows all its steps
     expect(waiting).to_have_attribute("data-busy", "waits")
     expect(status_of(page)).to_have_text(re.compile(r"slide 3 \(slow\) runs, \d+ s · I interrupts"))
     page.keyboard.press("ArrowRight")
@@ -229,7 +229,7 @@ def move_slider(page: Page) -> None:
 
 
 def end_kernels(server: JupyterServer) -> None:
-    """As after a night: the kernels of all decks are gone."""
+    """End the kernels of all decks, as after a night."""
     address = f"{server.url}/api/kernels"
     with urllib.request.urlopen(f"{address}?token={server.token}") as answer:
         kernels = json.load(answer)
@@ -243,7 +243,7 @@ def ask_nothing(file: Path) -> bool:
 
 
 def teach(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
-    """A day: a fresh deck, and S alone."""
+    """Begin a lecture: open a fresh deck and press S."""
     folder, told = make_deck_copy(jupyter.folder, lesson.parent.name, lesson.name, ask_nothing)
     assert told == []
     open_deck(page, jupyter.address("rise", (folder / lesson.name).relative_to(jupyter.folder).as_posix()))
@@ -260,7 +260,7 @@ def teach(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
     ids=name_of,
 )
 def test_a_lecture_can_be_given_twice(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
-    """What JupyterLab saves while a deck is shown is no change of the instructor's."""
+    """JupyterLab saves the lesson while a deck is shown, which is no change by the instructor."""
     teach(page, jupyter, lesson)
     end_kernels(jupyter)
     teach(page, jupyter, lesson)

@@ -1,4 +1,4 @@
-"""Showing a deck: where one is, the overview, the keys of Reveal's users, the pointer and the magnifier."""
+"""Showing a deck: the foot, the slide sorter, the keys of Reveal's users, the pointer and the magnifier."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CELLS = [  # slide type, source
     ("slide", "from ipywidgets import IntSlider\nIntSlider(3)"),
     ("slide", "## The end"),
 ]
-FEET = {  # of each slide, by its id
+FEET = {  # the position at the foot, by the id of the slide
     "slide-0-0": "1 / 6",
     "slide-1-0": "↓ optional 2 / 6",
     "slide-1-1": "optional 2.1 / 6",
@@ -54,7 +54,7 @@ def write_deck(file: Path) -> None:
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
-    """A page with the deck, the same for all tests here."""
+    """A page with the deck, shared by all tests here."""
     write_deck(jupyter.folder / "show.ipynb")
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     with page.expect_websocket(lambda socket: "/api/kernels/" in socket.url):
@@ -68,7 +68,7 @@ def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
 def deck(opened: Page) -> Page:
     """The deck on its first slide."""
     opened.locator(".jp-Notebook").focus()
-    opened.keyboard.press("Escape")  # leaves what a test that failed has left open
+    opened.keyboard.press("Escape")  # closes what a failed test has left open
     press(opened, "Home", "slide-0-0")
     return opened
 
@@ -118,16 +118,16 @@ def test_arrows_stay_in_a_widget(deck: Page) -> None:
     expect(current(deck)).to_have_id("slide-3-0")
 
 
-def overview_of(page: Page) -> FrameLocator:
+def sorter_of(page: Page) -> FrameLocator:
     page.keyboard.press("o")
-    overview = page.frame_locator("#deck-overview")
-    expect(overview.get_by_role("option", selected=True)).to_have_count(1)
-    return overview
+    sorter = page.frame_locator("#deck-sorter")
+    expect(sorter.get_by_role("option", selected=True)).to_have_count(1)
+    return sorter
 
 
-def test_the_overview_shows_all_slides_on_the_whole_screen(deck: Page) -> None:
-    overview = overview_of(deck)
-    slides = overview.get_by_role("option")
+def test_the_sorter_shows_all_slides_on_the_whole_screen(deck: Page) -> None:
+    sorter = sorter_of(deck)
+    slides = sorter.get_by_role("option")
     expect(slides).to_have_count(len(FEET))
     for slide in slides.all():
         box = slide.bounding_box()
@@ -144,27 +144,27 @@ def test_the_overview_shows_all_slides_on_the_whole_screen(deck: Page) -> None:
     expect(slides.nth(4).get_by_text("A step.")).to_be_visible()
 
 
-def test_arrows_and_enter_choose_in_the_overview_and_escape_goes_back(deck: Page) -> None:
-    overview = overview_of(deck)
-    chosen = overview.get_by_role("option", selected=True)
+def test_arrows_and_enter_choose_in_the_sorter_and_escape_goes_back(deck: Page) -> None:
+    sorter = sorter_of(deck)
+    chosen = sorter.get_by_role("option", selected=True)
     for key, name in {"ArrowDown": "Below too", "ArrowRight": "The third", "Home": "A title"}.items():
         deck.keyboard.press(key)
         expect(chosen).to_have_accessible_name(name)
     deck.keyboard.press("ArrowRight")
     deck.keyboard.press("Enter")
-    expect(deck.locator("#deck-overview")).to_have_count(0)
+    expect(deck.locator("#deck-sorter")).to_have_count(0)
     expect(current(deck)).to_have_id("slide-1-0")
-    overview = overview_of(deck)
-    expect(overview.get_by_role("option", selected=True)).to_have_accessible_name("The second")
+    sorter = sorter_of(deck)
+    expect(sorter.get_by_role("option", selected=True)).to_have_accessible_name("The second")
     deck.keyboard.press("End")
     deck.keyboard.press("Escape")
-    expect(deck.locator("#deck-overview")).to_have_count(0)
+    expect(deck.locator("#deck-sorter")).to_have_count(0)
     expect(current(deck)).to_have_id("slide-1-0")
     press(deck, "ArrowDown", "slide-1-1")
 
 
-def test_a_click_in_the_overview_goes_to_the_slide(deck: Page) -> None:
-    overview_of(deck).get_by_role("option").nth(3).click()
+def test_a_click_in_the_sorter_goes_to_the_slide(deck: Page) -> None:
+    sorter_of(deck).get_by_role("option").nth(3).click()
     expect(current(deck)).to_have_id("slide-1-2")
     press(deck, "ArrowUp", "slide-1-1")
 

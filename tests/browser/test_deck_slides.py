@@ -66,7 +66,7 @@ def begins_with_a_slide(case: Case) -> bool:
     return types[:1] == ["slide"]
 
 
-# The beginning of a lesson is what RISE treats in a way of its own; the other cases are of one kind.
+# RISE treats the beginning of a lesson in a way of its own; the other cases are all alike.
 UNUSUAL = [case for case in CASES if case["cells"] and not begins_with_a_slide(case)]
 USUAL = [case for case in CASES if begins_with_a_slide(case)]
 

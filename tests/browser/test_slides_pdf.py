@@ -51,7 +51,7 @@ def write_lesson(file: Path, cells: list[tuple[str, str]]) -> None:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    """A course whose slides were written, and what the command said."""
+    """A course whose slides were written, and the result of the command."""
     root, home = tmp_path_factory.mktemp("course"), tmp_path_factory.mktemp("home")
     for name, cells in {"01_good": GOOD, "02_broken": BROKEN}.items():
         write_lesson(root / "notebooks" / "en" / f"{name}.ipynb", cells)

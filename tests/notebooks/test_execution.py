@@ -3,10 +3,12 @@
 import re
 import shutil
 import time
+import unicodedata
 from pathlib import Path
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
 from nbclient import NotebookClient
 
 from mha_lib.classroom.course.language import words_in
@@ -82,3 +84,78 @@ def test_prints_no_warning_or_machine_path(executed):
             if output.output_type == "stream":
                 assert output.name != "stderr", output.text
                 assert str(Path.home()) not in output.text
+
+
+def shown_by(cell):
+    """What a cell has shown, as its tags name it, and the printed lines with the rows of tables."""
+    kinds: set[str] = set()
+    printed: list[str] = []
+    rows: list[object] = []
+    for output in cell.outputs:
+        data = output.get("data", {})
+        if any("widget-view" in kind for kind in data):
+            kinds.add("shows-explorer")
+        elif any(kind.startswith("image/") for kind in data):
+            kinds.add("shows-picture")
+        elif table := data.get("text/html"):
+            kinds.add("shows-table")
+            rows += BeautifulSoup(table, "html.parser").find_all("tr")
+        elif output.output_type == "execute_result":
+            kinds.add("shows-value")
+        else:
+            printed.append(output.get("text") or data["text/plain"] + "\n")
+    lines = [line.rstrip("\r").split("\r")[-1] for line in "".join(printed).rstrip().split("\n")]
+    if lines != [""]:
+        kinds.add("shows-check" if cell.source.startswith("check.") else "shows-text")
+    return kinds, [*filter(None, lines[:1]), *lines[1:]], rows
+
+
+def columns_of(line):
+    return sum(5 / 3 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in line)
+
+
+def code_on_slides(notebook):
+    lesson = notebook.cells[:-1]  # without the cell that drives the explorers
+    code = [cell for cell in lesson if cell.cell_type == "code"]
+    return [cell for cell in code if cell.metadata.get("slideshow", {}).get("slide_type") != "skip"]
+
+
+def tags(cell):
+    return {*cell.metadata.get("tags", [])}
+
+
+def test_tags_tell_what_each_cell_of_a_slide_shows(executed):
+    wrong = {}
+    for cell in code_on_slides(executed[0]):
+        kinds, _, _ = shown_by(cell)
+        if not kinds and not {"setup", "exercise"} & tags(cell):
+            kinds = {"shows-nothing"}
+        if kinds != {tag for tag in tags(cell) if tag.startswith("shows-")}:
+            wrong[cell.id] = sorted(kinds)
+    assert wrong == {}, "the cells should have these tags"
+
+
+def test_the_deck_keeps_room_for_pictures_of_their_size(executed):
+    wrong = {}
+    for cell in code_on_slides(executed[0]):
+        for svg in filter(None, (output.get("data", {}).get("image/svg+xml") for output in cell.outputs)):
+            points = re.findall(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"', svg)[0]
+            size = [round(float(each) * 4 / 3) for each in points]  # in pixels
+            kept = map(int, cell.metadata.get("picture", "0 x 0").split(" x "))
+            if any(abs(one - other) > 12 for one, other in zip(size, kept, strict=True)):
+                wrong[cell.id] = "{} x {}".format(*size)
+    assert wrong == {}, "the metadata `picture` of the cells should be"
+
+
+def test_the_deck_keeps_room_for_as_many_lines_as_a_cell_prints(executed):
+    wrong = {}
+    for cell in code_on_slides(executed[0]):
+        _, printed, rows = shown_by(cell)
+        lines = len(printed) + len(rows)
+        columns = round(max(map(columns_of, printed), default=0))
+        kept_lines, kept_columns = map(int, cell.metadata.get("room", f"{lines} x {columns}").split(" x "))
+        needs_room = "shows-text" in tags(cell) and "room" not in cell.metadata
+        is_as_wide = rows or abs(columns - kept_columns) <= 6  # measured times differ
+        if needs_room or lines != kept_lines or not is_as_wide:
+            wrong[cell.id] = f"{lines} x {columns}"
+    assert wrong == {}, "the cells should have this room"

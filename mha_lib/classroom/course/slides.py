@@ -7,6 +7,14 @@ its minutes: ``3 min. Show of hands first.`` or ``3 分。``. One word before th
 
 ``deck/static/slides.js`` reads the same grammar in the browser; both are tested on one table of cases,
 ``tests/classroom/course/slides.json``.
+
+The deck keeps room for the output of a code cell before it runs. These tags say what comes: ``shows-text``
+(printed, also by a passed assert), ``shows-value`` (of the last expression), ``shows-table``,
+``shows-picture``, ``shows-explorer``, ``shows-check`` (of an exercise) and ``shows-nothing``; the tags
+``setup`` and ``exercise`` alone mean nothing, too. How many lines of how many letters are printed stands in
+the cell's metadata: ``"room": "3 x 61"``, and of a table its rows. A Chinese character is 5/3 letters wide.
+``"picture": "500 x 230"`` is the size of a picture in pixels. Without such tags a cell gets room for a few
+printed lines.
 """
 
 import json

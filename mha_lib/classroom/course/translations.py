@@ -79,6 +79,8 @@ def brought_in_step(english: Notebook, translated: Notebook) -> Notebook:
             else:
                 cell["source"] = mine["source"]
             cell["metadata"][ENGLISH_SOURCE] = remembered
+            for name in {"room", "picture"} & mine["metadata"].keys():  # its words are longer or shorter
+                cell["metadata"][name] = mine["metadata"][name]
         cells.append(cell)
     return {**translated, "cells": cells}
 

@@ -73,6 +73,13 @@ def test_code_without_words_follows_by_itself(english, chinese):
     assert updated["cells"][2]["source"] == ["n = 8"]
 
 
+def test_the_room_for_an_output_stays_that_of_its_language(english, chinese):
+    english["cells"][1]["metadata"]["room"] = "1 x 7"
+    chinese["cells"][1]["metadata"]["room"] = "1 x 10"
+    updated = brought_in_step(english, chinese)
+    assert [cell["metadata"].get("room") for cell in updated["cells"]] == [None, "1 x 10", None]
+
+
 def test_slide_types_tags_and_order_follow_by_themselves(english, chinese):
     english["cells"][0]["metadata"] = metadata("subslide", ["why"])
     english["cells"].reverse()

@@ -1,4 +1,4 @@
-// Where the code and the outputs of a slide go, and how large: arithmetic alone, nothing of the page.
+// The places and sizes of the code and the outputs of a slide: arithmetic alone, nothing of the page.
 // All lengths are in u (deck.css). A line of text of `ems` is `ems * size` wide in letters of that size.
 //
 //   cell    {code: {ems, isBlank}[], text: ems[], fixed, picture, explorer, isFolded}: the lines of its code and
@@ -9,11 +9,11 @@
 
 const LARGEST = 28; // of code; its text is 26
 const COMFORTABLE = 24; // beside a picture, or beside code whose lines are too long for it
-const SMALLEST = 18; // that the last row can read
+const SMALLEST = 18; // the last row of the class can read it
 const STEP = 0.5;
-const LINE = 1.3; // heights of a line and of a blank one, in letters
+const LINE = 1.3; // the height of a line and of a blank one, in letters
 const BLANK_LINE = 0.5;
-const BOX = { width: 20, height: 16 }; // of a code's box: what is around the code
+const BOX = { width: 20, height: 16 }; // the margins of the box around code
 const GAP = { beside: 36, below: 10, cells: 10 }; // beside: and some slack, so that no line wraps
 const LEGIBLE = 1.05; // of a picture's natural size: letters of 10 points have 14 px
 const LOWEST_EXPLORER = 330;
@@ -49,7 +49,7 @@ function arrangeWith(size, cells, room) {
   return { fits, places: all };
 }
 
-/** The size of code, and its box; a line that is too long for the slide even in the smallest letters wraps. */
+/** The size of code and its box. A line that is too long for the slide in the smallest letters wraps. */
 function placeCode({ code, isFolded }, size, width) {
   if (isFolded || !code.length) return { size, wraps: false, width: 0, height: 0 };
   const room = width - BOX.width;
@@ -67,7 +67,7 @@ function placeCode({ code, isFolded }, size, width) {
   };
 }
 
-/** Printed text stands beside its code where both have room, or else below. */
+/** Put printed text beside its code if both have room there, or else below. */
 function placeText(cell, size, width) {
   const code = placeCode(cell, size, width);
   const { text, fixed } = cell;
@@ -84,7 +84,7 @@ function placeText(cell, size, width) {
   return { ...place, side: "below", outputSize, height: code.height + GAP.below + below };
 }
 
-/** A picture or an explorer takes the height that the slide has left; a picture the better side. */
+/** Give a picture or an explorer the height that the slide has left; a picture stands on the better side. */
 function placePicture(cell, size, room) {
   const code = placeCode(cell, size, room.width);
   const place = { size: code.size, wraps: code.wraps, outputSize: Math.min(code.size, 20) };

@@ -1,25 +1,24 @@
-// What an instructor gets in a deck: keys that run cells, a line at the foot, a window with the notes.
-// Each part has a file of its own; this one puts them together.
-import { followAddress, goByNumber, returnToSlide } from "./address.js";
-import { filesBeside } from "./beside.js";
-import { showBusy } from "./busy.js";
-import { commandsOf } from "./commands.js";
+// The deck of an instructor: keys that run cells, a line at the foot, a window with the notes. Each part has a
+// file of its own; this one puts them together.
+import { filesBeside, showHandouts } from "./course.js";
 import { Fit } from "./fit.js";
-import { returnFocus } from "./focus.js";
 import { Foot } from "./foot.js";
-import { showHandouts } from "./handouts.js";
-import { Help } from "./help.js";
-import { listenToKeys } from "./keys.js";
-import { markPlaces } from "./places.js";
-import { presenting } from "./presenting.js";
-import { keepOutputs, markDeadWidgets } from "./reload.js";
+import { markOutputs } from "./guess.js";
+import { listKeys, makeHelp } from "./help.js";
+import { keepRendered, removeToolbar } from "./jupyterlab.js";
+import { listenToKeys } from "./keyboard.js";
+import { keysOf } from "./keys.js";
+import { layOut } from "./paper.js";
+import { followAddress, markPlaces, returnToSlide, typedNumber } from "./places.js";
+import { pointersOf } from "./pointer.js";
 import { Runner } from "./runner.js";
 import { followSlides } from "./selection.js";
+import { markDeadWidgets, showBusy } from "./signs.js";
 import { cellsOf, readSlides } from "./slides.js";
+import { Sorter } from "./sorter.js";
 import { Speaker } from "./speaker.js";
 import { shownSection } from "./stage.js";
 import { adoptStyles } from "./styles.js";
-import { removeToolbar } from "./toolbar.js";
 import { readWords } from "./words.js";
 
 /** Words and styles come first: RISE opens the notebook only when this function is done. */
@@ -37,21 +36,52 @@ export default async function prepareDeck(app, load) {
   document.addEventListener("ready", open, { once: true }); // Reveal's event
 }
 
-function openDeck({ app, load, files, words, notice }) {
+function openDeck({ app, load, files, words: { deck: words, speaker: speakerWords }, notice }) {
   const panel = app.shell.currentWidget;
-  const slides = readSlides(cellsOf(panel.content.model));
-  markPlaces(slides, words.deck);
-  showHandouts(files, words.deck);
-  const foot = new Foot(panel, words.deck);
-  const runner = new Runner({ panel, load, foot, words: words.deck });
-  const passKey = (event) => panel.content.node.dispatchEvent(new KeyboardEvent("keydown", event));
-  const fit = new Fit({ words: words.deck });
-  const speaker = new Speaker({ slides, words: words.speaker, passKey, fit });
-  const help = new Help(panel, words.deck);
-  const show = presenting({ panel, passKey, fit, words: words.deck });
-  const commands = commandsOf({ app, panel, foot, runner, speaker, help, show, words: words.deck });
-  help.list(commands);
+  const notebook = panel.content;
+  const slides = readSlides(cellsOf(notebook.model));
+  markPlaces(slides, words);
+  markOutputs(notebook);
+  keepRendered(notebook);
+  showHandouts(files, words);
+  const execute = (command) => app.commands.execute(`RISE:${command}`);
+  const passKey = (event) => notebook.node.dispatchEvent(new KeyboardEvent("keydown", event));
+  const foot = new Foot(panel, words);
+  const returnToStart = () => execute("firstSlide");
+  const runner = new Runner({ panel, load, foot, words, returnToStart });
+  const fit = new Fit({ words });
+  const speaker = new Speaker({ slides, words: speakerWords, passKey, fit });
+  followDeck({ foot, speaker });
+  foot.greet(notice);
+  showBusy({ panel, foot, words });
+  markDeadWidgets({ panel, words });
 
+  const pointers = pointersOf(panel);
+  const leave = () => {
+    runner.stop();
+    foot.clear();
+    pointers.leave();
+    notebook.node.focus();
+  };
+  const opened = {
+    help: makeHelp(panel),
+    sorter: new Sorter({ panel, title: words.help.overview, passKey, fit }),
+    number: typedNumber({ foot, words }),
+  };
+  const cell = followSlides({ panel, load, words });
+  const keys = keysOf({ ...opened, execute, leave, foot, runner, speaker, pointers, cell, words });
+  listKeys(opened.help, keys, words);
+  listenToKeys({ notebook, keys, opened });
+  // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
+  setTimeout(() => {
+    returnToSlide();
+    window.mhaDeck = { progress: () => runner.progress, runAll: () => runner.runAll(), layOut };
+    Object.assign(document.body.dataset, { deck: "ready" });
+  });
+}
+
+/** Let the foot and the speaker's window tell of the slide that is shown. */
+function followDeck({ foot, speaker }) {
   const arrive = () => {
     const section = shownSection();
     if (!section) return; // as for a moment while the page opens at another slide than the first
@@ -61,21 +91,4 @@ function openDeck({ app, load, files, words, notice }) {
   for (const event of ["slidechanged", "fragmentshown", "fragmenthidden"])
     document.addEventListener(event, arrive);
   arrive();
-  foot.greet(notice);
-  const takers = followInstructor({ panel, load, foot, words: words.deck });
-  listenToKeys({ panel, help, show, commands, takers });
-  // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
-  setTimeout(() => {
-    returnToSlide();
-    Object.assign(document.body.dataset, { deck: "ready" });
-  });
-}
-
-/** What goes on beside the keys of the commands; returns what takes further keys. */
-function followInstructor({ panel, load, foot, words }) {
-  const notebook = panel.content;
-  returnFocus(notebook);
-  showBusy({ notebook, foot, words, onIdle: () => keepOutputs(panel) });
-  markDeadWidgets({ panel, words });
-  return [goByNumber({ foot, words }), followSlides({ panel, load, words })];
 }

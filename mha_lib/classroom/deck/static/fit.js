@@ -1,10 +1,9 @@
-// Gives the code, the pictures and the explorers of a slide the room that it has: how large its letters are, and
-// whether an output stands beside its code or below. The slide that is shown is measured and arranged when it
-// comes, when the window changes, and when an output comes; then its code may only become smaller, so that it
-// does not jump. An output that is not there yet is guessed from the code (guess.js), and its room kept free.
+// Fits the code, the pictures and the explorers of a slide into its room: the size of their letters, and whether
+// an output stands beside its code or below. The slide that is shown is measured and arranged when it comes, when
+// the window changes, and when an output comes; then its code may only become smaller, so that it does not jump. The room of an output that is not there yet is kept free: guess.js tells it from the tags of the cell.
 //
-// An explorer finds the height that it may take as --explorer-room, in pixels, on the cell that shows it. Its
-// code is folded away once it is there: a button at the head of the slide shows it again.
+// The cell of an explorer has the height that the explorer may take as --explorer-room, in pixels. Its code is
+// folded away once the explorer is there: a button at the head of the slide shows it again.
 import { arrange } from "./arrange.js";
 import { guessOutput } from "./guess.js";
 import { shownSection } from "./stage.js";
@@ -39,7 +38,7 @@ export class Fit {
 
   fit() {
     const section = shownSection();
-    if (!section?.clientHeight || section.closest(".overview")) return;
+    if (!section?.clientHeight) return;
     const shown = `${section.id} ${innerWidth} ${innerHeight}`;
     if (shown !== this.#shown) this.#arrive(shown, section);
     this.#largest = this.fitParts(section, this.#largest);
@@ -62,7 +61,7 @@ export class Fit {
   }
 }
 
-/** Arrange a slide that has a place on a page, such as one in the overview; returns the letters of its code. */
+/** Arrange a slide that has a place on a page, such as one in the sorter; returns the letters of its code. */
 export function fitSlide(section, largest) {
   const cells = codeCellsOf(section);
   const { size, places } = arrange(cells.map(measure), roomOf(section), largest);
@@ -73,7 +72,7 @@ export function fitSlide(section, largest) {
 const cellsOf = (section) => [...section.querySelectorAll(CELLS)];
 const codeCellsOf = (section) => cellsOf(section).filter(isCode);
 
-/** Not what an explorer writes into itself: it is asked too often. */
+/** Whether a change concerns the layout. Explorers write into themselves too often to fit the slide each time. */
 function isOfSlide(node) {
   const element = node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement;
   return Boolean(element?.closest(".present > .present") && !element.closest(".mha-explorer, .cm-layer"));
@@ -106,12 +105,13 @@ function measure(cell) {
   const code = lines.map((line) => ({ ems: emsOf(line), isBlank: !line.trim() }));
   const isHidden = Boolean(cell.querySelector(".jp-Cell-inputWrapper .jp-Placeholder-content"));
   const isFolded = isHidden || "folded" in cell.dataset;
-  return { code, isFolded, ...(measureOutput(cell) ?? guessOutput(lines)) };
+  const hasRun = /\d/.test(cell.querySelector(".jp-InputPrompt").textContent);
+  return { code, isFolded, ...(measureOutput(cell) ?? guessOutput(cell, hasRun)) };
 }
 
 const emsOf = (line) => pen.measureText(line).width / 100;
 
-/** What a cell shows; nothing where it has not shown anything yet. */
+/** The size of what a cell shows; null while it has shown nothing. */
 function measureOutput(cell) {
   const outputs = [...cell.querySelectorAll(".jp-OutputArea-output")].filter(
     (output) => output.clientHeight && !output.parentElement.closest(".jp-OutputArea-output"),
@@ -130,7 +130,7 @@ function measureOutput(cell) {
 
 const naturalBox = ({ naturalWidth, naturalHeight }) => ({ width: naturalWidth, height: naturalHeight });
 
-/** What outputs of a fixed size need, such as tables and sliders, without the picture among them. */
+/** The room that outputs of a fixed size need, such as tables and sliders, without the picture among them. */
 function boxAround(boxes, image) {
   if (!boxes.length) return null;
   const u = unitOf(boxes[0]);

@@ -1,4 +1,4 @@
-// The line at the foot of the deck: the lesson's title, what is going on, the place of the slide.
+// The line at the foot of the deck: the lesson's title, its status, and the place of the slide.
 
 const FORGOTTEN_AFTER = 8000; // ms
 const MENTION = "elsewhere";
@@ -16,20 +16,20 @@ export class Foot {
     });
   }
 
-  /** `state` is busy, done or failed; `share` is how much of the work is done, from 0 to 1. */
+  /** `state` is running, done or failed; `share` is how much of the work is done, from 0 to 1. */
   say(text, state, share = 1) {
     Object.assign(this.status, { textContent: text, className: state });
     this.status.style.setProperty("--share", share);
   }
 
-  /** Say what goes on elsewhere, as long as there is nothing else to say; nothing takes it back. */
+  /** Say that a cell runs on another slide, unless the line says something else; an empty text takes it back. */
   mention(text) {
     const { className } = this.status;
     if (text ? ["", "done", MENTION].includes(className) : className === MENTION)
       this.say(text, text && MENTION);
   }
 
-  /** Ask for a further key; without one the question goes. */
+  /** Ask for a further key; the question goes if none comes. */
   ask(question) {
     this.say(question, "asking");
     clearTimeout(this.forgetting);

@@ -1,34 +1,41 @@
-// What a cell will show, guessed from its code, so that room is kept for it and the code need not move when it
-// comes: the lines of printed text, each as wide as its number of `ems`, and the box of a picture.
+// The room that is kept for the output of a cell, so that its code need not move when it comes. The cell's tags
+// say what it shows, `room` and `picture` in its metadata how much: mha_lib/classroom/course/slides.py explains it.
 
 const EM = 0.602; // the width of a letter of code
-const PRINTED = { width: 40 * EM, lines: 4 };
-const CHECKED = { width: 97 * EM, lines: 1 };
-const PICTURE = { width: 500, height: 230 };
+// Lines and columns of a cell without `room`. A cell without any of the tags counts as text until it ran.
+const PRINTED = {
+  table: [5, 40],
+  text: [4, 40],
+  check: [1, 97],
+  value: [1, 40],
+};
+const PICTURE = [500, 230]; // pixels
+const TABLE = { line: 33, column: 13 }; // heights and widths, in u
 
-const repeat = ({ width, lines }) => Array(lines).fill(width);
-const isIndented = (line) => /^\s/.test(line);
-const STATEMENT =
-  /^(\w[\w., ]*(:.*)?=[^=]|(assert|def|class|import|from|for|with|if|try|return|del)\b|[)}\]]|#|@)/;
-
-/** As measured of an output that is there: {text, picture, explorer, fixed}. */
-export function guessOutput(lines) {
-  const source = lines.join("\n");
-  const last = lines.findLast((line) => line.trim()) ?? "";
-  const nothing = { text: [], picture: null, explorer: false, fixed: null };
-  if (/\bexplore\(/.test(source)) return nothing; // its code is folded away when it comes
-  const text = [...passed(source), ...(/\bprint\(/.test(source) ? repeat(PRINTED) : [])];
-  if (/^check\./.test(last)) return { ...nothing, text: [...text, ...repeat(CHECKED)] };
-  if (/\b(show|draw)_\w+\(/.test(source.replace(/\bdef \w+/g, "")))
-    return { ...nothing, text, picture: PICTURE };
-  const isValue = !isIndented(last) && !STATEMENT.test(last) && !/^print\(|;$/.test(last);
-  return { ...nothing, text: isValue ? [...text, PRINTED.width] : text };
+/** Write on each code cell what it will show; the copies of a cell, in pictures of its slide, have it too. */
+export function markOutputs(notebook) {
+  for (const { model, node } of notebook.widgets) {
+    const tags = model.getMetadata("tags") ?? [];
+    const shows = tags.filter((tag) => tag.startsWith("shows-")).map((tag) => tag.replace("shows-", ""));
+    const isSilent = tags.includes("setup") || tags.includes("exercise");
+    node.dataset.shows = shows.join(" ") || (isSilent ? "nothing" : "");
+    for (const name of ["room", "picture"]) {
+      const size = model.getMetadata(name);
+      if (/^\d+ x \d+$/.test(size)) node.dataset[name] = size;
+    }
+  }
 }
 
-/** A passed assert says its message; where none of a cell has one, each says what holds. */
-function passed(source) {
-  const asserts = source.match(/^\s*(assert |[\w.]*assert_close\().*$/gm) ?? [];
-  const messages = asserts.map((line) => /, f?"([^"]*)"\)?$/.exec(line)?.[1]).filter(Boolean);
-  const facts = asserts.map((line) => line.replace(/^\s*(assert |.*assert_close)/, ""));
-  return (messages.length ? messages : facts).map((text) => (text.length + 2) * EM);
+/** As fit.js measures an output that is there: {text, picture, explorer, fixed}. */
+export function guessOutput({ dataset: { shows, room, picture } }, hasRun) {
+  const isShown = (kind) => shows.split(" ").includes(kind) || (!shows && !hasRun && kind === "text");
+  const kind = Object.keys(PRINTED).find(isShown);
+  const [lines, columns] = room?.split("x").map(Number) ?? PRINTED[kind] ?? [];
+  const [width, height] = picture?.split("x").map(Number) ?? PICTURE;
+  return {
+    text: kind && kind !== "table" ? Array(lines).fill(columns * EM) : [],
+    fixed: kind === "table" ? { width: columns * TABLE.column, height: lines * TABLE.line } : null,
+    picture: isShown("picture") ? { width, height } : null,
+    explorer: false, // its code is folded away when it comes
+  };
 }

@@ -1,36 +1,18 @@
 // The list of the deck's keys, over the slide.
 
-export class Help {
-  constructor(panel, words) {
-    this.words = words;
-    this.dialog = Object.assign(document.createElement("dialog"), { id: "deck-help" });
-    panel.node.append(this.dialog);
-  }
+export function makeHelp(panel) {
+  const dialog = Object.assign(document.createElement("dialog"), { id: "deck-help" });
+  panel.node.append(dialog);
+  return dialog;
+}
 
-  list(commands) {
-    const keys = Map.groupBy(commands, ({ name }) => name);
-    const lines = [...keys].map(([name, group]) => [
-      Object.assign(document.createElement("kbd"), { textContent: group.map(this.#labelOf).join("  ") }),
-      Object.assign(document.createElement("span"), { textContent: this.words.help[name] }),
-    ]);
-    this.dialog.replaceChildren(...lines.flat());
-  }
-
-  /** "Shift Enter", each part as this language calls it. */
-  #labelOf = ({ key }) => {
-    const parts = key.split(" ").map((part) => this.words.key_names[part] ?? part);
-    return parts.join(" ");
-  };
-
-  get isOpen() {
-    return this.dialog.open;
-  }
-
-  open() {
-    this.dialog.showModal();
-  }
-
-  close() {
-    this.dialog.close();
-  }
+/** List the rows of keys.js that have a name. */
+export function listKeys(dialog, rows, words) {
+  const make = (tag, textContent) => Object.assign(document.createElement(tag), { textContent });
+  const nameOf = (part) => words.key_names[part] ?? part;
+  const labelOf = (keys) => keys.split(/[+ ]/).map(nameOf).join(" "); // "Shift+Enter" as "Shift Enter"
+  const lines = rows
+    .filter(({ name }) => name)
+    .map(({ keys, label, name }) => [make("kbd", labelOf(label ?? keys)), make("span", words.help[name])]);
+  dialog.replaceChildren(...lines.flat());
 }

@@ -1,75 +1,77 @@
-// Who gets a key that is pressed: the deck, a widget on the slide, an editor, or the notebook with RISE.
-// A key pressed inside a widget belongs to the widget: the arrows move its slider, they do not turn the slide.
-// A key pressed nowhere belongs to the notebook, so that Ctrl+Enter runs a cell before any click.
+// Every key of the deck. A row says
+//   keys    which keys: "B ." are two keys, "Shift+R" is one
+//   modes   where they hold: "help" and "sorter" while these are open, "number" while the number of a slide is
+//           typed; else by what has the focus: the "deck", a "widget", or an "editor", where one types
+//   name    the row's sentence in the help, under deck.help in the words; `label` stands there for the keys
+//   act     what they do; where it returns false, the key goes on to the next row that it fits
+// A row without an action is a key of RISE's own. The help lists the rows that have a name, in this order.
+import { goTo, reveal, sections, toggleAnswers, toggleDark } from "./stage.js";
 
-const HIDDEN = "data-lm-suppress-shortcuts"; // on a node, it hides the node's keys from JupyterLab's shortcuts
-/** Where one types. */
-export const EDITORS =
-  ".cm-editor, textarea, select, [contenteditable=true], input:not([type=range], [type=checkbox], [type=radio])";
-const TURNS_SLIDES = ["ArrowLeft", "ArrowRight", "PageUp", "PageDown", " "];
+export const keysOf = ({
+  execute,
+  leave,
+  foot,
+  runner,
+  speaker,
+  help,
+  sorter,
+  pointers,
+  number,
+  cell,
+  words,
+}) => [
+  { keys: "S", modes: "deck widget", name: "setup", act: () => runner.runSetup() },
+  { keys: "Shift+R", modes: "deck widget", name: "all", act: () => runner.runAll() },
+  { keys: "K", modes: "deck widget", name: "revival", act: () => runner.revive() },
+  { keys: "I", modes: "deck widget", name: "interrupt", act: () => runner.interrupt() },
+  { keys: "C", modes: "deck widget", name: "clear", act: () => runner.clear() },
+  {
+    keys: "T",
+    modes: "deck widget",
+    name: "notes",
+    act: () => speaker.open() || foot.say(words.notes_blocked, "failed"),
+  },
+  { keys: "D", modes: "deck widget", name: "dark", act: toggleDark },
+  { keys: "F", modes: "deck widget", name: "full_screen", act: () => execute("fullscreenHelp") },
+  { keys: "Escape", modes: "deck", name: "stop", act: leave },
+  { keys: "?", modes: "deck widget", name: "keys", act: () => help.showModal() },
+  { keys: "Space", modes: "deck", name: "next" },
+  { keys: "ArrowRight", modes: "deck", name: "next_slide", label: "→" },
+  { keys: "ArrowDown", modes: "deck", name: "down", act: () => reveal("down") },
+  { keys: "ArrowUp", modes: "deck", name: "up", act: () => reveal("up") },
+  { keys: "Home", modes: "deck", name: "first", act: () => goTo(sections()[0]) },
+  { keys: "End", modes: "deck", name: "last", act: () => goTo(sections().at(-1)) },
+  { keys: "O", modes: "deck widget", name: "overview", act: () => sorter.open() },
+  { keys: "B .", modes: "deck widget", name: "black", act: () => reveal("togglePause") },
+  { keys: "A", modes: "deck widget", name: "answers", act: toggleAnswers },
+  { keys: "L", modes: "deck widget", name: "laser", act: pointers.togglePointer },
+  { keys: "M", modes: "deck widget", name: "magnifier", act: pointers.toggleMagnifier },
+  {
+    keys: "Digit",
+    modes: "number deck widget",
+    name: "go_to",
+    label: "17 Enter",
+    act: (event) => number.type(event),
+  },
+  { keys: "Shift+Enter", modes: "deck widget editor", name: "run_cell", act: cell.runAndGoOn },
+  { keys: "Control+Enter", modes: "deck widget editor", act: cell.run },
+  { keys: "Enter", modes: "deck widget", act: cell.keepFromEditing },
 
-const isInWidget = ({ target }) => Boolean(target.closest(".jp-OutputArea-output"));
-const isInEditor = ({ target }) => Boolean(target.closest(EDITORS));
-/** What opens a folded answer or follows a link. */
-const isForBrowser = ({ target, key }) =>
-  ["Enter", " "].includes(key) && Boolean(target.closest?.(".jp-MarkdownOutput :is(summary, a)"));
-export const isBare = (event) => !(event.ctrlKey || event.altKey || event.metaKey || isInEditor(event));
-const isLetter = ({ key }) => /^[a-z\d]$/i.test(key);
-const nameOf = ({ key, shiftKey }) =>
-  isLetter({ key }) ? `${shiftKey ? "Shift " : ""}${key.toUpperCase()}` : key;
+  { keys: "G Shift+G", modes: "deck widget", act: number.ask },
+  { keys: "G Shift+G Enter Shift+Enter", modes: "number", act: () => number.go() },
+  { keys: ".", modes: "number", act: number.typePoint },
+  { keys: "Backspace", modes: "number", act: number.takeBack },
+  { keys: "Escape", modes: "number", act: () => foot.clear() },
+  { keys: "Any", modes: "number", act: number.leave },
 
-/** `takers` come before the commands: functions that take an event, or say false. */
-export function listenToKeys({ panel, help, show, commands, takers }) {
-  const notebook = panel.content.node;
-  const actions = new Map(commands.filter(({ act }) => act).map(({ key, act }) => [key, act]));
+  { keys: "ArrowLeft", modes: "sorter", act: () => sorter.move(-1) },
+  { keys: "ArrowRight", modes: "sorter", act: () => sorter.move(1) },
+  { keys: "ArrowUp PageUp", modes: "sorter", act: () => sorter.move(-sorter.columns) },
+  { keys: "ArrowDown PageDown", modes: "sorter", act: () => sorter.move(sorter.columns) },
+  { keys: "Home", modes: "sorter", act: () => sorter.move(Number.NEGATIVE_INFINITY) },
+  { keys: "End", modes: "sorter", act: () => sorter.move(Number.POSITIVE_INFINITY) },
+  { keys: "Enter Shift+Enter Control+Enter Space", modes: "sorter", act: () => sorter.leaveForChosen() },
+  { keys: "O Escape", modes: "sorter", act: () => sorter.close() },
 
-  window.addEventListener(
-    "keydown",
-    (event) => {
-      if (isForBrowser(event)) event.stopImmediatePropagation();
-      else if (takesKey(event, { notebook, help, show, actions, takers })) {
-        event.preventDefault();
-        event.stopImmediatePropagation();
-      } else hideFromJupyterLab(event);
-    },
-    true,
-  );
-  // On its way up a widget's key stops before the document, where JupyterLab and Reveal listen.
-  document.body.addEventListener("keydown", (event) => {
-    if (isInWidget(event)) event.stopPropagation();
-  });
-}
-
-/** Does what the deck does with the key, if anything; false where the key is for others. */
-function takesKey(event, { notebook, help, show, actions, takers }) {
-  const isHeld = event.repeat && isLetter(event); // a letter that is held down acts once
-  const act = isBare(event) && !isHeld && actions.get(nameOf(event));
-  if (help.isOpen) {
-    if (event.key !== "Shift") help.close();
-  } else if (show.overview.takesKey(event)) {
-    // The overview has done what the key does there.
-  } else if (takers.some((takes) => takes(event))) {
-    // It has a number typed, or runs a cell.
-  } else if (act && !(event.key.length > 1 && isInWidget(event))) {
-    act();
-  } else if (isBare(event) && isLetter(event) && !isInWidget(event)) {
-    // Taken, and nothing done: JupyterLab would cut the cell, paste it or turn it into text.
-  } else if (event.target === document.body || (isPage(event) && !notebook.isSameNode(event.target))) {
-    notebook.focus();
-    notebook.dispatchEvent(new KeyboardEvent("keydown", event));
-  } else return false;
-  return true;
-}
-
-/** The keys of a presenter's remote control: they turn slides wherever the focus is. */
-const isPage = ({ key, ctrlKey, altKey, metaKey }) =>
-  key.startsWith("Page") && !(ctrlKey || altKey || metaKey);
-
-/** JupyterLab listens before Reveal does, and would take the keys that turn slides or move a widget. */
-function hideFromJupyterLab(event) {
-  const { target, key } = event;
-  const isTurning = TURNS_SLIDES.includes(key) && !isInEditor(event);
-  if (!(isTurning || isInWidget(event)) || target.hasAttribute(HIDDEN)) return;
-  target.setAttribute(HIDDEN, "true");
-  setTimeout(() => target.removeAttribute(HIDDEN));
-}
+  { keys: "Any", modes: "help", act: () => help.close() },
+];

@@ -1,12 +1,12 @@
-// The deck on paper: its slides one below the other in the place of the deck, each as it is shown with all its
-// steps. The command `slides` runs this in a browser, and has it printed.
+// The deck on paper: its slides one below the other in the place of the deck, each with all its steps. The
+// command `slides` opens a deck in a browser, calls this, and prints the page.
 import { pictureOf, styleSheetOf } from "./picture.js";
 import { goTo, sections, shownSection } from "./stage.js";
 
 const MOMENT = 150; // milliseconds
 const PATIENCE = 100; // moments in which a slide that keeps changing may come to rest
 
-/** Turn to each slide, for only a slide that is shown is drawn; then lay all of them out. */
+/** Turn to each slide, as only a slide that is shown is drawn, and lay all of them out; returns their number. */
 export async function layOut() {
   const pictures = [];
   for (const section of sections()) {
@@ -34,7 +34,7 @@ async function until(isDone) {
   while (!isDone()) await wait();
 }
 
-/** Wait until the slide has all it shows, and looks as it did a moment ago. */
+/** Wait until everything on the slide is loaded, and the slide looks as it did a moment ago. */
 async function rest(section) {
   let before;
   for (let moment = 0; moment < PATIENCE; moment += 1) {

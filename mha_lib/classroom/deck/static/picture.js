@@ -1,7 +1,8 @@
-// A slide as a picture: a copy of what it shows, with all its steps, in a page of its own. The page is that of
-// a frame or of a window, as large as a slide; it has the deck's styles, and nothing in it answers.
-
+// A slide as a picture: a copy of the slide with all its steps, in the page of a frame or a window. The page is
+// as large as a slide and has the deck's styles; nothing in it answers to keys or clicks.
 import { fitSlide } from "./fit.js";
+
+const PATIENCE = 60; // frames of the screen in which an explorer draws itself
 
 /** Make an empty page look as the deck does. */
 export function dress(page) {
@@ -16,12 +17,12 @@ export function dress(page) {
   followTheme(page);
 }
 
-/** The link to the styles that pictures have beside the deck's. */
+/** The link to the styles of pictures, which come after the styles of the deck. */
 export const styleSheetOf = (page) => linkTo(new URL("picture.css", import.meta.url).href, page);
 
 const linkTo = (href, page) => Object.assign(page.createElement("link"), { rel: "stylesheet", href });
 
-/** RISE asks for sheets of the lesson's own that are not there: they can't be read. */
+/** RISE asks for style sheets of the lesson that are not there: they can't be read. */
 function isThere(sheet) {
   try {
     return sheet.cssRules.length > 0;
@@ -55,7 +56,7 @@ export function pictureOf(section, page) {
   return picture;
 }
 
-/** Fit the slides of a page's pictures that the deck has not shown yet, and so not fitted. */
+/** Fit the slides of a page's pictures that the deck has not shown, and therefore not fitted, yet. */
 export function fitPictures(page) {
   for (const section of page.querySelectorAll("section > section")) {
     if (section.querySelector(".jp-CodeCell:not([data-output])")) fitSlide(section);
@@ -94,4 +95,22 @@ function inShellsOf(stack, content, page) {
     shell = outer;
   }
   return shell;
+}
+
+const isDrawn = (explorer) => Boolean(explorer.querySelector("[role=application]"));
+
+/**
+ * Draw the explorers of a slide that nobody has turned to. An explorer draws itself once it has a size, so the
+ * slide is laid out, unseen, until all have; `fit` gives them their room. True if something new was drawn.
+ */
+export async function drawUnseen(section, fit) {
+  const explorers = [...section.querySelectorAll(".mha-explorer")].filter((one) => !isDrawn(one));
+  if (!explorers.length) return false;
+  const hidden = [section.parentElement, section].filter((part) => !part.matches(".present"));
+  for (const part of hidden) part.classList.add("deck-unseen");
+  fit.fitParts(section);
+  for (let frame = 0; frame < PATIENCE && !explorers.every(isDrawn); frame += 1)
+    await new Promise(requestAnimationFrame);
+  for (const part of hidden) part.classList.remove("deck-unseen");
+  return explorers.some(isDrawn);
 }

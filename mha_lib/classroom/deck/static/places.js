@@ -1,9 +1,15 @@
-// What a slide is called: its number on the core path. "7" is the seventh slide of that path, "7.2" the second
-// optional slide after it. The foot shows it, the messages name it, and each section carries it as data-place.
+// The name of a slide is its number on the core path: "7" is the seventh slide of that path, "7.2" the second
+// optional slide after it. The foot shows it, the messages use it, and each section has it as data-place. The
+// page's address #/7 and the keys 7 Enter go there: Reveal itself would count from 0, and RISE begins at the
+// first slide whatever the address says.
 import { sections } from "./stage.js";
 import { fill } from "./words.js";
 
-/** Write on every slide's section its place, what the foot says there, and whether it is optional. */
+const NUMBER = /^#\/(\d+(?:\.\d+)?)$/;
+const openedAt = window.location.hash; // read before RISE opens the notebook
+let wanted = ""; // the address that is on its way to Reveal
+
+/** Write on every slide's section its place, the text of its foot, and whether it is optional. */
 export function markPlaces(slides, words) {
   const count = slides.filter((slide) => !slide.isOptional).length;
   const places = placesOf(slides);
@@ -23,9 +29,68 @@ function placesOf(slides) {
   });
 }
 
-/** Which sentence of the foot says where the slide stands; what comes next may lie below it. */
+/** The sentence of the foot that says where the slide stands; the next slide may lie below it. */
 function kindOf(section, { isOptional }, next) {
   if (isOptional) return "optional";
   if (!section.nextElementSibling) return "core";
   return next.isOptional ? "above_optional" : "above_core";
+}
+
+/** Turn to the slide with that number; false where there is none. */
+function turnTo(place) {
+  const section = document.querySelector(`.slides [data-place="${place}"]`);
+  const address = `#/${section?.id}`;
+  if (section && window.location.hash !== address) window.location.hash = wanted = address;
+  return Boolean(section);
+}
+
+/** Follow the numbers that are typed into the address; called before Reveal listens to the address, too. */
+export function followAddress() {
+  window.addEventListener("hashchange", (event) => {
+    // Reveal writes the slide's own address a moment after it has turned, which may be just before this.
+    if (wanted && window.location.hash !== wanted) {
+      window.location.hash = wanted;
+      event.stopImmediatePropagation();
+      return;
+    }
+    wanted = "";
+    const [, number] = NUMBER.exec(window.location.hash) ?? [];
+    if (number && turnTo(number)) event.stopImmediatePropagation();
+  });
+}
+
+/** Go where the page was opened or reloaded. */
+export function returnToSlide() {
+  if (openedAt) window.location.hash = openedAt;
+}
+
+/** The number of a slide that is being typed: digits, then Enter or G; or G first. */
+export function typedNumber({ foot, words }) {
+  let digits = "";
+  const question = () => fill(words.go_to, { number: digits });
+  const ask = (typed) => {
+    digits = typed;
+    foot.ask(question());
+  };
+  return {
+    get isAsked() {
+      return foot.asks(question());
+    },
+    ask: () => ask(""),
+    type({ key }) {
+      ask((this.isAsked ? digits : "") + key);
+    },
+    typePoint: () => /^\d+$/.test(digits) && ask(`${digits}.`),
+    takeBack: () => ask(digits.slice(0, -1)),
+    go() {
+      foot.clear();
+      const last = sections().at(-1).dataset.place.replace(/\..*/, "");
+      if (digits && !turnTo(digits)) foot.say(fill(words.no_slide, { number: digits, last }), "failed");
+    },
+    /** Any other key does what it always does. */
+    leave() {
+      foot.clear();
+      return false;
+    },
+  };
 }

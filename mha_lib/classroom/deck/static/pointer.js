@@ -1,4 +1,4 @@
-// What follows the mouse: a red dot in the place of the cursor, and a magnifier around it.
+// Two things follow the mouse: a red dot in the place of the cursor, and a magnifier around it.
 
 const MAGNIFIED = 2; // times
 

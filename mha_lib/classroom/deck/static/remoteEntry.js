@@ -1,7 +1,7 @@
 // The bridge that lets widgets live in a deck. RISE serves its page from a JupyterLab core of its own, which
 // lacks @jupyterlab/console. The ipywidgets manager asks for that module; without it every widget of a deck
-// turns into text. So a stub of the module goes into webpack's share scope, where RISE has none.
-// JupyterLab loads every extension by a file of this name, so it hands over deck.js as well, in RISE only.
+// turns into text. So, in RISE, this puts a stub of the module into webpack's share scope.
+// JupyterLab loads every extension by a file of this name: that is why it starts deck.js as well, in RISE only.
 (() => {
   const name = "mha-deck";
   let scope; // webpack's share scope: {module: {version: {get}}}
@@ -18,7 +18,7 @@
     scope["@jupyterlab/console"] = { [version]: { get: stub, from: name, eager: false } };
   }
 
-  // JupyterLab's themes name no colour scheme, so drawings and figures would follow the system's.
+  // JupyterLab's themes name no colour scheme: without one, drawings and figures follow that of the system.
   function schemePictures() {
     const sheet = new CSSStyleSheet();
     const rule = (isLight, scheme) =>

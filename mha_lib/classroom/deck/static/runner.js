@@ -12,23 +12,25 @@ const hasRun = (cell) => cell.model.executionCount !== null && (mayFail(cell) ||
 
 export class Runner {
   isRunning = false;
+  /** How far the last run is: {state: "idle", "running", "done" or "failed", text}, as the foot has said it. */
+  progress = { state: "idle", text: "" };
 
-  constructor({ panel, load, foot, words }) {
-    Object.assign(this, { panel, load, foot, words });
+  constructor({ panel, load, foot, words, returnToStart }) {
+    Object.assign(this, { panel, load, foot, words, returnToStart });
   }
 
   runSetup() {
     return this.#run(this.words.setup, this.#cells.filter(isSetup), { stopsAtError: true });
   }
 
-  /** Run everything from a fresh kernel; `whenDone` is called if the instructor has stayed on the slide. */
-  async runAll(whenDone) {
+  /** Run everything from a fresh kernel; then go to the first slide, if the instructor has stayed on this one. */
+  async runAll() {
     const { hash } = window.location;
     const isDone = await this.#run(this.words.all, this.#cells, { afresh: true });
-    if (isDone && hash === window.location.hash) whenDone();
+    if (isDone && hash === window.location.hash) this.returnToStart();
   }
 
-  /** Restore in a fresh kernel what had run: first the setup, on which all else stands. */
+  /** Run in a fresh kernel the setup, and then all cells that had run without an error. */
   revive() {
     const others = this.#cells.filter((cell) => hasRun(cell) && !isSetup(cell));
     const cells = [...this.#cells.filter(isSetup), ...others];
@@ -40,13 +42,13 @@ export class Runner {
     this.isRunning = false;
   }
 
-  /** Interrupt what runs, whoever has begun it. */
+  /** Interrupt the cell that runs, also one that a key has run by itself. */
   interrupt() {
     this.isRunning = false;
     this.panel.sessionContext.session?.kernel?.interrupt().catch(() => this.foot.sayDead());
   }
 
-  /** Clear all outputs, when asked twice: nothing brings them back but running the cells. */
+  /** Clear all outputs when asked twice: only running the cells brings them back. */
   async clear() {
     const { foot, words } = this;
     if (!foot.asks(words.clear_sure)) return foot.ask(words.clear_sure);
@@ -59,25 +61,27 @@ export class Runner {
     return this.panel.content.widgets.filter((cell) => cell.model.type === "code");
   }
 
-  /** Run the cells; `run` is what the foot calls it. True once all were tried that should be. */
+  /** Run the cells; `run` is the name of the run at the foot. False if it was stopped or the kernel died. */
   async #run(run, cells, { afresh = false, stopsAtError = false } = {}) {
     if (this.isRunning) return false;
     this.isRunning = true;
+    this.progress = { state: "running", text: "" };
     try {
       await this.panel.sessionContext.ready;
       if (afresh) await this.#changeKernel();
       return await this.#runCells(run, cells, stopsAtError);
     } catch {
       this.foot.sayDead(); // the kernel died under a running cell
+      this.progress = { state: "failed", text: this.words.kernel_died };
       return false;
     } finally {
       this.isRunning = false;
     }
   }
 
-  /** A new kernel, for a restart fails while the server is at restarting a dead one by itself. */
+  /** Change to a new kernel: a restart fails while the server itself restarts one that died. */
   async #changeKernel() {
-    this.foot.say(this.words.fresh_kernel, "busy", 0);
+    this.#report("running", this.words.fresh_kernel, 0);
     const { Dialog } = await this.load("@jupyterlab/apputils");
     Dialog.flush(); // such as "The kernel appears to have died"
     const { sessionContext } = this.panel;
@@ -86,16 +90,16 @@ export class Runner {
 
   async #runCells(run, cells, stopsAtError) {
     const { CodeCell } = await this.load("@jupyterlab/cells");
-    const { words, foot } = this;
+    const { words } = this;
     const count = cells.length;
     const failures = [];
     let ran = 0;
     for (const [done, cell] of cells.entries()) {
       const place = fill(words.place, { slide: placeOf(cell.node), cell: cell.model.id });
-      foot.say(fill(words.running, { run, number: done + 1, count, place }), "busy", done / count);
+      this.#report("running", fill(words.running, { run, number: done + 1, count, place }), done / count);
       const reply = (await CodeCell.execute(cell, this.panel.sessionContext))?.content;
       if (!this.isRunning) {
-        foot.say(fill(words.stopped, { run, place }), "failed");
+        this.#report("failed", fill(words.stopped, { run, place }));
         return false;
       }
       if (reply?.status !== "error" || mayFail(cell)) ran += 1;
@@ -103,8 +107,14 @@ export class Runner {
       if (stopsAtError && failures.length) break;
     }
     const summary = fill(words.finished, { run, ran, count });
-    foot.say([summary, ...this.#shortened(failures)].join("\n"), failures.length ? "failed" : "done");
+    const text = [summary, ...this.#shortened(failures)].join("\n");
+    this.#report(failures.length ? "failed" : "done", text);
     return true;
+  }
+
+  #report(state, text, share) {
+    this.progress = { state, text };
+    this.foot.say(text, state, share);
   }
 
   #shortened(failures) {

@@ -4,9 +4,6 @@
 import { reveal, shownSection } from "./stage.js";
 
 const HIDDEN = ".reveal-skip, aside, .fragment:not(.visible)";
-const HAVE_ENTER =
-  ".jp-OutputArea-output :is(textarea, select, input:not([type=range])), button, summary, a[href]";
-const isModified = ({ ctrlKey, shiftKey, altKey, metaKey }) => ctrlKey || shiftKey || altKey || metaKey;
 
 /** The code cells that the class sees, in their order. */
 function seenCells(notebook) {
@@ -15,12 +12,12 @@ function seenCells(notebook) {
   return notebook.widgets.filter((cell) => cell.model.type === "code" && isSeen(cell));
 }
 
-/** What was shown last: a fragment, or the slide while none of its fragments is shown. */
+/** The part that was shown last: a fragment, or the slide while none of its fragments is shown. */
 const newestPart = () => [...shownSection().querySelectorAll(".fragment.visible")].at(-1) ?? shownSection();
 
 const partOf = (cell) => cell.node.closest(".fragment") ?? cell.node.closest("section");
 
-/** The first code of what was shown last; where that has none, the active cell if it is seen, or the last code. */
+/** The first code of the newest part; where it has none, the active cell if it is seen, or else the last code. */
 function cellToRun(notebook) {
   const seen = seenCells(notebook);
   const inNewest = seen.find((cell) => partOf(cell) === newestPart());
@@ -39,7 +36,7 @@ function select(notebook, cell) {
   notebook.activeCellIndex = index;
 }
 
-/** Let the active cell follow what is shown; returns what takes the keys that run cells. */
+/** Let the active cell follow what is shown; returns the actions of the keys that run cells. */
 export function followSlides({ panel, load, words }) {
   const notebook = panel.content;
   const follow = () => shownSection() && select(notebook, cellToRun(notebook));
@@ -55,7 +52,7 @@ export function followSlides({ panel, load, words }) {
     return true;
   }
 
-  /** JupyterLab runs nothing, without a word, while the kernel of a new page is not there yet. */
+  /** Wait for the kernel: JupyterLab silently runs nothing while the kernel of a new page is not there yet. */
   async function runWhenReady(cell) {
     if (!panel.sessionContext.isReady) cell.node.dataset.busy = words.cell_waits;
     await panel.sessionContext.ready;
@@ -63,20 +60,15 @@ export function followSlides({ panel, load, words }) {
     NotebookActions.runCells(notebook, [cell], panel.sessionContext);
   }
 
-  return (event) => {
-    if (event.key !== "Enter" || event.target.closest?.(HAVE_ENTER)) return false;
-    if (isModified(event)) {
-      if (event.repeat) return true; // held down, it runs once
-      const hasRun = run();
-      if (event.shiftKey) goOn(notebook, hasRun);
-      return true;
-    }
-    // Enter alone opens the cell's editor, which is for code that is seen.
-    return !event.target.closest?.(".cm-editor") && !seenCells(notebook).includes(notebook.activeCell);
+  return {
+    run: () => void run(),
+    runAndGoOn: () => goOn(notebook, run()),
+    /** Enter alone opens a cell's editor: that is kept from a cell that is not seen. */
+    keepFromEditing: () => !seenCells(notebook).includes(notebook.activeCell),
   };
 }
 
-/** To the next code that is seen, else show the next fragment; past a slide only where nothing has run. */
+/** Go to the next code that is seen, or show the next fragment. Leave the slide only if nothing has run. */
 function goOn(notebook, hasRun) {
   const seen = seenCells(notebook);
   const next = seen[seen.indexOf(notebook.activeCell) + 1];

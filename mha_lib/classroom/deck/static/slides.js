@@ -1,5 +1,6 @@
-// The grammar of a lesson, as in course/slides.py, which explains it: how cells make slides, which notes are
-// theirs, and how many minutes. Both are tested on one table of cases, tests/classroom/course/slides.json.
+// The grammar of a lesson: how cells make slides, which notes belong to a slide, and how many minutes it takes.
+// course/slides.py explains it, and the tags by which guess.js knows the outputs of cells. Both files are tested
+// on one table of cases, tests/classroom/course/slides.json.
 
 const STARTS = ["slide", "subslide"];
 const MINUTES =
@@ -9,7 +10,6 @@ const HEADING = /^#+ +(.+?) *#*$/m;
 /** The cells of JupyterLab's model of a notebook, as the notebook's JSON has them. */
 export const cellsOf = (model) =>
   [...model.cells].map((cell) => ({
-    id: cell.id,
     cell_type: cell.type,
     source: cell.sharedModel.getSource(),
     metadata: cell.metadata,
@@ -48,7 +48,7 @@ class Slide {
   }
 }
 
-/** The slides as RISE cuts them: what comes first is a slide, whatever its type says. */
+/** The slides as RISE cuts them: the first cell begins a slide, whatever its type says. */
 export function readSlides(cells) {
   const slides = [new Slide()];
   for (const cell of cells) {

@@ -1,9 +1,8 @@
 // The speaker's window: the time, the notes of the slide, and the next slide of the core path as a picture. The
-// deck draws it, and gets the keys that are pressed in it.
-import { dress, fitPictures, followTheme, pictureOf } from "./picture.js";
+// deck draws the window, and receives the keys that are pressed in it.
+import { drawUnseen, dress, fitPictures, followTheme, pictureOf } from "./picture.js";
 import { coreMinutes } from "./slides.js";
 import { headingOf, numberOf, sections, shownSection } from "./stage.js";
-import { drawUnseen } from "./unseen.js";
 import { fill } from "./words.js";
 
 const PAGE = `
@@ -34,7 +33,7 @@ export class Speaker {
     return true;
   }
 
-  /** Show what belongs to a slide, given as its section of the deck. */
+  /** Show the notes of a slide, given as its section of the deck, and the slide that comes next. */
   show(section) {
     if (!section || !this.window || this.window.closed) return;
     const index = numberOf(section) - 1;

@@ -7,7 +7,7 @@ export const shownSection = () => document.querySelector(".slides > .present > .
 /** The number of the slide that holds the node; the first slide is 1, and 0 stands for none. */
 export const numberOf = (node) => sections().findIndex((section) => section.contains(node)) + 1;
 
-/** What the foot calls the slide that holds the node; places.js explains it. */
+/** The name of the slide that holds the node, as the foot has it; places.js explains it. */
 export const placeOf = (node) => node.closest("[data-place]")?.dataset.place;
 
 /** A copy of the slide's heading, with its formulas and without the link to itself; null where it has none. */
@@ -17,12 +17,25 @@ export function headingOf(section) {
   return heading ?? null;
 }
 
-/** Ask Reveal for what its users know, such as "down" or "togglePause": RISE keeps it to itself, and it
- *  listens to messages. */
+/** Call a method of Reveal, such as "down" or "togglePause". RISE keeps Reveal to itself, but it listens to
+ *  messages. */
 export const reveal = (method, ...args) =>
   window.postMessage(JSON.stringify({ method, args }), window.location.origin);
 
 export function goTo(section) {
   const [, column, row] = section.id.split("-").map(Number); // such as slide-3-0
   reveal("slide", column, row);
+}
+
+/** Open what is folded on the slide, or fold all of it again. */
+export function toggleAnswers() {
+  const answers = [...shownSection().querySelectorAll("details")];
+  const isFolded = answers.some((answer) => !answer.open);
+  for (const answer of answers) answer.open = isFolded;
+}
+
+export function toggleDark() {
+  const { dataset } = document.body;
+  dataset.jpThemeLight ??= matchMedia("(prefers-color-scheme: light)").matches;
+  dataset.jpThemeLight = dataset.jpThemeLight === "false";
 }

@@ -1,9 +1,9 @@
-// The looks of a deck: look.css and deck.css from beside this script, course.css from beside the lesson.
-// Adopted style sheets come after all others, so what RISE and Reveal load later does not override them.
+// The looks of a deck: look.css, deck.css and panels.css from beside this script, course.css from beside the lesson.
+// Adopted style sheets come after all others: style sheets that RISE and Reveal load later do not override them.
 
 /** `course` is the address of course.css, or nothing. */
 export async function adoptStyles(course) {
-  const own = ["look.css", "deck.css", "running.css", "showing.css"].map(ownFile);
+  const own = ["look.css", "deck.css", "panels.css"].map(ownFile);
   const [palette, ...sheets] = await Promise.all(own.map(readSheet));
   const last = course ? [await readSheet(course)] : [];
   document.adoptedStyleSheets.push(palette, ...sheets, formulaColours(palette), ...last);

@@ -13,13 +13,7 @@ from mha_lib.classroom.publish.slides.server import serve_copy
 
 WIDTH, HEIGHT = 1280, 720  # of a page, in CSS pixels
 LONGEST_RUN = 1200  # seconds of a lesson
-READY = "document.body?.dataset.deck === 'ready'"
-STATUS = "document.querySelector('#deck-foot output')"
-LAY_OUT = """async () => {
-    const { fullLabextensionsUrl } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
-    const { layOut } = await import(`${fullLabextensionsUrl}/mha-deck/static/paper.js`);
-    await layOut();
-}"""
+READY = "window.mhaDeck"  # what the deck offers to other programs: mha_lib/classroom/deck/static/deck.js
 
 
 def write_slides(root: Path, lessons: list[Path], folder: Path) -> int:
@@ -72,24 +66,23 @@ def print_deck(chromium: Any, address: str, lesson: Path, target: Path) -> None:
     page.goto(address)
     page.wait_for_function(READY)
     run_deck(page, lesson)
-    page.evaluate(LAY_OUT)
+    page.evaluate("mhaDeck.layOut()")
     options = {"width": f"{WIDTH}px", "height": f"{HEIGHT}px", "print_background": True}
     write_whole(target, page.pdf(**options, tagged=True, outline=True))
     page.close()
 
 
 def run_deck(page: Any, lesson: Path) -> None:
-    """Run everything, by the deck's own key, and show how far it is; raise where a cell fails."""
-    page.keyboard.press("Escape")  # clears what the deck says, so that what comes next is of the run
-    page.keyboard.press("Shift+R")
-    state, said = "", ""
-    while state not in ("done", "failed"):
+    """Run all cells and show how far the deck is; raise where a cell fails."""
+    page.evaluate("void mhaDeck.runAll()")
+    progress = {"state": "running", "text": ""}
+    while progress["state"] not in ("done", "failed"):
         page.wait_for_timeout(200)
-        state, said = page.evaluate(f"[{STATUS}.className, {STATUS}.textContent]")
-        show_progress(f"{lesson.stem}: {said.splitlines()[0] if said else ''}")
+        progress = page.evaluate("mhaDeck.progress()")
+        show_progress(f"{lesson.stem}: {''.join(progress['text'].splitlines()[:1])}")
     show_progress("")
-    if state == "failed":
-        raise CourseError("deck_failed", lesson=lesson, reason=said.splitlines()[-1])
+    if progress["state"] == "failed":
+        raise CourseError("deck_failed", lesson=lesson, reason=progress["text"].splitlines()[-1])
 
 
 def show_progress(line: str) -> None:

@@ -1,11 +1,10 @@
-// All slides at once, over the deck: the arrows choose one, Enter or a click goes there, Escape goes back.
-import { dress, fitPictures, followTheme, pictureOf } from "./picture.js";
+// The slide sorter: all slides at once, over the deck. Its keys are in keys.js; a click goes to a slide, too.
+import { drawUnseen, dress, fitPictures, followTheme, pictureOf } from "./picture.js";
 import { goTo, headingOf, sections, shownSection } from "./stage.js";
-import { drawUnseen } from "./unseen.js";
 
 const MOST_COLUMNS = 6; // so that a title can be read
 
-export class Overview {
+export class Sorter {
   constructor({ panel, title, passKey, fit }) {
     Object.assign(this, { panel, title, passKey, fit });
   }
@@ -14,13 +13,8 @@ export class Overview {
     return Boolean(this.frame);
   }
 
-  toggle() {
-    if (this.isOpen) this.close();
-    else this.#open();
-  }
-
-  #open() {
-    this.frame = Object.assign(document.createElement("iframe"), { id: "deck-overview", title: this.title });
+  open() {
+    this.frame = Object.assign(document.createElement("iframe"), { id: "deck-sorter", title: this.title });
     this.frame.srcdoc = "<!doctype html>";
     this.frame.onload = () => this.#fill(this.frame.contentDocument);
     this.panel.node.append(this.frame);
@@ -36,7 +30,7 @@ export class Overview {
   #fill(page) {
     this.columns = Math.min(MOST_COLUMNS, Math.ceil(Math.sqrt(sections().length)));
     dress(page);
-    page.body.classList.add("deck-overview");
+    page.body.classList.add("deck-sorter");
     page.body.role = "listbox";
     page.body.style.setProperty("--columns", this.columns);
     page.body.append(...sections().map((section) => this.#cellOf(section, page)));
@@ -48,7 +42,7 @@ export class Overview {
     this.#drawUnseen(page);
   }
 
-  /** Draw what was not shown yet, one slide after the other, while the overview can be used. */
+  /** Draw the explorers that were not shown yet, slide by slide, while the sorter can be used. */
   async #drawUnseen(page) {
     for (const [index, section] of sections().entries()) {
       const isNew = await drawUnseen(section, this.fit);
@@ -66,26 +60,13 @@ export class Overview {
     return cell;
   }
 
-  /** Does what a key does here; false for the keys that do what they always do. */
-  takesKey({ key, altKey, metaKey }) {
-    if (!this.isOpen || altKey || metaKey) return false;
-    const last = sections().length - 1;
-    const { chosen, columns } = this;
-    const targets = {
-      ArrowLeft: chosen - 1,
-      ArrowRight: chosen + 1,
-      ArrowUp: chosen - columns,
-      ArrowDown: chosen + columns,
-      PageUp: chosen - columns,
-      PageDown: chosen + columns,
-      Home: 0,
-      End: last,
-    };
-    if (key in targets) this.#choose(Math.max(0, Math.min(last, targets[key])));
-    else if (["Enter", " "].includes(key)) this.#leaveFor(sections()[chosen]);
-    else if (key === "Escape") this.close();
-    else return false;
-    return true;
+  /** Choose the slide that stands so many places further, or the last one there is. */
+  move(by) {
+    this.#choose(Math.max(0, Math.min(sections().length - 1, this.chosen + by)));
+  }
+
+  leaveForChosen() {
+    this.#leaveFor(sections()[this.chosen]);
   }
 
   #choose(index) {

@@ -1,0 +1,127 @@
+// Who gets a key: the deck (by the table in keys.js), a widget on the slide, an editor, or the notebook with RISE.
+// A key pressed inside a widget belongs to the widget: the arrows move its slider, they do not turn the slide.
+// A key pressed nowhere belongs to the notebook, so that Ctrl+Enter runs a cell before any click.
+// A control that was moved with the mouse does not keep the keys: after a click or a drag they are the deck's
+// again, except where one types. With the keyboard, Escape gives them back.
+
+const HIDDEN = "data-lm-suppress-shortcuts"; // on a node, it hides the node's keys from JupyterLab's shortcuts
+const WIDGET = ".jp-OutputArea-output";
+const EDITORS =
+  ".cm-editor, textarea, select, [contenteditable=true], input:not([type=range], [type=checkbox], [type=radio])";
+const HAVE_ENTER = `${WIDGET} :is(textarea, select, input:not([type=range])), button, summary, a[href]`;
+const MODIFIERS = ["Shift", "Control", "Alt", "Meta"];
+const TURNS_SLIDES = ["ArrowLeft", "ArrowRight", "PageUp", "PageDown", " "];
+
+const isIn = (selector, { target }) => Boolean(target.closest?.(selector));
+const isModified = ({ ctrlKey, altKey, metaKey }) => ctrlKey || altKey || metaKey;
+const isModifier = ({ key }) => MODIFIERS.includes(key);
+/** These keys open a folded answer or follow a link. */
+const isForBrowser = (event) =>
+  ["Enter", " "].includes(event.key) && isIn(".jp-MarkdownOutput :is(summary, a)", event);
+/** A presenter's remote control sends these keys: they turn slides wherever the focus is. */
+const isPage = (event) => event.key.startsWith("Page") && !isModified(event);
+
+/** The name of a key as keys.js has it; Control stands for Alt and Meta as well. */
+function nameOf(event) {
+  const { key, shiftKey } = event;
+  if (key === "Enter") return (shiftKey ? "Shift+" : isModified(event) ? "Control+" : "") + key;
+  if (isModified(event)) return `Control+${key}`;
+  if (/^\d$/.test(key)) return "Digit"; // some keyboards have digits with Shift alone
+  if (/^[a-z]$/i.test(key)) return (shiftKey ? "Shift+" : "") + key.toUpperCase();
+  return key === " " ? "Space" : key;
+}
+
+/** `opened` has the help, the sorter and the number that is being typed, which make modes. */
+export function listenToKeys({ notebook, keys, opened }) {
+  const deck = notebook.node;
+  const passOn = (event) => {
+    deck.focus({ preventScroll: true });
+    deck.dispatchEvent(new KeyboardEvent("keydown", event));
+  };
+  returnFocus(deck, passOn); // it has to see the keys first
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      if (isForBrowser(event)) event.stopImmediatePropagation();
+      else if (takesKey(event, { deck, passOn, keys, opened })) {
+        event.preventDefault();
+        event.stopImmediatePropagation();
+      } else hideFromJupyterLab(event);
+    },
+    true,
+  );
+  // On its way up a widget's key stops before the document, where JupyterLab and Reveal listen.
+  document.body.addEventListener("keydown", (event) => {
+    if (isIn(WIDGET, event)) event.stopPropagation();
+  });
+}
+
+/** Do what the deck does with the key, if anything; false where the key is for others. */
+function takesKey(event, { deck, passOn, keys, opened }) {
+  if (isModifier(event)) return false;
+  const name = nameOf(event);
+  const isLetter = /^(Shift\+)?[A-Z]$/.test(name);
+  const actsOnce = isLetter || name.endsWith("+Enter"); // however long it is held down
+  const modes = modesOf(event, opened);
+  const rows = modes.flatMap((mode) => keys.filter((row) => holds(row, name, mode)));
+  if (event.repeat && actsOnce && rows.length) return true;
+  if (rows.some(({ act }) => act(event) !== false)) return true;
+  if (isLetter && modes.includes("deck")) return true; // JupyterLab would cut the cell or turn it into text
+  const isNowhere = event.target === document.body || (isPage(event) && event.target !== deck);
+  if (isNowhere) passOn(event);
+  return isNowhere;
+}
+
+const holds = ({ keys, modes, act }, name, mode) =>
+  act && modes.split(" ").includes(mode) && keys.split(" ").some((key) => key === name || key === "Any");
+
+/** The modes that hold for a key, the first of which has it first. */
+function modesOf(event, { help, sorter, number }) {
+  if (help.open) return ["help"];
+  const focus = isIn(EDITORS, event) ? "editor" : isIn(WIDGET, event) ? "widget" : "deck";
+  return [
+    ...(sorter.isOpen ? ["sorter"] : []),
+    ...(number.isAsked && focus !== "editor" ? ["number"] : []),
+    ...(event.key === "Enter" && isIn(HAVE_ENTER, event) ? [] : [focus]),
+  ];
+}
+
+/** JupyterLab listens before Reveal does, and would take the keys that turn slides or move a widget. */
+function hideFromJupyterLab(event) {
+  const { target, key } = event;
+  const isTurning = TURNS_SLIDES.includes(key) && !isIn(EDITORS, event);
+  if (!(isTurning || isIn(WIDGET, event)) || target.hasAttribute(HIDDEN)) return;
+  target.setAttribute(HIDDEN, "true");
+  setTimeout(() => target.removeAttribute(HIDDEN));
+}
+
+function returnFocus(deck, passOn) {
+  let isPointed = false; // the mouse, a finger or a pen was used last
+  let isLeft = false; // Escape was pressed in a widget, and the focus has yet to move
+
+  const isForControl = (event) => isIn(`${WIDGET}, summary, button`, event) && !isIn(EDITORS, event);
+  const listen = (type, act) => window.addEventListener(type, act, true);
+  const leave = () => {
+    isLeft = false;
+    deck.focus({ preventScroll: true });
+  };
+
+  listen("pointerdown", () => {
+    isPointed = true;
+  });
+  listen("change", ({ target }) => isPointed && target.closest("select") && leave());
+  listen("keydown", (event) => {
+    if (isModifier(event)) return;
+    // Seen on its way down, since a widget may keep its keys from going up. The widget has Escape first, and so
+    // the focus moves when the key is let go; the next key may come before.
+    if (event.key === "Escape" && isIn(WIDGET, event)) isLeft = true;
+    else if ((isLeft && isIn(WIDGET, event)) || (isPointed && isForControl(event))) {
+      isLeft = false;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      passOn(event);
+    }
+    isPointed = false;
+  });
+  listen("keyup", ({ key }) => key === "Escape" && isLeft && leave());
+}
