@@ -131,8 +131,10 @@ def removed_for_good(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Ten
     return torch.stack([loss_of(mask) for mask in masks]) - loss_of(torch.ones(num_heads))
 
 
+exercise = partial(Exercise, "03")
+
 EXERCISES: tuple[Exercise, ...] = (
-    Exercise(
+    exercise(
         "split_heads",
         split_heads,
         draw_input,
@@ -143,7 +145,7 @@ EXERCISES: tuple[Exercise, ...] = (
             "heads_transposed": lambda x, h: split_heads(x, h).mT,
         },
     ),
-    Exercise(
+    exercise(
         "repeat_valid_lens",
         lambda valid_lens, num_heads: valid_lens.repeat_interleave(num_heads),
         draw_lengths,
@@ -152,24 +154,24 @@ EXERCISES: tuple[Exercise, ...] = (
             "row_for_each_sample": lambda valid_lens, num_heads: valid_lens[:, None].expand(-1, num_heads),
         },
     ),
-    Exercise(
+    exercise(
         "multi_head",
         multi_head,
         draw_layer_and_lengths,
         {
-            **shared(multi_head, *SCALE, *PROJECTIONS, *HEADS, "lengths_repeated"),
-            **shared(multi_head, "softmax_over_queries", "exponentials"),
-            **shared(multi_head, "mask_missing", "mask_upside_down", "mask_on_queries"),
-            **shared(multi_head, "forbidden_scores_zero", "forbidden_weights_zero"),
+            **shared(*SCALE, *PROJECTIONS, *HEADS, "lengths_repeated"),
+            **shared("softmax_over_queries", "exponentials"),
+            **shared("mask_missing", "mask_upside_down", "mask_on_queries"),
+            **shared("forbidden_scores_zero", "forbidden_weights_zero"),
         },
     ),
-    Exercise(
+    exercise(
         "serial_heads",
         multi_head,
         draw_layer,
-        shared(multi_head, *SCALE, *SOFTMAX, *PROJECTIONS, *HEADS),
+        shared(*SCALE, *SOFTMAX, *PROJECTIONS, *HEADS),
     ),
-    Exercise(
+    exercise(
         "count_parameters",
         count,
         draw_head_sizes,
@@ -183,7 +185,7 @@ EXERCISES: tuple[Exercise, ...] = (
             "biases_counted": lambda D, h, d, d_v: count(D, h, d, d_v) + h * (2 * d + d_v) + D,
         },
     ),
-    Exercise(
+    exercise(
         "head_distances",
         total_variation,
         draw_weights,
@@ -193,18 +195,7 @@ EXERCISES: tuple[Exercise, ...] = (
             "averaged_first": lambda w: total_variation(w.mean((0, 2))[None, :, None]),
         },
     ),
-    Exercise(
-        "mean_entropies",
-        mean_entropy,
-        draw_weights,
-        {
-            "nan": lambda w: -(w * w.log()).sum(-1).mean((0, 2)),
-            "sign_missing": lambda w: -mean_entropy(w),
-            "bits": lambda w: mean_entropy(w) / torch.tensor(2.0).log(),
-            "averaged_first": lambda w: mean_entropy(w.mean((0, 2))[None, :, None]),
-        },
-    ),
-    Exercise(
+    exercise(
         "importance_by_removal",
         removal,
         draw_loss,
@@ -215,7 +206,7 @@ EXERCISES: tuple[Exercise, ...] = (
             "removed_for_good": removed_for_good,
         },
     ),
-    Exercise(
+    exercise(
         "importance_by_gradient",
         lambda loss_of, num_heads: gradient(loss_of, num_heads).abs(),
         draw_loss,
@@ -224,16 +215,27 @@ EXERCISES: tuple[Exercise, ...] = (
             "at_zeros": lambda loss_of, num_heads: gradient(loss_of, num_heads, at=0.0).abs(),
         },
     ),
-    Exercise(
+    exercise(
+        "mean_entropies",
+        mean_entropy,
+        draw_weights,
+        {
+            "nan": lambda w: -(w * w.log()).sum(-1).mean((0, 2)),
+            "sign_missing": lambda w: -mean_entropy(w),
+            "bits": lambda w: mean_entropy(w) / torch.tensor(2.0).log(),
+            "averaged_first": lambda w: mean_entropy(w.mean((0, 2))[None, :, None]),
+        },
+    ),
+    exercise(
         "choose_num_heads",
         choose_num_heads,
         draw_accuracies,
         {
             "best": lambda accuracies, tolerance: max(accuracies, key=accuracies.__getitem__),
             "accuracy": lambda accuracies, tolerance: max(accuracies.values()),
-            "most_within_tolerance": partial(choose_num_heads, choose=max),
-            "first_in_the_dictionary": partial(choose_num_heads, choose=operator.itemgetter(0)),
-            "boundary_excluded": partial(choose_num_heads, enough=operator.gt),
+            "most_within_tolerance": {"choose": max},
+            "first_in_the_dictionary": {"choose": operator.itemgetter(0)},
+            "boundary_excluded": {"enough": operator.gt},
         },
         rounds=8,
     ),

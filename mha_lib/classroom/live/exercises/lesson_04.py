@@ -23,7 +23,7 @@ from mha_lib.classroom.live.exercises.judge import (
     mistaken,
     no_function,
     result_of,
-    sentence_of,
+    solved,
 )
 from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done
 from mha_lib.classroom.tasks.threads import one_thread
@@ -298,7 +298,7 @@ class BreakTheModel:
     how often the model is right elsewhere: any number breaks one that has learnt little.
     """
 
-    name = "breaks_the_model"
+    lesson, name = "04", "breaks_the_model"
     mistakes = ("number_alone", "translation_wanted", "model_is_right", "not_trained")
     also_right = ("broken",)
 
@@ -319,47 +319,45 @@ class BreakTheModel:
             return mistaken(self.name, "model_is_right", **found)
         if (share := right_elsewhere()) < TRAINED:
             return mistaken(self.name, "not_trained", share=f"{share:.0%}")
-        return Verdict("right", sentence_of("remarks", self.name, "broken").format(**found))
+        return solved(self.name, "broken", **found)
 
+
+exercise = partial(Exercise, "04")
 
 EXERCISES: tuple[Judged, ...] = (
-    Exercise(
+    exercise(
         "shift_targets",
         shift_targets,
         draw_target,
         {
             "not_shifted": (
-                partial(shift_targets, wanted=lambda target: target[:, :-1]),
-                partial(shift_targets, taken=lambda target: target[:, 1:]),
-                partial(shift_targets, taken=nothing_done, wanted=nothing_done),
+                {"wanted": lambda target: target[:, :-1]},
+                {"taken": lambda target: target[:, 1:]},
+                {"taken": nothing_done, "wanted": nothing_done},
             ),
             "exchanged": lambda target: shift_targets(target).flip(0),
             "rolled": (
-                partial(shift_targets, taken=nothing_done, wanted=lambda target: target.roll(-1, 1)),
-                partial(shift_targets, taken=nothing_done, wanted=lambda target: target.roll(-1)),
+                {"taken": nothing_done, "wanted": lambda target: target.roll(-1, 1)},
+                {"taken": nothing_done, "wanted": lambda target: target.roll(-1)},
             ),
-            "two_apart": partial(
-                shift_targets, taken=lambda target: target[:, :-2], wanted=lambda target: target[:, 2:]
-            ),
-            "samples_shifted": partial(
-                shift_targets, taken=lambda target: target[:-1], wanted=lambda target: target[1:]
-            ),
-            "stacked_for_each_sample": partial(shift_targets, stacked=lambda pair: torch.stack(pair, dim=1)),
-            "stacked_for_each_token": partial(shift_targets, stacked=lambda pair: torch.stack(pair, dim=-1)),
+            "two_apart": {"taken": lambda target: target[:, :-2], "wanted": lambda target: target[:, 2:]},
+            "samples_shifted": {"taken": lambda target: target[:-1], "wanted": lambda target: target[1:]},
+            "stacked_for_each_sample": {"stacked": lambda pair: torch.stack(pair, dim=1)},
+            "stacked_for_each_token": {"stacked": lambda pair: torch.stack(pair, dim=-1)},
             "side_by_side": (
-                partial(shift_targets, stacked=lambda pair: torch.cat(pair, dim=1)),
-                partial(shift_targets, stacked=torch.cat),
+                {"stacked": lambda pair: torch.cat(pair, dim=1)},
+                {"stacked": torch.cat},
             ),
         },
     ),
-    Exercise(
+    exercise(
         "pruned_parameters",
         count_left,
         draw_heads_to_remove,
         {
-            "removed_counted": partial(count_left, left=lambda num_heads, num_removed: num_removed),
+            "removed_counted": {"left": lambda num_heads, num_removed: num_removed},
             "nothing_saved": lambda D, h, removed: 4 * D * D,
-            "W_o_missing": partial(count_left, out_of_heads=0),
+            "W_o_missing": {"out_of_heads": 0},
             "W_o_whole": lambda D, h, removed: count_left(D, h, removed, out_of_heads=0) + D * D,
             "W_o_alone": lambda D, h, removed: 3 * D * D + count_left(D, h, removed, into_heads=0),
             "both_sides_smaller": lambda D, h, removed: 4 * (D // h * (h - removed)) ** 2,
@@ -371,105 +369,96 @@ EXERCISES: tuple[Judged, ...] = (
             "one_removed": lambda D, h, removed: count_left(D, h, 1),
         },
     ),
-    Exercise(
+    exercise(
         "alignment_score",
         alignment_score,
         draw_aligned_weights,
         {
-            "next_row": partial(alignment_score, rows=lambda row: row + 1),
-            "counted_from_1": partial(alignment_score, columns=lambda place: place - 1),
-            "no_word_counted": partial(alignment_score, without_word=lambda row: [torch.zeros(len(row))]),
-            "no_word_is_the_first": partial(alignment_score, without_word=lambda row: [row[:, 0]]),
-            "no_word_is_the_last": partial(alignment_score, without_word=lambda row: [row[:, -1]]),
-            "largest_weights_counted": partial(
-                alignment_score, look=lambda row: (row == row.amax(-1, keepdim=True)).float()
-            ),
+            "next_row": {"rows": lambda row: row + 1},
+            "counted_from_1": {"columns": lambda place: place - 1},
+            "no_word_counted": {"without_word": lambda row: [torch.zeros(len(row))]},
+            "no_word_is_the_first": {"without_word": lambda row: [row[:, 0]]},
+            "no_word_is_the_last": {"without_word": lambda row: [row[:, -1]]},
+            "largest_weights_counted": {"look": lambda row: (row == row.amax(-1, keepdim=True)).float()},
             "largest_weights_averaged": (
                 lambda weights, places: weights.amax(-1).mean(-1),
                 lambda weights, places: weights[:, :-1].amax(-1).mean(-1),
             ),
-            "summed": partial(alignment_score, average=lambda found: found.sum(0)),
+            "summed": {"average": lambda found: found.sum(0)},
             "heads_averaged": (
-                partial(alignment_score, average=torch.mean),
-                partial(alignment_score, average=lambda found: found.mean(1)),
+                {"average": torch.mean},
+                {"average": lambda found: found.mean(1)},
             ),
             "not_averaged": (
-                partial(alignment_score, average=nothing_done),
-                partial(alignment_score, average=lambda found: found.mT),
+                {"average": nothing_done},
+                {"average": lambda found: found.mT},
             ),
         },
     ),
-    Exercise(
+    exercise(
         "prune_as_matrix",
         pruning_matrix,
         draw_head,
         {
-            "removed_head_kept": partial(pruning_matrix, stays=lambda heads, removed: heads == removed),
-            "head_mask": partial(pruning_matrix, cut=lambda identity, stays: identity * stays),
-            "transposed": partial(pruning_matrix, cut=lambda identity, stays: identity[stays]),
-            "one_column": partial(pruning_matrix, head_of=lambda columns, num_heads, head_dim: columns),
-            "counted_from_1": partial(pruning_matrix, stays=lambda heads, removed: heads != removed - 1),
-            "every_other_column": partial(
-                pruning_matrix, head_of=lambda columns, num_heads, head_dim: columns % num_heads
-            ),
-            "widths_exchanged": partial(
-                pruning_matrix, head_of=lambda columns, num_heads, head_dim: columns // num_heads
-            ),
-            "last_head_removed": partial(pruning_matrix, stays=lambda heads, removed: heads != heads.max()),
+            "removed_head_kept": {"stays": lambda heads, removed: heads == removed},
+            "head_mask": {"cut": lambda identity, stays: identity * stays},
+            "transposed": {"cut": lambda identity, stays: identity[stays]},
+            "one_column": {"head_of": lambda columns, num_heads, head_dim: columns},
+            "counted_from_1": {"stays": lambda heads, removed: heads != removed - 1},
+            "every_other_column": {"head_of": lambda columns, num_heads, head_dim: columns % num_heads},
+            "widths_exchanged": {"head_of": lambda columns, num_heads, head_dim: columns // num_heads},
+            "last_head_removed": {"stays": lambda heads, removed: heads != heads.max()},
             "heads_alone": lambda num_heads, head_dim, removed: pruning_matrix(num_heads, 1, removed),
         },
         rounds=8,
     ),
-    Exercise(
+    exercise(
         "head_importance",
         head_importance,
         draw_loss_of_masks,
         {
-            "difference_turned": partial(head_importance, measure=lambda without, whole: whole - without),
-            "loss_without": partial(head_importance, measure=lambda without, whole: without),
-            "absolute": partial(head_importance, measure=lambda without, whole: (without - whole).abs()),
+            "difference_turned": {"measure": lambda without, whole: whole - without},
+            "loss_without": {"measure": lambda without, whole: without},
+            "absolute": {"measure": lambda without, whole: (without - whole).abs()},
             "divided": (
-                partial(head_importance, measure=lambda without, whole: without / whole - 1),
-                partial(head_importance, measure=lambda without, whole: without / whole),
+                {"measure": lambda without, whole: without / whole - 1},
+                {"measure": lambda without, whole: without / whole},
             ),
-            "others_removed": partial(head_importance, masked=one_head_kept),
+            "others_removed": {"masked": one_head_kept},
             "stays_removed": (
-                partial(head_importance, masked=removed_for_good),
-                partial(head_importance, masked=removed_for_good_in_its_attention),
+                {"masked": removed_for_good},
+                {"masked": removed_for_good_in_its_attention},
             ),
-            "attention_removed": partial(head_importance, masked=attention_removed),
-            "removed_everywhere": partial(head_importance, masked=removed_everywhere),
+            "attention_removed": {"masked": attention_removed},
+            "removed_everywhere": {"masked": removed_everywhere},
             "other_order": tuple(
-                partial(head_importance, order=order)
-                for order in [(0, 2, 1), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)]
+                {"order": order} for order in [(0, 2, 1), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)]
             ),
-            "heads_in_rows": partial(head_importance, finish=lambda importance: importance.mT),
-            "in_one_row": partial(head_importance, finish=torch.flatten),
+            "heads_in_rows": {"finish": lambda importance: importance.mT},
+            "in_one_row": {"finish": torch.flatten},
         },
     ),
-    Exercise(
+    exercise(
         "greedy_decode",
         greedy_decode,
         draw_decoding,
         {
-            "begin_kept": partial(greedy_decode, finish=nothing_done),
-            "last_token_alone": partial(greedy_decode, seen=lambda tokens: tokens[:, -1:]),
+            "begin_kept": {"finish": nothing_done},
+            "last_token_alone": {"seen": lambda tokens: tokens[:, -1:]},
             "begin_alone": (
-                partial(greedy_decode, seen=lambda tokens: tokens[:, :1]),
-                partial(greedy_decode, last=0),
+                {"seen": lambda tokens: tokens[:, :1]},
+                {"last": 0},
             ),
-            "least_likely": partial(greedy_decode, choose=torch.argmin),
-            "goes_on_after_end": partial(greedy_decode, fill=nothing_done),
-            "filled_with_another_token": tuple(
-                partial(greedy_decode, fill=fill_with(token)) for token in (PADDING, BEGIN)
-            ),
-            "stops_at_the_first_end": partial(greedy_decode, is_over=torch.any),
-            "never_stops": partial(greedy_decode, is_over=lambda ended: False),
-            "one_token_too_few": partial(greedy_decode, room=-1),
-            "one_token_too_many": partial(greedy_decode, room=1),
-            "padding_read": partial(greedy_decode, read=encode_padding),
-            "padding_seen_while_writing": partial(greedy_decode, write=decode_padding),
-            "padding_not_masked": partial(greedy_decode, read=encode_padding, write=decode_padding),
+            "least_likely": {"choose": torch.argmin},
+            "goes_on_after_end": {"fill": nothing_done},
+            "filled_with_another_token": tuple({"fill": fill_with(token)} for token in (PADDING, BEGIN)),
+            "stops_at_the_first_end": {"is_over": torch.any},
+            "never_stops": {"is_over": lambda ended: False},
+            "one_token_too_few": {"room": -1},
+            "one_token_too_many": {"room": 1},
+            "padding_read": {"read": encode_padding},
+            "padding_seen_while_writing": {"write": decode_padding},
+            "padding_not_masked": {"read": encode_padding, "write": decode_padding},
         },
         rounds=6,
     ),

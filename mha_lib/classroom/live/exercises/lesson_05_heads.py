@@ -1,4 +1,4 @@
-"""The exercises of lesson 05, the heads of today's models; those about whole models stand beside it."""
+"""The exercises of lesson 05 about heads: how they share keys, know positions, use a cache and take tiles."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -293,220 +293,190 @@ def each_tile(queries: Tensor, tiles: Tiles) -> Tensor:
     return torch.stack([attention(queries, keys, values) for keys, values in tiles])
 
 
-EXERCISES: tuple[Judged, ...] = (
-    Exercise(
+exercise = partial(Exercise, "05")
+
+SHARING: tuple[Judged, ...] = (
+    exercise(
         "grouped_query_attention",
         grouped_query_attention,
         draw_grouped_heads,
         {
-            "dealt_out": partial(grouped_query_attention, share_keys=deal_out, share_values=deal_out),
-            "keys_dealt_out": partial(grouped_query_attention, share_keys=deal_out),
-            "values_dealt_out": partial(grouped_query_attention, share_values=deal_out),
-            "group_number_for_size": partial(
-                grouped_query_attention, share_keys=share_by_group_number, share_values=share_by_group_number
-            ),
-            "one_head_for_all": partial(
-                grouped_query_attention, share_keys=share_one, share_values=share_one
-            ),
-            "keys_averaged": partial(grouped_query_attention, share_keys=share_mean, share_values=share_mean),
-            "queries_averaged": partial(
-                grouped_query_attention, prepare=lambda queries, G: queries.unflatten(1, (G, -1)).mean(2)
-            ),
-            "first_heads_alone": partial(grouped_query_attention, prepare=lambda queries, G: queries[:, :G]),
+            "dealt_out": {"share_keys": deal_out, "share_values": deal_out},
+            "keys_dealt_out": {"share_keys": deal_out},
+            "values_dealt_out": {"share_values": deal_out},
+            "group_number_for_size": {
+                "share_keys": share_by_group_number,
+                "share_values": share_by_group_number,
+            },
+            "one_head_for_all": {"share_keys": share_one, "share_values": share_one},
+            "keys_averaged": {"share_keys": share_mean, "share_values": share_mean},
+            "queries_averaged": {"prepare": lambda queries, G: queries.unflatten(1, (G, -1)).mean(2)},
+            "first_heads_alone": {"prepare": lambda queries, G: queries[:, :G]},
             "group_summed": tuple(
-                partial(
-                    grouped_query_attention,
-                    deliver=lambda heads, G, add=add: add(heads.unflatten(1, (G, -1)), 2),
-                )
+                {"deliver": lambda heads, G, add=add: add(heads.unflatten(1, (G, -1)), 2)}
                 for add in (torch.sum, torch.mean)
             ),
-            "group_axis_left": partial(
-                grouped_query_attention, deliver=lambda heads, G: heads.unflatten(1, (G, -1))
-            ),
-            "merged": partial(grouped_query_attention, deliver=lambda heads, G: merge_heads(heads)),
-            **shared(grouped_query_attention, *SCALE, *SOFTMAX, "weights_returned"),
+            "group_axis_left": {"deliver": lambda heads, G: heads.unflatten(1, (G, -1))},
+            "merged": {"deliver": lambda heads, G: merge_heads(heads)},
+            **shared(*SCALE, *SOFTMAX, "weights_returned"),
         },
     ),
-    Exercise(
+    exercise(
         "pool_heads",
         pool_heads,
         draw_projection,
         {
-            "dealt_out": partial(
-                pool_heads, cut=lambda W, size, number: W.unflatten(1, (size, number, -1)).transpose(1, 2)
-            ),
-            "group_number_for_size": partial(
-                pool_heads, cut=lambda W, size, number: W.unflatten(1, (size, number, -1))
-            ),
-            "neighbouring_columns": partial(
-                pool_heads, cut=lambda W, size, number: W.unflatten(1, (number, -1, size)).transpose(2, 3)
-            ),
-            "every_other_number": partial(
-                pool_heads, cut=lambda W, size, number: W.unflatten(1, (-1, number, size)).permute(0, 2, 3, 1)
-            ),
+            "dealt_out": {"cut": lambda W, size, number: W.unflatten(1, (size, number, -1)).transpose(1, 2)},
+            "group_number_for_size": {"cut": lambda W, size, number: W.unflatten(1, (size, number, -1))},
+            "neighbouring_columns": {
+                "cut": lambda W, size, number: W.unflatten(1, (number, -1, size)).transpose(2, 3)
+            },
+            "every_other_number": {
+                "cut": lambda W, size, number: W.unflatten(1, (-1, number, size)).permute(0, 2, 3, 1)
+            },
             "rows_pooled": rows_pooled,
-            "summed": partial(pool_heads, pool=lambda grouped, *_: grouped.sum(2)),
+            "summed": {"pool": lambda grouped, *_: grouped.sum(2)},
             "one_of_each_group": tuple(
-                partial(pool_heads, pool=lambda grouped, *_, place=place: grouped.select(2, place))
-                for place in (0, -1)
+                {"pool": lambda grouped, *_, place=place: grouped.select(2, place)} for place in (0, -1)
             ),
             "first_heads_kept": lambda W, H, G: W[:, : W.shape[1] // H * G],
-            "divided_by_all_heads": partial(pool_heads, pool=lambda grouped, H, G: grouped.sum(2) / H),
-            "divided_by_kv_heads": partial(pool_heads, pool=lambda grouped, H, G: grouped.sum(2) / G),
-            "all_heads_averaged": partial(
-                pool_heads,
-                pool=lambda grouped, *_: grouped.mean((1, 2), keepdim=True)[:, 0].expand(
+            "divided_by_all_heads": {"pool": lambda grouped, H, G: grouped.sum(2) / H},
+            "divided_by_kv_heads": {"pool": lambda grouped, H, G: grouped.sum(2) / G},
+            "all_heads_averaged": {
+                "pool": lambda grouped, *_: grouped.mean((1, 2), keepdim=True)[:, 0].expand(
                     -1, grouped.shape[1], -1
-                ),
-            ),
-            "repeated_back": partial(
-                pool_heads, join=lambda pooled, size: pooled.repeat_interleave(size, dim=1).flatten(1)
-            ),
+                )
+            },
+            "repeated_back": {"join": lambda pooled, size: pooled.repeat_interleave(size, dim=1).flatten(1)},
             "not_joined": (
-                partial(pool_heads, join=lambda pooled, size: pooled),
-                partial(pool_heads, join=lambda pooled, size: pooled.transpose(0, 1)),
+                {"join": lambda pooled, size: pooled},
+                {"join": lambda pooled, size: pooled.transpose(0, 1)},
             ),
-            "transposed": partial(pool_heads, deliver=lambda pooled: pooled.mT),
+            "transposed": {"deliver": lambda pooled: pooled.mT},
         },
     ),
-    Exercise(
+    exercise(
         "rotate",
         rotate,
         draw_positions,
         {
-            "halves_paired": partial(rotate, split=split_halves, join=join_halves),
-            "joined_as_halves": partial(rotate, join=join_halves),
-            "split_into_halves": partial(rotate, split=split_halves),
+            "halves_paired": {"split": split_halves, "join": join_halves},
+            "joined_as_halves": {"join": join_halves},
+            "split_into_halves": {"split": split_halves},
             "tables_do_not_fit": (
                 rotate_with_other_tables(split_halves, join_halves),
                 rotate_with_other_tables(split_neighbours, join_neighbours),
             ),
-            "turned_backwards": partial(
-                rotate, turn=lambda a, b, cos, sin: (a * cos + b * sin, b * cos - a * sin)
-            ),
+            "turned_backwards": {"turn": lambda a, b, cos, sin: (a * cos + b * sin, b * cos - a * sin)},
             "sign_wrong": tuple(
-                partial(
-                    rotate,
-                    turn=lambda a, b, cos, sin, s=first, t=second: (
+                {
+                    "turn": lambda a, b, cos, sin, s=first, t=second: (
                         a * cos + s * b * sin,
                         t * a * sin + t * s * b * cos,
-                    ),
-                )
+                    )
+                }
                 for first, second in ((1, 1), (-1, 1))
             ),
-            "sine_and_cosine_exchanged": partial(
-                rotate, turn=lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin)
-            ),
-            "first_overwritten": partial(
-                rotate,
-                turn=lambda a, b, cos, sin: (a * cos - b * sin, (a * cos - b * sin) * sin + b * cos),
-            ),
-            "counted_from_1": partial(rotate, place=lambda positions: positions + 1),
+            "sine_and_cosine_exchanged": {
+                "turn": lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin)
+            },
+            "first_overwritten": {
+                "turn": lambda a, b, cos, sin: (a * cos - b * sin, (a * cos - b * sin) * sin + b * cos)
+            },
+            "counted_from_1": {"place": lambda positions: positions + 1},
             "positions_ignored": tuple(
-                partial(rotate, place=lambda positions, first=first: torch.arange(len(positions)) + first)
+                {"place": lambda positions, first=first: torch.arange(len(positions)) + first}
                 for first in (0, 1)
             ),
-            "exponent_not_doubled": partial(rotate, exponent=lambda pairs, width: pairs / width),
-            "exponent_doubled_twice": partial(rotate, exponent=lambda pairs, width: 4 * pairs / width),
-            "exponent_from_1": partial(rotate, exponent=lambda pairs, width: 2 * (pairs + 1) / width),
-            "last_pair_at_1": partial(rotate, exponent=lambda pairs, width: pairs / (width // 2 - 1)),
-            "one_angle": partial(rotate, exponent=lambda pairs, width: 0 * pairs),
+            "exponent_not_doubled": {"exponent": lambda pairs, width: pairs / width},
+            "exponent_doubled_twice": {"exponent": lambda pairs, width: 4 * pairs / width},
+            "exponent_from_1": {"exponent": lambda pairs, width: 2 * (pairs + 1) / width},
+            "last_pair_at_1": {"exponent": lambda pairs, width: pairs / (width // 2 - 1)},
+            "one_angle": {"exponent": lambda pairs, width: 0 * pairs},
             "multiplied": (
                 # Angles this large depend on how exactly they are computed.
-                partial(rotate, angle=torch.mul),
-                partial(rotate, exponent=lambda pairs, width: 2 * pairs.double() / width, angle=torch.mul),
-                partial(
-                    rotate,
-                    exponent=lambda pairs, width: 2 * pairs.double() / width,
-                    angle=lambda positions, wavelengths: positions * wavelengths.float(),
-                ),
-                partial(rotate, exponent=lambda pairs, width: -2 * pairs / width),
+                {"angle": torch.mul},
+                {"exponent": lambda pairs, width: 2 * pairs.double() / width, "angle": torch.mul},
+                {
+                    "exponent": lambda pairs, width: 2 * pairs.double() / width,
+                    "angle": lambda positions, wavelengths: positions * wavelengths.float(),
+                },
+                {"exponent": lambda pairs, width: -2 * pairs / width},
             ),
-            "other_base": tuple(partial(rotate, base=base) for base in (1000.0, 100_000.0, 500_000.0)),
+            "other_base": tuple({"base": base} for base in (1000.0, 100_000.0, 500_000.0)),
             "waves_added": add_waves,
         },
     ),
+)
+STREAMING: tuple[Judged, ...] = (
     StepByStep(
+        "05",
         "attend_with_cache",
         attend_with_cache,
         draw_steps,
         {
-            "mask_at_the_start": partial(attend_with_cache, sees=sees_from_the_start),
+            "mask_at_the_start": {"sees": sees_from_the_start},
             "new_tokens_see_later_ones": (
-                partial(attend_with_cache, masked=torch.ones_like),
-                partial(attend_with_cache, sees=sees_up_to(1)),
+                {"masked": torch.ones_like},
+                {"sees": sees_up_to(1)},
             ),
-            "token_does_not_see_itself": tuple(
-                partial(attend_with_cache, sees=sees_up_to(-1), **rest) for rest in NOTHING_LEFT
-            ),
-            "cache_not_extended": partial(attend_with_cache, keep=lambda old, new: old),
-            "cache_replaced": partial(attend_with_cache, keep=lambda old, new: new),
+            "token_does_not_see_itself": tuple({"sees": sees_up_to(-1), **rest} for rest in NOTHING_LEFT),
+            "cache_not_extended": {"keep": lambda old, new: old},
+            "cache_replaced": {"keep": lambda old, new: new},
             "new_tokens_alone": (
-                partial(attend_with_cache, look=lambda old, new: new),
-                partial(attend_with_cache, keep=lambda old, new: new, look=lambda old, new: new),
+                {"look": lambda old, new: new},
+                {"keep": lambda old, new: new, "look": lambda old, new: new},
             ),
-            "old_tokens_alone": partial(
-                attend_with_cache,
-                look=lambda old, new: old,
-                sees=lambda new, kept: torch.ones(new, kept, dtype=torch.bool),
-            ),
+            "old_tokens_alone": {
+                "look": lambda old, new: old,
+                "sees": lambda new, kept: torch.ones(new, kept, dtype=torch.bool),
+            },
             "new_tokens_first": (
-                partial(attend_with_cache, keep=put_before, look=put_before),
-                partial(attend_with_cache, look=put_before),
+                {"keep": put_before, "look": put_before},
+                {"look": put_before},
             ),
-            "queries_kept": partial(attend_with_cache, key_of=lambda x, W_q, W_k: x @ W_q),
-            "last_token_alone": partial(attend_with_cache, deliver=lambda heads: heads[:, -1:]),
-            **shared(attend_with_cache, *SCALE, *SOFTMAX, "weights_returned"),
-            **shared(
-                attend_with_cache, "mask_upside_down", "forbidden_scores_zero", "forbidden_weights_zero"
-            ),
+            "queries_kept": {"key_of": lambda x, W_q, W_k: x @ W_q},
+            "last_token_alone": {"deliver": lambda heads: heads[:, -1:]},
+            **shared(*SCALE, *SOFTMAX, "weights_returned"),
+            **shared("mask_upside_down", "forbidden_scores_zero", "forbidden_weights_zero"),
         },
     ),
-    Exercise(
+    exercise(
         "online_softmax",
         online_softmax,
         draw_tiles,
         {
-            "nothing_rescaled": partial(
-                online_softmax, shrink=lambda largest, now_largest: torch.ones_like(now_largest)
-            ),
-            "sum_not_rescaled": partial(online_softmax, old_total=nothing_done),
-            "output_not_rescaled": partial(online_softmax, old_output=nothing_done),
-            "largest_not_subtracted": partial(
-                online_softmax, start=0.0, rise=lambda largest, scores: torch.zeros_like(largest)
-            ),
-            "largest_of_the_tile": partial(
-                online_softmax, rise=lambda largest, scores: scores.amax(1, keepdim=True)
-            ),
-            "one_largest_for_all": partial(
-                online_softmax, rise=lambda largest, scores: torch.maximum(largest, scores.max())
-            ),
-            "starts_at_zero": partial(online_softmax, start=0.0),
+            "nothing_rescaled": {"shrink": lambda largest, now_largest: torch.ones_like(now_largest)},
+            "sum_not_rescaled": {"old_total": nothing_done},
+            "output_not_rescaled": {"old_output": nothing_done},
+            "largest_not_subtracted": {
+                "start": 0.0,
+                "rise": lambda largest, scores: torch.zeros_like(largest),
+            },
+            "largest_of_the_tile": {"rise": lambda largest, scores: scores.amax(1, keepdim=True)},
+            "one_largest_for_all": {"rise": lambda largest, scores: torch.maximum(largest, scores.max())},
+            "starts_at_zero": {"start": 0.0},
             "grows": (
-                partial(online_softmax, shrink=grow),
-                partial(online_softmax, shrink=lambda largest, now_largest: (now_largest - largest).exp()),
+                {"shrink": grow},
+                {"shrink": lambda largest, now_largest: (now_largest - largest).exp()},
             ),
             "divided_at_each_tile": (
                 lambda queries, tiles: each_tile(queries, tiles).sum(0),
-                partial(
-                    online_softmax,
-                    each=lambda output, total: output / total,
-                    finish=lambda output, total: output,
-                ),
-                partial(online_softmax, each=lambda output, total: output / total),
+                {"each": lambda output, total: output / total, "finish": lambda output, total: output},
+                {"each": lambda output, total: output / total},
             ),
             "tiles_averaged": lambda queries, tiles: each_tile(queries, tiles).mean(0),
             "first_tile_alone": lambda queries, tiles: each_tile(queries, tiles)[0],
             "last_tile_alone": (
                 lambda queries, tiles: each_tile(queries, tiles)[-1],
-                partial(online_softmax, old_total=forget, old_output=forget),
+                {"old_total": forget, "old_output": forget},
             ),
-            "sum_of_the_last_tile": partial(online_softmax, old_total=forget),
-            "output_of_the_last_tile": partial(online_softmax, old_output=forget),
-            "not_divided": partial(online_softmax, finish=lambda output, total: output),
-            "sum_of_all_queries": partial(online_softmax, add_up=torch.sum),
-            **shared(online_softmax, "scale_missing", "scale_without_root", "scale_multiplied"),
-            "scale_of_number_of_keys": partial(online_softmax, divisor=lambda sizes: sizes.num_keys**0.5),
+            "sum_of_the_last_tile": {"old_total": forget},
+            "output_of_the_last_tile": {"old_output": forget},
+            "not_divided": {"finish": lambda output, total: output},
+            "sum_of_all_queries": {"add_up": torch.sum},
+            **shared("scale_missing", "scale_without_root", "scale_multiplied"),
+            "scale_of_number_of_keys": {"divisor": lambda sizes: sizes.num_keys**0.5},
         },
         rounds=6,
     ),

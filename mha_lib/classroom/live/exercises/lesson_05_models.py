@@ -21,10 +21,10 @@ from mha_lib.classroom.live.exercises.judge import (
     no_function,
     result_of,
     say,
-    sentence_of,
+    solved,
     two_mistakes,
 )
-from mha_lib.classroom.live.exercises.lesson_05 import draw_shared_heads
+from mha_lib.classroom.live.exercises.lesson_05_heads import draw_shared_heads
 from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done
 
 Span = tuple[float, float]  # the first of some heads and the one after the last
@@ -183,7 +183,7 @@ def sizes_of(layer: MultiHeadAttention) -> dict[str, Any]:
 class DescribeModel:
     """The student builds the layers of known models, on a device that keeps shapes and no numbers."""
 
-    name = "describe_model"
+    lesson, name = "05", "describe_model"
     mistakes = ("layer_wanted", "entry_missing", *sizes_of(MultiHeadAttention(2, 1)))
     also_right = ("described",)
 
@@ -197,16 +197,14 @@ class DescribeModel:
             verdict = self.judge_layer(layer, wanted, model)
             if verdict:
                 return verdict
-        return Verdict(
-            "right", sentence_of("remarks", self.name, "described").format(models=say("between").join(MODELS))
-        )
+        return solved(self.name, "described", models=say("between").join(MODELS))
 
     def judge_layer(self, layer: Any, wanted: MultiHeadAttention, model: str) -> Verdict | None:
         if isinstance(layer, Verdict):
             if "KeyError" not in layer.sentence:
                 return layer
             hint = mistaken(self.name, "entry_missing")
-            return Verdict(layer.kind, f"{layer.sentence} {hint.sentence}", hint.names)
+            return Verdict(layer.state, f"{layer.sentence} {hint.sentence}", hint.names)
         if not isinstance(layer, MultiHeadAttention):
             return mistaken(self.name, "layer_wanted", given=describe(layer))
         found, right = sizes_of(layer), sizes_of(wanted)
@@ -228,71 +226,64 @@ CUTTING = (
 )
 
 
-EXERCISES: tuple[Judged, ...] = (
-    Exercise(
+exercise = partial(Exercise, "05")
+
+CACHE: tuple[Judged, ...] = (
+    exercise(
         "cache_bytes",
         count_bytes,
         draw_cache_sizes,
         {
-            "values_forgotten": partial(count_bytes, kinds=1),
+            "values_forgotten": {"kinds": 1},
             "queries_kept": (
-                partial(count_bytes, kinds=3),
-                partial(
-                    count_bytes, kinds=1, heads=lambda num_heads, num_kv_heads: 2 * num_kv_heads + num_heads
-                ),
+                {"kinds": 3},
+                {"kinds": 1, "heads": lambda num_heads, num_kv_heads: 2 * num_kv_heads + num_heads},
             ),
             "heads_of_queries": (
-                partial(count_bytes, heads=lambda num_heads, num_kv_heads: num_heads),
-                partial(count_bytes, heads=lambda *_: 1, width=lambda num_hiddens, num_heads: num_hiddens),
+                {"heads": lambda num_heads, num_kv_heads: num_heads},
+                {"heads": lambda *_: 1, "width": lambda num_hiddens, num_heads: num_hiddens},
             ),
-            "group_size": partial(
-                count_bytes, heads=lambda num_heads, num_kv_heads: num_heads // num_kv_heads
-            ),
-            "heads_missing": partial(count_bytes, heads=lambda *_: 1),
-            "width_missing": partial(count_bytes, width=lambda *_: 1),
-            "width_of_the_model": partial(count_bytes, width=lambda num_hiddens, num_heads: num_hiddens),
-            "in_bits": partial(count_bytes, size=lambda bits: bits),
-            "numbers_counted": partial(count_bytes, size=lambda bits: 1),
-            "layers_missing": partial(count_bytes, layers=lambda num_layers: 1),
-            "batch_missing": partial(count_bytes, samples=lambda batch: 1),
-            "tokens_missing": partial(count_bytes, tokens=lambda num_tokens: 1),
-            "tokens_squared": partial(count_bytes, tokens=lambda num_tokens: num_tokens**2),
-            "in_gigabytes": tuple(
-                partial(count_bytes, unit=base**power) for base in (1000, 1024) for power in (3, 2, 1)
-            ),
+            "group_size": {"heads": lambda num_heads, num_kv_heads: num_heads // num_kv_heads},
+            "heads_missing": {"heads": lambda *_: 1},
+            "width_missing": {"width": lambda *_: 1},
+            "width_of_the_model": {"width": lambda num_hiddens, num_heads: num_hiddens},
+            "in_bits": {"size": lambda bits: bits},
+            "numbers_counted": {"size": lambda bits: 1},
+            "layers_missing": {"layers": lambda num_layers: 1},
+            "batch_missing": {"samples": lambda batch: 1},
+            "tokens_missing": {"tokens": lambda num_tokens: 1},
+            "tokens_squared": {"tokens": lambda num_tokens: num_tokens**2},
+            "in_gigabytes": tuple({"unit": base**power} for base in (1000, 1024) for power in (3, 2, 1)),
         },
     ),
-    Exercise(
+)
+SHARDING_AND_DESCRIBING: tuple[Judged, ...] = (
+    exercise(
         "plan_shards",
         plan_shards,
         draw_devices,
         {
             "kv_heads_cut": tuple(
-                partial(plan_shards, fits=fits, share=share, kv_share=share)
+                {"fits": fits, "share": share, "kv_share": share}
                 for fits in CUTTING
                 for share in (share_evenly, share_with_cuts, share_fractions)
             ),
-            "kv_heads_copied": tuple(
-                partial(plan_shards, fits=fits, kv_share=share_copies) for fits in CUTTING
-            ),
-            "heads_counted": partial(plan_shards, unit=lambda head_dim: 1),
-            "kv_heads_as_heads": partial(plan_shards, kv_heads=lambda num_heads, num_kv_heads: num_heads),
-            "all_kv_heads_everywhere": partial(
-                plan_shards, kv_share=lambda device, heads, devices: (0, heads)
-            ),
-            "last_included": partial(plan_shards, end_of=lambda first, end: end - 1),
-            "width_for_end": partial(plan_shards, end_of=lambda first, end: end - first),
-            "devices_for_share": partial(
-                plan_shards,
-                share=lambda device, heads, devices: (device * devices, (device + 1) * devices),
-                kv_share=lambda device, heads, devices: (device * devices, (device + 1) * devices),
-            ),
-            "devices_from_1": partial(plan_shards, device_of=lambda number: number + 1),
-            "same_for_all": partial(plan_shards, device_of=lambda number: 0),
-            "kv_heads_first": partial(plan_shards, deliver=lambda plan: plan[:, [2, 3, 0, 1]]),
-            "starts_and_ends": partial(plan_shards, deliver=lambda plan: plan[:, [0, 2, 1, 3]]),
-            "devices_in_columns": partial(plan_shards, deliver=lambda plan: plan.mT),
-            "pairs_nested": partial(plan_shards, deliver=lambda plan: plan.unflatten(1, (2, 2))),
+            "kv_heads_copied": tuple({"fits": fits, "kv_share": share_copies} for fits in CUTTING),
+            "heads_counted": {"unit": lambda head_dim: 1},
+            "kv_heads_as_heads": {"kv_heads": lambda num_heads, num_kv_heads: num_heads},
+            "all_kv_heads_everywhere": {"kv_share": lambda device, heads, devices: (0, heads)},
+            "last_included": {"end_of": lambda first, end: end - 1},
+            "width_for_end": {"end_of": lambda first, end: end - first},
+            "devices_for_share": {
+                "share": lambda device, heads, devices: (device * devices, (device + 1) * devices),
+                "kv_share": lambda device, heads, devices: (device * devices, (device + 1) * devices),
+            },
+            "devices_from_1": {"device_of": lambda number: number + 1},
+            "same_for_all": {"device_of": lambda number: 0},
+            "kv_heads_first": {"deliver": lambda plan: plan[:, [2, 3, 0, 1]]},
+            "starts_and_ends": {"deliver": lambda plan: plan[:, [0, 2, 1, 3]]},
+            "devices_in_columns": {"deliver": lambda plan: plan.mT},
+            "pairs_nested": {"deliver": lambda plan: plan.unflatten(1, (2, 2))},
         },
         rounds=8,
     ),

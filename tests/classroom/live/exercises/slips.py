@@ -52,7 +52,7 @@ def each_slip(slips: list[Slip]) -> pytest.MarkDecorator:
 
 def assert_right(exercise: str, answer: Answer) -> None:
     verdict = EXERCISES[exercise].judge(answer)
-    assert verdict.kind == "right", verdict
+    assert verdict.state == "solved", verdict
 
 
 def assert_named(exercise: str, answer: Answer, *mistakes: str) -> None:
@@ -62,6 +62,6 @@ def assert_named(exercise: str, answer: Answer, *mistakes: str) -> None:
     if len(sentences) == 1:
         assert verdict == ("wrong", *sentences)
     else:
-        assert verdict.kind == "wrong", verdict
+        assert verdict.state == "wrong", verdict
         assert verdict.sentence.startswith("there are two mistakes at once. First: "), verdict
         assert all(sentence in verdict.sentence for sentence in sentences), verdict

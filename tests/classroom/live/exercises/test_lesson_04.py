@@ -63,7 +63,7 @@ def test_a_mistake_in_greedy_decoding_is_looked_for_without_asking_the_model_aga
         return forward(layer, *given, **options)
 
     monkeypatch.setattr(DecoderLayer, "forward", counted)
-    assert EXERCISES["greedy_decode"].judge(backwards).kind == "wrong"
+    assert EXERCISES["greedy_decode"].judge(backwards).state == "wrong"
     assert len(asked) < 300  # with those that draw the cases
     asked.clear()
     EXERCISES["greedy_decode"].judge(backwards)
@@ -293,7 +293,7 @@ WRONG = Written(14_000_007, "fourteen million seven", "一千四百万七", "一
 
 def test_a_number_that_the_model_gets_wrong_breaks_it():
     assert BREAK.judge(lambda: WRONG) == (
-        "right",
+        "solved",
         "right on 1 number, which is enough: for 14,000,007 (fourteen million seven) the model writes "
         "一千四百万七, and 一千四百万零七 is right.",
     )
@@ -301,15 +301,15 @@ def test_a_number_that_the_model_gets_wrong_breaks_it():
 
 def test_a_number_that_the_model_gets_right_does_not_break_it():
     verdict = BREAK.judge(lambda: WRONG._replace(written=WRONG.right))
-    assert verdict.kind == "wrong"
+    assert verdict.state == "wrong"
     assert "the model writes 一千四百万零七, and that is right" in verdict.sentence
 
 
 def test_an_untrained_translator_is_broken_by_any_number_and_that_does_not_count():
     verdict = BREAK.judge(lambda: translation(make_translator(), "Twenty thousand and forty-five"))
-    assert verdict.kind == "wrong"
+    assert verdict.state == "wrong"
     assert verdict.sentence.startswith("any number breaks this model: it has 0% of other numbers right.")
-    assert BREAK.judge(lambda: WRONG._replace(share=0.89)).kind == "wrong"
+    assert BREAK.judge(lambda: WRONG._replace(share=0.89)).state == "wrong"
 
 
 def test_a_translation_tells_its_number_and_not_its_model():
@@ -326,7 +326,7 @@ def test_a_number_alone_is_not_a_translation(given):
 @pytest.mark.parametrize(("given", "named"), [([20_045], "a list"), (make_translator(), "a model")])
 def test_what_is_no_translation_is_named(given, named):
     verdict = BREAK.judge(lambda: given)
-    assert verdict.kind == "wrong"
+    assert verdict.state == "wrong"
     assert f"this returned {named}: return translation(translator, number)" in verdict.sentence
 
 
@@ -341,7 +341,7 @@ def test_a_text_that_is_no_number_is_explained():
 
 @pytest.mark.parametrize("given", [lambda: ..., lambda: None])
 def test_a_stub_has_not_broken_the_model_yet(given):
-    assert BREAK.judge(given).kind == "not yet"
+    assert BREAK.judge(given).state == "not yet"
 
 
 def test_the_translation_itself_is_no_function():

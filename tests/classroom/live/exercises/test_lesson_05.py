@@ -313,8 +313,8 @@ def test_a_cache_that_is_left_broken_shows_the_line_that_meets_it():
         cache.keys = torch.cat([cache.keys, x @ W_k], dim=1)
         return (x @ W_q @ cache.keys.mT).softmax(-1) @ cache.values
 
-    kind, sentence = EXERCISES["attend_with_cache"].judge(keeps_no_values)
-    assert kind == "wrong"
+    state, sentence = EXERCISES["attend_with_cache"].judge(keeps_no_values)
+    assert state == "wrong"
     assert sentence.startswith("your line `return (x @ W_q @ cache.keys.mT)")
 
 

@@ -183,7 +183,7 @@ def test_slips_are_named_one_or_two_at_once(exercise, changes, mistakes):
 
 
 def test_a_plan_of_nothing_is_not_always_right():
-    assert EXERCISES["plan_shards"].judge(lambda *_: []).kind == "wrong"
+    assert EXERCISES["plan_shards"].judge(lambda *_: []).state == "wrong"
 
 
 def described(**changes):
@@ -221,8 +221,8 @@ DESCRIPTIONS = [
 
 @pytest.mark.parametrize(("changes", "sentence"), DESCRIPTIONS)
 def test_what_differs_from_the_model_is_named(changes, sentence):
-    kind, said_of_it = DESCRIBE.judge(described(**changes))
-    assert kind == "wrong"
+    state, said_of_it = DESCRIBE.judge(described(**changes))
+    assert state == "wrong"
     assert sentence in said_of_it
 
 
@@ -249,8 +249,8 @@ def test_the_right_layers_name_their_models(capsys):
 
 
 def test_a_missing_entry_is_explained():
-    kind, sentence = DESCRIBE.judge(lambda config: MultiHeadAttention(32, 4, head_dim=config["head_dim"]))
-    assert kind == "wrong"
+    state, sentence = DESCRIBE.judge(lambda config: MultiHeadAttention(32, 4, head_dim=config["head_dim"]))
+    assert state == "wrong"
     assert "raised KeyError: 'head_dim'" in sentence
     assert sentence.endswith(*said("describe_model", "entry_missing"))
 
@@ -273,7 +273,7 @@ def test_what_is_no_layer_is_named(given, named):
 
 @pytest.mark.parametrize("given", [lambda config: ..., lambda config: None])
 def test_a_stub_has_described_nothing_yet(given):
-    assert DESCRIBE.judge(given).kind == "not yet"
+    assert DESCRIBE.judge(given).state == "not yet"
 
 
 def test_an_answer_may_spoil_its_configuration():
@@ -282,7 +282,7 @@ def test_an_answer_may_spoil_its_configuration():
         config.clear()
         return layer
 
-    assert DESCRIBE.judge(spoils).kind == DESCRIBE.judge(spoils).kind == "right"
+    assert DESCRIBE.judge(spoils).state == DESCRIBE.judge(spoils).state == "solved"
 
 
 def test_the_models_are_those_of_their_papers():
