@@ -22,7 +22,6 @@ from mha_lib.classroom.course.chinese import is_traditional
 from mha_lib.classroom.course.language import language_here, words_here
 from mha_lib.classroom.live.weights import as_mask, as_weights, to_numpy
 
-FORBIDDEN, HATCHING = "#ececec", "#8c8c8c"  # cells that the mask forbids, and the lines across them
 MAX_COLUMNS, MAX_LETTERS = 4, 18  # of heads in a figure, and of a label
 LETTERS = 10  # points: a deck shows them in 14 pixels or more
 CJK_FAMILIES = (
@@ -133,7 +132,7 @@ def _draw(
         forbidden = np.zeros_like(panels[i], bool) if allowed is None else ~allowed.reshape(panels.shape)[i]
         shown = np.ma.array(panels[i], mask=forbidden & (panels[i] == 0))  # there the panel shows through
         image = axes.imshow(shown, cmap, vmin=low, vmax=top)
-        axes.set_facecolor(FORBIDDEN)
+        axes.set_facecolor(look.LIGHT["forbidden"])
         axes.set_title(titles[i], fontsize=LETTERS, loc="left", family=_families())
         if forbidden.any():
             _hatch(axes, image, forbidden)
@@ -161,8 +160,11 @@ def _figure_size(rows: int, columns: int, queries: int, keys: int) -> tuple[floa
 def _hatch(axes: Axes, image: AxesImage, forbidden: np.ndarray) -> None:
     """Hatch the whole map, and lay upon it what the mask allows: a patch for each cell takes seconds."""
     queries, keys = forbidden.shape
-    look: dict[str, Any] = {"facecolor": "none", "edgecolor": HATCHING, "hatch": "/////", "linewidth": 0}
-    axes.add_patch(Rectangle((-0.5, -0.5), keys, queries, **look))
+    lines = 72 / (math.sqrt(2) * look.HATCH["gap"] * LETTERS)  # an inch; matplotlib has 6 for each character
+    hatch = ("/" if look.HATCH["angle"] > 0 else "\\") * max(1, round(lines / 6))
+    style: dict[str, Any] = {"facecolor": "none", "edgecolor": look.LIGHT["hatching"], "linewidth": 0}
+    with plt.rc_context({"hatch.linewidth": look.HATCH["line"] * LETTERS}):
+        axes.add_patch(Rectangle((-0.5, -0.5), keys, queries, hatch=hatch, **style))
     allowed: np.ma.MaskedArray = np.ma.array(image.get_array(), mask=forbidden)
     low, top = image.get_clim()
     axes.imshow(allowed, image.get_cmap().with_extremes(bad="none"), vmin=low, vmax=top, zorder=2)

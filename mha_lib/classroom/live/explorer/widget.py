@@ -23,9 +23,9 @@ from mha_lib.classroom.live.explorer.table import (
 )
 
 FOLDER = Path(__file__).parent
-PARTS = ("decode", "words", "arrange", "inputs", "paint", "keys", "view")  # in the order in which they run
-# The colours are the explorer's own, so that they don't replace those of the page around it.
-COLOURS = look.CSS.replace(":root", ".mha-explorer")
+PARTS = ("decode", "words", "arrange", "inputs", "paint", "keyboard", "view")  # in the order they run in
+# The look is set on the explorer alone: it must not replace colours of the page around it.
+LOOK = look.CSS.replace(":root", ".mha-explorer")
 
 
 def explore(
@@ -63,7 +63,7 @@ class Explorer(CellWidget):
     """What ``explore`` returns. All that it shows is in its traits: a handout needs no kernel."""
 
     _esm = read_module()
-    _css = COLOURS + (FOLDER / "view" / "view.css").read_text(encoding="utf-8")
+    _css = LOOK + (FOLDER / "view" / "view.css").read_text(encoding="utf-8")
     words = Dict().tag(sync=True)  # what it says, in the language of the lesson
     controls: List = List().tag(sync=True)  # the inputs
     setting: List = List().tag(sync=True)  # where the controls stand

@@ -105,12 +105,14 @@ function strokeOnAnyColour(ctx, em, dashes = []) {
   ctx.setLineDash([]);
 }
 
-function makeHatching(ctx, { em, colours }) {
-  const tile = document.createElement("canvas");
-  const size = Math.round(em / 2);
+/** The pattern of a masked cell, as look.css has it: a seamless tile whose lines rise at 45 degrees, or fall. */
+function makeHatching(ctx, { em, colours, hatch }) {
+  const tile = make("canvas");
+  const size = Math.round(Math.SQRT2 * hatch.gap * em);
   Object.assign(tile, { width: size, height: size });
   const pen = tile.getContext("2d");
-  Object.assign(pen, { strokeStyle: colours.hatching, lineWidth: em / 13 });
+  Object.assign(pen, { strokeStyle: colours.hatching, lineWidth: hatch.line * em });
+  if (hatch.angle < 0) pen.setTransform(1, 0, 0, -1, 0, size);
   for (const shift of [-size, 0, size]) {
     pen.moveTo(shift - size, 2 * size);
     pen.lineTo(shift + 2 * size, -size);
@@ -209,16 +211,16 @@ function paintPointer(ctx, { queries, keys, em, tiles, cellWidth, cellHeight, po
 }
 
 /** Save what is shown as a picture of its own, with the settings below. */
-export function savePicture(shown, caption, colours) {
+export function savePicture(shown, caption, look) {
   const em = 28;
   const canvas = make("canvas");
   const ctx = canvas.getContext("2d");
-  const drawing = { ...arrange(ctx, shown, { width: 2000, height: 1300, em }), colours };
+  const drawing = { ...arrange(ctx, shown, { width: 2000, height: 1300, em }), ...look };
   const rightEdges = drawing.tiles.map(({ x }) => x + drawing.cellWidth * shown.keys + em);
   const width = Math.max(30 * em, ctx.measureText(caption).width + em, ...rightEdges);
   Object.assign(canvas, { width, height: drawing.height + 2 * em });
   paint(ctx, drawing);
-  write(ctx, caption, { x: em / 2, y: drawing.height + em, colour: colours.quiet });
+  write(ctx, caption, { x: em / 2, y: drawing.height + em, colour: drawing.colours.quiet });
   canvas.toBlob((blob) => {
     const href = URL.createObjectURL(blob);
     make("a", { href, download: "attention.png" }).click();
@@ -226,8 +228,8 @@ export function savePicture(shown, caption, colours) {
   });
 }
 
-/** The colours of view.css and look.css as the canvas takes them, under the page's theme or a given one. */
-export function readColours(root, colorScheme = "") {
+/** The look of view.css and look.css as the canvas takes it, under the page's theme or a given one. */
+export function readLook(root, colorScheme = "") {
   const probe = make("span");
   probe.style.colorScheme = colorScheme;
   root.append(probe);
@@ -245,5 +247,8 @@ export function readColours(root, colorScheme = "") {
     keys: read("--k"),
   };
   probe.remove();
-  return colours;
+  const style = getComputedStyle(root);
+  const number = (name) => Number.parseFloat(style.getPropertyValue(`--hatch-${name}`)); // in degrees or em
+  const hatch = { angle: number("angle"), gap: number("gap"), line: number("line") };
+  return { colours, hatch };
 }

@@ -2,8 +2,8 @@
 import { arrange } from "./arrange.js";
 import { choose, clamp, isSame, numbersTo, unpack } from "./decode.js";
 import { make, makeInput } from "./inputs.js";
-import { hideOwnKeys, isOwnKey, leave, letGo } from "./keys.js";
-import { clearSheet, paint, readColours, savePicture } from "./paint.js";
+import { hideOwnKeys, isOwnKey, leave, letGo } from "./keyboard.js";
+import { clearSheet, paint, readLook, savePicture } from "./paint.js";
 import { fill, sayCell, sayPicture, sayWay, wordsFor } from "./words.js";
 
 const KEPT_WEIGHTS = 2 ** 24; // of answers
@@ -24,7 +24,7 @@ class ExplorerView {
     this.room = null; // how large the picture may be
     this.around = 0; // pixels, how wide the page is around it
     this.needed = 0; // pixels, the widest that it has been in this room
-    this.colours = null;
+    this.look = null;
     this.drawing = null;
     this.pointed = null; // the cell under the pointer, or the one that was tapped
     this.pointer = ""; // mouse, pen or touch; nothing since a key was pressed
@@ -84,7 +84,7 @@ class ExplorerView {
       if (contentRect.width !== this.around) this.measure();
       this.around = contentRect.width; // its height is the explorer's own doing
     });
-    const themes = new MutationObserver(() => this.takeColours());
+    const themes = new MutationObserver(() => this.takeLook());
     const ending = new AbortController();
     const { signal } = ending;
     sizes.observe(this.controls);
@@ -93,7 +93,7 @@ class ExplorerView {
     themes.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
     addEventListener("resize", () => this.measure(), { signal });
     for (const query of ["print", "(prefers-color-scheme: dark)"])
-      matchMedia(query).addEventListener("change", () => this.takeColours(), { signal });
+      matchMedia(query).addEventListener("change", () => this.takeLook(), { signal });
     hideOwnKeys(this.root, signal);
     return () => {
       ending.abort();
@@ -221,8 +221,8 @@ class ExplorerView {
   }
 
   draw() {
-    const { drawing, colours, pointed } = this;
-    if (drawing) paint(this.ctx, { ...drawing, colours, pointed });
+    const { drawing, look, pointed } = this;
+    if (drawing) paint(this.ctx, { ...drawing, ...look, pointed });
   }
 
   describe() {
@@ -252,7 +252,7 @@ class ExplorerView {
 
   save() {
     const caption = this.inputs.map((input) => input.say()).join(this.words.between_settings);
-    savePicture(this.drawing, caption, readColours(this.root, "light"));
+    savePicture(this.drawing, caption, readLook(this.root, "light"));
   }
 
   // -- pointer and keys
@@ -371,7 +371,7 @@ class ExplorerView {
       isFixed: room > 0,
     };
     this.needed = this.widthOfControls();
-    this.colours = readColours(root);
+    this.look = readLook(root);
     this.show();
   }
 
@@ -388,8 +388,8 @@ class ExplorerView {
     return 0.6 * given;
   }
 
-  takeColours() {
-    this.colours = readColours(this.root);
+  takeLook() {
+    this.look = readLook(this.root);
     this.draw();
   }
 }
