@@ -27,7 +27,7 @@ def draw_axes(generator: torch.Generator) -> list[int]:
 
 
 def draw_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Scores (B, Q, K) and a mask that allows and forbids at least one cell in each row and each column."""
+    """Scores (B, Q, K) and a mask with an allowed and a forbidden cell in each row and each column."""
     batch, queries, keys, *_ = draw_axes(generator)
     scores = 2 * torch.randn(batch, queries, keys, generator=generator)
     order = torch.rand(batch, queries, keys, generator=generator).argsort(-1)  # each row's keys, shuffled
@@ -37,7 +37,7 @@ def draw_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
 
 
 def draw_low_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """The last query's scores are so low that no number but -inf hides a key from it."""
+    """The same, but the last query's scores are so low that only -inf hides a key from it."""
     scores, mask = draw_scores(generator)
     scores[:, -1] -= 2000
     return scores, mask
@@ -52,7 +52,7 @@ def draw_scores_with_empty_rows(generator: torch.Generator) -> tuple[Tensor, Ten
 def draw_lengths(generator: torch.Generator) -> tuple[Tensor, int]:
     batch, _, num_keys, *_ = draw_axes(generator)
     lengths = torch.randint(0, num_keys, (batch,), generator=generator)
-    lengths[0] = num_keys - 1  # not all keys, so that <= differs from <
+    lengths[0] = num_keys - 1  # fewer than all keys, so that <= differs from <
     return lengths, num_keys
 
 
@@ -93,7 +93,7 @@ def mask_from_lengths(
 
 
 def divide_exponentials(scores: Tensor) -> Tensor:
-    """The softmax by its formula: where all exponentials underflow to 0, it is 0 / 0."""
+    """The softmax by its formula, which is 0 / 0 if all exponentials underflow to 0."""
     exponentials = scores.exp()
     return exponentials / exponentials.sum(-1, keepdim=True)
 

@@ -34,7 +34,7 @@ def draw_projections(generator: torch.Generator) -> Arguments:
 
 
 def draw_attend(generator: torch.Generator) -> Arguments:
-    """A layer that minds the order of its tokens or does not, tokens (2, N, D) and a new order."""
+    """A layer that may depend on the order of its tokens, tokens (2, N, D) and a new order."""
     tokens, width, head_dim = draw_sizes(generator, 4, 6, 7)
     x, W_q, W_k, W_v = (
         torch.randn(*shape, generator=generator)
@@ -80,7 +80,7 @@ def draw_layer(generator: torch.Generator) -> Arguments:
         MASK["forbidden_weights_zero"][0],
         {"masked": lambda mask: torch.ones_like(mask).tril(1)},  # each token sees the next one as well
         MASK["mask_missing"][0],
-        {},  # causal, and yet each token sees the mean of all
+        {},  # causal, but each token sees the mean of all
     )
     kind = draw(0, 4, generator)
 

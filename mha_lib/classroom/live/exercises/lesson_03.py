@@ -42,14 +42,14 @@ def draw_layer_and_lengths(generator: torch.Generator) -> Arguments:
 
 
 def draw_weights(generator: torch.Generator) -> Arguments:
-    """Rows that sum to 1, some of them with exact zeros, as a mask leaves them."""
+    """Weights whose rows sum to 1, some with exact zeros as after a mask."""
     batch, heads, queries, keys = 2, draw(2, 4, generator), draw(3, 5, generator), draw(6, 7, generator)
     scores = 3 * torch.randn(batch, heads, queries, keys, generator=generator)
     return (masked_softmax(scores, padding_mask(torch.tensor([keys, keys - 2]), keys)[:, None]),)
 
 
 def draw_loss(generator: torch.Generator) -> Arguments:
-    """A loss of the head mask, as a model has one, and the number of heads."""
+    """A function that gives the loss for a head mask, and the number of heads."""
     heads = draw(3, 6, generator)
     mixing, wanted = torch.randn(heads, 7, generator=generator), torch.randn(7, generator=generator)
 
@@ -71,7 +71,7 @@ def draw_head_sizes(generator: torch.Generator) -> Arguments:
 def draw_accuracies(generator: torch.Generator) -> Arguments:
     """Accuracies in a random order; often one lies exactly the tolerance below the best.
 
-    All are multiples of 1/64, which computers hold exactly.
+    All are multiples of 1/64, which floats represent exactly.
     """
     best = draw(50, 64, generator)
     second = best - draw(2, 3, generator)
@@ -126,7 +126,7 @@ def one_head_kept(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor
 
 
 def removed_for_good(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
-    """The mistake of removing one head after the other, and putting none back."""
+    """The mistake of removing one head after the other without putting any back."""
     masks = torch.ones(num_heads, num_heads).triu(1)
     return torch.stack([loss_of(mask) for mask in masks]) - loss_of(torch.ones(num_heads))
 

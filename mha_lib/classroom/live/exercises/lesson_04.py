@@ -1,6 +1,6 @@
 """The exercises of lesson 04, what trained heads do.
 
-None of them needs a trained model but the last, to which the student brings it.
+Only the last of them needs a trained model, and the student brings it.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ PADDING, BEGIN, END, MAX_TOKENS = 0, 1, 2, 6
 Places = Sequence[int | None]
 LossOf = Callable[[ByAttention], Tensor]
 ATTENTIONS = range(len(ByAttention._fields))  # encoder, decoder, cross
-TRAINED = 0.9  # of other numbers a trained translator has more right
+TRAINED = 0.9  # a trained translator has more than this share of other numbers right
 
 
 def draw_target(generator: torch.Generator) -> Arguments:
@@ -67,7 +67,7 @@ def draw_head(generator: torch.Generator) -> Arguments:
 
 
 def draw_loss_of_masks(generator: torch.Generator) -> Arguments:
-    """A loss of all head masks, as a model with one layer has one, and H."""
+    """A function that gives the loss of a one-layer model for its head masks, and H."""
     heads = draw(4, 6, generator)
     mixing = torch.randn(3 * heads, 7, generator=generator)
     wanted = torch.randn(7, generator=generator)
@@ -80,14 +80,14 @@ def draw_loss_of_masks(generator: torch.Generator) -> Arguments:
 
 
 def draw_decoding(generator: torch.Generator) -> Arguments:
-    """An untrained model, padded sources (B, S) and where to stop."""
+    """An untrained model, padded sources (B, S) and the tokens and number at which to stop."""
     model, source, source_mask = decoding_case(draw(0, 99, generator), draw(0, 1, generator) == 1)
     return model, source.clone(), source_mask.clone(), BEGIN, END, MAX_TOKENS
 
 
 @cache
 def decoding_case(seed: int, all_end: bool) -> tuple[EncoderDecoder, Tensor, Tensor]:
-    """Three sources whose targets end one after the other, all of them in time or not."""
+    """A model and three sources whose targets end one after the other; unless ``all_end``, one is cut off."""
     while True:
         model, (source, source_mask) = untrained_model(seed), padded_sources(seed)
         with one_thread():
@@ -110,7 +110,7 @@ def padded_sources(seed: int, count: int = 60) -> tuple[Tensor, Tensor]:
 
 
 def untrained_model(seed: int) -> EncoderDecoder:
-    """Its weights are large, so that it writes something else for each source."""
+    """A model with large weights, so that it writes a different target for each source."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = EncoderDecoder(9, 6, 12, 2, 16).eval()
@@ -191,7 +191,7 @@ def one_head_kept(num_heads: int, attention: int, head: int) -> Tensor:
 
 
 def removed_for_good(num_heads: int, attention: int, head: int) -> Tensor:
-    """The mistake of removing one head after the other, and putting none back."""
+    """The mistake of removing one head after the other without putting any back."""
     return (
         (torch.arange(len(ATTENTIONS) * num_heads) > attention * num_heads + head).float().view(-1, num_heads)
     )
@@ -237,7 +237,7 @@ def head_importance(
 
 
 def remembered(step: Step) -> Step:
-    """The same step, which asks a model only once: nearly all mistakes ask it what the others have asked."""
+    """The same step with a memory of its results, since most mistakes ask a model the same questions."""
     known: dict[Any, Tensor] = {}
 
     def asked(model: EncoderDecoder, *tensors: Tensor) -> Tensor:
@@ -287,15 +287,15 @@ def greedy_decode(
 
 
 def fill_with(token: int) -> Callable[[Tensor, Tensor, int], Tensor]:
-    """The mistake of filling up what has ended with another token than ``end``."""
+    """The mistake of filling up finished targets with another token than ``end``."""
     return lambda chosen, ended, end: chosen.masked_fill(ended, token)
 
 
 class BreakTheModel:
-    """The student finds a number that a trained translator gets wrong: there is more than one right answer.
+    """The student finds a number that a trained translator gets wrong: there are many right answers.
 
-    What is returned is a ``Translation`` of ``tasks``, which knows what the model writes, what is right, and
-    how often the model is right elsewhere: any number breaks one that has learnt little.
+    The answer returns a ``Translation`` of ``tasks``. It holds what the model writes, the right translation,
+    and how often the model is right elsewhere, since any number breaks a model that has learnt little.
     """
 
     lesson, name = "04", "breaks_the_model"

@@ -23,12 +23,12 @@ from mha_lib.classroom.live.exercises.mistakes import (
 )
 
 Tiles = Iterable[tuple[Tensor, Tensor]]  # keys (k, d) and values (k, d_v)
-SHARED_HEADS = ((6, 3), (8, 4), (12, 4), (10, 5), (15, 5))  # H and G; H/G is another number than G
+SHARED_HEADS = ((6, 3), (8, 4), (12, 4), (10, 5), (15, 5))  # H and G; H/G differs from G
 
 
 @dataclass(frozen=True)
 class StepByStep(Exercise):
-    """Each case is several calls that share a cache: what an answer leaves in it, the next call finds."""
+    """An exercise whose cases are several calls with one cache, which keeps what each call leaves in it."""
 
     def calls(self) -> Iterator[Arguments]:
         generator = torch.Generator().manual_seed(0)
@@ -78,10 +78,10 @@ def draw_steps(generator: torch.Generator) -> tuple[Arguments, ...]:
 
 
 def draw_tiles(generator: torch.Generator) -> Arguments:
-    """Queries (Q, d) and tiles, the last of them smaller; with some, scores are in the hundreds.
+    """Queries (Q, d) and tiles, of which the last is smaller; some cases have scores in the hundreds.
 
-    Then the first query has low scores alone. In large scores roundings would show: that is why queries and
-    keys are eighths, whose products computers hold exactly.
+    In these the first query has only low scores. Rounding errors would show in large scores, so queries and
+    keys are eighths: floats represent their products exactly.
     """
     queries, head_dim, value_head_dim = draw_sizes(generator, 4, 6, 7)
     q, keys = (torch.randn(size, head_dim, generator=generator).mul(8).round() / 8 for size in (queries, 11))
@@ -102,7 +102,7 @@ def deal_out(x: Tensor, num_heads: int) -> Tensor:
 
 
 def share_by_group_number(x: Tensor, num_heads: int) -> Tensor:
-    """The mistake of taking G heads in a row for a group, of which there are H/G."""
+    """The mistake of making H/G groups of G neighbouring heads, instead of G groups of H/G."""
     return x[:, torch.arange(num_heads) // x.shape[1]]
 
 
@@ -195,7 +195,7 @@ def rotate(
 def rotate_with_other_tables(
     split: Callable[[Tensor], tuple[Tensor, ...]], join: Step
 ) -> Callable[[Tensor, Tensor], Tensor]:
-    """The mistake of pairing columns in one way, and laying out sines and cosines in the other."""
+    """The mistake of pairing columns in one way but laying out sines and cosines in the other."""
 
     def rotated(x: Tensor, positions: Tensor) -> Tensor:
         width = x.shape[-1]
@@ -221,12 +221,12 @@ def put_before(old: Tensor, new: Tensor) -> Tensor:
 
 
 def sees_up_to(diagonal: int) -> Callable[[int, int], Tensor]:
-    """The mask (N, K) of N new tokens which see too much if ``diagonal`` is above 0, too little below."""
+    """The mask (N, K) of N new tokens that see too much if ``diagonal`` is above 0, too little if below."""
     return lambda new, kept: torch.ones(new, kept, dtype=torch.bool).tril(kept - new + diagonal)
 
 
 def sees_from_the_start(new: int, kept: int) -> Tensor:
-    """The mistake of a mask in which the first new token sees the first key alone."""
+    """The mistake of a mask in which the first new token sees only the first key."""
     return torch.ones(new, kept, dtype=torch.bool).tril()
 
 
@@ -280,7 +280,7 @@ def online_softmax(
 
 
 def grow(largest: Tensor, now_largest: Tensor) -> Tensor:
-    """The mistake of exp(new - old); before the first tile there is nothing that could grow."""
+    """The mistake of exp(new - old); the first tile has no old sum to multiply."""
     return torch.where(largest.isinf(), 1, (now_largest - largest).exp())
 
 
@@ -394,7 +394,7 @@ SHARING: tuple[Judged, ...] = (
             "last_pair_at_1": {"exponent": lambda pairs, width: pairs / (width // 2 - 1)},
             "one_angle": {"exponent": lambda pairs, width: 0 * pairs},
             "multiplied": (
-                # Angles this large depend on how exactly they are computed.
+                # Such large angles depend on the precision of each step.
                 {"angle": torch.mul},
                 {"exponent": lambda pairs, width: 2 * pairs.double() / width, "angle": torch.mul},
                 {

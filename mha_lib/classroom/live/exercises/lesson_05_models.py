@@ -1,4 +1,4 @@
-"""The exercises of lesson 05 about whole models: what they keep, who holds what, how they are built."""
+"""The exercises of lesson 05 about whole models: the size of a cache, heads over devices, known models."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -27,7 +27,7 @@ from mha_lib.classroom.live.exercises.judge import (
 from mha_lib.classroom.live.exercises.lesson_05_heads import draw_shared_heads
 from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done
 
-Span = tuple[float, float]  # the first of some heads and the one after the last
+Span = tuple[float, float]  # the first head, and the one after the last
 
 
 def draw_cache_sizes(generator: torch.Generator) -> Arguments:
@@ -74,7 +74,7 @@ def count_bytes(
     size: Callable[[int], float] = lambda bits: bits / 8,
     unit: float = 1,
 ) -> float:
-    """What the keys and values of all layers take; each keyword replaces one step by a mistake."""
+    """The bytes of keys and values in all layers; each keyword replaces one step by a mistake."""
     kept = heads(num_heads, num_kv_heads) * width(num_hiddens, num_heads)
     kept *= layers(num_layers) * samples(batch) * tokens(num_tokens)
     return kinds * kept * size(bits) / unit
@@ -173,7 +173,7 @@ def describe_model(config: Mapping[str, Any]) -> MultiHeadAttention:
 
 
 def sizes_of(layer: MultiHeadAttention) -> dict[str, Any]:
-    """What a layer is built from, by the names of its arguments."""
+    """The arguments from which a layer is built, by their names."""
     names = ("num_hiddens", "num_heads", "num_kv_heads", "head_dim", "value_head_dim", "rotary")
     sizes: dict[str, Any] = {name: getattr(layer, name) for name in names}
     inputs = (layer.query_size, layer.key_size, layer.value_size)
@@ -181,7 +181,7 @@ def sizes_of(layer: MultiHeadAttention) -> dict[str, Any]:
 
 
 class DescribeModel:
-    """The student builds the layers of known models, on a device that keeps shapes and no numbers."""
+    """The student builds the layers of known models, on a device that keeps shapes but no numbers."""
 
     lesson, name = "05", "describe_model"
     mistakes = ("layer_wanted", "entry_missing", *sizes_of(MultiHeadAttention(2, 1)))

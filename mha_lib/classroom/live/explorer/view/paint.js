@@ -1,4 +1,4 @@
-// What the picture looks like, on the screen and as the saved file.
+// Paints the picture, on the screen and for the saved file.
 import { arrange, fit, fontOf } from "./arrange.js";
 import { indexOf, isForbidden, numbersTo, SIGN_BIT, weightOf } from "./decode.js";
 import { make } from "./inputs.js";
@@ -26,9 +26,9 @@ function pixelOf(red, green, blue) {
   return (255 << 24) | (blue << 16) | (green << 8) | red;
 }
 
-const sheet = document.createElement("canvas"); // one pixel a cell; the picture shows it enlarged
+const sheet = document.createElement("canvas"); // one pixel for each cell; the picture shows it enlarged
 
-/** Let the pixels go: a page keeps a module, and what it holds, for good. */
+/** Free the pixels: a page keeps a module, and all that it holds, until it is closed. */
 export const clearSheet = () => Object.assign(sheet, { width: 0, height: 0 });
 
 function fillSheet(width, height, pixelAt) {
@@ -43,7 +43,7 @@ export function paint(ctx, drawing) {
   const { width, height } = ctx.canvas;
   Object.assign(ctx, {
     font: fontOf(drawing.em),
-    imageSmoothingEnabled: drawing.cellWidth < 1 || drawing.cellHeight < 1, // or else cells would be left out
+    imageSmoothingEnabled: drawing.cellWidth < 1 || drawing.cellHeight < 1, // else cells would be missing
     fillStyle: drawing.colours.paper,
   });
   ctx.fillRect(0, 0, width, height);
@@ -68,7 +68,7 @@ function paintWeights(ctx, { maps, queries, keys, scaleEnd, tiles, cellWidth, ce
   }
 }
 
-/** Hatch what the mask forbids, one rectangle for each run of cells in a row. */
+/** Hatch the masked cells, one rectangle for each run of them in a row. */
 function paintMask(ctx, drawing) {
   const { maps, queries, keys, tiles, cellWidth, cellHeight } = drawing;
   ctx.beginPath();
@@ -87,7 +87,7 @@ function paintMask(ctx, drawing) {
   ctx.fill();
 }
 
-/** A dashed line above the queries that are padding. */
+/** Draw a dashed line above the queries that are padding. */
 function paintLength(ctx, { tiles, length, keys, cellWidth, cellHeight, em }) {
   ctx.beginPath();
   for (const { x, y } of tiles) {
@@ -97,7 +97,7 @@ function paintLength(ctx, { tiles, length, keys, cellWidth, cellHeight, em }) {
   strokeOnAnyColour(ctx, em, [0.5 * em, 0.4 * em]);
 }
 
-/** White on black shows on any colour. */
+/** Stroke in white on black, which can be seen on any colour. */
 function strokeOnAnyColour(ctx, em, dashes = []) {
   ctx.setLineDash(dashes);
   Object.assign(ctx, { strokeStyle: "#000", lineWidth: em / 4 }).stroke();
@@ -121,7 +121,7 @@ function makeHatching(ctx, { em, colours, hatch }) {
   return ctx.createPattern(tile, "repeat");
 }
 
-/** Write a text beside, or around, a point; turned, it reads upwards. */
+/** Write a text beside or around a point; a turned text reads upwards. */
 function write(ctx, text, { x, y, colour, align = "left", isTurned = false }) {
   const direction = isTurned ? [0, -1, 1, 0] : [1, 0, 0, 1];
   ctx.setTransform(...direction, x, y);
@@ -130,7 +130,7 @@ function write(ctx, text, { x, y, colour, align = "left", isTurned = false }) {
   ctx.resetTransform();
 }
 
-/** Name each head; while a cell is pointed at, with its weight in that head. */
+/** Name each head; while the pointer is on a cell, add the cell's weight in that head. */
 function paintTitles(ctx, drawing) {
   const { em, tiles, colours, words, pointed } = drawing;
   for (const { head, x, y } of tiles) {
@@ -171,7 +171,7 @@ function paintKeyAxis(ctx, drawing) {
   }
 }
 
-/** One scale of colours for all heads, and what the hatching means. */
+/** Paint the scale of colours, one for all heads, and the meaning of the hatching. */
 function paintLegend(ctx, drawing) {
   const { ofMasks, isMasked, em, words } = drawing;
   let x = ofMasks ? 0.5 * em : paintScale(ctx, drawing);
@@ -185,7 +185,7 @@ function paintLegend(ctx, drawing) {
   if (isMasked) paintSwatch(makeHatching(ctx, drawing), words.masked);
 }
 
-/** The bar of colours with its ends; returns where it ends itself. */
+/** Paint the bar of colours with its numbers; returns the place after it. */
 function paintScale(ctx, { scaleEnd, toMax, em, colours, words }) {
   const y = 0.85 * em;
   const colour = colours.ink;
@@ -210,7 +210,7 @@ function paintPointer(ctx, { queries, keys, em, tiles, cellWidth, cellHeight, po
   strokeOnAnyColour(ctx, em);
 }
 
-/** Save what is shown as a picture of its own, with the settings below. */
+/** Save the picture as a file, with the settings below. */
 export function savePicture(shown, caption, look) {
   const em = 28;
   const canvas = make("canvas");
