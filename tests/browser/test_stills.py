@@ -55,10 +55,12 @@ def test_a_figure_follows_the_page_and_not_the_system(page: Page, scheme, paper,
 
 
 def masked_cells(picture: Locator, ground: str) -> np.ndarray:
-    """The pixels of the masked cells in a picture on the page: the box around all that have their ground."""
+    """The pixels of the masked cells in a picture on the page: the rows and columns full of their ground."""
     pixels = (255 * plt.imread(io.BytesIO(picture.screenshot()))[..., :3]).round().astype(int)
-    rows, columns = np.nonzero((pixels == rgb(ground)).all(-1))
-    return pixels[rows.min() : rows.max(), columns.min() : columns.max()]
+    has_ground = (pixels == rgb(ground)).all(-1)
+    for axis in (1, 0):
+        pixels = pixels.compress(has_ground.mean(axis) > has_ground.mean(axis).max() / 2, axis=1 - axis)
+    return pixels[10:-10, 10:-10]
 
 
 def rgb(colour: str) -> list[int]:
@@ -79,12 +81,11 @@ def rise(pixels: np.ndarray, ground: str, step: int = 4) -> float:
 
 
 @pytest.mark.parametrize(("theme", "colours"), [("light", LIGHT), ("dark", DARK)])
-def test_a_masked_cell_looks_the_same_in_a_still_and_in_the_explorer(
-    browser: Browser, tmp_path, theme, colours
-):
+def test_a_masked_cell_looks_the_same_in_stills_and_explorers(browser: Browser, tmp_path, theme, colours):
     weights, mask = np.zeros((1, 4, 4)), np.zeros((4, 4), bool)
     still = to_svg(show_heads(weights, mask)) or ""
-    page = browser.new_page(device_scale_factor=4, color_scheme=theme)  # large pixels would be mixtures
+    room = {"width": 600, "height": 600}
+    page = browser.new_page(viewport=room, device_scale_factor=4, color_scheme=theme)  # all lines are wide
     page.set_content(f'<img style="color-scheme: {theme}" src="data:image/svg+xml,{quote(still)}">')
     page.wait_for_function("document.querySelector('img').naturalWidth > 0")
     drawn = [masked_cells(page.locator("img"), colours["forbidden"])]
@@ -94,11 +95,11 @@ def test_a_masked_cell_looks_the_same_in_a_still_and_in_the_explorer(
     page.close()
     for pixels in drawn:
         assert min(pixels.shape[:2]) > 100
-        assert share(pixels, colours["forbidden"]) > 0.6
+        assert share(pixels, colours["forbidden"]) > 0.5
         assert share(pixels, colours["hatching"]) > 0.05
         assert np.sign(rise(pixels, colours["forbidden"])) == np.sign(HATCH["angle"])
         assert 1 - share(pixels, colours["forbidden"]) == pytest.approx(
-            HATCH["line"] / HATCH["gap"], abs=0.12
+            HATCH["line"] / HATCH["gap"], abs=0.13
         )
 
 

@@ -161,8 +161,8 @@ def _figure_size(rows: int, columns: int, queries: int, keys: int) -> tuple[floa
 def _hatch(axes: Axes, image: AxesImage, forbidden: np.ndarray) -> None:
     """Hatch the whole map, and lay the allowed cells over it: a patch for each cell would take seconds."""
     queries, keys = forbidden.shape
-    lines = 72 / (math.sqrt(2) * look.HATCH["gap"] * LETTERS)  # an inch; matplotlib has 6 for each character
-    hatch = ("/" if look.HATCH["angle"] > 0 else "\\") * max(1, round(lines / 6))
+    gap = look.HATCH["gap"] * LETTERS  # points; matplotlib divides 12 √2 of them by the number of characters
+    hatch = ("/" if look.HATCH["angle"] > 0 else "\\") * max(1, round(12 * math.sqrt(2) / gap))
     style: dict[str, Any] = {"facecolor": "none", "edgecolor": look.LIGHT["hatching"], "linewidth": 0}
     with plt.rc_context({"hatch.linewidth": look.HATCH["line"] * LETTERS}):
         axes.add_patch(Rectangle((-0.5, -0.5), keys, queries, hatch=hatch, **style))
