@@ -18,6 +18,7 @@ from mha_lib.classroom.live.explorer import explore
 from mha_lib.classroom.live.plots import show_heads
 from mha_lib.classroom.live.theme import to_svg
 from mha_lib.classroom.look import DARK, HATCH, LIGHT
+from tests.browser.conftest import PATIENCE
 from tests.browser.explorers import expect_paper, handout_page
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ def rise(pixels: np.ndarray, ground: str, step: int = 4) -> float:
 def test_a_masked_cell_looks_the_same_in_stills_and_explorers(browser: Browser, tmp_path, theme, colours):
     weights, mask = np.zeros((1, 4, 4)), np.zeros((4, 4), bool)
     still = to_svg(show_heads(weights, mask)) or ""
-    room = {"width": 600, "height": 600}
-    page = browser.new_page(viewport=room, device_scale_factor=4, color_scheme=theme)  # all lines are wide
+    page = browser.new_page(device_scale_factor=4, color_scheme=theme)  # large pixels would be mixtures
+    page.set_default_timeout(PATIENCE)
     page.set_content(f'<img style="color-scheme: {theme}" src="data:image/svg+xml,{quote(still)}">')
     page.wait_for_function("document.querySelector('img').naturalWidth > 0")
     drawn = [masked_cells(page.locator("img"), colours["forbidden"])]
