@@ -1,4 +1,4 @@
-"""Text that a cell shows: in a kernel it is an output of its own, which says by its metadata what it is."""
+"""In a kernel the text of a check is an output of its own, whose metadata tells its state."""
 
 import pytest
 from nbclient import NotebookClient

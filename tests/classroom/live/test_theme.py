@@ -74,7 +74,7 @@ def test_a_cell_shows_svg_alone(figure, loaded_before):
     if loaded_before:
         png.for_type(type(figure), lambda _: b"white")
     follow_the_theme(shell)
-    if not loaded_before:  # as matplotlib does when a cell first draws
+    if not loaded_before:  # as matplotlib does when it is loaded
         for formatter in shell.display_formatter.formatters.values():
             formatter.pop(type(figure), None)
         png.for_type(type(figure), lambda _: b"white")

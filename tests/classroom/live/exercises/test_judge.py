@@ -19,7 +19,7 @@ NUMBER = Exercise("99", "number", lambda n: 2 * n, lambda generator: (5,))
 
 @pytest.fixture
 def course_in(tmp_path, monkeypatch):
-    """Makes the folder of a course in which a language has these words, and goes there."""
+    """Makes the folder of a course whose language has these words, and changes into it."""
 
     def make(code, words):
         folder = tmp_path / "notebooks" / code

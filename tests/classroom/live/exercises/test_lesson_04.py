@@ -52,7 +52,7 @@ def test_greedy_decoding_of_the_translator_is_that_of_the_library():
 
 
 def test_a_mistake_in_greedy_decoding_is_looked_for_without_asking_the_model_again(monkeypatch):
-    """Each of some hundred mistakes would ask it a dozen times, which takes seconds."""
+    """Some hundred mistakes would each ask the model a dozen times, which takes seconds."""
     asked, forward = [], DecoderLayer.forward
 
     def backwards(model, *given):
@@ -168,7 +168,7 @@ SOURCES = {
     "pruned_parameters": COUNT,
 }
 
-# The exercise, what is changed into what, and the mistakes that are named.
+# For each exercise the changes to its answer, each followed by the mistakes that the check must name.
 SLIPS = {
     "greedy_decode": [
         ({"[:, 1:]": ""}, "begin_kept"),
@@ -272,7 +272,7 @@ def test_a_pair_of_tensors_is_not_one_tensor():
 
 
 class Written(NamedTuple):
-    """What a model wrote, in the place of a trained model."""
+    """The translation of a model that was never trained, for tests without a trained one."""
 
     number: int
     english: str

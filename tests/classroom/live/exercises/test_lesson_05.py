@@ -73,7 +73,7 @@ def test_the_cases_of_the_tiles_are_those_that_the_library_answers_too():
         (queries @ torch.cat([keys for keys, _ in tiles]).T).amax(1) / queries.shape[1] ** 0.5
         for queries, tiles in calls_of("online_softmax")
     ]
-    assert any(scores.max() > 100 and scores.min() < -110 for scores in largest)  # exp gives infinity, and 0
+    assert any(scores.max() > 100 and scores.min() < -110 for scores in largest)  # exp gives infinity and 0
     assert any(scores.abs().max() < 20 for scores in largest)
 
 
@@ -88,7 +88,7 @@ def test_a_cache_begins_empty_or_not_and_gets_one_token_or_several():
     assert all(first[-1] is second[-1] for first, second in zip(calls[::3], calls[1::3], strict=True))
 
 
-# Other answers that are right: by broadcasting, einsum, in place, in another dtype.
+# Other right answers: by broadcasting, einsum, in place, in another dtype.
 STYLES = {
     "grouped by a group axis": (
         "grouped_query_attention",

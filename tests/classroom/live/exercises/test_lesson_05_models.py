@@ -61,7 +61,7 @@ def test_some_cases_cannot_be_planned_and_some_can():
     empty = [len(right_answer("plan_shards")(*call)) == 0 for call in calls]
     assert 2 <= sum(empty) <= len(calls) - 2
     divided = [call[0] % call[3] == 0 for call, none in zip(calls, empty, strict=True) if none]
-    assert any(divided)  # heads that could be shared out, though their keys could not
+    assert any(divided)  # the heads could be divided, but not their keys
 
 
 BYTES = """
@@ -180,7 +180,7 @@ def test_a_plan_of_nothing_is_not_always_right():
 
 
 def described(**changes):
-    """The right layer but for the arguments that are given."""
+    """The right layer, with these arguments changed."""
 
     def layer_of(config):
         arguments = {
@@ -279,7 +279,7 @@ def test_an_answer_may_spoil_its_configuration():
 
 
 def test_the_models_are_those_of_their_papers():
-    """Vaswani's layer has 4 D² parameters; what departs from it is what their papers say."""
+    """Vaswani's layer has 4 D² parameters; the others differ from it as their papers say."""
 
     def parameters(model):
         with torch.device("meta"):

@@ -72,7 +72,7 @@ SOURCES = {
     "online_softmax": TILES,
 }
 
-# The exercise, what is changed into what, and the mistakes that are named.
+# For each exercise the changes to its answer, each followed by the mistakes that the check must name.
 SLIPS = {
     "grouped_query_attention": [
         ({"h // shared_by": "h % G"}, "dealt_out"),

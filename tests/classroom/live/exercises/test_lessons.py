@@ -1,4 +1,4 @@
-"""What holds for every exercise of every lesson."""
+"""Rules for every exercise of every lesson."""
 
 import re
 import sys

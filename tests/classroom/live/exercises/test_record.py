@@ -1,4 +1,4 @@
-"""What ``check.report`` writes, where, and what it leaves alone."""
+"""``check.report`` writes a student's progress into a file, and leaves other files alone."""
 
 import json
 

@@ -26,7 +26,7 @@ FILL = "scores = scores.masked_fill(~mask, -torch.inf)"
 KEYS = "valid_lens[:, None])[:, None, None]"
 ROWS = "valid_lens[:, None])[:, None, :, None]"
 
-# What is changed into what, by the name of the mistake.
+# The change to the answer, under the name of the mistake that it makes.
 SLIPS = {
     "cut_with_one_view": {VIEW: ".view(batch, num_heads, num_tokens, d)"},
     "every_other_number": {VIEW: ".view(batch, num_tokens, d, num_heads).permute(0, 3, 1, 2)"},
