@@ -124,40 +124,18 @@ def plan_shards(
     return deliver(torch.tensor(plan))
 
 
-MODELS: dict[str, dict[str, Any]] = {  # as their papers describe them
-    "Llama 2 7B": {
-        "hidden_size": 4096,
-        "num_attention_heads": 32,
-        "attention_bias": False,
-        "positions": "rotary",
-    },
-    "GPT-2 small": {
-        "hidden_size": 768,
-        "num_attention_heads": 12,
-        "attention_bias": True,
-        "positions": "learned",
-    },
-    "BLOOM 176B": {
-        "hidden_size": 14336,
-        "num_attention_heads": 112,
-        "attention_bias": True,
-        "positions": "alibi",
-    },
-    "Llama 2 70B": {
-        "hidden_size": 8192,
-        "num_attention_heads": 64,
-        "num_key_value_heads": 8,
-        "attention_bias": False,
-        "positions": "rotary",
-    },
-    "PaLM 540B": {
-        "hidden_size": 18432,
-        "num_attention_heads": 48,
-        "num_key_value_heads": 1,
-        "head_dim": 256,
-        "attention_bias": False,
-        "positions": "rotary",
-    },
+def configuration(width: int, heads: int, has_bias: bool, positions: str, **rest: int) -> dict[str, Any]:
+    """The configuration of a model, with the usual names of its entries."""
+    sizes = {"hidden_size": width, "num_attention_heads": heads}
+    return sizes | {"attention_bias": has_bias, "positions": positions} | rest
+
+
+MODELS = {  # as their papers describe them
+    "Llama 2 7B": configuration(4096, 32, False, "rotary"),
+    "GPT-2 small": configuration(768, 12, True, "learned"),
+    "BLOOM 176B": configuration(14336, 112, True, "alibi"),
+    "Llama 2 70B": configuration(8192, 64, False, "rotary", num_key_value_heads=8),
+    "PaLM 540B": configuration(18432, 48, False, "rotary", num_key_value_heads=1, head_dim=256),
 }
 
 
