@@ -6,6 +6,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from mha_lib.classroom.course.outputs import CHECK, check_metadata, report_metadata, says_not_yet
 from mha_lib.classroom.live.cells import shell_here, show_text
+from mha_lib.classroom.publish.handout import HandoutExporter
 
 CELLS = [
     "from mha_lib import split_heads\nfrom mha_lib.classroom import check",
@@ -47,6 +48,11 @@ def test_each_check_is_text_whose_metadata_tells_its_state(cells):
         check_metadata("serial_heads", "wrong"),
     ]
     assert [says_not_yet(output) for output in checks] == [True, False, False]
+
+
+def test_in_a_handout_checks_look_like_prints(cells):
+    page, _ = HandoutExporter().from_notebook_node(new_notebook(cells=cells[1:2]))
+    assert page.count('<pre class="stdout">') == 6
 
 
 def test_the_report_is_one_text_whose_metadata_tells_the_state_of_each_exercise(cells):
