@@ -90,13 +90,16 @@ def mean_entropy(weights: Tensor) -> Tensor:
     return -torch.special.xlogy(weights, weights).sum(-1).mean((0, 2))
 
 
-def loss_without(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
-    """The loss with each head in turn removed: (H,)"""
-    return torch.stack([loss_of(mask) for mask in 1 - torch.eye(num_heads)])
-
-
-def removal(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
-    return loss_without(loss_of, num_heads) - loss_of(torch.ones(num_heads))
+def removal(
+    loss_of: Callable[[Tensor], Tensor],
+    num_heads: int,
+    *,
+    masks: Callable[[int], Tensor] = lambda num_heads: 1 - torch.eye(num_heads),
+    measure: Callable[[Tensor, Tensor], Tensor] = torch.sub,
+) -> Tensor:
+    """The growth of the loss without each head, (H,); each keyword replaces one step by a mistake."""
+    without = torch.stack([loss_of(mask) for mask in masks(num_heads)])
+    return measure(without, loss_of(torch.ones(num_heads)))
 
 
 def gradient(loss_of: Callable[[Tensor], Tensor], num_heads: int, at: float = 1.0) -> Tensor:
@@ -118,17 +121,6 @@ def choose_num_heads(
     """The fewest heads within the tolerance of the best; each keyword replaces one step by a mistake."""
     least = max(accuracies.values()) - tolerance
     return choose([heads for heads, accuracy in accuracies.items() if enough(accuracy, least)])
-
-
-def one_head_kept(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
-    """The mistake of removing all heads but one."""
-    return torch.stack([loss_of(mask) for mask in torch.eye(num_heads)]) - loss_of(torch.ones(num_heads))
-
-
-def removed_for_good(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
-    """The mistake of removing one head after the other without putting any back."""
-    masks = torch.ones(num_heads, num_heads).triu(1)
-    return torch.stack([loss_of(mask) for mask in masks]) - loss_of(torch.ones(num_heads))
 
 
 exercise = partial(Exercise, "03")
@@ -200,10 +192,10 @@ EXERCISES: tuple[Exercise, ...] = (
         removal,
         draw_loss,
         {
-            "sign_turned": lambda loss_of, num_heads: -removal(loss_of, num_heads),
-            "loss_itself": loss_without,
-            "one_head_kept": one_head_kept,
-            "removed_for_good": removed_for_good,
+            "sign_turned": {"measure": lambda without, whole: whole - without},
+            "loss_itself": {"measure": lambda without, whole: without},
+            "one_head_kept": {"masks": torch.eye},
+            "removed_for_good": {"masks": lambda num_heads: torch.ones(num_heads, num_heads).triu(1)},
         },
     ),
     exercise(

@@ -176,11 +176,18 @@ def pruning_matrix(
     return cut(torch.eye(num_heads * head_dim), stays(head_of(columns, num_heads, head_dim), removed))
 
 
-def without_head(num_heads: int, attention: int, head: int) -> Tensor:
-    """Head masks (3, H): all heads but one."""
-    masks = torch.ones(len(ATTENTIONS), num_heads)
-    masks[attention, head] = 0
-    return masks
+def removed(where: Callable[[int, int], Any]) -> Callable[[int, int, int], Tensor]:
+    """Makes head masks (3, H) without the heads at an index, which depends on an attention and a head."""
+
+    def masked(num_heads: int, attention: int, head: int) -> Tensor:
+        masks = torch.ones(len(ATTENTIONS), num_heads)
+        masks[where(attention, head)] = 0
+        return masks
+
+    return masked
+
+
+without_head = removed(lambda attention, head: (attention, head))
 
 
 def one_head_kept(num_heads: int, attention: int, head: int) -> Tensor:
@@ -192,29 +199,8 @@ def one_head_kept(num_heads: int, attention: int, head: int) -> Tensor:
 
 def removed_for_good(num_heads: int, attention: int, head: int) -> Tensor:
     """The mistake of removing one head after the other without putting any back."""
-    return (
-        (torch.arange(len(ATTENTIONS) * num_heads) > attention * num_heads + head).float().view(-1, num_heads)
-    )
-
-
-def removed_for_good_in_its_attention(num_heads: int, attention: int, head: int) -> Tensor:
-    masks = torch.ones(len(ATTENTIONS), num_heads)
-    masks[attention, : head + 1] = 0
-    return masks
-
-
-def attention_removed(num_heads: int, attention: int, head: int) -> Tensor:
-    """The mistake of removing all heads of an attention at once."""
-    masks = torch.ones(len(ATTENTIONS), num_heads)
-    masks[attention] = 0
-    return masks
-
-
-def removed_everywhere(num_heads: int, attention: int, head: int) -> Tensor:
-    """The mistake of removing the head of that number from all three attentions."""
-    masks = torch.ones(len(ATTENTIONS), num_heads)
-    masks[:, head] = 0
-    return masks
+    places = torch.arange(len(ATTENTIONS) * num_heads).view(-1, num_heads)
+    return (places > attention * num_heads + head).float()
 
 
 def head_importance(
@@ -427,10 +413,10 @@ EXERCISES: tuple[Judged, ...] = (
             "others_removed": {"masked": one_head_kept},
             "stays_removed": (
                 {"masked": removed_for_good},
-                {"masked": removed_for_good_in_its_attention},
+                {"masked": removed(lambda attention, head: (attention, slice(head + 1)))},
             ),
-            "attention_removed": {"masked": attention_removed},
-            "removed_everywhere": {"masked": removed_everywhere},
+            "attention_removed": {"masked": removed(lambda attention, head: attention)},
+            "removed_everywhere": {"masked": removed(lambda attention, head: (slice(None), head))},
             "other_order": tuple(
                 {"order": order} for order in [(0, 2, 1), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)]
             ),
