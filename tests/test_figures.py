@@ -10,7 +10,7 @@ import torch
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from mha_lib.classroom.look import DARK, LIGHT
+from mha_lib.classroom.look import DARK, HATCH, LIGHT
 
 FIGURES = sorted((Path(__file__).parents[1] / "img").glob("*.svg"))
 SVG = "{http://www.w3.org/2000/svg}"
@@ -83,8 +83,24 @@ def test_figure_carries_its_own_panel_in_both_themes(figure):
     light, dark = text_in(root, "style").split("@media (prefers-color-scheme: dark)")
     for theme, colours in ((light, LIGHT), (dark, DARK)):
         assert {"panel", "ink", "mute", "soft"} <= set(re.findall(r"--(\w+):", theme))
-        for letter, colour in re.findall(r"--([qkvo]):(#\w+)", theme):
-            assert colour == colours[letter]
+        for name, colour in re.findall(r"--([qkvo]|forbidden|hatching):(#\w+)", theme):
+            assert colour == colours[name]
+
+
+def test_a_masked_cell_looks_as_everywhere():
+    letters = 18
+    for figure in FIGURES:
+        source = figure.read_text(encoding="utf-8")
+        if 'id="hatch"' not in source:
+            continue
+        assert source.count("--forbidden:#") == source.count("--hatching:#") == 2, "light and dark"
+        assert f"font:{letters}px" in source
+        assert ".hatching { fill:var(--forbidden) }" in source
+        width = f"{HATCH['line'] * letters:.4g}"
+        assert f".hatching-line {{ stroke:var(--hatching); stroke-width:{width} }}" in source
+        gap, turn = f"{HATCH['gap'] * letters:.4g}", 90 - HATCH["angle"]  # an upright line, turned clockwise
+        tile = f'width="{gap}" height="{gap}" patternUnits="userSpaceOnUse"'
+        assert f'<pattern id="hatch" {tile} patternTransform="rotate({turn:g})">' in source
 
 
 def test_text_is_legible_from_the_last_row(figure):

@@ -1,4 +1,4 @@
-"""Explorers for the tests, on a handout page, where the table is all they have, and in JupyterLab."""
+"""Explorers for the tests, on a handout page, where they have only their table, and in JupyterLab."""
 
 import base64
 from pathlib import Path
@@ -20,7 +20,7 @@ B, Q, K = 2, 6, 8
 WORDS = ["<img src=x onerror=window.hacked=1>", "", "the", "the", "注意力机制", "🙂", "long " * 99, "a\nb"]
 UNSAVED = ".lm-TabBar-tab.jp-mod-dirty"
 HEADS = "[role=application]"
-# An init script: what canvases write is kept, with the colour that each text was last written in.
+# An init script that keeps the texts written on canvases, with the last colour of each.
 SPY_ON_TEXT = """{
   window.written = [];
   window.colourOf = {};
@@ -71,7 +71,7 @@ PIXELS = """(canvas, [queries, keys]) => {
 
 
 def assert_shows(page: Page, weights, mask, sample=0, top=1.0):
-    """Cell by cell: the colour of its weight, or, where the mask forbids it, the grey of the hatching."""
+    """Each cell has the colour of its weight, or, if the mask forbids it, the grey of the hatching."""
     weights = weights.numpy()[sample]  # (H, Q, K)
     forbidden = ~np.broadcast_to(mask.numpy()[sample], weights.shape)
     colours = np.array(page.locator("canvas").evaluate(PIXELS, weights.shape[1:]))[:, :3]

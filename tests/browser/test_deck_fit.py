@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 WORDS = "so Ann lent Tom her car as he hit it and Eva says pays"
 SETUP = f"""import torch
-from mha_lib.classroom import explore, show_heads
+from mha_lib.classroom import begin_lesson, explore, show_heads
 
+begin_lesson()
 maps = torch.rand(4, 8, 8).softmax(-1)
 words = "{WORDS}".split()"""
 PRINTS = "for n in (4, 64, 1024):\n    print(f'n = {n:4}: {n**2:8} pairs')"

@@ -1,4 +1,4 @@
-"""The explorer in a browser: what its picture shows, on a handout page, where the table is all it has."""
+"""The explorer's picture on a handout page, where it has only its table."""
 
 import itertools
 import random

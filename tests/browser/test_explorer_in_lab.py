@@ -10,7 +10,7 @@ from tests.browser.explorers import HEADS, UNSAVED, Lab, assert_shows
 
 pytestmark = pytest.mark.ci
 
-# 2 settings of 16 heads, 1 MB: what a browser keeps of a run is seen among all else.
+# 2 settings of 16 heads, 1 MB: large enough to notice if a browser keeps it.
 LARGE = """
 import numpy as np
 from mha_lib.classroom import explore
@@ -18,7 +18,7 @@ weights = np.random.default_rng(1).random((16, 128, 128))
 explorer = explore(lambda n: weights / n / weights.sum(-1, keepdims=True), n=[1, 2])
 explorer
 """
-MOST_KEPT = 0.6e6  # bytes a run: JupyterLab keeps a widget's script, and what it says of each run
+MOST_KEPT = 0.6e6  # bytes for each run: JupyterLab keeps a widget's script and messages
 LIVE = """
 import time, torch
 from mha_lib import causal_mask, masked_softmax
@@ -50,7 +50,7 @@ def live_weights(shift, text="abc"):
 
 
 def test_through_the_kernel(page, jupyter):
-    """One notebook, since a kernel takes seconds to start: what the table lacks, two views, the next cell."""
+    """In one notebook, since a kernel takes seconds to start: missing settings, two views, the next cell."""
     lab = Lab(
         page,
         jupyter,
@@ -62,7 +62,7 @@ def test_through_the_kernel(page, jupyter):
     view = lab.run(0)
     shift, text, status = view.get_by_label("shift"), view.get_by_label("text"), view.get_by_role("status")
 
-    # 500 moves through settings that only the kernel has: the last one is what is shown in the end
+    # 500 moves through settings that only the kernel can compute: the last one is shown in the end
     text.fill("abcd")
     drag = """input => { for (let i = 0; i < 500; i++) {
       input.value = (i * 37) % 2000; input.dispatchEvent(new Event("input", { bubbles: true })); } }"""
@@ -72,7 +72,7 @@ def test_through_the_kernel(page, jupyter):
     last = 499 * 37 % 2000
     assert_shows(view, *live_weights(last, "abcd"))
 
-    # a slow setting says at once that it is being computed, and is computed once
+    # while a slow setting is computed, once, the page says so
     move = """(input, value) => {
       input.value = value; input.dispatchEvent(new Event("input", { bubbles: true }));
       const stage = document.querySelector(".stage");
@@ -101,7 +101,7 @@ def test_through_the_kernel(page, jupyter):
     text.fill("abc")
     expect(view.get_by_role("alert")).to_be_hidden()
 
-    # keys that the explorer uses, and those that change a notebook, are not JupyterLab's
+    # JupyterLab does not get the explorer's keys, nor bare keys that would change the notebook
     shift.press("d")
     shift.press("d")
     view.locator(HEADS).first.press("x")
@@ -110,7 +110,7 @@ def test_through_the_kernel(page, jupyter):
     text.press("Control+X")
     expect(text).to_have_value("")
 
-    # the others are
+    # it gets the others
     for element in (shift, text, view.locator(HEADS).first):
         lab.make_unsaved()
         element.press("Control+s")
@@ -127,7 +127,7 @@ def test_through_the_kernel(page, jupyter):
 
 
 def memory_of(page: Page) -> tuple[int, int]:
-    """What the page keeps, in bytes and in nodes, once all that can be let go is gone."""
+    """The memory of the page in bytes, and its number of nodes, after the garbage is collected."""
     session = page.context.new_cdp_session(page)
     for _ in range(3):
         session.send("HeapProfiler.collectGarbage")

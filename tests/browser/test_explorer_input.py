@@ -1,4 +1,4 @@
-"""What the explorer does with pointer, finger and keys, and what it says of what is shown."""
+"""The explorer answers mouse, finger and keys, and describes its picture in words."""
 
 import re
 
@@ -26,7 +26,7 @@ def middle_of(page: Page, head: int, query: int, key: int) -> tuple[float, float
 
 
 def written(page: Page) -> list[str]:
-    """What was drawn since this was last asked."""
+    """The texts drawn since the last call."""
     return page.evaluate("window.written.splice(0)")
 
 
@@ -94,7 +94,7 @@ DECK = """() => {
 
 
 def passed(page: Page) -> list[str]:
-    """The keys that went on to the deck since this was last asked."""
+    """The keys that went on to the deck since the last call."""
     return [key for key in page.evaluate("window.passed.splice(0)") if key not in ("Control", "Shift", "Alt")]
 
 
@@ -153,7 +153,7 @@ def test_with_the_keyboard_the_arrows_stay_until_escape(page, show):
 def test_keys_that_it_does_not_use_are_jupyters(page, show, element, own, others):
     show(explore(lambda a, c, t: torch.ones(2, 2, 2) / a, a=[2, 3, 4], c=["a", "b"], t="t"))
     page.evaluate(DECK)
-    # on the element itself: Notebook's command mode has shortcuts for whatever has the focus
+    # on the element itself: in command mode Notebook's shortcuts act on the element with the focus
     mark = "event.target.hasAttribute('data-lm-suppress-shortcuts')"
     page.evaluate(f"() => addEventListener('keydown', (event) => {{ window.isHidden = {mark}; }}, true)")
     hidden = "() => window.isHidden"
@@ -211,7 +211,7 @@ def test_queries_beyond_the_length_are_told_apart(page, show):
 
 
 def test_what_may_be_beyond_a_length_is_decided_by_labels(page, show):
-    """As many queries as keys, but other tokens: the mask says nothing of the queries."""
+    """With as many queries as keys, but other tokens, the mask tells nothing about the queries."""
     mask = padding_mask(torch.tensor([3]), Q)
     labels = {"query_labels": list("abcdef"), "key_labels": list("uvwxyz")}
     show(explore(lambda: (masked_softmax(torch.zeros(1, Q, Q), mask), mask), **labels))

@@ -1,4 +1,4 @@
-"""The explorer in a room that has an end: a deck says how much of the slide is left, in --explorer-room."""
+"""The explorer on a slide: the deck tells it in --explorer-room how much of the slide is left."""
 
 import itertools
 

@@ -55,7 +55,7 @@ NAMES_OF_ARGPARSE = {
 NAMES_OF_ARGPARSE |= {"positional", "arguments", "show", "this", "help", "message", "and", "exit"}
 NAMES_OF_ARGPARSE |= {"lesson", "student", "instructor", "LANGUAGE", "PORT"}
 
-SETUP = "from mha_lib.classroom import check, explore, show_heads"
+SETUP = "from mha_lib.classroom import begin_lesson, check, explore, show_heads\n\nbegin_lesson()"
 EXPLORER = """
 import numpy as np
 

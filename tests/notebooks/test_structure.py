@@ -64,6 +64,13 @@ def test_every_cell_has_a_readable_name_and_a_slide_type(lesson):
 
 
 @each_lesson
+def test_its_imports_end_with_the_call_that_begins_the_lesson(lesson):
+    (imports,) = [cell for cell in cells_of(lesson) if cell["id"] == "imports"]
+    assert source(imports).endswith("\n\nbegin_lesson()")
+    assert "setup" in tags(imports)
+
+
+@each_lesson
 def test_every_slide_is_followed_by_notes_that_begin_with_minutes(lesson):
     slides = read_slides(cells_of(lesson))
     for slide, following in zip(slides, [*slides[1:], None], strict=True):

@@ -1,1 +1,1 @@
-"""What a cell of a lesson shows."""
+"""Everything that the cells of a lesson show: pictures, explorers, ticks, and the verdicts of checks."""

@@ -1,12 +1,19 @@
-"""What the cells of a lesson show: figures in the theme of the page, and what an assert has shown."""
+"""The cells in which a lesson runs: IPython's shell, and text that a cell shows."""
 
+import sys
+from collections.abc import Mapping
 from typing import Any
 
-from mha_lib.classroom.live.asserts import say_what_passes
-from mha_lib.classroom.live.theme import follow_the_theme
+
+def shell_here() -> Any:
+    """The shell of IPython that runs this code; None in plain Python, which need not have IPython."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython else None
 
 
-def dress(shell: Any) -> None:
-    """Let the cells of IPython's ``shell`` show figures and passed asserts as a lesson does."""
-    follow_the_theme(shell)
-    say_what_passes(shell)
+def show_text(text: str, metadata: Mapping[str, Any]) -> None:
+    """Print the text; in IPython show it as an output of the cell, which carries the metadata."""
+    if shell := shell_here():
+        shell.display_pub.publish({"text/plain": text}, dict(metadata))
+    else:
+        print(text)

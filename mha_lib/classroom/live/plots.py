@@ -1,4 +1,4 @@
-"""Still heatmaps of attention weights, for paper and for a still slide; they look like the explorer's."""
+"""Still heatmaps of attention weights, for paper and slides; they look like the explorer's."""
 
 import math
 import re
@@ -22,8 +22,7 @@ from mha_lib.classroom.course.chinese import is_traditional
 from mha_lib.classroom.course.language import language_here, words_here
 from mha_lib.classroom.live.weights import as_mask, as_weights, to_numpy
 
-FORBIDDEN, HATCHING = "#ececec", "#8c8c8c"  # cells that the mask forbids, and the lines across them
-MAX_COLUMNS, MAX_LETTERS = 4, 18  # of heads in a figure, and of a label
+MAX_COLUMNS, MAX_LETTERS = 4, 18  # heads side by side in a figure, and letters of a label
 LETTERS = 10  # points: a deck shows them in 14 pixels or more
 CJK_FAMILIES = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC",
@@ -31,7 +30,7 @@ CJK_FAMILIES = (
     "Noto Serif CJK SC", "Noto Sans CJK TC", "PingFang TC", "Microsoft JhengHei", "Droid Sans Fallback",
     "Noto Sans CJK JP", "Noto Serif CJK JP", "Arial Unicode MS",
 )  # fmt: skip
-# Before those for traditional Chinese, where some characters have other strokes.
+# They go first in traditional Chinese, which writes some characters with other strokes.
 TAIWANS_FAMILIES = (
     "Noto Sans CJK TC", "Noto Sans TC", "Source Han Sans TC", "PingFang TC", "Heiti TC", "Microsoft JhengHei",
 )  # fmt: skip
@@ -51,12 +50,12 @@ def show_heatmaps(
     key_labels: Sequence | None = None,
     to_max: bool = False,
 ) -> Figure:
-    """Heatmaps of ``matrices`` (rows, columns, Q, K) on one scale with one colour bar, called as d2l's.
+    """Heatmaps of ``matrices`` (rows, columns, Q, K) on one scale with one colour bar; called as in d2l.
 
-    The axes are named keys and queries unless ``xlabel`` and ``ylabel`` say otherwise. ``titles`` are those
-    of the columns, ``figsize`` is the size of the whole figure. ``mask`` is boolean, True = may attend, and
-    as in the explorer: (Q,K), (rows,Q,K), (rows,1,K) or (rows,columns,Q,K); what it forbids is hatched.
-    The scale is 0-1, or ends at the largest value with ``to_max``.
+    The axes are named keys and queries unless ``xlabel`` and ``ylabel`` name them. ``titles`` name the
+    columns, ``figsize`` is the size of the whole figure. ``mask`` is boolean, True = may attend, of shape
+    (Q,K), (rows,Q,K), (rows,1,K) or (rows,columns,Q,K); cells that it forbids are hatched. The scale is 0-1,
+    or ends at the largest value with ``to_max``.
 
     A cell shows the Figure it ends with; anywhere else, ``display`` it.
     """
@@ -84,10 +83,11 @@ def show_heads(
     key_labels: Sequence | None = None,
     to_max: bool = False,
 ) -> Figure:
-    """One heatmap a head of ``weights`` (Q,K), (H,Q,K) or (B,H,Q,K), as the explorer draws them.
+    """One heatmap for each head of ``weights`` (Q,K), (H,Q,K) or (B,H,Q,K), as the explorer draws them.
 
-    ``mask``: boolean, True = may attend, (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K); what it forbids is hatched.
-    The scale is 0-1, or ends at the largest weight with ``to_max``. Of several samples, each has its rows.
+    ``mask`` is boolean, True = may attend, of shape (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K); cells that it
+    forbids are hatched. The scale is 0-1, or ends at the largest weight with ``to_max``. Each sample has a
+    row of its own.
     """
     maps, allowed = as_weights(weights, mask)
     samples, heads = maps.shape[:2]
@@ -97,7 +97,7 @@ def show_heads(
 
 
 def _title(sample: int, samples: int, head: int, heads: int) -> str:
-    """What tells a map from the others: nothing where it is alone."""
+    """The title of a map: its sample and head, as far as there are several."""
     name = {(True, True): "head_of_sample", (True, False): "sample", (False, True): "head"}
     which = name.get((samples > 1, heads > 1))
     return words_here()["plots"][which].format(sample=sample, head=head) if which else ""
@@ -114,7 +114,7 @@ def _draw(
     figsize: tuple[float, float] | None = None,
     cmap: str = "viridis",
 ) -> Figure:
-    """The figure: a panel for each map, row by row; only the outer panels name their axes and tokens."""
+    """A figure with a panel for each map, row by row; only the outer panels name their axes and tokens."""
     words = words_here()["plots"]
     queries, keys = maps.shape[2:]
     panels = maps.reshape(-1, queries, keys)
@@ -123,7 +123,7 @@ def _draw(
     room = max(figsize[0] - 1.2, 0.1) / columns, max(figsize[1] - 0.5, 0.1) / rows  # of a map, in inches
     side = min(room[0] / keys, room[1] / queries)  # of a cell
     figure, grid = plt.subplots(rows, columns, figsize=figsize, squeeze=False, layout="compressed")
-    plt.close(figure)  # so that the cell which ends with it shows it once
+    plt.close(figure)  # else a cell that ends with the figure would show it twice
     low, largest = min(0.0, float(panels.min())), float(panels.max())
     top = (largest or 1.0) if to_max else max(1.0, largest)
     for i, axes in enumerate(grid.flat):
@@ -131,9 +131,9 @@ def _draw(
             axes.set_visible(False)
             continue
         forbidden = np.zeros_like(panels[i], bool) if allowed is None else ~allowed.reshape(panels.shape)[i]
-        shown = np.ma.array(panels[i], mask=forbidden & (panels[i] == 0))  # there the panel shows through
+        shown = np.ma.array(panels[i], mask=forbidden & (panels[i] == 0))  # the ground shows there
         image = axes.imshow(shown, cmap, vmin=low, vmax=top)
-        axes.set_facecolor(FORBIDDEN)
+        axes.set_facecolor(look.LIGHT["forbidden"])
         axes.set_title(titles[i], fontsize=LETTERS, loc="left", family=_families())
         if forbidden.any():
             _hatch(axes, image, forbidden)
@@ -145,31 +145,34 @@ def _draw(
             _clear(axes.yaxis)
         if i + columns < len(panels):
             _clear(axes.xaxis)
-    length = max(3, 8 * rows * queries * side)  # of the colour bar: so it is as wide in any figure
+    length = max(3, 8 * rows * queries * side)  # of the colour bar: it makes all bars equally wide
     bar = figure.colorbar(image, ax=grid, aspect=length)
     bar.set_label(words["weight"], family=_families())
     return figure
 
 
 def _figure_size(rows: int, columns: int, queries: int, keys: int) -> tuple[float, float]:
-    """In inches, with room for titles, names and the colour bar."""
+    """The size in inches, with room for titles, names and the colour bar."""
     side = min(1.9 / max(queries, keys), 0.5)  # of a cell
     width, height = max(1.3, keys * side + 0.3), max(1.0, queries * side + 0.6)
     return columns * width + 1.2, rows * height + 0.5
 
 
 def _hatch(axes: Axes, image: AxesImage, forbidden: np.ndarray) -> None:
-    """Hatch the whole map, and lay upon it what the mask allows: a patch for each cell takes seconds."""
+    """Hatch the whole map, and lay the allowed cells over it: a patch for each cell would take seconds."""
     queries, keys = forbidden.shape
-    look: dict[str, Any] = {"facecolor": "none", "edgecolor": HATCHING, "hatch": "/////", "linewidth": 0}
-    axes.add_patch(Rectangle((-0.5, -0.5), keys, queries, **look))
+    gap = look.HATCH["gap"] * LETTERS  # points; matplotlib divides 12 √2 of them by the number of characters
+    hatch = ("/" if look.HATCH["angle"] > 0 else "\\") * max(1, round(12 * math.sqrt(2) / gap))
+    style: dict[str, Any] = {"facecolor": "none", "edgecolor": look.LIGHT["hatching"], "linewidth": 0}
+    with plt.rc_context({"hatch.linewidth": look.HATCH["line"] * LETTERS}):
+        axes.add_patch(Rectangle((-0.5, -0.5), keys, queries, hatch=hatch, **style))
     allowed: np.ma.MaskedArray = np.ma.array(image.get_array(), mask=forbidden)
     low, top = image.get_clim()
     axes.imshow(allowed, image.get_cmap().with_extremes(bad="none"), vmin=low, vmax=top, zorder=2)
 
 
 def _set_tokens(axis: Axis, argument: str, labels: Any, count: int, side: float) -> None:
-    """Label the cells with their tokens, or else with numbers: as many as there is room for."""
+    """Label as many cells as there is room for, with their tokens or else with numbers."""
     if labels is not None and len(labels) != count:
         raise ValueError(f"{argument} must hold {count} labels, got {len(labels)}")
     tokens = [_drawable(str(label)) for label in (range(count) if labels is None else labels)]
@@ -177,7 +180,7 @@ def _set_tokens(axis: Axis, argument: str, labels: Any, count: int, side: float)
     is_level = isinstance(axis, XAxis)
     is_turned = is_level and labels is not None and width > side
     step = math.ceil((width if is_level and not is_turned else 0.16) / side)
-    if is_turned and all(CHINESE.fullmatch(token) for token in tokens):  # written downwards, as Chinese is
+    if is_turned and all(CHINESE.fullmatch(token) for token in tokens):  # Chinese can be written downwards
         tokens, is_turned = ["\n".join(token) for token in tokens], False
     axis.set_ticks(range(0, count, step))
     axis.set_ticklabels(tokens[::step], fontsize=LETTERS, family=_families(), parse_math=False)
@@ -189,20 +192,20 @@ def _set_name(axis: Axis, name: str, colour: str) -> None:
 
 
 def _clear(axis: Axis) -> None:
-    """An axis within the figure says nothing: the outer one speaks for its row or column."""
+    """Empty an inner axis: the outer one holds for the whole row or column."""
     axis.set_ticks([])
     axis.set_label_text("")
 
 
 def write_chinese() -> None:
-    """From now on all pictures of matplotlib have Chinese letters, a lesson's own too.
+    """Let every figure of matplotlib use Chinese letters, also figures that a lesson draws itself.
 
-    A system without a Chinese font is told so once, with the way out.
+    Without a Chinese font on the system, one warning names the way out.
     """
     plt.rcParams["font.family"] = _families()
     if len(_families()) == 1:
         _hint_once()
-        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # once for every letter
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # it comes for every letter
 
 
 @cache
@@ -217,10 +220,10 @@ def _families() -> list[str]:
 
 
 def _look_for_new_fonts() -> None:
-    """Add the fonts that were installed since matplotlib made its list: it keeps that from run to run."""
+    """Add fonts that were installed after matplotlib made its list, which it keeps between runs."""
     known = {font.fname for font in font_manager.fontManager.ttflist}
     for file in set(font_manager.findSystemFonts()) - known:
-        with suppress(OSError, RuntimeError):  # a file that is no font it can read
+        with suppress(OSError, RuntimeError):  # matplotlib cannot read this font
             font_manager.fontManager.addfont(file)
 
 
@@ -237,7 +240,7 @@ def _hint_once() -> None:
 
 
 def _drawable(label: str) -> str:
-    """The label on one line, shortened, without characters that would be missing."""
+    """The label on one line, shortened, with □ for characters that the fonts lack."""
     label = " ".join(label.split())
     label = label if len(label) <= MAX_LETTERS else label[: MAX_LETTERS - 1] + "…"
     if missing := {letter for letter in label if ord(letter) not in _characters()}:

@@ -1,9 +1,9 @@
-"""Figures by matplotlib as SVG that follows the theme of the page: of a deck, a handout, or JupyterLab.
+"""Shows matplotlib's figures as SVG in the theme of the page: of a deck, a handout, or JupyterLab.
 
-A figure is drawn once, in colours for white paper. Its SVG names a dark colour beside each of them, as the
-drawings in ``img/`` do: the palette's dark colour for one of the palette, and for a grey the grey that is as
-far from dark paper. Other colours stay, and so do pictures within the figure, such as heatmaps: there a
-colour is a number.
+A figure is drawn once, in colours for white paper. Its SVG names a dark colour for each, as the drawings in
+``img/`` do: a colour of the palette gets the palette's dark one, and a grey gets the grey that is as far from
+dark paper. Other colours stay, and so do pictures in the figure, such as heatmaps, where a colour is a
+number.
 """
 
 import re
@@ -13,27 +13,27 @@ from typing import Any
 from mha_lib.classroom import look
 from mha_lib.classroom.course.language import words_here
 
-BLACK, WHITE = (0xEC, 0x11)  # as a dark page has them: letters, and paper
+BLACK, WHITE = (0xEC, 0x11)  # the greys of letters and paper on a dark page
 LONGEST_ALT = 300  # characters
-COLOUR = re.compile(r"(?<=[a-z]: )#[0-9a-f]{6}(?=[;\"])")  # as matplotlib writes it into a style
+COLOUR = re.compile(r"(?<=[a-z]: )#[0-9a-f]{6}(?=[;\"])")  # a colour in a style that matplotlib writes
 PALETTE = {light.lower(): dark for light, dark in zip(look.LIGHT.values(), look.DARK.values(), strict=True)}
 
 
 def follow_the_theme(shell: Any) -> None:
-    """Show matplotlib's figures as SVG, whether matplotlib is loaded already or not."""
+    """Let the shell show figures as themed SVG, whether or not matplotlib is loaded already."""
     display = shell.display_formatter
 
     def show(figure: Any, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
-        display.formatters["image/png"].pop(type(figure), None)  # matplotlib's choice, for white paper alone
-        svg, alt = draw(figure), alt_of(figure)
+        display.formatters["image/png"].pop(type(figure), None)  # matplotlib's own, for white paper only
+        svg, alt = to_svg(figure), alt_of(figure)
         return ({"image/svg+xml": svg} if svg else {}), ({"image/svg+xml": {"alt": alt}} if alt else {})
 
-    # Not in the formatter of SVG: matplotlib clears it when it is loaded.
+    # The formatter of SVG would not do: matplotlib clears it when it is loaded.
     display.mimebundle_formatter.for_type_by_name("matplotlib.figure", "Figure", show)
 
 
-def draw(figure: Any) -> str | None:
-    """The figure as SVG with both themes; None where there is nothing in it."""
+def to_svg(figure: Any) -> str | None:
+    """The figure as SVG with both themes; None if the figure is empty."""
     from IPython.core.pylabtools import print_figure
     from matplotlib import rc_context
     from matplotlib.image import AxesImage
@@ -47,7 +47,7 @@ def draw(figure: Any) -> str | None:
 
 
 def alt_of(figure: Any) -> str:
-    """The words that stand in a figure, each once: in the SVG they are outlines, which nobody can hear."""
+    """The alternative text: the words in the figure, since a screen reader finds only outlines in the SVG."""
     from matplotlib.text import Text
 
     hidden = [text for axes in figure.axes if not axes.get_visible() for text in axes.findobj(Text)]
@@ -58,12 +58,12 @@ def alt_of(figure: Any) -> str:
 
 
 def has_letters(text: str) -> bool:
-    """Whether a text is more than a number, which matplotlib writes as formulas."""
+    """Whether a text is more than a number; matplotlib writes numbers as formulas."""
     return re.search(r"[^\W\d_]", text.replace(r"\mathdefault", "")) is not None
 
 
 def with_both_themes(svg: str) -> str:
-    """The SVG with a variable for each colour that has a dark one. Letters are black by default."""
+    """The SVG with a variable for each colour that has a dark one; letters are black by default."""
     pairs = {light: dark for light in {"#000000", *COLOUR.findall(svg)} if (dark := dark_of(light))}
     names = {light: f"--c{light[1:]}" for light in pairs}
     svg = COLOUR.sub(lambda found: f"var({names[found[0]]})" if found[0] in names else found[0], svg)
@@ -79,8 +79,8 @@ def with_both_themes(svg: str) -> str:
 
 
 def dark_of(light: str) -> str | None:
-    """The colour on dark paper of one on white paper; None: the same."""
+    """The colour on dark paper for one on white paper; None if it stays."""
     red, green, blue = light[1:3], light[3:5], light[5:7]
-    if red == green == blue:
+    if light not in PALETTE and red == green == blue:
         return f"#{3 * f'{round(BLACK + (WHITE - BLACK) * int(red, 16) / 255):02x}'}"
     return PALETTE.get(light)

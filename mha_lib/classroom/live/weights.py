@@ -1,14 +1,14 @@
-"""Attention weights as explorer and plots take them: checked arrays (B,H,Q,K), with their mask."""
+"""Checks attention weights and masks for explorer and plots, and brings them into the shape (B,H,Q,K)."""
 
 from typing import Any
 
 import numpy as np
 
-LARGEST = 65_504  # of float16, in which the explorer keeps weights
+LARGEST = 65_504  # the largest float16, the type in which the explorer keeps weights
 
 
 def to_numpy(array: Any) -> np.ndarray:
-    """An array from a list, an array, or a tensor: with a gradient, on a GPU, in bfloat16."""
+    """The array of a list, an array, or any tensor: also with a gradient, on a GPU, or in bfloat16."""
     if hasattr(array, "detach"):
         array = array.detach().cpu()
         array = array.float() if array.is_floating_point() else array
@@ -32,7 +32,7 @@ def as_weights(weights: Any, mask: Any = None) -> tuple[np.ndarray, np.ndarray |
         raise ValueError(f"weights must not be above {LARGEST}, got {maps.max():.3g}; {hint}")
     maps = maps.reshape((1,) * (4 - maps.ndim) + maps.shape)
     if mask is None and maps.dtype == bool:
-        mask = maps  # a map of booleans is a mask, and shows itself
+        mask = maps  # boolean weights are a mask: show which cells it allows
     return maps.astype(np.float32), None if mask is None else as_mask(mask, maps.shape)
 
 

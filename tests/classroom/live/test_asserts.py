@@ -1,17 +1,17 @@
-"""A passed assert says what it has shown, once its cell has succeeded."""
+"""A cell that succeeds prints what its asserts have shown."""
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from mha_lib.classroom.live.asserts import say_what_passes
+from mha_lib.classroom.live.asserts import show_passed_asserts
 
 
 @pytest.fixture
 def said(capsys):
-    """What a cell prints, without its colours."""
+    """Runs a cell, and returns the lines that it prints, without colours."""
     shell = InteractiveShell(config=Config(HistoryManager={"enabled": False}))
-    say_what_passes(shell)
+    show_passed_asserts(shell)
 
     def run(cell):
         capsys.readouterr()

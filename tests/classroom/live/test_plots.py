@@ -1,4 +1,4 @@
-"""Still pictures: what is drawn, on which scale, with which labels."""
+"""Still pictures: their maps, scales, labels and fonts."""
 
 import warnings
 
@@ -69,7 +69,7 @@ def test_what_is_alone_has_no_number():
 
 
 def hatched(axes):
-    """What the hatching shows through: the map above it has holes there."""
+    """The hatched cells: the hatching shows through the holes of the map above it."""
     (patch,) = axes.patches
     assert isinstance(patch, Rectangle)
     assert patch.get_hatch()
@@ -94,7 +94,7 @@ def test_exactly_what_the_mask_forbids_is_hatched():
 
 
 def test_a_mask_of_many_pieces_is_drawn_at_once():
-    """Each run of forbidden cells as a patch of its own took 13 s."""
+    """One patch for each run of forbidden cells took 13 s."""
     mask = torch.rand(1, 4, 128, 128, generator=torch.Generator().manual_seed(1)) > 0.5
     figure = show_heads(weights(4, 128, 128), mask)
     assert sum(len(axes.get_children()) for axes in panels(figure)) < 4 * 20
@@ -147,7 +147,7 @@ def test_long_keys_are_turned_and_chinese_ones_are_written_downwards(word, drawn
 
 @pytest.fixture
 def other_fonts():
-    """Lets a test change the fonts that there are: what was found is forgotten before and after it."""
+    """Lets a test change the installed fonts: found fonts are forgotten before and after it."""
     caches = (plots._families, plots._characters, plots._hint_once)
     listed = list(font_manager.fontManager.ttflist)
     for cached in caches:

@@ -10,7 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from mha_lib.classroom import look
-from mha_lib.classroom.live.theme import dark_of, draw, follow_the_theme
+from mha_lib.classroom.live.theme import dark_of, follow_the_theme, to_svg
 from tests.browser.test_explorer import luminance
 
 
@@ -33,7 +33,7 @@ def colours_of(svg):
 
 
 def test_every_colour_of_letters_lines_and_paper_has_a_dark_one(figure):
-    svg = draw(figure) or ""
+    svg = to_svg(figure) or ""
     colours = colours_of(svg)
     assert {("#ffffff", "#111111"), ("#000000", "#ececec"), (look.LIGHT["q"], look.DARK["q"])} <= {*colours}
     body = svg[svg.index("</style>") :]
@@ -53,18 +53,18 @@ def test_a_grey_is_about_as_far_from_dark_paper(grey):
 
 def test_the_colour_of_a_number_stays(figure):
     assert dark_of("#21918c") is None
-    svg = draw(figure) or ""
+    svg = to_svg(figure) or ""
     assert svg.count("<image") == 1
     assert "pixelated" in svg
 
 
 def test_the_same_figure_is_the_same_text():
     figure = plt.figure()
-    assert draw(figure) is None, "there is nothing in it"
+    assert to_svg(figure) is None, "there is nothing in it"
     figure.text(0.5, 0.5, "a")
     figure.add_axes((0, 0, 1, 1)).bar([1, 2], 3, hatch="/")
     plt.close(figure)
-    assert draw(figure) == draw(figure)
+    assert to_svg(figure) == to_svg(figure)
 
 
 @pytest.mark.parametrize("loaded_before", [True, False])
@@ -74,7 +74,7 @@ def test_a_cell_shows_svg_alone(figure, loaded_before):
     if loaded_before:
         png.for_type(type(figure), lambda _: b"white")
     follow_the_theme(shell)
-    if not loaded_before:  # as matplotlib does when a cell first draws
+    if not loaded_before:  # as matplotlib does when it is loaded
         for formatter in shell.display_formatter.formatters.values():
             formatter.pop(type(figure), None)
         png.for_type(type(figure), lambda _: b"white")

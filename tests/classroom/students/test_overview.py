@@ -10,11 +10,8 @@ from bs4 import BeautifulSoup
 
 from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.course.slides import read_lesson
-from mha_lib.classroom.live.exercises import exercises_with_lesson
 from mha_lib.classroom.live.exercises.reports import Progress, Report
-from mha_lib.classroom.students.tally import exercises_of
-from tests.lessons import ENGLISH, ROOT
+from tests.lessons import ROOT
 
 ONE_VIEW = words_in("en")["mistakes"]["shared"]["cut_with_one_view"]
 NOT_SWAPPED = words_in("en")["mistakes"]["split_heads"]["axes_not_swapped"]
@@ -239,9 +236,3 @@ def test_a_course_that_cannot_be_written_to_is_one_line(course, capsys):
     (course / "build").write_text("a file where a folder must be")
     assert overview() == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
-
-
-@pytest.mark.parametrize("lesson", ENGLISH, ids=lambda lesson: lesson.stem)
-def test_the_exercises_of_a_lesson_are_those_that_it_checks(lesson):
-    judged = {exercise.name for number, exercise in exercises_with_lesson() if lesson.name.startswith(number)}
-    assert set(exercises_of(read_lesson(lesson))) == judged

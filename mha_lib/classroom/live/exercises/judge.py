@@ -1,6 +1,6 @@
 """Judges an answer: runs it on random cases, recognises the usual mistakes, shows the student's own line.
 
-Every sentence that is printed comes from ``words/``, in the language of the folder of the lesson.
+Every sentence comes from ``words/``, in the language of the folder in which the lesson lies.
 """
 
 import traceback
@@ -16,28 +16,32 @@ import torch
 from torch import Tensor, nn
 
 from mha_lib.classroom.course.language import words_here
+from mha_lib.classroom.course.outputs import check_metadata, report_metadata
+from mha_lib.classroom.live.cells import show_text
 from mha_lib.classroom.live.exercises.newest_cell import cells_so_far, syntax_error_since
-from mha_lib.classroom.live.exercises.record import Record
+from mha_lib.classroom.live.exercises.record import Noted, Record
+from mha_lib.classroom.live.exercises.reports import MARKS
 from mha_lib.classroom.tasks.threads import one_thread
 
 Answer = Callable[..., Any]
+Steps = Mapping[str, Any]  # keywords of the right answer, each a step that a mistake replaces
+Mistake = Steps | Answer
 Arguments = tuple[Any, ...]
 LIBRARY = str(Path(__file__).parents[3])
-MARKS = {"right": "✓", "wrong": "✗", "not yet": "○"}
 
 
 class Said(NamedTuple):
-    kind: str  # "right", "wrong" or "not yet"
+    state: str  # "solved", "wrong" or "not yet"
     sentence: str
 
 
 class Verdict(Said):
-    """What is said about an answer; ``names`` are those of the mistakes in it, for who counts mistakes."""
+    """State and sentence of an answer. ``names`` are the names of its mistakes, which a report counts."""
 
     names: tuple[str, ...]
 
-    def __new__(cls, kind: str, sentence: str, names: tuple[str, ...] = ()) -> "Verdict":
-        verdict = super().__new__(cls, kind, sentence)
+    def __new__(cls, state: str, sentence: str, names: tuple[str, ...] = ()) -> "Verdict":
+        verdict = super().__new__(cls, state, sentence)
         verdict.names = names
         return verdict
 
@@ -46,24 +50,26 @@ class Verdict(Said):
 class Exercise:
     """A right answer, random cases to try it on, and the mistakes that classes make.
 
-    ``cases`` draws the arguments of one call. Answers are tensors, or numbers.
+    ``lesson`` is the lesson's number, such as "03". ``cases`` draws the arguments of one call. An answer
+    returns a tensor or a number.
 
-    ``mistakes`` maps the name of a mistake to its code, or to several codes that come to the same mistake: an
-    answer that agrees with one of them on every case gets the sentence of that name. Two mistakes at once are
-    recognised where each is a ``partial`` of the right answer and they replace different keywords of it.
+    ``mistakes`` maps the name of a mistake to the steps of the right answer that it replaces, or to code of
+    its own; several of them make a tuple. An answer that agrees with one of them on every case gets the
+    sentence of that name. Two mistakes at once are recognised if they replace different steps.
 
-    ``also_right`` maps the name of a remark to an answer that is right as well.
+    ``also_right`` maps the name of a remark to another right answer.
     """
 
+    lesson: str
     name: str
     answer: Answer
     cases: Callable[[torch.Generator], Arguments]
-    mistakes: Mapping[str, Answer | tuple[Answer, ...]] = field(default_factory=dict)
+    mistakes: Mapping[str, Mistake | tuple[Mistake, ...]] = field(default_factory=dict)
     also_right: Mapping[str, Answer] = field(default_factory=dict)
     rounds: int = 5
 
     def calls(self) -> Iterator[Arguments]:
-        """The same arguments every time, made anew: an answer that writes into them spoils nothing."""
+        """The same arguments every time, but new tensors: an answer that writes into them spoils nothing."""
         generator = torch.Generator().manual_seed(0)
         return (self.cases(generator) for _ in range(self.rounds))
 
@@ -85,7 +91,7 @@ class Exercise:
         if all(map(same, results, wanted)):
             if wanted[0].dtype == torch.bool != results[0].dtype:
                 return wrong("boolean_wanted", dtype=results[0].dtype)
-            return Verdict("right", say("right", rounds=self.rounds))
+            return Verdict("solved", say("right", rounds=self.rounds))
         if recognised := self.recognise(results):
             return recognised
         differing = zip(results, wanted, self.calls(), strict=True)
@@ -97,7 +103,7 @@ class Exercise:
         for name, answer in self.also_right.items():
             if self.agrees(results, answer):
                 remark = sentence_of("remarks", self.name, name)
-                return Verdict("right", f"{say('right', rounds=self.rounds)} {remark}")
+                return Verdict("solved", f"{say('right', rounds=self.rounds)} {remark}")
         for name, mistake in self.single_mistakes():
             if self.agrees(results, mistake):
                 return mistaken(self.name, name)
@@ -106,33 +112,36 @@ class Exercise:
                 return two_mistakes(*(mistaken(self.name, name) for name in names))
         return None
 
+    def each_mistake(self) -> Iterator[tuple[str, Mistake]]:
+        for name, mistakes in self.mistakes.items():
+            for mistake in mistakes if isinstance(mistakes, tuple) else (mistakes,):
+                yield name, mistake
+
     def single_mistakes(self) -> Iterator[tuple[str, Answer]]:
-        for name, codes in self.mistakes.items():
-            for code in codes if isinstance(codes, tuple) else (codes,):
-                yield name, code
+        for name, mistake in self.each_mistake():
+            yield name, mistake if callable(mistake) else partial(self.answer, **mistake)
 
     def pairs_of_mistakes(self) -> Iterator[tuple[tuple[str, str], Answer]]:
-        replaced = [
-            (name, code.keywords)
-            for name, code in self.single_mistakes()
-            if isinstance(code, partial) and code.func is self.answer
-        ]
+        replaced = [(name, steps) for name, steps in self.each_mistake() if not callable(steps)]
         for (name, steps), (other_name, other_steps) in combinations(replaced, 2):
             if not steps.keys() & other_steps.keys():
                 yield (name, other_name), partial(self.answer, **steps, **other_steps)
 
     def agrees(self, results: list[Tensor], answer: Answer) -> bool:
-        """Stops at the first case that differs."""
+        """Whether the answer gives these results; it is not called again after the first that differs."""
         try:
             return all(
                 same(result, answer(*call)) for result, call in zip(results, self.calls(), strict=True)
             )
-        except (RuntimeError, ValueError):  # not every two mistakes run together
+        except (RuntimeError, ValueError):  # two mistakes together may not run at all
             return False
 
 
 class Judged(Protocol):
-    """What ``Check`` needs of an exercise: an ``Exercise``, or one that judges in its own way."""
+    """An exercise as ``Check`` needs it: an ``Exercise``, or one that judges in its own way."""
+
+    @property
+    def lesson(self) -> str: ...
 
     @property
     def name(self) -> str: ...
@@ -141,14 +150,14 @@ class Judged(Protocol):
 
 
 class Check:
-    """One method an exercise; what is solved so far is kept for ``report``.
+    """One method an exercise; it keeps the verdicts for ``report``.
 
-    ``lessons`` names the lesson of each exercise, for the files that ``report`` writes.
+    In IPython each verdict is an output of its own, whose metadata tells its state (``course/outputs.py``).
     """
 
-    def __init__(self, *exercises: Judged, lessons: Mapping[str, str] | None = None):
+    def __init__(self, *exercises: Judged):
         self._exercises = {exercise.name: exercise for exercise in exercises}
-        self._record = Record(lessons or {})
+        self._record = Record()
         names = [exercise.name for exercise in exercises]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -159,12 +168,15 @@ class Check:
             raise AttributeError(f"there is no exercise {name!r}; there are: {', '.join(self._exercises)}")
 
         def check_answer(given: Answer) -> None:
-            verdict = self._exercises[name].judge(given)
-            if getattr(given, "__name__", "").endswith("_solution"):  # no answer of the student's
-                print(say("solution", exercise=name, sentence=verdict.sentence))
-                return
-            self._record.note(name, verdict.kind, verdict.names)
-            print(say("verdict", mark=MARKS[verdict.kind], exercise=name, sentence=verdict.sentence))
+            exercise = self._exercises[name]
+            verdict = exercise.judge(given)
+            if getattr(given, "__name__", "").endswith("_solution"):  # not the student's answer
+                sentence = say("solution", exercise=name, sentence=verdict.sentence)
+            else:
+                self._record.note(Noted(exercise.lesson, name, verdict.state, verdict.names))
+                mark = MARKS[verdict.state]
+                sentence = say("verdict", mark=mark, exercise=name, sentence=verdict.sentence)
+            show_text(sentence, check_metadata(name, verdict.state))
 
         return check_answer
 
@@ -174,24 +186,24 @@ class Check:
     @property
     def solved(self) -> list[str]:
         """The exercises whose newest answer in this session is right."""
-        return [name for name, kind in self._record.newest().items() if kind == "right"]
+        return [name for name, state in self._record.newest().items() if state == "solved"]
 
     def report(self, name: str | None = None, *, folder: str | Path | None = None) -> None:
-        """Prints which of the exercises that were checked in this session are solved.
+        """Show which of the exercises that you checked in this session are solved.
 
         With your name it also writes that into a small file to hand in: ``check.report("Ada Lovelace")``
         writes ``reports/lesson-03-Ada-Lovelace.report.json`` beside the lesson, and ``check.report("")`` one
         without a name. The file holds, for each exercise, whether it is solved, how often it was checked, and
         which mistakes came up; none of your code. Nothing is sent: you hand the file in.
 
-        A restarted kernel forgets what was checked before; what stands in the file is kept, and
-        what is new is added to it. ``folder`` names another folder, which must be there: there no file is
-        changed but the one that this session wrote.
+        A restarted kernel forgets its checks, but the file keeps them: new checks are added to it.
+        ``folder`` names another folder, which must exist. There only a file that this session wrote is
+        changed, since several students may share the folder.
         """
         newest = self._record.newest()
-        for exercise, kind in newest.items():
-            print(f"{MARKS[kind]} {exercise}")
-        print(say("solved", solved=len(self.solved), checked=len(newest)))
+        lines = [f"{MARKS[state]} {exercise}" for exercise, state in newest.items()]
+        lines.append(say("solved", solved=len(self.solved), checked=len(newest)))
+        show_text("\n".join(lines), report_metadata(newest))
         if name is not None or folder is not None:
             for sentence in self._record.write("" if name is None else name, folder):
                 print(sentence)
@@ -203,7 +215,7 @@ def say(name: str, /, **gaps: object) -> str:
 
 
 def sentence_of(kind: str, exercise: str, name: str) -> str:
-    """What is said about a mistake, or a remark: it stands under the exercise's name, or under "shared"."""
+    """The sentence of a mistake or remark: the exercise's own, or else the one that all exercises share."""
     words = words_here()[kind]
     own = words.get(exercise, {})
     sentence: str = own[name] if name in own else words["shared"][name]
@@ -212,6 +224,11 @@ def sentence_of(kind: str, exercise: str, name: str) -> str:
 
 def wrong(name: str, /, **gaps: object) -> Verdict:
     return Verdict("wrong", say(name, **gaps), (name,))
+
+
+def solved(exercise: str, remark: str, /, **gaps: object) -> Verdict:
+    """The verdict on a right answer to an exercise that has its own words of praise."""
+    return Verdict("solved", sentence_of("remarks", exercise, remark).format(**gaps))
 
 
 def mistaken(exercise: str, name: str, /, **gaps: object) -> Verdict:
@@ -226,7 +243,7 @@ def two_mistakes(first: Verdict, second: Verdict) -> Verdict:
 
 
 def no_function(given: Answer) -> Verdict | None:
-    """The verdict on what is no function, or none that Python could read."""
+    """The verdict if this is no function, or one whose newest definition Python could not read."""
     if not callable(given):
         return wrong("not_a_function", given=describe(given))
     if error := syntax_error_since(given, cells_so_far()):
@@ -236,7 +253,7 @@ def no_function(given: Answer) -> Verdict | None:
 
 
 def result_of(given: Answer, call: Arguments) -> Any:
-    """What the answer returns, or the verdict on an answer that raises an error or returns nothing."""
+    """The result of the answer, or a verdict if it raises an error or returns nothing."""
     try:
         result = given(*call)
     except NotImplementedError:
@@ -249,14 +266,14 @@ def result_of(given: Answer, call: Arguments) -> Any:
 
 
 def run(given: Answer, call: Arguments, right: Any) -> Tensor | Verdict:
-    """What the answer returns, as a tensor, or the verdict on an answer that returns nothing of the kind."""
+    """The result of the answer as a tensor, or a verdict if it cannot be one."""
     result = result_of(given, call)
     if isinstance(result, Verdict):
         return result
     if isinstance(right, Tensor) and not (isinstance(result, Tensor) or stands_for(result, right.dim())):
         return wrong("tensor_wanted", given=describe(result))
     if isinstance(right, Tensor) and isinstance(result, list | tuple) and not len(result) + right.numel():
-        return torch.zeros_like(right)  # an empty list has as many axes as one likes
+        return torch.zeros_like(right)  # an empty list may have any number of axes
     try:
         return torch.as_tensor(plain(result))
     except (TypeError, ValueError, RuntimeError):
@@ -266,21 +283,21 @@ def run(given: Answer, call: Arguments, right: Any) -> Tensor | Verdict:
 
 
 def stands_for(result: Any, axes: int) -> bool:
-    """A number may stand for a tensor without axes, a list of what stands for a tensor for one axis more."""
+    """Whether a result may stand for a tensor: a number for one without axes, a nested list for others."""
     if axes and isinstance(result, list | tuple):
         return all(stands_for(entry, axes - 1) for entry in result)
     return axes == 0 and (isinstance(result, Real) or (isinstance(result, Tensor) and result.dim() == 0))
 
 
 def plain(result: Any) -> Any:
-    """A list of numbers for a list of tensors without axes; everything else as it is."""
+    """The result, with numbers in place of the tensors without axes in its lists."""
     if isinstance(result, list | tuple):
         return [plain(entry.item() if isinstance(entry, Tensor) else entry) for entry in result]
     return result
 
 
 def raised(error: Exception) -> Verdict:
-    """Shows the last line of the student's own that the error passed through."""
+    """The verdict on an error; it shows the last line of the student's own code in the traceback."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.line]
     own = [f for f in frames if not f.filename.startswith(LIBRARY) and "site-packages" not in f.filename]
     gaps = {"error": type(error).__name__, "reason": error}
@@ -288,7 +305,7 @@ def raised(error: Exception) -> Verdict:
 
 
 def difference(result: Tensor, right: Tensor, call: Arguments) -> Verdict:
-    """Names the first entry that differs."""
+    """The verdict that names the first entry that differs."""
     arguments = say("between").join(map(describe, call))
     if result.shape != right.shape:
         return wrong("wrong_shape", call=arguments, wanted=tuple(right.shape), given=tuple(result.shape))
@@ -333,5 +350,5 @@ def draw(low: int, high: int, generator: torch.Generator) -> int:
 
 
 def draw_sizes(generator: torch.Generator, *sizes: int) -> list[int]:
-    """The sizes in a random order, so that every axis has another one."""
+    """The sizes in a random order, so that every axis has a different one."""
     return [sizes[place] for place in torch.randperm(len(sizes), generator=generator).tolist()]

@@ -10,6 +10,7 @@ from torch import Tensor
 from mha_lib.classroom.live.exercises.judge import Exercise, draw, draw_sizes
 from mha_lib.classroom.live.exercises.mistakes import (
     SCALE,
+    SOFTMAX,
     Sizes,
     Step,
     attention,
@@ -26,7 +27,7 @@ def draw_axes(generator: torch.Generator) -> list[int]:
 
 
 def draw_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Scores (B, Q, K) and a mask that allows and forbids at least one cell in each row and each column."""
+    """Scores (B, Q, K) and a mask with an allowed and a forbidden cell in each row and each column."""
     batch, queries, keys, *_ = draw_axes(generator)
     scores = 2 * torch.randn(batch, queries, keys, generator=generator)
     order = torch.rand(batch, queries, keys, generator=generator).argsort(-1)  # each row's keys, shuffled
@@ -36,7 +37,7 @@ def draw_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
 
 
 def draw_low_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """The last query's scores are so low that no number but -inf hides a key from it."""
+    """The same, but the last query's scores are so low that only -inf hides a key from it."""
     scores, mask = draw_scores(generator)
     scores[:, -1] -= 2000
     return scores, mask
@@ -51,7 +52,7 @@ def draw_scores_with_empty_rows(generator: torch.Generator) -> tuple[Tensor, Ten
 def draw_lengths(generator: torch.Generator) -> tuple[Tensor, int]:
     batch, _, num_keys, *_ = draw_axes(generator)
     lengths = torch.randint(0, num_keys, (batch,), generator=generator)
-    lengths[0] = num_keys - 1  # not all keys, so that <= differs from <
+    lengths[0] = num_keys - 1  # fewer than all keys, so that <= differs from <
     return lengths, num_keys
 
 
@@ -92,7 +93,7 @@ def mask_from_lengths(
 
 
 def divide_exponentials(scores: Tensor) -> Tensor:
-    """The softmax by its formula: where all exponentials underflow to 0, it is 0 / 0."""
+    """The softmax by its formula, which is 0 / 0 if all exponentials underflow to 0."""
     exponentials = scores.exp()
     return exponentials / exponentials.sum(-1, keepdim=True)
 
@@ -127,89 +128,87 @@ def tempered_softmax(
     return masked_weights(temper(scores, temperature), **steps)
 
 
+exercise = partial(Exercise, "01")
+
 EXERCISES: tuple[Exercise, ...] = (
-    Exercise(
+    exercise(
         "masked_softmax",
         masked_weights,
         draw_low_scores,
         {
-            **shared(masked_weights, "mask_missing", "mask_upside_down", "forbidden_scores_zero"),
-            **shared(masked_weights, "forbidden_scores_too_high", "forbidden_weights_zero"),
-            **shared(masked_weights, "softmax_over_queries", "softmax_missing", "exponentials"),
-            "underflow": partial(masked_weights, normalise=divide_exponentials, finish=nothing_done),
+            **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+            **shared("forbidden_scores_too_high", "forbidden_weights_zero"),
+            **SOFTMAX,
+            "underflow": {"normalise": divide_exponentials, "finish": nothing_done},
         },
     ),
-    Exercise(
+    exercise(
         "empty_rows",
         masked_weights,
         draw_scores_with_empty_rows,
         {
-            "nan": partial(masked_weights, finish=nothing_done),
-            "uniform": partial(masked_weights, fill=fill_lowest),
-            **shared(masked_weights, "mask_missing", "mask_upside_down", "forbidden_scores_zero"),
-            **shared(masked_weights, "forbidden_scores_too_high", "forbidden_weights_zero"),
-            **shared(masked_weights, "softmax_over_queries", "exponentials"),
+            "nan": {"finish": nothing_done},
+            "uniform": {"fill": fill_lowest},
+            **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+            **shared("forbidden_scores_too_high", "forbidden_weights_zero"),
+            **shared("softmax_over_queries", "exponentials"),
         },
     ),
-    Exercise(
+    exercise(
         "mask_from_lengths",
         mask_from_lengths,
         draw_lengths,
         {
-            "mask_upside_down": partial(mask_from_lengths, masked=torch.logical_not),
-            **shared(mask_from_lengths, "mask_to_be_added"),
-            "one_key_too_many": partial(
-                mask_from_lengths, allowed=lambda positions, lengths: positions <= lengths
-            ),
-            "last_keys": partial(
-                mask_from_lengths, allowed=lambda positions, lengths: positions.flip(-1) < lengths
-            ),
-            "axis_missing": partial(mask_from_lengths, place=nothing_done),
-            "axis_at_the_end": partial(mask_from_lengths, place=lambda mask: mask[:, :, None]),
+            "mask_upside_down": {"masked": torch.logical_not},
+            **shared("mask_to_be_added"),
+            "one_key_too_many": {"allowed": lambda positions, lengths: positions <= lengths},
+            "last_keys": {"allowed": lambda positions, lengths: positions.flip(-1) < lengths},
+            "axis_missing": {"place": nothing_done},
+            "axis_at_the_end": {"place": lambda mask: mask[:, :, None]},
         },
     ),
-    Exercise(
+    exercise(
         "dot_product_attention",
         attention,
         draw_attention,
         {
-            **shared(attention, "scale_missing", "scale_without_root", "scale_multiplied"),
-            **shared(attention, "scale_of_number_of_keys"),
-            "scale_of_values": partial(attention, divisor=lambda sizes: sizes.value_head_dim**0.5),
-            **shared(attention, "mask_missing", "mask_upside_down", "forbidden_scores_zero"),
-            **shared(attention, "forbidden_weights_zero", "softmax_over_queries", "softmax_missing"),
-            **shared(attention, "exponentials", "weights_returned"),
-            "keys_mixed": partial(attention, mix=lambda weights, keys, values: weights @ keys),
+            **shared("scale_missing", "scale_without_root", "scale_multiplied"),
+            **shared("scale_of_number_of_keys"),
+            "scale_of_values": {"divisor": lambda sizes: sizes.value_head_dim**0.5},
+            **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+            **shared("forbidden_weights_zero", "softmax_over_queries", "softmax_missing"),
+            **shared("exponentials", "weights_returned"),
+            "keys_mixed": {"mix": lambda weights, keys, values: weights @ keys},
         },
     ),
-    Exercise(
+    exercise(
         "temperature",
         tempered_softmax,
         draw_temperature,
         {
-            "multiplied": partial(tempered_softmax, temper=lambda scores, t: scores * t),
-            "not_used": partial(tempered_softmax, temper=lambda scores, t: scores),
-            "rooted": partial(tempered_softmax, temper=lambda scores, t: scores / t**0.5),
+            "multiplied": {"temper": lambda scores, t: scores * t},
+            "not_used": {"temper": lambda scores, t: scores},
+            "rooted": {"temper": lambda scores, t: scores / t**0.5},
             "weights_divided": lambda scores, temperature: scores.softmax(-1) / temperature,
             "power_of_weights": lambda scores, temperature: scores.softmax(-1) ** (1 / temperature),
-            **shared(tempered_softmax, "softmax_over_queries", "softmax_missing", "exponentials"),
+            **SOFTMAX,
         },
     ),
-    Exercise(
+    exercise(
         "additive_attention",
         additive_attention,
         draw_additive,
         {
-            "tanh_missing": partial(additive_attention, hidden=lambda q, k: q + k),
-            "tanh_before_sum": partial(additive_attention, hidden=lambda q, k: q.tanh() + k.tanh()),
-            "multiplied": partial(additive_attention, hidden=lambda q, k: (q * k).tanh()),
-            "relu": partial(additive_attention, hidden=lambda q, k: (q + k).relu()),
-            "scaled": partial(additive_attention, **SCALE["scale_of_whole_width"][0]),
-            **shared(additive_attention, "softmax_over_queries", "softmax_missing", "exponentials"),
-            **shared(additive_attention, "weights_returned"),
+            "tanh_missing": {"hidden": lambda q, k: q + k},
+            "tanh_before_sum": {"hidden": lambda q, k: q.tanh() + k.tanh()},
+            "multiplied": {"hidden": lambda q, k: (q * k).tanh()},
+            "relu": {"hidden": lambda q, k: (q + k).relu()},
+            "scaled": SCALE["scale_of_whole_width"],
+            **SOFTMAX,
+            **shared("weights_returned"),
         },
     ),
-    Exercise(
+    exercise(
         "attention_flops",
         lambda num_queries, num_keys, d, d_v: 2 * num_queries * num_keys * (d + d_v),
         lambda generator: tuple((3 + torch.randperm(9, generator=generator)[:4]).tolist()),

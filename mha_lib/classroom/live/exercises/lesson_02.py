@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from mha_lib import causal_mask
-from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, draw, draw_sizes
+from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, Mistake, draw, draw_sizes
 from mha_lib.classroom.live.exercises.mistakes import (
     MASK,
     NOTHING_LEFT,
+    SOFTMAX,
     Step,
     attention,
     nothing_done,
@@ -33,7 +34,7 @@ def draw_projections(generator: torch.Generator) -> Arguments:
 
 
 def draw_attend(generator: torch.Generator) -> Arguments:
-    """A layer that minds the order of its tokens or does not, tokens (2, N, D) and a new order."""
+    """A layer that may depend on the order of its tokens, tokens (2, N, D) and a new order."""
     tokens, width, head_dim = draw_sizes(generator, 4, 6, 7)
     x, W_q, W_k, W_v = (
         torch.randn(*shape, generator=generator)
@@ -79,7 +80,7 @@ def draw_layer(generator: torch.Generator) -> Arguments:
         MASK["forbidden_weights_zero"][0],
         {"masked": lambda mask: torch.ones_like(mask).tril(1)},  # each token sees the next one as well
         MASK["mask_missing"][0],
-        {},  # causal, and yet each token sees the mean of all
+        {},  # causal, but each token sees the mean of all
     )
     kind = draw(0, 4, generator)
 
@@ -140,9 +141,11 @@ def crossover(
     return rounded(num_hiddens * projected(head_dim, value_head_dim) / paired(head_dim, value_head_dim))
 
 
-def also_rounded_up(answer: Callable[..., float]) -> tuple[Callable[..., float], ...]:
-    """The wrong number, and the same rounded up to a length."""
-    return answer, lambda *sizes: math.ceil(answer(*sizes))
+def also_rounded_up(wrong: Mistake) -> tuple[Mistake, ...]:
+    """A mistake in ``crossover``, and the same with its number rounded up to a length."""
+    if callable(wrong):
+        return wrong, lambda *sizes: math.ceil(wrong(*sizes))
+    return wrong, {**wrong, "rounded": math.ceil}
 
 
 def mask_of_last_queries(
@@ -166,32 +169,33 @@ def wave_for_each_column(num_positions: int, num_hiddens: int) -> Tensor:
     return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
 
 
-WRONG_CROSSOVERS: dict[str, Callable[..., float]] = {
-    "one_projection_to_d": partial(crossover, projected=lambda d, d_v: d + d_v),
-    "values_not_projected": partial(crossover, projected=lambda d, d_v: 2 * d),
-    "mixture_missing": partial(crossover, paired=lambda d, d_v: d),
-    "scores_missing": partial(crossover, paired=lambda d, d_v: d_v),
+WRONG_CROSSOVERS: dict[str, Mistake] = {
+    "one_projection_to_d": {"projected": lambda d, d_v: d + d_v},
+    "values_not_projected": {"projected": lambda d, d_v: 2 * d},
+    "mixture_missing": {"paired": lambda d, d_v: d},
+    "scores_missing": {"paired": lambda d, d_v: d_v},
     "values_as_wide_as_keys": lambda D, d, d_v: 1.5 * D,
     "upside_down": lambda D, d, d_v: 1 / crossover(D, d, d_v),
 }
 
+
+exercise = partial(Exercise, "02")
+
 EXERCISES: tuple[Exercise, ...] = (
-    Exercise(
+    exercise(
         "self_attention",
         self_attention,
         draw_projections,
         {
-            **shared(self_attention, "scale_missing", "scale_of_whole_width", "scale_multiplied"),
-            **shared(self_attention, "scale_without_root", "scale_of_whole_width_multiplied"),
-            **shared(self_attention, "scale_of_number_of_keys", "queries_and_keys_exchanged"),
-            **shared(self_attention, "softmax_over_queries", "softmax_missing", "exponentials"),
-            **shared(self_attention, "values_from_W_k", "weights_returned"),
-            "values_not_projected": partial(
-                self_attention, project=lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)
-            ),
+            **shared("scale_missing", "scale_of_whole_width", "scale_multiplied"),
+            **shared("scale_without_root", "scale_of_whole_width_multiplied"),
+            **shared("scale_of_number_of_keys", "queries_and_keys_exchanged"),
+            **SOFTMAX,
+            **shared("values_from_W_k", "weights_returned"),
+            "values_not_projected": {"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)},
         },
     ),
-    Exercise(
+    exercise(
         "equivariance_gap",
         equivariance_gap,
         draw_attend,
@@ -206,65 +210,65 @@ EXERCISES: tuple[Exercise, ...] = (
         },
         rounds=8,
     ),
-    Exercise(
+    exercise(
         "positions",
         waves,
         draw_position_sizes,
         {
-            "sines_first": partial(waves, ordered=lambda s, c: torch.cat([s, c], -1)),
-            "cosine_first": partial(waves, ordered=lambda s, c: torch.stack([c, s], -1).flatten(1)),
-            "counted_from_1": partial(waves, first=1),
-            "exponent_halved": partial(waves, angle=lambda i, j, D: i / 10000 ** (j / D)),
+            "sines_first": {"ordered": lambda s, c: torch.cat([s, c], -1)},
+            "cosine_first": {"ordered": lambda s, c: torch.stack([c, s], -1).flatten(1)},
+            "counted_from_1": {"first": 1},
+            "exponent_halved": {"angle": lambda i, j, D: i / 10000 ** (j / D)},
             "angle_for_each_column": wave_for_each_column,
-            "angle_multiplied": partial(waves, angle=lambda i, j, D: i * 10000 ** (2 * j / D)),
+            "angle_multiplied": {"angle": lambda i, j, D: i * 10000 ** (2 * j / D)},
         },
     ),
-    Exercise(
+    exercise(
         "causal_mask",
         mask_of_last_queries,
         draw_mask_sizes,
         {
-            "mask_upside_down": partial(mask_of_last_queries, masked=torch.logical_not),
-            **shared(mask_of_last_queries, "mask_to_be_added"),
-            "aligned_at_the_start": partial(mask_of_last_queries, diagonal=lambda q, k: 0),
-            "diagonal_missing": partial(mask_of_last_queries, diagonal=lambda q, k: k - q - 1),
-            "future_instead_of_past": partial(mask_of_last_queries, keep=torch.triu),
+            "mask_upside_down": {"masked": torch.logical_not},
+            **shared("mask_to_be_added"),
+            "aligned_at_the_start": {"diagonal": lambda q, k: 0},
+            "diagonal_missing": {"diagonal": lambda q, k: k - q - 1},
+            "future_instead_of_past": {"keep": torch.triu},
         },
     ),
-    Exercise(
+    exercise(
         "who_sees_whom",
         who_sees_whom,
         draw_layer,
         {
             "rows_and_columns_exchanged": lambda f, x: who_sees_whom(f, x).mT,
-            "changes_pile_up": partial(who_sees_whom, kept=True),
+            "changes_pile_up": {"kept": True},
             "unchanged": lambda f, x: ~who_sees_whom(f, x),
             "later_tokens_only": lambda f, x: who_sees_whom(f, x).triu(1),
         },
         rounds=10,
     ),
-    Exercise(
+    exercise(
         "causal_attention",
         causal_attention,
         draw_queries_keys_values,
         {
-            **shared(causal_attention, "forbidden_weights_zero", "forbidden_scores_zero", "mask_missing"),
-            "future_instead_of_past": partial(causal_attention, masked=lambda mask: mask.mT),
+            **shared("forbidden_weights_zero", "forbidden_scores_zero", "mask_missing"),
+            "future_instead_of_past": {"masked": lambda mask: mask.mT},
             "first_token_sees_nothing": tuple(
-                partial(causal_attention, masked=lambda mask: mask.tril(-1), **rest) for rest in NOTHING_LEFT
+                {"masked": lambda mask: mask.tril(-1), **rest} for rest in NOTHING_LEFT
             ),
-            **shared(causal_attention, "mask_upside_down", "softmax_over_queries", "softmax_missing"),
-            **shared(causal_attention, "exponentials", "scale_missing", "scale_without_root"),
-            **shared(causal_attention, "scale_multiplied", "scale_of_number_of_keys", "weights_returned"),
+            **shared("mask_upside_down", "softmax_over_queries", "softmax_missing"),
+            **shared("exponentials", "scale_missing", "scale_without_root"),
+            **shared("scale_multiplied", "scale_of_number_of_keys", "weights_returned"),
         },
     ),
-    Exercise(
+    exercise(
         "crossover",
         crossover,
         draw_widths,
         {
             **{name: also_rounded_up(answer) for name, answer in WRONG_CROSSOVERS.items()},
-            "rounded_down": (partial(crossover, rounded=math.floor), partial(crossover, rounded=round)),
+            "rounded_down": ({"rounded": math.floor}, {"rounded": round}),
         },
         {"rounded_up": partial(crossover, rounded=math.ceil)},
     ),

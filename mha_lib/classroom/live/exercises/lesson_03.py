@@ -42,14 +42,14 @@ def draw_layer_and_lengths(generator: torch.Generator) -> Arguments:
 
 
 def draw_weights(generator: torch.Generator) -> Arguments:
-    """Rows that sum to 1, some of them with exact zeros, as a mask leaves them."""
+    """Weights whose rows sum to 1, some with exact zeros as after a mask."""
     batch, heads, queries, keys = 2, draw(2, 4, generator), draw(3, 5, generator), draw(6, 7, generator)
     scores = 3 * torch.randn(batch, heads, queries, keys, generator=generator)
     return (masked_softmax(scores, padding_mask(torch.tensor([keys, keys - 2]), keys)[:, None]),)
 
 
 def draw_loss(generator: torch.Generator) -> Arguments:
-    """A loss of the head mask, as a model has one, and the number of heads."""
+    """A function that gives the loss for a head mask, and the number of heads."""
     heads = draw(3, 6, generator)
     mixing, wanted = torch.randn(heads, 7, generator=generator), torch.randn(7, generator=generator)
 
@@ -71,7 +71,7 @@ def draw_head_sizes(generator: torch.Generator) -> Arguments:
 def draw_accuracies(generator: torch.Generator) -> Arguments:
     """Accuracies in a random order; often one lies exactly the tolerance below the best.
 
-    All are multiples of 1/64, which computers hold exactly.
+    All are multiples of 1/64, which floats represent exactly.
     """
     best = draw(50, 64, generator)
     second = best - draw(2, 3, generator)
@@ -90,13 +90,16 @@ def mean_entropy(weights: Tensor) -> Tensor:
     return -torch.special.xlogy(weights, weights).sum(-1).mean((0, 2))
 
 
-def loss_without(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
-    """The loss with each head in turn removed: (H,)"""
-    return torch.stack([loss_of(mask) for mask in 1 - torch.eye(num_heads)])
-
-
-def removal(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
-    return loss_without(loss_of, num_heads) - loss_of(torch.ones(num_heads))
+def removal(
+    loss_of: Callable[[Tensor], Tensor],
+    num_heads: int,
+    *,
+    masks: Callable[[int], Tensor] = lambda num_heads: 1 - torch.eye(num_heads),
+    measure: Callable[[Tensor, Tensor], Tensor] = torch.sub,
+) -> Tensor:
+    """The growth of the loss without each head, (H,); each keyword replaces one step by a mistake."""
+    without = torch.stack([loss_of(mask) for mask in masks(num_heads)])
+    return measure(without, loss_of(torch.ones(num_heads)))
 
 
 def gradient(loss_of: Callable[[Tensor], Tensor], num_heads: int, at: float = 1.0) -> Tensor:
@@ -120,19 +123,10 @@ def choose_num_heads(
     return choose([heads for heads, accuracy in accuracies.items() if enough(accuracy, least)])
 
 
-def one_head_kept(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
-    """The mistake of removing all heads but one."""
-    return torch.stack([loss_of(mask) for mask in torch.eye(num_heads)]) - loss_of(torch.ones(num_heads))
-
-
-def removed_for_good(loss_of: Callable[[Tensor], Tensor], num_heads: int) -> Tensor:
-    """The mistake of removing one head after the other, and putting none back."""
-    masks = torch.ones(num_heads, num_heads).triu(1)
-    return torch.stack([loss_of(mask) for mask in masks]) - loss_of(torch.ones(num_heads))
-
+exercise = partial(Exercise, "03")
 
 EXERCISES: tuple[Exercise, ...] = (
-    Exercise(
+    exercise(
         "split_heads",
         split_heads,
         draw_input,
@@ -143,7 +137,7 @@ EXERCISES: tuple[Exercise, ...] = (
             "heads_transposed": lambda x, h: split_heads(x, h).mT,
         },
     ),
-    Exercise(
+    exercise(
         "repeat_valid_lens",
         lambda valid_lens, num_heads: valid_lens.repeat_interleave(num_heads),
         draw_lengths,
@@ -152,24 +146,24 @@ EXERCISES: tuple[Exercise, ...] = (
             "row_for_each_sample": lambda valid_lens, num_heads: valid_lens[:, None].expand(-1, num_heads),
         },
     ),
-    Exercise(
+    exercise(
         "multi_head",
         multi_head,
         draw_layer_and_lengths,
         {
-            **shared(multi_head, *SCALE, *PROJECTIONS, *HEADS, "lengths_repeated"),
-            **shared(multi_head, "softmax_over_queries", "exponentials"),
-            **shared(multi_head, "mask_missing", "mask_upside_down", "mask_on_queries"),
-            **shared(multi_head, "forbidden_scores_zero", "forbidden_weights_zero"),
+            **shared(*SCALE, *PROJECTIONS, *HEADS, "lengths_repeated"),
+            **shared("softmax_over_queries", "exponentials"),
+            **shared("mask_missing", "mask_upside_down", "mask_on_queries"),
+            **shared("forbidden_scores_zero", "forbidden_weights_zero"),
         },
     ),
-    Exercise(
+    exercise(
         "serial_heads",
         multi_head,
         draw_layer,
-        shared(multi_head, *SCALE, *SOFTMAX, *PROJECTIONS, *HEADS),
+        shared(*SCALE, *SOFTMAX, *PROJECTIONS, *HEADS),
     ),
-    Exercise(
+    exercise(
         "count_parameters",
         count,
         draw_head_sizes,
@@ -183,7 +177,7 @@ EXERCISES: tuple[Exercise, ...] = (
             "biases_counted": lambda D, h, d, d_v: count(D, h, d, d_v) + h * (2 * d + d_v) + D,
         },
     ),
-    Exercise(
+    exercise(
         "head_distances",
         total_variation,
         draw_weights,
@@ -193,7 +187,27 @@ EXERCISES: tuple[Exercise, ...] = (
             "averaged_first": lambda w: total_variation(w.mean((0, 2))[None, :, None]),
         },
     ),
-    Exercise(
+    exercise(
+        "importance_by_removal",
+        removal,
+        draw_loss,
+        {
+            "sign_turned": {"measure": lambda without, whole: whole - without},
+            "loss_itself": {"measure": lambda without, whole: without},
+            "one_head_kept": {"masks": torch.eye},
+            "removed_for_good": {"masks": lambda num_heads: torch.ones(num_heads, num_heads).triu(1)},
+        },
+    ),
+    exercise(
+        "importance_by_gradient",
+        lambda loss_of, num_heads: gradient(loss_of, num_heads).abs(),
+        draw_loss,
+        {
+            "abs_missing": gradient,
+            "at_zeros": lambda loss_of, num_heads: gradient(loss_of, num_heads, at=0.0).abs(),
+        },
+    ),
+    exercise(
         "mean_entropies",
         mean_entropy,
         draw_weights,
@@ -204,36 +218,16 @@ EXERCISES: tuple[Exercise, ...] = (
             "averaged_first": lambda w: mean_entropy(w.mean((0, 2))[None, :, None]),
         },
     ),
-    Exercise(
-        "importance_by_removal",
-        removal,
-        draw_loss,
-        {
-            "sign_turned": lambda loss_of, num_heads: -removal(loss_of, num_heads),
-            "loss_itself": loss_without,
-            "one_head_kept": one_head_kept,
-            "removed_for_good": removed_for_good,
-        },
-    ),
-    Exercise(
-        "importance_by_gradient",
-        lambda loss_of, num_heads: gradient(loss_of, num_heads).abs(),
-        draw_loss,
-        {
-            "abs_missing": gradient,
-            "at_zeros": lambda loss_of, num_heads: gradient(loss_of, num_heads, at=0.0).abs(),
-        },
-    ),
-    Exercise(
+    exercise(
         "choose_num_heads",
         choose_num_heads,
         draw_accuracies,
         {
             "best": lambda accuracies, tolerance: max(accuracies, key=accuracies.__getitem__),
             "accuracy": lambda accuracies, tolerance: max(accuracies.values()),
-            "most_within_tolerance": partial(choose_num_heads, choose=max),
-            "first_in_the_dictionary": partial(choose_num_heads, choose=operator.itemgetter(0)),
-            "boundary_excluded": partial(choose_num_heads, enough=operator.gt),
+            "most_within_tolerance": {"choose": max},
+            "first_in_the_dictionary": {"choose": operator.itemgetter(0)},
+            "boundary_excluded": {"enough": operator.gt},
         },
         rounds=8,
     ),

@@ -1,6 +1,6 @@
 """The exercises of lesson 04, what trained heads do.
 
-None of them needs a trained model but the last, to which the student brings it.
+Only the last of them needs a trained model, and the student brings it.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from mha_lib.classroom.live.exercises.judge import (
     mistaken,
     no_function,
     result_of,
-    sentence_of,
+    solved,
 )
 from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done
 from mha_lib.classroom.tasks.threads import one_thread
@@ -32,7 +32,7 @@ PADDING, BEGIN, END, MAX_TOKENS = 0, 1, 2, 6
 Places = Sequence[int | None]
 LossOf = Callable[[ByAttention], Tensor]
 ATTENTIONS = range(len(ByAttention._fields))  # encoder, decoder, cross
-TRAINED = 0.9  # of other numbers a trained translator has more right
+TRAINED = 0.9  # a trained translator has more than this share of other numbers right
 
 
 def draw_target(generator: torch.Generator) -> Arguments:
@@ -67,7 +67,7 @@ def draw_head(generator: torch.Generator) -> Arguments:
 
 
 def draw_loss_of_masks(generator: torch.Generator) -> Arguments:
-    """A loss of all head masks, as a model with one layer has one, and H."""
+    """A function that gives the loss of a one-layer model for its head masks, and H."""
     heads = draw(4, 6, generator)
     mixing = torch.randn(3 * heads, 7, generator=generator)
     wanted = torch.randn(7, generator=generator)
@@ -80,14 +80,14 @@ def draw_loss_of_masks(generator: torch.Generator) -> Arguments:
 
 
 def draw_decoding(generator: torch.Generator) -> Arguments:
-    """An untrained model, padded sources (B, S) and where to stop."""
+    """An untrained model, padded sources (B, S) and the tokens and number at which to stop."""
     model, source, source_mask = decoding_case(draw(0, 99, generator), draw(0, 1, generator) == 1)
     return model, source.clone(), source_mask.clone(), BEGIN, END, MAX_TOKENS
 
 
 @cache
 def decoding_case(seed: int, all_end: bool) -> tuple[EncoderDecoder, Tensor, Tensor]:
-    """Three sources whose targets end one after the other, all of them in time or not."""
+    """A model and three sources whose targets end one after the other; unless ``all_end``, one is cut off."""
     while True:
         model, (source, source_mask) = untrained_model(seed), padded_sources(seed)
         with one_thread():
@@ -110,7 +110,7 @@ def padded_sources(seed: int, count: int = 60) -> tuple[Tensor, Tensor]:
 
 
 def untrained_model(seed: int) -> EncoderDecoder:
-    """Its weights are large, so that it writes something else for each source."""
+    """A model with large weights, so that it writes a different target for each source."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = EncoderDecoder(9, 6, 12, 2, 16).eval()
@@ -176,11 +176,18 @@ def pruning_matrix(
     return cut(torch.eye(num_heads * head_dim), stays(head_of(columns, num_heads, head_dim), removed))
 
 
-def without_head(num_heads: int, attention: int, head: int) -> Tensor:
-    """Head masks (3, H): all heads but one."""
-    masks = torch.ones(len(ATTENTIONS), num_heads)
-    masks[attention, head] = 0
-    return masks
+def removed(where: Callable[[int, int], Any]) -> Callable[[int, int, int], Tensor]:
+    """Makes head masks (3, H) without the heads at an index, which depends on an attention and a head."""
+
+    def masked(num_heads: int, attention: int, head: int) -> Tensor:
+        masks = torch.ones(len(ATTENTIONS), num_heads)
+        masks[where(attention, head)] = 0
+        return masks
+
+    return masked
+
+
+without_head = removed(lambda attention, head: (attention, head))
 
 
 def one_head_kept(num_heads: int, attention: int, head: int) -> Tensor:
@@ -191,30 +198,9 @@ def one_head_kept(num_heads: int, attention: int, head: int) -> Tensor:
 
 
 def removed_for_good(num_heads: int, attention: int, head: int) -> Tensor:
-    """The mistake of removing one head after the other, and putting none back."""
-    return (
-        (torch.arange(len(ATTENTIONS) * num_heads) > attention * num_heads + head).float().view(-1, num_heads)
-    )
-
-
-def removed_for_good_in_its_attention(num_heads: int, attention: int, head: int) -> Tensor:
-    masks = torch.ones(len(ATTENTIONS), num_heads)
-    masks[attention, : head + 1] = 0
-    return masks
-
-
-def attention_removed(num_heads: int, attention: int, head: int) -> Tensor:
-    """The mistake of removing all heads of an attention at once."""
-    masks = torch.ones(len(ATTENTIONS), num_heads)
-    masks[attention] = 0
-    return masks
-
-
-def removed_everywhere(num_heads: int, attention: int, head: int) -> Tensor:
-    """The mistake of removing the head of that number from all three attentions."""
-    masks = torch.ones(len(ATTENTIONS), num_heads)
-    masks[:, head] = 0
-    return masks
+    """The mistake of removing one head after the other without putting any back."""
+    places = torch.arange(len(ATTENTIONS) * num_heads).view(-1, num_heads)
+    return (places > attention * num_heads + head).float()
 
 
 def head_importance(
@@ -237,7 +223,7 @@ def head_importance(
 
 
 def remembered(step: Step) -> Step:
-    """The same step, which asks a model only once: nearly all mistakes ask it what the others have asked."""
+    """The same step with a memory of its results, since most mistakes ask a model the same questions."""
     known: dict[Any, Tensor] = {}
 
     def asked(model: EncoderDecoder, *tensors: Tensor) -> Tensor:
@@ -287,18 +273,18 @@ def greedy_decode(
 
 
 def fill_with(token: int) -> Callable[[Tensor, Tensor, int], Tensor]:
-    """The mistake of filling up what has ended with another token than ``end``."""
+    """The mistake of filling up finished targets with another token than ``end``."""
     return lambda chosen, ended, end: chosen.masked_fill(ended, token)
 
 
 class BreakTheModel:
-    """The student finds a number that a trained translator gets wrong: there is more than one right answer.
+    """The student finds a number that a trained translator gets wrong: there are many right answers.
 
-    What is returned is a ``Translation`` of ``tasks``, which knows what the model writes, what is right, and
-    how often the model is right elsewhere: any number breaks one that has learnt little.
+    The answer returns a ``Translation`` of ``tasks``. It holds what the model writes, the right translation,
+    and how often the model is right elsewhere, since any number breaks a model that has learnt little.
     """
 
-    name = "breaks_the_model"
+    lesson, name = "04", "breaks_the_model"
     mistakes = ("number_alone", "translation_wanted", "model_is_right", "not_trained")
     also_right = ("broken",)
 
@@ -319,47 +305,45 @@ class BreakTheModel:
             return mistaken(self.name, "model_is_right", **found)
         if (share := right_elsewhere()) < TRAINED:
             return mistaken(self.name, "not_trained", share=f"{share:.0%}")
-        return Verdict("right", sentence_of("remarks", self.name, "broken").format(**found))
+        return solved(self.name, "broken", **found)
 
+
+exercise = partial(Exercise, "04")
 
 EXERCISES: tuple[Judged, ...] = (
-    Exercise(
+    exercise(
         "shift_targets",
         shift_targets,
         draw_target,
         {
             "not_shifted": (
-                partial(shift_targets, wanted=lambda target: target[:, :-1]),
-                partial(shift_targets, taken=lambda target: target[:, 1:]),
-                partial(shift_targets, taken=nothing_done, wanted=nothing_done),
+                {"wanted": lambda target: target[:, :-1]},
+                {"taken": lambda target: target[:, 1:]},
+                {"taken": nothing_done, "wanted": nothing_done},
             ),
             "exchanged": lambda target: shift_targets(target).flip(0),
             "rolled": (
-                partial(shift_targets, taken=nothing_done, wanted=lambda target: target.roll(-1, 1)),
-                partial(shift_targets, taken=nothing_done, wanted=lambda target: target.roll(-1)),
+                {"taken": nothing_done, "wanted": lambda target: target.roll(-1, 1)},
+                {"taken": nothing_done, "wanted": lambda target: target.roll(-1)},
             ),
-            "two_apart": partial(
-                shift_targets, taken=lambda target: target[:, :-2], wanted=lambda target: target[:, 2:]
-            ),
-            "samples_shifted": partial(
-                shift_targets, taken=lambda target: target[:-1], wanted=lambda target: target[1:]
-            ),
-            "stacked_for_each_sample": partial(shift_targets, stacked=lambda pair: torch.stack(pair, dim=1)),
-            "stacked_for_each_token": partial(shift_targets, stacked=lambda pair: torch.stack(pair, dim=-1)),
+            "two_apart": {"taken": lambda target: target[:, :-2], "wanted": lambda target: target[:, 2:]},
+            "samples_shifted": {"taken": lambda target: target[:-1], "wanted": lambda target: target[1:]},
+            "stacked_for_each_sample": {"stacked": lambda pair: torch.stack(pair, dim=1)},
+            "stacked_for_each_token": {"stacked": lambda pair: torch.stack(pair, dim=-1)},
             "side_by_side": (
-                partial(shift_targets, stacked=lambda pair: torch.cat(pair, dim=1)),
-                partial(shift_targets, stacked=torch.cat),
+                {"stacked": lambda pair: torch.cat(pair, dim=1)},
+                {"stacked": torch.cat},
             ),
         },
     ),
-    Exercise(
+    exercise(
         "pruned_parameters",
         count_left,
         draw_heads_to_remove,
         {
-            "removed_counted": partial(count_left, left=lambda num_heads, num_removed: num_removed),
+            "removed_counted": {"left": lambda num_heads, num_removed: num_removed},
             "nothing_saved": lambda D, h, removed: 4 * D * D,
-            "W_o_missing": partial(count_left, out_of_heads=0),
+            "W_o_missing": {"out_of_heads": 0},
             "W_o_whole": lambda D, h, removed: count_left(D, h, removed, out_of_heads=0) + D * D,
             "W_o_alone": lambda D, h, removed: 3 * D * D + count_left(D, h, removed, into_heads=0),
             "both_sides_smaller": lambda D, h, removed: 4 * (D // h * (h - removed)) ** 2,
@@ -371,105 +355,96 @@ EXERCISES: tuple[Judged, ...] = (
             "one_removed": lambda D, h, removed: count_left(D, h, 1),
         },
     ),
-    Exercise(
+    exercise(
         "alignment_score",
         alignment_score,
         draw_aligned_weights,
         {
-            "next_row": partial(alignment_score, rows=lambda row: row + 1),
-            "counted_from_1": partial(alignment_score, columns=lambda place: place - 1),
-            "no_word_counted": partial(alignment_score, without_word=lambda row: [torch.zeros(len(row))]),
-            "no_word_is_the_first": partial(alignment_score, without_word=lambda row: [row[:, 0]]),
-            "no_word_is_the_last": partial(alignment_score, without_word=lambda row: [row[:, -1]]),
-            "largest_weights_counted": partial(
-                alignment_score, look=lambda row: (row == row.amax(-1, keepdim=True)).float()
-            ),
+            "next_row": {"rows": lambda row: row + 1},
+            "counted_from_1": {"columns": lambda place: place - 1},
+            "no_word_counted": {"without_word": lambda row: [torch.zeros(len(row))]},
+            "no_word_is_the_first": {"without_word": lambda row: [row[:, 0]]},
+            "no_word_is_the_last": {"without_word": lambda row: [row[:, -1]]},
+            "largest_weights_counted": {"look": lambda row: (row == row.amax(-1, keepdim=True)).float()},
             "largest_weights_averaged": (
                 lambda weights, places: weights.amax(-1).mean(-1),
                 lambda weights, places: weights[:, :-1].amax(-1).mean(-1),
             ),
-            "summed": partial(alignment_score, average=lambda found: found.sum(0)),
+            "summed": {"average": lambda found: found.sum(0)},
             "heads_averaged": (
-                partial(alignment_score, average=torch.mean),
-                partial(alignment_score, average=lambda found: found.mean(1)),
+                {"average": torch.mean},
+                {"average": lambda found: found.mean(1)},
             ),
             "not_averaged": (
-                partial(alignment_score, average=nothing_done),
-                partial(alignment_score, average=lambda found: found.mT),
+                {"average": nothing_done},
+                {"average": lambda found: found.mT},
             ),
         },
     ),
-    Exercise(
+    exercise(
         "prune_as_matrix",
         pruning_matrix,
         draw_head,
         {
-            "removed_head_kept": partial(pruning_matrix, stays=lambda heads, removed: heads == removed),
-            "head_mask": partial(pruning_matrix, cut=lambda identity, stays: identity * stays),
-            "transposed": partial(pruning_matrix, cut=lambda identity, stays: identity[stays]),
-            "one_column": partial(pruning_matrix, head_of=lambda columns, num_heads, head_dim: columns),
-            "counted_from_1": partial(pruning_matrix, stays=lambda heads, removed: heads != removed - 1),
-            "every_other_column": partial(
-                pruning_matrix, head_of=lambda columns, num_heads, head_dim: columns % num_heads
-            ),
-            "widths_exchanged": partial(
-                pruning_matrix, head_of=lambda columns, num_heads, head_dim: columns // num_heads
-            ),
-            "last_head_removed": partial(pruning_matrix, stays=lambda heads, removed: heads != heads.max()),
+            "removed_head_kept": {"stays": lambda heads, removed: heads == removed},
+            "head_mask": {"cut": lambda identity, stays: identity * stays},
+            "transposed": {"cut": lambda identity, stays: identity[stays]},
+            "one_column": {"head_of": lambda columns, num_heads, head_dim: columns},
+            "counted_from_1": {"stays": lambda heads, removed: heads != removed - 1},
+            "every_other_column": {"head_of": lambda columns, num_heads, head_dim: columns % num_heads},
+            "widths_exchanged": {"head_of": lambda columns, num_heads, head_dim: columns // num_heads},
+            "last_head_removed": {"stays": lambda heads, removed: heads != heads.max()},
             "heads_alone": lambda num_heads, head_dim, removed: pruning_matrix(num_heads, 1, removed),
         },
         rounds=8,
     ),
-    Exercise(
+    exercise(
         "head_importance",
         head_importance,
         draw_loss_of_masks,
         {
-            "difference_turned": partial(head_importance, measure=lambda without, whole: whole - without),
-            "loss_without": partial(head_importance, measure=lambda without, whole: without),
-            "absolute": partial(head_importance, measure=lambda without, whole: (without - whole).abs()),
+            "difference_turned": {"measure": lambda without, whole: whole - without},
+            "loss_without": {"measure": lambda without, whole: without},
+            "absolute": {"measure": lambda without, whole: (without - whole).abs()},
             "divided": (
-                partial(head_importance, measure=lambda without, whole: without / whole - 1),
-                partial(head_importance, measure=lambda without, whole: without / whole),
+                {"measure": lambda without, whole: without / whole - 1},
+                {"measure": lambda without, whole: without / whole},
             ),
-            "others_removed": partial(head_importance, masked=one_head_kept),
+            "others_removed": {"masked": one_head_kept},
             "stays_removed": (
-                partial(head_importance, masked=removed_for_good),
-                partial(head_importance, masked=removed_for_good_in_its_attention),
+                {"masked": removed_for_good},
+                {"masked": removed(lambda attention, head: (attention, slice(head + 1)))},
             ),
-            "attention_removed": partial(head_importance, masked=attention_removed),
-            "removed_everywhere": partial(head_importance, masked=removed_everywhere),
+            "attention_removed": {"masked": removed(lambda attention, head: attention)},
+            "removed_everywhere": {"masked": removed(lambda attention, head: (slice(None), head))},
             "other_order": tuple(
-                partial(head_importance, order=order)
-                for order in [(0, 2, 1), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)]
+                {"order": order} for order in [(0, 2, 1), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)]
             ),
-            "heads_in_rows": partial(head_importance, finish=lambda importance: importance.mT),
-            "in_one_row": partial(head_importance, finish=torch.flatten),
+            "heads_in_rows": {"finish": lambda importance: importance.mT},
+            "in_one_row": {"finish": torch.flatten},
         },
     ),
-    Exercise(
+    exercise(
         "greedy_decode",
         greedy_decode,
         draw_decoding,
         {
-            "begin_kept": partial(greedy_decode, finish=nothing_done),
-            "last_token_alone": partial(greedy_decode, seen=lambda tokens: tokens[:, -1:]),
+            "begin_kept": {"finish": nothing_done},
+            "last_token_alone": {"seen": lambda tokens: tokens[:, -1:]},
             "begin_alone": (
-                partial(greedy_decode, seen=lambda tokens: tokens[:, :1]),
-                partial(greedy_decode, last=0),
+                {"seen": lambda tokens: tokens[:, :1]},
+                {"last": 0},
             ),
-            "least_likely": partial(greedy_decode, choose=torch.argmin),
-            "goes_on_after_end": partial(greedy_decode, fill=nothing_done),
-            "filled_with_another_token": tuple(
-                partial(greedy_decode, fill=fill_with(token)) for token in (PADDING, BEGIN)
-            ),
-            "stops_at_the_first_end": partial(greedy_decode, is_over=torch.any),
-            "never_stops": partial(greedy_decode, is_over=lambda ended: False),
-            "one_token_too_few": partial(greedy_decode, room=-1),
-            "one_token_too_many": partial(greedy_decode, room=1),
-            "padding_read": partial(greedy_decode, read=encode_padding),
-            "padding_seen_while_writing": partial(greedy_decode, write=decode_padding),
-            "padding_not_masked": partial(greedy_decode, read=encode_padding, write=decode_padding),
+            "least_likely": {"choose": torch.argmin},
+            "goes_on_after_end": {"fill": nothing_done},
+            "filled_with_another_token": tuple({"fill": fill_with(token)} for token in (PADDING, BEGIN)),
+            "stops_at_the_first_end": {"is_over": torch.any},
+            "never_stops": {"is_over": lambda ended: False},
+            "one_token_too_few": {"room": -1},
+            "one_token_too_many": {"room": 1},
+            "padding_read": {"read": encode_padding},
+            "padding_seen_while_writing": {"write": decode_padding},
+            "padding_not_masked": {"read": encode_padding, "write": decode_padding},
         },
         rounds=6,
     ),

@@ -1,4 +1,4 @@
-"""The exercises of lesson 05 about whole models: what they keep, who holds what, how they are built."""
+"""The exercises of lesson 05 about whole models: the size of a cache, heads over devices, known models."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -21,13 +21,13 @@ from mha_lib.classroom.live.exercises.judge import (
     no_function,
     result_of,
     say,
-    sentence_of,
+    solved,
     two_mistakes,
 )
-from mha_lib.classroom.live.exercises.lesson_05 import draw_shared_heads
+from mha_lib.classroom.live.exercises.lesson_05_heads import draw_shared_heads
 from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done
 
-Span = tuple[float, float]  # the first of some heads and the one after the last
+Span = tuple[float, float]  # the first head, and the one after the last
 
 
 def draw_cache_sizes(generator: torch.Generator) -> Arguments:
@@ -74,7 +74,7 @@ def count_bytes(
     size: Callable[[int], float] = lambda bits: bits / 8,
     unit: float = 1,
 ) -> float:
-    """What the keys and values of all layers take; each keyword replaces one step by a mistake."""
+    """The bytes of keys and values in all layers; each keyword replaces one step by a mistake."""
     kept = heads(num_heads, num_kv_heads) * width(num_hiddens, num_heads)
     kept *= layers(num_layers) * samples(batch) * tokens(num_tokens)
     return kinds * kept * size(bits) / unit
@@ -124,40 +124,18 @@ def plan_shards(
     return deliver(torch.tensor(plan))
 
 
-MODELS: dict[str, dict[str, Any]] = {  # as their papers describe them
-    "Llama 2 7B": {
-        "hidden_size": 4096,
-        "num_attention_heads": 32,
-        "attention_bias": False,
-        "positions": "rotary",
-    },
-    "GPT-2 small": {
-        "hidden_size": 768,
-        "num_attention_heads": 12,
-        "attention_bias": True,
-        "positions": "learned",
-    },
-    "BLOOM 176B": {
-        "hidden_size": 14336,
-        "num_attention_heads": 112,
-        "attention_bias": True,
-        "positions": "alibi",
-    },
-    "Llama 2 70B": {
-        "hidden_size": 8192,
-        "num_attention_heads": 64,
-        "num_key_value_heads": 8,
-        "attention_bias": False,
-        "positions": "rotary",
-    },
-    "PaLM 540B": {
-        "hidden_size": 18432,
-        "num_attention_heads": 48,
-        "num_key_value_heads": 1,
-        "head_dim": 256,
-        "attention_bias": False,
-        "positions": "rotary",
-    },
+def configuration(width: int, heads: int, has_bias: bool, positions: str, **rest: int) -> dict[str, Any]:
+    """The configuration of a model, with the usual names of its entries."""
+    sizes = {"hidden_size": width, "num_attention_heads": heads}
+    return sizes | {"attention_bias": has_bias, "positions": positions} | rest
+
+
+MODELS = {  # as their papers describe them
+    "Llama 2 7B": configuration(4096, 32, False, "rotary"),
+    "GPT-2 small": configuration(768, 12, True, "learned"),
+    "BLOOM 176B": configuration(14336, 112, True, "alibi"),
+    "Llama 2 70B": configuration(8192, 64, False, "rotary", num_key_value_heads=8),
+    "PaLM 540B": configuration(18432, 48, False, "rotary", num_key_value_heads=1, head_dim=256),
 }
 
 
@@ -173,7 +151,7 @@ def describe_model(config: Mapping[str, Any]) -> MultiHeadAttention:
 
 
 def sizes_of(layer: MultiHeadAttention) -> dict[str, Any]:
-    """What a layer is built from, by the names of its arguments."""
+    """The arguments from which a layer is built, by their names."""
     names = ("num_hiddens", "num_heads", "num_kv_heads", "head_dim", "value_head_dim", "rotary")
     sizes: dict[str, Any] = {name: getattr(layer, name) for name in names}
     inputs = (layer.query_size, layer.key_size, layer.value_size)
@@ -181,9 +159,9 @@ def sizes_of(layer: MultiHeadAttention) -> dict[str, Any]:
 
 
 class DescribeModel:
-    """The student builds the layers of known models, on a device that keeps shapes and no numbers."""
+    """The student builds the layers of known models, on a device that keeps shapes but no numbers."""
 
-    name = "describe_model"
+    lesson, name = "05", "describe_model"
     mistakes = ("layer_wanted", "entry_missing", *sizes_of(MultiHeadAttention(2, 1)))
     also_right = ("described",)
 
@@ -197,16 +175,14 @@ class DescribeModel:
             verdict = self.judge_layer(layer, wanted, model)
             if verdict:
                 return verdict
-        return Verdict(
-            "right", sentence_of("remarks", self.name, "described").format(models=say("between").join(MODELS))
-        )
+        return solved(self.name, "described", models=say("between").join(MODELS))
 
     def judge_layer(self, layer: Any, wanted: MultiHeadAttention, model: str) -> Verdict | None:
         if isinstance(layer, Verdict):
             if "KeyError" not in layer.sentence:
                 return layer
             hint = mistaken(self.name, "entry_missing")
-            return Verdict(layer.kind, f"{layer.sentence} {hint.sentence}", hint.names)
+            return Verdict(layer.state, f"{layer.sentence} {hint.sentence}", hint.names)
         if not isinstance(layer, MultiHeadAttention):
             return mistaken(self.name, "layer_wanted", given=describe(layer))
         found, right = sizes_of(layer), sizes_of(wanted)
@@ -228,71 +204,64 @@ CUTTING = (
 )
 
 
-EXERCISES: tuple[Judged, ...] = (
-    Exercise(
+exercise = partial(Exercise, "05")
+
+CACHE: tuple[Judged, ...] = (
+    exercise(
         "cache_bytes",
         count_bytes,
         draw_cache_sizes,
         {
-            "values_forgotten": partial(count_bytes, kinds=1),
+            "values_forgotten": {"kinds": 1},
             "queries_kept": (
-                partial(count_bytes, kinds=3),
-                partial(
-                    count_bytes, kinds=1, heads=lambda num_heads, num_kv_heads: 2 * num_kv_heads + num_heads
-                ),
+                {"kinds": 3},
+                {"kinds": 1, "heads": lambda num_heads, num_kv_heads: 2 * num_kv_heads + num_heads},
             ),
             "heads_of_queries": (
-                partial(count_bytes, heads=lambda num_heads, num_kv_heads: num_heads),
-                partial(count_bytes, heads=lambda *_: 1, width=lambda num_hiddens, num_heads: num_hiddens),
+                {"heads": lambda num_heads, num_kv_heads: num_heads},
+                {"heads": lambda *_: 1, "width": lambda num_hiddens, num_heads: num_hiddens},
             ),
-            "group_size": partial(
-                count_bytes, heads=lambda num_heads, num_kv_heads: num_heads // num_kv_heads
-            ),
-            "heads_missing": partial(count_bytes, heads=lambda *_: 1),
-            "width_missing": partial(count_bytes, width=lambda *_: 1),
-            "width_of_the_model": partial(count_bytes, width=lambda num_hiddens, num_heads: num_hiddens),
-            "in_bits": partial(count_bytes, size=lambda bits: bits),
-            "numbers_counted": partial(count_bytes, size=lambda bits: 1),
-            "layers_missing": partial(count_bytes, layers=lambda num_layers: 1),
-            "batch_missing": partial(count_bytes, samples=lambda batch: 1),
-            "tokens_missing": partial(count_bytes, tokens=lambda num_tokens: 1),
-            "tokens_squared": partial(count_bytes, tokens=lambda num_tokens: num_tokens**2),
-            "in_gigabytes": tuple(
-                partial(count_bytes, unit=base**power) for base in (1000, 1024) for power in (3, 2, 1)
-            ),
+            "group_size": {"heads": lambda num_heads, num_kv_heads: num_heads // num_kv_heads},
+            "heads_missing": {"heads": lambda *_: 1},
+            "width_missing": {"width": lambda *_: 1},
+            "width_of_the_model": {"width": lambda num_hiddens, num_heads: num_hiddens},
+            "in_bits": {"size": lambda bits: bits},
+            "numbers_counted": {"size": lambda bits: 1},
+            "layers_missing": {"layers": lambda num_layers: 1},
+            "batch_missing": {"samples": lambda batch: 1},
+            "tokens_missing": {"tokens": lambda num_tokens: 1},
+            "tokens_squared": {"tokens": lambda num_tokens: num_tokens**2},
+            "in_gigabytes": tuple({"unit": base**power} for base in (1000, 1024) for power in (3, 2, 1)),
         },
     ),
-    Exercise(
+)
+SHARDING_AND_DESCRIBING: tuple[Judged, ...] = (
+    exercise(
         "plan_shards",
         plan_shards,
         draw_devices,
         {
             "kv_heads_cut": tuple(
-                partial(plan_shards, fits=fits, share=share, kv_share=share)
+                {"fits": fits, "share": share, "kv_share": share}
                 for fits in CUTTING
                 for share in (share_evenly, share_with_cuts, share_fractions)
             ),
-            "kv_heads_copied": tuple(
-                partial(plan_shards, fits=fits, kv_share=share_copies) for fits in CUTTING
-            ),
-            "heads_counted": partial(plan_shards, unit=lambda head_dim: 1),
-            "kv_heads_as_heads": partial(plan_shards, kv_heads=lambda num_heads, num_kv_heads: num_heads),
-            "all_kv_heads_everywhere": partial(
-                plan_shards, kv_share=lambda device, heads, devices: (0, heads)
-            ),
-            "last_included": partial(plan_shards, end_of=lambda first, end: end - 1),
-            "width_for_end": partial(plan_shards, end_of=lambda first, end: end - first),
-            "devices_for_share": partial(
-                plan_shards,
-                share=lambda device, heads, devices: (device * devices, (device + 1) * devices),
-                kv_share=lambda device, heads, devices: (device * devices, (device + 1) * devices),
-            ),
-            "devices_from_1": partial(plan_shards, device_of=lambda number: number + 1),
-            "same_for_all": partial(plan_shards, device_of=lambda number: 0),
-            "kv_heads_first": partial(plan_shards, deliver=lambda plan: plan[:, [2, 3, 0, 1]]),
-            "starts_and_ends": partial(plan_shards, deliver=lambda plan: plan[:, [0, 2, 1, 3]]),
-            "devices_in_columns": partial(plan_shards, deliver=lambda plan: plan.mT),
-            "pairs_nested": partial(plan_shards, deliver=lambda plan: plan.unflatten(1, (2, 2))),
+            "kv_heads_copied": tuple({"fits": fits, "kv_share": share_copies} for fits in CUTTING),
+            "heads_counted": {"unit": lambda head_dim: 1},
+            "kv_heads_as_heads": {"kv_heads": lambda num_heads, num_kv_heads: num_heads},
+            "all_kv_heads_everywhere": {"kv_share": lambda device, heads, devices: (0, heads)},
+            "last_included": {"end_of": lambda first, end: end - 1},
+            "width_for_end": {"end_of": lambda first, end: end - first},
+            "devices_for_share": {
+                "share": lambda device, heads, devices: (device * devices, (device + 1) * devices),
+                "kv_share": lambda device, heads, devices: (device * devices, (device + 1) * devices),
+            },
+            "devices_from_1": {"device_of": lambda number: number + 1},
+            "same_for_all": {"device_of": lambda number: 0},
+            "kv_heads_first": {"deliver": lambda plan: plan[:, [2, 3, 0, 1]]},
+            "starts_and_ends": {"deliver": lambda plan: plan[:, [0, 2, 1, 3]]},
+            "devices_in_columns": {"deliver": lambda plan: plan.mT},
+            "pairs_nested": {"deliver": lambda plan: plan.unflatten(1, (2, 2))},
         },
         rounds=8,
     ),

@@ -1,11 +1,10 @@
 """Attention whose steps can be replaced, and the mistakes that more than one exercise recognises.
 
 A lesson takes one of these functions as the right answer to an exercise. A mistake is the same function with
-one step replaced by the wrong one. What is said about a mistake stands in ``words/``, under its name.
+one step replaced by a wrong one. The sentence about a mistake stands in ``words/``, under its name.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -17,7 +16,7 @@ Step = Callable[..., Tensor]
 
 
 class Sizes(NamedTuple):
-    """The sizes from which a divisor of the scores is taken, rightly or wrongly."""
+    """The sizes from which an answer may take the divisor of the scores, rightly or wrongly."""
 
     num_keys: int
     head_dim: int
@@ -34,7 +33,7 @@ def fill_minus_infinity(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def fill_lowest(scores: Tensor, mask: Tensor) -> Tensor:
-    """Fills in the lowest finite number: a row that may attend to nothing gets equal weights."""
+    """Fill in the lowest finite number: a row that may attend to nothing gets equal weights."""
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
 
@@ -48,11 +47,11 @@ def masked_weights(
     normalise: Step = lambda scores: scores.softmax(-1),
     finish: Step = lambda weights, mask: weights.nan_to_num(),
 ) -> Tensor:
-    """Scores (..., Q, K) and a mask to weights (..., Q, K); each keyword replaces one step.
+    """Weights (..., Q, K) of scores (..., Q, K) and a mask; each keyword replaces one step.
 
-    Unlike ``mha_lib.masked_softmax``, this takes every mask that broadcasts, the wrong ones too. A row that
-    may attend to nothing gets zeros. ``turn`` and ``masked`` do nothing here: they are the places where an
-    answer may exchange the axes of the mask by mistake, or turn it upside down.
+    Unlike ``mha_lib.masked_softmax``, this takes every mask that broadcasts, even a wrong one. A row that may
+    attend to nothing gets zeros. ``turn`` and ``masked`` do nothing here: in their place an answer may
+    exchange the axes of the mask by mistake, or turn it upside down.
     """
     mask = masked(turn(torch.ones_like(scores, dtype=torch.bool) if mask is None else mask))
     return finish(normalise(fill(scores, mask)), mask)
@@ -72,7 +71,7 @@ def attention(
 ) -> Tensor:
     """(..., Q, d), (..., K, d) and (..., K, d_v) to (..., Q, d_v); each keyword replaces one step.
 
-    ``num_hiddens`` is the width of the tokens before they were projected, where they were.
+    ``num_hiddens`` is the width of the tokens before their projection, if there is one.
     """
     sizes = Sizes(keys.shape[-2], queries.shape[-1], values.shape[-1], num_hiddens)
     scores = score(queries, keys) / divisor(sizes)  # (..., Q, K)
@@ -117,8 +116,8 @@ def multi_head(
 ) -> Tensor:
     """Multi-head self-attention over tokens (B, N, D); each keyword replaces one step.
 
-    ``connect`` does nothing here: it is the place where an answer may connect a head to a part of the input
-    only. ``repeat`` makes the lengths fit the heads folded into the batch, (B,) to (B*H,).
+    ``connect`` does nothing here: in its place an answer may connect a head to only a part of the input.
+    ``repeat`` makes the lengths fit the heads folded into the batch, (B,) to (B*H,).
     """
     batch, num_tokens, num_hiddens = x.shape
     projections = project(x, *(connect(W, num_heads) for W in (W_q, W_k, W_v)))
@@ -142,7 +141,7 @@ def cut_every_other_number(x: Tensor, num_heads: int) -> Tensor:
 
 
 def connect_slices(W: Tensor, num_heads: int) -> Tensor:
-    """Head i gets only the i-th slice of the input: all other weights are 0."""
+    """The weights with which head i gets only the i-th slice of the input: all others are 0."""
     d = W.shape[0] // num_heads
     return W * torch.eye(num_heads).kron(torch.ones(d, d))
 
@@ -152,18 +151,17 @@ def fill_number(number: float) -> Step:
 
 
 def encode_for_addition(forbidden: float) -> Step:
-    """A mask of 0 and a low number, which some libraries add to the scores."""
+    """Makes a mask of 0 and a low number, which some libraries add to the scores."""
     return lambda mask: torch.zeros(mask.shape).masked_fill(~mask, forbidden)
 
 
-Steps = dict[str, Any]  # the steps that a mistake replaces
+# A mistake may forbid a whole row or a whole column. The result then depends on how an answer hides scores:
+# zeros, NaN (nothing is done about 0 / 0), or equal weights.
+NOTHING_LEFT: tuple[dict[str, Any], ...] = ({}, {"finish": nothing_done}, {"fill": fill_lowest})
 
-# A mistake may forbid a whole row or a whole column. What comes of that depends on how an answer hides
-# scores: zeros, NaN (nothing is done about 0 / 0), or equal weights.
-NOTHING_LEFT: tuple[Steps, ...] = ({}, {"finish": nothing_done}, {"fill": fill_lowest})
-
-# The mistakes by name, each with the different codes that come to it.
-SCALE: dict[str, tuple[Steps, ...]] = {
+# The mistakes by name, each with the different steps that make it.
+Shared = dict[str, tuple[dict[str, Any], ...]]
+SCALE: Shared = {
     "scale_missing": ({"divisor": lambda sizes: 1.0},),
     "scale_without_root": ({"divisor": lambda sizes: sizes.head_dim},),
     "scale_multiplied": ({"divisor": lambda sizes: sizes.head_dim**-0.5},),
@@ -171,7 +169,7 @@ SCALE: dict[str, tuple[Steps, ...]] = {
     "scale_of_whole_width_multiplied": ({"divisor": lambda sizes: sizes.num_hiddens**-0.5},),
     "scale_of_number_of_keys": ({"divisor": lambda sizes: sizes.num_keys**0.5},),
 }
-MASK: dict[str, tuple[Steps, ...]] = {
+MASK: Shared = {
     "mask_missing": ({"masked": torch.ones_like},),
     "mask_upside_down": tuple({"masked": torch.logical_not} | rest for rest in NOTHING_LEFT),
     "mask_on_queries": tuple({"turn": lambda mask: mask.mT} | rest for rest in NOTHING_LEFT),
@@ -182,7 +180,7 @@ MASK: dict[str, tuple[Steps, ...]] = {
     ),
     "forbidden_weights_zero": ({"fill": nothing_done, "finish": lambda weights, mask: weights * mask},),
 }
-SOFTMAX: dict[str, tuple[Steps, ...]] = {
+SOFTMAX: Shared = {
     "softmax_over_queries": tuple(
         {"normalise": lambda scores: scores.softmax(-2)} | rest for rest in NOTHING_LEFT
     ),
@@ -192,7 +190,7 @@ SOFTMAX: dict[str, tuple[Steps, ...]] = {
         {"normalise": lambda scores: (scores - scores.amax(-1, keepdim=True)).exp()},
     ),
 }
-PROJECTIONS: dict[str, tuple[Steps, ...]] = {
+PROJECTIONS: Shared = {
     "queries_and_keys_exchanged": ({"score": lambda queries, keys: keys @ queries.mT},),
     "values_from_W_k": ({"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x @ W_k)},),
     "matrices_transposed": (
@@ -203,7 +201,7 @@ PROJECTIONS: dict[str, tuple[Steps, ...]] = {
         {"project": lambda x, *matrices: tuple(x @ W.mT for W in matrices)},
     ),
 }
-HEADS: dict[str, tuple[Steps, ...]] = {
+HEADS: Shared = {
     "slices_of_input": ({"connect": connect_slices},),
     "cut_with_one_view": ({"split": cut_with_one_view},),
     "every_other_number": ({"split": cut_every_other_number},),
@@ -211,13 +209,13 @@ HEADS: dict[str, tuple[Steps, ...]] = {
     "merged_number_by_number": ({"merge": lambda heads: heads.permute(0, 2, 3, 1).flatten(2)},),
     "heads_not_mixed": ({"mix_heads": nothing_done},),
 }
-OTHERS: dict[str, tuple[Steps, ...]] = {
+OTHERS: Shared = {
     "weights_returned": ({"mix": lambda weights, keys, values: weights},),
     "lengths_repeated": ({"repeat": lambda valid_lens, num_heads: valid_lens.repeat(num_heads)},),
 }
 SHARED = SCALE | MASK | SOFTMAX | PROJECTIONS | HEADS | OTHERS
 
 
-def shared(answer: Callable[..., Any], *names: str) -> dict[str, tuple[Callable[..., Any], ...]]:
-    """The shared mistakes of these names, made in this answer."""
-    return {name: tuple(partial(answer, **steps) for steps in SHARED[name]) for name in names}
+def shared(*names: str) -> Shared:
+    """The shared mistakes of these names."""
+    return {name: SHARED[name] for name in names}

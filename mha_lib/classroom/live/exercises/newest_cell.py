@@ -1,26 +1,26 @@
-"""Finds out whether a function is older than the newest cell that was to define it.
+"""Finds out whether Python could not read the newest cell that defines a function.
 
-A cell with a SyntaxError does not run. Python then still knows the function from before, and a check would
-judge that one without a word.
+A cell with a SyntaxError does not run. Python then still has the function's earlier definition, and a check
+would judge that one without saying so.
 """
 
 import ast
 import re
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from mha_lib.classroom.live.cells import shell_here
+
 
 class Cell(NamedTuple):
     written: str  # as the student wrote it
-    code: str  # as Python gets it, without IPython's magics
+    code: str  # as Python compiles it, without IPython's magics
 
 
 def cells_so_far() -> list[Cell]:
     """All cells that were run in this session, the oldest first; none outside IPython."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
+    shell = shell_here()
     if shell is None:
         return []
     history = shell.history_manager
@@ -29,7 +29,7 @@ def cells_so_far() -> list[Cell]:
 
 
 def syntax_error_since(function: Callable[..., Any], cells: list[Cell]) -> SyntaxError | None:
-    """The SyntaxError of the newest cell with a ``def`` of this function's name, if there is one."""
+    """The SyntaxError of the newest cell that holds a ``def`` of this function's name; None without one."""
     name = getattr(function, "__name__", "")
     definition = re.compile(rf"^\s*(async\s+)?def\s+{re.escape(name)}\b", re.MULTILINE)
     newest = next((cell for cell in reversed(cells) if definition.search(cell.written)), None)
@@ -37,7 +37,7 @@ def syntax_error_since(function: Callable[..., Any], cells: list[Cell]) -> Synta
 
 
 def syntax_error_of(code: str) -> SyntaxError | None:
-    """Compiles the cell as IPython does, and runs nothing of it."""
+    """The SyntaxError of a cell's code; it is compiled as IPython does it, and not run."""
     with warnings.catch_warnings(action="ignore"):  # they were shown when the cell was run
         try:
             compile(code, "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)

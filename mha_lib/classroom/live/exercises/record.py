@@ -1,6 +1,6 @@
-"""What was said about a student's answers in this session, and the file that it is written to when asked.
+"""Keeps the verdicts of this session, and writes them into a report when the student asks for one.
 
-A kernel that is restarted has forgotten it; what was written into a file stays there, and more is added.
+A restarted kernel has forgotten them. The report keeps them, and new verdicts are added to it.
 """
 
 import importlib.metadata
@@ -28,37 +28,38 @@ from mha_lib.classroom.live.exercises.reports import (
 )
 
 NO_NAMES_OF_FILES = set('/\\:*?"<>|')
-STATES = {"right": "solved"}
 
 
 class Noted(NamedTuple):
+    """The verdict on one answer."""
+
+    lesson: str
     exercise: str
-    kind: str  # of the verdict
+    state: str
     mistakes: tuple[str, ...]
 
 
 class Record:
-    """``lessons`` names the lesson of each exercise."""
+    """The verdicts of a session, the oldest first."""
 
-    def __init__(self, lessons: Mapping[str, str]):
-        self.lessons = lessons
+    def __init__(self) -> None:
         self.student = secrets.token_hex(8)
         self.noted: list[Noted] = []
-        self.written: dict[Path, int] = {}  # how many of those noted each file has
+        self.written: dict[Path, int] = {}  # how many of the verdicts each file holds already
 
-    def note(self, exercise: str, kind: str, mistakes: tuple[str, ...]) -> None:
-        self.noted.append(Noted(exercise, kind, mistakes))
+    def note(self, noted: Noted) -> None:
+        self.noted.append(noted)
 
     def newest(self) -> dict[str, str]:
-        """The newest verdict on each exercise, in the order in which they were checked first."""
-        return {noted.exercise: noted.kind for noted in self.noted}
+        """The newest state of each exercise, in the order in which they were first checked."""
+        return {noted.exercise: noted.state for noted in self.noted}
 
     def write(self, name: str, folder: str | Path | None) -> Iterator[str]:
-        """Write a file for each lesson of which something was checked; what to tell of each."""
+        """Write a file for each lesson with checked exercises, and yield a sentence about each file."""
         words = words_here()["report"]
         try:
             name, place = checked_name(name), checked_folder(folder)
-            lessons = sorted({self.lessons[noted.exercise] for noted in self.noted})
+            lessons = sorted({noted.lesson for noted in self.noted})
             if not lessons:
                 yield words["nothing"]
             for lesson in lessons:
@@ -70,7 +71,7 @@ class Record:
     def write_lesson(
         self, lesson: str, name: str, folder: Path, *, is_own: bool
     ) -> Iterator[tuple[str, Path]]:
-        """Write the file of a lesson, and yield what was done with which file."""
+        """Write the report on a lesson; yield each file with the name of a sentence about it."""
         stem = "-".join([f"lesson-{lesson}", *name.split()])
         for number in count(1):
             file = folder / f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
@@ -88,7 +89,7 @@ class Record:
             name=name,
             exercises=brought_on(
                 earlier.exercises if earlier else {},
-                (noted for noted in news if self.lessons[noted.exercise] == lesson),
+                (noted for noted in news if noted.lesson == lesson),
             ),
         )
         try:
@@ -99,10 +100,10 @@ class Record:
         yield "written", file
 
     def earlier_report(self, file: Path, lesson: str, name: str, *, is_own: bool) -> Report | None:
-        """What the student has written into the file before; None where it is another's, or no report.
+        """The student's own report in the file; None if it is somebody else's, or no report.
 
-        Into a folder that was named several students may write, and two of them may have one name: there a
-        file is this student's where this session has written it.
+        Several students may share a folder that they name, and two of them may have the same name. There a
+        file counts as this student's only if this session has written it.
         """
         with suppress(CourseError):
             report = read_report(file)
@@ -112,20 +113,19 @@ class Record:
 
 
 def brought_on(earlier: Mapping[str, Progress], news: Iterable[Noted]) -> dict[str, Progress]:
-    """How far each exercise is, after what is new."""
+    """The progress in each exercise, with the new verdicts added."""
     exercises = dict(earlier)
     for noted in news:
         before = exercises.get(noted.exercise, Progress())
         mistakes = dict(before.mistakes)
         for mistake in noted.mistakes:
             mistakes[mistake] = min(mistakes.get(mistake, 0) + 1, MOST)
-        state = STATES.get(noted.kind, noted.kind)
-        exercises[noted.exercise] = Progress(state, min(before.checks + 1, MOST), mistakes)
+        exercises[noted.exercise] = Progress(noted.state, min(before.checks + 1, MOST), mistakes)
     return exercises
 
 
 def checked_name(name: object) -> str:
-    """The name as it is kept, or an error that says which of its characters can't stand there."""
+    """The name as the report keeps it; an error names the characters that a file's name can't have."""
     if not isinstance(name, str):
         raise CourseError("report_name_no_text", name=repr(name))
     name = unicodedata.normalize("NFC", " ".join(name.split()))
@@ -142,7 +142,7 @@ def checked_folder(folder: object) -> Path:
         return Path.cwd() / FOLDER
     if not isinstance(folder, str | Path) or not str(folder).strip():
         raise CourseError("report_no_folder", folder=repr(folder))
-    with suppress(OSError, RuntimeError):  # ~ of a user that there is not
+    with suppress(OSError, RuntimeError):  # ~ of an unknown user
         place = Path(folder).expanduser().absolute()
         if place.is_dir():
             return place
@@ -150,7 +150,7 @@ def checked_folder(folder: object) -> Path:
 
 
 def place_shown(file: Path) -> str:
-    """The file as its student finds it: from the folder of the lesson where it lies there."""
+    """The file's path, relative to the folder of the lesson if it lies there."""
     here = Path.cwd()
     return (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()
 
@@ -158,5 +158,5 @@ def place_shown(file: Path) -> str:
 def version() -> str:
     try:
         return importlib.metadata.version("mha-lib")
-    except importlib.metadata.PackageNotFoundError:  # the course is on the path and was not installed
+    except importlib.metadata.PackageNotFoundError:  # the course is on the path, but not installed
         return ""

@@ -1,7 +1,7 @@
 """A student's report on the exercises of a lesson: a small file that ``check.report`` writes.
 
-It holds which exercises are solved and which mistakes came up, by their names in ``words/``, and no code of
-the student's. Whoever gathers reports gets them from others: nothing in a file is believed unseen.
+It tells which exercises are solved and which mistakes came up, by their names in ``words/``. It holds none
+of the student's code. Whoever gathers reports gets them from others, so every entry is checked when read.
 """
 
 import json
@@ -20,18 +20,18 @@ FORMAT = 1
 FOLDER = "reports"  # beside the lesson
 SUFFIX = ".report.json"
 LARGEST = 200_000  # bytes; a report on a whole lesson has 3 000
-MOST = 1000  # entries of a table, and times that something is counted
+MOST = 1000  # entries in a table, and the highest count
 LONGEST_NAME = 50  # characters, so that the name of the file is never too long
-# How a file of somebody else's is opened; Windows has neither of the two, and needs O_BINARY.
+# Flags for opening somebody else's file. Windows lacks the first two and needs O_BINARY.
 HARMLESS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-STATES = ("solved", "wrong", "not yet")
-JOINERS = "\u200c\u200d"  # are written in Persian and Indian names, and are seen by their effect alone
+MARKS = {"solved": "✓", "wrong": "✗", "not yet": "○"}  # the states of an exercise, and their marks
+JOINERS = "\u200c\u200d"  # Persian and Indian names have them: invisible, they change their neighbours
 IDENTIFIER = re.compile(r"[A-Za-z_]\w{0,60}", re.ASCII)
 
 
 @dataclass
 class Progress:
-    """How far a student has come with an exercise, and how often each mistake came up on the way."""
+    """The state of an exercise, and how often the student has checked it and made each mistake."""
 
     state: str = "not yet"
     checks: int = 0
@@ -75,22 +75,22 @@ def read_report(file: Path) -> Report:
 
 
 def content_of(file: Path) -> bytes:
-    """Neither a link, which may lead to what its maker may not read, nor a pipe, which never ends."""
+    """The bytes of a plain file. A link may lead to a secret file, and a pipe never ends: both are errors."""
     about = file.lstat()
     if not stat.S_ISREG(about.st_mode):
         raise CourseError("report_no_file", file=file)
     if about.st_size > LARGEST:
         raise CourseError("report_large", file=file, kilobytes=about.st_size // 1000)
-    with open(os.open(file, HARMLESS), "rb") as opened:  # it may have become another one meanwhile
+    with open(os.open(file, HARMLESS), "rb") as opened:  # it may have been replaced since lstat
         return opened.read(LARGEST)
 
 
 class BadEntry(ValueError):
-    """Names an entry that is not what a report holds."""
+    """Names an entry that no report can have."""
 
 
 def refuse(constant: str) -> float:
-    raise ValueError(constant)  # NaN and Infinity, which Python reads and JSON does not know
+    raise ValueError(constant)  # NaN and Infinity: Python reads them, but they are no JSON
 
 
 def report_of(tree: Mapping[str, Any]) -> Report:
@@ -110,7 +110,7 @@ def progress_of(exercises: Mapping[str, Any], name: str) -> Progress:
     progress = entry(exercises, name, lambda value: isinstance(value, dict))
     mistakes = entry(progress, "mistakes", is_table)
     return Progress(
-        state=entry(progress, "state", lambda value: is_text(value) and value in STATES),
+        state=entry(progress, "state", lambda value: is_text(value) and value in MARKS),
         checks=entry(progress, "checks", is_count),
         mistakes={mistake: entry(mistakes, mistake, is_count) for mistake in mistakes},
     )
@@ -131,7 +131,7 @@ def is_count(value: object) -> bool:
 
 
 def is_table(value: object) -> bool:
-    """Whether every key could be the name of an exercise or of a mistake, and there are not too many."""
+    """Whether this is a table of not too many entries, each with a key that could name an exercise."""
     return isinstance(value, dict) and len(value) <= MOST and all(map(IDENTIFIER.fullmatch, value))
 
 
@@ -143,7 +143,7 @@ def is_time(value: object) -> bool:
 
 
 def shown(text: str) -> str:
-    """The text with what would not be seen, or would move a terminal's cursor, replaced."""
+    """The text, with a replacement for letters that are invisible or move a terminal's cursor."""
     return "".join(letter if is_seen(letter) else "\ufffd" for letter in text)
 
 

@@ -1,7 +1,7 @@
 """The live heatmap explorer: Python computes attention weights, the browser draws them.
 
-``controls.py`` says what the arguments of ``explore`` mean, ``table.py`` computes the pictures,
-``widget.py`` carries them to the browser, and the JavaScript in ``view/`` draws them.
+``controls.py`` reads the arguments of ``explore``, ``table.py`` computes the pictures, ``widget.py`` carries
+them to the browser, and the JavaScript in ``view/`` draws them.
 """
 
 from mha_lib.classroom.live.explorer.widget import Explorer, drive, explore

@@ -1,8 +1,8 @@
-"""What the arguments of ``explore`` mean: controls for the settings, labels for the axes.
+"""Reads the arguments of ``explore``: controls for the settings, labels for the axes.
 
-A setting says where each entry of the controls stands. An entry that offers options stands at the number
-of one of them; an entry without options is a text box, and stands at its text. A slider, a switch and a
-choice have one entry each, a vector has several.
+A setting holds the state of each entry of the controls. An entry that offers options holds the number of one
+of them; an entry without options is a text box, and holds its text. A slider, a switch and a choice have one
+entry each, a vector has several.
 """
 
 import inspect
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-MOST_OPTIONS = 10_000  # of a slider or a choice: nobody finds one among more
+MOST_OPTIONS = 10_000  # of a slider or a choice: with more, nobody finds a certain one
 Setting = tuple[int | str, ...]
 
 
@@ -22,8 +22,8 @@ class Control:
 
     name: str
     kind: str  # slider, switch, choice or text
-    options: list[list]  # what each entry offers; a text offers nothing
-    texts: list[list[str]]  # how the options read; a switch is worded by the language
+    options: list[list]  # of each entry; a text box has none
+    texts: list[list[str]]  # the options as they are shown; a switch has words of the lesson's language
     start: Setting
     is_vector: bool = False
 
@@ -31,7 +31,7 @@ class Control:
         return f"{self.name}[{entry}]" if self.is_vector else self.name
 
     def argument(self, setting: Iterable[int | str]) -> Any:
-        """What ``weights_of`` gets where this control's own entries stand at ``setting``."""
+        """The argument of ``weights_of`` if this control's own entries have this setting."""
         values = [
             options[int(place)] if options else place
             for options, place in zip(self.options, setting, strict=True)
@@ -40,7 +40,7 @@ class Control:
 
 
 def make_control(name: str, given: Any, default: Any) -> Control:
-    """The control for what ``explore`` was given; ``default`` comes from the signature of ``weights_of``."""
+    """The control for an argument of ``explore``; ``default`` is from the signature of ``weights_of``."""
     if isinstance(given, str):
         return Control(name, "text", [[]], [[]], (given,))
     if isinstance(given, bool):
@@ -64,7 +64,7 @@ def make_control(name: str, given: Any, default: Any) -> Control:
 
 
 def read_number(option: Any) -> str:
-    """How a number reads, be it Python's, numpy's or a tensor's; nothing for what is none, such as True."""
+    """The text of a number of Python, numpy or a tensor; "" for anything else, such as True."""
     number = option.item() if getattr(option, "ndim", None) == 0 else option
     if isinstance(number, bool | str) or not isinstance(number, Real):
         return ""
@@ -72,7 +72,7 @@ def read_number(option: Any) -> str:
 
 
 def distinct_texts(options: list) -> list[str]:
-    """How the options read: shortened where numbers can be told apart so, and else in full."""
+    """The texts of the options: shortened numbers if they stay different, and else numbers in full."""
     texts = [read_number(option) or str(option) for option in options]
     return texts if len({*texts}) == len(options) else [str(option) for option in options]
 
@@ -80,13 +80,13 @@ def distinct_texts(options: list) -> list[str]:
 def find_start(
     name: str, options: list[list], texts: list[list[str]], default: Any, is_vector: bool
 ) -> Setting:
-    """Where the control's entries stand at first: at the default, or else at the first values."""
+    """The control's first setting: the default, or else the first values."""
     if default is inspect.Parameter.empty:
         return (0,) * len(options)
     wanted = default if is_vector else [default]
     try:
         return tuple(place_of(value, entry) for entry, value in zip(options, wanted, strict=True))
-    except (ValueError, TypeError, RuntimeError):  # as numpy and PyTorch compare what is no number
+    except (ValueError, TypeError, RuntimeError):  # numpy and PyTorch raise them when they compare arrays
         lists = [f"[{', '.join(shorten(entry))}]" for entry in texts]
         offer = f"[{', '.join(lists)}]" if is_vector else lists[0]
         message = f"weights_of starts with {name}={default!r}, which {offer} doesn't offer"
@@ -94,7 +94,7 @@ def find_start(
 
 
 def place_of(value: Any, options: list) -> int:
-    """The number of the option that is the value; of numbers it may be off by a rounding, as 0.1 + 0.2 is."""
+    """The place of the option that equals the value; a number may have a rounding error, as 0.1 + 0.2 has."""
     numbers = {place: option for place, option in enumerate(options) if read_number(option)}
     if numbers and read_number(value):
         nearest = min(numbers, key=lambda place: abs(numbers[place] - value))
@@ -111,10 +111,10 @@ def shorten(texts: list[str]) -> list[str]:
 def describe_inputs(
     controls: list[Control], samples: int, words: dict[str, Any], *, of_masks: bool = False
 ) -> list[dict[str, Any]]:
-    """What the browser asks for: each entry of the setting, then the sample and the end of the scale.
+    """The inputs in the browser: one for each entry of the setting, then the sample and the end of the scale.
 
-    Each input belongs to a trait of the widget. ``at`` is its entry in the trait ``setting``; the inputs
-    for the other traits have -1 there. Masks have no scale.
+    Each input belongs to a trait of the widget. ``at`` is its entry in the trait ``setting``, and -1 for an
+    input of another trait. Masks have no scale.
     """
     off_and_on = [words["off"], words["on"]]
     entries = [
@@ -133,7 +133,7 @@ def describe_inputs(
 
 
 def read_labels(name: str, given: Any, samples: int, count: int) -> list[list[str]] | None:
-    """A list of labels for each sample: from one for all samples, or one for each. None: only numbers."""
+    """A list of labels for each sample, from one list for all or one for each; None to show only numbers."""
     if given is None:
         return None
     one_for_each = all(isinstance(entry, list | tuple) for entry in given)

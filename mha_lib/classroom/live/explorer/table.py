@@ -1,7 +1,7 @@
-"""The pictures of an explorer, computed: attention weights, masks and labels of each setting.
+"""Computes the pictures of an explorer: attention weights, masks and labels of each setting.
 
-Nothing here knows of widgets. ``compute_table`` computes ahead as much as the budget allows, and
-``compute_answer`` computes the picture of a single setting. Both return a ``Table``, which the browser reads.
+This module knows no widgets. ``compute_table`` computes ahead as much as the budget allows, and
+``compute_answer`` computes the picture of one setting. Both return a ``Table``, which the browser reads.
 """
 
 import itertools
@@ -24,34 +24,34 @@ Labels = Sequence | Callable[..., Sequence] | None
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is computed ahead."""
+    """The limits of computing ahead."""
 
     seconds: float = 2.0
-    size: int = 2_000_000  # bytes, of maps and directory before they are deflated
+    size: int = 2_000_000  # bytes of maps and directory before they are deflated
 
 
 BUDGET = Budget()
 DIRECTORY_ENTRY = 64  # bytes, about
-MOST_TOKENS = 4096  # queries, or keys, of a picture
+MOST_TOKENS = 4096  # queries, or keys, in a picture
 MOST_WEIGHTS = 2**25  # in a picture
-KEPT_RESULTS = 64  # so that the next cell gets the weights on show without computing them again
+KEPT_RESULTS = 64  # the next cell gets the weights on show without computing them again
 
 
 @dataclass(frozen=True)
 class Table:
-    """Pictures by their settings, as the browser takes them."""
+    """Pictures of several settings, in the form that the browser takes."""
 
-    directory: list[dict[str, Any]]  # of each setting: where its maps and labels are, or else its error
+    directory: list[dict[str, Any]]  # for each setting the place of its maps and labels, or else its error
     maps: bytes  # of all settings, in float16, deflated
     labels: list[list[list[str]]]  # each a list for each sample
-    carries: str = ""  # how far a table that was computed ahead goes: "all", "own_ranges" or "part"
-    of_masks: bool = False  # the maps say where a query may attend, not how much it does
+    carries: str = ""  # the settings of a table that was computed ahead: "all", "own_ranges" or "part"
+    of_masks: bool = False  # the maps show where a query may attend, not how much it does
 
 
 class Source:
-    """What the pictures are made from: a function that gives weights, its controls, and labels.
+    """The function that gives the weights, with its controls and labels.
 
-    ``labels`` holds those of the queries and those of the keys, by their names in ``explore``.
+    ``labels`` holds the labels of queries and keys, by their names in ``explore``.
     """
 
     def __init__(self, weights_of: Callable, controls: list[Control], labels: Mapping[str, Labels]):
@@ -60,7 +60,7 @@ class Source:
         self.result_at = lru_cache(KEPT_RESULTS)(self._result_at)
 
     def arguments(self, setting: Setting) -> dict[str, Any]:
-        """The arguments of ``weights_of`` that a setting stands for."""
+        """The arguments of ``weights_of`` at a setting."""
         places = iter(setting)
         return {
             control.name: control.argument(itertools.islice(places, len(control.options)))
@@ -68,7 +68,7 @@ class Source:
         }
 
     def _result_at(self, setting: Setting) -> tuple[Any, Any]:
-        """Weights and mask, as ``weights_of`` gives them; None where it gives no mask."""
+        """Weights and mask, as ``weights_of`` gives them; None in place of a mask that it leaves out."""
         result = self.weights_of(**self.arguments(setting))
         if not isinstance(result, tuple):
             return result, None
@@ -91,7 +91,7 @@ class Source:
         return math.prod(len(places) for places in self._places())
 
     def own_ranges(self) -> list[Setting]:
-        """Each entry through its own options, while the others stay at their start."""
+        """The settings that differ from the start in one entry."""
         return [
             (*self.start[:entry], place, *self.start[entry + 1 :])
             for entry, places in enumerate(self._places())
@@ -100,25 +100,25 @@ class Source:
         ]
 
     def _places(self) -> list[Sequence[int | str]]:
-        """Where each entry can stand."""
+        """The values that each entry can have."""
         options = [entry for control in self.controls for entry in control.options]
         return [range(len(o)) or [place] for o, place in zip(options, self.start, strict=True)]
 
 
 class Collection:
-    """A table in the making: maps and labels are kept once, however many settings share them."""
+    """A table in the making. Maps and labels that several settings share are kept once."""
 
     def __init__(self, source: Source):
         self.source = source
         self.directory: list[dict[str, Any]] = []
         self.maps = bytearray()
-        self.places: dict[bytes, int] = {}  # where maps begin that are kept already
+        self.places: dict[bytes, int] = {}  # the place of each map that is kept already
         self.labels: list[list[list[str]]] = []
-        self.are_masks = True  # as far as it goes, each map is what its mask allows
-        self.largest_sum = 0.0  # of a row's weights, which in a map that is no mask is 1
+        self.are_masks = True  # so far each map equals its mask
+        self.largest_sum = 0.0  # of a row; the weights of a row sum to 1, the cells of a mask to more
 
     def add(self, setting: Setting) -> None:
-        """Compute a setting's picture; what goes wrong is raised."""
+        """Compute a setting's picture, or raise its error."""
         maps, allowed = as_weights(*self.source.result_at(setting))
         samples, _, queries, keys = check_size(maps.shape)
         self.are_masks &= allowed is not None and np.array_equal(maps, allowed)
@@ -130,27 +130,28 @@ class Collection:
         self.directory.append(entry)
 
     def add_or_note_error(self, setting: Setting) -> None:
-        """Compute a setting's picture; what goes wrong is noted in its place, for the widget to show."""
+        """Compute a setting's picture, or keep its error in the directory for the widget to show."""
         try:
             self.add(setting)
         except Exception as error:
             trace = error.__traceback__
             while trace and trace.tb_frame.f_code.co_filename == __file__:
-                trace = trace.tb_next  # it begins where this module hands over, as a rule to weights_of
+                trace = trace.tb_next  # drop our own frames: the traceback starts in weights_of
             lines = traceback.format_exception(type(error), error, trace)
-            said = lines[-1].strip().removeprefix(f"{type(error).__module__}.")  # where it is from, few ask
+            said = lines[-1].strip().removeprefix(f"{type(error).__module__}.")  # the bare name is enough
             self.directory.append({"setting": setting, "error": said, "traceback": "".join(lines)})
 
     def size(self) -> int:
         return len(self.maps) + DIRECTORY_ENTRY * len(self.directory)
 
     def finished(self, carries: str = "", level: int = -1) -> Table:
-        """The table; ``level`` is zlib's, how hard it tries to make the maps small."""
+        """The table; ``level`` is zlib's level of compression."""
         of_masks = self.are_masks and self.largest_sum > 1.5
         return Table(self.directory, zlib.compress(self.maps, level), self.labels, carries, of_masks)
 
     def _keep_maps(self, maps: np.ndarray, allowed: np.ndarray | None) -> int:
-        """Where the maps (H,Q,K) begin. No weight is negative: the sign bit says "the mask forbids it"."""
+        """Keep the maps (H,Q,K), and return where they begin. The sign bit marks cells that the mask forbids:
+        no weight is negative."""
         half = np.abs(maps.astype("<f2"))
         block = (half if allowed is None else np.where(allowed, half, -half)).tobytes()
         if block not in self.places:
@@ -167,7 +168,7 @@ class Collection:
 
 
 def check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A browser's canvas has an end, and so has the patience of those who wait for the picture."""
+    """The shape, if a browser can draw it on a canvas in good time; otherwise an error."""
     if max(shape[-2:]) > MOST_TOKENS or math.prod(shape) > MOST_WEIGHTS:
         raise ValueError(
             f"weights must have at most {MOST_TOKENS} queries and keys and {MOST_WEIGHTS:,} entries, "
@@ -177,16 +178,16 @@ def check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def compute_table(source: Source, budget: Budget = BUDGET) -> Table:
-    """As far as the budget goes: all settings, or else each entry's own range, or else a part of that.
+    """The table of all settings, or else of each entry's own range, or else of a part, as the budget allows.
 
-    An error at the start is raised, since there is nothing to show then. Later ones are noted in the table.
+    An error at the start is raised, since there is nothing to show then. Later errors go into the table.
     """
     collection = Collection(source)
     collection.add(source.start)
     began = time.perf_counter()
 
     def add(settings: Iterable[Setting]) -> bool:
-        """Whether all of them found room in the budget."""
+        """Add the settings; returns whether the budget was enough for all of them."""
         for setting in settings:
             if collection.size() > budget.size or time.perf_counter() - began > budget.seconds:
                 return False
@@ -198,7 +199,7 @@ def compute_table(source: Source, budget: Budget = BUDGET) -> Table:
         return collection.finished("part")
     count, size = len(collection.directory), len(collection.maps)
     seconds_for_all = (time.perf_counter() - began) / count * source.count_settings()
-    if seconds_for_all < 4 * budget.seconds:  # the first calls are slow, so that the rest may take less
+    if seconds_for_all < 4 * budget.seconds:  # the first calls are slow, so the rest may take less
         taken = {source.start, *own_ranges}
         if add(setting for setting in source.settings() if setting not in taken):
             return collection.finished("all")
@@ -207,7 +208,7 @@ def compute_table(source: Source, budget: Budget = BUDGET) -> Table:
 
 
 def compute_answer(source: Source, setting: Setting) -> Table:
-    """The picture of one setting, or its error. Deflated fast, since somebody is waiting for it."""
+    """The picture of one setting, or its error; compressed fast, since somebody is waiting for it."""
     collection = Collection(source)
     collection.add_or_note_error(setting)
     return collection.finished(level=1)

@@ -23,22 +23,22 @@ from mha_lib.classroom.live.explorer.table import (
 )
 
 FOLDER = Path(__file__).parent
-PARTS = ("decode", "words", "arrange", "inputs", "paint", "keys", "view")  # in the order in which they run
-# The colours are the explorer's own, so that they don't replace those of the page around it.
-COLOURS = look.CSS.replace(":root", ".mha-explorer")
+PARTS = ("decode", "words", "arrange", "inputs", "paint", "keyboard", "view")  # in the order they run in
+# The look is set on the explorer alone: it must not replace colours of the page around it.
+LOOK = look.CSS.replace(":root", ".mha-explorer")
 
 
 def explore(
     weights_of: Callable, /, *, query_labels: Labels = None, key_labels: Labels = None, **controls: Any
 ) -> "Explorer":
-    """Heatmaps of ``weights_of(**settings)``, one a head, that follow the ``controls``.
+    """Heatmaps of ``weights_of(**settings)``, one for each head, that follow the ``controls``.
 
     ``weights_of`` returns weights (Q,K), (H,Q,K) or (B,H,Q,K), or ``(weights, mask)`` with a boolean mask,
     True = may attend: (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K). The same settings must give the same weights.
 
-    A range or a list of numbers is a slider over its values, a list of ranges a vector with one slider an
-    entry, a list of anything else a choice, a dict a choice by label, a bool a switch, a str a text box. The
-    first setting: the defaults in the signature of ``weights_of``; where it has none, the first values.
+    A range or a list of numbers makes a slider over its values, a list of ranges a vector with one slider for
+    each entry, a list of anything else a choice, a dict a choice by label, a bool a switch, a str a text box.
+    The first setting is that of the defaults in the signature of ``weights_of``, or else the first values.
 
     Labels are a list, a list of lists (one a sample), or a function that is called as ``weights_of`` is.
     A cell shows the explorer it ends with; ``settings`` and ``weights`` hand its state to the next cell.
@@ -52,7 +52,7 @@ def explore(
 
 
 def read_module() -> str:
-    """The parts of ``view/`` as the one module that anywidget takes, and a handout: it imports nothing."""
+    """The parts of ``view/`` as one module without imports, as anywidget and handouts need it."""
     source = "\n".join((FOLDER / "view" / f"{part}.js").read_text(encoding="utf-8") for part in PARTS)
     without_imports = re.sub(r"^import [^;]*;\n", "", source, flags=re.MULTILINE)
     module = re.sub(r"^export (?!default)", "", without_imports, flags=re.MULTILINE)
@@ -60,15 +60,15 @@ def read_module() -> str:
 
 
 class Explorer(CellWidget):
-    """What ``explore`` returns. All that it shows is in its traits: a handout needs no kernel."""
+    """The widget that ``explore`` returns. Its traits hold all that it shows: a handout needs no kernel."""
 
     _esm = read_module()
-    _css = COLOURS + (FOLDER / "view" / "view.css").read_text(encoding="utf-8")
-    words = Dict().tag(sync=True)  # what it says, in the language of the lesson
+    _css = LOOK + (FOLDER / "view" / "view.css").read_text(encoding="utf-8")
+    words = Dict().tag(sync=True)  # its sentences, in the language of the lesson
     controls: List = List().tag(sync=True)  # the inputs
-    setting: List = List().tag(sync=True)  # where the controls stand
-    table = Dict().tag(sync=True)  # the pictures that were computed ahead, a Table
-    answer = Dict().tag(sync=True)  # a Table with the setting that was last computed on demand
+    setting: List = List().tag(sync=True)  # the state of the controls
+    table = Dict().tag(sync=True)  # a Table with the pictures that were computed ahead
+    answer = Dict().tag(sync=True)  # a Table with the picture that was last computed on demand
     sample = Int(0).tag(sync=True)
     enlarged = Int(-1).tag(sync=True)  # the head that fills the picture; -1: all of them
     to_max = Bool(False).tag(sync=True)  # the scale ends at the largest weight instead of at 1
@@ -82,7 +82,7 @@ class Explorer(CellWidget):
         self.words = words_here()["explorer"]
         samples = len(table.directory[0]["at"])
         self.controls = describe_inputs(source.controls, samples, self.words, of_masks=table.of_masks)
-        super().__init__()  # last: an error above leaves no half-made widget in the browser
+        super().__init__()  # last, so that an error above leaves no half-made widget in the browser
         self.observe(self._answer, "setting")
 
     @property
@@ -92,27 +92,27 @@ class Explorer(CellWidget):
 
     @property
     def weights(self) -> Any:
-        """What ``weights_of`` gives for them, in full precision; without the mask."""
+        """The weights that ``weights_of`` gives for ``settings``, in full precision, without the mask."""
         return self._source.result_at(tuple(self.setting))[0]
 
     def __repr__(self) -> str:
-        """What a page shows that doesn't bring widgets alive, such as an untrusted notebook."""
+        """The text in its place on a page that runs no widgets, such as an untrusted notebook."""
         return words_here()["explorer"]["not_alive"]
 
     def _answer(self, change: Any) -> None:
-        """Compute what the browser now needs and the table lacks."""
+        """Compute the picture that the browser now needs if the table lacks it."""
         if (setting := tuple(self.setting)) not in self._known:
             self.answer = vars(compute_answer(self._source, setting))
 
     def close(self) -> None:
-        # JupyterLab keeps what it knows of a closed widget, with what it knew before the last change.
+        # JupyterLab keeps the state of a closed widget, and the one before: leave nothing large in it.
         self.table, self.answer, self.words = {}, {}, {}
         super().close()
-        self._source.result_at.cache_clear()  # the rest may be kept by IPython's Out
+        self._source.result_at.cache_clear()  # IPython's Out may keep the explorer itself
 
 
 def drive(explorer: Explorer) -> int:
-    """Compute every setting, as a lesson's test does: raise its error, or return how many there are."""
+    """Compute every setting, as the tests of lessons do; returns their number, or raises the first error."""
     source = explorer._source
     for setting in source.settings():
         Collection(source).add(setting)

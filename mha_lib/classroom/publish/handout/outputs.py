@@ -11,6 +11,7 @@ from urllib.parse import quote
 from bs4 import BeautifulSoup
 from nbconvert.filters.ansi import ansi2html, strip_ansi
 
+from mha_lib.classroom.course.outputs import CHECK
 from mha_lib.classroom.publish.handout.widgets import VIEW, Widgets
 from mha_lib.classroom.publish.html import closed, displayed_formula, to_html, with_formulas
 from mha_lib.classroom.publish.html.markdown import formulas_in
@@ -76,7 +77,7 @@ class Outputs:
         if "application/json" in data:
             return terminal(json.dumps(data["application/json"], indent=2, ensure_ascii=False), "result")
         if "text/plain" in data and data.keys() <= SHOWN:
-            return terminal(joined(data["text/plain"]), "result")
+            return terminal(joined(data["text/plain"]), "stdout" if CHECK in metadata else "result")
         return ""
 
     def unknown(self, data: dict[str, Any]) -> str:

@@ -1,10 +1,11 @@
 """Answers to exercises, written in plain torch, and the slips that students make in them.
 
-A slip is the name of an exercise, what is changed into what in an answer to it, and the mistakes that are
-then named, one or two.
+A slip holds the changes to an answer, each a piece of its text with the piece that replaces it, and the one
+or two mistakes that the check must then name.
 """
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from mha_lib.classroom.live.exercises.judge import Answer, sentence_of
 EXERCISES = {exercise.name: exercise for exercise in find_exercises()}
 
 Changes = dict[str, str]
-Slip = tuple[str, Changes, list[str]]
+Slip = tuple[Any, ...]  # the changes, and one or two mistakes
 
 
 def right_answer(exercise: str) -> Answer:
@@ -45,14 +46,16 @@ def said(exercise: str, *mistakes: str) -> list[str]:
     return [sentence_of("mistakes", exercise, mistake) for mistake in mistakes]
 
 
-def each_slip(slips: list[Slip]) -> pytest.MarkDecorator:
-    ids = [f"{exercise}-{'-and-'.join(mistakes)}" for exercise, _, mistakes in slips]
-    return pytest.mark.parametrize(("exercise", "changes", "mistakes"), slips, ids=ids)
+def each_slip(slips: Mapping[str, list[Slip]]) -> pytest.MarkDecorator:
+    """A test of every slip, given by exercise."""
+    given = [(exercise, changes, names) for exercise in slips for changes, *names in slips[exercise]]
+    ids = [f"{exercise}-{'-and-'.join(names)}" for exercise, _, names in given]
+    return pytest.mark.parametrize(("exercise", "changes", "mistakes"), given, ids=ids)
 
 
 def assert_right(exercise: str, answer: Answer) -> None:
     verdict = EXERCISES[exercise].judge(answer)
-    assert verdict.kind == "right", verdict
+    assert verdict.state == "solved", verdict
 
 
 def assert_named(exercise: str, answer: Answer, *mistakes: str) -> None:
@@ -62,6 +65,6 @@ def assert_named(exercise: str, answer: Answer, *mistakes: str) -> None:
     if len(sentences) == 1:
         assert verdict == ("wrong", *sentences)
     else:
-        assert verdict.kind == "wrong", verdict
+        assert verdict.state == "wrong", verdict
         assert verdict.sentence.startswith("there are two mistakes at once. First: "), verdict
         assert all(sentence in verdict.sentence for sentence in sentences), verdict

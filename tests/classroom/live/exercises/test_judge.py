@@ -1,4 +1,3 @@
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,17 +8,18 @@ from mha_lib.classroom.live.exercises import judge
 from mha_lib.classroom.live.exercises.judge import Check, Exercise, sentence_of
 
 DOUBLED = Exercise(
+    "99",
     "doubled",
     lambda x: 2 * x,
     lambda generator: (torch.randn(2, 3, generator=generator),),
 )
-BOOLEAN = Exercise("boolean", lambda n: torch.arange(n) > 0, lambda generator: (3,))
-NUMBER = Exercise("number", lambda n: 2 * n, lambda generator: (5,))
+BOOLEAN = Exercise("99", "boolean", lambda n: torch.arange(n) > 0, lambda generator: (3,))
+NUMBER = Exercise("99", "number", lambda n: 2 * n, lambda generator: (5,))
 
 
 @pytest.fixture
 def course_in(tmp_path, monkeypatch):
-    """Makes the folder of a course in which a language has these words, and goes there."""
+    """Makes the folder of a course whose language has these words, and changes into it."""
 
     def make(code, words):
         folder = tmp_path / "notebooks" / code
@@ -32,19 +32,19 @@ def course_in(tmp_path, monkeypatch):
 
 
 def test_the_right_answer_is_right():
-    assert DOUBLED.judge(lambda x: x + x) == ("right", "right on 5 random cases.")
+    assert DOUBLED.judge(lambda x: x + x) == ("solved", "right on 5 random cases.")
 
 
 def test_an_answer_that_writes_into_its_input_is_judged_by_what_it_returns():
-    assert DOUBLED.judge(lambda x: x.mul_(2)).kind == "right"
+    assert DOUBLED.judge(lambda x: x.mul_(2)).state == "solved"
 
 
 def test_an_error_shows_the_students_own_line():
     def answer(x):
         return x.view(-1, 12345)
 
-    kind, sentence = DOUBLED.judge(answer)
-    assert kind == "wrong"
+    state, sentence = DOUBLED.judge(answer)
+    assert state == "wrong"
     assert sentence.startswith(
         "your line `return x.view(-1, 12345)` raised RuntimeError: shape '[-1, 12345]'"
     )
@@ -116,8 +116,8 @@ def test_what_came_instead_is_said(exercise, answer, sentence):
     assert exercise.judge(answer) == ("wrong", sentence)
 
 
-TABLE = Exercise("table", lambda n: torch.arange(6.0).view(2, 3)[:n], lambda generator: (2,))
-NOTHING = Exercise("table", lambda n: torch.zeros(0, 3), lambda generator: (2,))
+TABLE = Exercise("99", "table", lambda n: torch.arange(6.0).view(2, 3)[:n], lambda generator: (2,))
+NOTHING = Exercise("99", "table", lambda n: torch.zeros(0, 3), lambda generator: (2,))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ NOTHING = Exercise("table", lambda n: torch.zeros(0, 3), lambda generator: (2,))
     ],
 )
 def test_lists_of_lists_of_numbers_stand_for_a_tensor_with_two_axes(answer):
-    assert TABLE.judge(answer).kind == "right"
+    assert TABLE.judge(answer).state == "solved"
 
 
 @pytest.mark.parametrize(
@@ -141,26 +141,26 @@ def test_what_does_not_stand_for_a_tensor_with_two_axes_is_named(answer):
 
 @pytest.mark.parametrize("empty", [[], (), torch.zeros(0, 3)])
 def test_an_empty_list_stands_for_a_tensor_without_entries_and_for_no_other(empty):
-    assert NOTHING.judge(lambda n: empty).kind == "right"
-    assert TABLE.judge(lambda n: empty).kind == "wrong"
+    assert NOTHING.judge(lambda n: empty).state == "solved"
+    assert TABLE.judge(lambda n: empty).state == "wrong"
 
 
 def test_the_first_wrong_entry_is_named():
-    exercise = Exercise("ramp", lambda n: torch.arange(n), lambda generator: (4,))
+    exercise = Exercise("99", "ramp", lambda n: torch.arange(n), lambda generator: (4,))
     answer = exercise.judge(lambda n: torch.tensor([0, 1, 7, 8]))
     assert answer.sentence == "the values are not right: for (4) the entry [2] should be 2 and is 7."
 
 
 def test_the_numbers_of_a_short_argument_are_shown():
-    exercise = Exercise("sum", lambda lengths: lengths.sum(), lambda generator: (torch.tensor([3, 2]),))
+    exercise = Exercise("99", "sum", lambda lengths: lengths.sum(), lambda generator: (torch.tensor([3, 2]),))
     sentence = exercise.judge(lambda lengths: lengths.max()).sentence
     assert "for (a tensor (2,) [3, 2]) the number should be 5 and is 3" in sentence
 
 
 def test_nan_where_a_number_is_wanted_is_wrong_and_nan_where_nan_is_wanted_is_right():
-    assert DOUBLED.judge(lambda x: x * torch.nan).kind == "wrong"
-    exercise = Exercise("nan", lambda n: torch.tensor(torch.nan), lambda generator: (1,))
-    assert exercise.judge(lambda n: torch.tensor(torch.nan)).kind == "right"
+    assert DOUBLED.judge(lambda x: x * torch.nan).state == "wrong"
+    exercise = Exercise("99", "nan", lambda n: torch.tensor(torch.nan), lambda generator: (1,))
+    assert exercise.judge(lambda n: torch.tensor(torch.nan)).state == "solved"
 
 
 def test_judging_leaves_the_number_of_threads_as_it_was(monkeypatch):
@@ -177,8 +177,8 @@ def test_two_mistakes_at_once_are_both_named(course_in):
     def answer(n, *, scale=2, mask=3):
         return scale * n + mask
 
-    wrong = {"scale_missing": partial(answer, scale=1), "mask_missing": (partial(answer, mask=0),)}
-    exercise = Exercise("number", answer, lambda generator: (5,), wrong)
+    wrong = {"scale_missing": {"scale": 1}, "mask_missing": ({"mask": 0},)}
+    exercise = Exercise("99", "number", answer, lambda generator: (5,), wrong)
     assert exercise.judge(lambda n: n).sentence == (
         "there are two mistakes at once. First: ⟦scale⟧ Second: ⟦mask⟧"
     )
@@ -188,13 +188,13 @@ def test_two_mistakes_in_one_step_do_not_meet():
     def answer(n, *, scale=2):
         return scale * n
 
-    wrong = {"scale_missing": partial(answer, scale=1), "mask_missing": partial(answer, scale=0)}
-    assert not list(Exercise("number", answer, lambda generator: (5,), wrong).pairs_of_mistakes())
+    wrong = {"scale_missing": {"scale": 1}, "mask_missing": {"scale": 0}}
+    assert not list(Exercise("99", "number", answer, lambda generator: (5,), wrong).pairs_of_mistakes())
 
 
 def test_a_mistake_gets_the_sentence_of_its_name_in_the_language_of_the_lesson(course_in):
     course_in("xx", {"mistakes": {"masked_softmax": {"underflow": "⟦underflow⟧"}}})
-    exercise = Exercise("masked_softmax", DOUBLED.answer, DOUBLED.cases, {"underflow": torch.exp})
+    exercise = Exercise("99", "masked_softmax", DOUBLED.answer, DOUBLED.cases, {"underflow": torch.exp})
     assert exercise.judge(torch.exp) == ("wrong", "⟦underflow⟧")
 
 

@@ -52,7 +52,7 @@ def test_greedy_decoding_of_the_translator_is_that_of_the_library():
 
 
 def test_a_mistake_in_greedy_decoding_is_looked_for_without_asking_the_model_again(monkeypatch):
-    """Each of some hundred mistakes would ask it a dozen times, which takes seconds."""
+    """Some hundred mistakes would each ask the model a dozen times, which takes seconds."""
     asked, forward = [], DecoderLayer.forward
 
     def backwards(model, *given):
@@ -63,7 +63,7 @@ def test_a_mistake_in_greedy_decoding_is_looked_for_without_asking_the_model_aga
         return forward(layer, *given, **options)
 
     monkeypatch.setattr(DecoderLayer, "forward", counted)
-    assert EXERCISES["greedy_decode"].judge(backwards).kind == "wrong"
+    assert EXERCISES["greedy_decode"].judge(backwards).state == "wrong"
     assert len(asked) < 300  # with those that draw the cases
     asked.clear()
     EXERCISES["greedy_decode"].judge(backwards)
@@ -168,88 +168,84 @@ SOURCES = {
     "pruned_parameters": COUNT,
 }
 
-# The exercise, what is changed into what, and the mistakes that are named.
-SLIPS = [
-    ("greedy_decode", {"[:, 1:]": ""}, ["begin_kept"]),
-    ("greedy_decode", {"end if end in row else token": "token"}, ["goes_on_after_end"]),
-    ("greedy_decode", {"if all(": "if any("}, ["stops_at_the_first_end"]),
-    ("greedy_decode", {"            break": "            pass"}, ["never_stops"]),
-    ("greedy_decode", {"argmax": "argmin"}, ["least_likely"]),
-    ("greedy_decode", {"[:, -1]": "[:, 0]"}, ["begin_alone"]),
-    (
-        "greedy_decode",
-        {"torch.tensor(written), memory": "torch.tensor(written)[:, -1:], memory"},
-        ["last_token_alone"],
-    ),
-    ("greedy_decode", {"range(max_tokens)": "range(max_tokens - 1)"}, ["one_token_too_few"]),
-    ("greedy_decode", {"range(max_tokens)": "range(max_tokens + 1)"}, ["one_token_too_many"]),
-    ("greedy_decode", {"memory, source_mask": "memory"}, ["padding_seen_while_writing"]),
-    ("greedy_decode", {"source, source_mask)\n    w": "source)\n    w"}, ["padding_read"]),
-    ("greedy_decode", {"[:, 1:]": "", "if all(": "if any("}, ["begin_kept", "stops_at_the_first_end"]),
-    (
-        "greedy_decode",
-        {"end if end in row else token": "token", "            break": "            pass"},
-        ["goes_on_after_end", "never_stops"],
-    ),
-    (
-        "greedy_decode",
-        {"[:, -1]": "[:, 0]", "memory, source_mask": "memory"},
-        ["begin_alone", "padding_seen_while_writing"],
-    ),
-    ("head_importance", {"loss - whole": "whole - loss"}, ["difference_turned"]),
-    ("head_importance", {"loss - whole": "loss"}, ["loss_without"]),
-    ("head_importance", {"loss - whole": "(loss - whole).abs()"}, ["absolute"]),
-    ("head_importance", {"loss - whole": "(loss - whole) / whole"}, ["divided"]),
-    ("head_importance", {"[masks[1]], [masks[2]]": "[masks[2]], [masks[1]]"}, ["other_order"]),
-    ("head_importance", {"[attention][head] = 0": "[attention][:] = 0"}, ["attention_removed"]),
-    ("head_importance", {"return torch.stack(rows)": "return torch.cat(rows)"}, ["in_one_row"]),
-    ("head_importance", {"torch.stack(rows)": "torch.stack(rows, dim=1)"}, ["heads_in_rows"]),
-    (
-        "head_importance",
-        {"loss - whole": "whole - loss", "[masks[1]], [masks[2]]": "[masks[2]], [masks[1]]"},
-        ["difference_turned", "other_order"],
-    ),
-    (
-        "head_importance",
-        {"loss - whole": "(loss - whole).abs()", "torch.stack(rows)": "torch.stack(rows, dim=1)"},
-        ["absolute", "heads_in_rows"],
-    ),
-    ("alignment_score", {"total / count": "total / len(places)"}, ["no_word_counted"]),
-    ("alignment_score", {"total / count": "total"}, ["summed"]),
-    ("alignment_score", {"[:, row, place]": "[:, row + 1, place]"}, ["next_row"]),
-    ("alignment_score", {"[:, row, place]": "[:, row, place - 1]"}, ["counted_from_1"]),
-    ("alignment_score", {"total / count": "(total / count).mean()"}, ["heads_averaged"]),
-    (
-        "alignment_score",
-        {"[:, row, place]": "[:, row + 1, place]", "total / count": "total / len(places)"},
-        ["next_row", "no_word_counted"],
-    ),
-    ("shift_targets", {"target[:, 1:]": "target[:, :-1]"}, ["not_shifted"]),
-    ("shift_targets", {"[target[:, :-1], target[:, 1:]]": "[target[:, 1:], target[:, :-1]]"}, ["exchanged"]),
-    ("shift_targets", {"[:, :-1]": "", "target[:, 1:]": "target.roll(-1, dims=1)"}, ["rolled"]),
-    ("shift_targets", {"[:, :-1]": "[:-1]", "[:, 1:]": "[1:]"}, ["samples_shifted"]),
-    ("shift_targets", {"torch.stack": "torch.cat"}, ["side_by_side"]),
-    (
-        "shift_targets",
-        {"target[:, 1:]]": "target[:, :-1]], dim=1"},
-        ["not_shifted", "stacked_for_each_sample"],
-    ),
-    ("prune_as_matrix", {"head != removed": "head != removed - 1"}, ["counted_from_1"]),
-    ("prune_as_matrix", {"return P": "return P.T"}, ["transposed"]),
-    (
-        "prune_as_matrix",
-        {"head != removed": "head != removed - 1", "return P": "return P.T"},
-        ["counted_from_1", "transposed"],
-    ),
-    ("pruned_parameters", {"(num_heads - num_removed)": "num_removed"}, ["removed_counted"]),
-    ("pruned_parameters", {"4 *": "3 *"}, ["W_o_missing"]),
-    ("pruned_parameters", {" // num_heads": ""}, ["heads_of_width_D"]),
-    (
-        "pruned_parameters",
-        {"4 *": "3 *", "(num_heads - num_removed)": "num_removed"},
-        ["removed_counted", "W_o_missing"],
-    ),
-]
+# For each exercise the changes to its answer, each followed by the mistakes that the check must name.
+SLIPS = {
+    "greedy_decode": [
+        ({"[:, 1:]": ""}, "begin_kept"),
+        ({"end if end in row else token": "token"}, "goes_on_after_end"),
+        ({"if all(": "if any("}, "stops_at_the_first_end"),
+        ({"            break": "            pass"}, "never_stops"),
+        ({"argmax": "argmin"}, "least_likely"),
+        ({"[:, -1]": "[:, 0]"}, "begin_alone"),
+        ({"torch.tensor(written), memory": "torch.tensor(written)[:, -1:], memory"}, "last_token_alone"),
+        ({"range(max_tokens)": "range(max_tokens - 1)"}, "one_token_too_few"),
+        ({"range(max_tokens)": "range(max_tokens + 1)"}, "one_token_too_many"),
+        ({"memory, source_mask": "memory"}, "padding_seen_while_writing"),
+        ({"source, source_mask)\n    w": "source)\n    w"}, "padding_read"),
+        ({"[:, 1:]": "", "if all(": "if any("}, "begin_kept", "stops_at_the_first_end"),
+        (
+            {"end if end in row else token": "token", "            break": "            pass"},
+            "goes_on_after_end",
+            "never_stops",
+        ),
+        ({"[:, -1]": "[:, 0]", "memory, source_mask": "memory"}, "begin_alone", "padding_seen_while_writing"),
+    ],
+    "head_importance": [
+        ({"loss - whole": "whole - loss"}, "difference_turned"),
+        ({"loss - whole": "loss"}, "loss_without"),
+        ({"loss - whole": "(loss - whole).abs()"}, "absolute"),
+        ({"loss - whole": "(loss - whole) / whole"}, "divided"),
+        ({"[masks[1]], [masks[2]]": "[masks[2]], [masks[1]]"}, "other_order"),
+        ({"[attention][head] = 0": "[attention][:] = 0"}, "attention_removed"),
+        ({"return torch.stack(rows)": "return torch.cat(rows)"}, "in_one_row"),
+        ({"torch.stack(rows)": "torch.stack(rows, dim=1)"}, "heads_in_rows"),
+        (
+            {"loss - whole": "whole - loss", "[masks[1]], [masks[2]]": "[masks[2]], [masks[1]]"},
+            "difference_turned",
+            "other_order",
+        ),
+        (
+            {"loss - whole": "(loss - whole).abs()", "torch.stack(rows)": "torch.stack(rows, dim=1)"},
+            "absolute",
+            "heads_in_rows",
+        ),
+    ],
+    "alignment_score": [
+        ({"total / count": "total / len(places)"}, "no_word_counted"),
+        ({"total / count": "total"}, "summed"),
+        ({"[:, row, place]": "[:, row + 1, place]"}, "next_row"),
+        ({"[:, row, place]": "[:, row, place - 1]"}, "counted_from_1"),
+        ({"total / count": "(total / count).mean()"}, "heads_averaged"),
+        (
+            {"[:, row, place]": "[:, row + 1, place]", "total / count": "total / len(places)"},
+            "next_row",
+            "no_word_counted",
+        ),
+    ],
+    "shift_targets": [
+        ({"target[:, 1:]": "target[:, :-1]"}, "not_shifted"),
+        ({"[target[:, :-1], target[:, 1:]]": "[target[:, 1:], target[:, :-1]]"}, "exchanged"),
+        ({"[:, :-1]": "", "target[:, 1:]": "target.roll(-1, dims=1)"}, "rolled"),
+        ({"[:, :-1]": "[:-1]", "[:, 1:]": "[1:]"}, "samples_shifted"),
+        ({"torch.stack": "torch.cat"}, "side_by_side"),
+        ({"target[:, 1:]]": "target[:, :-1]], dim=1"}, "not_shifted", "stacked_for_each_sample"),
+    ],
+    "prune_as_matrix": [
+        ({"head != removed": "head != removed - 1"}, "counted_from_1"),
+        ({"return P": "return P.T"}, "transposed"),
+        (
+            {"head != removed": "head != removed - 1", "return P": "return P.T"},
+            "counted_from_1",
+            "transposed",
+        ),
+    ],
+    "pruned_parameters": [
+        ({"(num_heads - num_removed)": "num_removed"}, "removed_counted"),
+        ({"4 *": "3 *"}, "W_o_missing"),
+        ({" // num_heads": ""}, "heads_of_width_D"),
+        ({"4 *": "3 *", "(num_heads - num_removed)": "num_removed"}, "removed_counted", "W_o_missing"),
+    ],
+}
 
 
 @pytest.mark.parametrize("exercise", SOURCES)
@@ -276,7 +272,7 @@ def test_a_pair_of_tensors_is_not_one_tensor():
 
 
 class Written(NamedTuple):
-    """What a model wrote, in the place of a trained model."""
+    """The translation of a model that was never trained, for tests without a trained one."""
 
     number: int
     english: str
@@ -293,7 +289,7 @@ WRONG = Written(14_000_007, "fourteen million seven", "一千四百万七", "一
 
 def test_a_number_that_the_model_gets_wrong_breaks_it():
     assert BREAK.judge(lambda: WRONG) == (
-        "right",
+        "solved",
         "right on 1 number, which is enough: for 14,000,007 (fourteen million seven) the model writes "
         "一千四百万七, and 一千四百万零七 is right.",
     )
@@ -301,15 +297,15 @@ def test_a_number_that_the_model_gets_wrong_breaks_it():
 
 def test_a_number_that_the_model_gets_right_does_not_break_it():
     verdict = BREAK.judge(lambda: WRONG._replace(written=WRONG.right))
-    assert verdict.kind == "wrong"
+    assert verdict.state == "wrong"
     assert "the model writes 一千四百万零七, and that is right" in verdict.sentence
 
 
 def test_an_untrained_translator_is_broken_by_any_number_and_that_does_not_count():
     verdict = BREAK.judge(lambda: translation(make_translator(), "Twenty thousand and forty-five"))
-    assert verdict.kind == "wrong"
+    assert verdict.state == "wrong"
     assert verdict.sentence.startswith("any number breaks this model: it has 0% of other numbers right.")
-    assert BREAK.judge(lambda: WRONG._replace(share=0.89)).kind == "wrong"
+    assert BREAK.judge(lambda: WRONG._replace(share=0.89)).state == "wrong"
 
 
 def test_a_translation_tells_its_number_and_not_its_model():
@@ -326,7 +322,7 @@ def test_a_number_alone_is_not_a_translation(given):
 @pytest.mark.parametrize(("given", "named"), [([20_045], "a list"), (make_translator(), "a model")])
 def test_what_is_no_translation_is_named(given, named):
     verdict = BREAK.judge(lambda: given)
-    assert verdict.kind == "wrong"
+    assert verdict.state == "wrong"
     assert f"this returned {named}: return translation(translator, number)" in verdict.sentence
 
 
@@ -341,7 +337,7 @@ def test_a_text_that_is_no_number_is_explained():
 
 @pytest.mark.parametrize("given", [lambda: ..., lambda: None])
 def test_a_stub_has_not_broken_the_model_yet(given):
-    assert BREAK.judge(given).kind == "not yet"
+    assert BREAK.judge(given).state == "not yet"
 
 
 def test_the_translation_itself_is_no_function():

@@ -73,7 +73,7 @@ def test_the_cases_of_the_tiles_are_those_that_the_library_answers_too():
         (queries @ torch.cat([keys for keys, _ in tiles]).T).amax(1) / queries.shape[1] ** 0.5
         for queries, tiles in calls_of("online_softmax")
     ]
-    assert any(scores.max() > 100 and scores.min() < -110 for scores in largest)  # exp gives infinity, and 0
+    assert any(scores.max() > 100 and scores.min() < -110 for scores in largest)  # exp gives infinity and 0
     assert any(scores.abs().max() < 20 for scores in largest)
 
 
@@ -88,7 +88,7 @@ def test_a_cache_begins_empty_or_not_and_gets_one_token_or_several():
     assert all(first[-1] is second[-1] for first, second in zip(calls[::3], calls[1::3], strict=True))
 
 
-# Other answers that are right: by broadcasting, einsum, in place, in another dtype.
+# Other right answers: by broadcasting, einsum, in place, in another dtype.
 STYLES = {
     "grouped by a group axis": (
         "grouped_query_attention",
@@ -313,8 +313,8 @@ def test_a_cache_that_is_left_broken_shows_the_line_that_meets_it():
         cache.keys = torch.cat([cache.keys, x @ W_k], dim=1)
         return (x @ W_q @ cache.keys.mT).softmax(-1) @ cache.values
 
-    kind, sentence = EXERCISES["attend_with_cache"].judge(keeps_no_values)
-    assert kind == "wrong"
+    state, sentence = EXERCISES["attend_with_cache"].judge(keeps_no_values)
+    assert state == "wrong"
     assert sentence.startswith("your line `return (x @ W_q @ cache.keys.mT)")
 
 

@@ -61,7 +61,7 @@ def test_some_cases_cannot_be_planned_and_some_can():
     empty = [len(right_answer("plan_shards")(*call)) == 0 for call in calls]
     assert 2 <= sum(empty) <= len(calls) - 2
     divided = [call[0] % call[3] == 0 for call, none in zip(calls, empty, strict=True) if none]
-    assert any(divided)  # heads that could be shared out, though their keys could not
+    assert any(divided)  # the heads could be divided, but not their keys
 
 
 BYTES = """
@@ -97,73 +97,66 @@ STYLES = {
     "an empty tensor where there is no plan": ("plan_shards", {"return []": "return torch.zeros(0, 4)"}),
     "an empty tuple where there is no plan": ("plan_shards", {"return []": "return ()"}),
 }
-SLIPS = [
-    ("cache_bytes", {"2 * ": ""}, ["values_forgotten"]),
-    ("cache_bytes", {"2 * ": "3 * "}, ["queries_kept"]),
-    (
-        "cache_bytes",
-        {"2 * num_layers": "num_layers", "num_kv_heads *": "(num_heads + 2 * num_kv_heads) *"},
-        ["queries_kept"],
-    ),
-    ("cache_bytes", {"num_kv_heads * head_dim": "num_heads * head_dim"}, ["heads_of_queries"]),
-    ("cache_bytes", {"num_kv_heads * head_dim": "num_hiddens"}, ["heads_of_queries"]),
-    ("cache_bytes", {"num_kv_heads * head_dim": "num_heads // num_kv_heads * head_dim"}, ["group_size"]),
-    ("cache_bytes", {"num_kv_heads * head_dim": "num_kv_heads * num_hiddens"}, ["width_of_the_model"]),
-    ("cache_bytes", {" * num_kv_heads": ""}, ["heads_missing"]),
-    ("cache_bytes", {" * head_dim": ""}, ["width_missing"]),
-    ("cache_bytes", {" // 8": ""}, ["in_bits"]),
-    ("cache_bytes", {" * bits // 8": ""}, ["numbers_counted"]),
-    ("cache_bytes", {"num_layers * ": "", "2 * ": "2 * "}, ["layers_missing"]),
-    ("cache_bytes", {"* batch ": ""}, ["batch_missing"]),
-    ("cache_bytes", {"* num_tokens ": ""}, ["tokens_missing"]),
-    ("cache_bytes", {"num_tokens * num_kv": "num_tokens**2 * num_kv"}, ["tokens_squared"]),
-    ("cache_bytes", {"bits // 8": "bits / 8 / 1e9"}, ["in_gigabytes"]),
-    ("cache_bytes", {"bits // 8": "bits / 8 / 2**30"}, ["in_gigabytes"]),
-    ("cache_bytes", {"2 * ": "", "* batch ": ""}, ["values_forgotten", "batch_missing"]),
-    ("cache_bytes", {"num_kv_heads * head_dim": "num_hiddens", " // 8": ""}, ["heads_of_queries", "in_bits"]),
-    ("plan_shards", {"if num_kv_heads": "if num_heads"}, ["kv_heads_cut"]),
-    ("plan_shards", {"num_kv_heads % num_devices != 0": "num_kv_heads < num_devices"}, ["kv_heads_cut"]),
-    ("plan_shards", {"num_kv_heads % num_devices != 0": "False"}, ["kv_heads_cut"]),
-    (
-        "plan_shards",
-        {
-            "num_kv_heads % num_devices != 0": "False",
-            "num_devices, num_kv_heads //": "num_devices, num_kv_heads /",
-            "= num_heads //": "= num_heads /",
-        },
-        ["kv_heads_cut"],
-    ),
-    (
-        "plan_shards",
-        {
-            "if num_kv_heads": "if num_heads",
-            "r * kv_heads\n": "r * num_kv_heads // num_devices\n",
-            "kv_first + kv_heads": "kv_first + max(1, kv_heads)",
-        },
-        ["kv_heads_copied"],
-    ),
-    ("plan_shards", {" * head_dim": ""}, ["heads_counted"]),
-    ("plan_shards", {"num_devices, num_kv_heads //": "num_devices, num_heads //"}, ["kv_heads_as_heads"]),
-    (
-        "plan_shards",
-        {"kv_first * head_dim, (kv_first + kv_heads)": "0, num_kv_heads"},
-        ["all_kv_heads_everywhere"],
-    ),
-    ("plan_shards", {"range(num_devices)": "range(1, num_devices + 1)"}, ["devices_from_1"]),
-    ("plan_shards", {"(first + heads)": "heads", "(kv_first + kv_heads)": "kv_heads"}, ["width_for_end"]),
-    ("plan_shards", {"return plan": "return torch.tensor(plan).T"}, ["devices_in_columns"]),
-    ("plan_shards", {"return plan": "return torch.tensor(plan).view(-1, 2, 2)"}, ["pairs_nested"]),
-    (
-        "plan_shards",
-        {" * head_dim": "", "if num_kv_heads": "if num_heads"},
-        ["heads_counted", "kv_heads_cut"],
-    ),
-    (
-        "plan_shards",
-        {"range(num_devices)": "range(1, num_devices + 1)", " * head_dim": ""},
-        ["devices_from_1", "heads_counted"],
-    ),
-]
+SLIPS = {
+    "cache_bytes": [
+        ({"2 * ": ""}, "values_forgotten"),
+        ({"2 * ": "3 * "}, "queries_kept"),
+        (
+            {"2 * num_layers": "num_layers", "num_kv_heads *": "(num_heads + 2 * num_kv_heads) *"},
+            "queries_kept",
+        ),
+        ({"num_kv_heads * head_dim": "num_heads * head_dim"}, "heads_of_queries"),
+        ({"num_kv_heads * head_dim": "num_hiddens"}, "heads_of_queries"),
+        ({"num_kv_heads * head_dim": "num_heads // num_kv_heads * head_dim"}, "group_size"),
+        ({"num_kv_heads * head_dim": "num_kv_heads * num_hiddens"}, "width_of_the_model"),
+        ({" * num_kv_heads": ""}, "heads_missing"),
+        ({" * head_dim": ""}, "width_missing"),
+        ({" // 8": ""}, "in_bits"),
+        ({" * bits // 8": ""}, "numbers_counted"),
+        ({"num_layers * ": "", "2 * ": "2 * "}, "layers_missing"),
+        ({"* batch ": ""}, "batch_missing"),
+        ({"* num_tokens ": ""}, "tokens_missing"),
+        ({"num_tokens * num_kv": "num_tokens**2 * num_kv"}, "tokens_squared"),
+        ({"bits // 8": "bits / 8 / 1e9"}, "in_gigabytes"),
+        ({"bits // 8": "bits / 8 / 2**30"}, "in_gigabytes"),
+        ({"2 * ": "", "* batch ": ""}, "values_forgotten", "batch_missing"),
+        ({"num_kv_heads * head_dim": "num_hiddens", " // 8": ""}, "heads_of_queries", "in_bits"),
+    ],
+    "plan_shards": [
+        ({"if num_kv_heads": "if num_heads"}, "kv_heads_cut"),
+        ({"num_kv_heads % num_devices != 0": "num_kv_heads < num_devices"}, "kv_heads_cut"),
+        ({"num_kv_heads % num_devices != 0": "False"}, "kv_heads_cut"),
+        (
+            {
+                "num_kv_heads % num_devices != 0": "False",
+                "num_devices, num_kv_heads //": "num_devices, num_kv_heads /",
+                "= num_heads //": "= num_heads /",
+            },
+            "kv_heads_cut",
+        ),
+        (
+            {
+                "if num_kv_heads": "if num_heads",
+                "r * kv_heads\n": "r * num_kv_heads // num_devices\n",
+                "kv_first + kv_heads": "kv_first + max(1, kv_heads)",
+            },
+            "kv_heads_copied",
+        ),
+        ({" * head_dim": ""}, "heads_counted"),
+        ({"num_devices, num_kv_heads //": "num_devices, num_heads //"}, "kv_heads_as_heads"),
+        ({"kv_first * head_dim, (kv_first + kv_heads)": "0, num_kv_heads"}, "all_kv_heads_everywhere"),
+        ({"range(num_devices)": "range(1, num_devices + 1)"}, "devices_from_1"),
+        ({"(first + heads)": "heads", "(kv_first + kv_heads)": "kv_heads"}, "width_for_end"),
+        ({"return plan": "return torch.tensor(plan).T"}, "devices_in_columns"),
+        ({"return plan": "return torch.tensor(plan).view(-1, 2, 2)"}, "pairs_nested"),
+        ({" * head_dim": "", "if num_kv_heads": "if num_heads"}, "heads_counted", "kv_heads_cut"),
+        (
+            {"range(num_devices)": "range(1, num_devices + 1)", " * head_dim": ""},
+            "devices_from_1",
+            "heads_counted",
+        ),
+    ],
+}
 
 
 @pytest.mark.parametrize("exercise", SOURCES)
@@ -183,11 +176,11 @@ def test_slips_are_named_one_or_two_at_once(exercise, changes, mistakes):
 
 
 def test_a_plan_of_nothing_is_not_always_right():
-    assert EXERCISES["plan_shards"].judge(lambda *_: []).kind == "wrong"
+    assert EXERCISES["plan_shards"].judge(lambda *_: []).state == "wrong"
 
 
 def described(**changes):
-    """The right layer but for the arguments that are given."""
+    """The right layer, with these arguments changed."""
 
     def layer_of(config):
         arguments = {
@@ -221,8 +214,8 @@ DESCRIPTIONS = [
 
 @pytest.mark.parametrize(("changes", "sentence"), DESCRIPTIONS)
 def test_what_differs_from_the_model_is_named(changes, sentence):
-    kind, said_of_it = DESCRIBE.judge(described(**changes))
-    assert kind == "wrong"
+    state, said_of_it = DESCRIBE.judge(described(**changes))
+    assert state == "wrong"
     assert sentence in said_of_it
 
 
@@ -249,8 +242,8 @@ def test_the_right_layers_name_their_models(capsys):
 
 
 def test_a_missing_entry_is_explained():
-    kind, sentence = DESCRIBE.judge(lambda config: MultiHeadAttention(32, 4, head_dim=config["head_dim"]))
-    assert kind == "wrong"
+    state, sentence = DESCRIBE.judge(lambda config: MultiHeadAttention(32, 4, head_dim=config["head_dim"]))
+    assert state == "wrong"
     assert "raised KeyError: 'head_dim'" in sentence
     assert sentence.endswith(*said("describe_model", "entry_missing"))
 
@@ -273,7 +266,7 @@ def test_what_is_no_layer_is_named(given, named):
 
 @pytest.mark.parametrize("given", [lambda config: ..., lambda config: None])
 def test_a_stub_has_described_nothing_yet(given):
-    assert DESCRIBE.judge(given).kind == "not yet"
+    assert DESCRIBE.judge(given).state == "not yet"
 
 
 def test_an_answer_may_spoil_its_configuration():
@@ -282,11 +275,11 @@ def test_an_answer_may_spoil_its_configuration():
         config.clear()
         return layer
 
-    assert DESCRIBE.judge(spoils).kind == DESCRIBE.judge(spoils).kind == "right"
+    assert DESCRIBE.judge(spoils).state == DESCRIBE.judge(spoils).state == "solved"
 
 
 def test_the_models_are_those_of_their_papers():
-    """Vaswani's layer has 4 D² parameters; what departs from it is what their papers say."""
+    """Vaswani's layer has 4 D² parameters; the others differ from it as their papers say."""
 
     def parameters(model):
         with torch.device("meta"):

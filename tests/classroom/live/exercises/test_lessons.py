@@ -1,15 +1,18 @@
-"""What holds for every exercise of every lesson."""
+"""Rules for every exercise of every lesson."""
 
+import re
 import sys
 
 import pytest
 import torch
 
 import mha_lib
+from mha_lib.classroom.course.slides import read_lesson, source
 from mha_lib.classroom.live import exercises
-from mha_lib.classroom.live.exercises import check, find_exercises
+from mha_lib.classroom.live.exercises import check, find_exercises, names_by_lesson
 from mha_lib.classroom.live.exercises.judge import Check, Exercise, sentence_of
 from tests.classroom.live.exercises.slips import assert_right
+from tests.lessons import ENGLISH, name_of
 
 EXERCISES = [exercise for exercise in find_exercises() if isinstance(exercise, Exercise)]
 MISTAKES = [(exercise, *mistake) for exercise in EXERCISES for mistake in exercise.single_mistakes()]
@@ -21,7 +24,7 @@ def named(value):
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)
 def test_right_answer_passes(exercise):
-    assert exercise.judge(exercise.answer).kind == "right"
+    assert exercise.judge(exercise.answer).state == "solved"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +53,7 @@ def test_answer_that_writes_into_its_input_is_judged_by_what_it_returns(exercise
                 value.zero_()
         return result
 
-    assert exercise.judge(spoils_its_input).kind == "right"
+    assert exercise.judge(spoils_its_input).state == "solved"
 
 
 @pytest.mark.parametrize(("exercise", "name", "code"), MISTAKES, ids=named)
@@ -61,13 +64,13 @@ def test_mistake_gets_its_own_sentence(exercise, name, code):
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)
 def test_wrong_in_a_new_way_still_fails(exercise):
     verdict = exercise.judge(lambda *arguments: exercise.answer(*arguments) * 1.01 + 0.01)
-    assert verdict.kind == "wrong"
+    assert verdict.state == "wrong"
     assert "values are not right" in verdict.sentence
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)
 def test_stub_is_not_yet_solved(exercise):
-    assert exercise.judge(lambda *_: ...).kind == "not yet"
+    assert exercise.judge(lambda *_: ...).state == "not yet"
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)
@@ -78,6 +81,13 @@ def test_wrong_shape_and_wrong_type_say_what_came(exercise):
 
 def test_check_knows_the_exercises_of_all_lessons():
     assert dir(check) == sorted(["report", "solved", *(exercise.name for exercise in find_exercises())])
+
+
+@pytest.mark.parametrize("lesson", ENGLISH, ids=name_of)
+def test_the_exercises_of_a_lesson_are_those_that_it_checks_in_its_order(lesson):
+    code = "\n".join(source(cell) for cell in read_lesson(lesson)["cells"] if cell["cell_type"] == "code")
+    checked = re.findall(r"^check\.(?!report\b)(\w+)\(", code, re.MULTILINE)
+    assert names_by_lesson().get(lesson.name[:2], []) == list(dict.fromkeys(checked))
 
 
 @pytest.fixture
@@ -91,7 +101,7 @@ def lesson_99(tmp_path, monkeypatch):
 
 LESSON = """
 from mha_lib.classroom.live.exercises.judge import Exercise
-EXERCISES = (Exercise("{name}", lambda n: 2 * n, lambda generator: (5,)),)
+EXERCISES = (Exercise("99", "{name}", lambda n: 2 * n, lambda generator: (5,)),)
 """
 
 

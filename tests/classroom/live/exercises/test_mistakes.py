@@ -57,10 +57,10 @@ def test_multi_head_is_that_of_the_library():
 
 def test_a_shared_mistake_replaces_its_step_in_any_answer():
     scores, mask = randn(B, Q, K), mask_with_an_empty_row()
-    (missing,) = shared(masked_weights, "mask_missing")["mask_missing"]
-    (zero,) = shared(masked_weights, "forbidden_scores_zero")["forbidden_scores_zero"]
-    torch.testing.assert_close(missing(scores, mask), scores.softmax(-1))
-    torch.testing.assert_close(zero(scores, mask), (scores * mask).softmax(-1))
+    (missing,) = shared("mask_missing")["mask_missing"]
+    (zero,) = shared("forbidden_scores_zero")["forbidden_scores_zero"]
+    torch.testing.assert_close(masked_weights(scores, mask, **missing), scores.softmax(-1))
+    torch.testing.assert_close(masked_weights(scores, mask, **zero), (scores * mask).softmax(-1))
 
 
 def test_every_mistake_has_one_sentence():

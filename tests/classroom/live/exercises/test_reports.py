@@ -1,4 +1,4 @@
-"""What a file that somebody handed in may hold: a report is read, and all else is said and harmless."""
+"""Files that somebody hands in: a report is read, and anything else is harmless and gets a message."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def test_a_report_is_read_as_it_was_written(tmp_path):
     file = tmp_path / "a.report.json"
     file.write_text(json.dumps(REPORT.as_tree()))
     assert read_report(file) == REPORT
-    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())  # saved again by an editor of Windows
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())  # as an editor of Windows saves it
     assert read_report(file) == REPORT
 
 
@@ -105,7 +105,7 @@ def test_links_pipes_and_folders_are_left_out(tmp_path):
     secret = tmp_path / "secret"
     secret.write_text(json.dumps(REPORT.as_tree()))
     (tmp_path / "link").symlink_to(secret)
-    os.mkfifo(tmp_path / "pipe")  # to read it would take for ever
+    os.mkfifo(tmp_path / "pipe")  # reading it would never end
     (tmp_path / "folder").mkdir()
     for name in ("link", "pipe", "folder"):
         with pytest.raises(CourseError, match=f"{name}: "):

@@ -26,7 +26,7 @@ FILL = "scores = scores.masked_fill(~mask, -torch.inf)"
 KEYS = "valid_lens[:, None])[:, None, None]"
 ROWS = "valid_lens[:, None])[:, None, :, None]"
 
-# What is changed into what, by the name of the mistake.
+# The change to the answer, under the name of the mistake that it makes.
 SLIPS = {
     "cut_with_one_view": {VIEW: ".view(batch, num_heads, num_tokens, d)"},
     "every_other_number": {VIEW: ".view(batch, num_tokens, d, num_heads).permute(0, 3, 1, 2)"},
@@ -149,7 +149,7 @@ def masks_of(dtype):
 @pytest.mark.parametrize("name", ["causal_mask", "mask_from_lengths"])
 def test_a_mask_of_0_and_1_is_not_boolean(name, dtype):
     verdict = EXERCISES[name].judge(masks_of(dtype)[name])
-    assert verdict.kind == "wrong"
+    assert verdict.state == "wrong"
     assert f"a boolean tensor is wanted, and this one is {dtype}" in verdict.sentence
 
 
@@ -183,7 +183,7 @@ def test_a_list_of_numbers_stands_for_a_tensor_with_one_axis(name, kind):
 )
 def test_the_rule_for_the_number_of_heads_minds_neither_order_nor_boundary(code):
     verdict = EXERCISES["choose_num_heads"].judge(code)
-    assert verdict.kind == "wrong"
+    assert verdict.state == "wrong"
     assert "values are not right" not in verdict.sentence
 
 
@@ -201,7 +201,7 @@ def test_a_length_rounded_up_is_right_and_rounded_down_is_not():
 
     verdict = EXERCISES["crossover"].judge(rounded_up)
     assert verdict == (
-        "right",
+        "solved",
         "right on 5 random cases. You round up, since a length is a whole number.",
     )
     assert_named("crossover", lambda *sizes: rounded_up(*sizes) - 1, "rounded_down")
@@ -212,6 +212,6 @@ def test_the_exact_count_of_operations_is_right_with_a_remark():
         scores = num_queries * num_keys * (d + (d - 1))
         return scores + num_queries * d_v * (num_keys + (num_keys - 1))
 
-    kind, sentence = EXERCISES["attention_flops"].judge(answer)
-    assert kind == "right"
+    state, sentence = EXERCISES["attention_flops"].judge(answer)
+    assert state == "solved"
     assert sentence.startswith("right on 5 random cases. You count exactly")

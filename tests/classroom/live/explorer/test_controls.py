@@ -1,4 +1,4 @@
-"""What the arguments of ``explore`` mean."""
+"""The arguments of ``explore`` become controls, settings and labels."""
 
 import inspect
 import re

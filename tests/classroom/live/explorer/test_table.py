@@ -26,7 +26,7 @@ def source_of(weights_of, labels=None, **controls):
 
 
 def maps(table, setting):
-    """The picture of a setting: weights and what the mask forbids, (B, H, Q, K)."""
+    """The picture of a setting: its weights and its forbidden cells, (B, H, Q, K)."""
     entry = next(entry for entry in table.directory if entry["setting"] == setting)
     numbers = np.frombuffer(zlib.decompress(table.maps), "<f2")
     _, heads, queries, keys = entry["shape"]
@@ -182,9 +182,9 @@ def test_maps_that_are_masks_are_known_by_their_rows():
     got, forbidden = maps(table_of(lambda a: masks[a]), (1,))
     assert np.array_equal(forbidden[0, 0], ~masks[1])
     assert np.array_equal(got[0, 0], masks[1])
-    # one key for each query: its weight is 1, and so it is for whoever attends to one key
+    # one key for each query: weights of 1, as of any query that attends to one key
     assert not table_of(lambda a: (masks[2].astype(float), masks[2])).of_masks
-    # weights at one setting, so they are weights at the others too
+    # weights at one setting make weights of all settings
     assert not table_of(lambda a: (masks[a] / (1 + (a == 1)), masks[a])).of_masks
     assert not table_of(lambda a: np.ones((Q, K))).of_masks
 

@@ -1,4 +1,4 @@
-// Where everything goes in the picture.
+// Finds the place of everything in the picture.
 import { clamp } from "./decode.js";
 import { labelOf } from "./words.js";
 
@@ -7,18 +7,18 @@ const LEGEND = 2;
 const TITLE = 1.5;
 const GAP = 1; // between heads
 const NARROWEST_HEAD = 7.5; // so that titles don't run into each other
-const LOWEST_HEAD = 8; // rather scroll down than squint, where there is a page to scroll
+const LOWEST_HEAD = 8; // a page can be scrolled, so maps need not get smaller than this
 const LARGEST_CELL = 7;
 const LONGEST_LABEL = 8;
 const QUERY_AXIS = 2.2; // beside the queries' labels
 const KEY_AXIS = 2; // below turned labels of the keys
 const LEVEL_KEY_AXIS = 2.6; // with level labels
 
-// In a room that has an end:
+// On a slide, which cannot be scrolled:
 const SIZES_OF_LETTERS = [1, 0.85, 0.7, 0.6, 0.5];
 const WIDEST_CELL = 2; // times its height, since a slide has more width than height
-const HIGHEST_CELL = 1.5; // times its width, where the heads side by side leave height
-const ENOUGH = [0.8, 0.45]; // of the width or of the height, for the maps
+const HIGHEST_CELL = 1.5; // times its width, if heads side by side leave height
+const ENOUGH = [0.8, 0.45]; // the share of the width or of the height that the maps need
 
 export const fontOf = (em) => `${em}px system-ui`;
 
@@ -30,7 +30,7 @@ function widest(ctx, labels, count) {
   );
 }
 
-/** As much of a text as there is room for. */
+/** The text, shortened to the room. */
 export function fit(ctx, text, room) {
   if (ctx.measureText(text).width <= room) return text;
   const letters = Array.from(text);
@@ -38,8 +38,7 @@ export function fit(ctx, text, room) {
   return `${letters.join("")}…`;
 }
 
-/** The drawing of what is shown. A slide has no more room than it has (`isFixed`): there the letters shrink
- * until the maps get enough of it. */
+/** The drawing of what is shown. On a slide (`isFixed`) the letters shrink until the maps have enough room. */
 export function arrange(ctx, shown, room) {
   const sizes = room.isFixed ? SIZES_OF_LETTERS : [1];
   let drawing;
@@ -55,7 +54,7 @@ function isGood({ height, rows, columns, cellWidth, cellHeight, queries, keys },
   return height <= room.height && (isWide || rows * queries * cellHeight >= ENOUGH[1] * room.height);
 }
 
-/** The drawing with letters of a size, and its cells as large as the room allows. */
+/** The drawing with letters of one size, and cells as large as the room allows. */
 function arrangeWith(ctx, shown, { width, height, em, isFixed }) {
   ctx.font = fontOf(em);
   const { queryLabels, keyLabels, queries, keys } = shown;
@@ -87,7 +86,7 @@ function arrangeWith(ctx, shown, { width, height, em, isFixed }) {
   };
 }
 
-/** Of the grids of heads with one column, two columns …: the one with the largest cells, then fewest rows. */
+/** The grid of heads, with one column, two columns …, that has the largest cells, and then the fewest rows. */
 function largestGrid(shown, room) {
   const grids = shown.heads.map((_, index) => makeGrid(shown, index + 1, room));
   return grids.reduce((best, next) => {
@@ -104,7 +103,7 @@ function makeGrid({ heads, queries, keys }, columns, { width, height, em, isFixe
   const wide = clamp((headWidth - GAP * em) / keys, 0, LARGEST_CELL * em);
   const high = clamp(headHeight / queries, 0, wide * (isFixed ? HIGHEST_CELL : 1));
   const sizeAmong = (size, count) => {
-    const least = Math.max(size, (1.6 * em) / count); // a map of one row or column is no hairline
+    const least = Math.max(size, (1.6 * em) / count); // else a map of one row would be a hairline
     return least > 6 ? Math.floor(least) : least;
   };
   const cellWidth = sizeAmong(Math.min(wide, high * (isFixed ? WIDEST_CELL : 1)), keys);
@@ -130,5 +129,5 @@ function placeHeads({ heads, queries, keys }, grid, left, em) {
   };
 }
 
-/** 1, 2, 4 …: of how many cells one is labelled, so that each label has the room that it needs. */
+/** The step between labelled cells, 1, 2, 4 …, which gives each label the room that it needs. */
 const stepFor = (need, cell) => 2 ** Math.max(0, Math.ceil(Math.log2(need / cell)));

@@ -2,25 +2,25 @@
 // them, arranges one heatmap a head, paints them on a canvas, and answers controls, pointer and keys.
 //
 // It runs in JupyterLab, in a deck, and in a handout without a kernel. Its parts are joined to one module
-// that imports nothing (widget.py), so each name stands in one part alone. All that it shows is in the traits
-// of the widget, so several views of one widget are in step.
+// that imports nothing (widget.py), so no name may stand in two parts. The widget's traits hold all that it
+// shows, so several views of one widget are in step.
 //
-//   picture   the weights of one setting: of each sample, the maps of all heads (H,Q,K), with their labels
-//   shown     what is on show of a picture: one sample, of all heads or of the enlarged one
-//   drawing   what is shown and where it goes; its lengths are pixels of the canvas
+//   picture   the weights of one setting: the maps of all heads (H,Q,K) of each sample, with their labels
+//   shown     the visible part of a picture: one sample, with all heads or with the enlarged one
+//   drawing   what is shown, and its places; lengths are pixels of the canvas
 //   cell      the place of one weight: {head, query, key}
 //   em        the size of the letters; the room around the heatmaps is measured in it
 
 export const numbersTo = (count) => Array.from({ length: count }, (_, number) => number);
 export const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 
-// A weight is a float16 and never negative. Its sign bit says that the mask forbids the cell.
+// A weight is a float16 and never negative: its sign bit means that the mask forbids the cell.
 
 export const SIGN_BIT = 0x8000;
 const float = new Float32Array(1);
 const bitsOfFloat = new Uint32Array(float.buffer);
 
-/** As a float32 the bits of a float16 stand for a number that is 2 ** 112 times smaller. */
+/** The weight of a float16's bits. Read as the bits of a float32, they are 2 ** 112 times too small. */
 export function weightOf(bits) {
   bitsOfFloat[0] = (bits & ~SIGN_BIT) << 13;
   return float[0] * 2 ** 112;
@@ -28,7 +28,7 @@ export function weightOf(bits) {
 
 export const isForbidden = (bits) => bits >= SIGN_BIT;
 
-/** Add the pictures of a table to those that are known, each by its setting. */
+/** Add the pictures of a table to the known ones, each under its setting. */
 export async function unpack({ directory, maps, labels }, pictures) {
   const stream = new Blob([maps]).stream().pipeThrough(new DecompressionStream("deflate"));
   const numbers = new Uint16Array(await new Response(stream).arrayBuffer());
@@ -36,7 +36,7 @@ export async function unpack({ directory, maps, labels }, pictures) {
     pictures.set(JSON.stringify(entry.setting), entry.error ? entry : readPicture(entry, numbers, labels));
 }
 
-/** Labels that are missing are numbers: what is said of a token tells its number from its label. */
+/** The picture of an entry. Missing labels stay undefined: sentences tell a token's number from its label. */
 function readPicture({ shape, at, query_labels, key_labels }, numbers, labels) {
   const [, headCount, queries, keys] = shape;
   const size = headCount * queries * keys;
@@ -50,7 +50,7 @@ function readPicture({ shape, at, query_labels, key_labels }, numbers, labels) {
   };
 }
 
-/** What is on show of a picture; the scale ends at 1, or, `toMax`, at the largest weight. */
+/** The visible part of a picture; the scale ends at 1, or with `toMax` at the largest weight. */
 export function choose(picture, { sample, enlarged, toMax }) {
   const which = Math.min(sample, picture.samples.length - 1);
   const maps = picture.samples[which];
@@ -77,21 +77,21 @@ export function choose(picture, { sample, enlarged, toMax }) {
   };
 }
 
-/** Where the largest weight is. Without their signs, float16 are in the order of their bits. */
+/** The index of the largest weight. Without signs, float16 have the order of their bits. */
 function findLargest(maps) {
   const unsigned = (index) => maps[index] & ~SIGN_BIT;
   return maps.reduce((best, _, index) => (unsigned(index) > unsigned(best) ? index : best), 0);
 }
 
-/** Where the largest weight is of the heads that are shown. */
+/** The cell with the largest weight of the visible heads. */
 export function largestShown({ maps, heads, queries, keys }) {
   const start = indexOf({ queries, keys }, { head: heads[0], query: 0, key: 0 });
   const largest = findLargest(maps.subarray(start, start + heads.length * queries * keys));
   return cellAt({ queries, keys }, start + largest);
 }
 
-/** How many queries are tokens: where queries and keys are the same, those that no query may attend to at
- * the end are padding, and so are their own rows, though each has weights. */
+/** How many queries are tokens. If queries and keys are the same tokens, the last keys that no query may
+ * attend to are padding, and so are their rows, although these have weights. */
 function lengthOf({ maps, queries, keys, queryLabels, keyLabels }) {
   if (queries !== keys || String(queryLabels) !== String(keyLabels)) return queries;
   const isPadding = (key) => {
@@ -100,7 +100,7 @@ function lengthOf({ maps, queries, keys, queryLabels, keyLabels }) {
   };
   let length = keys;
   while (length > 0 && isPadding(length - 1)) length--;
-  return length || queries; // where all is forbidden, nothing is told apart
+  return length || queries; // if every cell is forbidden, there is no padding to tell apart
 }
 
 export const indexOf = ({ queries, keys }, { head, query, key }) => (head * queries + query) * keys + key;
@@ -110,7 +110,7 @@ function cellAt({ queries, keys }, index) {
   return { head: Math.floor(row / queries), query: row % queries, key: index % keys };
 }
 
-/** Whether two pictures show the same in a sample. */
+/** Whether two pictures are the same in a sample. */
 export function isSame(one, other, sample) {
   const [maps, others] = [one.samples[sample], other.samples[sample]];
   if (one.headCount !== other.headCount || one.queries !== other.queries || maps?.length !== others?.length)

@@ -1,4 +1,4 @@
-// The controls: a labelled input for each entry of the setting, and for the traits beside it.
+// The controls: a labelled input for each entry of the setting, and for other traits of the widget.
 import { fill } from "./words.js";
 
 export function make(tag, properties = {}, ...children) {
@@ -14,7 +14,7 @@ const INPUTS = {
   text: () => make("input"),
 };
 
-/** A labelled input for a trait of the widget, or for an entry of it; `set` takes what it is moved to. */
+/** A labelled input for a trait of the widget, or for an entry of it; `set` is called with its new value. */
 export function makeInput(model, { name, kind, texts, trait, at }, set, words) {
   const input = Object.assign(INPUTS[kind](texts), { ariaLabel: name });
   const value = make("span", { className: "value" });

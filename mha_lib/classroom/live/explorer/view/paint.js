@@ -1,4 +1,4 @@
-// What the picture looks like, on the screen and as the saved file.
+// Paints the picture, on the screen and for the saved file.
 import { arrange, fit, fontOf } from "./arrange.js";
 import { indexOf, isForbidden, numbersTo, SIGN_BIT, weightOf } from "./decode.js";
 import { make } from "./inputs.js";
@@ -26,9 +26,9 @@ function pixelOf(red, green, blue) {
   return (255 << 24) | (blue << 16) | (green << 8) | red;
 }
 
-const sheet = document.createElement("canvas"); // one pixel a cell; the picture shows it enlarged
+const sheet = document.createElement("canvas"); // one pixel for each cell; the picture shows it enlarged
 
-/** Let the pixels go: a page keeps a module, and what it holds, for good. */
+/** Free the pixels: a page keeps a module, and all that it holds, until it is closed. */
 export const clearSheet = () => Object.assign(sheet, { width: 0, height: 0 });
 
 function fillSheet(width, height, pixelAt) {
@@ -43,7 +43,7 @@ export function paint(ctx, drawing) {
   const { width, height } = ctx.canvas;
   Object.assign(ctx, {
     font: fontOf(drawing.em),
-    imageSmoothingEnabled: drawing.cellWidth < 1 || drawing.cellHeight < 1, // or else cells would be left out
+    imageSmoothingEnabled: drawing.cellWidth < 1 || drawing.cellHeight < 1, // else cells would be missing
     fillStyle: drawing.colours.paper,
   });
   ctx.fillRect(0, 0, width, height);
@@ -68,7 +68,7 @@ function paintWeights(ctx, { maps, queries, keys, scaleEnd, tiles, cellWidth, ce
   }
 }
 
-/** Hatch what the mask forbids, one rectangle for each run of cells in a row. */
+/** Hatch the masked cells, one rectangle for each run of them in a row. */
 function paintMask(ctx, drawing) {
   const { maps, queries, keys, tiles, cellWidth, cellHeight } = drawing;
   ctx.beginPath();
@@ -87,7 +87,7 @@ function paintMask(ctx, drawing) {
   ctx.fill();
 }
 
-/** A dashed line above the queries that are padding. */
+/** Draw a dashed line above the queries that are padding. */
 function paintLength(ctx, { tiles, length, keys, cellWidth, cellHeight, em }) {
   ctx.beginPath();
   for (const { x, y } of tiles) {
@@ -97,7 +97,7 @@ function paintLength(ctx, { tiles, length, keys, cellWidth, cellHeight, em }) {
   strokeOnAnyColour(ctx, em, [0.5 * em, 0.4 * em]);
 }
 
-/** White on black shows on any colour. */
+/** Stroke in white on black, which can be seen on any colour. */
 function strokeOnAnyColour(ctx, em, dashes = []) {
   ctx.setLineDash(dashes);
   Object.assign(ctx, { strokeStyle: "#000", lineWidth: em / 4 }).stroke();
@@ -105,12 +105,14 @@ function strokeOnAnyColour(ctx, em, dashes = []) {
   ctx.setLineDash([]);
 }
 
-function makeHatching(ctx, { em, colours }) {
-  const tile = document.createElement("canvas");
-  const size = Math.round(em / 2);
+/** The pattern of a masked cell, as look.css has it: a seamless tile whose lines rise at 45 degrees, or fall. */
+function makeHatching(ctx, { em, colours, hatch }) {
+  const tile = make("canvas");
+  const size = Math.round(Math.SQRT2 * hatch.gap * em);
   Object.assign(tile, { width: size, height: size });
   const pen = tile.getContext("2d");
-  Object.assign(pen, { strokeStyle: colours.hatching, lineWidth: em / 13 });
+  Object.assign(pen, { strokeStyle: colours.hatching, lineWidth: hatch.line * em });
+  if (hatch.angle < 0) pen.setTransform(1, 0, 0, -1, 0, size);
   for (const shift of [-size, 0, size]) {
     pen.moveTo(shift - size, 2 * size);
     pen.lineTo(shift + 2 * size, -size);
@@ -119,7 +121,7 @@ function makeHatching(ctx, { em, colours }) {
   return ctx.createPattern(tile, "repeat");
 }
 
-/** Write a text beside, or around, a point; turned, it reads upwards. */
+/** Write a text beside or around a point; a turned text reads upwards. */
 function write(ctx, text, { x, y, colour, align = "left", isTurned = false }) {
   const direction = isTurned ? [0, -1, 1, 0] : [1, 0, 0, 1];
   ctx.setTransform(...direction, x, y);
@@ -128,7 +130,7 @@ function write(ctx, text, { x, y, colour, align = "left", isTurned = false }) {
   ctx.resetTransform();
 }
 
-/** Name each head; while a cell is pointed at, with its weight in that head. */
+/** Name each head; while the pointer is on a cell, add the cell's weight in that head. */
 function paintTitles(ctx, drawing) {
   const { em, tiles, colours, words, pointed } = drawing;
   for (const { head, x, y } of tiles) {
@@ -169,7 +171,7 @@ function paintKeyAxis(ctx, drawing) {
   }
 }
 
-/** One scale of colours for all heads, and what the hatching means. */
+/** Paint the scale of colours, one for all heads, and the meaning of the hatching. */
 function paintLegend(ctx, drawing) {
   const { ofMasks, isMasked, em, words } = drawing;
   let x = ofMasks ? 0.5 * em : paintScale(ctx, drawing);
@@ -183,7 +185,7 @@ function paintLegend(ctx, drawing) {
   if (isMasked) paintSwatch(makeHatching(ctx, drawing), words.masked);
 }
 
-/** The bar of colours with its ends; returns where it ends itself. */
+/** Paint the bar of colours with its numbers; returns the place after it. */
 function paintScale(ctx, { scaleEnd, toMax, em, colours, words }) {
   const y = 0.85 * em;
   const colour = colours.ink;
@@ -208,17 +210,17 @@ function paintPointer(ctx, { queries, keys, em, tiles, cellWidth, cellHeight, po
   strokeOnAnyColour(ctx, em);
 }
 
-/** Save what is shown as a picture of its own, with the settings below. */
-export function savePicture(shown, caption, colours) {
+/** Save the picture as a file, with the settings below. */
+export function savePicture(shown, caption, look) {
   const em = 28;
   const canvas = make("canvas");
   const ctx = canvas.getContext("2d");
-  const drawing = { ...arrange(ctx, shown, { width: 2000, height: 1300, em }), colours };
+  const drawing = { ...arrange(ctx, shown, { width: 2000, height: 1300, em }), ...look };
   const rightEdges = drawing.tiles.map(({ x }) => x + drawing.cellWidth * shown.keys + em);
   const width = Math.max(30 * em, ctx.measureText(caption).width + em, ...rightEdges);
   Object.assign(canvas, { width, height: drawing.height + 2 * em });
   paint(ctx, drawing);
-  write(ctx, caption, { x: em / 2, y: drawing.height + em, colour: colours.quiet });
+  write(ctx, caption, { x: em / 2, y: drawing.height + em, colour: drawing.colours.quiet });
   canvas.toBlob((blob) => {
     const href = URL.createObjectURL(blob);
     make("a", { href, download: "attention.png" }).click();
@@ -226,8 +228,8 @@ export function savePicture(shown, caption, colours) {
   });
 }
 
-/** The colours of view.css and look.css as the canvas takes them, under the page's theme or a given one. */
-export function readColours(root, colorScheme = "") {
+/** The look of view.css and look.css as the canvas takes it, under the page's theme or a given one. */
+export function readLook(root, colorScheme = "") {
   const probe = make("span");
   probe.style.colorScheme = colorScheme;
   root.append(probe);
@@ -245,5 +247,8 @@ export function readColours(root, colorScheme = "") {
     keys: read("--k"),
   };
   probe.remove();
-  return colours;
+  const style = getComputedStyle(root);
+  const number = (name) => Number.parseFloat(style.getPropertyValue(`--hatch-${name}`)); // in degrees or em
+  const hatch = { angle: number("angle"), gap: number("gap"), line: number("line") };
+  return { colours, hatch };
 }

@@ -1,13 +1,13 @@
-// The page around the picture: what is shown of the widget's traits, and what pointer and keys do.
+// The page around the picture: it shows the widget's traits, and answers pointer and keys.
 import { arrange } from "./arrange.js";
 import { choose, clamp, isSame, numbersTo, unpack } from "./decode.js";
 import { make, makeInput } from "./inputs.js";
-import { hideOwnKeys, isOwnKey, leave, letGo } from "./keys.js";
-import { clearSheet, paint, readColours, savePicture } from "./paint.js";
+import { hideOwnKeys, isOwnKey, leave, letGo } from "./keyboard.js";
+import { clearSheet, paint, readLook, savePicture } from "./paint.js";
 import { fill, sayCell, sayPicture, sayWay, wordsFor } from "./words.js";
 
-const KEPT_WEIGHTS = 2 ** 24; // of answers
-const MARGINS = 18; // pixels, above and below the parts
+const KEPT_WEIGHTS = 2 ** 24; // in answers
+const MARGINS = 18; // pixels above and below the parts
 const LEAST_FRAME = 34; // em, for the legend and the status
 const DESCRIBE_AFTER = 150; // milliseconds without a move
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -20,14 +20,14 @@ class ExplorerView {
     this.answers = new Map(); // computed on demand
     this.picture = null; // the last one on show
     this.moved = null; // the input that asked for the next one
-    this.note = ""; // what is said of that move
-    this.room = null; // how large the picture may be
-    this.around = 0; // pixels, how wide the page is around it
-    this.needed = 0; // pixels, the widest that it has been in this room
-    this.colours = null;
+    this.note = ""; // a remark on that move
+    this.room = null; // the largest size of the picture
+    this.around = 0; // pixels: the width of the page around it
+    this.needed = 0; // pixels: its greatest width in this room so far
+    this.look = null;
     this.drawing = null;
     this.pointed = null; // the cell under the pointer, or the one that was tapped
-    this.pointer = ""; // mouse, pen or touch; nothing since a key was pressed
+    this.pointer = ""; // mouse, pen or touch; "" after a key was pressed
     this.makeControls();
     this.makeStage();
     this.makeProblem();
@@ -64,7 +64,7 @@ class ExplorerView {
     this.problem = make("div", { role: "alert" }, make("details", {}, this.message, this.traceback));
   }
 
-  /** Enter the page, in an element of it; returns what to call when that element goes. */
+  /** Enter an element of the page; returns the function to call when that element goes. */
   async open(element) {
     const { model } = this;
     await unpack(model.get("table"), this.pictures);
@@ -82,9 +82,9 @@ class ExplorerView {
     const sizes = new ResizeObserver(() => this.measure());
     const around = new ResizeObserver(([{ contentRect }]) => {
       if (contentRect.width !== this.around) this.measure();
-      this.around = contentRect.width; // its height is the explorer's own doing
+      this.around = contentRect.width; // the explorer itself makes the height
     });
-    const themes = new MutationObserver(() => this.takeColours());
+    const themes = new MutationObserver(() => this.takeLook());
     const ending = new AbortController();
     const { signal } = ending;
     sizes.observe(this.controls);
@@ -93,7 +93,7 @@ class ExplorerView {
     themes.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
     addEventListener("resize", () => this.measure(), { signal });
     for (const query of ["print", "(prefers-color-scheme: dark)"])
-      matchMedia(query).addEventListener("change", () => this.takeColours(), { signal });
+      matchMedia(query).addEventListener("change", () => this.takeLook(), { signal });
     hideOwnKeys(this.root, signal);
     return () => {
       ending.abort();
@@ -104,7 +104,7 @@ class ExplorerView {
     };
   }
 
-  /** Let go of all that is large: JupyterLab may keep the element of a widget that is gone. */
+  /** Free all that is large: JupyterLab may keep the element of a closed widget. */
   close() {
     clearTimeout(this.describing);
     this.root.remove();
@@ -120,15 +120,15 @@ class ExplorerView {
     this.model.save_changes();
   }
 
-  /** Take what an input asks for. */
+  /** Take a new value from an input. */
   move(trait, value, name) {
     this.moved = trait === "setting" && this.picture ? { name, from: this.picture } : null;
     this.set(trait, value);
   }
 
-  // -- what is on show
+  // -- the picture on show
 
-  /** Show the current setting. While its picture is unknown, the last one stays, dimmed. */
+  /** Show the current setting. Until its picture is there, the last one stays, dimmed. */
   show() {
     const setting = JSON.stringify(this.model.get("setting"));
     const picture = this.pictures.get(setting) ?? this.answers.get(setting);
@@ -172,7 +172,7 @@ class ExplorerView {
     this.describing = setTimeout(() => this.describe(), DESCRIBE_AFTER);
   }
 
-  /** Why nothing moves: a length of one sample, say, changes no other. */
+  /** Explain why a move changed nothing: the length of one sample, for example, changes no other sample. */
   sayUnmoved(picture, sample) {
     const { words } = this;
     const { name, from } = this.moved;
@@ -182,7 +182,7 @@ class ExplorerView {
     return fill(named ? words.unmoved_sample : words.unmoved, { name, sample, others: named });
   }
 
-  /** Lay an element on each head, for pointer and keys. */
+  /** Lay an element over each head, which takes pointer and keys. */
   placeElements() {
     const { width, height, tiles, cellWidth, cellHeight, keys, queries } = this.drawing;
     Object.assign(this.canvas, { width, height });
@@ -201,7 +201,7 @@ class ExplorerView {
     }
   }
 
-  /** In a handout the explorer has a frame: it is as wide as what is in it. It does not move to and fro. */
+  /** Make the frame that an explorer has in a handout as wide as its content; it never becomes narrower. */
   fitFrame() {
     if (this.room.isFixed || !isHandout()) return;
     const { tiles, column, em } = this.drawing;
@@ -211,7 +211,7 @@ class ExplorerView {
     this.root.style.maxWidth = `${Math.ceil(this.needed) + MARGINS}px`;
   }
 
-  /** How wide the controls are in one line, or in the lines that they have. */
+  /** The width of the controls in one line, or in the lines that they have. */
   widthOfControls() {
     const { controls, saveButton } = this;
     const start = controls.getBoundingClientRect().left;
@@ -221,8 +221,8 @@ class ExplorerView {
   }
 
   draw() {
-    const { drawing, colours, pointed } = this;
-    if (drawing) paint(this.ctx, { ...drawing, colours, pointed });
+    const { drawing, look, pointed } = this;
+    if (drawing) paint(this.ctx, { ...drawing, ...look, pointed });
   }
 
   describe() {
@@ -236,7 +236,7 @@ class ExplorerView {
     this.way.textContent = way;
   }
 
-  /** Take what Python has computed of a setting that was missing. */
+  /** Take the picture that Python has computed for a missing setting. */
   async takeAnswer() {
     const { answers } = this;
     await unpack(this.model.get("answer"), answers);
@@ -252,13 +252,13 @@ class ExplorerView {
 
   save() {
     const caption = this.inputs.map((input) => input.say()).join(this.words.between_settings);
-    savePicture(this.drawing, caption, readColours(this.root, "light"));
+    savePicture(this.drawing, caption, readLook(this.root, "light"));
   }
 
   // -- pointer and keys
 
-  /** A mouse shows the cell that it is on, and a click enlarges its head. A finger hides what it is on: a tap
-   * shows a cell and keeps it, and a second tap enlarges. */
+  /** A mouse shows the cell below it, and a click enlarges the head. A finger hides the cell below it: the
+   * first tap shows the cell and keeps it, the second tap enlarges. */
   answerPointer() {
     const { overlay, root } = this;
     const isTouch = ({ pointerType }) => pointerType === "touch";
@@ -291,7 +291,7 @@ class ExplorerView {
     root.onkeydown = (event) => {
       this.pointer = "";
       if (event.key === "Escape") this.answerEscape(event);
-      else if (isOwnKey(event)) event.stopPropagation(); // it does not turn the slide
+      else if (isOwnKey(event)) event.stopPropagation(); // it must not turn the slide
     };
   }
 
@@ -300,14 +300,14 @@ class ExplorerView {
     const isToEnlarge = ["Enter", " "].includes(event.key) && isOwnKey(event);
     if (isToEnlarge) this.toggle(head);
     const step = STEPS[event.key];
-    if (isToEnlarge || step) event.preventDefault(); // it does not scroll
+    if (isToEnlarge || step) event.preventDefault(); // it must not scroll
     if (!step) return;
     const [down, right] = step;
     const { query, key } = this.pointed?.head === head ? this.pointed : { query: -1, key: -1 };
     this.aim(this.nearestCell(head, query + down, key + right));
   }
 
-  /** Return to all heads, or else leave: then the key is the page's too. */
+  /** Return to all heads; if all are on show already, leave, and let the page have the key too. */
   answerEscape(event) {
     if (!this.drawing?.isEnlarged) return leave(this.root);
     event.stopPropagation();
@@ -345,10 +345,10 @@ class ExplorerView {
 
   // -- size and theme
 
-  /** Find the room there is. A deck gives it, as --explorer-room, with the size of its letters. */
+  /** Measure the room. A deck gives it as --explorer-room, with the size of its letters. */
   measure() {
     const { root, controls, overlay } = this;
-    root.style.maxWidth = ""; // to see how much there is
+    root.style.maxWidth = ""; // else it would hide how much room there is
     const width = controls.clientWidth;
     if (!width) return; // not on the page yet
     const room = this.roomProbe.offsetHeight;
@@ -371,11 +371,11 @@ class ExplorerView {
       isFixed: room > 0,
     };
     this.needed = this.widthOfControls();
-    this.colours = readColours(root);
+    this.look = readLook(root);
     this.show();
   }
 
-  /** The size of the deck's letters, or less, so that the controls leave most of the room to the picture. */
+  /** The size of the deck's letters, or smaller, so that the controls leave most of the room to the picture. */
   fitLetters(room) {
     const { root, controls } = this;
     root.style.fontSize = "";
@@ -388,8 +388,8 @@ class ExplorerView {
     return 0.6 * given;
   }
 
-  takeColours() {
-    this.colours = readColours(this.root);
+  takeLook() {
+    this.look = readLook(this.root);
     this.draw();
   }
 }

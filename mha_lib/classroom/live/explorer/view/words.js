@@ -1,10 +1,10 @@
-// What the explorer says. The sentences come from words/<language>.json, as the trait `words`.
+// The explorer's sentences. They come from words/, in the lesson's language, as the trait `words`.
 import { indexOf, isForbidden, largestShown, weightOf } from "./decode.js";
 
 /** A sentence with its {gaps} filled. */
 export const fill = (sentence, values) => sentence.replace(/\{(\w+)\}/g, (gap, name) => values[name] ?? gap);
 
-/** What the explorer says: where no setting has several heads, its one map has no number. */
+/** The sentences for this explorer: if no setting has several heads, they call its map by no number. */
 export function wordsFor(model) {
   const words = model.get("words");
   const { directory, of_masks } = model.get("table");
@@ -28,7 +28,7 @@ export function sayWeight({ maps, queries, keys, words, ofMasks }, cell) {
   return weight ? fill(words.although_masked, { number }) : words.masked;
 }
 
-/** Number and label, since a label may be a number too. */
+/** A token by its number and label, since a label may be a number too. */
 function sayToken(words, labels, number) {
   return labels ? fill(words.token, { number, label: labelOf(labels, number) }) : number;
 }
@@ -48,7 +48,7 @@ export function sayCell(drawing, cell) {
   });
 }
 
-/** The picture in a sentence, for those who don't see it. */
+/** The picture in a sentence, for people who don't see it. */
 export function sayPicture(drawing) {
   const { headCount, isEnlarged, heads, queries, keys, words, ofMasks } = drawing;
   const most = ofMasks
@@ -65,7 +65,7 @@ function sayAllowed({ maps, heads, queries, keys, words }) {
   return fill(words.allowed, { allowed, cells });
 }
 
-/** How a head is enlarged, or left; a screen reader has it in the name of the group of heads. */
+/** The hint how to enlarge a head or return; a screen reader finds it in the name of the group of heads. */
 export function sayWay({ headCount, isEnlarged, words }) {
   if (headCount === 1) return "";
   const isByTouch = matchMedia("(hover: none)").matches;

@@ -1,18 +1,18 @@
-// Whose a key is that is pressed in the explorer: its own, or the page's.
+// Decides which keys the explorer handles and which go on to the page.
 
-const EDITING = /^(Arrow\w+|Home|End|Backspace|Delete|[acvxyz])$/i; // with Ctrl or Cmd, in a text box
+const EDITING = /^(Arrow\w+|Home|End|Backspace|Delete|[acvxyz])$/i; // in a text box, with Ctrl or Cmd
 const isText = ({ type }) => type === "text";
 
-/** Whether the explorer keeps a key. What a key without Ctrl would do to a notebook, such as cutting a cell, is
- * never meant here; save, run, interrupt and the other shortcuts are Jupyter's as everywhere else. */
+/** Whether the explorer keeps a key. A bare key, such as X, must not cut a cell of the notebook; Ctrl+S and the
+ * other shortcuts stay Jupyter's, as everywhere else. */
 export function isOwnKey({ target, key, ctrlKey, metaKey, altKey, shiftKey }) {
   if (ctrlKey || metaKey || altKey) return isText(target) && (EDITING.test(key) || altKey);
   const isToRun = key === "Enter" && shiftKey;
   return !(isToRun || key === "Escape" || /^F\d+$/.test(key));
 }
 
-/** JupyterLab takes a key before the explorer does, unless the element that has the focus carries this mark:
- * in command mode its shortcuts are those of whatever has the focus in a notebook. */
+/** Mark the element under the focus, so that JupyterLab leaves the explorer's keys alone. In command mode it
+ * otherwise takes every key in a notebook before the explorer does. */
 export function hideOwnKeys(root, signal) {
   const mark = (event) => {
     if (!root.contains(event.target)) return;
@@ -21,15 +21,15 @@ export function hideOwnKeys(root, signal) {
   addEventListener("keydown", mark, { capture: true, signal });
 }
 
-/** In a deck the mouse leaves nothing behind that takes the keys: they turn the slides again. An open list and
- * a text box are still waiting for keys. */
+/** Give up the focus after a click in a deck, so that keys turn the slides again. An open list and a text box
+ * keep it, since they wait for keys. */
 export function letGo({ type, target }, root) {
   const isWaiting = isText(target) || (target.matches("select, option") && type === "click");
   const { activeElement } = document;
   if (root.closest(".reveal") && root.contains(activeElement) && !isWaiting) activeElement.blur();
 }
 
-/** Hand the focus to what is around the explorer. */
+/** Hand the focus to the cell around the explorer. */
 export function leave(root) {
   document.activeElement.blur();
   root.parentElement.closest("[tabindex]")?.focus();

@@ -1,0 +1,483 @@
+"""The exercises of lesson 05 about heads: how they share keys, know positions, use a cache and take tiles."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mha_lib import causal_mask, merge_heads, sinusoidal_positions
+from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, Judged, draw, draw_sizes
+from mha_lib.classroom.live.exercises.mistakes import (
+    NOTHING_LEFT,
+    SCALE,
+    SOFTMAX,
+    Sizes,
+    Step,
+    attention,
+    nothing_done,
+    shared,
+)
+
+Tiles = Iterable[tuple[Tensor, Tensor]]  # keys (k, d) and values (k, d_v)
+SHARED_HEADS = ((6, 3), (8, 4), (12, 4), (10, 5), (15, 5))  # H and G; H/G differs from G
+
+
+@dataclass(frozen=True)
+class StepByStep(Exercise):
+    """An exercise whose cases are several calls with one cache, which keeps what each call leaves in it."""
+
+    def calls(self) -> Iterator[Arguments]:
+        generator = torch.Generator().manual_seed(0)
+        for _ in range(self.rounds):
+            yield from self.cases(generator)
+
+
+def draw_shared_heads(generator: torch.Generator) -> tuple[int, int]:
+    return SHARED_HEADS[draw(0, len(SHARED_HEADS) - 1, generator)]
+
+
+def draw_grouped_heads(generator: torch.Generator) -> Arguments:
+    """Queries (B, H, Q, d), keys (B, G, K, d) and values (B, G, K, d_v)."""
+    heads, kv_heads = draw_shared_heads(generator)
+    queries, keys, head_dim, value_head_dim = draw_sizes(generator, 2, 7, 9, 11)
+    shapes = (heads, queries, head_dim), (kv_heads, keys, head_dim), (kv_heads, keys, value_head_dim)
+    return tuple(torch.randn(2, *shape, generator=generator) for shape in shapes)
+
+
+def draw_projection(generator: torch.Generator) -> Arguments:
+    """W_k or W_v, (D, H*d), H and G; D is a multiple of H, so that its rows could be pooled by mistake."""
+    heads, kv_heads = draw_shared_heads(generator)
+    head_dim, rows = draw_sizes(generator, 7, 9)
+    return torch.randn(heads * rows, heads * head_dim, generator=generator), heads, kv_heads
+
+
+def draw_positions(generator: torch.Generator) -> Arguments:
+    """x (H, N, d) and positions (N,) with gaps between them."""
+    heads, tokens = draw_sizes(generator, 3, 5)
+    x = torch.randn(heads, tokens, 2 * draw(3, 4, generator), generator=generator)
+    return x, torch.randperm(40, generator=generator)[:tokens].sort().values
+
+
+def draw_steps(generator: torch.Generator) -> tuple[Arguments, ...]:
+    """Three calls with new tokens (2, N, D), the same matrices and one cache, which may begin empty."""
+    width, head_dim, value_head_dim = draw_sizes(generator, 5, 6, 7)
+    matrices = [
+        torch.randn(width, size, generator=generator) for size in (head_dim, head_dim, value_head_dim)
+    ]
+    kept = 2 * draw(0, 1, generator)
+    cache = SimpleNamespace(
+        keys=torch.randn(2, kept, head_dim, generator=generator),
+        values=torch.randn(2, kept, value_head_dim, generator=generator),
+    )
+    chunks = [torch.randn(2, new, width, generator=generator) for new in draw_sizes(generator, 1, 3, 4)]
+    return tuple((x, *(W.clone() for W in matrices), cache) for x in chunks)
+
+
+def draw_tiles(generator: torch.Generator) -> Arguments:
+    """Queries (Q, d) and tiles, of which the last is smaller; some cases have scores in the hundreds.
+
+    In these the first query has only low scores. Rounding errors would show in large scores, so queries and
+    keys are eighths: floats represent their products exactly.
+    """
+    queries, head_dim, value_head_dim = draw_sizes(generator, 4, 6, 7)
+    q, keys = (torch.randn(size, head_dim, generator=generator).mul(8).round() / 8 for size in (queries, 11))
+    if draw(0, 1, generator):
+        q, keys = 40 * q, keys + 3
+        q[0] = -40
+    values = torch.randn(11, value_head_dim, generator=generator)
+    return q, list(zip(keys.split(4), values.split(4), strict=True))
+
+
+def share_with_neighbours(x: Tensor, num_heads: int) -> Tensor:
+    return x.repeat_interleave(num_heads // x.shape[1], dim=1)
+
+
+def deal_out(x: Tensor, num_heads: int) -> Tensor:
+    """The mistake of dealing G heads out like cards: 0 1 2 0 1 2."""
+    return x.repeat(1, num_heads // x.shape[1], 1, 1)
+
+
+def share_by_group_number(x: Tensor, num_heads: int) -> Tensor:
+    """The mistake of making H/G groups of G neighbouring heads, instead of G groups of H/G."""
+    return x[:, torch.arange(num_heads) // x.shape[1]]
+
+
+def share_one(x: Tensor, num_heads: int) -> Tensor:
+    return x[:, :1].expand(-1, num_heads, -1, -1)
+
+
+def share_mean(x: Tensor, num_heads: int) -> Tensor:
+    return x.mean(1, keepdim=True).expand(-1, num_heads, -1, -1)
+
+
+def grouped_query_attention(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    *,
+    prepare: Step = nothing_done,
+    share_keys: Step = share_with_neighbours,
+    share_values: Step = share_with_neighbours,
+    deliver: Step = nothing_done,
+    **steps: Any,
+) -> Tensor:
+    """(B, H, Q, d_v); each keyword replaces one step by a mistake."""
+    num_heads, num_kv_heads = queries.shape[1], keys.shape[1]
+    queries = prepare(queries, num_kv_heads)
+    keys, values = (share(x, queries.shape[1]) for share, x in ((share_keys, keys), (share_values, values)))
+    return deliver(
+        attention(queries, keys, values, None, num_heads * queries.shape[3], **steps), num_kv_heads
+    )
+
+
+def pool_heads(
+    W: Tensor,
+    num_heads: int,
+    num_kv_heads: int,
+    *,
+    cut: Callable[[Tensor, int, int], Tensor] = lambda W, size, number: W.unflatten(1, (number, size, -1)),
+    pool: Step = lambda grouped, num_heads, num_kv_heads: grouped.mean(2),
+    join: Step = lambda pooled, size: pooled.flatten(1),
+    deliver: Step = nothing_done,
+) -> Tensor:
+    """(D, G*d); each keyword replaces one step by a mistake."""
+    size = num_heads // num_kv_heads  # of a group
+    grouped = cut(W, size, num_kv_heads)  # (D, G, H/G, d)
+    return deliver(join(pool(grouped, num_heads, num_kv_heads), size))
+
+
+def rows_pooled(W: Tensor, num_heads: int, num_kv_heads: int) -> Tensor:
+    return pool_heads(W.mT, num_heads, num_kv_heads).mT
+
+
+def join_halves(a: Tensor, b: Tensor) -> Tensor:
+    return torch.cat([a, b], dim=-1)
+
+
+def join_neighbours(a: Tensor, b: Tensor) -> Tensor:
+    return torch.stack([a, b], dim=-1).flatten(-2)
+
+
+def split_halves(x: Tensor) -> tuple[Tensor, ...]:
+    return x.chunk(2, dim=-1)
+
+
+def split_neighbours(x: Tensor) -> tuple[Tensor, ...]:
+    return x[..., 0::2], x[..., 1::2]
+
+
+def rotate(
+    x: Tensor,
+    positions: Tensor,
+    *,
+    place: Step = lambda positions: positions,
+    exponent: Step = lambda pairs, width: 2 * pairs / width,
+    base: float = 10000,
+    angle: Step = lambda positions, wavelengths: positions / wavelengths,
+    split: Callable[[Tensor], tuple[Tensor, ...]] = split_neighbours,
+    turn: Callable[..., tuple[Tensor, Tensor]] = lambda a, b, cos, sin: (
+        a * cos - b * sin,
+        a * sin + b * cos,
+    ),
+    join: Step = join_neighbours,
+) -> Tensor:
+    """(H, N, d) turned by positions (N,); each keyword replaces one step by a mistake."""
+    width = x.shape[-1]
+    wavelengths = base ** exponent(torch.arange(width // 2), width)  # (d/2,)
+    angles = angle(place(positions)[:, None], wavelengths)  # (N, d/2)
+    return join(*turn(*split(x), angles.cos(), angles.sin()))
+
+
+def rotate_with_other_tables(
+    split: Callable[[Tensor], tuple[Tensor, ...]], join: Step
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """The mistake of pairing columns in one way but laying out sines and cosines in the other."""
+
+    def rotated(x: Tensor, positions: Tensor) -> Tensor:
+        width = x.shape[-1]
+        angles = positions[:, None] / 10000 ** (torch.arange(0, width, 2) / width)
+        other_join = join_halves if join is join_neighbours else join_neighbours
+        table = other_join(angles, angles)  # (N, d)
+        a, b = split(x)
+        return x * table.cos() + join(-b, a) * table.sin()
+
+    return rotated
+
+
+def add_waves(x: Tensor, positions: Tensor) -> Tensor:
+    return x + sinusoidal_positions(40, x.shape[-1])[positions]
+
+
+def append(old: Tensor, new: Tensor) -> Tensor:
+    return torch.cat([old, new], dim=1)
+
+
+def put_before(old: Tensor, new: Tensor) -> Tensor:
+    return torch.cat([new, old], dim=1)
+
+
+def sees_up_to(diagonal: int) -> Callable[[int, int], Tensor]:
+    """The mask (N, K) of N new tokens that see too much if ``diagonal`` is above 0, too little if below."""
+    return lambda new, kept: torch.ones(new, kept, dtype=torch.bool).tril(kept - new + diagonal)
+
+
+def sees_from_the_start(new: int, kept: int) -> Tensor:
+    """The mistake of a mask in which the first new token sees only the first key."""
+    return torch.ones(new, kept, dtype=torch.bool).tril()
+
+
+def attend_with_cache(
+    x: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    cache: SimpleNamespace,
+    *,
+    key_of: Step = lambda x, W_q, W_k: x @ W_k,
+    keep: Step = append,
+    look: Step = append,
+    sees: Callable[[int, int], Tensor] = causal_mask,
+    deliver: Step = nothing_done,
+    **steps: Any,
+) -> Tensor:
+    """(B, N, d_v), and a larger cache; each keyword replaces one step by a mistake."""
+    old, new = (cache.keys, cache.values), (key_of(x, W_q, W_k), x @ W_v)
+    cache.keys, cache.values = map(keep, old, new)
+    keys, values = map(look, old, new)
+    mask = sees(x.shape[1], keys.shape[1])
+    return deliver(attention(x @ W_q, keys, values, mask, x.shape[2], **steps))
+
+
+def online_softmax(
+    queries: Tensor,
+    tiles: Tiles,
+    *,
+    start: float = -torch.inf,
+    divisor: Callable[[Sizes], float] = lambda sizes: sizes.head_dim**0.5,
+    rise: Step = lambda largest, scores: torch.maximum(largest, scores.amax(1, keepdim=True)),
+    shrink: Step = lambda largest, now_largest: (largest - now_largest).exp(),
+    old_total: Step = lambda total, factor: total * factor,
+    old_output: Step = lambda output, factor: output * factor,
+    add_up: Step = lambda exponentials: exponentials.sum(1, keepdim=True),
+    each: Step = lambda output, total: output,
+    finish: Step = lambda output, total: output / total,
+) -> Tensor:
+    """(Q, d_v); each keyword replaces one step by a mistake."""
+    largest = torch.full((len(queries), 1), start)
+    total, output = torch.zeros(1), torch.zeros(1)
+    for keys, values in tiles:
+        scores = queries @ keys.mT / divisor(Sizes(len(keys), queries.shape[1], values.shape[1], 0))  # (Q, k)
+        now_largest = rise(largest, scores)  # (Q, 1)
+        factor, exponentials = shrink(largest, now_largest), (scores - now_largest).exp()
+        total = old_total(total, factor) + add_up(exponentials)  # (Q, 1)
+        output = each(old_output(output, factor) + exponentials @ values, total)  # (Q, d_v)
+        largest = now_largest
+    return finish(output, total)
+
+
+def grow(largest: Tensor, now_largest: Tensor) -> Tensor:
+    """The mistake of exp(new - old); the first tile has no old sum to multiply."""
+    return torch.where(largest.isinf(), 1, (now_largest - largest).exp())
+
+
+def forget(x: Tensor, factor: Tensor) -> Tensor:
+    return 0 * x
+
+
+def each_tile(queries: Tensor, tiles: Tiles) -> Tensor:
+    """(tiles, Q, d_v): attention to each tile alone."""
+    return torch.stack([attention(queries, keys, values) for keys, values in tiles])
+
+
+exercise = partial(Exercise, "05")
+
+SHARING: tuple[Judged, ...] = (
+    exercise(
+        "grouped_query_attention",
+        grouped_query_attention,
+        draw_grouped_heads,
+        {
+            "dealt_out": {"share_keys": deal_out, "share_values": deal_out},
+            "keys_dealt_out": {"share_keys": deal_out},
+            "values_dealt_out": {"share_values": deal_out},
+            "group_number_for_size": {
+                "share_keys": share_by_group_number,
+                "share_values": share_by_group_number,
+            },
+            "one_head_for_all": {"share_keys": share_one, "share_values": share_one},
+            "keys_averaged": {"share_keys": share_mean, "share_values": share_mean},
+            "queries_averaged": {"prepare": lambda queries, G: queries.unflatten(1, (G, -1)).mean(2)},
+            "first_heads_alone": {"prepare": lambda queries, G: queries[:, :G]},
+            "group_summed": tuple(
+                {"deliver": lambda heads, G, add=add: add(heads.unflatten(1, (G, -1)), 2)}
+                for add in (torch.sum, torch.mean)
+            ),
+            "group_axis_left": {"deliver": lambda heads, G: heads.unflatten(1, (G, -1))},
+            "merged": {"deliver": lambda heads, G: merge_heads(heads)},
+            **shared(*SCALE, *SOFTMAX, "weights_returned"),
+        },
+    ),
+    exercise(
+        "pool_heads",
+        pool_heads,
+        draw_projection,
+        {
+            "dealt_out": {"cut": lambda W, size, number: W.unflatten(1, (size, number, -1)).transpose(1, 2)},
+            "group_number_for_size": {"cut": lambda W, size, number: W.unflatten(1, (size, number, -1))},
+            "neighbouring_columns": {
+                "cut": lambda W, size, number: W.unflatten(1, (number, -1, size)).transpose(2, 3)
+            },
+            "every_other_number": {
+                "cut": lambda W, size, number: W.unflatten(1, (-1, number, size)).permute(0, 2, 3, 1)
+            },
+            "rows_pooled": rows_pooled,
+            "summed": {"pool": lambda grouped, *_: grouped.sum(2)},
+            "one_of_each_group": tuple(
+                {"pool": lambda grouped, *_, place=place: grouped.select(2, place)} for place in (0, -1)
+            ),
+            "first_heads_kept": lambda W, H, G: W[:, : W.shape[1] // H * G],
+            "divided_by_all_heads": {"pool": lambda grouped, H, G: grouped.sum(2) / H},
+            "divided_by_kv_heads": {"pool": lambda grouped, H, G: grouped.sum(2) / G},
+            "all_heads_averaged": {
+                "pool": lambda grouped, *_: grouped.mean((1, 2), keepdim=True)[:, 0].expand(
+                    -1, grouped.shape[1], -1
+                )
+            },
+            "repeated_back": {"join": lambda pooled, size: pooled.repeat_interleave(size, dim=1).flatten(1)},
+            "not_joined": (
+                {"join": lambda pooled, size: pooled},
+                {"join": lambda pooled, size: pooled.transpose(0, 1)},
+            ),
+            "transposed": {"deliver": lambda pooled: pooled.mT},
+        },
+    ),
+    exercise(
+        "rotate",
+        rotate,
+        draw_positions,
+        {
+            "halves_paired": {"split": split_halves, "join": join_halves},
+            "joined_as_halves": {"join": join_halves},
+            "split_into_halves": {"split": split_halves},
+            "tables_do_not_fit": (
+                rotate_with_other_tables(split_halves, join_halves),
+                rotate_with_other_tables(split_neighbours, join_neighbours),
+            ),
+            "turned_backwards": {"turn": lambda a, b, cos, sin: (a * cos + b * sin, b * cos - a * sin)},
+            "sign_wrong": tuple(
+                {
+                    "turn": lambda a, b, cos, sin, s=first, t=second: (
+                        a * cos + s * b * sin,
+                        t * a * sin + t * s * b * cos,
+                    )
+                }
+                for first, second in ((1, 1), (-1, 1))
+            ),
+            "sine_and_cosine_exchanged": {
+                "turn": lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin)
+            },
+            "first_overwritten": {
+                "turn": lambda a, b, cos, sin: (a * cos - b * sin, (a * cos - b * sin) * sin + b * cos)
+            },
+            "counted_from_1": {"place": lambda positions: positions + 1},
+            "positions_ignored": tuple(
+                {"place": lambda positions, first=first: torch.arange(len(positions)) + first}
+                for first in (0, 1)
+            ),
+            "exponent_not_doubled": {"exponent": lambda pairs, width: pairs / width},
+            "exponent_doubled_twice": {"exponent": lambda pairs, width: 4 * pairs / width},
+            "exponent_from_1": {"exponent": lambda pairs, width: 2 * (pairs + 1) / width},
+            "last_pair_at_1": {"exponent": lambda pairs, width: pairs / (width // 2 - 1)},
+            "one_angle": {"exponent": lambda pairs, width: 0 * pairs},
+            "multiplied": (
+                # Such large angles depend on the precision of each step.
+                {"angle": torch.mul},
+                {"exponent": lambda pairs, width: 2 * pairs.double() / width, "angle": torch.mul},
+                {
+                    "exponent": lambda pairs, width: 2 * pairs.double() / width,
+                    "angle": lambda positions, wavelengths: positions * wavelengths.float(),
+                },
+                {"exponent": lambda pairs, width: -2 * pairs / width},
+            ),
+            "other_base": tuple({"base": base} for base in (1000.0, 100_000.0, 500_000.0)),
+            "waves_added": add_waves,
+        },
+    ),
+)
+STREAMING: tuple[Judged, ...] = (
+    StepByStep(
+        "05",
+        "attend_with_cache",
+        attend_with_cache,
+        draw_steps,
+        {
+            "mask_at_the_start": {"sees": sees_from_the_start},
+            "new_tokens_see_later_ones": (
+                {"masked": torch.ones_like},
+                {"sees": sees_up_to(1)},
+            ),
+            "token_does_not_see_itself": tuple({"sees": sees_up_to(-1), **rest} for rest in NOTHING_LEFT),
+            "cache_not_extended": {"keep": lambda old, new: old},
+            "cache_replaced": {"keep": lambda old, new: new},
+            "new_tokens_alone": (
+                {"look": lambda old, new: new},
+                {"keep": lambda old, new: new, "look": lambda old, new: new},
+            ),
+            "old_tokens_alone": {
+                "look": lambda old, new: old,
+                "sees": lambda new, kept: torch.ones(new, kept, dtype=torch.bool),
+            },
+            "new_tokens_first": (
+                {"keep": put_before, "look": put_before},
+                {"look": put_before},
+            ),
+            "queries_kept": {"key_of": lambda x, W_q, W_k: x @ W_q},
+            "last_token_alone": {"deliver": lambda heads: heads[:, -1:]},
+            **shared(*SCALE, *SOFTMAX, "weights_returned"),
+            **shared("mask_upside_down", "forbidden_scores_zero", "forbidden_weights_zero"),
+        },
+    ),
+    exercise(
+        "online_softmax",
+        online_softmax,
+        draw_tiles,
+        {
+            "nothing_rescaled": {"shrink": lambda largest, now_largest: torch.ones_like(now_largest)},
+            "sum_not_rescaled": {"old_total": nothing_done},
+            "output_not_rescaled": {"old_output": nothing_done},
+            "largest_not_subtracted": {
+                "start": 0.0,
+                "rise": lambda largest, scores: torch.zeros_like(largest),
+            },
+            "largest_of_the_tile": {"rise": lambda largest, scores: scores.amax(1, keepdim=True)},
+            "one_largest_for_all": {"rise": lambda largest, scores: torch.maximum(largest, scores.max())},
+            "starts_at_zero": {"start": 0.0},
+            "grows": (
+                {"shrink": grow},
+                {"shrink": lambda largest, now_largest: (now_largest - largest).exp()},
+            ),
+            "divided_at_each_tile": (
+                lambda queries, tiles: each_tile(queries, tiles).sum(0),
+                {"each": lambda output, total: output / total, "finish": lambda output, total: output},
+                {"each": lambda output, total: output / total},
+            ),
+            "tiles_averaged": lambda queries, tiles: each_tile(queries, tiles).mean(0),
+            "first_tile_alone": lambda queries, tiles: each_tile(queries, tiles)[0],
+            "last_tile_alone": (
+                lambda queries, tiles: each_tile(queries, tiles)[-1],
+                {"old_total": forget, "old_output": forget},
+            ),
+            "sum_of_the_last_tile": {"old_total": forget},
+            "output_of_the_last_tile": {"old_output": forget},
+            "not_divided": {"finish": lambda output, total: output},
+            "sum_of_all_queries": {"add_up": torch.sum},
+            **shared("scale_missing", "scale_without_root", "scale_multiplied"),
+            "scale_of_number_of_keys": {"divisor": lambda sizes: sizes.num_keys**0.5},
+        },
+        rounds=6,
+    ),
+)
