@@ -34,6 +34,14 @@ def exercises_with_lesson() -> list[tuple[str, Judged]]:
     ]
 
 
+def names_by_lesson() -> dict[str, list[str]]:
+    """The names of the exercises of each lesson, such as ``{"03": ["split_heads", …]}``, in its order."""
+    names: dict[str, list[str]] = {}
+    for lesson, exercise in exercises_with_lesson():
+        names.setdefault(lesson, []).append(exercise.name)
+    return names
+
+
 check = Check(
     *find_exercises(), lessons={exercise.name: lesson for lesson, exercise in exercises_with_lesson()}
 )
