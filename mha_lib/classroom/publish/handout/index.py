@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mha_lib.classroom.course import list_languages, list_lessons
 from mha_lib.classroom.course.files import write_whole
@@ -21,15 +20,6 @@ class HandoutRow:
     hosted: dict[str, str]  # where the lesson opens without being installed
 
 
-@dataclass
-class LanguageList:
-    language: str  # its code
-    name: str
-    words: dict[str, Any]
-    hosted_words: dict[str, str]
-    rows: list[HandoutRow]
-
-
 def write_index(root: Path, folder: Path, audience: str) -> Path:
     """List the handouts in the folder: each lesson that has one, in its order.
 
@@ -43,27 +33,24 @@ def write_index(root: Path, folder: Path, audience: str) -> Path:
 
 
 def render_index(root: Path, folder: Path, audience: str) -> str:
-    known = list_languages(root)
-    lists = [list_language(root, language, folder, audience) for language in known]
-    shown = [one for one in lists if one.rows] or lists[:1]
+    known = {language: rows_in(root, language, folder, audience) for language in list_languages(root)}
+    listed = {language: rows for language, rows in known.items() if rows} or dict(list(known.items())[:1])
+    words = {language: words_in(language_with_words(language)) for language in listed}
     return page.render(
         "publish/handout/index.html",
-        language=shown[0].language,
-        title=" · ".join(one.words["title"] for one in shown),
+        language=next(iter(listed)),
+        title=" · ".join(said["handout_index"]["title"] for said in words.values()),
         styles=[*STYLES, "publish/handout/index.css"],
-        languages=shown,
+        listed=listed,
+        words=words,
+        name_of=name_of_language,
     )
 
 
-def list_language(root: Path, language: str, folder: Path, audience: str) -> LanguageList:
-    words = words_in(language_with_words(language))
+def rows_in(root: Path, language: str, folder: Path, audience: str) -> list[HandoutRow]:
     lessons = list_lessons(root, language) if (folder / language).is_dir() else []
-    rows = [
-        row_of(lesson, file, folder, audience)
-        for lesson in lessons
-        if (file := address_of_page(lesson, folder)).exists()
-    ]
-    return LanguageList(language, name_of_language(language), words["handout_index"], words["hosted"], rows)
+    files = ((lesson, address_of_page(lesson, folder)) for lesson in lessons)
+    return [row_of(lesson, file, folder, audience) for lesson, file in files if file.exists()]
 
 
 def row_of(lesson: Path, file: Path, folder: Path, audience: str) -> HandoutRow:

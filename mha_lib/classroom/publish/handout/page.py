@@ -79,29 +79,27 @@ class HandoutPage:
         self, template: str = "publish/handout/handout.html", styles: Iterable[str] = (), **more: Any
     ) -> str:
         """The whole page; a template that extends the handout's may take ``more``."""
-        title = self.description.title
         text = page.render(
             template,
             language=self.language if TAG.fullmatch(self.language) else ENGLISH,
-            title=title,
+            title=self.description.title,
             description=self.description.summary,
             policy=POLICY,
             styles=[*STYLES, *styles],
             more_style=self.cleaner.formulas.style(),
             scripts=SCRIPTS,
             spoken=self.words,
-            guard=page.read("publish/handout/guard.js"),
-            audience=self.audience,
-            words=self.words,
-            hosted=self.hosted,
-            hosted_words=self.hosted_words,
-            says_title=any(h.level == 1 or h.words == title for h in self.headings),
-            contents=[heading for heading in self.headings if heading.level in (2, 3)],
-            body=Markup(inside(self.body)),
             widgets=self.widgets(),
+            handout=self,
+            guard=page.read("publish/handout/guard.js"),
+            body=Markup(inside(self.body)),
             **more,
         )
         return writable(text)
+
+    @property
+    def says_title(self) -> bool:
+        return any(one.level == 1 or one.words == self.description.title for one in self.headings)
 
     @property
     def explorers(self) -> dict[str, str]:

@@ -16,11 +16,9 @@ from mha_lib.classroom.publish.site.notebook import students_notebook
 from mha_lib.classroom.publish.site.pages import (
     LessonRow,
     SiteInLanguage,
-    document_page,
+    framed,
     front_page,
-    lesson_page,
     root_page,
-    row_of,
 )
 from mha_lib.classroom.publish.site.search import require_pagefind, write_search_index
 from mha_lib.classroom.publish.slides.build import address_of_slides, print_decks, require_playwright
@@ -54,7 +52,7 @@ def write_site(root: Path, lessons_by_language: list[list[Path]], language: str)
         sites = [read_site(root, one, build, with_slides=with_slides) for one in lessons_by_language]
         sites = [site for site in sites if site.rows]
         if sites:
-            lay_out(root, build.folder, sites)
+            lay_out(build.folder, sites)
             megabytes = f"{size_of(build.folder) / 1e6:.1f}"
             file = build.folder / "index.html"
             print(build.words["site_build"]["written"].format(file=file, megabytes=megabytes))
@@ -110,11 +108,11 @@ def read_site(root: Path, lessons: list[Path], build: Build, *, with_slides: boo
             run = address_of_run(root, lesson)
             page = page_of(lesson, read_notebook(run, run), names, build)
             slides = address_of_slides(root, lesson)
-            rows.append(row_of(lesson, page, slides if with_slides and is_new(slides, lesson) else None))
+            rows.append(LessonRow(lesson, page, slides if with_slides and is_new(slides, lesson) else None))
     return SiteInLanguage(language, rows, read_documents(root, language, names, build))
 
 
-def lay_out(root: Path, folder: Path, sites: list[SiteInLanguage]) -> None:
+def lay_out(folder: Path, sites: list[SiteInLanguage]) -> None:
     """Write the site beside the folder and put it in its place: a reader never finds half of it."""
     beside = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(beside, ignore_errors=True)
@@ -123,19 +121,16 @@ def lay_out(root: Path, folder: Path, sites: list[SiteInLanguage]) -> None:
         place = beside / site.language
         write_whole(place / "index.html", front_page(site, sites))
         for row in site.rows:
-            lay_lesson(place, row, site, sites)
+            write_whole(place / row.address, framed("publish/site/lesson.html", row, site, sites))
+            write_whole(place / row.lesson.name, students_notebook(row.lesson))
+            if row.slides:
+                shutil.copyfile(row.slides, place / row.slides.name)
         for document in site.documents:
-            write_whole(place / document.address, document_page(document, site, sites))
+            text = framed("publish/site/document.html", document, site, sites)
+            write_whole(place / document.address, text)
     write_search_index(beside)
     shutil.rmtree(folder, ignore_errors=True)
     beside.rename(folder)
-
-
-def lay_lesson(place: Path, row: LessonRow, site: SiteInLanguage, sites: list[SiteInLanguage]) -> None:
-    write_whole(place / row.address, lesson_page(row, site, sites))
-    write_whole(place / row.notebook, students_notebook(row.lesson))
-    if row.slides:
-        shutil.copyfile(row.slides, place / row.slides_name)
 
 
 def size_of(folder: Path) -> int:

@@ -2,10 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
-
-from markupsafe import Markup
 
 from mha_lib.classroom.course.language import language_with_words, name_of_language, words_in
 from mha_lib.classroom.course.slides import core_minutes, optional_minutes, read_lesson, read_slides
@@ -38,19 +34,18 @@ class LessonRow:
     lesson: Path
     page: HandoutPage
     slides: Path | None
-    minutes: str
 
     @property
     def address(self) -> str:
         return f"{self.lesson.stem}.html"
 
     @property
-    def notebook(self) -> str:
-        return self.lesson.name
-
-    @property
-    def slides_name(self) -> str:
-        return f"{self.lesson.stem}.pdf"
+    def minutes(self) -> str:
+        slides = read_slides(read_lesson(self.lesson)["cells"])
+        core, optional = core_minutes(slides), optional_minutes(slides)
+        words = words_in(language_with_words(self.lesson.parent.name))["site"]
+        sentence = words["minutes_with_optional" if optional else "minutes"] if core else ""
+        return str(sentence.format(core=f"{core:g}", optional=f"{optional:g}"))
 
 
 @dataclass
@@ -59,48 +54,14 @@ class SiteInLanguage:
     rows: list[LessonRow]
     documents: list[Document]
 
-    @property
-    def name(self) -> str:
-        return name_of_language(self.language)
+    def __post_init__(self) -> None:
+        self.name = name_of_language(self.language)
+        self.words = words_in(language_with_words(self.language))
 
-    @property
-    def words(self) -> dict[str, Any]:
-        return words_in(language_with_words(self.language))
-
-    @property
-    def addresses(self) -> set[str]:
-        return {FRONT, *(row.address for row in self.rows), *(one.address for one in self.documents)}
-
-
-@dataclass
-class LanguageLink:
-    """A link to the same page in one of the languages."""
-
-    language: str
-    name: str
-    address: str
-    is_here: bool
-
-
-@dataclass
-class FrontExplorer:
-    """The interactive widget of the front page, and where its lesson shows it."""
-
-    name: str
-    row: LessonRow
-    cell: str  # its anchor in the lesson
-
-    @property
-    def address(self) -> str:
-        return f"{self.row.address}#{self.cell}"
-
-
-def row_of(lesson: Path, page: HandoutPage, slides: Path | None) -> LessonRow:
-    cut = read_slides(read_lesson(lesson)["cells"])
-    core, optional = core_minutes(cut), optional_minutes(cut)
-    words = words_in(language_with_words(lesson.parent.name))["site"]
-    sentence = words["minutes_with_optional" if optional else "minutes"] if core else ""
-    return LessonRow(lesson, page, slides, sentence.format(core=f"{core:g}", optional=f"{optional:g}"))
+    def nearest(self, address: str) -> str:
+        """The page at this address where this language has one, or else its front page."""
+        pages = {row.address for row in self.rows} | {document.address for document in self.documents}
+        return address if address in pages else FRONT
 
 
 def root_page(sites: list[SiteInLanguage]) -> str:
@@ -120,7 +81,7 @@ def root_page(sites: list[SiteInLanguage]) -> str:
 
 
 def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
-    words, explorer = site.words["site"], best_explorer(site.rows)
+    words, best = site.words["site"], best_explorer(site.rows)
     return page.render(
         "publish/site/front.html",
         language=site.language,
@@ -131,44 +92,27 @@ def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
         styles=FRONT_STYLES,
         scripts=["publish/handout/widgets.js", "publish/site/search.js"],
         spoken={name: words[name] for name in SPOKEN} | {"failed": site.words["handout"]["failed"]},
-        site=site,
         words=words,
-        bar=bar(FRONT, site, sites),
-        explorer=explorer,
-        widgets=explorer.row.page.widgets(explorer.name) if explorer else "",
+        best=best,
+        widgets=best and best[0].page.widgets(best[0].page.explorers[best[1]]),
+        site=site,
+        sites=sites,
+        address=FRONT,
     )
 
 
-def lesson_page(row: LessonRow, site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
-    """The lesson's handout below the site's bar; the search finds what is in it."""
-    return framed("lesson", row, site, sites)
-
-
-def document_page(document: Document, site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
-    return framed("document", document, site, sites)
-
-
 def framed(
-    template: str, one: LessonRow | Document, site: SiteInLanguage, sites: list[SiteInLanguage]
+    template: str, framed: LessonRow | Document, site: SiteInLanguage, sites: list[SiteInLanguage]
 ) -> str:
-    above = bar(one.address, site, sites)
-    return one.page.render(f"publish/site/{template}.html", styles=[BAR], icon=True, bar=above)
+    """The page of a lesson or a document below the site's bar; the search finds what is in it."""
+    return framed.page.render(
+        template, styles=[BAR], icon=True, site=site, sites=sites, address=framed.address
+    )
 
 
-def bar(address: str, site: SiteInLanguage, sites: list[SiteInLanguage]) -> Markup:
-    """The bar above every page: the way home, and the same page in the other languages."""
-    links = []
-    for one in sites:
-        there = address if address in one.addresses else FRONT
-        links.append(LanguageLink(one.language, one.name, f"../{one.language}/{quote(there)}", one is site))
-    template = page.TEMPLATES.get_template("publish/site/bar.html")
-    return Markup(template.render(words=site.words["site"], links=links, is_front=address == FRONT))
-
-
-def best_explorer(rows: list[LessonRow]) -> FrontExplorer | None:
-    """The explorer of the front page: that of lesson 03, or else the first one there is."""
+def best_explorer(rows: list[LessonRow]) -> tuple[LessonRow, str] | None:
+    """The lesson and the cell whose explorer the front page shows: of lesson 03, or else the first one."""
     for row in sorted(rows, key=lambda row: row.page.description.number != BEST_LESSON):
         if explorers := row.page.explorers:
-            cell = BEST_CELL if BEST_CELL in explorers else next(iter(explorers))
-            return FrontExplorer(explorers[cell], row, cell)
+            return row, BEST_CELL if BEST_CELL in explorers else next(iter(explorers))
     return None

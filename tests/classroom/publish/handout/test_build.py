@@ -20,12 +20,9 @@ from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.files import write_whole
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.publish import execution
-from mha_lib.classroom.publish.build import Progress
 from mha_lib.classroom.publish.handout import HandoutExporter, build, index, write_handouts
 from mha_lib.classroom.publish.handout.index import write_index
 from mha_lib.classroom.publish.handout.pdf import write_pdf
-
-PROGRESS_WORDS = words_in("en")["handout_build"]
 
 
 def text(source, slide="-", tags=()):
@@ -365,26 +362,3 @@ def test_what_an_earlier_run_left_of_a_pdf_is_not_taken_for_one(tmp_path):
     with pytest.raises(CourseError, match="wrote no PDF"):
         write_pdf("true", page)
     assert not page.with_suffix(".pdf").exists()
-
-
-def test_progress_is_a_bar_in_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    progress = Progress(PROGRESS_WORDS)
-    progress.lessons_to_come = 2
-    progress.begin_lesson(cells=4)
-    progress.end_cell()
-    progress.end_cell()
-    progress.show("03_lesson: train")
-    bar = "#" * 15 + "." * 15
-    assert f"\r[{bar}] 2/4+ cells  03_lesson: train" in capsys.readouterr().err
-    progress.begin_lesson(cells=1)
-    progress.end()
-    assert "] 2/5 cells  done" in capsys.readouterr().err
-
-
-def test_where_there_is_no_terminal_there_is_no_bar(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    progress = Progress(PROGRESS_WORDS)
-    progress.show("03_lesson: train")
-    progress.end()
-    assert capsys.readouterr().err == ""
