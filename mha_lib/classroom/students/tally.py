@@ -111,17 +111,12 @@ def tally_exercise(name: str, students: list[HandedIn], words: Mapping[str, Any]
     made: Counter[tuple[bool, str]] = Counter()
     times: Counter[tuple[bool, str]] = Counter()
     for each in progress:
-        said = [
-            (sentence_of(name, mistake, words), count) for mistake, count in each.mistakes.items() if count
-        ]
-        made.update({sentence for sentence, _ in said})
-        for sentence, count in said:
-            times[sentence] += count
-    mistakes = [
-        MistakeRow(sentence, made[key], times[key], is_recognised)
-        for key in made
-        for is_recognised, sentence in [key]
-    ]
+        said: Counter[tuple[bool, str]] = Counter()
+        for mistake, count in each.mistakes.items():
+            said[sentence_of(name, mistake, words)] += count
+        made.update(key for key, count in said.items() if count)
+        times.update(said)
+    mistakes = [MistakeRow(key[1], made[key], times[key], key[0]) for key in made]
     return ExerciseRow(
         name,
         solved=sum(each.state == "solved" for each in progress),

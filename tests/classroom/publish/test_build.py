@@ -34,7 +34,7 @@ def test_where_there_is_no_terminal_there_is_no_bar(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_what_was_made_before_a_deck_tells_its_number_of_cells_is_a_line_without_a_bar(monkeypatch, capsys):
+def test_a_deck_shows_its_progress_as_a_line_without_a_bar(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     progress = Progress(PROGRESS_WORDS)
     progress.show("03_lesson: cell 4")
@@ -58,7 +58,7 @@ def test_each_failure_is_one_line_in_order_in_the_users_language_and_the_status_
     assert capsys.readouterr().err.splitlines() == lines
 
 
-def test_what_a_subject_raises_stops_no_other_and_without_failures_the_status_is_0(tmp_path):
+def test_an_error_in_one_subject_stops_no_other(tmp_path):
     build = Build(tmp_path, "en")
     assert build.end() == 0
     with build.attempt("01"):

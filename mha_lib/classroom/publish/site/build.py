@@ -1,4 +1,4 @@
-"""Makes what is older than its sources, and lays all that the site holds in one folder."""
+"""Runs the lessons and prints the slides that are older than their sources, and writes the site."""
 
 import shutil
 from collections.abc import Callable
@@ -62,7 +62,7 @@ def write_site(root: Path, lessons_by_language: list[list[Path]], language: str)
 def renew(
     lessons: list[Path], place: Callable[[Path], Path], build: Build, make: Callable[[list[Path]], None]
 ) -> None:
-    """Make a file of each lesson anew where it is older than its sources."""
+    """Make the files at ``place`` anew that are older than their sources, and name the others."""
     old = [lesson for lesson in lessons if not is_new(place(lesson), lesson)]
     for lesson in lessons:
         if lesson not in old:
@@ -84,7 +84,7 @@ def can_print(build: Build) -> bool:
 
 
 def is_new(file: Path, lesson: Path) -> bool:
-    """Whether a file was written after the last change of all that it is made from."""
+    """Whether a file was written after the last change of its sources."""
     return file.exists() and file.stat().st_mtime > last_change(lesson)
 
 

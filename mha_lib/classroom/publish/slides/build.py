@@ -1,4 +1,4 @@
-"""Each lesson's deck, run afresh in a real browser and printed: one page a slide, its text still text."""
+"""Runs each lesson's deck afresh in a real browser and prints it: a page a slide, with text as text."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +56,7 @@ def start_browser(playwright: Any, browser: str) -> Any:
 
 
 def require_playwright() -> Callable[[], Any]:
-    """Playwright's entrance; it is no part of what a class needs, so it may not be installed."""
+    """The function that starts Playwright; a class does not need it, so it may not be installed."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:

@@ -322,7 +322,7 @@ def test_an_index_of_nothing_says_so(course):
     assert "No lesson has been written yet." in course.index()
 
 
-# ---- files, and what is said meanwhile ----
+# ---- files ----
 
 
 def test_an_older_notebook_is_read(tmp_path):

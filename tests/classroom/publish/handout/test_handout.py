@@ -298,7 +298,7 @@ def test_nothing_is_left_that_would_be_fetched(caplog):
     assert "default-src 'none'" in page
 
 
-# ---- what is of use in a notebook alone ----
+# ---- outputs that only a notebook needs ----
 
 
 def said_by_a_check(text, metadata):

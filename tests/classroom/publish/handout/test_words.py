@@ -67,7 +67,7 @@ def words_outside_brackets(text):
 
 
 def said_by(page):
-    """What a page shows or reads aloud, title included."""
+    """The text that a page shows or reads aloud, its title included."""
     soup = BeautifulSoup(page, "html.parser")
     for unseen in soup.find_all(["script", "style", "math"]):
         unseen.decompose()

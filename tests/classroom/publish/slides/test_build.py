@@ -1,4 +1,4 @@
-"""What the command says, in one line and before anything takes time, where slides can't be written."""
+"""Where slides can't be written, the command says why in one line, before anything takes time."""
 
 import sys
 from pathlib import Path
