@@ -110,7 +110,7 @@ def make_parser(words: dict[str, Any], language: str) -> argparse.ArgumentParser
     site.add_argument("--languages", nargs="+", help=words["site_languages"])
 
     notes = commands.add_parser("notes", help=words["notes"])
-    notes.set_defaults(run=write_running_orders)
+    notes.set_defaults(run=write_notes)
 
     overview = commands.add_parser("overview", help=words["overview"])
     overview.set_defaults(run=write_overview)
@@ -152,22 +152,21 @@ def present_lesson(root: Path, lessons: list[Path], options: argparse.Namespace,
 
 
 def chosen_lessons(options: argparse.Namespace, lessons: list[Path]) -> list[Path]:
-    """Those that were named, each once; or all."""
+    """The lessons that were named, each once; or all."""
     return list(dict.fromkeys(find_lesson(name, lessons) for name in options.lesson)) or lessons
 
 
 def write_handouts(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
     from mha_lib.classroom.publish import handout
 
-    chosen = chosen_lessons(options, lessons)
-    return handout.write_handouts(chosen, root / "build" / "handouts", options.audience, options.pdf)
+    return handout.write_handouts(root, chosen_lessons(options, lessons), options.audience, options.pdf)
 
 
 def write_slides(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
     from mha_lib.classroom.publish import slides
 
     check_rise()
-    return slides.write_slides(root, chosen_lessons(options, lessons), root / "build" / "slides")
+    return slides.write_slides(root, chosen_lessons(options, lessons))
 
 
 def write_site(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
@@ -175,24 +174,20 @@ def write_site(root: Path, lessons: list[Path], options: argparse.Namespace, ext
 
     check_rise()
     languages = options.languages or list_languages(root)
-    editions = [chosen_lessons(options, prepare_lessons(root, language)) for language in languages]
-    return site.write_site(root, editions, options.language)
+    chosen = [chosen_lessons(options, prepare_lessons(root, language)) for language in languages]
+    return site.write_site(root, chosen, options.language)
 
 
-def write_running_orders(
-    root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]
-) -> int:
-    from mha_lib.classroom.publish import running_order
+def write_notes(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+    from mha_lib.classroom.publish import notes
 
-    return running_order.write_running_orders(lessons, root / "build" / "notes")
+    return notes.write_notes(root, lessons)
 
 
 def write_overview(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
     from mha_lib.classroom import students
 
-    return students.write_overview(
-        options.folder, lessons, root / "build" / "overview", with_names=not options.no_names
-    )
+    return students.write_overview(root, options.folder, lessons, with_names=not options.no_names)
 
 
 def see_to_translations(

@@ -244,7 +244,7 @@ def test_nothing_is_wider_than_the_screen(page, file, width):
     assert page.evaluate("document.documentElement.scrollWidth") == width
     lines = page.locator("main > .cell > p").last.bounding_box()
     assert 280 < lines["width"] < 680, "a line one can read"
-    # what is cut off can be scrolled to, by keyboard too
+    # a box that cuts its content off can be scrolled, by keyboard too
     expect(page.locator("pre[tabindex='0']")).to_have_count(2)
     expect(page.locator("div.formula[tabindex='0'], .table[tabindex='0']")).to_have_count(2)
     expect(page.locator("span.formula.wide[tabindex='0']")).to_have_count(1)
@@ -453,7 +453,7 @@ def test_what_a_notebook_holds_leads_nowhere(page, listener, tmp_path):
         opened.append((tab, file, way_out))
     for tab, _, _ in opened:
         expect(tab.locator("footer")).to_be_visible()
-    page.evaluate("() => new Promise((done) => setTimeout(done, 500))")  # what is late is given its time
+    page.evaluate("() => new Promise((done) => setTimeout(done, 500))")  # a late request gets its time
     for tab, file, way_out in opened:
         assert tab.url == file.as_uri(), way_out
     page.goto(f"{server}/end")

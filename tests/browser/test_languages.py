@@ -203,7 +203,7 @@ def test_the_handout_says_nothing_in_english(page: Page, library: Path, course: 
     assert english_in(page.evaluate(SEEN)) == []
 
 
-def test_the_running_order_says_nothing_in_english(page: Page, library: Path, course: Path) -> None:
+def test_the_notes_say_nothing_in_english(page: Page, library: Path, course: Path) -> None:
     assert english_in(command_line(library, course, "notes")) == []
     page.add_init_script(SPY_ON_TEXT)
     page.goto((course / "build" / "notes" / LANGUAGE / "01_small.html").as_uri())

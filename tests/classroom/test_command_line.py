@@ -199,7 +199,7 @@ def test_a_lesson_named_twice_is_written_once(served, monkeypatch):
     from mha_lib.classroom.publish import handout
 
     written = []
-    monkeypatch.setattr(handout, "write_handouts", lambda lessons, *_: written.extend(lessons) or 0)
+    monkeypatch.setattr(handout, "write_handouts", lambda root, lessons, *_: written.extend(lessons) or 0)
     command_line.main(["handouts", "3", "03", "01"])
     assert [lesson.name[:2] for lesson in written] == ["03", "01"]
 

@@ -1,1 +1,1 @@
-"""What the lessons become when they leave the kernel: handouts, slides, running orders and the site."""
+"""Handouts, slides, notes and the site: the lessons outside a running kernel."""

@@ -1,4 +1,4 @@
-"""A lesson, executed afresh."""
+"""Runs a lesson's cells afresh, in a kernel of its own."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 from mha_lib.classroom.course import CourseError
-from mha_lib.classroom.publish.progress import Progress
+from mha_lib.classroom.publish.build import Progress
 
 LONGEST_CELL = 600  # seconds
 CORES = os.cpu_count() or 1
@@ -42,8 +42,8 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
         notebook,
         resources={"metadata": {"path": str(lesson.parent)}},
         timeout=LONGEST_CELL,
-        shutdown_kernel="immediate",  # one that is asked to leave amid a cell says so in twenty lines
-        extra_arguments=["--log-level=40"],  # the kernel's remarks would tear the progress bar
+        shutdown_kernel="immediate",  # a kernel that is asked to end amid a cell prints twenty lines
+        extra_arguments=["--log-level=40"],  # the kernel's messages would tear the progress bar
         on_cell_start=begun,
         on_cell_executed=done,
     )
@@ -56,6 +56,8 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
     except CellTimeoutError:
         raise CourseError("cell_too_long", lesson=lesson, seconds=LONGEST_CELL) from None
     except DeadKernelError:
+        if (task := asyncio.current_task()) and task.cancelling():  # it was Ctrl-C that ended the kernel
+            raise asyncio.CancelledError from None
         raise CourseError("kernel_died", lesson=lesson) from None
     except NoSuchKernel as error:
         known = ", ".join(KernelSpecManager().find_kernel_specs())
@@ -63,18 +65,18 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
 
 
 def kernel_environment(kernels_at_once: int) -> dict[str, str]:
-    """The environment of a kernel among others: torch's threads share the cores, and wait without spinning.
+    """The environment of a kernel beside others: their threads share the cores, and wait without spinning.
 
-    On a machine that is busy with something else, lesson 03 takes 1 minute so, and 7 without.
+    On a machine that is busy with other work, lesson 03 takes 1 minute with it, and 7 without.
     """
     threads = str(max(1, CORES // min(CORES, kernels_at_once)))
     return {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": threads} | os.environ
 
 
 def run_until_ctrl_c(work: Coroutine[Any, Any, Result]) -> Result:
-    """``asyncio.run``, whose Ctrl-C ends the work in order: KeyboardInterrupt comes after every clean-up.
+    """Like ``asyncio.run``, but Ctrl-C ends the work in order: KeyboardInterrupt comes after every clean-up.
 
-    nbclient takes Ctrl-C for itself where the loop lets it, and only the newest of several notebooks gets it.
+    nbclient handles Ctrl-C itself where the loop lets it, and then only the newest of several notebooks ends.
     """
     with asyncio.Runner(loop_factory=LoopWithoutSignals) as runner:
         return runner.run(work)
@@ -84,7 +86,7 @@ class LoopWithoutSignals(asyncio.SelectorEventLoop):
     def add_signal_handler(
         self, sig: int, callback: Callable[[Unpack[Arguments]], object], *args: *Arguments
     ) -> None:
-        raise RuntimeError("as in a thread, where nbclient does without")
+        raise RuntimeError("nbclient does without it, as in a thread")
 
     def remove_signal_handler(self, sig: int) -> bool:
         return False

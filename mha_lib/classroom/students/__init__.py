@@ -1,5 +1,5 @@
 """The instructor's overview of a class: who solved what, and which mistake was most frequent."""
 
-from mha_lib.classroom.students.build import write_overview
+from mha_lib.classroom.students.overview import write_overview
 
 __all__ = ["write_overview"]

@@ -9,7 +9,11 @@ from pathlib import Path
 from mha_lib.classroom.course import CourseError, in_one_line
 from mha_lib.classroom.live.exercises.reports import FOLDER, SUFFIX, Report, read_report, shown
 
-PASSED_OVER = ("node_modules", "site-packages", "__pycache__")  # large, and nobody's reports; hidden ones too
+PASSED_OVER = (
+    "node_modules",
+    "site-packages",
+    "__pycache__",
+)  # large, without reports; hidden ones too
 
 
 @dataclass
@@ -19,20 +23,20 @@ class HandedIn:
 
     @property
     def student(self) -> str:
-        """Who it is, as a page shows it: the name, or else whose folder the file lies in, or its own name."""
+        """The student as a page shows it: by name, or else by the folder or the name of the file."""
         unnamed = self.home or self.file.parent.as_posix().strip(".") or self.file.name.removesuffix(SUFFIX)
         return self.report.name or shown(f"({unnamed})")
 
     @property
     def home(self) -> str:
-        """Whose working copy the file lies in, as on a server: ada of ada/work/en/reports; "" elsewhere."""
+        """The home with the working copy in which the file lies: ada of ada/work/en/reports; "" elsewhere."""
         parts = self.file.parts
         is_working_copy = parts[-4:-3] == ("work",) and parts[-2:-1] == (FOLDER,)
         return "/".join(parts[:-4]) if is_working_copy else ""
 
     @property
     def same_student(self) -> tuple[str, str]:
-        """Equal for two files of one student: by the name, or else by the home or what the file remembers."""
+        """A key that two files of one student share: the name, or else the home, or else the file's token."""
         if self.report.name:
             return "name", self.report.name.casefold()
         return ("home", self.home) if self.home else ("token", self.report.student)

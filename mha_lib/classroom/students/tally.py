@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.course import CourseError
-from mha_lib.classroom.course.slides import read_lesson, source, title_of
+from mha_lib.classroom.course.slides import read_lesson, title_of
+from mha_lib.classroom.live.exercises import names_by_lesson
 from mha_lib.classroom.live.exercises.reports import Progress, shown
 from mha_lib.classroom.students.gather import HandedIn
 
-CHECKED = re.compile(r"^check\.(?!report\b)(\w+)\(", re.MULTILINE)
-GAP = re.compile(r"\{\w+(:[^{}]*)?\}")  # is filled for the student alone
+GAP = re.compile(r"\{\w+(:[^{}]*)?\}")  # was filled in what the student read
 
 
 @dataclass
-class Mistake:
+class MistakeRow:
     sentence: str  # as the students were shown it
     students: int
     times: int
@@ -25,19 +25,19 @@ class Mistake:
 
 
 @dataclass
-class Exercise:
+class ExerciseRow:
     name: str
     solved: int
     wrong: int
     started: int
-    mistakes: list[Mistake]  # the most frequent first, those that were recognised before the others
+    mistakes: list[MistakeRow]  # recognised ones first, then by how many students made them
 
 
 @dataclass
-class Lesson:
+class LessonRow:
     number: str
     title: str
-    exercises: list[Exercise]
+    exercises: list[ExerciseRow]
     students: list[HandedIn]
 
     @property
@@ -49,8 +49,8 @@ class Lesson:
         return sum(all(each.state == "solved" for each in progress_of(one, self)) for one in self.students)
 
     @property
-    def to_begin_with(self) -> Exercise | None:
-        """The exercise with the mistake that most students made; of several, the one fewer have solved."""
+    def to_begin_with(self) -> ExerciseRow | None:
+        """The exercise with the mistake that most students made; of several, the least solved one."""
         with_mistakes = [exercise for exercise in self.exercises if exercise.mistakes]
         return max(
             with_mistakes,
@@ -63,15 +63,15 @@ class Lesson:
         )
 
 
-def progress_of(handed_in: HandedIn, lesson: Lesson) -> list[Progress]:
+def progress_of(handed_in: HandedIn, lesson: LessonRow) -> list[Progress]:
     exercises = handed_in.report.exercises
     return [exercises.get(exercise.name, Progress()) for exercise in lesson.exercises]
 
 
 def tally(
     handed_in: Iterable[HandedIn], lessons: list[Path], words: Mapping[str, Any], remarks: list[CourseError]
-) -> Iterator[Lesson]:
-    """The lessons of which there are reports, in their order; what is not of this course is remarked upon."""
+) -> Iterator[LessonRow]:
+    """The lessons with reports, in their order; a report on a lesson that this course lacks gets a remark."""
     by_lesson: dict[int, list[HandedIn]] = {}
     for one in handed_in:
         by_lesson.setdefault(int(one.report.lesson), []).append(one)
@@ -91,14 +91,14 @@ def tally_lesson(
     students: list[HandedIn],
     words: Mapping[str, Any],
     remarks: list[CourseError],
-) -> Lesson:
+) -> LessonRow:
     notebook = read_lesson(file)
-    names = exercises_of(notebook)
+    names = names_by_lesson().get(number, [])
     for one in students:
         if unknown := [name for name in one.report.exercises if name not in names]:
             gaps = {"version": shown(one.report.version), "exercises": ", ".join(unknown[:5])}
             remarks.append(CourseError("report_other_exercises", file=one.file, **gaps))
-    return Lesson(
+    return LessonRow(
         number,
         title_of(notebook, file.stem),
         exercises=[tally_exercise(name, students, words) for name in names],
@@ -106,29 +106,18 @@ def tally_lesson(
     )
 
 
-def exercises_of(notebook: Mapping[str, Any]) -> list[str]:
-    """The names of the exercises that a lesson checks, in its order."""
-    code = [source(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    return list(dict.fromkeys(name for text in code for name in CHECKED.findall(text)))
-
-
-def tally_exercise(name: str, students: list[HandedIn], words: Mapping[str, Any]) -> Exercise:
+def tally_exercise(name: str, students: list[HandedIn], words: Mapping[str, Any]) -> ExerciseRow:
     progress = [one.report.exercises.get(name, Progress()) for one in students]
     made: Counter[tuple[bool, str]] = Counter()
     times: Counter[tuple[bool, str]] = Counter()
     for each in progress:
-        said = [
-            (sentence_of(name, mistake, words), count) for mistake, count in each.mistakes.items() if count
-        ]
-        made.update({sentence for sentence, _ in said})
-        for sentence, count in said:
-            times[sentence] += count
-    mistakes = [
-        Mistake(sentence, made[key], times[key], is_recognised)
-        for key in made
-        for is_recognised, sentence in [key]
-    ]
-    return Exercise(
+        said: Counter[tuple[bool, str]] = Counter()
+        for mistake, count in each.mistakes.items():
+            said[sentence_of(name, mistake, words)] += count
+        made.update(key for key, count in said.items() if count)
+        times.update(said)
+    mistakes = [MistakeRow(key[1], made[key], times[key], key[0]) for key in made]
+    return ExerciseRow(
         name,
         solved=sum(each.state == "solved" for each in progress),
         wrong=sum(each.state == "wrong" for each in progress),
@@ -138,7 +127,7 @@ def tally_exercise(name: str, students: list[HandedIn], words: Mapping[str, Any]
 
 
 def sentence_of(exercise: str, mistake: str, words: Mapping[str, Any]) -> tuple[bool, str]:
-    """Whether the mistake is one that is recognised, and what is said about it, without its gaps."""
+    """Whether the exercise recognises the mistake, and the sentence about it, its gaps left open."""
     for known in (exercise, "shared"):
         if sentence := words["mistakes"].get(known, {}).get(mistake):
             return True, GAP.sub("…", sentence)

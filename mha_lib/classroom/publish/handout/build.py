@@ -1,134 +1,116 @@
-"""All lessons, executed afresh and written as handouts, with a page that lists them."""
+"""Runs lessons afresh and writes their handouts, with a page that lists them."""
 
 import asyncio
-import logging
 import signal
-import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from mha_lib.classroom.course import CourseError, in_one_line
-from mha_lib.classroom.course.files import require_writable, write_whole
-from mha_lib.classroom.course.language import language_of, words_in
+import nbformat
+from nbformat import NotebookNode
+
+from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.course.files import write_whole
+from mha_lib.classroom.course.language import language_of
 from mha_lib.classroom.publish.browser import require_browser
+from mha_lib.classroom.publish.build import Build
 from mha_lib.classroom.publish.execution import CORES, execute, run_until_ctrl_c
-from mha_lib.classroom.publish.handout.exporter import HandoutExporter
 from mha_lib.classroom.publish.handout.index import write_index
-from mha_lib.classroom.publish.handout.notebook import (
-    INSTRUCTOR,
-    STUDENT,
-    address_of_page,
-    cells_for,
-    read_notebook,
-)
+from mha_lib.classroom.publish.handout.links import among
+from mha_lib.classroom.publish.handout.notebook import STUDENT, address_of_page, cells_for, read_notebook
+from mha_lib.classroom.publish.handout.page import HandoutPage
 from mha_lib.classroom.publish.handout.pdf import write_pdf
-from mha_lib.classroom.publish.progress import Progress
 
 LONGEST_PAGE = 60  # seconds; the lessons' own take one or two
 LARGEST = 1_000_000  # bytes of a page that is still easily mailed
-STOPPED = 130  # the exit status of what Ctrl-C has ended
 
 
-def write_handouts(lessons: list[Path], folder: Path, audience: str = STUDENT, pdf: bool = False) -> int:
-    """Execute the lessons and write ``folder/<language>/<lesson>.html`` and ``folder/index.html``.
+def write_handouts(root: Path, lessons: list[Path], audience: str = STUDENT, pdf: bool = False) -> int:
+    """Run the lessons and write ``build/handouts/<language>/<lesson>.html`` and ``index.html`` beside them.
 
-    The instructor's handouts go to a folder of their own, ``<folder>-instructor``: whoever uploads the
-    students' handouts uploads no solutions. The lessons themselves are only read. Returns the exit status:
-    0, or 1 if a lesson failed; each failure is one line, and the other lessons are written all the same.
-    After Ctrl-C what is written so far is listed too.
+    The instructor's handouts go to a folder of their own, ``build/handouts-instructor``: whoever uploads the
+    students' handouts uploads no solutions. The lessons themselves are only read. Returns the exit status; a
+    lesson that fails stops no other, and after Ctrl-C what has been written is listed too.
     """
     browser = require_browser() if pdf else None  # before the part that takes minutes
-    if audience == INSTRUCTOR:
-        folder = folder.with_name(f"{folder.name}-instructor")
-    require_writable(folder)
-    language = language_of(lessons[0].parent)
-    words = words_in(language)["handout_build"]
-    build = Build(folder, audience, len(lessons), Progress(len(lessons), words), Warnings())
-    try:
-        run_until_ctrl_c(build.write_pages(lessons))
-        if browser:
-            build.print_pages(browser)
-    except KeyboardInterrupt:
-        build.failures.append(CourseError("stopped"))
-    build.progress.end()
-    for file in sorted(build.files):
-        print(f"{file}  {file.stat().st_size / 1000:.0f} KB")
-        if file.suffix == ".html" and file.stat().st_size > LARGEST:
-            megabytes = f"{file.stat().st_size / 1e6:.1f}"
-            build.warnings.lines.append(words["large"].format(file=file.name, megabytes=megabytes))
-    build.list_pages(lessons[0].parent.parent)
-    for line in [*build.warnings.lines, *(failure.said_in(language) for failure in build.failures)]:
-        print(line, file=sys.stderr)
-    was_stopped = any(failure.name == "stopped" for failure in build.failures)
-    return STOPPED if was_stopped else int(bool(build.failures))
+    folder = root / "build" / ("handouts" if audience == STUDENT else f"handouts-{audience}")
+    build = Build(folder, language_of(lessons[0].parent))
+    there = address_of_page(lessons[0], folder).parent.glob("*.html")
+    handouts = {file.stem for file in (*lessons, *there)}
+    written: list[Path] = []
+
+    def write(lesson: Path, notebook: NotebookNode) -> None:
+        text = page_of(lesson, notebook, handouts, build, audience).render()
+        file = address_of_page(lesson, folder)
+        write_whole(file, text)
+        file.with_suffix(".pdf").unlink(missing_ok=True)  # it was printed from the page before this one
+        written.append(file)
+        build.wrote(file)
+        if (size := file.stat().st_size) > LARGEST:
+            large = build.words["handout_build"]["large"]
+            build.warnings.append(large.format(file=file.name, megabytes=f"{size / 1e6:.1f}"))
+
+    with build.until_ctrl_c():
+        run_lessons(root, lessons, build, write, audience)
+        for file in written if browser else ():
+            with build.attempt(file):
+                build.wrote(write_pdf(str(browser), file))
+    with build.attempt(folder / "index.html"):
+        build.wrote(write_index(root, folder, audience), about="")
+    return build.end()
 
 
-@dataclass
-class Build:
-    """What all lessons of one run have in common, and what has come of them."""
+def run_lessons(
+    root: Path,
+    lessons: list[Path],
+    build: Build,
+    use: Callable[[Path, NotebookNode], None] = lambda lesson, notebook: None,
+    audience: str = STUDENT,
+) -> None:
+    """Run the lessons, as many at once as there are cores, and hand over each as soon as it has run.
 
-    folder: Path
-    audience: str
-    kernels_at_once: int
-    progress: Progress
-    warnings: "Warnings"
-    files: list[Path] = field(default_factory=list)  # those that were written
-    failures: list[CourseError] = field(default_factory=list)
-    handouts: set[str] = field(default_factory=set)  # to which a link to their notebook can lead
+    The students' notebook is kept with its outputs (``address_of_run``): the site is made from it.
+    """
+    free_cores = asyncio.Semaphore(CORES)
+    build.progress.lessons_to_come += len(lessons)
 
-    async def write_pages(self, lessons: list[Path]) -> None:
-        """Write the pages, as many at once as there are cores; a lesson that fails stops no other."""
-        there = address_of_page(lessons[0], self.folder).parent.glob("*.html")
-        self.handouts = {file.stem for file in (*lessons, *there)}
-        free_cores = asyncio.Semaphore(CORES)
+    async def run(lesson: Path) -> None:
+        async with free_cores:
+            with build.attempt(lesson):
+                notebook = read_notebook(lesson, lesson)
+                # A solution that never runs cannot show in the output of another cell.
+                notebook.cells = cells_for(audience, notebook)
+                await execute(notebook, lesson, len(lessons), build.progress)
+                nbformat.validate(notebook, relax_add_props=True)
+                use(lesson, notebook)
+                if audience == STUDENT:
+                    write_whole(address_of_run(root, lesson), nbformat.writes(notebook))
 
-        async def write(lesson: Path) -> Path | CourseError:
-            async with free_cores:
-                try:
-                    page = await self.write_page(lesson)
-                except Exception as error:
-                    return in_one_line(lesson, error)
-                self.files.append(page)
-                return page
+    async def run_all() -> None:
+        await asyncio.gather(*map(run, lessons))
 
-        results = await asyncio.gather(*map(write, lessons))
-        self.failures += [result for result in results if isinstance(result, CourseError)]
+    run_until_ctrl_c(run_all())
 
-    async def write_page(self, lesson: Path) -> Path:
-        notebook = read_notebook(lesson, lesson)
-        # A solution that never runs cannot show in the output of another cell.
-        notebook.cells = cells_for(self.audience, notebook)
-        await execute(notebook, lesson, self.kernels_at_once, self.progress)
-        exporter = HandoutExporter(audience=self.audience, log=self.warnings.logger_for(lesson))
-        resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}, "handouts": self.handouts}
-        with at_most(LONGEST_PAGE, lesson):
-            text, _ = exporter.from_notebook_node(notebook, resources)
-        page = address_of_page(lesson, self.folder)
-        write_whole(page, text)
-        page.with_suffix(".pdf").unlink(missing_ok=True)  # it was printed from the page before this one
-        return page
 
-    def print_pages(self, browser: str) -> None:
-        """A PDF beside each page that was written."""
-        for page in list(self.files):
-            try:
-                self.files.append(write_pdf(browser, page))
-            except Exception as error:
-                self.failures.append(in_one_line(page, error))
+def address_of_run(root: Path, lesson: Path) -> Path:
+    """Where a lesson lies as it ran for students, with its outputs and the state of its widgets."""
+    return root / "build" / "executed" / lesson.parent.name / lesson.name
 
-    def list_pages(self, notebooks: Path) -> None:
-        try:
-            print(write_index(notebooks, self.folder, self.audience))
-        except Exception as error:
-            self.failures.append(in_one_line(self.folder / "index.html", error))
+
+def page_of(
+    lesson: Path, notebook: NotebookNode, handouts: Set[str], build: Build, audience: str = STUDENT
+) -> HandoutPage:
+    """The handout of a lesson that has run; its links to other lessons lead to their ``handouts``."""
+    with at_most(LONGEST_PAGE, lesson):
+        return HandoutPage(
+            notebook, lesson.stem, lesson.parent, audience, build.warn_of(lesson.stem), among(handouts)
+        )
 
 
 @contextmanager
 def at_most(seconds: float, lesson: Path) -> Iterator[None]:
-    """Raise where a page takes longer: what a notebook holds may keep its readers busy for hours.
+    """Raise where a page takes longer: a notebook may hold what keeps its readers busy for hours.
 
     Only where a process can be woken (not in Windows), and only in its main thread, where handouts are made.
     """
@@ -146,19 +128,3 @@ def at_most(seconds: float, lesson: Path) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, former)
-
-
-class Warnings(logging.Handler):
-    """Keeps what the exporter warns of until the end, so that it does not tear the progress bar."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(f"{record.name}: {record.getMessage()}")
-
-    def logger_for(self, lesson: Path) -> logging.Logger:
-        logger = logging.Logger(lesson.stem, logging.WARNING)
-        logger.addHandler(self)
-        return logger

@@ -21,7 +21,7 @@ class Heading:
 
 
 def add_anchors(page: Tag, link: str) -> list[Heading]:
-    """Give each heading an anchor and a link to it, and each cell its name for an anchor; the headings.
+    """Give each heading an anchor and a link to it, and each cell its name as an anchor; return the headings.
 
     Headings come first: where a cell has the name of a heading, a link leads to the heading.
     """
@@ -37,7 +37,7 @@ def add_anchors(page: Tag, link: str) -> list[Heading]:
 
 
 def say_where_figures_are(page: Tag, words: dict[str, str]) -> None:
-    """A figure that a program drew, and that says nothing of itself, is named after the heading above it."""
+    """Name each figure that a program drew without a text of its own after the heading above it."""
     for picture in page.find_all("img", alt=words["figure"]):
         if heading := picture.find_previous(HEADINGS):
             picture["alt"] = words["figure_below"].format(heading=plain(inside(heading)))

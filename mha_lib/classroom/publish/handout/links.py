@@ -1,4 +1,4 @@
-"""Links that a notebook's reader can follow and a handout's cannot: they are led elsewhere, or it is said."""
+"""Links that work in a notebook and not on a page: they lead to another page, or become plain words."""
 
 import re
 from collections.abc import Callable, Set
@@ -9,21 +9,38 @@ from bs4 import BeautifulSoup, Tag
 
 from mha_lib.classroom.publish.handout.contents import anchor_for
 
-ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#|$", re.IGNORECASE)  # what no file beside the notebook is
+ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#|$", re.IGNORECASE)  # not a file beside the notebook
+
+
+# The page of a file that a link names: "" for a file that needs none, None for one that is missing.
+AddressOf = Callable[[PurePosixPath], str | None]
+
+
+def among(handouts: Set[str]) -> AddressOf:
+    """Lead a link to a notebook beside this one to its handout."""
+
+    def address_of(file: PurePosixPath) -> str | None:
+        is_handout = file.suffix == ".ipynb" and str(file.parent) == "." and file.stem in handouts
+        return f"{quote(file.stem)}.html" if is_handout else None
+
+    return address_of
 
 
 def lead_links(
-    page: BeautifulSoup, handouts: Set[str], words: dict[str, str], complain: Callable[[str], object]
+    page: BeautifulSoup, address_of: AddressOf, words: dict[str, str], complain: Callable[[str], object]
 ) -> None:
-    """Lead links to other notebooks to their handouts; links to what nobody hands out become plain words."""
+    """Lead links between files to their pages; a link to a file without a page becomes plain words."""
     for link in page.find_all("a", href=True):
         address = str(link["href"]).strip()
         if ELSEWHERE.match(address):
             continue
         path, _, anchor = address.partition("#")
         file = PurePosixPath(unquote(path.partition("?")[0]))
-        if file.suffix == ".ipynb" and str(file.parent) == "." and file.stem in handouts:
-            link["href"] = f"{quote(file.stem)}.html" + (f"#{anchor_for(unquote(anchor))}" if anchor else "")
+        target = address_of(file)
+        if target:
+            link["href"] = target + (f"#{anchor_for(unquote(anchor))}" if anchor else "")
+        elif target == "":
+            link.unwrap()
         else:
             complain(words["link_left"].format(address=address))
             link.name = "span"

@@ -1,4 +1,4 @@
-"""A notebook as a handout takes it: read from a file, without what its readers may not see, and described."""
+"""Reads a notebook for a handout, leaves out what its readers may not see, and describes it."""
 
 import re
 import textwrap
@@ -11,12 +11,12 @@ import nbformat.validator
 from nbformat import NotebookNode
 
 from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.course.outputs import says_not_yet
 from mha_lib.classroom.course.slides import is_for_instructors, slide_type, source, tags, title_of
 from mha_lib.classroom.publish.html import plain, to_html
 from mha_lib.classroom.publish.html.tree import parse
 
 STUDENT, INSTRUCTOR = AUDIENCES = ("student", "instructor")
-NOT_YET = "○"  # how the checks of the exercises mark what is not answered
 LONGEST_SUMMARY = 300  # characters
 
 
@@ -34,52 +34,38 @@ def read_notebook(file: Any, name: object) -> NotebookNode:
 
 
 def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:
-    """The cells that are run for an audience: solutions and notes are for instructors alone."""
+    """The cells that are run and shown for an audience: solutions and notes are for instructors alone."""
     return [cell for cell in notebook.cells if audience == INSTRUCTOR or not is_for_instructors(cell)]
 
 
 def is_on_the_page(cell: NotebookNode) -> bool:
-    """Whether a handout shows a cell: of those that are on no slide, only these three kinds."""
+    """Whether a handout shows a cell: of the cells on no slide it shows only these three kinds."""
     return slide_type(cell) != "skip" or bool({"solution", "why", "setup"} & set(tags(cell)))
 
 
 def is_folded_setup(cell: NotebookNode) -> bool:
-    """Imports and helpers: whoever runs the code elsewhere needs them, and no one else."""
+    """Whether a cell holds imports and helpers: only who runs the code elsewhere needs them."""
     return slide_type(cell) == "skip" and "setup" in tags(cell)
 
 
-def without_open_exercises(cells: list[NotebookNode], words: dict[str, str]) -> list[NotebookNode]:
-    """The cells without those that say nothing but that an exercise is not answered yet: only where it can be
-    answered is that worth a line. A cell with nothing but the heading above one goes with it.
+def without_open_exercises(cells: list[NotebookNode]) -> list[NotebookNode]:
+    """The cells without those that say only that an exercise is not answered yet: on a page nobody answers.
 
-    ``words`` are those of the checks (``live/exercises/judge.py``), in which such a cell has spoken.
+    A cell that holds nothing but the heading above such a cell goes with it.
     """
     kept: list[NotebookNode] = []
     for cell in cells:
-        if not says_not_yet(cell, words):
+        outputs = cell.get("outputs")
+        if not outputs or not all(map(says_not_yet, outputs)):
             kept.append(cell)
         elif kept and kept[-1].cell_type == "markdown" and re.fullmatch(r"#+ .*\s*", kept[-1].source):
             kept.pop()
     return kept
 
 
-def says_not_yet(cell: NotebookNode, words: dict[str, str]) -> bool:
-    """Whether all that a cell has printed is that an exercise, or every exercise, is not answered yet."""
-    outputs = cell.get("outputs", [])
-    if not outputs or any(output.output_type != "stream" for output in outputs):
-        return False
-    *lines, last = "".join(source({"source": output.text}) for output in outputs).rstrip("\n").split("\n")
-    if lines:  # a report
-        nothing = words["solved"].format(solved=0, checked=len(lines))
-        return last == nothing and all(re.fullmatch(rf"{NOT_YET} \w+", line) for line in lines)
-    sentences = (words[name] for name in ("not_yet", "returns_nothing"))
-    said = (re.escape(words["verdict"].format(mark=NOT_YET, exercise="?", sentence=s)) for s in sentences)
-    return any(re.fullmatch(sentence.replace(r"\?", r"\w+", 1), last) for sentence in said)
-
-
 @dataclass
 class Description:
-    """What a list of handouts says about one."""
+    """A lesson as a list of lessons describes it."""
 
     title: str
     summary: str

@@ -1,4 +1,4 @@
-"""What the cells of a notebook have put out: each output is shown, or it is said that it isn't."""
+"""The outputs of a notebook's cells as HTML: each is shown, or the page says that it is missing."""
 
 import html
 import json
@@ -12,21 +12,21 @@ from bs4 import BeautifulSoup
 from nbconvert.filters.ansi import ansi2html, strip_ansi
 
 from mha_lib.classroom.course.outputs import CHECK
-from mha_lib.classroom.publish.handout.widgets import VIEW, Widgets
+from mha_lib.classroom.publish.handout.widgets import VIEW, Widgets, with_whole_streams
 from mha_lib.classroom.publish.html import closed, displayed_formula, to_html, with_formulas
 from mha_lib.classroom.publish.html.markdown import formulas_in
 from mha_lib.classroom.publish.html.tree import inside, parse_piece
 
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp")
 SHOWN = {*PICTURES, "text/html", "text/markdown", "text/latex", "application/json", "text/plain", VIEW}
-# A string of a program that names another one, or a style sheet, somewhere in the network.
+# A string in a program that is the address of another program or a style sheet in the network.
 LOADED = re.compile(
     r"[\"'`](?P<address>(?:https?:)?//(?:[^\"'`\s]+\.(?:m?js|css)\b|[^\"'`\s/]*"
     r"(?:cdn|unpkg\.com|esm\.(?:sh|run)|skypack|jspm))[^\"'`\s]*)[\"'`]"
 )
-LONGEST_LOADER = 200_000  # characters; a longer program is itself what others load
+LONGEST_LOADER = 200_000  # characters; a longer program is itself a library that others load
 VISIBLE = ("img", "svg", "canvas", "table", "video", "audio", "input", "iframe", "math", "hr")
-LONGEST_TEXT = 200  # characters of the text in the place of a figure: longer ones are all its data
+LONGEST_TEXT = 200  # characters of the text that stands for a figure: a longer one lists all its data
 
 
 class Outputs:
@@ -36,11 +36,11 @@ class Outputs:
         self.words = words
         self.complain = complain
         self.widgets = Widgets(metadata, words, self.render, complain)
-        self.cell = ""  # the one whose outputs are at hand
+        self.cell = ""  # the id of the cell whose outputs are rendered now
 
     def of(self, cell: Any) -> str:
         self.cell = str(cell.get("id", ""))
-        return "".join(map(self.render, cell.outputs))
+        return "".join(map(self.render, with_whole_streams(cell.outputs)))
 
     def render(self, output: dict[str, Any]) -> str:
         if output["output_type"] == "stream":
@@ -66,7 +66,7 @@ class Outputs:
         return self.plainer(data, metadata) or self.unknown(data)
 
     def plainer(self, data: dict[str, Any], metadata: dict[str, Any]) -> str:
-        """A result in one of the forms that are no program; its bare text only if there is nothing else."""
+        """A result in one of the forms that run no program; its bare text only if there is nothing else."""
         if source := data.get("text/markdown"):  # a program printed it: HTML in it is text
             return closed(to_html(joined(source), escape=True))
         for kind in PICTURES:
@@ -103,9 +103,9 @@ def joined(text: str | list[str]) -> str:
 
 
 def without_network(source: str) -> tuple[str, str]:
-    """What a piece of HTML shows by itself, and the first address from which it would fetch a program.
+    """The part of a piece of HTML that needs no network, and the first address that the piece would fetch.
 
-    Programs that rest on a fetched one would only fail, some of them in red.
+    Programs that need a fetched one would only fail, some of them in red.
     """
     tree = parse_piece(source)
     programs = tree.find_all("script")

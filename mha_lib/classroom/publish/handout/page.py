@@ -1,21 +1,22 @@
 """One notebook as one page: its cells become HTML, the page is cleaned, and a template frames it."""
 
 import html
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
-from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 from nbformat import NotebookNode
 
-from mha_lib.classroom import look
 from mha_lib.classroom.course.hosted import links_to
-from mha_lib.classroom.course.language import ENGLISH, TAG, words_in
+from mha_lib.classroom.course.language import ENGLISH, TAG, has_words, language_of, words_in
 from mha_lib.classroom.course.slides import slide_type, tags
+from mha_lib.classroom.publish import page
 from mha_lib.classroom.publish.handout.contents import add_anchors, say_where_figures_are
-from mha_lib.classroom.publish.handout.links import lead_links, mend_anchors
+from mha_lib.classroom.publish.handout.links import AddressOf, lead_links, mend_anchors
 from mha_lib.classroom.publish.handout.notebook import (
+    cells_for,
     describe,
     is_folded_setup,
     is_on_the_page,
@@ -25,76 +26,94 @@ from mha_lib.classroom.publish.handout.outputs import Outputs, terminal
 from mha_lib.classroom.publish.html import Cleaner, closed, code_block, to_html, with_formulas
 from mha_lib.classroom.publish.html.tree import inside, parse, writable
 
-HERE = Path(__file__).parent
-TEMPLATES = Environment(loader=FileSystemLoader(HERE), autoescape=True)
+STYLES = [f"publish/handout/{name}.css" for name in ("code", "page", "others", "paper")]
+SCRIPTS = [f"publish/handout/{name}.js" for name in ("widgets", "page")]
+# A notebook's own programs and widgets run, without asking the network for anything.
+POLICY = {
+    "script-src": "'unsafe-inline' blob: data:",
+    **page.OWN_STYLES,
+    "img-src": "data: blob:",
+    "media-src": "data: blob:",
+    "font-src": "data:",
+    "connect-src": "data: blob:",
+}
 
 
-def read(*names: str) -> Markup:
-    """Style sheets or scripts from this folder, to stand in a page."""
-    return Markup("\n".join((HERE / name).read_text(encoding="utf-8") for name in names))
-
-
-def style() -> Markup:
-    """The style sheet of every page in this room."""
-    return Markup(look.CSS) + read("code.css", "page.css", "others.css", "paper.css")
-
-
-class Page:
-    """One notebook, for one audience, on its way to one page."""
+class HandoutPage:
+    """One notebook, for one audience, as a page that a template can frame."""
 
     def __init__(
         self,
         notebook: NotebookNode,
+        name: str,
         folder: Path,
-        language: str,
         audience: str,
         complain: Callable[[str], object],
-        handouts: Set[str] = frozenset(),
+        address_of: AddressOf,
     ):
         self.notebook = notebook
-        self.language = language
         self.audience = audience
+        self.complain = complain
+        self.language = str(notebook.metadata.get("lang") or language_of(folder))
+        if not has_words(self.language):
+            complain(words_in(ENGLISH)["language"]["unknown"].format(language=self.language))
+        words = words_in(self.language)
+        self.words, self.hosted_words = words["handout"], words["hosted"]
         code = notebook.metadata.get("language_info", {})
         self.programming_language = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
-        words = words_in(language)
-        self.words, self.hosted_words = words["handout"], words["hosted"]
-        self.folder = folder
-        self.complain = complain
-        self.cleaner = Cleaner(folder, language, complain)
-        self.handouts = handouts
+        self.description = describe(notebook, name, audience)
+        self.hosted = links_to(folder / f"{name}.ipynb")
         self.outputs = Outputs(notebook.metadata, self.words, complain)
-
-    def render(self, name: str) -> str:
-        body = parse(self.cells())
-        lead_links(body, self.handouts, self.words, self.complain)
-        self.cleaner.clean_tree(body)
+        self.cleaner = Cleaner(folder, self.language, complain)
+        self.body = parse(self.cells())
+        lead_links(self.body, address_of, self.words, complain)
+        self.cleaner.clean_tree(self.body)
         if count := self.outputs.widgets.not_stored:
-            self.complain(self.words["not_stored"].format(count=count))
-        say_where_figures_are(body, self.words)
-        headings = add_anchors(body, self.words["link"])
-        mend_anchors(body, self.words, self.complain)
-        description = describe(self.notebook, name, self.audience)
-        page = TEMPLATES.get_template("page.html").render(
+            complain(self.words["not_stored"].format(count=count))
+        say_where_figures_are(self.body, self.words)
+        self.headings = add_anchors(self.body, self.words["link"])
+        mend_anchors(self.body, self.words, complain)
+
+    def render(
+        self, template: str = "publish/handout/handout.html", styles: Iterable[str] = (), **more: Any
+    ) -> str:
+        """The whole page; a template that extends the handout's may take ``more``."""
+        text = page.render(
+            template,
             language=self.language if TAG.fullmatch(self.language) else ENGLISH,
-            audience=self.audience,
-            words=self.words,
-            hosted=links_to(self.folder / f"{name}.ipynb"),
-            hosted_words=self.hosted_words,
-            description=description,
-            says_title=any(h.level == 1 or h.words == description.title for h in headings),
-            contents=[heading for heading in headings if heading.level in (2, 3)],
-            body=Markup(inside(body)),
-            widgets=Markup(self.outputs.widgets.data()),
-            style=style() + Markup(self.cleaner.formulas.style()),
-            guard=read("guard.js"),
-            script=read("widgets.js", "page.js"),
+            title=self.description.title,
+            description=self.description.summary,
+            policy=POLICY,
+            styles=[*STYLES, *styles],
+            more_style=self.cleaner.formulas.style(),
+            scripts=SCRIPTS,
+            spoken=self.words,
+            widgets=self.widgets(),
+            handout=self,
+            guard=page.read("publish/handout/guard.js"),
+            body=Markup(inside(self.body)),
+            **more,
         )
-        return writable(page)
+        return writable(text)
+
+    @property
+    def says_title(self) -> bool:
+        return any(one.level == 1 or one.words == self.description.title for one in self.headings)
+
+    @property
+    def explorers(self) -> dict[str, str]:
+        """The widgets that come alive on the page: the first of each cell, by the cell's anchor."""
+        cells = [(cell, cell.select_one("[data-widget]")) for cell in self.body.select(".cell")]
+        return {str(cell["id"]): str(figure["data-widget"]) for cell, figure in cells if figure}
+
+    def widgets(self, *names: str) -> Markup:
+        """The data that bring these widgets alive, or all of the page."""
+        return Markup(self.outputs.widgets.data(*names))
 
     def cells(self) -> str:
-        """All cells; those that set up one after the other are folded into one."""
-        cells = [cell for cell in self.notebook.cells if is_on_the_page(cell)]
-        shown = without_open_exercises(cells, words_in(self.language)["checks"])
+        """The HTML of all cells; setup cells that follow each other share one fold."""
+        cells = [cell for cell in cells_for(self.audience, self.notebook) if is_on_the_page(cell)]
+        shown = without_open_exercises(cells)
         parts = []
         for is_setup, group in groupby(shown, key=is_folded_setup):
             content = "".join(map(self.cell, group))
@@ -125,13 +144,13 @@ class Page:
         return closed(to_html(cell.source, cell.get("attachments")))
 
     def raw_cell(self, cell: NotebookNode) -> str:
-        """What its format says it is; JupyterLab shows one without a format as it is."""
+        """Its format says what it is; JupyterLab shows a raw cell without a format as text."""
         kind = str(cell.metadata.get("format") or cell.metadata.get("raw_mimetype") or "text/plain")
         if kind == "text/html":
             return closed(with_formulas(cell.source))
         if kind == "text/markdown":
             return self.markdown_cell(cell)
-        if kind == "text/plain" and not cell.source.startswith("---\n"):  # what a converter wants to know
+        if kind == "text/plain" and not cell.source.startswith("---\n"):  # settings for a converter
             return terminal(cell.source, "raw")
         self.complain(self.words["raw_left"].format(cell=cell.get("id", ""), type=kind))
         return ""

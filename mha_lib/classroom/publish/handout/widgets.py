@@ -27,9 +27,9 @@ SILENT = {
     "ControllerModel",
     "ControllerButtonModel",
 }  # nothing to read
-# What a widget's module imports is on no page: a name such as "d3", or an address.
+# A module that a widget's module imports, by a name such as "d3" or by an address: no page has it.
 IMPORTED = re.compile(r"""\b(?:from|import)\s*\(?\s*["'](?!data:|blob:)(?P<name>[^"'\n]+)["']""")
-NO_WORDS = ("img", "svg", "canvas", "table", "video", "audio", "iframe")  # of which no words are left
+NO_WORDS = ("img", "svg", "canvas", "table", "video", "audio", "iframe")  # nothing of these is left in words
 MOST_STILLS = 10_000  # on a page
 # The element for a widget's bytes, the first half of their type, the second where the widget names none.
 MEDIA = {
@@ -50,7 +50,7 @@ class Widgets:
         complain: Callable[[str], object],
     ):
         self.models = stored_models(metadata)
-        self.not_stored = 0  # widgets that nothing is known of
+        self.not_stored = 0  # widgets without a stored state
         self.within: list[str] = []  # the widgets whose stills are being made
         self.stills = 0  # how many were made
         self.words = words
@@ -85,7 +85,7 @@ class Widgets:
         return f'<p class="note">{self.words[sentence]}</p>\n'
 
     def live(self, model_id: str, fallback: str) -> str:
-        """The place of a widget that the page's script brings alive; what stands in it until then."""
+        """The place of a widget that the page's script brings alive, with a still picture until then."""
         if model_id not in self.alive:
             self.alive[model_id] = self.model(model_id)
             self.say_imports(self.state(model_id)["_esm"])
@@ -102,7 +102,7 @@ class Widgets:
             self.complain(self.words["widget_fetches"].format(name=named["name"]))
 
     def model(self, model_id: str) -> dict[str, Any]:
-        """What the page's script needs to know of a widget; names that begin with _ are Jupyter's own."""
+        """A widget as the page's script takes it; names that begin with _ are Jupyter's own."""
         state = self.state(model_id)
         buffers = self.models[model_id].get("buffers", [])
         return {
@@ -131,7 +131,7 @@ class Widgets:
             self.within.pop()
 
     def still_of(self, model_id: str, state: dict[str, Any], is_child: bool) -> str:
-        """Nothing for a kind that says nothing."""
+        """The still picture of one widget; "" for a kind that shows nothing."""
         if "_esm" in state:
             return self.live(model_id, "")
         if "outputs" in state:
@@ -154,16 +154,19 @@ class Widgets:
         sentence = self.words["widget_left_here"].format(kind=kind.removesuffix("Model"))
         return f'<p class="note">{html.escape(sentence)}</p>\n'
 
-    def data(self) -> str:
-        """What the page's script brings the widgets alive with: JSON that cannot end its own element."""
-        if not self.alive:
+    def data(self, *names: str) -> str:
+        """The data that bring these widgets alive, or all: JSON that cannot end its own element."""
+        models = {name: self.alive[name] for name in names or self.alive}
+        if not models:
             return ""
-        text = json.dumps({"sources": self.sources, "models": self.alive}, separators=(",", ":"))
+        used = {model[part] for model in models.values() for part in ("module", "style")}
+        sources = {name: text for name, text in self.sources.items() if name in used}
+        text = json.dumps({"sources": sources, "models": models}, separators=(",", ":"))
         return text.replace("<", "\\u003c")
 
 
 def stored_models(metadata: dict[str, Any]) -> dict[str, Any]:
-    """The widgets that a notebook has stored, by their names; not those that are stored in another form."""
+    """The widgets that a notebook has stored, by their names; without those stored in an unknown form."""
     try:
         models = dict(metadata["widgets"][STATE]["state"])
     except (KeyError, TypeError, ValueError):

@@ -1,7 +1,4 @@
-"""The course as a static site: a front page in each language, and all that can be handed out behind it.
-
-The one room that stands on others: it frames what ``handout`` and ``slides`` have written.
-"""
+"""The course as a static site: for each language handouts, slides, notebooks, documents and a search."""
 
 from mha_lib.classroom.publish.site.build import write_site
 

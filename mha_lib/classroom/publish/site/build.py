@@ -1,137 +1,136 @@
-"""All that the site holds, written where it is older than what it is made from, and laid in one folder."""
+"""Runs the lessons and prints the slides that are older than their sources, and writes the site."""
 
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from mha_lib.classroom.course import CourseError
-from mha_lib.classroom.course.files import require_writable, write_whole
-from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.publish import handout, slides
+from mha_lib.classroom.course.files import write_whole
 from mha_lib.classroom.publish.browser import require_browser
-from mha_lib.classroom.publish.handout.notebook import address_of_page
+from mha_lib.classroom.publish.build import Build
+from mha_lib.classroom.publish.handout.build import address_of_run, page_of, run_lessons
+from mha_lib.classroom.publish.handout.notebook import read_notebook
+from mha_lib.classroom.publish.page import CLASSROOM
+from mha_lib.classroom.publish.site.documents import read_documents
 from mha_lib.classroom.publish.site.notebook import students_notebook
 from mha_lib.classroom.publish.site.pages import (
-    Edition,
-    Lesson,
-    framed_handout,
+    LessonRow,
+    SiteInLanguage,
+    framed,
     front_page,
-    read_edition,
     root_page,
 )
 from mha_lib.classroom.publish.site.search import require_pagefind, write_search_index
-from mha_lib.classroom.publish.slides.build import require_playwright
+from mha_lib.classroom.publish.slides.build import address_of_slides, print_decks, require_playwright
 
-LIBRARY = Path(__file__).parents[3]
-STOPPED = 130  # the exit status of what Ctrl-C has ended
-WriteAll = Callable[[list[Path]], int]  # handouts, or slides; returns the exit status
+# These rooms change neither what a lesson puts out nor its slides.
+WITHOUT_EFFECT = tuple(CLASSROOM / room for room in ("publish", "students"))
 
 
-def write_site(root: Path, editions: list[list[Path]], language: str) -> int:
+def write_site(root: Path, lessons_by_language: list[list[Path]], language: str) -> int:
     """Write ``build/site/`` with these lessons, a list for each language; returns the exit status.
 
-    Handouts and slides in ``build/`` are taken as they are where they are newer than their lesson, the
-    library and the figures; the others are written first. A lesson that fails is not on the site, slides that
-    fail are not either, and each failure is one line in ``language``.
+    Lessons that have run and slides in ``build/`` are taken as they are where they are newer than their
+    sources; the others are made first. A lesson that fails is not on the site, nor are slides that fail.
     """
-    words = words_in(language)["site_build"]
-    folder = root / "build" / "site"
     require_pagefind()  # before the part that takes minutes
-    require_writable(folder)
-    status = 0
-    for lessons in editions:
-        status = max(status, write_those_that_are_old(lessons, pages_of(root), handouts_of(root), words))
-        if status == STOPPED:
-            return status
-    slides, slides_status = slides_for(root, editions, language, words)
-    read = [read_edition(lessons, pages_of(root), slides) for lessons in editions]
-    read = [edition for edition in read if edition.lessons]
-    if not read:
-        return max(status, 1)
-    lay_out(folder, read)
-    print(words["written"].format(file=folder / "index.html", megabytes=f"{size_of(folder) / 1e6:.1f}"))
-    return max(status, slides_status)
+    build = Build(root / "build" / "site", language)
+    lessons = [lesson for in_one_language in lessons_by_language for lesson in in_one_language]
+
+    def run(old: list[Path]) -> None:
+        run_lessons(root, old, build)
+
+    def write_slides(old: list[Path]) -> None:
+        with build.attempt("slides"):
+            print_decks(root, old, build)
+
+    with build.until_ctrl_c():
+        renew(lessons, lambda lesson: address_of_run(root, lesson), build, run)
+        with_slides = can_print(build)
+        if with_slides:
+            renew(lessons, lambda lesson: address_of_slides(root, lesson), build, write_slides)
+        sites = [read_site(root, one, build, with_slides=with_slides) for one in lessons_by_language]
+        sites = [site for site in sites if site.rows]
+        if sites:
+            lay_out(build.folder, sites)
+            megabytes = f"{size_of(build.folder) / 1e6:.1f}"
+            file = build.folder / "index.html"
+            print(build.words["site_build"]["written"].format(file=file, megabytes=megabytes))
+    return build.end()
 
 
-def pages_of(root: Path) -> Callable[[Path], Path]:
-    return lambda lesson: address_of_page(lesson, root / "build" / "handouts")
+def renew(
+    lessons: list[Path], place: Callable[[Path], Path], build: Build, make: Callable[[list[Path]], None]
+) -> None:
+    """Make the files at ``place`` anew that are older than their sources, and name the others."""
+    old = [lesson for lesson in lessons if not is_new(place(lesson), lesson)]
+    for lesson in lessons:
+        if lesson not in old:
+            print(build.words["site_build"]["as_it_is"].format(file=place(lesson)))
+    if old:
+        make(old)
 
 
-def handouts_of(root: Path) -> WriteAll:
-    return lambda lessons: handout.write_handouts(lessons, root / "build" / "handouts")
-
-
-def slides_for(
-    root: Path, editions: list[list[Path]], language: str, words: dict[str, str]
-) -> tuple[Callable[[Path], Path | None], int]:
-    """Where the slides of a lesson lie, and the exit status of writing them; nowhere without a browser."""
-
-    def place(lesson: Path) -> Path:
-        return root / "build" / "slides" / lesson.parent.name / f"{lesson.stem}.pdf"
-
-    def write(lessons: list[Path]) -> int:
-        return slides.write_slides(root, lessons, root / "build" / "slides")
-
+def can_print(build: Build) -> bool:
+    """Whether there is a browser that prints slides; the site is written without them where there is none."""
     try:
         require_browser()
         require_playwright()
     except CourseError as error:
-        reason = error.said_in(language)
-        print(words["no_slides"].format(reason=reason), file=sys.stderr)
-        return lambda lesson: None, 0
-    status = max(write_those_that_are_old(lessons, place, write, words) for lessons in editions)
-    return lambda lesson: place(lesson) if is_new(place(lesson), lesson) else None, status
-
-
-def write_those_that_are_old(
-    lessons: list[Path], place: Callable[[Path], Path], write: WriteAll, words: dict[str, Any]
-) -> int:
-    old = []
-    for lesson in lessons:
-        if is_new(place(lesson), lesson):
-            print(words["as_it_is"].format(file=place(lesson)))
-        else:
-            old.append(lesson)
-    return write(old) if old else 0
+        reason = error.said_in(build.language)
+        build.warnings.append(build.words["site_build"]["no_slides"].format(reason=reason))
+        return False
+    return True
 
 
 def is_new(file: Path, lesson: Path) -> bool:
-    """Whether a file was written after the last change of all that it is made from."""
+    """Whether a file was written after the last change of its sources."""
     return file.exists() and file.stat().st_mtime > last_change(lesson)
 
 
 def last_change(lesson: Path) -> float:
-    """When the lesson, what lies beside it, the figures or the library were changed last."""
+    """When the lesson, a file beside it, the figures or the library were changed last."""
     beside = [file for file in lesson.parent.iterdir() if file.suffix != ".ipynb"]
     figures = (lesson.parents[2] / "img").rglob("*.*")
-    library = (file for file in LIBRARY.rglob("*.*") if "__pycache__" not in file.parts)
-    ours = Path(__file__).parent  # what frames a handout is no part of it
-    sources = [lesson, *beside, *figures, *(file for file in library if ours not in file.parents)]
-    return max(file.stat().st_mtime for file in sources)
+    library = (file for file in CLASSROOM.parent.rglob("*.*") if "__pycache__" not in file.parts)
+    used = (file for file in library if not any(room in file.parents for room in WITHOUT_EFFECT))
+    return max(file.stat().st_mtime for file in (lesson, *beside, *figures, *used))
 
 
-def lay_out(folder: Path, editions: list[Edition]) -> None:
+def read_site(root: Path, lessons: list[Path], build: Build, *, with_slides: bool) -> SiteInLanguage:
+    """The pages of one language: the lessons that have run since they were changed, and the documents."""
+    language = lessons[0].parent.name
+    ran = [lesson for lesson in lessons if is_new(address_of_run(root, lesson), lesson)]
+    names = {lesson.stem for lesson in ran}
+    rows = []
+    for lesson in ran:
+        with build.attempt(lesson):
+            run = address_of_run(root, lesson)
+            page = page_of(lesson, read_notebook(run, run), names, build)
+            slides = address_of_slides(root, lesson)
+            rows.append(LessonRow(lesson, page, slides if with_slides and is_new(slides, lesson) else None))
+    return SiteInLanguage(language, rows, read_documents(root, language, names, build))
+
+
+def lay_out(folder: Path, sites: list[SiteInLanguage]) -> None:
     """Write the site beside the folder and put it in its place: a reader never finds half of it."""
     beside = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(beside, ignore_errors=True)
-    write_whole(beside / "index.html", root_page(editions))
-    for edition in editions:
-        place = beside / edition.language
-        write_whole(place / "index.html", front_page(edition, editions))
-        for lesson in edition.lessons:
-            lay_lesson(place, lesson, edition, editions)
+    write_whole(beside / "index.html", root_page(sites))
+    for site in sites:
+        place = beside / site.language
+        write_whole(place / "index.html", front_page(site, sites))
+        for row in site.rows:
+            write_whole(place / row.address, framed("publish/site/lesson.html", row, site, sites))
+            write_whole(place / row.lesson.name, students_notebook(row.lesson))
+            if row.slides:
+                shutil.copyfile(row.slides, place / row.slides.name)
+        for document in site.documents:
+            text = framed("publish/site/document.html", document, site, sites)
+            write_whole(place / document.address, text)
     write_search_index(beside)
     shutil.rmtree(folder, ignore_errors=True)
     beside.rename(folder)
-
-
-def lay_lesson(place: Path, lesson: Lesson, edition: Edition, editions: list[Edition]) -> None:
-    write_whole(place / lesson.page, framed_handout(lesson, edition, editions))
-    write_whole(place / lesson.notebook, students_notebook(lesson.source))
-    if lesson.slides:
-        shutil.copyfile(lesson.slides, place / lesson.slides_name)
 
 
 def size_of(folder: Path) -> int:

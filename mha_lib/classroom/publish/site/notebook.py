@@ -1,4 +1,4 @@
-"""A lesson as a student downloads it: one file, without the instructor's notes, its figures in it."""
+"""A lesson for students to download: one file that holds its figures and no notes for the instructor."""
 
 import base64
 import json
@@ -15,9 +15,9 @@ FIGURE = re.compile(rf"\]\({re.escape(SHARED)}(?P<name>[\w.-]+)\)")
 
 
 def students_notebook(lesson: Path) -> str:
-    """The notebook by the rule of the working copies; a figure is named, and its data end the cell.
+    """The notebook as a working copy has it; a cell names its figures, and their data stand at its end.
 
-    They are no attachments, for JupyterLab shows no SVG from those.
+    The figures are no attachments, for JupyterLab shows no SVG from attachments.
     """
     notebook = json.loads(without_notes(without_outputs(lesson.read_bytes())))
     images, language = lesson.parents[2] / "img", lesson.parent.name
@@ -31,6 +31,6 @@ def students_notebook(lesson: Path) -> str:
 
 
 def as_address(figure: Path, language: str) -> str:
-    """The figure itself, with the words of the language, as an address."""
+    """An address that holds the whole figure, with its words in the language."""
     kind, _ = mimetypes.guess_type(figure.name)
     return f"data:{kind};base64,{base64.b64encode(read_figure(figure, language)).decode()}"

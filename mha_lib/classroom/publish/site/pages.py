@@ -1,180 +1,118 @@
-"""The pages of the site: the front page of each language, the root that leads to one, and framed handouts."""
+"""The pages of the site: the root, a front page for each language, and lessons and documents with a bar."""
 
-import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader
-from markupsafe import Markup
-
-from mha_lib.classroom.course.hosted import links_to
 from mha_lib.classroom.course.language import name_of_language, words_in
 from mha_lib.classroom.course.slides import core_minutes, optional_minutes, read_lesson, read_slides
-from mha_lib.classroom.publish.handout import page as handout_page
-from mha_lib.classroom.publish.handout.notebook import STUDENT, Description, describe, read_notebook
-from mha_lib.classroom.publish.html.tree import parse
+from mha_lib.classroom.publish import page
+from mha_lib.classroom.publish.handout.page import STYLES, HandoutPage
+from mha_lib.classroom.publish.site.documents import Document
 
-HERE = Path(__file__).parent
-TEMPLATES = Environment(loader=FileSystemLoader(HERE), autoescape=True)
-HEAD_ENDS = "</head>\n<body>\n"  # as the template of a handout has it
-# Whose explorer the front page shows, where the site has it: a lesson's number, and the cell.
+FRONT = "index.html"
+BAR = "publish/site/bar.css"
+FRONT_STYLES = [*STYLES, "publish/handout/index.css", BAR, "publish/site/front.css"]
+ROOT_POLICY = {"script-src": "'unsafe-inline'", **page.OWN_STYLES, "img-src": "data:"}
+# Pagefind's index is read by a program in WebAssembly, from this site.
+FRONT_POLICY = {
+    "script-src": "'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:",
+    "worker-src": "'self'",
+    "connect-src": "'self'",
+    **page.OWN_STYLES,
+    "img-src": "data: blob:",
+    "font-src": "data:",
+}
+# The front page shows the explorer of this lesson and this cell, where the site has it.
 BEST_LESSON, BEST_CELL = "3", "explorer"
+SPOKEN = ("found", "found_more", "nothing", "no_index", "needs_server")  # the words of the search
 
 
 @dataclass
-class Lesson:
-    """One lesson in one language, and the files of the site that belong to it."""
+class LessonRow:
+    """A lesson as the front page shows it, and the files of the site that belong to it."""
 
-    source: Path
-    written: Path  # its handout
+    lesson: Path
+    page: HandoutPage
     slides: Path | None
-    description: Description
-    minutes: str
-    hosted: dict[str, str]  # where it opens without being installed
-
-    @property
-    def page(self) -> str:
-        return f"{self.source.stem}.html"
-
-    @property
-    def notebook(self) -> str:
-        return self.source.name
-
-    @property
-    def slides_name(self) -> str:
-        return f"{self.source.stem}.pdf"
-
-
-@dataclass
-class Edition:
-    """The course in one language."""
-
-    language: str
-    words: dict[str, Any]  # all that the software says in it
-    lessons: list[Lesson]
-
-    @property
-    def name(self) -> str:
-        return name_of_language(self.language)
-
-
-@dataclass
-class Switch:
-    """A link to what a reader sees, in one of the languages."""
-
-    language: str
-    name: str
-    address: str
-    is_here: bool
-
-
-def read_edition(
-    lessons: list[Path], page_of: Callable[[Path], Path], slides_of: Callable[[Path], Path | None]
-) -> Edition:
-    """The lessons that have a handout, and what their notebooks say of them."""
-    language = lessons[0].parent.name
-    words = words_in(language)
-    there = [lesson for lesson in lessons if page_of(lesson).exists()]
-    read = [read_one(lesson, page_of(lesson), slides_of(lesson), words["site"]) for lesson in there]
-    return Edition(language, words, read)
-
-
-def read_one(lesson: Path, page: Path, slides: Path | None, words: dict[str, str]) -> Lesson:
-    cut = read_slides(read_lesson(lesson)["cells"])
-    core, optional = core_minutes(cut), optional_minutes(cut)
-    sentence = words["minutes_with_optional" if optional else "minutes"] if core else ""
-    description = describe(read_notebook(lesson, lesson), lesson.stem, STUDENT)
-    minutes = sentence.format(core=f"{core:g}", optional=f"{optional:g}")
-    return Lesson(lesson, page, slides, description, minutes, links_to(lesson))
-
-
-def root_page(editions: list[Edition]) -> str:
-    """The page at the site's own address: it leads to the language of the reader's browser."""
-    return TEMPLATES.get_template("root.html").render(
-        editions=editions, style=style(), script=read("root.js"), words=editions[0].words["site"]
-    )
-
-
-def front_page(edition: Edition, editions: list[Edition]) -> str:
-    spoken = {
-        name: edition.words["site"][name]
-        for name in ("found", "found_more", "nothing", "no_index", "needs_server")
-    }
-    return TEMPLATES.get_template("front.html").render(
-        edition=edition,
-        words=edition.words["site"],
-        bar=bar("index.html", edition, editions),
-        explorer=best_explorer(edition.lessons),
-        spoken=spoken | {"failed": edition.words["handout"]["failed"]},
-        style=style(),
-        script=handout_page.read("widgets.js") + read("search.js"),
-    )
-
-
-def framed_handout(lesson: Lesson, edition: Edition, editions: list[Edition]) -> str:
-    """The handout as it is, with the site's bar above it; the search finds what is in it."""
-    head, body = lesson.written.read_text(encoding="utf-8").split(HEAD_ENDS, 1)
-    added = f"{TEMPLATES.get_template('icon.html').render()}\n<style>\n{read('bar.css')}</style>\n"
-    body = body.replace("<main>", "<main data-pagefind-body>", 1)
-    return f"{head}{added}{HEAD_ENDS}{bar(lesson.page, edition, editions)}\n{body}"
-
-
-def bar(page: str, edition: Edition, editions: list[Edition]) -> Markup:
-    """What stands above every page: the way home, and the same page in the other languages."""
-    switches = []
-    for one in editions:
-        there = page if page in ("index.html", *(lesson.page for lesson in one.lessons)) else "index.html"
-        address = f"../{one.language}/{quote(there)}"
-        switches.append(Switch(one.language, one.name, address, one is edition))
-    template = TEMPLATES.get_template("bar.html")
-    is_front = page == "index.html"
-    return Markup(template.render(words=edition.words["site"], switches=switches, is_front=is_front))
-
-
-@dataclass
-class Explorer:
-    """A widget of a lesson, as the script of the handouts brings it alive."""
-
-    name: str
-    stored: dict[str, Any]
-    lesson: Lesson
-    cell: str  # its anchor in the handout
 
     @property
     def address(self) -> str:
-        return f"{self.lesson.page}#{self.cell}"
+        return f"{self.lesson.stem}.html"
 
     @property
-    def data(self) -> Markup:
-        """JSON that cannot end its own element."""
-        return Markup(json.dumps(self.stored, separators=(",", ":")).replace("<", "\\u003c"))
+    def minutes(self) -> str:
+        slides = read_slides(read_lesson(self.lesson)["cells"])
+        core, optional = core_minutes(slides), optional_minutes(slides)
+        words = words_in(self.lesson.parent.name)["site"]
+        sentence = words["minutes_with_optional" if optional else "minutes"] if core else ""
+        return str(sentence.format(core=f"{core:g}", optional=f"{optional:g}"))
 
 
-def best_explorer(lessons: list[Lesson]) -> Explorer | None:
-    """The explorer of the front page, out of a handout: lesson 03's, or else the first one there is."""
-    for lesson in sorted(lessons, key=lambda lesson: lesson.description.number != BEST_LESSON):
-        page = parse(lesson.written.read_text(encoding="utf-8"))
-        data = page.select_one("body > #widgets")
-        if data is None:
-            continue
-        figure = page.select_one(f"#{BEST_CELL} [data-widget]") or page.select_one("[data-widget]")
-        assert figure is not None
-        stored, name = json.loads(data.get_text()), str(figure["data-widget"])
-        model = stored["models"][name]
-        sources = {source: stored["sources"][source] for source in (model["module"], model["style"])}
-        cell = figure.find_parent(class_="cell")
-        assert cell is not None
-        return Explorer(name, {"sources": sources, "models": {name: model}}, lesson, str(cell["id"]))
+@dataclass
+class SiteInLanguage:
+    language: str
+    rows: list[LessonRow]
+    documents: list[Document]
+
+    def __post_init__(self) -> None:
+        self.name = name_of_language(self.language)
+        self.words = words_in(self.language)
+
+    def nearest(self, address: str) -> str:
+        """The page at this address where this language has one, or else its front page."""
+        pages = {row.address for row in self.rows} | {document.address for document in self.documents}
+        return address if address in pages else FRONT
+
+
+def root_page(sites: list[SiteInLanguage]) -> str:
+    """The page at the site's own address: it leads to the language of the reader's browser."""
+    words = sites[0].words["site"]
+    return page.render(
+        "publish/site/root.html",
+        language=sites[0].language,
+        title=words["title"],
+        description=words["lead"],
+        icon=True,
+        policy=ROOT_POLICY,
+        styles=FRONT_STYLES,
+        scripts=["publish/site/root.js"],
+        sites=sites,
+    )
+
+
+def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
+    words, best = site.words["site"], best_explorer(site.rows)
+    return page.render(
+        "publish/site/front.html",
+        language=site.language,
+        title=words["title"],
+        description=words["lead"],
+        icon=True,
+        policy=FRONT_POLICY,
+        styles=FRONT_STYLES,
+        scripts=["publish/handout/widgets.js", "publish/site/search.js"],
+        spoken={name: words[name] for name in SPOKEN} | {"failed": site.words["handout"]["failed"]},
+        words=words,
+        best=best,
+        widgets=best and best[0].page.widgets(best[0].page.explorers[best[1]]),
+        site=site,
+        sites=sites,
+        address=FRONT,
+    )
+
+
+def framed(
+    template: str, framed: LessonRow | Document, site: SiteInLanguage, sites: list[SiteInLanguage]
+) -> str:
+    """The page of a lesson or a document below the site's bar; the search finds what is in it."""
+    return framed.page.render(
+        template, styles=[BAR], icon=True, site=site, sites=sites, address=framed.address
+    )
+
+
+def best_explorer(rows: list[LessonRow]) -> tuple[LessonRow, str] | None:
+    """The lesson and the cell whose explorer the front page shows: of lesson 03, or else the first one."""
+    for row in sorted(rows, key=lambda row: row.page.description.number != BEST_LESSON):
+        if explorers := row.page.explorers:
+            return row, BEST_CELL if BEST_CELL in explorers else next(iter(explorers))
     return None
-
-
-def style() -> Markup:
-    return handout_page.style() + handout_page.read("index.css") + read("bar.css", "front.css")
-
-
-def read(*names: str) -> Markup:
-    """Style sheets or scripts from this folder, to stand in a page."""
-    return Markup("\n".join((HERE / name).read_text(encoding="utf-8") for name in names))

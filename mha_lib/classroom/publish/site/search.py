@@ -1,4 +1,4 @@
-"""The index in which the pages search, made by Pagefind: one a language, with Chinese cut into words."""
+"""The search index of the site, made by Pagefind: one for each language, with Chinese cut into words."""
 
 import importlib.util
 import shutil
@@ -9,19 +9,19 @@ from pathlib import Path
 from mha_lib.classroom.course import CourseError
 
 FOLDER = "pagefind"  # in the site
-LICENCE = Path(__file__).with_name("PAGEFIND-LICENSE.txt")  # what Pagefind's programs are handed on with
-# What Pagefind brings along for sites that have no search of their own.
+LICENCE = Path(__file__).with_name("PAGEFIND-LICENSE.txt")  # must accompany Pagefind's programs
+# Pagefind's own search boxes, for sites that have none.
 UNUSED = ("*-ui.*", "*-component-ui*", "pagefind-highlight.js")
 
 
 def require_pagefind() -> None:
-    """Raise where Pagefind is missing; it is no part of what a class needs, so it may not be installed."""
+    """Raise where Pagefind is missing; a class does not need it, so it may not be installed."""
     if importlib.util.find_spec("pagefind") is None:
         raise CourseError("no_pagefind")
 
 
 def write_search_index(site: Path) -> None:
-    """Index the pages that have a ``data-pagefind-body``: the handouts, by their headings."""
+    """Index the pages that have a ``data-pagefind-body``: lessons and documents, by their headings."""
     command = [sys.executable, "-m", "pagefind", "--silent", "--site", str(site), "--output-subdir", FOLDER]
     command += ["--include-characters", "_", "--exclude-selectors", ".anchor, .kicker, main > footer"]
     done = subprocess.run(command, capture_output=True, text=True)

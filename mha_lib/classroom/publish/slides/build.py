@@ -1,14 +1,13 @@
-"""Each lesson's deck, run afresh in a real browser and printed: one page a slide, its text still text."""
+"""Runs each lesson's deck afresh in a real browser and prints it: a page a slide, with text as text."""
 
-import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.course import CourseError, in_one_line
-from mha_lib.classroom.course.files import require_writable, write_whole
+from mha_lib.classroom.course.files import write_whole
 from mha_lib.classroom.publish.browser import is_administrator, require_browser
+from mha_lib.classroom.publish.build import Build, Progress
 from mha_lib.classroom.publish.slides.server import serve_copy
 
 WIDTH, HEIGHT = 1280, 720  # of a page, in CSS pixels
@@ -16,28 +15,30 @@ LONGEST_RUN = 1200  # seconds of a lesson
 READY = "window.mhaDeck"  # what the deck offers to other programs: mha_lib/classroom/deck/static/deck.js
 
 
-def write_slides(root: Path, lessons: list[Path], folder: Path) -> int:
-    """Run the lessons and write ``folder/<language>/<lesson>.pdf``; returns the exit status.
+def write_slides(root: Path, lessons: list[Path]) -> int:
+    """Run the lessons and write ``build/slides/<language>/<lesson>.pdf``; returns the exit status."""
+    require_browser(), require_playwright()
+    build = Build(root / "build" / "slides", lessons[0].parent.name)
+    with build.until_ctrl_c():
+        print_decks(root, lessons, build)
+    return build.end()
 
-    Each failure is one line, and the slides of the other lessons are written all the same.
-    """
+
+def print_decks(root: Path, lessons: list[Path], build: Build) -> None:
+    """Print the deck of each lesson; one that fails stops no other."""
     browser, sync_playwright = require_browser(), require_playwright()
-    require_writable(folder)
-    failures = 0
     with serve_copy(root) as server, sync_playwright() as playwright:
         chromium = start_browser(playwright, browser)
         for lesson in lessons:
-            target = folder / lesson.parent.name / f"{lesson.stem}.pdf"
-            try:
-                print_deck(chromium, server.deck_of(lesson), lesson, target)
-            except Exception as error:  # of one lesson; the others have their slides all the same
-                failures += 1
-                line = in_one_line(lesson, error).said_in(lesson.parent.name)
-                print(line, file=sys.stderr)
-            else:
-                print(f"{target}  {target.stat().st_size / 1000:.0f} KB")
+            target = address_of_slides(root, lesson)
+            with build.attempt(lesson):
+                print_deck(chromium, server.deck_of(lesson), lesson, target, build.progress)
+                build.wrote(target)
         chromium.close()
-    return 1 if failures else 0
+
+
+def address_of_slides(root: Path, lesson: Path) -> Path:
+    return root / "build" / "slides" / lesson.parent.name / f"{lesson.stem}.pdf"
 
 
 def start_browser(playwright: Any, browser: str) -> Any:
@@ -49,7 +50,7 @@ def start_browser(playwright: Any, browser: str) -> Any:
 
 
 def require_playwright() -> Callable[[], Any]:
-    """Playwright's entrance; it is no part of what a class needs, so it may not be installed."""
+    """The function that starts Playwright; a class does not need it, so it may not be installed."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -57,7 +58,7 @@ def require_playwright() -> Callable[[], Any]:
     return sync_playwright
 
 
-def print_deck(chromium: Any, address: str, lesson: Path, target: Path) -> None:
+def print_deck(chromium: Any, address: str, lesson: Path, target: Path, progress: Progress) -> None:
     """Run a deck, lay its slides out one below the other, and print them."""
     # Twice as many pixels, so that a canvas is sharp on paper.
     page = chromium.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=2)
@@ -65,29 +66,21 @@ def print_deck(chromium: Any, address: str, lesson: Path, target: Path) -> None:
     page.emulate_media(media="screen", color_scheme="light")
     page.goto(address)
     page.wait_for_function(READY)
-    run_deck(page, lesson)
+    run_deck(page, lesson, progress)
     page.evaluate("mhaDeck.layOut()")
     options = {"width": f"{WIDTH}px", "height": f"{HEIGHT}px", "print_background": True}
     write_whole(target, page.pdf(**options, tagged=True, outline=True))
     page.close()
 
 
-def run_deck(page: Any, lesson: Path) -> None:
+def run_deck(page: Any, lesson: Path, progress: Progress) -> None:
     """Run all cells and show how far the deck is; raise where a cell fails."""
     page.evaluate("void mhaDeck.runAll()")
-    progress = {"state": "running", "text": ""}
-    while progress["state"] not in ("done", "failed"):
+    deck = {"state": "running", "text": ""}
+    while deck["state"] not in ("done", "failed"):
         page.wait_for_timeout(200)
-        progress = page.evaluate("mhaDeck.progress()")
-        show_progress(f"{lesson.stem}: {''.join(progress['text'].splitlines()[:1])}")
-    show_progress("")
-    if progress["state"] == "failed":
-        raise CourseError("deck_failed", lesson=lesson, reason=progress["text"].splitlines()[-1])
-
-
-def show_progress(line: str) -> None:
-    """One line that is written over, in a terminal; where the output goes elsewhere, nothing."""
-    if sys.stderr.isatty():
-        columns = shutil.get_terminal_size().columns - 1
-        sys.stderr.write("\r" + line[:columns].ljust(columns) + ("" if line else "\r"))
-        sys.stderr.flush()
+        deck = page.evaluate("mhaDeck.progress()")
+        progress.show(f"{lesson.stem}: {''.join(deck['text'].splitlines()[:1])}")
+    progress.write("")
+    if deck["state"] == "failed":
+        raise CourseError("deck_failed", lesson=lesson, reason=deck["text"].splitlines()[-1])

@@ -1,4 +1,4 @@
-"""All lessons at once: read, run afresh, written and listed; a failure is one line."""
+"""Handouts of all lessons: read, run afresh, written and listed; a failure is one line."""
 
 import errno
 import json
@@ -23,9 +23,6 @@ from mha_lib.classroom.publish import execution
 from mha_lib.classroom.publish.handout import HandoutExporter, build, index, write_handouts
 from mha_lib.classroom.publish.handout.index import write_index
 from mha_lib.classroom.publish.handout.pdf import write_pdf
-from mha_lib.classroom.publish.progress import Progress
-
-PROGRESS_WORDS = words_in("en")["handout_build"]
 
 
 def text(source, slide="-", tags=()):
@@ -41,6 +38,7 @@ class Course:
     """A folder of lessons, and one for their handouts."""
 
     def __init__(self, folder):
+        self.root = folder
         self.notebooks = folder / "notebooks"
         self.handouts = folder / "build" / "handouts"
 
@@ -63,7 +61,7 @@ class Course:
         return path
 
     def index(self, audience="student"):
-        return write_index(self.notebooks, self.handouts, audience).read_text(encoding="utf-8")
+        return write_index(self.root, self.handouts, audience).read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -80,17 +78,19 @@ def test_lessons_are_read_run_afresh_and_listed(course, capsys):
         code("print(globals().get('answer'))"),
     )
     before = good.read_bytes()
-    assert write_handouts([good], course.handouts) == 0
+    assert write_handouts(course.root, [good]) == 0
     page = (course.handouts / "en" / "01_good.html").read_text()
     assert "42</pre>" in page
     assert "secret" not in page, "a solution may not even run"
     assert good.read_bytes() == before
+    ran = nbformat.read(course.root / "build" / "executed" / "en" / "01_good.ipynb", as_version=4)
+    assert [cell.outputs[0].text for cell in ran.cells[1:]] == ["42\n", "None\n"]
     index = (course.handouts / "index.html").read_text()
     assert 'href="en/01_good.html">Good &amp; one</a>' in index
     assert "<p>A summary.</p>" in index
     assert str(course.handouts / "en" / "01_good.html") in capsys.readouterr().out
 
-    assert write_handouts([good], course.handouts, "instructor") == 0
+    assert write_handouts(course.root, [good], "instructor") == 0
     instructors = course.handouts.with_name("handouts-instructor")
     assert "secret</pre>" in (instructors / "en" / "01_good.html").read_text()
     assert (course.handouts / "en" / "01_good.html").read_text() == page, "the students' file stays theirs"
@@ -106,7 +106,7 @@ def test_a_lesson_that_fails_is_one_line_and_leaves_the_others_and_the_old_file(
     invalid = course.broken_lesson("05_invalid.ipynb", json.dumps(no_cells))
     good = course.lesson("06_good.ipynb", text("# Good"))
     old = course.page(failing, "old")
-    assert write_handouts([broken, failing, future, invalid, good], course.handouts) == 1
+    assert write_handouts(course.root, [broken, failing, future, invalid, good]) == 1
     error = capsys.readouterr().err
     lines = [line for line in error.splitlines() if ".ipynb" in line]
     assert len(lines) == 4, error
@@ -141,7 +141,7 @@ def test_whatever_stops_a_lesson_is_one_line_and_the_others_and_the_index_are_wr
     ]
     (course.handouts / "en" / "06_folder.html" / "taken").mkdir(parents=True)
     monkeypatch.setattr(Path, "write_bytes", write_on_a_disk_that_is_full_for_one)
-    assert write_handouts(lessons, course.handouts) == 1
+    assert write_handouts(course.root, lessons) == 1
     said = capfd.readouterr()
     lines = said.err.splitlines()
     assert len(lines) == 7, said.err
@@ -160,7 +160,7 @@ def test_whatever_stops_a_lesson_is_one_line_and_the_others_and_the_index_are_wr
 def test_a_cell_that_never_ends_is_ended_in_one_line(course, capfd, monkeypatch):
     monkeypatch.setattr(execution, "LONGEST_CELL", 1)
     lesson = course.lesson("01_endless.ipynb", code("while True: pass"))
-    assert write_handouts([lesson], course.handouts) == 1
+    assert write_handouts(course.root, [lesson]) == 1
     assert capfd.readouterr().err == f"{lesson}: a cell took longer than 1 s\n"
 
 
@@ -169,7 +169,7 @@ def test_a_page_that_is_never_made_is_one_line_and_the_others_are_written(course
     monkeypatch.setattr(build, "LONGEST_PAGE", 0.5)
     endless = course.lesson("01_endless.ipynb", text("a <pre> " * 100_000))
     good = course.lesson("02_good.ipynb", text("# Good"))
-    assert write_handouts([endless, good], course.handouts) == 1
+    assert write_handouts(course.root, [endless, good]) == 1
     assert capsys.readouterr().err == f"{endless}: its page is not made in 0.5 s\n"
     assert "Good</a>" in (course.handouts / "index.html").read_text()
 
@@ -206,20 +206,20 @@ def test_where_nothing_can_be_written_nothing_is_run(course):
     course.handouts.parent.mkdir()
     course.handouts.write_text("a file")
     with pytest.raises(OSError, match="handouts"):
-        write_handouts([lesson], course.handouts)
+        write_handouts(course.root, [lesson])
     assert not (lesson.parent / "run").exists()
 
 
 def test_what_the_exporter_warns_of_is_said_with_the_lessons_name(course, capsys):
     lesson = course.lesson("01_one.ipynb", text("# One\n\n![lost](nowhere.png)"))
-    assert write_handouts([lesson], course.handouts) == 0
+    assert write_handouts(course.root, [lesson]) == 0
     assert "01_one: picture left out, it is not beside the notebook: nowhere.png\n" in capsys.readouterr().err
 
 
 def test_a_page_that_is_hard_to_mail_is_said(course, capsys, monkeypatch):
     monkeypatch.setattr(build, "LARGEST", 100_000)
     lesson = course.lesson("01_long.ipynb", text("# Long\n\n" + "many words " * 10_000))
-    assert write_handouts([lesson], course.handouts) == 0
+    assert write_handouts(course.root, [lesson]) == 0
     assert "01_long.html: 0.1 MB is much for a handout\n" in capsys.readouterr().err
 
 
@@ -313,7 +313,7 @@ def test_where_a_repository_is_named_a_handout_leads_to_its_lesson_in_colab_and_
 def test_an_address_that_names_no_repository_is_one_line(course, capsys):
     lesson = course.lesson("01_one.ipynb", text("# One"))
     lesson.with_name("course.json").write_text('{"repository": "school/attention"}')
-    assert write_handouts([lesson], course.handouts) == 1
+    assert write_handouts(course.root, [lesson]) == 1
     assert "wanted: https://github.com/OWNER/NAME" in capsys.readouterr().err
 
 
@@ -322,7 +322,7 @@ def test_an_index_of_nothing_says_so(course):
     assert "No lesson has been written yet." in course.index()
 
 
-# ---- files, and what is said meanwhile ----
+# ---- files ----
 
 
 def test_an_older_notebook_is_read(tmp_path):
@@ -362,25 +362,3 @@ def test_what_an_earlier_run_left_of_a_pdf_is_not_taken_for_one(tmp_path):
     with pytest.raises(CourseError, match="wrote no PDF"):
         write_pdf("true", page)
     assert not page.with_suffix(".pdf").exists()
-
-
-def test_progress_is_a_bar_in_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    progress = Progress(2, PROGRESS_WORDS)
-    progress.begin_lesson(cells=4)
-    progress.end_cell()
-    progress.end_cell()
-    progress.show("03_lesson: train")
-    bar = "#" * 15 + "." * 15
-    assert f"\r[{bar}] 2/4+ cells  03_lesson: train" in capsys.readouterr().err
-    progress.begin_lesson(cells=1)
-    progress.end()
-    assert "] 2/5 cells  done" in capsys.readouterr().err
-
-
-def test_where_there_is_no_terminal_there_is_no_bar(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    progress = Progress(1, PROGRESS_WORDS)
-    progress.show("03_lesson: train")
-    progress.end()
-    assert capsys.readouterr().err == ""

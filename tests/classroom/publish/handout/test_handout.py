@@ -1,11 +1,9 @@
-"""The handout's page as text: what stands in it and what must not."""
+"""The text of a handout's page: things that must stand in it, and things that must not."""
 
 import base64
 import html
 import json
 import re
-from contextlib import redirect_stdout
-from io import StringIO
 from typing import Any
 
 import nbformat
@@ -14,9 +12,7 @@ from bs4 import BeautifulSoup
 from nbconvert.exporters import get_exporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 
-from mha_lib import masked_softmax
-from mha_lib.classroom.live.exercises import find_exercises
-from mha_lib.classroom.live.exercises.judge import Check
+from mha_lib.classroom.course.outputs import check_metadata, report_metadata
 from mha_lib.classroom.publish.handout import HandoutExporter
 from mha_lib.classroom.publish.html import plain
 from tests.lessons import ENGLISH, TRANSLATED, name_of
@@ -302,35 +298,24 @@ def test_nothing_is_left_that_would_be_fetched(caplog):
     assert "default-src 'none'" in page
 
 
-# ---- what is of use in a notebook alone ----
+# ---- outputs that only a notebook needs ----
 
 
-def checked(*functions):
-    """What the checks print of some answers, and their report."""
-    judged = Check(*find_exercises())
-    printed = []
-    for function in functions:
-        with redirect_stdout(StringIO()) as said:
-            judged.masked_softmax(function)
-        printed.append(said.getvalue())
-    with redirect_stdout(StringIO()) as report:
-        judged.report()
-    return *printed, report.getvalue()
+def said_by_a_check(text, metadata):
+    return shown({"text/plain": text}, **metadata)
 
 
-def not_implemented(scores, mask):
-    raise NotImplementedError
+NOT_YET = said_by_a_check("○ split_heads: not yet", check_metadata("split_heads", "not yet"))
+NONE_SOLVED = said_by_a_check("○ split_heads\n0 of 1 solved", report_metadata({"split_heads": "not yet"}))
 
 
-@pytest.mark.parametrize("answer", [lambda scores, mask: ..., not_implemented])
-def test_that_an_exercise_is_not_answered_is_not_in_a_handout(answer):
-    verdict, report = checked(answer)
+def test_that_an_exercise_is_not_answered_is_not_in_a_handout():
     page = export(
         text("## Exercise"),
         code("def answer(): ...", tags=["exercise"]),
-        code("check.it(answer)", printed(verdict)),
+        code("check.it(answer)", NOT_YET),
         text("## What you have solved"),
-        code("check.report()", printed(report)),
+        code("check.report()", NONE_SOLVED),
         text("## Sources"),
     )
     for kept in ("Exercise", "def</span>", "Sources"):
@@ -339,18 +324,24 @@ def test_that_an_exercise_is_not_answered_is_not_in_a_handout(answer):
         assert left_out not in BeautifulSoup(page, "html.parser").main.get_text()
 
 
-def test_what_an_answer_was_told_is_in_a_handout():
-    for answer in (masked_softmax, lambda scores, mask: scores):
-        verdict, report = checked(answer)
-        page = export(
-            text("## What you have solved"), code("1", printed(verdict)), code("2", printed(report))
-        )
-        for said in (verdict, report):
-            assert html.escape(said.strip(), quote=False) in page
-        assert "What you have solved</" in page
-    page = export(code("3", printed("○ my own list\n")), code("4", printed("○ a\n0 of 1 solved\nand more\n")))
-    assert "my own list" in page
-    assert "and more" in page
+@pytest.mark.parametrize("state", ["solved", "wrong"])
+def test_what_an_answer_was_told_is_in_a_handout(state):
+    verdict = said_by_a_check("said of split_heads", check_metadata("split_heads", state))
+    states = {"split_heads": state, "multi_head": "not yet"}
+    report = said_by_a_check("said in the report", report_metadata(states))
+    page = export(text("## What you have solved"), code("1", verdict), code("2", report))
+    for said in ("said of split_heads", "said in the report", "What you have solved</"):
+        assert said in page
+
+
+def test_what_a_cell_prints_or_shows_beside_a_check_is_in_a_handout():
+    page = export(
+        code("3", printed("○ my own list\n")),
+        code("4", NOT_YET, printed("and more\n")),
+        code("5", shown({"text/plain": "○ another list"}, mha_check="of somebody else")),
+    )
+    for said in ("○ my own list", "○ split_heads: not yet", "and more", "○ another list"):
+        assert said in page
 
 
 def test_a_figure_that_says_nothing_of_itself_is_named_after_its_section():

@@ -1,4 +1,4 @@
-"""What other people's notebooks hold: each piece is shown, or it is said on the page and on the terminal."""
+"""Notebooks of other people: each output is shown, or the page and the terminal say that it is not."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Everything that a handout, its index and a running order say comes from the words of their language."""
+"""Everything that handouts, their index and notes say comes from the words of their language."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.publish.handout import HandoutExporter
 from mha_lib.classroom.publish.handout.index import write_index
-from mha_lib.classroom.publish.running_order import write_running_orders
+from mha_lib.classroom.publish.notes import write_notes
 from tests.brackets import outside_brackets, speak_in_brackets
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -60,7 +60,7 @@ def words_outside_brackets(text):
 
 
 def said_by(page):
-    """What a page shows or reads aloud, title included."""
+    """The text that a page shows or reads aloud, its title included."""
     soup = BeautifulSoup(page, "html.parser")
     for unseen in soup.find_all(["script", "style", "math"]):
         unseen.decompose()
@@ -87,21 +87,21 @@ def test_a_handout_says_nothing_in_english(lessons, audience, caplog):
 
 def test_the_index_says_nothing_in_english(lessons, tmp_path):
     (lessons / "01_lesson.ipynb").write_text(writes(small_lesson()))
-    empty = write_index(lessons.parent, tmp_path / "empty", "student").read_text()
+    empty = write_index(tmp_path, tmp_path / "empty", "student").read_text()
     assert words_outside_brackets(said_by(empty)) == []
     pages = tmp_path / "build" / "xx"
     pages.mkdir(parents=True)
     for suffix in (".html", ".pdf"):
         (pages / f"01_lesson{suffix}").touch()
-    page = write_index(lessons.parent, tmp_path / "build", "student").read_text()
+    page = write_index(tmp_path, tmp_path / "build", "student").read_text()
     assert words_outside_brackets(said_by(page)) == []
     assert "⟦PDF⟧" in page
 
 
-def test_the_running_order_says_nothing_in_english(lessons, tmp_path, capsys):
+def test_the_notes_say_nothing_in_english(lessons, tmp_path, capsys):
     lesson = lessons / "01_lesson.ipynb"
     lesson.write_text(writes(small_lesson()))
-    write_running_orders([lesson], tmp_path)
-    page = (tmp_path / "xx" / "01_lesson.html").read_text(encoding="utf-8")
+    write_notes(tmp_path, [lesson])
+    page = (tmp_path / "build" / "notes" / "xx" / "01_lesson.html").read_text(encoding="utf-8")
     assert sorted(set(words_outside_brackets(said_by(page)))) == ["min", "xyz"]  # of the notes
     assert "⟦" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""A small course in three languages, its handouts and slides as if they had been written just now."""
+"""A small course in three languages, as if its lessons had run and its slides been written just now."""
 
 import shutil
 from pathlib import Path
@@ -10,7 +10,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from mha_lib.classroom import explore
 from mha_lib.classroom.course import prepare_lessons
-from mha_lib.classroom.publish.handout import HandoutExporter
+from mha_lib.classroom.publish.handout.build import address_of_run
+from mha_lib.classroom.publish.slides.build import address_of_slides
 
 ROOT = Path(__file__).parents[4]
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -60,11 +61,12 @@ def write_lesson(path, explorer, title, heading, sentence):
     return ran
 
 
-def write_handout(root, lesson, ran):
-    resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}}
-    page, _ = HandoutExporter().from_notebook_node(ran, resources)
-    for kind, suffix, content in (("handouts", ".html", page.encode()), ("slides", ".pdf", b"%PDF")):
-        file = root / "build" / kind / lesson.parent.name / f"{lesson.stem}{suffix}"
+def keep(root, lesson, ran):
+    """As if the lesson had run and its slides had been printed."""
+    for file, content in (
+        (address_of_run(root, lesson), nbformat.writes(ran).encode()),
+        (address_of_slides(root, lesson), b"%PDF"),
+    ):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
 
@@ -82,15 +84,16 @@ def small_course(root: Path) -> list[list[Path]]:
         ):
             lesson = root / "notebooks" / language / f"{stem}.ipynb"
             ran[language, stem] = write_lesson(lesson, explorer, named, heading, sentence)
-    editions = [prepare_lessons(root, language) for language in LANGUAGES]
-    for lesson in (lesson for lessons in editions for lesson in lessons):
+    by_language = [prepare_lessons(root, language) for language in LANGUAGES]
+    for lesson in (lesson for lessons in by_language for lesson in lessons):
         notebook = ran[lesson.parent.name.split("-")[0], lesson.stem]
-        if lesson.parent.name == "zh-Hant":  # its own words; what a run has left is the same
+        if lesson.parent.name == "zh-Hant":  # its own words, and the outputs of the simplified lesson
             notebook = nbformat.from_dict(notebook)
-            made = nbformat.read(lesson, as_version=4).cells
+            made = nbformat.read(lesson, as_version=4)
             notebook.cells = [
-                one | {"source": own.source} for one, own in zip(notebook.cells, made, strict=True)
+                one | {"source": own.source} for one, own in zip(notebook.cells, made.cells, strict=True)
             ]
+            notebook.metadata = {**notebook.metadata, **made.metadata}
             notebook = nbformat.from_dict(notebook)
-        write_handout(root, lesson, notebook)
-    return editions
+        keep(root, lesson, notebook)
+    return by_language

@@ -1,4 +1,4 @@
-"""The site: what is on it, what it is made from, and what is said where something is missing."""
+"""The site: its pages, their sources, and the messages where something is missing."""
 
 import base64
 import json
@@ -12,9 +12,12 @@ import pytest
 from bs4 import BeautifulSoup
 
 from mha_lib.classroom import __main__ as command_line
-from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.course import CourseError, list_lessons
 from mha_lib.classroom.course.language import words_in
+from mha_lib.classroom.publish.handout import HandoutExporter
+from mha_lib.classroom.publish.handout.build import address_of_run
 from mha_lib.classroom.publish.html import to_html
+from mha_lib.classroom.publish.page import read as read_texts
 from mha_lib.classroom.publish.site import build, pages
 from mha_lib.classroom.publish.site.notebook import students_notebook
 from tests.brackets import outside_brackets, speak_in_brackets
@@ -25,13 +28,13 @@ from tests.classroom.publish.site.course import LANGUAGES, ROOT, small_course
 def kept(tmp_path_factory):
     """A course whose site was written from what lay in build/."""
     root = tmp_path_factory.mktemp("kept")
-    editions = small_course(root)
+    by_language = small_course(root)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build.handout, "write_handouts", refuse)
-        patch.setattr(build.slides, "write_slides", refuse)
+        patch.setattr(build, "run_lessons", refuse)
+        patch.setattr(build, "print_decks", refuse)
         patch.setattr(build, "require_browser", lambda: "a browser")
-        assert build.write_site(root, editions, "en") == 0
-    return root, editions
+        assert build.write_site(root, by_language, "en") == 0
+    return root, by_language
 
 
 def refuse(*arguments):
@@ -66,21 +69,28 @@ def test_what_is_newer_than_its_sources_is_taken_as_it_is(kept):
 
 @pytest.mark.parametrize("changed", ["notebooks/zh/03_multi.ipynb", "img/masks.svg"])
 def test_what_is_older_than_a_source_is_written_first(course, monkeypatch, changed):
-    root, editions = course
+    root, by_language = course
     os.utime(root / changed, (2e9, 2e9))
     written, printed = [], []
-    monkeypatch.setattr(build.handout, "write_handouts", lambda lessons, folder: written.extend(lessons) or 0)
-    monkeypatch.setattr(build.slides, "write_slides", lambda r, lessons, f: printed.extend(lessons) or 0)
-    build.write_site(root, editions, "en")
-    everything = [lesson for lessons in editions for lesson in lessons]
+    monkeypatch.setattr(build, "run_lessons", lambda root, lessons, _: written.extend(lessons))
+    monkeypatch.setattr(build, "print_decks", lambda root, lessons, _: printed.extend(lessons))
+    build.write_site(root, by_language, "en")
+    everything = [lesson for lessons in by_language for lesson in lessons]
     assert written == printed == (everything if changed.startswith("img") else [root / changed])
 
 
 def test_a_lesson_that_fails_is_not_on_the_site_and_the_others_are(course, monkeypatch):
-    root, editions = course
-    (root / "build" / "handouts" / "en" / "01_single.html").unlink()
-    monkeypatch.setattr(build.handout, "write_handouts", lambda lessons, folder: 1)
-    assert build.write_site(root, editions, "en") == 1
+    root, by_language = course
+    lesson = by_language[0][0]
+    os.utime(lesson, (2e9, 2e9))
+
+    def fail(root, lessons, run):
+        with run.attempt(lesson):
+            raise CourseError("kernel_died", lesson=lesson)
+
+    monkeypatch.setattr(build, "run_lessons", fail)
+    monkeypatch.setattr(build, "print_decks", lambda *_: None)
+    assert build.write_site(root, by_language, "en") == 1
     front = root / "build" / "site" / "en" / "index.html"
     assert [link.text for link in read(front).select(".lessons .title")] == ["Several heads"]
     assert not front.with_name("01_single.html").exists(), "nor is what lay there from before"
@@ -89,22 +99,26 @@ def test_a_lesson_that_fails_is_not_on_the_site_and_the_others_are(course, monke
 
 
 def test_ctrl_c_ends_it_and_leaves_the_site_of_before(course, monkeypatch):
-    root, editions = course
+    root, by_language = course
     before = (root / "build" / "site" / "index.html").stat().st_mtime_ns
-    os.utime(editions[0][0], (2e9, 2e9))
-    monkeypatch.setattr(build.handout, "write_handouts", lambda lessons, folder: build.STOPPED)
-    assert build.write_site(root, editions, "en") == build.STOPPED
+    os.utime(by_language[0][0], (2e9, 2e9))
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(build, "run_lessons", interrupt)
+    assert build.write_site(root, by_language, "en") == 130
     assert (root / "build" / "site" / "index.html").stat().st_mtime_ns == before
 
 
 def test_without_a_browser_the_site_has_no_slides_and_says_so_in_one_line(course, monkeypatch, capsys):
-    root, editions = course
+    root, by_language = course
 
     def no_browser():
         raise CourseError("no_browser")
 
     monkeypatch.setattr(build, "require_browser", no_browser)
-    assert build.write_site(root, editions[:1], "en") == 0
+    assert build.write_site(root, by_language[:1], "en") == 0
     assert re.fullmatch(r"The site is written without slides: .* Chromium .*\n", capsys.readouterr().err)
     assert not list((root / "build" / "site").rglob("*.pdf"))
     assert "Slides" not in (root / "build" / "site" / "en" / "index.html").read_text(encoding="utf-8")
@@ -114,7 +128,7 @@ def test_without_pagefind_nothing_is_begun(course, monkeypatch, capsys):
     root, _ = course
     monkeypatch.chdir(root)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    monkeypatch.setattr(build.handout, "write_handouts", refuse)
+    monkeypatch.setattr(build, "run_lessons", refuse)
     assert command_line.main(["site", "--languages", "en"]) == 2
     assert "pip install -e '.[site]'" in capsys.readouterr().err
 
@@ -162,13 +176,12 @@ def test_a_lesson_says_its_question_and_its_minutes(kept):
 
 
 def test_a_repository_that_is_set_leads_to_hosted_notebooks(course):
-    root, (lessons, *_) = course
+    root, _ = course
     (root / "notebooks" / "en" / "course.json").write_text('{"repository": "https://github.com/OWNER/NAME"}')
-    handouts = root / "build" / "handouts" / "en"
-    edition = pages.read_edition(
-        lessons, lambda lesson: handouts / f"{lesson.stem}.html", lambda lesson: None
-    )
-    front = BeautifulSoup(pages.front_page(edition, [edition]), "html.parser")
+    os.utime(root / "notebooks" / "en" / "course.json", (1e9, 1e9))  # the lessons need not run again for it
+    lessons = list_lessons(root, "en")
+    assert build.write_site(root, [lessons], "en") == 0
+    front = read(root / "build" / "site" / "en" / "index.html")
     links = front.select_one(".files").select("a[href^=https]")
     assert {link.text: urlsplit(link["href"]).hostname for link in links} == {
         "Open in Colab": "colab.research.google.com",
@@ -183,20 +196,27 @@ def test_the_root_lists_the_languages_for_a_browser_without_scripts(kept):
     assert links == {"en": "English", "zh": "中文", "zh-Hant": "繁體中文"}
 
 
-def test_a_handout_is_framed_and_otherwise_as_it_was(kept):
-    site, handouts = kept[0] / "build" / "site", kept[0] / "build" / "handouts"
-    framed = (site / "zh" / "03_multi.html").read_text(encoding="utf-8")
-    plain = (handouts / "zh" / "03_multi.html").read_text(encoding="utf-8")
+def test_a_lesson_on_the_site_is_its_handout_below_a_bar(kept):
+    root, by_language = kept
+    lesson = by_language[1][1]
+    framed = (root / "build" / "site" / "zh" / "03_multi.html").read_text(encoding="utf-8")
+    about = {"name": lesson.stem, "path": str(lesson.parent)}
+    resources = {"metadata": about, "handouts": {"01_single", "03_multi"}}
+    notebook = nbformat.read(address_of_run(root, lesson), as_version=4)
+    plain, _ = HandoutExporter().from_notebook_node(notebook, resources)
     bar = re.search(r'<header class="bar">.*?</header>\n', framed, re.DOTALL)[0]
-    style = re.search(r'<link rel="icon".*?</style>\n', framed, re.DOTALL)[0]
-    rest = framed.replace(bar, "").replace(style, "").replace("<main data-pagefind-body>", "<main>")
-    assert rest.strip() == plain.strip()
+    icon = re.search(r'<link rel="icon".*?>\n', framed)[0]
+    style = "\n" + read_texts(pages.BAR)
+    for added in (bar, icon, style, " data-pagefind-body"):
+        assert framed.count(added) == 1
+        framed = framed.replace(added, "")
+    assert framed == plain
 
 
 def test_a_downloaded_notebook_is_whole_and_has_neither_notes_nor_outputs(course):
-    root, editions = course
+    root, by_language = course
     file = root / "downloaded.ipynb"
-    file.write_text(students_notebook(editions[1][0]), encoding="utf-8")
+    file.write_text(students_notebook(by_language[1][0]), encoding="utf-8")
     notebook = nbformat.read(file, as_version=4)
     nbformat.validate(notebook)
     assert [cell.id for cell in notebook.cells] == ["title", "why-a-mask", "explorer", "solution"]
@@ -207,6 +227,52 @@ def test_a_downloaded_notebook_is_whole_and_has_neither_notes_nor_outputs(course
     assert kind == "data:image/svg+xml;base64"
     drawing = base64.b64decode(data).decode()
     assert "键" in drawing, "the words of its language"
+
+
+DOCUMENT = """[中文](../zh/teach.md)
+
+# Teach with it
+
+First words.
+
+![A mask](../../img/masks.svg)
+
+## Hand out
+
+[to itself](#hand-out) [the library](library.md#the-table) [the front](../../README.md)
+[a lesson](../../notebooks/en/03_multi.ipynb) [a figure](../../img/masks.svg)
+[elsewhere](https://example.org/x.md) [not written](nowhere.md)
+"""
+
+
+def test_documents_are_pages_of_the_site_and_their_links_work_there_or_are_words(course, capsys):
+    root, by_language = course
+    for name, text in {"teach": DOCUMENT, "library": "# The library\n\n## The table\n\nAll names."}.items():
+        file = root / "docs" / "en" / f"{name}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert build.write_site(root, by_language[:2], "en") == 0
+    site = root / "build" / "site" / "en"
+    listed = {link.text: link["href"] for link in read(site / "index.html").select(".front > .files a")}
+    assert listed == {"The library": "library.html", "Teach with it": "teach.html"}
+    page = read(site / "teach.html")
+    assert page.title.text == "Teach with it"
+    assert page.find("meta", attrs={"name": "description"})["content"] == "First words."
+    assert page.main.img["src"].startswith("data:image/svg+xml")
+    assert {link.text: link["href"] for link in page.main.select("p a")} == {
+        "to itself": "#hand-out",
+        "the library": "library.html#the-table",
+        "the front": "index.html",
+        "a lesson": "03_multi.html",
+        "elsewhere": "https://example.org/x.md",
+    }
+    assert "a figure" in page.main.text
+    assert [words.text for words in page.main.select("span.beyond")] == ["not written"]
+    assert read(site / "library.html").find(id="the-table")
+    said = capsys.readouterr().err
+    assert re.fullmatch(r"teach\.md: a link leads to nowhere\.md.*\n", said)
+    assert page.select_one(".bar a[hreflang=zh]")["href"] == "../zh/index.html"
+    assert not page.select(".kicker, footer"), "it is no handout"
 
 
 @pytest.mark.parametrize(("lang", "readme"), [("en", "README.md"), ("zh", "README.zh.md")])
@@ -225,7 +291,7 @@ def test_how_to_run_it_is_what_the_readme_says(kept, lang, readme):
 def test_the_site_says_nothing_in_english(course, tmp_path, monkeypatch):
     root, _ = course
     speak_in_brackets(tmp_path / "words", monkeypatch)
-    for kind in ("notebooks", "build/handouts", "build/slides"):
+    for kind in ("notebooks", "build/executed", "build/slides"):
         shutil.copytree(root / kind / "zh", root / kind / "xx")
     lessons = sorted((root / "notebooks" / "xx").glob("*.ipynb"))
     assert build.write_site(root, [lessons], "xx") == 0

@@ -1,4 +1,4 @@
-"""What the command says, in one line and before anything takes time, where slides can't be written."""
+"""Where slides can't be written, the command says why in one line, before anything takes time."""
 
 import sys
 from pathlib import Path
@@ -46,12 +46,10 @@ def test_without_playwright_the_command_says_how_to_get_it(monkeypatch, capsys):
 
 def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatch):
     written = []
-    monkeypatch.setattr(
-        slides, "write_slides", lambda root, lessons, folder: written.append((lessons, folder)) or 0
-    )
+    monkeypatch.setattr(slides, "write_slides", lambda root, lessons: written.append((root, lessons)) or 0)
     root = command_line.find_root()
     assert command_line.main(["slides", "3"]) == 0
-    assert written == [([root / LESSON], root / "build" / "slides")]
+    assert written == [(root, [root / LESSON])]
 
 
 def test_a_browser_that_does_not_start_is_one_line():

@@ -8,57 +8,53 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader
-from markupsafe import Markup
-
-from mha_lib.classroom import look
 from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.files import write_whole
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.live.exercises.reports import SUFFIX, shown
+from mha_lib.classroom.publish import page
+from mha_lib.classroom.publish.build import Build
 from mha_lib.classroom.students.gather import HandedIn, gather
-from mha_lib.classroom.students.tally import Lesson, progress_of, tally
+from mha_lib.classroom.students.tally import LessonRow, progress_of, tally
 
-HERE = Path(__file__).parent
-STYLE = HERE / "page.css"
-TEMPLATES = Environment(loader=FileSystemLoader(HERE), autoescape=True)
 MARKS = {"solved": "✓", "wrong": "✗", "not yet": "○"}
 BEGINS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 MOST_SHOWN = 3  # mistakes of an exercise on the terminal
 
 
-def write_overview(folder: Path, lessons: list[Path], out: Path, *, with_names: bool = True) -> int:
-    """Gather the reports in ``folder`` and write ``out/overview.html`` and ``out/overview.csv``.
+def write_overview(root: Path, folder: Path, lessons: list[Path], *, with_names: bool = True) -> int:
+    """Gather the reports in ``folder`` and write ``build/overview/overview.html`` and ``overview.csv``.
 
-    Without names the page is called ``overview-without-names.html``, and there is no table.
+    Without names the page is called ``overview-without-names.html``, and there is no table. Returns the exit
+    status.
     """
     language = lessons[0].parent.name
     words = words_in(language)
     found, remarks = gather(folder)
-    counted = list(tally(found, lessons, words, remarks))
+    rows = list(tally(found, lessons, words, remarks))
     said = [shown(remark.said_in(language)) for remark in remarks]
     if not with_names and said:  # the names of files name students
         said = [words["overview"]["remarks_hidden"].format(count=len(said))]
-    for remark in said:
-        print(remark, file=sys.stderr)
-    if not counted:
+    if not rows:
+        print(*said, sep="\n", end="\n" if said else "", file=sys.stderr)
         raise CourseError("no_reports", folder=folder, suffix=SUFFIX)
-    out.mkdir(parents=True, exist_ok=True)
-    os.chmod(out, 0o700)  # others who use the machine need not read who solved what
-    page = out / ("overview.html" if with_names else "overview-without-names.html")
-    write_whole(page, render(counted, said, lessons[0].parent.name, words["overview"], with_names=with_names))
-    files = [page]
-    if with_names:
-        files.append(out / "overview.csv")
-        write_whole(files[-1], "\ufeff" + table_of(counted))  # without the mark Excel reads no Chinese
-    for lesson in counted:
-        for line in lines_of(lesson, words["overview"], with_names=with_names):
+    build = Build(root / "build" / "overview", language)
+    build.warnings = said
+    os.chmod(build.folder, 0o700)  # others who use the machine need not read who solved what
+    for row in rows:
+        for line in lines_of(row, words["overview"], with_names=with_names):
             print(line)
-    print(*files, sep="\n")
-    return 0
+    file = build.folder / ("overview.html" if with_names else "overview-without-names.html")
+    write_whole(file, overview_page(rows, said, language, words["overview"], with_names=with_names))
+    build.wrote(file, about="")
+    if with_names:
+        table = build.folder / "overview.csv"
+        write_whole(table, "\ufeff" + table_of(rows))  # without the mark Excel reads no Chinese
+        build.wrote(table, about="")
+    return build.end()
 
 
-def lines_of(lesson: Lesson, words: dict[str, Any], *, with_names: bool) -> Iterator[str]:
+def lines_of(lesson: LessonRow, words: dict[str, Any], *, with_names: bool) -> Iterator[str]:
     line = words["line"].format
     yield line(about=f"{lesson.number} {lesson.title}", text=summary(lesson, words))
     if first := lesson.to_begin_with:
@@ -74,7 +70,7 @@ def lines_of(lesson: Lesson, words: dict[str, Any], *, with_names: bool) -> Iter
             yield f"  {marks}  {student.student}"
 
 
-def summary(lesson: Lesson, words: dict[str, Any]) -> str:
+def summary(lesson: LessonRow, words: dict[str, Any]) -> str:
     gaps = {"reports": len(lesson.students), "started": lesson.started, "finished": lesson.finished}
     return str(words["summary"].format(**gaps))
 
@@ -83,13 +79,16 @@ def made_by(students: int, words: dict[str, Any]) -> str:
     return str(words["one_student" if students == 1 else "students"].format(count=students))
 
 
-def render(
-    counted: list[Lesson], remarks: list[str], language: str, words: dict[str, Any], *, with_names: bool
+def overview_page(
+    rows: list[LessonRow], remarks: list[str], language: str, words: dict[str, Any], *, with_names: bool
 ) -> str:
-    return TEMPLATES.get_template("page.html").render(
+    return page.render(
+        "students/overview.html",
         language=language,
+        title=words["title"],
+        styles=["students/overview.css"],
         words=words,
-        lessons=counted,
+        lessons=rows,
         remarks=remarks,
         with_names=with_names,
         marks=MARKS,
@@ -97,16 +96,15 @@ def render(
         made_by=lambda students: made_by(students, words),
         progress_of=progress_of,
         ordered=by_name if with_names else by_solved,
-        style=Markup(look.CSS + STYLE.read_text(encoding="utf-8")),
     )
 
 
-def by_name(lesson: Lesson) -> list[HandedIn]:
+def by_name(lesson: LessonRow) -> list[HandedIn]:
     return lesson.students
 
 
-def by_solved(lesson: Lesson) -> list[HandedIn]:
-    """An order that does not tell who is who, as the alphabet would."""
+def by_solved(lesson: LessonRow) -> list[HandedIn]:
+    """The best first: an order by the alphabet would tell who is who."""
 
     def order(one: HandedIn) -> tuple[int, str]:
         return -sum(each.state == "solved" for each in progress_of(one, lesson)), one.report.student
@@ -114,12 +112,12 @@ def by_solved(lesson: Lesson) -> list[HandedIn]:
     return sorted(lesson.students, key=order)
 
 
-def table_of(counted: list[Lesson]) -> str:
+def table_of(rows: list[LessonRow]) -> str:
     """A line for each student and exercise."""
     text = io.StringIO()
     table = csv.writer(text)
     table.writerow(["lesson", "student", "exercise", "state", "checks", "mistakes", "written", "file"])
-    for lesson in counted:
+    for lesson in rows:
         for one in lesson.students:
             for exercise, each in zip(lesson.exercises, progress_of(one, lesson), strict=True):
                 mistakes = " ".join(f"{name}:{count}" for name, count in each.mistakes.items())
@@ -129,6 +127,6 @@ def table_of(counted: list[Lesson]) -> str:
 
 
 def harmless(value: object) -> object:
-    """A text that a spreadsheet takes for a text, and not for a formula to carry out."""
+    """The value, with an apostrophe before a text that a spreadsheet would carry out as a formula."""
     is_formula = isinstance(value, str) and value.lstrip().startswith(BEGINS_A_FORMULA)
     return f"'{value}" if is_formula else value

@@ -1,4 +1,4 @@
-"""The running order: each slide once, with its minutes and the time at which it starts."""
+"""The notes of a lesson: each slide once, with its minutes and the time at which it starts."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 from bs4 import BeautifulSoup
 
-from mha_lib.classroom.publish.running_order import write_running_orders
+from mha_lib.classroom.publish.notes import write_notes
 
 CELLS = [
     ("markdown", "slide", "# Attention & more"),
@@ -40,7 +40,7 @@ def test_a_lesson_that_is_no_notebook_is_one_line_and_the_others_are_written(les
     broken, odd = lesson.with_name("00_broken.ipynb"), lesson.with_name("02_odd.ipynb")
     broken.write_text('{"cells": [')
     odd.write_text('{"metadata": {}, "cells": [3]}')
-    assert write_running_orders([broken, lesson, odd], tmp_path / "build") == 1
+    assert write_notes(tmp_path, [broken, lesson, odd]) == 1
     said = capsys.readouterr()
     assert "01_a_lesson.html" in said.out
     lines = said.err.splitlines()
@@ -50,8 +50,8 @@ def test_a_lesson_that_is_no_notebook_is_one_line_and_the_others_are_written(les
 
 
 def test_the_page_has_every_slide_with_its_minutes_and_its_start(lesson, tmp_path, capsys):
-    assert write_running_orders([lesson], tmp_path / "build") == 0
-    page = (tmp_path / "build" / "en" / "01_a_lesson.html").read_text(encoding="utf-8")
+    assert write_notes(tmp_path, [lesson]) == 0
+    page = (tmp_path / "build" / "notes" / "en" / "01_a_lesson.html").read_text(encoding="utf-8")
     titles = ["Attention & more", "A heading below them", "Beyond", "def f(x):", "The end"]
     rows = BeautifulSoup(page, "html.parser").tbody.find_all("tr")
     assert [row.find_all("td")[1].get_text().strip() for row in rows] == titles
