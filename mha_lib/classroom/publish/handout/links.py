@@ -5,7 +5,7 @@ from collections.abc import Callable, Set
 from pathlib import PurePosixPath
 from urllib.parse import quote, unquote
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 
 from mha_lib.classroom.publish.handout.contents import anchor_for
 
@@ -13,7 +13,7 @@ ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#|$", re.IGNORECASE)  # what no f
 
 
 def lead_links(
-    page: BeautifulSoup, handouts: Set[str], words: dict[str, str], complain: Callable[[str], object]
+    page: Tag, handouts: Set[str], words: dict[str, str], complain: Callable[[str], object]
 ) -> None:
     """Lead links to other notebooks to their handouts; links to what nobody hands out become plain words."""
     for link in page.find_all("a", href=True):

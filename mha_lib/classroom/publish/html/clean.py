@@ -6,9 +6,12 @@ the page's formulas are drawn, its pictures are put into it, and what a browser 
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import groupby, takewhile
+from operator import is_not
 from pathlib import Path
 
-from bs4 import BeautifulSoup, NavigableString, Tag
+from bs4 import NavigableString, PageElement, Tag
 
 from mha_lib.classroom.course.language import language_with_words, words_in
 from mha_lib.classroom.publish.html.formulas import FormulaError, Formulas
@@ -17,9 +20,9 @@ from mha_lib.classroom.publish.html.pictures import read_picture
 from mha_lib.classroom.publish.html.tree import Verbatim, parse
 from mha_lib.classroom.publish.html.ways_out import close_ways_out
 
-# What may not stand within a paragraph: a browser ends the paragraph where one of these begins.
+# Elements that may not stand within a paragraph: a browser ends the paragraph where one of these begins.
 BLOCKS = re.compile(
-    "^(address|article|aside|blockquote|details|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main|nav"
+    "^(address|article|aside|blockquote|center|details|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main|nav"
     "|ol|p|pre|section|table|ul)$"
 )
 FETCHED = ("script", "link", "iframe", "video", "audio", "object", "embed", "source", "track")
@@ -45,12 +48,10 @@ class Cleaner:
         self.words = words_in(language_with_words(language))["rendering"]
         self.formulas = Formulas()
 
-    def clean(self, html: str) -> BeautifulSoup:
+    def clean(self, html: str) -> Tag:
         return self.clean_tree(parse(html))
 
-    def clean_tree(self, page: BeautifulSoup) -> BeautifulSoup:
-        for wrapper in page.find_all(["html", "head", "body"]):  # of a page within the page
-            wrapper.unwrap()
+    def clean_tree(self, page: Tag) -> Tag:
         self.set_formulas(page.select(f"[{FORMULA}]"))
         for drawing in page.select(f"[{DIAGRAM}]"):
             self.say_diagram(drawing)
@@ -61,9 +62,7 @@ class Cleaner:
         for element in page.select(SHOWN_FROM_ELSEWHERE):
             self.leave_attribute_out(element)
         close_ways_out(page, self.say_closed)
-        for block in reversed(page.find_all(BLOCKS)):  # so that little is moved, however many there are
-            while paragraph := block.find_parent("p"):
-                lift(block, paragraph)
+        mend_paragraphs(page)
         for paragraph in page.find_all("p"):
             make_figure(paragraph)
         return page
@@ -148,10 +147,7 @@ def show_formula(element: Tag, mathml: str) -> None:
     if mathml and element.name == "span":
         keep_together(element)
     if not mathml:
-        around = element.parent
         element.decompose()
-        if around is not None and around.name == "p" and is_blank(around):
-            around.decompose()
 
 
 def keep_together(formula: Tag) -> None:
@@ -190,18 +186,27 @@ def link_to(address: str, text: str, kind: str | None = None) -> Tag:
     return link
 
 
-def lift(block: Tag, paragraph: Tag) -> None:
-    """Take a block out of a paragraph; what stands before and after it become paragraphs of their own."""
-    outer = None
-    while outer is not paragraph:
-        outer = block.parent
-        assert outer is not None
-        rest = Tag(name=outer.name, attrs={k: v for k, v in outer.attrs.items() if k != "id"})
-        rest.extend(list(block.next_siblings))
-        outer.insert_after(block.extract(), rest)
-        for part in (outer, rest):
-            if is_blank(part):
-                part.decompose()
+def mend_paragraphs(page: Tag) -> None:
+    """Make paragraphs of what stands loose after a block that began in a paragraph.
+
+    A browser ends the paragraph where such a block begins, and reads its end as an empty paragraph.
+    """
+    for end in page.find_all(lambda tag: tag.name == "p" and not tag.attrs and is_blank(tag)):
+        start = end.find_previous_sibling("p")
+        siblings = list(start.next_siblings) if start else []
+        for is_block, nodes in groupby(takewhile(partial(is_not, end), siblings), key=is_a_block):
+            loose = list(nodes)
+            if start and not is_block and any(str(node).strip() for node in loose):
+                paragraph = Tag(name="p", attrs={k: v for k, v in start.attrs.items() if k != "id"})
+                loose[0].insert_before(paragraph)
+                paragraph.extend(loose)
+        end.decompose()
+        if start and is_blank(start):
+            start.decompose()
+
+
+def is_a_block(node: PageElement) -> bool:
+    return isinstance(node, Tag) and BLOCKS.match(node.name) is not None
 
 
 def is_blank(element: Tag) -> bool:

@@ -41,7 +41,6 @@ ENVIRONMENT = r"\\begin\{(?P<name>[a-z]+\*?)\}.*?\\end\{(?P=name)\}"
 TEX = re.compile(
     rf"(?<!\\)\$\$(?P<block>.+?)(?<!\\)\$\$|(?P<lines>{ENVIRONMENT})|{INLINE_TEX}|{REFERENCE}", re.DOTALL
 )
-BLOCK = re.compile(r"<(details|div|section|article|aside|blockquote|center|figure|table|ul|ol)\b")
 # An amount of money between dollars: "$ 300 $", "a day $ 5 or 7$ more", "$5 or 7 $".
 MONEY = re.compile(r"\s*[\d.,]+\s*(?:$|[A-Za-z]{2})")
 
@@ -137,14 +136,6 @@ class Renderer(HTMLRenderer):
 
     def block_html(self, html: str) -> str:
         return super().block_html(html if self._escape else with_formulas(html))
-
-    def paragraph(self, text: str) -> str:
-        """A block that begins in a paragraph and ends after it, such as <details>, ends the paragraph."""
-        for name in dict.fromkeys(BLOCK.findall(text)):
-            starts = [start.start() for start in re.finditer(rf"<{name}\b", text)]
-            if len(starts) > len(re.findall(rf"</{name}\b", text)):
-                return f"<p>{text[: starts[0]]}</p>\n{text[starts[0] :]}\n"
-        return str(super().paragraph(text))
 
     def inline_math(self, body: str) -> str:
         return inline_formula(body)

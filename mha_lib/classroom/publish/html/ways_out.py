@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 
 # Each as a browser reads an address: whatever case, and without the spaces and line ends in it.
 SCRIPTS = ("javascript:", "vbscript:")
@@ -12,7 +12,7 @@ UNSEEN = re.compile(r"[\x00-\x20]+")
 LEADING_AWAY = "meta[http-equiv], base, script[type=speculationrules i]"
 
 
-def close_ways_out(page: BeautifulSoup, complain: Callable[[Tag, str], object]) -> None:
+def close_ways_out(page: Tag, complain: Callable[[Tag, str], object]) -> None:
     """Take them out; ``complain`` hears of each, with the address that it would have led to."""
     for element in page.select(LEADING_AWAY):
         address = element.get("content") or element.get("href") or element.string or ""
