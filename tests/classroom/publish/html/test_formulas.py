@@ -1,13 +1,9 @@
 """TeX as teachers write it: it is set right, or it stays as it is and is said."""
 
-import base64
-import io
-import re
 import time
 
 import pytest
 from bs4 import BeautifulSoup
-from fontTools.ttLib import TTFont
 
 from mha_lib.classroom.publish.html import Cleaner, conversation, to_html
 from mha_lib.classroom.publish.html.tree import inside
@@ -197,33 +193,3 @@ def test_what_stands_in_a_formula_is_no_html(clean):
     soup = BeautifulSoup(page, "html.parser")
     assert not soup.find_all(["script", "img"])
     assert not [tag for tag in soup.find_all(True) if any(name.startswith("on") for name in tag.attrs)]
-
-
-# ---- the font ----
-
-
-def font_of(formula, clean):
-    clean(f"${formula}$")
-    assert clean.complaints == []
-    data = re.search(r"base64,([^)]+)", clean.cleaner.formulas.style())[1]
-    return TTFont(io.BytesIO(base64.b64decode(data)))
-
-
-def test_the_font_has_each_letter_upright_and_slanted_and_what_grows(clean):
-    font = font_of(r"h \theta \mathrm{d} \sqrt{\frac{x}{2}} \left( \sum \right)", clean)
-    wanted = {0x210E, 0x1D703, 0x1D465, *map(ord, "d2√(∑")}
-    assert wanted <= font.getBestCmap().keys()
-    assert "MATH" in font
-    assert len(font.getGlyphOrder()) < 300, "and nothing else"
-
-
-def test_accents_stand_over_their_letter_and_arrows_are_whole(clean):
-    font = font_of(r"\vec{v}\ \widetilde{xyz}\ \dot{x}\ é\ \overrightarrow{AB}", clean)
-    names, glyphs = font.getBestCmap(), font["glyf"]
-    assert glyphs[names[0x20D7]].xMin == glyphs[names[ord("˜")]].xMin == 0
-    accent = glyphs[names[ord("˙")]].components[0]
-    assert accent.x + glyphs[accent.glyphName].xMin > 0, "not moved twice"
-    growing = font["MATH"].table.MathVariants
-    pieces = dict(zip(growing.HorizGlyphCoverage.glyphs, growing.HorizGlyphConstruction, strict=True))
-    assert pieces[names[ord("→")]].GlyphAssembly is None
-    assert len(pieces[names[ord("˜")]].MathGlyphVariantRecord) > 3
