@@ -39,13 +39,11 @@ REWRITES = (
     (r"\\(begin|end)\{split\}", r"\\\1{aligned}"),
     (r"\\begin\{smallmatrix\}", r"{\\scriptstyle\\begin{matrix}"),
     (r"\\end\{smallmatrix\}", r"\\end{matrix}}"),
-    (r"\\begin\{alignat(\*?)\}\s*\{\d+\}", r"\\begin{align\1}"),
-    (r"\\end\{alignat", r"\\end{align"),
-    (r"\\(begin|end)\{flalign", r"\\\1{align"),
+    (r"\\(begin|end)\{(?:alignat|flalign)(\*?)\}(?:\s*\{\d+\})?", r"\\\1{align\2}"),
     (r"(\\begin\{(?:aligned|gathered|split|array)\})\s*\[[tbc]\]", r"\1"),
     (r"\\cfrac\s*\[[lcr]\]", r"\\cfrac"),
-    (r"\\\\\s*\*", r"\\\\"),  # a line that may not end a page, and how far the next one is
-    (r"\\\\\s*\[\s*-?[\d.]+\s*[a-z]{2}\s*\]", r"\\\\"),
+    # A line end with a star (no page ends there) or with the distance to the next line.
+    (r"\\\\(?:\s*\*)?(?:\s*\[\s*-?[\d.]+\s*[a-z]{2}\s*\])?", r"\\\\"),
     (r"\\require\s*\{[a-z]+\}", ""),  # of MathJax: what it brings is there already
     (r"\\(left|right|middle)\s*<", r"\\\1\\langle "),
     (r"\\(left|right|middle)\s*>", r"\\\1\\rangle "),
