@@ -18,7 +18,7 @@ from html5lib.constants import tokenTypes
 # Elements in which a browser sees text alone, up to their own end.
 TEXT_ONLY = {"script", "style", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"}
 WRITTEN_AS_IT_IS = TEXT_ONLY - {"title"}
-LOSES_A_LINE_END = {"pre", "listing", "textarea"}  # the one right after the element's start
+LOSES_A_LINE_END = {"pre", "listing", "textarea"}  # browsers drop a line end right after their start tag
 FOREIGN = {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"}
 SILENT: dict[str, type[NavigableString]] = {"script": Script, "style": Stylesheet}  # no text for get_text()
 HALVES = re.compile("[\ud800-\udfff]")
@@ -48,7 +48,7 @@ class TreeBuilder(HTML5TreeBuilder):
 
 
 class Verbatim(PreformattedString):
-    """HTML that is known to be whole: it stands in a tree as one piece, and is written as it is."""
+    """HTML that is known to be complete: one node of a tree, written unchanged."""
 
 
 class AsHTML(HTMLFormatter):
@@ -114,28 +114,28 @@ def read_on(words: str, opened: str) -> list[PageElement]:
 
 
 def writable(text: str) -> str:
-    """The text without halves of letters, which JSON can hold and no file."""
+    """The text without lone surrogates, which JSON can hold but no file."""
     return HALVES.sub("\ufffd", text)
 
 
 def inside(element: Tag) -> str:
-    """What stands in an element (or in a whole tree) as HTML."""
+    """The content of an element (or of a whole tree) as HTML."""
     return element.decode_contents(formatter=AS_HTML)
 
 
 def parse_piece(html: str) -> Tag:
-    """The tree of a piece that is to stand in a page which runs scripts."""
+    """The tree of a piece of a page that runs scripts."""
     tree = parse(html)
-    for element in tree.find_all("noscript"):  # browsers read it differently there, and show nothing of it
+    for element in tree.find_all("noscript"):  # browsers show nothing of it there
         element.unwrap()
     return tree
 
 
 def closed(html: str) -> str:
-    """The same HTML with nothing left open, so that it can stand within another element."""
+    """The same HTML with every element closed, so that it can stand within another element."""
     return inside(parse_piece(html))
 
 
 def plain(html: str) -> str:
-    """The words of a piece of HTML; a formula gives its letters."""
+    """The text of a piece of HTML without markup. Of a formula, its letters remain."""
     return " ".join(parse(html).get_text().split())
