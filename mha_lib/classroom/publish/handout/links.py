@@ -5,7 +5,7 @@ from collections.abc import Callable, Set
 from pathlib import PurePosixPath
 from urllib.parse import quote, unquote
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 
 from mha_lib.classroom.publish.handout.contents import anchor_for
 
@@ -27,7 +27,7 @@ def among(handouts: Set[str]) -> AddressOf:
 
 
 def lead_links(
-    page: BeautifulSoup, address_of: AddressOf, words: dict[str, str], complain: Callable[[str], object]
+    page: Tag, address_of: AddressOf, words: dict[str, str], complain: Callable[[str], object]
 ) -> None:
     """Lead links between files to their pages; a link to a file without a page becomes plain words."""
     for link in page.find_all("a", href=True):

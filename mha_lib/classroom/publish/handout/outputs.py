@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-from bs4 import BeautifulSoup
+from bs4 import Tag
 from nbconvert.filters.ansi import ansi2html, strip_ansi
 
 from mha_lib.classroom.course.outputs import CHECK
@@ -130,7 +130,7 @@ def loaded_by(program: Any) -> str:
     return loaded["address"] if loaded else ""
 
 
-def shows_something(tree: BeautifulSoup) -> bool:
+def shows_something(tree: Tag) -> bool:
     return bool(tree.get_text().strip() or tree.find(VISIBLE))
 
 

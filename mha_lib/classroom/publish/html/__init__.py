@@ -1,4 +1,4 @@
-"""What handouts and running orders have in common: Markdown, formulas and pictures become one clean page."""
+"""Turn Markdown, formulas and pictures into one clean page, for handouts and running orders."""
 
 from mha_lib.classroom.publish.html.clean import Cleaner
 from mha_lib.classroom.publish.html.markdown import code_block, displayed_formula, to_html, with_formulas

@@ -1,14 +1,16 @@
-"""The one pass over a finished page: after it the page is whole, and asks nobody for anything.
+"""Make a page self-contained: draw its formulas, embed its pictures, remove what a browser would fetch.
 
-What notebooks hold becomes HTML elsewhere, and each piece is closed within itself (``tree.closed``). Here
-the page's formulas are drawn, its pictures are put into it, and what a browser would fetch is left out.
+Other modules turn the notebook's cells into HTML and close each piece (``tree.closed``) before this pass.
 """
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import groupby, takewhile
+from operator import is_not
 from pathlib import Path
 
-from bs4 import BeautifulSoup, NavigableString, Tag
+from bs4 import NavigableString, PageElement, Tag
 
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.publish.html.formulas import FormulaError, Formulas
@@ -17,40 +19,38 @@ from mha_lib.classroom.publish.html.pictures import read_picture
 from mha_lib.classroom.publish.html.tree import Verbatim, parse
 from mha_lib.classroom.publish.html.ways_out import close_ways_out
 
-# What may not stand within a paragraph: a browser ends the paragraph where one of these begins.
+# Elements that may not stand within a paragraph: a browser ends the paragraph where one of these begins.
 BLOCKS = re.compile(
-    "^(address|article|aside|blockquote|details|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main|nav"
+    "^(address|article|aside|blockquote|center|details|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main|nav"
     "|ol|p|pre|section|table|ul)$"
 )
 FETCHED = ("script", "link", "iframe", "video", "audio", "object", "embed", "source", "track")
-UNSEEN = ("script", "link", "source", "track")  # those of them in whose place a reader misses nothing
+UNSEEN = ("script", "link", "source", "track")  # these show nothing, so no link takes their place
 ADDRESSES = ("src", "href", "data", "srcset")  # the attributes that name what is fetched
-# What stands with a formula without a space: browsers break lines between a formula and anything.
+# Text that touches a formula: browsers may break a line between the two, so both go into one element.
 BEFORE = re.compile(r"[(\[{“‘„«]{1,3}$")
 AFTER = re.compile(r"[^\s/–—\u00ad\u2e80-\U0010ffff-]{1,12}|[，。、；：！？）」』]+")
-# What stays, but without a picture that is elsewhere.
+# Elements that may load a picture from another site. The element stays; its address is removed.
 SHOWN_FROM_ELSEWHERE = "input[src], image, use, feImage, [poster], [background]"
 ITS_ADDRESSES = ("src", "href", "xlink:href", "poster", "background")
 LONGEST_TEX = 200  # characters of a formula in a message
-WITHIN = ("data:", "#")  # how an address within the page begins
+WITHIN = ("data:", "#")  # the start of an address that lies in the page itself
 
 
 class Cleaner:
-    """Cleans a page, or several pieces of one, which then share the definitions in their formulas."""
+    """Cleans a page, or several pieces of one page, which share the commands that their formulas define."""
 
     def __init__(self, folder: Path, language: str, complain: Callable[[str], object]):
-        self.folder = folder  # of the notebook
+        self.folder = folder  # where the notebook lies
         self.language = language
         self.complain = complain
         self.words = words_in(language)["rendering"]
         self.formulas = Formulas()
 
-    def clean(self, html: str) -> BeautifulSoup:
+    def clean(self, html: str) -> Tag:
         return self.clean_tree(parse(html))
 
-    def clean_tree(self, page: BeautifulSoup) -> BeautifulSoup:
-        for wrapper in page.find_all(["html", "head", "body"]):  # of a page within the page
-            wrapper.unwrap()
+    def clean_tree(self, page: Tag) -> Tag:
         self.set_formulas(page.select(f"[{FORMULA}]"))
         for drawing in page.select(f"[{DIAGRAM}]"):
             self.say_diagram(drawing)
@@ -61,15 +61,13 @@ class Cleaner:
         for element in page.select(SHOWN_FROM_ELSEWHERE):
             self.leave_attribute_out(element)
         close_ways_out(page, self.say_closed)
-        for block in reversed(page.find_all(BLOCKS)):  # so that little is moved, however many there are
-            while paragraph := block.find_parent("p"):
-                lift(block, paragraph)
+        mend_paragraphs(page)
         for paragraph in page.find_all("p"):
             make_figure(paragraph)
         return page
 
     def set_formulas(self, elements: Iterable[Tag]) -> None:
-        """Put each formula in the place of its TeX, which stays where it can't be set."""
+        """Replace the TeX in each element by its formula. TeX that cannot be set stays, and is reported."""
         ready = []
         for element in elements:
             tex = element.get_text().strip()
@@ -77,7 +75,7 @@ class Cleaner:
                 ready.append((element, tex, self.formulas.set(tex, display=element.name == "div")))
             except FormulaError as error:
                 self.leave_as_tex(element, tex, error)
-        for element, tex, mathml in ready:  # an equation can be referred to before it stands there
+        for element, tex, mathml in ready:  # a reference may stand before its equation
             try:
                 show_formula(element, self.formulas.with_references(mathml))
             except FormulaError as error:
@@ -91,7 +89,7 @@ class Cleaner:
         element.name, element.attrs = "code", {"class": "tex", "title": reason}
 
     def say_diagram(self, drawing: Tag) -> None:
-        """Jupyter draws some code as a diagram; a page shows the code, and says so."""
+        """Add a note below code that Jupyter would draw as a diagram: the page shows the code instead."""
         kind = str(drawing.attrs.pop(DIAGRAM))
         self.complain(self.words["diagram_left"].format(kind=kind))
         note = Tag(name="p", attrs={"class": "note"})
@@ -99,13 +97,15 @@ class Cleaner:
         drawing.insert_after(note)
 
     def inline(self, image: Tag) -> None:
-        """Put a picture's data in the place of its address."""
+        """Replace a picture's address by its data."""
         address, alt = str(image.get("src") or first_of(image)), str(image.get("alt") or "")
-        if not address:  # a script will give it one
+        if not address:  # a script will set it
             return
         picture = read_picture(address, self.folder, self.language)
         if picture is None:
-            short = address if len(address) < 200 else f"{address[:50]}…"  # a broken picture may stand in it
+            short = (
+                address if len(address) < 200 else f"{address[:50]}…"
+            )  # a broken data: address may be very long
             self.complain(self.words["picture_left_out"].format(address=short))
             image.replace_with(link_to(address, alt or short, "missing"))
             return
@@ -119,7 +119,7 @@ class Cleaner:
             image.attrs.setdefault("style", f"--natural:{natural}")
 
     def leave_out(self, element: Tag) -> None:
-        """Take away what would be fetched; a link stands in the place of what a reader would see."""
+        """Remove an element that would fetch something. A link replaces it if readers would have seen it."""
         address = None if element.decomposed else fetched_by(element)
         if address is None:
             return
@@ -141,21 +141,18 @@ class Cleaner:
 
 
 def show_formula(element: Tag, mathml: str) -> None:
-    """A formula that only defines commands leaves nothing behind, and no empty paragraph."""
+    """Put the formula into its element. A formula that only defines commands is removed with its element."""
     element.attrs = {"class": "formula"}
     element.clear()
     element.append(Verbatim(mathml))
     if mathml and element.name == "span":
         keep_together(element)
     if not mathml:
-        around = element.parent
         element.decompose()
-        if around is not None and around.name == "p" and is_blank(around):
-            around.decompose()
 
 
 def keep_together(formula: Tag) -> None:
-    """Take what stands right before and after a formula into its element, which does not break."""
+    """Move text that touches the formula into its element, in which no line breaks."""
     before, after = formula.previous_sibling, formula.next_sibling
     if type(before) is NavigableString and (found := BEFORE.search(before)):
         before.replace_with(NavigableString(before[: found.start()]))
@@ -170,7 +167,7 @@ def in_one_line(text: str) -> str:
 
 
 def fetched_by(element: Tag) -> str | None:
-    """What a browser would fetch for an element: what it names itself, or what a source within it names."""
+    """The address that a browser would fetch for an element: its own, or that of a source within it."""
     for candidate in (element, *element.find_all("source")):
         for name in ADDRESSES:
             address = str(candidate.get(name) or "").strip()
@@ -180,7 +177,7 @@ def fetched_by(element: Tag) -> str | None:
 
 
 def first_of(image: Tag) -> str:
-    """The first picture of several among which a browser may choose."""
+    """The first address in an image's ``srcset``."""
     return next(iter(str(image.get("srcset") or "").split()), "").rstrip(",")
 
 
@@ -190,27 +187,36 @@ def link_to(address: str, text: str, kind: str | None = None) -> Tag:
     return link
 
 
-def lift(block: Tag, paragraph: Tag) -> None:
-    """Take a block out of a paragraph; what stands before and after it become paragraphs of their own."""
-    outer = None
-    while outer is not paragraph:
-        outer = block.parent
-        assert outer is not None
-        rest = Tag(name=outer.name, attrs={k: v for k, v in outer.attrs.items() if k != "id"})
-        rest.extend(list(block.next_siblings))
-        outer.insert_after(block.extract(), rest)
-        for part in (outer, rest):
-            if is_blank(part):
-                part.decompose()
+def mend_paragraphs(page: Tag) -> None:
+    """Make paragraphs of what stands loose after a block that began in a paragraph.
+
+    A browser ends the paragraph where such a block begins, and reads its end as an empty paragraph.
+    """
+    for end in page.find_all(lambda tag: tag.name == "p" and not tag.attrs and is_blank(tag)):
+        start = end.find_previous_sibling("p")
+        siblings = list(start.next_siblings) if start else []
+        for is_block, nodes in groupby(takewhile(partial(is_not, end), siblings), key=is_a_block):
+            loose = list(nodes)
+            if start and not is_block and any(str(node).strip() for node in loose):
+                paragraph = Tag(name="p", attrs={k: v for k, v in start.attrs.items() if k != "id"})
+                loose[0].insert_before(paragraph)
+                paragraph.extend(loose)
+        end.decompose()
+        if start and is_blank(start):
+            start.decompose()
+
+
+def is_a_block(node: PageElement) -> bool:
+    return isinstance(node, Tag) and BLOCKS.match(node.name) is not None
 
 
 def is_blank(element: Tag) -> bool:
-    """Whether an element holds nothing, or spaces and ends of lines alone."""
+    """Whether an element holds nothing but spaces and line ends."""
     return not any(isinstance(child, Tag) or str(child).strip(" \n\t") for child in element.contents)
 
 
 def make_figure(paragraph: Tag) -> None:
-    """A picture that stands alone in a paragraph is a figure."""
+    """Turn a paragraph that holds nothing but a picture into a figure."""
     content = [child for child in paragraph.contents if str(child).strip()]
     if len(content) == 1 and isinstance(content[0], Tag) and content[0].name == "img":
         paragraph.name, paragraph.attrs = "figure", {"class": "picture"}

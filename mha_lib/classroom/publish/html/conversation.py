@@ -1,4 +1,4 @@
-"""With the program that converts formulas: one that takes too long, or takes it down, ends it alone."""
+"""Talk to the program that converts formulas. A formula that hangs or crashes ends only that program."""
 
 import atexit
 import json
@@ -10,11 +10,11 @@ from threading import Lock, Timer
 from typing import Any
 
 PROGRAM = Path(__file__).with_name("converter.py")
-LONGEST_WAIT = 10  # seconds; the longest formula of a thousand that were tried took half a second
+LONGEST_WAIT = 10  # seconds; the slowest of a thousand formulas that were tried took half a second
 
 
 class Program:
-    """The one that is running, for all pages; started when it is first asked."""
+    """The one running program, shared by all pages. The first question starts it."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[str] | None = None
@@ -23,7 +23,7 @@ class Program:
         atexit.register(self.end)
 
     def start(self) -> int:
-        """Start it where it is not running; returns how often it was started."""
+        """Start the program if it is not running, and return how often it was started so far."""
         if self.process is None:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", str(PROGRAM)],
@@ -38,7 +38,7 @@ class Program:
         return self.starts
 
     def ask(self, *question: Any) -> dict[str, str]:
-        """Its answer; where it has none in time, or is gone, the answer says that the formula is too long."""
+        """The program's answer, or that the formula is too long if the program hangs or has ended."""
         assert self.process
         too_late = Timer(LONGEST_WAIT, self.process.kill)
         too_late.start()
@@ -70,12 +70,13 @@ pages = count()
 
 
 class Conversation:
-    """About the formulas of one page. A program that has taken another one's place is told what that knew."""
+    """The questions of one page. A new program is first told all earlier formulas of the page, which may
+    define commands and labels."""
 
     def __init__(self) -> None:
         self.page = next(pages)
         self.told: list[tuple[str, bool]] = []
-        self.start = 0  # of the program that was told
+        self.start = 0  # the count of the start at which the program was told
 
     def ask(self, tex: str, display: bool) -> dict[str, str]:
         program = PROGRAM_FOR_ALL

@@ -1,8 +1,8 @@
-"""The program that turns TeX into MathML, in a process of its own (formulas.py starts it and asks it).
+"""A program that turns TeX into MathML, in a process of its own (conversation.py starts it).
 
-A formula may go on for ever, or so deep that it takes its process down: then it is this one that ends. It
-answers each line of its input, a page, a formula and whether that is displayed, with a line of its own. Its
-imports are few, so that it starts at once.
+A formula may run for ever or crash its process by deep nesting. Then only this process ends. It reads lines
+of JSON (a page, a formula, whether the formula is displayed) and answers each with a line. It imports little,
+so that it starts at once.
 """
 
 import json
@@ -14,10 +14,10 @@ from itertools import cycle
 
 from math_core import LatexToMathML
 
-LONGEST = 5_000_000  # characters of a formula's MathML
-DEEPEST = 400  # elements within elements; a browser goes down a step for each
+LONGEST = 5_000_000  # characters in a formula's MathML
+DEEPEST = 400  # elements within elements: a browser recurses once for each
 GROUP = r"\{((?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{[^{}]*\})*\})*\})*)\}"
-# What the converter has no name for, in commands that it knows.
+# Commands that math-core does not know, in terms of commands that it knows. tests/…/formulas.txt uses each.
 MACROS = {
     "mathds": r"\mathbb{#1}",
     "mathbbm": r"\mathbb{#1}",
@@ -25,38 +25,37 @@ MACROS = {
     "pmb": r"\boldsymbol{#1}",
     "substack": r"\begin{subarray}{c}#1\end{subarray}",
 }
+# Patterns that math-core refuses or sets wrongly. Each has a formula in tests/…/formulas.txt that needs it.
 REWRITES = (
-    # A second definition takes the place of the first, as in Jupyter, where a cell may be run twice.
+    # A second definition replaces the first, as in Jupyter, where a cell may be run twice.
     (
         rf"\\DeclareMathOperator(\*?)\s*\{{(\\[A-Za-z]+)\}}\s*{GROUP}",
         r"\\newcommand{\2}{\\operatorname\1{\3}}",
     ),
     (r"\\(?:re)?newcommand\*?\s*(?:\{\s*)?(\\[A-Za-z]+)\s*\}?", r"\\providecommand{\1}{}\\renewcommand{\1}"),
-    # A colour by its number, of an argument or of the rest of a group.
+    # A colour given as a number, for one argument or for the rest of a group.
     (rf"\\(?:text)?color\s*\{{#([0-9A-Fa-f]{{6}})\}}\s*{GROUP}", r"{\\color[HTML]{\1}{\2}}"),
     (r"\\color\s*\{#([0-9A-Fa-f]{6})\}", r"\\color[HTML]{\1}"),
     (rf"\\mathop\s*\{{\s*\\(?:mathrm|rm|text|operatorname)\s*{GROUP}\s*\}}", r"\\operatorname*{\1}"),
     (r"\\(begin|end)\{split\}", r"\\\1{aligned}"),
     (r"\\begin\{smallmatrix\}", r"{\\scriptstyle\\begin{matrix}"),
     (r"\\end\{smallmatrix\}", r"\\end{matrix}}"),
-    (r"\\begin\{alignat(\*?)\}\s*\{\d+\}", r"\\begin{align\1}"),
-    (r"\\end\{alignat", r"\\end{align"),
-    (r"\\(begin|end)\{flalign", r"\\\1{align"),
+    (r"\\(begin|end)\{(?:alignat|flalign)(\*?)\}(?:\s*\{\d+\})?", r"\\\1{align\2}"),
     (r"(\\begin\{(?:aligned|gathered|split|array)\})\s*\[[tbc]\]", r"\1"),
     (r"\\cfrac\s*\[[lcr]\]", r"\\cfrac"),
-    (r"\\\\\s*\*", r"\\\\"),  # a line that may not end a page, and how far the next one is
-    (r"\\\\\s*\[\s*-?[\d.]+\s*[a-z]{2}\s*\]", r"\\\\"),
-    (r"\\require\s*\{[a-z]+\}", ""),  # of MathJax: what it brings is there already
+    # A line end with a star (no page ends there) or with the distance to the next line.
+    (r"\\\\(?:\s*\*)?(?:\s*\[\s*-?[\d.]+\s*[a-z]{2}\s*\])?", r"\\\\"),
+    (r"\\require\s*\{[a-z]+\}", ""),  # MathJax loads an extension by this; math-core needs none
     (r"\\(left|right|middle)\s*<", r"\\\1\\langle "),
     (r"\\(left|right|middle)\s*>", r"\\\1\\rangle "),
-    (r"(?<=\d),(?=\d{3}(?!\d))", "{,}"),  # 1,050,624 is one number, and its commas want no space
+    (r"(?<=\d),(?=\d{3}(?!\d))", "{,}"),  # 1,050,624 is one number: no space after its commas
 )
 LINES = {
     "align": "aligned",
     "gather": "gathered",
     "multline": "multline*",
     "equation": "",
-}  # the same without numbers
+}  # the environment without equation numbers
 TAG = re.compile(r"<(/?)\w[^>]*>")
 
 
@@ -75,7 +74,7 @@ def answer_all() -> None:
 
 
 def make_converter() -> LatexToMathML:
-    """That of one page: definitions and labels hold from one formula to those after it."""
+    """A converter for one page. A definition or label in a formula holds for all later ones."""
     return LatexToMathML(
         macros=MACROS,
         global_group=True,
@@ -86,7 +85,7 @@ def make_converter() -> LatexToMathML:
 
 
 def prepared(tex: str, display: bool) -> str:
-    """The same formula in commands that the converter knows."""
+    """The same formula, written in commands that math-core knows."""
     tex = re.sub(rf"\\(?:text|mbox|textrm){GROUP}", text_with_formulas, tex)
     for pattern, replacement in REWRITES:
         tex = re.sub(pattern, replacement, tex)
@@ -104,7 +103,7 @@ def prepared(tex: str, display: bool) -> str:
 
 
 def text_with_formulas(text: re.Match[str]) -> str:
-    r"""``\text{if $x$}`` as ``\text{if }x``: the converter takes words and formulas apart."""
+    r"""``\text{if $x$}`` as ``\text{if }x``: math-core allows no formula within text."""
     parts = re.split(r"(?<!\\)\$", text[1])
     if len(parts) % 2 == 0 or len(parts) == 1:
         return text[0]
@@ -113,7 +112,7 @@ def text_with_formulas(text: re.Match[str]) -> str:
 
 
 def is_moderate(mathml: str) -> bool:
-    """Whether a browser can take it: commands may have made it larger and deeper than its TeX."""
+    """Whether a browser can draw it: macros may have made it far larger and deeper than its TeX."""
     depth = deepest = 0
     for tag in TAG.finditer(mathml):
         depth += -1 if tag[1] else 0 if tag[0].endswith("/>") else 1
@@ -122,7 +121,7 @@ def is_moderate(mathml: str) -> bool:
 
 
 def explained(error: Exception) -> dict[str, str]:
-    """Which sentence says it, and about what; where there is none for it, the converter's own reason."""
+    """The key of the sentence for an error and the words for it, or else math-core's own message."""
     reason = re.sub(r"^\d+: ", "", str(error)) or type(error).__name__
     if unknown := re.search(r'Unknown (?:command|environment) "([^"]+)"', reason):
         return {"sentence": "unknown_command", "about": unknown[1]}
@@ -130,5 +129,5 @@ def explained(error: Exception) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the parent process
     answer_all()

@@ -1,4 +1,4 @@
-"""TeX to MathML, which every browser sets by itself, and the one font in which all of them set it alike."""
+"""Turn TeX into MathML, which every browser draws by itself, with one font for all browsers."""
 
 import html
 import re
@@ -10,9 +10,9 @@ from mha_lib.classroom.publish.html.fonts import font_face
 
 # The colours of Q, K, V and O change their shade with the theme: the page's style sheet defines both.
 THEMED = {colour.upper(): f"var(--{letter})" for letter, colour in look.LIGHT.items()}
-LONGEST = 50_000  # characters of a formula
-DEEPEST = 50  # groups within groups: the converter and browsers go down a step for each
-MOST_IN_A_ROW = 150  # commands with nothing between them, each of which may be the argument of the last one
+LONGEST = 50_000  # characters in a formula
+DEEPEST = 50  # groups within groups: the converter and browsers recurse once for each
+MOST_IN_A_ROW = 150  # commands in direct succession: each may be the argument of the one before it
 STYLE = Path(__file__).with_suffix(".css")
 STEP = re.compile(
     r"(?P<open>\\(?:begin|left)\b|\{)|(?P<close>\\(?:end|right)\b|\})|(?P<command>\\[A-Za-z]+|[\^_])|(?P<space>\s+)|\\?.",
@@ -31,8 +31,8 @@ REFERENCE = re.compile(r'<a href="#(equation-[^"]*)">\(\?\?\)</a>')
 
 
 class FormulaError(ValueError):
-    """TeX that cannot be set. ``sentence`` names the words that say why, and ``about`` what they are about;
-    where there are no words for it, ``about`` is the converter's own reason."""
+    """TeX that cannot be set. ``sentence`` is the key of the sentence that says why; ``about`` fills it in.
+    If there is no sentence for the reason, ``about`` holds the converter's own message."""
 
     def __init__(self, sentence: str, about: str = ""):
         super().__init__(about or sentence)
@@ -40,15 +40,15 @@ class FormulaError(ValueError):
 
 
 class Formulas:
-    """Sets the formulas of one page: definitions and labels hold from one formula to those after it."""
+    """Sets the formulas of one page. A definition or label in a formula holds for all later ones."""
 
     def __init__(self) -> None:
         self.conversation = Conversation()
-        self.numbers: dict[str, str] = {}  # of the lines that have a label
+        self.numbers: dict[str, str] = {}  # the label of an equation -> its number
         self.letters: set[str] = set()
 
     def set(self, tex: str, display: bool) -> str:
-        """The formula as MathML; nothing for one that only defines commands."""
+        """The formula as MathML, or "" if it only defines commands."""
         if len(tex) > LONGEST or is_deep(tex):
             raise FormulaError("too_long")
         answer = self.conversation.ask(tex, display)
@@ -61,7 +61,7 @@ class Formulas:
         return f'{start} alttext="{html.escape(tex)}">{content}</math>' if content else ""
 
     def with_references(self, mathml: str) -> str:
-        """The formula with the numbers of the equations to which it refers, before it or after it."""
+        """The formula with the numbers of the equations it refers to, which may stand before or after it."""
 
         def link(reference: re.Match[str]) -> str:
             if reference[1] not in self.numbers:
@@ -71,12 +71,12 @@ class Formulas:
         return REFERENCE.sub(link, mathml)
 
     def style(self) -> str:
-        """What the page's style sheet must say, so that all formulas so far look as they should."""
+        """The style sheet for all formulas that were set so far, with their font."""
         return STYLE.read_text(encoding="utf-8") + (font_face(self.letters) if self.letters else "")
 
 
 def is_deep(tex: str) -> bool:
-    """Whether a formula goes so far down that the converter or a browser might not come up again."""
+    """Whether a formula is nested so deeply that the converter or a browser might run out of stack."""
     depth = in_a_row = 0
     for step in STEP.finditer(tex):
         if step["open"]:
@@ -90,27 +90,23 @@ def is_deep(tex: str) -> bool:
 
 
 def mended(mathml: str) -> str:
-    """What browsers need to be told, or told otherwise."""
+    """The converter's MathML, changed where browsers would draw it wrongly."""
     mathml = re.sub(
         "color:(#[0-9A-F]{6})", lambda colour: f"color:{THEMED.get(colour[1], colour[1])}", mathml
     )
     mathml = re.sub(r'<mrow class="menclose-[^"]*"></mrow>', "", mathml).replace("</menclose>", "</mrow>")
     mathml = re.sub(
         r'<menclose notation="([^"]*)">', r'<mrow class="\1">', mathml
-    )  # not all browsers know it
+    )  # not all browsers draw <menclose>
     for wide, beside in BESIDE:  # a number stands beside its formula, not at the far end of a line
         mathml = mathml.replace(wide, beside)
-    mathml = mathml.replace('stretchy="true">~<', 'stretchy="true">˜<')  # of the two, this one stretches
+    mathml = mathml.replace(
+        'stretchy="true">~<', 'stretchy="true">˜<'
+    )  # browsers stretch only this one of the two tildes
     return LAST_RULE.sub(across_all_columns, mathml)
 
 
-def legible(colour: str) -> str:
-    """A colour for light and dark pages."""
-    brighter = f"light-dark({colour},color-mix(in srgb,{colour},white))"
-    return THEMED.get(colour.upper(), brighter)
-
-
 def across_all_columns(rows: re.Match[str]) -> str:
-    r"""The last ``\hline`` of an array is a row with one cell: as wide as the row before it."""
+    r"""The last ``\hline`` of an array is a row with one cell. Make it as wide as the row before it."""
     columns = rows[1].count("<mtd")
     return f'{rows[1]}<mtr><mtd columnspan="{columns}" style="{rows[2]}padding:0"></mtd></mtr></mtable>'

@@ -1,7 +1,7 @@
-"""Markdown to HTML as the author wrote it: what is not ready for a page yet, ``clean.py`` makes ready.
+"""Turn Markdown into HTML that ``clean.py`` finishes.
 
 A formula becomes an element that holds its TeX, a picture keeps its address, and HTML within the
-Markdown stays as it is, closed or not.
+Markdown stays as it is, even if its elements are not closed.
 """
 
 import hashlib
@@ -27,12 +27,12 @@ from mha_lib.classroom.publish.html.tables import INLINE_TEX, tables
 from mha_lib.classroom.publish.html.tree import plain
 
 FORMULA = "data-formula"  # the attribute of an element whose text is TeX
-DIAGRAM = "data-diagram"  # of code that Jupyter draws: its language
-ATTACHMENT = "attachment:"  # the address of a picture that is kept in the notebook's cell
+DIAGRAM = "data-diagram"  # the attribute of code that Jupyter draws as a diagram: the language of the code
+ATTACHMENT = "attachment:"  # the start of the address of a picture that is stored in the notebook's cell
 
 PLUGINS = ("strikethrough", "url", "task_lists", "def_list", "footnotes")
 REFERENCE = r"\\(?:eq)?ref\{[^{}\s]+\}"
-# Where HTML holds no words, or none that could be a formula.
+# The parts of HTML in which no formula is looked for.
 MARKUP = re.compile(
     r"<!--.*?-->|<(script|style|pre|code|textarea|title|svg|math)\b.*?</\1\s*>|</?[a-z][^>]*>|<[!?][^>]*>",
     re.DOTALL | re.IGNORECASE,
@@ -41,15 +41,14 @@ ENVIRONMENT = r"\\begin\{(?P<name>[a-z]+\*?)\}.*?\\end\{(?P=name)\}"
 TEX = re.compile(
     rf"(?<!\\)\$\$(?P<block>.+?)(?<!\\)\$\$|(?P<lines>{ENVIRONMENT})|{INLINE_TEX}|{REFERENCE}", re.DOTALL
 )
-BLOCK = re.compile(r"<(details|div|section|article|aside|blockquote|center|figure|table|ul|ol)\b")
-# An amount of money between dollars: "$ 300 $", "a day $ 5 or 7$ more", "$5 or 7 $".
+# An amount of money between two dollar signs: "$ 300 $", "a day $ 5 or 7$ more", "$5 or 7 $".
 MONEY = re.compile(r"\s*[\d.,]+\s*(?:$|[A-Za-z]{2})")
 
-Attachments = dict[str, dict[str, str]]  # of a cell: the name of a picture -> its type -> base64
+Attachments = dict[str, dict[str, str]]  # the name of a picture in a cell -> its type -> base64
 
 
 def to_html(source: str, attachments: Attachments | None = None, escape: bool = False) -> str:
-    """The HTML of a piece of Markdown; with ``escape``, HTML that stands in it is shown as text."""
+    """The HTML of a piece of Markdown. With ``escape``, HTML in it is shown as text."""
     place = hashlib.sha256(source.encode(errors="replace")).hexdigest()[:8]
     renderer = Renderer(attachments or {}, escape, place)
     plugins: Any = [tables, *map(import_plugin, PLUGINS)]
@@ -57,7 +56,7 @@ def to_html(source: str, attachments: Attachments | None = None, escape: bool = 
 
 
 def with_formulas(source: str) -> str:
-    """The same HTML, with each formula that stands in its words made an element."""
+    """The same HTML, with an element around each formula in its text."""
     parts, end = [], 0
     for markup in MARKUP.finditer(source):
         parts += [formulas_in(source[end : markup.start()]), markup[0]]
@@ -66,7 +65,7 @@ def with_formulas(source: str) -> str:
 
 
 def formulas_in(text: str) -> str:
-    """Text, which may hold entities, as HTML with an element for each formula."""
+    """Text (it may hold entities) as HTML with an element around each formula."""
 
     def element(found: re.Match[str]) -> str:
         if tex := found["block"] or found["lines"]:
@@ -78,8 +77,11 @@ def formulas_in(text: str) -> str:
 
 
 def is_formula(tex: str) -> bool:
-    """Whether what stands between two dollars is one: with a space at one end alone it is none, and with a
-    space at any end it is no amount of money. So "from $5 to $10" and `$HOME` stay what they are."""
+    """Whether the text between two dollar signs is a formula.
+
+    It is none with a space at only one end, and none if it has spaces and is an amount of money. So
+    "from $5 to $10" and `$HOME` stay text.
+    """
     spaces = tex[0].isspace(), tex[-1].isspace()
     return spaces == (False, False) or (spaces == (True, True) and tex.strip() != "" and not MONEY.match(tex))
 
@@ -89,7 +91,7 @@ def inline_formula(tex: str) -> str:
 
 
 def code_block(code: str, language: str) -> str:
-    """A program in the colours of its language; without colours where the language is not known."""
+    """Code with the syntax colours of its language, or without colours if the language is not known."""
     try:
         lexer = get_lexer_by_name(language, stripnl=False)
         coloured = highlight(code, lexer, HtmlFormatter(nowrap=True)).rstrip("\n")
@@ -103,7 +105,7 @@ def displayed_formula(tex: str) -> str:
 
 
 class InlineParser(MathInlineParser):
-    """Formulas as ``is_formula`` knows them, and references to equations without dollars."""
+    """Finds formulas by ``is_formula``, and references to equations outside of dollar signs."""
 
     SPECIFICATION = MathInlineParser.SPECIFICATION | {"inline_math_tex": INLINE_TEX, "reference": REFERENCE}
     DEFAULT_RULES = ("reference", *MathInlineParser.DEFAULT_RULES)
@@ -117,7 +119,7 @@ class InlineParser(MathInlineParser):
 
 
 class BlockParser(MathBlockParser):
-    """A displayed formula begins a line; a `$$` within a sentence is left to the inline parser."""
+    """Finds displayed formulas that begin a line. The inline parser finds a `$$` within a sentence."""
 
     SPECIFICATION = MathBlockParser.SPECIFICATION | {
         "multiline_math": r"^ {0,3}(?:(?s:\$\$.+?(?<!\\)\$\$)|(?s:\\\\\[.*?\\\\\])"
@@ -128,7 +130,7 @@ class BlockParser(MathBlockParser):
 class Renderer(HTMLRenderer):
     def __init__(self, attachments: Attachments, escape: bool, place: str):
         super().__init__(escape=escape)
-        self.place = place  # of the footnotes among those of other cells
+        self.place = place  # keeps the footnotes of this cell apart from those of other cells
         self.attachments = attachments
         self.register("table_head", render_table_head)
         self.register("table_body", render_table_body)
@@ -137,14 +139,6 @@ class Renderer(HTMLRenderer):
 
     def block_html(self, html: str) -> str:
         return super().block_html(html if self._escape else with_formulas(html))
-
-    def paragraph(self, text: str) -> str:
-        """A block that begins in a paragraph and ends after it, such as <details>, ends the paragraph."""
-        for name in dict.fromkeys(BLOCK.findall(text)):
-            starts = [start.start() for start in re.finditer(rf"<{name}\b", text)]
-            if len(starts) > len(re.findall(rf"</{name}\b", text)):
-                return f"<p>{text[: starts[0]]}</p>\n{text[starts[0] :]}\n"
-        return str(super().paragraph(text))
 
     def inline_math(self, body: str) -> str:
         return inline_formula(body)

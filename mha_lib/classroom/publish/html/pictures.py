@@ -1,4 +1,4 @@
-"""The pictures that lie beside a notebook or in it."""
+"""Read the pictures of a notebook: files beside it, and pictures that it holds."""
 
 import base64
 import mimetypes
@@ -22,7 +22,7 @@ class Picture(NamedTuple):
 
     @property
     def address(self) -> str:
-        """An address that holds the whole picture."""
+        """The picture as a data: address."""
         return f"data:{self.kind};base64,{base64.b64encode(self.data).decode()}"
 
     @property
@@ -31,7 +31,7 @@ class Picture(NamedTuple):
 
     @property
     def width(self) -> int:
-        """In pixels, as the file's header says; 0 if it does not."""
+        """The width in pixels from the file's header, or 0 if it gives none."""
         if self.kind == "image/png":
             return int.from_bytes(self.data[16:20], "big")
         box = re.search(rb"<svg[^>]*\bviewBox=[\"'][-\d.]+[ ,]+[-\d.]+[ ,]+([\d.]+)", self.data)
@@ -39,11 +39,11 @@ class Picture(NamedTuple):
 
 
 def read_picture(address: str, folder: Path, language: str) -> Picture | None:
-    """The picture at an address as a notebook in the folder gives it; None if it is not there.
+    """The picture at an address that a notebook in the folder names, or None if there is none.
 
-    Taken from the folder and what is below it alone, so that no handout carries what lies elsewhere on the
-    author's disk, and for a lesson of the course from the course's ``img/``. A figure comes with its words in
-    the language, where it has such (``course/figures.py``).
+    Only files in this folder and below it are read, and for a lesson also the course's ``img/``, so that no
+    handout carries other files of the author's disk. A figure has its words in the language if they are
+    translated (``course/figures.py``).
     """
     if data := DATA.match(address):
         return read_data(data)
@@ -54,16 +54,16 @@ def read_picture(address: str, folder: Path, language: str) -> Picture | None:
     if kind is None or not kind.startswith("image/"):
         return None
     try:
-        is_picture = file.is_file() and is_within_reach(file, folder)  # and no pipe, which has no end
+        is_picture = file.is_file() and is_within_reach(file, folder)  # reading a pipe would never end
         return Picture(kind, read_figure(file, language)) if is_picture else None
-    except (OSError, ValueError):  # there is no such file, or there can be none
+    except (OSError, ValueError):  # no such file, or no valid file name
         return None
 
 
 def is_within_reach(file: Path, folder: Path) -> bool:
     course = course_of(folder)
     places = [folder, course / "img"] if course else [folder]
-    where = Path(os.path.realpath(file))  # behind every link
+    where = Path(os.path.realpath(file))  # symbolic links resolved
     return any(where.is_relative_to(os.path.realpath(place)) for place in places)
 
 

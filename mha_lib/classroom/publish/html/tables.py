@@ -1,4 +1,4 @@
-"""Tables in Markdown as Jupyter takes them: with a "|" in a formula, with rows too short or too long."""
+"""Parse Markdown tables as Jupyter does: a formula may hold a "|", and rows may be too short or too long."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ TABLE = (
 
 
 def tables(markdown: Any) -> None:
-    """A plugin of mistune's, in the place of its own, which knows neither."""
+    """A plugin for mistune, used instead of its own table plugin, which allows neither."""
     markdown.block.register("table", TABLE, parse_table, before="paragraph")
 
 
@@ -35,7 +35,7 @@ def parse_table(block: Any, match: re.Match[str], state: Any) -> int | None:
 
 
 def cells(line: str) -> list[str]:
-    """The cells of a row; what is more than the table has columns stays, in columns of its own."""
+    """The cells of a row. Cells beyond the last column of the table are kept."""
     found = [""]
     for piece in ROW.finditer(line.strip()):
         if piece["edge"]:

@@ -1,98 +1,141 @@
-"""HTML as a tree of elements, and back: what is read and written again is closed within itself."""
+"""HTML as a tree of elements, and back: a piece that was read and written again leaves nothing open."""
 
 import re
-import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
-from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, Tag, XMLParsedAsHTMLWarning
+from bs4 import BeautifulSoup, Comment, PageElement, Tag
+from bs4.builder._html5lib import HTML5TreeBuilder
 from bs4.dammit import EntitySubstitution
-from bs4.element import CData, Declaration, Doctype, NavigableString, PreformattedString
+from bs4.element import NavigableString, PreformattedString, Script, Stylesheet
 from bs4.formatter import HTMLFormatter
+from html5lib import HTMLParser
+from html5lib._tokenizer import HTMLTokenizer
+from html5lib.constants import tokenTypes
+
+# Elements in which a browser sees text alone, up to their own end.
+TEXT_ONLY = {"script", "style", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"}
+WRITTEN_AS_IT_IS = TEXT_ONLY - {"title"}
+LOSES_A_LINE_END = {"pre", "listing", "textarea"}  # browsers drop a line end right after their start tag
+FOREIGN = {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"}
+SILENT: dict[str, type[NavigableString]] = {"script": Script, "style": Stylesheet}  # no text for get_text()
+HALVES = re.compile("[\ud800-\udfff]")
+END = "end of this piece of HTML"
+
+
+class Tokenizer(HTMLTokenizer):
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Join neighbouring texts. A script gives two for each "<" in it, and adding one to the tree copies
+        all that was there before: 1 MB of such a script took 8 seconds."""
+        for kind, tokens in groupby(super().__iter__(), key=itemgetter("type")):
+            if kind == tokenTypes["Characters"]:
+                yield {"type": kind, "data": "".join(map(itemgetter("data"), tokens))}
+            else:
+                yield from tokens
+
+
+class Parser(HTMLParser):
+    def mainLoop(self) -> None:
+        self.tokenizer.__class__ = Tokenizer  # html5lib offers no other way to choose it
+        super().mainLoop()
+
+
+class TreeBuilder(HTML5TreeBuilder):
+    def feed(self, markup: Any) -> None:
+        Parser(tree=self.create_treebuilder).parse(markup)
 
 
 class Verbatim(PreformattedString):
-    """HTML that is known to be whole: it stands in a tree as one piece, and is written as it is."""
+    """HTML that is known to be complete: one node of a tree, written unchanged."""
 
 
-class InOrder(HTMLFormatter):
-    """Writes HTML with the attributes in the order in which they were given."""
+class AsHTML(HTMLFormatter):
+    """Writes a tree so that a browser reads the same tree again, with the attributes in their order."""
 
     def attributes(self, tag: Tag) -> Iterable[tuple[str, Any]]:
         return tag.attrs.items()
 
-
-AS_HTML = InOrder(EntitySubstitution.substitute_xml, void_element_close_prefix="")
-
-
-HALVES = re.compile("[\ud800-\udfff]")
-# Elements in which a browser sees text alone, up to their own end; "plaintext" has none.
-TEXT_ONLY = "script|style|textarea|title|xmp|iframe|noembed|noframes|plaintext"
-TEXT_OR_COMMENT = re.compile(
-    r"<!--(?P<comment>>|->|.*?--!?>)"
-    rf"|(?P<start><(?P<name>{TEXT_ONLY})\b[^>]*>)(?P<text>.*?)</(?P=name)\b[^>]*>"
-    r"|<(?P<open>!--|(?:style|script|title|xmp|iframe|noembed|noframes|plaintext)\b)",
-    re.DOTALL | re.IGNORECASE,
-)
+    def substitute(self, ns: str) -> str:
+        element = ns.parent if isinstance(ns, NavigableString) else None
+        if element and element.name in WRITTEN_AS_IT_IS and element.namespace not in FOREIGN:
+            return ns
+        text = EntitySubstitution.substitute_xml(ns)
+        is_first = element and element.name in LOSES_A_LINE_END and element.contents[0] is ns
+        return f"\n{text}" if is_first and text.startswith("\n") else text
 
 
-def parse(html: str) -> BeautifulSoup:
-    """The tree of a piece of HTML. What is left open ends with the piece; what closes nothing is dropped."""
-    with warnings.catch_warnings():  # a piece may well be a single word or begin like XML
-        warnings.simplefilter("ignore", MarkupResemblesLocatorWarning)
-        warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
-        tree = BeautifulSoup(TEXT_OR_COMMENT.sub(as_browsers_read_it, writable(html)), "html.parser")
-    nodes: list[Any] = list(tree.descendants)
-    for node in nodes:
-        if isinstance(node, CData):
-            node.replace_with(NavigableString(node))
-        elif isinstance(node, Declaration | Doctype):
-            node.extract()
-    for element in tree.select("svg :is(style, script), math :is(style, script)"):
+AS_HTML = AsHTML(EntitySubstitution.substitute_xml, void_element_close_prefix="")
+
+
+def parse(html: str) -> Tag:
+    """The body of a page that holds the piece of HTML, as browsers read it; comments are left out.
+
+    A comment, a style sheet or a script without an end would swallow all that follows: it becomes text.
+    """
+    source = f"<!DOCTYPE html><body>{writable(html)}<!--{END}-->"
+    page = BeautifulSoup(source, builder=TreeBuilder(store_line_numbers=False))
+    comments: list[Any] = page.find_all(string=lambda text: isinstance(text, Comment))
+    if END not in comments:
+        let_out_what_was_swallowed(page)
+    for comment in comments:
+        comment.extract()
+    body = page.body
+    assert body is not None
+    for element in body.find_all(list(SILENT)):
         text: Any = element.string
-        if text:  # there, and there alone, browsers read tags in them
-            text.replace_with(EntitySubstitution.substitute_xml(text))
-    return tree
+        if text:
+            text.replace_with(SILENT[element.name](text))
+    return body
+
+
+def let_out_what_was_swallowed(page: BeautifulSoup) -> None:
+    """Mend a page whose end stands within something that was left open."""
+    for unfinished in page.find_all(lambda tag: END in f"{tag.name}{tag.attrs}"):
+        unfinished.decompose()  # a tag without its ">", which browsers leave out too
+    texts: list[Any] = page.find_all(string=re.compile(END))
+    for text in texts:
+        words = re.sub(f"<!--{END}(-->)?$", "", text)
+        element = text.parent
+        if isinstance(text, Comment):
+            text.replace_with("<!--", *read_on(words, "!--"))
+        elif element and element.name in TEXT_ONLY:
+            element.clear()
+            start = str(element).removesuffix(f"</{element.name}>")
+            element.replace_with(start, *read_on(words, element.name))
+        else:
+            text.replace_with(words)
+
+
+def read_on(words: str, opened: str) -> list[PageElement]:
+    """The words as HTML. Before them something was opened; it is not opened a second time in them."""
+    return list(parse(re.sub(f"<(?={opened})", "&lt;", words, flags=re.IGNORECASE)).contents)
 
 
 def writable(text: str) -> str:
-    """The text without halves of letters, which JSON can hold and no file."""
+    """The text without lone surrogates, which JSON can hold but no file."""
     return HALVES.sub("\ufffd", text)
 
 
-def as_browsers_read_it(found: re.Match[str]) -> str:
-    """Comments and elements of text alone, ended where browsers end them, whatever the parser knows of that.
-
-    What is never ended would swallow all that follows: its beginning becomes text.
-    """
-    if found["comment"]:
-        return ""
-    if found["open"]:
-        return f"&lt;{found['open']}"
-    text = found["text"]
-    if found["name"].lower() == "script" and "<script" in text.lower():
-        text = text.replace("<!--", r"<\!--")  # after both of them browsers look for a second end
-    return f"{found['start']}{text}</{found['name']}>"
-
-
 def inside(element: Tag) -> str:
-    """What stands in an element (or in a whole tree) as HTML."""
+    """The content of an element (or of a whole tree) as HTML."""
     return element.decode_contents(formatter=AS_HTML)
 
 
-def parse_piece(html: str) -> BeautifulSoup:
-    """The tree of a piece that is to stand in a page which runs scripts."""
+def parse_piece(html: str) -> Tag:
+    """The tree of a piece of a page that runs scripts."""
     tree = parse(html)
-    for element in tree.find_all("noscript"):  # browsers read it differently there, and show nothing of it
+    for element in tree.find_all("noscript"):  # browsers show nothing of it there
         element.unwrap()
     return tree
 
 
 def closed(html: str) -> str:
-    """The same HTML with nothing left open, so that it can stand within another element."""
+    """The same HTML with every element closed, so that it can stand within another element."""
     return inside(parse_piece(html))
 
 
 def plain(html: str) -> str:
-    """The words of a piece of HTML; a formula gives its letters."""
+    """The text of a piece of HTML without markup. Of a formula, its letters remain."""
     return " ".join(parse(html).get_text().split())

@@ -1,26 +1,28 @@
-"""What would lead a reader away from a page without a click of their own is taken out of it."""
+"""Remove everything that would lead a reader away from a page without a click."""
 
 import re
 from collections.abc import Callable
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 
-# Each as a browser reads an address: whatever case, and without the spaces and line ends in it.
+# Browsers ignore case, spaces and line ends when they read the start of an address.
 SCRIPTS = ("javascript:", "vbscript:")
 UNSEEN = re.compile(r"[\x00-\x20]+")
-# A page within the page may go elsewhere by itself, change what all addresses mean, or fetch ahead.
+# These elements open another page by themselves, change the meaning of all addresses, or fetch ahead.
 LEADING_AWAY = "meta[http-equiv], base, script[type=speculationrules i]"
 
 
-def close_ways_out(page: BeautifulSoup, complain: Callable[[Tag, str], object]) -> None:
-    """Take them out; ``complain`` hears of each, with the address that it would have led to."""
+def close_ways_out(page: Tag, complain: Callable[[Tag, str], object]) -> None:
+    """Remove them, and call ``complain`` with each element and the address that it would have opened."""
     for element in page.select(LEADING_AWAY):
         address = element.get("content") or element.get("href") or element.string or ""
         complain(element, str(address))
         element.decompose()
-    for form in page.find_all("form"):  # one that is sent cuts off the page, even where it may not be sent
+    for form in page.find_all("form"):  # sending one replaces the page, even if the content policy blocks it
         form.name, form.attrs = "div", {}
-    for element in page.select("img, iframe, object, embed"):  # or "document" has them by that name
+    for element in page.select(
+        "img, iframe, object, embed"
+    ):  # an element called "body" would hide document.body from scripts
         element.attrs.pop("name", None)
     for element in page.find_all(True):
         for name, value in list(element.attrs.items()):

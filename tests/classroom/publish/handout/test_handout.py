@@ -152,7 +152,7 @@ def test_formulas_are_set_in_a_font_that_the_page_carries():
     assert len(re.findall(r'<(?:span|div) class="formula"><math[ >]', page)) == 3
     assert r'alttext="\frac{QK^\top}{\sqrt{d}}"' in page
     assert "<mi>head</mi>" in page
-    assert page.count("font-family: Formulas; src: url(data:font/woff;base64,") == 1
+    assert page.count("font-family: Formulas; src: url(data:font/woff2;base64,") == 1
     assert "url(data:font" not in export(text("No formula")), "no more than is needed"
 
 

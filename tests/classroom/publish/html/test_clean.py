@@ -44,7 +44,11 @@ def clean(tmp_path):
         ("a &lt; b &amp; c", "a &lt; b &amp; c"),
         ("<i data-b=1 class='y x' id=z>a</i>", '<i data-b="1" class="y x" id="z">a</i>'),
         ("notes.html", "notes.html"),
-        ("<?xml version='1.0'?><svg></svg>", "<?xml version='1.0'?><svg></svg>"),
+        ("<?xml version='1.0'?><svg></svg>", "<svg></svg>"),
+        ("<svg viewBox='0 0 1 1'/>", '<svg viewBox="0 0 1 1"></svg>'),
+        ("<svg><style>a &lt;b></style></svg>", "<svg><style>a &lt;b&gt;</style></svg>"),
+        ("<xmp>a <b></xmp><pre>\n\na</pre>", "<xmp>a <b></xmp><pre>\n\na</pre>"),
+        ("a <b title='c", "a "),
     ],
 )
 def test_a_piece_of_html_is_closed_within_itself(piece, whole):
@@ -190,7 +194,7 @@ FAR = "https://example.org/x"
     [
         (f'<video src="{FAR}">x</video>', f'<a href="{FAR}">{FAR}</a>'),
         (f'<video><source src="{FAR}">x</video>', f'<a href="{FAR}">{FAR}</a>'),
-        (f'<audio src="{FAR}"/>', f'<a href="{FAR}">{FAR}</a>'),
+        (f'<audio src="{FAR}"></audio>', f'<a href="{FAR}">{FAR}</a>'),
         (f'<object data="{FAR}"><p>x</p></object>', f'<a href="{FAR}">{FAR}</a>'),
         (f'<iframe src="{FAR}"></iframe>', f'<a href="{FAR}">{FAR}</a>'),
         (f'<script src="{FAR}"></script>', ""),

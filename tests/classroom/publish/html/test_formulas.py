@@ -1,16 +1,17 @@
 """TeX as teachers write it: it is set right, or it stays as it is and is said."""
 
-import base64
-import io
-import re
 import time
+from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
-from fontTools.ttLib import TTFont
+from math_core import LatexError, LatexToMathML
 
-from mha_lib.classroom.publish.html import Cleaner, conversation, to_html
+from mha_lib.classroom.publish.html import Cleaner, conversation, converter, to_html
 from mha_lib.classroom.publish.html.tree import inside
+
+LINES = Path(__file__).with_name("formulas.txt").read_text(encoding="utf-8").splitlines()
+FORMULAS = [tuple(line.split("\t")) for line in LINES if not line.startswith("#")]
 
 
 class Cleaning:
@@ -34,42 +35,34 @@ def letters(page):
     return "".join(BeautifulSoup(page, "html.parser").get_text().replace("\u2061", "").split())
 
 
-@pytest.mark.parametrize(
-    ("tex", "shown"),
-    [
-        (r"\mathop{\mathrm{argmin}}_{x} f(x)", "argminxf(x)"),
-        (r"\operatorname*{arg\,max}_\theta x", "argmaxθx"),
-        (r"\big\{ a \Bigg\}\ \bigl\| b \bigr\|", "{a}‖b‖"),
-        (r"\mathbf{1}\ \mathbb{1}\ \mathbf{x}", "𝟏𝟙𝐱"),
-        (r"a \bmod b", "amodb"),
-        (r"\text{softmax 注意力}(Q) + 注", "softmax注意力(Q)+注"),
-        (r"E=mc^2 \tag{7}", "E=mc2(7)"),
-        (
-            r"\begin{cases}0 & \text{if $j \le n$}\\ -\infty & \text{otherwise}\end{cases}",
-            "{0ifj≤n−∞otherwise⁣",
-        ),
-        (r"\begin{equation}\begin{split}a&=b\\&=c\end{split}\end{equation}", "a=b=c"),
-        (r"\begin{align*}a&=b\\&=c\end{align*}", "a=b=c"),
-        (r"a \\ b", "ab"),
-        (r"1{,}050{,}624 = 1,050,624", "1,050,624=1,050,624"),
-        (r"\underbrace{W_1 \cdots W_h}_{h \text{ heads}}", "W1⋯Wh⏟hheads"),
-        (r"\sum_{\substack{i<n\\j<m}} \mbox{all}\ \pmb{x}", "∑i<nj<mall𝒙"),
-        (r"\left< x \right>", "⟨x⟩"),
-        (r"\textcolor{#abc123}{x}^2 \color{red} y", "x2y"),
-        (r"\left(\begin{smallmatrix}a&b\\c&d\end{smallmatrix}\right)", "(abcd)"),
-        (r"\begin{alignat}{2}a&=b\\c&=d\end{alignat}", "a=bc=d"),
-        (r"\begin{flalign*}a&=b\end{flalign*}", "a=b"),
-        (r"\begin{bmatrix}1&2\\[2ex]3&4\\*5&6\end{bmatrix}", "[123456]"),
-        (r"\begin{aligned}[t]a&=b\end{aligned} \cfrac[l]{1}{2}", "a=b12"),
-        (r"\begin{multline}a\\b\end{multline}", "ab"),
-        (r"\require{cancel}\mathds{1} \mathbbm{R}", "𝟙ℝ"),
-        (r"\begin{bmatrix}1&2\\3&4\end{bmatrix} \in \mathbb{R}^{2 \times 2}", "[1234]∈ℝ2×2"),
-    ],
-)
+@pytest.mark.parametrize(("tex", "shown"), FORMULAS)
 def test_what_stands_in_a_formula_is_shown(clean, tex, shown):
     page = clean(f"$${tex}$$")
     assert clean.complaints == []
     assert letters(page) == shown
+
+
+def mathml(tex):
+    try:
+        return converter.make_converter().convert_with_global_state(
+            converter.prepared(tex, True), displaystyle=True
+        )
+    except LatexError:
+        return None
+
+
+@pytest.mark.parametrize("rewrite", converter.REWRITES, ids=lambda rewrite: rewrite[0])
+def test_a_formula_of_the_list_needs_each_rewrite(monkeypatch, rewrite):
+    whole = [mathml(tex) for tex, _ in FORMULAS]
+    monkeypatch.setattr(converter, "REWRITES", [kept for kept in converter.REWRITES if kept is not rewrite])
+    assert [mathml(tex) for tex, _ in FORMULAS] != whole
+
+
+@pytest.mark.parametrize("name", converter.MACROS)
+def test_a_formula_of_the_list_needs_each_macro(name):
+    assert any(f"\\{name}{{" in tex for tex, _ in FORMULAS)
+    with pytest.raises(LatexError, match="Unknown command"):
+        LatexToMathML().convert_with_local_state(rf"\{name}{{x}}", displaystyle=True)
 
 
 @pytest.mark.parametrize(
@@ -197,33 +190,3 @@ def test_what_stands_in_a_formula_is_no_html(clean):
     soup = BeautifulSoup(page, "html.parser")
     assert not soup.find_all(["script", "img"])
     assert not [tag for tag in soup.find_all(True) if any(name.startswith("on") for name in tag.attrs)]
-
-
-# ---- the font ----
-
-
-def font_of(formula, clean):
-    clean(f"${formula}$")
-    assert clean.complaints == []
-    data = re.search(r"base64,([^)]+)", clean.cleaner.formulas.style())[1]
-    return TTFont(io.BytesIO(base64.b64decode(data)))
-
-
-def test_the_font_has_each_letter_upright_and_slanted_and_what_grows(clean):
-    font = font_of(r"h \theta \mathrm{d} \sqrt{\frac{x}{2}} \left( \sum \right)", clean)
-    wanted = {0x210E, 0x1D703, 0x1D465, *map(ord, "d2√(∑")}
-    assert wanted <= font.getBestCmap().keys()
-    assert "MATH" in font
-    assert len(font.getGlyphOrder()) < 300, "and nothing else"
-
-
-def test_accents_stand_over_their_letter_and_arrows_are_whole(clean):
-    font = font_of(r"\vec{v}\ \widetilde{xyz}\ \dot{x}\ é\ \overrightarrow{AB}", clean)
-    names, glyphs = font.getBestCmap(), font["glyf"]
-    assert glyphs[names[0x20D7]].xMin == glyphs[names[ord("˜")]].xMin == 0
-    accent = glyphs[names[ord("˙")]].components[0]
-    assert accent.x + glyphs[accent.glyphName].xMin > 0, "not moved twice"
-    growing = font["MATH"].table.MathVariants
-    pieces = dict(zip(growing.HorizGlyphCoverage.glyphs, growing.HorizGlyphConstruction, strict=True))
-    assert pieces[names[ord("→")]].GlyphAssembly is None
-    assert len(pieces[names[ord("˜")]].MathGlyphVariantRecord) > 3

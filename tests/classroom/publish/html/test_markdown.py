@@ -6,6 +6,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from mha_lib.classroom.publish.html import to_html, with_formulas
+from mha_lib.classroom.publish.html.tree import parse
 
 
 def formulas(page):
@@ -89,7 +90,7 @@ def test_footnotes_lead_to_their_own_cell():
     ],
 )
 def test_details_hold_all_that_stands_before_their_end(source):
-    details = BeautifulSoup(to_html(source), "html.parser").details
+    details = parse(to_html(source)).details
     assert details.img is not None
     assert "within" in details.get_text()
     assert "after" not in details.get_text()
