@@ -22,7 +22,7 @@ from mha_lib.classroom.course.chinese import (
 )
 from mha_lib.classroom.course.files import as_json, write_whole
 from mha_lib.classroom.course.language import ENGLISH, lesson_folder, source_folder, words_in
-from mha_lib.classroom.course.lessons import list_lessons
+from mha_lib.classroom.course.lessons import CourseError, list_lessons
 from mha_lib.classroom.course.slides import ENVIRONMENT, Cell, read_lesson, source
 
 PHRASES = "taiwan.json"  # beside the lessons: simplified and traditional phrases
@@ -41,7 +41,8 @@ def make_traditional(root: Path) -> Path:
     """Bring ``build/zh-Hant/`` in step with ``notebooks/zh/``; returns it. A file in step stays untouched."""
     simplified, folder = source_folder(root, TRADITIONAL), lesson_folder(root, TRADITIONAL)
     files = {file.name: file.read_bytes() for file in simplified.iterdir() if file.is_file()}
-    phrases: Phrases = tuple(json.loads(files.pop(PHRASES, b"{}")).items())
+    files.pop(PHRASES, None)
+    phrases = read_phrases(simplified / PHRASES)
     for name in files:
         if name.endswith(".ipynb"):
             files[name] = as_json(traditional_lesson(root, simplified / name, phrases)).encode()
@@ -54,6 +55,13 @@ def make_traditional(root: Path) -> Path:
         if file.is_file() and file.name not in files:
             file.unlink()
     return folder
+
+
+def read_phrases(file: Path) -> Phrases:
+    try:
+        return tuple(json.loads(file.read_text(encoding="utf-8")).items()) if file.exists() else ()
+    except (ValueError, AttributeError) as error:
+        raise CourseError("file_unusable", file=file, reason=error) from None
 
 
 def traditional_lesson(root: Path, lesson: Path, phrases: Phrases) -> dict[str, object]:

@@ -6,7 +6,13 @@ import re
 
 import pytest
 
-from mha_lib.classroom.course import list_languages, list_lessons, make_traditional, make_working_copy
+from mha_lib.classroom.course import (
+    CourseError,
+    list_languages,
+    list_lessons,
+    make_traditional,
+    make_working_copy,
+)
 from mha_lib.classroom.course.chinese import to_traditional
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.course.slides import read_lesson, source
@@ -167,6 +173,12 @@ def test_the_lessons_bring_phrases_of_their_own(course):
     folder = make_traditional(course)
     assert "# 注意力之頭" in (folder / "01_heads.ipynb").read_text(encoding="utf-8")
     assert not (folder / file.name).exists(), "nobody needs it there"
+
+
+def test_phrases_that_are_no_json_are_one_line(course):
+    (course / "notebooks" / "zh" / "taiwan.json").write_text("{")
+    with pytest.raises(CourseError, match=r"zh/taiwan\.json: "):
+        make_traditional(course)
 
 
 def test_files_that_are_as_they_should_be_are_not_written_again(course):
