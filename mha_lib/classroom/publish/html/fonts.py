@@ -1,6 +1,6 @@
 """The font of the formulas: a page carries the smallest of those in fonts/ that has all its letters.
 
-``fonts/make.py`` makes the smaller ones, and lists the letters of each in ``fonts/letters.json``.
+``tools/make_fonts.py`` makes the smaller ones, and lists the letters of each in ``fonts/letters.json``.
 """
 
 import base64
