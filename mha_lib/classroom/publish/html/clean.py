@@ -4,7 +4,7 @@ Other modules turn the notebook's cells into HTML and close each piece (``tree.c
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby, takewhile
 from operator import is_not
@@ -13,7 +13,7 @@ from pathlib import Path
 from bs4 import NavigableString, PageElement, Tag
 
 from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.publish.html.formulas import FormulaError, Formulas
+from mha_lib.classroom.publish.html.formulas import Formulas, Refusal
 from mha_lib.classroom.publish.html.markdown import DIAGRAM, FORMULA
 from mha_lib.classroom.publish.html.pictures import read_picture
 from mha_lib.classroom.publish.html.tree import Verbatim, parse
@@ -66,23 +66,17 @@ class Cleaner:
             make_figure(paragraph)
         return page
 
-    def set_formulas(self, elements: Iterable[Tag]) -> None:
+    def set_formulas(self, elements: Sequence[Tag]) -> None:
         """Replace the TeX in each element by its formula. TeX that cannot be set stays, and is reported."""
-        ready = []
-        for element in elements:
-            tex = element.get_text().strip()
-            try:
-                ready.append((element, tex, self.formulas.set(tex, display=element.name == "div")))
-            except FormulaError as error:
-                self.leave_as_tex(element, tex, error)
-        for element, tex, mathml in ready:  # a reference may stand before its equation
-            try:
-                show_formula(element, self.formulas.with_references(mathml))
-            except FormulaError as error:
-                self.leave_as_tex(element, tex, error)
+        formulas = [(element.get_text().strip(), element.name == "div") for element in elements]
+        for element, (tex, _), found in zip(elements, formulas, self.formulas.set(formulas), strict=True):
+            if isinstance(found, Refusal):
+                self.leave_as_tex(element, tex, found)
+            else:
+                show_formula(element, found)
 
-    def leave_as_tex(self, element: Tag, tex: str, error: FormulaError) -> None:
-        reason = self.words[error.sentence].format(about=error.about) if error.sentence else error.about
+    def leave_as_tex(self, element: Tag, tex: str, why: Refusal) -> None:
+        reason = self.words[why.sentence].format(about=why.about) if why.sentence else why.about
         short = in_one_line(tex)
         short = short if len(short) <= LONGEST_TEX else f"{short[:LONGEST_TEX]}…"
         self.complain(self.words["formula_left"].format(tex=short, reason=in_one_line(reason)))
