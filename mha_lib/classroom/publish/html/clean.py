@@ -5,9 +5,7 @@ Other modules turn the notebook's cells into HTML and close each piece (``tree.c
 
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import groupby, takewhile
-from operator import is_not
+from itertools import groupby
 from pathlib import Path
 
 from bs4 import NavigableString, PageElement, Tag
@@ -21,8 +19,8 @@ from mha_lib.classroom.publish.html.ways_out import close_ways_out
 
 # Elements that may not stand within a paragraph: a browser ends the paragraph where one of these begins.
 BLOCKS = re.compile(
-    "^(address|article|aside|blockquote|center|details|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main|nav"
-    "|ol|p|pre|section|table|ul)$"
+    "address|article|aside|blockquote|center|details|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main|nav"
+    "|ol|p|pre|section|table|ul"
 )
 FETCHED = ("script", "link", "iframe", "video", "audio", "object", "embed", "source", "track")
 UNSEEN = ("script", "link", "source", "track")  # these show nothing, so no link takes their place
@@ -97,9 +95,8 @@ class Cleaner:
             return
         picture = read_picture(address, self.folder, self.language)
         if picture is None:
-            short = (
-                address if len(address) < 200 else f"{address[:50]}…"
-            )  # a broken data: address may be very long
+            # A broken data: address may be very long.
+            short = address if len(address) < 200 else f"{address[:50]}…"
             self.complain(self.words["picture_left_out"].format(address=short))
             image.replace_with(link_to(address, alt or short, "missing"))
             return
@@ -186,22 +183,39 @@ def mend_paragraphs(page: Tag) -> None:
 
     A browser ends the paragraph where such a block begins, and reads its end as an empty paragraph.
     """
-    for end in page.find_all(lambda tag: tag.name == "p" and not tag.attrs and is_blank(tag)):
-        start = end.find_previous_sibling("p")
-        siblings = list(start.next_siblings) if start else []
-        for is_block, nodes in groupby(takewhile(partial(is_not, end), siblings), key=is_a_block):
-            loose = list(nodes)
-            if start and not is_block and any(str(node).strip() for node in loose):
-                paragraph = Tag(name="p", attrs={k: v for k, v in start.attrs.items() if k != "id"})
-                loose[0].insert_before(paragraph)
-                paragraph.extend(loose)
-        end.decompose()
-        if start and is_blank(start):
-            start.decompose()
+    for parent in {id(end.parent): end.parent for end in page.find_all(is_stray_end)}.values():
+        start: Tag | None = None  # the last paragraph
+        since: list[PageElement] = []  # the nodes after it
+        for node in list(parent.contents if parent else []):
+            if is_stray_end(node):
+                if start:
+                    make_paragraphs(since, start)
+                node.decompose()
+                since = []
+            elif isinstance(node, Tag) and node.name == "p":
+                start, since = node, []
+            else:
+                since.append(node)
+
+
+def is_stray_end(node: PageElement) -> bool:
+    return isinstance(node, Tag) and node.name == "p" and not node.attrs and is_blank(node)
+
+
+def make_paragraphs(nodes: list[PageElement], start: Tag) -> None:
+    """Put the nodes between blocks into paragraphs like the one that they began in."""
+    for is_block, group in groupby(nodes, key=is_a_block):
+        loose = list(group)
+        if not is_block and any(str(node).strip() for node in loose):
+            paragraph = Tag(name="p", attrs={k: v for k, v in start.attrs.items() if k != "id"})
+            loose[0].insert_before(paragraph)
+            paragraph.extend(loose)
+    if is_blank(start):
+        start.extract()
 
 
 def is_a_block(node: PageElement) -> bool:
-    return isinstance(node, Tag) and BLOCKS.match(node.name) is not None
+    return isinstance(node, Tag) and BLOCKS.fullmatch(node.name) is not None
 
 
 def is_blank(element: Tag) -> bool:
