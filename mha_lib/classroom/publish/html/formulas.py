@@ -101,14 +101,12 @@ def mended(mathml: str) -> str:
         "color:(#[0-9A-F]{6})", lambda colour: f"color:{THEMED.get(colour[1], colour[1])}", mathml
     )
     mathml = re.sub(r'<mrow class="menclose-[^"]*"></mrow>', "", mathml).replace("</menclose>", "</mrow>")
-    mathml = re.sub(
-        r'<menclose notation="([^"]*)">', r'<mrow class="\1">', mathml
-    )  # not all browsers draw <menclose>
+    # Not all browsers draw <menclose>.
+    mathml = re.sub(r'<menclose notation="([^"]*)">', r'<mrow class="\1">', mathml)
     for wide, beside in BESIDE:  # a number stands beside its formula, not at the far end of a line
         mathml = mathml.replace(wide, beside)
-    mathml = mathml.replace(
-        'stretchy="true">~<', 'stretchy="true">˜<'
-    )  # browsers stretch only this one of the two tildes
+    # Browsers stretch only the second one of these two tildes.
+    mathml = mathml.replace('stretchy="true">~<', 'stretchy="true">˜<')
     return LAST_RULE.sub(across_all_columns, mathml)
 
 
