@@ -4,7 +4,7 @@ Other modules turn the notebook's cells into HTML and close each piece (``tree.c
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -111,20 +111,18 @@ class Cleaner:
 
     def leave_out(self, element: Tag) -> None:
         """Remove an element that would fetch something. A link replaces it if readers would have seen it."""
-        address = None if element.decomposed else fetched_by(element)
-        if address is None:
-            return
-        self.complain(self.words["left_out"].format(element=element.name, address=address))
-        if element.name not in UNSEEN:
-            element.insert_before(link_to(address, address))
-        element.decompose()
+        sources = [] if element.decomposed else [element, *element.find_all("source")]
+        addresses = [address for source in sources for address in fetched_by(source, ADDRESSES).values()]
+        if addresses:
+            self.complain(self.words["left_out"].format(element=element.name, address=addresses[0]))
+            if element.name not in UNSEEN:
+                element.insert_before(link_to(addresses[0], addresses[0]))
+            element.decompose()
 
     def leave_attribute_out(self, element: Tag) -> None:
-        for name in ITS_ADDRESSES:
-            address = str(element.get(name) or "").strip()
-            if address and not address.startswith(WITHIN):
-                self.complain(self.words["left_out"].format(element=element.name, address=address))
-                del element[name]
+        for name, address in fetched_by(element, ITS_ADDRESSES).items():
+            self.complain(self.words["left_out"].format(element=element.name, address=address))
+            del element[name]
 
     def say_closed(self, element: Tag, address: str) -> None:
         words = self.words["closed"]
@@ -157,14 +155,10 @@ def in_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def fetched_by(element: Tag) -> str | None:
-    """The address that a browser would fetch for an element: its own, or that of a source within it."""
-    for candidate in (element, *element.find_all("source")):
-        for name in ADDRESSES:
-            address = str(candidate.get(name) or "").strip()
-            if address and not address.startswith(WITHIN):
-                return address
-    return None
+def fetched_by(element: Tag, names: Iterable[str]) -> dict[str, str]:
+    """The addresses outside of the page that these attributes of an element have."""
+    found = {name: str(element.get(name) or "").strip() for name in names}
+    return {name: address for name, address in found.items() if address and not address.startswith(WITHIN)}
 
 
 def first_of(image: Tag) -> str:
