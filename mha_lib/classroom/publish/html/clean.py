@@ -4,16 +4,14 @@ Other modules turn the notebook's cells into HTML and close each piece (``tree.c
 """
 
 import re
-from collections.abc import Callable, Iterable
-from functools import partial
-from itertools import groupby, takewhile
-from operator import is_not
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from bs4 import NavigableString, PageElement, Tag
 
 from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.publish.html.formulas import FormulaError, Formulas
+from mha_lib.classroom.publish.html.formulas import Formulas, Refusal
 from mha_lib.classroom.publish.html.markdown import DIAGRAM, FORMULA
 from mha_lib.classroom.publish.html.pictures import read_picture
 from mha_lib.classroom.publish.html.tree import Verbatim, parse
@@ -21,8 +19,8 @@ from mha_lib.classroom.publish.html.ways_out import close_ways_out
 
 # Elements that may not stand within a paragraph: a browser ends the paragraph where one of these begins.
 BLOCKS = re.compile(
-    "^(address|article|aside|blockquote|center|details|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main|nav"
-    "|ol|p|pre|section|table|ul)$"
+    "address|article|aside|blockquote|center|details|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main|nav"
+    "|ol|p|pre|section|table|ul"
 )
 FETCHED = ("script", "link", "iframe", "video", "audio", "object", "embed", "source", "track")
 UNSEEN = ("script", "link", "source", "track")  # these show nothing, so no link takes their place
@@ -66,23 +64,17 @@ class Cleaner:
             make_figure(paragraph)
         return page
 
-    def set_formulas(self, elements: Iterable[Tag]) -> None:
+    def set_formulas(self, elements: Sequence[Tag]) -> None:
         """Replace the TeX in each element by its formula. TeX that cannot be set stays, and is reported."""
-        ready = []
-        for element in elements:
-            tex = element.get_text().strip()
-            try:
-                ready.append((element, tex, self.formulas.set(tex, display=element.name == "div")))
-            except FormulaError as error:
-                self.leave_as_tex(element, tex, error)
-        for element, tex, mathml in ready:  # a reference may stand before its equation
-            try:
-                show_formula(element, self.formulas.with_references(mathml))
-            except FormulaError as error:
-                self.leave_as_tex(element, tex, error)
+        formulas = [(element.get_text().strip(), element.name == "div") for element in elements]
+        for element, (tex, _), found in zip(elements, formulas, self.formulas.set(formulas), strict=True):
+            if isinstance(found, Refusal):
+                self.leave_as_tex(element, tex, found)
+            else:
+                show_formula(element, found)
 
-    def leave_as_tex(self, element: Tag, tex: str, error: FormulaError) -> None:
-        reason = self.words[error.sentence].format(about=error.about) if error.sentence else error.about
+    def leave_as_tex(self, element: Tag, tex: str, why: Refusal) -> None:
+        reason = self.words[why.sentence].format(about=why.about) if why.sentence else why.about
         short = in_one_line(tex)
         short = short if len(short) <= LONGEST_TEX else f"{short[:LONGEST_TEX]}…"
         self.complain(self.words["formula_left"].format(tex=short, reason=in_one_line(reason)))
@@ -103,9 +95,8 @@ class Cleaner:
             return
         picture = read_picture(address, self.folder, self.language)
         if picture is None:
-            short = (
-                address if len(address) < 200 else f"{address[:50]}…"
-            )  # a broken data: address may be very long
+            # A broken data: address may be very long.
+            short = address if len(address) < 200 else f"{address[:50]}…"
             self.complain(self.words["picture_left_out"].format(address=short))
             image.replace_with(link_to(address, alt or short, "missing"))
             return
@@ -120,20 +111,18 @@ class Cleaner:
 
     def leave_out(self, element: Tag) -> None:
         """Remove an element that would fetch something. A link replaces it if readers would have seen it."""
-        address = None if element.decomposed else fetched_by(element)
-        if address is None:
-            return
-        self.complain(self.words["left_out"].format(element=element.name, address=address))
-        if element.name not in UNSEEN:
-            element.insert_before(link_to(address, address))
-        element.decompose()
+        sources = [] if element.decomposed else [element, *element.find_all("source")]
+        addresses = [address for source in sources for address in fetched_by(source, ADDRESSES).values()]
+        if addresses:
+            self.complain(self.words["left_out"].format(element=element.name, address=addresses[0]))
+            if element.name not in UNSEEN:
+                element.insert_before(link_to(addresses[0], addresses[0]))
+            element.decompose()
 
     def leave_attribute_out(self, element: Tag) -> None:
-        for name in ITS_ADDRESSES:
-            address = str(element.get(name) or "").strip()
-            if address and not address.startswith(WITHIN):
-                self.complain(self.words["left_out"].format(element=element.name, address=address))
-                del element[name]
+        for name, address in fetched_by(element, ITS_ADDRESSES).items():
+            self.complain(self.words["left_out"].format(element=element.name, address=address))
+            del element[name]
 
     def say_closed(self, element: Tag, address: str) -> None:
         words = self.words["closed"]
@@ -166,14 +155,10 @@ def in_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def fetched_by(element: Tag) -> str | None:
-    """The address that a browser would fetch for an element: its own, or that of a source within it."""
-    for candidate in (element, *element.find_all("source")):
-        for name in ADDRESSES:
-            address = str(candidate.get(name) or "").strip()
-            if address and not address.startswith(WITHIN):
-                return address
-    return None
+def fetched_by(element: Tag, names: Iterable[str]) -> dict[str, str]:
+    """The addresses outside of the page that these attributes of an element have."""
+    found = {name: str(element.get(name) or "").strip() for name in names}
+    return {name: address for name, address in found.items() if address and not address.startswith(WITHIN)}
 
 
 def first_of(image: Tag) -> str:
@@ -192,22 +177,39 @@ def mend_paragraphs(page: Tag) -> None:
 
     A browser ends the paragraph where such a block begins, and reads its end as an empty paragraph.
     """
-    for end in page.find_all(lambda tag: tag.name == "p" and not tag.attrs and is_blank(tag)):
-        start = end.find_previous_sibling("p")
-        siblings = list(start.next_siblings) if start else []
-        for is_block, nodes in groupby(takewhile(partial(is_not, end), siblings), key=is_a_block):
-            loose = list(nodes)
-            if start and not is_block and any(str(node).strip() for node in loose):
-                paragraph = Tag(name="p", attrs={k: v for k, v in start.attrs.items() if k != "id"})
-                loose[0].insert_before(paragraph)
-                paragraph.extend(loose)
-        end.decompose()
-        if start and is_blank(start):
-            start.decompose()
+    for parent in {id(end.parent): end.parent for end in page.find_all(is_stray_end)}.values():
+        start: Tag | None = None  # the last paragraph
+        since: list[PageElement] = []  # the nodes after it
+        for node in list(parent.contents if parent else []):
+            if is_stray_end(node):
+                if start:
+                    make_paragraphs(since, start)
+                node.decompose()
+                since = []
+            elif isinstance(node, Tag) and node.name == "p":
+                start, since = node, []
+            else:
+                since.append(node)
+
+
+def is_stray_end(node: PageElement) -> bool:
+    return isinstance(node, Tag) and node.name == "p" and not node.attrs and is_blank(node)
+
+
+def make_paragraphs(nodes: list[PageElement], start: Tag) -> None:
+    """Put the nodes between blocks into paragraphs like the one that they began in."""
+    for is_block, group in groupby(nodes, key=is_a_block):
+        loose = list(group)
+        if not is_block and any(str(node).strip() for node in loose):
+            paragraph = Tag(name="p", attrs={k: v for k, v in start.attrs.items() if k != "id"})
+            loose[0].insert_before(paragraph)
+            paragraph.extend(loose)
+    if is_blank(start):
+        start.extract()
 
 
 def is_a_block(node: PageElement) -> bool:
-    return isinstance(node, Tag) and BLOCKS.match(node.name) is not None
+    return isinstance(node, Tag) and BLOCKS.fullmatch(node.name) is not None
 
 
 def is_blank(element: Tag) -> bool:

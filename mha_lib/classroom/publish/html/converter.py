@@ -1,19 +1,21 @@
-"""A program that turns TeX into MathML, in a process of its own (conversation.py starts it).
+"""A program that turns the TeX of one page into MathML, in a process of its own (formulas.py starts it).
 
-A formula may run for ever or crash its process by deep nesting. Then only this process ends. It reads lines
-of JSON (a page, a formula, whether the formula is displayed) and answers each with a line. It imports little,
-so that it starts at once.
+A formula may run for ever or crash its process by deep nesting. Then only this process ends. It reads a list
+of formulas as JSON (each with whether it is displayed) and answers each with a line. It imports little, so
+that it starts in 20 ms of processor time; ``multiprocessing`` would first import this package: 3 s.
 """
 
+import faulthandler
 import json
 import re
-import signal
 import sys
-from collections import defaultdict
 from itertools import cycle
 
 from math_core import LatexToMathML
 
+LONGEST_TEX = 50_000  # characters in a formula
+DEEPEST_TEX = 50  # groups within groups: math-core recurses once for each
+MOST_IN_A_ROW = 150  # commands in direct succession: each may be the argument of the one before it
 LONGEST = 5_000_000  # characters in a formula's MathML
 DEEPEST = 400  # elements within elements: a browser recurses once for each
 GROUP = r"\{((?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{[^{}]*\})*\})*\})*)\}"
@@ -56,21 +58,31 @@ LINES = {
     "multline": "multline*",
     "equation": "",
 }  # the environment without equation numbers
+STEP = re.compile(
+    r"(?P<open>\\(?:begin|left)\b|\{)|(?P<close>\\(?:end|right)\b|\})|(?P<command>\\[A-Za-z]+|[\^_])|(?P<space>\s+)|\\?.",
+    re.DOTALL,
+)
 TAG = re.compile(r"<(/?)\w[^>]*>")
 
 
-def answer_all() -> None:
-    """Answer until the input ends."""
-    pages: dict[int, LatexToMathML] = defaultdict(make_converter)
-    print("ready", flush=True)
-    for line in sys.stdin:
-        page, tex, display = json.loads(line)
-        try:
-            mathml = pages[page].convert_with_global_state(prepared(tex, display), displaystyle=display)
-            answer = {"mathml": mathml} if is_moderate(mathml) else {"sentence": "too_long"}
-        except Exception as error:
-            answer = explained(error)
+def answer_all(longest_wait: float) -> None:
+    """Answer until all formulas are converted, or one of them takes longer."""
+    page = make_converter()
+    for tex, display in json.load(sys.stdin):
+        faulthandler.dump_traceback_later(longest_wait, exit=True)  # works even within math-core's own code
+        answer = converted(page, tex, display)
+        faulthandler.cancel_dump_traceback_later()
         print(json.dumps(answer), flush=True)
+
+
+def converted(page: LatexToMathML, tex: str, display: bool) -> dict[str, str]:
+    if len(tex) > LONGEST_TEX or is_deep(tex):
+        return {"sentence": "too_long"}
+    try:
+        mathml = page.convert_with_global_state(prepared(tex, display), displaystyle=display)
+    except Exception as error:
+        return explained(error)
+    return {"mathml": mathml} if is_moderate(mathml) else {"sentence": "too_long"}
 
 
 def make_converter() -> LatexToMathML:
@@ -111,6 +123,20 @@ def text_with_formulas(text: re.Match[str]) -> str:
     return "".join(kind % part for part, kind in zip(parts, kinds, strict=False))
 
 
+def is_deep(tex: str) -> bool:
+    """Whether a formula is nested so deeply that the converter or a browser might run out of stack."""
+    depth = in_a_row = 0
+    for step in STEP.finditer(tex):
+        if step["open"]:
+            depth += 1
+        elif step["close"]:
+            depth -= 1
+        in_a_row = in_a_row + 1 if step["command"] else in_a_row if step["space"] else 0
+        if depth > DEEPEST_TEX or in_a_row > MOST_IN_A_ROW:
+            return True
+    return False
+
+
 def is_moderate(mathml: str) -> bool:
     """Whether a browser can draw it: macros may have made it far larger and deeper than its TeX."""
     depth = deepest = 0
@@ -129,5 +155,4 @@ def explained(error: Exception) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the parent process
-    answer_all()
+    answer_all(float(sys.argv[1]))

@@ -11,12 +11,6 @@ from typing import Any
 from urllib.parse import unquote
 
 from mistune import HTMLRenderer, import_plugin
-from mistune.plugins.table import (
-    render_table_body,
-    render_table_cell,
-    render_table_head,
-    render_table_row,
-)
 from nbconvert.filters.markdown_mistune import MarkdownWithMath, MathBlockParser, MathInlineParser
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -132,10 +126,6 @@ class Renderer(HTMLRenderer):
         super().__init__(escape=escape)
         self.place = place  # keeps the footnotes of this cell apart from those of other cells
         self.attachments = attachments
-        self.register("table_head", render_table_head)
-        self.register("table_body", render_table_body)
-        self.register("table_row", render_table_row)
-        self.register("table_cell", render_table_cell)
 
     def block_html(self, html: str) -> str:
         return super().block_html(html if self._escape else with_formulas(html))

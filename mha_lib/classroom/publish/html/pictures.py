@@ -6,13 +6,13 @@ import os
 import re
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote, unquote_to_bytes
+from urllib.parse import unquote
+from urllib.request import urlopen
 
 from mha_lib.classroom.course.figures import read_figure
 from mha_lib.classroom.course.language import course_of
 
 REMOTE = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
-DATA = re.compile(r"data:(?P<kind>image/[\w.+-]+)[^,]*?(?P<base64>;base64)?,(?P<data>.*)", re.DOTALL)
 SVG = "image/svg+xml"
 
 
@@ -45,19 +45,20 @@ def read_picture(address: str, folder: Path, language: str) -> Picture | None:
     handout carries other files of the author's disk. A figure has its words in the language if they are
     translated (``course/figures.py``).
     """
-    if data := DATA.match(address):
-        return read_data(data)
     if REMOTE.match(address):
         return None
-    file = folder / unquote(re.split(r"[?#]", address)[0])
-    kind, _ = mimetypes.guess_type(file.name)
-    if kind is None or not kind.startswith("image/"):
-        return None
     try:
-        is_picture = file.is_file() and is_within_reach(file, folder)  # reading a pipe would never end
-        return Picture(kind, read_figure(file, language)) if is_picture else None
-    except (OSError, ValueError):  # no such file, or no valid file name
-        return None
+        if address.startswith("data:image/"):
+            with urlopen(address) as data:
+                return Picture(data.headers.get_content_type(), data.read())
+        file = folder / unquote(re.split(r"[?#]", address)[0])
+        kind, _ = mimetypes.guess_type(file.name)
+        is_readable = file.is_file() and is_within_reach(file, folder)  # reading a pipe would never end
+        if kind and kind.startswith("image/") and is_readable:
+            return Picture(kind, read_figure(file, language))
+    except (OSError, ValueError):  # no such file, no valid file name, or no valid data
+        pass
+    return None
 
 
 def is_within_reach(file: Path, folder: Path) -> bool:
@@ -65,12 +66,3 @@ def is_within_reach(file: Path, folder: Path) -> bool:
     places = [folder, course / "img"] if course else [folder]
     where = Path(os.path.realpath(file))  # symbolic links resolved
     return any(where.is_relative_to(os.path.realpath(place)) for place in places)
-
-
-def read_data(address: re.Match[str]) -> Picture | None:
-    if not address["base64"]:
-        return Picture(address["kind"], unquote_to_bytes(address["data"]))
-    try:
-        return Picture(address["kind"], base64.b64decode(address["data"]))
-    except ValueError:
-        return None

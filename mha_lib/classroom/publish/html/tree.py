@@ -2,18 +2,20 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from bs4 import BeautifulSoup, Comment, PageElement, Tag
-from bs4.builder._html5lib import HTML5TreeBuilder
+from bs4.builder._html5lib import HTML5TreeBuilder, TreeBuilderForHtml5lib
 from bs4.dammit import EntitySubstitution
 from bs4.element import NavigableString, PreformattedString, Script, Stylesheet
 from bs4.formatter import HTMLFormatter
 from html5lib import HTMLParser
 from html5lib._tokenizer import HTMLTokenizer
 from html5lib.constants import tokenTypes
+from html5lib.treebuilders.base import ActiveFormattingElements
 
 # Elements in which a browser sees text alone, up to their own end.
 TEXT_ONLY = {"script", "style", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"}
@@ -42,9 +44,22 @@ class Parser(HTMLParser):
         super().mainLoop()
 
 
+class Formatting(ActiveFormattingElements):
+    def nodesEqual(self, one: Any, other: Any) -> bool:
+        """Compare attributes by their values. A browser opens at most three equal elements again in a new
+        paragraph, but bs4's attributes are never equal: 800 times ``<p><b>`` became 321,200 elements."""
+        return bool(one.nameTuple == other.nameTuple and one.tag.attrs == other.tag.attrs)
+
+
+class ElementBuilder(TreeBuilderForHtml5lib):
+    def reset(self) -> None:
+        super().reset()
+        self.activeFormattingElements = Formatting()
+
+
 class TreeBuilder(HTML5TreeBuilder):
     def feed(self, markup: Any) -> None:
-        Parser(tree=self.create_treebuilder).parse(markup)
+        Parser(tree=partial(ElementBuilder, soup=self.soup, store_line_numbers=False)).parse(markup)
 
 
 class Verbatim(PreformattedString):
@@ -75,7 +90,7 @@ def parse(html: str) -> Tag:
     A comment, a style sheet or a script without an end would swallow all that follows: it becomes text.
     """
     source = f"<!DOCTYPE html><body>{writable(html)}<!--{END}-->"
-    page = BeautifulSoup(source, builder=TreeBuilder(store_line_numbers=False))
+    page = BeautifulSoup(source, builder=TreeBuilder())
     comments: list[Any] = page.find_all(string=lambda text: isinstance(text, Comment))
     if END not in comments:
         let_out_what_was_swallowed(page)

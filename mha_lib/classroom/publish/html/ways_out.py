@@ -20,9 +20,8 @@ def close_ways_out(page: Tag, complain: Callable[[Tag, str], object]) -> None:
         element.decompose()
     for form in page.find_all("form"):  # sending one replaces the page, even if the content policy blocks it
         form.name, form.attrs = "div", {}
-    for element in page.select(
-        "img, iframe, object, embed"
-    ):  # an element called "body" would hide document.body from scripts
+    # An element called "body" would hide document.body from scripts.
+    for element in page.select("img, iframe, object, embed"):
         element.attrs.pop("name", None)
     for element in page.find_all(True):
         for name, value in list(element.attrs.items()):

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import time
 
 import pytest
 from bs4 import BeautifulSoup
@@ -49,6 +50,7 @@ def clean(tmp_path):
         ("<svg><style>a &lt;b></style></svg>", "<svg><style>a &lt;b&gt;</style></svg>"),
         ("<xmp>a <b></xmp><pre>\n\na</pre>", "<xmp>a <b></xmp><pre>\n\na</pre>"),
         ("a <b title='c", "a "),
+        ("<p><b>" * 5, "".join(f"<p>{'<b>' * n}{'</b>' * n}</p>" for n in (1, 2, 3, 4, 4))),
     ],
 )
 def test_a_piece_of_html_is_closed_within_itself(piece, whole):
@@ -106,6 +108,13 @@ def test_html_around_markdown_holds_all_of_it():
 )
 def test_a_block_is_taken_out_of_a_paragraph(clean, html, mended):
     assert clean(html) == mended
+
+
+@pytest.mark.parametrize("piece", ["<p><b>", "a</p>", "<div>a</div></p>", "<p>a<hr>b</p>"])
+def test_no_html_takes_long(clean, piece):
+    start = time.process_time()
+    clean(closed(piece * 1000))
+    assert time.process_time() - start < 5, "half a second"
 
 
 def test_a_formula_in_a_sentence_of_markdown_stands_between_two_paragraphs(clean):

@@ -1,7 +1,6 @@
-"""The fonts of the formulas, which fonts/make.py has made, and which of them a page carries."""
+"""The fonts of the formulas, which tools/make_fonts.py has made, and which of them a page carries."""
 
 import base64
-import importlib.util
 import io
 import json
 import re
@@ -42,11 +41,8 @@ def test_a_page_carries_the_smallest_font_with_all_its_letters(tmp_path, formula
 @pytest.fixture(scope="module")
 def make():
     """The script that makes the fonts."""
-    for needed in ("fontTools", "brotli"):
-        pytest.importorskip(needed, reason=f"{needed} is not installed: pip install -e .[dev]")
-    specification = importlib.util.spec_from_file_location("make_fonts", FONTS / "make.py")
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
+    for needed in ("fontTools", "brotli", "tools.make_fonts"):
+        module = pytest.importorskip(needed, reason=f"{needed} is not installed: pip install -e .[dev]")
     return module
 
 

@@ -7,7 +7,7 @@ import pytest
 from bs4 import BeautifulSoup
 from math_core import LatexError, LatexToMathML
 
-from mha_lib.classroom.publish.html import Cleaner, conversation, converter, to_html
+from mha_lib.classroom.publish.html import Cleaner, converter, formulas, to_html
 from mha_lib.classroom.publish.html.tree import inside
 
 LINES = Path(__file__).with_name("formulas.txt").read_text(encoding="utf-8").splitlines()
@@ -141,7 +141,7 @@ def test_what_commands_make_too_deep_takes_no_other_formula_down(clean, tex):
 
 
 def test_a_formula_that_takes_too_long_is_ended(clean, monkeypatch):
-    monkeypatch.setattr(conversation, "LONGEST_WAIT", 0.001)
+    monkeypatch.setattr(formulas, "LONGEST_WAIT", 0.001)
     endless = "+".join(f"x_{{{i}}}" for i in range(5000))
     page = clean(f"$${endless}$$")
     assert "<math" not in page

@@ -1,4 +1,4 @@
-"""Make the smaller fonts of the formulas from the whole one; run this file for it.
+"""Make the smaller fonts of the formulas from the whole one: ``.venv/bin/python tools/make_fonts.py``.
 
 It needs fontTools and brotli, which exporting a page does not. The whole font is STIX Two Math (OFL.txt is
 its licence) without what is no part of formulas: ``pyftsubset STIXTwoMath-Regular.ttf --flavor=woff2
@@ -14,7 +14,7 @@ from typing import Any
 
 from fontTools import subset
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1] / "mha_lib" / "classroom" / "publish" / "html" / "fonts"
 WHOLE = "stix-two-math.woff2"
 # Each font holds the letters of the one before it, and all sizes of its delimiters: browsers look for those
 # in the first font alone, so one font for letters and another one for what grows would not do.

@@ -1,6 +1,6 @@
 """Make the moving picture of the README: the explorer of lesson 03, while its sliders move.
 
-``.venv/bin/python img/animate.py zh`` (or ``en``) writes the lesson's handout, as ``make handouts`` does,
+``.venv/bin/python tools/animate.py zh`` (or ``en``) writes the lesson's handout, as ``make handouts`` does,
 opens it in an installed Chromium or Chrome, moves the sliders there, and writes ``img/explorer-zh.gif``.
 It needs what ``make lint`` sets up, and takes about a minute.
 """
@@ -16,7 +16,7 @@ from playwright.sync_api import Locator, ViewportSize, sync_playwright
 
 from mha_lib.classroom.publish.browser import require_browser
 
-FOLDER = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 LESSON = "03_multi_head_attention"
 SIZE = ViewportSize(width=840, height=420)  # as wide as GitHub shows a README
 SHARPNESS = 2  # pixels of the picture for each pixel of the page
@@ -59,11 +59,11 @@ def take_frames(explorer: Locator) -> Iterator[tuple[Image.Image, int]]:
 def animate(language: str) -> Path:
     """Write the picture for one language; returns its file."""
     command = [sys.executable, "-m", "mha_lib.classroom", "--language", language, "handouts", LESSON]
-    subprocess.run(command, cwd=FOLDER.parent, check=True)
+    subprocess.run(command, cwd=ROOT, check=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=require_browser())
         page = browser.new_page(viewport=SIZE, device_scale_factor=SHARPNESS, color_scheme="light")
-        page.goto((FOLDER.parent / "build" / "handouts" / language / f"{LESSON}.html").as_uri())
+        page.goto((ROOT / "build" / "handouts" / language / f"{LESSON}.html").as_uri())
         explorer = page.locator("#explorer .widget")
         page.add_style_tag(content=STYLE)
         explorer.evaluate("(figure, hand) => figure.insertAdjacentHTML('beforeend', hand)", HAND)
@@ -74,7 +74,7 @@ def animate(language: str) -> Path:
         strip.paste(frame, (0, number * frame.height))
     palette = strip.quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
     first, *others = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
-    file = FOLDER / f"explorer-{language}.gif"
+    file = ROOT / "img" / f"explorer-{language}.gif"
     first.save(file, save_all=True, append_images=others, duration=durations, loop=0, optimize=False)
     return file
 
