@@ -5,7 +5,7 @@ Every sentence comes from ``words/``, in the language of the folder in which the
 
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from numbers import Real
@@ -67,6 +67,9 @@ class Exercise:
     mistakes: Mapping[str, Mistake | tuple[Mistake, ...]] = field(default_factory=dict)
     also_right: Mapping[str, Answer] = field(default_factory=dict)
     rounds: int = 5
+
+    def recognising(self, **mistakes: Mistake | tuple[Mistake, ...]) -> "Exercise":
+        return replace(self, mistakes=mistakes)
 
     def calls(self) -> Iterator[Arguments]:
         """The same arguments every time, but new tensors: an answer that writes into them spoils nothing."""

@@ -182,94 +182,56 @@ WRONG_CROSSOVERS: dict[str, Mistake] = {
 exercise = partial(Exercise, "02")
 
 EXERCISES: tuple[Exercise, ...] = (
-    exercise(
-        "self_attention",
-        self_attention,
-        draw_projections,
-        {
-            **shared("scale_missing", "scale_of_whole_width", "scale_multiplied"),
-            **shared("scale_without_root", "scale_of_whole_width_multiplied"),
-            **shared("scale_of_number_of_keys", "queries_and_keys_exchanged"),
-            **SOFTMAX,
-            **shared("values_from_W_k", "weights_returned"),
-            "values_not_projected": {"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)},
-        },
+    exercise("self_attention", self_attention, draw_projections).recognising(
+        **shared("scale_missing", "scale_of_whole_width", "scale_multiplied"),
+        **shared("scale_without_root", "scale_of_whole_width_multiplied"),
+        **shared("scale_of_number_of_keys", "queries_and_keys_exchanged"),
+        **SOFTMAX,
+        **shared("values_from_W_k", "weights_returned"),
+        values_not_projected={"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)},
+    ),
+    exercise("equivariance_gap", equivariance_gap, draw_attend, rounds=8).recognising(
+        invariance=lambda f, x, order: (f(x[:, order]) - f(x)).abs().max(),
+        output_permuted_on_the_wrong_side=(lambda f, x, order: (f(x[:, order])[:, order] - f(x)).abs().max()),
+        abs_missing=lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).max(),
+        mean=lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).abs().mean(),
+        input_not_permuted=lambda f, x, order: (f(x) - f(x)[:, order]).abs().max(),
+    ),
+    exercise("positions", waves, draw_position_sizes).recognising(
+        sines_first={"ordered": lambda s, c: torch.cat([s, c], -1)},
+        cosine_first={"ordered": lambda s, c: torch.stack([c, s], -1).flatten(1)},
+        counted_from_1={"first": 1},
+        exponent_halved={"angle": lambda i, j, D: i / 10000 ** (j / D)},
+        angle_for_each_column=wave_for_each_column,
+        angle_multiplied={"angle": lambda i, j, D: i * 10000 ** (2 * j / D)},
+    ),
+    exercise("causal_mask", mask_of_last_queries, draw_mask_sizes).recognising(
+        mask_upside_down={"masked": torch.logical_not},
+        **shared("mask_to_be_added"),
+        aligned_at_the_start={"diagonal": lambda q, k: 0},
+        diagonal_missing={"diagonal": lambda q, k: k - q - 1},
+        future_instead_of_past={"keep": torch.triu},
+    ),
+    exercise("who_sees_whom", who_sees_whom, draw_layer, rounds=10).recognising(
+        rows_and_columns_exchanged=lambda f, x: who_sees_whom(f, x).mT,
+        changes_pile_up={"kept": True},
+        unchanged=lambda f, x: ~who_sees_whom(f, x),
+        later_tokens_only=lambda f, x: who_sees_whom(f, x).triu(1),
+    ),
+    exercise("causal_attention", causal_attention, draw_queries_keys_values).recognising(
+        **shared("forbidden_weights_zero", "forbidden_scores_zero", "mask_missing"),
+        future_instead_of_past={"masked": lambda mask: mask.mT},
+        first_token_sees_nothing=tuple(
+            {"masked": lambda mask: mask.tril(-1), **rest} for rest in NOTHING_LEFT
+        ),
+        **shared("mask_upside_down", "softmax_over_queries", "softmax_missing"),
+        **shared("exponentials", "scale_missing", "scale_without_root"),
+        **shared("scale_multiplied", "scale_of_number_of_keys", "weights_returned"),
     ),
     exercise(
-        "equivariance_gap",
-        equivariance_gap,
-        draw_attend,
-        {
-            "invariance": lambda f, x, order: (f(x[:, order]) - f(x)).abs().max(),
-            "output_permuted_on_the_wrong_side": (
-                lambda f, x, order: (f(x[:, order])[:, order] - f(x)).abs().max()
-            ),
-            "abs_missing": lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).max(),
-            "mean": lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).abs().mean(),
-            "input_not_permuted": lambda f, x, order: (f(x) - f(x)[:, order]).abs().max(),
-        },
-        rounds=8,
-    ),
-    exercise(
-        "positions",
-        waves,
-        draw_position_sizes,
-        {
-            "sines_first": {"ordered": lambda s, c: torch.cat([s, c], -1)},
-            "cosine_first": {"ordered": lambda s, c: torch.stack([c, s], -1).flatten(1)},
-            "counted_from_1": {"first": 1},
-            "exponent_halved": {"angle": lambda i, j, D: i / 10000 ** (j / D)},
-            "angle_for_each_column": wave_for_each_column,
-            "angle_multiplied": {"angle": lambda i, j, D: i * 10000 ** (2 * j / D)},
-        },
-    ),
-    exercise(
-        "causal_mask",
-        mask_of_last_queries,
-        draw_mask_sizes,
-        {
-            "mask_upside_down": {"masked": torch.logical_not},
-            **shared("mask_to_be_added"),
-            "aligned_at_the_start": {"diagonal": lambda q, k: 0},
-            "diagonal_missing": {"diagonal": lambda q, k: k - q - 1},
-            "future_instead_of_past": {"keep": torch.triu},
-        },
-    ),
-    exercise(
-        "who_sees_whom",
-        who_sees_whom,
-        draw_layer,
-        {
-            "rows_and_columns_exchanged": lambda f, x: who_sees_whom(f, x).mT,
-            "changes_pile_up": {"kept": True},
-            "unchanged": lambda f, x: ~who_sees_whom(f, x),
-            "later_tokens_only": lambda f, x: who_sees_whom(f, x).triu(1),
-        },
-        rounds=10,
-    ),
-    exercise(
-        "causal_attention",
-        causal_attention,
-        draw_queries_keys_values,
-        {
-            **shared("forbidden_weights_zero", "forbidden_scores_zero", "mask_missing"),
-            "future_instead_of_past": {"masked": lambda mask: mask.mT},
-            "first_token_sees_nothing": tuple(
-                {"masked": lambda mask: mask.tril(-1), **rest} for rest in NOTHING_LEFT
-            ),
-            **shared("mask_upside_down", "softmax_over_queries", "softmax_missing"),
-            **shared("exponentials", "scale_missing", "scale_without_root"),
-            **shared("scale_multiplied", "scale_of_number_of_keys", "weights_returned"),
-        },
-    ),
-    exercise(
-        "crossover",
-        crossover,
-        draw_widths,
-        {
-            **{name: also_rounded_up(answer) for name, answer in WRONG_CROSSOVERS.items()},
-            "rounded_down": ({"rounded": math.floor}, {"rounded": round}),
-        },
-        {"rounded_up": partial(crossover, rounded=math.ceil)},
+        "crossover", crossover, draw_widths, also_right={"rounded_up": partial(crossover, rounded=math.ceil)}
+    ).recognising(
+        **{name: also_rounded_up(answer) for name, answer in WRONG_CROSSOVERS.items()},
+        rounded_down=({"rounded": math.floor}, {"rounded": round}),
     ),
 )

@@ -207,63 +207,52 @@ CUTTING = (
 exercise = partial(Exercise, "05")
 
 CACHE: tuple[Judged, ...] = (
-    exercise(
-        "cache_bytes",
-        count_bytes,
-        draw_cache_sizes,
-        {
-            "values_forgotten": {"kinds": 1},
-            "queries_kept": (
-                {"kinds": 3},
-                {"kinds": 1, "heads": lambda num_heads, num_kv_heads: 2 * num_kv_heads + num_heads},
-            ),
-            "heads_of_queries": (
-                {"heads": lambda num_heads, num_kv_heads: num_heads},
-                {"heads": lambda *_: 1, "width": lambda num_hiddens, num_heads: num_hiddens},
-            ),
-            "group_size": {"heads": lambda num_heads, num_kv_heads: num_heads // num_kv_heads},
-            "heads_missing": {"heads": lambda *_: 1},
-            "width_missing": {"width": lambda *_: 1},
-            "width_of_the_model": {"width": lambda num_hiddens, num_heads: num_hiddens},
-            "in_bits": {"size": lambda bits: bits},
-            "numbers_counted": {"size": lambda bits: 1},
-            "layers_missing": {"layers": lambda num_layers: 1},
-            "batch_missing": {"samples": lambda batch: 1},
-            "tokens_missing": {"tokens": lambda num_tokens: 1},
-            "tokens_squared": {"tokens": lambda num_tokens: num_tokens**2},
-            "in_gigabytes": tuple({"unit": base**power} for base in (1000, 1024) for power in (3, 2, 1)),
-        },
+    exercise("cache_bytes", count_bytes, draw_cache_sizes).recognising(
+        values_forgotten={"kinds": 1},
+        queries_kept=(
+            {"kinds": 3},
+            {"kinds": 1, "heads": lambda num_heads, num_kv_heads: 2 * num_kv_heads + num_heads},
+        ),
+        heads_of_queries=(
+            {"heads": lambda num_heads, num_kv_heads: num_heads},
+            {"heads": lambda *_: 1, "width": lambda num_hiddens, num_heads: num_hiddens},
+        ),
+        group_size={"heads": lambda num_heads, num_kv_heads: num_heads // num_kv_heads},
+        heads_missing={"heads": lambda *_: 1},
+        width_missing={"width": lambda *_: 1},
+        width_of_the_model={"width": lambda num_hiddens, num_heads: num_hiddens},
+        in_bits={"size": lambda bits: bits},
+        numbers_counted={"size": lambda bits: 1},
+        layers_missing={"layers": lambda num_layers: 1},
+        batch_missing={"samples": lambda batch: 1},
+        tokens_missing={"tokens": lambda num_tokens: 1},
+        tokens_squared={"tokens": lambda num_tokens: num_tokens**2},
+        in_gigabytes=tuple({"unit": base**power} for base in (1000, 1024) for power in (3, 2, 1)),
     ),
 )
 SHARDING_AND_DESCRIBING: tuple[Judged, ...] = (
-    exercise(
-        "plan_shards",
-        plan_shards,
-        draw_devices,
-        {
-            "kv_heads_cut": tuple(
-                {"fits": fits, "share": share, "kv_share": share}
-                for fits in CUTTING
-                for share in (share_evenly, share_with_cuts, share_fractions)
-            ),
-            "kv_heads_copied": tuple({"fits": fits, "kv_share": share_copies} for fits in CUTTING),
-            "heads_counted": {"unit": lambda head_dim: 1},
-            "kv_heads_as_heads": {"kv_heads": lambda num_heads, num_kv_heads: num_heads},
-            "all_kv_heads_everywhere": {"kv_share": lambda device, heads, devices: (0, heads)},
-            "last_included": {"end_of": lambda first, end: end - 1},
-            "width_for_end": {"end_of": lambda first, end: end - first},
-            "devices_for_share": {
-                "share": lambda device, heads, devices: (device * devices, (device + 1) * devices),
-                "kv_share": lambda device, heads, devices: (device * devices, (device + 1) * devices),
-            },
-            "devices_from_1": {"device_of": lambda number: number + 1},
-            "same_for_all": {"device_of": lambda number: 0},
-            "kv_heads_first": {"deliver": lambda plan: plan[:, [2, 3, 0, 1]]},
-            "starts_and_ends": {"deliver": lambda plan: plan[:, [0, 2, 1, 3]]},
-            "devices_in_columns": {"deliver": lambda plan: plan.mT},
-            "pairs_nested": {"deliver": lambda plan: plan.unflatten(1, (2, 2))},
+    exercise("plan_shards", plan_shards, draw_devices, rounds=8).recognising(
+        kv_heads_cut=tuple(
+            {"fits": fits, "share": share, "kv_share": share}
+            for fits in CUTTING
+            for share in (share_evenly, share_with_cuts, share_fractions)
+        ),
+        kv_heads_copied=tuple({"fits": fits, "kv_share": share_copies} for fits in CUTTING),
+        heads_counted={"unit": lambda head_dim: 1},
+        kv_heads_as_heads={"kv_heads": lambda num_heads, num_kv_heads: num_heads},
+        all_kv_heads_everywhere={"kv_share": lambda device, heads, devices: (0, heads)},
+        last_included={"end_of": lambda first, end: end - 1},
+        width_for_end={"end_of": lambda first, end: end - first},
+        devices_for_share={
+            "share": lambda device, heads, devices: (device * devices, (device + 1) * devices),
+            "kv_share": lambda device, heads, devices: (device * devices, (device + 1) * devices),
         },
-        rounds=8,
+        devices_from_1={"device_of": lambda number: number + 1},
+        same_for_all={"device_of": lambda number: 0},
+        kv_heads_first={"deliver": lambda plan: plan[:, [2, 3, 0, 1]]},
+        starts_and_ends={"deliver": lambda plan: plan[:, [0, 2, 1, 3]]},
+        devices_in_columns={"deliver": lambda plan: plan.mT},
+        pairs_nested={"deliver": lambda plan: plan.unflatten(1, (2, 2))},
     ),
     DescribeModel(),
 )
