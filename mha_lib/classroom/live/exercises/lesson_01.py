@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mha_lib.classroom.live.exercises.judge import Exercise, draw, draw_sizes
+from mha_lib.classroom.live.exercises.judge import Exercise, draw, draw_sizes, draw_tensors
 from mha_lib.classroom.live.exercises.mistakes import (
     SCALE,
     SOFTMAX,
@@ -60,8 +60,7 @@ def draw_attention(generator: torch.Generator) -> tuple[Tensor, ...]:
     scores, mask = draw_scores(generator)
     batch, queries, keys = scores.shape
     d, d_v, _ = draw_sizes(generator, 7, 8, 9)  # neither is Q or K
-    shapes = (batch, queries, d), (batch, keys, d), (batch, keys, d_v)
-    return (*(torch.randn(shape, generator=generator) for shape in shapes), mask)
+    return *draw_tensors(generator, (batch, queries, d), (batch, keys, d), (batch, keys, d_v)), mask
 
 
 def draw_temperature(generator: torch.Generator) -> tuple[Tensor, float]:
@@ -71,11 +70,8 @@ def draw_temperature(generator: torch.Generator) -> tuple[Tensor, float]:
 def draw_additive(generator: torch.Generator) -> tuple[Tensor, ...]:
     batch, queries, keys, query_size, key_size = draw_axes(generator)
     hiddens, value_size = 8, 9
-    shapes = (
-        (batch, queries, query_size), (batch, keys, key_size), (batch, keys, value_size),
-        (query_size, hiddens), (key_size, hiddens), (hiddens,),
-    )  # fmt: skip
-    return tuple(torch.randn(shape, generator=generator) for shape in shapes)
+    inputs = (batch, queries, query_size), (batch, keys, key_size), (batch, keys, value_size)
+    return draw_tensors(generator, *inputs, (query_size, hiddens), (key_size, hiddens), (hiddens,))
 
 
 def mask_from_lengths(

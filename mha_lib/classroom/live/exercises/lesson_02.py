@@ -9,7 +9,14 @@ import torch
 from torch import Tensor
 
 from mha_lib import causal_mask
-from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, Mistake, draw, draw_sizes
+from mha_lib.classroom.live.exercises.judge import (
+    Arguments,
+    Exercise,
+    Mistake,
+    draw,
+    draw_sizes,
+    draw_tensors,
+)
 from mha_lib.classroom.live.exercises.mistakes import (
     MASK,
     NOTHING_LEFT,
@@ -27,20 +34,15 @@ Layer = Callable[[Tensor], Tensor]
 def draw_projections(generator: torch.Generator) -> Arguments:
     """x (2, N, D), W_q and W_k (D, d), W_v (D, d_v)"""
     tokens, width, head_dim, value_head_dim = draw_sizes(generator, 3, 5, 6, 7)
-    x = torch.randn(2, tokens, width, generator=generator)
-    return x, *(
-        torch.randn(width, size, generator=generator) for size in (head_dim, head_dim, value_head_dim)
-    )
+    matrices = (width, head_dim), (width, head_dim), (width, value_head_dim)
+    return draw_tensors(generator, (2, tokens, width), *matrices)
 
 
 def draw_attend(generator: torch.Generator) -> Arguments:
     """A layer that may depend on the order of its tokens, tokens (2, N, D) and a new order."""
     tokens, width, head_dim = draw_sizes(generator, 4, 6, 7)
-    x, W_q, W_k, W_v = (
-        torch.randn(*shape, generator=generator)
-        for shape in [(2, tokens, width), (width, head_dim), (width, head_dim), (width, width)]
-    )
-    places = torch.randn(tokens, width, generator=generator)
+    matrices = (width, head_dim), (width, head_dim), (width, width)
+    x, W_q, W_k, W_v, places = draw_tensors(generator, (2, tokens, width), *matrices, (tokens, width))
     kind = ("plain", "with positions", "causal")[draw(0, 2, generator)]
 
     def attend(x: Tensor) -> Tensor:
@@ -63,18 +65,14 @@ def draw_mask_sizes(generator: torch.Generator) -> Arguments:
 
 def draw_queries_keys_values(generator: torch.Generator) -> Arguments:
     tokens, head_dim, value_head_dim = draw_sizes(generator, 4, 5, 7)
-    return tuple(
-        torch.randn(tokens, size, generator=generator) for size in (head_dim, head_dim, value_head_dim)
-    )
+    return draw_tensors(generator, (tokens, head_dim), (tokens, head_dim), (tokens, value_head_dim))
 
 
 def draw_layer(generator: torch.Generator) -> Arguments:
     """A layer that is causal or has one of four leaks, and tokens (N, D)."""
     tokens, width, head_dim = draw_sizes(generator, 5, 6, 7)
-    x, W_q, W_k, W_v = (
-        torch.randn(*shape, generator=generator) / width**0.5
-        for shape in [(tokens, width), (width, head_dim), (width, head_dim), (width, width)]
-    )
+    shapes = (tokens, width), (width, head_dim), (width, head_dim), (width, width)
+    x, W_q, W_k, W_v = (tensor / width**0.5 for tensor in draw_tensors(generator, *shapes))
     kinds: tuple[dict[str, Any], ...] = (
         {},  # causal
         MASK["forbidden_weights_zero"][0],

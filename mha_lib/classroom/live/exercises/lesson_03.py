@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mha_lib import masked_softmax, padding_mask, split_heads
-from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, draw, draw_sizes
+from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, draw, draw_sizes, draw_tensors
 from mha_lib.classroom.live.exercises.mistakes import (
     HEADS,
     PROJECTIONS,
@@ -27,13 +27,10 @@ def draw_input(generator: torch.Generator) -> tuple[Tensor, int]:
     return torch.randn(batch, tokens, heads * width, generator=generator), heads
 
 
-def draw_matrices(count: int, width: int, generator: torch.Generator) -> list[Tensor]:
-    return [torch.randn(width, width, generator=generator) / width**0.5 for _ in range(count)]
-
-
 def draw_layer(generator: torch.Generator) -> Arguments:
     x, heads = draw_input(generator)
-    return (x, *draw_matrices(4, x.shape[2], generator), heads)
+    width = x.shape[2]
+    return x, *(W / width**0.5 for W in draw_tensors(generator, *[(width, width)] * 4)), heads
 
 
 def draw_layer_and_lengths(generator: torch.Generator) -> Arguments:
@@ -51,7 +48,7 @@ def draw_weights(generator: torch.Generator) -> Arguments:
 def draw_loss(generator: torch.Generator) -> Arguments:
     """A function that gives the loss for a head mask, and the number of heads."""
     heads = draw(3, 6, generator)
-    mixing, wanted = torch.randn(heads, 7, generator=generator), torch.randn(7, generator=generator)
+    mixing, wanted = draw_tensors(generator, (heads, 7), (7,))
 
     def loss_of(head_mask: Tensor) -> Tensor:
         return (torch.tanh(head_mask @ mixing) - wanted).square().mean()

@@ -20,8 +20,8 @@ from mha_lib.classroom.live.exercises.judge import (
     describe,
     draw,
     draw_sizes,
+    draw_tensors,
     mistaken,
-    no_function,
     result_of,
     solved,
 )
@@ -69,8 +69,7 @@ def draw_head(generator: torch.Generator) -> Arguments:
 def draw_loss_of_masks(generator: torch.Generator) -> Arguments:
     """A function that gives the loss of a one-layer model for its head masks, and H."""
     heads = draw(4, 6, generator)
-    mixing = torch.randn(3 * heads, 7, generator=generator)
-    wanted = torch.randn(7, generator=generator)
+    mixing, wanted = draw_tensors(generator, (3 * heads, 7), (7,))
 
     def loss_of(head_masks: ByAttention) -> Tensor:
         masks = torch.cat([mask for layers in head_masks for mask in layers])  # (3 H,)
@@ -277,21 +276,18 @@ def fill_with(token: int) -> Callable[[Tensor, Tensor, int], Tensor]:
     return lambda chosen, ended, end: chosen.masked_fill(ended, token)
 
 
-class BreakTheModel:
+class BreakTheModel(Judged):
     """The student finds a number that a trained translator gets wrong: there are many right answers.
 
     The answer returns a ``Translation`` of ``tasks``. It holds what the model writes, the right translation,
     and how often the model is right elsewhere, since any number breaks a model that has learnt little.
     """
 
-    lesson, name = "04", "breaks_the_model"
     mistakes = ("number_alone", "translation_wanted", "model_is_right", "not_trained")
     also_right = ("broken",)
 
-    def judge(self, given: Answer) -> Verdict:
-        return no_function(given) or self.judge_result(result_of(given, ()))
-
-    def judge_result(self, result: Any) -> Verdict:
+    def judge_function(self, given: Answer) -> Verdict:
+        result = result_of(given, ())
         if isinstance(result, Verdict):
             return result
         if isinstance(result, int | str) or (isinstance(result, Tensor) and result.dim() == 0):
@@ -326,10 +322,7 @@ EXERCISES: tuple[Judged, ...] = (
         samples_shifted={"taken": lambda target: target[:-1], "wanted": lambda target: target[1:]},
         stacked_for_each_sample={"stacked": lambda pair: torch.stack(pair, dim=1)},
         stacked_for_each_token={"stacked": lambda pair: torch.stack(pair, dim=-1)},
-        side_by_side=(
-            {"stacked": lambda pair: torch.cat(pair, dim=1)},
-            {"stacked": torch.cat},
-        ),
+        side_by_side=({"stacked": lambda pair: torch.cat(pair, dim=1)}, {"stacked": torch.cat}),
     ),
     exercise("pruned_parameters", count_left, draw_heads_to_remove).recognising(
         removed_counted={"left": lambda num_heads, num_removed: num_removed},
@@ -355,14 +348,8 @@ EXERCISES: tuple[Judged, ...] = (
             lambda weights, places: weights[:, :-1].amax(-1).mean(-1),
         ),
         summed={"average": lambda found: found.sum(0)},
-        heads_averaged=(
-            {"average": torch.mean},
-            {"average": lambda found: found.mean(1)},
-        ),
-        not_averaged=(
-            {"average": nothing_done},
-            {"average": lambda found: found.mT},
-        ),
+        heads_averaged=({"average": torch.mean}, {"average": lambda found: found.mean(1)}),
+        not_averaged=({"average": nothing_done}, {"average": lambda found: found.mT}),
     ),
     exercise("prune_as_matrix", pruning_matrix, draw_head, rounds=8).recognising(
         removed_head_kept={"stays": lambda heads, removed: heads == removed},
@@ -399,10 +386,7 @@ EXERCISES: tuple[Judged, ...] = (
     exercise("greedy_decode", greedy_decode, draw_decoding, rounds=6).recognising(
         begin_kept={"finish": nothing_done},
         last_token_alone={"seen": lambda tokens: tokens[:, -1:]},
-        begin_alone=(
-            {"seen": lambda tokens: tokens[:, :1]},
-            {"last": 0},
-        ),
+        begin_alone=({"seen": lambda tokens: tokens[:, :1]}, {"last": 0}),
         least_likely={"choose": torch.argmin},
         goes_on_after_end={"fill": nothing_done},
         filled_with_another_token=tuple({"fill": fill_with(token)} for token in (PADDING, BEGIN)),
@@ -414,5 +398,5 @@ EXERCISES: tuple[Judged, ...] = (
         padding_seen_while_writing={"write": decode_padding},
         padding_not_masked={"read": encode_padding, "write": decode_padding},
     ),
-    BreakTheModel(),
+    BreakTheModel("04", "breaks_the_model"),
 )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from mha_lib import causal_mask, merge_heads, sinusoidal_positions
-from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, Judged, draw, draw_sizes
+from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, Judged, draw, draw_sizes, draw_tensors
 from mha_lib.classroom.live.exercises.mistakes import (
     NOTHING_LEFT,
     SCALE,
@@ -46,7 +46,7 @@ def draw_grouped_heads(generator: torch.Generator) -> Arguments:
     heads, kv_heads = draw_shared_heads(generator)
     queries, keys, head_dim, value_head_dim = draw_sizes(generator, 2, 7, 9, 11)
     shapes = (heads, queries, head_dim), (kv_heads, keys, head_dim), (kv_heads, keys, value_head_dim)
-    return tuple(torch.randn(2, *shape, generator=generator) for shape in shapes)
+    return draw_tensors(generator, *((2, *shape) for shape in shapes))
 
 
 def draw_projection(generator: torch.Generator) -> Arguments:
@@ -66,15 +66,11 @@ def draw_positions(generator: torch.Generator) -> Arguments:
 def draw_steps(generator: torch.Generator) -> tuple[Arguments, ...]:
     """Three calls with new tokens (2, N, D), the same matrices and one cache, which may begin empty."""
     width, head_dim, value_head_dim = draw_sizes(generator, 5, 6, 7)
-    matrices = [
-        torch.randn(width, size, generator=generator) for size in (head_dim, head_dim, value_head_dim)
-    ]
+    matrices = draw_tensors(generator, (width, head_dim), (width, head_dim), (width, value_head_dim))
     kept = 2 * draw(0, 1, generator)
-    cache = SimpleNamespace(
-        keys=torch.randn(2, kept, head_dim, generator=generator),
-        values=torch.randn(2, kept, value_head_dim, generator=generator),
-    )
-    chunks = [torch.randn(2, new, width, generator=generator) for new in draw_sizes(generator, 1, 3, 4)]
+    keys, values = draw_tensors(generator, (2, kept, head_dim), (2, kept, value_head_dim))
+    cache = SimpleNamespace(keys=keys, values=values)
+    chunks = draw_tensors(generator, *((2, new, width) for new in draw_sizes(generator, 1, 3, 4)))
     return tuple((x, *(W.clone() for W in matrices), cache) for x in chunks)
 
 

@@ -18,11 +18,10 @@ from mha_lib.classroom.live.exercises.judge import (
     draw,
     draw_sizes,
     mistaken,
-    no_function,
     result_of,
     say,
     solved,
-    two_mistakes,
+    together,
 )
 from mha_lib.classroom.live.exercises.lesson_05_heads import draw_shared_heads
 from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done
@@ -34,26 +33,16 @@ def draw_cache_sizes(generator: torch.Generator) -> Arguments:
     """Layers, D, H, G, tokens, batch and bits."""
     heads, kv_heads = draw_shared_heads(generator)
     layers, head_dim, tokens = draw_sizes(generator, 7, 11, 13)
-    return (
-        layers,
-        heads * head_dim,
-        heads,
-        kv_heads,
-        17 * tokens,
-        draw(2, 3, generator),
-        8 * 2 ** draw(0, 2, generator),
-    )
+    batch, bits = draw(2, 3, generator), 8 * 2 ** draw(0, 2, generator)
+    return layers, heads * head_dim, heads, kv_heads, 17 * tokens, batch, bits
 
 
 def draw_devices(generator: torch.Generator) -> Arguments:
     """H, G, d and a number of devices that may not divide G, though often it divides H."""
-    per_device, kv_per_device = 6, 2
     devices = draw(2, 5, generator)
-    heads, kv_heads = devices * per_device, devices * kv_per_device
     uneven = ((12, 6, 4), (12, 3, 6), (24, 2, 8), (15, 5, 2))[draw(0, 3, generator)]
-    if draw(0, 1, generator):
-        return heads, kv_heads, draw(7, 9, generator), devices
-    return *uneven[:2], draw(7, 9, generator), uneven[2]
+    heads, kv_heads, devices = (6 * devices, 2 * devices, devices) if draw(0, 1, generator) else uneven
+    return heads, kv_heads, draw(7, 9, generator), devices
 
 
 def count_bytes(
@@ -158,22 +147,17 @@ def sizes_of(layer: MultiHeadAttention) -> dict[str, Any]:
     return sizes | {"bias": layer.W_q.bias is not None, "input_sizes": inputs}
 
 
-class DescribeModel:
+class DescribeModel(Judged):
     """The student builds the layers of known models, on a device that keeps shapes but no numbers."""
 
-    lesson, name = "05", "describe_model"
     mistakes = ("layer_wanted", "entry_missing", *sizes_of(MultiHeadAttention(2, 1)))
     also_right = ("described",)
 
-    def judge(self, given: Answer) -> Verdict:
-        return no_function(given) or self.judge_models(given)
-
-    def judge_models(self, given: Answer) -> Verdict:
+    def judge_function(self, given: Answer) -> Verdict:
         for model, config in MODELS.items():
             with torch.device("meta"):
                 layer, wanted = result_of(given, (dict(config),)), describe_model(config)
-            verdict = self.judge_layer(layer, wanted, model)
-            if verdict:
+            if verdict := self.judge_layer(layer, wanted, model):
                 return verdict
         return solved(self.name, "described", models=say("between").join(MODELS))
 
@@ -182,7 +166,7 @@ class DescribeModel:
             if "KeyError" not in layer.sentence:
                 return layer
             hint = mistaken(self.name, "entry_missing")
-            return Verdict(layer.state, f"{layer.sentence} {hint.sentence}", hint.names)
+            return hint._replace(sentence=f"{layer.sentence} {hint.sentence}")
         if not isinstance(layer, MultiHeadAttention):
             return mistaken(self.name, "layer_wanted", given=describe(layer))
         found, right = sizes_of(layer), sizes_of(wanted)
@@ -191,9 +175,7 @@ class DescribeModel:
             for name in right
             if found[name] != right[name]
         ]
-        if len(mistakes) > 1:
-            return two_mistakes(*mistakes[:2])
-        return mistakes[0] if mistakes else None
+        return together(*mistakes[:2]) if mistakes else None
 
 
 CUTTING = (
@@ -254,5 +236,5 @@ SHARDING_AND_DESCRIBING: tuple[Judged, ...] = (
         devices_in_columns={"deliver": lambda plan: plan.mT},
         pairs_nested={"deliver": lambda plan: plan.unflatten(1, (2, 2))},
     ),
-    DescribeModel(),
+    DescribeModel("05", "describe_model"),
 )

@@ -214,7 +214,7 @@ DESCRIPTIONS = [
 
 @pytest.mark.parametrize(("changes", "sentence"), DESCRIPTIONS)
 def test_what_differs_from_the_model_is_named(changes, sentence):
-    state, said_of_it = DESCRIBE.judge(described(**changes))
+    state, said_of_it = DESCRIBE.judge(described(**changes))[:2]
     assert state == "wrong"
     assert sentence in said_of_it
 
@@ -242,7 +242,9 @@ def test_the_right_layers_name_their_models(capsys):
 
 
 def test_a_missing_entry_is_explained():
-    state, sentence = DESCRIBE.judge(lambda config: MultiHeadAttention(32, 4, head_dim=config["head_dim"]))
+    state, sentence = DESCRIBE.judge(lambda config: MultiHeadAttention(32, 4, head_dim=config["head_dim"]))[
+        :2
+    ]
     assert state == "wrong"
     assert "raised KeyError: 'head_dim'" in sentence
     assert sentence.endswith(*said("describe_model", "entry_missing"))
@@ -258,7 +260,7 @@ def test_another_error_is_not_explained_by_a_missing_entry():
     ("given", "named"), [(7, "7"), (torch.ones(2), "a tensor (2,)"), (torch.nn.ReLU(), "a model")]
 )
 def test_what_is_no_layer_is_named(given, named):
-    assert DESCRIBE.judge(lambda config: given) == (
+    assert DESCRIBE.judge(lambda config: given)[:2] == (
         "wrong",
         f"a MultiHeadAttention is wanted, and this returned {named}.",
     )
