@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tests.classroom.live.exercises import slips_04, slips_05, styles
 from tests.classroom.live.exercises.slips import EXERCISES, assert_named, assert_right, right_answer, written
 
 MULTI_HEAD = """
@@ -60,13 +61,36 @@ WAYS_TO_FILL = {
 }
 
 
-def test_the_answer_without_a_slip_is_right():
-    assert_right("multi_head", written(MULTI_HEAD))
+SOURCES = {"multi_head": MULTI_HEAD} | slips_04.SOURCES | slips_05.SOURCES
+ALL_SLIPS = [
+    (exercise, mistake, changes)
+    for exercise, mistakes in ({"multi_head": SLIPS} | slips_04.SLIPS | slips_05.SLIPS).items()
+    for mistake, ways in mistakes.items()
+    for changes in (ways if isinstance(ways, list) else [ways])
+]
 
 
-@pytest.mark.parametrize("name", SLIPS)
-def test_a_slip_in_multi_head_is_named(name):
-    assert_named("multi_head", written(MULTI_HEAD, SLIPS[name]), name)
+@pytest.mark.parametrize("exercise", SOURCES)
+def test_the_answer_without_a_slip_is_right(exercise):
+    assert_right(exercise, written(SOURCES[exercise]))
+
+
+@pytest.mark.parametrize("style", [name for name in vars(styles) if "__" in name.strip("_")])
+def test_the_answer_in_another_style_is_right(style):
+    exercise, _ = style.split("__")
+    assert_right(exercise, getattr(styles, style))
+
+
+@pytest.mark.parametrize(("exercise", "mistake", "changes"), ALL_SLIPS)
+def test_a_slip_is_named(exercise, mistake, changes):
+    assert_named(exercise, written(SOURCES[exercise], changes), mistake)
+
+
+@pytest.mark.parametrize(("exercise", "first", "second"), slips_04.PAIRS + slips_05.PAIRS)
+def test_a_pair_of_slips_is_named(exercise, first, second):
+    first_way = {slip[:2]: slip[2] for slip in reversed(ALL_SLIPS)}
+    changes = first_way[exercise, first], first_way[exercise, second]
+    assert_named(exercise, written(SOURCES[exercise], *changes), first, second)
 
 
 @pytest.mark.parametrize("way", WAYS_TO_FILL)
