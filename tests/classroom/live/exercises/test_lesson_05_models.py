@@ -169,11 +169,6 @@ def test_what_is_no_layer_is_named(given, named):
     )
 
 
-@pytest.mark.parametrize("given", [lambda config: ..., lambda config: None])
-def test_a_stub_has_described_nothing_yet(given):
-    assert DESCRIBE.judge(given).state == "not yet"
-
-
 def test_an_answer_may_spoil_its_configuration():
     def spoils(config):
         layer = describe_model(config)
