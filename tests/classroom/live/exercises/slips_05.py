@@ -269,3 +269,15 @@ PAIRS = [
     ("plan_shards", "heads_counted", "kv_heads_cut"),
     ("plan_shards", "devices_from_1", "heads_counted"),
 ]
+
+# Changes that leave an answer right.
+OTHER_WAYS = [
+    ("cache_bytes", {"bits // 8": "bits / 8"}),
+    ("cache_bytes", {"return ": "return torch.tensor(1) * "}),
+    ("plan_shards", {"append(device)": "append(tuple(device))"}),
+    ("plan_shards", {"return plan": "return torch.tensor(plan)"}),
+    ("plan_shards", {"range(num_devices)": "torch.arange(num_devices)"}),
+    ("plan_shards", {"if num_kv_heads": "if num_heads % num_devices or num_kv_heads"}),
+    ("plan_shards", {"return []": "return torch.zeros(0, 4)"}),
+    ("plan_shards", {"return []": "return ()"}),
+]
