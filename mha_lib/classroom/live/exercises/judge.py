@@ -71,6 +71,7 @@ class Exercise(Judged):
     rounds: int = 5
 
     def recognising(self, **mistakes: Mistake | tuple[Mistake, ...]) -> "Exercise":
+        """The same exercise with these mistakes, each under its name."""
         return replace(self, mistakes=mistakes)
 
     def calls(self) -> Iterator[Arguments]:
@@ -96,9 +97,7 @@ class Exercise(Judged):
         if recognised := self.recognise(results):
             return recognised
         differing = zip(results, wanted, self.calls(), strict=True)
-        return next(
-            difference(result, right, call) for result, right, call in differing if not same(result, right)
-        )
+        return next(difference(*case) for case in differing if not same(*case[:2]))
 
     def recognise(self, results: list[Tensor]) -> Verdict | None:
         for name, answer in self.also_right.items():
@@ -128,9 +127,7 @@ class Exercise(Judged):
     def agrees(self, results: list[Tensor], answer: Answer) -> bool:
         """Whether the answer gives these results; it is not called again after the first that differs."""
         try:
-            return all(
-                same(result, answer(*call)) for result, call in zip(results, self.calls(), strict=True)
-            )
+            return all(map(same, results, (answer(*call) for call in self.calls())))
         except (RuntimeError, ValueError):  # two mistakes together may not run at all
             return False
 

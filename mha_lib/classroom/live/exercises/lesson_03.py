@@ -143,12 +143,7 @@ EXERCISES: tuple[Exercise, ...] = (
         **shared("mask_missing", "mask_upside_down", "mask_on_queries"),
         **shared("forbidden_scores_zero", "forbidden_weights_zero"),
     ),
-    exercise(
-        "serial_heads",
-        multi_head,
-        draw_layer,
-        shared(*SCALE, *SOFTMAX, *PROJECTIONS, *HEADS),
-    ),
+    exercise("serial_heads", multi_head, draw_layer, shared(*SCALE, *SOFTMAX, *PROJECTIONS, *HEADS)),
     exercise("count_parameters", count, draw_head_sizes).recognising(
         single_head=lambda D, h, d, d_v: D * (2 * d + d_v) + d_v * D,
         W_o_missing=lambda D, h, d, d_v: D * h * (2 * d + d_v),

@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from mha_lib import ByAttention, merge_heads
 from mha_lib.classroom.live.exercises import find_exercises
@@ -11,6 +12,10 @@ from mha_lib.classroom.live.exercises.judge import Answer, sentence_of
 EXERCISES = {exercise.name: exercise for exercise in find_exercises()}
 
 Changes = dict[str, str]  # a piece of an answer's text, and the piece that replaces it
+
+
+def randn(*shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
 def right_answer(exercise: str) -> Answer:

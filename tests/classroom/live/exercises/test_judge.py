@@ -13,12 +13,12 @@ NUMBER = Exercise("99", "number", lambda n: 2 * n, lambda generator: (5,))
 TABLE = Exercise("99", "table", lambda n: torch.arange(6.0).view(2, 3)[:n], lambda generator: (2,))
 NOTHING = Exercise("99", "table", lambda n: torch.zeros(0, 3), lambda generator: (2,))
 SCALED = Exercise(
-    "99",
-    "scaled",
-    lambda n, *, scale=2, shift=3: scale * n + shift,
-    lambda generator: (5,),
-    {"scale_missing": {"scale": 1}, "mask_missing": ({"shift": 0},)},
-)
+    "99", "scaled", lambda n, *, scale=2, shift=3: scale * n + shift, lambda generator: (5,)
+).recognising(scale_missing={"scale": 1}, mask_missing=({"shift": 0},))
+
+
+def doubled_solution(x):
+    return 2 * x
 
 
 @pytest.fixture
@@ -183,9 +183,6 @@ def test_the_verdict_is_printed_with_its_mark(capsys):
 
 
 def test_a_solution_does_not_look_like_the_students_verdict(capsys):
-    def doubled_solution(x):
-        return 2 * x
-
     Check(DOUBLED).doubled(doubled_solution)
     out = capsys.readouterr().out
     assert out == "Solution of doubled, not your answer: right on 5 random cases.\n"
@@ -193,10 +190,6 @@ def test_a_solution_does_not_look_like_the_students_verdict(capsys):
 
 def test_the_report_counts_the_students_answers_and_not_the_solutions(capsys):
     check = Check(DOUBLED, NUMBER)
-
-    def doubled_solution(x):
-        return 2 * x
-
     check.doubled(lambda x: ...)
     check.doubled(doubled_solution)
     capsys.readouterr()

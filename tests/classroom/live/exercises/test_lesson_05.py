@@ -9,21 +9,15 @@ import mha_lib
 from mha_lib import KVCache, MultiHeadAttention, merge_heads, split_heads
 from mha_lib.classroom.live.exercises.judge import Check
 from mha_lib.classroom.live.exercises.lesson_05_models import MODELS, describe_model
-from tests.classroom.live.exercises.slips import EXERCISES, assert_right, right_answer, said
+from tests.classroom.live.exercises.slips import EXERCISES, assert_right, randn, right_answer, said
 
 DESCRIBE = EXERCISES["describe_model"]
 
 
-def randn(*shape):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
-
-
 @pytest.mark.parametrize("num_kv_heads", [1, 2, 3, 6])
 def test_grouped_queries_attend_as_in_the_layer(num_kv_heads):
-    layer, x = (
-        MultiHeadAttention(24, 6, head_dim=5, value_head_dim=7, num_kv_heads=num_kv_heads),
-        randn(2, 3, 24),
-    )
+    layer = MultiHeadAttention(24, 6, head_dim=5, value_head_dim=7, num_kv_heads=num_kv_heads)
+    x = randn(2, 3, 24)
     queries = split_heads(layer.W_q(x), 6)
     keys, values = (split_heads(W(x), num_kv_heads) for W in (layer.W_k, layer.W_v))
     heads = right_answer("grouped_query_attention")(queries, keys, values)
