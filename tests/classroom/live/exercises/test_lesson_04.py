@@ -27,11 +27,10 @@ BREAK = EXERCISES["breaks_the_model"]
 
 def test_greedy_decoding_is_that_of_the_library():
     calls = list(EXERCISES["greedy_decode"].calls())
-    for model, source, source_mask, begin, end, max_tokens in calls:
+    for call in calls:
+        model, source, source_mask, begin, end, max_tokens = call
         generated = model.generate(source, source_mask, begin=begin, end=end, max_tokens=max_tokens)
-        assert torch.equal(
-            right_answer("greedy_decode")(model, source, source_mask, begin, end, max_tokens), generated
-        )
+        assert torch.equal(right_answer("greedy_decode")(*call), generated)
     lengths = [right_answer("greedy_decode")(*call).shape[1] for call in calls]
     assert min(lengths) < max(lengths) == calls[0][-1]  # some end early, some are cut off
 

@@ -214,8 +214,7 @@ def test_the_right_layers_name_their_models(capsys):
             D, H, 0.0, config["attention_bias"], head_dim=width, num_kv_heads=kv_heads, rotary=rotary
         )
 
-    check = Check(DESCRIBE)
-    check.describe_model(in_other_words)
+    Check(DESCRIBE).describe_model(in_other_words)
     assert capsys.readouterr().out == f"✓ describe_model: right on {', '.join(MODELS)}.\n"
 
 
