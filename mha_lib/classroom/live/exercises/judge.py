@@ -5,12 +5,12 @@ Every sentence comes from ``words/``, in the language of the folder in which the
 
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 from numbers import Real
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -30,28 +30,32 @@ Arguments = tuple[Any, ...]
 LIBRARY = str(Path(__file__).parents[3])
 
 
-class Said(NamedTuple):
+class Verdict(NamedTuple):
     state: str  # "solved", "wrong" or "not yet"
     sentence: str
-
-
-class Verdict(Said):
-    """State and sentence of an answer. ``names`` are the names of its mistakes, which a report counts."""
-
-    names: tuple[str, ...]
-
-    def __new__(cls, state: str, sentence: str, names: tuple[str, ...] = ()) -> "Verdict":
-        verdict = super().__new__(cls, state, sentence)
-        verdict.names = names
-        return verdict
+    names: tuple[str, ...] = ()  # of the mistakes, which a report counts
 
 
 @dataclass(frozen=True)
-class Exercise:
+class Judged:
+    """What ``Check`` needs of an exercise. ``lesson`` is the lesson's number, such as "03"."""
+
+    lesson: str
+    name: str
+
+    def judge(self, given: Answer) -> Verdict:
+        with one_thread():
+            return no_function(given) or self.judge_function(given)
+
+    def judge_function(self, given: Answer) -> Verdict:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Exercise(Judged):
     """A right answer, random cases to try it on, and the mistakes that classes make.
 
-    ``lesson`` is the lesson's number, such as "03". ``cases`` draws the arguments of one call. An answer
-    returns a tensor or a number.
+    ``cases`` draws the arguments of one call. An answer returns a tensor or a number.
 
     ``mistakes`` maps the name of a mistake to the steps of the right answer that it replaces, or to code of
     its own; several of them make a tuple. An answer that agrees with one of them on every case gets the
@@ -60,24 +64,22 @@ class Exercise:
     ``also_right`` maps the name of a remark to another right answer.
     """
 
-    lesson: str
-    name: str
     answer: Answer
     cases: Callable[[torch.Generator], Arguments]
     mistakes: Mapping[str, Mistake | tuple[Mistake, ...]] = field(default_factory=dict)
     also_right: Mapping[str, Answer] = field(default_factory=dict)
     rounds: int = 5
 
+    def recognising(self, **mistakes: Mistake | tuple[Mistake, ...]) -> "Exercise":
+        """The same exercise with these mistakes, each under its name."""
+        return replace(self, mistakes=mistakes)
+
     def calls(self) -> Iterator[Arguments]:
         """The same arguments every time, but new tensors: an answer that writes into them spoils nothing."""
         generator = torch.Generator().manual_seed(0)
         return (self.cases(generator) for _ in range(self.rounds))
 
-    def judge(self, given: Answer) -> Verdict:
-        with one_thread():
-            return no_function(given) or self.judge_results(given)
-
-    def judge_results(self, given: Answer) -> Verdict:
+    def judge_function(self, given: Answer) -> Verdict:
         wanted = [self.answer(*call) for call in self.calls()]
         results = []
         for call, right in zip(self.calls(), wanted, strict=True):
@@ -95,21 +97,16 @@ class Exercise:
         if recognised := self.recognise(results):
             return recognised
         differing = zip(results, wanted, self.calls(), strict=True)
-        return next(
-            difference(result, right, call) for result, right, call in differing if not same(result, right)
-        )
+        return next(difference(*case) for case in differing if not same(*case[:2]))
 
     def recognise(self, results: list[Tensor]) -> Verdict | None:
         for name, answer in self.also_right.items():
             if self.agrees(results, answer):
                 remark = sentence_of("remarks", self.name, name)
                 return Verdict("solved", f"{say('right', rounds=self.rounds)} {remark}")
-        for name, mistake in self.single_mistakes():
+        for names, mistake in chain(self.single_mistakes(), self.pairs_of_mistakes()):
             if self.agrees(results, mistake):
-                return mistaken(self.name, name)
-        for names, mistake in self.pairs_of_mistakes():
-            if self.agrees(results, mistake):
-                return two_mistakes(*(mistaken(self.name, name) for name in names))
+                return together(*(mistaken(self.name, name) for name in names))
         return None
 
     def each_mistake(self) -> Iterator[tuple[str, Mistake]]:
@@ -117,11 +114,11 @@ class Exercise:
             for mistake in mistakes if isinstance(mistakes, tuple) else (mistakes,):
                 yield name, mistake
 
-    def single_mistakes(self) -> Iterator[tuple[str, Answer]]:
+    def single_mistakes(self) -> Iterator[tuple[tuple[str, ...], Answer]]:
         for name, mistake in self.each_mistake():
-            yield name, mistake if callable(mistake) else partial(self.answer, **mistake)
+            yield (name,), mistake if callable(mistake) else partial(self.answer, **mistake)
 
-    def pairs_of_mistakes(self) -> Iterator[tuple[tuple[str, str], Answer]]:
+    def pairs_of_mistakes(self) -> Iterator[tuple[tuple[str, ...], Answer]]:
         replaced = [(name, steps) for name, steps in self.each_mistake() if not callable(steps)]
         for (name, steps), (other_name, other_steps) in combinations(replaced, 2):
             if not steps.keys() & other_steps.keys():
@@ -130,23 +127,9 @@ class Exercise:
     def agrees(self, results: list[Tensor], answer: Answer) -> bool:
         """Whether the answer gives these results; it is not called again after the first that differs."""
         try:
-            return all(
-                same(result, answer(*call)) for result, call in zip(results, self.calls(), strict=True)
-            )
+            return all(map(same, results, (answer(*call) for call in self.calls())))
         except (RuntimeError, ValueError):  # two mistakes together may not run at all
             return False
-
-
-class Judged(Protocol):
-    """An exercise as ``Check`` needs it: an ``Exercise``, or one that judges in its own way."""
-
-    @property
-    def lesson(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
-
-    def judge(self, given: Answer) -> Verdict: ...
 
 
 class Check:
@@ -173,7 +156,7 @@ class Check:
             if getattr(given, "__name__", "").endswith("_solution"):  # not the student's answer
                 sentence = say("solution", exercise=name, sentence=verdict.sentence)
             else:
-                self._record.note(Noted(exercise.lesson, name, verdict.state, verdict.names))
+                self._record.noted.append(Noted(exercise.lesson, name, verdict.state, verdict.names))
                 mark = MARKS[verdict.state]
                 sentence = say("verdict", mark=mark, exercise=name, sentence=verdict.sentence)
             show_text(sentence, check_metadata(name, verdict.state))
@@ -237,9 +220,12 @@ def mistaken(exercise: str, name: str, /, **gaps: object) -> Verdict:
     return Verdict("wrong", sentence.format(**gaps) if gaps else sentence, (name,))
 
 
-def two_mistakes(first: Verdict, second: Verdict) -> Verdict:
+def together(first: Verdict, second: Verdict | None = None) -> Verdict:
+    """The verdict on an answer with one mistake or two."""
+    if second is None:
+        return first
     sentence = say("two_mistakes", first=first.sentence, second=second.sentence)
-    return Verdict("wrong", sentence, (*first.names, *second.names))
+    return Verdict("wrong", sentence, first.names + second.names)
 
 
 def no_function(given: Answer) -> Verdict | None:
@@ -270,10 +256,11 @@ def run(given: Answer, call: Arguments, right: Any) -> Tensor | Verdict:
     result = result_of(given, call)
     if isinstance(result, Verdict):
         return result
-    if isinstance(right, Tensor) and not (isinstance(result, Tensor) or stands_for(result, right.dim())):
-        return wrong("tensor_wanted", given=describe(result))
-    if isinstance(right, Tensor) and isinstance(result, list | tuple) and not len(result) + right.numel():
-        return torch.zeros_like(right)  # an empty list may have any number of axes
+    if isinstance(right, Tensor) and not isinstance(result, Tensor):
+        if not stands_for(result, right.dim()):
+            return wrong("tensor_wanted", given=describe(result))
+        if right.dim() and not len(result) + right.numel():
+            return torch.zeros_like(right)  # an empty list may have any number of axes
     try:
         return torch.as_tensor(plain(result))
     except (TypeError, ValueError, RuntimeError):
@@ -319,9 +306,7 @@ def difference(result: Tensor, right: Tensor, call: Arguments) -> Verdict:
 
 
 def close(result: Tensor, right: Tensor) -> Tensor:
-    return torch.isclose(
-        result.to(torch.float64), right.to(torch.float64), rtol=1e-4, atol=1e-5, equal_nan=True
-    )
+    return torch.isclose(result.double(), right.double(), rtol=1e-4, atol=1e-5, equal_nan=True)
 
 
 def same(result: Any, right: Any) -> bool:
@@ -352,3 +337,7 @@ def draw(low: int, high: int, generator: torch.Generator) -> int:
 def draw_sizes(generator: torch.Generator, *sizes: int) -> list[int]:
     """The sizes in a random order, so that every axis has a different one."""
     return [sizes[place] for place in torch.randperm(len(sizes), generator=generator).tolist()]
+
+
+def draw_tensors(generator: torch.Generator, *shapes: tuple[int, ...]) -> tuple[Tensor, ...]:
+    return tuple(torch.randn(shape, generator=generator) for shape in shapes)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mha_lib.classroom.live.exercises.judge import Exercise, draw, draw_sizes
+from mha_lib.classroom.live.exercises.judge import Exercise, draw, draw_sizes, draw_tensors
 from mha_lib.classroom.live.exercises.mistakes import (
     SCALE,
     SOFTMAX,
@@ -60,8 +60,7 @@ def draw_attention(generator: torch.Generator) -> tuple[Tensor, ...]:
     scores, mask = draw_scores(generator)
     batch, queries, keys = scores.shape
     d, d_v, _ = draw_sizes(generator, 7, 8, 9)  # neither is Q or K
-    shapes = (batch, queries, d), (batch, keys, d), (batch, keys, d_v)
-    return (*(torch.randn(shape, generator=generator) for shape in shapes), mask)
+    return *draw_tensors(generator, (batch, queries, d), (batch, keys, d), (batch, keys, d_v)), mask
 
 
 def draw_temperature(generator: torch.Generator) -> tuple[Tensor, float]:
@@ -71,11 +70,8 @@ def draw_temperature(generator: torch.Generator) -> tuple[Tensor, float]:
 def draw_additive(generator: torch.Generator) -> tuple[Tensor, ...]:
     batch, queries, keys, query_size, key_size = draw_axes(generator)
     hiddens, value_size = 8, 9
-    shapes = (
-        (batch, queries, query_size), (batch, keys, key_size), (batch, keys, value_size),
-        (query_size, hiddens), (key_size, hiddens), (hiddens,),
-    )  # fmt: skip
-    return tuple(torch.randn(shape, generator=generator) for shape in shapes)
+    inputs = (batch, queries, query_size), (batch, keys, key_size), (batch, keys, value_size)
+    return draw_tensors(generator, *inputs, (query_size, hiddens), (key_size, hiddens), (hiddens,))
 
 
 def mask_from_lengths(
@@ -131,93 +127,62 @@ def tempered_softmax(
 exercise = partial(Exercise, "01")
 
 EXERCISES: tuple[Exercise, ...] = (
-    exercise(
-        "masked_softmax",
-        masked_weights,
-        draw_low_scores,
-        {
-            **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
-            **shared("forbidden_scores_too_high", "forbidden_weights_zero"),
-            **SOFTMAX,
-            "underflow": {"normalise": divide_exponentials, "finish": nothing_done},
-        },
+    exercise("masked_softmax", masked_weights, draw_low_scores).recognising(
+        **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+        **shared("forbidden_scores_too_high", "forbidden_weights_zero"),
+        **SOFTMAX,
+        underflow={"normalise": divide_exponentials, "finish": nothing_done},
     ),
-    exercise(
-        "empty_rows",
-        masked_weights,
-        draw_scores_with_empty_rows,
-        {
-            "nan": {"finish": nothing_done},
-            "uniform": {"fill": fill_lowest},
-            **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
-            **shared("forbidden_scores_too_high", "forbidden_weights_zero"),
-            **shared("softmax_over_queries", "exponentials"),
-        },
+    exercise("empty_rows", masked_weights, draw_scores_with_empty_rows).recognising(
+        nan={"finish": nothing_done},
+        uniform={"fill": fill_lowest},
+        **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+        **shared("forbidden_scores_too_high", "forbidden_weights_zero"),
+        **shared("softmax_over_queries", "exponentials"),
     ),
-    exercise(
-        "mask_from_lengths",
-        mask_from_lengths,
-        draw_lengths,
-        {
-            "mask_upside_down": {"masked": torch.logical_not},
-            **shared("mask_to_be_added"),
-            "one_key_too_many": {"allowed": lambda positions, lengths: positions <= lengths},
-            "last_keys": {"allowed": lambda positions, lengths: positions.flip(-1) < lengths},
-            "axis_missing": {"place": nothing_done},
-            "axis_at_the_end": {"place": lambda mask: mask[:, :, None]},
-        },
+    exercise("mask_from_lengths", mask_from_lengths, draw_lengths).recognising(
+        mask_upside_down={"masked": torch.logical_not},
+        **shared("mask_to_be_added"),
+        one_key_too_many={"allowed": lambda positions, lengths: positions <= lengths},
+        last_keys={"allowed": lambda positions, lengths: positions.flip(-1) < lengths},
+        axis_missing={"place": nothing_done},
+        axis_at_the_end={"place": lambda mask: mask[:, :, None]},
     ),
-    exercise(
-        "dot_product_attention",
-        attention,
-        draw_attention,
-        {
-            **shared("scale_missing", "scale_without_root", "scale_multiplied"),
-            **shared("scale_of_number_of_keys"),
-            "scale_of_values": {"divisor": lambda sizes: sizes.value_head_dim**0.5},
-            **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
-            **shared("forbidden_weights_zero", "softmax_over_queries", "softmax_missing"),
-            **shared("exponentials", "weights_returned"),
-            "keys_mixed": {"mix": lambda weights, keys, values: weights @ keys},
-        },
+    exercise("dot_product_attention", attention, draw_attention).recognising(
+        **shared("scale_missing", "scale_without_root", "scale_multiplied"),
+        **shared("scale_of_number_of_keys"),
+        scale_of_values={"divisor": lambda sizes: sizes.value_head_dim**0.5},
+        **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+        **shared("forbidden_weights_zero", "softmax_over_queries", "softmax_missing"),
+        **shared("exponentials", "weights_returned"),
+        keys_mixed={"mix": lambda weights, keys, values: weights @ keys},
     ),
-    exercise(
-        "temperature",
-        tempered_softmax,
-        draw_temperature,
-        {
-            "multiplied": {"temper": lambda scores, t: scores * t},
-            "not_used": {"temper": lambda scores, t: scores},
-            "rooted": {"temper": lambda scores, t: scores / t**0.5},
-            "weights_divided": lambda scores, temperature: scores.softmax(-1) / temperature,
-            "power_of_weights": lambda scores, temperature: scores.softmax(-1) ** (1 / temperature),
-            **SOFTMAX,
-        },
+    exercise("temperature", tempered_softmax, draw_temperature).recognising(
+        multiplied={"temper": lambda scores, t: scores * t},
+        not_used={"temper": lambda scores, t: scores},
+        rooted={"temper": lambda scores, t: scores / t**0.5},
+        weights_divided=lambda scores, temperature: scores.softmax(-1) / temperature,
+        power_of_weights=lambda scores, temperature: scores.softmax(-1) ** (1 / temperature),
+        **SOFTMAX,
     ),
-    exercise(
-        "additive_attention",
-        additive_attention,
-        draw_additive,
-        {
-            "tanh_missing": {"hidden": lambda q, k: q + k},
-            "tanh_before_sum": {"hidden": lambda q, k: q.tanh() + k.tanh()},
-            "multiplied": {"hidden": lambda q, k: (q * k).tanh()},
-            "relu": {"hidden": lambda q, k: (q + k).relu()},
-            "scaled": SCALE["scale_of_whole_width"],
-            **SOFTMAX,
-            **shared("weights_returned"),
-        },
+    exercise("additive_attention", additive_attention, draw_additive).recognising(
+        tanh_missing={"hidden": lambda q, k: q + k},
+        tanh_before_sum={"hidden": lambda q, k: q.tanh() + k.tanh()},
+        multiplied={"hidden": lambda q, k: (q * k).tanh()},
+        relu={"hidden": lambda q, k: (q + k).relu()},
+        scaled=SCALE["scale_of_whole_width"],
+        **SOFTMAX,
+        **shared("weights_returned"),
     ),
     exercise(
         "attention_flops",
         lambda num_queries, num_keys, d, d_v: 2 * num_queries * num_keys * (d + d_v),
         lambda generator: tuple((3 + torch.randperm(9, generator=generator)[:4]).tolist()),
-        {
-            "counted_once": lambda q, k, d, d_v: q * k * (d + d_v),
-            "scores_alone": lambda q, k, d, d_v: 2 * q * k * d,
-            "values_as_wide_as_keys": lambda q, k, d, d_v: 4 * q * k * d,
-            "as_many_keys_as_queries": lambda q, k, d, d_v: 2 * q * q * (d + d_v),
-        },
-        {"counted_exactly": lambda q, k, d, d_v: q * k * (2 * d - 1) + q * d_v * (2 * k - 1)},
+        also_right={"counted_exactly": lambda q, k, d, d_v: q * k * (2 * d - 1) + q * d_v * (2 * k - 1)},
+    ).recognising(
+        counted_once=lambda q, k, d, d_v: q * k * (d + d_v),
+        scores_alone=lambda q, k, d, d_v: 2 * q * k * d,
+        values_as_wide_as_keys=lambda q, k, d, d_v: 4 * q * k * d,
+        as_many_keys_as_queries=lambda q, k, d, d_v: 2 * q * q * (d + d_v),
     ),
 )

@@ -9,7 +9,14 @@ import torch
 from torch import Tensor
 
 from mha_lib import causal_mask
-from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, Mistake, draw, draw_sizes
+from mha_lib.classroom.live.exercises.judge import (
+    Arguments,
+    Exercise,
+    Mistake,
+    draw,
+    draw_sizes,
+    draw_tensors,
+)
 from mha_lib.classroom.live.exercises.mistakes import (
     MASK,
     NOTHING_LEFT,
@@ -27,20 +34,15 @@ Layer = Callable[[Tensor], Tensor]
 def draw_projections(generator: torch.Generator) -> Arguments:
     """x (2, N, D), W_q and W_k (D, d), W_v (D, d_v)"""
     tokens, width, head_dim, value_head_dim = draw_sizes(generator, 3, 5, 6, 7)
-    x = torch.randn(2, tokens, width, generator=generator)
-    return x, *(
-        torch.randn(width, size, generator=generator) for size in (head_dim, head_dim, value_head_dim)
-    )
+    matrices = (width, head_dim), (width, head_dim), (width, value_head_dim)
+    return draw_tensors(generator, (2, tokens, width), *matrices)
 
 
 def draw_attend(generator: torch.Generator) -> Arguments:
     """A layer that may depend on the order of its tokens, tokens (2, N, D) and a new order."""
     tokens, width, head_dim = draw_sizes(generator, 4, 6, 7)
-    x, W_q, W_k, W_v = (
-        torch.randn(*shape, generator=generator)
-        for shape in [(2, tokens, width), (width, head_dim), (width, head_dim), (width, width)]
-    )
-    places = torch.randn(tokens, width, generator=generator)
+    matrices = (width, head_dim), (width, head_dim), (width, width)
+    x, W_q, W_k, W_v, places = draw_tensors(generator, (2, tokens, width), *matrices, (tokens, width))
     kind = ("plain", "with positions", "causal")[draw(0, 2, generator)]
 
     def attend(x: Tensor) -> Tensor:
@@ -63,18 +65,14 @@ def draw_mask_sizes(generator: torch.Generator) -> Arguments:
 
 def draw_queries_keys_values(generator: torch.Generator) -> Arguments:
     tokens, head_dim, value_head_dim = draw_sizes(generator, 4, 5, 7)
-    return tuple(
-        torch.randn(tokens, size, generator=generator) for size in (head_dim, head_dim, value_head_dim)
-    )
+    return draw_tensors(generator, (tokens, head_dim), (tokens, head_dim), (tokens, value_head_dim))
 
 
 def draw_layer(generator: torch.Generator) -> Arguments:
     """A layer that is causal or has one of four leaks, and tokens (N, D)."""
     tokens, width, head_dim = draw_sizes(generator, 5, 6, 7)
-    x, W_q, W_k, W_v = (
-        torch.randn(*shape, generator=generator) / width**0.5
-        for shape in [(tokens, width), (width, head_dim), (width, head_dim), (width, width)]
-    )
+    shapes = (tokens, width), (width, head_dim), (width, head_dim), (width, width)
+    x, W_q, W_k, W_v = (tensor / width**0.5 for tensor in draw_tensors(generator, *shapes))
     kinds: tuple[dict[str, Any], ...] = (
         {},  # causal
         MASK["forbidden_weights_zero"][0],
@@ -182,94 +180,56 @@ WRONG_CROSSOVERS: dict[str, Mistake] = {
 exercise = partial(Exercise, "02")
 
 EXERCISES: tuple[Exercise, ...] = (
-    exercise(
-        "self_attention",
-        self_attention,
-        draw_projections,
-        {
-            **shared("scale_missing", "scale_of_whole_width", "scale_multiplied"),
-            **shared("scale_without_root", "scale_of_whole_width_multiplied"),
-            **shared("scale_of_number_of_keys", "queries_and_keys_exchanged"),
-            **SOFTMAX,
-            **shared("values_from_W_k", "weights_returned"),
-            "values_not_projected": {"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)},
-        },
+    exercise("self_attention", self_attention, draw_projections).recognising(
+        **shared("scale_missing", "scale_of_whole_width", "scale_multiplied"),
+        **shared("scale_without_root", "scale_of_whole_width_multiplied"),
+        **shared("scale_of_number_of_keys", "queries_and_keys_exchanged"),
+        **SOFTMAX,
+        **shared("values_from_W_k", "weights_returned"),
+        values_not_projected={"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)},
+    ),
+    exercise("equivariance_gap", equivariance_gap, draw_attend, rounds=8).recognising(
+        invariance=lambda f, x, order: (f(x[:, order]) - f(x)).abs().max(),
+        output_permuted_on_the_wrong_side=(lambda f, x, order: (f(x[:, order])[:, order] - f(x)).abs().max()),
+        abs_missing=lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).max(),
+        mean=lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).abs().mean(),
+        input_not_permuted=lambda f, x, order: (f(x) - f(x)[:, order]).abs().max(),
+    ),
+    exercise("positions", waves, draw_position_sizes).recognising(
+        sines_first={"ordered": lambda s, c: torch.cat([s, c], -1)},
+        cosine_first={"ordered": lambda s, c: torch.stack([c, s], -1).flatten(1)},
+        counted_from_1={"first": 1},
+        exponent_halved={"angle": lambda i, j, D: i / 10000 ** (j / D)},
+        angle_for_each_column=wave_for_each_column,
+        angle_multiplied={"angle": lambda i, j, D: i * 10000 ** (2 * j / D)},
+    ),
+    exercise("causal_mask", mask_of_last_queries, draw_mask_sizes).recognising(
+        mask_upside_down={"masked": torch.logical_not},
+        **shared("mask_to_be_added"),
+        aligned_at_the_start={"diagonal": lambda q, k: 0},
+        diagonal_missing={"diagonal": lambda q, k: k - q - 1},
+        future_instead_of_past={"keep": torch.triu},
+    ),
+    exercise("who_sees_whom", who_sees_whom, draw_layer, rounds=10).recognising(
+        rows_and_columns_exchanged=lambda f, x: who_sees_whom(f, x).mT,
+        changes_pile_up={"kept": True},
+        unchanged=lambda f, x: ~who_sees_whom(f, x),
+        later_tokens_only=lambda f, x: who_sees_whom(f, x).triu(1),
+    ),
+    exercise("causal_attention", causal_attention, draw_queries_keys_values).recognising(
+        **shared("forbidden_weights_zero", "forbidden_scores_zero", "mask_missing"),
+        future_instead_of_past={"masked": lambda mask: mask.mT},
+        first_token_sees_nothing=tuple(
+            {"masked": lambda mask: mask.tril(-1), **rest} for rest in NOTHING_LEFT
+        ),
+        **shared("mask_upside_down", "softmax_over_queries", "softmax_missing"),
+        **shared("exponentials", "scale_missing", "scale_without_root"),
+        **shared("scale_multiplied", "scale_of_number_of_keys", "weights_returned"),
     ),
     exercise(
-        "equivariance_gap",
-        equivariance_gap,
-        draw_attend,
-        {
-            "invariance": lambda f, x, order: (f(x[:, order]) - f(x)).abs().max(),
-            "output_permuted_on_the_wrong_side": (
-                lambda f, x, order: (f(x[:, order])[:, order] - f(x)).abs().max()
-            ),
-            "abs_missing": lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).max(),
-            "mean": lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).abs().mean(),
-            "input_not_permuted": lambda f, x, order: (f(x) - f(x)[:, order]).abs().max(),
-        },
-        rounds=8,
-    ),
-    exercise(
-        "positions",
-        waves,
-        draw_position_sizes,
-        {
-            "sines_first": {"ordered": lambda s, c: torch.cat([s, c], -1)},
-            "cosine_first": {"ordered": lambda s, c: torch.stack([c, s], -1).flatten(1)},
-            "counted_from_1": {"first": 1},
-            "exponent_halved": {"angle": lambda i, j, D: i / 10000 ** (j / D)},
-            "angle_for_each_column": wave_for_each_column,
-            "angle_multiplied": {"angle": lambda i, j, D: i * 10000 ** (2 * j / D)},
-        },
-    ),
-    exercise(
-        "causal_mask",
-        mask_of_last_queries,
-        draw_mask_sizes,
-        {
-            "mask_upside_down": {"masked": torch.logical_not},
-            **shared("mask_to_be_added"),
-            "aligned_at_the_start": {"diagonal": lambda q, k: 0},
-            "diagonal_missing": {"diagonal": lambda q, k: k - q - 1},
-            "future_instead_of_past": {"keep": torch.triu},
-        },
-    ),
-    exercise(
-        "who_sees_whom",
-        who_sees_whom,
-        draw_layer,
-        {
-            "rows_and_columns_exchanged": lambda f, x: who_sees_whom(f, x).mT,
-            "changes_pile_up": {"kept": True},
-            "unchanged": lambda f, x: ~who_sees_whom(f, x),
-            "later_tokens_only": lambda f, x: who_sees_whom(f, x).triu(1),
-        },
-        rounds=10,
-    ),
-    exercise(
-        "causal_attention",
-        causal_attention,
-        draw_queries_keys_values,
-        {
-            **shared("forbidden_weights_zero", "forbidden_scores_zero", "mask_missing"),
-            "future_instead_of_past": {"masked": lambda mask: mask.mT},
-            "first_token_sees_nothing": tuple(
-                {"masked": lambda mask: mask.tril(-1), **rest} for rest in NOTHING_LEFT
-            ),
-            **shared("mask_upside_down", "softmax_over_queries", "softmax_missing"),
-            **shared("exponentials", "scale_missing", "scale_without_root"),
-            **shared("scale_multiplied", "scale_of_number_of_keys", "weights_returned"),
-        },
-    ),
-    exercise(
-        "crossover",
-        crossover,
-        draw_widths,
-        {
-            **{name: also_rounded_up(answer) for name, answer in WRONG_CROSSOVERS.items()},
-            "rounded_down": ({"rounded": math.floor}, {"rounded": round}),
-        },
-        {"rounded_up": partial(crossover, rounded=math.ceil)},
+        "crossover", crossover, draw_widths, also_right={"rounded_up": partial(crossover, rounded=math.ceil)}
+    ).recognising(
+        **{name: also_rounded_up(answer) for name, answer in WRONG_CROSSOVERS.items()},
+        rounded_down=({"rounded": math.floor}, {"rounded": round}),
     ),
 )

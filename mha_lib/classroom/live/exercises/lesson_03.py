@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mha_lib import masked_softmax, padding_mask, split_heads
-from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, draw, draw_sizes
+from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, draw, draw_sizes, draw_tensors
 from mha_lib.classroom.live.exercises.mistakes import (
     HEADS,
     PROJECTIONS,
@@ -27,13 +27,10 @@ def draw_input(generator: torch.Generator) -> tuple[Tensor, int]:
     return torch.randn(batch, tokens, heads * width, generator=generator), heads
 
 
-def draw_matrices(count: int, width: int, generator: torch.Generator) -> list[Tensor]:
-    return [torch.randn(width, width, generator=generator) / width**0.5 for _ in range(count)]
-
-
 def draw_layer(generator: torch.Generator) -> Arguments:
     x, heads = draw_input(generator)
-    return (x, *draw_matrices(4, x.shape[2], generator), heads)
+    width = x.shape[2]
+    return x, *(W / width**0.5 for W in draw_tensors(generator, *[(width, width)] * 4)), heads
 
 
 def draw_layer_and_lengths(generator: torch.Generator) -> Arguments:
@@ -51,7 +48,7 @@ def draw_weights(generator: torch.Generator) -> Arguments:
 def draw_loss(generator: torch.Generator) -> Arguments:
     """A function that gives the loss for a head mask, and the number of heads."""
     heads = draw(3, 6, generator)
-    mixing, wanted = torch.randn(heads, 7, generator=generator), torch.randn(7, generator=generator)
+    mixing, wanted = draw_tensors(generator, (heads, 7), (7,))
 
     def loss_of(head_mask: Tensor) -> Tensor:
         return (torch.tanh(head_mask @ mixing) - wanted).square().mean()
@@ -126,109 +123,64 @@ def choose_num_heads(
 exercise = partial(Exercise, "03")
 
 EXERCISES: tuple[Exercise, ...] = (
-    exercise(
-        "split_heads",
-        split_heads,
-        draw_input,
-        {
-            "cut_with_one_view": cut_with_one_view,
-            "axes_not_swapped": lambda x, h: x.reshape(*x.shape[:2], h, -1),
-            "every_other_number": cut_every_other_number,
-            "heads_transposed": lambda x, h: split_heads(x, h).mT,
-        },
+    exercise("split_heads", split_heads, draw_input).recognising(
+        cut_with_one_view=cut_with_one_view,
+        axes_not_swapped=lambda x, h: x.reshape(*x.shape[:2], h, -1),
+        every_other_number=cut_every_other_number,
+        heads_transposed=lambda x, h: split_heads(x, h).mT,
     ),
     exercise(
         "repeat_valid_lens",
         lambda valid_lens, num_heads: valid_lens.repeat_interleave(num_heads),
         draw_lengths,
-        {
-            "lengths_repeated": lambda valid_lens, num_heads: valid_lens.repeat(num_heads),
-            "row_for_each_sample": lambda valid_lens, num_heads: valid_lens[:, None].expand(-1, num_heads),
-        },
+    ).recognising(
+        lengths_repeated=lambda valid_lens, num_heads: valid_lens.repeat(num_heads),
+        row_for_each_sample=lambda valid_lens, num_heads: valid_lens[:, None].expand(-1, num_heads),
+    ),
+    exercise("multi_head", multi_head, draw_layer_and_lengths).recognising(
+        **shared(*SCALE, *PROJECTIONS, *HEADS, "lengths_repeated"),
+        **shared("softmax_over_queries", "exponentials"),
+        **shared("mask_missing", "mask_upside_down", "mask_on_queries"),
+        **shared("forbidden_scores_zero", "forbidden_weights_zero"),
+    ),
+    exercise("serial_heads", multi_head, draw_layer, shared(*SCALE, *SOFTMAX, *PROJECTIONS, *HEADS)),
+    exercise("count_parameters", count, draw_head_sizes).recognising(
+        single_head=lambda D, h, d, d_v: D * (2 * d + d_v) + d_v * D,
+        W_o_missing=lambda D, h, d, d_v: D * h * (2 * d + d_v),
+        W_o_of_width_D=lambda D, h, d, d_v: D * h * (2 * d + d_v) + D * D,
+        values_as_wide_as_keys=lambda D, h, d, d_v: 4 * D * h * d,
+        heads_of_width_D_over_h=lambda D, h, d, d_v: 4 * D * D,
+        heads_of_width_D=lambda D, h, d, d_v: 4 * D * D * h,
+        biases_counted=lambda D, h, d, d_v: count(D, h, d, d_v) + h * (2 * d + d_v) + D,
+    ),
+    exercise("head_distances", total_variation, draw_weights).recognising(
+        not_halved=lambda w: 2 * total_variation(w),
+        averaged_over_keys=lambda w: total_variation(w) / w.shape[-1],
+        averaged_first=lambda w: total_variation(w.mean((0, 2))[None, :, None]),
+    ),
+    exercise("importance_by_removal", removal, draw_loss).recognising(
+        sign_turned={"measure": lambda without, whole: whole - without},
+        loss_itself={"measure": lambda without, whole: without},
+        one_head_kept={"masks": torch.eye},
+        removed_for_good={"masks": lambda num_heads: torch.ones(num_heads, num_heads).triu(1)},
     ),
     exercise(
-        "multi_head",
-        multi_head,
-        draw_layer_and_lengths,
-        {
-            **shared(*SCALE, *PROJECTIONS, *HEADS, "lengths_repeated"),
-            **shared("softmax_over_queries", "exponentials"),
-            **shared("mask_missing", "mask_upside_down", "mask_on_queries"),
-            **shared("forbidden_scores_zero", "forbidden_weights_zero"),
-        },
+        "importance_by_gradient", lambda loss_of, num_heads: gradient(loss_of, num_heads).abs(), draw_loss
+    ).recognising(
+        abs_missing=gradient,
+        at_zeros=lambda loss_of, num_heads: gradient(loss_of, num_heads, at=0.0).abs(),
     ),
-    exercise(
-        "serial_heads",
-        multi_head,
-        draw_layer,
-        shared(*SCALE, *SOFTMAX, *PROJECTIONS, *HEADS),
+    exercise("mean_entropies", mean_entropy, draw_weights).recognising(
+        nan=lambda w: -(w * w.log()).sum(-1).mean((0, 2)),
+        sign_missing=lambda w: -mean_entropy(w),
+        bits=lambda w: mean_entropy(w) / torch.tensor(2.0).log(),
+        averaged_first=lambda w: mean_entropy(w.mean((0, 2))[None, :, None]),
     ),
-    exercise(
-        "count_parameters",
-        count,
-        draw_head_sizes,
-        {
-            "single_head": lambda D, h, d, d_v: D * (2 * d + d_v) + d_v * D,
-            "W_o_missing": lambda D, h, d, d_v: D * h * (2 * d + d_v),
-            "W_o_of_width_D": lambda D, h, d, d_v: D * h * (2 * d + d_v) + D * D,
-            "values_as_wide_as_keys": lambda D, h, d, d_v: 4 * D * h * d,
-            "heads_of_width_D_over_h": lambda D, h, d, d_v: 4 * D * D,
-            "heads_of_width_D": lambda D, h, d, d_v: 4 * D * D * h,
-            "biases_counted": lambda D, h, d, d_v: count(D, h, d, d_v) + h * (2 * d + d_v) + D,
-        },
-    ),
-    exercise(
-        "head_distances",
-        total_variation,
-        draw_weights,
-        {
-            "not_halved": lambda w: 2 * total_variation(w),
-            "averaged_over_keys": lambda w: total_variation(w) / w.shape[-1],
-            "averaged_first": lambda w: total_variation(w.mean((0, 2))[None, :, None]),
-        },
-    ),
-    exercise(
-        "importance_by_removal",
-        removal,
-        draw_loss,
-        {
-            "sign_turned": {"measure": lambda without, whole: whole - without},
-            "loss_itself": {"measure": lambda without, whole: without},
-            "one_head_kept": {"masks": torch.eye},
-            "removed_for_good": {"masks": lambda num_heads: torch.ones(num_heads, num_heads).triu(1)},
-        },
-    ),
-    exercise(
-        "importance_by_gradient",
-        lambda loss_of, num_heads: gradient(loss_of, num_heads).abs(),
-        draw_loss,
-        {
-            "abs_missing": gradient,
-            "at_zeros": lambda loss_of, num_heads: gradient(loss_of, num_heads, at=0.0).abs(),
-        },
-    ),
-    exercise(
-        "mean_entropies",
-        mean_entropy,
-        draw_weights,
-        {
-            "nan": lambda w: -(w * w.log()).sum(-1).mean((0, 2)),
-            "sign_missing": lambda w: -mean_entropy(w),
-            "bits": lambda w: mean_entropy(w) / torch.tensor(2.0).log(),
-            "averaged_first": lambda w: mean_entropy(w.mean((0, 2))[None, :, None]),
-        },
-    ),
-    exercise(
-        "choose_num_heads",
-        choose_num_heads,
-        draw_accuracies,
-        {
-            "best": lambda accuracies, tolerance: max(accuracies, key=accuracies.__getitem__),
-            "accuracy": lambda accuracies, tolerance: max(accuracies.values()),
-            "most_within_tolerance": {"choose": max},
-            "first_in_the_dictionary": {"choose": operator.itemgetter(0)},
-            "boundary_excluded": {"enough": operator.gt},
-        },
-        rounds=8,
+    exercise("choose_num_heads", choose_num_heads, draw_accuracies, rounds=8).recognising(
+        best=lambda accuracies, tolerance: max(accuracies, key=accuracies.__getitem__),
+        accuracy=lambda accuracies, tolerance: max(accuracies.values()),
+        most_within_tolerance={"choose": max},
+        first_in_the_dictionary={"choose": operator.itemgetter(0)},
+        boundary_excluded={"enough": operator.gt},
     ),
 )

@@ -20,8 +20,8 @@ from mha_lib.classroom.live.exercises.judge import (
     describe,
     draw,
     draw_sizes,
+    draw_tensors,
     mistaken,
-    no_function,
     result_of,
     solved,
 )
@@ -69,8 +69,7 @@ def draw_head(generator: torch.Generator) -> Arguments:
 def draw_loss_of_masks(generator: torch.Generator) -> Arguments:
     """A function that gives the loss of a one-layer model for its head masks, and H."""
     heads = draw(4, 6, generator)
-    mixing = torch.randn(3 * heads, 7, generator=generator)
-    wanted = torch.randn(7, generator=generator)
+    mixing, wanted = draw_tensors(generator, (3 * heads, 7), (7,))
 
     def loss_of(head_masks: ByAttention) -> Tensor:
         masks = torch.cat([mask for layers in head_masks for mask in layers])  # (3 H,)
@@ -277,21 +276,18 @@ def fill_with(token: int) -> Callable[[Tensor, Tensor, int], Tensor]:
     return lambda chosen, ended, end: chosen.masked_fill(ended, token)
 
 
-class BreakTheModel:
+class BreakTheModel(Judged):
     """The student finds a number that a trained translator gets wrong: there are many right answers.
 
     The answer returns a ``Translation`` of ``tasks``. It holds what the model writes, the right translation,
     and how often the model is right elsewhere, since any number breaks a model that has learnt little.
     """
 
-    lesson, name = "04", "breaks_the_model"
     mistakes = ("number_alone", "translation_wanted", "model_is_right", "not_trained")
     also_right = ("broken",)
 
-    def judge(self, given: Answer) -> Verdict:
-        return no_function(given) or self.judge_result(result_of(given, ()))
-
-    def judge_result(self, result: Any) -> Verdict:
+    def judge_function(self, given: Answer) -> Verdict:
+        result = result_of(given, ())
         if isinstance(result, Verdict):
             return result
         if isinstance(result, int | str) or (isinstance(result, Tensor) and result.dim() == 0):
@@ -311,142 +307,96 @@ class BreakTheModel:
 exercise = partial(Exercise, "04")
 
 EXERCISES: tuple[Judged, ...] = (
-    exercise(
-        "shift_targets",
-        shift_targets,
-        draw_target,
-        {
-            "not_shifted": (
-                {"wanted": lambda target: target[:, :-1]},
-                {"taken": lambda target: target[:, 1:]},
-                {"taken": nothing_done, "wanted": nothing_done},
-            ),
-            "exchanged": lambda target: shift_targets(target).flip(0),
-            "rolled": (
-                {"taken": nothing_done, "wanted": lambda target: target.roll(-1, 1)},
-                {"taken": nothing_done, "wanted": lambda target: target.roll(-1)},
-            ),
-            "two_apart": {"taken": lambda target: target[:, :-2], "wanted": lambda target: target[:, 2:]},
-            "samples_shifted": {"taken": lambda target: target[:-1], "wanted": lambda target: target[1:]},
-            "stacked_for_each_sample": {"stacked": lambda pair: torch.stack(pair, dim=1)},
-            "stacked_for_each_token": {"stacked": lambda pair: torch.stack(pair, dim=-1)},
-            "side_by_side": (
-                {"stacked": lambda pair: torch.cat(pair, dim=1)},
-                {"stacked": torch.cat},
-            ),
-        },
+    exercise("shift_targets", shift_targets, draw_target).recognising(
+        not_shifted=(
+            {"wanted": lambda target: target[:, :-1]},
+            {"taken": lambda target: target[:, 1:]},
+            {"taken": nothing_done, "wanted": nothing_done},
+        ),
+        exchanged=lambda target: shift_targets(target).flip(0),
+        rolled=(
+            {"taken": nothing_done, "wanted": lambda target: target.roll(-1, 1)},
+            {"taken": nothing_done, "wanted": lambda target: target.roll(-1)},
+        ),
+        two_apart={"taken": lambda target: target[:, :-2], "wanted": lambda target: target[:, 2:]},
+        samples_shifted={"taken": lambda target: target[:-1], "wanted": lambda target: target[1:]},
+        stacked_for_each_sample={"stacked": lambda pair: torch.stack(pair, dim=1)},
+        stacked_for_each_token={"stacked": lambda pair: torch.stack(pair, dim=-1)},
+        side_by_side=({"stacked": lambda pair: torch.cat(pair, dim=1)}, {"stacked": torch.cat}),
     ),
-    exercise(
-        "pruned_parameters",
-        count_left,
-        draw_heads_to_remove,
-        {
-            "removed_counted": {"left": lambda num_heads, num_removed: num_removed},
-            "nothing_saved": lambda D, h, removed: 4 * D * D,
-            "W_o_missing": {"out_of_heads": 0},
-            "W_o_whole": lambda D, h, removed: count_left(D, h, removed, out_of_heads=0) + D * D,
-            "W_o_alone": lambda D, h, removed: 3 * D * D + count_left(D, h, removed, into_heads=0),
-            "both_sides_smaller": lambda D, h, removed: 4 * (D // h * (h - removed)) ** 2,
-            "biases_counted": lambda D, h, removed: (
-                count_left(D, h, removed) + 3 * D // h * (h - removed) + D
-            ),
-            "heads_of_width_1": lambda D, h, removed: 4 * D * (h - removed),
-            "heads_of_width_D": lambda D, h, removed: 4 * D * D * (h - removed),
-            "one_removed": lambda D, h, removed: count_left(D, h, 1),
-        },
+    exercise("pruned_parameters", count_left, draw_heads_to_remove).recognising(
+        removed_counted={"left": lambda num_heads, num_removed: num_removed},
+        nothing_saved=lambda D, h, removed: 4 * D * D,
+        W_o_missing={"out_of_heads": 0},
+        W_o_whole=lambda D, h, removed: count_left(D, h, removed, out_of_heads=0) + D * D,
+        W_o_alone=lambda D, h, removed: 3 * D * D + count_left(D, h, removed, into_heads=0),
+        both_sides_smaller=lambda D, h, removed: 4 * (D // h * (h - removed)) ** 2,
+        biases_counted=lambda D, h, removed: count_left(D, h, removed) + 3 * D // h * (h - removed) + D,
+        heads_of_width_1=lambda D, h, removed: 4 * D * (h - removed),
+        heads_of_width_D=lambda D, h, removed: 4 * D * D * (h - removed),
+        one_removed=lambda D, h, removed: count_left(D, h, 1),
     ),
-    exercise(
-        "alignment_score",
-        alignment_score,
-        draw_aligned_weights,
-        {
-            "next_row": {"rows": lambda row: row + 1},
-            "counted_from_1": {"columns": lambda place: place - 1},
-            "no_word_counted": {"without_word": lambda row: [torch.zeros(len(row))]},
-            "no_word_is_the_first": {"without_word": lambda row: [row[:, 0]]},
-            "no_word_is_the_last": {"without_word": lambda row: [row[:, -1]]},
-            "largest_weights_counted": {"look": lambda row: (row == row.amax(-1, keepdim=True)).float()},
-            "largest_weights_averaged": (
-                lambda weights, places: weights.amax(-1).mean(-1),
-                lambda weights, places: weights[:, :-1].amax(-1).mean(-1),
-            ),
-            "summed": {"average": lambda found: found.sum(0)},
-            "heads_averaged": (
-                {"average": torch.mean},
-                {"average": lambda found: found.mean(1)},
-            ),
-            "not_averaged": (
-                {"average": nothing_done},
-                {"average": lambda found: found.mT},
-            ),
-        },
+    exercise("alignment_score", alignment_score, draw_aligned_weights).recognising(
+        next_row={"rows": lambda row: row + 1},
+        counted_from_1={"columns": lambda place: place - 1},
+        no_word_counted={"without_word": lambda row: [torch.zeros(len(row))]},
+        no_word_is_the_first={"without_word": lambda row: [row[:, 0]]},
+        no_word_is_the_last={"without_word": lambda row: [row[:, -1]]},
+        largest_weights_counted={"look": lambda row: (row == row.amax(-1, keepdim=True)).float()},
+        largest_weights_averaged=(
+            lambda weights, places: weights.amax(-1).mean(-1),
+            lambda weights, places: weights[:, :-1].amax(-1).mean(-1),
+        ),
+        summed={"average": lambda found: found.sum(0)},
+        heads_averaged=({"average": torch.mean}, {"average": lambda found: found.mean(1)}),
+        not_averaged=({"average": nothing_done}, {"average": lambda found: found.mT}),
     ),
-    exercise(
-        "prune_as_matrix",
-        pruning_matrix,
-        draw_head,
-        {
-            "removed_head_kept": {"stays": lambda heads, removed: heads == removed},
-            "head_mask": {"cut": lambda identity, stays: identity * stays},
-            "transposed": {"cut": lambda identity, stays: identity[stays]},
-            "one_column": {"head_of": lambda columns, num_heads, head_dim: columns},
-            "counted_from_1": {"stays": lambda heads, removed: heads != removed - 1},
-            "every_other_column": {"head_of": lambda columns, num_heads, head_dim: columns % num_heads},
-            "widths_exchanged": {"head_of": lambda columns, num_heads, head_dim: columns // num_heads},
-            "last_head_removed": {"stays": lambda heads, removed: heads != heads.max()},
-            "heads_alone": lambda num_heads, head_dim, removed: pruning_matrix(num_heads, 1, removed),
-        },
-        rounds=8,
+    exercise("prune_as_matrix", pruning_matrix, draw_head, rounds=8).recognising(
+        removed_head_kept={"stays": lambda heads, removed: heads == removed},
+        head_mask={"cut": lambda identity, stays: identity * stays},
+        transposed={"cut": lambda identity, stays: identity[stays]},
+        one_column={"head_of": lambda columns, num_heads, head_dim: columns},
+        counted_from_1={"stays": lambda heads, removed: heads != removed - 1},
+        every_other_column={"head_of": lambda columns, num_heads, head_dim: columns % num_heads},
+        widths_exchanged={"head_of": lambda columns, num_heads, head_dim: columns // num_heads},
+        last_head_removed={"stays": lambda heads, removed: heads != heads.max()},
+        heads_alone=lambda num_heads, head_dim, removed: pruning_matrix(num_heads, 1, removed),
     ),
-    exercise(
-        "head_importance",
-        head_importance,
-        draw_loss_of_masks,
-        {
-            "difference_turned": {"measure": lambda without, whole: whole - without},
-            "loss_without": {"measure": lambda without, whole: without},
-            "absolute": {"measure": lambda without, whole: (without - whole).abs()},
-            "divided": (
-                {"measure": lambda without, whole: without / whole - 1},
-                {"measure": lambda without, whole: without / whole},
-            ),
-            "others_removed": {"masked": one_head_kept},
-            "stays_removed": (
-                {"masked": removed_for_good},
-                {"masked": removed(lambda attention, head: (attention, slice(head + 1)))},
-            ),
-            "attention_removed": {"masked": removed(lambda attention, head: attention)},
-            "removed_everywhere": {"masked": removed(lambda attention, head: (slice(None), head))},
-            "other_order": tuple(
-                {"order": order} for order in [(0, 2, 1), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)]
-            ),
-            "heads_in_rows": {"finish": lambda importance: importance.mT},
-            "in_one_row": {"finish": torch.flatten},
-        },
+    exercise("head_importance", head_importance, draw_loss_of_masks).recognising(
+        difference_turned={"measure": lambda without, whole: whole - without},
+        loss_without={"measure": lambda without, whole: without},
+        absolute={"measure": lambda without, whole: (without - whole).abs()},
+        divided=(
+            {"measure": lambda without, whole: without / whole - 1},
+            {"measure": lambda without, whole: without / whole},
+        ),
+        others_removed={"masked": one_head_kept},
+        stays_removed=(
+            {"masked": removed_for_good},
+            {"masked": removed(lambda attention, head: (attention, slice(head + 1)))},
+        ),
+        attention_removed={"masked": removed(lambda attention, head: attention)},
+        removed_everywhere={"masked": removed(lambda attention, head: (slice(None), head))},
+        other_order=tuple(
+            {"order": order} for order in [(0, 2, 1), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)]
+        ),
+        heads_in_rows={"finish": lambda importance: importance.mT},
+        in_one_row={"finish": torch.flatten},
     ),
-    exercise(
-        "greedy_decode",
-        greedy_decode,
-        draw_decoding,
-        {
-            "begin_kept": {"finish": nothing_done},
-            "last_token_alone": {"seen": lambda tokens: tokens[:, -1:]},
-            "begin_alone": (
-                {"seen": lambda tokens: tokens[:, :1]},
-                {"last": 0},
-            ),
-            "least_likely": {"choose": torch.argmin},
-            "goes_on_after_end": {"fill": nothing_done},
-            "filled_with_another_token": tuple({"fill": fill_with(token)} for token in (PADDING, BEGIN)),
-            "stops_at_the_first_end": {"is_over": torch.any},
-            "never_stops": {"is_over": lambda ended: False},
-            "one_token_too_few": {"room": -1},
-            "one_token_too_many": {"room": 1},
-            "padding_read": {"read": encode_padding},
-            "padding_seen_while_writing": {"write": decode_padding},
-            "padding_not_masked": {"read": encode_padding, "write": decode_padding},
-        },
-        rounds=6,
+    exercise("greedy_decode", greedy_decode, draw_decoding, rounds=6).recognising(
+        begin_kept={"finish": nothing_done},
+        last_token_alone={"seen": lambda tokens: tokens[:, -1:]},
+        begin_alone=({"seen": lambda tokens: tokens[:, :1]}, {"last": 0}),
+        least_likely={"choose": torch.argmin},
+        goes_on_after_end={"fill": nothing_done},
+        filled_with_another_token=tuple({"fill": fill_with(token)} for token in (PADDING, BEGIN)),
+        stops_at_the_first_end={"is_over": torch.any},
+        never_stops={"is_over": lambda ended: False},
+        one_token_too_few={"room": -1},
+        one_token_too_many={"room": 1},
+        padding_read={"read": encode_padding},
+        padding_seen_while_writing={"write": decode_padding},
+        padding_not_masked={"read": encode_padding, "write": decode_padding},
     ),
-    BreakTheModel(),
+    BreakTheModel("04", "breaks_the_model"),
 )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from mha_lib import causal_mask, merge_heads, sinusoidal_positions
-from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, Judged, draw, draw_sizes
+from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, Judged, draw, draw_sizes, draw_tensors
 from mha_lib.classroom.live.exercises.mistakes import (
     NOTHING_LEFT,
     SCALE,
@@ -22,6 +22,7 @@ from mha_lib.classroom.live.exercises.mistakes import (
     shared,
 )
 
+Split = Callable[[Tensor], tuple[Tensor, ...]]
 Tiles = Iterable[tuple[Tensor, Tensor]]  # keys (k, d) and values (k, d_v)
 SHARED_HEADS = ((6, 3), (8, 4), (12, 4), (10, 5), (15, 5))  # H and G; H/G differs from G
 
@@ -45,7 +46,7 @@ def draw_grouped_heads(generator: torch.Generator) -> Arguments:
     heads, kv_heads = draw_shared_heads(generator)
     queries, keys, head_dim, value_head_dim = draw_sizes(generator, 2, 7, 9, 11)
     shapes = (heads, queries, head_dim), (kv_heads, keys, head_dim), (kv_heads, keys, value_head_dim)
-    return tuple(torch.randn(2, *shape, generator=generator) for shape in shapes)
+    return draw_tensors(generator, *((2, *shape) for shape in shapes))
 
 
 def draw_projection(generator: torch.Generator) -> Arguments:
@@ -65,15 +66,11 @@ def draw_positions(generator: torch.Generator) -> Arguments:
 def draw_steps(generator: torch.Generator) -> tuple[Arguments, ...]:
     """Three calls with new tokens (2, N, D), the same matrices and one cache, which may begin empty."""
     width, head_dim, value_head_dim = draw_sizes(generator, 5, 6, 7)
-    matrices = [
-        torch.randn(width, size, generator=generator) for size in (head_dim, head_dim, value_head_dim)
-    ]
+    matrices = draw_tensors(generator, (width, head_dim), (width, head_dim), (width, value_head_dim))
     kept = 2 * draw(0, 1, generator)
-    cache = SimpleNamespace(
-        keys=torch.randn(2, kept, head_dim, generator=generator),
-        values=torch.randn(2, kept, value_head_dim, generator=generator),
-    )
-    chunks = [torch.randn(2, new, width, generator=generator) for new in draw_sizes(generator, 1, 3, 4)]
+    keys, values = draw_tensors(generator, (2, kept, head_dim), (2, kept, value_head_dim))
+    cache = SimpleNamespace(keys=keys, values=values)
+    chunks = draw_tensors(generator, *((2, new, width) for new in draw_sizes(generator, 1, 3, 4)))
     return tuple((x, *(W.clone() for W in matrices), cache) for x in chunks)
 
 
@@ -107,11 +104,11 @@ def share_by_group_number(x: Tensor, num_heads: int) -> Tensor:
 
 
 def share_one(x: Tensor, num_heads: int) -> Tensor:
-    return x[:, :1].expand(-1, num_heads, -1, -1)
+    return deal_out(x[:, :1], num_heads)
 
 
 def share_mean(x: Tensor, num_heads: int) -> Tensor:
-    return x.mean(1, keepdim=True).expand(-1, num_heads, -1, -1)
+    return deal_out(x.mean(1, keepdim=True), num_heads)
 
 
 def grouped_query_attention(
@@ -174,11 +171,11 @@ def rotate(
     x: Tensor,
     positions: Tensor,
     *,
-    place: Step = lambda positions: positions,
+    place: Step = nothing_done,
     exponent: Step = lambda pairs, width: 2 * pairs / width,
     base: float = 10000,
     angle: Step = lambda positions, wavelengths: positions / wavelengths,
-    split: Callable[[Tensor], tuple[Tensor, ...]] = split_neighbours,
+    split: Split = split_neighbours,
     turn: Callable[..., tuple[Tensor, Tensor]] = lambda a, b, cos, sin: (
         a * cos - b * sin,
         a * sin + b * cos,
@@ -193,19 +190,18 @@ def rotate(
 
 
 def rotate_with_other_tables(
-    split: Callable[[Tensor], tuple[Tensor, ...]], join: Step
-) -> Callable[[Tensor, Tensor], Tensor]:
+    split: Split, join: Step, join_tables: Step, x: Tensor, positions: Tensor
+) -> Tensor:
     """The mistake of pairing columns in one way but laying out sines and cosines in the other."""
+    width = x.shape[-1]
+    angles = positions[:, None] / 10000 ** (torch.arange(0, width, 2) / width)
+    table = join_tables(angles, angles)  # (N, d)
+    a, b = split(x)
+    return x * table.cos() + join(-b, a) * table.sin()
 
-    def rotated(x: Tensor, positions: Tensor) -> Tensor:
-        width = x.shape[-1]
-        angles = positions[:, None] / 10000 ** (torch.arange(0, width, 2) / width)
-        other_join = join_halves if join is join_neighbours else join_neighbours
-        table = other_join(angles, angles)  # (N, d)
-        a, b = split(x)
-        return x * table.cos() + join(-b, a) * table.sin()
 
-    return rotated
+def double_exponent(pairs: Tensor, width: int) -> Tensor:
+    return 2 * pairs.double() / width
 
 
 def add_waves(x: Tensor, positions: Tensor) -> Tensor:
@@ -214,6 +210,10 @@ def add_waves(x: Tensor, positions: Tensor) -> Tensor:
 
 def append(old: Tensor, new: Tensor) -> Tensor:
     return torch.cat([old, new], dim=1)
+
+
+def new_alone(old: Tensor, new: Tensor) -> Tensor:
+    return new
 
 
 def put_before(old: Tensor, new: Tensor) -> Tensor:
@@ -260,11 +260,11 @@ def online_softmax(
     divisor: Callable[[Sizes], float] = lambda sizes: sizes.head_dim**0.5,
     rise: Step = lambda largest, scores: torch.maximum(largest, scores.amax(1, keepdim=True)),
     shrink: Step = lambda largest, now_largest: (largest - now_largest).exp(),
-    old_total: Step = lambda total, factor: total * factor,
-    old_output: Step = lambda output, factor: output * factor,
+    old_total: Step = torch.mul,
+    old_output: Step = torch.mul,
     add_up: Step = lambda exponentials: exponentials.sum(1, keepdim=True),
-    each: Step = lambda output, total: output,
-    finish: Step = lambda output, total: output / total,
+    each: Step = nothing_done,
+    finish: Step = torch.div,
 ) -> Tensor:
     """(Q, d_v); each keyword replaces one step by a mistake."""
     largest = torch.full((len(queries), 1), start)
@@ -284,8 +284,8 @@ def grow(largest: Tensor, now_largest: Tensor) -> Tensor:
     return torch.where(largest.isinf(), 1, (now_largest - largest).exp())
 
 
-def forget(x: Tensor, factor: Tensor) -> Tensor:
-    return 0 * x
+def forget(x: Tensor, _: Tensor) -> Tensor:
+    return torch.zeros_like(x)
 
 
 def each_tile(queries: Tensor, tiles: Tiles) -> Tensor:
@@ -296,188 +296,126 @@ def each_tile(queries: Tensor, tiles: Tiles) -> Tensor:
 exercise = partial(Exercise, "05")
 
 SHARING: tuple[Judged, ...] = (
-    exercise(
-        "grouped_query_attention",
-        grouped_query_attention,
-        draw_grouped_heads,
-        {
-            "dealt_out": {"share_keys": deal_out, "share_values": deal_out},
-            "keys_dealt_out": {"share_keys": deal_out},
-            "values_dealt_out": {"share_values": deal_out},
-            "group_number_for_size": {
-                "share_keys": share_by_group_number,
-                "share_values": share_by_group_number,
-            },
-            "one_head_for_all": {"share_keys": share_one, "share_values": share_one},
-            "keys_averaged": {"share_keys": share_mean, "share_values": share_mean},
-            "queries_averaged": {"prepare": lambda queries, G: queries.unflatten(1, (G, -1)).mean(2)},
-            "first_heads_alone": {"prepare": lambda queries, G: queries[:, :G]},
-            "group_summed": tuple(
-                {"deliver": lambda heads, G, add=add: add(heads.unflatten(1, (G, -1)), 2)}
-                for add in (torch.sum, torch.mean)
-            ),
-            "group_axis_left": {"deliver": lambda heads, G: heads.unflatten(1, (G, -1))},
-            "merged": {"deliver": lambda heads, G: merge_heads(heads)},
-            **shared(*SCALE, *SOFTMAX, "weights_returned"),
-        },
+    exercise("grouped_query_attention", grouped_query_attention, draw_grouped_heads).recognising(
+        dealt_out={"share_keys": deal_out, "share_values": deal_out},
+        keys_dealt_out={"share_keys": deal_out},
+        values_dealt_out={"share_values": deal_out},
+        group_number_for_size={"share_keys": share_by_group_number, "share_values": share_by_group_number},
+        one_head_for_all={"share_keys": share_one, "share_values": share_one},
+        keys_averaged={"share_keys": share_mean, "share_values": share_mean},
+        queries_averaged={"prepare": lambda queries, G: queries.unflatten(1, (G, -1)).mean(2)},
+        first_heads_alone={"prepare": lambda queries, G: queries[:, :G]},
+        group_summed=tuple(
+            {"deliver": lambda heads, G, add=add: add(heads.unflatten(1, (G, -1)), 2)}
+            for add in (torch.sum, torch.mean)
+        ),
+        group_axis_left={"deliver": lambda heads, G: heads.unflatten(1, (G, -1))},
+        merged={"deliver": lambda heads, G: merge_heads(heads)},
+        **shared(*SCALE, *SOFTMAX, "weights_returned"),
     ),
-    exercise(
-        "pool_heads",
-        pool_heads,
-        draw_projection,
-        {
-            "dealt_out": {"cut": lambda W, size, number: W.unflatten(1, (size, number, -1)).transpose(1, 2)},
-            "group_number_for_size": {"cut": lambda W, size, number: W.unflatten(1, (size, number, -1))},
-            "neighbouring_columns": {
-                "cut": lambda W, size, number: W.unflatten(1, (number, -1, size)).transpose(2, 3)
-            },
-            "every_other_number": {
-                "cut": lambda W, size, number: W.unflatten(1, (-1, number, size)).permute(0, 2, 3, 1)
-            },
-            "rows_pooled": rows_pooled,
-            "summed": {"pool": lambda grouped, *_: grouped.sum(2)},
-            "one_of_each_group": tuple(
-                {"pool": lambda grouped, *_, place=place: grouped.select(2, place)} for place in (0, -1)
-            ),
-            "first_heads_kept": lambda W, H, G: W[:, : W.shape[1] // H * G],
-            "divided_by_all_heads": {"pool": lambda grouped, H, G: grouped.sum(2) / H},
-            "divided_by_kv_heads": {"pool": lambda grouped, H, G: grouped.sum(2) / G},
-            "all_heads_averaged": {
-                "pool": lambda grouped, *_: grouped.mean((1, 2), keepdim=True)[:, 0].expand(
-                    -1, grouped.shape[1], -1
-                )
-            },
-            "repeated_back": {"join": lambda pooled, size: pooled.repeat_interleave(size, dim=1).flatten(1)},
-            "not_joined": (
-                {"join": lambda pooled, size: pooled},
-                {"join": lambda pooled, size: pooled.transpose(0, 1)},
-            ),
-            "transposed": {"deliver": lambda pooled: pooled.mT},
+    exercise("pool_heads", pool_heads, draw_projection).recognising(
+        dealt_out={"cut": lambda W, size, number: W.unflatten(1, (size, number, -1)).transpose(1, 2)},
+        group_number_for_size={"cut": lambda W, size, number: W.unflatten(1, (size, number, -1))},
+        neighbouring_columns={
+            "cut": lambda W, size, number: W.unflatten(1, (number, -1, size)).transpose(2, 3)
         },
+        every_other_number={
+            "cut": lambda W, size, number: W.unflatten(1, (-1, number, size)).permute(0, 2, 3, 1)
+        },
+        rows_pooled=rows_pooled,
+        summed={"pool": lambda grouped, *_: grouped.sum(2)},
+        one_of_each_group=tuple(
+            {"pool": lambda grouped, *_, place=place: grouped.select(2, place)} for place in (0, -1)
+        ),
+        first_heads_kept=lambda W, H, G: W[:, : W.shape[1] // H * G],
+        divided_by_all_heads={"pool": lambda grouped, H, G: grouped.sum(2) / H},
+        divided_by_kv_heads={"pool": lambda grouped, H, G: grouped.sum(2) / G},
+        all_heads_averaged={
+            "pool": lambda grouped, *_: grouped.mean((1, 2), keepdim=True)[:, 0].expand(
+                -1, grouped.shape[1], -1
+            )
+        },
+        repeated_back={"join": lambda pooled, size: pooled.repeat_interleave(size, dim=1).flatten(1)},
+        not_joined=({"join": nothing_done}, {"join": lambda pooled, size: pooled.transpose(0, 1)}),
+        transposed={"deliver": lambda pooled: pooled.mT},
     ),
-    exercise(
-        "rotate",
-        rotate,
-        draw_positions,
-        {
-            "halves_paired": {"split": split_halves, "join": join_halves},
-            "joined_as_halves": {"join": join_halves},
-            "split_into_halves": {"split": split_halves},
-            "tables_do_not_fit": (
-                rotate_with_other_tables(split_halves, join_halves),
-                rotate_with_other_tables(split_neighbours, join_neighbours),
-            ),
-            "turned_backwards": {"turn": lambda a, b, cos, sin: (a * cos + b * sin, b * cos - a * sin)},
-            "sign_wrong": tuple(
-                {
-                    "turn": lambda a, b, cos, sin, s=first, t=second: (
-                        a * cos + s * b * sin,
-                        t * a * sin + t * s * b * cos,
-                    )
-                }
-                for first, second in ((1, 1), (-1, 1))
-            ),
-            "sine_and_cosine_exchanged": {
-                "turn": lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin)
-            },
-            "first_overwritten": {
-                "turn": lambda a, b, cos, sin: (a * cos - b * sin, (a * cos - b * sin) * sin + b * cos)
-            },
-            "counted_from_1": {"place": lambda positions: positions + 1},
-            "positions_ignored": tuple(
-                {"place": lambda positions, first=first: torch.arange(len(positions)) + first}
-                for first in (0, 1)
-            ),
-            "exponent_not_doubled": {"exponent": lambda pairs, width: pairs / width},
-            "exponent_doubled_twice": {"exponent": lambda pairs, width: 4 * pairs / width},
-            "exponent_from_1": {"exponent": lambda pairs, width: 2 * (pairs + 1) / width},
-            "last_pair_at_1": {"exponent": lambda pairs, width: pairs / (width // 2 - 1)},
-            "one_angle": {"exponent": lambda pairs, width: 0 * pairs},
-            "multiplied": (
-                # Such large angles depend on the precision of each step.
-                {"angle": torch.mul},
-                {"exponent": lambda pairs, width: 2 * pairs.double() / width, "angle": torch.mul},
-                {
-                    "exponent": lambda pairs, width: 2 * pairs.double() / width,
-                    "angle": lambda positions, wavelengths: positions * wavelengths.float(),
-                },
-                {"exponent": lambda pairs, width: -2 * pairs / width},
-            ),
-            "other_base": tuple({"base": base} for base in (1000.0, 100_000.0, 500_000.0)),
-            "waves_added": add_waves,
+    exercise("rotate", rotate, draw_positions).recognising(
+        halves_paired={"split": split_halves, "join": join_halves},
+        joined_as_halves={"join": join_halves},
+        split_into_halves={"split": split_halves},
+        tables_do_not_fit=(
+            partial(rotate_with_other_tables, split_halves, join_halves, join_neighbours),
+            partial(rotate_with_other_tables, split_neighbours, join_neighbours, join_halves),
+        ),
+        turned_backwards={"turn": lambda a, b, cos, sin: (a * cos + b * sin, b * cos - a * sin)},
+        sign_wrong=(
+            {"turn": lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)},
+            {"turn": lambda a, b, cos, sin: (a * cos - b * sin, a * sin - b * cos)},
+        ),
+        sine_and_cosine_exchanged={"turn": lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin)},
+        first_overwritten={
+            "turn": lambda a, b, cos, sin: (a * cos - b * sin, (a * cos - b * sin) * sin + b * cos)
         },
+        counted_from_1={"place": lambda positions: positions + 1},
+        positions_ignored=tuple(
+            {"place": lambda positions, first=first: torch.arange(len(positions)) + first} for first in (0, 1)
+        ),
+        exponent_not_doubled={"exponent": lambda pairs, width: pairs / width},
+        exponent_doubled_twice={"exponent": lambda pairs, width: 4 * pairs / width},
+        exponent_from_1={"exponent": lambda pairs, width: 2 * (pairs + 1) / width},
+        last_pair_at_1={"exponent": lambda pairs, width: pairs / (width // 2 - 1)},
+        one_angle={"exponent": lambda pairs, width: 0 * pairs},
+        multiplied=(
+            # Such large angles depend on the precision of each step.
+            {"angle": torch.mul},
+            {"exponent": double_exponent, "angle": torch.mul},
+            {"exponent": double_exponent, "angle": lambda positions, waves: positions * waves.float()},
+            {"exponent": lambda pairs, width: -2 * pairs / width},
+        ),
+        other_base=tuple({"base": base} for base in (1000.0, 100_000.0, 500_000.0)),
+        waves_added=add_waves,
     ),
 )
 STREAMING: tuple[Judged, ...] = (
-    StepByStep(
-        "05",
-        "attend_with_cache",
-        attend_with_cache,
-        draw_steps,
-        {
-            "mask_at_the_start": {"sees": sees_from_the_start},
-            "new_tokens_see_later_ones": (
-                {"masked": torch.ones_like},
-                {"sees": sees_up_to(1)},
-            ),
-            "token_does_not_see_itself": tuple({"sees": sees_up_to(-1), **rest} for rest in NOTHING_LEFT),
-            "cache_not_extended": {"keep": lambda old, new: old},
-            "cache_replaced": {"keep": lambda old, new: new},
-            "new_tokens_alone": (
-                {"look": lambda old, new: new},
-                {"keep": lambda old, new: new, "look": lambda old, new: new},
-            ),
-            "old_tokens_alone": {
-                "look": lambda old, new: old,
-                "sees": lambda new, kept: torch.ones(new, kept, dtype=torch.bool),
-            },
-            "new_tokens_first": (
-                {"keep": put_before, "look": put_before},
-                {"look": put_before},
-            ),
-            "queries_kept": {"key_of": lambda x, W_q, W_k: x @ W_q},
-            "last_token_alone": {"deliver": lambda heads: heads[:, -1:]},
-            **shared(*SCALE, *SOFTMAX, "weights_returned"),
-            **shared("mask_upside_down", "forbidden_scores_zero", "forbidden_weights_zero"),
-        },
+    StepByStep("05", "attend_with_cache", attend_with_cache, draw_steps).recognising(
+        mask_at_the_start={"sees": sees_from_the_start},
+        new_tokens_see_later_ones=({"masked": torch.ones_like}, {"sees": sees_up_to(1)}),
+        token_does_not_see_itself=tuple({"sees": sees_up_to(-1), **rest} for rest in NOTHING_LEFT),
+        cache_not_extended={"keep": nothing_done},
+        cache_replaced={"keep": new_alone},
+        new_tokens_alone=({"look": new_alone}, {"keep": new_alone, "look": new_alone}),
+        old_tokens_alone={"look": nothing_done, "sees": lambda new, kept: torch.ones(new, kept) > 0},
+        new_tokens_first=({"keep": put_before, "look": put_before}, {"look": put_before}),
+        queries_kept={"key_of": lambda x, W_q, W_k: x @ W_q},
+        last_token_alone={"deliver": lambda heads: heads[:, -1:]},
+        **shared(*SCALE, *SOFTMAX, "weights_returned"),
+        **shared("mask_upside_down", "forbidden_scores_zero", "forbidden_weights_zero"),
     ),
-    exercise(
-        "online_softmax",
-        online_softmax,
-        draw_tiles,
-        {
-            "nothing_rescaled": {"shrink": lambda largest, now_largest: torch.ones_like(now_largest)},
-            "sum_not_rescaled": {"old_total": nothing_done},
-            "output_not_rescaled": {"old_output": nothing_done},
-            "largest_not_subtracted": {
-                "start": 0.0,
-                "rise": lambda largest, scores: torch.zeros_like(largest),
-            },
-            "largest_of_the_tile": {"rise": lambda largest, scores: scores.amax(1, keepdim=True)},
-            "one_largest_for_all": {"rise": lambda largest, scores: torch.maximum(largest, scores.max())},
-            "starts_at_zero": {"start": 0.0},
-            "grows": (
-                {"shrink": grow},
-                {"shrink": lambda largest, now_largest: (now_largest - largest).exp()},
-            ),
-            "divided_at_each_tile": (
-                lambda queries, tiles: each_tile(queries, tiles).sum(0),
-                {"each": lambda output, total: output / total, "finish": lambda output, total: output},
-                {"each": lambda output, total: output / total},
-            ),
-            "tiles_averaged": lambda queries, tiles: each_tile(queries, tiles).mean(0),
-            "first_tile_alone": lambda queries, tiles: each_tile(queries, tiles)[0],
-            "last_tile_alone": (
-                lambda queries, tiles: each_tile(queries, tiles)[-1],
-                {"old_total": forget, "old_output": forget},
-            ),
-            "sum_of_the_last_tile": {"old_total": forget},
-            "output_of_the_last_tile": {"old_output": forget},
-            "not_divided": {"finish": lambda output, total: output},
-            "sum_of_all_queries": {"add_up": torch.sum},
-            **shared("scale_missing", "scale_without_root", "scale_multiplied"),
-            "scale_of_number_of_keys": {"divisor": lambda sizes: sizes.num_keys**0.5},
-        },
-        rounds=6,
+    exercise("online_softmax", online_softmax, draw_tiles, rounds=6).recognising(
+        nothing_rescaled={"shrink": lambda largest, now_largest: torch.ones_like(now_largest)},
+        sum_not_rescaled={"old_total": nothing_done},
+        output_not_rescaled={"old_output": nothing_done},
+        largest_not_subtracted={"start": 0.0, "rise": forget},
+        largest_of_the_tile={"rise": lambda largest, scores: scores.amax(1, keepdim=True)},
+        one_largest_for_all={"rise": lambda largest, scores: torch.maximum(largest, scores.max())},
+        starts_at_zero={"start": 0.0},
+        grows=({"shrink": grow}, {"shrink": lambda largest, now_largest: (now_largest - largest).exp()}),
+        divided_at_each_tile=(
+            lambda queries, tiles: each_tile(queries, tiles).sum(0),
+            {"each": torch.div, "finish": nothing_done},
+            {"each": torch.div},
+        ),
+        tiles_averaged=lambda queries, tiles: each_tile(queries, tiles).mean(0),
+        first_tile_alone=lambda queries, tiles: each_tile(queries, tiles)[0],
+        last_tile_alone=(
+            lambda queries, tiles: each_tile(queries, tiles)[-1],
+            {"old_total": forget, "old_output": forget},
+        ),
+        sum_of_the_last_tile={"old_total": forget},
+        output_of_the_last_tile={"old_output": forget},
+        not_divided={"finish": nothing_done},
+        sum_of_all_queries={"add_up": torch.sum},
+        **shared("scale_missing", "scale_without_root", "scale_multiplied"),
+        scale_of_number_of_keys={"divisor": lambda sizes: sizes.num_keys**0.5},
     ),
 )

@@ -18,11 +18,10 @@ from mha_lib.classroom.live.exercises.judge import (
     draw,
     draw_sizes,
     mistaken,
-    no_function,
     result_of,
     say,
     solved,
-    two_mistakes,
+    together,
 )
 from mha_lib.classroom.live.exercises.lesson_05_heads import draw_shared_heads
 from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done
@@ -34,26 +33,16 @@ def draw_cache_sizes(generator: torch.Generator) -> Arguments:
     """Layers, D, H, G, tokens, batch and bits."""
     heads, kv_heads = draw_shared_heads(generator)
     layers, head_dim, tokens = draw_sizes(generator, 7, 11, 13)
-    return (
-        layers,
-        heads * head_dim,
-        heads,
-        kv_heads,
-        17 * tokens,
-        draw(2, 3, generator),
-        8 * 2 ** draw(0, 2, generator),
-    )
+    batch, bits = draw(2, 3, generator), 8 * 2 ** draw(0, 2, generator)
+    return layers, heads * head_dim, heads, kv_heads, 17 * tokens, batch, bits
 
 
 def draw_devices(generator: torch.Generator) -> Arguments:
     """H, G, d and a number of devices that may not divide G, though often it divides H."""
-    per_device, kv_per_device = 6, 2
     devices = draw(2, 5, generator)
-    heads, kv_heads = devices * per_device, devices * kv_per_device
     uneven = ((12, 6, 4), (12, 3, 6), (24, 2, 8), (15, 5, 2))[draw(0, 3, generator)]
-    if draw(0, 1, generator):
-        return heads, kv_heads, draw(7, 9, generator), devices
-    return *uneven[:2], draw(7, 9, generator), uneven[2]
+    heads, kv_heads, devices = (6 * devices, 2 * devices, devices) if draw(0, 1, generator) else uneven
+    return heads, kv_heads, draw(7, 9, generator), devices
 
 
 def count_bytes(
@@ -158,22 +147,17 @@ def sizes_of(layer: MultiHeadAttention) -> dict[str, Any]:
     return sizes | {"bias": layer.W_q.bias is not None, "input_sizes": inputs}
 
 
-class DescribeModel:
+class DescribeModel(Judged):
     """The student builds the layers of known models, on a device that keeps shapes but no numbers."""
 
-    lesson, name = "05", "describe_model"
     mistakes = ("layer_wanted", "entry_missing", *sizes_of(MultiHeadAttention(2, 1)))
     also_right = ("described",)
 
-    def judge(self, given: Answer) -> Verdict:
-        return no_function(given) or self.judge_models(given)
-
-    def judge_models(self, given: Answer) -> Verdict:
+    def judge_function(self, given: Answer) -> Verdict:
         for model, config in MODELS.items():
             with torch.device("meta"):
                 layer, wanted = result_of(given, (dict(config),)), describe_model(config)
-            verdict = self.judge_layer(layer, wanted, model)
-            if verdict:
+            if verdict := self.judge_layer(layer, wanted, model):
                 return verdict
         return solved(self.name, "described", models=say("between").join(MODELS))
 
@@ -182,7 +166,7 @@ class DescribeModel:
             if "KeyError" not in layer.sentence:
                 return layer
             hint = mistaken(self.name, "entry_missing")
-            return Verdict(layer.state, f"{layer.sentence} {hint.sentence}", hint.names)
+            return hint._replace(sentence=f"{layer.sentence} {hint.sentence}")
         if not isinstance(layer, MultiHeadAttention):
             return mistaken(self.name, "layer_wanted", given=describe(layer))
         found, right = sizes_of(layer), sizes_of(wanted)
@@ -191,9 +175,7 @@ class DescribeModel:
             for name in right
             if found[name] != right[name]
         ]
-        if len(mistakes) > 1:
-            return two_mistakes(*mistakes[:2])
-        return mistakes[0] if mistakes else None
+        return together(*mistakes[:2]) if mistakes else None
 
 
 CUTTING = (
@@ -207,63 +189,52 @@ CUTTING = (
 exercise = partial(Exercise, "05")
 
 CACHE: tuple[Judged, ...] = (
-    exercise(
-        "cache_bytes",
-        count_bytes,
-        draw_cache_sizes,
-        {
-            "values_forgotten": {"kinds": 1},
-            "queries_kept": (
-                {"kinds": 3},
-                {"kinds": 1, "heads": lambda num_heads, num_kv_heads: 2 * num_kv_heads + num_heads},
-            ),
-            "heads_of_queries": (
-                {"heads": lambda num_heads, num_kv_heads: num_heads},
-                {"heads": lambda *_: 1, "width": lambda num_hiddens, num_heads: num_hiddens},
-            ),
-            "group_size": {"heads": lambda num_heads, num_kv_heads: num_heads // num_kv_heads},
-            "heads_missing": {"heads": lambda *_: 1},
-            "width_missing": {"width": lambda *_: 1},
-            "width_of_the_model": {"width": lambda num_hiddens, num_heads: num_hiddens},
-            "in_bits": {"size": lambda bits: bits},
-            "numbers_counted": {"size": lambda bits: 1},
-            "layers_missing": {"layers": lambda num_layers: 1},
-            "batch_missing": {"samples": lambda batch: 1},
-            "tokens_missing": {"tokens": lambda num_tokens: 1},
-            "tokens_squared": {"tokens": lambda num_tokens: num_tokens**2},
-            "in_gigabytes": tuple({"unit": base**power} for base in (1000, 1024) for power in (3, 2, 1)),
-        },
+    exercise("cache_bytes", count_bytes, draw_cache_sizes).recognising(
+        values_forgotten={"kinds": 1},
+        queries_kept=(
+            {"kinds": 3},
+            {"kinds": 1, "heads": lambda num_heads, num_kv_heads: 2 * num_kv_heads + num_heads},
+        ),
+        heads_of_queries=(
+            {"heads": lambda num_heads, num_kv_heads: num_heads},
+            {"heads": lambda *_: 1, "width": lambda num_hiddens, num_heads: num_hiddens},
+        ),
+        group_size={"heads": lambda num_heads, num_kv_heads: num_heads // num_kv_heads},
+        heads_missing={"heads": lambda *_: 1},
+        width_missing={"width": lambda *_: 1},
+        width_of_the_model={"width": lambda num_hiddens, num_heads: num_hiddens},
+        in_bits={"size": lambda bits: bits},
+        numbers_counted={"size": lambda bits: 1},
+        layers_missing={"layers": lambda num_layers: 1},
+        batch_missing={"samples": lambda batch: 1},
+        tokens_missing={"tokens": lambda num_tokens: 1},
+        tokens_squared={"tokens": lambda num_tokens: num_tokens**2},
+        in_gigabytes=tuple({"unit": base**power} for base in (1000, 1024) for power in (3, 2, 1)),
     ),
 )
 SHARDING_AND_DESCRIBING: tuple[Judged, ...] = (
-    exercise(
-        "plan_shards",
-        plan_shards,
-        draw_devices,
-        {
-            "kv_heads_cut": tuple(
-                {"fits": fits, "share": share, "kv_share": share}
-                for fits in CUTTING
-                for share in (share_evenly, share_with_cuts, share_fractions)
-            ),
-            "kv_heads_copied": tuple({"fits": fits, "kv_share": share_copies} for fits in CUTTING),
-            "heads_counted": {"unit": lambda head_dim: 1},
-            "kv_heads_as_heads": {"kv_heads": lambda num_heads, num_kv_heads: num_heads},
-            "all_kv_heads_everywhere": {"kv_share": lambda device, heads, devices: (0, heads)},
-            "last_included": {"end_of": lambda first, end: end - 1},
-            "width_for_end": {"end_of": lambda first, end: end - first},
-            "devices_for_share": {
-                "share": lambda device, heads, devices: (device * devices, (device + 1) * devices),
-                "kv_share": lambda device, heads, devices: (device * devices, (device + 1) * devices),
-            },
-            "devices_from_1": {"device_of": lambda number: number + 1},
-            "same_for_all": {"device_of": lambda number: 0},
-            "kv_heads_first": {"deliver": lambda plan: plan[:, [2, 3, 0, 1]]},
-            "starts_and_ends": {"deliver": lambda plan: plan[:, [0, 2, 1, 3]]},
-            "devices_in_columns": {"deliver": lambda plan: plan.mT},
-            "pairs_nested": {"deliver": lambda plan: plan.unflatten(1, (2, 2))},
+    exercise("plan_shards", plan_shards, draw_devices, rounds=8).recognising(
+        kv_heads_cut=tuple(
+            {"fits": fits, "share": share, "kv_share": share}
+            for fits in CUTTING
+            for share in (share_evenly, share_with_cuts, share_fractions)
+        ),
+        kv_heads_copied=tuple({"fits": fits, "kv_share": share_copies} for fits in CUTTING),
+        heads_counted={"unit": lambda head_dim: 1},
+        kv_heads_as_heads={"kv_heads": lambda num_heads, num_kv_heads: num_heads},
+        all_kv_heads_everywhere={"kv_share": lambda device, heads, devices: (0, heads)},
+        last_included={"end_of": lambda first, end: end - 1},
+        width_for_end={"end_of": lambda first, end: end - first},
+        devices_for_share={
+            "share": lambda device, heads, devices: (device * devices, (device + 1) * devices),
+            "kv_share": lambda device, heads, devices: (device * devices, (device + 1) * devices),
         },
-        rounds=8,
+        devices_from_1={"device_of": lambda number: number + 1},
+        same_for_all={"device_of": lambda number: 0},
+        kv_heads_first={"deliver": lambda plan: plan[:, [2, 3, 0, 1]]},
+        starts_and_ends={"deliver": lambda plan: plan[:, [0, 2, 1, 3]]},
+        devices_in_columns={"deliver": lambda plan: plan.mT},
+        pairs_nested={"deliver": lambda plan: plan.unflatten(1, (2, 2))},
     ),
-    DescribeModel(),
+    DescribeModel("05", "describe_model"),
 )

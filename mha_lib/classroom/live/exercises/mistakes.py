@@ -28,13 +28,12 @@ def nothing_done(x: Tensor, *_: Any) -> Tensor:
     return x
 
 
-def fill_minus_infinity(scores: Tensor, mask: Tensor) -> Tensor:
-    return scores.masked_fill(~mask, -torch.inf)
+def fill_number(number: float) -> Step:
+    return lambda scores, mask: scores.masked_fill(~mask, number)
 
 
-def fill_lowest(scores: Tensor, mask: Tensor) -> Tensor:
-    """Fill in the lowest finite number: a row that may attend to nothing gets equal weights."""
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+fill_minus_infinity = fill_number(-torch.inf)
+fill_lowest = fill_number(torch.finfo().min)  # a row that may attend to nothing gets equal weights
 
 
 def masked_weights(
@@ -144,10 +143,6 @@ def connect_slices(W: Tensor, num_heads: int) -> Tensor:
     """The weights with which head i gets only the i-th slice of the input: all others are 0."""
     d = W.shape[0] // num_heads
     return W * torch.eye(num_heads).kron(torch.ones(d, d))
-
-
-def fill_number(number: float) -> Step:
-    return lambda scores, mask: scores.masked_fill(~mask, number)
 
 
 def encode_for_addition(forbidden: float) -> Step:

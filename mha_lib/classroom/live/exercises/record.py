@@ -47,9 +47,6 @@ class Record:
         self.noted: list[Noted] = []
         self.written: dict[Path, int] = {}  # how many of the verdicts each file holds already
 
-    def note(self, noted: Noted) -> None:
-        self.noted.append(noted)
-
     def newest(self) -> dict[str, str]:
         """The newest state of each exercise, in the order in which they were first checked."""
         return {noted.exercise: noted.state for noted in self.noted}

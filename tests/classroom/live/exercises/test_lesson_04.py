@@ -1,4 +1,4 @@
-"""The exercises of lesson 04 against the library and the measures, and slips as students make them."""
+"""The exercises of lesson 04 against the library and the measures."""
 
 from typing import NamedTuple
 
@@ -20,26 +20,17 @@ from mha_lib.classroom.tasks import (
     translation_loss,
     weights_of,
 )
-from tests.classroom.live.exercises.slips import (
-    EXERCISES,
-    assert_named,
-    assert_right,
-    each_slip,
-    right_answer,
-    said,
-    written,
-)
+from tests.classroom.live.exercises.slips import EXERCISES, right_answer, said
 
 BREAK = EXERCISES["breaks_the_model"]
 
 
 def test_greedy_decoding_is_that_of_the_library():
     calls = list(EXERCISES["greedy_decode"].calls())
-    for model, source, source_mask, begin, end, max_tokens in calls:
+    for call in calls:
+        model, source, source_mask, begin, end, max_tokens = call
         generated = model.generate(source, source_mask, begin=begin, end=end, max_tokens=max_tokens)
-        assert torch.equal(
-            right_answer("greedy_decode")(model, source, source_mask, begin, end, max_tokens), generated
-        )
+        assert torch.equal(right_answer("greedy_decode")(*call), generated)
     lengths = [right_answer("greedy_decode")(*call).shape[1] for call in calls]
     assert min(lengths) < max(lengths) == calls[0][-1]  # some end early, some are cut off
 
@@ -107,157 +98,6 @@ def test_the_matrix_prunes_as_the_library_does_and_leaves_as_many_parameters(rem
     assert sum(p.numel() for p in smaller.parameters()) == right_answer("pruned_parameters")(15, 3, 1)
 
 
-GREEDY = """
-def answer(model, source, source_mask, begin, end, max_tokens):
-    memory = model.encode(source, source_mask)
-    written = [[begin] for _ in source]
-    for step in range(max_tokens):
-        logits = model.decode(torch.tensor(written), memory, source_mask)[:, -1]
-        for row, token in zip(written, logits.argmax(-1).tolist()):
-            row.append(end if end in row else token)
-        if all(end in row for row in written):
-            break
-    return torch.tensor(written)[:, 1:]
-"""
-IMPORTANCE = """
-def answer(loss_of, num_heads):
-    rows = []
-    for attention in range(3):
-        row = []
-        for head in range(num_heads):
-            masks = [torch.ones(num_heads) for _ in range(3)]
-            masks[attention][head] = 0
-            loss = loss_of(ByAttention([masks[0]], [masks[1]], [masks[2]]))
-            whole = loss_of(ByAttention(*[[torch.ones(num_heads)]] * 3))
-            row.append(loss - whole)
-        rows.append(torch.stack(row))
-    return torch.stack(rows)
-"""
-ALIGNMENT = """
-def answer(weights, places):
-    total, count = torch.zeros(len(weights)), 0
-    for row, place in enumerate(places):
-        if place is not None:
-            total += weights[:, row, place]
-            count += 1
-    return total / count
-"""
-SHIFT = """
-def answer(target):
-    return torch.stack([target[:, :-1], target[:, 1:]])
-"""
-PRUNE = """
-def answer(num_heads, head_dim, removed):
-    P = torch.zeros(num_heads * head_dim, (num_heads - 1) * head_dim)
-    kept = [head for head in range(num_heads) if head != removed]
-    for new, old in enumerate(kept):
-        for column in range(head_dim):
-            P[old * head_dim + column, new * head_dim + column] = 1
-    return P
-"""
-COUNT = """
-def answer(num_hiddens, num_heads, num_removed):
-    return 4 * num_hiddens * num_hiddens * (num_heads - num_removed) // num_heads
-"""
-SOURCES = {
-    "greedy_decode": GREEDY,
-    "head_importance": IMPORTANCE,
-    "alignment_score": ALIGNMENT,
-    "shift_targets": SHIFT,
-    "prune_as_matrix": PRUNE,
-    "pruned_parameters": COUNT,
-}
-
-# For each exercise the changes to its answer, each followed by the mistakes that the check must name.
-SLIPS = {
-    "greedy_decode": [
-        ({"[:, 1:]": ""}, "begin_kept"),
-        ({"end if end in row else token": "token"}, "goes_on_after_end"),
-        ({"if all(": "if any("}, "stops_at_the_first_end"),
-        ({"            break": "            pass"}, "never_stops"),
-        ({"argmax": "argmin"}, "least_likely"),
-        ({"[:, -1]": "[:, 0]"}, "begin_alone"),
-        ({"torch.tensor(written), memory": "torch.tensor(written)[:, -1:], memory"}, "last_token_alone"),
-        ({"range(max_tokens)": "range(max_tokens - 1)"}, "one_token_too_few"),
-        ({"range(max_tokens)": "range(max_tokens + 1)"}, "one_token_too_many"),
-        ({"memory, source_mask": "memory"}, "padding_seen_while_writing"),
-        ({"source, source_mask)\n    w": "source)\n    w"}, "padding_read"),
-        ({"[:, 1:]": "", "if all(": "if any("}, "begin_kept", "stops_at_the_first_end"),
-        (
-            {"end if end in row else token": "token", "            break": "            pass"},
-            "goes_on_after_end",
-            "never_stops",
-        ),
-        ({"[:, -1]": "[:, 0]", "memory, source_mask": "memory"}, "begin_alone", "padding_seen_while_writing"),
-    ],
-    "head_importance": [
-        ({"loss - whole": "whole - loss"}, "difference_turned"),
-        ({"loss - whole": "loss"}, "loss_without"),
-        ({"loss - whole": "(loss - whole).abs()"}, "absolute"),
-        ({"loss - whole": "(loss - whole) / whole"}, "divided"),
-        ({"[masks[1]], [masks[2]]": "[masks[2]], [masks[1]]"}, "other_order"),
-        ({"[attention][head] = 0": "[attention][:] = 0"}, "attention_removed"),
-        ({"return torch.stack(rows)": "return torch.cat(rows)"}, "in_one_row"),
-        ({"torch.stack(rows)": "torch.stack(rows, dim=1)"}, "heads_in_rows"),
-        (
-            {"loss - whole": "whole - loss", "[masks[1]], [masks[2]]": "[masks[2]], [masks[1]]"},
-            "difference_turned",
-            "other_order",
-        ),
-        (
-            {"loss - whole": "(loss - whole).abs()", "torch.stack(rows)": "torch.stack(rows, dim=1)"},
-            "absolute",
-            "heads_in_rows",
-        ),
-    ],
-    "alignment_score": [
-        ({"total / count": "total / len(places)"}, "no_word_counted"),
-        ({"total / count": "total"}, "summed"),
-        ({"[:, row, place]": "[:, row + 1, place]"}, "next_row"),
-        ({"[:, row, place]": "[:, row, place - 1]"}, "counted_from_1"),
-        ({"total / count": "(total / count).mean()"}, "heads_averaged"),
-        (
-            {"[:, row, place]": "[:, row + 1, place]", "total / count": "total / len(places)"},
-            "next_row",
-            "no_word_counted",
-        ),
-    ],
-    "shift_targets": [
-        ({"target[:, 1:]": "target[:, :-1]"}, "not_shifted"),
-        ({"[target[:, :-1], target[:, 1:]]": "[target[:, 1:], target[:, :-1]]"}, "exchanged"),
-        ({"[:, :-1]": "", "target[:, 1:]": "target.roll(-1, dims=1)"}, "rolled"),
-        ({"[:, :-1]": "[:-1]", "[:, 1:]": "[1:]"}, "samples_shifted"),
-        ({"torch.stack": "torch.cat"}, "side_by_side"),
-        ({"target[:, 1:]]": "target[:, :-1]], dim=1"}, "not_shifted", "stacked_for_each_sample"),
-    ],
-    "prune_as_matrix": [
-        ({"head != removed": "head != removed - 1"}, "counted_from_1"),
-        ({"return P": "return P.T"}, "transposed"),
-        (
-            {"head != removed": "head != removed - 1", "return P": "return P.T"},
-            "counted_from_1",
-            "transposed",
-        ),
-    ],
-    "pruned_parameters": [
-        ({"(num_heads - num_removed)": "num_removed"}, "removed_counted"),
-        ({"4 *": "3 *"}, "W_o_missing"),
-        ({" // num_heads": ""}, "heads_of_width_D"),
-        ({"4 *": "3 *", "(num_heads - num_removed)": "num_removed"}, "removed_counted", "W_o_missing"),
-    ],
-}
-
-
-@pytest.mark.parametrize("exercise", SOURCES)
-def test_the_answer_without_a_slip_is_right(exercise):
-    assert_right(exercise, written(SOURCES[exercise]))
-
-
-@each_slip(SLIPS)
-def test_slips_are_named_one_or_two_at_once(exercise, changes, mistakes):
-    assert_named(exercise, written(SOURCES[exercise], changes), *mistakes)
-
-
 def test_an_error_shows_the_students_own_line():
     def misses_a_key(weights, places):
         return torch.stack([weights[:, row, place] for row, place in enumerate(places)])
@@ -268,7 +108,7 @@ def test_an_error_shows_the_students_own_line():
 
 def test_a_pair_of_tensors_is_not_one_tensor():
     verdict = EXERCISES["shift_targets"].judge(lambda target: (target[:, :-1], target[:, 1:]))
-    assert verdict == ("wrong", "a tensor is wanted, and this returned a tuple.")
+    assert verdict[:2] == ("wrong", "a tensor is wanted, and this returned a tuple.")
 
 
 class Written(NamedTuple):
@@ -288,7 +128,7 @@ WRONG = Written(14_000_007, "fourteen million seven", "一千四百万七", "一
 
 
 def test_a_number_that_the_model_gets_wrong_breaks_it():
-    assert BREAK.judge(lambda: WRONG) == (
+    assert BREAK.judge(lambda: WRONG)[:2] == (
         "solved",
         "right on 1 number, which is enough: for 14,000,007 (fourteen million seven) the model writes "
         "一千四百万七, and 一千四百万零七 is right.",
@@ -316,7 +156,7 @@ def test_a_translation_tells_its_number_and_not_its_model():
 
 @pytest.mark.parametrize("given", [20_045, "twenty thousand forty five", torch.tensor(20_045)])
 def test_a_number_alone_is_not_a_translation(given):
-    assert BREAK.judge(lambda: given) == ("wrong", *said("breaks_the_model", "number_alone"))
+    assert BREAK.judge(lambda: given)[:2] == ("wrong", *said("breaks_the_model", "number_alone"))
 
 
 @pytest.mark.parametrize(("given", "named"), [([20_045], "a list"), (make_translator(), "a model")])
@@ -333,11 +173,6 @@ def test_a_text_that_is_no_number_is_explained():
     sentence = BREAK.judge(mistyped).sentence
     assert sentence.startswith('your line `return translation(make_translator(), "twenty thousnd")` raised')
     assert "“thousnd” was not understood" in sentence
-
-
-@pytest.mark.parametrize("given", [lambda: ..., lambda: None])
-def test_a_stub_has_not_broken_the_model_yet(given):
-    assert BREAK.judge(given).state == "not yet"
 
 
 def test_the_translation_itself_is_no_function():

@@ -1,4 +1,4 @@
-"""The exercises of lesson 05 against the library, and right answers in several styles."""
+"""The exercises of lesson 05 against the library."""
 
 from types import SimpleNamespace
 
@@ -7,19 +7,17 @@ import torch
 
 import mha_lib
 from mha_lib import KVCache, MultiHeadAttention, merge_heads, split_heads
-from tests.classroom.live.exercises.slips import EXERCISES, assert_right, right_answer, written
+from mha_lib.classroom.live.exercises.judge import Check
+from mha_lib.classroom.live.exercises.lesson_05_models import MODELS, describe_model
+from tests.classroom.live.exercises.slips import EXERCISES, assert_right, randn, right_answer, said
 
-
-def randn(*shape):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
+DESCRIBE = EXERCISES["describe_model"]
 
 
 @pytest.mark.parametrize("num_kv_heads", [1, 2, 3, 6])
 def test_grouped_queries_attend_as_in_the_layer(num_kv_heads):
-    layer, x = (
-        MultiHeadAttention(24, 6, head_dim=5, value_head_dim=7, num_kv_heads=num_kv_heads),
-        randn(2, 3, 24),
-    )
+    layer = MultiHeadAttention(24, 6, head_dim=5, value_head_dim=7, num_kv_heads=num_kv_heads)
+    x = randn(2, 3, 24)
     queries = split_heads(layer.W_q(x), 6)
     keys, values = (split_heads(W(x), num_kv_heads) for W in (layer.W_k, layer.W_v))
     heads = right_answer("grouped_query_attention")(queries, keys, values)
@@ -88,232 +86,12 @@ def test_a_cache_begins_empty_or_not_and_gets_one_token_or_several():
     assert all(first[-1] is second[-1] for first, second in zip(calls[::3], calls[1::3], strict=True))
 
 
-# Other right answers: by broadcasting, einsum, in place, in another dtype.
-STYLES = {
-    "grouped by a group axis": (
-        "grouped_query_attention",
-        """
-def answer(queries, keys, values):
-    grouped = queries.unflatten(1, (keys.shape[1], -1))
-    scores = torch.einsum("bghqd,bgkd->bghqk", grouped, keys) * keys.shape[-1] ** -0.5
-    return torch.einsum("bghqk,bgkv->bghqv", scores.softmax(-1), values).flatten(1, 2)
-""",
-    ),
-    "grouped by broadcasting": (
-        "grouped_query_attention",
-        """
-def answer(queries, keys, values):
-    B, H, Q, d = queries.shape
-    scores = queries.reshape(B, keys.shape[1], -1, Q, d) @ keys.unsqueeze(2).mT / math.sqrt(d)
-    return (scores.softmax(-1) @ values.unsqueeze(2)).reshape(B, H, Q, -1)
-""",
-    ),
-    "grouped by longer lists of queries": (
-        "grouped_query_attention",
-        """
-def answer(queries, keys, values):
-    B, H, Q, d = queries.shape
-    rows = queries.reshape(B, keys.shape[1], -1, d)
-    return ((rows @ keys.mT / d**0.5).softmax(-1) @ values).reshape(B, H, Q, -1)
-""",
-    ),
-    "grouped by PyTorch": (
-        "grouped_query_attention",
-        """
-def answer(queries, keys, values):
-    return torch.nn.functional.scaled_dot_product_attention(queries, keys, values, enable_gqa=True)
-""",
-    ),
-    "grouped in float64": (
-        "grouped_query_attention",
-        """
-def answer(queries, keys, values):
-    keys, values = (x.double().repeat_interleave(queries.shape[1] // x.shape[1], 1) for x in (keys, values))
-    return (queries.double() @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1) @ values
-""",
-    ),
-    "pooled by view": (
-        "pool_heads",
-        """
-def answer(W, num_heads, num_kv_heads):
-    return W.view(len(W), num_kv_heads, num_heads // num_kv_heads, -1).mean(dim=-2).view(len(W), -1)
-""",
-    ),
-    "pooled by a matrix": (
-        "pool_heads",
-        """
-def answer(W, num_heads, num_kv_heads):
-    size, d = num_heads // num_kv_heads, W.shape[1] // num_heads
-    P = torch.eye(num_kv_heads).repeat_interleave(size, 0) / size
-    return W @ torch.kron(P, torch.eye(d))
-""",
-    ),
-    "pooled by lists of heads": (
-        "pool_heads",
-        """
-def answer(W, num_heads, num_kv_heads):
-    heads = W.chunk(num_heads, dim=1)
-    size = num_heads // num_kv_heads
-    groups = [heads[first : first + size] for first in range(0, num_heads, size)]
-    return torch.cat([sum(group) / size for group in groups], dim=1)
-""",
-    ),
-    "turned in place": (
-        "rotate",
-        """
-def answer(x, positions):
-    d = x.shape[-1]
-    angles = torch.outer(positions.float(), 10000.0 ** (-torch.arange(0, d, 2) / d))
-    cos, sin = angles.cos(), angles.sin()
-    a = x[..., 0::2].clone()
-    x[..., 0::2] = a * cos - x[..., 1::2] * sin
-    x[..., 1::2] = a * sin + x[..., 1::2] * cos
-    return x
-""",
-    ),
-    "turned as complex numbers": (
-        "rotate",
-        """
-def answer(x, positions):
-    d = x.shape[-1]
-    angles = positions[:, None].double() / 10000 ** (torch.arange(0, d, 2).double() / d)
-    turned = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)))
-    turned = turned * torch.polar(torch.ones_like(angles), angles)
-    return torch.view_as_real(turned).flatten(-2)
-""",
-    ),
-    "turned by matrices": (
-        "rotate",
-        """
-def answer(x, positions):
-    d = x.shape[-1]
-    out = torch.empty_like(x)
-    for n, p in enumerate(positions.tolist()):
-        angles = [p / 10000 ** (2 * j / d) for j in range(d // 2)]
-        blocks = [[[math.cos(t), math.sin(t)], [-math.sin(t), math.cos(t)]] for t in angles]
-        out[:, n] = x[:, n] @ torch.block_diag(*map(torch.tensor, blocks))
-    return out
-""",
-    ),
-    "turned by interleaved tables": (
-        "rotate",
-        """
-def answer(x, positions):
-    d = x.shape[-1]
-    angles = (positions[:, None] / 10000 ** (torch.arange(0, d, 2) / d)).repeat_interleave(2, -1)
-    swapped = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).flatten(-2)
-    return x * angles.cos() + swapped * angles.sin()
-""",
-    ),
-    "cached, attended token by token": (
-        "attend_with_cache",
-        """
-def answer(x, W_q, W_k, W_v, cache):
-    outputs = []
-    for token in x.split(1, dim=1):
-        cache.keys = torch.cat((cache.keys, token @ W_k), 1)
-        cache.values = torch.cat((cache.values, token @ W_v), 1)
-        weights = (token @ W_q @ cache.keys.mT / math.sqrt(W_k.shape[1])).softmax(-1)
-        outputs.append(weights @ cache.values)
-    return torch.cat(outputs, 1)
-""",
-    ),
-    "cached, attended by PyTorch": (
-        "attend_with_cache",
-        """
-def answer(x, W_q, W_k, W_v, cache):
-    cache.keys = torch.cat([cache.keys, x @ W_k], dim=1)
-    cache.values = torch.cat([cache.values, x @ W_v], dim=1)
-    mask = mha_lib.causal_mask(x.shape[1], cache.keys.shape[1])
-    return torch.nn.functional.scaled_dot_product_attention(x @ W_q, cache.keys, cache.values, mask)
-""",
-    ),
-    "cached in float64": (
-        "attend_with_cache",
-        """
-def answer(x, W_q, W_k, W_v, cache):
-    q, k, v = (x.double() @ W.double() for W in (W_q, W_k, W_v))
-    cache.keys, cache.values = torch.cat([cache.keys, k], 1), torch.cat([cache.values, v], 1)
-    mask = mha_lib.causal_mask(x.shape[1], cache.keys.shape[1])
-    return mha_lib.dot_product_attention(q, cache.keys, cache.values, mask)[0]
-""",
-    ),
-    "tiles, divided as one goes": (
-        "online_softmax",
-        """
-def answer(queries, tiles):
-    output, total, largest = 0, torch.zeros(len(queries), 1), torch.full((len(queries), 1), -torch.inf)
-    for keys, values in tiles:
-        scores = queries @ keys.T / math.sqrt(queries.shape[1])
-        new = torch.maximum(largest, scores.amax(1, keepdim=True))
-        before = total * (largest - new).exp()
-        total = before + (scores - new).exp().sum(1, keepdim=True)
-        output = output * before / total + (scores - new).exp() @ values / total
-        largest = new
-    return output
-""",
-    ),
-    "tiles, by logarithms of sums": (
-        "online_softmax",
-        """
-def answer(queries, tiles):
-    output, logs = 0, torch.full((len(queries), 1), -torch.inf)
-    for keys, values in tiles:
-        scores = queries @ keys.T / math.sqrt(queries.shape[1])
-        new = torch.logaddexp(logs, scores.logsumexp(1, keepdim=True))
-        output = output * (logs - new).exp() + (scores - new).exp() @ values
-        logs = new
-    return output
-""",
-    ),
-    "tiles, in place, one query after the other": (
-        "online_softmax",
-        """
-def answer(queries, tiles):
-    rows = []
-    for query in queries:
-        largest, total, output = -math.inf, 0.0, torch.zeros(tiles[0][1].shape[1])
-        for keys, values in tiles:
-            for key, value in zip(keys, values):
-                score = (query @ key).item() / math.sqrt(len(query))
-                new = max(largest, score)
-                shrink, share = math.exp(largest - new), math.exp(score - new)
-                total = total * shrink + share
-                output.mul_(shrink).add_(share * value)
-                largest = new
-        rows.append(output / total)
-    return torch.stack(rows)
-""",
-    ),
-    "tiles, in float64": (
-        "online_softmax",
-        """
-def answer(queries, tiles):
-    queries, total, output, largest = queries.double(), 0, 0, -1e30
-    for keys, values in tiles:
-        scores = queries @ keys.double().T / queries.shape[1] ** 0.5
-        new = scores.amax(1, keepdim=True).clamp(min=largest)
-        total = total * (largest - new).exp() + (scores - new).exp().sum(1, keepdim=True)
-        output = output * (largest - new).exp() + (scores - new).exp() @ values.double()
-        largest = new
-    return output / total
-""",
-    ),
-}
-
-
-@pytest.mark.parametrize("style", STYLES)
-def test_the_answer_in_another_style_is_right(style):
-    exercise, source = STYLES[style]
-    assert_right(exercise, written(source))
-
-
 def test_a_cache_that_is_left_broken_shows_the_line_that_meets_it():
     def keeps_no_values(x, W_q, W_k, W_v, cache):
         cache.keys = torch.cat([cache.keys, x @ W_k], dim=1)
         return (x @ W_q @ cache.keys.mT).softmax(-1) @ cache.values
 
-    state, sentence = EXERCISES["attend_with_cache"].judge(keeps_no_values)
+    state, sentence = EXERCISES["attend_with_cache"].judge(keeps_no_values)[:2]
     assert state == "wrong"
     assert sentence.startswith("your line `return (x @ W_q @ cache.keys.mT)")
 
@@ -321,10 +99,167 @@ def test_a_cache_that_is_left_broken_shows_the_line_that_meets_it():
 def test_a_cache_handed_back_with_the_output_is_no_tensor():
     right = right_answer("attend_with_cache")
     verdict = EXERCISES["attend_with_cache"].judge(lambda *call: (right(*call), call[-1]))
-    assert verdict == ("wrong", "a tensor is wanted, and this returned a tuple.")
+    assert verdict[:2] == ("wrong", "a tensor is wanted, and this returned a tuple.")
 
 
 def test_an_unknown_mistake_with_a_cache_names_the_call_and_no_numbers_of_the_cache():
     right = right_answer("attend_with_cache")
     verdict = EXERCISES["attend_with_cache"].judge(lambda *call: right(*call) * 1.5)
     assert "a SimpleNamespace) the entry [0, 0, 0] should be" in verdict.sentence
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("num_kv_heads", [1, 2, 6])
+def test_the_bytes_are_those_of_the_library(num_kv_heads, dtype):
+    layer = MultiHeadAttention(30, 6, num_kv_heads=num_kv_heads, dtype=dtype)
+    cache = KVCache(layer, 3, 7)
+    with torch.no_grad():
+        layer(torch.randn(3, 7, 30, dtype=dtype), cache=cache, is_causal=True)
+    counted = right_answer("cache_bytes")(4, 30, 6, num_kv_heads, 7, 3, 8 * dtype.itemsize)
+    assert counted == 4 * (cache.keys.nbytes + cache.values.nbytes)
+
+
+def test_the_bytes_are_those_that_everybody_quotes():
+    count = right_answer("cache_bytes")
+    assert round(count(32, 4096, 32, 32, 32_768, 1, 16) / 1e9, 2) == 17.18
+    assert round(count(32, 4096, 32, 8, 32_768, 1, 16) / 1e9, 2) == 4.29
+
+
+@pytest.mark.parametrize(
+    ("num_heads", "num_kv_heads", "devices"), [(12, 4, 2), (12, 4, 4), (9, 3, 3), (6, 6, 2)]
+)
+def test_the_parts_of_the_plan_add_up_to_the_layer(num_heads, num_kv_heads, devices):
+    layer, x = MultiHeadAttention(20, num_heads, head_dim=5, num_kv_heads=num_kv_heads), torch.randn(2, 3, 20)
+    plan = right_answer("plan_shards")(num_heads, num_kv_heads, 5, devices)
+    output = torch.zeros_like(x)
+    with torch.no_grad():
+        for first, end, kv_first, kv_end in plan.int().tolist():
+            part = MultiHeadAttention(
+                20, num_heads // devices, head_dim=5, num_kv_heads=num_kv_heads // devices
+            )
+            part.W_q.weight.copy_(layer.W_q.weight[first:end])
+            part.W_k.weight.copy_(layer.W_k.weight[kv_first:kv_end])
+            part.W_v.weight.copy_(layer.W_v.weight[kv_first:kv_end])
+            part.W_o.weight.copy_(layer.W_o.weight[:, first:end])
+            output += part(x)
+        torch.testing.assert_close(output, layer(x))
+
+
+def test_some_cases_cannot_be_planned_and_some_can():
+    calls = list(EXERCISES["plan_shards"].calls())
+    empty = [len(right_answer("plan_shards")(*call)) == 0 for call in calls]
+    assert 2 <= sum(empty) <= len(calls) - 2
+    divided = [call[0] % call[3] == 0 for call, none in zip(calls, empty, strict=True) if none]
+    assert any(divided)  # the heads could be divided, but not their keys
+
+
+def test_a_plan_of_nothing_is_not_always_right():
+    assert EXERCISES["plan_shards"].judge(lambda *_: []).state == "wrong"
+
+
+def described(**changes):
+    """The right layer, with these arguments changed."""
+
+    def layer_of(config):
+        arguments = {
+            "num_hiddens": config["hidden_size"],
+            "num_heads": config["num_attention_heads"],
+            "bias": config["attention_bias"],
+            "head_dim": config.get("head_dim"),
+            "num_kv_heads": config.get("num_key_value_heads"),
+            "rotary": config["positions"] == "rotary",
+        }
+        return MultiHeadAttention(**arguments | {name: change(config) for name, change in changes.items()})
+
+    return layer_of
+
+
+DESCRIPTIONS = [
+    ({"num_kv_heads": lambda config: None}, "Llama 2 70B: num_kv_heads is 64, and 8 is wanted"),
+    ({"num_kv_heads": lambda config: 1}, "Llama 2 7B: num_kv_heads is 1, and 32 is wanted"),
+    ({"head_dim": lambda config: None}, "PaLM 540B: head_dim is 384, and 256 is wanted"),
+    ({"bias": lambda config: False}, "GPT-2 small: bias is False, and True is wanted"),
+    ({"bias": lambda config: True}, "Llama 2 7B: bias is True, and False is wanted"),
+    ({"rotary": lambda config: False}, "Llama 2 7B: rotary is False, and True is wanted"),
+    ({"rotary": lambda config: True}, "GPT-2 small: rotary is True, and False is wanted"),
+    ({"rotary": lambda config: config["positions"] != "learned"}, "BLOOM 176B: rotary is True"),
+    ({"num_heads": lambda config: 1}, "num_heads is 1, and 32 is wanted"),
+    ({"value_head_dim": lambda config: 64}, "Llama 2 7B: value_head_dim is 64, and 128 is wanted"),
+    ({"key_size": lambda config: 64}, "come in (4096, 64, 4096) wide, and (4096, 4096, 4096) is wanted"),
+    ({"num_hiddens": lambda config: 2 * config["hidden_size"]}, "num_hiddens is 8192, and 4096 is wanted"),
+]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), DESCRIPTIONS)
+def test_what_differs_from_the_model_is_named(changes, sentence):
+    state, said_of_it = DESCRIBE.judge(described(**changes))[:2]
+    assert state == "wrong"
+    assert sentence in said_of_it
+
+
+def test_two_things_that_differ_are_both_named():
+    sentence = DESCRIBE.judge(described(bias=lambda config: True, rotary=lambda config: False)).sentence
+    assert sentence.startswith("there are two mistakes at once. First: Llama 2 7B: ")
+    assert "bias is True" in sentence
+    assert "rotary is False" in sentence
+
+
+def test_the_right_layers_name_their_models(capsys):
+    def in_other_words(config):
+        D, H = config["hidden_size"], config["num_attention_heads"]
+        kv_heads = config.get("num_key_value_heads") or H
+        width = config.get("head_dim", D // H)
+        rotary = config["positions"] == "rotary"
+        return MultiHeadAttention(
+            D, H, 0.0, config["attention_bias"], head_dim=width, num_kv_heads=kv_heads, rotary=rotary
+        )
+
+    Check(DESCRIBE).describe_model(in_other_words)
+    assert capsys.readouterr().out == f"✓ describe_model: right on {', '.join(MODELS)}.\n"
+
+
+def test_a_missing_entry_is_explained():
+    state, sentence = DESCRIBE.judge(lambda config: MultiHeadAttention(32, 4, head_dim=config["head_dim"]))[
+        :2
+    ]
+    assert state == "wrong"
+    assert "raised KeyError: 'head_dim'" in sentence
+    assert sentence.endswith(*said("describe_model", "entry_missing"))
+
+
+def test_another_error_is_not_explained_by_a_missing_entry():
+    sentence = DESCRIBE.judge(lambda config: MultiHeadAttention(33, 4)).sentence
+    assert "num_hiddens=33 must be divisible by num_heads=4" in sentence
+    assert not sentence.endswith(*said("describe_model", "entry_missing"))
+
+
+@pytest.mark.parametrize(
+    ("given", "named"), [(7, "7"), (torch.ones(2), "a tensor (2,)"), (torch.nn.ReLU(), "a model")]
+)
+def test_what_is_no_layer_is_named(given, named):
+    assert DESCRIBE.judge(lambda config: given)[:2] == (
+        "wrong",
+        f"a MultiHeadAttention is wanted, and this returned {named}.",
+    )
+
+
+def test_an_answer_may_spoil_its_configuration():
+    def spoils(config):
+        layer = describe_model(config)
+        config.clear()
+        return layer
+
+    assert DESCRIBE.judge(spoils).state == DESCRIBE.judge(spoils).state == "solved"
+
+
+def test_the_models_are_those_of_their_papers():
+    """Vaswani's layer has 4 D² parameters; the others differ from it as their papers say."""
+
+    def parameters(model):
+        with torch.device("meta"):
+            return sum(p.numel() for p in describe_model(MODELS[model]).parameters())
+
+    assert parameters("GPT-2 small") == 2_362_368
+    assert parameters("Llama 2 7B") == 4 * 4096**2
+    assert parameters("Llama 2 70B") == 2 * 8192**2 + 2 * 8192 * 8 * 128
+    assert parameters("PaLM 540B") == 2 * 18432 * 48 * 256 + 2 * 18432 * 256

@@ -6,16 +6,14 @@ import sys
 import pytest
 import torch
 
-import mha_lib
 from mha_lib.classroom.course.slides import read_lesson, source
 from mha_lib.classroom.live import exercises
 from mha_lib.classroom.live.exercises import check, find_exercises, names_by_lesson
 from mha_lib.classroom.live.exercises.judge import Check, Exercise, sentence_of
-from tests.classroom.live.exercises.slips import assert_right
 from tests.lessons import ENGLISH, name_of
 
 EXERCISES = [exercise for exercise in find_exercises() if isinstance(exercise, Exercise)]
-MISTAKES = [(exercise, *mistake) for exercise in EXERCISES for mistake in exercise.single_mistakes()]
+MISTAKES = [(exercise, name, code) for exercise in EXERCISES for (name,), code in exercise.single_mistakes()]
 
 
 def named(value):
@@ -25,23 +23,6 @@ def named(value):
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)
 def test_right_answer_passes(exercise):
     assert exercise.judge(exercise.answer).state == "solved"
-
-
-@pytest.mark.parametrize(
-    ("name", "of_the_library"),
-    [
-        ("masked_softmax", mha_lib.masked_softmax),
-        ("empty_rows", mha_lib.masked_softmax),
-        ("mask_from_lengths", mha_lib.padding_mask),
-        ("dot_product_attention", lambda *call: mha_lib.dot_product_attention(*call)[0]),
-        ("positions", mha_lib.sinusoidal_positions),
-        ("causal_mask", mha_lib.causal_mask),
-        ("split_heads", mha_lib.split_heads),
-        ("rotate", mha_lib.rotate_by_position),
-    ],
-)
-def test_what_the_library_does_is_right(name, of_the_library):
-    assert_right(name, of_the_library)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)
@@ -58,7 +39,7 @@ def test_answer_that_writes_into_its_input_is_judged_by_what_it_returns(exercise
 
 @pytest.mark.parametrize(("exercise", "name", "code"), MISTAKES, ids=named)
 def test_mistake_gets_its_own_sentence(exercise, name, code):
-    assert exercise.judge(code) == ("wrong", sentence_of("mistakes", exercise.name, name))
+    assert exercise.judge(code)[:2] == ("wrong", sentence_of("mistakes", exercise.name, name))
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)
@@ -68,9 +49,10 @@ def test_wrong_in_a_new_way_still_fails(exercise):
     assert "values are not right" in verdict.sentence
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=named)
-def test_stub_is_not_yet_solved(exercise):
-    assert exercise.judge(lambda *_: ...).state == "not yet"
+@pytest.mark.parametrize("nothing", [None, ...])
+@pytest.mark.parametrize("exercise", find_exercises(), ids=named)
+def test_stub_is_not_yet_solved(exercise, nothing):
+    assert exercise.judge(lambda *_: nothing).state == "not yet"
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)

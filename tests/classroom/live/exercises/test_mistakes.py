@@ -4,7 +4,6 @@ import torch
 
 import mha_lib
 from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.live.exercises import find_exercises
 from mha_lib.classroom.live.exercises.mistakes import (
     attention,
     masked_weights,
@@ -12,14 +11,10 @@ from mha_lib.classroom.live.exercises.mistakes import (
     self_attention,
     shared,
 )
+from tests.classroom.live.exercises.slips import EXERCISES, randn
 
 B, Q, K, H, d, d_v = 2, 3, 5, 7, 11, 13
-EXERCISES = find_exercises()
 SENTENCES = words_in("en")["mistakes"]
-
-
-def randn(*shape):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
 def mask_with_an_empty_row():
@@ -64,27 +59,28 @@ def test_a_shared_mistake_replaces_its_step_in_any_answer():
 
 
 def test_every_mistake_has_one_sentence():
-    for exercise in EXERCISES:
+    for exercise in EXERCISES.values():
         own = SENTENCES.get(exercise.name, {})
         for name in exercise.mistakes:
             assert (name in own) != (name in SENTENCES["shared"]), f"{exercise.name}: {name}"
 
 
 def test_every_sentence_has_its_mistake():
-    for exercise in EXERCISES:
+    for exercise in EXERCISES.values():
         assert set(SENTENCES.get(exercise.name, {})) <= set(exercise.mistakes)
-    known = {exercise.name for exercise in EXERCISES}
-    assert set(SENTENCES) - {"shared"} <= known
+    assert set(SENTENCES) - {"shared"} <= set(EXERCISES)
 
 
 def test_every_remark_has_its_sentence():
-    remarks = {exercise.name: set(exercise.also_right) for exercise in EXERCISES if exercise.also_right}
+    remarks = {
+        exercise.name: set(exercise.also_right) for exercise in EXERCISES.values() if exercise.also_right
+    }
     assert remarks == {name: set(said) for name, said in words_in("en")["remarks"].items()}
 
 
 def test_a_shared_sentence_is_shared():
     for name in SENTENCES["shared"]:
-        used = [exercise.name for exercise in EXERCISES if name in exercise.mistakes]
+        used = [exercise.name for exercise in EXERCISES.values() if name in exercise.mistakes]
         assert len(used) > 1, f"{name}: {used}"
 
 

@@ -39,6 +39,7 @@ def test_a_broken_cell_after_the_function_is_found_with_its_line(broken, line, r
         (STUB, BROKEN, RIGHT),
         (STUB, "def answers(x):\n    return x +"),  # another function
         (STUB, "check.answer(answer"),  # the cell with the check, not the one with the function
+        (STUB, RIGHT + "\n\nassert (answer, 'always true')"),  # Python warns about it
         (STUB, "import asyncio\nawait asyncio.sleep(0)\n" + RIGHT),  # allowed in a cell
     ],
 )
@@ -49,10 +50,6 @@ def test_a_function_of_the_newest_cell_is_judged(sources):
 def test_magics_are_no_syntax_errors():
     timed = Cell("%%time\n" + RIGHT, f"get_ipython().run_cell_magic('time', '', {RIGHT!r})")
     assert syntax_error_since(answer, [*cells(STUB, BROKEN), timed]) is None
-
-
-def test_a_cell_that_python_warns_about_is_no_syntax_error():
-    assert syntax_error_since(answer, cells(STUB, RIGHT + "\n\nassert (answer, 'always true')")) is None
 
 
 def test_a_function_without_a_name_is_judged():

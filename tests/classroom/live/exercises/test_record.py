@@ -3,13 +3,12 @@
 import json
 
 import pytest
-import torch
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from mha_lib.classroom.course import language
 from mha_lib.classroom.live.exercises import names_by_lesson
-from mha_lib.classroom.live.exercises.judge import Check, Exercise
+from mha_lib.classroom.live.exercises.judge import Check, Exercise, draw_tensors
 from mha_lib.classroom.live.exercises.reports import read_report
 
 
@@ -19,19 +18,13 @@ def scaled(n, *, scale=2, mask=3):
 
 MISTAKES = {"scale_missing": {"scale": 1}, "mask_missing": {"mask": 0}}
 NUMBER = Exercise("03", "number", scaled, lambda generator: (5,), MISTAKES)
-DOUBLED = Exercise(
-    "04", "doubled", lambda x: 2 * x, lambda generator: (torch.randn(2, 3, generator=generator),)
-)
-
-
-def session():
-    return Check(NUMBER, DOUBLED)
+DOUBLED = Exercise("04", "doubled", lambda x: 2 * x, lambda generator: draw_tensors(generator, (2, 3)))
 
 
 @pytest.fixture
 def check(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return session()
+    return Check(NUMBER, DOUBLED)
 
 
 def read(folder, name):
@@ -62,10 +55,7 @@ def test_the_file_says_what_is_solved_and_which_mistakes_came_up(check, tmp_path
 
 
 def test_no_code_of_the_students_is_in_the_file(check, tmp_path):
-    def answer(n):
-        return n.my_very_own_line
-
-    check.number(answer)
+    check.number(lambda n: n.my_very_own_line)
     check.report("")
     assert "my_very_own_line" not in (tmp_path / "reports" / "lesson-03.report.json").read_text()
 
@@ -90,7 +80,7 @@ def test_a_new_session_goes_on_from_what_is_in_the_file(check, tmp_path):
     check.number(lambda n: n + 3)
     check.report("Ada")
     first = read(tmp_path, "lesson-03-Ada")
-    restarted = session()
+    restarted = Check(NUMBER, DOUBLED)
     restarted.number(scaled)
     restarted.report("Ada")
     now = read(tmp_path, "lesson-03-Ada")
@@ -127,7 +117,7 @@ def test_in_a_folder_that_was_named_a_file_of_another_session_stays(check, tmp_p
     shared = tmp_path / "exchange"
     shared.mkdir()
     for _ in range(2):  # two students of one name
-        student = session()
+        student = Check(NUMBER, DOUBLED)
         student.number(scaled)
         student.report("Wei Wang", folder=shared)
         student.number(lambda n: n)

@@ -1,8 +1,11 @@
 """Slips as students make them: a right answer, in plain torch, with one or two places changed."""
 
+from itertools import product
+
 import pytest
 import torch
 
+from tests.classroom.live.exercises import slips_04, slips_05, styles
 from tests.classroom.live.exercises.slips import EXERCISES, assert_named, assert_right, right_answer, written
 
 MULTI_HEAD = """
@@ -60,13 +63,56 @@ WAYS_TO_FILL = {
 }
 
 
-def test_the_answer_without_a_slip_is_right():
-    assert_right("multi_head", written(MULTI_HEAD))
+MASKED_SOFTMAX = """
+def answer(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(-1)
+"""
+CHOOSE = """
+def answer(accuracies, tolerance):
+    best = max(accuracies.values())
+    return min(heads for heads in accuracies if best - accuracies[heads] <= tolerance)
+"""
+SOURCES = {"multi_head": MULTI_HEAD, "masked_softmax": MASKED_SOFTMAX, "choose_num_heads": CHOOSE}
+SOURCES |= slips_04.SOURCES | slips_05.SOURCES
+EARLIER_SLIPS = {
+    "multi_head": SLIPS,
+    "masked_softmax": {"forbidden_scores_too_high": {"-1e9": "-100"}},
+    "choose_num_heads": {"first_in_the_dictionary": {"min(": "next("}, "boundary_excluded": {"<=": "<"}},
+}
+ALL_SLIPS = [
+    (exercise, mistake, changes)
+    for exercise, mistakes in (EARLIER_SLIPS | slips_04.SLIPS | slips_05.SLIPS).items()
+    for mistake, ways in mistakes.items()
+    for changes in (ways if isinstance(ways, list) else [ways])
+]
 
 
-@pytest.mark.parametrize("name", SLIPS)
-def test_a_slip_in_multi_head_is_named(name):
-    assert_named("multi_head", written(MULTI_HEAD, SLIPS[name]), name)
+@pytest.mark.parametrize("exercise", SOURCES)
+def test_the_answer_without_a_slip_is_right(exercise):
+    assert_right(exercise, written(SOURCES[exercise]))
+
+
+@pytest.mark.parametrize("style", [name for name in vars(styles) if "__" in name.strip("_")])
+def test_the_answer_in_another_style_is_right(style):
+    exercise, _ = style.split("__")
+    assert_right(exercise, getattr(styles, style))
+
+
+@pytest.mark.parametrize(("exercise", "changes"), slips_05.OTHER_WAYS)
+def test_the_answer_with_harmless_changes_is_right(exercise, changes):
+    assert_right(exercise, written(SOURCES[exercise], changes))
+
+
+@pytest.mark.parametrize(("exercise", "mistake", "changes"), ALL_SLIPS)
+def test_a_slip_is_named(exercise, mistake, changes):
+    assert_named(exercise, written(SOURCES[exercise], changes), mistake)
+
+
+@pytest.mark.parametrize(("exercise", "first", "second"), slips_04.PAIRS + slips_05.PAIRS)
+def test_a_pair_of_slips_is_named(exercise, first, second):
+    first_way = {slip[:2]: slip[2] for slip in reversed(ALL_SLIPS)}
+    changes = first_way[exercise, first], first_way[exercise, second]
+    assert_named(exercise, written(SOURCES[exercise], *changes), first, second)
 
 
 @pytest.mark.parametrize("way", WAYS_TO_FILL)
@@ -116,28 +162,6 @@ def test_a_head_that_sees_a_slice_of_the_input_is_named():
     assert_named("multi_head", lambda *call: answer(*call[:-1]), "slices_of_input", "mask_missing")
 
 
-def test_scores_lower_than_the_fill_give_a_fill_of_100_away():
-    def answer(scores, mask):
-        return scores.masked_fill(~mask, -100).softmax(-1)
-
-    assert_named("masked_softmax", answer, "forbidden_scores_too_high")
-
-
-def test_a_fill_that_no_score_reaches_is_right():
-    for fill in (-1e6, -1e9, torch.finfo().min):
-        assert_right(
-            "masked_softmax", lambda scores, mask, fill=fill: scores.masked_fill(~mask, fill).softmax(-1)
-        )
-
-
-def test_a_softmax_written_out_is_right_where_it_does_not_underflow():
-    def answer(scores, mask):
-        exponentials = (scores - scores.amax(-1, keepdim=True)).exp() * mask
-        return exponentials / exponentials.sum(-1, keepdim=True)
-
-    assert_right("masked_softmax", answer)
-
-
 def masks_of(dtype):
     return {
         "causal_mask": lambda q, k: torch.ones(q, k).tril(k - q).to(dtype),
@@ -158,52 +182,22 @@ def test_a_mask_upside_down_is_named_whatever_its_type(name):
     assert_named(name, lambda *call: 1 - masks_of(torch.int64)[name](*call), "mask_upside_down")
 
 
-def test_a_python_number_stands_for_a_tensor_without_axes():
-    answer = right_answer("equivariance_gap")
-    assert_right("equivariance_gap", lambda *call: answer(*call).item())
+LISTS = product(["importance_by_removal", "mean_entropies"], [list, tuple, torch.Tensor.tolist])
 
 
-@pytest.mark.parametrize("kind", [list, tuple, torch.Tensor.tolist])
-@pytest.mark.parametrize("name", ["importance_by_removal", "mean_entropies"])
-def test_a_list_of_numbers_stands_for_a_tensor_with_one_axis(name, kind):
+@pytest.mark.parametrize(("name", "kind"), [("equivariance_gap", torch.Tensor.item), *LISTS])
+def test_python_numbers_and_lists_of_them_stand_for_tensors(name, kind):
     answer = right_answer(name)
     assert_right(name, lambda *call: kind(answer(*call)))
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        lambda accuracies, tolerance: next(
-            heads for heads in accuracies if accuracies[heads] >= max(accuracies.values()) - tolerance
-        ),
-        lambda accuracies, tolerance: min(
-            heads for heads in accuracies if accuracies[heads] > max(accuracies.values()) - tolerance
-        ),
-    ],
-)
-def test_the_rule_for_the_number_of_heads_minds_neither_order_nor_boundary(code):
-    verdict = EXERCISES["choose_num_heads"].judge(code)
-    assert verdict.state == "wrong"
-    assert "values are not right" not in verdict.sentence
-
-
-def test_a_difference_in_place_of_a_sum_does_not_miss_the_boundary():
-    def answer(accuracies, tolerance):
-        best = max(accuracies.values())
-        return min(heads for heads, accuracy in accuracies.items() if best - accuracy <= tolerance)
-
-    assert_right("choose_num_heads", answer)
 
 
 def test_a_length_rounded_up_is_right_and_rounded_down_is_not():
     def rounded_up(num_hiddens, d, d_v):
         return -(-num_hiddens * (2 * d + d_v) // (d + d_v))
 
-    verdict = EXERCISES["crossover"].judge(rounded_up)
-    assert verdict == (
-        "solved",
-        "right on 5 random cases. You round up, since a length is a whole number.",
-    )
+    state, sentence = EXERCISES["crossover"].judge(rounded_up)[:2]
+    assert state == "solved"
+    assert sentence == "right on 5 random cases. You round up, since a length is a whole number."
     assert_named("crossover", lambda *sizes: rounded_up(*sizes) - 1, "rounded_down")
 
 
@@ -212,6 +206,6 @@ def test_the_exact_count_of_operations_is_right_with_a_remark():
         scores = num_queries * num_keys * (d + (d - 1))
         return scores + num_queries * d_v * (num_keys + (num_keys - 1))
 
-    state, sentence = EXERCISES["attention_flops"].judge(answer)
+    state, sentence = EXERCISES["attention_flops"].judge(answer)[:2]
     assert state == "solved"
     assert sentence.startswith("right on 5 random cases. You count exactly")
