@@ -20,7 +20,7 @@ from mha_lib.classroom.course.chinese import (
     markdown_to_traditional,
     to_traditional,
 )
-from mha_lib.classroom.course.files import as_json, write_whole
+from mha_lib.classroom.course.files import as_json, write_changed
 from mha_lib.classroom.course.language import ENGLISH, lesson_folder, source_folder, words_in
 from mha_lib.classroom.course.lessons import CourseError, list_lessons
 from mha_lib.classroom.course.slides import ENVIRONMENT, read_lesson, source
@@ -42,18 +42,15 @@ def make_traditional(root: Path) -> Path:
     """Bring ``build/zh-Hant/`` in step with ``notebooks/zh/``; returns it. A file in step stays untouched."""
     simplified, folder = source_folder(root, TRADITIONAL), lesson_folder(root, TRADITIONAL)
     phrases = read_phrases(simplified / PHRASES)
-    made = {WORDS_OF_DECK: as_json(words_in(TRADITIONAL)).encode()}
+    made = {folder / WORDS_OF_DECK: as_json(words_in(TRADITIONAL)).encode()}
     for file in simplified.iterdir():
         if file.suffix == ".ipynb":
-            made[file.name] = as_json(traditional_lesson(root, file, phrases)).encode()
+            made[folder / file.name] = as_json(traditional_lesson(root, file, phrases)).encode()
         elif file.is_file() and file.name not in FOR_AUTHORS:
-            made[file.name] = file.read_bytes()
-    for name, content in made.items():
-        file = folder / name
-        if not file.exists() or file.read_bytes() != content:
-            write_whole(file, content)
+            made[folder / file.name] = file.read_bytes()
+    write_changed(made)
     for file in folder.iterdir():
-        if file.is_file() and file.name not in made:
+        if file.is_file() and file not in made:
             file.unlink()
     return folder
 
