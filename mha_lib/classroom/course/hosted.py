@@ -47,14 +47,6 @@ class Repository(NamedTuple):
         """The address from which ``pip install`` installs the course without git."""
         return f"https://github.com/{self.owner}/{self.name}/archive/{self.branch}.zip"
 
-    def in_colab(self, path: str) -> str:
-        place = f"{self.owner}/{self.name}/blob/{self.branch}/{quote(path)}"
-        return f"https://colab.research.google.com/github/{place}"
-
-    def in_binder(self, path: str) -> str:
-        place = f"{self.owner}/{self.name}/{self.branch}?urlpath={quote(f'lab/tree/{path}', safe='')}"
-        return f"https://mybinder.org/v2/gh/{place}"
-
 
 def read_repository(address: str) -> Repository | None:
     """The repository at an address; None for an empty address."""
@@ -80,9 +72,12 @@ def links_to(lesson: Path) -> dict[str, str]:
     repository = read_repository(setting(lesson.parent, REPOSITORY))
     if repository is None:
         return {}
-    colab = {"colab": repository.in_colab(f"notebooks/{language}/{lesson.name}")}
-    binder = {"binder": repository.in_binder(f"work/{language}/{lesson.name}")}
-    return binder if language == TRADITIONAL else colab | binder
+    owner, name, branch = repository
+    source_path = quote(f"notebooks/{language}/{lesson.name}")
+    copy_path = quote(f"lab/tree/work/{language}/{lesson.name}", safe="")
+    colab = f"https://colab.research.google.com/github/{owner}/{name}/blob/{branch}/{source_path}"
+    binder = {"binder": f"https://mybinder.org/v2/gh/{owner}/{name}/{branch}?urlpath={copy_path}"}
+    return binder if language == TRADITIONAL else {"colab": colab} | binder
 
 
 def configured_repository(root: Path) -> str:

@@ -82,20 +82,20 @@ def test_numerals_are_those_of_the_published_table(number):
     assert in_chinese(number) == chinese_another_way(number) == PUBLISHED[number]
 
 
-@pytest.mark.parametrize(
-    ("number", "words"),
-    [
-        (0, "zero"),
-        (13, "thirteen"),
-        (40, "forty"),
-        (105, "one hundred five"),
-        (23_045, "twenty three thousand forty five"),
-        (1_000_000, "one million"),
-        (90_012_300, "ninety million twelve thousand three hundred"),
-    ],
-)
-def test_words_are_those_that_people_say(number, words):
-    assert in_english(number) == words
+SPOKEN = {
+    0: "zero",
+    13: "thirteen",
+    40: "forty",
+    105: "one hundred five",
+    23_045: "twenty three thousand forty five",
+    1_000_000: "one million",
+    90_012_300: "ninety million twelve thousand three hundred",
+}
+
+
+@pytest.mark.parametrize("number", SPOKEN)
+def test_words_are_those_that_people_say(number):
+    assert in_english(number) == SPOKEN[number]
 
 
 def test_numbers_go_there_and_back():
