@@ -65,21 +65,23 @@ def findings(english: str, chinese: str) -> Iterator[str]:
 
 
 def kept(english: str, chinese: str) -> Iterator[str]:
-    for name, of in (("code", codes), ("formula", formulas), ("link", targets), ("tag", html_tags)):
-        ours, theirs = Counter(of(chinese)), Counter(of(english))
-        if name == "code":  # a translation may name it more or less often; a Chinese numeral is data
-            ours, theirs = Counter(set(ours)), Counter(set(theirs))
-            ours -= Counter(code for code in set(ours) if re.fullmatch(f"`[{HAN} ]+`", code))
-            theirs -= Counter(code for code in set(theirs) if re.fullmatch(f"`[{HAN} ]+`", code))
+    for name, of in (
+        ("code", codes),
+        ("formula", formulas),
+        ("link", TARGET.findall),
+        ("tag", lambda text: TAG.findall(without_code(text))),
+    ):
+        ours, theirs = Counter[str](of(chinese)), Counter[str](of(english))
         if ours != theirs:
             yield f"{name} lost {list((theirs - ours).elements())}, new {list((ours - theirs).elements())}"
-    lost = Counter(numbers(english)) - Counter(numbers(chinese))
-    if set(lost) - set(numbers(chinese)):
-        yield f"numbers lost: {sorted(set(lost) - set(numbers(chinese)))}"
+    if lost := set(numbers(english)) - set(numbers(chinese)):
+        yield f"numbers lost: {sorted(lost)}"
 
 
-def codes(text: str) -> list[str]:
-    return CODE.findall(FENCED.sub("", text))
+def codes(text: str) -> set[str]:
+    """The code: a translation may name it more or less often. A Chinese numeral is data."""
+    found = CODE.findall(FENCED.sub("", text))
+    return {code for code in found if not re.fullmatch(f"`[{HAN} ]+`", code)}
 
 
 def formulas(text: str) -> list[str]:
@@ -93,20 +95,9 @@ def unseen_emphasis(prose: str) -> Iterator[str]:
         for number, (begin, end) in enumerate(marks):
             before, after = paragraph[:begin][-1:] or " ", paragraph[end:][:1] or " "
             inside, outside = (before, after) if number % 2 else (after, before)
-            if inside.isspace() or (is_mark(inside) and not (is_mark(outside) or outside.isspace())):
+            ends_outside = outside.isspace() or unicodedata.category(outside)[0] in "PS"
+            if inside.isspace() or (unicodedata.category(inside)[0] in "PS" and not ends_outside):
                 yield before + "**" + after
-
-
-def is_mark(character: str) -> bool:
-    return unicodedata.category(character)[0] in "PS"
-
-
-def targets(text: str) -> list[str]:
-    return TARGET.findall(text)
-
-
-def html_tags(text: str) -> list[str]:
-    return TAG.findall(without_code(text))
 
 
 def numbers(text: str) -> list[str]:

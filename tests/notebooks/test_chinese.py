@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mha_lib.classroom.course.slides import read_lesson, source
-from mha_lib.classroom.course.traditional import spans_of_comments, spans_of_strings
+from mha_lib.classroom.course.traditional import texts_in
 from tests.notebooks.chinese import english_runs, findings, without_code
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -54,20 +54,13 @@ def test_code_says_nothing_in_english(lesson):
         for cell in read_lesson(lesson)["cells"]
         if cell["cell_type"] == "code"
         for text in texts_in(source(cell))
-        for said in english_runs(re.sub(r"\{[^}]*\}", " ", text))
+        for said in english_runs(re.sub(r"\{[^}]*\}", " ", text.strip("\"' ")))
         if not NUMBER_WORDS.fullmatch(said)  # the data of lesson 04
     ]
     assert found == []
 
 
 NUMBER_WORDS = re.compile(r"(one|two|three|four|five|six|nine|ten|twenty|forty|hundred|thousand|million| )+")
-
-
-def texts_in(code):
-    """The strings and the comments in the code."""
-    raw = code.encode()
-    for begin, end in (spans_of_strings(code) or []) + spans_of_comments(code):
-        yield raw[begin:end].decode().strip("\"' ")
 
 
 ENGLISH = "A **query** meets 3 keys: `scores` and $q k$, .98 of [d2l](x.html). Lesson 03 tells more."

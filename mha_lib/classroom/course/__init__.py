@@ -1,4 +1,5 @@
 """The lessons of the course: finding and reading them, their languages, and their working copies."""
+# ruff: noqa: F401  (this file only gathers names for other rooms)
 
 from mha_lib.classroom.course.lessons import (
     CourseError,
@@ -15,18 +16,3 @@ from mha_lib.classroom.course.working_copy import (
     remember_language,
     remembered_language,
 )
-
-__all__ = [
-    "CourseError",
-    "find_lesson",
-    "find_root",
-    "in_one_line",
-    "list_languages",
-    "list_lessons",
-    "make_deck_copy",
-    "make_traditional",
-    "make_working_copy",
-    "prepare_lessons",
-    "remember_language",
-    "remembered_language",
-]

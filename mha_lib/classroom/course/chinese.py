@@ -51,7 +51,11 @@ def converter(phrases: Phrases) -> Any:
     groups = json.loads(TERMS.read_text(encoding="utf-8")).values()
     terms = {simplified: said for group in groups for simplified, said in group.items()} | dict(phrases)
     data = Path(opencc.__file__).parent / "clib" / "share" / "opencc"
-    config = with_paths(json.loads((data / "s2twp.json").read_text(encoding="utf-8")), data)
+    config = json.loads(
+        (data / "s2twp.json").read_text(encoding="utf-8"),
+        # the full path of each dictionary, for our configuration lies in another folder
+        object_hook=lambda part: part | {"file": str(data / part["file"])} if "file" in part else part,
+    )
     first, *later = config["conversion_chain"]
     for step in (config["segmentation"], first):
         step["dict"] = extended(step["dict"], terms)
@@ -67,15 +71,3 @@ def extended(dictionary: dict[str, Any], entries: Mapping[str, str]) -> dict[str
     """A dictionary of OpenCC with entries of ours; the longest match wins, and ours between equals."""
     ours = {"type": "inline", "entries": dict(entries)}
     return {"type": "group", "match_policy": "union", "dicts": [ours, dictionary]}
-
-
-def with_paths(config: Any, folder: Path) -> Any:
-    """OpenCC's configuration with the full path of each dictionary: ours lies in another folder."""
-    if isinstance(config, list):
-        return [with_paths(part, folder) for part in config]
-    if not isinstance(config, dict):
-        return config
-    return {
-        name: str(folder / part) if name == "file" else with_paths(part, folder)
-        for name, part in config.items()
-    }

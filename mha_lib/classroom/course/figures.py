@@ -9,6 +9,7 @@ A handout shows it with the words of its language. A working copy in a language 
 import json
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from pathlib import Path
 
 from mha_lib.classroom.course.chinese import is_traditional, words_to_traditional
@@ -41,19 +42,18 @@ def with_words(drawing: bytes, words: dict[str, str]) -> bytes:
     """The drawing with each piece of text replaced; spaces around a piece stay."""
     ET.register_namespace("", SVG)
     root = ET.fromstring(drawing)
-    for element in root.iter():
-        if element.tag != f"{{{SVG}}}style":
-            element.text = replaced(element.text, words)
-        element.tail = replaced(element.tail, words)
+    for element, place, text in pieces_of(root):
+        if word := words.get(folded(text)):
+            setattr(element, place, text.replace(text.strip(), word))
     return ET.tostring(root, encoding="utf-8")
 
 
-def replaced(text: str | None, words: dict[str, str]) -> str | None:
-    key = folded(text or "")
-    if text is None or key not in words:
-        return text
-    before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-    return before + words[key] + after
+def pieces_of(root: ET.Element) -> Iterator[tuple[ET.Element, str, str]]:
+    """Each piece of text in a drawing: the element with it, the attribute that holds it, and the text."""
+    for element in root.iter():
+        for place in ("text", "tail") if element.tag != f"{{{SVG}}}style" else ("tail",):
+            if text := getattr(element, place):
+                yield element, place, text
 
 
 def folded(text: str) -> str:
@@ -63,7 +63,5 @@ def folded(text: str) -> str:
 
 def words_of_drawing(drawing: bytes) -> set[str]:
     """Every piece of text in a drawing that holds a word, so that a translation needs it."""
-    root = ET.fromstring(drawing)
-    pieces = {element.text for element in root.iter() if element.tag != f"{{{SVG}}}style"}
-    pieces |= {element.tail for element in root.iter()}
-    return {folded(piece) for piece in pieces if piece and re.search(r"[^\W\d_]{2}", piece)}
+    texts = (text for _, _, text in pieces_of(ET.fromstring(drawing)))
+    return {folded(text) for text in texts if re.search(r"[^\W\d_]{2}", text)}

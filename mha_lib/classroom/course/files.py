@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,14 @@ def write_whole(path: Path, content: str | bytes) -> None:
     finally:
         with suppress(OSError):
             beside.unlink()
+
+
+def write_changed(contents: Mapping[Path, bytes]) -> list[Path]:
+    """Write the files that have another content, or none; return them. The others stay untouched."""
+    changed = [file for file in contents if not file.exists() or file.read_bytes() != contents[file]]
+    for file in changed:
+        write_whole(file, contents[file])
+    return changed
 
 
 def as_json(tree: Any) -> str:

@@ -8,12 +8,13 @@ the address of the archive to install. ``write_repository`` writes both.
 
 import json
 import re
+from copy import deepcopy
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
 from mha_lib.classroom.course.chinese import TRADITIONAL
-from mha_lib.classroom.course.files import as_json, write_whole
+from mha_lib.classroom.course.files import as_json, write_changed
 from mha_lib.classroom.course.language import ENGLISH, course_of, language_of, source_folder
 from mha_lib.classroom.course.lessons import (
     COURSE,
@@ -46,14 +47,6 @@ class Repository(NamedTuple):
         """The address from which ``pip install`` installs the course without git."""
         return f"https://github.com/{self.owner}/{self.name}/archive/{self.branch}.zip"
 
-    def in_colab(self, path: str) -> str:
-        place = f"{self.owner}/{self.name}/blob/{self.branch}/{quote(path)}"
-        return f"https://colab.research.google.com/github/{place}"
-
-    def in_binder(self, path: str) -> str:
-        place = f"{self.owner}/{self.name}/{self.branch}?urlpath={quote(f'lab/tree/{path}', safe='')}"
-        return f"https://mybinder.org/v2/gh/{place}"
-
 
 def read_repository(address: str) -> Repository | None:
     """The repository at an address; None for an empty address."""
@@ -79,9 +72,12 @@ def links_to(lesson: Path) -> dict[str, str]:
     repository = read_repository(setting(lesson.parent, REPOSITORY))
     if repository is None:
         return {}
-    colab = {"colab": repository.in_colab(f"notebooks/{language}/{lesson.name}")}
-    binder = {"binder": repository.in_binder(f"work/{language}/{lesson.name}")}
-    return binder if language == TRADITIONAL else colab | binder
+    owner, name, branch = repository
+    source_path = quote(f"notebooks/{language}/{lesson.name}")
+    copy_path = quote(f"lab/tree/work/{language}/{lesson.name}", safe="")
+    colab = f"https://colab.research.google.com/github/{owner}/{name}/blob/{branch}/{source_path}"
+    binder = {"binder": f"https://mybinder.org/v2/gh/{owner}/{name}/{branch}?urlpath={copy_path}"}
+    return binder if language == TRADITIONAL else {"colab": colab} | binder
 
 
 def configured_repository(root: Path) -> str:
@@ -105,14 +101,7 @@ def write_repository(root: Path, address: str) -> list[Path]:
             english = source_folder(root, ENGLISH) / lesson.name
             original = read_lesson(english) if language != ENGLISH and english.exists() else None
             written[lesson] = as_json(with_archive(read_lesson(lesson), archive, original))
-    changed = [
-        file
-        for file, content in written.items()
-        if not file.exists() or file.read_bytes() != content.encode()
-    ]
-    for file in changed:
-        write_whole(file, written[file])
-    return changed
+    return write_changed({file: content.encode() for file, content in written.items()})
 
 
 def with_archive(notebook: Notebook, archive: str, english: Notebook | None = None) -> Notebook:
@@ -120,21 +109,16 @@ def with_archive(notebook: Notebook, archive: str, english: Notebook | None = No
 
     ``english`` is the lesson that it translates: a cell that was in step with the English one stays so.
     """
-    here = cell_of(notebook)
-    if here is None:
-        return notebook
-    changed = {**here, "source": naming(here, archive).splitlines(keepends=True)}
-    there = cell_of(english) if english else None
-    if there is not None and here["metadata"].get(ENGLISH_SOURCE) == hash_of(there):
-        new_hash = hash_of({**there, "source": naming(there, archive)})
-        changed["metadata"] = here["metadata"] | {ENGLISH_SOURCE: new_hash}
-    return notebook | {"cells": [changed if cell is here else cell for cell in notebook["cells"]]}
 
+    def naming(cell: Cell) -> str:
+        return ARCHIVE.sub(lambda _: f'archive = "{archive}"', source(cell))
 
-def naming(cell: Cell, archive: str) -> str:
-    """The source of the cell with the address of the archive."""
-    return ARCHIVE.sub(lambda _: f'archive = "{archive}"', source(cell))
-
-
-def cell_of(notebook: Notebook) -> Cell | None:
-    return next((cell for cell in notebook["cells"] if cell["id"] == ENVIRONMENT), None)
+    notebook = deepcopy(notebook)
+    translated = {cell["id"]: cell for cell in english["cells"]} if english else {}
+    for cell in notebook["cells"]:
+        if cell["id"] == ENVIRONMENT:
+            there = translated.get(ENVIRONMENT)
+            if there and cell["metadata"].get(ENGLISH_SOURCE) == hash_of(there):
+                cell["metadata"][ENGLISH_SOURCE] = hash_of({**there, "source": naming(there)})
+            cell["source"] = naming(cell).splitlines(keepends=True)
+    return notebook

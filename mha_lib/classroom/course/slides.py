@@ -2,8 +2,9 @@
 
 The slide type of a cell tells its place: ``slide`` and ``subslide`` begin a slide, ``fragment`` and ``-``
 continue it, ``skip`` is on no slide, and ``notes`` belong to the instructor. The notes of a slide begin with
-its minutes: ``3 min. Show of hands first.`` or ``3 分。``. One word before the minutes, as in
-``Optional, 3 min.``, takes the slide out of the core path and its time out of the total.
+its minutes: a number, the word of any language for minutes, and a full stop or the end of the line, as in
+``3 min. Show of hands first.`` or ``3 分。``. One word before the minutes, as in ``Optional, 3 min.``, takes
+the slide out of the core path and its time out of the total.
 
 ``deck/static/slides.js`` reads the same grammar in the browser; both are tested on one table of cases,
 ``tests/classroom/course/slides.json``.
@@ -30,7 +31,8 @@ Cell = Mapping[str, Any]  # of a notebook's JSON
 
 STARTS = ("slide", "subslide")
 MINUTES = re.compile(
-    r"\s*(?:(?P<optional>[^\W\d]+)[,，、:：]\s*)?(?P<minutes>[0-9０-９]+(?:\.[0-9０-９]+)?)\s*(?:min(?:utes?)?\b|分)"
+    r"\s*(?:(?P<optional>[^\W\d]+)[,，、:：]\s*)?(?P<minutes>[0-9０-９]+(?:\.[0-9０-９]+)?)"
+    r"\s*[^\s0-9.。．]+\s*(?:[.。．\n]|$)"
 )
 ENVIRONMENT = "environment"  # the id of the cell that makes the environment of a lesson that is alone
 HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
@@ -66,18 +68,20 @@ class Slide:
     @property
     def title(self) -> str:
         """The first heading, as Markdown; without one, the first line."""
-        texts = [source(cell) for cell in self.cells if cell["cell_type"] == "markdown"]
-        headings = [found[1] for found in map(HEADING.search, texts) if found]
-        first_lines = [line for cell in self.cells for line in source(cell).splitlines() if line.strip()]
-        return next(iter([*headings, *(f"`{line.strip()}`" for line in first_lines)]), "")
+        lines = "\n".join(map(source, self.cells)).strip().split("\n")
+        return first_heading(self.cells) or (f"`{lines[0].strip()}`" if lines[0] else "")
 
     @property
     def minutes(self) -> float:
-        return sum(float(found["minutes"]) for found in map(MINUTES.match, self.notes) if found)
+        return sum(float(time["minutes"]) for time in self.times)
 
     @property
     def is_optional(self) -> bool:
-        return any(found["optional"] for found in map(MINUTES.match, self.notes) if found)
+        return any(time["optional"] for time in self.times)
+
+    @property
+    def times(self) -> list[re.Match[str]]:
+        return [found for note in self.notes if (found := MINUTES.match(note))]
 
 
 def read_slides(cells: list[Cell]) -> list[Slide]:
@@ -115,6 +119,9 @@ def read_lesson(lesson: Path) -> dict[str, Any]:
 
 def title_of(notebook: Mapping[str, Any], default: str) -> str:
     """The title in the notebook's metadata, or else its first heading."""
-    texts = [source(cell) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
-    heading = next((found[1] for found in map(HEADING.search, texts) if found), default)
-    return str(notebook["metadata"].get("title") or heading)
+    return str(notebook["metadata"].get("title") or first_heading(notebook["cells"]) or default)
+
+
+def first_heading(cells: list[Cell]) -> str | None:
+    texts = (source(cell) for cell in cells if cell["cell_type"] == "markdown")
+    return next((found[1] for found in map(HEADING.search, texts) if found), None)

@@ -1,17 +1,17 @@
 """Makes the lessons in traditional Chinese, in ``build/zh-Hant/``, from those in ``notebooks/zh/``.
 
-Nobody edits them. Comments, strings and Markdown are converted. A string that stands in the English lesson
-too was not translated: it is data, such as the numeral 万, and stays. Phrases that OpenCC and the terms of
-the course get wrong in these lessons stand in ``notebooks/zh/taiwan.json``.
+Nobody edits them. Comments, strings and Markdown are converted. A string or comment that stands in the
+English lesson too was not translated: it is data, such as the numeral 万, and stays. Phrases that OpenCC and
+the terms of the course get wrong in these lessons stand in ``notebooks/zh/taiwan.json``.
 """
 
-import ast
 import io
 import json
 import tokenize
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import Any
 
 from mha_lib.classroom.course.chinese import (
     SIMPLIFIED,
@@ -20,12 +20,13 @@ from mha_lib.classroom.course.chinese import (
     markdown_to_traditional,
     to_traditional,
 )
-from mha_lib.classroom.course.files import as_json, write_whole
+from mha_lib.classroom.course.files import as_json, write_changed
 from mha_lib.classroom.course.language import ENGLISH, lesson_folder, source_folder, words_in
 from mha_lib.classroom.course.lessons import CourseError, list_lessons
-from mha_lib.classroom.course.slides import ENVIRONMENT, Cell, read_lesson, source
+from mha_lib.classroom.course.slides import ENVIRONMENT, read_lesson, source
 
 PHRASES = "taiwan.json"  # beside the lessons: simplified and traditional phrases
+FOR_AUTHORS = (PHRASES, "glossary.json")  # beside the lessons, and in no copy of them
 WORDS_OF_DECK = "words.json"  # beside the lessons: the deck, in the browser, can't convert
 
 
@@ -40,19 +41,16 @@ def prepare_lessons(root: Path, language: str) -> list[Path]:
 def make_traditional(root: Path) -> Path:
     """Bring ``build/zh-Hant/`` in step with ``notebooks/zh/``; returns it. A file in step stays untouched."""
     simplified, folder = source_folder(root, TRADITIONAL), lesson_folder(root, TRADITIONAL)
-    files = {file.name: file.read_bytes() for file in simplified.iterdir() if file.is_file()}
-    files.pop(PHRASES, None)
     phrases = read_phrases(simplified / PHRASES)
-    for name in files:
-        if name.endswith(".ipynb"):
-            files[name] = as_json(traditional_lesson(root, simplified / name, phrases)).encode()
-    files[WORDS_OF_DECK] = as_json(words_in(TRADITIONAL)).encode()
-    for name, content in files.items():
-        file = folder / name
-        if not file.exists() or file.read_bytes() != content:
-            write_whole(file, content)
+    made = {folder / WORDS_OF_DECK: as_json(words_in(TRADITIONAL)).encode()}
+    for file in simplified.iterdir():
+        if file.suffix == ".ipynb":
+            made[folder / file.name] = as_json(traditional_lesson(root, file, phrases)).encode()
+        elif file.is_file() and file.name not in FOR_AUTHORS:
+            made[folder / file.name] = file.read_bytes()
+    write_changed(made)
     for file in folder.iterdir():
-        if file.is_file() and file.name not in files:
+        if file.is_file() and file not in made:
             file.unlink()
     return folder
 
@@ -64,80 +62,55 @@ def read_phrases(file: Path) -> Phrases:
         raise CourseError("file_unusable", file=file, reason=error) from None
 
 
-def traditional_lesson(root: Path, lesson: Path, phrases: Phrases) -> dict[str, object]:
+def traditional_lesson(root: Path, lesson: Path, phrases: Phrases) -> dict[str, Any]:
     original = source_folder(root, ENGLISH) / lesson.name
-    english = {cell["id"]: cell for cell in read_lesson(original)["cells"]} if original.exists() else {}
+    english = (
+        {cell["id"]: source(cell) for cell in read_lesson(original)["cells"]} if original.exists() else {}
+    )
     notebook = read_lesson(lesson)
-    cells = [
-        cell | {"source": traditional_source(cell, english.get(cell["id"]), phrases)}
-        for cell in notebook["cells"]
-    ]
-    metadata = notebook["metadata"]
-    metadata |= {
-        name: to_traditional(metadata[name], phrases) for name in ("title", "summary") if name in metadata
-    }
-    return notebook | {"cells": cells, "metadata": metadata}
-
-
-def traditional_source(cell: Cell, english: Cell | None, phrases: Phrases) -> list[str]:
-    if cell["cell_type"] == "code":
-        text = code_to_traditional(source(cell), source(english) if english else "", phrases)
-        if cell["id"] == ENVIRONMENT:  # this cell names the language of the lesson
-            text = text.replace(f'"{SIMPLIFIED}"', f'"{TRADITIONAL}"')
-    else:
-        text = markdown_to_traditional(source(cell), phrases)
-    return text.splitlines(keepends=True)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            text = code_to_traditional(source(cell), english.get(cell["id"], ""), phrases)
+            if cell["id"] == ENVIRONMENT:  # this cell names the language of the lesson
+                text = text.replace(f'"{SIMPLIFIED}"', f'"{TRADITIONAL}"')
+        else:
+            text = markdown_to_traditional(source(cell), phrases)
+        cell["source"] = text.splitlines(keepends=True)
+    for name in {"title", "summary"} & notebook["metadata"].keys():
+        notebook["metadata"][name] = to_traditional(notebook["metadata"][name], phrases)
+    return notebook
 
 
 @cache  # a command makes the lessons more than once
 def code_to_traditional(code: str, english: str, phrases: Phrases = ()) -> str:
-    """Python code with its comments and its strings converted, except for strings that are data.
+    """Python code with its comments and strings converted, except for those that are data.
 
-    A string that stands in the English code too was not translated, so it is data.
+    A text that stands in the English code too was not translated, so it is data.
     """
-    strings = spans_of_strings(code)
-    if strings is None:  # a magic command, say
-        return code
-    raw = code.encode()
-    data = {english.encode()[begin:end] for begin, end in spans_of_strings(english) or ()}
-    shown = [(begin, end) for begin, end in strings if raw[begin:end] not in data]
-    for begin, end in sorted(shown + spans_of_comments(code), reverse=True):
-        raw = raw[:begin] + to_traditional(raw[begin:end].decode(), phrases).encode() + raw[end:]
-    return raw.decode()
+    pieces, data = texts_and_code(code), texts_in(english)
+    pieces[1::2] = [text if text in data else to_traditional(text, phrases) for text in texts_in(code)]
+    return "".join(pieces)
 
 
-def spans_of_strings(code: str) -> list[tuple[int, int]] | None:
-    """Begin and end, in bytes, of every string with its quotes; None where Python can't parse the code."""
+def texts_in(code: str) -> list[str]:
+    """The strings, with their quotes, and the comments of Python code."""
+    return texts_and_code(code)[1::2]
+
+
+def texts_and_code(code: str) -> list[str]:
+    """Python code cut into pieces: every second one is a string or a comment. Other code is one piece."""
+    lines = list(accumulate((len(line) + 1 for line in code.split("\n")), initial=0))  # where each begins
+    cuts, depth = [0], 0  # depth: how many f-strings lie around the token
     try:
-        todo: list[ast.AST] = [ast.parse(code)]
-    except SyntaxError:
-        return None
-    starts, spans = starts_of_lines(code), []
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.JoinedStr) or (
-            isinstance(node, ast.Constant) and isinstance(node.value, str)
-        ):
-            assert node.end_lineno is not None
-            assert node.end_col_offset is not None
-            begin = starts[node.lineno - 1] + node.col_offset
-            spans.append((begin, starts[node.end_lineno - 1] + node.end_col_offset))
-        else:
-            todo += ast.iter_child_nodes(node)
-    return spans
-
-
-def spans_of_comments(code: str) -> list[tuple[int, int]]:
-    """Begin and end, in bytes, of every comment."""
-    lines, starts, spans = code.split("\n"), starts_of_lines(code), []
-    for token in tokenize.generate_tokens(io.StringIO(code).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            begin = starts[row - 1] + len(lines[row - 1][:column].encode())
-            spans.append((begin, begin + len(token.string.encode())))
-    return spans
-
-
-def starts_of_lines(code: str) -> list[int]:
-    """Where each line begins, in bytes."""
-    return list(accumulate((len(line.encode()) + 1 for line in code.split("\n")), initial=0))
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            kind, begin = tokenize.tok_name[token.type], lines[token.start[0] - 1] + token.start[1]
+            begins, ends = kind.endswith("STRING_START"), kind.endswith("STRING_END")  # from Python 3.12 on
+            is_whole = kind in ("STRING", "COMMENT")
+            if depth == 0 and (begins or is_whole):
+                cuts.append(begin)
+            depth += begins - ends
+            if depth == 0 and (ends or is_whole):
+                cuts.append(begin + len(token.string))
+    except (SyntaxError, tokenize.TokenError):  # a magic command, say
+        return [code]
+    return [code[begin:end] for begin, end in pairwise([*cuts, len(code)])]

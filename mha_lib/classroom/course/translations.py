@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Collection, Iterator
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mha_lib.classroom.course.files import as_json, write_whole
 from mha_lib.classroom.course.language import ENGLISH, source_folder
@@ -23,38 +23,32 @@ ENGLISH_SOURCE = "english"  # in the metadata of a translated cell: the hash of 
 Notebook = dict[str, Any]
 
 
-class OutOfStep(NamedTuple):
-    """A cell that differs from the English lesson: its id, and the name of a sentence in ``words/``."""
-
-    cell: str
-    what: str  # missing | stale | slide | code | gone | moved
-
-
 def hash_of(cell: Cell) -> str:
     """The hash of an English cell that its translations hold."""
     return hashlib.sha256(f"{cell['cell_type']}\n{source(cell)}".encode()).hexdigest()[:12]
 
 
-def out_of_step(english: Notebook, translated: Notebook) -> Iterator[OutOfStep]:
-    """The cells of a translated lesson that a translator must look at, in the order of the English lesson."""
+def out_of_step(english: Notebook, translated: Notebook) -> Iterator[tuple[str, str]]:
+    """The cells of a translated lesson that a translator must look at, in the order of the English lesson.
+
+    For each its id, and what is wrong by the name of a sentence in ``words/``.
+    """
     cells = {cell["id"]: cell for cell in translated["cells"]}
     for cell in english["cells"]:
         mine = cells.get(cell["id"])
         if mine is None:
-            yield OutOfStep(cell["id"], "missing")
+            yield cell["id"], "missing"
         elif mine["metadata"].get(ENGLISH_SOURCE) != hash_of(cell):
-            yield OutOfStep(cell["id"], "stale")
+            yield cell["id"], "stale"
         elif place_of(mine) != place_of(cell):
-            yield OutOfStep(cell["id"], "slide")
+            yield cell["id"], "slide"
         elif mine["cell_type"] == "code" and without_words(source(mine)) != without_words(source(cell)):
-            yield OutOfStep(cell["id"], "code")
+            yield cell["id"], "code"
     order = [cell["id"] for cell in english["cells"]]
-    yield from (OutOfStep(name, "gone") for name in cells if name not in order)
+    yield from ((name, "gone") for name in cells if name not in order)
     shared = [name for name in order if name in cells]
     in_their_order = [name for name in cells if name in order]
-    yield from (
-        OutOfStep(name, "moved") for name, here in zip(shared, in_their_order, strict=True) if name != here
-    )
+    yield from ((name, "moved") for name, here in zip(shared, in_their_order, strict=True) if name != here)
 
 
 def place_of(cell: Cell) -> tuple[str, str, list[str]]:

@@ -10,8 +10,10 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import wraps
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from mha_lib.classroom.course.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.course.files import as_json, write_whole
@@ -19,7 +21,7 @@ from mha_lib.classroom.course.language import lesson_folder, words_in
 from mha_lib.classroom.course.lessons import list_languages
 from mha_lib.classroom.course.qr_code import write_qr_code
 from mha_lib.classroom.course.slides import slide_type
-from mha_lib.classroom.course.traditional import prepare_lessons
+from mha_lib.classroom.course.traditional import FOR_AUTHORS, prepare_lessons
 
 RECORD = ".editions.json"  # in a working copy: the fingerprint of the edition that each file was made from
 CHOICE = ".language"  # in work/: the language of the last session
@@ -59,20 +61,18 @@ def make_deck_copy(
         released = editions(root, language, work)
         write_qr_code(lesson_folder(root, language), work)
         for name, content in released:
-            content = without_outputs(content)  # an author may have left outputs in it
             mine = work / name
             if mine.exists() and mine.suffix == ".ipynb" and name != lesson:
                 continue
-            if not mine.exists() or deck_fingerprint(mine.read_bytes(), mine.suffix) == record.get(name):
-                write_whole(mine, content)
-            elif not is_readable(mine) or begins_afresh(mine):
+            if mine.exists() and deck_fingerprint(mine.read_bytes(), mine.suffix) != record.get(name):
+                if is_readable(mine) and not begins_afresh(mine):
+                    write_whole(mine, without_outputs(mine.read_bytes()))
+                    messages.append(say(root, language, "own_deck", mine, mine))
+                    continue
                 aside = mine.rename(next(free for free in names_beside(mine, "mine") if not free.exists()))
-                write_whole(mine, content)
                 messages.append(say(root, language, "set_aside", mine, aside))
-            else:
-                write_whole(mine, without_outputs(mine.read_bytes()))
-                messages.append(say(root, language, "own_deck", mine, mine))
-                continue
+            content = without_outputs(content)  # an author may have left outputs in it
+            write_whole(mine, content)
             record[name] = deck_fingerprint(content, mine.suffix)
     return work, messages
 
@@ -91,48 +91,49 @@ def remembered_language(root: Path) -> str | None:
 
 
 def editions(root: Path, language: str, work: Path) -> list[tuple[str, bytes]]:
-    """Name and content of each file in the folder of the lessons; writes the figures that they show."""
+    """Name and content of each file that a copy needs; writes the figures that the lessons show.
+
+    A language with words for figures gets figures of its own.
+    """
     prepare_lessons(root, language)
-    has_own_figures = write_figures(root / "img", language, work / OWN)
     files = sorted(file for file in lesson_folder(root, language).iterdir() if file.is_file())
-    contents = [(file.name, file.read_bytes()) for file in files]
-    if not has_own_figures:
-        return contents
-    shared, own = f"]({SHARED}".encode(), f"]({OWN}".encode()
-    return [(name, content.replace(shared, own)) for name, content in contents]
+    contents = {file.name: file.read_bytes() for file in files if file.name not in FOR_AUTHORS}
+    if figure_words(root / "img", language) is not None:
+        for figure in filter(Path.is_file, (root / "img").iterdir()):
+            write_whole(work / OWN / figure.name, read_figure(figure, language))
+        shared, own = f"]({SHARED}".encode(), f"]({OWN}".encode()
+        contents = {name: content.replace(shared, own) for name, content in contents.items()}
+    return list(contents.items())
 
 
-def write_figures(images: Path, language: str, folder: Path) -> bool:
-    """Write the figures with the words of the language; False where it has no words for figures."""
-    if figure_words(images, language) is None:
-        return False
-    for figure in images.iterdir():
-        if figure.is_file():
-            write_whole(folder / figure.name, read_figure(figure, language))
-    return True
+def of_notebooks(change: Callable[[Any], None]) -> Callable[[bytes], bytes]:
+    """Let a change of a notebook take and return the content of a file; one that is no notebook stays."""
+
+    @wraps(change)
+    def changed(content: bytes) -> bytes:
+        try:
+            notebook = json.loads(content)
+            change(notebook)
+        except NO_NOTEBOOK:
+            return content
+        return as_json(notebook).encode()
+
+    return changed
 
 
-def without_notes(content: bytes) -> bytes:
-    """A lesson as a student gets it; a file that is no notebook stays as it is."""
-    try:
-        notebook = json.loads(content)
-        notebook["cells"] = [cell for cell in notebook["cells"] if slide_type(cell) != "notes"]
-    except NO_NOTEBOOK:
-        return content
-    return as_json(notebook).encode()
+@of_notebooks
+def without_notes(notebook: Any) -> None:
+    """A lesson as a student gets it."""
+    notebook["cells"] = [cell for cell in notebook["cells"] if slide_type(cell) != "notes"]
 
 
-def without_outputs(content: bytes) -> bytes:
-    """A lesson as it is before it runs; a file that is no notebook stays as it is."""
-    try:
-        notebook = json.loads(content)
-        for cell in notebook["cells"]:
-            if cell["cell_type"] == "code":
-                cell |= {"outputs": [], "execution_count": None}
-        notebook["metadata"].pop("widgets", None)
-    except NO_NOTEBOOK:
-        return content
-    return as_json(notebook).encode()
+@of_notebooks
+def without_outputs(notebook: Any) -> None:
+    """A lesson as it is before it runs."""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell |= {"outputs": [], "execution_count": None}
+    notebook["metadata"].pop("widgets", None)
 
 
 def say(root: Path, language: str, what: str, mine: Path, new: Path) -> str:
@@ -152,26 +153,20 @@ def record_of(work: Path) -> Iterator[dict[str, str]]:
 
 
 def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path | None:
-    """Write a new edition over a file that nobody changed, or else beside it; returns the file beside."""
+    """Write a new edition over a file that nobody changed, or else once beside it; returns that one."""
     new, former = fingerprint(content, mine.suffix), record.get(mine.name)
     current = fingerprint(mine.read_bytes(), mine.suffix) if mine.exists() else None
     record[mine.name] = new
     if current is None or current == former != new:
         write_whole(mine, content)
     elif current != new and (former != new or not is_readable(mine)):
-        return lay_beside(mine, content, record)
+        names = names_beside(mine, "new")
+        beside = next(name for name in names if not name.exists() or record.get(name.name) == new)
+        if not beside.exists():
+            write_whole(beside, content)
+        record[beside.name] = new
+        return beside
     return None
-
-
-def lay_beside(mine: Path, content: bytes, record: dict[str, str]) -> Path:
-    """Write a new edition beside the file, unless it was laid there before; returns the file beside."""
-    new = fingerprint(content, mine.suffix)
-    names = names_beside(mine, "new")
-    beside = next(name for name in names if not name.exists() or record.get(name.name) == new)
-    if not beside.exists():
-        write_whole(beside, content)
-    record[beside.name] = new
-    return beside
 
 
 def names_beside(file: Path, state: str) -> Iterator[Path]:

@@ -8,10 +8,11 @@ everywhere and always, and they show whether a translator has understood more th
 """
 
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mha_lib.classroom.course.language import words_here
 from mha_lib.classroom.tasks.numerals import ENGLISH_WORDS, LARGEST, NUMERALS, in_chinese, in_english
@@ -22,9 +23,6 @@ TARGET_VOCABULARY = ("<pad>", "<bos>", "<eos>", *NUMERALS)
 MAX_TARGET_TOKENS = 16  # 九千九百九十九万九千九百九十九 and "<eos>"
 PLACES = len(str(LARGEST))
 SMALLEST_HELD_OUT = 100  # most smaller numbers are the only example of a word at its place
-
-SOURCE_NUMBER = {word: number for number, word in enumerate(SOURCE_VOCABULARY)}
-TARGET_NUMBER = {numeral: number for number, numeral in enumerate(TARGET_VOCABULARY)}
 
 
 class Batch(NamedTuple):
@@ -42,25 +40,18 @@ class Batch(NamedTuple):
 
 def make_batch(numbers: Iterable[int], device: torch.device | str = "cpu") -> Batch:
     numbers = [int(number) for number in numbers]
-    sources = [[SOURCE_NUMBER[word] for word in in_english(number).split()] for number in numbers]
-    targets = [[BEGIN, *(TARGET_NUMBER[c] for c in in_chinese(number)), END] for number in numbers]
-    return Batch(numbers, filled_up(sources).to(device), filled_up(targets).to(device))
-
-
-def filled_up(rows: list[list[int]]) -> Tensor:
-    """Return the rows as ``(B, N)``, each with padding up to the longest."""
-    longest = max(map(len, rows))
-    return torch.tensor([row + [PADDING] * (longest - len(row)) for row in rows])
+    sources = [[SOURCE_VOCABULARY.index(word) for word in in_english(number).split()] for number in numbers]
+    targets = [[BEGIN, *map(TARGET_VOCABULARY.index, in_chinese(number)), END] for number in numbers]
+    padded = [
+        nn.utils.rnn.pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=PADDING)
+        for rows in (sources, targets)
+    ]
+    return Batch(numbers, *(tokens.to(device) for tokens in padded))
 
 
 def as_numeral(tokens: Iterable[int]) -> str:
     """Return the tokens that a model has generated as text, up to ``<eos>``."""
-    numeral = ""
-    for token in tokens:
-        if token == END:
-            break
-        numeral += TARGET_VOCABULARY[token]
-    return numeral
+    return "".join(TARGET_VOCABULARY[token] for token in takewhile(lambda token: token != END, tokens))
 
 
 def is_held_out(numbers: Tensor) -> Tensor:
@@ -77,9 +68,7 @@ def draw_training_numbers(count: int, generator: torch.Generator, max_digits: in
     """
     drawn = 2 * count  # enough, although held-out numbers are left out below
     digits = torch.randint(0, 10, (drawn, PLACES), generator=generator)  # the ones first
-    share_of_zeros = (
-        torch.rand(drawn, 1, generator=generator) - 0.5
-    )  # below 0 for half of the numbers: no zeros
+    share_of_zeros = torch.rand(drawn, 1, generator=generator) - 0.5  # below 0: half have no zeros
     digits[torch.rand(drawn, PLACES, generator=generator) < share_of_zeros] = 0
     lengths = torch.randint(1, max_digits + 1, (2, drawn), generator=generator).amax(0)  # more long ones
     numbers = from_digits(digits, lengths)

@@ -25,7 +25,12 @@ from mha_lib.classroom.tasks.numerals import alignment
 from mha_lib.classroom.tasks.threads import one_thread
 from mha_lib.classroom.tasks.translator import device_of, exact_matches, translation_loss
 
-ATTENTIONS = ByAttention._fields  # encoder, decoder, cross
+# Where the attention of each layer stands in a model.
+PLACES = {
+    "encoder": "encoder_layers.{}.self_attention",
+    "decoder": "decoder_layers.{}.self_attention",
+    "cross": "decoder_layers.{}.cross_attention",
+}
 
 
 class Head(NamedTuple):
@@ -38,21 +43,25 @@ class Head(NamedTuple):
 
 def attention_layers(model: EncoderDecoder) -> dict[str, list[MultiHeadAttention]]:
     """Return the attention of each layer, by name."""
-    decoder_layers = cast(Iterable[Any], model.decoder_layers)
+    layers = range(len(model.encoder_layers))  # there are as many decoder layers
     return {
-        "encoder": [layer.self_attention for layer in cast(Iterable[Any], model.encoder_layers)],
-        "decoder": [layer.self_attention for layer in decoder_layers],
-        "cross": [layer.cross_attention for layer in decoder_layers],
+        name: [cast(MultiHeadAttention, model.get_submodule(place.format(layer))) for layer in layers]
+        for name, place in PLACES.items()
     }
 
 
-def all_heads(model: EncoderDecoder) -> list[Head]:
+def by_head(measure: ByAttention) -> list[tuple[Head, Tensor]]:
+    """Return every head with its value: a view, which can be filled."""
     return [
-        Head(name, number, head)
-        for name, layers in attention_layers(model).items()
-        for number, layer in enumerate(layers)
-        for head in range(layer.num_heads)
+        (Head(name, number, head), value)
+        for name, layers in measure._asdict().items()
+        for number, values in enumerate(layers)
+        for head, value in enumerate(values)
     ]
+
+
+def all_heads(model: EncoderDecoder) -> list[Head]:
+    return [head for head, _ in by_head(head_masks_without(model))]
 
 
 def head_masks_without(model: EncoderDecoder, removed: Iterable[Head] = ()) -> ByAttention:
@@ -84,9 +93,8 @@ def importance_by_removal(model: EncoderDecoder, batch: Batch) -> ByAttention:
     """How much the loss grows without each head; Michel et al. 2019, section 3.2, measure BLEU instead."""
     importance = head_masks_without(model)  # only for its shape
     loss = translation_loss(model, batch)
-    for head in all_heads(model):
-        without = translation_loss(model, batch, head_masks_without(model, [head]))
-        getattr(importance, head.attention)[head.layer][head.head] = without - loss
+    for head, value in by_head(importance):
+        value.fill_(translation_loss(model, batch, head_masks_without(model, [head])) - loss)
     return importance
 
 
@@ -171,13 +179,7 @@ def pruning_curve(model: EncoderDecoder, numbers: Iterable[int], order: Sequence
 
 
 def least_important_first(importance: ByAttention) -> list[Head]:
-    found = [
-        (value.item(), Head(name, number, head))
-        for name, layers in zip(ATTENTIONS, importance, strict=True)
-        for number, values in enumerate(layers)
-        for head, value in enumerate(values)
-    ]
-    return [head for _, head in sorted(found)]
+    return [head for _, head in sorted((value.item(), head) for head, value in by_head(importance))]
 
 
 def prune_model(model: EncoderDecoder, removed: Iterable[Head]) -> EncoderDecoder:
@@ -196,9 +198,7 @@ def with_fewer_kv_heads(model: EncoderDecoder, num_kv_heads: int) -> EncoderDeco
 
     The copy is another function, to be trained further. Source: Ainslie et al. 2023, section 2.1.
     """
-    return with_attentions(
-        model, lambda layer, heads: MultiHeadAttention.from_multi_head(layer, num_kv_heads)
-    )
+    return with_attentions(model, lambda layer, _: MultiHeadAttention.from_multi_head(layer, num_kv_heads))
 
 
 def with_attentions(
@@ -207,11 +207,9 @@ def with_attentions(
     """Return a copy of the model, each attention replaced by ``change(attention, its heads)``."""
     changed = copy.deepcopy(model)
     for name, attentions in attention_layers(changed).items():
-        layers = changed.encoder_layers if name == "encoder" else changed.decoder_layers
         for number, layer in enumerate(attentions):
             heads = [Head(name, number, head) for head in range(layer.num_heads)]
-            place = "cross_attention" if name == "cross" else "self_attention"
-            setattr(layers[number], place, change(layer, heads))
+            changed.set_submodule(PLACES[name].format(number), change(layer, heads))
     return changed
 
 
@@ -242,7 +240,6 @@ class ChangedAttention(MultiHeadAttention):
     def forward(self, queries: Tensor, keys: Tensor | None = None, **options: Any) -> Any:  # type: ignore[override]
         """Takes the arguments that the layers of a translator pass."""
         need_weights, head_mask = options.pop("need_weights"), options.pop("head_mask")
-        cache = options.get("cache")
         _, weights = super().forward(queries, keys, need_weights=True, **options)
         allowed = torch.ones_like(weights[:, 0], dtype=torch.bool)  # (B, Q, K)
         if options.get("is_causal"):
@@ -251,7 +248,7 @@ class ChangedAttention(MultiHeadAttention):
             allowed &= options["key_mask"][:, None]
         for head in self.heads:
             weights[:, head] = self.change(weights[:, head], allowed)
-        if cache is None:
+        if (cache := options.get("cache")) is None:
             values = split_heads(self.W_v(queries if keys is None else keys), self.num_heads)
         else:
             values = cache.values[:, :, : len(cache)]  # (B, H, K, d)

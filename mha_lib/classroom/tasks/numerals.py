@@ -73,17 +73,14 @@ def english_parts(number: int) -> list[tuple[str, set[Name]]]:
     parts: list[tuple[str, set[Name]]] = []
     for place, (scale, scale_word) in zip((6, 3, 0), SCALES.items(), strict=True):
         hundreds, rest = divmod(number // scale % 1000, 100)
+        ones, tens = {(place, "digit")}, {(place + 1, "digit"), (place + 1, "unit")}
         if hundreds:
-            parts.append((SMALL[hundreds], {(place + 2, "digit")}))
-            parts.append(("hundred", {(place + 2, "unit")}))
+            parts += [(SMALL[hundreds], {(place + 2, "digit")}), ("hundred", {(place + 2, "unit")})]
         if rest >= 20:
-            parts.append((TENS[rest // 10 - 2], {(place + 1, "digit"), (place + 1, "unit")}))
+            parts.append((TENS[rest // 10 - 2], tens))
             rest %= 10
-        if rest >= 10:
-            names = {(place + 1, "digit"), (place + 1, "unit"), (place, "digit")}
-            parts.append((SMALL[rest], names))
-        elif rest:
-            parts.append((SMALL[rest], {(place, "digit")}))
+        if rest:
+            parts.append((SMALL[rest], tens | ones if rest >= 10 else ones))
         if scale_word and number // scale % 1000:
             parts.append((scale_word, {(place, "unit")}))
     return parts or [("zero", {(0, "digit")})]
@@ -129,7 +126,7 @@ def read_number(text: str) -> int:
     if re.fullmatch(r"\d+|\d{1,3}([ ,]\d{3})+", text):
         return within_limits(re.sub(r"[ ,]", "", text))
     if re.fullmatch(r"[-−–]\d+", text):
-        raise not_understood("too_large", largest=f"{LARGEST:,}")
+        raise too_large()
     if any(letter.translate(OTHER_SHAPES) in (*NUMERALS, "亿") for letter in text):
         return read_chinese(text)
     return read_english(text)
@@ -138,8 +135,12 @@ def read_number(text: str) -> int:
 def within_limits(digits: str) -> int:
     digits = digits.lstrip("0") or "0"
     if len(digits) > len(str(LARGEST)):
-        raise not_understood("too_large", largest=f"{LARGEST:,}")
+        raise too_large()
     return int(digits)
+
+
+def too_large() -> NotUnderstood:
+    return not_understood("too_large", largest=f"{LARGEST:,}")
 
 
 def not_understood(name: str, **details: object) -> NotUnderstood:
@@ -149,9 +150,9 @@ def not_understood(name: str, **details: object) -> NotUnderstood:
 def read_english(text: str) -> int:
     """Read a number in English words, in any usual spelling."""
     parts = [part for word in text.split() for part in split_word(word)]
-    for word in parts:
-        if word.isalpha() and word not in KNOWN_WORDS:  # for "23 apples", report the apples and not the 23
-            raise unknown(word)
+    strange = [word for word in parts if word not in KNOWN_WORDS]
+    if strange:
+        raise unknown(max(strange, key=str.isalpha))  # of "23 apples" report the apples and not the 23
     words = plain_words(parts)
     if not words:
         raise not_understood("nothing")
@@ -181,6 +182,8 @@ def plain_words(words: list[str]) -> list[str]:
     """Remove "and" after a hundred, and replace "a" before it by "one"."""
     plain = []
     for before, word, after in zip([None, *words], words, [*words[1:], None], strict=False):
+        if word in LARGER_WORDS:
+            raise too_large()
         if word in ("a", "and"):
             if after is None:
                 raise not_understood("unfinished", word=word)
@@ -190,27 +193,18 @@ def plain_words(words: list[str]) -> list[str]:
                 fits = after in VALUES and before in MULTIPLIERS
             if not fits:
                 raise misplaced(word, before)
-            plain += ["one"] * (word == "a")
-        elif word in ENGLISH_WORDS:
-            plain.append(word)
-        elif word in LARGER_WORDS:
-            raise not_understood("too_large", largest=f"{LARGEST:,}")
-        else:
-            raise unknown(word)
+        if word != "and":
+            plain.append("one" if word == "a" else word)
     return plain
 
 
 def unknown(word: str) -> NotUnderstood:
     nearest = difflib.get_close_matches(word, ENGLISH_WORDS, n=1)
-    if nearest:
-        return not_understood("unknown_near", word=word, nearest=nearest[0])
-    return not_understood("unknown", word=word)
+    return not_understood("unknown_near" if nearest else "unknown", word=word, nearest="".join(nearest))
 
 
 def misplaced(word: str, before: str | None) -> NotUnderstood:
-    if before is None:
-        return not_understood("misplaced_first", word=word)
-    return not_understood("misplaced", word=word, before=before)
+    return not_understood("misplaced" if before else "misplaced_first", word=word, before=before)
 
 
 def read_chinese(text: str) -> int:
@@ -225,7 +219,7 @@ def read_chinese(text: str) -> int:
         elif numeral == "万":
             number, group, digit = number + (group + digit) * 10_000, 0, 0
         elif numeral == "亿":
-            raise not_understood("too_large", largest=f"{LARGEST:,}")
+            raise too_large()
         else:
             raise unknown(numeral)
     number = within_limits(str(number + group + digit))

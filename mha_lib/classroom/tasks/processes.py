@@ -26,7 +26,8 @@ from mha_lib.classroom.course.language import words_here
 DEVICES = 2
 SECONDS = 100.0  # loading PyTorch in each process and the work take about ten on a quiet machine
 PROGRAM = "from mha_lib.classroom.tasks import processes; processes.work_here()"
-INPUTS, MEETING = "inputs.pt", "meeting"
+INPUTS, MEETING, SAID, RESULT = "inputs.pt", "meeting", "said-{}.txt", "result-{}.pt"
+NULL = subprocess.DEVNULL
 LOOPS = ("lo", "lo0")  # on Linux and on macOS, the interface that never leaves the computer
 # Lets Linux give and take back the memory of each tensor, so that the peak is that of tensors alone.
 MEMORY_BY_THE_SYSTEM = {"MALLOC_MMAP_THRESHOLD_": "65536"}
@@ -158,16 +159,16 @@ def run_in_processes(work: str, inputs: tuple, count: int, seconds: float) -> li
         processes = []
         try:
             for rank in range(count):
-                with open(said_by(rank, folder), "wb") as said:
-                    command = [sys.executable, "-c", PROGRAM, work, str(rank), name]
-                    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": said}
-                    processes.append(subprocess.Popen(command, env=environment, **quiet))  # type: ignore[call-overload]
+                command = [sys.executable, "-c", PROGRAM, work, str(rank), name]
+                with open(folder / SAID.format(rank), "wb") as said:
+                    process = subprocess.Popen(command, env=environment, stdin=NULL, stdout=NULL, stderr=said)
+                processes.append(process)
             wait_for(processes, folder, seconds)
         finally:
             for process in processes:
                 process.kill()
                 process.wait()
-        return [torch.load(result_of(rank, folder), weights_only=False) for rank in range(count)]
+        return [torch.load(folder / RESULT.format(rank), weights_only=False) for rank in range(count)]
 
 
 def wait_for(processes: list[subprocess.Popen], folder: Path, seconds: float) -> None:
@@ -176,8 +177,8 @@ def wait_for(processes: list[subprocess.Popen], folder: Path, seconds: float) ->
     while (codes := [process.poll() for process in processes]).count(0) < len(processes):
         for rank, code in enumerate(codes):
             if code:
-                said = said_by(rank, folder).read_text(encoding="utf-8", errors="replace").split("\n")
-                last = next((line for line in reversed(said) if line.strip()), "")
+                said = (folder / SAID.format(rank)).read_text(encoding="utf-8", errors="replace")
+                *_, last = ["", *said.strip().split("\n")]
                 raise ProcessesFailed(words["failed"].format(number=rank, code=code, reason=last))
         if time.monotonic() > end:
             raise ProcessesFailed(words["too_slow"].format(seconds=f"{seconds:g}"))
@@ -189,12 +190,4 @@ def work_here() -> None:
     work, rank, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
     torch.set_num_threads(1)  # several processes share the cores
     inputs = torch.load(folder / INPUTS, weights_only=False)  # written by the process that started this one
-    torch.save(globals()[work](rank, folder, *inputs), result_of(rank, folder))
-
-
-def said_by(rank: int, folder: Path) -> Path:
-    return folder / f"said-{rank}.txt"
-
-
-def result_of(rank: int, folder: Path) -> Path:
-    return folder / f"result-{rank}.pt"
+    torch.save(globals()[work](rank, folder, *inputs), folder / RESULT.format(rank))

@@ -5,8 +5,7 @@ training itself, for other losses and other lengths.
 """
 
 import copy
-import os
-import sys
+import io
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,6 +16,7 @@ from torch import Tensor
 
 from mha_lib import EncoderDecoder
 from mha_lib.classroom.course import CourseError, find_root
+from mha_lib.classroom.course.files import write_whole
 from mha_lib.classroom.course.language import words_here
 from mha_lib.classroom.tasks.data import PLACES, Batch, draw_training_numbers, make_batch
 from mha_lib.classroom.tasks.threads import one_thread
@@ -25,6 +25,7 @@ from mha_lib.classroom.tasks.translator import device_of, make_translator, trans
 STEPS, BATCH_SIZE, LEARNING_RATE = 1000, 128, 3e-3
 SNAPSHOTS = (0, 50, 150, 400)  # steps, and the end
 EDITION = 1  # of numbers, model and training: a translator that another edition has kept is trained anew
+PARTS = ("model", "optimizer", "scheduler")  # of a training that is kept
 BAR_WIDTH, SECONDS_BETWEEN = 30, 0.3  # of the progress bar
 
 Loss = Callable[[EncoderDecoder, Batch], Tensor]
@@ -76,7 +77,7 @@ class Training:
         An interrupt ends it early. The model keeps what it has learnt, and another ``run`` goes on.
         """
         until = self.steps if until is None else min(until, self.steps)
-        bar = ProgressBar(self.steps, is_shown=show_progress)
+        bar = ProgressBar(self.step, self.steps, is_shown=show_progress)
         del self.losses[self.step :]  # an interrupted step may have left its loss
         self.model.train()
         try:
@@ -84,9 +85,9 @@ class Training:
                 self.make_step()
                 bar.show(self.step, self.losses[-1])
         except KeyboardInterrupt:
-            bar.say("interrupted", step=self.step, steps=self.steps)
+            bar.say("interrupted", self.step)
         else:
-            bar.say("trained", step=self.step, steps=self.steps)
+            bar.say("trained", self.step)
         finally:
             self.model.eval()
         return self
@@ -117,19 +118,13 @@ class Training:
 
     def state_dict(self) -> dict[str, Any]:
         """All that it takes to go on later, in what ``torch.load`` reads with ``weights_only=True``."""
-        return {
-            "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "scheduler": self.scheduler.state_dict(),
-            "generator": self.generator.get_state(),
-            "losses": self.losses,
-            "snapshots": self.snapshots,
-        }
+        parts = {name: getattr(self, name).state_dict() for name in PARTS}
+        generator = self.generator.get_state()
+        return parts | {"generator": generator, "losses": self.losses, "snapshots": self.snapshots}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.scheduler.load_state_dict(state["scheduler"])
+        for name in PARTS:
+            getattr(self, name).load_state_dict(state[name])
         self.generator.set_state(state["generator"])
         self.losses, self.snapshots = list(state["losses"]), dict(state["snapshots"])
         for step in self.snapshots:
@@ -139,34 +134,29 @@ class Training:
 class ProgressBar:
     """A line of plain text that is overwritten: in JupyterLab, in a deck and in a terminal."""
 
-    def __init__(self, steps: int, is_shown: bool = True):
-        self.steps, self.is_shown = steps, is_shown
+    def __init__(self, start: int, steps: int, is_shown: bool):
+        self.start, self.steps, self.is_shown = start, steps, is_shown
         self.words = words_here()["training"]
-        self.started, self.shown, self.first_step, self.width = time.monotonic(), 0.0, -1, 0
+        self.started, self.shown, self.width = time.monotonic(), 0.0, 0
 
     def show(self, step: int, loss: float) -> None:
         now = time.monotonic()
-        if self.first_step < 0:
-            self.first_step = step
-        if now - self.shown < SECONDS_BETWEEN or step == self.first_step:
+        if now - self.shown < SECONDS_BETWEEN or step == self.start + 1:
             return
         self.shown = now
-        left = (now - self.started) / (step - self.first_step + 1) * (self.steps - step)
+        left = (now - self.started) / (step - self.start) * (self.steps - step)
         done = "█" * (BAR_WIDTH * step // self.steps)
-        self.write(
-            f"{done:░<{BAR_WIDTH}} "
-            + self.words["progress"].format(step=step, steps=self.steps, loss=loss, seconds=f"{left:.0f}")
-        )
+        said = self.words["progress"].format(step=step, steps=self.steps, loss=loss, seconds=f"{left:.0f}")
+        self.write(f"{done:░<{BAR_WIDTH}} {said}")
 
-    def say(self, name: str, **details: Any) -> None:
+    def say(self, name: str, step: int) -> None:
         """Write the last line, which stays."""
         seconds = f"{time.monotonic() - self.started:.0f}"
-        self.write(self.words[name].format(seconds=seconds, **details) + "\n")
+        self.write(self.words[name].format(seconds=seconds, step=step, steps=self.steps), end="\n")
 
-    def write(self, line: str) -> None:
+    def write(self, line: str, end: str = "") -> None:
         if self.is_shown:
-            sys.stdout.write("\r" + line.rstrip("\n").ljust(self.width) + "\n" * line.endswith("\n"))
-            sys.stdout.flush()
+            print("\r" + line.ljust(self.width), end=end, flush=True)
             self.width = len(line)
 
 
@@ -176,12 +166,9 @@ def train_translator(num_heads: int = 4, seed: int = 0, folder: Path | str | Non
     It is kept in ``folder``, ``work/`` of the course unless said otherwise. An interrupted training is kept
     too, and the next call goes on. A file without this training is reported, and the translator trained anew.
     """
-    folder = place_to_keep() if folder is None else Path(folder)
-    file = folder / f"translator-{num_heads}-heads-seed-{seed}.pt"
+    file = Path(folder or place_to_keep()) / f"translator-{num_heads}-heads-seed-{seed}.pt"
     recipe = {"edition": EDITION, "num_heads": num_heads, "seed": seed}
-    training = load_training(file, recipe) if file.exists() else None
-    if training is None:
-        training = new_training(recipe)
+    training = (load_training(file, recipe) if file.exists() else None) or new_training(recipe)
     if training.step < training.steps:
         training.run()
         save_training(training, file, recipe)
@@ -215,11 +202,9 @@ def load_training(file: Path, recipe: dict[str, int]) -> Training | None:
 
 
 def save_training(training: Training, file: Path, recipe: dict[str, int]) -> None:
-    """Replace the file at once, so that a reader finds the old one or the new one, never half of it."""
+    data = io.BytesIO()
+    torch.save(training.state_dict() | {"recipe": recipe}, data)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = file.with_name(f".{file.name}.{os.getpid()}")
-        torch.save(training.state_dict() | {"recipe": recipe}, unfinished)
-        unfinished.replace(file)
-    except (OSError, RuntimeError) as reason:  # RuntimeError: PyTorch's writer, where the disk is full
+        write_whole(file, data.getvalue())
+    except OSError as reason:
         print(words_here()["training"]["not_kept"].format(file=file, reason=reason))

@@ -19,59 +19,43 @@ from mha_lib.classroom.course.slides import read_lesson, source
 from mha_lib.classroom.course.traditional import code_to_traditional
 from tests.lessons import MADE, name_of
 
-
-@pytest.mark.parametrize(
-    ("simplified", "traditional"),
-    [
-        ("注意力机制、查询、键、值、权重", "注意力機制、查詢、鍵、值、權重"),
-        ("掩码盖住一个词元", "遮罩蓋住一個詞元"),
-        ("软件和内存", "軟體和記憶體"),  # words, not characters alone
-        ("层规范化、暂退法、滑块、幻灯片", "層正規化、丟棄法、滑桿、投影片"),
-        ("线性映射、残差连接、查找", "線性映射、殘差連接、查找"),
-        ("参数的方差、评分函数、函数", "參數的變異數、評分函數、函式"),
-        ("返回 16 位的值，按 Escape 返回", "回傳 16 位元的值，按 Escape 返回"),
-        ("函数报错：报错信息说它没有实现", "函式回報錯誤：錯誤訊息說它沒有實作"),
-        ("一个类，用这个库；这个类型", "一個類別，用這個函式庫；這個類型"),
-        ("舍入误差", "捨入誤差"),
-        ("问“他”：代词", "問「他」：代名詞"),
-        ("num_hiddens=8, ½ ≤ √d", "num_hiddens=8, ½ ≤ √d"),
-    ],
-)
-def test_terms_of_the_field_are_taiwans(simplified, traditional):
-    assert to_traditional(simplified) == traditional
-
-
-@pytest.mark.parametrize(
-    ("simplified", "traditional"),
-    [
-        ("行和列互换了：第 i 行", "列和欄互換了：第 i 列"),
-        ("行向量；每一行的和；遮住右边一列", "列向量；每一列的和；遮住右邊一欄"),
-        ("三列表示类别，列名和行数", "三欄表示類別，欄名和列數"),
-        ("由这样的列表组成的列表", "由這樣的串列組成的串列"),
-        ("进行、执行、不行、命令行；序列、排列、列出", "進行、執行、不行、命令列；序列、排列、列出"),
-        ("三行代码，只要一行", "三行程式碼，只要一行"),  # lines, not rows
-        ("第 {line} 行有 SyntaxError", "第 {line} 行有 SyntaxError"),
-    ],
-)
-def test_rows_and_columns_are_called_as_in_taiwan(simplified, traditional):
-    assert to_traditional(simplified) == traditional
+TAIWANS = {
+    # terms of the field are Taiwan's
+    "注意力机制、查询、键、值、权重": "注意力機制、查詢、鍵、值、權重",
+    "掩码盖住一个词元": "遮罩蓋住一個詞元",
+    "软件和内存": "軟體和記憶體",  # words, not characters alone
+    "层规范化、暂退法、滑块、幻灯片": "層正規化、丟棄法、滑桿、投影片",
+    "线性映射、残差连接、查找": "線性映射、殘差連接、查找",
+    "参数的方差、评分函数、函数": "參數的變異數、評分函數、函式",
+    "返回 16 位的值，按 Escape 返回": "回傳 16 位元的值，按 Escape 返回",
+    "函数报错：报错信息说它没有实现": "函式回報錯誤：錯誤訊息說它沒有實作",
+    "一个类，用这个库；这个类型": "一個類別，用這個函式庫；這個類型",
+    "舍入误差": "捨入誤差",
+    "问“他”：代词": "問「他」：代名詞",
+    "num_hiddens=8, ½ ≤ √d": "num_hiddens=8, ½ ≤ √d",
+    # rows and columns are called as in Taiwan
+    "行和列互换了：第 i 行": "列和欄互換了：第 i 列",
+    "行向量；每一行的和；遮住右边一列": "列向量；每一列的和；遮住右邊一欄",
+    "三列表示类别，列名和行数": "三欄表示類別，欄名和列數",
+    "由这样的列表组成的列表": "由這樣的串列組成的串列",
+    "进行、执行、不行、命令行；序列、排列、列出": "進行、執行、不行、命令列；序列、排列、列出",
+    "三行代码，只要一行": "三行程式碼，只要一行",  # lines, not rows
+    "第 {line} 行有 SyntaxError": "第 {line} 行有 SyntaxError",
+    # no word is found where two words meet
+    "一个中文数字，一个旧版本": "一個中文數字，一個舊版本",
+    "投影后，最后一个词元后面": "投影後，最後一個詞元後面",
+    "版本里，十个数里最大的": "版本裡，十個數裡最大的",
+    "还是只有形状相同，这只有，零只说": "還是只有形狀相同，這只有，零只說",
+    "没有点在线的上方": "沒有點在線的上方",
+    "什么也不复制；先不看表格": "什麼也不複製；先不看表格",
+    "哪个词表示它": "哪個詞表示它",
+    "运行了三个单元格": "執行了三個儲存格",
+}
 
 
-@pytest.mark.parametrize(
-    ("simplified", "traditional"),
-    [
-        ("一个中文数字，一个旧版本", "一個中文數字，一個舊版本"),
-        ("投影后，最后一个词元后面", "投影後，最後一個詞元後面"),
-        ("版本里，十个数里最大的", "版本裡，十個數裡最大的"),
-        ("还是只有形状相同，这只有，零只说", "還是只有形狀相同，這只有，零只說"),
-        ("没有点在线的上方", "沒有點在線的上方"),
-        ("什么也不复制；先不看表格", "什麼也不複製；先不看表格"),
-        ("哪个词表示它", "哪個詞表示它"),
-        ("运行了三个单元格", "執行了三個儲存格"),
-    ],
-)
-def test_no_word_is_found_where_two_words_meet(simplified, traditional):
-    assert to_traditional(simplified) == traditional
+@pytest.mark.parametrize("simplified", TAIWANS)
+def test_words_and_characters_are_taiwans(simplified):
+    assert to_traditional(simplified) == TAIWANS[simplified]
 
 
 @pytest.mark.usefixtures("made_lessons")

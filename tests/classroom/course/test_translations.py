@@ -47,7 +47,7 @@ def english():
 
 
 def named(english, translated):
-    return [(found.cell, found.what) for found in out_of_step(english, translated)]
+    return list(out_of_step(english, translated))
 
 
 def test_a_translation_is_in_step(english, chinese):

@@ -14,18 +14,12 @@ from mha_lib.classroom.course import (
     working_copy,
 )
 
+OUTPUT = {"output_type": "stream", "name": "stdout", "text": "1"}
+
 
 def write_lesson(file, *sources, outputs=()):
-    cells = [
-        {
-            "cell_type": "code",
-            "source": source,
-            "outputs": list(outputs),
-            "execution_count": None,
-            "metadata": {},
-        }
-        for source in sources
-    ]
+    ran: dict = {"outputs": list(outputs), "execution_count": None, "metadata": {}}
+    cells = [{"cell_type": "code", "source": source} | ran for source in sources]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
 
@@ -42,38 +36,34 @@ def root(tmp_path):
     return tmp_path
 
 
-def test_first_use_copies_every_file(root):
-    work, messages = make_working_copy(root, "en")
-    assert messages == []
-    assert sorted(file.name for file in work.glob("[!.]*")) == [
-        "01_one.ipynb",
-        "03_three.ipynb",
-        "course.css",
-    ]
+@pytest.fixture
+def work(root):
+    return make_working_copy(root, "en")[0]
 
 
-def test_new_edition_replaces_a_lesson_that_was_only_run(root):
-    work, _ = make_working_copy(root, "en")
-    write_lesson(
-        work / "01_one.ipynb", "1", outputs=[{"output_type": "stream", "name": "stdout", "text": "1"}]
-    )
+def test_first_use_copies_every_file_but_those_for_authors(root):
+    for name in ("glossary.json", "taiwan.json"):
+        (root / "notebooks/en" / name).write_text("{}")
+    for work, messages in (make_working_copy(root, "en"), present(root)):
+        assert messages == []
+        assert {file.name for file in work.glob("[!.]*")} == {"01_one.ipynb", "03_three.ipynb", "course.css"}
+
+
+def test_new_edition_replaces_a_lesson_that_was_only_run(root, work):
+    write_lesson(work / "01_one.ipynb", "1", outputs=[OUTPUT])
     write_lesson(root / "notebooks/en/01_one.ipynb", "1 + 1")
     assert make_working_copy(root, "en")[1] == []
     assert sources(work / "01_one.ipynb") == ["1 + 1"]
 
 
-def test_outputs_stay_while_there_is_no_new_edition(root):
-    work, _ = make_working_copy(root, "en")
-    write_lesson(
-        work / "01_one.ipynb", "1", outputs=[{"output_type": "stream", "name": "stdout", "text": "1"}]
-    )
+def test_outputs_stay_while_there_is_no_new_edition(root, work):
+    write_lesson(work / "01_one.ipynb", "1", outputs=[OUTPUT])
     run = (work / "01_one.ipynb").read_bytes()
     make_working_copy(root, "en")
     assert (work / "01_one.ipynb").read_bytes() == run
 
 
-def test_changed_lesson_stays_and_the_new_edition_is_laid_beside_once(root):
-    work, _ = make_working_copy(root, "en")
+def test_changed_lesson_stays_and_the_new_edition_is_laid_beside_once(root, work):
     write_lesson(work / "03_three.ipynb", "my answer")
     write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
     _, messages = make_working_copy(root, "en")
@@ -84,8 +74,7 @@ def test_changed_lesson_stays_and_the_new_edition_is_laid_beside_once(root):
     assert make_working_copy(root, "en")[1] == []
 
 
-def test_third_edition_overwrites_neither_the_lesson_nor_the_one_beside_it(root):
-    work, _ = make_working_copy(root, "en")
+def test_third_edition_overwrites_neither_the_lesson_nor_the_one_beside_it(root, work):
     write_lesson(work / "03_three.ipynb", "my answer")
     for edition in ("second", "third"):
         write_lesson(root / "notebooks/en/03_three.ipynb", edition)
@@ -96,16 +85,14 @@ def test_third_edition_overwrites_neither_the_lesson_nor_the_one_beside_it(root)
 
 
 @pytest.mark.parametrize("damage", ["", "not json", "[]"])
-def test_lost_record_of_editions_overwrites_nothing(root, damage):
-    work, _ = make_working_copy(root, "en")
+def test_lost_record_of_editions_overwrites_nothing(root, work, damage):
     write_lesson(work / "03_three.ipynb", "my answer")
     (work / ".editions.json").write_text(damage)
     make_working_copy(root, "en")
     assert sources(work / "03_three.ipynb") == ["my answer"]
 
 
-def test_half_written_notebook_of_a_student_is_kept(root):
-    work, _ = make_working_copy(root, "en")
+def test_half_written_notebook_of_a_student_is_kept(root, work):
     (work / "03_three.ipynb").write_text('{"cells": [')
     write_lesson(root / "notebooks/en/03_three.ipynb", "second edition")
     make_working_copy(root, "en")
@@ -113,8 +100,7 @@ def test_half_written_notebook_of_a_student_is_kept(root):
 
 
 @pytest.mark.parametrize("broken", ['{"cells": [', "", "[]", '{"cells": [{"source": "1"}]}'])
-def test_a_broken_lesson_is_said_and_the_good_one_laid_beside_it_once(root, broken):
-    work, _ = make_working_copy(root, "en")
+def test_a_broken_lesson_is_said_and_the_good_one_laid_beside_it_once(root, work, broken):
     (work / "03_three.ipynb").write_text(broken)
     for _ in range(3):
         _, messages = make_working_copy(root, "en")
@@ -132,8 +118,7 @@ def test_a_broken_lesson_is_said_and_the_good_one_laid_beside_it_once(root, brok
     assert sources(work / "03_three.ipynb") == ["3, second edition"]
 
 
-def test_a_copy_that_is_cut_short_leaves_no_half_lesson(root, monkeypatch):
-    work, _ = make_working_copy(root, "en")
+def test_a_copy_that_is_cut_short_leaves_no_half_lesson(root, work, monkeypatch):
     write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
     write = Path.write_bytes
 
@@ -157,14 +142,10 @@ def test_figure_words_that_are_no_json_are_one_line(root):
         make_working_copy(root, "en")
 
 
-def test_deleted_lesson_comes_back(root):
-    work, _ = make_working_copy(root, "en")
+def test_deleted_lesson_comes_back(root, work):
     (work / "01_one.ipynb").unlink()
     make_working_copy(root, "en")
     assert sources(work / "01_one.ipynb") == ["1"]
-
-
-OUTPUT = {"output_type": "stream", "name": "stdout", "text": "1"}
 
 
 def add_notes(file):
@@ -198,16 +179,21 @@ def present(root, begins_afresh=lambda file: False, lesson="03_three.ipynb"):
     return make_deck_copy(root, "en", lesson, begins_afresh)
 
 
+@pytest.fixture
+def deck(root):
+    """The deck of lesson 03 after it was presented once."""
+    return present(root)[0] / "03_three.ipynb"
+
+
 def refuse_to_ask(file):
     raise AssertionError(f"nobody has changed {file}")
 
 
-def test_a_deck_is_as_fresh_as_on_the_first_day(root):
-    work, _ = present(root)
-    first_day = (work / "03_three.ipynb").read_bytes()
-    write_lesson(work / "03_three.ipynb", "3", outputs=[OUTPUT])
-    assert present(root, refuse_to_ask) == (work, [])
-    assert (work / "03_three.ipynb").read_bytes() == first_day
+def test_a_deck_is_as_fresh_as_on_the_first_day(root, deck):
+    first_day = deck.read_bytes()
+    write_lesson(deck, "3", outputs=[OUTPUT])
+    assert present(root, refuse_to_ask) == (deck.parent, [])
+    assert deck.read_bytes() == first_day
 
 
 def test_a_deck_begins_without_the_outputs_of_a_lesson_that_its_author_has_run(root):
@@ -216,12 +202,11 @@ def test_a_deck_begins_without_the_outputs_of_a_lesson_that_its_author_has_run(r
     assert json.loads((work / "03_three.ipynb").read_text())["cells"][0]["outputs"] == []
 
 
-def test_a_deck_on_show_is_left_alone_when_another_lesson_is_presented(root):
-    work, _ = present(root)
-    write_lesson(work / "03_three.ipynb", "3", outputs=[OUTPUT])
-    on_show = (work / "03_three.ipynb").read_bytes()
-    assert present(root, refuse_to_ask, lesson="01_one.ipynb") == (work, [])
-    assert (work / "03_three.ipynb").read_bytes() == on_show
+def test_a_deck_on_show_is_left_alone_when_another_lesson_is_presented(root, deck):
+    write_lesson(deck, "3", outputs=[OUTPUT])
+    on_show = deck.read_bytes()
+    assert present(root, refuse_to_ask, lesson="01_one.ipynb") == (deck.parent, [])
+    assert deck.read_bytes() == on_show
 
 
 def change_source(notebook):
@@ -236,63 +221,57 @@ def change_theme(notebook):
     notebook["metadata"]["rise"] = {"theme": "black"}
 
 
-changes = pytest.mark.parametrize("change", [change_source, change_slide_type, change_theme])
-
-
-def change_deck(root, change):
-    """Change the lesson and run it; returns its file and its former content, without outputs."""
-    file = present(root)[0] / "03_three.ipynb"
-    notebook = json.loads(file.read_text())
-    change(notebook)
+@pytest.fixture(params=[change_source, change_slide_type, change_theme])
+def changed(request, deck):
+    """The content of the deck after a change, without the outputs with which it lies there."""
+    notebook = json.loads(deck.read_text())
+    request.param(notebook)
     notebook["cells"][0] |= {"outputs": [OUTPUT], "execution_count": 1}
-    file.write_text(json.dumps(notebook))
+    deck.write_text(json.dumps(notebook))
     notebook["cells"][0] |= {"outputs": [], "execution_count": None}
-    return file, notebook
+    return notebook
 
 
-@changes
-def test_a_deck_that_the_instructor_changed_is_presented_with_the_changes_and_without_outputs(root, change):
-    file, changed = change_deck(root, change)
+def test_a_deck_that_the_instructor_changed_is_presented_with_the_changes_and_without_outputs(
+    root, deck, changed
+):
     write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
     for _ in range(2):
         _, messages = present(root)
         assert len(messages) == 1
         assert "work/deck-en/03_three.ipynb has your changes" in messages[0]
-        assert json.loads(file.read_text()) == changed
-    file.unlink()
+        assert json.loads(deck.read_text()) == changed
+    deck.unlink()
     assert present(root)[1] == []
-    assert sources(file) == ["3, second edition"]
+    assert sources(deck) == ["3, second edition"]
 
 
-@changes
-def test_a_deck_that_begins_afresh_sets_the_changes_aside(root, change):
-    file, _ = change_deck(root, change)
-    mine = file.read_bytes()
+@pytest.mark.usefixtures("changed")
+def test_a_deck_that_begins_afresh_sets_the_changes_aside(root, deck):
+    mine, aside = deck.read_bytes(), deck.with_name("03_three.mine.ipynb")
     asked = []
     _, messages = present(root, lambda file: asked.append(file) or True)
-    assert asked == [file]
-    assert sources(file) == ["3"]
-    assert file.with_name("03_three.mine.ipynb").read_bytes() == mine
+    assert asked == [deck]
+    assert sources(deck) == ["3"]
+    assert aside.read_bytes() == mine
     assert "03_three.mine.ipynb" in messages[0]
     assert present(root, refuse_to_ask)[1] == []
-    assert file.with_name("03_three.mine.ipynb").read_bytes() == mine
+    assert aside.read_bytes() == mine
 
 
-def test_a_style_sheet_that_the_instructor_changed_is_kept(root):
-    work, _ = present(root)
-    (work / "course.css").write_text("mine {}")
+def test_a_style_sheet_that_the_instructor_changed_is_kept(root, deck):
+    deck.with_name("course.css").write_text("mine {}")
     _, messages = present(root)
-    assert (work / "course.css").read_text() == "mine {}"
+    assert deck.with_name("course.css").read_text() == "mine {}"
     assert "course.css has your changes" in messages[0]
 
 
-def test_a_half_written_deck_is_set_aside_and_the_lesson_presented(root):
-    work, _ = present(root)
-    (work / "03_three.ipynb").write_text('{"cells": [')
+def test_a_half_written_deck_is_set_aside_and_the_lesson_presented(root, deck):
+    deck.write_text('{"cells": [')
     _, messages = present(root, refuse_to_ask)
     assert "03_three.mine.ipynb" in messages[0]
-    assert (work / "03_three.mine.ipynb").read_text() == '{"cells": ['
-    assert sources(work / "03_three.ipynb") == ["3"]
+    assert deck.with_name("03_three.mine.ipynb").read_text() == '{"cells": ['
+    assert sources(deck) == ["3"]
 
 
 def test_half_written_lesson_of_an_author_is_copied_as_it_is(root):

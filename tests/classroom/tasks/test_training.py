@@ -1,6 +1,7 @@
 """Training: interrupted and continued, kept and loaded, also from a damaged file."""
 
 import pickle
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -144,6 +145,22 @@ def test_nothing_is_shown_where_nothing_is_wanted(capsys):
     assert capsys.readouterr().out == ""
 
 
+DAMAGES: dict[str, Callable[[Path, dict], object]] = {
+    "empty": lambda file, kept: file.write_bytes(b""),
+    "text": lambda file, kept: file.write_text("no translator"),
+    "half": lambda file, kept: file.write_bytes(file.read_bytes()[: file.stat().st_size // 2]),
+    "foreign pickle": lambda file, kept: file.write_bytes(pickle.dumps({"recipe": Path("foreign")})),
+    "foreign weights": lambda file, kept: torch.save({"weight": torch.ones(3)}, file),
+    "other recipe": lambda file, kept: torch.save(kept | {"recipe": kept["recipe"] | {"edition": 0}}, file),
+    # its parameters have the same shapes
+    "other heads": lambda file, kept: torch.save(kept | {"recipe": kept["recipe"] | {"num_heads": 2}}, file),
+    "other model": lambda file, kept: torch.save(
+        kept | {"model": kept["model"] | {"more": torch.ones(1)}}, file
+    ),
+    "folder": lambda file, kept: [file.unlink(), (file / "full").mkdir(parents=True)],
+}
+
+
 @pytest.mark.usefixtures("brief")
 class TestKeeping:
     def test_a_translator_is_trained_once(self, tmp_path, capsys):
@@ -180,28 +197,11 @@ class TestKeeping:
         assert found.losses[:3] == whole.losses[:3]
         assert len(found.losses) == 6
 
-    @pytest.mark.parametrize(
-        "damage",
-        [
-            "empty",
-            "text",
-            "half",
-            "foreign pickle",
-            "foreign weights",
-            "other recipe",
-            "other heads",
-            "other model",
-            "folder",
-        ],
-    )
+    @pytest.mark.parametrize("damage", DAMAGES)
     def test_a_file_that_holds_no_translator_is_said_and_trained_anew(self, tmp_path, damage, capsys):
         file = tmp_path / FILE
-        if damage != "folder":
-            right = train_translator(folder=tmp_path)
-            spoil(file, damage)
-        else:
-            (file / "full").mkdir(parents=True)
-            right = new_training(seed=0).run()
+        right = train_translator(folder=tmp_path)
+        DAMAGES[damage](file, torch.load(file, weights_only=True))
         capsys.readouterr()
         found = train_translator(folder=tmp_path)
         said = capsys.readouterr().out
@@ -233,26 +233,6 @@ class TestKeeping:
         assert "⟦Trained" in said
         assert "holds no translator" in said
         assert not any(letter.isalpha() for letter in outside_brackets(said))
-
-
-def spoil(file: Path, damage: str) -> None:
-    kept = torch.load(file, weights_only=True)
-    if damage == "empty":
-        file.write_bytes(b"")
-    elif damage == "text":
-        file.write_text("no translator")
-    elif damage == "half":
-        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    elif damage == "foreign pickle":
-        file.write_bytes(pickle.dumps({"recipe": Path("foreign")}))
-    elif damage == "foreign weights":
-        torch.save({"weight": torch.ones(3)}, file)
-    elif damage == "other recipe":
-        torch.save(kept | {"recipe": kept["recipe"] | {"edition": 0}}, file)
-    elif damage == "other heads":  # its parameters have the same shapes
-        torch.save(kept | {"recipe": kept["recipe"] | {"num_heads": 2}}, file)
-    elif damage == "other model":
-        torch.save(kept | {"model": make_translator().state_dict() | {"more": torch.ones(1)}}, file)
 
 
 class Touching:

@@ -4,7 +4,7 @@
 
 const STARTS = ["slide", "subslide"];
 const MINUTES =
-  /^\s*(?:(?<optional>[\p{L}\p{Nl}\p{No}_]+)[,，、:：]\s*)?(?<minutes>[0-9０-９]+(?:\.[0-9０-９]+)?)\s*(?:min(?:utes?)?(?![\p{L}\p{N}_])|分)/u;
+  /^\s*(?:(?<optional>[\p{L}\p{Nl}\p{No}_]+)[,，、:：]\s*)?(?<minutes>[0-9０-９]+(?:\.[0-9０-９]+)?)\s*[^\s0-9.。．]+\s*(?:[.。．\n]|$)/u;
 const HEADING = /^#+ +(.+?) *#*$/m;
 
 /** The cells of JupyterLab's model of a notebook, as the notebook's JSON has them. */
