@@ -169,6 +169,5 @@ class HandoutPage:
         return code + (f'<div class="outputs">\n{outputs}</div>\n' if outputs else "")
 
     def folded(self, kind: str, content: str) -> str:
-        return (
-            f'<details class="fold fold-{kind}"><summary>{self.words[kind]}</summary>\n{content}</details>\n'
-        )
+        summary = f"<summary>{self.words[kind]}</summary>"
+        return f'<details class="fold fold-{kind}">{summary}\n{content}</details>\n'
