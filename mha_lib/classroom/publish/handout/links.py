@@ -1,15 +1,78 @@
-"""Links that work in a notebook and not on a page: they lead to another page, or become plain words."""
+"""Headings and cells get anchors; links lead to them, to another page, or become plain words."""
 
 import re
 from collections.abc import Callable, Set
+from dataclasses import dataclass
+from itertools import count
 from pathlib import PurePosixPath
 from urllib.parse import quote, unquote
 
 from bs4 import Tag
+from markupsafe import Markup
 
-from mha_lib.classroom.publish.handout.contents import anchor_for
+from mha_lib.classroom.publish.html import plain
+from mha_lib.classroom.publish.html.tree import inside
 
+HEADINGS = re.compile(r"^h[1-6]$")
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#|$", re.IGNORECASE)  # not a file beside the notebook
+
+
+@dataclass
+class Heading:
+    level: int
+    anchor: str
+    html: Markup
+    words: str  # without any markup
+
+
+def add_anchors(page: Tag, link: str) -> list[Heading]:
+    """Give each heading an anchor and a link to it, and each cell its name as an anchor; return the headings.
+
+    Headings come first: where a cell has the name of a heading, a link leads to the heading.
+    """
+    taken = {str(element["id"]) for element in page.find_all(id=True)}
+    headings = []
+    for element in page.find_all(HEADINGS):
+        if not element.find_parent(class_="outputs"):
+            headings.append(make_heading(element, taken))
+            href = f"#{headings[-1].anchor}"
+            anchor = Tag(name="a", attrs={"class": "anchor", "href": href, "aria-label": link})
+            anchor.string = "#"
+            element.append(anchor)
+    for cell in page.select("[data-cell]"):
+        cell["id"] = free_anchor(str(cell.attrs.pop("data-cell")), taken)
+    return headings
+
+
+def say_where_figures_are(page: Tag, words: dict[str, str]) -> None:
+    """Name each figure that a program drew without a text of its own after the heading above it."""
+    for picture in page.find_all("img", alt=words["figure"]):
+        if heading := picture.find_previous(HEADINGS):
+            picture["alt"] = words["figure_below"].format(heading=plain(inside(heading)))
+
+
+def make_heading(element: Tag, taken: set[str]) -> Heading:
+    content = inside(element)
+    words = plain(content)
+    element.attrs.setdefault("id", free_anchor(words, taken))
+    level = int(element.name[1])
+    if element.find_parent(class_="subslide"):  # it stands below its slide's heading in the contents
+        level = max(level, 3)
+    return Heading(level, str(element["id"]), Markup(content), words)
+
+
+def anchor_for(words: str) -> str:
+    return re.sub(r"[^\w]+", "-", words.lower()).strip("-") or "section"
+
+
+def free_anchor(words: str, taken: set[str]) -> str:
+    """The words as an anchor, with a number where several say the same."""
+    base = anchor = anchor_for(words)
+    numbers = count(2)
+    while anchor in taken:
+        anchor = f"{base}-{next(numbers)}"
+    taken.add(anchor)
+    return anchor
 
 
 # The page of a file that a link names: "" for a file that needs none, None for one that is missing.

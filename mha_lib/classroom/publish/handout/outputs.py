@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-from bs4 import Tag
 from nbconvert.filters.ansi import ansi2html, strip_ansi
 
 from mha_lib.classroom.course.outputs import CHECK
@@ -25,7 +24,7 @@ LOADED = re.compile(
     r"(?:cdn|unpkg\.com|esm\.(?:sh|run)|skypack|jspm))[^\"'`\s]*)[\"'`]"
 )
 LONGEST_LOADER = 200_000  # characters; a longer program is itself a library that others load
-VISIBLE = ("img", "svg", "canvas", "table", "video", "audio", "input", "iframe", "math", "hr")
+VISIBLE = ("img", "svg", "canvas", "table", "video", "audio", "input", "iframe", "math", "hr", "script")
 LONGEST_TEXT = 200  # characters of the text that stands for a figure: a longer one lists all its data
 
 
@@ -117,7 +116,7 @@ def without_network(source: str) -> tuple[str, str]:
     if addresses:
         for program in programs:
             program.decompose()
-    shows = shows_something(tree) or tree.find("script") is not None
+    shows = tree.get_text().strip() or tree.find(VISIBLE)
     return inside(tree) if shows else "", addresses[0] if addresses else ""
 
 
@@ -128,10 +127,6 @@ def loaded_by(program: Any) -> str:
     text = program.string or ""
     loaded = LOADED.search(text) if len(text) < LONGEST_LOADER else None
     return loaded["address"] if loaded else ""
-
-
-def shows_something(tree: Tag) -> bool:
-    return bool(tree.get_text().strip() or tree.find(VISIBLE))
 
 
 def latex(source: str) -> str:

@@ -23,34 +23,24 @@ async function copy(code, button) {
   }
 }
 
-/** What scrolls must scroll by keyboard too, so it must be able to take the focus, and show that it does. */
-class Scroller {
-  constructor(box) {
-    this.box = box;
-    box.addEventListener("scroll", () => this.showMore(), { passive: true });
-    new ResizeObserver(() => this.showMore()).observe(box);
-  }
-
-  /** On which sides there is more of the box than is seen. */
-  more() {
-    const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = this.box;
-    if (!clientWidth) return []; // within a line nothing scrolls, though Firefox gives it a scrollWidth
-    const scrollsDown = getComputedStyle(this.box).overflowY !== "hidden";
-    const more = {
-      left: scrollLeft > 1,
-      right: scrollLeft + clientWidth < scrollWidth - 1,
-      above: scrollsDown && scrollTop > 1,
-      below: scrollsDown && scrollTop + clientHeight < scrollHeight - 1,
-    };
-    return Object.keys(more).filter((side) => more[side]);
-  }
-
-  showMore() {
-    const sides = this.more().join(" ");
-    if (sides) this.box.dataset.more = sides;
-    else delete this.box.dataset.more;
-    if (sides) this.box.tabIndex = 0;
-    else this.box.removeAttribute("tabindex");
+/** What scrolls must scroll by keyboard too, so it takes the focus, and shows on which sides it has more. */
+function showMore(box) {
+  const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = box;
+  const scrollsDown = getComputedStyle(box).overflowY !== "hidden";
+  const more = {
+    left: scrollLeft > 1,
+    right: scrollLeft + clientWidth < scrollWidth - 1,
+    above: scrollsDown && scrollTop > 1,
+    below: scrollsDown && scrollTop + clientHeight < scrollHeight - 1,
+  };
+  const sides = Object.keys(more).filter((side) => more[side]);
+  // Within a line nothing scrolls, though Firefox gives it a scrollWidth.
+  if (sides.length && clientWidth) {
+    box.dataset.more = sides.join(" ");
+    box.tabIndex = 0;
+  } else {
+    delete box.dataset.more;
+    box.removeAttribute("tabindex");
   }
 }
 
@@ -95,8 +85,7 @@ class Contents {
       (heading) => heading?.getBoundingClientRect().top < innerHeight / 3,
     );
     for (const [index, item] of this.items.entries()) {
-      if (index === here) item.firstChild.setAttribute("aria-current", "true");
-      else item.firstChild.removeAttribute("aria-current");
+      item.firstChild.ariaCurrent = index === here ? "true" : null;
       const isElsewhere = !isSection(item) && this.sectionOf(index) !== this.sectionOf(here);
       item.hidden = this.beside.matches && isElsewhere;
     }
@@ -114,23 +103,28 @@ function isSection(item) {
 
 /** Paper cannot be unfolded: answers are opened for it, and folded again after it. */
 function openAnswersForPaper() {
-  let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("main details:not([open], .fold-code, .fold-setup)")];
-    for (const fold of opened) fold.open = true;
-  });
-  addEventListener("afterprint", () => {
-    for (const fold of opened) fold.open = false;
-    opened = [];
+    const folds = document.querySelectorAll("main details:not([open], .fold-code, .fold-setup)");
+    const setAll = (open) => {
+      for (const fold of folds) fold.open = open;
+    };
+    setAll(true);
+    addEventListener("afterprint", () => setAll(false), { once: true });
   });
 }
 
 for (const block of document.querySelectorAll(".code")) addCopyButton(block);
 const boxes = document.querySelectorAll("pre, .formula, .table, .html, .picture");
-const scrollers = [...boxes].map((box) => new Scroller(box));
+const sizes = new ResizeObserver((changes) => {
+  for (const { target } of changes) showMore(target);
+});
+for (const box of boxes) {
+  box.addEventListener("scroll", () => showMore(box), { passive: true });
+  sizes.observe(box);
+}
 function measure() {
   letWideFormulasScroll();
-  for (const scroller of scrollers) scroller.showMore();
+  boxes.forEach(showMore);
 }
 addEventListener("resize", measure);
 document.fonts.ready.then(measure); // formulas bring theirs along

@@ -13,8 +13,13 @@ from mha_lib.classroom.course.hosted import links_to
 from mha_lib.classroom.course.language import ENGLISH, TAG, has_words, language_of, words_in
 from mha_lib.classroom.course.slides import slide_type, tags
 from mha_lib.classroom.publish import page
-from mha_lib.classroom.publish.handout.contents import add_anchors, say_where_figures_are
-from mha_lib.classroom.publish.handout.links import AddressOf, lead_links, mend_anchors
+from mha_lib.classroom.publish.handout.links import (
+    AddressOf,
+    add_anchors,
+    lead_links,
+    mend_anchors,
+    say_where_figures_are,
+)
 from mha_lib.classroom.publish.handout.notebook import (
     cells_for,
     describe,
@@ -164,6 +169,5 @@ class HandoutPage:
         return code + (f'<div class="outputs">\n{outputs}</div>\n' if outputs else "")
 
     def folded(self, kind: str, content: str) -> str:
-        return (
-            f'<details class="fold fold-{kind}"><summary>{self.words[kind]}</summary>\n{content}</details>\n'
-        )
+        summary = f"<summary>{self.words[kind]}</summary>"
+        return f'<details class="fold fold-{kind}">{summary}\n{content}</details>\n'

@@ -19,10 +19,9 @@ def write_pdf(browser: str, page: Path) -> Path:
         printed = Path(folder) / "printed.pdf"
         command = [browser, "--headless", "--disable-gpu", f"--user-data-dir={folder}"]
         command += ["--no-pdf-header-footer", "--generate-pdf-document-outline"]
-        command += [f"--virtual-time-budget={TIME_TO_DRAW}"]
-        if is_administrator():
-            command += ["--no-sandbox"]
-        command += [f"--print-to-pdf={printed}", page.resolve().as_uri()]
+        command += ["--no-sandbox"] if is_administrator() else []
+        command += [f"--virtual-time-budget={TIME_TO_DRAW}", f"--print-to-pdf={printed}"]
+        command += [page.resolve().as_uri()]
         try:
             said = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_PRINT).stderr
         except subprocess.TimeoutExpired:

@@ -20,13 +20,8 @@ from mha_lib.classroom.publish.html.tree import parse
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 REFERENCE = "IPY_MODEL_"
-SILENT = {
-    "LayoutModel",
-    "BoxModel",
-    "OutputModel",
-    "ControllerModel",
-    "ControllerButtonModel",
-}  # nothing to read
+# These show nothing of their own.
+SILENT = {"LayoutModel", "BoxModel", "OutputModel", "ControllerModel", "ControllerButtonModel"}
 # A module that a widget's module imports, by a name such as "d3" or by an address: no page has it.
 IMPORTED = re.compile(r"""\b(?:from|import)\s*\(?\s*["'](?!data:|blob:)(?P<name>[^"'\n]+)["']""")
 NO_WORDS = ("img", "svg", "canvas", "table", "video", "audio", "iframe")  # nothing of these is left in words
@@ -241,15 +236,12 @@ def words_for(value: Any) -> str | None:
 
 def moment(value: dict[str, Any]) -> str | None:
     """A day, a time, or both, as ISO writes them; ipywidgets counts months from 0."""
-    parts = []
     try:
-        if "year" in value:
-            parts.append(f"{value['year']:04d}-{value['month'] + 1:02d}-{value['date']:02d}")
-        if "hours" in value:
-            parts.append(f"{value['hours']:02d}:{value['minutes']:02d}")
+        day = f"{value['year']:04d}-{value['month'] + 1:02d}-{value['date']:02d}" if "year" in value else ""
+        hour = f"{value['hours']:02d}:{value['minutes']:02d}" if "hours" in value else ""
     except (KeyError, TypeError, ValueError):
         return None
-    return " ".join(parts) or None
+    return f"{day} {hour}".strip() or None
 
 
 def chosen(options: list[Any], index: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbconvert.utils.exceptions import ConversionException
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_markdown_cell, new_notebook
 
 from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.files import write_whole
@@ -23,15 +23,7 @@ from mha_lib.classroom.publish import execution
 from mha_lib.classroom.publish.handout import HandoutExporter, build, index, write_handouts
 from mha_lib.classroom.publish.handout.index import write_index
 from mha_lib.classroom.publish.handout.pdf import write_pdf
-
-
-def text(source, slide="-", tags=()):
-    metadata = {"slideshow": {"slide_type": slide}, "tags": list(tags)}
-    return new_markdown_cell(source, metadata=metadata)
-
-
-def code(source, tags=()):
-    return new_code_cell(source, metadata={"tags": list(tags)})
+from tests.classroom.publish.handout.cells import code, text
 
 
 class Course:
@@ -43,15 +35,12 @@ class Course:
         self.handouts = folder / "build" / "handouts"
 
     def lesson(self, name, *cells, language="en", **metadata):
-        path = self.notebooks / language / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(new_notebook(cells=list(cells), metadata=metadata), path)
-        return path
+        notebook = new_notebook(cells=list(cells), metadata=metadata)
+        return self.broken_lesson(name, nbformat.writes(notebook), language)
 
-    def broken_lesson(self, name, content):
-        path = self.notebooks / "en" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+    def broken_lesson(self, name, content, language="en"):
+        path = self.notebooks / language / name
+        write_whole(path, content)
         return path
 
     def page(self, lesson, content="a page"):

@@ -10,16 +10,14 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from nbconvert.exporters import get_exporter
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
+from nbformat.v4 import new_notebook, new_output, new_raw_cell
 
 from mha_lib.classroom.course.outputs import check_metadata, report_metadata
 from mha_lib.classroom.publish.handout import HandoutExporter
 from mha_lib.classroom.publish.html import plain
+from tests.classroom.publish.handout.cells import PIXEL, STATE, code, printed, shown, stored, text, widget
 from tests.lessons import ENGLISH, TRANSLATED, name_of
 
-VIEW = "application/vnd.jupyter.widget-view+json"
-STATE = "application/vnd.jupyter.widget-state+json"
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="4"/></svg>'
 HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
@@ -46,36 +44,8 @@ def export(*cells, audience="student", name="03_lesson", folder=".", **metadata)
     return page
 
 
-def text(source, slide="-", tags=(), **more):
-    return new_markdown_cell(
-        source, metadata={"slideshow": {"slide_type": slide}, "tags": list(tags)}, **more
-    )
-
-
-def code(source, *outputs, slide="-", tags=(), **more):
-    metadata = {"slideshow": {"slide_type": slide}, "tags": list(tags)}
-    return new_code_cell(source, outputs=list(outputs), metadata=metadata, **more)
-
-
 def raw(source, **more):
     return new_raw_cell(source, metadata={"format": "text/html"}, **more)
-
-
-def printed(text):
-    return new_output("stream", text=text)
-
-
-def shown(data, **metadata):
-    return new_output("display_data", data=data, metadata=metadata)
-
-
-def widget(model_id, **beside):
-    return code("", shown({VIEW: {"model_id": model_id}, **beside}))
-
-
-def stored(**models):
-    state = {name: {"model_name": kind, "state": state} for name, (kind, state) in models.items()}
-    return {STATE: {"state": state}}
 
 
 # ---- audiences ----
@@ -494,16 +464,11 @@ def test_a_state_of_another_form_is_a_widget_that_was_not_stored(states, caplog)
 
 
 def test_a_line_that_was_overwritten_shows_its_last_state():
-    page = export(code("", printed("1 of 3\r2 of 3\r"), printed("3 of 3\nend\n")))
-    assert "3 of 3\nend</pre>" in page
-    assert "2 of 3" not in page
-
-
-def test_what_a_widget_holds_of_a_stream_is_one_text_too():
     outputs = [printed("1 of 3\r2 of 3\r"), printed("3 of 3\nend\n")]
-    page = export(widget("out"), widgets=stored(out=("OutputModel", {"outputs": outputs})))
-    assert "3 of 3\nend</pre>" in page
-    assert "2 of 3" not in page
+    in_a_widget = {"widgets": stored(out=("OutputModel", {"outputs": outputs}))}
+    for page in (export(code("", *outputs)), export(widget("out"), **in_a_widget)):
+        assert "3 of 3\nend</pre>" in page
+        assert "2 of 3" not in page
 
 
 def test_prints_to_one_stream_are_one_text():

@@ -8,10 +8,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from mha_lib.classroom.publish.handout import HandoutExporter
 from mha_lib.classroom.publish.html import plain
+from tests.classroom.publish.handout.cells import PIXEL, VIEW, shown, stored
 
-VIEW = "application/vnd.jupyter.widget-view+json"
 PLOTLY = "application/vnd.plotly.v1+json"
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 CDN = "https://cdn.example.org/figures@5?noext"
 LOADER = f"<div id=a></div><script>load({{vega: '{CDN}'}}, (e) => a.innerHTML = e)</script>"
 ANIMATION = """<div class="animation"><img id="picture"><div class="anim-buttons">
@@ -33,8 +32,7 @@ class Handout:
 
 
 def outputs(*bundles):
-    shown = [new_output("display_data", data=bundle) for bundle in bundles]
-    return new_code_cell("", outputs=shown, id="figure")
+    return new_code_cell("", outputs=[shown(bundle) for bundle in bundles], id="figure")
 
 
 @pytest.mark.parametrize(
@@ -115,8 +113,7 @@ def test_a_frame_keeps_its_style_and_its_prices(caplog):
     ("metadata", "alt"), [({"image/png": None}, "Figure drawn"), ({"width": float("nan"), "alt": "a"}, "a")]
 )
 def test_odd_metadata_of_a_picture_stop_no_page(caplog, metadata, alt):
-    shown = new_output("display_data", data={"image/png": PIXEL}, metadata=metadata)
-    page = Handout(caplog, new_code_cell("", outputs=[shown]))
+    page = Handout(caplog, new_code_cell("", outputs=[shown({"image/png": PIXEL}, **metadata)]))
     assert page.main.find("img")["alt"].startswith(alt)
 
 
@@ -205,16 +202,11 @@ def test_links_to_headings_are_understood_as_jupyter_names_them(caplog):
 
 
 def stills(caplog, **models):
-    state = {
-        name: {"model_name": kind, "state": state, "buffers": list(buffers)}
-        for name, (kind, state, *buffers) in models.items()
-    }
-    metadata = {"application/vnd.jupyter.widget-state+json": {"state": state}}
-    return Handout(caplog, outputs({VIEW: {"model_id": "top"}}), widgets=metadata)
+    return Handout(caplog, outputs({VIEW: {"model_id": "top"}}), widgets=stored(**models))
 
 
 @pytest.mark.parametrize(
-    ("kind", "state", "shown"),
+    ("kind", "state", "words"),
     [
         ("IntRangeSliderModel", {"description": "range", "value": [2, 5]}, "range = 2 – 5"),
         (
@@ -231,9 +223,9 @@ def stills(caplog, **models):
         ("LabelModel", {"value": "a < b"}, "a < b"),
     ],
 )
-def test_a_control_shows_its_value(caplog, kind, state, shown):
+def test_a_control_shows_its_value(caplog, kind, state, words):
     page = stills(caplog, top=(kind, state))
-    assert plain(str(page.main.find(class_="control"))) == shown
+    assert plain(str(page.main.find(class_="control"))) == words
     assert page.said == []
 
 
@@ -274,10 +266,7 @@ def test_a_widget_without_words_is_said(caplog):
 
 
 def holding(*held):
-    return (
-        "OutputModel",
-        {"outputs": [{"output_type": "display_data", "data": d, "metadata": {}} for d in held]},
-    )
+    return ("OutputModel", {"outputs": [shown(data) for data in held]})
 
 
 @pytest.mark.parametrize(

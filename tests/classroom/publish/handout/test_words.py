@@ -5,17 +5,14 @@ import re
 
 import pytest
 from bs4 import BeautifulSoup
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, writes
+from nbformat.v4 import new_notebook, writes
 
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.publish.handout import HandoutExporter
 from mha_lib.classroom.publish.handout.index import write_index
 from mha_lib.classroom.publish.notes import write_notes
 from tests.brackets import outside_brackets, speak_in_brackets
-
-VIEW = "application/vnd.jupyter.widget-view+json"
-STATE = "application/vnd.jupyter.widget-state+json"
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+from tests.classroom.publish.handout.cells import PIXEL, VIEW, code, shown, stored, text
 
 
 @pytest.fixture
@@ -31,28 +28,21 @@ def lessons(tmp_path, monkeypatch):
 def small_lesson():
     """A lesson that makes a handout say all that it can say. Its own words are numbers."""
 
-    def cell(make, source, slide="-", tags=(), **more):
-        return make(source, metadata={"slideshow": {"slide_type": slide}, "tags": list(tags)}, **more)
-
-    def shown(data):
-        return new_output("display_data", data=data)
-
-    widgets = {"live": {"_esm": ""}, "still": {"value": 7}}
-    views = [shown({VIEW: {"model_id": name}}) for name in (*widgets, "lost")]
-    hidden = cell(new_code_cell, "13")
+    views = [shown({VIEW: {"model_id": name}}) for name in ("live", "still", "lost")]
+    hidden = code("13")
     hidden.metadata["jupyter"] = {"source_hidden": True}
     cells = [
-        cell(new_markdown_cell, "# 1\n\n2\n\n## 3", slide="slide"),
-        cell(new_markdown_cell, "4 min. 5", slide="notes"),
-        cell(new_markdown_cell, "## 6", slide="subslide"),
-        cell(new_markdown_cell, "xyz, 7 min. 8", slide="notes"),
-        cell(new_code_cell, "9", outputs=[shown({"image/png": PIXEL}), *views]),
-        cell(new_code_cell, "10", tags=["solution"]),
+        text("# 1\n\n2\n\n## 3", slide="slide"),
+        text("4 min. 5", slide="notes"),
+        text("## 6", slide="subslide"),
+        text("xyz, 7 min. 8", slide="notes"),
+        code("9", shown({"image/png": PIXEL}), *views),
+        code("10", tags=["solution"]),
         hidden,
-        cell(new_markdown_cell, "![11](12.png) $\\foo$ <video src=12.mp4>"),
+        text("![11](12.png) $\\foo$ <video src=12.mp4>"),
     ]
-    states = {name: {"model_name": "Model", "state": state} for name, state in widgets.items()}
-    return new_notebook(cells=cells, metadata={"widgets": {STATE: {"state": states}}})
+    widgets = stored(live=("Model", {"_esm": ""}), still=("Model", {"value": 7}))
+    return new_notebook(cells=cells, metadata={"widgets": widgets})
 
 
 def words_outside_brackets(text):

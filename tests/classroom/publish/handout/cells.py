@@ -1,0 +1,40 @@
+"""Cells and outputs from which the tests of handouts make their notebooks."""
+
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def text(source, slide="-", tags=(), **more):
+    return new_markdown_cell(source, metadata=about(slide, tags), **more)
+
+
+def code(source, *outputs, slide="-", tags=(), **more):
+    return new_code_cell(source, outputs=list(outputs), metadata=about(slide, tags), **more)
+
+
+def about(slide, tags):
+    return {"slideshow": {"slide_type": slide}, "tags": list(tags)}
+
+
+def printed(text):
+    return new_output("stream", text=text)
+
+
+def shown(data, **metadata):
+    return new_output("display_data", data=data, metadata=metadata)
+
+
+def widget(model_id, **beside):
+    return code("", shown({VIEW: {"model_id": model_id}, **beside}))
+
+
+def stored(**models):
+    """The metadata of a notebook with these widgets: of each its kind, its state, and its buffers."""
+    state = {
+        name: {"model_name": kind, "state": state, "buffers": buffers}
+        for name, (kind, state, *buffers) in models.items()
+    }
+    return {STATE: {"state": state}}
