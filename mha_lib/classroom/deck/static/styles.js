@@ -22,7 +22,7 @@ async function readSheet(address) {
  */
 function formulaColours(palette) {
   const { style } = palette.cssRules[0];
-  const rules = [...style].map((name) => {
+  const rules = ["--q", "--k", "--v", "--o"].map((name) => {
     const [light] = style.getPropertyValue(name).match(/#\w{6}/);
     return `.rise-enabled mjx-container [style*="${asStyle(light)}"] { color: var(${name}) !important; }`;
   });
