@@ -1,9 +1,9 @@
 // The list of the deck's keys, over the slide.
 
+/** An empty list, whose rows come once the keys are known. */
 export function makeHelp(panel) {
-  const dialog = Object.assign(document.createElement("dialog"), { id: "deck-help" });
-  panel.node.append(dialog);
-  return dialog;
+  panel.node.insertAdjacentHTML("beforeend", `<dialog id="deck-help"></dialog>`);
+  return panel.node.lastElementChild;
 }
 
 /** List the rows of keys.js that have a name. */
