@@ -11,7 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 from playwright.sync_api import Page, expect
 
-from tests.browser.new_lesson import new_lesson
+from tests.browser.new_lesson import new_lesson, open_deck
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
@@ -80,8 +80,7 @@ def test_rise_cuts_slides_as_the_grammar_says(page: Page, jupyter: JupyterServer
     make = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
     cells = [make[cell["cell_type"]](cell["source"], metadata=cell["metadata"]) for cell in cells_of(case)]
     nbformat.write(new_lesson(cells), jupyter.folder / "slides.ipynb")
-    page.goto(jupyter.address("rise", "slides.ipynb"))
-    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+    open_deck(page, jupyter.address("rise", "slides.ipynb"))
     assert page.evaluate(CUT) == [
         {name: slide[name] for name in ("starts", "cells")} for slide in case["slides"]
     ]

@@ -4,7 +4,7 @@ import { filesBeside, showHandouts } from "./course.js";
 import { Fit } from "./fit.js";
 import { Foot } from "./foot.js";
 import { markOutputs } from "./guess.js";
-import { listKeys, makeHelp } from "./help.js";
+import { listKeys } from "./help.js";
 import { keepRendered, removeToolbar } from "./jupyterlab.js";
 import { listenToKeys } from "./keyboard.js";
 import { keysOf } from "./keys.js";
@@ -63,7 +63,7 @@ function openDeck({ app, load, files, words: { deck: words, speaker: speakerWord
     notebook.node.focus();
   };
   const opened = {
-    help: makeHelp(panel),
+    help: panel.node.appendChild(Object.assign(document.createElement("dialog"), { id: "deck-help" })),
     sorter: new Sorter({ panel, title: words.help.overview, passKey, fit }),
     number: typedNumber({ foot, words }),
   };

@@ -174,11 +174,8 @@ function offerFold(cell, { label, refit }) {
 }
 
 function foldButton(cell, label, refit) {
-  const button = Object.assign(document.createElement("button"), {
-    className: "deck-fold",
-    textContent: label,
-    ariaExpanded: "false",
-  });
+  const button = document.createElement("button");
+  Object.assign(button, { className: "deck-fold", textContent: label, ariaExpanded: "false" });
   button.onclick = () => {
     button.ariaExpanded = String(!cell.toggleAttribute("data-folded"));
     refit();

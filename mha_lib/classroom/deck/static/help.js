@@ -1,12 +1,4 @@
-// The list of the deck's keys, over the slide.
-
-/** An empty list, whose rows come once the keys are known. */
-export function makeHelp(panel) {
-  panel.node.insertAdjacentHTML("beforeend", `<dialog id="deck-help"></dialog>`);
-  return panel.node.lastElementChild;
-}
-
-/** List the rows of keys.js that have a name. */
+/** The list of the deck's keys, over the slide: the rows of keys.js that have a name. */
 export function listKeys(dialog, rows, words) {
   const make = (tag, textContent) => Object.assign(document.createElement(tag), { textContent });
   const nameOf = (part) => words.key_names[part] ?? part;
