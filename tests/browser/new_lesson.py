@@ -1,7 +1,8 @@
-"""Lessons that are made for a test."""
+"""Lessons that are made for a test, and what a test looks at in a deck."""
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
+from playwright.sync_api import Locator, Page, expect
 
 
 def new_lesson(cells: list[NotebookNode], **metadata: str) -> NotebookNode:
@@ -10,3 +11,17 @@ def new_lesson(cells: list[NotebookNode], **metadata: str) -> NotebookNode:
     always = {"kernelspec": kernel, "rise": {"theme": "white"}}
     lesson: NotebookNode = new_notebook(cells=cells, metadata=always | metadata)
     return lesson
+
+
+def open_deck(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+
+
+def current(page: Page) -> Locator:
+    """The slide that is shown."""
+    return page.locator("section.present > section.present")
+
+
+def status_of(page: Page) -> Locator:
+    return page.locator("#deck-foot output")

@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
-from tests.browser.new_lesson import new_lesson
+from tests.browser.new_lesson import current, new_lesson, open_deck, status_of
 from tests.lessons import ENGLISH, ROOT, TRANSLATED, in_whole_runs, name_of
 
 if TYPE_CHECKING:
@@ -57,9 +57,8 @@ Faults = dict[str, list[str]]  # by place: a step such as "#/slide-3-0+1", or "c
 
 def run_deck(page: Page, address: str) -> list[str]:
     """Open the deck and run all of it; returns the cells that failed."""
-    page.goto(address)
-    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
-    status = page.locator("#deck-foot output")
+    open_deck(page, address)
+    status = status_of(page)
     page.keyboard.press("Escape")  # clears the status, so that the next one comes from the run
     expect(status).to_have_attribute("class", "")
     page.keyboard.press("Shift+R")
@@ -124,7 +123,7 @@ def test_lesson_is_a_good_deck_in_every_window_light_and_dark(
     run_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
     faults = {f"light {step}": found for step, found in walk(page, every_setting=True).items() if found}
     page.evaluate("location.hash = '#/slide-0-0'")
-    expect(page.locator("section.present > section.present")).to_have_id("slide-0-0")
+    expect(current(page)).to_have_id("slide-0-0")
     page.keyboard.press("d")
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
     faults |= {f"dark {step}": found for step, found in walk(page).items() if found}

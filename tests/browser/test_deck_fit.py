@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import PATIENCE
 from tests.browser.explorers import SPY_ON_TEXT
-from tests.browser.new_lesson import new_lesson
+from tests.browser.new_lesson import current, new_lesson, open_deck
 from tests.browser.test_deck import DRAWN, LOADED, ROOT, each_lesson, run_deck
 
 if TYPE_CHECKING:
@@ -90,8 +90,7 @@ def ran(browser: Browser, jupyter: JupyterServer) -> Iterator[tuple[Page, Code]]
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     page.set_default_timeout(PATIENCE)
     page.add_init_script(SPY_ON_TEXT)
-    page.goto(address)
-    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+    open_deck(page, address)
     before = code_of_slides(page)
     run_deck(page, address)
     yield page, before
@@ -100,7 +99,7 @@ def ran(browser: Browser, jupyter: JupyterServer) -> Iterator[tuple[Page, Code]]
 
 def go_to(page: Page, slide: str) -> None:
     page.evaluate("slide => { location.hash = `#/${slide}`; }", slide)
-    expect(page.locator("section.present > section.present")).to_have_id(slide)
+    expect(current(page)).to_have_id(slide)
     page.wait_for_function(LOADED)
     page.evaluate(DRAWN)
 
@@ -144,8 +143,7 @@ def test_code_of_a_lesson_keeps_its_lines_when_its_output_comes(
     page: Page, jupyter: JupyterServer, lesson: Path
 ) -> None:
     address = jupyter.address("rise", lesson.relative_to(ROOT).as_posix())
-    page.goto(address)
-    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+    open_deck(page, address)
     before = code_of_slides(page)
     run_deck(page, address)
     moved: dict[str, list[tuple[float, float]]] = {}

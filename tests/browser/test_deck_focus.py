@@ -9,8 +9,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.new_lesson import new_lesson
-from tests.browser.test_deck_keys import cell, current, status_of
+from tests.browser.new_lesson import current, new_lesson, status_of
+from tests.browser.test_deck_keys import cell
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer

@@ -16,11 +16,11 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from mha_lib.classroom import look
 from tests.browser.conftest import PATIENCE
-from tests.browser.new_lesson import new_lesson
+from tests.browser.new_lesson import current, new_lesson, status_of
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Serve
@@ -120,10 +120,6 @@ def write_deck(file: Path) -> None:
     nbformat.write(new_lesson(cells, title="A deck"), file)
 
 
-def current(page: Page) -> Locator:
-    return page.locator("section.present > section.present")
-
-
 def open_slide(page: Page, deck: str, number: int, bridge: bool = True) -> None:
     """Open the deck, with its kernel, and turn to a slide, the first being 0."""
     with page.expect_websocket(lambda socket: "/api/kernels/" in socket.url):
@@ -142,10 +138,6 @@ def open_slide(page: Page, deck: str, number: int, bridge: bool = True) -> None:
 def run_cell(page: Page) -> None:
     expect(current(page).locator(".jp-CodeCell.jp-mod-active")).to_be_visible()
     page.keyboard.press("Control+Enter")
-
-
-def status_of(page: Page) -> Locator:
-    return page.locator("#deck-foot output")
 
 
 def move_bar_slider(page: Page) -> None:

@@ -16,8 +16,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, Response, expect
 
 from mha_lib.classroom.course import make_deck_copy
-from tests.browser.new_lesson import new_lesson
-from tests.browser.test_deck_keys import ANYWIDGET, cell, current, status_of
+from tests.browser.new_lesson import current, new_lesson, open_deck, status_of
+from tests.browser.test_deck_keys import ANYWIDGET, cell
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
 
 if TYPE_CHECKING:
@@ -46,11 +46,6 @@ def lecture(jupyter: JupyterServer, tmp_path: Path) -> str:
     ]
     nbformat.write(new_lesson(cells, title="A lecture"), jupyter.folder / name)
     return jupyter.address("rise", name)
-
-
-def open_deck(page: Page, address: str) -> None:
-    page.goto(address)
-    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
 
 
 def is_saved(response: Response) -> bool:

@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 
 from mha_lib.classroom.course.qr_code import write_qr_code
-from tests.browser.new_lesson import new_lesson
+from tests.browser.new_lesson import current, new_lesson, open_deck
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
@@ -58,8 +58,7 @@ def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
     write_deck(jupyter.folder / "show.ipynb")
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     with page.expect_websocket(lambda socket: "/api/kernels/" in socket.url):
-        page.goto(jupyter.address("rise", "show.ipynb"))
-    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+        open_deck(page, jupyter.address("rise", "show.ipynb"))
     yield page
     page.close()
 
@@ -71,10 +70,6 @@ def deck(opened: Page) -> Page:
     opened.keyboard.press("Escape")  # closes what a failed test has left open
     press(opened, "Home", "slide-0-0")
     return opened
-
-
-def current(page: Page) -> Locator:
-    return page.locator("section.present > section.present")
 
 
 def foot(page: Page) -> Locator:
@@ -297,7 +292,7 @@ def test_the_title_slide_has_the_address_of_the_handouts_and_its_code(
     write_deck(folder / "show.ipynb")
     (folder / "course.json").write_text('{"handouts": "https://example.org/attention/"}')
     write_qr_code(folder, folder)
-    page.goto(jupyter.address("rise", "with_address/show.ipynb"))
+    open_deck(page, jupyter.address("rise", "with_address/show.ipynb"))
     handouts = current(page).locator("#deck-handouts")
     expect(handouts).to_have_text("example.org/attention")
     page.wait_for_function("document.querySelector('#deck-handouts img')?.naturalWidth > 0")
@@ -317,8 +312,7 @@ def test_without_an_address_and_a_sheet_of_the_course_nothing_is_shown_and_nothi
     write_deck(jupyter.folder / "plain" / "show.ipynb")
     missing: list[str] = []
     page.on("response", lambda response: missing.append(response.url) if response.status == 404 else None)
-    page.goto(jupyter.address("rise", "plain/show.ipynb"))
-    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+    open_deck(page, jupyter.address("rise", "plain/show.ipynb"))
     expect(page.locator("#deck-handouts")).to_have_count(0)
     of_rise = ("plain/rise.css", "plain/show.css")  # RISE asks for them whether they are there or not
     assert not [address for address in missing if not address.endswith(of_rise)]

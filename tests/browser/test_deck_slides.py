@@ -11,7 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 from playwright.sync_api import Page, expect
 
-from tests.browser.new_lesson import new_lesson
+from tests.browser.new_lesson import new_lesson, open_deck
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
@@ -22,7 +22,7 @@ CASES: list[Case] = json.loads((ROOT / "tests/classroom/course/slides.json").rea
 SLIDES_JS = (ROOT / "mha_lib/classroom/deck/static/slides.js").read_text(encoding="utf-8")
 READ = """async ([script, cells]) => {
     const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-    const { readSlides, coreMinutes, optionalMinutes } = await import(address);
+    const { readSlides, coreMinutes } = await import(address);
     const slides = readSlides(cells);
     const read = slides.map((slide) => ({
         starts: slide.starts,
@@ -31,7 +31,7 @@ READ = """async ([script, cells]) => {
         minutes: slide.minutes,
         is_optional: slide.isOptional,
     }));
-    return { slides: read, core: coreMinutes(slides), optional: optionalMinutes(slides) };
+    return { slides: read, core: coreMinutes(slides) };
 }"""
 CUT = """() => [...document.querySelectorAll(".slides > section > section")].map((section) => ({
     starts: section.previousElementSibling ? "subslide" : "slide",
@@ -53,7 +53,7 @@ def cells_of(case: Case) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"])
 def test_the_deck_reads_slides_as_python_does(page: Page, case: Case) -> None:
     read = page.evaluate(READ, [SLIDES_JS, cells_of(case)])
-    assert read == {name: case[name] for name in ("slides", "core", "optional")}
+    assert read == {name: case[name] for name in ("slides", "core")}
 
 
 def test_the_deck_reads_a_source_that_is_a_list_of_lines(page: Page) -> None:
@@ -80,8 +80,7 @@ def test_rise_cuts_slides_as_the_grammar_says(page: Page, jupyter: JupyterServer
     make = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
     cells = [make[cell["cell_type"]](cell["source"], metadata=cell["metadata"]) for cell in cells_of(case)]
     nbformat.write(new_lesson(cells), jupyter.folder / "slides.ipynb")
-    page.goto(jupyter.address("rise", "slides.ipynb"))
-    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+    open_deck(page, jupyter.address("rise", "slides.ipynb"))
     assert page.evaluate(CUT) == [
         {name: slide[name] for name in ("starts", "cells")} for slide in case["slides"]
     ]

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from mha_lib.classroom.course.language import words_in
 from tests.brackets import bracketed, outside_brackets, write_words
-from tests.browser.new_lesson import new_lesson
+from tests.browser.new_lesson import new_lesson, open_deck, status_of
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer, Serve
@@ -52,9 +52,8 @@ def write_lesson(folder: Path) -> None:
     nbformat.write(new_lesson(cells, title="1"), folder / "lesson.ipynb")
 
 
-def open_deck(page: Page, course: JupyterServer, folder: str) -> None:
-    page.goto(course.address("rise", f"{folder}/lesson.ipynb"))
-    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+def open_lesson(page: Page, course: JupyterServer, folder: str) -> None:
+    open_deck(page, course.address("rise", f"{folder}/lesson.ipynb"))
 
 
 @pytest.mark.parametrize(
@@ -69,22 +68,22 @@ def open_deck(page: Page, course: JupyterServer, folder: str) -> None:
     ],
 )
 def test_the_folder_tells_the_language(page: Page, course: JupyterServer, folder: str, said: str) -> None:
-    open_deck(page, course, folder)
-    expect(page.locator("#deck-foot output")).to_have_text(said)
+    open_lesson(page, course, folder)
+    expect(status_of(page)).to_have_text(said)
 
 
 def test_a_sentence_that_a_language_lacks_is_said_in_english(page: Page, course: JupyterServer) -> None:
-    open_deck(page, course, "notebooks/fr")
-    expect(page.locator("#deck-foot output")).to_have_text("? montre les touches")
+    open_lesson(page, course, "notebooks/fr")
+    expect(status_of(page)).to_have_text("? montre les touches")
     page.keyboard.press("s")
-    expect(page.locator("#deck-foot output")).to_have_text("Setup: 1 of 1 cells ran")
+    expect(status_of(page)).to_have_text("Setup: 1 of 1 cells ran")
 
 
 def test_no_english_is_left_in_the_deck(page: Page, course: JupyterServer) -> None:
     """In the foot, the help and the speaker's window, before and after a run, and when it fails."""
-    open_deck(page, course, f"notebooks/{MARKED}")
+    open_lesson(page, course, f"notebooks/{MARKED}")
     page.keyboard.press("Shift+R")
-    status = page.locator("#deck-foot output")
+    status = status_of(page)
     expect(status).to_have_text(bracketed(ENGLISH["deck"]["finished"]).format(run="⟦All⟧", ran=1, count=1))
     page.keyboard.press("?")
     help_lines = page.locator("#deck-help > *").all_inner_texts()

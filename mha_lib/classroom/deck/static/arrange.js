@@ -19,7 +19,7 @@ const LEGIBLE = 1.05; // of a picture's natural size: letters of 10 points have 
 const LOWEST_EXPLORER = 330;
 
 const widest = (lines) => Math.max(0, ...lines);
-const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+export const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 const isFlexible = ({ picture, explorer }) => Boolean(picture || explorer);
 
 /** The places of all cells, with the largest letters with which they fit; `largest` bounds these letters. */

@@ -4,7 +4,7 @@ import { filesBeside, showHandouts } from "./course.js";
 import { Fit } from "./fit.js";
 import { Foot } from "./foot.js";
 import { markOutputs } from "./guess.js";
-import { listKeys, makeHelp } from "./help.js";
+import { listKeys } from "./help.js";
 import { keepRendered, removeToolbar } from "./jupyterlab.js";
 import { listenToKeys } from "./keyboard.js";
 import { keysOf } from "./keys.js";
@@ -14,7 +14,7 @@ import { pointersOf } from "./pointer.js";
 import { Runner } from "./runner.js";
 import { followSlides } from "./selection.js";
 import { markDeadWidgets, showBusy } from "./signs.js";
-import { cellsOf, readSlides } from "./slides.js";
+import { readSlides } from "./slides.js";
 import { Sorter } from "./sorter.js";
 import { Speaker } from "./speaker.js";
 import { shownSection } from "./stage.js";
@@ -39,7 +39,7 @@ export default async function prepareDeck(app, load) {
 function openDeck({ app, load, files, words: { deck: words, speaker: speakerWords }, notice }) {
   const panel = app.shell.currentWidget;
   const notebook = panel.content;
-  const slides = readSlides(cellsOf(notebook.model));
+  const slides = readSlides(notebook.model.toJSON().cells);
   markPlaces(slides, words);
   markOutputs(notebook);
   keepRendered(notebook);
@@ -47,8 +47,7 @@ function openDeck({ app, load, files, words: { deck: words, speaker: speakerWord
   const execute = (command) => app.commands.execute(`RISE:${command}`);
   const passKey = (event) => notebook.node.dispatchEvent(new KeyboardEvent("keydown", event));
   const foot = new Foot(panel, words);
-  const returnToStart = () => execute("firstSlide");
-  const runner = new Runner({ panel, load, foot, words, returnToStart });
+  const runner = new Runner({ panel, load, foot, words, returnToStart: () => execute("firstSlide") });
   const fit = new Fit({ words });
   const speaker = new Speaker({ slides, words: speakerWords, passKey, fit });
   followDeck({ foot, speaker });
@@ -64,12 +63,13 @@ function openDeck({ app, load, files, words: { deck: words, speaker: speakerWord
     notebook.node.focus();
   };
   const opened = {
-    help: makeHelp(panel),
+    help: panel.node.appendChild(Object.assign(document.createElement("dialog"), { id: "deck-help" })),
     sorter: new Sorter({ panel, title: words.help.overview, passKey, fit }),
     number: typedNumber({ foot, words }),
   };
   const cell = followSlides({ panel, load, words });
-  const keys = keysOf({ ...opened, execute, leave, foot, runner, speaker, pointers, cell, words });
+  const openNotes = () => speaker.open() || foot.say(words.notes_blocked, "failed");
+  const keys = keysOf({ ...opened, execute, leave, foot, runner, openNotes, pointers, cell });
   listKeys(opened.help, keys, words);
   listenToKeys({ notebook, keys, opened });
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.

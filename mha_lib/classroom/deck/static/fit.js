@@ -4,7 +4,7 @@
 //
 // The cell of an explorer has the height that the explorer may take as --explorer-room, in pixels. Its code is
 // folded away once the explorer is there: a button at the head of the slide shows it again.
-import { arrange } from "./arrange.js";
+import { arrange, sum } from "./arrange.js";
 import { guessOutput } from "./guess.js";
 import { shownSection } from "./stage.js";
 
@@ -16,6 +16,7 @@ function unitOf({ ownerDocument: { defaultView } }) {
   return Math.min(defaultView.innerWidth / 1280, defaultView.innerHeight / 720);
 }
 
+const pixels = (node, length) => Number.parseFloat(getComputedStyle(node)[length]);
 const isCode = (cell) => cell.matches(".jp-CodeCell");
 const linesOf = (text) => text.replace(/\s+$/, "").split("\n");
 
@@ -80,19 +81,14 @@ function isOfSlide(node) {
 
 /** The width of a slide's cells, and the height that its cells of text leave to those of code, in u. */
 function roomOf(section) {
-  const style = getComputedStyle(section);
-  const [top, right, bottom, left] = ["Top", "Right", "Bottom", "Left"].map((side) =>
-    Number.parseFloat(style[`padding${side}`]),
-  );
-  const outer = (cell) => cell.offsetHeight + Number.parseFloat(getComputedStyle(cell).marginBottom);
-  const texts = cellsOf(section)
-    .filter((cell) => !isCode(cell))
-    .map(outer);
-  const taken = texts.reduce((total, height) => total + height, 0);
+  const padding = (...sides) => sum(sides.map((side) => pixels(section, `padding${side}`)));
+  const outer = (cell) => cell.offsetHeight + pixels(cell, "marginBottom");
+  const texts = cellsOf(section).filter((cell) => !isCode(cell));
+  const taken = sum(texts.map(outer));
   const u = unitOf(section);
   return {
-    width: (section.clientWidth - left - right) / u,
-    height: (section.clientHeight - top - bottom - taken) / u,
+    width: (section.clientWidth - padding("Left", "Right")) / u,
+    height: (section.clientHeight - padding("Top", "Bottom") - taken) / u,
   };
 }
 
@@ -125,16 +121,15 @@ function measureOutput(cell) {
     (output) => !output.matches(".jp-RenderedText, .jp-RenderedImage, .jp-RenderedSVG"),
   );
   const fixed = explorer ? null : boxAround(boxes, image);
-  return { text, explorer, picture: image?.naturalWidth ? naturalBox(image) : null, fixed };
+  const { naturalWidth: width, naturalHeight: height } = image ?? {};
+  return { text, explorer, picture: width ? { width, height } : null, fixed };
 }
-
-const naturalBox = ({ naturalWidth, naturalHeight }) => ({ width: naturalWidth, height: naturalHeight });
 
 /** The room that outputs of a fixed size need, such as tables and sliders, without the picture among them. */
 function boxAround(boxes, image) {
   if (!boxes.length) return null;
   const u = unitOf(boxes[0]);
-  const height = boxes.reduce((total, box) => total + box.offsetHeight, 0) - (image?.offsetHeight ?? 0);
+  const height = sum(boxes.map((box) => box.offsetHeight)) - (image?.offsetHeight ?? 0);
   const contents = boxes.flatMap((box) => [...box.querySelectorAll("table, .widget-hbox")]);
   const width = Math.max(...contents.map((content) => content.offsetWidth)); // of text: no limit
   return { width: Math.abs(width) / u, height: height / u };
@@ -151,7 +146,7 @@ function apply(cell, { size, outputSize, side, wraps, picture }) {
   set("--code-size", size);
   set("--output-size", outputSize);
   set("--picture-height", picture);
-  if (cell.dataset.output !== side) cell.dataset.output = side;
+  cell.dataset.output = side;
   cell.toggleAttribute("data-wraps", wraps);
 }
 
@@ -159,16 +154,13 @@ function apply(cell, { size, outputSize, side, wraps, picture }) {
 function offerRoom(cell, section) {
   const explorer = cell.querySelector(".mha-explorer");
   if (!explorer) return;
-  const { paddingBottom } = getComputedStyle(section);
-  const end = section.getBoundingClientRect().bottom - Number.parseFloat(paddingBottom);
+  const end = section.getBoundingClientRect().bottom - pixels(section, "paddingBottom");
   const cells = cellsOf(section);
   const gap = 10 * unitOf(cell);
-  const after = cells
-    .slice(cells.indexOf(cell) + 1)
-    .reduce((total, next) => total + next.getBoundingClientRect().height + gap, 0);
-  const room = `${Math.floor(end - explorer.getBoundingClientRect().top - after)}px`;
-  if (cell.style.getPropertyValue("--explorer-room") !== room)
-    cell.style.setProperty("--explorer-room", room);
+  const later = cells.slice(cells.indexOf(cell) + 1);
+  const after = sum(later.map((next) => next.getBoundingClientRect().height + gap));
+  const room = Math.floor(end - explorer.getBoundingClientRect().top - after);
+  cell.style.setProperty("--explorer-room", `${room}px`);
 }
 
 /** Fold the code away when its explorer has come, with a button that shows it. */
@@ -177,16 +169,13 @@ function offerFold(cell, { label, refit }) {
   const hasExplorer = Boolean(cell.querySelector(".mha-explorer"));
   if (hasExplorer === Boolean(button)) return;
   cell.toggleAttribute("data-folded", hasExplorer);
-  if (!hasExplorer) button.remove();
+  if (button) button.remove();
   else cell.prepend(foldButton(cell, label, refit));
 }
 
 function foldButton(cell, label, refit) {
-  const button = Object.assign(document.createElement("button"), {
-    className: "deck-fold",
-    textContent: label,
-    ariaExpanded: "false",
-  });
+  const button = document.createElement("button");
+  Object.assign(button, { className: "deck-fold", textContent: label, ariaExpanded: "false" });
   button.onclick = () => {
     button.ariaExpanded = String(!cell.toggleAttribute("data-folded"));
     refit();

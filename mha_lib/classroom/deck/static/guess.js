@@ -3,12 +3,7 @@
 
 const EM = 0.602; // the width of a letter of code
 // Lines and columns of a cell without `room`. A cell without any of the tags counts as text until it ran.
-const PRINTED = {
-  table: [5, 40],
-  text: [4, 40],
-  check: [1, 97],
-  value: [1, 40],
-};
+const PRINTED = { table: [5, 40], text: [4, 40], check: [1, 97], value: [1, 40] };
 const PICTURE = [500, 230]; // pixels
 const TABLE = { line: 33, column: 13 }; // heights and widths, in u
 

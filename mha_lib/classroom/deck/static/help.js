@@ -1,12 +1,4 @@
-// The list of the deck's keys, over the slide.
-
-export function makeHelp(panel) {
-  const dialog = Object.assign(document.createElement("dialog"), { id: "deck-help" });
-  panel.node.append(dialog);
-  return dialog;
-}
-
-/** List the rows of keys.js that have a name. */
+/** The list of the deck's keys, over the slide: the rows of keys.js that have a name. */
 export function listKeys(dialog, rows, words) {
   const make = (tag, textContent) => Object.assign(document.createElement(tag), { textContent });
   const nameOf = (part) => words.key_names[part] ?? part;

@@ -12,6 +12,8 @@ const HAVE_ENTER = `${WIDGET} :is(textarea, select, input:not([type=range])), bu
 const MODIFIERS = ["Shift", "Control", "Alt", "Meta"];
 const TURNS_SLIDES = ["ArrowLeft", "ArrowRight", "PageUp", "PageDown", " "];
 
+/** Listen to an event on its way down, before JupyterLab and the widgets do. */
+const listen = (type, act) => window.addEventListener(type, act, true);
 const isIn = (selector, { target }) => Boolean(target.closest?.(selector));
 const isModified = ({ ctrlKey, altKey, metaKey }) => ctrlKey || altKey || metaKey;
 const isModifier = ({ key }) => MODIFIERS.includes(key);
@@ -39,17 +41,13 @@ export function listenToKeys({ notebook, keys, opened }) {
     deck.dispatchEvent(new KeyboardEvent("keydown", event));
   };
   returnFocus(deck, passOn); // it has to see the keys first
-  window.addEventListener(
-    "keydown",
-    (event) => {
-      if (isForBrowser(event)) event.stopImmediatePropagation();
-      else if (takesKey(event, { deck, passOn, keys, opened })) {
-        event.preventDefault();
-        event.stopImmediatePropagation();
-      } else hideFromJupyterLab(event);
-    },
-    true,
-  );
+  listen("keydown", (event) => {
+    if (isForBrowser(event)) event.stopImmediatePropagation();
+    else if (takesKey(event, { deck, passOn, keys, opened })) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    } else hideFromJupyterLab(event);
+  });
   // On its way up a widget's key stops before the document, where JupyterLab and Reveal listen.
   document.body.addEventListener("keydown", (event) => {
     if (isIn(WIDGET, event)) event.stopPropagation();
@@ -81,7 +79,7 @@ function modesOf(event, { help, sorter, number }) {
   const focus = isIn(EDITORS, event) ? "editor" : isIn(WIDGET, event) ? "widget" : "deck";
   return [
     ...(sorter.isOpen ? ["sorter"] : []),
-    ...(number.isAsked && focus !== "editor" ? ["number"] : []),
+    ...(number.isAsked() && focus !== "editor" ? ["number"] : []),
     ...(event.key === "Enter" && isIn(HAVE_ENTER, event) ? [] : [focus]),
   ];
 }
@@ -100,7 +98,6 @@ function returnFocus(deck, passOn) {
   let isLeft = false; // Escape was pressed in a widget, and the focus has yet to move
 
   const isForControl = (event) => isIn(`${WIDGET}, summary, button`, event) && !isIn(EDITORS, event);
-  const listen = (type, act) => window.addEventListener(type, act, true);
   const leave = () => {
     isLeft = false;
     deck.focus({ preventScroll: true });

@@ -7,30 +7,13 @@
 // A row without an action is a key of RISE's own. The help lists the rows that have a name, in this order.
 import { goTo, reveal, sections, toggleAnswers, toggleDark } from "./stage.js";
 
-export const keysOf = ({
-  execute,
-  leave,
-  foot,
-  runner,
-  speaker,
-  help,
-  sorter,
-  pointers,
-  number,
-  cell,
-  words,
-}) => [
+export const keysOf = ({ execute, leave, foot, runner, openNotes, help, sorter, pointers, number, cell }) => [
   { keys: "S", modes: "deck widget", name: "setup", act: () => runner.runSetup() },
   { keys: "Shift+R", modes: "deck widget", name: "all", act: () => runner.runAll() },
   { keys: "K", modes: "deck widget", name: "revival", act: () => runner.revive() },
   { keys: "I", modes: "deck widget", name: "interrupt", act: () => runner.interrupt() },
   { keys: "C", modes: "deck widget", name: "clear", act: () => runner.clear() },
-  {
-    keys: "T",
-    modes: "deck widget",
-    name: "notes",
-    act: () => speaker.open() || foot.say(words.notes_blocked, "failed"),
-  },
+  { keys: "T", modes: "deck widget", name: "notes", act: openNotes },
   { keys: "D", modes: "deck widget", name: "dark", act: toggleDark },
   { keys: "F", modes: "deck widget", name: "full_screen", act: () => execute("fullscreenHelp") },
   { keys: "Escape", modes: "deck", name: "stop", act: leave },
@@ -46,19 +29,13 @@ export const keysOf = ({
   { keys: "A", modes: "deck widget", name: "answers", act: toggleAnswers },
   { keys: "L", modes: "deck widget", name: "laser", act: pointers.togglePointer },
   { keys: "M", modes: "deck widget", name: "magnifier", act: pointers.toggleMagnifier },
-  {
-    keys: "Digit",
-    modes: "number deck widget",
-    name: "go_to",
-    label: "17 Enter",
-    act: (event) => number.type(event),
-  },
+  { keys: "Digit", modes: "number deck widget", name: "go_to", label: "17 Enter", act: number.type },
   { keys: "Shift+Enter", modes: "deck widget editor", name: "run_cell", act: cell.runAndGoOn },
   { keys: "Control+Enter", modes: "deck widget editor", act: cell.run },
   { keys: "Enter", modes: "deck widget", act: cell.keepFromEditing },
 
   { keys: "G Shift+G", modes: "deck widget", act: number.ask },
-  { keys: "G Shift+G Enter Shift+Enter", modes: "number", act: () => number.go() },
+  { keys: "G Shift+G Enter Shift+Enter", modes: "number", act: number.go },
   { keys: ".", modes: "number", act: number.typePoint },
   { keys: "Backspace", modes: "number", act: number.takeBack },
   { keys: "Escape", modes: "number", act: () => foot.clear() },

@@ -1,6 +1,6 @@
 // The deck on paper: its slides one below the other in the place of the deck, each with all its steps. The
 // command `slides` opens a deck in a browser, calls this, and prints the page.
-import { pictureOf, styleSheetOf } from "./picture.js";
+import { linkTo, pictureOf } from "./picture.js";
 import { goTo, sections, shownSection } from "./stage.js";
 
 const MOMENT = 150; // milliseconds
@@ -10,17 +10,16 @@ const PATIENCE = 100; // moments in which a slide that keeps changing may come t
 export async function layOut() {
   const pictures = [];
   for (const section of sections()) {
-    await until(() => {
-      if (shownSection() !== section) goTo(section);
-      return shownSection() === section;
-    });
+    while (shownSection() !== section) {
+      goTo(section);
+      await wait();
+    }
     await rest(section);
     pictures.push(Object.assign(pictureOf(section, document), { inert: false })); // its headings are the outline
   }
-  const sheet = styleSheetOf(document);
-  const isStyled = new Promise((resolve) => sheet.addEventListener("load", resolve));
+  const sheet = linkTo("picture.css", document);
   document.head.append(sheet);
-  await isStyled;
+  await new Promise((resolve) => sheet.addEventListener("load", resolve));
   document.body.dataset.jpThemeLight = true;
   document.body.classList.add("deck-paper");
   document.body.replaceChildren(...pictures);
@@ -29,10 +28,6 @@ export async function layOut() {
 }
 
 const wait = () => new Promise((resolve) => setTimeout(resolve, MOMENT));
-
-async function until(isDone) {
-  while (!isDone()) await wait();
-}
 
 /** Wait until everything on the slide is loaded, and the slide looks as it did a moment ago. */
 async function rest(section) {

@@ -9,7 +9,7 @@ export function dress(page) {
   const sheets = [...document.styleSheets, ...document.adoptedStyleSheets];
   page.head.replaceChildren(
     ...sheets.filter(isThere).map((sheet) => copyOfStyles(sheet, page)),
-    styleSheetOf(page),
+    linkTo("picture.css", page),
   );
   page.documentElement.lang = document.documentElement.lang;
   page.documentElement.className = document.documentElement.className;
@@ -17,10 +17,11 @@ export function dress(page) {
   followTheme(page);
 }
 
-/** The link to the styles of pictures, which come after the styles of the deck. */
-export const styleSheetOf = (page) => linkTo(new URL("picture.css", import.meta.url).href, page);
-
-const linkTo = (href, page) => Object.assign(page.createElement("link"), { rel: "stylesheet", href });
+/** A link to a style sheet beside this script; picture.css comes after the styles of the deck. */
+export function linkTo(sheet, page) {
+  const { href } = new URL(sheet, import.meta.url);
+  return Object.assign(page.createElement("link"), { rel: "stylesheet", href });
+}
 
 /** RISE asks for style sheets of the lesson that are not there: they can't be read. */
 function isThere(sheet) {
@@ -31,7 +32,7 @@ function isThere(sheet) {
   }
 }
 
-function copyOfStyles({ href, cssRules }, page) {
+export function copyOfStyles({ href, cssRules }, page) {
   if (href) return linkTo(href, page);
   const textContent = [...cssRules].map((rule) => rule.cssText).join("\n");
   return Object.assign(page.createElement("style"), { textContent });
@@ -50,7 +51,7 @@ export function pictureOf(section, page) {
   const stack = asShown(page.importNode(section.parentElement, false));
   stack.dataset.foot = section.dataset.foot;
   stack.append(asShown(copy));
-  const picture = inShellsOf(section.parentElement, stack, page);
+  const picture = inShellsOf(section.parentElement.parentElement, stack, page);
   picture.classList.add("deck-picture");
   picture.inert = true;
   return picture;
@@ -85,16 +86,11 @@ function asShown(section) {
 }
 
 /** Around the content an empty copy of each element that holds the slides, so that the same styles apply. */
-function inShellsOf(stack, content, page) {
-  let [node, shell] = [stack, content];
-  while (!node.classList.contains("reveal")) {
-    node = node.parentElement;
-    const outer = page.importNode(node, false);
-    outer.removeAttribute("style");
-    outer.append(shell);
-    shell = outer;
-  }
-  return shell;
+function inShellsOf(node, content, page) {
+  const shell = page.importNode(node, false);
+  shell.removeAttribute("style");
+  shell.append(content);
+  return node.matches(".reveal") ? shell : inShellsOf(node.parentElement, shell, page);
 }
 
 const isDrawn = (explorer) => Boolean(explorer.querySelector("[role=application]"));

@@ -68,18 +68,15 @@ export function returnToSlide() {
 export function typedNumber({ foot, words }) {
   let digits = "";
   const question = () => fill(words.go_to, { number: digits });
+  const isAsked = () => foot.asks(question());
   const ask = (typed) => {
     digits = typed;
     foot.ask(question());
   };
   return {
-    get isAsked() {
-      return foot.asks(question());
-    },
+    isAsked,
     ask: () => ask(""),
-    type({ key }) {
-      ask((this.isAsked ? digits : "") + key);
-    },
+    type: ({ key }) => ask((isAsked() ? digits : "") + key),
     typePoint: () => /^\d+$/.test(digits) && ask(`${digits}.`),
     takeBack: () => ask(digits.slice(0, -1)),
     go() {

@@ -6,12 +6,10 @@ const MAGNIFIED = 2; // times
 export function pointersOf(panel) {
   const dot = Object.assign(document.createElement("i"), { id: "deck-laser", hidden: true });
   const slides = panel.content.node;
-  const mouse = { x: window.innerWidth / 2, y: window.innerHeight / 2 };
   panel.node.append(dot);
 
-  const follow = () => {
-    dot.style.translate = `${mouse.x}px ${mouse.y}px`;
-    slides.style.transformOrigin = `${mouse.x}px ${mouse.y}px`;
+  const follow = ({ clientX, clientY }) => {
+    dot.style.translate = slides.style.transformOrigin = `${clientX}px ${clientY}px`;
   };
   const point = (isOn) => {
     dot.hidden = !isOn;
@@ -20,12 +18,9 @@ export function pointersOf(panel) {
   const magnify = (isOn) => {
     slides.style.scale = isOn ? MAGNIFIED : "";
   };
-  window.addEventListener("pointermove", ({ clientX, clientY }) => {
-    Object.assign(mouse, { x: clientX, y: clientY });
-    follow();
-  });
+  window.addEventListener("pointermove", follow);
   document.addEventListener("slidechanged", () => magnify(false));
-  follow();
+  follow({ clientX: window.innerWidth / 2, clientY: window.innerHeight / 2 });
   return {
     togglePointer: () => point(dot.hidden),
     toggleMagnifier: () => magnify(!slides.style.scale),

@@ -39,7 +39,6 @@ export class Runner {
 
   stop() {
     if (this.isRunning) this.interrupt();
-    this.isRunning = false;
   }
 
   /** Interrupt the cell that runs, also one that a key has run by itself. */

@@ -7,14 +7,6 @@ const MINUTES =
   /^\s*(?:(?<optional>[\p{L}\p{Nl}\p{No}_]+)[,，、:：]\s*)?(?<minutes>[0-9０-９]+(?:\.[0-9０-９]+)?)\s*[^\s0-9.。．]+\s*(?:[.。．\n]|$)/u;
 const HEADING = /^#+ +(.+?) *#*$/m;
 
-/** The cells of JupyterLab's model of a notebook, as the notebook's JSON has them. */
-export const cellsOf = (model) =>
-  [...model.cells].map((cell) => ({
-    cell_type: cell.type,
-    source: cell.sharedModel.getSource(),
-    metadata: cell.metadata,
-  }));
-
 const slideType = (cell) => cell.metadata.slideshow?.slide_type || "-";
 const sourceOf = (cell) => [cell.source].flat().join("");
 
@@ -48,7 +40,7 @@ class Slide {
   }
 }
 
-/** The slides as RISE cuts them: the first cell begins a slide, whatever its type says. */
+/** The slides of cells as the notebook's JSON has them, cut as RISE does: the first cell begins a slide, whatever its type says. */
 export function readSlides(cells) {
   const slides = [new Slide()];
   for (const cell of cells) {
@@ -60,6 +52,5 @@ export function readSlides(cells) {
   return slides.filter((slide) => slide.cells.length || slide.notes.length);
 }
 
-const minutesOf = (slides) => slides.reduce((sum, slide) => sum + slide.minutes, 0);
-export const coreMinutes = (slides) => minutesOf(slides.filter((slide) => !slide.isOptional));
-export const optionalMinutes = (slides) => minutesOf(slides.filter((slide) => slide.isOptional));
+export const coreMinutes = (slides) =>
+  slides.reduce((sum, slide) => sum + (slide.isOptional ? 0 : slide.minutes), 0);

@@ -1,6 +1,6 @@
 // The speaker's window: the time, the notes of the slide, and the next slide of the core path as a picture. The
 // deck draws the window, and receives the keys that are pressed in it.
-import { drawUnseen, dress, fitPictures, followTheme, pictureOf } from "./picture.js";
+import { copyOfStyles, drawUnseen, dress, fitPictures, followTheme, linkTo, pictureOf } from "./picture.js";
 import { coreMinutes } from "./slides.js";
 import { headingOf, numberOf, sections, shownSection } from "./stage.js";
 import { fill } from "./words.js";
@@ -120,12 +120,9 @@ export class Speaker {
 }
 
 function drawPage(page) {
-  const formulas = [...(document.getElementById("MJX-CHTML-styles")?.sheet.cssRules ?? [])];
-  const style = page.createElement("style");
-  style.textContent = formulas.map((rule) => rule.cssText).join("\n");
-  const href = new URL("speaker.css", import.meta.url).href;
-  const looks = Object.assign(page.createElement("link"), { rel: "stylesheet", href });
-  page.head.replaceChildren(looks, style);
+  const formulas = [...document.styleSheets].filter(({ ownerNode }) => ownerNode.id === "MJX-CHTML-styles");
+  const styles = formulas.map((sheet) => copyOfStyles(sheet, page));
+  page.head.replaceChildren(linkTo("speaker.css", page), ...styles);
   page.body.innerHTML = PAGE;
   page.documentElement.lang = document.documentElement.lang;
 }

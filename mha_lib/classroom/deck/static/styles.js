@@ -3,13 +3,11 @@
 
 /** `course` is the address of course.css, or nothing. */
 export async function adoptStyles(course) {
-  const own = ["look.css", "deck.css", "panels.css"].map(ownFile);
-  const [palette, ...sheets] = await Promise.all(own.map(readSheet));
+  const own = ["look.css", "deck.css", "panels.css"].map((name) => readSheet(new URL(name, import.meta.url)));
+  const [palette, ...sheets] = await Promise.all(own);
   const last = course ? [await readSheet(course)] : [];
   document.adoptedStyleSheets.push(palette, ...sheets, formulaColours(palette), ...last);
 }
-
-const ownFile = (name) => new URL(name, import.meta.url);
 
 async function readSheet(address) {
   const answer = await fetch(address);

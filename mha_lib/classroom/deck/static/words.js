@@ -36,10 +36,9 @@ async function readMade(file, contents) {
 }
 
 async function readNearest(language) {
-  if (!TAG.test(language)) return null;
-  const parts = language.split("-");
-  for (let end = parts.length; end > 0; end -= 1) {
-    const words = await readFile(parts.slice(0, end).join("-"));
+  const parts = TAG.test(language) ? language.split("-") : [];
+  for (; parts.length; parts.pop()) {
+    const words = await readFile(parts.join("-"));
     if (words) return words;
   }
   return null;
@@ -52,10 +51,7 @@ async function readFile(language) {
 
 /** The words, with the English ones in the place of those that are missing. */
 function filledUp(words, english) {
-  if (typeof english !== "object") return words;
-  const entries = Object.entries(english).map(([name, said]) => [
-    name,
-    name in words ? filledUp(words[name], said) : said,
-  ]);
+  if (typeof english !== "object") return words ?? english;
+  const entries = Object.entries(english).map(([name, said]) => [name, filledUp(words?.[name], said)]);
   return Object.fromEntries(entries);
 }
