@@ -8,7 +8,7 @@ import torch
 
 from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.live.explorer.controls import make_control
-from mha_lib.classroom.live.explorer.table import Budget, Source, compute_answer, compute_table
+from mha_lib.classroom.live.explorer.table import Source, compute_answer, compute_table
 
 B, H, Q, K = 2, 7, 3, 5
 
@@ -69,18 +69,17 @@ OWN_RANGES = {(a, 0) for a in range(20)} | {(0, b) for b in range(20)}
 )
 def test_within_the_budget_all_is_computed_and_beyond_it_each_entrys_own_range(size, carries, settings):
     source = source_of(lambda a, b: np.full((1, 20), (a + 20 * b) / 1000), a=range(20), b=range(20))
-    table = compute_table(source, Budget(size=size))
+    table = compute_table(source, most=size)
     assert table.carries == carries
     assert {entry["setting"] for entry in table.directory} == settings
     np.testing.assert_allclose(maps(table, (0, 19))[0].squeeze(), np.full(20, 0.38), rtol=1e-3)
     assert len(zlib.decompress(table.maps)) == 2 * 20 * len(settings)
 
 
-@pytest.mark.parametrize("budget", [Budget(size=800), Budget(seconds=0)])
+@pytest.mark.parametrize("budget", [{"most": 800}, {"seconds": 0}])
 def test_where_even_own_ranges_are_too_much_a_part_of_them_is_kept(budget):
-    table = compute_table(
-        source_of(lambda a, b: np.full((1, 20), (a + 1) / 100), a=range(20), b=[0, 1]), budget
-    )
+    source = source_of(lambda a, b: np.full((1, 20), (a + 1) / 100), a=range(20), b=[0, 1])
+    table = compute_table(source, **budget)
     assert table.carries == "part"
     settings = [entry["setting"] for entry in table.directory]
     assert 1 <= len(settings) < 20
