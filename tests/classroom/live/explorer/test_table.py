@@ -1,5 +1,6 @@
 """The pictures of the settings, as the browser takes them: weights, masks, labels, errors."""
 
+import inspect
 import zlib
 
 import numpy as np
@@ -21,7 +22,7 @@ def some_weights(num_heads=H, valid_lens=(5, 2)):
 
 def source_of(weights_of, labels=None, **controls):
     """A source that starts with the first options."""
-    made = [make_control(name, given, given[0]) for name, given in controls.items()]
+    made = [make_control(name, given, inspect.Parameter.empty) for name, given in controls.items()]
     return Source(weights_of, made, {"query_labels": None, "key_labels": None} | (labels or {}))
 
 
@@ -90,8 +91,7 @@ def test_a_text_stays_at_its_first():
     def weights_of(text, n):
         return np.full((1, len(text)), n / 10)
 
-    text, number = make_control("text", "abc", "abc"), make_control("n", [1, 2], 1)
-    source = Source(weights_of, [text, number], {"query_labels": None, "key_labels": None})
+    source = source_of(weights_of, text="abc", n=[1, 2])
     table = compute_table(source)
     assert table.carries == "all"
     assert [entry["setting"] for entry in table.directory] == [("abc", 0), ("abc", 1)]
@@ -189,9 +189,8 @@ def test_maps_that_are_masks_are_known_by_their_rows():
 
 
 def test_labels_may_follow_the_settings_or_the_sample():
-    words = make_control("text", "a b c", "a b c")
-    labels = {"query_labels": None, "key_labels": lambda text: text.split()}
-    source = Source(lambda text: np.ones((1, 1, len(text.split()))), [words], labels)
+    labels = {"key_labels": lambda text: text.split()}
+    source = source_of(lambda text: np.ones((1, 1, len(text.split()))), labels, text="a b c")
     for table, expected in [
         (compute_table(source), ["a", "b", "c"]),
         (compute_answer(source, ("d e",)), ["d", "e"]),
