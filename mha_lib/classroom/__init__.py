@@ -11,11 +11,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mha_lib.classroom.live.begin import begin_lesson as begin_lesson
-    from mha_lib.classroom.live.exercises import check as check
-    from mha_lib.classroom.live.explorer import explore as explore
-    from mha_lib.classroom.live.plots import show_heads as show_heads
-    from mha_lib.classroom.live.plots import show_heatmaps as show_heatmaps
+    from mha_lib.classroom.live.begin import begin_lesson
+    from mha_lib.classroom.live.exercises import check
+    from mha_lib.classroom.live.explorer import explore
+    from mha_lib.classroom.live.plots import show_heads, show_heatmaps
 
 ROOMS = {
     "begin_lesson": "live.begin",

@@ -95,6 +95,12 @@ def slider(page: Page, name: str):
     return page.get_by_label(name, exact=True)
 
 
+def middle_of(page: Page, head: int, query: int, key: int) -> tuple[float, float]:
+    box = page.locator(HEADS).nth(head).bounding_box()
+    assert box
+    return box["x"] + (key + 0.5) / K * box["width"], box["y"] + (query + 0.5) / Q * box["height"]
+
+
 class Lab:
     """A notebook in JupyterLab whose cells are run by number."""
 

@@ -27,6 +27,7 @@ from tests.browser.explorers import (
     Q,
     assert_shows,
     expect_paper,
+    middle_of,
     slider,
     some_explorer,
     weights_of,
@@ -163,8 +164,7 @@ def test_pointing_outlines_row_and_column_in_all_heads(page, show):
       });
     }"""
     assert max(page.locator("canvas").evaluate(white, [2, Q])) < 255
-    box = page.locator(HEADS).nth(1).bounding_box()
-    page.mouse.move(box["x"] + 4.4 / K * box["width"], box["y"] + 2.5 / Q * box["height"])
+    page.mouse.move(*middle_of(page, 1, 2, 4))
     weight = weights_of()[0][0, 1, 2, 4].item()
     expect(page.get_by_role("status")).to_have_text(f"head 1, query 2 → key 4: {weight:.3f}")
     assert min(page.locator("canvas").evaluate(white, [2, Q])) > 128
@@ -195,13 +195,12 @@ def test_all_heads_fit_without_scrolling_sideways(page, show, size, heads):
 
 
 def test_the_canvas_has_the_pixels_of_a_dense_screen(browser, show):
-    context = browser.new_context(viewport={"width": 1000, "height": 700}, device_scale_factor=2)
-    dense = context.new_page()
+    dense = browser.new_page(viewport={"width": 1000, "height": 700}, device_scale_factor=2)
     show(some_explorer(), dense)
     canvas = dense.locator("canvas")
     assert abs(canvas.evaluate("c => c.width") - 2 * canvas.bounding_box()["width"]) <= 2
     assert_shows(dense, *weights_of())
-    context.close()
+    dense.close()
 
 
 def test_the_theme_follows_jupyter_and_paper_is_light(page, show):
@@ -238,24 +237,27 @@ def test_the_saved_picture_is_the_one_on_show_on_white(page, show, tmp_path):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(browser, show, theme):
-    context = browser.new_context(color_scheme=theme, bypass_csp=True)
-    page = context.new_page()
-    show(
-        explore(lambda n, on: 1 / (n - 1) * torch.ones(2, 3, Q, K) / K, n={"two": 2, "one": 1}, on=True), page
-    )
+    page = browser.new_page(color_scheme=theme, bypass_csp=True)
+    weights = torch.ones(2, 3, Q, K) / K
+    show(explore(lambda n, on: 1 / (n - 1) * weights, n={"two": 2, "one": 1}, on=True), page)
     page.add_script_tag(path=files("axe_playwright_python") / "axe.min.js")
     audit = "async () => (await axe.run('.mha-explorer')).violations.map((found) => found.id)"
     assert page.evaluate(audit) == []
     page.get_by_label("n", exact=True).select_option("one")
     expect(page.get_by_role("alert")).to_contain_text("ZeroDivisionError")
     assert page.evaluate(audit) == []
-    context.close()
+    page.close()
 
 
 def luminance(colour):
     channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     linear = np.where(channels <= 0.03928, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     return linear @ [0.2126, 0.7152, 0.0722]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -274,8 +276,7 @@ def test_text_on_the_canvas_is_read_at_wcag_aa(page, show, theme):
     defined = look.LIGHT if theme == "light" else look.DARK
     assert (colours["queries"], colours["keys"]) == (defined["q"], defined["k"])
     for text, colour in colours.items():
-        low, high = sorted((luminance(paper), luminance(colour)))
-        assert (high + 0.05) / (low + 0.05) >= 4.5, text
+        assert contrast(paper, colour) >= 4.5, text
 
 
 SAID = """() => {

@@ -10,19 +10,13 @@ from playwright.sync_api import Page, expect
 from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.live.explorer import explore
-from tests.browser.explorers import HEADS, SPY_ON_TEXT, B, K, Q, slider, some_explorer, weights_of
+from tests.browser.explorers import HEADS, SPY_ON_TEXT, B, K, Q, middle_of, slider, some_explorer, weights_of
 
 SAID = words_in("en")["explorer"]
 
 
 def status(page: Page):
     return page.get_by_role("status")
-
-
-def middle_of(page: Page, head: int, query: int, key: int) -> tuple[float, float]:
-    box = page.locator(HEADS).nth(head).bounding_box()
-    assert box
-    return box["x"] + (key + 0.5) / K * box["width"], box["y"] + (query + 0.5) / Q * box["height"]
 
 
 def written(page: Page) -> list[str]:
@@ -35,9 +29,9 @@ def written(page: Page) -> list[str]:
 
 @pytest.fixture
 def phone(browser):
-    context = browser.new_context(viewport={"width": 412, "height": 915}, has_touch=True, is_mobile=True)
-    yield context.new_page()
-    context.close()
+    page = browser.new_page(viewport={"width": 412, "height": 915}, has_touch=True, is_mobile=True)
+    yield page
+    page.close()
 
 
 def test_a_tap_shows_a_cell_and_keeps_it_and_a_second_one_enlarges(phone, show):

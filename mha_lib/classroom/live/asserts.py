@@ -11,7 +11,6 @@ from typing import Any
 
 GREEN, PLAIN = "\x1b[32m", "\x1b[39m"
 NAME = "__has_passed__"  # the function that is called after each assert, among the lesson's names
-CALLS = ("assert_close", "assert_allclose")
 
 
 class Marker(ast.NodeTransformer):
@@ -21,13 +20,11 @@ class Marker(ast.NodeTransformer):
         return [node, self.mark(node, ast.unparse(node.test), node.msg)]
 
     def visit_Expr(self, node: ast.Expr) -> Any:
-        call = node.value
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
-            return node
-        if call.func.attr not in CALLS:
-            return node
-        compared = " ≈ ".join(ast.unparse(argument) for argument in call.args[:2])
-        return [node, self.mark(node, compared or ast.unparse(call))]
+        match node.value:
+            case ast.Call(ast.Attribute(attr="assert_close" | "assert_allclose"), compared):
+                fact = " ≈ ".join(ast.unparse(argument) for argument in compared[:2])
+                return [node, self.mark(node, fact or ast.unparse(node))]
+        return node
 
     def visit_FunctionDef(self, node: Any) -> Any:
         return node

@@ -27,12 +27,8 @@ LETTERS = 10  # points: a deck shows them in 14 pixels or more
 CJK_FAMILIES = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC",
     "Hiragino Sans GB", "Heiti SC", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
-    "Noto Serif CJK SC", "Noto Sans CJK TC", "PingFang TC", "Microsoft JhengHei", "Droid Sans Fallback",
-    "Noto Sans CJK JP", "Noto Serif CJK JP", "Arial Unicode MS",
-)  # fmt: skip
-# They go first in traditional Chinese, which writes some characters with other strokes.
-TAIWANS_FAMILIES = (
-    "Noto Sans CJK TC", "Noto Sans TC", "Source Han Sans TC", "PingFang TC", "Heiti TC", "Microsoft JhengHei",
+    "Noto Serif CJK SC", "Noto Sans CJK TC", "Noto Sans TC", "Source Han Sans TC", "PingFang TC", "Heiti TC",
+    "Microsoft JhengHei", "Droid Sans Fallback", "Noto Sans CJK JP", "Noto Serif CJK JP", "Arial Unicode MS",
 )  # fmt: skip
 CHINESE = re.compile("[\u3400-\u9fff]+")
 
@@ -68,11 +64,12 @@ def show_heatmaps(
         maps, is_finite = np.where(is_finite | allowed, maps, 0), is_finite | ~allowed
     if not is_finite.all():
         raise ValueError("matrices must be finite where the mask allows them, got NaN or infinity")
-    names = (list(titles) if titles else [""] * maps.shape[1]) * maps.shape[0]
-    if len(names) != maps.shape[0] * maps.shape[1]:
-        raise ValueError(f"titles must name the {maps.shape[1]} columns, got {len(titles or ())}")
+    rows, columns = maps.shape[:2]
+    names = list(titles or [""] * columns)
+    if len(names) != columns:
+        raise ValueError(f"titles must name the {columns} columns, got {len(names)}")
     labels = (query_labels, key_labels)
-    return _draw(maps, allowed, names, maps.shape[1], (ylabel, xlabel), labels, to_max, figsize, cmap)
+    return _draw(maps, allowed, names * rows, columns, (ylabel, xlabel), labels, to_max, figsize, cmap)
 
 
 def show_heads(
@@ -92,15 +89,10 @@ def show_heads(
     maps, allowed = as_weights(weights, mask)
     samples, heads = maps.shape[:2]
     columns = math.ceil(heads / math.ceil(heads / MAX_COLUMNS)) if samples == 1 else heads
-    titles = [_title(sample, samples, head, heads) for sample in range(samples) for head in range(heads)]
+    names = {(True, True): "head_of_sample", (True, False): "sample", (False, True): "head"}
+    title = words_here()["plots"].get(names.get((samples > 1, heads > 1)), "")  # none for what is alone
+    titles = [title.format(sample=sample, head=head) for sample in range(samples) for head in range(heads)]
     return _draw(maps, allowed, titles, columns, (None, None), (query_labels, key_labels), to_max)
-
-
-def _title(sample: int, samples: int, head: int, heads: int) -> str:
-    """The title of a map: its sample and head, as far as there are several."""
-    name = {(True, True): "head_of_sample", (True, False): "sample", (False, True): "head"}
-    which = name.get((samples > 1, heads > 1))
-    return words_here()["plots"][which].format(sample=sample, head=head) if which else ""
 
 
 def _draw(
@@ -119,43 +111,40 @@ def _draw(
     queries, keys = maps.shape[2:]
     panels = maps.reshape(-1, queries, keys)
     rows = math.ceil(len(panels) / columns)
-    figsize = figsize or _figure_size(rows, columns, queries, keys)
+    if figsize is None:  # with room for titles, names and the colour bar
+        side = min(1.9 / max(queries, keys), 0.5)
+        figsize = columns * max(1.3, keys * side + 0.3) + 1.2, rows * max(1.0, queries * side + 0.6) + 0.5
     room = max(figsize[0] - 1.2, 0.1) / columns, max(figsize[1] - 0.5, 0.1) / rows  # of a map, in inches
     side = min(room[0] / keys, room[1] / queries)  # of a cell
     figure, grid = plt.subplots(rows, columns, figsize=figsize, squeeze=False, layout="compressed")
     plt.close(figure)  # else a cell that ends with the figure would show it twice
     low, largest = min(0.0, float(panels.min())), float(panels.max())
     top = (largest or 1.0) if to_max else max(1.0, largest)
+    forbidden = np.zeros_like(panels, bool) if allowed is None else ~allowed.reshape(panels.shape)
     for i, axes in enumerate(grid.flat):
         if i >= len(panels):
             axes.set_visible(False)
             continue
-        forbidden = np.zeros_like(panels[i], bool) if allowed is None else ~allowed.reshape(panels.shape)[i]
-        shown = np.ma.array(panels[i], mask=forbidden & (panels[i] == 0))  # the ground shows there
+        shown = np.ma.array(panels[i], mask=forbidden[i] & (panels[i] == 0))  # the ground shows there
         image = axes.imshow(shown, cmap, vmin=low, vmax=top)
         axes.set_facecolor(look.LIGHT["forbidden"])
         axes.set_title(titles[i], fontsize=LETTERS, loc="left", family=_families())
-        if forbidden.any():
-            _hatch(axes, image, forbidden)
+        if forbidden[i].any():
+            _hatch(axes, image, forbidden[i])
         _set_tokens(axes.yaxis, "query_labels", labels[0], queries, side)
         _set_tokens(axes.xaxis, "key_labels", labels[1], keys, side)
-        _set_name(axes.yaxis, axis_names[0] or words["queries"], look.LIGHT["q"])
-        _set_name(axes.xaxis, axis_names[1] or words["keys"], look.LIGHT["k"])
-        if i % columns > 0:
-            _clear(axes.yaxis)
-        if i + columns < len(panels):
-            _clear(axes.xaxis)
+        for axis, name, colour, is_inner in (
+            (axes.yaxis, axis_names[0] or words["queries"], look.LIGHT["q"], i % columns > 0),
+            (axes.xaxis, axis_names[1] or words["keys"], look.LIGHT["k"], i + columns < len(panels)),
+        ):
+            if is_inner:  # the outer one holds for the whole row or column
+                axis.set_ticks([])
+            else:
+                axis.set_label_text(name, color=colour, family=_families(), parse_math=False)
     length = max(3, 8 * rows * queries * side)  # of the colour bar: it makes all bars equally wide
     bar = figure.colorbar(image, ax=grid, aspect=length)
     bar.set_label(words["weight"], family=_families())
     return figure
-
-
-def _figure_size(rows: int, columns: int, queries: int, keys: int) -> tuple[float, float]:
-    """The size in inches, with room for titles, names and the colour bar."""
-    side = min(1.9 / max(queries, keys), 0.5)  # of a cell
-    width, height = max(1.3, keys * side + 0.3), max(1.0, queries * side + 0.6)
-    return columns * width + 1.2, rows * height + 0.5
 
 
 def _hatch(axes: Axes, image: AxesImage, forbidden: np.ndarray) -> None:
@@ -163,9 +152,9 @@ def _hatch(axes: Axes, image: AxesImage, forbidden: np.ndarray) -> None:
     queries, keys = forbidden.shape
     gap = look.HATCH["gap"] * LETTERS  # points; matplotlib divides 12 √2 of them by the number of characters
     hatch = ("/" if look.HATCH["angle"] > 0 else "\\") * max(1, round(12 * math.sqrt(2) / gap))
-    style: dict[str, Any] = {"facecolor": "none", "edgecolor": look.LIGHT["hatching"], "linewidth": 0}
+    colours = {"facecolor": "none", "edgecolor": look.LIGHT["hatching"]}
     with plt.rc_context({"hatch.linewidth": look.HATCH["line"] * LETTERS}):
-        axes.add_patch(Rectangle((-0.5, -0.5), keys, queries, hatch=hatch, **style))
+        axes.add_patch(Rectangle((-0.5, -0.5), keys, queries, hatch=hatch, linewidth=0, **colours))
     allowed: np.ma.MaskedArray = np.ma.array(image.get_array(), mask=forbidden)
     low, top = image.get_clim()
     axes.imshow(allowed, image.get_cmap().with_extremes(bad="none"), vmin=low, vmax=top, zorder=2)
@@ -187,16 +176,6 @@ def _set_tokens(axis: Axis, argument: str, labels: Any, count: int, side: float)
     axis.set_tick_params(length=0, labelrotation=90 if is_turned else 0)
 
 
-def _set_name(axis: Axis, name: str, colour: str) -> None:
-    axis.set_label_text(name, color=colour, family=_families(), parse_math=False)
-
-
-def _clear(axis: Axis) -> None:
-    """Empty an inner axis: the outer one holds for the whole row or column."""
-    axis.set_ticks([])
-    axis.set_label_text("")
-
-
 def write_chinese() -> None:
     """Let every figure of matplotlib use Chinese letters, also figures that a lesson draws itself.
 
@@ -211,8 +190,9 @@ def write_chinese() -> None:
 @cache
 def _families() -> list[str]:
     """matplotlib's own font, and the first Chinese one that this system has."""
-    first = TAIWANS_FAMILIES if is_traditional(language_here()) else ()
-    wanted = [*first, *CJK_FAMILIES]
+    wanted = list(CJK_FAMILIES)
+    if is_traditional(language_here()):  # it writes some characters with strokes of its own
+        wanted.sort(key=lambda family: not family.endswith(("TC", "JhengHei")))
     if not set(wanted) & set(font_manager.get_font_names()):
         _look_for_new_fonts()
     known = set(font_manager.get_font_names())

@@ -16,6 +16,7 @@ from mha_lib.classroom.course.language import words_here
 BLACK, WHITE = (0xEC, 0x11)  # the greys of letters and paper on a dark page
 LONGEST_ALT = 300  # characters
 COLOUR = re.compile(r"(?<=[a-z]: )#[0-9a-f]{6}(?=[;\"])")  # a colour in a style that matplotlib writes
+LETTER = re.compile(r"[^\W\d_]")  # in words; matplotlib writes numbers as formulas
 PALETTE = {light.lower(): dark for light, dark in zip(look.LIGHT.values(), look.DARK.values(), strict=True)}
 
 
@@ -52,35 +53,28 @@ def alt_of(figure: Any) -> str:
 
     hidden = [text for axes in figure.axes if not axes.get_visible() for text in axes.findobj(Text)]
     texts = [text.get_text() for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
-    words = ", ".join(dict.fromkeys(" ".join(text.split()) for text in texts if has_letters(text)))
+    named = [text for text in texts if LETTER.search(text.replace(r"\mathdefault", ""))]
+    words = ", ".join(dict.fromkeys(" ".join(text.split()) for text in named))
     alt = words_here()["figures"]["alt"].format(words=words) if words else ""
     return textwrap.shorten(alt, LONGEST_ALT, placeholder=" …")
 
 
-def has_letters(text: str) -> bool:
-    """Whether a text is more than a number; matplotlib writes numbers as formulas."""
-    return re.search(r"[^\W\d_]", text.replace(r"\mathdefault", "")) is not None
-
-
 def with_both_themes(svg: str) -> str:
     """The SVG with a variable for each colour that has a dark one; letters are black by default."""
-    pairs = {light: dark for light in {"#000000", *COLOUR.findall(svg)} if (dark := dark_of(light))}
-    names = {light: f"--c{light[1:]}" for light in pairs}
-    svg = COLOUR.sub(lambda found: f"var({names[found[0]]})" if found[0] in names else found[0], svg)
-    light_rule = "; ".join(f"{names[light]}: {light}" for light in sorted(pairs))
-    dark_rule = "; ".join(f"{names[light]}: {pairs[light]}" for light in sorted(pairs))
+    lights = sorted({"#000000", *COLOUR.findall(svg)})
+    pairs = {light: dark for light in lights if (dark := dark_of(light))}
+    svg = COLOUR.sub(lambda found: f"var(--c{found[0][1:]})" if found[0] in pairs else found[0], svg)
+    light_rule = "; ".join(f"--c{light[1:]}: {light}" for light in pairs)
+    dark_rule = "; ".join(f"--c{light[1:]}: {dark}" for light, dark in pairs.items())
     style = (
         f"<style>svg {{ {light_rule}; fill: var(--c000000) }}\n"
         f"@media (prefers-color-scheme: dark) {{ svg {{ {dark_rule} }} }}</style>"
     )
-    start = re.search(r"<svg[^>]*>", svg)
-    assert start, "matplotlib writes an svg element"
-    return f"{svg[: start.end()]}\n{style}{svg[start.end() :]}"
+    return re.sub("<svg[^>]*>", lambda start: f"{start[0]}\n{style}", svg, count=1)
 
 
 def dark_of(light: str) -> str | None:
     """The colour on dark paper for one on white paper; None if it stays."""
-    red, green, blue = light[1:3], light[3:5], light[5:7]
-    if light not in PALETTE and red == green == blue:
-        return f"#{3 * f'{round(BLACK + (WHITE - BLACK) * int(red, 16) / 255):02x}'}"
+    if light not in PALETTE and light == "#" + 3 * light[1:3]:
+        return "#" + 3 * f"{round(BLACK + (WHITE - BLACK) * int(light[1:3], 16) / 255):02x}"
     return PALETTE.get(light)

@@ -11,7 +11,7 @@ from traitlets.config import Config
 
 from mha_lib.classroom import look
 from mha_lib.classroom.live.theme import dark_of, follow_the_theme, to_svg
-from tests.browser.test_explorer import luminance
+from tests.browser.test_explorer import contrast
 
 
 @pytest.fixture
@@ -43,10 +43,6 @@ def test_every_colour_of_letters_lines_and_paper_has_a_dark_one(figure):
 
 @pytest.mark.parametrize("grey", range(0, 256, 15))
 def test_a_grey_is_about_as_far_from_dark_paper(grey):
-    def contrast(one, other):
-        low, high = sorted((luminance(one), luminance(other)))
-        return (high + 0.05) / (low + 0.05)
-
     light = f"#{grey:02x}{grey:02x}{grey:02x}"
     assert contrast(dark_of(light) or "", "#111111") > min(4.5, 0.6 * contrast(light, "#ffffff"))
 

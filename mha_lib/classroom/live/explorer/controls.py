@@ -27,15 +27,10 @@ class Control:
     start: Setting
     is_vector: bool = False
 
-    def label(self, entry: int) -> str:
-        return f"{self.name}[{entry}]" if self.is_vector else self.name
-
     def argument(self, setting: Iterable[int | str]) -> Any:
         """The argument of ``weights_of`` if this control's own entries have this setting."""
-        values = [
-            options[int(place)] if options else place
-            for options, place in zip(self.options, setting, strict=True)
-        ]
+        entries = zip(self.options, setting, strict=True)
+        values = [options[int(place)] if options else place for options, place in entries]
         return values if self.is_vector else values[0]
 
 
@@ -58,9 +53,8 @@ def make_control(name: str, given: Any, default: Any) -> Control:
     texts = [distinct_texts(entry) for entry in read]
     are_numbers = all(read_number(option) for entry in read for option in entry)
     kind = "slider" if are_numbers and not isinstance(given, Mapping) else "choice"
-    return Control(
-        name, kind, options, texts, find_start(name, options, texts, default, is_vector), is_vector
-    )
+    start = find_start(name, options, texts, default, is_vector)
+    return Control(name, kind, options, texts, start, is_vector)
 
 
 def read_number(option: Any) -> str:
@@ -87,7 +81,8 @@ def find_start(
     try:
         return tuple(place_of(value, entry) for entry, value in zip(options, wanted, strict=True))
     except (ValueError, TypeError, RuntimeError):  # numpy and PyTorch raise them when they compare arrays
-        lists = [f"[{', '.join(shorten(entry))}]" for entry in texts]
+        short = [entry if len(entry) <= 12 else [*entry[:6], "…", *entry[-3:]] for entry in texts]
+        lists = [f"[{', '.join(entry)}]" for entry in short]
         offer = f"[{', '.join(lists)}]" if is_vector else lists[0]
         message = f"weights_of starts with {name}={default!r}, which {offer} doesn't offer"
         raise ValueError(message) from None
@@ -104,10 +99,6 @@ def place_of(value: Any, options: list) -> int:
     return same[0] if same else options.index(value)
 
 
-def shorten(texts: list[str]) -> list[str]:
-    return texts if len(texts) <= 12 else [*texts[:6], "…", *texts[-3:]]
-
-
 def describe_inputs(
     controls: list[Control], samples: int, words: dict[str, Any], *, of_masks: bool = False
 ) -> list[dict[str, Any]]:
@@ -117,11 +108,12 @@ def describe_inputs(
     input of another trait. Masks have no scale.
     """
     off_and_on = [words["off"], words["on"]]
-    entries = [
-        (control.label(entry), control.kind, off_and_on if control.kind == "switch" else texts, "setting")
-        for control in controls
-        for entry, texts in enumerate(control.texts)
-    ]
+    entries = []
+    for control in controls:
+        for entry, texts in enumerate(control.texts):
+            name = f"{control.name}[{entry}]" if control.is_vector else control.name
+            shown = off_and_on if control.kind == "switch" else texts
+            entries.append((name, control.kind, shown, "setting"))
     if samples > 1:
         entries.append((words["sample"], "slider", [str(sample) for sample in range(samples)], "sample"))
     if not of_masks:
@@ -137,10 +129,8 @@ def read_labels(name: str, given: Any, samples: int, count: int) -> list[list[st
     if given is None:
         return None
     one_for_each = all(isinstance(entry, list | tuple) for entry in given)
-    lists = [
-        [read_number(label) or str(label) for label in entry]
-        for entry in (given if one_for_each else [given])
-    ]
+    given = given if one_for_each else [given]
+    lists = [[read_number(label) or str(label) for label in entry] for entry in given]
     if len(lists) not in (1, samples) or any(len(entry) != count for entry in lists):
         got = ", ".join(str(len(entry)) for entry in lists)
         raise ValueError(

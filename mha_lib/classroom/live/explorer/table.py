@@ -22,17 +22,8 @@ from mha_lib.classroom.live.weights import as_weights
 Labels = Sequence | Callable[..., Sequence] | None
 
 
-@dataclass(frozen=True)
-class Budget:
-    """The limits of computing ahead."""
-
-    seconds: float = 2.0
-    size: int = 2_000_000  # bytes of maps and directory before they are deflated
-
-
-BUDGET = Budget()
 DIRECTORY_ENTRY = 64  # bytes, about
-MOST_TOKENS = 4096  # queries, or keys, in a picture
+MOST_TOKENS = 4096  # queries, or keys, in a picture: more are too slow for a browser
 MOST_WEIGHTS = 2**25  # in a picture
 KEPT_RESULTS = 64  # the next cell gets the weights on show without computing them again
 
@@ -57,6 +48,9 @@ class Source:
     def __init__(self, weights_of: Callable, controls: list[Control], labels: Mapping[str, Labels]):
         self.weights_of, self.controls, self.labels = weights_of, controls, labels
         self.start: Setting = tuple(place for control in controls for place in control.start)
+        entries = [options for control in controls for options in control.options]
+        # The values that each entry can have; a text box stays at its first text.
+        self.places = [range(len(o)) or [place] for o, place in zip(entries, self.start, strict=True)]
         self.result_at = lru_cache(KEPT_RESULTS)(self._result_at)
 
     def arguments(self, setting: Setting) -> dict[str, Any]:
@@ -78,31 +72,17 @@ class Source:
             )
         return result
 
-    def labels_at(self, setting: Setting, name: str, samples: int, count: int) -> list[list[str]] | None:
-        labels = self.labels[name]
-        given = labels(**self.arguments(setting)) if callable(labels) else labels
-        return read_labels(name, given, samples, count)
-
     def settings(self) -> Iterable[Setting]:
-        """Every setting; a text box stays at its first text."""
-        return itertools.product(*self._places())
-
-    def count_settings(self) -> int:
-        return math.prod(len(places) for places in self._places())
+        return itertools.product(*self.places)
 
     def own_ranges(self) -> list[Setting]:
         """The settings that differ from the start in one entry."""
         return [
             (*self.start[:entry], place, *self.start[entry + 1 :])
-            for entry, places in enumerate(self._places())
+            for entry, places in enumerate(self.places)
             for place in places
             if place != self.start[entry]
         ]
-
-    def _places(self) -> list[Sequence[int | str]]:
-        """The values that each entry can have."""
-        options = [entry for control in self.controls for entry in control.options]
-        return [range(len(o)) or [place] for o, place in zip(options, self.start, strict=True)]
 
 
 class Collection:
@@ -120,13 +100,23 @@ class Collection:
     def add(self, setting: Setting) -> None:
         """Compute a setting's picture, or raise its error."""
         maps, allowed = as_weights(*self.source.result_at(setting))
-        samples, _, queries, keys = check_size(maps.shape)
+        samples, _, queries, keys = maps.shape
+        if max(queries, keys) > MOST_TOKENS or maps.size > MOST_WEIGHTS:
+            raise ValueError(
+                f"weights must have at most {MOST_TOKENS} queries and keys and {MOST_WEIGHTS:,} entries, "
+                f"got shape {maps.shape}; show a part of them, such as weights[..., :64, :64]"
+            )
         self.are_masks &= allowed is not None and np.array_equal(maps, allowed)
         self.largest_sum = max(self.largest_sum, float(maps.sum(-1).max()))
-        at = [self._keep_maps(maps[b], None if allowed is None else allowed[b]) for b in range(samples)]
+        # The sign bit marks cells that the mask forbids: no weight is negative.
+        half = np.abs(maps.astype("<f2"))
+        half = half if allowed is None else np.where(allowed, half, -half)
+        at = [self._keep_maps(sample.tobytes()) for sample in half]
         entry: dict[str, Any] = {"setting": setting, "shape": maps.shape, "at": at}
         for name, count in (("query_labels", queries), ("key_labels", keys)):
-            entry[name] = self._keep_labels(self.source.labels_at(setting, name, samples, count))
+            labels = self.source.labels[name]
+            given = labels(**self.source.arguments(setting)) if callable(labels) else labels
+            entry[name] = self._keep_labels(read_labels(name, given, samples, count))
         self.directory.append(entry)
 
     def add_or_note_error(self, setting: Setting) -> None:
@@ -141,23 +131,17 @@ class Collection:
             said = lines[-1].strip().removeprefix(f"{type(error).__module__}.")  # the bare name is enough
             self.directory.append({"setting": setting, "error": said, "traceback": "".join(lines)})
 
-    def size(self) -> int:
-        return len(self.maps) + DIRECTORY_ENTRY * len(self.directory)
-
     def finished(self, carries: str = "", level: int = -1) -> Table:
         """The table; ``level`` is zlib's level of compression."""
         of_masks = self.are_masks and self.largest_sum > 1.5
         return Table(self.directory, zlib.compress(self.maps, level), self.labels, carries, of_masks)
 
-    def _keep_maps(self, maps: np.ndarray, allowed: np.ndarray | None) -> int:
-        """Keep the maps (H,Q,K), and return where they begin. The sign bit marks cells that the mask forbids:
-        no weight is negative."""
-        half = np.abs(maps.astype("<f2"))
-        block = (half if allowed is None else np.where(allowed, half, -half)).tobytes()
-        if block not in self.places:
-            self.places[block] = len(self.maps) // 2  # a float16 has two bytes
-            self.maps += block
-        return self.places[block]
+    def _keep_maps(self, maps: bytes) -> int:
+        """Keep the maps (H,Q,K) of a sample, and return where they begin."""
+        if maps not in self.places:
+            self.places[maps] = len(self.maps) // 2  # a float16 has two bytes
+            self.maps += maps
+        return self.places[maps]
 
     def _keep_labels(self, labels: list[list[str]] | None) -> int | None:
         if labels is None:
@@ -167,18 +151,9 @@ class Collection:
         return self.labels.index(labels)
 
 
-def check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape, if a browser can draw it on a canvas in good time; otherwise an error."""
-    if max(shape[-2:]) > MOST_TOKENS or math.prod(shape) > MOST_WEIGHTS:
-        raise ValueError(
-            f"weights must have at most {MOST_TOKENS} queries and keys and {MOST_WEIGHTS:,} entries, "
-            f"got shape {shape}; show a part of them, such as weights[..., :64, :64]"
-        )
-    return shape
-
-
-def compute_table(source: Source, budget: Budget = BUDGET) -> Table:
-    """The table of all settings, or else of each entry's own range, or else of a part, as the budget allows.
+def compute_table(source: Source, *, seconds: float = 2.0, most: int = 2_000_000) -> Table:
+    """The table of all settings, or else of each entry's own range, or else of a part, as the budget allows:
+    ``seconds``, and ``most`` bytes of maps and directory before they are deflated.
 
     An error at the start is raised, since there is nothing to show then. Later errors go into the table.
     """
@@ -189,7 +164,8 @@ def compute_table(source: Source, budget: Budget = BUDGET) -> Table:
     def add(settings: Iterable[Setting]) -> bool:
         """Add the settings; returns whether the budget was enough for all of them."""
         for setting in settings:
-            if collection.size() > budget.size or time.perf_counter() - began > budget.seconds:
+            size = len(collection.maps) + DIRECTORY_ENTRY * len(collection.directory)
+            if size > most or time.perf_counter() - began > seconds:
                 return False
             collection.add_or_note_error(setting)
         return True
@@ -198,8 +174,8 @@ def compute_table(source: Source, budget: Budget = BUDGET) -> Table:
     if not add(own_ranges):
         return collection.finished("part")
     count, size = len(collection.directory), len(collection.maps)
-    seconds_for_all = (time.perf_counter() - began) / count * source.count_settings()
-    if seconds_for_all < 4 * budget.seconds:  # the first calls are slow, so the rest may take less
+    seconds_for_all = (time.perf_counter() - began) / count * math.prod(map(len, source.places))
+    if seconds_for_all < 4 * seconds:  # the first calls are slow, so the rest may take less
         taken = {source.start, *own_ranges}
         if add(setting for setting in source.settings() if setting not in taken):
             return collection.finished("all")

@@ -12,20 +12,10 @@ from mha_lib.classroom import look
 from mha_lib.classroom.course.language import words_here
 from mha_lib.classroom.live.explorer.cell_widget import CellWidget
 from mha_lib.classroom.live.explorer.controls import describe_inputs, make_control
-from mha_lib.classroom.live.explorer.table import (
-    BUDGET,
-    Budget,
-    Collection,
-    Labels,
-    Source,
-    compute_answer,
-    compute_table,
-)
+from mha_lib.classroom.live.explorer.table import Collection, Labels, Source, compute_answer, compute_table
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).with_name("view")
 PARTS = ("decode", "words", "arrange", "inputs", "paint", "keyboard", "view")  # in the order they run in
-# The look is set on the explorer alone: it must not replace colours of the page around it.
-LOOK = look.CSS.replace(":root", ".mha-explorer")
 
 
 def explore(
@@ -44,18 +34,15 @@ def explore(
     A cell shows the explorer it ends with; ``settings`` and ``weights`` hand its state to the next cell.
     """
     defaults = {name: p.default for name, p in inspect.signature(weights_of).parameters.items()}
-    made = [
-        make_control(name, given, defaults.get(name, inspect.Parameter.empty))
-        for name, given in controls.items()
-    ]
+    empty = inspect.Parameter.empty
+    made = [make_control(name, given, defaults.get(name, empty)) for name, given in controls.items()]
     return Explorer(Source(weights_of, made, {"query_labels": query_labels, "key_labels": key_labels}))
 
 
 def read_module() -> str:
     """The parts of ``view/`` as one module without imports, as anywidget and handouts need it."""
-    source = "\n".join((FOLDER / "view" / f"{part}.js").read_text(encoding="utf-8") for part in PARTS)
-    without_imports = re.sub(r"^import [^;]*;\n", "", source, flags=re.MULTILINE)
-    module = re.sub(r"^export (?!default)", "", without_imports, flags=re.MULTILINE)
+    source = "\n".join((FOLDER / f"{part}.js").read_text(encoding="utf-8") for part in PARTS)
+    module = re.sub(r"^import [^;]*;\n|^export (?!default)", "", source, flags=re.MULTILINE)
     return module.encode("ascii", "backslashreplace").decode()  # or else a browser takes two bytes a letter
 
 
@@ -63,7 +50,8 @@ class Explorer(CellWidget):
     """The widget that ``explore`` returns. Its traits hold all that it shows: a handout needs no kernel."""
 
     _esm = read_module()
-    _css = LOOK + (FOLDER / "view" / "view.css").read_text(encoding="utf-8")
+    # The look is set on the explorer alone: it must not replace colours of the page around it.
+    _css = look.CSS.replace(":root", ".mha-explorer") + (FOLDER / "view.css").read_text(encoding="utf-8")
     words = Dict().tag(sync=True)  # its sentences, in the language of the lesson
     controls: List = List().tag(sync=True)  # the inputs
     setting: List = List().tag(sync=True)  # the state of the controls
@@ -73,9 +61,9 @@ class Explorer(CellWidget):
     enlarged = Int(-1).tag(sync=True)  # the head that fills the picture; -1: all of them
     to_max = Bool(False).tag(sync=True)  # the scale ends at the largest weight instead of at 1
 
-    def __init__(self, source: Source, budget: Budget = BUDGET):
+    def __init__(self, source: Source, **budget: Any):
         self._source = source
-        table = compute_table(source, budget)
+        table = compute_table(source, **budget)
         self._known = {entry["setting"] for entry in table.directory}
         self.table = vars(table)
         self.setting = list(source.start)
@@ -113,7 +101,7 @@ class Explorer(CellWidget):
 
 def drive(explorer: Explorer) -> int:
     """Compute every setting, as the tests of lessons do; returns their number, or raises the first error."""
-    source = explorer._source
-    for setting in source.settings():
-        Collection(source).add(setting)
-    return source.count_settings()
+    settings = list(explorer._source.settings())
+    for setting in settings:
+        Collection(explorer._source).add(setting)
+    return len(settings)

@@ -1,5 +1,6 @@
 """The pictures of the settings, as the browser takes them: weights, masks, labels, errors."""
 
+import inspect
 import zlib
 
 import numpy as np
@@ -8,7 +9,7 @@ import torch
 
 from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.live.explorer.controls import make_control
-from mha_lib.classroom.live.explorer.table import Budget, Source, compute_answer, compute_table
+from mha_lib.classroom.live.explorer.table import Source, compute_answer, compute_table
 
 B, H, Q, K = 2, 7, 3, 5
 
@@ -21,7 +22,7 @@ def some_weights(num_heads=H, valid_lens=(5, 2)):
 
 def source_of(weights_of, labels=None, **controls):
     """A source that starts with the first options."""
-    made = [make_control(name, given, given[0]) for name, given in controls.items()]
+    made = [make_control(name, given, inspect.Parameter.empty) for name, given in controls.items()]
     return Source(weights_of, made, {"query_labels": None, "key_labels": None} | (labels or {}))
 
 
@@ -69,18 +70,17 @@ OWN_RANGES = {(a, 0) for a in range(20)} | {(0, b) for b in range(20)}
 )
 def test_within_the_budget_all_is_computed_and_beyond_it_each_entrys_own_range(size, carries, settings):
     source = source_of(lambda a, b: np.full((1, 20), (a + 20 * b) / 1000), a=range(20), b=range(20))
-    table = compute_table(source, Budget(size=size))
+    table = compute_table(source, most=size)
     assert table.carries == carries
     assert {entry["setting"] for entry in table.directory} == settings
     np.testing.assert_allclose(maps(table, (0, 19))[0].squeeze(), np.full(20, 0.38), rtol=1e-3)
     assert len(zlib.decompress(table.maps)) == 2 * 20 * len(settings)
 
 
-@pytest.mark.parametrize("budget", [Budget(size=800), Budget(seconds=0)])
+@pytest.mark.parametrize("budget", [{"most": 800}, {"seconds": 0}])
 def test_where_even_own_ranges_are_too_much_a_part_of_them_is_kept(budget):
-    table = compute_table(
-        source_of(lambda a, b: np.full((1, 20), (a + 1) / 100), a=range(20), b=[0, 1]), budget
-    )
+    source = source_of(lambda a, b: np.full((1, 20), (a + 1) / 100), a=range(20), b=[0, 1])
+    table = compute_table(source, **budget)
     assert table.carries == "part"
     settings = [entry["setting"] for entry in table.directory]
     assert 1 <= len(settings) < 20
@@ -91,8 +91,7 @@ def test_a_text_stays_at_its_first():
     def weights_of(text, n):
         return np.full((1, len(text)), n / 10)
 
-    text, number = make_control("text", "abc", "abc"), make_control("n", [1, 2], 1)
-    source = Source(weights_of, [text, number], {"query_labels": None, "key_labels": None})
+    source = source_of(weights_of, text="abc", n=[1, 2])
     table = compute_table(source)
     assert table.carries == "all"
     assert [entry["setting"] for entry in table.directory] == [("abc", 0), ("abc", 1)]
@@ -190,9 +189,8 @@ def test_maps_that_are_masks_are_known_by_their_rows():
 
 
 def test_labels_may_follow_the_settings_or_the_sample():
-    words = make_control("text", "a b c", "a b c")
-    labels = {"query_labels": None, "key_labels": lambda text: text.split()}
-    source = Source(lambda text: np.ones((1, 1, len(text.split()))), [words], labels)
+    labels = {"key_labels": lambda text: text.split()}
+    source = source_of(lambda text: np.ones((1, 1, len(text.split()))), labels, text="a b c")
     for table, expected in [
         (compute_table(source), ["a", "b", "c"]),
         (compute_answer(source, ("d e",)), ["d", "e"]),

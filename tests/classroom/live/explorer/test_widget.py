@@ -13,10 +13,9 @@ from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.course import language
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.live.explorer import Explorer, drive, explore
-from mha_lib.classroom.live.explorer.controls import make_control
-from mha_lib.classroom.live.explorer.table import Budget, Source
 from mha_lib.classroom.live.explorer.widget import FOLDER, PARTS
 from tests.brackets import write_words
+from tests.classroom.live.explorer.test_table import source_of
 
 B, H, Q, K = 2, 7, 3, 5
 
@@ -44,10 +43,8 @@ def test_settings_and_weights_follow_the_browser():
 
 
 def test_what_the_table_has_is_not_computed_again_and_what_it_lacks_is_answered():
-    controls = [make_control("a", range(20), 0), make_control("b", range(20), 0)]
-    labels = {"query_labels": None, "key_labels": None}
-    source = Source(lambda a, b: np.full((1, 20), (a + 20 * b) / 1000), controls, labels)
-    explorer = Explorer(source, Budget(size=5000))
+    source = source_of(lambda a, b: np.full((1, 20), (a + 20 * b) / 1000), a=range(20), b=range(20))
+    explorer = Explorer(source, most=5000)
     assert explorer.table["carries"] == "own_ranges"
     explorer.set_state({"setting": [3, 0]})
     assert explorer.answer == {}
@@ -89,7 +86,7 @@ def test_its_script_is_one_module_that_imports_nothing():
     lines = Explorer._esm.splitlines()
     assert not [line for line in lines if line.startswith("import ") or line.startswith("} from ")]
     assert [line for line in lines if line.startswith("export ")] == [lines[-1]]
-    assert {file.stem for file in (FOLDER / "view").glob("*.js")} == set(PARTS)
+    assert {file.stem for file in FOLDER.glob("*.js")} == set(PARTS)
 
 
 def test_its_colours_stay_its_own():

@@ -1,5 +1,5 @@
 // Finds the place of everything in the picture.
-import { clamp } from "./decode.js";
+import { clamp, numbersTo } from "./decode.js";
 import { labelOf } from "./words.js";
 
 // In em:
@@ -23,11 +23,8 @@ const ENOUGH = [0.8, 0.45]; // the share of the width or of the height that the 
 export const fontOf = (em) => `${em}px system-ui`;
 
 function widest(ctx, labels, count) {
-  if (!labels) return ctx.measureText(count - 1).width;
-  return labels.reduce(
-    (width, _, number) => Math.max(width, ctx.measureText(labelOf(labels, number)).width),
-    0,
-  );
+  const numbers = labels ? numbersTo(count) : [count - 1];
+  return Math.max(...numbers.map((number) => ctx.measureText(labelOf(labels, number)).width));
 }
 
 /** The text, shortened to the room. */
@@ -40,9 +37,8 @@ export function fit(ctx, text, room) {
 
 /** The drawing of what is shown. On a slide (`isFixed`) the letters shrink until the maps have enough room. */
 export function arrange(ctx, shown, room) {
-  const sizes = room.isFixed ? SIZES_OF_LETTERS : [1];
   let drawing;
-  for (const size of sizes) {
+  for (const size of room.isFixed ? SIZES_OF_LETTERS : [1]) {
     drawing = arrangeWith(ctx, shown, { ...room, em: room.em * size });
     if (isGood(drawing, room)) break;
   }
@@ -89,10 +85,7 @@ function arrangeWith(ctx, shown, { width, height, em, isFixed }) {
 /** The grid of heads, with one column, two columns …, that has the largest cells, and then the fewest rows. */
 function largestGrid(shown, room) {
   const grids = shown.heads.map((_, index) => makeGrid(shown, index + 1, room));
-  return grids.reduce((best, next) => {
-    const isBetter = next.area === best.area ? next.rows < best.rows : next.area > best.area;
-    return isBetter ? next : best;
-  });
+  return grids.toSorted((one, other) => other.area - one.area || one.rows - other.rows)[0];
 }
 
 function makeGrid({ heads, queries, keys }, columns, { width, height, em, isFixed }) {
@@ -115,18 +108,14 @@ function placeHeads({ heads, queries, keys }, grid, left, em) {
   const { columns, rows, cellWidth, cellHeight, below } = grid;
   const column = Math.max(cellWidth * keys + GAP * em, NARROWEST_HEAD * em);
   const row = TITLE * em + cellHeight * queries + GAP * em;
-  const top = LEGEND * em;
-  return {
-    column,
-    tiles: heads.map((head, index) => ({
-      head,
-      x: Math.round(left + (index % columns) * column),
-      y: Math.round(top + TITLE * em + Math.floor(index / columns) * row),
-      isFirst: index % columns === 0,
-      isLowest: index + columns >= heads.length,
-    })),
-    height: Math.ceil(top + rows * row - GAP * em + below),
-  };
+  const tiles = heads.map((head, index) => ({
+    head,
+    x: Math.round(left + (index % columns) * column),
+    y: Math.round(LEGEND * em + TITLE * em + Math.floor(index / columns) * row),
+    isFirst: index % columns === 0,
+    isLowest: index + columns >= heads.length,
+  }));
+  return { column, tiles, height: Math.ceil(LEGEND * em + rows * row - GAP * em + below) };
 }
 
 /** The step between labelled cells, 1, 2, 4 …, which gives each label the room that it needs. */

@@ -51,30 +51,28 @@ function readPicture({ shape, at, query_labels, key_labels }, numbers, labels) {
 }
 
 /** The visible part of a picture; the scale ends at 1, or with `toMax` at the largest weight. */
-export function choose(picture, { sample, enlarged, toMax }) {
-  const which = Math.min(sample, picture.samples.length - 1);
-  const maps = picture.samples[which];
-  const { headCount, queries, keys } = picture;
-  const heads = numbersTo(headCount);
-  const isEnlarged = headCount > 1 && heads.includes(enlarged);
+export function choose({ samples, headCount, ...picture }, { sample, enlarged, toMax }) {
+  const which = Math.min(sample, samples.length - 1);
+  const maps = samples[which];
+  const allHeads = numbersTo(headCount);
+  const isEnlarged = headCount > 1 && allHeads.includes(enlarged);
+  const heads = isEnlarged ? [enlarged] : allHeads;
+  const size = picture.queries * picture.keys;
   const most = weightOf(maps[findLargest(maps)]);
-  const labels = { queryLabels: picture.queryLabels?.[which], keyLabels: picture.keyLabels?.[which] };
   const shown = {
+    ...picture,
+    queryLabels: picture.queryLabels?.[which],
+    keyLabels: picture.keyLabels?.[which],
     maps,
-    queries,
-    keys,
-    ...labels,
     headCount,
     isEnlarged,
-    heads: isEnlarged ? [enlarged] : heads,
-  };
-  return {
-    ...shown,
+    heads,
+    visible: maps.subarray(heads[0] * size, (heads.at(-1) + 1) * size),
     scaleEnd: toMax && most > 0 ? most : Math.max(1, most),
     toMax,
     isMasked: maps.some(isForbidden),
-    length: lengthOf(shown),
   };
+  return { ...shown, length: lengthOf(shown) };
 }
 
 /** The index of the largest weight. Without signs, float16 have the order of their bits. */
@@ -84,31 +82,22 @@ function findLargest(maps) {
 }
 
 /** The cell with the largest weight of the visible heads. */
-export function largestShown({ maps, heads, queries, keys }) {
-  const start = indexOf({ queries, keys }, { head: heads[0], query: 0, key: 0 });
-  const largest = findLargest(maps.subarray(start, start + heads.length * queries * keys));
-  return cellAt({ queries, keys }, start + largest);
+export function largestShown({ visible, heads, queries, keys }) {
+  const index = findLargest(visible);
+  const row = Math.floor(index / keys);
+  return { head: heads[Math.floor(row / queries)], query: row % queries, key: index % keys };
 }
 
 /** How many queries are tokens. If queries and keys are the same tokens, the last keys that no query may
  * attend to are padding, and so are their rows, although these have weights. */
 function lengthOf({ maps, queries, keys, queryLabels, keyLabels }) {
   if (queries !== keys || String(queryLabels) !== String(keyLabels)) return queries;
-  const isPadding = (key) => {
-    for (let index = key; index < maps.length; index += keys) if (!isForbidden(maps[index])) return false;
-    return true;
-  };
-  let length = keys;
-  while (length > 0 && isPadding(length - 1)) length--;
+  const endOf = (bits, index) => (isForbidden(bits) ? 0 : (index % keys) + 1);
+  const length = maps.reduce((longest, bits, index) => Math.max(longest, endOf(bits, index)), 0);
   return length || queries; // if every cell is forbidden, there is no padding to tell apart
 }
 
 export const indexOf = ({ queries, keys }, { head, query, key }) => (head * queries + query) * keys + key;
-
-function cellAt({ queries, keys }, index) {
-  const row = Math.floor(index / keys);
-  return { head: Math.floor(row / queries), query: row % queries, key: index % keys };
-}
 
 /** Whether two pictures are the same in a sample. */
 export function isSame(one, other, sample) {
@@ -116,5 +105,5 @@ export function isSame(one, other, sample) {
   if (one.headCount !== other.headCount || one.queries !== other.queries || maps?.length !== others?.length)
     return false;
   const labelsOf = ({ queryLabels, keyLabels }) => String([queryLabels?.[sample], keyLabels?.[sample]]);
-  return labelsOf(one) === labelsOf(other) && maps.every((bits, index) => bits === others[index]);
+  return labelsOf(one) === labelsOf(other) && maps?.every((bits, index) => bits === others[index]);
 }

@@ -14,15 +14,16 @@ const INPUTS = {
   text: () => make("input"),
 };
 
-/** A labelled input for a trait of the widget, or for an entry of it; `set` is called with its new value. */
-export function makeInput(model, { name, kind, texts, trait, at }, set, words) {
+/** A labelled input for a trait of the widget, or for an entry of it; `view.move` gets its new value. */
+export function makeInput({ name, kind, texts, trait, at }, view) {
+  const { model, words } = view;
   const input = Object.assign(INPUTS[kind](texts), { ariaLabel: name });
   const value = make("span", { className: "value" });
   const property = kind === "switch" ? "checked" : "value";
   const isEntry = at >= 0;
   const get = () => (isEntry ? model.get(trait)[at] : Number(model.get(trait)));
   const read = () => (kind === "text" ? input.value : Number(input[property]));
-  input.oninput = () => set(trait, isEntry ? model.get(trait).with(at, read()) : read(), name);
+  input.oninput = () => view.move(trait, isEntry ? model.get(trait).with(at, read()) : read(), name);
   const element = make("label", {}, name, input, value);
   if (trait === "to_max") input.ariaDescription = element.title = words.to_max_means;
   return {

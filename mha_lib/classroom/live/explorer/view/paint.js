@@ -8,35 +8,30 @@ const VIRIDIS = [
   0x440154, 0x481a6c, 0x472f7e, 0x414488, 0x39578c, 0x30688e, 0x2a788e, 0x23888e, 0x1e988b, 0x21a884,
   0x34b779, 0x53c668, 0x79d252, 0xa5db36, 0xd3e218, 0xfde725,
 ];
+/** A pixel as ImageData keeps it, opaque. */
+const pixelOf = (red, green, blue) => (255 << 24) | (blue << 16) | (green << 8) | red;
+
 const COLOUR_SCALE = Uint32Array.from(numbersTo(256), (number) => {
-  const place = number / 17;
-  const below = Math.min(Math.floor(place), VIRIDIS.length - 2);
-  const [from, to] = VIRIDIS.slice(below, below + 2);
-  const mix = (shift) => {
+  const place = number / 17; // between the colours above
+  const [from, to = from] = VIRIDIS.slice(place);
+  const channels = [16, 8, 0].map((shift) => {
     const [low, high] = [(from >> shift) & 255, (to >> shift) & 255];
-    return Math.round(low + (place - below) * (high - low));
-  };
-  return pixelOf(mix(16), mix(8), mix(0));
+    return Math.round(low + (place % 1) * (high - low));
+  });
+  return pixelOf(...channels);
 });
 
+const COLOURS = ["paper", "ink", "quiet", "forbidden", "hatching", "q", "k"]; // of view.css and look.css
 const BRIGHTEST = `#${VIRIDIS.at(-1).toString(16)}`;
 
-/** A pixel as ImageData keeps it, opaque. */
-function pixelOf(red, green, blue) {
-  return (255 << 24) | (blue << 16) | (green << 8) | red;
-}
-
-const sheet = document.createElement("canvas"); // one pixel for each cell; the picture shows it enlarged
-
-/** Free the pixels: a page keeps a module, and all that it holds, until it is closed. */
-export const clearSheet = () => Object.assign(sheet, { width: 0, height: 0 });
-
-function fillSheet(width, height, pixelAt) {
-  Object.assign(sheet, { width, height });
+/** A canvas with one pixel for each cell; the picture shows it enlarged. */
+function makeSheet(width, height, pixelAt) {
+  const sheet = new OffscreenCanvas(width, height);
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   for (let index = 0; index < pixels.length; index++) pixels[index] = pixelAt(index);
   sheet.getContext("2d").putImageData(image, 0, 0);
+  return sheet;
 }
 
 export function paint(ctx, drawing) {
@@ -63,7 +58,7 @@ function paintWeights(ctx, { maps, queries, keys, scaleEnd, tiles, cellWidth, ce
     bits === SIGN_BIT ? forbidden : COLOUR_SCALE[Math.round((weightOf(bits) / scaleEnd) * 255)];
   for (const { head, x, y } of tiles) {
     const start = head * queries * keys;
-    fillSheet(keys, queries, (index) => pixelFor(maps[start + index]));
+    const sheet = makeSheet(keys, queries, (index) => pixelFor(maps[start + index]));
     ctx.drawImage(sheet, x, y, cellWidth * keys, cellHeight * queries);
   }
 }
@@ -107,9 +102,8 @@ function strokeOnAnyColour(ctx, em, dashes = []) {
 
 /** The pattern of a masked cell, as look.css has it: a seamless tile whose lines rise at 45 degrees, or fall. */
 function makeHatching(ctx, { em, colours, hatch }) {
-  const tile = make("canvas");
   const size = Math.round(Math.SQRT2 * hatch.gap * em);
-  Object.assign(tile, { width: size, height: size });
+  const tile = new OffscreenCanvas(size, size);
   const pen = tile.getContext("2d");
   Object.assign(pen, { strokeStyle: colours.hatching, lineWidth: hatch.line * em });
   if (hatch.angle < 0) pen.setTransform(1, 0, 0, -1, 0, size);
@@ -143,17 +137,12 @@ function paintTitles(ctx, drawing) {
 function paintQueryAxis(ctx, drawing) {
   const { em, cellHeight, tiles, queries, queryLabels, length, colours, words } = drawing;
   const middle = (tiles[0].y + tiles.at(-1).y + cellHeight * queries) / 2;
-  const name = { x: 0.7 * em, y: middle, colour: colours.queries, align: "center", isTurned: true };
-  write(ctx, words.queries, name);
+  write(ctx, words.queries, { x: 0.7 * em, y: middle, colour: colours.q, align: "center", isTurned: true });
   for (const { x, y } of tiles.filter((tile) => tile.isFirst))
     for (let query = 0; query < queries; query += drawing.queryStep) {
-      const place = { x: x - 0.4 * em, y: y + (query + 0.5) * cellHeight };
-      const colour = query < length ? colours.ink : colours.quiet;
-      write(ctx, fit(ctx, labelOf(queryLabels, query), drawing.queryRoom), {
-        ...place,
-        colour,
-        align: "right",
-      });
+      const place = { x: x - 0.4 * em, y: y + (query + 0.5) * cellHeight, align: "right" };
+      const label = fit(ctx, labelOf(queryLabels, query), drawing.queryRoom);
+      write(ctx, label, { ...place, colour: query < length ? colours.ink : colours.quiet });
     }
 }
 
@@ -167,7 +156,7 @@ function paintKeyAxis(ctx, drawing) {
       write(ctx, label, { x: x + (key + 0.5) * cellWidth, y: below, ...style });
     }
     const name = { x: x + (cellWidth * keys) / 2, y: below + (isTurned ? keyRoom + 0.95 * em : 1.1 * em) };
-    write(ctx, words.keys, { ...name, colour: colours.keys, align: "center" });
+    write(ctx, words.keys, { ...name, colour: colours.k, align: "center" });
   }
 }
 
@@ -187,17 +176,14 @@ function paintLegend(ctx, drawing) {
 
 /** Paint the bar of colours with its numbers; returns the place after it. */
 function paintScale(ctx, { scaleEnd, toMax, em, colours, words }) {
-  const y = 0.85 * em;
-  const colour = colours.ink;
-  const bar = { left: 1.4 * em, top: 0.4 * em, width: 9 * em, height: 0.9 * em };
-  fillSheet(256, 1, (index) => COLOUR_SCALE[index]);
-  ctx.drawImage(sheet, bar.left, bar.top, bar.width, bar.height);
-  write(ctx, "0", { x: 0.5 * em, y, colour });
+  const style = { y: 0.85 * em, colour: colours.ink };
+  const sheet = makeSheet(256, 1, (index) => COLOUR_SCALE[index]);
+  ctx.drawImage(sheet, 1.4 * em, 0.4 * em, 9 * em, 0.9 * em);
+  write(ctx, "0", { x: 0.5 * em, ...style });
   const sentence = toMax ? words.largest_weight : words.weight;
   const end = fill(sentence, { number: Number(scaleEnd.toPrecision(3)) });
-  const afterBar = bar.left + bar.width + 0.4 * em;
-  write(ctx, end, { x: afterBar, y, colour });
-  return afterBar + ctx.measureText(end).width + 1.4 * em;
+  write(ctx, end, { x: 10.8 * em, ...style });
+  return 12.2 * em + ctx.measureText(end).width;
 }
 
 /** Outline the row and the column of the cell in every head. */
@@ -233,19 +219,11 @@ export function readLook(root, colorScheme = "") {
   const probe = make("span");
   probe.style.colorScheme = colorScheme;
   root.append(probe);
-  const read = (variable) => {
-    probe.style.color = `var(${variable})`;
+  const read = (name) => {
+    probe.style.color = `var(--${name})`;
     return getComputedStyle(probe).color;
   };
-  const colours = {
-    paper: read("--paper"),
-    ink: read("--ink"),
-    quiet: read("--quiet"),
-    forbidden: read("--forbidden"),
-    hatching: read("--hatching"),
-    queries: read("--q"),
-    keys: read("--k"),
-  };
+  const colours = Object.fromEntries(COLOURS.map((name) => [name, read(name)]));
   probe.remove();
   const style = getComputedStyle(root);
   const number = (name) => Number.parseFloat(style.getPropertyValue(`--hatch-${name}`)); // in degrees or em

@@ -3,7 +3,7 @@ import { arrange } from "./arrange.js";
 import { choose, clamp, isSame, numbersTo, unpack } from "./decode.js";
 import { make, makeInput } from "./inputs.js";
 import { hideOwnKeys, isOwnKey, leave, letGo } from "./keyboard.js";
-import { clearSheet, paint, readLook, savePicture } from "./paint.js";
+import { paint, readLook, savePicture } from "./paint.js";
 import { fill, sayCell, sayPicture, sayWay, wordsFor } from "./words.js";
 
 const KEPT_WEIGHTS = 2 ** 24; // in answers
@@ -20,48 +20,35 @@ class ExplorerView {
     this.answers = new Map(); // computed on demand
     this.picture = null; // the last one on show
     this.moved = null; // the input that asked for the next one
-    this.note = ""; // a remark on that move
     this.room = null; // the largest size of the picture
-    this.around = 0; // pixels: the width of the page around it
-    this.needed = 0; // pixels: its greatest width in this room so far
-    this.look = null;
     this.drawing = null;
     this.pointed = null; // the cell under the pointer, or the one that was tapped
     this.pointer = ""; // mouse, pen or touch; "" after a key was pressed
-    this.makeControls();
-    this.makeStage();
-    this.makeProblem();
-    this.roomProbe = make("i", { className: "room" });
-    const parts = [this.roomProbe, this.controls, this.problem, this.stage];
-    this.root = make("div", { className: "mha-explorer" }, ...parts);
+    this.makeElements();
     this.answerPointer();
     this.answerKeys();
   }
 
-  makeControls() {
-    const move = (trait, value, name) => this.move(trait, value, name);
-    const controls = this.model.get("controls");
-    this.inputs = controls.map((control) => makeInput(this.model, control, move, this.words));
-    this.saveButton = make("button", { textContent: this.words.save, onclick: () => this.save() });
+  makeElements() {
+    const { model, words } = this;
+    this.roomProbe = make("i", { className: "room" });
+    this.inputs = model.get("controls").map((control) => makeInput(control, this));
+    this.saveButton = make("button", { textContent: words.save, onclick: () => this.save() });
     const elements = this.inputs.map(({ element }) => element);
     this.controls = make("div", { className: "settings" }, ...elements, this.saveButton);
-  }
-
-  makeStage() {
-    this.canvas = make("canvas");
-    this.ctx = this.canvas.getContext("2d");
-    this.overlay = make("div", { role: "group", ariaLabel: this.words.heads });
-    this.backButton = make("button", { textContent: this.words.all_heads, onclick: () => this.enlarge(-1) });
-    this.sentence = make("span");
-    this.way = make("span", { ariaHidden: "true" });
-    this.status = make("p", { role: "status" }, this.sentence, this.way);
-    this.stage = make("div", { className: "stage" }, this.canvas, this.overlay, this.backButton, this.status);
-  }
-
-  makeProblem() {
     this.message = make("summary");
     this.traceback = make("pre", { tabIndex: 0 });
     this.problem = make("div", { role: "alert" }, make("details", {}, this.message, this.traceback));
+    this.canvas = make("canvas");
+    this.ctx = this.canvas.getContext("2d");
+    this.overlay = make("div", { role: "group", ariaLabel: words.heads });
+    this.backButton = make("button", { textContent: words.all_heads, onclick: () => this.enlarge(-1) });
+    this.sentence = make("span");
+    this.way = make("span", { ariaHidden: "true" });
+    const status = make("p", { role: "status" }, this.sentence, this.way);
+    this.stage = make("div", { className: "stage" }, this.canvas, this.overlay, this.backButton, status);
+    const parts = [this.roomProbe, this.controls, this.problem, this.stage];
+    this.root = make("div", { className: "mha-explorer" }, ...parts);
   }
 
   /** Enter an element of the page; returns the function to call when that element goes. */
@@ -87,9 +74,8 @@ class ExplorerView {
     const themes = new MutationObserver(() => this.takeLook());
     const ending = new AbortController();
     const { signal } = ending;
-    sizes.observe(this.controls);
+    for (const element of [this.controls, this.roomProbe]) sizes.observe(element);
     around.observe(this.root.parentElement);
-    sizes.observe(this.roomProbe);
     themes.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
     addEventListener("resize", () => this.measure(), { signal });
     for (const query of ["print", "(prefers-color-scheme: dark)"])
@@ -97,9 +83,7 @@ class ExplorerView {
     hideOwnKeys(this.root, signal);
     return () => {
       ending.abort();
-      sizes.disconnect();
-      around.disconnect();
-      themes.disconnect();
+      for (const observer of [sizes, around, themes]) observer.disconnect();
       this.close();
     };
   }
@@ -109,21 +93,16 @@ class ExplorerView {
     clearTimeout(this.describing);
     this.root.remove();
     Object.assign(this.canvas, { width: 0, height: 0 });
-    clearSheet();
     this.pictures.clear();
     this.answers.clear();
     this.drawing = this.picture = this.moved = null;
   }
 
-  set(trait, value) {
-    this.model.set(trait, value);
-    this.model.save_changes();
-  }
-
-  /** Take a new value from an input. */
+  /** Give a trait a new value; `name` is that of the input that was moved. */
   move(trait, value, name) {
     this.moved = trait === "setting" && this.picture ? { name, from: this.picture } : null;
-    this.set(trait, value);
+    this.model.set(trait, value);
+    this.model.save_changes();
   }
 
   // -- the picture on show
@@ -132,25 +111,17 @@ class ExplorerView {
   show() {
     const setting = JSON.stringify(this.model.get("setting"));
     const picture = this.pictures.get(setting) ?? this.answers.get(setting);
-    const isError = Boolean(picture?.error);
+    const { error = "", traceback = "" } = picture ?? {};
     for (const input of this.inputs) input.show();
     clearTimeout(this.describing);
     this.stage.ariaBusy = !picture;
-    this.stage.hidden = isError;
-    this.saveButton.disabled = isError;
-    this.problem.hidden = !isError;
-    if (!picture) this.say(this.sayMissing());
-    else if (isError) this.showError(picture);
-    else if (this.room) this.showPicture(picture);
-  }
-
-  sayMissing() {
-    return isHandout() ? this.words.not_in_handout[this.model.get("table").carries] : this.words.computing;
-  }
-
-  showError({ error, traceback }) {
+    this.stage.hidden = this.saveButton.disabled = Boolean(error);
+    this.problem.hidden = !error;
     this.message.textContent = error;
     this.traceback.textContent = traceback;
+    const { computing, not_in_handout } = this.words;
+    if (!picture) this.say(isHandout() ? not_in_handout[this.model.get("table").carries] : computing);
+    else if (!error && this.room) this.showPicture(picture);
   }
 
   showPicture(picture) {
@@ -160,7 +131,7 @@ class ExplorerView {
     const shown = { ...choose(picture, { sample, enlarged, toMax }), words, ofMasks };
     const { heads, queries, keys } = shown;
     const isThere = pointed && heads.includes(pointed.head) && pointed.query < queries && pointed.key < keys;
-    this.note = this.moved ? this.sayUnmoved(picture, sample) : "";
+    this.note = this.moved ? this.sayUnmoved(picture, sample) : ""; // a remark on the move
     this.moved = null;
     this.picture = picture;
     this.pointed = isThere ? pointed : null;
@@ -194,10 +165,9 @@ class ExplorerView {
     }
     const size = `width:${cellWidth * keys}px; height:${cellHeight * queries}px`;
     for (const [index, { head, x, y }] of tiles.entries()) {
-      const element = this.overlay.children[index];
       const style = `left:${x}px; top:${y}px; ${size}`;
-      Object.assign(element, { style, ariaLabel: fill(this.words.head, { head }) });
-      element.dataset.head = head;
+      const ariaLabel = fill(this.words.head, { head });
+      Object.assign(this.overlay.children[index], { style, ariaLabel }).dataset.head = head;
     }
   }
 
@@ -205,9 +175,8 @@ class ExplorerView {
   fitFrame() {
     if (this.room.isFixed || !isHandout()) return;
     const { tiles, column, em } = this.drawing;
-    const right = Math.max(...tiles.map(({ x }) => x + column)) * this.overlay.style.scale;
-    const least = LEAST_FRAME * em * this.overlay.style.scale;
-    this.needed = Math.max(this.needed, right, least);
+    const right = Math.max(LEAST_FRAME * em, ...tiles.map(({ x }) => x + column));
+    this.needed = Math.max(this.needed, right * this.overlay.style.scale);
     this.root.style.maxWidth = `${Math.ceil(this.needed) + MARGINS}px`;
   }
 
@@ -240,12 +209,10 @@ class ExplorerView {
   async takeAnswer() {
     const { answers } = this;
     await unpack(this.model.get("answer"), answers);
-    const sizeOf = ({ samples }) => (samples ? samples.length * samples[0].length : 0);
-    let kept = [...answers.values()].reduce((sum, picture) => sum + sizeOf(picture), 0);
-    for (const [setting, picture] of answers) {
-      if (kept <= KEPT_WEIGHTS || answers.size === 1) break;
-      answers.delete(setting);
-      kept -= sizeOf(picture);
+    let newer = 0; // weights, in answers that came later
+    for (const [setting, { samples = [] }] of [...answers].toReversed()) {
+      if (newer > KEPT_WEIGHTS) answers.delete(setting);
+      newer += samples.reduce((sum, maps) => sum + maps.length, 0);
     }
     this.show();
   }
@@ -267,11 +234,8 @@ class ExplorerView {
     overlay.onpointermove = follow;
     overlay.onpointerout = (event) => isTouch(event) || this.aim(null);
     overlay.onclick = (event) => this.answerClick(this.cellUnder(event));
-    root.addEventListener(
-      "pointerdown",
-      ({ pointerType }) => Object.assign(this, { pointer: pointerType }),
-      true,
-    );
+    const note = ({ pointerType }) => Object.assign(this, { pointer: pointerType });
+    root.addEventListener("pointerdown", note, true);
     for (const type of ["click", "change"])
       root.addEventListener(type, (event) => this.pointer && letGo(event, root));
   }
@@ -339,7 +303,7 @@ class ExplorerView {
   /** Let one head fill the picture, or show all of them (-1). */
   enlarge(head) {
     this.pointed = null;
-    this.set("enlarged", head);
+    this.move("enlarged", head);
     this.overlay.children[Math.max(0, this.drawing.heads.indexOf(head))].focus();
   }
 
@@ -370,7 +334,7 @@ class ExplorerView {
       em: em * density,
       isFixed: room > 0,
     };
-    this.needed = this.widthOfControls();
+    this.needed = this.widthOfControls(); // pixels: the greatest width in this room so far
     this.look = readLook(root);
     this.show();
   }

@@ -8,9 +8,8 @@ export const fill = (sentence, values) => sentence.replace(/\{(\w+)\}/g, (gap, n
 export function wordsFor(model) {
   const words = model.get("words");
   const { directory, of_masks } = model.get("table");
-  const hasHeads = directory.some(({ shape }) => shape?.[1] > 1);
-  const single = of_masks ? { ...words.single_map, head: words.mask } : words.single_map;
-  return hasHeads ? words : { ...words, ...single };
+  if (directory.some(({ shape }) => shape?.[1] > 1)) return words;
+  return { ...words, ...words.single_map, ...(of_masks && { head: words.mask }) };
 }
 
 const LONGEST = 60; // letters of a label
@@ -50,19 +49,13 @@ export function sayCell(drawing, cell) {
 
 /** The picture in a sentence, for people who don't see it. */
 export function sayPicture(drawing) {
-  const { headCount, isEnlarged, heads, queries, keys, words, ofMasks } = drawing;
+  const { headCount, isEnlarged, heads, queries, keys, visible, words, ofMasks } = drawing;
+  const allowed = visible.filter((bits) => !isForbidden(bits)).length;
   const most = ofMasks
-    ? sayAllowed(drawing)
+    ? fill(words.allowed, { allowed, cells: visible.length })
     : fill(words.largest, { cell: sayCell(drawing, largestShown(drawing)) });
   const sentence = isEnlarged ? words.one_head : words.picture;
   return fill(sentence, { heads: headCount, head: heads[0], queries, keys, most });
-}
-
-function sayAllowed({ maps, heads, queries, keys, words }) {
-  const start = indexOf({ queries, keys }, { head: heads[0], query: 0, key: 0 });
-  const cells = heads.length * queries * keys;
-  const allowed = maps.subarray(start, start + cells).reduce((sum, bits) => sum + !isForbidden(bits), 0);
-  return fill(words.allowed, { allowed, cells });
 }
 
 /** The hint how to enlarge a head or return; a screen reader finds it in the name of the group of heads. */
