@@ -36,7 +36,7 @@ class SlideRow:
 def write_notes(root: Path, lessons: list[Path]) -> int:
     """Write ``build/notes/<language>/<lesson>.html`` for each lesson; returns the exit status."""
     build = Build(root / "build" / "notes", lessons[0].parent.name)
-    words = build.words["running_order"]
+    words = build.words["notes"]
     with build.until_ctrl_c():
         for lesson in lessons:
             with build.attempt(lesson):
@@ -48,7 +48,7 @@ def write_notes(root: Path, lessons: list[Path]) -> int:
 
 
 def notes_page(lesson: Path, slides: list[Slide], build: Build) -> str:
-    words = build.words["running_order"]
+    words = build.words["notes"]
     title = plain(to_html(title_of(read_lesson(lesson), lesson.stem), escape=True))
     cleaner = Cleaner(lesson.parent, lesson.parent.name, build.warn_of(lesson.stem))
     rows = rows_of(slides, cleaner)
