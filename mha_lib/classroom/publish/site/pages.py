@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mha_lib.classroom.course.language import name_of_language, words_in
-from mha_lib.classroom.course.slides import core_minutes, optional_minutes, read_lesson, read_slides
+from mha_lib.classroom.course.slides import core_minutes, read_lesson, read_slides
 from mha_lib.classroom.publish import page
 from mha_lib.classroom.publish.handout.page import STYLES, HandoutPage
+from mha_lib.classroom.publish.notes import total
 from mha_lib.classroom.publish.site.documents import Document
 
 FRONT = "index.html"
@@ -42,10 +43,7 @@ class LessonRow:
     @property
     def minutes(self) -> str:
         slides = read_slides(read_lesson(self.lesson)["cells"])
-        core, optional = core_minutes(slides), optional_minutes(slides)
-        words = words_in(self.lesson.parent.name)["site"]
-        sentence = words["minutes_with_optional" if optional else "minutes"] if core else ""
-        return str(sentence.format(core=f"{core:g}", optional=f"{optional:g}"))
+        return total(slides, words_in(self.lesson.parent.name)["notes"]) if core_minutes(slides) else ""
 
 
 @dataclass

@@ -78,7 +78,7 @@ function asItem({ page, place }) {
   item.append(link);
   if (page.meta.title !== place.title) {
     item.append(
-      Object.assign(document.createElement("div"), { className: "lesson", textContent: page.meta.title }),
+      Object.assign(document.createElement("div"), { className: "note", textContent: page.meta.title }),
     );
   }
   item.append(excerpt);
