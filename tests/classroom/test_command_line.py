@@ -220,9 +220,7 @@ def test_what_no_jupyter_would_get_is_not_taken_in_silence(served, tmp_path, cap
 
 def test_what_stands_after_two_dashes_goes_to_jupyter(monkeypatch, served):
     handed_over = []
-    monkeypatch.setattr(
-        command_line, "serve", lambda root, address, options: handed_over.append(options.extra)
-    )
+    monkeypatch.setattr(command_line, "serve", lambda *arguments: handed_over.append(arguments[-1].extra))
     command_line.main(["lab", "--", "--ip=0.0.0.0", "--"])
     command_line.main(["present", "--"])
     assert handed_over == [["--ip=0.0.0.0", "--"], []]
