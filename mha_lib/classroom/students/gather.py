@@ -65,9 +65,7 @@ def find_reports(folder: Path, remarks: list[CourseError]) -> Iterator[Path]:
     if not folder.is_dir():
         raise CourseError("no_reports_folder", folder=folder)
 
-    def unreadable(error: OSError) -> None:
-        remarks.append(in_one_line(folder, error))
-
-    for place, folders, files in os.walk(folder, onerror=unreadable):
+    walk = os.walk(folder, onerror=lambda error: remarks.append(in_one_line(folder, error)))
+    for place, folders, files in walk:
         folders[:] = sorted(name for name in folders if name[0] != "." and name not in PASSED_OVER)
         yield from (Path(place, name) for name in sorted(files) if name.endswith(SUFFIX) and name[0] != ".")

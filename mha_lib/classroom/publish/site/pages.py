@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mha_lib.classroom.course.language import name_of_language, words_in
 from mha_lib.classroom.course.slides import core_minutes, read_lesson, read_slides
@@ -64,38 +65,38 @@ class SiteInLanguage:
 
 def root_page(sites: list[SiteInLanguage]) -> str:
     """The page at the site's own address: it leads to the language of the reader's browser."""
-    words = sites[0].words["site"]
-    return page.render(
-        "publish/site/root.html",
-        language=sites[0].language,
-        title=words["title"],
-        description=words["lead"],
-        icon=True,
-        policy=ROOT_POLICY,
-        styles=FRONT_STYLES,
-        scripts=["publish/site/root.js"],
-        sites=sites,
-    )
+    return render("root", sites[0], sites, policy=ROOT_POLICY, scripts=["publish/site/root.js"])
 
 
 def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
     words, best = site.words["site"], best_explorer(site.rows)
+    return render(
+        "front",
+        site,
+        sites,
+        policy=FRONT_POLICY,
+        scripts=["publish/handout/widgets.js", "publish/site/search.js"],
+        spoken={name: words[name] for name in SPOKEN} | {"failed": site.words["handout"]["failed"]},
+        best=best,
+        widgets=best and best[0].page.widgets(best[0].page.explorers[best[1]]),
+        address=FRONT,
+    )
+
+
+def render(template: str, site: SiteInLanguage, sites: list[SiteInLanguage], **content: Any) -> str:
+    """A page about the whole site, in the language of ``site``."""
+    words = site.words["site"]
     return page.render(
-        "publish/site/front.html",
+        f"publish/site/{template}.html",
         language=site.language,
         title=words["title"],
         description=words["lead"],
         icon=True,
-        policy=FRONT_POLICY,
         styles=FRONT_STYLES,
-        scripts=["publish/handout/widgets.js", "publish/site/search.js"],
-        spoken={name: words[name] for name in SPOKEN} | {"failed": site.words["handout"]["failed"]},
         words=words,
-        best=best,
-        widgets=best and best[0].page.widgets(best[0].page.explorers[best[1]]),
         site=site,
         sites=sites,
-        address=FRONT,
+        **content,
     )
 
 
