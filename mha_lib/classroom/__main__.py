@@ -3,15 +3,15 @@
 What stands after ``--`` goes to Jupyter as it is: ``python -m mha_lib.classroom lab -- --ip=0.0.0.0``.
 """
 
-import argparse
 import importlib.metadata
 import io
 import os
 import re
 import socket
 import sys
-from collections.abc import Callable
+from argparse import ArgumentError, ArgumentParser, Namespace
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -50,7 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
         if extra and options.run not in (open_lab, present_lesson):
             raise CourseError("not_for_jupyter", extra=" ".join(extra))
         root = find_root()
-        return options.run(root, prepare_lessons(root, options.language), options, extra)
+        options.extra = extra
+        return options.run(root, prepare_lessons(root, options.language), options)
     except KeyboardInterrupt:
         failure, status = CourseError("stopped"), STOPPED
     except ImportError as error:
@@ -63,9 +64,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def chosen_language(arguments: list[str]) -> str:
     """The language that was asked for, now or the last time in this course; or else the machine's."""
-    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser = ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("--language")
-    with suppress(argparse.ArgumentError):
+    with suppress(ArgumentError):
         asked = parser.parse_known_args(arguments)[0].language
         if asked is not None:
             return str(asked)
@@ -75,101 +76,61 @@ def chosen_language(arguments: list[str]) -> str:
     return ENGLISH
 
 
-def make_parser(words: dict[str, Any], language: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m mha_lib.classroom", description=words["description"])
+def make_parser(words: dict[str, Any], language: str) -> ArgumentParser:
+    parser = ArgumentParser(prog="python -m mha_lib.classroom", description=words["description"])
     parser.add_argument("--language", default=language, help=words["language"])
     commands = parser.add_subparsers(dest="command", required=True)
 
-    lab = commands.add_parser("lab", help=words["lab"])
-    lab.set_defaults(run=open_lab)
-    lab.add_argument("--edit", action="store_true", help=words["edit"])
-
-    present = commands.add_parser("present", help=words["present"])
-    present.set_defaults(run=present_lesson)
-    present.add_argument("lesson", nargs="?", default="03", help=words["present_lesson"])
-
-    for command in (lab, present):
-        command.add_argument("--port", type=int, help=words["port"])
-        command.add_argument("--no-browser", action="store_true", help=words["no_browser"])
-
-    handouts = commands.add_parser("handouts", help=words["handouts"])
-    handouts.set_defaults(run=write_handouts)
-    handouts.add_argument("lesson", nargs="*", help=words["handouts_lesson"])
-    handouts.add_argument(
-        "--audience", choices=("student", "instructor"), default="student", help=words["audience"]
-    )
-    handouts.add_argument("--pdf", action="store_true", help=words["pdf"])
-
-    slides = commands.add_parser("slides", help=words["slides"])
-    slides.set_defaults(run=write_slides)
-    slides.add_argument("lesson", nargs="*", help=words["handouts_lesson"])
-
-    site = commands.add_parser("site", help=words["site"])
-    site.set_defaults(run=write_site)
-    site.add_argument("lesson", nargs="*", help=words["handouts_lesson"])
-    site.add_argument("--languages", nargs="+", help=words["site_languages"])
-
-    notes = commands.add_parser("notes", help=words["notes"])
-    notes.set_defaults(run=write_notes)
-
-    overview = commands.add_parser("overview", help=words["overview"])
-    overview.set_defaults(run=write_overview)
-    overview.add_argument("folder", type=Path, metavar="FOLDER", help=words["overview_folder"])
-    overview.add_argument("--no-names", action="store_true", help=words["no_names"])
-
-    translations = commands.add_parser("translations", help=words["translations"])
-    translations.set_defaults(run=see_to_translations)
-    translations.add_argument("lesson", nargs="*", help=words["handouts_lesson"])
-    translations.add_argument("--update", action="store_true", help=words["update"])
-    translations.add_argument("--done", nargs="+", metavar="CELL", default=[], help=words["done"])
-
-    repository = commands.add_parser("repository", help=words["repository"])
-    repository.set_defaults(run=set_repository)
-    repository.add_argument("address", nargs="?", help=words["address"])
+    for name, (run, *its_arguments) in COMMANDS.items():
+        command = commands.add_parser(name, help=words[name])
+        command.set_defaults(run=run)
+        for argument, sentence, settings in its_arguments:
+            command.add_argument(argument, help=words[sentence], **settings)
     return parser
 
 
-def open_lab(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Open the first lesson in JupyterLab; returns when the server ends."""
     check_port(options.port)
     folder = lessons[0].parent
     if not options.edit:
         folder = told(*make_working_copy(root, options.language))
         remember_language(root, options.language)
-    serve(root, f"/lab/tree/{address_in(root, folder / lessons[0].name)}", options, extra)
+    serve(root, f"/lab/tree/{address_in(root, folder / lessons[0].name)}", options)
     return 0
 
 
-def present_lesson(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+def present_lesson(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Open one lesson as a deck of slides; returns when the server ends."""
     lesson = find_lesson(options.lesson, lessons)
     check_rise()
     check_port(options.port)
-    folder = told(*make_deck_copy(root, options.language, lesson.name, asks_at_terminal(options.language)))
+    asks = partial(begins_afresh, options.language)
+    folder = told(*make_deck_copy(root, options.language, lesson.name, asks))
     remember_language(root, options.language)
-    serve(root, f"/rise/{address_in(root, folder / lesson.name)}", options, extra)
+    serve(root, f"/rise/{address_in(root, folder / lesson.name)}", options)
     return 0
 
 
-def chosen_lessons(options: argparse.Namespace, lessons: list[Path]) -> list[Path]:
+def chosen_lessons(options: Namespace, lessons: list[Path]) -> list[Path]:
     """The lessons that were named, each once; or all."""
     return list(dict.fromkeys(find_lesson(name, lessons) for name in options.lesson)) or lessons
 
 
-def write_handouts(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+def write_handouts(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.publish import handout
 
     return handout.write_handouts(root, chosen_lessons(options, lessons), options.audience, options.pdf)
 
 
-def write_slides(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+def write_slides(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.publish import slides
 
     check_rise()
     return slides.write_slides(root, chosen_lessons(options, lessons))
 
 
-def write_site(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+def write_site(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.publish import site
 
     check_rise()
@@ -178,21 +139,19 @@ def write_site(root: Path, lessons: list[Path], options: argparse.Namespace, ext
     return site.write_site(root, chosen, options.language)
 
 
-def write_notes(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+def write_notes(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.publish import notes
 
     return notes.write_notes(root, lessons)
 
 
-def write_overview(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+def write_overview(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom import students
 
     return students.write_overview(root, options.folder, lessons, with_names=not options.no_names)
 
 
-def see_to_translations(
-    root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]
-) -> int:
+def see_to_translations(root: Path, lessons: list[Path], options: Namespace) -> int:
     """List the cells that are out of step with the English ones; 1 where there are any."""
     from mha_lib.classroom.course import translations
 
@@ -205,7 +164,7 @@ def see_to_translations(
     return int(bool(found))
 
 
-def set_repository(root: Path, lessons: list[Path], options: argparse.Namespace, extra: list[str]) -> int:
+def set_repository(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Write the address of the repository where it has to stand, or print the one that stands there."""
     from mha_lib.classroom.course import hosted
 
@@ -217,20 +176,14 @@ def set_repository(root: Path, lessons: list[Path], options: argparse.Namespace,
     return 0
 
 
-def asks_at_terminal(language: str) -> Callable[[Path], bool]:
-    """What asks whether a deck that was changed begins afresh; where nobody can answer, it does not."""
+def begins_afresh(language: str, file: Path) -> bool:
+    """Ask whether a deck that was changed begins afresh; where nobody can answer, it does not."""
     words = words_in(language)["command_line"]
-
-    def asks(file: Path) -> bool:
-        if not sys.stdin.isatty():
-            return False
-        question = words["begin_afresh"].format(file=file.name)
-        try:
-            return input(question).strip().lower() == words["afresh"]
-        except EOFError:
-            return False
-
-    return asks
+    try:
+        answer = input(words["begin_afresh"].format(file=file.name)) if sys.stdin.isatty() else ""
+    except EOFError:
+        return False
+    return answer.strip().lower() == words["afresh"]
 
 
 def told(folder: Path, messages: list[str]) -> Path:
@@ -244,7 +197,7 @@ def address_in(root: Path, file: Path) -> str:
     return quote(file.relative_to(root).as_posix())
 
 
-def serve(root: Path, address: str, options: argparse.Namespace, extra: list[str]) -> None:
+def serve(root: Path, address: str, options: Namespace) -> None:
     from jupyterlab.labapp import LabApp
 
     # Nothing asks the network, and no pop-up about news greets the class.
@@ -255,7 +208,7 @@ def serve(root: Path, address: str, options: argparse.Namespace, extra: list[str
         settings += [f"--ServerApp.port={options.port}", "--ServerApp.port_retries=0"]
     if options.no_browser:
         settings.append("--no-browser")
-    LabApp.launch_instance([*settings, *extra])
+    LabApp.launch_instance([*settings, *options.extra])
 
 
 def check_rise() -> None:
@@ -280,6 +233,36 @@ def check_port(port: int | None) -> None:
         except OSError as error:
             raise CourseError("port_taken", port=port, reason=error.strerror) from None
 
+
+SWITCH = {"action": "store_true"}
+LESSONS = ("lesson", "handouts_lesson", {"nargs": "*"})
+SERVER = (("--port", "port", {"type": int}), ("--no-browser", "no_browser", SWITCH))
+# For each command its function and its arguments, each with the name of its help's sentence in words/.
+COMMANDS: dict[str, tuple[Any, ...]] = {
+    "lab": (open_lab, ("--edit", "edit", SWITCH), *SERVER),
+    "present": (present_lesson, ("lesson", "present_lesson", {"nargs": "?", "default": "03"}), *SERVER),
+    "handouts": (
+        write_handouts,
+        LESSONS,
+        ("--audience", "audience", {"choices": ("student", "instructor"), "default": "student"}),
+        ("--pdf", "pdf", SWITCH),
+    ),
+    "slides": (write_slides, LESSONS),
+    "site": (write_site, LESSONS, ("--languages", "site_languages", {"nargs": "+"})),
+    "notes": (write_notes,),
+    "overview": (
+        write_overview,
+        ("folder", "overview_folder", {"type": Path, "metavar": "FOLDER"}),
+        ("--no-names", "no_names", SWITCH),
+    ),
+    "translations": (
+        see_to_translations,
+        LESSONS,
+        ("--update", "update", SWITCH),
+        ("--done", "done", {"nargs": "+", "metavar": "CELL", "default": []}),
+    ),
+    "repository": (set_repository, ("address", "address", {"nargs": "?"})),
+}
 
 if __name__ == "__main__":
     sys.exit(main())

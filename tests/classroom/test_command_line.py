@@ -1,4 +1,3 @@
-import argparse
 import importlib.metadata
 import io
 import json
@@ -7,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -143,7 +143,7 @@ def test_served_lab_greets_the_class_without_news(monkeypatch, tmp_path):
 
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
     monkeypatch.setattr(LabApp, "launch_instance", lambda arguments: None)
-    command_line.serve(tmp_path, "/lab", argparse.Namespace(port=None, no_browser=True), [])
+    command_line.serve(tmp_path, "/lab", Namespace(port=None, no_browser=True, extra=[]))
     settings = ConfigManager(config_dir_name="labconfig").get("default_setting_overrides")
     assert settings["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
     assert settings["jupyterlab-rise:plugin"]["auto_select"] == "none"
@@ -220,7 +220,7 @@ def test_what_no_jupyter_would_get_is_not_taken_in_silence(served, tmp_path, cap
 
 def test_what_stands_after_two_dashes_goes_to_jupyter(monkeypatch, served):
     handed_over = []
-    monkeypatch.setattr(command_line, "serve", lambda *arguments: handed_over.append(arguments[-1]))
+    monkeypatch.setattr(command_line, "serve", lambda *arguments: handed_over.append(arguments[-1].extra))
     command_line.main(["lab", "--", "--ip=0.0.0.0", "--"])
     command_line.main(["present", "--"])
     assert handed_over == [["--ip=0.0.0.0", "--"], []]

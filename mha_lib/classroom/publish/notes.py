@@ -1,6 +1,7 @@
 """The notes of a lesson as one page to print: each slide once, with its minutes, its start and its notes."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +24,10 @@ from mha_lib.classroom.publish.html.tree import inside
 POLICY = {**page.OWN_STYLES, "img-src": "data:", "font-src": "data:"}
 
 
-@dataclass
-class SlideRow:
-    number: int
-    title: Markup
-    minutes: str
-    start: str  # in minutes from the beginning; "" for an optional slide, which the clock leaves out
-    notes: Markup
-    is_optional: bool
-
-
 def write_notes(root: Path, lessons: list[Path]) -> int:
     """Write ``build/notes/<language>/<lesson>.html`` for each lesson; returns the exit status."""
     build = Build(root / "build" / "notes", lessons[0].parent.name)
-    words = build.words["running_order"]
+    words = build.words["notes"]
     with build.until_ctrl_c():
         for lesson in lessons:
             with build.attempt(lesson):
@@ -48,16 +39,25 @@ def write_notes(root: Path, lessons: list[Path]) -> int:
 
 
 def notes_page(lesson: Path, slides: list[Slide], build: Build) -> str:
-    words = build.words["running_order"]
+    words = build.words["notes"]
     title = plain(to_html(title_of(read_lesson(lesson), lesson.stem), escape=True))
     cleaner = Cleaner(lesson.parent, lesson.parent.name, build.warn_of(lesson.stem))
-    rows = rows_of(slides, cleaner)
+
+    def rendered(*sources: str) -> Markup:
+        return Markup("".join(inside(cleaner.clean(to_html(source))) for source in sources))
+
+    # In minutes from the beginning; the clock leaves optional slides out.
+    starts = accumulate((0 if slide.is_optional else slide.minutes for slide in slides), initial=0.0)
+    rows = [
+        (slide, start, rendered(slide.title), rendered(*slide.notes))
+        for slide, start in zip(slides, starts, strict=False)
+    ]
     return page.render(
         "publish/notes.html",
         language=lesson.parent.name,
         title=words["title"].format(lesson=title),
         policy=POLICY,
-        styles=["publish/notes.css"],
+        styles=["publish/sheet.css", "publish/notes.css"],
         more_style=cleaner.formulas.style(),
         words=words,
         total=total(slides, words),
@@ -65,27 +65,8 @@ def notes_page(lesson: Path, slides: list[Slide], build: Build) -> str:
     )
 
 
-def rows_of(slides: list[Slide], cleaner: Cleaner) -> list[SlideRow]:
-    def rendered(*sources: str) -> Markup:
-        return Markup("".join(inside(cleaner.clean(to_html(source))) for source in sources))
-
-    rows, clock = [], 0.0
-    for number, slide in enumerate(slides, 1):
-        rows.append(
-            SlideRow(
-                number,
-                title=rendered(slide.title),
-                minutes=f"{slide.minutes:g}" if slide.minutes else "?",
-                start="" if slide.is_optional else f"{clock:g}",
-                notes=rendered(*slide.notes),
-                is_optional=slide.is_optional,
-            )
-        )
-        clock += 0 if slide.is_optional else slide.minutes
-    return rows
-
-
-def total(slides: list[Slide], words: dict[str, Any]) -> str:
+def total(slides: list[Slide], words: Mapping[str, Any]) -> str:
+    """The minutes of a lesson in words, those of its optional slides apart."""
     core, optional = core_minutes(slides), optional_minutes(slides)
     sentence = words["total_with_optional" if optional else "total"]
     return str(sentence.format(core=f"{core:g}", optional=f"{optional:g}"))

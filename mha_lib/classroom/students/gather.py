@@ -7,13 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 from mha_lib.classroom.course import CourseError, in_one_line
-from mha_lib.classroom.live.exercises.reports import FOLDER, SUFFIX, Report, read_report, shown
+from mha_lib.classroom.live.exercises.reports import FOLDER, SUFFIX, Progress, Report, read_report, shown
 
-PASSED_OVER = (
-    "node_modules",
-    "site-packages",
-    "__pycache__",
-)  # large, without reports; hidden ones too
+PASSED_OVER = ("node_modules", "site-packages", "__pycache__")  # large, without reports; hidden ones too
 
 
 @dataclass
@@ -26,6 +22,9 @@ class HandedIn:
         """The student as a page shows it: by name, or else by the folder or the name of the file."""
         unnamed = self.home or self.file.parent.as_posix().strip(".") or self.file.name.removesuffix(SUFFIX)
         return self.report.name or shown(f"({unnamed})")
+
+    def progress_in(self, exercise: str) -> Progress:
+        return self.report.exercises.get(exercise, Progress())
 
     @property
     def home(self) -> str:
@@ -53,18 +52,12 @@ def gather(folder: Path) -> tuple[list[HandedIn], list[CourseError]]:
             remarks.append(error)
             continue
         key = (found.report.lesson, *found.same_student)
-        former = newest.setdefault(key, found)
-        if former is not found:
-            older, newer = sorted((former, found), key=written_when)
-            newest[key] = newer
-            remarks.append(
-                CourseError("report_twice", student=newer.student, file=newer.file, older=older.file)
-            )
+        if former := newest.get(key):
+            older, found = sorted((former, found), key=lambda one: datetime.fromisoformat(one.report.written))
+            gaps = {"student": found.student, "file": found.file, "older": older.file}
+            remarks.append(CourseError("report_twice", **gaps))
+        newest[key] = found
     return list(newest.values()), remarks
-
-
-def written_when(handed_in: HandedIn) -> datetime:
-    return datetime.fromisoformat(handed_in.report.written)
 
 
 def find_reports(folder: Path, remarks: list[CourseError]) -> Iterator[Path]:
@@ -72,13 +65,7 @@ def find_reports(folder: Path, remarks: list[CourseError]) -> Iterator[Path]:
     if not folder.is_dir():
         raise CourseError("no_reports_folder", folder=folder)
 
-    def unreadable(error: OSError) -> None:
-        remarks.append(in_one_line(folder, error))
-
-    for place, folders, files in os.walk(folder, onerror=unreadable):
+    walk = os.walk(folder, onerror=lambda error: remarks.append(in_one_line(folder, error)))
+    for place, folders, files in walk:
         folders[:] = sorted(name for name in folders if name[0] != "." and name not in PASSED_OVER)
-        yield from (Path(place, name) for name in sorted(files) if is_report(name))
-
-
-def is_report(name: str) -> bool:
-    return name.endswith(SUFFIX) and not name.startswith(".")
+        yield from (Path(place, name) for name in sorted(files) if name.endswith(SUFFIX) and name[0] != ".")

@@ -11,18 +11,17 @@ from typing import Any
 from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.files import write_whole
 from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.live.exercises.reports import SUFFIX, shown
+from mha_lib.classroom.live.exercises.reports import MARKS, SUFFIX, shown
 from mha_lib.classroom.publish import page
 from mha_lib.classroom.publish.build import Build
 from mha_lib.classroom.students.gather import HandedIn, gather
 from mha_lib.classroom.students.tally import LessonRow, progress_of, tally
 
-MARKS = {"solved": "✓", "wrong": "✗", "not yet": "○"}
 BEGINS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 MOST_SHOWN = 3  # mistakes of an exercise on the terminal
 
 
-def write_overview(root: Path, folder: Path, lessons: list[Path], *, with_names: bool = True) -> int:
+def write_overview(root: Path, folder: Path, lessons: list[Path], *, with_names: bool) -> int:
     """Gather the reports in ``folder`` and write ``build/overview/overview.html`` and ``overview.csv``.
 
     Without names the page is called ``overview-without-names.html``, and there is no table. Returns the exit
@@ -42,10 +41,9 @@ def write_overview(root: Path, folder: Path, lessons: list[Path], *, with_names:
     build.warnings = said
     os.chmod(build.folder, 0o700)  # others who use the machine need not read who solved what
     for row in rows:
-        for line in lines_of(row, words["overview"], with_names=with_names):
-            print(line)
+        print(*lines_of(row, words["overview"], with_names=with_names), sep="\n")
     file = build.folder / ("overview.html" if with_names else "overview-without-names.html")
-    write_whole(file, overview_page(rows, said, language, words["overview"], with_names=with_names))
+    write_whole(file, overview_page(rows, build, with_names=with_names))
     build.wrote(file, about="")
     if with_names:
         table = build.folder / "overview.csv"
@@ -79,28 +77,23 @@ def made_by(students: int, words: dict[str, Any]) -> str:
     return str(words["one_student" if students == 1 else "students"].format(count=students))
 
 
-def overview_page(
-    rows: list[LessonRow], remarks: list[str], language: str, words: dict[str, Any], *, with_names: bool
-) -> str:
+def overview_page(rows: list[LessonRow], build: Build, *, with_names: bool) -> str:
+    words = build.words["overview"]
     return page.render(
         "students/overview.html",
-        language=language,
+        language=build.language,
         title=words["title"],
-        styles=["students/overview.css"],
+        styles=["publish/sheet.css", "students/overview.css"],
         words=words,
         lessons=rows,
-        remarks=remarks,
+        remarks=build.warnings,
         with_names=with_names,
         marks=MARKS,
         summary=lambda lesson: summary(lesson, words),
         made_by=lambda students: made_by(students, words),
         progress_of=progress_of,
-        ordered=by_name if with_names else by_solved,
+        by_solved=by_solved,
     )
-
-
-def by_name(lesson: LessonRow) -> list[HandedIn]:
-    return lesson.students
 
 
 def by_solved(lesson: LessonRow) -> list[HandedIn]:

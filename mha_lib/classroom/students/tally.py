@@ -18,10 +18,10 @@ GAP = re.compile(r"\{\w+(:[^{}]*)?\}")  # was filled in what the student read
 
 @dataclass
 class MistakeRow:
+    is_recognised: bool
     sentence: str  # as the students were shown it
     students: int
     times: int
-    is_recognised: bool
 
 
 @dataclass
@@ -51,21 +51,16 @@ class LessonRow:
     @property
     def to_begin_with(self) -> ExerciseRow | None:
         """The exercise with the mistake that most students made; of several, the least solved one."""
-        with_mistakes = [exercise for exercise in self.exercises if exercise.mistakes]
-        return max(
-            with_mistakes,
-            key=lambda exercise: (
-                exercise.mistakes[0].is_recognised,
-                exercise.mistakes[0].students,
-                -exercise.solved,
-            ),
-            default=None,
-        )
+
+        def urgency(exercise: ExerciseRow) -> tuple[bool, int, int]:
+            first = exercise.mistakes[0]
+            return first.is_recognised, first.students, -exercise.solved
+
+        return max((one for one in self.exercises if one.mistakes), key=urgency, default=None)
 
 
 def progress_of(handed_in: HandedIn, lesson: LessonRow) -> list[Progress]:
-    exercises = handed_in.report.exercises
-    return [exercises.get(exercise.name, Progress()) for exercise in lesson.exercises]
+    return [handed_in.progress_in(exercise.name) for exercise in lesson.exercises]
 
 
 def tally(
@@ -86,13 +81,8 @@ def tally(
 
 
 def tally_lesson(
-    file: Path,
-    number: str,
-    students: list[HandedIn],
-    words: Mapping[str, Any],
-    remarks: list[CourseError],
+    file: Path, number: str, students: list[HandedIn], words: Mapping[str, Any], remarks: list[CourseError]
 ) -> LessonRow:
-    notebook = read_lesson(file)
     names = names_by_lesson().get(number, [])
     for one in students:
         if unknown := [name for name in one.report.exercises if name not in names]:
@@ -100,27 +90,27 @@ def tally_lesson(
             remarks.append(CourseError("report_other_exercises", file=one.file, **gaps))
     return LessonRow(
         number,
-        title_of(notebook, file.stem),
+        title_of(read_lesson(file), file.stem),
         exercises=[tally_exercise(name, students, words) for name in names],
         students=sorted(students, key=lambda one: one.student.casefold()),
     )
 
 
 def tally_exercise(name: str, students: list[HandedIn], words: Mapping[str, Any]) -> ExerciseRow:
-    progress = [one.report.exercises.get(name, Progress()) for one in students]
-    made: Counter[tuple[bool, str]] = Counter()
-    times: Counter[tuple[bool, str]] = Counter()
+    progress = [one.progress_in(name) for one in students]
+    made, times = Counter[tuple[bool, str]](), Counter[tuple[bool, str]]()
     for each in progress:
-        said: Counter[tuple[bool, str]] = Counter()
+        said = Counter[tuple[bool, str]]()  # two names may mean one sentence
         for mistake, count in each.mistakes.items():
             said[sentence_of(name, mistake, words)] += count
-        made.update(key for key, count in said.items() if count)
-        times.update(said)
-    mistakes = [MistakeRow(key[1], made[key], times[key], key[0]) for key in made]
+        made.update((+said).keys())  # a student counts once for each sentence with a count above zero
+        times += said
+    states = Counter(each.state for each in progress)
+    mistakes = [MistakeRow(*key, made[key], times[key]) for key in made]
     return ExerciseRow(
         name,
-        solved=sum(each.state == "solved" for each in progress),
-        wrong=sum(each.state == "wrong" for each in progress),
+        solved=states["solved"],
+        wrong=states["wrong"],
         started=sum(each.is_started for each in progress),
         mistakes=sorted(mistakes, key=lambda one: (not one.is_recognised, -one.students, -one.times)),
     )

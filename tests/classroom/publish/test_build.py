@@ -8,12 +8,14 @@ from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.publish.build import STOPPED, Build, Progress
 
-PROGRESS_WORDS = words_in("en")["handout_build"]
+
+def start(monkeypatch, *, terminal):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    return Progress(words_in("en")["handout_build"])
 
 
 def test_progress_is_a_bar_in_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    progress = Progress(PROGRESS_WORDS)
+    progress = start(monkeypatch, terminal=True)
     progress.lessons_to_come = 2
     progress.begin_lesson(cells=4)
     progress.end_cell()
@@ -27,16 +29,14 @@ def test_progress_is_a_bar_in_a_terminal(monkeypatch, capsys):
 
 
 def test_where_there_is_no_terminal_there_is_no_bar(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    progress = Progress(PROGRESS_WORDS)
+    progress = start(monkeypatch, terminal=False)
     progress.show("03_lesson: train")
     progress.end()
     assert capsys.readouterr().err == ""
 
 
 def test_a_deck_shows_its_progress_as_a_line_without_a_bar(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    progress = Progress(PROGRESS_WORDS)
+    progress = start(monkeypatch, terminal=True)
     progress.show("03_lesson: cell 4")
     progress.write("")
     progress.end()

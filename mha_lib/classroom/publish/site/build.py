@@ -13,13 +13,7 @@ from mha_lib.classroom.publish.handout.notebook import read_notebook
 from mha_lib.classroom.publish.page import CLASSROOM
 from mha_lib.classroom.publish.site.documents import read_documents
 from mha_lib.classroom.publish.site.notebook import students_notebook
-from mha_lib.classroom.publish.site.pages import (
-    LessonRow,
-    SiteInLanguage,
-    framed,
-    front_page,
-    root_page,
-)
+from mha_lib.classroom.publish.site.pages import LessonRow, SiteInLanguage, framed, front_page, root_page
 from mha_lib.classroom.publish.site.search import require_pagefind, write_search_index
 from mha_lib.classroom.publish.slides.build import address_of_slides, print_decks, require_playwright
 
@@ -36,39 +30,32 @@ def write_site(root: Path, lessons_by_language: list[list[Path]], language: str)
     require_pagefind()  # before the part that takes minutes
     build = Build(root / "build" / "site", language)
     lessons = [lesson for in_one_language in lessons_by_language for lesson in in_one_language]
-
-    def run(old: list[Path]) -> None:
-        run_lessons(root, old, build)
-
-    def write_slides(old: list[Path]) -> None:
-        with build.attempt("slides"):
-            print_decks(root, old, build)
-
     with build.until_ctrl_c():
-        renew(lessons, lambda lesson: address_of_run(root, lesson), build, run)
+        if old := outdated(root, lessons, address_of_run, build):
+            run_lessons(root, old, build)
         with_slides = can_print(build)
-        if with_slides:
-            renew(lessons, lambda lesson: address_of_slides(root, lesson), build, write_slides)
+        if with_slides and (old := outdated(root, lessons, address_of_slides, build)):
+            with build.attempt("slides"):
+                print_decks(root, old, build)
         sites = [read_site(root, one, build, with_slides=with_slides) for one in lessons_by_language]
         sites = [site for site in sites if site.rows]
         if sites:
             lay_out(build.folder, sites)
-            megabytes = f"{size_of(build.folder) / 1e6:.1f}"
-            file = build.folder / "index.html"
-            print(build.words["site_build"]["written"].format(file=file, megabytes=megabytes))
+            size = sum(file.stat().st_size for file in build.folder.rglob("*") if file.is_file())
+            gaps = {"file": build.folder / "index.html", "megabytes": f"{size / 1e6:.1f}"}
+            print(build.words["site_build"]["written"].format(**gaps))
     return build.end()
 
 
-def renew(
-    lessons: list[Path], place: Callable[[Path], Path], build: Build, make: Callable[[list[Path]], None]
-) -> None:
-    """Make the files at ``place`` anew that are older than their sources, and name the others."""
-    old = [lesson for lesson in lessons if not is_new(place(lesson), lesson)]
-    for lesson in lessons:
-        if lesson not in old:
-            print(build.words["site_build"]["as_it_is"].format(file=place(lesson)))
-    if old:
-        make(old)
+def outdated(
+    root: Path, lessons: list[Path], address_of: Callable[[Path, Path], Path], build: Build
+) -> list[Path]:
+    """The lessons whose file at this address is older than its sources; the other files are named."""
+    files = {lesson: address_of(root, lesson) for lesson in lessons}
+    new = [lesson for lesson, file in files.items() if is_new(file, lesson)]
+    for lesson in new:
+        print(build.words["site_build"]["as_it_is"].format(file=files[lesson]))
+    return [lesson for lesson in lessons if lesson not in new]
 
 
 def can_print(build: Build) -> bool:
@@ -104,10 +91,9 @@ def read_site(root: Path, lessons: list[Path], build: Build, *, with_slides: boo
     names = {lesson.stem for lesson in ran}
     rows = []
     for lesson in ran:
+        run, slides = address_of_run(root, lesson), address_of_slides(root, lesson)
         with build.attempt(lesson):
-            run = address_of_run(root, lesson)
             page = page_of(lesson, read_notebook(run, run), names, build)
-            slides = address_of_slides(root, lesson)
             rows.append(LessonRow(lesson, page, slides if with_slides and is_new(slides, lesson) else None))
     return SiteInLanguage(language, rows, read_documents(root, language, names, build))
 
@@ -131,7 +117,3 @@ def lay_out(folder: Path, sites: list[SiteInLanguage]) -> None:
     write_search_index(beside)
     shutil.rmtree(folder, ignore_errors=True)
     beside.rename(folder)
-
-
-def size_of(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

@@ -1,6 +1,6 @@
 """The pages of the site that come from ``docs/<language>/*.md``."""
 
-import posixpath
+import os
 import re
 from collections.abc import Set
 from dataclasses import dataclass
@@ -30,36 +30,33 @@ def read_documents(root: Path, language: str, lessons: Set[str], build: Build) -
     for file in sorted((root / "docs" / language).glob("*.md")):
         with build.attempt(file):
             text = OTHER_LANGUAGE.sub("", file.read_text(encoding="utf-8"))
-            notebook = new_notebook(
-                cells=[new_markdown_cell(text, id=file.stem)], metadata={"lang": language}
-            )
+            cell = new_markdown_cell(text, id=file.stem)
             page = HandoutPage(
-                notebook,
+                new_notebook(cells=[cell], metadata={"lang": language}),
                 file.stem,
                 root / "notebooks" / language,  # from where ../../img/ leads to the figures too
                 STUDENT,
                 build.warn_of(file.name),
-                links_from(file, root, language, lessons),
+                links_from(file, root, lessons),
             )
             documents.append(Document(page, f"{file.stem}.html"))
     return documents
 
 
-def links_from(document: Path, root: Path, language: str, lessons: Set[str]) -> AddressOf:
+def links_from(document: Path, root: Path, lessons: Set[str]) -> AddressOf:
     """Leads a link to a README to the front page, and one to a document or a lesson to its page.
 
     A link to another file of the repository becomes plain words.
     """
-    folder = document.parent.relative_to(root).as_posix()
+    folder, notebooks = document.parent, root / "notebooks" / document.parent.name
 
-    def address_of(file: PurePosixPath) -> str | None:
-        path = PurePosixPath(posixpath.normpath(posixpath.join(folder, file)))
-        if re.fullmatch(r"README[\w.]*\.md", str(path)):
+    def address_of(link: PurePosixPath) -> str | None:
+        file = Path(os.path.normpath(folder / link))
+        if file.parent == root and re.fullmatch(r"README[\w.]*\.md", file.name):
             return "index.html"
-        is_document = path.parent == PurePosixPath(folder) and path.suffix == ".md" and (root / path).exists()
-        is_lesson = path.parent == PurePosixPath("notebooks", language) and path.stem in lessons
-        if is_document or is_lesson:
-            return f"{quote(path.stem)}.html"
-        return "" if (root / path).exists() else None
+        is_document = file.parent == folder and file.suffix == ".md" and file.exists()
+        if is_document or (file.parent == notebooks and file.stem in lessons):
+            return f"{quote(file.stem)}.html"
+        return "" if file.exists() else None
 
     return address_of

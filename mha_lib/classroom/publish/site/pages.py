@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mha_lib.classroom.course.language import name_of_language, words_in
-from mha_lib.classroom.course.slides import core_minutes, optional_minutes, read_lesson, read_slides
+from mha_lib.classroom.course.slides import core_minutes, read_lesson, read_slides
 from mha_lib.classroom.publish import page
 from mha_lib.classroom.publish.handout.page import STYLES, HandoutPage
+from mha_lib.classroom.publish.notes import total
 from mha_lib.classroom.publish.site.documents import Document
 
 FRONT = "index.html"
@@ -42,10 +44,7 @@ class LessonRow:
     @property
     def minutes(self) -> str:
         slides = read_slides(read_lesson(self.lesson)["cells"])
-        core, optional = core_minutes(slides), optional_minutes(slides)
-        words = words_in(self.lesson.parent.name)["site"]
-        sentence = words["minutes_with_optional" if optional else "minutes"] if core else ""
-        return str(sentence.format(core=f"{core:g}", optional=f"{optional:g}"))
+        return total(slides, words_in(self.lesson.parent.name)["notes"]) if core_minutes(slides) else ""
 
 
 @dataclass
@@ -66,38 +65,38 @@ class SiteInLanguage:
 
 def root_page(sites: list[SiteInLanguage]) -> str:
     """The page at the site's own address: it leads to the language of the reader's browser."""
-    words = sites[0].words["site"]
-    return page.render(
-        "publish/site/root.html",
-        language=sites[0].language,
-        title=words["title"],
-        description=words["lead"],
-        icon=True,
-        policy=ROOT_POLICY,
-        styles=FRONT_STYLES,
-        scripts=["publish/site/root.js"],
-        sites=sites,
-    )
+    return render("root", sites[0], sites, policy=ROOT_POLICY, scripts=["publish/site/root.js"])
 
 
 def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
     words, best = site.words["site"], best_explorer(site.rows)
+    return render(
+        "front",
+        site,
+        sites,
+        policy=FRONT_POLICY,
+        scripts=["publish/handout/widgets.js", "publish/site/search.js"],
+        spoken={name: words[name] for name in SPOKEN} | {"failed": site.words["handout"]["failed"]},
+        best=best,
+        widgets=best and best[0].page.widgets(best[0].page.explorers[best[1]]),
+        address=FRONT,
+    )
+
+
+def render(template: str, site: SiteInLanguage, sites: list[SiteInLanguage], **content: Any) -> str:
+    """A page about the whole site, in the language of ``site``."""
+    words = site.words["site"]
     return page.render(
-        "publish/site/front.html",
+        f"publish/site/{template}.html",
         language=site.language,
         title=words["title"],
         description=words["lead"],
         icon=True,
-        policy=FRONT_POLICY,
         styles=FRONT_STYLES,
-        scripts=["publish/handout/widgets.js", "publish/site/search.js"],
-        spoken={name: words[name] for name in SPOKEN} | {"failed": site.words["handout"]["failed"]},
         words=words,
-        best=best,
-        widgets=best and best[0].page.widgets(best[0].page.explorers[best[1]]),
         site=site,
         sites=sites,
-        address=FRONT,
+        **content,
     )
 
 

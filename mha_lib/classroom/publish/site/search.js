@@ -72,16 +72,10 @@ function weightOf({ place }) {
 
 function asItem({ page, place }) {
   const item = document.createElement("li");
-  const link = Object.assign(document.createElement("a"), { href: place.url, textContent: place.title });
-  const excerpt = document.createElement("p");
-  excerpt.innerHTML = place.excerpt; // Pagefind escapes all but its own <mark>
-  item.append(link);
-  if (page.meta.title !== place.title) {
-    item.append(
-      Object.assign(document.createElement("div"), { className: "lesson", textContent: page.meta.title }),
-    );
-  }
-  item.append(excerpt);
+  const add = (tag, content) => item.appendChild(Object.assign(document.createElement(tag), content));
+  add("a", { href: place.url, textContent: place.title });
+  if (page.meta.title !== place.title) add("div", { className: "note", textContent: page.meta.title });
+  add("p", { innerHTML: place.excerpt }); // Pagefind escapes all but its own <mark>
   return item;
 }
 

@@ -1,6 +1,7 @@
 """A small course in three languages, as if its lessons had run and its slides been written just now."""
 
 import shutil
+from copy import deepcopy
 from pathlib import Path
 
 import nbformat
@@ -10,6 +11,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from mha_lib.classroom import explore
 from mha_lib.classroom.course import prepare_lessons
+from mha_lib.classroom.course.files import write_whole
+from mha_lib.classroom.course.working_copy import without_outputs
 from mha_lib.classroom.publish.handout.build import address_of_run
 from mha_lib.classroom.publish.slides.build import address_of_slides
 
@@ -46,18 +49,12 @@ def lesson_cells(title, heading, sentence, explorer):
 
 def write_lesson(path, explorer, title, heading, sentence):
     """The lesson, without outputs, and a copy that has run."""
-    cells = lesson_cells(title, heading, sentence, explorer)
     state = embed_data([explorer], drop_defaults=False)["manager_state"]["state"]
-    ran = new_notebook(cells=cells, metadata={"title": title, "summary": f"{title}?"})
-    clean = nbformat.from_dict(ran)
-    clean.cells = [nbformat.from_dict(one) for one in cells]
-    for one in clean.cells:
-        if one.cell_type == "code":
-            one.outputs = []
-    path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(clean, path)
-    ran.cells = lesson_cells(title, heading, sentence, explorer)
-    ran.metadata["widgets"] = {STATE: {"state": state}}
+    ran = new_notebook(
+        cells=lesson_cells(title, heading, sentence, explorer),
+        metadata={"title": title, "summary": f"{title}?", "widgets": {STATE: {"state": state}}},
+    )
+    write_whole(path, without_outputs(nbformat.writes(ran).encode()))
     return ran
 
 
@@ -67,8 +64,7 @@ def keep(root, lesson, ran):
         (address_of_run(root, lesson), nbformat.writes(ran).encode()),
         (address_of_slides(root, lesson), b"%PDF"),
     ):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
+        write_whole(file, content)
 
 
 def small_course(root: Path) -> list[list[Path]]:
@@ -88,12 +84,9 @@ def small_course(root: Path) -> list[list[Path]]:
     for lesson in (lesson for lessons in by_language for lesson in lessons):
         notebook = ran[lesson.parent.name.split("-")[0], lesson.stem]
         if lesson.parent.name == "zh-Hant":  # its own words, and the outputs of the simplified lesson
-            notebook = nbformat.from_dict(notebook)
-            made = nbformat.read(lesson, as_version=4)
-            notebook.cells = [
-                one | {"source": own.source} for one, own in zip(notebook.cells, made.cells, strict=True)
-            ]
-            notebook.metadata = {**notebook.metadata, **made.metadata}
-            notebook = nbformat.from_dict(notebook)
+            notebook, made = deepcopy(notebook), nbformat.read(lesson, as_version=4)
+            for one, own in zip(notebook.cells, made.cells, strict=True):
+                one.source = own.source
+            notebook.metadata |= made.metadata
         keep(root, lesson, notebook)
     return by_language

@@ -61,9 +61,8 @@ def test_what_is_newer_than_its_sources_is_taken_as_it_is(kept):
     assert "CloudCannon" in (site / "pagefind" / "LICENSE.txt").read_text(encoding="utf-8")
     for lang in LANGUAGES:
         names = {path.name for path in (site / lang).iterdir()}
-        lessons = {
-            f"{stem}{kind}" for stem in ("01_single", "03_multi") for kind in (".html", ".pdf", ".ipynb")
-        }
+        kinds = ("html", "pdf", "ipynb")
+        lessons = {f"{stem}.{kind}" for stem in ("01_single", "03_multi") for kind in kinds}
         assert names == {"index.html", *lessons}
 
 
@@ -160,10 +159,9 @@ def test_the_front_page_shows_lesson_threes_explorer_and_carries_no_other(kept):
     figure = page.select_one("figure[data-widget]")
     stored = json.loads(page.select_one("#widgets").string)
     assert list(stored["models"]) == [figure["data-widget"]]
-    assert stored["models"][figure["data-widget"]]["state"]["controls"][0]["texts"] == ["1", "2", "4", "8"]
-    assert set(stored["sources"]) == {
-        stored["models"][figure["data-widget"]][part] for part in ("module", "style")
-    }
+    model = stored["models"][figure["data-widget"]]
+    assert model["state"]["controls"][0]["texts"] == ["1", "2", "4", "8"]
+    assert set(stored["sources"]) == {model["module"], model["style"]}
 
 
 def test_a_lesson_says_its_question_and_its_minutes(kept):
@@ -280,11 +278,10 @@ def test_how_to_run_it_is_what_the_readme_says(kept, lang, readme):
     """The README, and the page to which it leads where there is no make."""
     pages = (ROOT / readme, ROOT / "docs" / lang / "run-elsewhere.md")
     said = "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    commands = "\n".join(
-        block.text for block in read(kept[0] / f"build/site/{lang}/index.html").select("pre")
-    )
-    assert len(commands.splitlines()) == 4
-    for line in commands.splitlines():
+    blocks = read(kept[0] / f"build/site/{lang}/index.html").select("pre")
+    commands = [line for block in blocks for line in block.text.splitlines()]
+    assert len(commands) == 4
+    for line in commands:
         assert re.search(rf"^{re.escape(line)}( |$)", said, re.MULTILINE), line
 
 

@@ -9,14 +9,9 @@ from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.publish import browser, slides
 from mha_lib.classroom.publish.slides.build import start_browser
+from tests.classroom.test_command_line import last_line
 
 LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
-
-
-def last_line(capsys):
-    error = capsys.readouterr().err.strip()
-    assert "\n" not in error, "one clear line"
-    return error
 
 
 @pytest.fixture
