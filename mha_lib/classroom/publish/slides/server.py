@@ -1,38 +1,32 @@
 """A Jupyter server on a copy of the course, for as long as the slides are written."""
 
 import os
+import secrets
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from jupyter_server.serverapp import list_running_servers
 
 from mha_lib.classroom.course import CourseError, make_deck_copy
 
 LONGEST_START = 120  # seconds
 SETTINGS = Path(__file__).parents[2] / "course" / "jupyter"  # as `present` has them
-OWN_FOLDERS = (
-    "IPYTHONDIR",
-    "JUPYTER_CONFIG_DIR",
-    "JUPYTER_RUNTIME_DIR",
-    "JUPYTERLAB_SETTINGS_DIR",
-    "JUPYTERLAB_WORKSPACES_DIR",
-)
-LOG = "log"
+OWN_FOLDERS = ("JUPYTER_CONFIG_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
 
 
 @dataclass
 class Server:
     """A running server on a copy of the course."""
 
-    url: str  # ends with a slash
+    url: str
     token: str
     course: Path
 
@@ -40,7 +34,7 @@ class Server:
         """The address of a lesson's deck; running it changes neither the lesson nor a working copy."""
         folder, _ = make_deck_copy(self.course, lesson.parent.name, lesson.name)
         deck = (folder / lesson.name).relative_to(self.course).as_posix()
-        return f"{self.url}rise/{deck}?token={self.token}"
+        return f"{self.url}/rise/{deck}?token={self.token}"
 
 
 @contextmanager
@@ -55,31 +49,45 @@ def serve_copy(root: Path) -> Iterator[Server]:
             (course / "work").mkdir(exist_ok=True)
             shutil.copy(trained, course / "work")
         home.mkdir()
-        process = start(course, home)
+        server = Server(f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), course)
+        process = start(server, home)
         try:
-            about = wait_for(process, home)
-            yield Server(about["url"], about["token"], course)
+            wait_for(server, process, home / "log")
+            yield server
         finally:
             process.terminate()
             process.wait()
 
 
-def start(course: Path, home: Path) -> subprocess.Popen[bytes]:
+def start(server: Server, home: Path) -> subprocess.Popen[bytes]:
     paths = [str(SETTINGS), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     own = {name: str(home / name) for name in OWN_FOLDERS}
     own["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
+    options = {
+        "--ServerApp.port": server.url.split(":")[-1],
+        "--ServerApp.port_retries": 0,
+        "--IdentityProvider.token": server.token,
+        "--ServerApp.root_dir": server.course,
+    }
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
-    command += [f"--ServerApp.root_dir={course}"]
-    with (home / LOG).open("w") as log:
+    command += [f"{name}={value}" for name, value in options.items()]
+    with (home / "log").open("w") as log:
         return subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | own)
 
 
-def wait_for(process: subprocess.Popen[bytes], home: Path) -> dict[str, Any]:
-    """What the server tells of itself, its address for instance, as soon as it listens."""
+def wait_for(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
     end = time.monotonic() + LONGEST_START
     while time.monotonic() < end and process.poll() is None:
-        for about in list_running_servers(str(home / "JUPYTER_RUNTIME_DIR")):
-            return about
-        time.sleep(0.2)
-    lines = (home / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        try:
+            with urllib.request.urlopen(f"{server.url}/api?token={server.token}", timeout=10):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     raise CourseError("no_server", reason=lines[-1] if lines else "")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -14,7 +14,7 @@ from mha_lib.classroom.publish.slides import server
 def _no_server(monkeypatch):
     process = SimpleNamespace(terminate=lambda: None, wait=lambda: None)
     monkeypatch.setattr(server, "start", lambda *_: process)
-    monkeypatch.setattr(server, "wait_for", lambda *_: {"url": "http://localhost/", "token": "t"})
+    monkeypatch.setattr(server, "wait_for", lambda *_: None)
 
 
 @pytest.mark.usefixtures("_no_server")
