@@ -116,4 +116,4 @@ if __name__ == "__main__":
     for name, wanted in FONTS.items():
         font, letters[name] = make(wanted)
         (FOLDER / name).write_bytes(font)
-    (FOLDER / "letters.json").write_text(json.dumps(letters, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    (FOLDER / "letters.json").write_text(json.dumps(letters, ensure_ascii=False, indent=2) + "\n", "utf-8")
