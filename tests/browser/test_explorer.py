@@ -220,6 +220,21 @@ def test_the_theme_follows_jupyter_and_paper_is_light(page, show):
     assert_shows(page, *weights_of())
 
 
+def test_a_theme_that_changes_while_the_explorer_is_off_the_page_is_followed(page, show, watch):
+    """JupyterLab takes cells that nobody sees off the page."""
+    show(some_explorer())
+    page.evaluate("""async () => {
+        const root = document.querySelector(".mha-explorer");
+        const place = root.parentElement;
+        root.remove();
+        document.body.dataset.jpThemeLight = "false";
+        await new Promise(requestAnimationFrame);
+        place.append(root);
+    }""")
+    expect_paper(page, "dark")
+    assert not watch.errors
+
+
 def test_the_saved_picture_is_the_one_on_show_on_white(page, show, tmp_path):
     show(some_explorer())
     page.evaluate("document.body.dataset.jpThemeLight = 'false'")

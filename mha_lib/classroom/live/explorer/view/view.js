@@ -352,7 +352,9 @@ class ExplorerView {
     return 0.6 * given;
   }
 
+  /** Read the colours of the page's theme. Off the page there are none: measure() reads them later. */
   takeLook() {
+    if (!this.controls.clientWidth) return;
     this.look = readLook(this.root);
     this.draw();
   }
