@@ -23,7 +23,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
 from mha_lib.classroom.course.figures import words_of_drawing
-from tests.brackets import bracketed, outside_brackets
+from mha_lib.classroom.course.language import read_words
+from tests.brackets import bracketed, outside_brackets, write_words
 from tests.browser.explorers import SPY_ON_TEXT
 from tests.browser.new_lesson import new_lesson
 
@@ -115,8 +116,7 @@ def words_of_figure() -> set[str]:
 
 def sentences(library: Path, said_by: str) -> list[str]:
     """The sentences without gaps that a part of the software says, in brackets."""
-    file = library / "mha_lib" / "classroom" / "words" / f"{LANGUAGE}.json"
-    words = json.loads(file.read_text(encoding="utf-8"))[said_by]
+    words = read_words(library / "mha_lib" / "classroom" / "words" / LANGUAGE)[said_by]
     groups = [words, *(group for group in words.values() if isinstance(group, dict))]
     found = [said for group in groups for said in group.values() if isinstance(said, str)]
     return [said for said in found if "{" not in said]
@@ -124,12 +124,11 @@ def sentences(library: Path, said_by: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the library with the words of one more language: one file, and nothing else."""
+    """A copy of the library with the words of one more language, and nothing else."""
     folder = tmp_path_factory.mktemp("library")
     shutil.copytree(ROOT / "mha_lib", folder / "mha_lib", ignore=shutil.ignore_patterns("__pycache__"))
     words = folder / "mha_lib" / "classroom" / "words"
-    english = json.loads((words / "en.json").read_text(encoding="utf-8"))
-    (words / f"{LANGUAGE}.json").write_text(json.dumps(bracketed(english)), encoding="utf-8")
+    write_words(words / LANGUAGE, bracketed(read_words(words / "en")))
     return folder
 
 
