@@ -64,7 +64,7 @@ function openDeck({ app, load, files, words: { deck: words, speaker: speakerWord
   };
   const opened = {
     help: panel.node.appendChild(Object.assign(document.createElement("dialog"), { id: "deck-help" })),
-    sorter: new Sorter({ panel, title: words.help.overview, passKey, fit }),
+    sorter: new Sorter({ panel, title: words.help.sorter, passKey, fit }),
     number: typedNumber({ foot, words }),
   };
   const cell = followSlides({ panel, load, words });
