@@ -92,7 +92,7 @@ if PROXY.exists():
     c.ConfigurableHTTPProxy.command = [str(PROXY)]
 c.ConfigurableHTTPProxy.pid_file = str(STATE / "proxy.pid")
 
-# Who may log in: for a trial, everybody who knows one password, under any name. README.md: what that does
+# For a trial, everybody who knows one password may log in, under any name. README.md says what that does
 # not protect, and how your institution's login takes its place.
 c.JupyterHub.authenticator_class = SharedPasswordWithAccounts
 c.SharedPasswordAuthenticator.user_password = kept_secret("class-password", 6)

@@ -14,7 +14,7 @@ from filelock import FileLock
 # took minutes. Set before torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-# What tests share says as much as they do when an assertion fails.
+# Assertions in helpers that tests share are explained as those in tests are.
 pytest.register_assert_rewrite("tests.classroom.live.exercises.slips", "tests.mha_lib.bad_calls")
 
 # The language of the machine is the default of the course: the tests ask for English.

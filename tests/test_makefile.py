@@ -1,4 +1,4 @@
-"""What `make` says when a machine is not as it should be: one clear line, and a failure."""
+"""`make` fails with one clear line where a machine is not as it should be."""
 
 import os
 import shutil

@@ -54,7 +54,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @dataclass
 class Watch:
-    """What a page asked for and complained about."""
+    """Records the requests of a page and its errors."""
 
     requests: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)

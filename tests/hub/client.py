@@ -35,7 +35,7 @@ class Student:
         return answer.ok and answer.url.endswith("/hub/home")
 
     def token_of_form(self, path: str) -> str:
-        """What a page of this path sends along, to show that a request comes from it."""
+        """The headers by which a page of this path shows that a request comes from it."""
         return next(
             (kept.value or "" for kept in self.web.cookies if kept.name == "_xsrf" and kept.path == path), ""
         )
@@ -101,7 +101,7 @@ class Student:
         )
 
     def run(self, code: str) -> str:
-        """What a cell prints and shows, its error included."""
+        """The text that a cell prints and shows, with its error."""
         assert self.socket, "start_kernel() comes first"
         sent = uuid.uuid4().hex
         header = {"msg_id": sent, "msg_type": "execute_request", "username": self.name, "session": sent}

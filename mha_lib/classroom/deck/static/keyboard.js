@@ -1,4 +1,4 @@
-// Who gets a key: the deck (by the table in keys.js), a widget on the slide, an editor, or the notebook with RISE.
+// Hands each key to the deck (by the table in keys.js), a widget on the slide, an editor, or the notebook with RISE.
 // A key pressed inside a widget belongs to the widget: the arrows move its slider, they do not turn the slide.
 // A key pressed nowhere belongs to the notebook, so that Ctrl+Enter runs a cell before any click.
 // A control that was moved with the mouse does not keep the keys: after a click or a drag they are the deck's

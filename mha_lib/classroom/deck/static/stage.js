@@ -1,4 +1,4 @@
-// What the page shows: RISE makes each slide a section inside a section, in the order of the lesson.
+// The slides on the page: RISE makes each slide a section inside a section, in the order of the lesson.
 
 export const sections = () => [...document.querySelectorAll(".slides > section > section")];
 

@@ -38,7 +38,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Judged:
-    """What ``Check`` needs of an exercise. ``lesson`` is the lesson's number, such as "03"."""
+    """The part of an exercise that ``Check`` uses. ``lesson`` is the lesson's number, such as "03"."""
 
     lesson: str
     name: str

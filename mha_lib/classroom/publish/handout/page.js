@@ -23,7 +23,7 @@ async function copy(code, button) {
   }
 }
 
-/** What scrolls must scroll by keyboard too, so it takes the focus, and shows on which sides it has more. */
+/** Let boxes that scroll take the focus, so that keys scroll them too, and show on which sides there is more. */
 function showMore(box) {
   const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = box;
   const scrollsDown = getComputedStyle(box).overflowY !== "hidden";

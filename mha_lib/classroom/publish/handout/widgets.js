@@ -1,7 +1,7 @@
 // Widgets without a kernel: each figure that names a stored widget gets its module, its state and a stand-in
 // for the model that Jupyter would give it. WORDS come from the page.
 
-/** What a widget's module may ask of Jupyter's model, as far as a page can answer. */
+/** The part of Jupyter's widget model that a page can offer to a widget's module. */
 function makeModel(stored) {
   const state = readState(stored);
   let listeners = [];

@@ -31,7 +31,7 @@ def clean(tmp_path):
 
 
 def letters(page):
-    """What stands in the formulas, without spaces and without what only a screen reader says."""
+    """The letters of the formulas, without spaces and without the text for screen readers."""
     return "".join(BeautifulSoup(page, "html.parser").get_text().replace("\u2061", "").split())
 
 
