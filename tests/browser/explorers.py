@@ -85,6 +85,7 @@ def expect_paper(page: Page, theme: str) -> None:
     """Wait until the picture is painted on paper of the theme."""
     corner = """(isDark) => {
       const canvas = document.querySelector("canvas");
+      if (!canvas) return false; // not on the page yet
       const pixel = canvas.getContext("2d").getImageData(canvas.width - 1, canvas.height - 1, 1, 1).data;
       return isDark ? pixel[0] < 40 : pixel[0] === 255;
     }"""

@@ -1,6 +1,7 @@
 """Runs a lesson's cells afresh, in a kernel of its own."""
 
 import asyncio
+import atexit
 import os
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -62,6 +63,10 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
     except NoSuchKernel as error:
         known = ", ".join(KernelSpecManager().find_kernel_specs())
         raise CourseError("no_kernel", lesson=lesson, kernel=error.name, known=known) from None
+    finally:
+        # Interrupted twice, nbclient forgets to take this back. At the end of Python it would find no kernel.
+        if client.km is None:
+            atexit.unregister(client._cleanup_kernel)
 
 
 def kernel_environment(kernels_at_once: int) -> dict[str, str]:
