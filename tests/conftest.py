@@ -40,8 +40,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
 
     def place(item: pytest.Item) -> tuple[bool, int]:
-        name = item.path.name
-        return "browser" in item.path.parts, (*LONG_FILES, name).index(name)
+        folder, name = item.path.parent.name, item.path.name
+        return folder == "browser", (*LONG_FILES, name).index(name)
 
     items.sort(key=place)
 

@@ -10,10 +10,8 @@ from bs4 import BeautifulSoup
 
 from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.course.slides import read_lesson, source
-from mha_lib.classroom.live.exercises import names_by_lesson
 from mha_lib.classroom.live.exercises.reports import Progress, Report
-from tests.lessons import ENGLISH, ROOT
+from tests.lessons import ROOT
 
 ONE_VIEW = words_in("en")["mistakes"]["shared"]["cut_with_one_view"]
 NOT_SWAPPED = words_in("en")["mistakes"]["split_heads"]["axes_not_swapped"]
@@ -228,10 +226,3 @@ def test_a_course_that_cannot_be_written_to_is_one_line(course, capsys):
     (course / "build").write_text("a file where a folder must be")
     assert overview() == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
-
-
-@pytest.mark.parametrize("lesson", ENGLISH, ids=lambda lesson: lesson.stem)
-def test_the_exercises_of_a_lesson_are_those_that_it_checks(lesson):
-    code = [source(cell) for cell in read_lesson(lesson)["cells"] if cell["cell_type"] == "code"]
-    checked = re.findall(r"^check\.(?!report\b)(\w+)\(", "\n".join(code), re.MULTILINE)
-    assert set(names_by_lesson()[lesson.name[:2]]) == set(checked)
