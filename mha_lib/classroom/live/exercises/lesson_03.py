@@ -17,6 +17,7 @@ from mha_lib.classroom.live.exercises.mistakes import (
     cut_every_other_number,
     cut_with_one_view,
     multi_head,
+    removal,
     shared,
 )
 
@@ -85,18 +86,6 @@ def total_variation(weights: Tensor) -> Tensor:
 
 def mean_entropy(weights: Tensor) -> Tensor:
     return -torch.special.xlogy(weights, weights).sum(-1).mean((0, 2))
-
-
-def removal(
-    loss_of: Callable[[Tensor], Tensor],
-    num_heads: int,
-    *,
-    masks: Callable[[int], Tensor] = lambda num_heads: 1 - torch.eye(num_heads),
-    measure: Callable[[Tensor, Tensor], Tensor] = torch.sub,
-) -> Tensor:
-    """The growth of the loss without each head, (H,); each keyword replaces one step by a mistake."""
-    without = torch.stack([loss_of(mask) for mask in masks(num_heads)])
-    return measure(without, loss_of(torch.ones(num_heads)))
 
 
 def gradient(loss_of: Callable[[Tensor], Tensor], num_heads: int, at: float = 1.0) -> Tensor:

@@ -25,7 +25,7 @@ from mha_lib.classroom.live.exercises.judge import (
     result_of,
     solved,
 )
-from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done
+from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done, removal
 from mha_lib.classroom.tasks.threads import one_thread
 
 PADDING, BEGIN, END, MAX_TOKENS = 0, 1, 2, 6
@@ -175,50 +175,21 @@ def pruning_matrix(
     return cut(torch.eye(num_heads * head_dim), stays(head_of(columns, num_heads, head_dim), removed))
 
 
-def removed(where: Callable[[int, int], Any]) -> Callable[[int, int, int], Tensor]:
-    """Makes head masks (3, H) without the heads at an index, which depends on an attention and a head."""
-
-    def masked(num_heads: int, attention: int, head: int) -> Tensor:
-        masks = torch.ones(len(ATTENTIONS), num_heads)
-        masks[where(attention, head)] = 0
-        return masks
-
-    return masked
-
-
-without_head = removed(lambda attention, head: (attention, head))
-
-
-def one_head_kept(num_heads: int, attention: int, head: int) -> Tensor:
-    """The mistake of removing all heads of an attention but one."""
-    masks = torch.ones(len(ATTENTIONS), num_heads)
-    masks[attention] = torch.eye(num_heads)[head]
-    return masks
-
-
-def removed_for_good(num_heads: int, attention: int, head: int) -> Tensor:
-    """The mistake of removing one head after the other without putting any back."""
-    places = torch.arange(len(ATTENTIONS) * num_heads).view(-1, num_heads)
-    return (places > attention * num_heads + head).float()
-
-
 def head_importance(
     loss_of: LossOf,
     num_heads: int,
     *,
-    masked: Callable[[int, int, int], Tensor] = without_head,
-    measure: Callable[[Tensor, Tensor], Tensor] = lambda without, whole: without - whole,
     order: Sequence[int] = ATTENTIONS,
     finish: Step = nothing_done,
+    **steps: Any,
 ) -> Tensor:
     """(3, H): the growth of the loss without each head; each keyword replaces one step by a mistake."""
 
     def loss(masks: Tensor) -> Tensor:
-        return loss_of(ByAttention(*([mask] for mask in masks)))
+        return loss_of(ByAttention(*([mask] for mask in masks.view(-1, num_heads))))
 
-    without = [loss(masked(num_heads, attention, head)) for attention in order for head in range(num_heads)]
-    whole = loss(torch.ones(len(ATTENTIONS), num_heads))
-    return finish(measure(torch.stack(without).view(-1, num_heads), whole))
+    importance = removal(loss, len(ATTENTIONS) * num_heads, **steps)
+    return finish(importance.view(-1, num_heads)[list(order)])
 
 
 def remembered(step: Step) -> Step:
@@ -370,13 +341,13 @@ EXERCISES: tuple[Judged, ...] = (
             {"measure": lambda without, whole: without / whole - 1},
             {"measure": lambda without, whole: without / whole},
         ),
-        others_removed={"masked": one_head_kept},
+        others_removed={"masks": lambda n: 1 - torch.eye(3).kron(1 - torch.eye(n // 3))},
         stays_removed=(
-            {"masked": removed_for_good},
-            {"masked": removed(lambda attention, head: (attention, slice(head + 1)))},
+            {"masks": lambda n: torch.ones(n, n).triu(1)},
+            {"masks": lambda n: 1 - torch.eye(3).kron(torch.ones(n // 3, n // 3).tril())},
         ),
-        attention_removed={"masked": removed(lambda attention, head: attention)},
-        removed_everywhere={"masked": removed(lambda attention, head: (slice(None), head))},
+        attention_removed={"masks": lambda n: 1 - torch.eye(3).kron(torch.ones(n // 3, n // 3))},
+        removed_everywhere={"masks": lambda n: 1 - torch.ones(3, 3).kron(torch.eye(n // 3))},
         other_order=tuple(
             {"order": order} for order in [(0, 2, 1), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)]
         ),

@@ -1,4 +1,4 @@
-"""Attention whose steps can be replaced, and the mistakes that more than one exercise recognises.
+"""Right answers whose steps can be replaced, and the mistakes that more than one exercise recognises.
 
 A lesson takes one of these functions as the right answer to an exercise. A mistake is the same function with
 one step replaced by a wrong one. The sentence about a mistake stands in ``words/``, under its name.
@@ -127,6 +127,18 @@ def multi_head(
         mask = mask.unflatten(0, (batch, num_heads))  # (B, H, 1, N)
     heads = attention(queries, keys, values, mask, num_hiddens, **steps)
     return mix_heads(merge(heads), W_o)
+
+
+def removal(
+    loss_of: Callable[[Tensor], Tensor],
+    num_heads: int,
+    *,
+    masks: Callable[[int], Tensor] = lambda num_heads: 1 - torch.eye(num_heads),
+    measure: Callable[[Tensor, Tensor], Tensor] = torch.sub,
+) -> Tensor:
+    """The growth of the loss without each head, (H,); each keyword replaces one step."""
+    without = torch.stack([loss_of(mask) for mask in masks(num_heads)])
+    return measure(without, loss_of(torch.ones(num_heads)))
 
 
 def cut_with_one_view(x: Tensor, num_heads: int) -> Tensor:
