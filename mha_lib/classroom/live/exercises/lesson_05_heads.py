@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mha_lib import causal_mask, merge_heads, sinusoidal_positions
+from mha_lib import merge_heads, sinusoidal_positions
 from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, Judged, draw, draw_sizes, draw_tensors
 from mha_lib.classroom.live.exercises.mistakes import (
     NOTHING_LEFT,
@@ -22,9 +23,11 @@ from mha_lib.classroom.live.exercises.mistakes import (
     shared,
 )
 
-Split = Callable[[Tensor], tuple[Tensor, ...]]
+Turn = Callable[..., tuple[Tensor, Tensor]]
 Tiles = Iterable[tuple[Tensor, Tensor]]  # keys (k, d) and values (k, d_v)
+SHARES = ("share_keys", "share_values")  # steps of grouped-query attention
 SHARED_HEADS = ((6, 3), (8, 4), (12, 4), (10, 5), (15, 5))  # H and G; H/G differs from G
+NEIGHBOURS, HALVES = -1, -2  # the axis of the pairs, if the last axis is cut into (d/2, 2) or (2, d/2)
 
 
 @dataclass(frozen=True)
@@ -98,19 +101,6 @@ def deal_out(x: Tensor, num_heads: int) -> Tensor:
     return x.repeat(1, num_heads // x.shape[1], 1, 1)
 
 
-def share_by_group_number(x: Tensor, num_heads: int) -> Tensor:
-    """The mistake of making H/G groups of G neighbouring heads, instead of G groups of H/G."""
-    return x[:, torch.arange(num_heads) // x.shape[1]]
-
-
-def share_one(x: Tensor, num_heads: int) -> Tensor:
-    return deal_out(x[:, :1], num_heads)
-
-
-def share_mean(x: Tensor, num_heads: int) -> Tensor:
-    return deal_out(x.mean(1, keepdim=True), num_heads)
-
-
 def grouped_query_attention(
     queries: Tensor,
     keys: Tensor,
@@ -147,24 +137,12 @@ def pool_heads(
     return deliver(join(pool(grouped, num_heads, num_kv_heads), size))
 
 
-def rows_pooled(W: Tensor, num_heads: int, num_kv_heads: int) -> Tensor:
-    return pool_heads(W.mT, num_heads, num_kv_heads).mT
+def split_pairs(x: Tensor, axis: int) -> tuple[Tensor, ...]:
+    return x.unflatten(-1, (-1, 2) if axis == NEIGHBOURS else (2, -1)).unbind(axis)
 
 
-def join_halves(a: Tensor, b: Tensor) -> Tensor:
-    return torch.cat([a, b], dim=-1)
-
-
-def join_neighbours(a: Tensor, b: Tensor) -> Tensor:
-    return torch.stack([a, b], dim=-1).flatten(-2)
-
-
-def split_halves(x: Tensor) -> tuple[Tensor, ...]:
-    return x.chunk(2, dim=-1)
-
-
-def split_neighbours(x: Tensor) -> tuple[Tensor, ...]:
-    return x[..., 0::2], x[..., 1::2]
+def join_pairs(a: Tensor, b: Tensor, axis: int) -> Tensor:
+    return torch.stack([a, b], axis).flatten(-2)
 
 
 def rotate(
@@ -175,59 +153,36 @@ def rotate(
     exponent: Step = lambda pairs, width: 2 * pairs / width,
     base: float = 10000,
     angle: Step = lambda positions, wavelengths: positions / wavelengths,
-    split: Split = split_neighbours,
-    turn: Callable[..., tuple[Tensor, Tensor]] = lambda a, b, cos, sin: (
-        a * cos - b * sin,
-        a * sin + b * cos,
-    ),
-    join: Step = join_neighbours,
+    split: int = NEIGHBOURS,
+    turn: Turn = lambda a, b, cos, sin: (a * cos - b * sin, a * sin + b * cos),
+    join: int = NEIGHBOURS,
 ) -> Tensor:
     """(H, N, d) turned by positions (N,); each keyword replaces one step by a mistake."""
     width = x.shape[-1]
     wavelengths = base ** exponent(torch.arange(width // 2), width)  # (d/2,)
     angles = angle(place(positions)[:, None], wavelengths)  # (N, d/2)
-    return join(*turn(*split(x), angles.cos(), angles.sin()))
+    return join_pairs(*turn(*split_pairs(x, split), angles.cos(), angles.sin()), join)
 
 
-def rotate_with_other_tables(
-    split: Split, join: Step, join_tables: Step, x: Tensor, positions: Tensor
-) -> Tensor:
+def rotate_with_other_tables(pairs: int, tables: int, x: Tensor, positions: Tensor) -> Tensor:
     """The mistake of pairing columns in one way but laying out sines and cosines in the other."""
     width = x.shape[-1]
     angles = positions[:, None] / 10000 ** (torch.arange(0, width, 2) / width)
-    table = join_tables(angles, angles)  # (N, d)
-    a, b = split(x)
-    return x * table.cos() + join(-b, a) * table.sin()
+    table = join_pairs(angles, angles, tables)  # (N, d)
+    a, b = split_pairs(x, pairs)
+    return x * table.cos() + join_pairs(-b, a, pairs) * table.sin()
 
 
 def double_exponent(pairs: Tensor, width: int) -> Tensor:
     return 2 * pairs.double() / width
 
 
-def add_waves(x: Tensor, positions: Tensor) -> Tensor:
-    return x + sinusoidal_positions(40, x.shape[-1])[positions]
+append = partial(torch.cat, dim=1)  # of (old, new), as the three below
+old_alone, new_alone = itemgetter(0), itemgetter(1)
 
 
-def append(old: Tensor, new: Tensor) -> Tensor:
-    return torch.cat([old, new], dim=1)
-
-
-def new_alone(old: Tensor, new: Tensor) -> Tensor:
-    return new
-
-
-def put_before(old: Tensor, new: Tensor) -> Tensor:
-    return torch.cat([new, old], dim=1)
-
-
-def sees_up_to(diagonal: int) -> Callable[[int, int], Tensor]:
-    """The mask (N, K) of N new tokens that see too much if ``diagonal`` is above 0, too little if below."""
-    return lambda new, kept: torch.ones(new, kept, dtype=torch.bool).tril(kept - new + diagonal)
-
-
-def sees_from_the_start(new: int, kept: int) -> Tensor:
-    """The mistake of a mask in which the first new token sees only the first key."""
-    return torch.ones(new, kept, dtype=torch.bool).tril()
+def put_before(pair: tuple[Tensor, Tensor]) -> Tensor:
+    return torch.cat(pair[::-1], dim=1)
 
 
 def attend_with_cache(
@@ -240,15 +195,16 @@ def attend_with_cache(
     key_of: Step = lambda x, W_q, W_k: x @ W_k,
     keep: Step = append,
     look: Step = append,
-    sees: Callable[[int, int], Tensor] = causal_mask,
+    diagonal: Callable[[int, int], int] = lambda new, kept: kept - new,
     deliver: Step = nothing_done,
     **steps: Any,
 ) -> Tensor:
     """(B, N, d_v), and a larger cache; each keyword replaces one step by a mistake."""
-    old, new = (cache.keys, cache.values), (key_of(x, W_q, W_k), x @ W_v)
-    cache.keys, cache.values = map(keep, old, new)
-    keys, values = map(look, old, new)
-    mask = sees(x.shape[1], keys.shape[1])
+    pairs = (cache.keys, key_of(x, W_q, W_k)), (cache.values, x @ W_v)
+    cache.keys, cache.values = map(keep, pairs)
+    keys, values = map(look, pairs)
+    new, kept = x.shape[1], keys.shape[1]
+    mask = torch.ones(new, kept).tril(diagonal(new, kept)) > 0  # (N, K)
     return deliver(attention(x @ W_q, keys, values, mask, x.shape[2], **steps))
 
 
@@ -297,12 +253,12 @@ exercise = partial(Exercise, "05")
 
 SHARING: tuple[Judged, ...] = (
     exercise("grouped_query_attention", grouped_query_attention, draw_grouped_heads).recognising(
-        dealt_out={"share_keys": deal_out, "share_values": deal_out},
+        dealt_out=dict.fromkeys(SHARES, deal_out),
         keys_dealt_out={"share_keys": deal_out},
         values_dealt_out={"share_values": deal_out},
-        group_number_for_size={"share_keys": share_by_group_number, "share_values": share_by_group_number},
-        one_head_for_all={"share_keys": share_one, "share_values": share_one},
-        keys_averaged={"share_keys": share_mean, "share_values": share_mean},
+        group_number_for_size=dict.fromkeys(SHARES, lambda x, H: x[:, torch.arange(H) // x.shape[1]]),
+        one_head_for_all=dict.fromkeys(SHARES, lambda x, H: x[:, :1]),
+        keys_averaged=dict.fromkeys(SHARES, lambda x, H: x.mean(1, keepdim=True)),
         queries_averaged={"prepare": lambda queries, G: queries.unflatten(1, (G, -1)).mean(2)},
         first_heads_alone={"prepare": lambda queries, G: queries[:, :G]},
         group_summed=tuple(
@@ -322,7 +278,7 @@ SHARING: tuple[Judged, ...] = (
         every_other_number={
             "cut": lambda W, size, number: W.unflatten(1, (-1, number, size)).permute(0, 2, 3, 1)
         },
-        rows_pooled=rows_pooled,
+        rows_pooled=lambda W, H, G: pool_heads(W.mT, H, G).mT,
         summed={"pool": lambda grouped, *_: grouped.sum(2)},
         one_of_each_group=tuple(
             {"pool": lambda grouped, *_, place=place: grouped.select(2, place)} for place in (0, -1)
@@ -340,12 +296,12 @@ SHARING: tuple[Judged, ...] = (
         transposed={"deliver": lambda pooled: pooled.mT},
     ),
     exercise("rotate", rotate, draw_positions).recognising(
-        halves_paired={"split": split_halves, "join": join_halves},
-        joined_as_halves={"join": join_halves},
-        split_into_halves={"split": split_halves},
+        halves_paired={"split": HALVES, "join": HALVES},
+        joined_as_halves={"join": HALVES},
+        split_into_halves={"split": HALVES},
         tables_do_not_fit=(
-            partial(rotate_with_other_tables, split_halves, join_halves, join_neighbours),
-            partial(rotate_with_other_tables, split_neighbours, join_neighbours, join_halves),
+            partial(rotate_with_other_tables, HALVES, NEIGHBOURS),
+            partial(rotate_with_other_tables, NEIGHBOURS, HALVES),
         ),
         turned_backwards={"turn": lambda a, b, cos, sin: (a * cos + b * sin, b * cos - a * sin)},
         sign_wrong=(
@@ -373,18 +329,23 @@ SHARING: tuple[Judged, ...] = (
             {"exponent": lambda pairs, width: -2 * pairs / width},
         ),
         other_base=tuple({"base": base} for base in (1000.0, 100_000.0, 500_000.0)),
-        waves_added=add_waves,
+        waves_added=lambda x, positions: x + sinusoidal_positions(40, x.shape[-1])[positions],
     ),
 )
 STREAMING: tuple[Judged, ...] = (
     StepByStep("05", "attend_with_cache", attend_with_cache, draw_steps).recognising(
-        mask_at_the_start={"sees": sees_from_the_start},
-        new_tokens_see_later_ones=({"masked": torch.ones_like}, {"sees": sees_up_to(1)}),
-        token_does_not_see_itself=tuple({"sees": sees_up_to(-1), **rest} for rest in NOTHING_LEFT),
-        cache_not_extended={"keep": nothing_done},
+        mask_at_the_start={"diagonal": lambda new, kept: 0},
+        new_tokens_see_later_ones=(
+            {"masked": torch.ones_like},
+            {"diagonal": lambda new, kept: kept - new + 1},
+        ),
+        token_does_not_see_itself=tuple(
+            {"diagonal": lambda new, kept: kept - new - 1, **rest} for rest in NOTHING_LEFT
+        ),
+        cache_not_extended={"keep": old_alone},
         cache_replaced={"keep": new_alone},
         new_tokens_alone=({"look": new_alone}, {"keep": new_alone, "look": new_alone}),
-        old_tokens_alone={"look": nothing_done, "sees": lambda new, kept: torch.ones(new, kept) > 0},
+        old_tokens_alone={"look": old_alone, "diagonal": lambda new, kept: kept},
         new_tokens_first=({"keep": put_before, "look": put_before}, {"look": put_before}),
         queries_kept={"key_of": lambda x, W_q, W_k: x @ W_q},
         last_token_alone={"deliver": lambda heads: heads[:, -1:]},
