@@ -30,6 +30,24 @@ Arguments = tuple[Any, ...]
 LIBRARY = str(Path(__file__).parents[3])
 
 
+class Draw(torch.Generator):
+    """Draws the sizes and tensors of random cases, the same ones every time."""
+
+    def __init__(self) -> None:
+        self.manual_seed(0)
+
+    def number(self, low: int, high: int) -> int:
+        """A random size from low to high, both possible."""
+        return int(torch.randint(low, high + 1, (), generator=self))
+
+    def sizes(self, *sizes: int) -> list[int]:
+        """The sizes in a random order, so that every axis has a different one."""
+        return [sizes[place] for place in torch.randperm(len(sizes), generator=self).tolist()]
+
+    def tensors(self, *shapes: tuple[int, ...]) -> tuple[Tensor, ...]:
+        return tuple(torch.randn(shape, generator=self) for shape in shapes)
+
+
 class Verdict(NamedTuple):
     state: str  # "solved", "wrong" or "not yet"
     sentence: str
@@ -50,6 +68,15 @@ class Judged:
     def judge_function(self, given: Answer) -> Verdict:
         raise NotImplementedError
 
+    def solved(self, remark: str, /, **gaps: object) -> Verdict:
+        """The verdict on a right answer to an exercise that has its own words of praise."""
+        return Verdict("solved", sentence_of("remarks", self.name, remark).format(**gaps))
+
+    def mistaken(self, mistake: str, /, **gaps: object) -> Verdict:
+        """The verdict on a mistake that was recognised."""
+        sentence = sentence_of("mistakes", self.name, mistake)
+        return Verdict("wrong", sentence.format(**gaps) if gaps else sentence, (mistake,))
+
 
 @dataclass(frozen=True)
 class Exercise(Judged):
@@ -65,7 +92,7 @@ class Exercise(Judged):
     """
 
     answer: Answer
-    cases: Callable[[torch.Generator], Arguments]
+    cases: Callable[[Draw], Arguments]
     mistakes: Mapping[str, Mistake | tuple[Mistake, ...]] = field(default_factory=dict)
     also_right: Mapping[str, Answer] = field(default_factory=dict)
     rounds: int = 5
@@ -76,8 +103,8 @@ class Exercise(Judged):
 
     def calls(self) -> Iterator[Arguments]:
         """The same arguments every time, but new tensors: an answer that writes into them spoils nothing."""
-        generator = torch.Generator().manual_seed(0)
-        return (self.cases(generator) for _ in range(self.rounds))
+        draw = Draw()
+        return (self.cases(draw) for _ in range(self.rounds))
 
     def judge_function(self, given: Answer) -> Verdict:
         wanted = [self.answer(*call) for call in self.calls()]
@@ -106,7 +133,7 @@ class Exercise(Judged):
                 return Verdict("solved", f"{say('right', rounds=self.rounds)} {remark}")
         for names, mistake in chain(self.single_mistakes(), self.pairs_of_mistakes()):
             if self.agrees(results, mistake):
-                return together(*(mistaken(self.name, name) for name in names))
+                return together(*map(self.mistaken, names))
         return None
 
     def each_mistake(self) -> Iterator[tuple[str, Mistake]]:
@@ -207,17 +234,6 @@ def sentence_of(kind: str, exercise: str, name: str) -> str:
 
 def wrong(name: str, /, **gaps: object) -> Verdict:
     return Verdict("wrong", say(name, **gaps), (name,))
-
-
-def solved(exercise: str, remark: str, /, **gaps: object) -> Verdict:
-    """The verdict on a right answer to an exercise that has its own words of praise."""
-    return Verdict("solved", sentence_of("remarks", exercise, remark).format(**gaps))
-
-
-def mistaken(exercise: str, name: str, /, **gaps: object) -> Verdict:
-    """The verdict on a mistake that was recognised."""
-    sentence = sentence_of("mistakes", exercise, name)
-    return Verdict("wrong", sentence.format(**gaps) if gaps else sentence, (name,))
 
 
 def together(first: Verdict, second: Verdict | None = None) -> Verdict:
@@ -327,17 +343,3 @@ def describe(value: object) -> str:
         if isinstance(value, int | float | str | dict)
         else say("other", type=type(value).__name__)
     )
-
-
-def draw(low: int, high: int, generator: torch.Generator) -> int:
-    """A random size from low to high, both possible."""
-    return int(torch.randint(low, high + 1, (), generator=generator))
-
-
-def draw_sizes(generator: torch.Generator, *sizes: int) -> list[int]:
-    """The sizes in a random order, so that every axis has a different one."""
-    return [sizes[place] for place in torch.randperm(len(sizes), generator=generator).tolist()]
-
-
-def draw_tensors(generator: torch.Generator, *shapes: tuple[int, ...]) -> tuple[Tensor, ...]:
-    return tuple(torch.randn(shape, generator=generator) for shape in shapes)

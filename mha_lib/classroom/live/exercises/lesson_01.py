@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mha_lib.classroom.live.exercises.judge import Exercise, draw, draw_sizes, draw_tensors
+from mha_lib.classroom.live.exercises.judge import Draw, Exercise
 from mha_lib.classroom.live.exercises.mistakes import (
     SCALE,
     SOFTMAX,
@@ -21,57 +21,57 @@ from mha_lib.classroom.live.exercises.mistakes import (
 )
 
 
-def draw_axes(generator: torch.Generator) -> list[int]:
+def draw_axes(draw: Draw) -> list[int]:
     """B, Q, K, d and d_v, all different."""
-    return draw_sizes(generator, 2, 3, 4, 5, 6, 7)[:5]
+    return draw.sizes(2, 3, 4, 5, 6, 7)[:5]
 
 
-def draw_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def draw_scores(draw: Draw) -> tuple[Tensor, Tensor]:
     """Scores (B, Q, K) and a mask with an allowed and a forbidden cell in each row and each column."""
-    batch, queries, keys, *_ = draw_axes(generator)
-    scores = 2 * torch.randn(batch, queries, keys, generator=generator)
-    order = torch.rand(batch, queries, keys, generator=generator).argsort(-1)  # each row's keys, shuffled
-    mask = order < torch.randint(1, keys, (batch, queries, 1), generator=generator)
+    batch, queries, keys, *_ = draw_axes(draw)
+    scores = 2 * torch.randn(batch, queries, keys, generator=draw)
+    order = torch.rand(batch, queries, keys, generator=draw).argsort(-1)  # each row's keys, shuffled
+    mask = order < torch.randint(1, keys, (batch, queries, 1), generator=draw)
     mask[:, 1] = ~mask[:, 0]
     return scores, mask
 
 
-def draw_low_scores(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def draw_low_scores(draw: Draw) -> tuple[Tensor, Tensor]:
     """The same, but the last query's scores are so low that only -inf hides a key from it."""
-    scores, mask = draw_scores(generator)
+    scores, mask = draw_scores(draw)
     scores[:, -1] -= 2000
     return scores, mask
 
 
-def draw_scores_with_empty_rows(generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    scores, mask = draw_low_scores(generator)
+def draw_scores_with_empty_rows(draw: Draw) -> tuple[Tensor, Tensor]:
+    scores, mask = draw_low_scores(draw)
     mask[:, 0] = False
     return scores, mask
 
 
-def draw_lengths(generator: torch.Generator) -> tuple[Tensor, int]:
-    batch, _, num_keys, *_ = draw_axes(generator)
-    lengths = torch.randint(0, num_keys, (batch,), generator=generator)
+def draw_lengths(draw: Draw) -> tuple[Tensor, int]:
+    batch, _, num_keys, *_ = draw_axes(draw)
+    lengths = torch.randint(0, num_keys, (batch,), generator=draw)
     lengths[0] = num_keys - 1  # fewer than all keys, so that <= differs from <
     return lengths, num_keys
 
 
-def draw_attention(generator: torch.Generator) -> tuple[Tensor, ...]:
-    scores, mask = draw_scores(generator)
+def draw_attention(draw: Draw) -> tuple[Tensor, ...]:
+    scores, mask = draw_scores(draw)
     batch, queries, keys = scores.shape
-    d, d_v, _ = draw_sizes(generator, 7, 8, 9)  # neither is Q or K
-    return *draw_tensors(generator, (batch, queries, d), (batch, keys, d), (batch, keys, d_v)), mask
+    d, d_v, _ = draw.sizes(7, 8, 9)  # neither is Q or K
+    return *draw.tensors((batch, queries, d), (batch, keys, d), (batch, keys, d_v)), mask
 
 
-def draw_temperature(generator: torch.Generator) -> tuple[Tensor, float]:
-    return draw_scores(generator)[0], (0.3, 0.5, 2.0, 3.0)[draw(0, 3, generator)]
+def draw_temperature(draw: Draw) -> tuple[Tensor, float]:
+    return draw_scores(draw)[0], (0.3, 0.5, 2.0, 3.0)[draw.number(0, 3)]
 
 
-def draw_additive(generator: torch.Generator) -> tuple[Tensor, ...]:
-    batch, queries, keys, query_size, key_size = draw_axes(generator)
+def draw_additive(draw: Draw) -> tuple[Tensor, ...]:
+    batch, queries, keys, query_size, key_size = draw_axes(draw)
     hiddens, value_size = 8, 9
     inputs = (batch, queries, query_size), (batch, keys, key_size), (batch, keys, value_size)
-    return draw_tensors(generator, *inputs, (query_size, hiddens), (key_size, hiddens), (hiddens,))
+    return draw.tensors(*inputs, (query_size, hiddens), (key_size, hiddens), (hiddens,))
 
 
 def mask_from_lengths(
@@ -177,7 +177,7 @@ EXERCISES: tuple[Exercise, ...] = (
     exercise(
         "attention_flops",
         lambda num_queries, num_keys, d, d_v: 2 * num_queries * num_keys * (d + d_v),
-        lambda generator: tuple((3 + torch.randperm(9, generator=generator)[:4]).tolist()),
+        lambda draw: tuple((3 + torch.randperm(9, generator=draw)[:4]).tolist()),
         also_right={"counted_exactly": lambda q, k, d, d_v: q * k * (2 * d - 1) + q * d_v * (2 * k - 1)},
     ).recognising(
         counted_once=lambda q, k, d, d_v: q * k * (d + d_v),

@@ -9,14 +9,7 @@ import torch
 from torch import Tensor
 
 from mha_lib import causal_mask
-from mha_lib.classroom.live.exercises.judge import (
-    Arguments,
-    Exercise,
-    Mistake,
-    draw,
-    draw_sizes,
-    draw_tensors,
-)
+from mha_lib.classroom.live.exercises.judge import Arguments, Draw, Exercise, Mistake
 from mha_lib.classroom.live.exercises.mistakes import (
     MASK,
     NOTHING_LEFT,
@@ -31,19 +24,19 @@ from mha_lib.classroom.live.exercises.mistakes import (
 Layer = Callable[[Tensor], Tensor]
 
 
-def draw_projections(generator: torch.Generator) -> Arguments:
+def draw_projections(draw: Draw) -> Arguments:
     """x (2, N, D), W_q and W_k (D, d), W_v (D, d_v)"""
-    tokens, width, head_dim, value_head_dim = draw_sizes(generator, 3, 5, 6, 7)
+    tokens, width, head_dim, value_head_dim = draw.sizes(3, 5, 6, 7)
     matrices = (width, head_dim), (width, head_dim), (width, value_head_dim)
-    return draw_tensors(generator, (2, tokens, width), *matrices)
+    return draw.tensors((2, tokens, width), *matrices)
 
 
-def draw_attend(generator: torch.Generator) -> Arguments:
+def draw_attend(draw: Draw) -> Arguments:
     """A layer that may depend on the order of its tokens, tokens (2, N, D) and a new order."""
-    tokens, width, head_dim = draw_sizes(generator, 4, 6, 7)
+    tokens, width, head_dim = draw.sizes(4, 6, 7)
     matrices = (width, head_dim), (width, head_dim), (width, width)
-    x, W_q, W_k, W_v, places = draw_tensors(generator, (2, tokens, width), *matrices, (tokens, width))
-    kind = ("plain", "with positions", "causal")[draw(0, 2, generator)]
+    x, W_q, W_k, W_v, places = draw.tensors((2, tokens, width), *matrices, (tokens, width))
+    kind = ("plain", "with positions", "causal")[draw.number(0, 2)]
 
     def attend(x: Tensor) -> Tensor:
         placed = x + places if kind == "with positions" else x
@@ -51,28 +44,28 @@ def draw_attend(generator: torch.Generator) -> Arguments:
         return self_attention(placed, W_q, W_k, W_v, mask)
 
     turned = torch.arange(tokens).roll(1)  # not its own inverse
-    return attend, x, turned[torch.randperm(tokens, generator=generator)] if kind == "plain" else turned
+    return attend, x, turned[torch.randperm(tokens, generator=draw)] if kind == "plain" else turned
 
 
-def draw_position_sizes(generator: torch.Generator) -> Arguments:
-    return draw(5, 9, generator), 2 * draw(2, 6, generator)
+def draw_position_sizes(draw: Draw) -> Arguments:
+    return draw.number(5, 9), 2 * draw.number(2, 6)
 
 
-def draw_mask_sizes(generator: torch.Generator) -> Arguments:
-    queries = draw(2, 5, generator)
-    return queries, queries + draw(1, 4, generator)
+def draw_mask_sizes(draw: Draw) -> Arguments:
+    queries = draw.number(2, 5)
+    return queries, queries + draw.number(1, 4)
 
 
-def draw_queries_keys_values(generator: torch.Generator) -> Arguments:
-    tokens, head_dim, value_head_dim = draw_sizes(generator, 4, 5, 7)
-    return draw_tensors(generator, (tokens, head_dim), (tokens, head_dim), (tokens, value_head_dim))
+def draw_queries_keys_values(draw: Draw) -> Arguments:
+    tokens, head_dim, value_head_dim = draw.sizes(4, 5, 7)
+    return draw.tensors((tokens, head_dim), (tokens, head_dim), (tokens, value_head_dim))
 
 
-def draw_layer(generator: torch.Generator) -> Arguments:
+def draw_layer(draw: Draw) -> Arguments:
     """A layer that is causal or has one of four leaks, and tokens (N, D)."""
-    tokens, width, head_dim = draw_sizes(generator, 5, 6, 7)
+    tokens, width, head_dim = draw.sizes(5, 6, 7)
     shapes = (tokens, width), (width, head_dim), (width, head_dim), (width, width)
-    x, W_q, W_k, W_v = (tensor / width**0.5 for tensor in draw_tensors(generator, *shapes))
+    x, W_q, W_k, W_v = (tensor / width**0.5 for tensor in draw.tensors(*shapes))
     kinds: tuple[dict[str, Any], ...] = (
         {},  # causal
         MASK["forbidden_weights_zero"][0],
@@ -80,7 +73,7 @@ def draw_layer(generator: torch.Generator) -> Arguments:
         MASK["mask_missing"][0],
         {},  # causal, but each token sees the mean of all
     )
-    kind = draw(0, 4, generator)
+    kind = draw.number(0, 4)
 
     def layer(x: Tensor) -> Tensor:
         seen = x - x.mean(0) if kind == 4 else x
@@ -89,8 +82,8 @@ def draw_layer(generator: torch.Generator) -> Arguments:
     return layer, x
 
 
-def draw_widths(generator: torch.Generator) -> Arguments:
-    return tuple(draw_sizes(generator, 7, 11, 13))
+def draw_widths(draw: Draw) -> Arguments:
+    return tuple(draw.sizes(7, 11, 13))
 
 
 def equivariance_gap(attend: Layer, x: Tensor, order: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mha_lib import masked_softmax, padding_mask, split_heads
-from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, draw, draw_sizes, draw_tensors
+from mha_lib.classroom.live.exercises.judge import Arguments, Draw, Exercise
 from mha_lib.classroom.live.exercises.mistakes import (
     HEADS,
     PROJECTIONS,
@@ -22,34 +22,34 @@ from mha_lib.classroom.live.exercises.mistakes import (
 )
 
 
-def draw_input(generator: torch.Generator) -> tuple[Tensor, int]:
+def draw_input(draw: Draw) -> tuple[Tensor, int]:
     """Tokens (B, N, H*d) and H, every axis of another size."""
-    batch, tokens, heads, width = draw_sizes(generator, 2, 3, 4, 5)
-    return torch.randn(batch, tokens, heads * width, generator=generator), heads
+    batch, tokens, heads, width = draw.sizes(2, 3, 4, 5)
+    return torch.randn(batch, tokens, heads * width, generator=draw), heads
 
 
-def draw_layer(generator: torch.Generator) -> Arguments:
-    x, heads = draw_input(generator)
+def draw_layer(draw: Draw) -> Arguments:
+    x, heads = draw_input(draw)
     width = x.shape[2]
-    return x, *(W / width**0.5 for W in draw_tensors(generator, *[(width, width)] * 4)), heads
+    return x, *(W / width**0.5 for W in draw.tensors(*[(width, width)] * 4)), heads
 
 
-def draw_layer_and_lengths(generator: torch.Generator) -> Arguments:
-    x, *rest = draw_layer(generator)
-    return (x, *rest, torch.randint(1, x.shape[1], x.shape[:1], generator=generator))
+def draw_layer_and_lengths(draw: Draw) -> Arguments:
+    x, *rest = draw_layer(draw)
+    return (x, *rest, torch.randint(1, x.shape[1], x.shape[:1], generator=draw))
 
 
-def draw_weights(generator: torch.Generator) -> Arguments:
+def draw_weights(draw: Draw) -> Arguments:
     """Weights whose rows sum to 1, some with exact zeros as after a mask."""
-    batch, heads, queries, keys = 2, draw(2, 4, generator), draw(3, 5, generator), draw(6, 7, generator)
-    scores = 3 * torch.randn(batch, heads, queries, keys, generator=generator)
+    batch, heads, queries, keys = 2, draw.number(2, 4), draw.number(3, 5), draw.number(6, 7)
+    scores = 3 * torch.randn(batch, heads, queries, keys, generator=draw)
     return (masked_softmax(scores, padding_mask(torch.tensor([keys, keys - 2]), keys)[:, None]),)
 
 
-def draw_loss(generator: torch.Generator) -> Arguments:
+def draw_loss(draw: Draw) -> Arguments:
     """A function that gives the loss for a head mask, and the number of heads."""
-    heads = draw(3, 6, generator)
-    mixing, wanted = draw_tensors(generator, (heads, 7), (7,))
+    heads = draw.number(3, 6)
+    mixing, wanted = draw.tensors((heads, 7), (7,))
 
     def loss_of(head_mask: Tensor) -> Tensor:
         return (torch.tanh(head_mask @ mixing) - wanted).square().mean()
@@ -57,24 +57,24 @@ def draw_loss(generator: torch.Generator) -> Arguments:
     return loss_of, heads
 
 
-def draw_lengths(generator: torch.Generator) -> Arguments:
-    batch = draw(2, 4, generator)
-    return torch.randperm(9, generator=generator)[:batch] + 1, draw(2, 5, generator)
+def draw_lengths(draw: Draw) -> Arguments:
+    batch = draw.number(2, 4)
+    return torch.randperm(9, generator=draw)[:batch] + 1, draw.number(2, 5)
 
 
-def draw_head_sizes(generator: torch.Generator) -> Arguments:
-    return tuple(draw_sizes(generator, 6, 3, 5, 7))
+def draw_head_sizes(draw: Draw) -> Arguments:
+    return tuple(draw.sizes(6, 3, 5, 7))
 
 
-def draw_accuracies(generator: torch.Generator) -> Arguments:
+def draw_accuracies(draw: Draw) -> Arguments:
     """Accuracies in a random order; often one lies exactly the tolerance below the best.
 
     All are multiples of 1/64, which floats represent exactly.
     """
-    best = draw(50, 64, generator)
-    second = best - draw(2, 3, generator)
+    best = draw.number(50, 64)
+    second = best - draw.number(2, 3)
     accuracies = [(1, best - 12), (2, second), (4, best - 1), (8, best), (16, best - 1)]
-    order = torch.randperm(len(accuracies), generator=generator).tolist()
+    order = torch.randperm(len(accuracies), generator=draw).tolist()
     return {accuracies[place][0]: accuracies[place][1] / 64 for place in order}, 2 / 64
 
 

@@ -14,16 +14,12 @@ from mha_lib import ByAttention, EncoderDecoder, padding_mask
 from mha_lib.classroom.live.exercises.judge import (
     Answer,
     Arguments,
+    Draw,
     Exercise,
     Judged,
     Verdict,
     describe,
-    draw,
-    draw_sizes,
-    draw_tensors,
-    mistaken,
     result_of,
-    solved,
 )
 from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done, removal
 from mha_lib.classroom.tasks.threads import one_thread
@@ -35,41 +31,41 @@ ATTENTIONS = range(len(ByAttention._fields))  # encoder, decoder, cross
 TRAINED = 0.9  # a trained translator has more than this share of other numbers right
 
 
-def draw_target(generator: torch.Generator) -> Arguments:
+def draw_target(draw: Draw) -> Arguments:
     """Targets (B, T): ``<bos>``, 2 to 5 tokens, ``<eos>`` and padding."""
-    batch, longest = draw(3, 4, generator), 7
-    target = torch.randint(END + 1, 20, (batch, longest), generator=generator)
-    lengths = torch.randint(2, longest - 1, (batch, 1), generator=generator)
+    batch, longest = draw.number(3, 4), 7
+    target = torch.randint(END + 1, 20, (batch, longest), generator=draw)
+    lengths = torch.randint(2, longest - 1, (batch, 1), generator=draw)
     places = torch.arange(longest)
     target[:, 0] = BEGIN
     target[places == lengths + 1] = END
     return (target.masked_fill(places > lengths + 1, PADDING),)
 
 
-def draw_heads_to_remove(generator: torch.Generator) -> Arguments:
+def draw_heads_to_remove(draw: Draw) -> Arguments:
     """D, an odd H and how many are removed."""
-    heads, removed = (3, 1) if draw(0, 1, generator) else (5, draw(1, 4, generator))
-    return heads * draw(6, 9, generator), heads, removed
+    heads, removed = (3, 1) if draw.number(0, 1) else (5, draw.number(1, 4))
+    return heads * draw.number(6, 9), heads, removed
 
 
-def draw_aligned_weights(generator: torch.Generator) -> Arguments:
+def draw_aligned_weights(draw: Draw) -> Arguments:
     """Weights (H, T, S), and the words of the first T - 1 rows; some rows have none."""
-    heads, words, numerals = draw_sizes(generator, 3, 4, 6)
-    weights = (3 * torch.randn(heads, numerals + 1, words, generator=generator)).softmax(-1)
-    places: list[int | None] = torch.randint(words, (numerals,), generator=generator).tolist()
-    places[draw(1, numerals - 1, generator)] = None
+    heads, words, numerals = draw.sizes(3, 4, 6)
+    weights = (3 * torch.randn(heads, numerals + 1, words, generator=draw)).softmax(-1)
+    places: list[int | None] = torch.randint(words, (numerals,), generator=draw).tolist()
+    places[draw.number(1, numerals - 1)] = None
     return weights, places
 
 
-def draw_head(generator: torch.Generator) -> Arguments:
-    heads, head_dim = draw_sizes(generator, 4, 3)
-    return heads, head_dim, draw(1, heads - 1, generator)
+def draw_head(draw: Draw) -> Arguments:
+    heads, head_dim = draw.sizes(4, 3)
+    return heads, head_dim, draw.number(1, heads - 1)
 
 
-def draw_loss_of_masks(generator: torch.Generator) -> Arguments:
+def draw_loss_of_masks(draw: Draw) -> Arguments:
     """A function that gives the loss of a one-layer model for its head masks, and H."""
-    heads = draw(4, 6, generator)
-    mixing, wanted = draw_tensors(generator, (3 * heads, 7), (7,))
+    heads = draw.number(4, 6)
+    mixing, wanted = draw.tensors((3 * heads, 7), (7,))
 
     def loss_of(head_masks: ByAttention) -> Tensor:
         masks = torch.cat([mask for layers in head_masks for mask in layers])  # (3 H,)
@@ -78,9 +74,9 @@ def draw_loss_of_masks(generator: torch.Generator) -> Arguments:
     return loss_of, heads
 
 
-def draw_decoding(generator: torch.Generator) -> Arguments:
+def draw_decoding(draw: Draw) -> Arguments:
     """An untrained model, padded sources (B, S) and the tokens and number at which to stop."""
-    model, source, source_mask = decoding_case(draw(0, 99, generator), draw(0, 1, generator) == 1)
+    model, source, source_mask = decoding_case(draw.number(0, 99), draw.number(0, 1) == 1)
     return model, source.clone(), source_mask.clone(), BEGIN, END, MAX_TOKENS
 
 
@@ -262,17 +258,17 @@ class BreakTheModel(Judged):
         if isinstance(result, Verdict):
             return result
         if isinstance(result, int | str) or (isinstance(result, Tensor) and result.dim() == 0):
-            return mistaken(self.name, "number_alone")
+            return self.mistaken("number_alone")
         try:
             found = {gap: getattr(result, gap) for gap in ("number", "english", "written", "right")}
             right_elsewhere = result.right_elsewhere
         except AttributeError:
-            return mistaken(self.name, "translation_wanted", given=describe(result))
+            return self.mistaken("translation_wanted", given=describe(result))
         if found["written"] == found["right"]:
-            return mistaken(self.name, "model_is_right", **found)
+            return self.mistaken("model_is_right", **found)
         if (share := right_elsewhere()) < TRAINED:
-            return mistaken(self.name, "not_trained", share=f"{share:.0%}")
-        return solved(self.name, "broken", **found)
+            return self.mistaken("not_trained", share=f"{share:.0%}")
+        return self.solved("broken", **found)
 
 
 exercise = partial(Exercise, "04")

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mha_lib import merge_heads, sinusoidal_positions
-from mha_lib.classroom.live.exercises.judge import Arguments, Exercise, Judged, draw, draw_sizes, draw_tensors
+from mha_lib.classroom.live.exercises.judge import Arguments, Draw, Exercise, Judged
 from mha_lib.classroom.live.exercises.mistakes import (
     NOTHING_LEFT,
     SCALE,
@@ -35,60 +35,60 @@ class StepByStep(Exercise):
     """An exercise whose cases are several calls with one cache, which keeps what each call leaves in it."""
 
     def calls(self) -> Iterator[Arguments]:
-        generator = torch.Generator().manual_seed(0)
+        draw = Draw()
         for _ in range(self.rounds):
-            yield from self.cases(generator)
+            yield from self.cases(draw)
 
 
-def draw_shared_heads(generator: torch.Generator) -> tuple[int, int]:
-    return SHARED_HEADS[draw(0, len(SHARED_HEADS) - 1, generator)]
+def draw_shared_heads(draw: Draw) -> tuple[int, int]:
+    return SHARED_HEADS[draw.number(0, len(SHARED_HEADS) - 1)]
 
 
-def draw_grouped_heads(generator: torch.Generator) -> Arguments:
+def draw_grouped_heads(draw: Draw) -> Arguments:
     """Queries (B, H, Q, d), keys (B, G, K, d) and values (B, G, K, d_v)."""
-    heads, kv_heads = draw_shared_heads(generator)
-    queries, keys, head_dim, value_head_dim = draw_sizes(generator, 2, 7, 9, 11)
+    heads, kv_heads = draw_shared_heads(draw)
+    queries, keys, head_dim, value_head_dim = draw.sizes(2, 7, 9, 11)
     shapes = (heads, queries, head_dim), (kv_heads, keys, head_dim), (kv_heads, keys, value_head_dim)
-    return draw_tensors(generator, *((2, *shape) for shape in shapes))
+    return draw.tensors(*((2, *shape) for shape in shapes))
 
 
-def draw_projection(generator: torch.Generator) -> Arguments:
+def draw_projection(draw: Draw) -> Arguments:
     """W_k or W_v, (D, H*d), H and G; D is a multiple of H, so that its rows could be pooled by mistake."""
-    heads, kv_heads = draw_shared_heads(generator)
-    head_dim, rows = draw_sizes(generator, 7, 9)
-    return torch.randn(heads * rows, heads * head_dim, generator=generator), heads, kv_heads
+    heads, kv_heads = draw_shared_heads(draw)
+    head_dim, rows = draw.sizes(7, 9)
+    return torch.randn(heads * rows, heads * head_dim, generator=draw), heads, kv_heads
 
 
-def draw_positions(generator: torch.Generator) -> Arguments:
+def draw_positions(draw: Draw) -> Arguments:
     """x (H, N, d) and positions (N,) with gaps between them."""
-    heads, tokens = draw_sizes(generator, 3, 5)
-    x = torch.randn(heads, tokens, 2 * draw(3, 4, generator), generator=generator)
-    return x, torch.randperm(40, generator=generator)[:tokens].sort().values
+    heads, tokens = draw.sizes(3, 5)
+    x = torch.randn(heads, tokens, 2 * draw.number(3, 4), generator=draw)
+    return x, torch.randperm(40, generator=draw)[:tokens].sort().values
 
 
-def draw_steps(generator: torch.Generator) -> tuple[Arguments, ...]:
+def draw_steps(draw: Draw) -> tuple[Arguments, ...]:
     """Three calls with new tokens (2, N, D), the same matrices and one cache, which may begin empty."""
-    width, head_dim, value_head_dim = draw_sizes(generator, 5, 6, 7)
-    matrices = draw_tensors(generator, (width, head_dim), (width, head_dim), (width, value_head_dim))
-    kept = 2 * draw(0, 1, generator)
-    keys, values = draw_tensors(generator, (2, kept, head_dim), (2, kept, value_head_dim))
+    width, head_dim, value_head_dim = draw.sizes(5, 6, 7)
+    matrices = draw.tensors((width, head_dim), (width, head_dim), (width, value_head_dim))
+    kept = 2 * draw.number(0, 1)
+    keys, values = draw.tensors((2, kept, head_dim), (2, kept, value_head_dim))
     cache = SimpleNamespace(keys=keys, values=values)
-    chunks = draw_tensors(generator, *((2, new, width) for new in draw_sizes(generator, 1, 3, 4)))
+    chunks = draw.tensors(*((2, new, width) for new in draw.sizes(1, 3, 4)))
     return tuple((x, *(W.clone() for W in matrices), cache) for x in chunks)
 
 
-def draw_tiles(generator: torch.Generator) -> Arguments:
+def draw_tiles(draw: Draw) -> Arguments:
     """Queries (Q, d) and tiles, of which the last is smaller; some cases have scores in the hundreds.
 
     In these the first query has only low scores. Rounding errors would show in large scores, so queries and
     keys are eighths: floats represent their products exactly.
     """
-    queries, head_dim, value_head_dim = draw_sizes(generator, 4, 6, 7)
-    q, keys = (torch.randn(size, head_dim, generator=generator).mul(8).round() / 8 for size in (queries, 11))
-    if draw(0, 1, generator):
+    queries, head_dim, value_head_dim = draw.sizes(4, 6, 7)
+    q, keys = (torch.randn(size, head_dim, generator=draw).mul(8).round() / 8 for size in (queries, 11))
+    if draw.number(0, 1):
         q, keys = 40 * q, keys + 3
         q[0] = -40
-    values = torch.randn(11, value_head_dim, generator=generator)
+    values = torch.randn(11, value_head_dim, generator=draw)
     return q, list(zip(keys.split(4), values.split(4), strict=True))
 
 

@@ -11,16 +11,13 @@ from mha_lib import MultiHeadAttention
 from mha_lib.classroom.live.exercises.judge import (
     Answer,
     Arguments,
+    Draw,
     Exercise,
     Judged,
     Verdict,
     describe,
-    draw,
-    draw_sizes,
-    mistaken,
     result_of,
     say,
-    solved,
     together,
 )
 from mha_lib.classroom.live.exercises.lesson_05_heads import draw_shared_heads
@@ -29,20 +26,20 @@ from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done
 Span = tuple[float, float]  # the first head, and the one after the last
 
 
-def draw_cache_sizes(generator: torch.Generator) -> Arguments:
+def draw_cache_sizes(draw: Draw) -> Arguments:
     """Layers, D, H, G, tokens, batch and bits."""
-    heads, kv_heads = draw_shared_heads(generator)
-    layers, head_dim, tokens = draw_sizes(generator, 7, 11, 13)
-    batch, bits = draw(2, 3, generator), 8 * 2 ** draw(0, 2, generator)
+    heads, kv_heads = draw_shared_heads(draw)
+    layers, head_dim, tokens = draw.sizes(7, 11, 13)
+    batch, bits = draw.number(2, 3), 8 * 2 ** draw.number(0, 2)
     return layers, heads * head_dim, heads, kv_heads, 17 * tokens, batch, bits
 
 
-def draw_devices(generator: torch.Generator) -> Arguments:
+def draw_devices(draw: Draw) -> Arguments:
     """H, G, d and a number of devices that may not divide G, though often it divides H."""
-    devices = draw(2, 5, generator)
-    uneven = ((12, 6, 4), (12, 3, 6), (24, 2, 8), (15, 5, 2))[draw(0, 3, generator)]
-    heads, kv_heads, devices = (6 * devices, 2 * devices, devices) if draw(0, 1, generator) else uneven
-    return heads, kv_heads, draw(7, 9, generator), devices
+    devices = draw.number(2, 5)
+    uneven = ((12, 6, 4), (12, 3, 6), (24, 2, 8), (15, 5, 2))[draw.number(0, 3)]
+    heads, kv_heads, devices = (6 * devices, 2 * devices, devices) if draw.number(0, 1) else uneven
+    return heads, kv_heads, draw.number(7, 9), devices
 
 
 def count_bytes(
@@ -159,19 +156,19 @@ class DescribeModel(Judged):
                 layer, wanted = result_of(given, (dict(config),)), describe_model(config)
             if verdict := self.judge_layer(layer, wanted, model):
                 return verdict
-        return solved(self.name, "described", models=say("between").join(MODELS))
+        return self.solved("described", models=say("between").join(MODELS))
 
     def judge_layer(self, layer: Any, wanted: MultiHeadAttention, model: str) -> Verdict | None:
         if isinstance(layer, Verdict):
             if "KeyError" not in layer.sentence:
                 return layer
-            hint = mistaken(self.name, "entry_missing")
+            hint = self.mistaken("entry_missing")
             return hint._replace(sentence=f"{layer.sentence} {hint.sentence}")
         if not isinstance(layer, MultiHeadAttention):
-            return mistaken(self.name, "layer_wanted", given=describe(layer))
+            return self.mistaken("layer_wanted", given=describe(layer))
         found, right = sizes_of(layer), sizes_of(wanted)
         mistakes = [
-            mistaken(self.name, name, model=model, given=found[name], wanted=right[name])
+            self.mistaken(name, model=model, given=found[name], wanted=right[name])
             for name in right
             if found[name] != right[name]
         ]

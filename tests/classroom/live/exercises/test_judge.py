@@ -5,15 +5,15 @@ import torch
 
 from mha_lib.classroom.course import language
 from mha_lib.classroom.live.exercises import judge
-from mha_lib.classroom.live.exercises.judge import Check, Exercise, draw_tensors, sentence_of
+from mha_lib.classroom.live.exercises.judge import Check, Exercise, sentence_of
 
-DOUBLED = Exercise("99", "doubled", lambda x: 2 * x, lambda generator: draw_tensors(generator, (2, 3)))
-BOOLEAN = Exercise("99", "boolean", lambda n: torch.arange(n) > 0, lambda generator: (3,))
-NUMBER = Exercise("99", "number", lambda n: 2 * n, lambda generator: (5,))
-TABLE = Exercise("99", "table", lambda n: torch.arange(6.0).view(2, 3)[:n], lambda generator: (2,))
-NOTHING = Exercise("99", "table", lambda n: torch.zeros(0, 3), lambda generator: (2,))
+DOUBLED = Exercise("99", "doubled", lambda x: 2 * x, lambda draw: draw.tensors((2, 3)))
+BOOLEAN = Exercise("99", "boolean", lambda n: torch.arange(n) > 0, lambda draw: (3,))
+NUMBER = Exercise("99", "number", lambda n: 2 * n, lambda draw: (5,))
+TABLE = Exercise("99", "table", lambda n: torch.arange(6.0).view(2, 3)[:n], lambda draw: (2,))
+NOTHING = Exercise("99", "table", lambda n: torch.zeros(0, 3), lambda draw: (2,))
 SCALED = Exercise(
-    "99", "scaled", lambda n, *, scale=2, shift=3: scale * n + shift, lambda generator: (5,)
+    "99", "scaled", lambda n, *, scale=2, shift=3: scale * n + shift, lambda draw: (5,)
 ).recognising(scale_missing={"scale": 1}, mask_missing=({"shift": 0},))
 
 
@@ -115,20 +115,20 @@ def test_an_empty_list_stands_for_a_tensor_without_entries_and_for_no_other(empt
 
 
 def test_the_first_wrong_entry_is_named():
-    exercise = Exercise("99", "ramp", lambda n: torch.arange(n), lambda generator: (4,))
+    exercise = Exercise("99", "ramp", lambda n: torch.arange(n), lambda draw: (4,))
     answer = exercise.judge(lambda n: torch.tensor([0, 1, 7, 8]))
     assert answer.sentence == "the values are not right: for (4) the entry [2] should be 2 and is 7."
 
 
 def test_the_numbers_of_a_short_argument_are_shown():
-    exercise = Exercise("99", "sum", lambda lengths: lengths.sum(), lambda generator: (torch.tensor([3, 2]),))
+    exercise = Exercise("99", "sum", lambda lengths: lengths.sum(), lambda draw: (torch.tensor([3, 2]),))
     sentence = exercise.judge(lambda lengths: lengths.max()).sentence
     assert "for (a tensor (2,) [3, 2]) the number should be 5 and is 3" in sentence
 
 
 def test_nan_where_a_number_is_wanted_is_wrong_and_nan_where_nan_is_wanted_is_right():
     assert DOUBLED.judge(lambda x: x * torch.nan).state == "wrong"
-    exercise = Exercise("99", "nan", lambda n: torch.tensor(torch.nan), lambda generator: (1,))
+    exercise = Exercise("99", "nan", lambda n: torch.tensor(torch.nan), lambda draw: (1,))
     assert exercise.judge(lambda n: torch.tensor(torch.nan)).state == "solved"
 
 

@@ -83,7 +83,7 @@ def lesson_99(tmp_path, monkeypatch):
 
 LESSON = """
 from mha_lib.classroom.live.exercises.judge import Exercise
-EXERCISES = (Exercise("99", "{name}", lambda n: 2 * n, lambda generator: (5,)),)
+EXERCISES = (Exercise("99", "{name}", lambda n: 2 * n, lambda draw: (5,)),)
 """
 
 

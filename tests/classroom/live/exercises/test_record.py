@@ -8,7 +8,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from mha_lib.classroom.course import language
 from mha_lib.classroom.live.exercises import names_by_lesson
-from mha_lib.classroom.live.exercises.judge import Check, Exercise, draw_tensors
+from mha_lib.classroom.live.exercises.judge import Check, Exercise
 from mha_lib.classroom.live.exercises.reports import read_report
 
 
@@ -17,8 +17,8 @@ def scaled(n, *, scale=2, mask=3):
 
 
 MISTAKES = {"scale_missing": {"scale": 1}, "mask_missing": {"mask": 0}}
-NUMBER = Exercise("03", "number", scaled, lambda generator: (5,), MISTAKES)
-DOUBLED = Exercise("04", "doubled", lambda x: 2 * x, lambda generator: draw_tensors(generator, (2, 3)))
+NUMBER = Exercise("03", "number", scaled, lambda draw: (5,), MISTAKES)
+DOUBLED = Exercise("04", "doubled", lambda x: 2 * x, lambda draw: draw.tensors((2, 3)))
 
 
 @pytest.fixture
