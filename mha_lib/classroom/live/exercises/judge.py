@@ -40,9 +40,9 @@ class Draw(torch.Generator):
         """A random size from low to high, both possible."""
         return int(torch.randint(low, high + 1, (), generator=self))
 
-    def sizes(self, *sizes: int) -> list[int]:
+    def sizes(self, *sizes: int) -> tuple[int, ...]:
         """The sizes in a random order, so that every axis has a different one."""
-        return [sizes[place] for place in torch.randperm(len(sizes), generator=self).tolist()]
+        return tuple(sizes[place] for place in torch.randperm(len(sizes), generator=self).tolist())
 
     def tensors(self, *shapes: tuple[int, ...]) -> tuple[Tensor, ...]:
         return tuple(torch.randn(shape, generator=self) for shape in shapes)
@@ -334,12 +334,7 @@ def describe(value: object) -> str:
     if isinstance(value, Tensor):
         numbers = "" if value.dim() != 1 or value.is_floating_point() else f" {value.tolist()}"
         return say("tensor", shape=tuple(value.shape)) + numbers
-    if isinstance(value, nn.Module):
-        return say("model")
-    if callable(value):
-        return say("function")
-    return (
-        repr(value)
-        if isinstance(value, int | float | str | dict)
-        else say("other", type=type(value).__name__)
-    )
+    if isinstance(value, int | float | str | dict):
+        return repr(value)
+    kind = "model" if isinstance(value, nn.Module) else "function" if callable(value) else "other"
+    return say(kind, type=type(value).__name__)

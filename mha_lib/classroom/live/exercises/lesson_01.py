@@ -21,7 +21,7 @@ from mha_lib.classroom.live.exercises.mistakes import (
 )
 
 
-def draw_axes(draw: Draw) -> list[int]:
+def draw_axes(draw: Draw) -> tuple[int, ...]:
     """B, Q, K, d and d_v, all different."""
     return draw.sizes(2, 3, 4, 5, 6, 7)[:5]
 

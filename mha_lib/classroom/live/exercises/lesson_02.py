@@ -47,10 +47,6 @@ def draw_attend(draw: Draw) -> Arguments:
     return attend, x, turned[torch.randperm(tokens, generator=draw)] if kind == "plain" else turned
 
 
-def draw_position_sizes(draw: Draw) -> Arguments:
-    return draw.number(5, 9), 2 * draw.number(2, 6)
-
-
 def draw_mask_sizes(draw: Draw) -> Arguments:
     queries = draw.number(2, 5)
     return queries, queries + draw.number(1, 4)
@@ -80,10 +76,6 @@ def draw_layer(draw: Draw) -> Arguments:
         return causal_attention(seen @ W_q, seen @ W_k, seen @ W_v, **kinds[kind])
 
     return layer, x
-
-
-def draw_widths(draw: Draw) -> Arguments:
-    return tuple(draw.sizes(7, 11, 13))
 
 
 def equivariance_gap(attend: Layer, x: Tensor, order: Tensor) -> Tensor:
@@ -160,16 +152,6 @@ def wave_for_each_column(num_positions: int, num_hiddens: int) -> Tensor:
     return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
 
 
-WRONG_CROSSOVERS: dict[str, Mistake] = {
-    "one_projection_to_d": {"projected": lambda d, d_v: d + d_v},
-    "values_not_projected": {"projected": lambda d, d_v: 2 * d},
-    "mixture_missing": {"paired": lambda d, d_v: d},
-    "scores_missing": {"paired": lambda d, d_v: d_v},
-    "values_as_wide_as_keys": lambda D, d, d_v: 1.5 * D,
-    "upside_down": lambda D, d, d_v: 1 / crossover(D, d, d_v),
-}
-
-
 exercise = partial(Exercise, "02")
 
 EXERCISES: tuple[Exercise, ...] = (
@@ -188,7 +170,7 @@ EXERCISES: tuple[Exercise, ...] = (
         mean=lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).abs().mean(),
         input_not_permuted=lambda f, x, order: (f(x) - f(x)[:, order]).abs().max(),
     ),
-    exercise("positions", waves, draw_position_sizes).recognising(
+    exercise("positions", waves, lambda draw: (draw.number(5, 9), 2 * draw.number(2, 6))).recognising(
         sines_first={"ordered": lambda s, c: torch.cat([s, c], -1)},
         cosine_first={"ordered": lambda s, c: torch.stack([c, s], -1).flatten(1)},
         counted_from_1={"first": 1},
@@ -220,9 +202,17 @@ EXERCISES: tuple[Exercise, ...] = (
         **shared("scale_multiplied", "scale_of_number_of_keys", "weights_returned"),
     ),
     exercise(
-        "crossover", crossover, draw_widths, also_right={"rounded_up": partial(crossover, rounded=math.ceil)}
+        "crossover",
+        crossover,
+        lambda draw: draw.sizes(7, 11, 13),
+        also_right={"rounded_up": partial(crossover, rounded=math.ceil)},
     ).recognising(
-        **{name: also_rounded_up(answer) for name, answer in WRONG_CROSSOVERS.items()},
+        one_projection_to_d=also_rounded_up({"projected": lambda d, d_v: d + d_v}),
+        values_not_projected=also_rounded_up({"projected": lambda d, d_v: 2 * d}),
+        mixture_missing=also_rounded_up({"paired": lambda d, d_v: d}),
+        scores_missing=also_rounded_up({"paired": lambda d, d_v: d_v}),
+        values_as_wide_as_keys=also_rounded_up(lambda D, d, d_v: 1.5 * D),
+        upside_down=also_rounded_up(lambda D, d, d_v: 1 / crossover(D, d, d_v)),
         rounded_down=({"rounded": math.floor}, {"rounded": round}),
     ),
 )

@@ -62,10 +62,6 @@ def draw_lengths(draw: Draw) -> Arguments:
     return torch.randperm(9, generator=draw)[:batch] + 1, draw.number(2, 5)
 
 
-def draw_head_sizes(draw: Draw) -> Arguments:
-    return tuple(draw.sizes(6, 3, 5, 7))
-
-
 def draw_accuracies(draw: Draw) -> Arguments:
     """Accuracies in a random order; often one lies exactly the tolerance below the best.
 
@@ -133,7 +129,7 @@ EXERCISES: tuple[Exercise, ...] = (
         **shared("forbidden_scores_zero", "forbidden_weights_zero"),
     ),
     exercise("serial_heads", multi_head, draw_layer, shared(*SCALE, *SOFTMAX, *PROJECTIONS, *HEADS)),
-    exercise("count_parameters", count, draw_head_sizes).recognising(
+    exercise("count_parameters", count, lambda draw: draw.sizes(6, 3, 5, 7)).recognising(
         single_head=lambda D, h, d, d_v: D * (2 * d + d_v) + d_v * D,
         W_o_missing=lambda D, h, d, d_v: D * h * (2 * d + d_v),
         W_o_of_width_D=lambda D, h, d, d_v: D * h * (2 * d + d_v) + D * D,

@@ -22,7 +22,6 @@ from mha_lib.classroom.live.exercises.judge import (
     result_of,
 )
 from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done, removal
-from mha_lib.classroom.tasks.threads import one_thread
 
 PADDING, BEGIN, END, MAX_TOKENS = 0, 1, 2, 6
 Places = Sequence[int | None]
@@ -84,9 +83,11 @@ def draw_decoding(draw: Draw) -> Arguments:
 def decoding_case(seed: int, all_end: bool) -> tuple[EncoderDecoder, Tensor, Tensor]:
     """A model and three sources whose targets end one after the other; unless ``all_end``, one is cut off."""
     while True:
-        model, (source, source_mask) = untrained_model(seed), padded_sources(seed)
-        with one_thread():
-            written = greedy_decode(model, source, source_mask, BEGIN, END, MAX_TOKENS)
+        model, generator = untrained_model(seed), torch.Generator().manual_seed(seed)
+        source = torch.randint(1, 9, (60, 7), generator=generator)
+        source_mask = padding_mask(torch.randint(2, 8, (60,), generator=generator), 7).squeeze(1)  # (B, S)
+        source = source.masked_fill(~source_mask, PADDING)
+        written = greedy_decode(model, source, source_mask, BEGIN, END, MAX_TOKENS)
         row_of = {length: row for row, length in enumerate((written != END).sum(1).tolist())}
         rows = [row for length, row in sorted(row_of.items()) if length < MAX_TOKENS - 1]
         cut_off = [row_of[MAX_TOKENS]] if MAX_TOKENS in row_of else []
@@ -94,14 +95,6 @@ def decoding_case(seed: int, all_end: bool) -> tuple[EncoderDecoder, Tensor, Ten
         if len(rows) == 3:
             return model, source[rows], source_mask[rows]
         seed += 100
-
-
-def padded_sources(seed: int, count: int = 60) -> tuple[Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    source = torch.randint(1, 9, (count, 7), generator=generator)
-    lengths = torch.randint(2, 8, (count,), generator=generator)
-    source_mask = padding_mask(lengths, 7).squeeze(1)  # (B, S)
-    return source.masked_fill(~source_mask, PADDING), source_mask
 
 
 def untrained_model(seed: int) -> EncoderDecoder:
@@ -238,11 +231,6 @@ def greedy_decode(
     return finish(tokens)
 
 
-def fill_with(token: int) -> Callable[[Tensor, Tensor, int], Tensor]:
-    """The mistake of filling up finished targets with another token than ``end``."""
-    return lambda chosen, ended, end: chosen.masked_fill(ended, token)
-
-
 class BreakTheModel(Judged):
     """The student finds a number that a trained translator gets wrong: there are many right answers.
 
@@ -356,7 +344,10 @@ EXERCISES: tuple[Judged, ...] = (
         begin_alone=({"seen": lambda tokens: tokens[:, :1]}, {"last": 0}),
         least_likely={"choose": torch.argmin},
         goes_on_after_end={"fill": nothing_done},
-        filled_with_another_token=tuple({"fill": fill_with(token)} for token in (PADDING, BEGIN)),
+        filled_with_another_token=tuple(
+            {"fill": lambda chosen, ended, end, token=token: chosen.masked_fill(ended, token)}
+            for token in (PADDING, BEGIN)
+        ),
         stops_at_the_first_end={"is_over": torch.any},
         never_stops={"is_over": lambda ended: False},
         one_token_too_few={"room": -1},
