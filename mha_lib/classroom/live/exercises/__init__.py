@@ -15,6 +15,7 @@ in ``words/``.
 import importlib
 import pkgutil
 import re
+from dataclasses import replace
 
 from mha_lib.classroom.live.exercises.judge import Check, Judged
 
@@ -23,7 +24,7 @@ def find_exercises() -> list[Judged]:
     """The exercises of all lessons, in the order of the lessons."""
     names = sorted(found.name for found in pkgutil.iter_modules(__path__))
     return [
-        exercise
+        replace(exercise, lesson=name.removeprefix("lesson_"))
         for name in names
         if re.fullmatch(r"lesson_\d+", name)
         for exercise in importlib.import_module(f"{__name__}.{name}").EXERCISES

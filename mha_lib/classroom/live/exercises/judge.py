@@ -56,10 +56,10 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Judged:
-    """The part of an exercise that ``Check`` uses. ``lesson`` is the lesson's number, such as "03"."""
+    """The part of an exercise that ``Check`` uses. ``lesson`` is the number in the name of its file, "03"."""
 
-    lesson: str
     name: str
+    lesson: str = field(default="", kw_only=True)
 
     def judge(self, given: Answer) -> Verdict:
         with one_thread():

@@ -1,7 +1,6 @@
 """The exercises of lesson 01, single-head attention."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
@@ -124,23 +123,21 @@ def tempered_softmax(
     return masked_weights(temper(scores, temperature), **steps)
 
 
-exercise = partial(Exercise, "01")
-
 EXERCISES: tuple[Exercise, ...] = (
-    exercise("masked_softmax", masked_weights, draw_low_scores).recognising(
+    Exercise("masked_softmax", masked_weights, draw_low_scores).recognising(
         **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
         **shared("forbidden_scores_too_high", "forbidden_weights_zero"),
         **SOFTMAX,
         underflow={"normalise": divide_exponentials, "finish": nothing_done},
     ),
-    exercise("empty_rows", masked_weights, draw_scores_with_empty_rows).recognising(
+    Exercise("empty_rows", masked_weights, draw_scores_with_empty_rows).recognising(
         nan={"finish": nothing_done},
         uniform={"fill": fill_lowest},
         **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
         **shared("forbidden_scores_too_high", "forbidden_weights_zero"),
         **shared("softmax_over_queries", "exponentials"),
     ),
-    exercise("mask_from_lengths", mask_from_lengths, draw_lengths).recognising(
+    Exercise("mask_from_lengths", mask_from_lengths, draw_lengths).recognising(
         mask_upside_down={"masked": torch.logical_not},
         **shared("mask_to_be_added"),
         one_key_too_many={"allowed": lambda positions, lengths: positions <= lengths},
@@ -148,7 +145,7 @@ EXERCISES: tuple[Exercise, ...] = (
         axis_missing={"place": nothing_done},
         axis_at_the_end={"place": lambda mask: mask[:, :, None]},
     ),
-    exercise("dot_product_attention", attention, draw_attention).recognising(
+    Exercise("dot_product_attention", attention, draw_attention).recognising(
         **shared("scale_missing", "scale_without_root", "scale_multiplied"),
         **shared("scale_of_number_of_keys"),
         scale_of_values={"divisor": lambda sizes: sizes.value_head_dim**0.5},
@@ -157,7 +154,7 @@ EXERCISES: tuple[Exercise, ...] = (
         **shared("exponentials", "weights_returned"),
         keys_mixed={"mix": lambda weights, keys, values: weights @ keys},
     ),
-    exercise("temperature", tempered_softmax, draw_temperature).recognising(
+    Exercise("temperature", tempered_softmax, draw_temperature).recognising(
         multiplied={"temper": lambda scores, t: scores * t},
         not_used={"temper": lambda scores, t: scores},
         rooted={"temper": lambda scores, t: scores / t**0.5},
@@ -165,7 +162,7 @@ EXERCISES: tuple[Exercise, ...] = (
         power_of_weights=lambda scores, temperature: scores.softmax(-1) ** (1 / temperature),
         **SOFTMAX,
     ),
-    exercise("additive_attention", additive_attention, draw_additive).recognising(
+    Exercise("additive_attention", additive_attention, draw_additive).recognising(
         tanh_missing={"hidden": lambda q, k: q + k},
         tanh_before_sum={"hidden": lambda q, k: q.tanh() + k.tanh()},
         multiplied={"hidden": lambda q, k: (q * k).tanh()},
@@ -174,7 +171,7 @@ EXERCISES: tuple[Exercise, ...] = (
         **SOFTMAX,
         **shared("weights_returned"),
     ),
-    exercise(
+    Exercise(
         "attention_flops",
         lambda num_queries, num_keys, d, d_v: 2 * num_queries * num_keys * (d + d_v),
         lambda draw: tuple((3 + torch.randperm(9, generator=draw)[:4]).tolist()),

@@ -152,10 +152,8 @@ def wave_for_each_column(num_positions: int, num_hiddens: int) -> Tensor:
     return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
 
 
-exercise = partial(Exercise, "02")
-
 EXERCISES: tuple[Exercise, ...] = (
-    exercise("self_attention", self_attention, draw_projections).recognising(
+    Exercise("self_attention", self_attention, draw_projections).recognising(
         **shared("scale_missing", "scale_of_whole_width", "scale_multiplied"),
         **shared("scale_without_root", "scale_of_whole_width_multiplied"),
         **shared("scale_of_number_of_keys", "queries_and_keys_exchanged"),
@@ -163,14 +161,14 @@ EXERCISES: tuple[Exercise, ...] = (
         **shared("values_from_W_k", "weights_returned"),
         values_not_projected={"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)},
     ),
-    exercise("equivariance_gap", equivariance_gap, draw_attend, rounds=8).recognising(
+    Exercise("equivariance_gap", equivariance_gap, draw_attend, rounds=8).recognising(
         invariance=lambda f, x, order: (f(x[:, order]) - f(x)).abs().max(),
         output_permuted_on_the_wrong_side=(lambda f, x, order: (f(x[:, order])[:, order] - f(x)).abs().max()),
         abs_missing=lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).max(),
         mean=lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).abs().mean(),
         input_not_permuted=lambda f, x, order: (f(x) - f(x)[:, order]).abs().max(),
     ),
-    exercise("positions", waves, lambda draw: (draw.number(5, 9), 2 * draw.number(2, 6))).recognising(
+    Exercise("positions", waves, lambda draw: (draw.number(5, 9), 2 * draw.number(2, 6))).recognising(
         sines_first={"ordered": lambda s, c: torch.cat([s, c], -1)},
         cosine_first={"ordered": lambda s, c: torch.stack([c, s], -1).flatten(1)},
         counted_from_1={"first": 1},
@@ -178,20 +176,20 @@ EXERCISES: tuple[Exercise, ...] = (
         angle_for_each_column=wave_for_each_column,
         angle_multiplied={"angle": lambda i, j, D: i * 10000 ** (2 * j / D)},
     ),
-    exercise("causal_mask", mask_of_last_queries, draw_mask_sizes).recognising(
+    Exercise("causal_mask", mask_of_last_queries, draw_mask_sizes).recognising(
         mask_upside_down={"masked": torch.logical_not},
         **shared("mask_to_be_added"),
         aligned_at_the_start={"diagonal": lambda q, k: 0},
         diagonal_missing={"diagonal": lambda q, k: k - q - 1},
         future_instead_of_past={"keep": torch.triu},
     ),
-    exercise("who_sees_whom", who_sees_whom, draw_layer, rounds=10).recognising(
+    Exercise("who_sees_whom", who_sees_whom, draw_layer, rounds=10).recognising(
         rows_and_columns_exchanged=lambda f, x: who_sees_whom(f, x).mT,
         changes_pile_up={"kept": True},
         unchanged=lambda f, x: ~who_sees_whom(f, x),
         later_tokens_only=lambda f, x: who_sees_whom(f, x).triu(1),
     ),
-    exercise("causal_attention", causal_attention, draw_queries_keys_values).recognising(
+    Exercise("causal_attention", causal_attention, draw_queries_keys_values).recognising(
         **shared("forbidden_weights_zero", "forbidden_scores_zero", "mask_missing"),
         future_instead_of_past={"masked": lambda mask: mask.mT},
         first_token_sees_nothing=tuple(
@@ -201,7 +199,7 @@ EXERCISES: tuple[Exercise, ...] = (
         **shared("exponentials", "scale_missing", "scale_without_root"),
         **shared("scale_multiplied", "scale_of_number_of_keys", "weights_returned"),
     ),
-    exercise(
+    Exercise(
         "crossover",
         crossover,
         lambda draw: draw.sizes(7, 11, 13),

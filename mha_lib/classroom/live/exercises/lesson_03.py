@@ -2,7 +2,6 @@
 
 import operator
 from collections.abc import Callable
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -105,16 +104,14 @@ def choose_num_heads(
     return choose([heads for heads, accuracy in accuracies.items() if enough(accuracy, least)])
 
 
-exercise = partial(Exercise, "03")
-
 EXERCISES: tuple[Exercise, ...] = (
-    exercise("split_heads", split_heads, draw_input).recognising(
+    Exercise("split_heads", split_heads, draw_input).recognising(
         cut_with_one_view=cut_with_one_view,
         axes_not_swapped=lambda x, h: x.reshape(*x.shape[:2], h, -1),
         every_other_number=cut_every_other_number,
         heads_transposed=lambda x, h: split_heads(x, h).mT,
     ),
-    exercise(
+    Exercise(
         "repeat_valid_lens",
         lambda valid_lens, num_heads: valid_lens.repeat_interleave(num_heads),
         draw_lengths,
@@ -122,14 +119,14 @@ EXERCISES: tuple[Exercise, ...] = (
         lengths_repeated=lambda valid_lens, num_heads: valid_lens.repeat(num_heads),
         row_for_each_sample=lambda valid_lens, num_heads: valid_lens[:, None].expand(-1, num_heads),
     ),
-    exercise("multi_head", multi_head, draw_layer_and_lengths).recognising(
+    Exercise("multi_head", multi_head, draw_layer_and_lengths).recognising(
         **shared(*SCALE, *PROJECTIONS, *HEADS, "lengths_repeated"),
         **shared("softmax_over_queries", "exponentials"),
         **shared("mask_missing", "mask_upside_down", "mask_on_queries"),
         **shared("forbidden_scores_zero", "forbidden_weights_zero"),
     ),
-    exercise("serial_heads", multi_head, draw_layer, shared(*SCALE, *SOFTMAX, *PROJECTIONS, *HEADS)),
-    exercise("count_parameters", count, lambda draw: draw.sizes(6, 3, 5, 7)).recognising(
+    Exercise("serial_heads", multi_head, draw_layer, shared(*SCALE, *SOFTMAX, *PROJECTIONS, *HEADS)),
+    Exercise("count_parameters", count, lambda draw: draw.sizes(6, 3, 5, 7)).recognising(
         single_head=lambda D, h, d, d_v: D * (2 * d + d_v) + d_v * D,
         W_o_missing=lambda D, h, d, d_v: D * h * (2 * d + d_v),
         W_o_of_width_D=lambda D, h, d, d_v: D * h * (2 * d + d_v) + D * D,
@@ -138,30 +135,30 @@ EXERCISES: tuple[Exercise, ...] = (
         heads_of_width_D=lambda D, h, d, d_v: 4 * D * D * h,
         biases_counted=lambda D, h, d, d_v: count(D, h, d, d_v) + h * (2 * d + d_v) + D,
     ),
-    exercise("head_distances", total_variation, draw_weights).recognising(
+    Exercise("head_distances", total_variation, draw_weights).recognising(
         not_halved=lambda w: 2 * total_variation(w),
         averaged_over_keys=lambda w: total_variation(w) / w.shape[-1],
         averaged_first=lambda w: total_variation(w.mean((0, 2))[None, :, None]),
     ),
-    exercise("importance_by_removal", removal, draw_loss).recognising(
+    Exercise("importance_by_removal", removal, draw_loss).recognising(
         sign_turned={"measure": lambda without, whole: whole - without},
         loss_itself={"measure": lambda without, whole: without},
         one_head_kept={"masks": torch.eye},
         removed_for_good={"masks": lambda num_heads: torch.ones(num_heads, num_heads).triu(1)},
     ),
-    exercise(
+    Exercise(
         "importance_by_gradient", lambda loss_of, num_heads: gradient(loss_of, num_heads).abs(), draw_loss
     ).recognising(
         abs_missing=gradient,
         at_zeros=lambda loss_of, num_heads: gradient(loss_of, num_heads, at=0.0).abs(),
     ),
-    exercise("mean_entropies", mean_entropy, draw_weights).recognising(
+    Exercise("mean_entropies", mean_entropy, draw_weights).recognising(
         nan=lambda w: -(w * w.log()).sum(-1).mean((0, 2)),
         sign_missing=lambda w: -mean_entropy(w),
         bits=lambda w: mean_entropy(w) / torch.tensor(2.0).log(),
         averaged_first=lambda w: mean_entropy(w.mean((0, 2))[None, :, None]),
     ),
-    exercise("choose_num_heads", choose_num_heads, draw_accuracies, rounds=8).recognising(
+    Exercise("choose_num_heads", choose_num_heads, draw_accuracies, rounds=8).recognising(
         best=lambda accuracies, tolerance: max(accuracies, key=accuracies.__getitem__),
         accuracy=lambda accuracies, tolerance: max(accuracies.values()),
         most_within_tolerance={"choose": max},

@@ -4,7 +4,7 @@ Only the last of them needs a trained model, and the student brings it.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import torch
@@ -259,10 +259,8 @@ class BreakTheModel(Judged):
         return self.solved("broken", **found)
 
 
-exercise = partial(Exercise, "04")
-
 EXERCISES: tuple[Judged, ...] = (
-    exercise("shift_targets", shift_targets, draw_target).recognising(
+    Exercise("shift_targets", shift_targets, draw_target).recognising(
         not_shifted=(
             {"wanted": lambda target: target[:, :-1]},
             {"taken": lambda target: target[:, 1:]},
@@ -279,7 +277,7 @@ EXERCISES: tuple[Judged, ...] = (
         stacked_for_each_token={"stacked": lambda pair: torch.stack(pair, dim=-1)},
         side_by_side=({"stacked": lambda pair: torch.cat(pair, dim=1)}, {"stacked": torch.cat}),
     ),
-    exercise("pruned_parameters", count_left, draw_heads_to_remove).recognising(
+    Exercise("pruned_parameters", count_left, draw_heads_to_remove).recognising(
         removed_counted={"left": lambda num_heads, num_removed: num_removed},
         nothing_saved=lambda D, h, removed: 4 * D * D,
         W_o_missing={"out_of_heads": 0},
@@ -291,7 +289,7 @@ EXERCISES: tuple[Judged, ...] = (
         heads_of_width_D=lambda D, h, removed: 4 * D * D * (h - removed),
         one_removed=lambda D, h, removed: count_left(D, h, 1),
     ),
-    exercise("alignment_score", alignment_score, draw_aligned_weights).recognising(
+    Exercise("alignment_score", alignment_score, draw_aligned_weights).recognising(
         next_row={"rows": lambda row: row + 1},
         counted_from_1={"columns": lambda place: place - 1},
         no_word_counted={"without_word": lambda row: [torch.zeros(len(row))]},
@@ -306,7 +304,7 @@ EXERCISES: tuple[Judged, ...] = (
         heads_averaged=({"average": torch.mean}, {"average": lambda found: found.mean(1)}),
         not_averaged=({"average": nothing_done}, {"average": lambda found: found.mT}),
     ),
-    exercise("prune_as_matrix", pruning_matrix, draw_head, rounds=8).recognising(
+    Exercise("prune_as_matrix", pruning_matrix, draw_head, rounds=8).recognising(
         removed_head_kept={"stays": lambda heads, removed: heads == removed},
         head_mask={"cut": lambda identity, stays: identity * stays},
         transposed={"cut": lambda identity, stays: identity[stays]},
@@ -317,7 +315,7 @@ EXERCISES: tuple[Judged, ...] = (
         last_head_removed={"stays": lambda heads, removed: heads != heads.max()},
         heads_alone=lambda num_heads, head_dim, removed: pruning_matrix(num_heads, 1, removed),
     ),
-    exercise("head_importance", head_importance, draw_loss_of_masks).recognising(
+    Exercise("head_importance", head_importance, draw_loss_of_masks).recognising(
         difference_turned={"measure": lambda without, whole: whole - without},
         loss_without={"measure": lambda without, whole: without},
         absolute={"measure": lambda without, whole: (without - whole).abs()},
@@ -338,7 +336,7 @@ EXERCISES: tuple[Judged, ...] = (
         heads_in_rows={"finish": lambda importance: importance.mT},
         in_one_row={"finish": torch.flatten},
     ),
-    exercise("greedy_decode", greedy_decode, draw_decoding, rounds=6).recognising(
+    Exercise("greedy_decode", greedy_decode, draw_decoding, rounds=6).recognising(
         begin_kept={"finish": nothing_done},
         last_token_alone={"seen": lambda tokens: tokens[:, -1:]},
         begin_alone=({"seen": lambda tokens: tokens[:, :1]}, {"last": 0}),
@@ -356,5 +354,5 @@ EXERCISES: tuple[Judged, ...] = (
         padding_seen_while_writing={"write": decode_padding},
         padding_not_masked={"read": encode_padding, "write": decode_padding},
     ),
-    BreakTheModel("04", "breaks_the_model"),
+    BreakTheModel("breaks_the_model"),
 )

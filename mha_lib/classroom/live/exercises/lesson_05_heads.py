@@ -249,10 +249,8 @@ def each_tile(queries: Tensor, tiles: Tiles) -> Tensor:
     return torch.stack([attention(queries, keys, values) for keys, values in tiles])
 
 
-exercise = partial(Exercise, "05")
-
 SHARING: tuple[Judged, ...] = (
-    exercise("grouped_query_attention", grouped_query_attention, draw_grouped_heads).recognising(
+    Exercise("grouped_query_attention", grouped_query_attention, draw_grouped_heads).recognising(
         dealt_out=dict.fromkeys(SHARES, deal_out),
         keys_dealt_out={"share_keys": deal_out},
         values_dealt_out={"share_values": deal_out},
@@ -269,7 +267,7 @@ SHARING: tuple[Judged, ...] = (
         merged={"deliver": lambda heads, G: merge_heads(heads)},
         **shared(*SCALE, *SOFTMAX, "weights_returned"),
     ),
-    exercise("pool_heads", pool_heads, draw_projection).recognising(
+    Exercise("pool_heads", pool_heads, draw_projection).recognising(
         dealt_out={"cut": lambda W, size, number: W.unflatten(1, (size, number, -1)).transpose(1, 2)},
         group_number_for_size={"cut": lambda W, size, number: W.unflatten(1, (size, number, -1))},
         neighbouring_columns={
@@ -295,7 +293,7 @@ SHARING: tuple[Judged, ...] = (
         not_joined=({"join": nothing_done}, {"join": lambda pooled, size: pooled.transpose(0, 1)}),
         transposed={"deliver": lambda pooled: pooled.mT},
     ),
-    exercise("rotate", rotate, draw_positions).recognising(
+    Exercise("rotate", rotate, draw_positions).recognising(
         halves_paired={"split": HALVES, "join": HALVES},
         joined_as_halves={"join": HALVES},
         split_into_halves={"split": HALVES},
@@ -333,7 +331,7 @@ SHARING: tuple[Judged, ...] = (
     ),
 )
 STREAMING: tuple[Judged, ...] = (
-    StepByStep("05", "attend_with_cache", attend_with_cache, draw_steps).recognising(
+    StepByStep("attend_with_cache", attend_with_cache, draw_steps).recognising(
         mask_at_the_start={"diagonal": lambda new, kept: 0},
         new_tokens_see_later_ones=(
             {"masked": torch.ones_like},
@@ -352,7 +350,7 @@ STREAMING: tuple[Judged, ...] = (
         **shared(*SCALE, *SOFTMAX, "weights_returned"),
         **shared("mask_upside_down", "forbidden_scores_zero", "forbidden_weights_zero"),
     ),
-    exercise("online_softmax", online_softmax, draw_tiles, rounds=6).recognising(
+    Exercise("online_softmax", online_softmax, draw_tiles, rounds=6).recognising(
         nothing_rescaled={"shrink": lambda largest, now_largest: torch.ones_like(now_largest)},
         sum_not_rescaled={"old_total": nothing_done},
         output_not_rescaled={"old_output": nothing_done},

@@ -1,7 +1,6 @@
 """The exercises of lesson 05 about whole models: the size of a cache, heads over devices, known models."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import torch
@@ -183,10 +182,8 @@ CUTTING = (
 )
 
 
-exercise = partial(Exercise, "05")
-
 CACHE: tuple[Judged, ...] = (
-    exercise("cache_bytes", count_bytes, draw_cache_sizes).recognising(
+    Exercise("cache_bytes", count_bytes, draw_cache_sizes).recognising(
         values_forgotten={"kinds": 1},
         queries_kept=(
             {"kinds": 3},
@@ -210,7 +207,7 @@ CACHE: tuple[Judged, ...] = (
     ),
 )
 SHARDING_AND_DESCRIBING: tuple[Judged, ...] = (
-    exercise("plan_shards", plan_shards, draw_devices, rounds=8).recognising(
+    Exercise("plan_shards", plan_shards, draw_devices, rounds=8).recognising(
         kv_heads_cut=tuple(
             {"fits": fits, "share": share, "kv_share": share}
             for fits in CUTTING
@@ -233,5 +230,5 @@ SHARDING_AND_DESCRIBING: tuple[Judged, ...] = (
         devices_in_columns={"deliver": lambda plan: plan.mT},
         pairs_nested={"deliver": lambda plan: plan.unflatten(1, (2, 2))},
     ),
-    DescribeModel("05", "describe_model"),
+    DescribeModel("describe_model"),
 )

@@ -7,14 +7,14 @@ from mha_lib.classroom.course import language
 from mha_lib.classroom.live.exercises import judge
 from mha_lib.classroom.live.exercises.judge import Check, Exercise, sentence_of
 
-DOUBLED = Exercise("99", "doubled", lambda x: 2 * x, lambda draw: draw.tensors((2, 3)))
-BOOLEAN = Exercise("99", "boolean", lambda n: torch.arange(n) > 0, lambda draw: (3,))
-NUMBER = Exercise("99", "number", lambda n: 2 * n, lambda draw: (5,))
-TABLE = Exercise("99", "table", lambda n: torch.arange(6.0).view(2, 3)[:n], lambda draw: (2,))
-NOTHING = Exercise("99", "table", lambda n: torch.zeros(0, 3), lambda draw: (2,))
-SCALED = Exercise(
-    "99", "scaled", lambda n, *, scale=2, shift=3: scale * n + shift, lambda draw: (5,)
-).recognising(scale_missing={"scale": 1}, mask_missing=({"shift": 0},))
+DOUBLED = Exercise("doubled", lambda x: 2 * x, lambda draw: draw.tensors((2, 3)))
+BOOLEAN = Exercise("boolean", lambda n: torch.arange(n) > 0, lambda draw: (3,))
+NUMBER = Exercise("number", lambda n: 2 * n, lambda draw: (5,))
+TABLE = Exercise("table", lambda n: torch.arange(6.0).view(2, 3)[:n], lambda draw: (2,))
+NOTHING = Exercise("table", lambda n: torch.zeros(0, 3), lambda draw: (2,))
+SCALED = Exercise("scaled", lambda n, *, scale=2, shift=3: scale * n + shift, lambda draw: (5,)).recognising(
+    scale_missing={"scale": 1}, mask_missing=({"shift": 0},)
+)
 
 
 def doubled_solution(x):
@@ -115,20 +115,20 @@ def test_an_empty_list_stands_for_a_tensor_without_entries_and_for_no_other(empt
 
 
 def test_the_first_wrong_entry_is_named():
-    exercise = Exercise("99", "ramp", lambda n: torch.arange(n), lambda draw: (4,))
+    exercise = Exercise("ramp", lambda n: torch.arange(n), lambda draw: (4,))
     answer = exercise.judge(lambda n: torch.tensor([0, 1, 7, 8]))
     assert answer.sentence == "the values are not right: for (4) the entry [2] should be 2 and is 7."
 
 
 def test_the_numbers_of_a_short_argument_are_shown():
-    exercise = Exercise("99", "sum", lambda lengths: lengths.sum(), lambda draw: (torch.tensor([3, 2]),))
+    exercise = Exercise("sum", lambda lengths: lengths.sum(), lambda draw: (torch.tensor([3, 2]),))
     sentence = exercise.judge(lambda lengths: lengths.max()).sentence
     assert "for (a tensor (2,) [3, 2]) the number should be 5 and is 3" in sentence
 
 
 def test_nan_where_a_number_is_wanted_is_wrong_and_nan_where_nan_is_wanted_is_right():
     assert DOUBLED.judge(lambda x: x * torch.nan).state == "wrong"
-    exercise = Exercise("99", "nan", lambda n: torch.tensor(torch.nan), lambda draw: (1,))
+    exercise = Exercise("nan", lambda n: torch.tensor(torch.nan), lambda draw: (1,))
     assert exercise.judge(lambda n: torch.tensor(torch.nan)).state == "solved"
 
 
@@ -153,7 +153,7 @@ def test_two_mistakes_in_one_step_do_not_meet():
 
 def test_a_mistake_gets_the_sentence_of_its_name_in_the_language_of_the_lesson(course_in):
     course_in("xx", {"mistakes": {"masked_softmax": {"underflow": "⟦underflow⟧"}}})
-    exercise = Exercise("99", "masked_softmax", DOUBLED.answer, DOUBLED.cases, {"underflow": torch.exp})
+    exercise = Exercise("masked_softmax", DOUBLED.answer, DOUBLED.cases, {"underflow": torch.exp})
     assert exercise.judge(torch.exp)[:2] == ("wrong", "⟦underflow⟧")
 
 

@@ -83,13 +83,14 @@ def lesson_99(tmp_path, monkeypatch):
 
 LESSON = """
 from mha_lib.classroom.live.exercises.judge import Exercise
-EXERCISES = (Exercise("99", "{name}", lambda n: 2 * n, lambda draw: (5,)),)
+EXERCISES = (Exercise("{name}", lambda n: 2 * n, lambda draw: (5,)),)
 """
 
 
 def test_the_exercises_of_a_new_lesson_are_found_by_its_file(lesson_99):
     lesson_99.write_text(LESSON.format(name="brand_new"))
-    assert [exercise.name for exercise in find_exercises()][-1] == "brand_new"
+    newest = find_exercises()[-1]
+    assert (newest.lesson, newest.name) == ("99", "brand_new")
 
 
 def test_the_name_of_an_exercise_is_unique_over_the_lessons(lesson_99):

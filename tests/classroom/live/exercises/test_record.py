@@ -17,8 +17,8 @@ def scaled(n, *, scale=2, mask=3):
 
 
 MISTAKES = {"scale_missing": {"scale": 1}, "mask_missing": {"mask": 0}}
-NUMBER = Exercise("03", "number", scaled, lambda draw: (5,), MISTAKES)
-DOUBLED = Exercise("04", "doubled", lambda x: 2 * x, lambda draw: draw.tensors((2, 3)))
+NUMBER = Exercise("number", scaled, lambda draw: (5,), MISTAKES, lesson="03")
+DOUBLED = Exercise("doubled", lambda x: 2 * x, lambda draw: draw.tensors((2, 3)), lesson="04")
 
 
 @pytest.fixture
