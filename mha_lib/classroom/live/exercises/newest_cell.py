@@ -24,23 +24,17 @@ def cells_so_far() -> list[Cell]:
     if shell is None:
         return []
     history = shell.history_manager
-    cells = zip(history.input_hist_raw, history.input_hist_parsed, strict=False)
-    return [Cell(written, code) for written, code in cells]
+    return list(map(Cell, history.input_hist_raw, history.input_hist_parsed))
 
 
 def syntax_error_since(function: Callable[..., Any], cells: list[Cell]) -> SyntaxError | None:
     """The SyntaxError of the newest cell that holds a ``def`` of this function's name; None without one."""
     name = getattr(function, "__name__", "")
     definition = re.compile(rf"^\s*(async\s+)?def\s+{re.escape(name)}\b", re.MULTILINE)
-    newest = next((cell for cell in reversed(cells) if definition.search(cell.written)), None)
-    return syntax_error_of(newest.code) if newest else None
-
-
-def syntax_error_of(code: str) -> SyntaxError | None:
-    """The SyntaxError of a cell's code; it is compiled as IPython does it, and not run."""
+    newest = next((cell.code for cell in reversed(cells) if definition.search(cell.written)), "")
     with warnings.catch_warnings(action="ignore"):  # they were shown when the cell was run
-        try:
-            compile(code, "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        try:  # to compile it as IPython does, without running it
+            compile(newest, "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
         except SyntaxError as error:
             return error
     return None

@@ -8,7 +8,7 @@ import torch
 import mha_lib
 from mha_lib import KVCache, MultiHeadAttention, merge_heads, split_heads
 from mha_lib.classroom.live.exercises.judge import Check
-from mha_lib.classroom.live.exercises.lesson_05_models import MODELS, describe_model
+from mha_lib.classroom.live.exercises.lesson_05 import MODELS, describe_model
 from tests.classroom.live.exercises.slips import EXERCISES, assert_right, randn, right_answer, said
 
 DESCRIBE = EXERCISES["describe_model"]
