@@ -13,7 +13,6 @@ from mha_lib.classroom.tasks.data import (
     PADDING,
     SOURCE_VOCABULARY,
     TARGET_VOCABULARY,
-    Batch,
     as_numeral,
     draw_training_numbers,
     held_out_numbers,
@@ -49,7 +48,7 @@ from mha_lib.classroom.tasks.numerals import (
     in_english,
     read_number,
 )
-from mha_lib.classroom.tasks.processes import ProcessesFailed, Share, heads_on_two_devices, peak_memory
+from mha_lib.classroom.tasks.processes import ProcessesFailed, heads_on_two_devices, peak_memory
 from mha_lib.classroom.tasks.training import Training, train_translator
 from mha_lib.classroom.tasks.translator import (
     Translation,

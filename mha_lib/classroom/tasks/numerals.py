@@ -149,7 +149,8 @@ def not_understood(name: str, **details: object) -> NotUnderstood:
 
 def read_english(text: str) -> int:
     """Read a number in English words, in any usual spelling."""
-    parts = [part for word in text.split() for part in split_word(word)]
+    # "twenty-three," becomes twenty, three; a word with digits stays as it was typed.
+    parts = re.findall(r"\S*\d\S*|[^\s\-‐‑‒–—,]+", text)
     strange = [word for word in parts if word not in KNOWN_WORDS]
     if strange:
         raise unknown(max(strange, key=str.isalpha))  # of "23 apples" report the apples and not the 23
@@ -171,11 +172,6 @@ def read_english(text: str) -> int:
         if not fits:
             raise misplaced(word, before)
     return within_limits(str(number + group))
-
-
-def split_word(word: str) -> list[str]:
-    """``twenty-three,`` -> twenty, three; a word with digits stays as it was typed."""
-    return [word] if re.search(r"\d", word) else re.findall(r"[^-‐‑‒–—,]+", word)
 
 
 def plain_words(words: list[str]) -> list[str]:

@@ -272,17 +272,16 @@ def run(given: Answer, call: Arguments, right: Any) -> Tensor | Verdict:
     result = result_of(given, call)
     if isinstance(result, Verdict):
         return result
+    wanted = "tensor_wanted" if isinstance(right, Tensor) else "number_wanted"
     if isinstance(right, Tensor) and not isinstance(result, Tensor):
         if not stands_for(result, right.dim()):
-            return wrong("tensor_wanted", given=describe(result))
+            return wrong(wanted, given=describe(result))
         if right.dim() and not len(result) + right.numel():
             return torch.zeros_like(right)  # an empty list may have any number of axes
     try:
         return torch.as_tensor(plain(result))
     except (TypeError, ValueError, RuntimeError):
-        return wrong(
-            "tensor_wanted" if isinstance(right, Tensor) else "number_wanted", given=describe(result)
-        )
+        return wrong(wanted, given=describe(result))
 
 
 def stands_for(result: Any, axes: int) -> bool:

@@ -1,8 +1,8 @@
 """The exercises of lesson 05 about heads: how they share keys, know positions, use a cache and take tiles."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
@@ -30,14 +30,11 @@ SHARED_HEADS = ((6, 3), (8, 4), (12, 4), (10, 5), (15, 5))  # H and G; H/G diffe
 NEIGHBOURS, HALVES = -1, -2  # the axis of the pairs, if the last axis is cut into (d/2, 2) or (2, d/2)
 
 
-@dataclass(frozen=True)
 class StepByStep(Exercise):
     """An exercise whose cases are several calls with one cache, which keeps what each call leaves in it."""
 
     def calls(self) -> Iterator[Arguments]:
-        draw = Draw()
-        for _ in range(self.rounds):
-            yield from self.cases(draw)
+        return chain.from_iterable(super().calls())
 
 
 def draw_shared_heads(draw: Draw) -> tuple[int, int]:

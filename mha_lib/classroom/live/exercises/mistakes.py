@@ -157,11 +157,6 @@ def connect_slices(W: Tensor, num_heads: int) -> Tensor:
     return W * torch.eye(num_heads).kron(torch.ones(d, d))
 
 
-def encode_for_addition(forbidden: float) -> Step:
-    """Makes a mask of 0 and a low number, which some libraries add to the scores."""
-    return lambda mask: torch.zeros(mask.shape).masked_fill(~mask, forbidden)
-
-
 # A mistake may forbid a whole row or a whole column. The result then depends on how an answer hides scores:
 # zeros, NaN (nothing is done about 0 / 0), or equal weights.
 NOTHING_LEFT: tuple[dict[str, Any], ...] = ({}, {"finish": nothing_done}, {"fill": fill_lowest})
@@ -183,7 +178,8 @@ MASK: Shared = {
     "forbidden_scores_zero": ({"fill": lambda scores, mask: scores * mask},),
     "forbidden_scores_too_high": tuple({"fill": fill_number(-(10.0**power))} for power in range(4)),
     "mask_to_be_added": tuple(
-        {"encode": encode_for_addition(number)} for number in (-torch.inf, -1e9, torch.finfo().min)
+        {"encode": lambda mask, low=low: torch.zeros(mask.shape).masked_fill(~mask, low)}
+        for low in (-torch.inf, -1e9, torch.finfo().min)
     ),
     "forbidden_weights_zero": ({"fill": nothing_done, "finish": lambda weights, mask: weights * mask},),
 }
