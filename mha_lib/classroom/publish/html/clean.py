@@ -32,6 +32,18 @@ AFTER = re.compile(r"[^\s/–—\u00ad\u2e80-\U0010ffff-]{1,12}|[，。、；：
 SHOWN_FROM_ELSEWHERE = "input[src], image, use, feImage, [poster], [background]"
 ITS_ADDRESSES = ("src", "href", "xlink:href", "poster", "background")
 LONGEST_TEX = 200  # characters of a formula in a message
+# The buttons of matplotlib's animations have their signs from a font in the network.
+SIGNS = {
+    "minus": "−",
+    "plus": "+",
+    "flip-horizontal": "◀",  # before "play", for this button is both
+    "play": "▶",
+    "pause": "‖",
+    "step-backward": "◁",
+    "step-forward": "▷",
+    "fast-backward": "|◁",
+    "fast-forward": "▷|",
+}
 WITHIN = ("data:", "#")  # the start of an address that lies in the page itself
 
 
@@ -59,6 +71,9 @@ class Cleaner:
         for element in page.select(SHOWN_FROM_ELSEWHERE):
             self.leave_attribute_out(element)
         close_ways_out(page, self.say_closed)
+        for name, sign in SIGNS.items():
+            for icon in page.select(f".fa-{name}:empty"):
+                icon.string = sign
         mend_paragraphs(page)
         for paragraph in page.find_all("p"):
             make_figure(paragraph)
