@@ -33,6 +33,7 @@ function showMore(box) {
     above: scrollsDown && scrollTop > 1,
     below: scrollsDown && scrollTop + clientHeight < scrollHeight - 1,
   };
+  for (const side in more) box.style.setProperty(`--${side}`, more[side] ? "2.5rem" : "0px");
   const sides = Object.keys(more).filter((side) => more[side]);
   // Within a line nothing scrolls, though Firefox gives it a scrollWidth.
   if (sides.length && clientWidth) {
@@ -54,51 +55,35 @@ function letWideFormulasScroll() {
 }
 
 /** The contents: beside the text on a wide screen, folded above it on a narrow one. */
-class Contents {
-  constructor(details) {
-    this.details = details;
-    this.nav = details.parentElement;
-    this.items = [...details.querySelectorAll("li")];
-    this.headings = this.items.map((item) =>
-      document.getElementById(item.firstChild.getAttribute("href").slice(1)),
-    );
-    this.beside = matchMedia("(min-width: 72rem)");
-  }
-
-  start() {
-    this.details.addEventListener("click", (event) => {
-      if (event.target.closest("a") && !this.beside.matches) this.details.open = false;
-    });
-    addEventListener("scroll", () => this.markSection(), { passive: true });
-    this.beside.addEventListener("change", () => this.foldOrUnfold());
-    this.foldOrUnfold();
-  }
-
-  foldOrUnfold() {
-    this.details.open = this.beside.matches;
-    this.markSection();
-  }
+function showContents(details) {
+  const nav = details.parentElement;
+  const items = [...details.querySelectorAll("li")];
+  const headings = items.map((item) =>
+    document.getElementById(item.firstChild.getAttribute("href").slice(1)),
+  );
+  const isSection = (item) => item.className === "level-2";
+  const sections = items.map((_, index) => items.slice(0, index + 1).findLast(isSection));
+  const beside = matchMedia("(min-width: 72rem)");
 
   /** Marks the section that is read, and beside the text shows the parts of that section alone. */
-  markSection() {
-    const here = this.headings.findLastIndex(
-      (heading) => heading?.getBoundingClientRect().top < innerHeight / 3,
-    );
-    for (const [index, item] of this.items.entries()) {
+  const markSection = () => {
+    const here = headings.findLastIndex((heading) => heading?.getBoundingClientRect().top < innerHeight / 3);
+    for (const [index, item] of items.entries()) {
       item.firstChild.ariaCurrent = index === here ? "true" : null;
-      const isElsewhere = !isSection(item) && this.sectionOf(index) !== this.sectionOf(here);
-      item.hidden = this.beside.matches && isElsewhere;
+      item.hidden = beside.matches && !isSection(item) && sections[index] !== sections[here];
     }
-    if (here >= 0) this.nav.scrollTop = this.items[here].offsetTop - this.nav.clientHeight / 2;
-  }
-
-  sectionOf(index) {
-    return this.items.findLastIndex((item, other) => other <= index && isSection(item));
-  }
-}
-
-function isSection(item) {
-  return item.className === "level-2";
+    if (here >= 0) nav.scrollTop = items[here].offsetTop - nav.clientHeight / 2;
+  };
+  const foldOrUnfold = () => {
+    details.open = beside.matches;
+    markSection();
+  };
+  details.addEventListener("click", (event) => {
+    if (event.target.closest("a") && !beside.matches) details.open = false;
+  });
+  addEventListener("scroll", markSection, { passive: true });
+  beside.addEventListener("change", foldOrUnfold);
+  foldOrUnfold();
 }
 
 /** Paper cannot be unfolded: answers are opened for it, and folded again after it. */
@@ -130,5 +115,5 @@ addEventListener("resize", measure);
 document.fonts.ready.then(measure); // formulas bring theirs along
 measure();
 const contents = document.querySelector("nav details");
-if (contents) new Contents(contents).start();
+if (contents) showContents(contents);
 openAnswersForPaper();

@@ -41,29 +41,30 @@ function readState(stored) {
   return state;
 }
 
+/** The same function, which answers from memory what it was asked before. */
+function remembering(answer) {
+  const known = {};
+  return (name) => (known[name] ??= answer(name));
+}
+
 /** The widgets of the page; two views of one widget share its model, two widgets of one kind their module. */
-class Widgets {
-  constructor({ sources, models }) {
-    this.sources = sources;
-    this.stored = models;
-    this.modules = {};
-    this.models = {};
-  }
+function showWidgets({ sources, models }) {
+  const moduleOf = remembering(async (name) => {
+    const source = new Blob([sources[name]], { type: "text/javascript" });
+    const { default: exported, ...named } = await import(URL.createObjectURL(source));
+    return typeof exported === "function" ? exported() : (exported ?? named);
+  });
+  const modelOf = remembering(async (name) => {
+    const widget = await moduleOf(models[name].module);
+    const model = makeModel(models[name]);
+    await widget.initialize?.({ model });
+    return model;
+  });
 
-  addStyles() {
-    for (const name of new Set(Object.values(this.stored).map((stored) => stored.style))) {
-      const style = document.createElement("style");
-      style.textContent = this.sources[name];
-      document.head.append(style);
-    }
-  }
-
-  async show(figure) {
-    const stored = this.stored[figure.dataset.widget];
-    this.modules[stored.module] ??= this.importModule(stored.module);
-    const widget = await this.modules[stored.module];
-    this.models[figure.dataset.widget] ??= this.startModel(stored, widget);
-    const model = await this.models[figure.dataset.widget];
+  async function show(figure) {
+    const name = figure.dataset.widget;
+    const widget = await moduleOf(models[name].module);
+    const model = await modelOf(name);
     const view = document.createElement("div");
     view.className = "live";
     figure.append(view);
@@ -76,32 +77,16 @@ class Widgets {
     }
   }
 
-  async importModule(name) {
-    const source = new Blob([this.sources[name]], { type: "text/javascript" });
-    const { default: exported, ...named } = await import(URL.createObjectURL(source));
-    return typeof exported === "function" ? exported() : (exported ?? named);
+  for (const name of new Set(Object.values(models).map(({ style }) => style))) {
+    document.head.append(Object.assign(document.createElement("style"), { textContent: sources[name] }));
   }
-
-  async startModel(stored, widget) {
-    const model = makeModel(stored);
-    await widget.initialize?.({ model });
-    return model;
-  }
-}
-
-function showWidgets() {
-  const stored = document.querySelector("body > #widgets"); // a heading may have the same name
-  if (!stored) return;
-  const widgets = new Widgets(JSON.parse(stored.textContent));
-  widgets.addStyles();
   for (const figure of document.querySelectorAll("[data-widget]")) {
-    widgets.show(figure).catch((error) => {
-      const note = document.createElement("p");
-      note.className = "note";
-      note.textContent = WORDS.failed.replace("{reason}", () => error.message);
-      figure.append(note);
+    show(figure).catch((error) => {
+      const textContent = WORDS.failed.replace("{reason}", () => error.message);
+      figure.append(Object.assign(document.createElement("p"), { className: "note", textContent }));
     });
   }
 }
 
-showWidgets();
+const stored = document.querySelector("body > #widgets"); // a heading may have the same name
+if (stored) showWidgets(JSON.parse(stored.textContent));
