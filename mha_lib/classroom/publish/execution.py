@@ -92,6 +92,3 @@ class LoopWithoutSignals(asyncio.SelectorEventLoop):
         self, sig: int, callback: Callable[[Unpack[Arguments]], object], *args: *Arguments
     ) -> None:
         raise RuntimeError("nbclient does without it, as in a thread")
-
-    def remove_signal_handler(self, sig: int) -> bool:
-        return False

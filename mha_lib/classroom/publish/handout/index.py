@@ -1,7 +1,7 @@
 """The page that lists the handouts of all languages, with what each lesson's notebook says of itself."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mha_lib.classroom.course import list_languages, list_lessons
 from mha_lib.classroom.course.files import write_whole
@@ -10,14 +10,6 @@ from mha_lib.classroom.course.language import name_of_language, words_in
 from mha_lib.classroom.publish import page
 from mha_lib.classroom.publish.handout.notebook import Description, address_of_page, describe, read_notebook
 from mha_lib.classroom.publish.handout.page import STYLES
-
-
-@dataclass
-class HandoutRow:
-    description: Description
-    address: str
-    pdf: str  # its address, "" where there is none
-    hosted: dict[str, str]  # where the lesson opens without being installed
 
 
 def write_index(root: Path, folder: Path, audience: str) -> Path:
@@ -47,21 +39,22 @@ def render_index(root: Path, folder: Path, audience: str) -> str:
     )
 
 
-def rows_in(root: Path, language: str, folder: Path, audience: str) -> list[HandoutRow]:
+def rows_in(root: Path, language: str, folder: Path, audience: str) -> list[dict[str, Any]]:
     lessons = list_lessons(root, language) if (folder / language).is_dir() else []
     files = ((lesson, address_of_page(lesson, folder)) for lesson in lessons)
     return [row_of(lesson, file, folder, audience) for lesson, file in files if file.exists()]
 
 
-def row_of(lesson: Path, file: Path, folder: Path, audience: str) -> HandoutRow:
+def row_of(lesson: Path, file: Path, folder: Path, audience: str) -> dict[str, Any]:
+    """A lesson as the template shows it: without a PDF, the address of the PDF is ""."""
     try:
         description = describe(read_notebook(lesson, lesson), lesson.stem, audience)
     except Exception:  # its handout is an older one, and why there is no newer one has been said
         description = Description(title=lesson.stem, summary="", number="")
     pdf = file.with_suffix(".pdf")
-    return HandoutRow(
-        description,
-        address=file.relative_to(folder).as_posix(),
-        pdf=pdf.relative_to(folder).as_posix() if pdf.exists() else "",
-        hosted=links_to(lesson),
-    )
+    return {
+        "description": description,
+        "address": file.relative_to(folder).as_posix(),
+        "pdf": pdf.relative_to(folder).as_posix() if pdf.exists() else "",
+        "hosted": links_to(lesson),
+    }

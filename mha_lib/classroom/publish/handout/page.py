@@ -93,7 +93,7 @@ class HandoutPage:
             more_style=self.cleaner.formulas.style(),
             scripts=SCRIPTS,
             spoken=self.words,
-            widgets=self.widgets(),
+            widgets=self.outputs.widgets.data(),
             handout=self,
             guard=page.read("publish/handout/guard.js"),
             body=Markup(inside(self.body)),
@@ -110,10 +110,6 @@ class HandoutPage:
         """The widgets that come alive on the page: the first of each cell, by the cell's anchor."""
         cells = [(cell, cell.select_one("[data-widget]")) for cell in self.body.select(".cell")]
         return {str(cell["id"]): str(figure["data-widget"]) for cell, figure in cells if figure}
-
-    def widgets(self, *names: str) -> Markup:
-        """The data that bring these widgets alive, or all of the page."""
-        return Markup(self.outputs.widgets.data(*names))
 
     def cells(self) -> str:
         """The HTML of all cells; setup cells that follow each other share one fold."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from markupsafe import Markup
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode, from_dict
 
@@ -149,15 +150,15 @@ class Widgets:
         sentence = self.words["widget_left_here"].format(kind=kind.removesuffix("Model"))
         return f'<p class="note">{html.escape(sentence)}</p>\n'
 
-    def data(self, *names: str) -> str:
+    def data(self, *names: str) -> Markup:
         """The data that bring these widgets alive, or all: JSON that cannot end its own element."""
         models = {name: self.alive[name] for name in names or self.alive}
         if not models:
-            return ""
+            return Markup()
         used = {model[part] for model in models.values() for part in ("module", "style")}
         sources = {name: text for name, text in self.sources.items() if name in used}
         text = json.dumps({"sources": sources, "models": models}, separators=(",", ":"))
-        return text.replace("<", "\\u003c")
+        return Markup(text.replace("<", "\\u003c"))
 
 
 def stored_models(metadata: dict[str, Any]) -> dict[str, Any]:

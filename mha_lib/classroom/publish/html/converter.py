@@ -52,12 +52,8 @@ REWRITES = (
     (r"\\(left|right|middle)\s*>", r"\\\1\\rangle "),
     (r"(?<=\d),(?=\d{3}(?!\d))", "{,}"),  # 1,050,624 is one number: no space after its commas
 )
-LINES = {
-    "align": "aligned",
-    "gather": "gathered",
-    "multline": "multline*",
-    "equation": "",
-}  # the environment without equation numbers
+# The same environments without equation numbers.
+LINES = {"align": "aligned", "gather": "gathered", "multline": "multline*", "equation": ""}
 STEP = re.compile(
     r"(?P<open>\\(?:begin|left)\b|\{)|(?P<close>\\(?:end|right)\b|\})|(?P<command>\\[A-Za-z]+|[\^_])|(?P<space>\s+)|\\?.",
     re.DOTALL,

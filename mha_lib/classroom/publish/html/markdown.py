@@ -130,11 +130,8 @@ class Renderer(HTMLRenderer):
     def block_html(self, html: str) -> str:
         return super().block_html(html if self._escape else with_formulas(html))
 
-    def inline_math(self, body: str) -> str:
-        return inline_formula(body)
-
-    def block_math(self, body: str) -> str:
-        return displayed_formula(body)
+    inline_math = staticmethod(inline_formula)
+    block_math = staticmethod(displayed_formula)
 
     def latex_environment(self, name: str, body: str) -> str:
         return self.block_math(f"\\begin{{{name}}}{body}\\end{{{name}}}")

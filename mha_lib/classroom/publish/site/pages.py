@@ -78,7 +78,7 @@ def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
         scripts=["publish/handout/widgets.js", "publish/site/search.js"],
         spoken={name: words[name] for name in SPOKEN} | {"failed": site.words["handout"]["failed"]},
         best=best,
-        widgets=best and best[0].page.widgets(best[0].page.explorers[best[1]]),
+        widgets=best and best[0].page.outputs.widgets.data(best[0].page.explorers[best[1]]),
         address=FRONT,
     )
 
