@@ -14,6 +14,7 @@ from mha_lib.classroom import look
 
 CLASSROOM = Path(__file__).parents[1]
 TEMPLATES = Environment(loader=FileSystemLoader(CLASSROOM), autoescape=True)
+TEMPLATES.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
 Policy = Mapping[str, str]  # of a page's Content-Security-Policy: what may be loaded, and from where
 OWN_STYLES: Policy = {"style-src": "'unsafe-inline'"}
 

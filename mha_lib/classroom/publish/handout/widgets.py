@@ -5,12 +5,10 @@ Everything here comes from the widget state that the notebook stores, so it is d
 
 import hashlib
 import html
-import json
 import re
 from collections.abc import Callable
 from typing import Any
 
-from markupsafe import Markup
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode, from_dict
 
@@ -150,15 +148,12 @@ class Widgets:
         sentence = self.words["widget_left_here"].format(kind=kind.removesuffix("Model"))
         return f'<p class="note">{html.escape(sentence)}</p>\n'
 
-    def data(self, *names: str) -> Markup:
-        """The data that bring these widgets alive, or all: JSON that cannot end its own element."""
+    def data(self, *names: str) -> dict[str, Any]:
+        """The data that bring these widgets alive, or all of the page."""
         models = {name: self.alive[name] for name in names or self.alive}
-        if not models:
-            return Markup()
         used = {model[part] for model in models.values() for part in ("module", "style")}
         sources = {name: text for name, text in self.sources.items() if name in used}
-        text = json.dumps({"sources": sources, "models": models}, separators=(",", ":"))
-        return Markup(text.replace("<", "\\u003c"))
+        return {"sources": sources, "models": models}
 
 
 def stored_models(metadata: dict[str, Any]) -> dict[str, Any]:
