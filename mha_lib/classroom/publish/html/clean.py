@@ -31,7 +31,7 @@ AFTER = re.compile(r"[^\s/–—\u00ad\u2e80-\U0010ffff-]{1,12}|[，。、；：
 # Elements that may load a picture from another site. The element stays; its address is removed.
 SHOWN_FROM_ELSEWHERE = "input[src], image, use, feImage, [poster], [background]"
 ITS_ADDRESSES = ("src", "href", "xlink:href", "poster", "background")
-LONGEST_TEX = 200  # characters of a formula in a message
+LONGEST_QUOTE = 200  # characters of a formula or an address in a message
 # The buttons of matplotlib's animations have their signs from a font in the network.
 SIGNS = {
     "minus": "−",
@@ -69,8 +69,10 @@ class Cleaner:
         for element in page.find_all(FETCHED):
             self.leave_out(element)
         for element in page.select(SHOWN_FROM_ELSEWHERE):
-            self.leave_attribute_out(element)
-        close_ways_out(page, self.say_closed)
+            for name, address in fetched_by(element, ITS_ADDRESSES).items():
+                self.report("left_out", element, address)
+                del element[name]
+        close_ways_out(page, self.report)
         for name, sign in SIGNS.items():
             for icon in page.select(f".fa-{name}:empty"):
                 icon.string = sign
@@ -91,7 +93,7 @@ class Cleaner:
     def leave_as_tex(self, element: Tag, tex: str, why: Refusal) -> None:
         reason = self.words[why.sentence].format(about=why.about) if why.sentence else why.about
         short = in_one_line(tex)
-        short = short if len(short) <= LONGEST_TEX else f"{short[:LONGEST_TEX]}…"
+        short = short if len(short) <= LONGEST_QUOTE else f"{short[:LONGEST_QUOTE]}…"
         self.complain(self.words["formula_left"].format(tex=short, reason=in_one_line(reason)))
         element.name, element.attrs = "code", {"class": "tex", "title": reason}
 
@@ -111,7 +113,7 @@ class Cleaner:
         picture = read_picture(address, self.folder, self.language)
         if picture is None:
             # A broken data: address may be very long.
-            short = address if len(address) < 200 else f"{address[:50]}…"
+            short = address if len(address) < LONGEST_QUOTE else f"{address[:50]}…"
             self.complain(self.words["picture_left_out"].format(address=short))
             image.replace_with(link_to(address, alt or short, "missing"))
             return
@@ -129,19 +131,14 @@ class Cleaner:
         sources = [] if element.decomposed else [element, *element.find_all("source")]
         addresses = [address for source in sources for address in fetched_by(source, ADDRESSES).values()]
         if addresses:
-            self.complain(self.words["left_out"].format(element=element.name, address=addresses[0]))
+            self.report("left_out", element, addresses[0])
             if element.name not in UNSEEN:
                 element.insert_before(link_to(addresses[0], addresses[0]))
             element.decompose()
 
-    def leave_attribute_out(self, element: Tag) -> None:
-        for name, address in fetched_by(element, ITS_ADDRESSES).items():
-            self.complain(self.words["left_out"].format(element=element.name, address=address))
-            del element[name]
-
-    def say_closed(self, element: Tag, address: str) -> None:
-        words = self.words["closed"]
-        self.complain(words.format(element=element.name, address=in_one_line(address)[:200]))
+    def report(self, sentence: str, element: Tag, address: str) -> None:
+        about = {"element": element.name, "address": in_one_line(address)[:LONGEST_QUOTE]}
+        self.complain(self.words[sentence].format(**about))
 
 
 def show_formula(element: Tag, mathml: str) -> None:

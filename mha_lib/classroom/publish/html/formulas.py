@@ -20,14 +20,15 @@ LABEL = re.compile(r'id="(equation-[^"]*)"><mtext>([^<]*)</mtext>')
 LAST_RULE = re.compile(
     r"(<mtr>(?:(?!<mtr>).)*</mtr>)<mtr><mtd style=\"(border-top:[^;]*;)[^\"]*\"></mtd></mtr></mtable>"
 )
-BESIDE = (
+REPLACED = (
+    # A number stands beside its formula, not at the far end of a line.
     (' style="width: 100%"', ""),
     ('<mtd style="width: 50%"></mtd>', '<mtd style="padding:0"></mtd>'),
     ("width: 50%;", "padding-left:2em;"),
+    ('stretchy="true">~<', 'stretchy="true">˜<'),  # browsers stretch only the second one of these two tildes
+    ("</menclose>", "</mrow>"),
 )
 REFERENCE = re.compile(r'<a href="#(equation-[^"]*)">\(\?\?\)</a>')
-
-
 Formula = tuple[str, bool]  # its TeX, and whether it is displayed
 LONGEST_WAIT = 10  # seconds; the slowest of a thousand formulas that were tried took half a second
 
@@ -100,13 +101,11 @@ def mended(mathml: str) -> str:
     mathml = re.sub(
         "color:(#[0-9A-F]{6})", lambda colour: f"color:{THEMED.get(colour[1], colour[1])}", mathml
     )
-    mathml = re.sub(r'<mrow class="menclose-[^"]*"></mrow>', "", mathml).replace("</menclose>", "</mrow>")
+    mathml = re.sub(r'<mrow class="menclose-[^"]*"></mrow>', "", mathml)
     # Not all browsers draw <menclose>.
     mathml = re.sub(r'<menclose notation="([^"]*)">', r'<mrow class="\1">', mathml)
-    for wide, beside in BESIDE:  # a number stands beside its formula, not at the far end of a line
-        mathml = mathml.replace(wide, beside)
-    # Browsers stretch only the second one of these two tildes.
-    mathml = mathml.replace('stretchy="true">~<', 'stretchy="true">˜<')
+    for written, drawn in REPLACED:
+        mathml = mathml.replace(written, drawn)
     return LAST_RULE.sub(across_all_columns, mathml)
 
 

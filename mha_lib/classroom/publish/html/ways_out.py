@@ -12,11 +12,11 @@ UNSEEN = re.compile(r"[\x00-\x20]+")
 LEADING_AWAY = "meta[http-equiv], base, script[type=speculationrules i]"
 
 
-def close_ways_out(page: Tag, complain: Callable[[Tag, str], object]) -> None:
-    """Remove them, and call ``complain`` with each element and the address that it would have opened."""
+def close_ways_out(page: Tag, report: Callable[[str, Tag, str], object]) -> None:
+    """Remove them, and ``report`` each element and the address that it would have opened."""
     for element in page.select(LEADING_AWAY):
         address = element.get("content") or element.get("href") or element.string or ""
-        complain(element, str(address))
+        report("closed", element, str(address))
         element.decompose()
     for form in page.find_all("form"):  # sending one replaces the page, even if the content policy blocks it
         form.name, form.attrs = "div", {}
@@ -27,5 +27,5 @@ def close_ways_out(page: Tag, complain: Callable[[Tag, str], object]) -> None:
         for name, value in list(element.attrs.items()):
             is_script = UNSEEN.sub("", str(value)).lower().startswith(SCRIPTS)
             if is_script or name == "formaction":
-                complain(element, str(value))
+                report("closed", element, str(value))
                 del element[name]
