@@ -36,9 +36,6 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
         if cell.cell_type == "code":
             progress.show(f"{lesson.stem}: {cell.get('id', '')}")
 
-    def done(cell: NotebookNode, cell_index: int, execute_reply: Any) -> None:
-        progress.end_cell()
-
     client = NotebookClient(
         notebook,
         resources={"metadata": {"path": str(lesson.parent)}},
@@ -46,7 +43,7 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
         shutdown_kernel="immediate",  # a kernel that is asked to end amid a cell prints twenty lines
         extra_arguments=["--log-level=40"],  # the kernel's messages would tear the progress bar
         on_cell_start=begun,
-        on_cell_executed=done,
+        on_cell_executed=progress.end_cell,
     )
     try:
         await client.async_execute(env=kernel_environment(kernels_at_once))

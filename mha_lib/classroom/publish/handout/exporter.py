@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from nbconvert.exporters import Exporter
+from nbconvert.exporters.exporter import FilenameExtension
 from nbconvert.utils.exceptions import ConversionException
 from nbformat import NotebookNode
-from traitlets import Enum, default
+from traitlets import Enum
 
 from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.language import ENGLISH, words_in
@@ -22,11 +23,8 @@ class HandoutExporter(Exporter):
 
     export_from_notebook = WORDS["menu"]
     output_mimetype = "text/html"
+    file_extension = FilenameExtension(".html").tag(config=True)
     audience = Enum(AUDIENCES, default_value=STUDENT, help=WORDS["audience"]).tag(config=True)
-
-    @default("file_extension")
-    def _file_extension_default(self) -> str:
-        return ".html"
 
     def from_file(self, file_stream: Any, resources: Any = None, **kw: Any) -> Any:
         try:
