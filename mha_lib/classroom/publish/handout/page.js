@@ -86,18 +86,6 @@ function showContents(details) {
   foldOrUnfold();
 }
 
-/** Paper cannot be unfolded: answers are opened for it, and folded again after it. */
-function openAnswersForPaper() {
-  addEventListener("beforeprint", () => {
-    const folds = document.querySelectorAll("main details:not([open], .fold-code, .fold-setup)");
-    const setAll = (open) => {
-      for (const fold of folds) fold.open = open;
-    };
-    setAll(true);
-    addEventListener("afterprint", () => setAll(false), { once: true });
-  });
-}
-
 for (const block of document.querySelectorAll(".code")) addCopyButton(block);
 const boxes = document.querySelectorAll("pre, .formula, .table, .html, .picture");
 const sizes = new ResizeObserver((changes) => {
@@ -116,4 +104,12 @@ document.fonts.ready.then(measure); // formulas bring theirs along
 measure();
 const contents = document.querySelector("nav details");
 if (contents) showContents(contents);
-openAnswersForPaper();
+// Paper cannot be unfolded: answers are opened for it, and folded again after it.
+addEventListener("beforeprint", () => {
+  const folds = document.querySelectorAll("main details:not([open], .fold-code, .fold-setup)");
+  const setAll = (open) => {
+    for (const fold of folds) fold.open = open;
+  };
+  setAll(true);
+  addEventListener("afterprint", () => setAll(false), { once: true });
+});
