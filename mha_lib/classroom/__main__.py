@@ -92,12 +92,11 @@ def make_parser(words: dict[str, Any], language: str) -> ArgumentParser:
 def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Open the first lesson in JupyterLab; returns when the server ends."""
     check_port(options.port)
-    folder = lessons[0].parent
-    if not options.edit:
-        folder = told(*make_working_copy(root, options.language))
-        remember_language(root, options.language)
-    serve(root, f"/lab/tree/{address_in(root, folder / lessons[0].name)}", options)
-    return 0
+    if options.edit:
+        return serve(root, "lab/tree", lessons[0], [], options)
+    folder, messages = make_working_copy(root, options.language)
+    remember_language(root, options.language)
+    return serve(root, "lab/tree", folder / lessons[0].name, messages, options)
 
 
 def present_lesson(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -106,10 +105,9 @@ def present_lesson(root: Path, lessons: list[Path], options: Namespace) -> int:
     check_rise()
     check_port(options.port)
     asks = partial(begins_afresh, options.language)
-    folder = told(*make_deck_copy(root, options.language, lesson.name, asks))
+    folder, messages = make_deck_copy(root, options.language, lesson.name, asks)
     remember_language(root, options.language)
-    serve(root, f"/rise/{address_in(root, folder / lesson.name)}", options)
-    return 0
+    return serve(root, "rise", folder / lesson.name, messages, options)
 
 
 def chosen_lessons(options: Namespace, lessons: list[Path]) -> list[Path]:
@@ -186,29 +184,23 @@ def begins_afresh(language: str, file: Path) -> bool:
     return answer.strip().lower() == words["afresh"]
 
 
-def told(folder: Path, messages: list[str]) -> Path:
-    """The folder, once the user has been told what was done there."""
-    for message in messages:
-        print(message, file=sys.stderr)
-    return folder
-
-
-def address_in(root: Path, file: Path) -> str:
-    return quote(file.relative_to(root).as_posix())
-
-
-def serve(root: Path, address: str, options: Namespace) -> None:
+def serve(root: Path, view: str, lesson: Path, messages: list[str], options: Namespace) -> int:
+    """Tell the user what was done to the copies, and open a lesson; returns when the server ends."""
     from jupyterlab.labapp import LabApp
 
+    for message in messages:
+        print(message, file=sys.stderr)
     # Nothing asks the network, and no pop-up about news greets the class.
     paths = [str(Path(__file__).parent / "course" / "jupyter"), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
-    settings = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url={address}"]
+    address = quote(lesson.relative_to(root).as_posix())
+    settings = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/{view}/{address}"]
     if options.port is not None:
         settings += [f"--ServerApp.port={options.port}", "--ServerApp.port_retries=0"]
     if options.no_browser:
         settings.append("--no-browser")
     LabApp.launch_instance([*settings, *options.extra])
+    return 0
 
 
 def check_rise() -> None:

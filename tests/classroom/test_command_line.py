@@ -20,7 +20,12 @@ def served(monkeypatch, tmp_path):
     (tmp_path / "notebooks").symlink_to(command_line.find_root() / "notebooks")
     monkeypatch.chdir(tmp_path)
     addresses = []
-    monkeypatch.setattr(command_line, "serve", lambda root, address, *_: addresses.append(address))
+
+    def serve(root, view, lesson, *_):
+        addresses.append(f"/{view}/{lesson.relative_to(root).as_posix()}")
+        return 0
+
+    monkeypatch.setattr(command_line, "serve", serve)
     return addresses
 
 
@@ -143,7 +148,7 @@ def test_served_lab_greets_the_class_without_news(monkeypatch, tmp_path):
 
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
     monkeypatch.setattr(LabApp, "launch_instance", lambda arguments: None)
-    command_line.serve(tmp_path, "/lab", Namespace(port=None, no_browser=True, extra=[]))
+    command_line.serve(tmp_path, "lab", tmp_path, [], Namespace(port=None, no_browser=True, extra=[]))
     settings = ConfigManager(config_dir_name="labconfig").get("default_setting_overrides")
     assert settings["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
     assert settings["jupyterlab-rise:plugin"]["auto_select"] == "none"
@@ -233,15 +238,18 @@ def test_odd_languages_are_one_line(served, capsys, language):
 
 
 def test_a_course_whose_path_has_spaces_and_other_letters_is_served(monkeypatch, tmp_path):
+    from jupyterlab.labapp import LabApp
+
     root = tmp_path / "mein Kürs ²"
     shutil.copytree(command_line.find_root() / "notebooks", root / "notebooks")
     lesson = root / "notebooks" / "en" / "03_multi_head_attention.ipynb"
     lesson.rename(lesson.with_name("03 größe #1.ipynb"))
     monkeypatch.chdir(root)
-    addresses = []
-    monkeypatch.setattr(command_line, "serve", lambda root, address, *_: addresses.append(address))
+    handed_over: list[str] = []
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
+    monkeypatch.setattr(LabApp, "launch_instance", handed_over.extend)
     assert command_line.main(["present", "03 größe #1"]) == 0
-    assert addresses == ["/rise/work/deck-en/03%20gr%C3%B6%C3%9Fe%20%231.ipynb"]
+    assert "--LabApp.default_url=/rise/work/deck-en/03%20gr%C3%B6%C3%9Fe%20%231.ipynb" in handed_over
 
 
 def test_a_terminal_that_knows_no_such_letters_shows_them_in_another_way(tmp_path, monkeypatch):

@@ -64,7 +64,7 @@ def make_deck_copy(
             mine = work / name
             if mine.exists() and mine.suffix == ".ipynb" and name != lesson:
                 continue
-            if mine.exists() and deck_fingerprint(mine.read_bytes(), mine.suffix) != record.get(name):
+            if mine.exists() and deck_fingerprint(mine.read_bytes()) != record.get(name):
                 if is_readable(mine) and not begins_afresh(mine):
                     write_whole(mine, without_outputs(mine.read_bytes()))
                     messages.append(say(root, language, "own_deck", mine, mine))
@@ -73,7 +73,7 @@ def make_deck_copy(
                 messages.append(say(root, language, "set_aside", mine, aside))
             content = without_outputs(content)  # an author may have left outputs in it
             write_whole(mine, content)
-            record[name] = deck_fingerprint(content, mine.suffix)
+            record[name] = deck_fingerprint(content)
     return work, messages
 
 
@@ -154,8 +154,8 @@ def record_of(work: Path) -> Iterator[dict[str, str]]:
 
 def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path | None:
     """Write a new edition over a file that nobody changed, or else once beside it; returns that one."""
-    new, former = fingerprint(content, mine.suffix), record.get(mine.name)
-    current = fingerprint(mine.read_bytes(), mine.suffix) if mine.exists() else None
+    new, former = fingerprint(content), record.get(mine.name)
+    current = fingerprint(mine.read_bytes()) if mine.exists() else None
     record[mine.name] = new
     if current is None or current == former != new:
         write_whole(mine, content)
@@ -179,15 +179,13 @@ def is_readable(file: Path) -> bool:
     return file.suffix != ".ipynb" or cells_of(file.read_bytes()) is not None
 
 
-def fingerprint(content: bytes, suffix: str) -> str:
+def fingerprint(content: bytes) -> str:
     """A hash that is equal for two states of a lesson that differ only in what running left in them."""
-    cells = cells_of(content) if suffix == ".ipynb" else None
-    if cells is not None:  # of other files, and of damaged notebooks, the bytes count
-        content = json.dumps(cells).encode()
-    return hashlib.sha256(content).hexdigest()
+    cells = cells_of(content)  # of other files, and of damaged notebooks, the bytes count
+    return hashlib.sha256(content if cells is None else json.dumps(cells).encode()).hexdigest()
 
 
-def deck_fingerprint(content: bytes, suffix: str) -> str:
+def deck_fingerprint(content: bytes) -> str:
     """A hash that is equal for two states of a deck that differ only in what a lecture left in them.
 
     An instructor may change the sources, the slide types and tags of cells, and the look of the deck.
@@ -198,7 +196,7 @@ def deck_fingerprint(content: bytes, suffix: str) -> str:
         made.append([notebook["metadata"].get(name) for name in ("title", "rise")])
     except NO_NOTEBOOK:
         made = []
-    return fingerprint(fingerprint(content, suffix).encode() + json.dumps(made).encode(), "")
+    return fingerprint(fingerprint(content).encode() + json.dumps(made).encode())
 
 
 def cells_of(content: bytes) -> list[list[str]] | None:
