@@ -16,19 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from mha_lib.classroom.course import (
-    CourseError,
-    find_lesson,
-    find_root,
-    in_one_line,
-    list_languages,
-    list_lessons,
-    make_deck_copy,
-    make_working_copy,
-    prepare_lessons,
-    remember_language,
-    remembered_language,
-)
+from mha_lib.classroom import course
 from mha_lib.classroom.course.language import ENGLISH, language_of_machine, words_in
 
 OLDEST_RISE = (0, 43)
@@ -48,16 +36,16 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         if extra and options.run not in (open_lab, present_lesson):
-            raise CourseError("not_for_jupyter", extra=" ".join(extra))
-        root = find_root()
+            raise course.CourseError("not_for_jupyter", extra=" ".join(extra))
+        root = course.find_root()
         options.extra = extra
-        return options.run(root, prepare_lessons(root, options.language), options)
+        return options.run(root, course.prepare_lessons(root, options.language), options)
     except KeyboardInterrupt:
-        failure, status = CourseError("stopped"), STOPPED
+        failure, status = course.CourseError("stopped"), STOPPED
     except ImportError as error:
-        failure, status = CourseError("no_classroom", reason=error), 2
-    except (CourseError, OSError) as error:  # a folder that can't be written to, a full disk
-        failure, status = in_one_line(options.command, error), 2
+        failure, status = course.CourseError("no_classroom", reason=error), 2
+    except (course.CourseError, OSError) as error:  # a folder that can't be written to, a full disk
+        failure, status = course.in_one_line(options.command, error), 2
     print(f"{options.command}: {failure.said_in(language)}", file=sys.stderr)
     return status
 
@@ -70,9 +58,9 @@ def chosen_language(arguments: list[str]) -> str:
         asked = parser.parse_known_args(arguments)[0].language
         if asked is not None:
             return str(asked)
-    with suppress(CourseError):
-        root = find_root()
-        return remembered_language(root) or language_of_machine(list_languages(root))
+    with suppress(course.CourseError):
+        root = course.find_root()
+        return course.remembered_language(root) or language_of_machine(course.list_languages(root))
     return ENGLISH
 
 
@@ -94,25 +82,25 @@ def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
     check_port(options.port)
     if options.edit:
         return serve(root, "lab/tree", lessons[0], [], options)
-    folder, messages = make_working_copy(root, options.language)
-    remember_language(root, options.language)
+    folder, messages = course.make_working_copy(root, options.language)
+    course.remember_language(root, options.language)
     return serve(root, "lab/tree", folder / lessons[0].name, messages, options)
 
 
 def present_lesson(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Open one lesson as a deck of slides; returns when the server ends."""
-    lesson = find_lesson(options.lesson, lessons)
+    lesson = course.find_lesson(options.lesson, lessons)
     check_rise()
     check_port(options.port)
     asks = partial(begins_afresh, options.language)
-    folder, messages = make_deck_copy(root, options.language, lesson.name, asks)
-    remember_language(root, options.language)
+    folder, messages = course.make_deck_copy(root, options.language, lesson.name, asks)
+    course.remember_language(root, options.language)
     return serve(root, "rise", folder / lesson.name, messages, options)
 
 
 def chosen_lessons(options: Namespace, lessons: list[Path]) -> list[Path]:
     """The lessons that were named, each once; or all."""
-    return list(dict.fromkeys(find_lesson(name, lessons) for name in options.lesson)) or lessons
+    return list(dict.fromkeys(course.find_lesson(name, lessons) for name in options.lesson)) or lessons
 
 
 def write_handouts(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -132,8 +120,8 @@ def write_site(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.publish import site
 
     check_rise()
-    languages = options.languages or list_languages(root)
-    chosen = [chosen_lessons(options, prepare_lessons(root, language)) for language in languages]
+    languages = options.languages or course.list_languages(root)
+    chosen = [chosen_lessons(options, course.prepare_lessons(root, language)) for language in languages]
     return site.write_site(root, chosen, options.language)
 
 
@@ -154,7 +142,7 @@ def see_to_translations(root: Path, lessons: list[Path], options: Namespace) -> 
     from mha_lib.classroom.course import translations
 
     words = words_in(options.language)["translations"]
-    english = chosen_lessons(options, list_lessons(root, ENGLISH))
+    english = chosen_lessons(options, course.list_lessons(root, ENGLISH))
     found = translations.see_to(root, english, update=options.update, done=options.done)
     for lesson, cell, what in found:
         print(f"{lesson}: {cell}: {words[what]}")
@@ -207,9 +195,9 @@ def check_rise() -> None:
     try:
         found = importlib.metadata.version("jupyterlab-rise")
     except importlib.metadata.PackageNotFoundError:
-        raise CourseError("no_rise") from None
+        raise course.CourseError("no_rise") from None
     if tuple(map(int, re.findall(r"\d+", found)[:2])) < OLDEST_RISE:
-        raise CourseError("old_rise", found=found, wanted=".".join(map(str, OLDEST_RISE)))
+        raise course.CourseError("old_rise", found=found, wanted=".".join(map(str, OLDEST_RISE)))
 
 
 def check_port(port: int | None) -> None:
@@ -217,13 +205,13 @@ def check_port(port: int | None) -> None:
     if port is None:
         return
     if not 1 <= port <= 65535:
-        raise CourseError("bad_port", port=port)
+        raise course.CourseError("bad_port", port=port)
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            raise CourseError("port_taken", port=port, reason=error.strerror) from None
+            raise course.CourseError("port_taken", port=port, reason=error.strerror) from None
 
 
 SWITCH = {"action": "store_true"}

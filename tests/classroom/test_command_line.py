@@ -17,7 +17,7 @@ from mha_lib.classroom import __main__ as command_line
 @pytest.fixture
 def served(monkeypatch, tmp_path):
     """The addresses that would be served, with no server; the working copy is a temporary one."""
-    (tmp_path / "notebooks").symlink_to(command_line.find_root() / "notebooks")
+    (tmp_path / "notebooks").symlink_to(command_line.course.find_root() / "notebooks")
     monkeypatch.chdir(tmp_path)
     addresses = []
 
@@ -135,9 +135,9 @@ def test_missing_or_old_rise_is_one_line_and_a_failure(served, capsys, monkeypat
 
 def test_outside_the_course_is_one_line(capsys, monkeypatch):
     def nowhere():
-        raise command_line.CourseError("no_course", folder="here")
+        raise command_line.course.CourseError("no_course", folder="here")
 
-    monkeypatch.setattr(command_line, "find_root", nowhere)
+    monkeypatch.setattr(command_line.course, "find_root", nowhere)
     assert command_line.main(["lab"]) == 2
     assert "no lessons found" in last_line(capsys)
 
@@ -179,7 +179,7 @@ import sys
 sys.modules |= dict.fromkeys({missing})
 from mha_lib.classroom import __main__ as command_line
 command_line.check_rise = lambda: None
-command_line.make_working_copy = command_line.make_deck_copy = lambda root, language, *_: (
+command_line.course.make_working_copy = command_line.course.make_deck_copy = lambda root, language, *_: (
     root / "notebooks" / language, [])
 sys.exit([command_line.main([command]) for command in {list(COMMANDS)}] != [2] * {len(COMMANDS)})
 """
@@ -241,7 +241,7 @@ def test_a_course_whose_path_has_spaces_and_other_letters_is_served(monkeypatch,
     from jupyterlab.labapp import LabApp
 
     root = tmp_path / "mein Kürs ²"
-    shutil.copytree(command_line.find_root() / "notebooks", root / "notebooks")
+    shutil.copytree(command_line.course.find_root() / "notebooks", root / "notebooks")
     lesson = root / "notebooks" / "en" / "03_multi_head_attention.ipynb"
     lesson.rename(lesson.with_name("03 größe #1.ipynb"))
     monkeypatch.chdir(root)
@@ -254,7 +254,7 @@ def test_a_course_whose_path_has_spaces_and_other_letters_is_served(monkeypatch,
 
 def test_a_terminal_that_knows_no_such_letters_shows_them_in_another_way(tmp_path, monkeypatch):
     root = tmp_path / "中"
-    shutil.copytree(command_line.find_root() / "notebooks", root / "notebooks")
+    shutil.copytree(command_line.course.find_root() / "notebooks", root / "notebooks")
     monkeypatch.chdir(root)
     monkeypatch.delenv("HOME", raising=False)
     terminal = io.BytesIO()
@@ -292,7 +292,7 @@ def test_translations_lists_what_is_out_of_step_and_mends_what_it_can(monkeypatc
 
 
 def test_the_address_of_the_repository_is_set_and_printed(tmp_path, monkeypatch, capsys):
-    shutil.copytree(command_line.find_root() / "notebooks" / "en", tmp_path / "notebooks" / "en")
+    shutil.copytree(command_line.course.find_root() / "notebooks" / "en", tmp_path / "notebooks" / "en")
     monkeypatch.chdir(tmp_path)
     address = "https://github.com/school/attention"
     assert command_line.main(["repository", address]) == 0

@@ -42,7 +42,7 @@ def test_without_playwright_the_command_says_how_to_get_it(monkeypatch, capsys):
 def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatch):
     written = []
     monkeypatch.setattr(slides, "write_slides", lambda root, lessons: written.append((root, lessons)) or 0)
-    root = command_line.find_root()
+    root = command_line.course.find_root()
     assert command_line.main(["slides", "3"]) == 0
     assert written == [(root, [root / LESSON])]
 
