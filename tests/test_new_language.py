@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from mha_lib.classroom.course import list_languages
-from mha_lib.classroom.course.figures import words_of_drawing
 from mha_lib.classroom.course.files import as_json
 from mha_lib.classroom.course.slides import ENVIRONMENT, read_lesson, source
 from mha_lib.classroom.course.translations import ENGLISH_SOURCE, hash_of
 from tests.brackets import bracketed
+from tests.drawings import words_of_drawing
 from tests.lessons import ENGLISH, ROOT
 
 COPIED = ("mha_lib", "tests", "notebooks", "img", ".github", "pyproject.toml", "Makefile", "README.md", ".ci")

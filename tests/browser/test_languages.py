@@ -22,11 +22,11 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
-from mha_lib.classroom.course.figures import words_of_drawing
 from mha_lib.classroom.course.language import read_words
 from tests.brackets import bracketed, outside_brackets, write_words
 from tests.browser.explorers import SPY_ON_TEXT
 from tests.browser.new_lesson import new_lesson
+from tests.drawings import words_of_drawing
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Serve

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from mha_lib.classroom.course import CourseError
-from mha_lib.classroom.course.hosted import read_repository, with_archive
+from mha_lib.classroom.course.hosted import archive_of, with_archive
 from mha_lib.classroom.course.language import LANGUAGE_ALONE, language_here, words_here, words_in
 from mha_lib.classroom.course.slides import ENVIRONMENT, read_lesson, slide_type, source, tags
 from mha_lib.classroom.tasks import training
@@ -53,9 +53,7 @@ def test_is_the_first_code_of_the_lesson_and_on_no_slide(lesson):
 @each_lesson
 def test_holds_the_address_that_course_json_names(lesson):
     settings = json.loads(lesson.with_name("course.json").read_text(encoding="utf-8"))
-    repository = read_repository(settings["repository"])
-    archive = repository.archive if repository else ""
-    assert with_archive(read_lesson(lesson), archive) == read_lesson(lesson)
+    assert with_archive(read_lesson(lesson), archive_of(settings["repository"])) == read_lesson(lesson)
 
 
 def test_every_language_names_the_same_repository():

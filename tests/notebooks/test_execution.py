@@ -25,9 +25,13 @@ LESSONS = [
 # This cell runs after the last one of the lesson, and moves every explorer to every setting.
 DRIVE_EXPLORERS = """
 from ipywidgets.widgets.widget import _instances
-from mha_lib.classroom.live.explorer import Explorer, drive
-_explorers = [widget for widget in list(_instances.values()) if isinstance(widget, Explorer)]
-print("explorers driven:", sum(drive(explorer) > 1 for explorer in _explorers))
+from mha_lib.classroom.live.explorer import Explorer
+from mha_lib.classroom.live.explorer.table import Collection
+_sources = [widget._source for widget in list(_instances.values()) if isinstance(widget, Explorer)]
+for _source in _sources:
+    for _setting in _source.settings():
+        Collection(_source).add(_setting)
+print("explorers driven:", sum(len(list(source.settings())) > 1 for source in _sources))
 """
 
 

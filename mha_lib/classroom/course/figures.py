@@ -7,7 +7,6 @@ A handout shows it with the words of its language. A working copy in a language 
 """
 
 import json
-import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,7 +42,7 @@ def with_words(drawing: bytes, words: dict[str, str]) -> bytes:
     ET.register_namespace("", SVG)
     root = ET.fromstring(drawing)
     for element, place, text in pieces_of(root):
-        if word := words.get(folded(text)):
+        if word := words.get(" ".join(text.split())):  # the files of words list it on one line
             setattr(element, place, text.replace(text.strip(), word))
     return ET.tostring(root, encoding="utf-8")
 
@@ -54,14 +53,3 @@ def pieces_of(root: ET.Element) -> Iterator[tuple[ET.Element, str, str]]:
         for place in ("text", "tail") if element.tag != f"{{{SVG}}}style" else ("tail",):
             if text := getattr(element, place):
                 yield element, place, text
-
-
-def folded(text: str) -> str:
-    """A piece of text on one line: under this name the files of words list it."""
-    return " ".join(text.split())
-
-
-def words_of_drawing(drawing: bytes) -> set[str]:
-    """Every piece of text in a drawing that holds a word, so that a translation needs it."""
-    texts = (text for _, _, text in pieces_of(ET.fromstring(drawing)))
-    return {folded(text) for text in texts if re.search(r"[^\W\d_]{2}", text)}

@@ -10,7 +10,6 @@ import json
 import re
 from copy import deepcopy
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
 
 from mha_lib.classroom.course.chinese import TRADITIONAL
@@ -35,27 +34,14 @@ ADDRESS = re.compile(
 )
 
 
-class Repository(NamedTuple):
-    """A repository on GitHub, and a branch or tag of it."""
-
-    owner: str
-    name: str
-    branch: str
-
-    @property
-    def archive(self) -> str:
-        """The address from which ``pip install`` installs the course without git."""
-        return f"https://github.com/{self.owner}/{self.name}/archive/{self.branch}.zip"
-
-
-def read_repository(address: str) -> Repository | None:
-    """The repository at an address; None for an empty address."""
+def read_repository(address: str) -> tuple[str, str, str] | None:
+    """Owner, name, and branch or tag of the repository at an address; None for an empty address."""
     if not address:
         return None
     found = ADDRESS.fullmatch(address)
     if not found:
         raise CourseError("bad_repository", address=address)
-    return Repository(found["owner"], found["name"], found["branch"] or "main")
+    return found["owner"], found["name"], found["branch"] or "main"
 
 
 def links_to(lesson: Path) -> dict[str, str]:
@@ -85,13 +71,18 @@ def configured_repository(root: Path) -> str:
     return setting(source_folder(root, ENGLISH), REPOSITORY)
 
 
+def archive_of(address: str) -> str:
+    """The address from which ``pip install`` installs the course without git; "" for an empty address."""
+    repository = read_repository(address)
+    return "https://github.com/{}/{}/archive/{}.zip".format(*repository) if repository else ""
+
+
 def write_repository(root: Path, address: str) -> list[Path]:
     """Write the address into every ``course.json`` and into a cell of every lesson; "" removes it.
 
     Returns the files that have changed.
     """
-    repository = read_repository(address)
-    archive = repository.archive if repository else ""
+    archive = archive_of(address)
     written = {}
     for language in written_languages(root):
         folder = source_folder(root, language)

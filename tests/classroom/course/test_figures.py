@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mha_lib.classroom.course.figures import folded, read_figure, with_words, words_of_drawing
+from mha_lib.classroom.course.figures import read_figure, with_words
+from tests.drawings import folded, words_of_drawing
 
 IMAGES = Path(__file__).parents[3] / "img"
 DRAWING = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">

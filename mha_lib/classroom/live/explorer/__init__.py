@@ -4,6 +4,6 @@
 them to the browser, and the JavaScript in ``view/`` draws them.
 """
 
-from mha_lib.classroom.live.explorer.widget import Explorer, drive, explore
+from mha_lib.classroom.live.explorer.widget import Explorer, explore
 
-__all__ = ["Explorer", "drive", "explore"]
+__all__ = ["Explorer", "explore"]

@@ -12,7 +12,7 @@ from mha_lib.classroom import look
 from mha_lib.classroom.course.language import words_here
 from mha_lib.classroom.live.explorer.cell_widget import CellWidget
 from mha_lib.classroom.live.explorer.controls import describe_inputs, make_control
-from mha_lib.classroom.live.explorer.table import Collection, Labels, Source, compute_answer, compute_table
+from mha_lib.classroom.live.explorer.table import Labels, Source, compute_answer, compute_table
 
 FOLDER = Path(__file__).with_name("view")
 PARTS = ("decode", "words", "arrange", "inputs", "paint", "keyboard", "view")  # in the order they run in
@@ -97,11 +97,3 @@ class Explorer(CellWidget):
         self.table, self.answer, self.words = {}, {}, {}
         super().close()
         self._source.result_at.cache_clear()  # IPython's Out may keep the explorer itself
-
-
-def drive(explorer: Explorer) -> int:
-    """Compute every setting, as the tests of lessons do; returns their number, or raises the first error."""
-    settings = list(explorer._source.settings())
-    for setting in settings:
-        Collection(explorer._source).add(setting)
-    return len(settings)

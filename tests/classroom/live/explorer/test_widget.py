@@ -12,7 +12,7 @@ import torch
 from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.course import language
 from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.live.explorer import Explorer, drive, explore
+from mha_lib.classroom.live.explorer import Explorer, explore
 from mha_lib.classroom.live.explorer.widget import FOLDER, PARTS
 from tests.brackets import write_words
 from tests.classroom.live.explorer.test_table import source_of
@@ -92,12 +92,6 @@ def test_its_script_is_one_module_that_imports_nothing():
 def test_its_colours_stay_its_own():
     assert "--q: light-dark(" in Explorer._css
     assert ":root" not in Explorer._css
-
-
-def test_drive_visits_every_setting_and_raises_its_error():
-    assert drive(some_explorer()) == 3 * 5 * 4
-    with pytest.raises(ZeroDivisionError):
-        drive(explore(lambda n: [[1 / n]], n=[1, 0]))
 
 
 def test_a_closed_explorer_lets_its_pictures_go_and_its_widgets():
