@@ -29,7 +29,7 @@ export default async function prepareDeck(app, load) {
   followAddress();
   const files = await filesBeside(notebookPath, contents);
   const [{ words, notice }] = await Promise.all([
-    readWords(notebookPath, contents),
+    readWords(notebookPath, files, contents),
     adoptStyles(files["course.css"]),
   ]);
   const open = () => openDeck({ app, load, files, words, notice });

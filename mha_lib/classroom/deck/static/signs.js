@@ -9,7 +9,6 @@ const WIDGET_VIEW = "application/vnd.jupyter.widget-view+json";
 /** Mark the cells that run or wait, and save the lesson when all are done: a reload finds their outputs. */
 export function showBusy({ panel, foot, words }) {
   const busy = new Map(); // the cells that run or wait, in their order, and since when each runs
-  let clock;
   let idle;
 
   function draw() {
@@ -29,7 +28,6 @@ export function showBusy({ panel, foot, words }) {
   function begin(cell) {
     clearTimeout(idle);
     busy.set(cell, Date.now());
-    clock ??= setInterval(draw, 1000);
     draw();
   }
 
@@ -40,12 +38,10 @@ export function showBusy({ panel, foot, words }) {
     const [next] = busy.keys();
     if (next && cell === first) busy.set(next, Date.now());
     draw();
-    if (next) return;
-    clearInterval(clock);
-    clock = undefined;
-    idle = setTimeout(() => save(panel.context), IDLE_AFTER);
+    if (!next) idle = setTimeout(() => save(panel.context), IDLE_AFTER);
   }
 
+  setInterval(draw, 1000);
   document.addEventListener("slidechanged", draw);
   for (const cell of panel.content.widgets)
     cell.model.stateChanged.connect((_, { name, newValue }) => {

@@ -2,7 +2,7 @@
 // deck draws the window, and receives the keys that are pressed in it.
 import { copyOfStyles, drawUnseen, dress, fitPictures, followTheme, linkTo, pictureOf } from "./picture.js";
 import { coreMinutes } from "./slides.js";
-import { headingOf, numberOf, sections, shownSection } from "./stage.js";
+import { headingOf, sections, shownSection } from "./stage.js";
 import { fill } from "./words.js";
 
 const PAGE = `
@@ -36,7 +36,7 @@ export class Speaker {
   /** Show the notes of a slide, given as its section of the deck, and the slide that comes next. */
   show(section) {
     if (!section || !this.window || this.window.closed) return;
-    const index = numberOf(section) - 1;
+    const index = sections().indexOf(section);
     this.next = sections().find((_, later) => later > index && !this.slides[later].isOptional);
     this.#find("span").textContent = this.#planOf(section, index);
     this.#find("h1").replaceChildren(...this.#titleOf(section));
@@ -81,7 +81,7 @@ export class Speaker {
 
   /** The slide's heading as the slide shows it, with its formulas; without one, its first line. */
   #titleOf(section) {
-    const firstLine = () => this.slides[numberOf(section) - 1].title.replaceAll("`", "");
+    const firstLine = () => this.slides[sections().indexOf(section)].title.replaceAll("`", "");
     return headingOf(section)?.childNodes ?? [firstLine()];
   }
 

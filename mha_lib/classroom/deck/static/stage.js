@@ -4,9 +4,6 @@ export const sections = () => [...document.querySelectorAll(".slides > section >
 
 export const shownSection = () => document.querySelector(".slides > .present > .present");
 
-/** The number of the slide that holds the node; the first slide is 1, and 0 stands for none. */
-export const numberOf = (node) => sections().findIndex((section) => section.contains(node)) + 1;
-
 /** The name of the slide that holds the node, as the foot has it; places.js explains it. */
 export const placeOf = (node) => node.closest("[data-place]")?.dataset.place;
 

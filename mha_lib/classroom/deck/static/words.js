@@ -4,18 +4,20 @@
 // traditional Chinese, and lays them beside the lesson.
 
 const ENGLISH = "en";
-const FOLDER = /^((.*\/)?(?:notebooks|work|build)\/(?:deck-)?([^/]+))\/[^/]+$/; // such as work/deck-zh/03.ipynb
+const FOLDER = /^(.*\/)?(?:notebooks|work|build)\/(?:deck-)?([^/]+)\/[^/]+$/; // such as work/deck-zh/03.ipynb
 const MADE = "words.json"; // in the folder of the lesson
 const TAG = /^[a-z]{2,8}(-[a-z\d]{1,8})*$/i; // such as zh, zh-CN, zh-Hant
 
-/** The words by who says them, and a notice where the lesson's language has none. */
-export async function readWords(lesson, contents) {
-  const english = await readFile(ENGLISH);
-  const [, folder, root = "", language = ENGLISH] = FOLDER.exec(lesson) ?? [];
+/** The words by who says them, and a notice where the language has none; `files` lie beside the lesson. */
+export async function readWords(lesson, files, contents) {
+  const english = await readFile(wordsIn(ENGLISH));
+  const [, root = "", language = ENGLISH] = FOLDER.exec(lesson) ?? [];
   if (language === ENGLISH) return { words: english };
-  const isMade = (await namesIn(folder, contents))?.includes(MADE);
-  if (!isMade && !(await namesIn(`${root}notebooks/${language}`, contents))) return { words: english };
-  const words = isMade ? await readMade(`${folder}/${MADE}`, contents) : await readNearest(language);
+  const made = files[MADE];
+  const folder =
+    made ?? (await contents.get(`${root}notebooks/${language}`, { content: false }).catch(() => null));
+  if (!folder) return { words: english }; // a lesson in work/mine, say, belongs to no course
+  const words = made ? await readFile(made) : await readNearest(language);
   if (!words) return { words: english, notice: fill(english.language.unknown, { language }) };
   document.documentElement.lang = language;
   return { words: filledUp(words, english) };
@@ -24,28 +26,19 @@ export async function readWords(lesson, contents) {
 /** The sentence with its gaps filled: fill("slide {number}", {number: 3}) is "slide 3". */
 export const fill = (sentence, gaps) => sentence.replace(/\{(\w+)\}/g, (gap, name) => gaps[name] ?? gap);
 
-/** The names in a folder; null where it is missing: a lesson in work/mine, say, belongs to no course. */
-async function namesIn(folder, contents) {
-  const listing = await contents.get(folder, { content: true }).catch(() => null);
-  return listing?.type === "directory" ? listing.content.map(({ name }) => name) : null;
-}
-
-async function readMade(file, contents) {
-  const { content } = await contents.get(file, { type: "file", format: "text", content: true });
-  return JSON.parse(content);
-}
-
 async function readNearest(language) {
   const parts = TAG.test(language) ? language.split("-") : [];
   for (; parts.length; parts.pop()) {
-    const words = await readFile(parts.join("-"));
+    const words = await readFile(wordsIn(parts.join("-")));
     if (words) return words;
   }
   return null;
 }
 
-async function readFile(language) {
-  const answer = await fetch(new URL(`words/${language}/interface.json`, import.meta.url));
+const wordsIn = (language) => new URL(`words/${language}/interface.json`, import.meta.url);
+
+async function readFile(address) {
+  const answer = await fetch(address);
   return answer.ok ? answer.json() : null;
 }
 
