@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mha_lib.classroom.course.lessons import setting
 
-PICTURE = "handouts.svg"  # deck/static/handouts.js looks for this file beside the lesson
+PICTURE = "handouts.svg"  # deck/static/course.js looks for this file beside the lesson
 
 
 def write_qr_code(lessons: Path, deck: Path) -> None:

@@ -41,7 +41,12 @@ export class Fit {
     const section = shownSection();
     if (!section?.clientHeight) return;
     const shown = `${section.id} ${innerWidth} ${innerHeight}`;
-    if (shown !== this.#shown) this.#arrive(shown, section);
+    if (shown !== this.#shown) {
+      this.#shown = shown;
+      this.#largest = undefined;
+      this.sizes.disconnect();
+      for (const cell of cellsOf(section)) this.sizes.observe(cell);
+    }
     this.#largest = this.fitParts(section, this.#largest);
   }
 
@@ -52,13 +57,6 @@ export class Fit {
     const size = fitSlide(section, largest);
     for (const cell of codeCellsOf(section)) offerRoom(cell, section);
     return size;
-  }
-
-  #arrive(shown, section) {
-    this.#shown = shown;
-    this.#largest = undefined;
-    this.sizes.disconnect();
-    for (const cell of cellsOf(section)) this.sizes.observe(cell);
   }
 }
 

@@ -14,6 +14,7 @@ const STARTED = `deck-started ${window.location.pathname}`; // in the storage of
 export class Speaker {
   constructor({ slides, words, passKey, fit }) {
     Object.assign(this, { slides, words, passKey, fit });
+    setInterval(() => this.#showTime(), 1000);
   }
 
   /** Open the window, or bring it to the front; false where the browser blocks it. */
@@ -26,8 +27,6 @@ export class Speaker {
     this.#makeButton();
     this.#find("iframe").onload = () => this.#drawNext();
     this.started = Number(sessionStorage.getItem(STARTED)) || this.#start();
-    clearInterval(this.clock);
-    this.clock = setInterval(() => this.#showTime(), 1000);
     this.show(shownSection());
     this.window.focus();
     return true;
@@ -86,7 +85,7 @@ export class Speaker {
   }
 
   #showTime() {
-    if (this.window.closed) return;
+    if (!this.window || this.window.closed) return;
     const now = new Date();
     const seconds = Math.floor((now - this.started) / 1000);
     this.#find("time").textContent = now.toLocaleTimeString([], { hourCycle: "h23" });
