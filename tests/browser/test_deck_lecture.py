@@ -147,7 +147,9 @@ def test_shift_r_leaves_the_instructor_where_he_went_and_c_clears_outputs(page: 
     open_deck(page, lecture)
     page.keyboard.press("Shift+R")
     go_to(page, 6, "slide-6-0")
-    expect(page.locator("#slide-2-0 .jp-CodeCell")).to_have_attribute("data-busy", re.compile("runs"))
+    # A kernel ignores an interrupt between saying that it is busy and running the cell: the clock shows more.
+    slow = page.locator("#slide-2-0 .jp-CodeCell")
+    expect(slow).to_have_attribute("data-busy", re.compile(r"runs, [1-9]\d* s"))
     page.keyboard.press("i")
     expect(status_of(page)).to_have_text("All: stopped at slide 3 (slow)")
     expect(current(page)).to_have_id("slide-6-0")
