@@ -262,7 +262,7 @@ def measure_decoding(
     x = torch.randn(batch, num_keys, num_hiddens, device=device, dtype=dtype)
     cache = KVCache(layer, batch, num_keys)
     with torch.no_grad():
-        layer(x[:, :-1], cache=cache, is_causal=True)
+        layer(x, cache=cache, is_causal=True)
 
     lengths = range(num_keys - DECODED + 1, num_keys + 1)
 
@@ -270,7 +270,7 @@ def measure_decoding(
         return [layer(x[:, length - 1 : length], x[:, :length], is_causal=True) for length in lengths]
 
     def with_cache() -> list[Tensor]:
-        cache.num_tokens = num_keys - DECODED  # forgets the tokens of the last round
+        cache.crop(num_keys - DECODED)  # forgets the tokens of the last round
         return [layer(x[:, length - 1 : length], cache=cache, is_causal=True) for length in lengths]
 
     with torch.no_grad():

@@ -3,22 +3,17 @@
 from mha_lib.attention import (
     AdditiveAttention,
     SingleHeadAttention,
-    causal_mask,
     dot_product_attention,
     masked_softmax,
-    padding_mask,
 )
-from mha_lib.multihead import KVCache, MultiHeadAttention, merge_heads, split_heads
-from mha_lib.positions import alibi_slopes, rotate_by_position, sinusoidal_positions
+from mha_lib.cache import KVCache
+from mha_lib.encoder_decoder import ByAttention, DecoderCache, EncoderDecoder
+from mha_lib.latent import LatentAttention
+from mha_lib.masks import causal_mask, padding_mask
+from mha_lib.multihead import MultiHeadAttention, merge_heads, split_heads
+from mha_lib.positions import Llama3Scaling, Rotary, alibi_slopes, rotate_by_position, sinusoidal_positions
 from mha_lib.pruning import prune_heads
-from mha_lib.transformer import (
-    ByAttention,
-    DecoderCache,
-    DecoderLayer,
-    EncoderDecoder,
-    EncoderLayer,
-    FeedForward,
-)
+from mha_lib.transformer import DecoderLayer, EncoderLayer, FeedForward
 
 __all__ = [
     "AdditiveAttention",
@@ -29,7 +24,10 @@ __all__ = [
     "EncoderLayer",
     "FeedForward",
     "KVCache",
+    "LatentAttention",
+    "Llama3Scaling",
     "MultiHeadAttention",
+    "Rotary",
     "SingleHeadAttention",
     "alibi_slopes",
     "causal_mask",

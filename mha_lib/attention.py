@@ -1,142 +1,32 @@
-"""Attention from its parts: masks, the masked softmax, the dot product, one head.
+"""Attention from its parts: the masked softmax, the dot product, one head.
 
 Shape letters, here and in every file of the library:
 
     B  batch      Q  queries      K  keys (and values)
     D  num_hiddens      H  heads      d  head dimension (D/H unless said otherwise)
-
-One rule for masks: boolean, True = may attend. A mask is (Q, K), or (B, Q, K) or (B, 1, K) where samples
-differ, or (B, H, Q, K) where heads differ too.
+    G  num_kv_heads, the heads of keys and values: H unless several heads share one
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from mha_lib import checks, tracing
+from mha_lib.masks import (
+    Limits,
+    add_head_axis,
+    blank_padding,
+    checked_limits,
+    combine_masks,
+    finite_queries,
+    unhidden_keys,
+)
 
-
-def padding_mask(valid_lens: Tensor, num_keys: int, device: torch.device | None = None) -> Tensor:
-    """True for the first ``valid_lens`` keys; the keys after them are padding.
-
-    valid_lens  integers from 0 to K; ``(B,)``: a length for each sample, ``(B, Q)``: one for each query
-    num_keys    K
-    device      of the mask; that of ``valid_lens`` unless said otherwise
-
-    Returns ``(B, 1, K)``, or ``(B, Q, K)`` for lengths ``(B, Q)``.
-    Raises TypeError for lengths that are not integers, ValueError for lengths outside 0 … K and for
-    ``(B, K)`` numbers that are all 0 or 1: those are a mask. Lengths on a GPU are checked at the price of one
-    synchronisation, lengths on the CPU without any. Values that cannot be read are not checked: those of meta
-    tensors, and all values while torch.compile, ``make_fx`` or ``vmap`` trace.
-
-    Elsewhere: the opposite of ``key_padding_mask`` (``nn.MultiheadAttention``), where True means *ignore*.
-    """
-    num_keys = checks.checked_size("num_keys", num_keys, minimum=0)
-    checks.checked_lens(valid_lens, num_keys)
-    return first_keys(valid_lens, num_keys, valid_lens.device if device is None else device)
-
-
-def first_keys(lengths: Tensor, num_keys: int, device: torch.device) -> Tensor:
-    """Return the mask of ``padding_mask`` for lengths that have been checked already."""
-    lengths = lengths.to(device, torch.long, non_blocking=True)[..., None]  # (B, 1) or (B, Q, 1)
-    mask = torch.arange(num_keys, device=device) < lengths  # (B, K) or (B, Q, K)
-    return mask[:, None] if mask.dim() == 2 else mask  # (B, 1, K): the same for every query
-
-
-def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
-    """True where the key is not later than the query: ``(Q, K)``, aligned at the end.
-
-    The last query sees every key, the one before it all but the last, and so on; for Q = K that is the lower
-    triangle. Raises ValueError for Q > K: the first queries would see nothing.
-
-    Source: Vaswani et al. 2017, section 3.2.3. Elsewhere: ``causal_lower_right`` (PyTorch); the ``is_causal``
-    of ``scaled_dot_product_attention`` is aligned at the start instead, which is the same for Q = K only.
-    """
-    num_queries = checks.checked_size("num_queries", num_queries, minimum=0)
-    num_keys = checks.checked_size("num_keys", num_keys, minimum=0)
-    checks.check_causal(num_queries, num_keys)
-    return torch.ones(num_queries, num_keys, dtype=torch.bool, device=device).tril(num_keys - num_queries)
-
-
-class Limits(NamedTuple):
-    """Limits on the keys of one call. All of them must allow a key; None allows every key."""
-
-    valid_lens: Tensor | None = None  # (B,) or (B, Q)
-    key_mask: Tensor | None = None  # (B, K)
-    mask: Tensor | None = None  # (Q, K), (B, Q, K), (B, 1, K) or (B, H, Q, K)
-    is_causal: bool = False
-
-
-def checked_limits(limits: Limits, scores_shape: Sequence[int], device: torch.device) -> Limits:
-    """Check the limits against the scores ``(B, Q, K)`` or ``(B, H, Q, K)``, and return them.
-
-    The lengths come back on the CPU if their values can be read, and as None if no length is below K.
-    """
-    batch, (num_queries, num_keys) = scores_shape[0], scores_shape[-2:]
-    if limits.mask is not None:
-        checks.check_mask(limits.mask, scores_shape, device)
-    if limits.key_mask is not None:
-        checks.check_key_mask(limits.key_mask, batch, num_keys, device)
-    if limits.is_causal:
-        checks.check_causal(num_queries, num_keys)
-    if limits.valid_lens is None:
-        return limits
-    valid_lens = checks.checked_lens(limits.valid_lens, num_keys, batch, num_queries)
-    has_padding = not tracing.can_be_read(valid_lens) or bool((valid_lens < num_keys).any())
-    return Limits(valid_lens if has_padding else None, limits.key_mask, limits.mask, limits.is_causal)
-
-
-def combine_masks(limits: Limits, scores_shape: Sequence[int], device: torch.device) -> Tensor | None:
-    """Combine checked limits into one mask for the scores; None if every key is allowed."""
-    num_queries, num_keys = scores_shape[-2:]
-    masks = []
-    if limits.valid_lens is not None:
-        masks.append(first_keys(limits.valid_lens, num_keys, device))  # (B, 1, K) or (B, Q, K)
-    if limits.key_mask is not None:
-        masks.append(limits.key_mask[:, None])  # (B, 1, K)
-    if limits.mask is not None:
-        masks.append(limits.mask)
-    if limits.is_causal:
-        masks.append(causal_mask(num_queries, num_keys, device))  # (Q, K)
-    combined = None
-    for each in masks:
-        each = add_head_axis(each, len(scores_shape))
-        combined = each if combined is None else combined & each
-    return combined
-
-
-def blank_padding(
-    keys: Tensor, values: Tensor, limits: Limits, num_keys: int, keep_finite: bool = False
-) -> tuple[Tensor, Tensor]:
-    """Replace padded keys and values ``(B, N, ·)`` by zeros; they are the last N of ``num_keys`` tokens.
-
-    A weight of 0 is not enough to keep padding out: 0 · NaN is NaN, and so is 0 · ∞. With ``keep_finite``
-    only NaN and infinity are replaced, since a later call may see the key.
-    """
-    allowed = []
-    if limits.valid_lens is not None and limits.valid_lens.numel():
-        longest = limits.valid_lens if limits.valid_lens.dim() == 1 else limits.valid_lens.amax(dim=1)
-        allowed.append(first_keys(longest, num_keys, keys.device)[:, 0])  # (B, K)
-    if limits.key_mask is not None:
-        allowed.append(limits.key_mask)  # (B, K)
-    if not allowed:
-        return keys, values
-    is_padding = ~(allowed[0] & allowed[-1])[:, num_keys - keys.shape[1] :, None]  # (B, N, 1)
-
-    def blank(x: Tensor) -> Tensor:
-        return x.masked_fill(is_padding & ~x.isfinite() if keep_finite else is_padding, 0.0)
-
-    blank_keys = blank(keys)
-    return blank_keys, blank_keys if values is keys else blank(values)
-
-
-def add_head_axis(mask: Tensor, scores_dim: int) -> Tensor:
-    """``(B, Q, K) -> (B, 1, Q, K)`` for scores ``(B, H, Q, K)``: broadcasting would take B for H."""
-    return mask[:, None] if mask.dim() == 3 and scores_dim == 4 else mask
+# Makes new weights of the weights and of what is allowed, both (B, H, Q, K).
+ChangeWeights = Callable[[Tensor, Tensor], Tensor]
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -144,7 +34,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
         weights[i, j] = exp(scores[i, j]) / Σ exp(scores[i, j'])   over all j' that i may attend to
 
-    scores  ``(Q, K)``, ``(B, Q, K)`` or ``(B, H, Q, K)``; never written to
+    scores  ``(Q, K)``, ``(B, Q, K)`` or ``(B, H, Q, K)``; never written to. −∞ forbids a key as the mask does
     mask    boolean, True = may attend: ``(Q, K)``, ``(B, Q, K)``, ``(B, 1, K)`` or ``(B, H, Q, K)``
 
     Returns weights shaped and typed like ``scores``. Scores in half precision are summed in float32. Scores
@@ -158,23 +48,30 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     checks.check_scores(scores)
     if mask is not None:
         checks.check_mask(mask, scores.shape, scores.device)
-    return softmax_of_allowed(at_least_float32(scores), mask).to(scores.dtype)
-
-
-def softmax_of_allowed(scores: Tensor, mask: Tensor | None, in_place: bool = False) -> Tensor:
-    """``masked_softmax`` for arguments that have been checked; in place, the weights overwrite the scores."""
-    out = scores if in_place else None
-    if mask is None:
-        return torch.softmax(scores, dim=-1, out=out)
-    fill = Tensor.masked_fill_ if in_place else Tensor.masked_fill
-    forbidden = ~add_head_axis(mask, scores.dim())
-    lowest = torch.finfo(scores.dtype).min  # not −∞: a row of nothing else would give NaN
-    weights = torch.softmax(fill(scores, forbidden, lowest), dim=-1, out=out)
-    return fill(weights, forbidden, 0.0)
+    wide = at_least_float32(scores)
+    allowed = wide != -math.inf
+    if mask is not None:
+        allowed = allowed & add_head_axis(mask, scores.dim())
+    nothing = ~allowed.any(dim=-1, keepdim=True)  # (..., Q, 1)
+    # A row of −∞ alone would be NaN: such a row gets equal scores here, and then zeros.
+    instead = torch.where(nothing, 0.0, -math.inf).to(wide.dtype)
+    weights = torch.softmax(torch.where(allowed, wide, instead), dim=-1)
+    return weights.masked_fill(nothing, 0.0).to(scores.dtype)
 
 
 def at_least_float32(x: Tensor) -> Tensor:
-    return x.to(torch.promote_types(x.dtype, torch.float32))
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
+def without_infinity(score_bias: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Turn a bias of −∞, which forbids a key, into a mask; a row of −∞ alone would give NaN.
+
+    Numbers that can be read on the CPU are read, which costs less than a mask.
+    """
+    if checks.is_read_at_once(score_bias) and score_bias.detach().amin() > -math.inf:
+        return score_bias, mask
+    allowed = score_bias != -math.inf
+    return score_bias.masked_fill(~allowed, 0.0), allowed if mask is None else mask & allowed
 
 
 def dot_product_attention(
@@ -195,12 +92,12 @@ def dot_product_attention(
     values      ``(..., K, d_v)``
     mask        as in ``masked_softmax``
     dropout_p   probability with which each weight is dropped; 0 in evaluation
-    score_bias  numbers added to the scores before the softmax, shaped as a mask may be
+    score_bias  numbers added to the scores before the softmax, shaped as a mask may be; −∞ forbids a key
 
     Returns the output ``(..., Q, d_v)`` and the weights ``(..., Q, K)`` before dropout, both typed like the
     queries. Inputs in half precision are computed in float32, under autocast too, as the fast kernels do:
-    scores beyond 65504 would overflow in float16. Values must be finite even where the mask forbids them,
-    since 0 · NaN is NaN.
+    scores beyond 65504 would overflow in float16. Keys and values must be finite even where the mask forbids
+    them, since 0 · NaN is NaN.
     Raises ValueError or TypeError for arguments that do not fit one another.
 
     Source: Vaswani et al. 2017, section 3.2.1. Elsewhere: ``scaled_dot_product_attention`` (PyTorch; without
@@ -214,21 +111,94 @@ def dot_product_attention(
         checks.check_mask(mask, scores_shape, queries.device)
     if score_bias is not None:
         checks.check_score_bias(score_bias, scores_shape, queries.device)
-    d, dtype = queries.shape[-1], queries.dtype
+    return attend_with_weights(queries, keys, values, mask, dropout_p, score_bias)
+
+
+def attend_with_weights(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor | None,
+    dropout_p: float,
+    score_bias: Tensor | None,
+    change_weights: ChangeWeights | None = None,
+    may_hide_all: bool = True,
+) -> tuple[Tensor, Tensor]:
+    """``dot_product_attention`` for checked arguments, where H/G heads in a row may share keys and values.
+
+    Heads that share keys are computed as one head with H/G times as many queries, so no key is repeated.
+
+    queries ``(..., H, Q, d)``, keys ``(..., G, K, d)``, values ``(..., G, K, d_v)``, mask and bias for the
+    scores ``(..., H, Q, K)`` -> output ``(..., H, Q, d_v)``, weights like the scores. ``may_hide_all`` says
+    whether the mask may leave a query without any key.
+    """
+    dtype, num_queries = queries.dtype, queries.shape[-2]
+    share = 1 if queries.dim() < 4 else queries.shape[1] // keys.shape[1]  # H/G
+
+    def stacked(x: Tensor) -> Tensor:  # (..., H, Q, n) -> (..., G, H/G*Q, n)
+        return x if share == 1 else x.unflatten(1, (-1, share)).flatten(2, 3)
+
+    def unstacked(x: Tensor) -> Tensor:
+        return x if share == 1 else x.unflatten(2, (share, num_queries)).flatten(1, 2)
+
     with without_autocast(queries.device):
         queries, keys, values = at_least_float32(queries), at_least_float32(keys), at_least_float32(values)
         keys = keys.contiguous()  # their transpose then needs no copy of its own
-        scores = (queries / math.sqrt(d)) @ keys.transpose(-2, -1)  # (..., Q, K)
-        if score_bias is not None:
-            scores = scores + add_head_axis(score_bias, scores.dim()).to(scores.dtype)
-        weights = softmax_of_allowed(scores, mask, in_place=tracing.nobody_differentiates(scores))
-        output = nn.functional.dropout(weights, dropout_p) @ values  # (..., Q, d_v)
+        scaled = queries / math.sqrt(keys.shape[-1])
+        scores = unstacked(stacked(scaled) @ keys.transpose(-2, -1))  # (..., H, Q, K)
+        addend, nothing = additive_mask(mask, score_bias, scores.dim(), scores.dtype, may_hide_all)
+        in_place = tracing.nobody_differentiates(scores)
+        if addend is not None:
+            scores = scores.add_(addend) if in_place else scores + addend
+        weights = torch.softmax(scores, dim=-1, out=scores if in_place else None)
+        if nothing is not None:
+            weights = weights.masked_fill_(nothing, 0.0) if in_place else weights.masked_fill(nothing, 0.0)
+        if change_weights is not None:
+            weights = changed_weights(change_weights, weights, mask)
+        dropped = nn.functional.dropout(weights, dropout_p) if dropout_p else weights
+        output = unstacked(stacked(dropped) @ values)  # (..., H, Q, d_v)
     return output.to(dtype), weights.to(dtype)
 
 
+def additive_mask(
+    mask: Tensor | None,
+    score_bias: Tensor | None,
+    num_axes: int,
+    dtype: torch.dtype,
+    may_hide_all: bool = True,
+) -> tuple[Tensor | None, Tensor | None]:
+    """Return what is added to scores of so many axes, and which rows of the result become zeros.
+
+    A forbidden key gets −∞. A row of −∞ alone would give NaN: such a row may attend to all keys here, and
+    its weights or its output are then replaced by zeros. The second tensor, ``(..., Q, 1)``, is True for it.
+    """
+    mask = None if mask is None else add_head_axis(mask, num_axes)
+    if score_bias is not None:
+        score_bias, mask = without_infinity(add_head_axis(score_bias, num_axes), mask)
+        score_bias = score_bias.to(dtype)
+    if mask is None:
+        return score_bias, None
+    nothing = None
+    if may_hide_all:
+        nothing = ~mask.any(dim=-1, keepdim=True)
+        if mask.device.type == "cpu" and tracing.can_be_read(nothing) and not nothing.any():
+            nothing = None
+        else:
+            mask = mask | nothing
+    return torch.where(mask, 0.0 if score_bias is None else score_bias, -math.inf).to(dtype), nothing
+
+
+def changed_weights(change_weights: ChangeWeights, weights: Tensor, mask: Tensor | None) -> Tensor:
+    """The weights that a caller makes of ``weights``, ``(B, H, Q, K)``."""
+    if mask is None:
+        mask = torch.ones(weights.shape[-1], dtype=torch.bool, device=weights.device)
+    changed = change_weights(weights, add_head_axis(mask, weights.dim()).expand(weights.shape))
+    checks.check_changed_weights(changed, weights)
+    return changed
+
+
 def without_autocast(device: torch.device) -> AbstractContextManager[object]:
-    is_known = torch.amp.is_autocast_available(device.type)
-    return torch.autocast(device.type, enabled=False) if is_known else nullcontext()
+    return torch.autocast(device.type, enabled=False) if tracing.autocasts(device) else nullcontext()
 
 
 class AdditiveAttention(nn.Module):
@@ -356,6 +326,9 @@ class SingleHeadAttention(nn.Module):
         scores_shape = (*queries.shape[:2], keys.shape[1])  # (B, Q, K)
         limits = Limits(valid_lens, key_mask, mask, is_causal)
         limits = checked_limits(limits, scores_shape, queries.device)
-        keys, values = blank_padding(keys, values, limits, keys.shape[1])
+        unhidden = unhidden_keys(limits, keys.shape[1], queries.device)
+        if keys is queries:
+            queries = finite_queries(queries, limits, keys.shape[1])
+        keys, values = blank_padding(keys, values, unhidden)
         allowed = combine_masks(limits, scores_shape, queries.device)
         return dot_product_attention(self.W_q(queries), self.W_k(keys), self.W_v(values), allowed)

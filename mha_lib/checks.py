@@ -4,6 +4,7 @@ Checks that need to know a class of this library stand beside that class.
 Nothing here computes attention: skip this file when reading the library for the first time.
 """
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 
@@ -26,6 +27,19 @@ def checked_size(name: str, size: int, minimum: int = 1) -> int:
     if size < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {size}")
     return size if is_int else operator.index(size)
+
+
+def check_positive(name: str, value: float, wanted: str = "a number above 0") -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} must be {wanted}, got {value!r}")
+    if not 0 < value < math.inf:  # false for NaN as well
+        raise ValueError(f"{name} must be {wanted}, got {value}")
+
+
+def check_flag(name: str, value: bool, way_out: str = "") -> None:
+    if not isinstance(value, bool):
+        came = type(value).__name__ if isinstance(value, Tensor) else repr(value)
+        raise TypeError(f"{name} must be True or False, got {came}" + (way_out and f"; {way_out}"))
 
 
 def divisors_of(number: int) -> str:
@@ -166,10 +180,10 @@ def check_tokens(name: str, x: Tensor, width: int, argument: str, projection: nn
 
 def checked_lens(
     valid_lens: Tensor, num_keys: int, batch: int | None = None, num_queries: int | None = None
-) -> Tensor:
-    """Return the lengths on the CPU. If they are on a GPU, this is the only time that we wait for it.
+) -> tuple[Tensor, int, int | None]:
+    """Return the lengths on the CPU, the shortest and the longest. This is the only time we wait for a GPU.
 
-    Lengths whose values cannot be read stay where they are, and their values are not checked.
+    Lengths whose values cannot be read stay where they are, unchecked: the shortest is 0, the longest None.
     """
     if not isinstance(valid_lens, Tensor):
         raise TypeError(
@@ -195,22 +209,25 @@ def checked_lens(
             f"got shape {tuple(valid_lens.shape)}; (B,): a length for each sample, (B, Q): one for each query"
         )
     if not can_be_read(valid_lens):
-        return valid_lens
+        return valid_lens, 0, None
     lengths = valid_lens.detach().cpu().long()
-    if lengths.numel():
-        shortest, longest = (int(length) for length in lengths.aminmax())
-        if shortest < 0 or longest > num_keys:
-            raise ValueError(
-                f"valid_lens must lie from 0 to the number of keys, {num_keys}, "
-                f"got {shortest} to {longest}; try valid_lens.clamp(0, {num_keys})"
-            )
-        if longest <= 1 and num_keys > 1 and lengths.dim() == 2 and lengths.shape[1] == num_keys:
-            raise ValueError(
-                f"valid_lens must hold lengths, got {tuple(valid_lens.shape)} numbers that are all 0 or 1, "
-                "like a mask (B, K); try key_mask=valid_lens.bool() if 1 = may attend; "
-                f"if they are lengths, try mask=torch.arange({num_keys}) < valid_lens[..., None]"
-            )
-    return lengths
+    if not lengths.numel():
+        return lengths, 0, None
+    # For a few lengths Python is faster than a kernel.
+    values = lengths.tolist() if lengths.dim() == 1 else [int(length) for length in lengths.aminmax()]
+    shortest, longest = min(values), max(values)
+    if shortest < 0 or longest > num_keys:
+        raise ValueError(
+            f"valid_lens must lie from 0 to the number of keys, {num_keys}, "
+            f"got {shortest} to {longest}; try valid_lens.clamp(0, {num_keys})"
+        )
+    if longest <= 1 and num_keys > 1 and lengths.dim() == 2 and lengths.shape[1] == num_keys:
+        raise ValueError(
+            f"valid_lens must hold lengths, got {tuple(valid_lens.shape)} numbers that are all 0 or 1, "
+            "like a mask (B, K); try key_mask=valid_lens.bool() if 1 = may attend; "
+            f"if they are lengths, try mask=torch.arange({num_keys}) < valid_lens[..., None]"
+        )
+    return lengths, shortest, longest
 
 
 def check_mask(mask: Tensor, scores_shape: Sequence[int], device: torch.device) -> None:
@@ -283,6 +300,16 @@ def check_score_bias(score_bias: Tensor, scores_shape: Sequence[int], device: to
     check_floating("score_bias", score_bias)
     check_fits_scores("score_bias", score_bias, scores_shape)
     check_device("score_bias", score_bias, device)
+    if is_read_at_once(score_bias) and not (largest := score_bias.detach().amax()) < math.inf:
+        raise ValueError(
+            f"score_bias must hold finite numbers, or −∞ for keys that are forbidden, got {float(largest)}; "
+            "find it by score_bias.isfinite()"
+        )
+
+
+def is_read_at_once(x: Tensor) -> bool:
+    """Whether numbers can be checked without waiting for a GPU."""
+    return x.device.type == "cpu" and x.numel() > 0 and can_be_read(x)
 
 
 def check_key_mask(key_mask: Tensor, batch: int, num_keys: int, device: torch.device) -> None:
@@ -315,6 +342,22 @@ def check_head_mask(head_mask: Tensor, batch: int, num_heads: int, device: torch
             f"got shape {tuple(head_mask.shape)}; 1 keeps a head, 0 silences it"
         )
     check_device("head_mask", head_mask, device)
+    if is_read_at_once(head_mask) and not head_mask.isfinite().all():
+        raise ValueError(
+            f"head_mask must hold finite numbers, got {head_mask.tolist()}; 1 keeps a head, 0 silences it"
+        )
+
+
+def check_changed_weights(changed: Tensor, weights: Tensor) -> None:
+    way_out = "return a tensor like the weights it got"
+    if not isinstance(changed, Tensor):
+        raise TypeError(f"change_weights must return weights, got {type(changed).__name__}; {way_out}")
+    if changed.shape != weights.shape or changed.dtype != weights.dtype or changed.device != weights.device:
+        raise ValueError(
+            f"change_weights must return {weights.dtype} of shape {tuple(weights.shape)} on "
+            f"{weights.device}, got {changed.dtype} of shape {tuple(changed.shape)} on {changed.device}; "
+            + way_out
+        )
 
 
 def check_positions(x: Tensor, positions: Tensor) -> None:
@@ -346,24 +389,44 @@ def check_rotary(num_queries: int, num_new_keys: int, num_keys: int, has_cache: 
 
 
 def check_torch_module(module: nn.Module, expected: type[nn.Module]) -> None:
-    """The module must be of PyTorch's class ``expected``, or of a subclass that computes the same."""
+    """The module must be of PyTorch's class ``expected``, and nothing may change what it computes."""
     name = f"nn.{expected.__name__}"
     if not isinstance(module, expected):
         raise TypeError(f"module must be an {name}, got {type(module).__name__}")
-    if type(module).forward is not expected.forward:
+    for method in ("__call__", *vars(expected)):
+        given = vars(module).get(method) or getattr(type(module), method)
+        if callable(given) and method not in HARMLESS and given is not getattr(expected, method):
+            raise TypeError(
+                f"module must compute what {name} does, got {type(module).__name__} with a {method} of its "
+                f"own; copy its weights into an {name} first"
+            )
+    check_without_hooks("module", module)
+
+
+HARMLESS = {"__init__", "__setstate__", "__doc__", "extra_repr"}  # methods that compute nothing
+
+
+def check_without_hooks(name: str, module: nn.Module) -> None:
+    if module._forward_hooks or module._forward_pre_hooks:
         raise TypeError(
-            f"module must compute what {name} does, got {type(module).__name__} with a forward of its own; "
-            f"copy its weights into an {name} first"
+            f"{name} must be without forward hooks, which may change what it computes, got one with hooks; "
+            "remove them first, or copy its weights into a new layer"
         )
 
 
 def check_plain_projections(layer: nn.Module, *names: str) -> None:
+    """The projections must hold all their numbers: not wrapped, quantized, or shared over devices."""
     for name in names:
         projection = getattr(layer, name)
         if type(projection) is not nn.Linear:
             raise TypeError(
                 f"{name} of the layer must be an nn.Linear, got {type(projection).__name__}; "
                 "undo the quantization or the wrapper first"
+            )
+        if type(projection.weight.data) is not Tensor:
+            raise TypeError(
+                f"{name} of the layer must hold a plain tensor, got {type(projection.weight.data).__name__}; "
+                "do this before shard_heads or quantization"
             )
 
 
@@ -386,11 +449,28 @@ def check_token_numbers(name: str, tokens: Tensor, embedding: nn.Embedding) -> N
             )
 
 
+def check_token_number(name: str, token: int, embedding: nn.Embedding) -> None:
+    checked_size(name, token, minimum=0)
+    if token >= embedding.num_embeddings:
+        raise ValueError(
+            f"{name} must be a token from 0 to {embedding.num_embeddings - 1}, got {token}; "
+            "target_vocab_size says how many there are"
+        )
+
+
+def check_not_empty(name: str, tokens: Tensor) -> None:
+    if not tokens.numel():
+        raise ValueError(
+            f"{name} must hold at least one sample of one token, got shape {tuple(tokens.shape)}"
+        )
+
+
 def check_source_mask(source_mask: Tensor, source: Tensor) -> None:
+    """``source`` is ``(B, S)``, or the memory that was made of it, ``(B, S, D)``."""
     way_out = "try source != padding, where padding is the token that fills up a source"
     check_boolean("source_mask", source_mask, lambda: way_out)
-    if source_mask.shape != source.shape:
+    if source_mask.shape != source.shape[:2]:
         raise ValueError(
-            f"source_mask must be (B, S) = {tuple(source.shape)}, as source, "
+            f"source_mask must be (B, S) = {tuple(source.shape[:2])}, as source, "
             f"got shape {tuple(source_mask.shape)}"
         )

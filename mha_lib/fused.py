@@ -19,7 +19,14 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from mha_lib import tracing
-from mha_lib.attention import Limits, add_head_axis, combine_masks
+from mha_lib.attention import (
+    ChangeWeights,
+    additive_mask,
+    at_least_float32,
+    attend_with_weights,
+    without_autocast,
+)
+from mha_lib.masks import Limits, combine_masks, part_of_scores
 
 # On a CPU, packed samples are computed one by one, and each costs about 40 µs more than in a batch, forward
 # and backward. Packing pays where it saves more multiplications a sample than this (measured).
@@ -51,34 +58,34 @@ def fused_attention(
     """
     limits = Limits() if limits is None else limits
     num_queries, num_keys = queries.shape[2], keys.shape[2]
-    if limits.is_causal and num_queries == 1:  # one query stands at the end: it sees every key
-        limits = Limits(limits.valid_lens, limits.key_mask, limits.mask)
+    if limits.is_causal and num_queries == 1 and limits.window is None:  # it stands at the end: it sees all
+        limits = limits._replace(is_causal=False)
     is_masked = any(x is not None for x in (limits.valid_lens, limits.key_mask, limits.mask, score_bias))
     # PyTorch's is_causal is aligned at the start, ours at the end: the same for Q = K only.
-    if not is_masked and (not limits.is_causal or num_queries == num_keys):
+    if not is_masked and limits.window is None and (not limits.is_causal or num_queries == num_keys):
         return attend_in_one_kernel(queries, keys, values, None, dropout_p, limits.is_causal)
     size = queries_at_a_time(queries, num_keys, limits)
-    if num_queries <= size:
+    if num_queries <= size and limits.window is None:
         return masked_attention(queries, keys, values, limits, dropout_p, score_bias)
     chunks = []
     for start in range(0, num_queries, size):
         end = min(start + size, num_queries)
-        visible = (
-            num_keys - num_queries + end if limits.is_causal else num_keys
-        )  # the chunk sees no later key
+        own = num_keys - num_queries + start  # the key at which the first query of this chunk stands
+        first = 0 if limits.window is None else max(0, own - limits.window + 1)
+        last = own + end - start if limits.is_causal else num_keys
         chunk = (
             queries[:, :, start:end],
-            keys[:, :, :visible],
-            values[:, :, :visible],
-            slice_limits(limits, start, end, visible),
+            keys[:, :, first:last],
+            values[:, :, first:last],
+            limits.part(start, end, first, last),
             dropout_p,
-            None if score_bias is None else slice_scores(score_bias, start, end, visible),
+            None if score_bias is None else part_of_scores(score_bias, start, end, first, last),
         )
         if can_recompute(chunk[:3]):  # so that the masks of all chunks need not be kept for the gradients
             chunks.append(checkpoint(masked_attention, *chunk, use_reentrant=False))
         else:
             chunks.append(masked_attention(*chunk))
-    return torch.cat(chunks, dim=2)  # (B, H, Q, d_v)
+    return chunks[0] if len(chunks) == 1 else torch.cat(chunks, dim=2)  # (B, H, Q, d_v)
 
 
 def queries_at_a_time(queries: Tensor, num_keys: int, limits: Limits) -> int:
@@ -91,7 +98,10 @@ def queries_at_a_time(queries: Tensor, num_keys: int, limits: Limits) -> int:
     rows = batch if differs_by_sample else 1
     if limits.mask is not None:
         rows = max(rows, math.prod(limits.mask.shape[:-2]))
-    return max(SMALLEST_CHUNK, MASK_CELLS // max(1, rows * num_keys))
+    most = num_queries
+    if limits.window is not None:  # a chunk of W queries sees 2 W keys: less work than longer chunks
+        most, num_keys = limits.window, 2 * limits.window
+    return max(SMALLEST_CHUNK, min(most, MASK_CELLS // max(1, rows * num_keys)))
 
 
 def can_recompute(inputs: tuple[Tensor, ...]) -> bool:
@@ -99,21 +109,6 @@ def can_recompute(inputs: tuple[Tensor, ...]) -> bool:
     if torch.compiler.is_compiling():
         return False
     return any(x.requires_grad for x in inputs) and not any(tracing.is_transformed(x) for x in inputs)
-
-
-def slice_scores(x: Tensor, start: int, end: int, num_keys: int) -> Tensor:
-    """The part of a mask or bias ``(..., Q, K)`` or ``(..., 1, K)`` for some queries and the first keys."""
-    return (x if x.shape[-2] == 1 else x[..., start:end, :])[..., :num_keys]
-
-
-def slice_limits(limits: Limits, start: int, end: int, num_keys: int) -> Limits:
-    """The limits for some of the queries and the first of the keys."""
-    valid_lens, key_mask, mask, is_causal = limits
-    if valid_lens is not None and valid_lens.dim() == 2:
-        valid_lens = valid_lens[:, start:end]
-    key_mask = None if key_mask is None else key_mask[:, :num_keys]
-    mask = None if mask is None else slice_scores(mask, start, end, num_keys)
-    return Limits(valid_lens, key_mask, mask, is_causal)
 
 
 def masked_attention(
@@ -125,19 +120,28 @@ def masked_attention(
     score_bias: Tensor | None,
 ) -> Tensor:
     """``fused_attention`` with all limits in one mask."""
-    scores_shape = (*queries.shape[:3], keys.shape[2])  # (B, H, Q, K)
+    dtype, scores_shape = queries.dtype, (*queries.shape[:3], keys.shape[2])  # (B, H, Q, K)
     mask = combine_masks(limits, scores_shape, queries.device)
-    bias = None if score_bias is None else add_head_axis(score_bias, 4).to(queries.dtype)
-    if mask is None:
-        return attend_in_one_kernel(queries, keys, values, bias, dropout_p, False)
-    # Some kernels give NaN for a query that may attend to nothing. Here such a query attends to all keys, and
-    # its output is then replaced by zeros.
-    nothing = ~mask.any(dim=-1, keepdim=True)  # (..., Q, 1)
-    mask = mask | nothing
-    if bias is not None:
-        mask = torch.where(mask, bias, -math.inf)  # added to the scores: what is forbidden stays so
-    output = attend_in_one_kernel(queries, keys, values, mask, dropout_p, False)
-    return output.masked_fill(nothing, 0.0)
+    if score_bias is None:
+        addend, nothing = additive_mask(mask, None, 4, dtype, limits.may_hide_all)
+        output = attend_in_one_kernel(queries, keys, values, addend, dropout_p, False)
+    else:
+        with without_autocast(queries.device):  # it would round the bias
+            if score_bias.dtype != dtype and not takes_precise_bias(score_bias, dropout_p):
+                queries, keys, values = (at_least_float32(x) for x in (queries, keys, values))
+            wide = dtype if score_bias.dtype == dtype else torch.promote_types(dtype, torch.float32)
+            addend, nothing = additive_mask(mask, score_bias, 4, wide)
+            output = attend_in_one_kernel(queries, keys, values, addend, dropout_p, False).to(dtype)
+    return output if nothing is None else output.masked_fill(nothing, 0.0)
+
+
+def takes_precise_bias(score_bias: Tensor, dropout_p: float) -> bool:
+    """Whether a kernel takes a bias in float32 beside queries in half precision.
+
+    Rounding the bias is no way out: of ALiBi over 2,048 keys, bfloat16 keeps steps of 8. The kernels on a
+    CPU take it, but not the slower one for dropout and for a bias with a gradient; those on a GPU refuse it.
+    """
+    return score_bias.device.type == "cpu" and dropout_p == 0 and not score_bias.requires_grad
 
 
 def attend_in_one_kernel(
@@ -159,6 +163,27 @@ def attend_in_one_kernel(
         **({"enable_gqa": True} if keys.shape[1] != num_heads else {}),
     )
     return output[..., :value_head_dim]
+
+
+def attend(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    limits: Limits,
+    dropout_p: float,
+    score_bias: Tensor | None,
+    change_weights: ChangeWeights | None,
+    need_weights: bool,
+) -> tuple[Tensor, Tensor | None]:
+    """``fused_attention`` unless the weights ``(B, H, Q, K)`` are wanted, or changed; None if not wanted."""
+    if not need_weights and change_weights is None:
+        return fused_attention(queries, keys, values, limits, dropout_p, score_bias), None
+    scores_shape = (*queries.shape[:3], keys.shape[2])
+    mask = combine_masks(limits, scores_shape, queries.device)
+    heads, weights = attend_with_weights(
+        queries, keys, values, mask, dropout_p, score_bias, change_weights, limits.may_hide_all
+    )
+    return heads, weights if need_weights else None
 
 
 # Packing
@@ -187,13 +212,21 @@ class Counts(NamedTuple):
 
 
 def worth_packing(
-    queries: Tensor, num_kv_heads: int, num_keys: int, value_head_dim: int, limits: Limits, dropout_p: float
+    queries: Tensor,
+    num_kv_heads: int,
+    num_keys: int,
+    value_head_dim: int,
+    limits: Limits,
+    lengths: Tensor | None,
+    dropout_p: float,
 ) -> bool:
-    """Whether leaving out padded keys is faster than masking them, for projected queries ``(B, H, Q, d)``."""
-    lengths = limits.valid_lens
-    if lengths is None or lengths.dim() != 1 or not tracing.can_be_read(lengths):
+    """Whether leaving out padded keys is faster than masking them, for projected queries ``(B, H, Q, d)``.
+
+    The lengths are those of the limits, on the CPU.
+    """
+    if lengths is None or limits.valid_lens is None or lengths.dim() != 1 or not tracing.can_be_read(lengths):
         return False
-    if limits.key_mask is not None or limits.mask is not None:
+    if limits.key_mask is not None or limits.mask is not None or limits.window is not None:
         return False
     batch, num_heads, num_queries, head_dim = queries.shape
     if queries.device.type != "cpu":

@@ -1,26 +1,27 @@
 """Multi-head attention: the heads as a fourth axis, (B, H, Q, K).
 
-The shape letters are those of ``attention.py``, and one more:
-
-    G  num_kv_heads, the heads of keys and values: H unless several heads share one
+The shape letters are those of ``attention.py``.
 """
 
 import copy
+from typing import Literal, overload
 
 import torch
 from torch import Tensor, nn
 
-from mha_lib import checks, tracing
-from mha_lib.attention import (
+from mha_lib import checks
+from mha_lib.attention import ChangeWeights
+from mha_lib.cache import CachedAttention, KVCache
+from mha_lib.fused import Counts, attend, first_rows, kept_counts, packed_attention, worth_packing
+from mha_lib.masks import (
     Limits,
-    add_head_axis,
     blank_padding,
     checked_limits,
-    combine_masks,
-    dot_product_attention,
+    finite_queries,
+    part_of_scores,
+    unhidden_keys,
 )
-from mha_lib.fused import Counts, first_rows, fused_attention, kept_counts, packed_attention, worth_packing
-from mha_lib.positions import rotate_by_position
+from mha_lib.positions import Rotary, rotate_by_position
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
@@ -30,8 +31,12 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
     ``transpose_qkv`` goes on to fold the heads into the batch, ``(B*H, N, d)``.
     """
     checks.check_splittable(x, num_heads)
-    x = x.unflatten(2, (num_heads, x.shape[2] // num_heads))  # (B, N, H, d)
-    return x.transpose(1, 2)  # (B, H, N, d)
+    return by_heads(x, x.shape[2] // num_heads)
+
+
+def by_heads(x: Tensor, head_dim: int) -> Tensor:
+    """``(B, N, H*d) -> (B, H, N, d)`` for a width that is known to be right."""
+    return x.reshape(*x.shape[:2], x.shape[2] // head_dim, head_dim).transpose(1, 2)
 
 
 def merge_heads(x: Tensor) -> Tensor:
@@ -40,39 +45,7 @@ def merge_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(2)  # (B, N, H, d) -> (B, N, H*d)
 
 
-def shared_attention(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    mask: Tensor | None,
-    dropout_p: float,
-    score_bias: Tensor | None,
-) -> tuple[Tensor, Tensor]:
-    """``dot_product_attention`` where H/G heads in a row share the keys and values of one.
-
-    Heads that share keys are computed as one head with H/G times as many queries, so no key is repeated.
-
-    queries ``(B, H, Q, d)``, keys ``(B, G, K, d)``, values ``(B, G, K, d_v)``, mask and bias for
-    ``(B, H, Q, K)`` -> output ``(B, H, Q, d_v)``, weights ``(B, H, Q, K)``.
-    """
-    (batch, num_heads, num_queries, head_dim), num_kv_heads = queries.shape, keys.shape[1]
-    if num_heads == num_kv_heads:
-        return dot_product_attention(queries, keys, values, mask, dropout_p, score_bias=score_bias)
-    rows = num_heads // num_kv_heads * num_queries  # the queries of H/G heads
-
-    def stack_heads(x: Tensor) -> Tensor:
-        x = add_head_axis(x, 4)
-        x = x[(None,) * (4 - x.dim())].expand(-1, num_heads, num_queries, -1)  # (B or 1, H, Q, K)
-        return x.reshape(len(x), num_kv_heads, rows, x.shape[3])  # (B or 1, G, H/G*Q, K)
-
-    queries = queries.reshape(batch, num_kv_heads, rows, head_dim)  # (B, G, H/G*Q, d)
-    mask, score_bias = (None if x is None else stack_heads(x) for x in (mask, score_bias))
-    heads, weights = dot_product_attention(queries, keys, values, mask, dropout_p, score_bias=score_bias)
-    heads = heads.reshape(batch, num_heads, num_queries, values.shape[3])  # (B, H, Q, d_v)
-    return heads, weights.reshape(batch, num_heads, num_queries, keys.shape[2])  # (B, H, Q, K)
-
-
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(CachedAttention):
     """Several heads side by side, each attending in its own way, and one projection that mixes their outputs.
 
         head_i = softmax((X_q W_q,i) (X_k W_k,i)ᵀ / √d) (X_v W_v,i)
@@ -87,7 +60,10 @@ class MultiHeadAttention(nn.Module):
     value_head_dim  the width of values in a head, ``head_dim`` unless said otherwise
     num_kv_heads    G, how many heads keys and values have; must divide H, and is H unless said otherwise.
                     Each is shared by H/G heads of queries: fewer parameters, and a smaller ``KVCache``
-    rotary          whether queries and keys are turned by their position, as in ``rotate_by_position``
+    rotary          whether queries and keys are turned by their position, or how: a ``Rotary``
+    qk_norm         whether each query and each key of a head is divided by its root mean square (plus 1e-6)
+                    and multiplied by a gain for each column, before it is turned: ``q_norm`` and ``k_norm``
+    window          how many keys a query sees at most, its own and those before it; None for all
     device, dtype   of the parameters, as in ``nn.Linear``
 
     ``W_q``, ``W_k`` and ``W_v`` hold their heads side by side: head i owns the i-th d of the output columns.
@@ -96,7 +72,8 @@ class MultiHeadAttention(nn.Module):
     Raises ValueError or TypeError for sizes and probabilities that make no layer.
 
     Source: Vaswani et al. 2017, section 3.2.2; for ``num_kv_heads`` Shazeer 2019 (1: multi-query attention)
-    and Ainslie et al. 2023 (grouped-query attention). Elsewhere: ``num_hiddens`` is ``embed_dim`` (PyTorch),
+    and Ainslie et al. 2023 (grouped-query attention); for ``qk_norm`` Henry et al. 2020 and Dehghani et al.
+    2023; for ``window`` Beltagy et al. 2020. Elsewhere: ``num_hiddens`` is ``embed_dim`` (PyTorch),
     d_model (paper), n_embd, dim; ``head_dim`` and ``value_head_dim`` are d_k and d_v; ``query_size`` is
     d2l's; ``num_kv_heads`` is ``num_key_value_heads`` (Hugging Face).
     """
@@ -114,7 +91,9 @@ class MultiHeadAttention(nn.Module):
         head_dim: int | None = None,
         value_head_dim: int | None = None,
         num_kv_heads: int | None = None,
-        rotary: bool = False,
+        rotary: bool | Rotary = False,
+        qk_norm: bool = False,
+        window: int | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ):
@@ -135,9 +114,11 @@ class MultiHeadAttention(nn.Module):
         self.value_size = checks.checked_size("value_size", num_hiddens if value_size is None else value_size)
         checks.check_dropout("dropout", dropout)
         self.dropout = dropout
-        if rotary:
+        checks.check_flag("bias", bias)
+        self.rotary = checked_rotary(rotary)
+        if self.rotary is not None:
             checks.check_even("head_dim", self.head_dim)
-        self.rotary = rotary
+        self.window = None if window is None else checks.checked_size("window", window)
 
         def linear(in_features: int, out_features: int) -> nn.Linear:
             return nn.Linear(in_features, out_features, bias=bias, device=device, dtype=dtype)
@@ -146,6 +127,47 @@ class MultiHeadAttention(nn.Module):
         self.W_k = linear(self.key_size, self.num_kv_heads * self.head_dim)
         self.W_v = linear(self.value_size, self.num_kv_heads * self.value_head_dim)
         self.W_o = linear(self.num_heads * self.value_head_dim, self.num_hiddens)
+        checks.check_flag("qk_norm", qk_norm)
+        norms = (
+            nn.RMSNorm(self.head_dim, 1e-6, device=device, dtype=dtype) if qk_norm else None for _ in "qk"
+        )
+        self.q_norm, self.k_norm = norms
+
+    @overload
+    def forward(
+        self,
+        queries: Tensor,
+        keys: Tensor | None = ...,
+        values: Tensor | None = ...,
+        valid_lens: Tensor | None = ...,
+        *,
+        key_mask: Tensor | None = ...,
+        mask: Tensor | None = ...,
+        is_causal: bool = ...,
+        need_weights: Literal[False] = ...,
+        head_mask: Tensor | None = ...,
+        score_bias: Tensor | None = ...,
+        change_weights: ChangeWeights | None = ...,
+        cache: KVCache | None = ...,
+    ) -> Tensor: ...
+
+    @overload
+    def forward(
+        self,
+        queries: Tensor,
+        keys: Tensor | None = ...,
+        values: Tensor | None = ...,
+        valid_lens: Tensor | None = ...,
+        *,
+        key_mask: Tensor | None = ...,
+        mask: Tensor | None = ...,
+        is_causal: bool = ...,
+        need_weights: bool,
+        head_mask: Tensor | None = ...,
+        score_bias: Tensor | None = ...,
+        change_weights: ChangeWeights | None = ...,
+        cache: KVCache | None = ...,
+    ) -> Tensor | tuple[Tensor, Tensor]: ...
 
     def forward(
         self,
@@ -160,33 +182,38 @@ class MultiHeadAttention(nn.Module):
         need_weights: bool = False,
         head_mask: Tensor | None = None,
         score_bias: Tensor | None = None,
-        cache: "KVCache | None" = None,
+        change_weights: ChangeWeights | None = None,
+        cache: KVCache | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Queries alone: self-attention.
 
-        queries       ``(B, Q, query_size)``
-        keys          ``(B, K, key_size)``; the queries unless given
-        values        ``(B, K, value_size)``; the keys unless given
-        valid_lens    how many keys are no padding, ``(B,)`` or ``(B, Q)``, as in ``padding_mask``
-        key_mask      ``(B, K)``, boolean, True = may attend: for padding on the left, and for gaps
-        mask          boolean, True = may attend: ``(Q, K)``, ``(B, Q, K)``, ``(B, 1, K)`` or ``(B, H, Q, K)``
-        is_causal     no query sees later keys, as in ``causal_mask``
-        need_weights  return the weights too, at the price of holding them
-        head_mask     ``(H,)`` or ``(B, H)``: scales each head's output before ``W_o``; 0 silences it
-        score_bias    finite numbers that are added to the scores before the softmax, with the axes of a mask;
-                      for ALiBi see ``alibi_slopes``
-        cache         a ``KVCache`` to which the keys and values of this call are added; the queries attend to
-                      all keys that it then holds, and K, here and above, counts all of them
+        queries         ``(B, Q, query_size)``
+        keys            ``(B, K, key_size)``; the queries unless given
+        values          ``(B, K, value_size)``; the keys unless given
+        valid_lens      how many keys are no padding, ``(B,)`` or ``(B, Q)``, as in ``padding_mask``
+        key_mask        ``(B, K)``, boolean, True = may attend: for padding on the left, and for gaps
+        mask            boolean, True = may attend: ``(Q, K)``, ``(B, Q, K)``, ``(B, 1, K)``, ``(B, H, Q, K)``
+        is_causal       no query sees later keys, as in ``causal_mask``
+        need_weights    return the weights too, at the price of holding them
+        head_mask       ``(H,)`` or ``(B, H)``: scales each head's output before ``W_o``; 0 silences it
+        score_bias      numbers that are added to the scores before the softmax, with the axes of a mask; −∞
+                        forbids a key. For ALiBi see ``alibi_slopes``
+        change_weights  a function between the softmax and the values: ``change_weights(weights, allowed)``
+                        gets the weights and where they may be above 0, both ``(B, H, Q, K)``, and returns the
+                        weights to go on with
+        cache           a ``KVCache`` to which the keys and values of this call are added; the queries attend
+                        to all keys that it then holds, and K, here and above, counts all of them
 
         Returns the output ``(B, Q, D)``; with ``need_weights=True`` the output and the weights
-        ``(B, H, Q, K)``, those before dropout. Output and gradients are the same either way.
+        ``(B, H, Q, K)``, those before dropout and after ``change_weights``. Output and gradients are the same
+        either way.
 
         A key that any of ``valid_lens``, ``key_mask``, ``mask`` and ``is_causal`` forbids is forbidden; for a
         query that may attend to nothing, every head gives zeros. A mask of two axes is always ``(Q, K)``;
         ``(B, K)`` is a ``key_mask``.
         Keys and values that ``valid_lens`` or ``key_mask`` hide from all queries of their sample reach
-        nothing, even where they are NaN or infinite; only the output rows of such tokens are of no use.
-        Keys and values that a ``mask`` or causality hides must be finite.
+        nothing, no output and no gradient, even where they are NaN or infinite; only the output rows of such
+        tokens are of no use. Keys and values that a ``mask`` or causality hides must be finite.
         Lengths on the CPU are checked and used without waiting for a GPU; lengths on a GPU cost one wait.
         Values that cannot be read are not checked: those of meta tensors, and all values while torch.compile,
         ``make_fx`` or ``vmap`` trace.
@@ -199,72 +226,98 @@ class MultiHeadAttention(nn.Module):
         """
         keys = queries if keys is None else keys
         values = keys if values is None else values
-        checks.check_tokens("queries", queries, self.query_size, "query_size", self.W_q)
-        checks.check_tokens("keys", keys, self.key_size, "key_size", self.W_k)
-        checks.check_tokens("values", values, self.value_size, "value_size", self.W_v)
-        checks.check_queries_keys_values(queries, keys, values)
-        batch, num_queries, num_keys = *queries.shape[:2], keys.shape[1]
+        self.check_inputs(queries, keys, values)
+        checks.check_flag("need_weights", need_weights)
+        batch, num_queries, num_new_keys = *queries.shape[:2], keys.shape[1]
+        num_keys, start = num_new_keys, 0  # the position of the first new key
         if cache is not None:
             checks.check_class("cache", cache, KVCache, "try KVCache(layer, batch, max_tokens)")
-            cache.check_room(self, batch, num_keys)
-            num_keys += len(cache)
+            cache.check_room(self, batch, num_new_keys)
+            num_keys, start = num_keys + len(cache), cache.num_seen
         scores_shape = (batch, self.num_heads, num_queries, num_keys)  # (B, H, Q, K)
-        limits = Limits(valid_lens, key_mask, mask, is_causal)
+        limits = Limits(valid_lens, key_mask, mask, is_causal, self.window)
         limits = checked_limits(limits, scores_shape, queries.device)
-        if self.rotary:
-            checks.check_rotary(num_queries, keys.shape[1], num_keys, cache is not None)
+        if self.rotary is not None:
+            checks.check_rotary(num_queries, num_new_keys, num_keys, cache is not None)
         if score_bias is not None:
             checks.check_score_bias(score_bias, scores_shape, queries.device)
         if head_mask is not None:
             checks.check_head_mask(head_mask, batch, self.num_heads, queries.device)
         dropout_p = self.dropout if self.training else 0.0
+        here = limits.valid_lens  # on the CPU if Python can read them; they are sent to a GPU only once
+        if here is not None:
+            limits = limits._replace(valid_lens=here.to(queries.device, non_blocking=True))
 
-        q = self.turned(split_heads(self.W_q(queries), self.num_heads), num_keys)  # (B, H, Q, d)
-        can_pack = not need_weights and score_bias is None and cache is None
-        if can_pack and worth_packing(q, self.num_kv_heads, num_keys, self.value_head_dim, limits, dropout_p):
-            heads = self.packed_heads(q, keys, values, limits, dropout_p)  # (B, H, Q, d_v)
+        if keys is queries:
+            queries = finite_queries(queries, limits, num_keys)
+        shown = num_keys
+        if cache is None and change_weights is None:
+            shown = last_shown_key(limits, num_keys)
+        if shown < num_keys:  # the keys after it are hidden from all
+            same, keys = values is keys, keys[:, :shown]
+            values = keys if same else values[:, :shown]
+            limits = limits.part(0, num_queries, 0, shown)
+            score_bias = None if score_bias is None else part_of_scores(score_bias, 0, num_queries, 0, shown)
+        q = self.heads_of("q", queries, start + num_new_keys - num_queries)  # (B, H, Q, d)
+        weights: Tensor | None = None
+        can_pack = not need_weights and change_weights is None and score_bias is None and cache is None
+        if can_pack and worth_packing(
+            q, self.num_kv_heads, shown, self.value_head_dim, limits, here, dropout_p
+        ):
+            heads = self.packed_heads(q, keys, values, limits, here, dropout_p)  # (B, H, Q, d_v)
         else:
-            keys, values = blank_padding(keys, values, limits, num_keys, keep_finite=cache is not None)
-            k = self.turned(split_heads(self.W_k(keys), self.num_kv_heads), num_keys)  # (B, G, K, d)
-            v = split_heads(self.W_v(values), self.num_kv_heads)  # (B, G, K, d_v)
+            unhidden = unhidden_keys(limits, shown, queries.device)
+            keys, values = blank_padding(keys, values, unhidden, keep_finite=cache is not None)
+            k = self.heads_of("k", keys, start)  # (B, G, K, d)
+            v = by_heads(self.W_v(values), self.value_head_dim)  # (B, G, K, d_v)
             if cache is not None:
                 k, v = cache.extend(k, v)  # (B, G, K, ·), those of earlier calls included
-            if need_weights:
-                allowed = combine_masks(limits, scores_shape, queries.device)
-                heads, weights = shared_attention(q, k, v, allowed, dropout_p, score_bias)
-            else:
-                heads = fused_attention(q, k, v, limits, dropout_p, score_bias)  # (B, H, Q, d_v)
+            heads, weights = attend(q, k, v, limits, dropout_p, score_bias, change_weights, need_weights)
 
         if head_mask is not None:
             heads = heads * head_mask.to(heads.dtype)[..., None, None]  # (H, 1, 1) or (B, H, 1, 1)
-        output = self.W_o(merge_heads(heads))  # (B, Q, D)
-        return (output, weights) if need_weights else output
+        output = self.W_o(heads.transpose(1, 2).flatten(2))  # (B, Q, D)
+        if weights is None:
+            return output
+        return output, weights if shown == num_keys else nn.functional.pad(weights, (0, num_keys - shown))
 
-    def turned(self, x: Tensor, num_keys: int) -> Tensor:
-        """Turn queries or keys ``(B, H, N, d)`` by their positions if the layer is rotary.
+    def check_inputs(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
+        checks.check_tokens("queries", queries, self.query_size, "query_size", self.W_q)
+        is_self_attention = keys is queries and values is queries
+        if is_self_attention and self.key_size == self.value_size == self.query_size:
+            return
+        checks.check_tokens("keys", keys, self.key_size, "key_size", self.W_k)
+        checks.check_tokens("values", values, self.value_size, "value_size", self.W_v)
+        checks.check_queries_keys_values(queries, keys, values)
 
-        They stand at the last N of ``num_keys`` positions, as in a causal mask.
+    def heads_of(self, kind: Literal["q", "k"], tokens: Tensor, start: int) -> Tensor:
+        """Project tokens ``(B, N, ·)`` to queries or keys ``(B, H, N, d)``, norm them, and turn them.
+
+        They stand at the positions from ``start`` on.
         """
-        if not self.rotary:
-            return x
-        return rotate_by_position(x, torch.arange(num_keys - x.shape[2], num_keys, device=x.device))
+        projection, norm = (self.W_q, self.q_norm) if kind == "q" else (self.W_k, self.k_norm)
+        x = by_heads(projection(tokens), self.head_dim)  # (B, H, N, d)
+        x = x if norm is None else norm(x)
+        return x if self.rotary is None else self.rotary.turn(x, start)
 
     def packed_heads(
-        self, q: Tensor, keys: Tensor, values: Tensor, limits: Limits, dropout_p: float
+        self, q: Tensor, keys: Tensor, values: Tensor, limits: Limits, here: Tensor | None, dropout_p: float
     ) -> Tensor:
         """Compute the heads ``(B, H, Q, d_v)``; padded keys are left out before they are projected."""
-        num_keys, here = keys.shape[1], limits.valid_lens
+        num_keys, there = keys.shape[1], limits.valid_lens
         assert here is not None  # worth_packing has checked it
-        lengths = Counts(here, here.to(q.device, non_blocking=True))
-        if here.min() == 0:  # a sample of length 0 keeps one key, which is padding
-            keys, values = blank_padding(keys, values, Limits(lengths.there), num_keys)
+        assert there is not None
+        lengths = Counts(here, there)
+        if limits.shortest == 0:  # a sample of length 0 keeps one key, which is padding
+            keys, values = blank_padding(keys, values, unhidden_keys(limits, num_keys, q.device))
         rows = first_rows(kept_counts(lengths), num_keys)  # (T,)
         packed_keys = keys.flatten(0, 1).index_select(0, rows)  # (T, key_size)
         packed_values = packed_keys if values is keys else values.flatten(0, 1).index_select(0, rows)
         k = self.W_k(packed_keys).unflatten(1, (self.num_kv_heads, self.head_dim))  # (T, G, d)
         v = self.W_v(packed_values).unflatten(1, (self.num_kv_heads, self.value_head_dim))  # (T, G, d_v)
-        if self.rotary:
-            k = rotate_by_position(k.transpose(0, 1), rows % num_keys).transpose(0, 1)
+        k = k if self.k_norm is None else self.k_norm(k)
+        if self.rotary is not None:
+            k = rotate_by_position(k.transpose(0, 1), rows % num_keys, self.rotary).transpose(0, 1)
         return packed_attention(q, k, v, lengths, num_keys, dropout_p, limits.is_causal)
 
     @classmethod
@@ -308,6 +361,68 @@ class MultiHeadAttention(nn.Module):
         layer.W_o.bias = None if out.bias is None else copied(out.bias, out.bias)
         return layer.train(module.training)
 
+    def to_torch(self) -> nn.MultiheadAttention:
+        """The same layer as an ``nn.MultiheadAttention``, with copies of its parameters.
+
+        Its inputs are (B, N, ·), ``batch_first=True``; its masks are True = *ignore*.
+        Raises ValueError where PyTorch's layer has no counterpart: fewer key-value heads, heads of another
+        width than D/H, queries of another width than D, rotary positions, norms of queries and keys, a
+        window. Raises TypeError for projections that were replaced.
+        """
+        checks.check_plain_projections(self, "W_q", "W_k", "W_v", "W_o")
+        sizes = {
+            "num_kv_heads": (self.num_kv_heads, self.num_heads),
+            "head_dim": (self.head_dim * self.num_heads, self.num_hiddens),
+            "value_head_dim": (self.value_head_dim * self.num_heads, self.num_hiddens),
+            "query_size": (self.query_size, self.num_hiddens),
+            "rotary": (self.rotary, None),
+            "qk_norm": (self.q_norm, None),
+            "window": (self.window, None),
+        }
+        for name, (ours, theirs) in sizes.items():
+            if ours != theirs:
+                raise ValueError(
+                    f"layer must be built without {name} to become an nn.MultiheadAttention, which has none, "
+                    f"got {name}={getattr(self, name, True)}"
+                )
+        module = nn.MultiheadAttention(
+            self.num_hiddens,
+            self.num_heads,
+            self.dropout,
+            bias=self.W_q.bias is not None,
+            kdim=self.key_size,
+            vdim=self.value_size,
+            batch_first=True,
+            device="meta",  # the parameters come from this layer
+        )
+        inputs = (self.W_q, self.W_k, self.W_v)
+        trains = self.W_q.weight.requires_grad
+        if module.in_proj_weight is not None:
+            stacked = torch.cat([projection.weight.detach() for projection in inputs])  # (3 D, D)
+            module.in_proj_weight = nn.Parameter(stacked, requires_grad=trains)
+        else:
+            for name, projection in zip("qkv", inputs, strict=True):
+                weight = projection.weight.detach().clone()
+                setattr(module, f"{name}_proj_weight", nn.Parameter(weight, requires_grad=trains))
+        if module.in_proj_bias is not None:
+            stacked_bias = torch.cat([projection.bias.detach() for projection in inputs])  # (3 D,)
+            module.in_proj_bias = nn.Parameter(stacked_bias, requires_grad=trains)
+        for name in ("weight", "bias"):
+            x = getattr(self.W_o, name)
+            copied = None if x is None else nn.Parameter(x.detach().clone(), requires_grad=x.requires_grad)
+            setattr(module.out_proj, name, copied)
+        return module.train(self.training)
+
+    def extra_repr(self) -> str:
+        """What ``print(layer)`` shows before the projections."""
+        shown = [f"{self.num_hiddens}, num_heads={self.num_heads}"]
+        if self.num_kv_heads != self.num_heads:
+            shown.append(f"num_kv_heads={self.num_kv_heads}")
+        shown += [
+            f"{name}={getattr(self, name)}" for name in ("dropout", "rotary", "window") if getattr(self, name)
+        ]
+        return ", ".join(shown)
+
     @classmethod
     def from_multi_head(cls, layer: "MultiHeadAttention", num_kv_heads: int) -> "MultiHeadAttention":
         """A copy of ``layer`` with fewer key-value heads: each is the mean of the heads that it replaces.
@@ -329,6 +444,23 @@ class MultiHeadAttention(nn.Module):
                 setattr(projection, name, nn.Parameter(mean, requires_grad=x.requires_grad))
             projection.out_features = len(projection.weight)
         return pooled
+
+
+def checked_rotary(rotary: bool | Rotary) -> Rotary | None:
+    if isinstance(rotary, Rotary):
+        return rotary
+    checks.check_flag("rotary", rotary, "or how: Rotary(base=10_000)")
+    return Rotary() if rotary else None
+
+
+def last_shown_key(limits: Limits, num_keys: int) -> int:
+    """How many keys need be computed: those after it are padding in all samples.
+
+    Causal layers compute all of them, since their masks are aligned at the last key.
+    """
+    if limits.longest is None or limits.is_causal or limits.window is not None:
+        return num_keys
+    return max(1, limits.longest)
 
 
 def check_layer(layer: MultiHeadAttention) -> None:
@@ -360,104 +492,4 @@ def check_convertible(module: nn.MultiheadAttention) -> None:
             raise ValueError(
                 f"module must be built without {option}, got {option}=True, which adds a key of its own; "
                 "append it to keys and values yourself"
-            )
-
-
-class KVCache:
-    """The projected keys and values of earlier calls of one layer, so that each is computed only once.
-
-    layer       the ``MultiHeadAttention`` whose keys and values it keeps; each layer needs a cache of its own
-    batch       B
-    max_tokens  how many tokens fit in; the first call takes the memory for all of them
-
-    Step by step, in chunks of one or more tokens, a causal layer gives what it gives for all tokens at once::
-
-        cache = KVCache(layer, batch, max_tokens)
-        with torch.no_grad():
-            for chunk in x.split(sizes, dim=1):
-                outputs.append(layer(chunk, cache=cache, is_causal=True))
-
-    Cross-attention gets its fixed keys once, ``layer(queries, memory, cache=cache)``, and no keys in later
-    calls, ``layer(queries, memory[:, :0], cache=cache)``.
-
-    ``len(cache)`` tells how many tokens it holds, ``reset()`` forgets them. ``mask``, ``key_mask``,
-    ``valid_lens`` and ``score_bias`` apply to all keys that it holds, the new ones included. NaN and infinity
-    in a key that comes as padding are kept as 0.
-    Gradients do not flow through a cache: a call whose keys or values need one raises RuntimeError.
-
-    Source: Shazeer 2019, section 2.4. Elsewhere: ``DynamicCache``, ``StaticCache`` and ``past_key_values``
-    (Hugging Face), ``KVCache`` (torchtune).
-    """
-
-    def __init__(self, layer: MultiHeadAttention, batch: int, max_tokens: int):
-        check_layer(layer)
-        self.layer = layer
-        self.batch = checks.checked_size("batch", batch)
-        self.max_tokens = checks.checked_size("max_tokens", max_tokens)
-        self.num_tokens = 0
-        self.keys: Tensor | None = None  # (B, G, max_tokens, d), of which the first num_tokens are held
-        self.values: Tensor | None = None  # (B, G, max_tokens, d_v)
-
-    def __len__(self) -> int:
-        return self.num_tokens
-
-    def reset(self) -> None:
-        """Forget all tokens, but keep their memory."""
-        self.num_tokens = 0
-
-    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Add projected keys and values ``(B, G, N, ·)``; return all that it now holds, ``(B, G, K, ·)``."""
-        self.check_cacheable(keys, values)
-        if (
-            self.keys is None
-            or self.values is None
-            or self.keys.dtype != keys.dtype
-            or self.keys.device != keys.device
-        ):
-            with torch.inference_mode(False):  # usable in and outside inference mode
-                self.keys, self.values = (
-                    torch.zeros(*x.shape[:2], self.max_tokens, x.shape[3], dtype=x.dtype, device=x.device)
-                    for x in (keys, values)
-                )
-        start, self.num_tokens = self.num_tokens, self.num_tokens + keys.shape[2]
-        self.keys[:, :, start : self.num_tokens] = keys
-        self.values[:, :, start : self.num_tokens] = values
-        return self.keys[:, :, : self.num_tokens], self.values[:, :, : self.num_tokens]
-
-    def check_room(self, layer: MultiHeadAttention, batch: int, num_new_keys: int) -> None:
-        """The cache must have been made for this layer and this batch, and have room for the new keys."""
-        if self.layer is not layer:
-            raise ValueError(
-                "cache must have been made for this layer, got the cache of another one; "
-                "every layer needs its own: KVCache(layer, batch, max_tokens)"
-            )
-        if self.batch != batch:
-            raise ValueError(
-                f"cache must be of the batch of queries, {batch}, got a cache for {self.batch}; "
-                f"try KVCache(layer, {batch}, {self.max_tokens})"
-            )
-        if len(self) + num_new_keys > self.max_tokens:
-            raise ValueError(
-                f"cache must have room for {len(self)} + {num_new_keys} tokens, "
-                f"got max_tokens={self.max_tokens}; "
-                "call cache.reset() for a new sequence, or make a larger KVCache"
-            )
-
-    def check_cacheable(self, keys: Tensor, values: Tensor) -> None:
-        """Projected keys and values must be without gradients, and alike to those that are held already."""
-        if torch.is_grad_enabled() and (keys.requires_grad or values.requires_grad):
-            raise RuntimeError(
-                "cache holds keys and values without their gradients, got some that require gradients; "
-                "call the layer under torch.no_grad(), or without a cache"
-            )
-        if tracing.is_transformed(keys):
-            raise RuntimeError(
-                "cache must be used outside torch.func.vmap, grad and jvp, got a call inside one of them; "
-                "call the layer without a cache there"
-            )
-        held = self.keys if self.num_tokens else None
-        if held is not None and (keys.dtype != held.dtype or keys.device != held.device):
-            raise ValueError(
-                f"cache must go on with what it holds, {held.dtype} on {held.device}, got {keys.dtype} on "
-                f"{keys.device}; call cache.reset() first"
             )

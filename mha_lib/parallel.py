@@ -48,6 +48,7 @@ def shard_heads(layer: MultiHeadAttention, mesh: DeviceMesh) -> MultiHeadAttenti
 def check_sharding(layer: MultiHeadAttention, mesh: DeviceMesh) -> None:
     """The mesh must have one axis, whose devices divide the heads of the layer evenly."""
     check_layer(layer)
+    checks.check_plain_projections(layer, "W_q", "W_k", "W_v", "W_o")
     checks.check_class("mesh", mesh, DeviceMesh, "torch.distributed.device_mesh.init_device_mesh makes one")
     if mesh.ndim != 1:
         raise ValueError(f"mesh must have one axis, got {mesh.ndim}; take one of its axes: mesh['name']")

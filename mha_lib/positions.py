@@ -1,13 +1,19 @@
 """Positions. Attention by itself cannot see them: permute its tokens, and its outputs are permuted alike.
 
 Three ways to make them seen: add a vector to each token (``sinusoidal_positions``), turn queries and keys
-(``rotate_by_position``), or lower the scores of distant keys (``alibi_slopes``).
+(``Rotary``), or lower the scores of distant keys (``alibi_slopes``).
 """
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from mha_lib import checks
+from mha_lib import checks, tracing
 
 
 def sinusoidal_positions(num_positions: int, num_hiddens: int) -> Tensor:
@@ -25,46 +31,158 @@ def sinusoidal_positions(num_positions: int, num_hiddens: int) -> Tensor:
     num_positions = checks.checked_size("num_positions", num_positions, minimum=0)
     num_hiddens = checks.checked_size("num_hiddens", num_hiddens)
     checks.check_even("num_hiddens", num_hiddens)
-    angles = rotary_angles(torch.arange(num_positions), num_hiddens)  # (N, D/2)
-    waves = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (N, D/2, 2)
-    return waves.flatten(1).to(torch.get_default_dtype())  # (N, D): sine, cosine, sine, cosine …
+    return waves(num_hiddens, torch.get_default_dtype(), torch.empty(0).device, num_positions)
 
 
-def rotary_angles(positions: Tensor, width: int) -> Tensor:
-    """The angle by which each pair of columns has turned at each position: ``(N,) -> (N, width/2)``.
+def waves(width: int, dtype: torch.dtype, device: torch.device, num_positions: int) -> Tensor:
+    """``sinusoidal_positions`` in any dtype, on any device: rounded only at the end."""
+    angles = Rotary().angles(torch.arange(num_positions, device=device), width)  # (N, D/2)
+    pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (N, D/2, 2)
+    return pairs.flatten(1).to(dtype)  # (N, D): sine, cosine, sine, cosine …
 
-    Far positions need float64: in float32, position 100,000 is off by 0.004. Apple's GPUs have no float64.
+
+def waves_like(x: Tensor, start: int) -> Tensor:
+    """The rows of ``sinusoidal_positions`` for tokens ``(B, N, D)`` at the positions from ``start`` on."""
+    end = start + x.shape[1]
+    return table(end, waves, x.shape[2], x.dtype, x.device)[start:end]
+
+
+@dataclass(frozen=True)
+class Llama3Scaling:
+    """Slow down the pairs that turn slowly, so that a model can go on beyond the length it was trained on.
+
+        a pair that turns less than ``low`` times within ``original`` positions turns ``factor`` times slower,
+        one that turns more than ``high`` times keeps its speed, and those between are blended
+
+    Source: the published code of Llama 3.1. Elsewhere: ``rope_type: "llama3"`` (Hugging Face), with
+    ``low_freq_factor``, ``high_freq_factor``, ``original_max_position_embeddings``.
     """
-    dtype = torch.float32 if positions.device.type == "mps" else torch.float64
-    even = torch.arange(0, width, 2, dtype=dtype, device=positions.device)  # (width/2,)
-    return positions.to(dtype)[:, None] / 10000 ** (even / width)  # (N, width/2)
+
+    factor: float = 8.0
+    low: float = 1.0
+    high: float = 4.0
+    original: int = 8192  # positions
+
+    def __post_init__(self) -> None:
+        for name in ("factor", "low", "high", "original"):
+            checks.check_positive(name, getattr(self, name))
+        if self.high <= self.low:
+            raise ValueError(f"high must be above low={self.low}, got {self.high}; Llama 3.1 has 1 and 4")
 
 
-def rotate_by_position(x: Tensor, positions: Tensor) -> Tensor:
+@dataclass(frozen=True)
+class Rotary:
     """Rotary positions: turns every pair of columns by an angle that grows with the position.
 
-        x'[2j]     = x[2j] cos θ − x[2j + 1] sin θ        θ = position / 10000^(2j/d)
-        x'[2j + 1] = x[2j] sin θ + x[2j + 1] cos θ
+        x'[a] = x[a] cos θ − x[b] sin θ        θ = position · base^(−2j/d) for the pair j = 0 … d/2 − 1
+        x'[b] = x[a] sin θ + x[b] cos θ
+
+    base     how much slower the last pair turns than the first; Llama 3 has 500,000, Qwen 3 1,000,000
+    scaling  a number: all pairs turn so many times slower; or a ``Llama3Scaling``
+    halves   whether a pair is (a, b) = (j, j + d/2) as in Hugging Face's models, or (2j, 2j + 1), neighbours,
+             as in the paper. Sorting the columns of ``W_q`` and ``W_k`` makes one of the other
+
+    A query turned by its position and a key turned by its own have a dot product that depends on the two
+    vectors and on the *distance* of the positions alone. Values are not turned.
+    Raises ValueError or TypeError for numbers that are not positive and for other kinds of scaling.
+
+    Source: Su et al. 2021, section 3.4.2, equation 34; ``scaling`` by a number: Chen et al. 2023 (position
+    interpolation). Elsewhere: RoPE; ``rope_theta``, ``rope_scaling`` (Hugging Face).
+    """
+
+    base: float = 10_000.0
+    scaling: float | Llama3Scaling = 1.0
+    halves: bool = False
+
+    def __post_init__(self) -> None:
+        checks.check_positive("base", self.base)
+        if not isinstance(self.scaling, Llama3Scaling):
+            checks.check_positive("scaling", self.scaling, "a number above 0 or a Llama3Scaling")
+        checks.check_flag("halves", self.halves)
+
+    def angles(self, positions: Tensor, width: int) -> Tensor:
+        """The angle by which each pair of columns has turned at each position: ``(N,) -> (N, width/2)``.
+
+        Far positions need float64: in float32, position 100,000 is off by 0.004. Apple's GPUs have no
+        float64.
+        """
+        dtype = torch.float32 if positions.device.type == "mps" else torch.float64
+        even = torch.arange(0, width, 2, dtype=dtype, device=positions.device)  # (width/2,)
+        speeds = self.base ** (-even / width)  # radians for each position
+        if isinstance(self.scaling, Llama3Scaling):
+            scaling = self.scaling
+            turns = scaling.original * speeds / (2 * math.pi)
+            kept = ((turns - scaling.low) / (scaling.high - scaling.low)).clamp(0, 1)  # 1: keeps its speed
+            speeds = speeds * (kept + (1 - kept) / scaling.factor)
+        else:
+            speeds = speeds / self.scaling
+        return positions.to(dtype)[:, None] * speeds  # (N, width/2)
+
+    def turns(self, width: int, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Each column's cosine, and the sine by which its partner counts: ``(N, width)`` each."""
+        angles = self.angles(positions, width)
+        cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)  # (N, width/2)
+        if self.halves:
+            return torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)
+        pairs = torch.stack([cos, cos], dim=-1), torch.stack([-sin, sin], dim=-1)  # (N, width/2, 2)
+        return pairs[0].flatten(1), pairs[1].flatten(1)
+
+    def first_turns(self, width: int, dtype: torch.dtype, device: torch.device, num_positions: int) -> Tensor:
+        """``turns`` for the positions from 0 on: ``(2, N, width)``."""
+        return torch.stack(self.turns(width, torch.arange(num_positions, device=device), dtype))
+
+    def apply(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        """Turn ``x``, ``(..., N, d)``, by what ``turns`` gave for its positions."""
+        wide = x.to(cos.dtype)
+        if self.halves:
+            partner = wide.roll(x.shape[-1] // 2, dims=-1)
+        else:
+            partner = wide.unflatten(-1, (-1, 2)).flip(-1).flatten(-2)
+        return torch.addcmul(wide * cos, partner, sin).to(x.dtype)
+
+    def turn(self, x: Tensor, start: int) -> Tensor:
+        """Turn tokens ``(..., N, d)`` that stand at the positions from ``start`` on."""
+        dtype, end = torch.promote_types(x.dtype, torch.float32), start + x.shape[-2]
+        cos, sin = table(end, Rotary.first_turns, self, x.shape[-1], dtype, x.device)[:, start:end].unbind()
+        return self.apply(x, cos, sin)
+
+    def turn_all(self, x: Tensor, position: int) -> Tensor:
+        """Turn all tokens ``(..., N, d)`` alike: those that are turned already move on by ``position``."""
+        positions = torch.tensor([position], device=x.device)
+        return self.apply(x, *self.turns(x.shape[-1], positions, torch.promote_types(x.dtype, torch.float32)))
+
+
+def table(end: int, make: Callable[..., Tensor], *arguments: Any) -> Tensor:
+    """``make(*arguments, N)`` for ``end`` positions or more; kept, so that later calls only slice it."""
+    if tracing.is_tracing():
+        return make(*arguments, end)
+    return kept_table(make, *arguments, max(64, 1 << max(0, end - 1).bit_length()))
+
+
+@lru_cache(maxsize=32)
+def kept_table(make: Callable[..., Tensor], *arguments: Any) -> Tensor:
+    with torch.inference_mode(False):  # usable in and outside inference mode
+        return make(*arguments)
+
+
+def rotate_by_position(x: Tensor, positions: Tensor, rotary: Rotary | None = None) -> Tensor:
+    """Turn queries or keys by their positions; see ``Rotary``.
 
     x          queries or keys of a head, ``(..., N, d)``, d even
     positions  ``(N,)``, the position of each
+    rotary     how the pairs turn: base 10,000 and neighbours unless said otherwise
 
-    Returns the same shape and dtype. A query turned by its position and a key turned by its own have a dot
-    product that depends on the two vectors and on the *distance* of the positions alone. Values are not
-    turned.
+    Returns the same shape and dtype.
     Raises ValueError for an odd d and for positions that are not ``(N,)``, TypeError for other than tensors.
 
-    Source: Su et al. 2021, section 3.4.2, equation 34. Elsewhere: RoPE; ``RotaryPositionalEmbeddings``
-    (torchtune); Hugging Face's Llama pairs column j with j + d/2 instead of its neighbour, which is the same
-    after sorting the columns of W_q and W_k.
+    Source: Su et al. 2021, section 3.4.2, equation 34. Elsewhere: ``RotaryPositionalEmbeddings`` (torchtune),
+    ``apply_rotary_pos_emb`` (Hugging Face).
     """
     checks.check_positions(x, positions)
-    angles = rotary_angles(positions, x.shape[-1])  # (N, d/2)
-    wide = torch.promote_types(x.dtype, torch.float32)
-    cos, sin = angles.cos().to(wide), angles.sin().to(wide)  # (N, d/2)
-    first, second = x[..., 0::2], x[..., 1::2]  # (..., N, d/2)
-    turned = torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1)  # (..., N, d/2, 2)
-    return turned.flatten(-2).to(x.dtype)  # (..., N, d)
+    rotary = Rotary() if rotary is None else rotary
+    checks.check_class("rotary", rotary, Rotary, "try Rotary(base=10_000)")
+    cos, sin = rotary.turns(x.shape[-1], positions, torch.promote_types(x.dtype, torch.float32))
+    return rotary.apply(x, cos, sin)
 
 
 def alibi_slopes(num_heads: int) -> Tensor:

@@ -1,5 +1,7 @@
 """Ask PyTorch what it is doing with a tensor: tracing it, differentiating it, casting it.
 
+Only private names of PyTorch answer some of these questions. They stand in this file alone, and its tests
+run with every version of PyTorch that the library supports.
 Nothing here computes attention: skip this file when reading the library for the first time.
 """
 
@@ -15,19 +17,21 @@ def is_transformed(x: Tensor) -> bool:
     return not torch.compiler.is_compiling() and torch._C._functorch.is_functorch_wrapped_tensor(x)
 
 
+def is_tracing() -> bool:
+    """Whether torch.compile, ``torch.export``, ``make_fx`` or ``FakeTensorMode`` record what is computed."""
+    return (
+        torch.compiler.is_compiling()
+        or torch._guards.active_fake_mode() is not None
+        or get_proxy_mode() is not None
+    )
+
+
 def can_be_read(x: Tensor) -> bool:
     """Whether Python may read the numbers in ``x``.
 
     It may not on the meta device, nor while torch.compile, ``make_fx``, ``FakeTensorMode`` or ``vmap`` trace.
     """
-    return not (
-        torch.compiler.is_compiling()
-        or x.is_meta
-        or isinstance(x, FakeTensor)
-        or torch._guards.active_fake_mode() is not None
-        or get_proxy_mode() is not None
-        or is_transformed(x)
-    )
+    return not (is_tracing() or x.is_meta or isinstance(x, FakeTensor) or is_transformed(x))
 
 
 def nobody_differentiates(x: Tensor) -> bool:
@@ -36,7 +40,7 @@ def nobody_differentiates(x: Tensor) -> bool:
         torch.compiler.is_compiling()
         or (x.requires_grad and torch.is_grad_enabled())
         or is_transformed(x)
-        or forward_ad.unpack_dual(x).tangent is not None
+        or forward_ad._current_level >= 0  # inside dual_level(), where unpack_dual would take longer to ask
     )
 
 

@@ -1,60 +1,71 @@
-"""The transformer: encoder and decoder layers around attention, and an encoder-decoder made of them.
+"""The layers of a transformer: attention, a feed-forward network, norms and sums around them.
 
-The shape letters are those of ``multihead.py``, and four more:
+The shape letters are those of ``attention.py``, and three more:
 
     S  tokens of the source, which the encoder reads
     T  tokens of the target, which the decoder writes
-    V  tokens that the target may choose from, its vocabulary
     L  layers
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, cast, overload
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from mha_lib import checks
-from mha_lib.multihead import KVCache, MultiHeadAttention
-from mha_lib.positions import sinusoidal_positions
-
-
-class ByAttention(NamedTuple):
-    """One tensor for each layer of each of the three attentions: all weights, or all head masks.
-
-    encoder  self-attention of the source, L tensors: weights ``(B, H, S, S)``, or head masks ``(H,)``
-    decoder  self-attention of the target, L tensors: weights ``(B, H, T, T)``, or head masks ``(H,)``
-    cross    from the target to the source, L tensors: weights ``(B, H, T, S)``, or head masks ``(H,)``
-    """
-
-    encoder: Sequence[Tensor]
-    decoder: Sequence[Tensor]
-    cross: Sequence[Tensor]
+from mha_lib.attention import ChangeWeights
+from mha_lib.cache import KVCache
+from mha_lib.multihead import MultiHeadAttention
+from mha_lib.positions import Rotary
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with a ReLU between them, for each token alone.
+    """Two linear maps with a ReLU between them, for each token alone; or three, one of them a gate.
 
         output = max(0, x W_1 + b_1) W_2 + b_2
+        gated:   output = (silu(x W_gate) · x W_1) W_2
 
     num_hiddens      D, the width of input and output
     ffn_num_hiddens  the width between them
     dropout          probability with which each number between them is dropped while training
+    gated            whether a third map decides how much of each number goes on; then no map adds a bias
+    device, dtype    of the parameters, as in ``nn.Linear``
 
-    Source: Vaswani et al. 2017, section 3.3. Elsewhere: d2l's ``PositionWiseFFN``; ``ffn_num_hiddens`` is
-    ``dim_feedforward`` (PyTorch), d_ff (paper).
+    Source: Vaswani et al. 2017, section 3.3; gated: Shazeer 2020, SwiGLU. Elsewhere: d2l's
+    ``PositionWiseFFN``; ``ffn_num_hiddens`` is ``dim_feedforward`` (PyTorch), d_ff (paper),
+    ``intermediate_size`` (Hugging Face), whose ``gate_proj``, ``up_proj``, ``down_proj`` are ``W_gate``,
+    ``W_1``, ``W_2``.
     """
 
-    def __init__(self, num_hiddens: int, ffn_num_hiddens: int, dropout: float = 0.0):
+    def __init__(
+        self,
+        num_hiddens: int,
+        ffn_num_hiddens: int,
+        dropout: float = 0.0,
+        *,
+        gated: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ):
         super().__init__()
-        self.W_1 = nn.Linear(num_hiddens, checks.checked_size("ffn_num_hiddens", ffn_num_hiddens))
-        self.W_2 = nn.Linear(ffn_num_hiddens, num_hiddens)
+        checks.checked_size("ffn_num_hiddens", ffn_num_hiddens)
+        checks.check_flag("gated", gated)
+
+        def linear(in_features: int, out_features: int) -> nn.Linear:
+            return nn.Linear(in_features, out_features, bias=not gated, device=device, dtype=dtype)
+
+        self.W_1 = linear(num_hiddens, ffn_num_hiddens)
+        self.W_gate = linear(num_hiddens, ffn_num_hiddens) if gated else None
+        self.W_2 = linear(ffn_num_hiddens, num_hiddens)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """``(B, N, D) -> (B, N, D)``."""
-        return self.W_2(self.dropout(self.W_1(x).relu()))
+        inner = self.W_1(x).relu() if self.W_gate is None else F.silu(self.W_gate(x)) * self.W_1(x)
+        return self.W_2(self.dropout(inner))
 
 
 class EncoderLayer(nn.Module):
@@ -69,43 +80,120 @@ class EncoderLayer(nn.Module):
     dropout          probability while training, of each weight, of each number that is added to a token, and
                      inside the feed-forward network
     bias             whether the projections of the attention add a bias
+    head_dim, num_kv_heads, rotary, qk_norm, window  as for ``MultiHeadAttention``
+    gated            as for ``FeedForward``
+    norm             makes a norm for a width: ``nn.LayerNorm``, ``nn.RMSNorm``, or a ``partial`` of them
+    device, dtype    of the parameters, as in ``nn.Linear``
+
+    With ``is_causal=True`` and a cache it is the block of a language model. Llama 3's is
+    ``EncoderLayer(4096, 32, 14336, num_kv_heads=8, rotary=Rotary(500_000, Llama3Scaling(), halves=True),
+    norm=partial(nn.RMSNorm, eps=1e-5), gated=True)``.
 
     Raises ValueError or TypeError for sizes and probabilities that make no layer.
 
     Source: Vaswani et al. 2017, section 3.1, who norm after each sum; before it ("pre-norm", which trains
-    more easily): Xiong et al. 2020. Elsewhere: ``nn.TransformerEncoderLayer`` with ``norm_first=True``, whose
-    projections have a bias unless told otherwise; d2l's ``TransformerEncoderBlock`` (post-norm).
+    more easily): Xiong et al. 2020; RMS norm: Zhang and Sennrich 2019. Elsewhere:
+    ``nn.TransformerEncoderLayer`` with ``norm_first=True``, whose projections have a bias unless told
+    otherwise; d2l's ``TransformerEncoderBlock`` (post-norm); ``LlamaDecoderLayer`` (Hugging Face).
     """
 
     def __init__(
-        self, num_hiddens: int, num_heads: int, ffn_num_hiddens: int, dropout: float = 0.0, bias: bool = False
+        self,
+        num_hiddens: int,
+        num_heads: int,
+        ffn_num_hiddens: int,
+        dropout: float = 0.0,
+        bias: bool = False,
+        *,
+        head_dim: int | None = None,
+        num_kv_heads: int | None = None,
+        rotary: bool | Rotary = False,
+        qk_norm: bool = False,
+        window: int | None = None,
+        gated: bool = False,
+        norm: Callable[..., nn.Module] = nn.LayerNorm,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ):
         super().__init__()
-        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias)
-        self.feed_forward = FeedForward(num_hiddens, ffn_num_hiddens, dropout)
-        self.self_attention_norm = nn.LayerNorm(num_hiddens)
-        self.feed_forward_norm = nn.LayerNorm(num_hiddens)
+        self.self_attention = MultiHeadAttention(
+            num_hiddens,
+            num_heads,
+            dropout,
+            bias,
+            head_dim=head_dim,
+            num_kv_heads=num_kv_heads,
+            rotary=rotary,
+            qk_norm=qk_norm,
+            window=window,
+            device=device,
+            dtype=dtype,
+        )
+        self.feed_forward = FeedForward(
+            num_hiddens, ffn_num_hiddens, dropout, gated=gated, device=device, dtype=dtype
+        )
+        self.self_attention_norm = norm(num_hiddens, device=device, dtype=dtype)
+        self.feed_forward_norm = norm(num_hiddens, device=device, dtype=dtype)
         self.dropout = nn.Dropout(dropout)
+
+    @overload
+    def forward(
+        self,
+        x: Tensor,
+        key_mask: Tensor | None = ...,
+        *,
+        is_causal: bool = ...,
+        need_weights: Literal[False] = ...,
+        head_mask: Tensor | None = ...,
+        change_weights: ChangeWeights | None = ...,
+        cache: KVCache | None = ...,
+    ) -> Tensor: ...
+
+    @overload
+    def forward(
+        self,
+        x: Tensor,
+        key_mask: Tensor | None = ...,
+        *,
+        is_causal: bool = ...,
+        need_weights: bool,
+        head_mask: Tensor | None = ...,
+        change_weights: ChangeWeights | None = ...,
+        cache: KVCache | None = ...,
+    ) -> Tensor | tuple[Tensor, Tensor]: ...
 
     def forward(
         self,
         x: Tensor,
         key_mask: Tensor | None = None,
         *,
+        is_causal: bool = False,
         need_weights: bool = False,
         head_mask: Tensor | None = None,
+        change_weights: ChangeWeights | None = None,
+        cache: KVCache | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """
-        x          ``(B, S, D)``
-        key_mask   ``(B, S)``, boolean, True = may be attended to: False for padding
-        head_mask  ``(H,)`` or ``(B, H)``: scales the output of each head; 0 silences it
+        x               ``(B, S, D)``; with a cache, only the tokens after those of earlier calls
+        key_mask        ``(B, S)``, boolean, True = may be attended to: False for padding
+        is_causal       whether a token is kept from seeing later ones
+        head_mask       ``(H,)`` or ``(B, H)``: scales the output of each head; 0 silences it
+        change_weights  a function between the softmax and the values, as for ``MultiHeadAttention``
+        cache           a ``KVCache`` of ``self_attention``, which takes in the tokens of each call
 
-        Returns ``(B, S, D)``; with ``need_weights=True`` the weights ``(B, H, S, S)`` too.
+        Returns ``(B, S, D)``; with ``need_weights=True`` the weights ``(B, H, S, S)`` too. With a cache, S as
+        keys counts the tokens of earlier calls as well.
         Raises ValueError or TypeError for arguments that don't fit.
         """
         checks.check_tokens("x", x, self.self_attention.num_hiddens, "num_hiddens", self.self_attention.W_q)
         attended = self.self_attention(
-            self.self_attention_norm(x), key_mask=key_mask, head_mask=head_mask, need_weights=need_weights
+            self.self_attention_norm(x),
+            key_mask=key_mask,
+            is_causal=is_causal,
+            head_mask=head_mask,
+            change_weights=change_weights,
+            cache=cache,
+            need_weights=need_weights,
         )
         attended, *weights = attended if need_weights else [attended]  # without weights: an empty list
         x = x + self.dropout(attended)
@@ -116,16 +204,40 @@ class EncoderLayer(nn.Module):
     def from_torch(cls, module: nn.TransformerEncoderLayer) -> "EncoderLayer":
         """The same layer as an ``nn.TransformerEncoderLayer``, with copies of its parameters.
 
-        Raises TypeError for another class, ValueError unless it has ``norm_first=True`` and a ReLU.
+        Raises TypeError for another class and for modules that something has changed (a subclass, a hook),
+        ValueError unless it has ``norm_first=True``, a ReLU and one dropout.
         """
         check_convertible(module, nn.TransformerEncoderLayer)
-        with torch.device("meta"):  # the parameters come from the module
-            layer = cls(module.self_attn.embed_dim, module.self_attn.num_heads, 1, module.dropout.p)
+        sizes = module.self_attn.embed_dim, module.self_attn.num_heads, 1
+        layer = cls(*sizes, module.dropout.p, device="meta")  # the parameters come from the module
         layer.self_attention = MultiHeadAttention.from_torch(module.self_attn)
-        layer.self_attention_norm = deepcopy(module.norm1)
-        layer.feed_forward.W_1, layer.feed_forward.W_2 = deepcopy(module.linear1), deepcopy(module.linear2)
-        layer.feed_forward_norm = deepcopy(module.norm2)
+        for name, theirs in ENCODER_PARTS.items():
+            layer.set_submodule(name, deepcopy(module.get_submodule(theirs)))
         return layer.train(module.training)
+
+    def to_torch(self) -> nn.TransformerEncoderLayer:
+        """The same layer as an ``nn.TransformerEncoderLayer``, with copies of the parameters.
+
+        Raises ValueError where PyTorch's layer has no counterpart: fewer key-value heads, rotary positions,
+        norms of queries and keys, a window, a gated network.
+        """
+        check_plain_feed_forward(self.feed_forward)
+        sizes = self.self_attention.num_hiddens, self.self_attention.num_heads, 1, self.dropout.p
+        module = nn.TransformerEncoderLayer(*sizes, batch_first=True, norm_first=True, device="meta")
+        module.self_attn = self.self_attention.to_torch()
+        for name, theirs in ENCODER_PARTS.items():
+            module.set_submodule(theirs, deepcopy(self.get_submodule(name)))
+        return module.train(self.training)
+
+
+# Our names of the parts that PyTorch's layers have too, and theirs.
+ENCODER_PARTS = {
+    "feed_forward.W_1": "linear1",
+    "feed_forward.W_2": "linear2",
+    "self_attention_norm": "norm1",
+    "feed_forward_norm": "norm2",
+}
+DECODER_PARTS = ENCODER_PARTS | {"cross_attention_norm": "norm2", "feed_forward_norm": "norm3"}
 
 
 class DecoderLayer(nn.Module):
@@ -140,15 +252,24 @@ class DecoderLayer(nn.Module):
     """
 
     def __init__(
-        self, num_hiddens: int, num_heads: int, ffn_num_hiddens: int, dropout: float = 0.0, bias: bool = False
+        self,
+        num_hiddens: int,
+        num_heads: int,
+        ffn_num_hiddens: int,
+        dropout: float = 0.0,
+        bias: bool = False,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ):
         super().__init__()
-        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias)
-        self.cross_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias)
-        self.feed_forward = FeedForward(num_hiddens, ffn_num_hiddens, dropout)
-        self.self_attention_norm = nn.LayerNorm(num_hiddens)
-        self.cross_attention_norm = nn.LayerNorm(num_hiddens)
-        self.feed_forward_norm = nn.LayerNorm(num_hiddens)
+        place: Any = {"device": device, "dtype": dtype}
+        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias, **place)
+        self.cross_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias, **place)
+        self.feed_forward = FeedForward(num_hiddens, ffn_num_hiddens, dropout, **place)
+        self.self_attention_norm = nn.LayerNorm(num_hiddens, **place)
+        self.cross_attention_norm = nn.LayerNorm(num_hiddens, **place)
+        self.feed_forward_norm = nn.LayerNorm(num_hiddens, **place)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -180,7 +301,7 @@ class DecoderLayer(nn.Module):
             checks.check_tokens(
                 name, tokens, self.self_attention.num_hiddens, "num_hiddens", self.self_attention.W_q
             )
-        self_cache, cross_cache = caches or (None, None)
+        self_cache, cross_cache = checked_caches(caches)
         attended = self.self_attention(
             self.self_attention_norm(x),
             is_causal=is_causal,
@@ -193,7 +314,7 @@ class DecoderLayer(nn.Module):
 
         attended = self.cross_attention(
             self.cross_attention_norm(x),
-            memory[:, :0] if cross_cache else memory,  # the cache holds the memory already
+            memory if cross_cache is None or len(cross_cache) == 0 else memory[:, :0],  # the cache holds it
             key_mask=key_mask,
             head_mask=head_masks[1],
             cache=cross_cache,
@@ -207,247 +328,72 @@ class DecoderLayer(nn.Module):
 
     @classmethod
     def from_torch(cls, module: nn.TransformerDecoderLayer) -> "DecoderLayer":
-        """The same layer as an ``nn.TransformerDecoderLayer``, with copies of its parameters.
+        """The same layer as an ``nn.TransformerDecoderLayer`` that is called with a causal ``tgt_mask``.
 
-        Raises TypeError for another class, ValueError unless it has ``norm_first=True`` and a ReLU.
+        It is causal unless told otherwise, and PyTorch's is not. These two agree::
+
+            layer(x, memory)
+            module(x, memory, tgt_mask=nn.Transformer.generate_square_subsequent_mask(T), tgt_is_causal=True)
+
+        The parameters are copies. Raises TypeError for another class and for modules that something has
+        changed (a subclass, a hook), ValueError unless it has ``norm_first=True``, a ReLU and one dropout.
         """
         check_convertible(module, nn.TransformerDecoderLayer)
-        with torch.device("meta"):  # the parameters come from the module
-            layer = cls(module.self_attn.embed_dim, module.self_attn.num_heads, 1, module.dropout.p)
+        sizes = module.self_attn.embed_dim, module.self_attn.num_heads, 1
+        layer = cls(*sizes, module.dropout.p, device="meta")  # the parameters come from the module
         layer.self_attention = MultiHeadAttention.from_torch(module.self_attn)
         layer.cross_attention = MultiHeadAttention.from_torch(module.multihead_attn)
-        layer.feed_forward.W_1, layer.feed_forward.W_2 = deepcopy(module.linear1), deepcopy(module.linear2)
-        layer.self_attention_norm = deepcopy(module.norm1)
-        layer.cross_attention_norm = deepcopy(module.norm2)
-        layer.feed_forward_norm = deepcopy(module.norm3)
+        for name, theirs in DECODER_PARTS.items():
+            layer.set_submodule(name, deepcopy(module.get_submodule(theirs)))
         return layer.train(module.training)
 
+    def to_torch(self) -> nn.TransformerDecoderLayer:
+        """The same layer as an ``nn.TransformerDecoderLayer`` that is called as ``from_torch`` says."""
+        check_plain_feed_forward(self.feed_forward)
+        sizes = self.self_attention.num_hiddens, self.self_attention.num_heads, 1, self.dropout.p
+        module = nn.TransformerDecoderLayer(*sizes, batch_first=True, norm_first=True, device="meta")
+        module.self_attn = self.self_attention.to_torch()
+        module.multihead_attn = self.cross_attention.to_torch()
+        for name, theirs in DECODER_PARTS.items():
+            module.set_submodule(theirs, deepcopy(self.get_submodule(name)))
+        return module.train(self.training)
 
-class EncoderDecoder(nn.Module):
-    """Reads a source and writes a target, token by token.
 
-        memory = encoder layers (embedding(source) + positions)                        (B, S, D)
-        logits = decoder layers (embedding(target) + positions, memory) W_logits       (B, T, V)
-
-    ``logits[:, t]`` say which token comes after ``target[:, : t + 1]``. Every token is an integer.
-
-    source_vocab_size  how many tokens the source may choose from
-    target_vocab_size  V, how many tokens the target may choose from
-    num_layers         L, of the encoder and of the decoder
-    The other arguments are those of ``EncoderLayer``.
-
-    Raises ValueError or TypeError for sizes and probabilities that make no model.
-
-    Source: Vaswani et al. 2017, figure 1, with pre-norm layers and therefore a norm after the last of them.
-    Elsewhere: ``nn.Transformer``, which has neither embeddings nor logits.
-    """
-
-    def __init__(
-        self,
-        source_vocab_size: int,
-        target_vocab_size: int,
-        num_hiddens: int,
-        num_heads: int,
-        ffn_num_hiddens: int,
-        num_layers: int = 1,
-        dropout: float = 0.0,
-        bias: bool = False,
-    ):
-        super().__init__()
-        sizes = (num_hiddens, num_heads, ffn_num_hiddens, dropout, bias)
-        layers = range(checks.checked_size("num_layers", num_layers))
-        self.encoder_layers = nn.ModuleList(EncoderLayer(*sizes) for _ in layers)
-        self.decoder_layers = nn.ModuleList(DecoderLayer(*sizes) for _ in layers)
-        self.encoder_norm = nn.LayerNorm(num_hiddens)
-        self.decoder_norm = nn.LayerNorm(num_hiddens)
-        self.source_embedding = nn.Embedding(
-            checks.checked_size("source_vocab_size", source_vocab_size), num_hiddens
+def checked_caches(caches: tuple[KVCache, KVCache] | None) -> tuple[KVCache | None, KVCache | None]:
+    if caches is None:
+        return None, None
+    if isinstance(caches, KVCache) or len(caches) != 2 or not all(isinstance(c, KVCache) for c in caches):
+        came = type(caches).__name__ if isinstance(caches, KVCache) else [type(c).__name__ for c in caches]
+        raise TypeError(
+            f"caches must be two, a KVCache of self_attention and one of cross_attention, got {came}; "
+            "try (KVCache(layer.self_attention, batch, max_tokens), KVCache(layer.cross_attention, batch, S))"
         )
-        self.target_embedding = nn.Embedding(
-            checks.checked_size("target_vocab_size", target_vocab_size), num_hiddens
-        )
-        self.W_logits = nn.Linear(num_hiddens, target_vocab_size)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(
-        self,
-        source: Tensor,
-        target: Tensor,
-        source_mask: Tensor | None = None,
-        *,
-        need_weights: bool = False,
-        head_masks: ByAttention | None = None,
-    ) -> Tensor | tuple[Tensor, ByAttention]:
-        """
-        source       ``(B, S)``, integers
-        target       ``(B, T)``, integers; the first of them marks the beginning of a target
-        source_mask  ``(B, S)``, boolean, True = may be attended to: False for padding
-        head_masks   for each layer of each attention ``(H,)`` or ``(B, H)``: scales the output of each head
-
-        Returns the logits ``(B, T, V)``; with ``need_weights=True`` the weights of all heads too.
-        Raises ValueError or TypeError for arguments that don't fit.
-        """
-        encoded = self.encode(source, source_mask, need_weights=need_weights, head_masks=head_masks)
-        memory, *encoder_weights = encoded if need_weights else [encoded]
-        decoded = self.decode(target, memory, source_mask, need_weights=need_weights, head_masks=head_masks)
-        logits, *decoder_weights = decoded if need_weights else [decoded]
-        return (logits, ByAttention(*encoder_weights, *decoder_weights)) if need_weights else logits
-
-    def encode(
-        self,
-        source: Tensor,
-        source_mask: Tensor | None = None,
-        *,
-        need_weights: bool = False,
-        head_masks: ByAttention | None = None,
-    ) -> Any:
-        """``(B, S) -> (B, S, D)``, the memory; with ``need_weights=True`` the weights of each layer too."""
-        checks.check_token_numbers("source", source, self.source_embedding)
-        if source_mask is not None:
-            checks.check_source_mask(source_mask, source)
-        x = self.embed(source, self.source_embedding)  # (B, S, D)
-        masks = checked_head_masks("encoder", head_masks, len(self.encoder_layers))
-        all_weights: list[Tensor] = []
-        for layer, head_mask in zip(self.encoder_layers, masks, strict=True):
-            encoded = layer(x, source_mask, head_mask=head_mask, need_weights=need_weights)
-            x, *weights = encoded if need_weights else [encoded]
-            all_weights += weights
-        memory = self.encoder_norm(x)
-        return (memory, all_weights) if need_weights else memory
-
-    def decode(
-        self,
-        target: Tensor,
-        memory: Tensor,
-        source_mask: Tensor | None = None,
-        *,
-        is_causal: bool = True,
-        need_weights: bool = False,
-        head_masks: ByAttention | None = None,
-        cache: "DecoderCache | None" = None,
-    ) -> Any:
-        """``(B, T) -> (B, T, V)``, the logits; with ``need_weights=True`` the weights of each layer too.
-
-        With a ``cache``, ``target`` holds the tokens that follow those of earlier calls. Without
-        ``is_causal`` a token also sees the later tokens, which it should predict.
-        """
-        checks.check_token_numbers("target", target, self.target_embedding)
-        x = self.embed(target, self.target_embedding, start=0 if cache is None else len(cache))  # (B, T, D)
-        self_masks, cross_masks = (
-            checked_head_masks(name, head_masks, len(self.decoder_layers)) for name in ("decoder", "cross")
-        )
-        all_self_weights: list[Tensor] = []
-        all_cross_weights: list[Tensor] = []
-        for number, layer in enumerate(self.decoder_layers):
-            decoded = layer(
-                x,
-                memory,
-                source_mask,
-                is_causal=is_causal,
-                head_masks=(self_masks[number], cross_masks[number]),
-                caches=None if cache is None else cache.layers[number],
-                need_weights=need_weights,
-            )
-            x, *weights = decoded if need_weights else [decoded]
-            all_self_weights += weights[:1]
-            all_cross_weights += weights[1:]
-        logits = self.W_logits(self.decoder_norm(x))
-        return (logits, all_self_weights, all_cross_weights) if need_weights else logits
-
-    @torch.no_grad()
-    def generate(
-        self,
-        source: Tensor,
-        source_mask: Tensor | None = None,
-        *,
-        begin: int,
-        end: int,
-        max_tokens: int,
-        head_masks: ByAttention | None = None,
-    ) -> Tensor:
-        """Greedy decoding: take the likeliest token, and give it back as the next input.
-
-        begin, end   the tokens with which a target begins and ends
-        max_tokens   where to stop a target that doesn't end
-
-        Returns ``(B, N)`` with N at most ``max_tokens``, without ``begin``; after its end a target is filled
-        with ``end``. Dropout is active unless the model is in eval mode.
-
-        Elsewhere: ``generate(do_sample=False)`` (Hugging Face).
-        """
-        checks.checked_size("max_tokens", max_tokens)
-        memory = self.encode(source, source_mask, head_masks=head_masks)  # (B, S, D)
-        cache = DecoderCache(self, memory, max_tokens)
-        token = torch.full_like(source[:, :1], begin)  # (B, 1)
-        ended = torch.zeros_like(token, dtype=torch.bool)
-        tokens: list[Tensor] = []
-        while len(tokens) < max_tokens and not ended.all():
-            logits = self.decode(token, memory, source_mask, cache=cache, head_masks=head_masks)  # (B, 1, V)
-            token = logits.argmax(dim=-1).masked_fill(ended, end)  # (B, 1)
-            ended = ended | (token == end)
-            tokens.append(token)
-        return torch.cat(tokens, dim=1)
-
-    def embed(self, tokens: Tensor, embedding: nn.Embedding, start: int = 0) -> Tensor:
-        """``(B, N) -> (B, N, D)``: a vector for each token and one for its position, from ``start`` on."""
-        positions = sinusoidal_positions(start + tokens.shape[1], embedding.embedding_dim)[start:]  # (N, D)
-        return self.dropout(embedding(tokens) + positions.to(embedding.weight))
-
-
-class DecoderCache:
-    """The keys and values that an ``EncoderDecoder`` keeps while it writes: two ``KVCache`` for each layer.
-
-    model       the ``EncoderDecoder``
-    memory      ``(B, S, D)``, the output of its encoder; its keys and values are computed once
-    max_tokens  how many target tokens fit in
-
-    ``len(cache)`` tells how many target tokens it holds::
-
-        memory = model.encode(source)
-        cache = DecoderCache(model, memory, max_tokens)
-        with torch.no_grad():
-            for token in target.split(1, dim=1):  # (B, 1) each
-                logits = model.decode(token, memory, cache=cache)  # (B, 1, V)
-    """
-
-    def __init__(self, model: EncoderDecoder, memory: Tensor, max_tokens: int):
-        batch, num_source_tokens = memory.shape[:2]
-        self.layers = [
-            (
-                KVCache(layer.self_attention, batch, max_tokens),
-                KVCache(layer.cross_attention, batch, num_source_tokens),
-            )
-            for layer in cast(Iterable[DecoderLayer], model.decoder_layers)
-        ]
-
-    def __len__(self) -> int:
-        return len(self.layers[0][0])
+    return caches
 
 
 def check_convertible(module: nn.Module, expected: type[nn.Module]) -> None:
-    """The module must be one of PyTorch's layers, built as ours are: norms first, and a ReLU."""
+    """The module must be one of PyTorch's layers, built as ours are: norms first, a ReLU, one dropout."""
     checks.check_torch_module(module, expected)
     if not module.norm_first:
         raise ValueError(
             "module must norm before each sum, norm_first=True, got norm_first=False; "
             "a layer trained one way does not work the other way"
         )
-    if module.activation is not nn.functional.relu and not isinstance(module.activation, nn.ReLU):
+    if module.activation is not F.relu and type(module.activation) is not nn.ReLU:
         raise ValueError(f"the activation of module must be a ReLU, got {module.activation}")
+    dropouts = {name: child for name, child in module.named_children() if name.startswith("dropout")}
+    probability = cast(nn.Dropout, module.dropout).p
+    for name, dropout in dropouts.items():
+        checks.check_without_hooks(f"{name} of module", dropout)
+        if type(dropout) is not nn.Dropout or dropout.p != probability:
+            raise ValueError(
+                f"module must drop with one probability, {probability}, got {dropout} as its {name}; "
+                "give all of them the same"
+            )
 
 
-def checked_head_masks(
-    attention: str, head_masks: ByAttention | None, num_layers: int
-) -> Sequence[Tensor | None]:
-    """Return the head masks of one attention, one for each layer; None for each if there are none."""
-    if head_masks is None:
-        return [None] * num_layers
-    masks = getattr(head_masks, attention, None)
-    if masks is None or isinstance(masks, Tensor) or len(masks) != num_layers:
-        came = type(head_masks).__name__ if masks is None else type(masks).__name__
-        came += "" if masks is None else f" of length {len(masks)}"
+def check_plain_feed_forward(feed_forward: FeedForward) -> None:
+    if feed_forward.W_gate is not None:
         raise ValueError(
-            f"head_masks must be a ByAttention whose {attention} holds a mask for each of the {num_layers} "
-            f"layers, got {came}; try ByAttention([mask] * {num_layers}, …)"
+            "layer must be built without gated, got gated=True, which PyTorch's layers don't have"
         )
-    return masks

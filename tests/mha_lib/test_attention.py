@@ -221,3 +221,39 @@ def test_lengths_may_be_of_any_integer_type():
     expected = padding_mask(torch.tensor([0, 3, 5]), K)
     for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.uint16, torch.uint32):
         assert torch.equal(padding_mask(torch.tensor([0, 3, 5], dtype=dtype), K), expected)
+
+
+@pytest.mark.parametrize("lowest", [torch.finfo(torch.float32).min, -1e38, -math.inf], ids=str)
+def test_however_low_scores_are_the_mask_forbids_and_the_others_share(lowest):
+    """A score of −∞ forbids a key as the mask does, and a row of nothing else is all zeros."""
+    scores, mask = (
+        torch.tensor([[lowest, 3.0], [lowest, lowest]]),
+        torch.tensor([[True, False], [True, True]]),
+    )
+    first = 0.0 if lowest == -math.inf else 1.0
+    expected = torch.tensor([[first, 0.0], [first / 2, first / 2]])
+    assert torch.equal(masked_softmax(scores, mask), expected)
+    assert torch.equal(masked_softmax(scores), torch.tensor([[0.0, 1.0], [first / 2, first / 2]]))
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled")
+def test_scores_of_minus_infinity_have_zero_gradient():
+    scores = torch.tensor([[-math.inf, 1.0, 2.0], [-math.inf] * 3], requires_grad=True)
+    with torch.autograd.detect_anomaly(check_nan=True):
+        (masked_softmax(scores) * torch.randn(2, 3)).sum().backward()
+    assert scores.grad[0, 1:].all()
+    assert not scores.grad[1].any()
+    assert scores.grad[0, 0] == 0
+
+
+def test_scores_that_are_no_numbers_stay_so():
+    assert masked_softmax(torch.tensor([[math.nan, 1.0]])).isnan().all()
+
+
+def test_a_bias_of_minus_infinity_forbids_as_a_mask_does():
+    x = torch.randn(B, Q, 4)
+    allowed = torch.rand(B, Q, Q) < 0.6
+    allowed[0, 1] = False
+    bias = torch.randn(B, Q, Q)
+    found = dot_product_attention(x, x, x, score_bias=bias.masked_fill(~allowed, -math.inf))
+    torch.testing.assert_close(found, dot_product_attention(x, x, x, allowed, score_bias=bias))

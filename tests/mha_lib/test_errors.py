@@ -395,7 +395,7 @@ BAD_CALLS: BadCalls = {
     "cache: score_bias for the new keys alone": (attend_two_more(score_bias=x(2, 2)), ValueError,
         "score_bias … got shape (2, 2)"),
     "KVCache: of no layer": (lambda: KVCache(wrong(nn.Linear(2, 2)), B, 9), TypeError,
-        "layer must be a MultiHeadAttention, got Linear; MultiHeadAttention.from_torch"),
+        "layer must be a MultiHeadAttention or a LatentAttention, got Linear; MultiHeadAttention.from_torch"),
     "KVCache: no batch": (lambda: KVCache(LAYER, 0, 9), ValueError, "batch must be at least 1, got 0"),
     "KVCache: no tokens": (lambda: KVCache(LAYER, B, 0), ValueError, "max_tokens must be at least 1, got 0"),
     "KVCache: tokens a float": (lambda: KVCache(LAYER, B, wrong(9.0)), TypeError,

@@ -11,7 +11,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import mha_lib.fused
 from mha_lib import MultiHeadAttention, causal_mask
-from mha_lib.attention import Limits
 from mha_lib.fused import (
     Counts,
     attend_one_by_one,
@@ -21,6 +20,7 @@ from mha_lib.fused import (
     knows_varlen_attn,
     worth_packing,
 )
+from mha_lib.masks import Limits
 from tests.mha_lib.layers import DEVICES, NEEDS_GPU, output_of
 
 B, Q, K, H, HEAD = 2, 3, 5, 7, 11
@@ -546,7 +546,8 @@ def test_varlen_attn_is_found_by_its_arguments(signature, varlen, monkeypatch):
 def test_only_a_cpu_takes_samples_one_by_one(device, has_kernel, monkeypatch):
     monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: has_kernel)
     queries = SimpleNamespace(device=torch.device(device), shape=(2, 8, 512, 64))
-    assert worth_packing(queries, 8, 512, 64, Limits(torch.tensor([3, 512])), 0.0) == (
+    lengths = torch.tensor([3, 512])
+    assert worth_packing(queries, 8, 512, 64, Limits(lengths), lengths, 0.0) == (
         has_kernel or device == "cpu"
     )
 
@@ -566,7 +567,7 @@ def test_only_a_cpu_takes_samples_one_by_one(device, has_kernel, monkeypatch):
 def test_only_lengths_of_samples_are_packed(limits, device, monkeypatch):
     monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: True)
     queries = SimpleNamespace(device=torch.device(device), shape=(2, 8, 512, 64))
-    assert not worth_packing(queries, 8, 512, 64, limits, 0.0)
+    assert not worth_packing(queries, 8, 512, 64, limits, limits.valid_lens, 0.0)
 
 
 def test_heads_that_share_keys_are_not_given_copies_of_them(monkeypatch):

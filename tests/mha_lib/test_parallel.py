@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import distributed
 
-from mha_lib import MultiHeadAttention
+from mha_lib import MultiHeadAttention, prune_heads
 from mha_lib.parallel import shard_heads
 
 DEVICES = 2
@@ -91,6 +91,24 @@ def test_one_process_alone_changes_nothing(mesh):
     assert shard_heads(layer, mesh) is layer
     torch.testing.assert_close(layer(x), before)
     assert layer.num_heads == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda layer, mesh: MultiHeadAttention.from_multi_head(layer, 1),
+        lambda layer, mesh: prune_heads(layer, [0]),
+        lambda layer, mesh: layer.to_torch(),
+        shard_heads,
+    ],
+    ids=["pool", "prune", "to_torch", "shard again"],
+)
+def test_heads_that_are_shared_out_cannot_be_changed(mesh, change):
+    layer = shard_heads(MultiHeadAttention(12, 3), mesh)
+    with pytest.raises(
+        TypeError, match=r"W_. of the layer must hold a plain tensor, got DTensor; .*before shard_heads"
+    ):
+        change(layer, mesh)
 
 
 @pytest.mark.parametrize(("num_kv_heads", "name"), [(3, "num_heads=9"), (1, "num_heads=9")])

@@ -1,10 +1,13 @@
 import math
+from typing import Any
 
 import pytest
 import torch
 
 from mha_lib import (
+    Llama3Scaling,
     MultiHeadAttention,
+    Rotary,
     alibi_slopes,
     causal_mask,
     dot_product_attention,
@@ -14,6 +17,8 @@ from mha_lib import (
     sinusoidal_positions,
     split_heads,
 )
+from tests.mha_lib.bad_calls import BadCalls, assert_refused, each_bad_call
+from tests.mha_lib.layers import with_random_parameters
 
 
 def test_positions_follow_the_formula_of_the_paper():
@@ -153,3 +158,156 @@ def test_a_bias_never_brings_back_what_a_mask_forbids(attend):
     got = attend(layer, x, key_mask=key_mask, score_bias=bias)
     torch.testing.assert_close(got, attend(layer, x, key_mask=key_mask))
     assert not got[1].any()
+
+
+@pytest.mark.parametrize("low", [torch.finfo(torch.float32).min, -math.inf], ids=str)
+def test_very_low_biases_mean_the_same_on_every_way(attend, low):
+    """Every way gives what the formula gives in double precision."""
+    layer, x = MultiHeadAttention(12, 2), torch.randn(2, 5, 12)
+    bias = torch.randn(2, 5, 5)
+    bias[:, 1] = low
+    bias[:, 2, :3] = low
+    mask = torch.ones(5, 5).tril(2).bool()
+    output = attend(layer, x, score_bias=bias[None], mask=mask)
+    q, k, v = (split_heads(W(x), 2) for W in (layer.W_q, layer.W_k, layer.W_v))
+    scores = (q @ k.mT / math.sqrt(6) + bias).masked_fill(~mask, -math.inf)
+    heads = scores.double().softmax(-1).nan_to_num(0).float() @ v
+    torch.testing.assert_close(output, layer.W_o(heads.transpose(1, 2).flatten(2)))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("dropout", [0.0, 1e-9])
+@pytest.mark.parametrize("trained", [False, True])
+def test_a_bias_in_single_precision_is_not_rounded_to_the_dtype_of_the_layer(attend, dtype, dropout, trained):
+    """ALiBi over 2,048 keys: bfloat16 knows no odd number above 256."""
+    layer = MultiHeadAttention(8, 2, dropout).to(dtype)
+    x = torch.randn(1, 2048, 8, dtype=dtype)
+    distance = torch.arange(2048).flip(0)
+    bias = (-alibi_slopes(2)[:, None, None] * distance)[None].requires_grad_(trained)
+    output = attend(layer, x[:, -1:], x, score_bias=bias).float()
+    exact = MultiHeadAttention(8, 2)
+    exact.load_state_dict({name: p.float() for name, p in layer.state_dict().items()})
+    expected = exact(x[:, -1:].float(), x.float(), score_bias=bias)
+    assert (output - expected).abs().max() < 0.02 * expected.abs().max()
+
+
+def test_autocast_does_not_round_a_bias(attend):
+    layer, x = MultiHeadAttention(8, 2), torch.randn(1, 2048, 8)
+    bias = -alibi_slopes(2)[None, :, None, None] * torch.arange(2048).flip(0)
+    expected = layer(x[:, -1:], x, score_bias=bias)
+    with torch.autocast("cpu", torch.bfloat16):
+        output = attend(layer, x[:, -1:], x, score_bias=bias)
+    assert (output - expected).abs().max() < 0.02 * expected.abs().max()
+
+
+PAIRINGS = pytest.mark.parametrize("halves", [False, True])
+
+
+@PAIRINGS
+@pytest.mark.parametrize("scaling", [1.0, 8.0, Llama3Scaling(factor=4, low=1, high=2, original=40)], ids=str)
+def test_a_pair_turns_at_the_speed_that_base_and_scaling_give_it(halves, scaling):
+    """One pair after the other, as a complex number that is multiplied by e^(i angle)."""
+    rotary, d = Rotary(base=500.0, scaling=scaling, halves=halves), 10
+    x, positions = torch.randn(3, 6, d, dtype=torch.double), torch.tensor([0, 1, 2, 9, 40, 1000])
+    found = rotate_by_position(x, positions, rotary)
+    for j in range(d // 2):
+        a, b = (j, j + d // 2) if halves else (2 * j, 2 * j + 1)
+        speed = 500.0 ** (-2 * j / d)
+        if isinstance(scaling, float):
+            speed /= scaling
+        else:
+            wavelength = 2 * math.pi / speed
+            if wavelength > 40 / 1:
+                speed /= 4
+            elif wavelength > 40 / 2:
+                smooth = (40 / wavelength - 1) / (2 - 1)
+                speed = (1 - smooth) * speed / 4 + smooth * speed
+        turned = torch.complex(x[..., a], x[..., b]) * torch.exp(1j * speed * positions.double())
+        torch.testing.assert_close(torch.complex(found[..., a], found[..., b]), turned)
+
+
+def test_llama_3_scaling_keeps_fast_pairs_blends_and_slows_slow_ones():
+    """With Llama 3.1's numbers: 500,000, 8, 1, 4, 8192 and heads of width 128."""
+    plain = Rotary(base=500_000).angles(torch.tensor([1]), 128)[0]
+    scaled = Rotary(base=500_000, scaling=Llama3Scaling()).angles(torch.tensor([1]), 128)[0]
+    ratio = plain / scaled
+    assert torch.equal(ratio[:29], torch.ones(29, dtype=torch.double))
+    assert torch.equal(ratio[35:], torch.full((29,), 8.0, dtype=torch.double))
+    assert ((ratio[29:35] > 1) & (ratio[29:35] < 8)).all()
+
+
+@PAIRINGS
+def test_a_rotary_layer_turns_by_its_own_rotary(attend, halves):
+    rotary = Rotary(base=30.0, scaling=3.0, halves=halves)
+    layer, plain = MultiHeadAttention(24, 3, rotary=rotary), MultiHeadAttention(24, 3)
+    plain.load_state_dict(layer.state_dict())
+    x, lengths = torch.randn(2, 7, 24), torch.tensor([7, 3])
+    q, k = (rotate_by_position(split_heads(W(x), 3), torch.arange(7), rotary) for W in (plain.W_q, plain.W_k))
+    mask = torch.arange(7) < lengths[:, None, None, None]
+    weights = (q @ k.mT / math.sqrt(8)).masked_fill(~mask, -math.inf).softmax(-1)
+    expected = plain.W_o((weights @ split_heads(plain.W_v(x), 3)).transpose(1, 2).flatten(2))
+    torch.testing.assert_close(attend(layer, x, valid_lens=lengths), expected)
+
+
+def test_rotary_true_is_that_of_the_paper():
+    torch.manual_seed(3)
+    first = MultiHeadAttention(12, 2, rotary=True)
+    torch.manual_seed(3)
+    second = MultiHeadAttention(12, 2, rotary=Rotary(base=10_000))
+    assert first.rotary == second.rotary == Rotary()
+    x = torch.randn(2, 5, 12)
+    assert torch.equal(first(x), second(x))
+
+
+def test_norms_of_queries_and_keys_divide_by_the_root_mean_square_of_a_head(attend):
+    layer = with_random_parameters(MultiHeadAttention(12, 3, num_kv_heads=1, qk_norm=True, rotary=True))
+    x = torch.randn(2, 5, 12)
+    q, k = split_heads(layer.W_q(x), 3), split_heads(layer.W_k(x), 1)
+    q, k = (
+        y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt() * norm.weight
+        for y, norm in ((q, layer.q_norm), (k, layer.k_norm))
+    )
+    q, k = (rotate_by_position(y, torch.arange(5)) for y in (q, k))
+    weights = (q @ k.mT / math.sqrt(4)).masked_fill(~torch.ones(5, 5).tril().bool(), -math.inf).softmax(-1)
+    expected = layer.W_o((weights @ split_heads(layer.W_v(x), 1)).transpose(1, 2).flatten(2))
+    torch.testing.assert_close(attend(layer, x, is_causal=True), expected)
+
+
+def test_kept_tables_serve_every_mode_dtype_and_length():
+    layer = MultiHeadAttention(8, 2, rotary=True)
+    x = torch.randn(1, 70, 8)
+    with torch.inference_mode():
+        first = layer(x[:, :3])
+    y = x.clone().requires_grad_()
+    torch.testing.assert_close(layer(y[:, :3]), first)
+    layer(y).sum().backward()
+    assert y.grad.isfinite().all()
+    torch.testing.assert_close(layer.double()(x.double()).float(), layer.float()(x))
+    positions = sinusoidal_positions(5, 8)
+    positions.zero_()
+    assert sinusoidal_positions(5, 8).any(), "what a caller writes into must not be kept"
+
+
+WRONG: Any = {"base": "far", "scaling": "llama3", "halves": 1}
+# fmt: off
+BAD_CALLS: BadCalls = {
+    "no base": (lambda: Rotary(base=0), ValueError, "base must be a number above 0, got 0"),
+    "a base of NaN": (lambda: Rotary(base=math.nan), ValueError, "base must be a number above 0, got nan"),
+    "a base in words": (lambda: Rotary(base=WRONG["base"]), TypeError,
+        "base must be a number above 0, got 'far'"),
+    "scaling in words": (lambda: Rotary(scaling=WRONG["scaling"]), TypeError,
+        "scaling must be a number above 0 or a Llama3Scaling, got 'llama3'"),
+    "halves a number": (lambda: Rotary(halves=WRONG["halves"]), TypeError,
+        "halves must be True or False, got 1"),
+    "high below low": (lambda: Llama3Scaling(low=4, high=1), ValueError, "high must be above low=4, got 1"),
+    "rotary in words": (lambda: MultiHeadAttention(8, 2, rotary=WRONG["base"]), TypeError,
+        "rotary must be True or False, got 'far'; or how: Rotary(base=10_000)"),
+    "rotary a base": (lambda: MultiHeadAttention(8, 2, rotary=10000.0), TypeError,
+        "rotary must be True or False, got 10000.0; or how: Rotary(base=10_000)"),
+}
+# fmt: on
+
+
+@each_bad_call(BAD_CALLS)
+def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
+    assert_refused(call, error, words)

@@ -14,6 +14,7 @@ from mha_lib import (
     AdditiveAttention,
     KVCache,
     MultiHeadAttention,
+    Rotary,
     SingleHeadAttention,
     causal_mask,
     dot_product_attention,
@@ -325,9 +326,9 @@ def test_sizes_are_attributes():
         rotary=True,
     )
     names = "num_hiddens num_heads query_size key_size value_size head_dim value_head_dim num_kv_heads rotary"
-    assert [getattr(layer, name) for name in names.split()] == [12, 4, 5, 6, 7, 8, 9, 2, True]
+    assert [getattr(layer, name) for name in names.split()] == [12, 4, 5, 6, 7, 8, 9, 2, Rotary()]
     layer = MultiHeadAttention(12, 4)
-    assert [getattr(layer, name) for name in names.split()] == [12, 4, 12, 12, 12, 3, 3, 4, False]
+    assert [getattr(layer, name) for name in names.split()] == [12, 4, 12, 12, 12, 3, 3, 4, None]
     head, additive = SingleHeadAttention(12, 4, 5), AdditiveAttention(8, 3, 4)
     assert (head.num_hiddens, head.head_dim, head.value_head_dim) == (12, 4, 5)
     assert (additive.num_hiddens, additive.query_size, additive.key_size) == (8, 3, 4)

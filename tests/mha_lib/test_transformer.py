@@ -13,6 +13,7 @@ from mha_lib import (
     EncoderDecoder,
     EncoderLayer,
     FeedForward,
+    KVCache,
     MultiHeadAttention,
     causal_mask,
     padding_mask,
@@ -269,7 +270,7 @@ def test_the_memory_is_projected_once(model, tokens):
     model.decoder_layers[0].cross_attention.W_k.register_forward_hook(
         lambda module, inputs, output: calls.append(inputs[0].shape[1])
     )
-    model.generate(tokens[0], begin=BEGIN, end=-1, max_tokens=4)
+    model.generate(tokens[0], begin=BEGIN, end=None, max_tokens=4)
     assert calls == [S, 0, 0, 0]
 
 
@@ -288,7 +289,7 @@ def test_greedy_decoding_takes_the_likeliest_token_again_and_again(model, tokens
 def test_a_target_that_has_ended_stays_ended(model, tokens):
     """Each sample ends where it would end alone, and only ends follow."""
     source, _, source_mask = tokens
-    written = model.generate(source, source_mask, begin=BEGIN, end=-1, max_tokens=8)
+    written = model.generate(source, source_mask, begin=BEGIN, end=None, max_tokens=8)
     end = int(written[0, 2])  # sample 0 ends with this token
     found = model.generate(source, source_mask, begin=BEGIN, end=end, max_tokens=8)
     longest = 0
@@ -330,8 +331,53 @@ class Doubling(TheirEncoder):
         return 2 * super().forward(*args, **options)
 
 
+class OtherNetwork(TheirEncoder):
+    def _ff_block(self, x):
+        return 2 * super()._ff_block(x)
+
+
+class Leaky(nn.ReLU):
+    def forward(self, x):
+        return x
+
+
+def changed(module, change):
+    """Return a module to which ``change`` has done something."""
+    change(module)
+    return module
+
+
+def encoder_with(change, **options):
+    return lambda: EncoderLayer.from_torch(changed(torch_layer(TheirEncoder, **options), change))
+
+
+def put_a_forward(module):
+    module.forward = lambda *inputs, **options: inputs[0]
+
+
+def put_a_hook(module):
+    module.register_forward_hook(lambda module, inputs, output: 2 * output)
+
+
+def put_a_hook_before(module):
+    module.self_attn.register_forward_pre_hook(lambda module, inputs: inputs)
+
+
+def change_dropout(module):
+    module.dropout1.p = 0.5
+
+
+def decode(**options):
+    return lambda: MODEL.decode(TARGET, torch.zeros(B, S, D), **options)
+
+
+def cache_of(layer):
+    return KVCache(layer, B, S)
+
+
 MODEL = EncoderDecoder(W, V, D, H, FFN, L)
 LAYER = DecoderLayer(D, H, FFN)
+LAYER_FOR_CACHE, INPUTS = MultiHeadAttention(D, H), (torch.zeros(B, T, D), torch.zeros(B, S, D))
 SOURCE, TARGET = torch.zeros(B, S, dtype=torch.int64), torch.zeros(B, T, dtype=torch.int64)
 ONE = ByAttention(*([torch.ones(H)] for _ in ByAttention._fields))
 
@@ -363,7 +409,42 @@ BAD_CALLS = {
     "a negative target token": (lambda: MODEL(SOURCE, TARGET - 1), ValueError,
         "target … got -1 to -1; target_vocab_size says how many there are"),
     "a begin that there isn't": (lambda: MODEL.generate(SOURCE, begin=V, end=END, max_tokens=3), ValueError,
-        "target … got 13 to 13; target_vocab_size says how many there are"),
+        "begin must be a token from 0 to 12, got 13; target_vocab_size says how many there are"),
+    "a begin with a fraction": (lambda: MODEL.generate(SOURCE, begin=2.7, end=END, max_tokens=3), TypeError,
+        "begin must be an integer, got 2.7; try int(begin)"),
+    "an end that there isn't": (lambda: MODEL.generate(SOURCE, begin=BEGIN, end=99, max_tokens=3), ValueError,
+        "end must be a token from 0 to 12, got 99; target_vocab_size says how many there are"),
+    "a negative end": (lambda: MODEL.generate(SOURCE, begin=BEGIN, end=-1, max_tokens=3), ValueError,
+        "end must be at least 0, got -1"),
+    "an empty source": (lambda: MODEL.generate(SOURCE[:, :0], begin=BEGIN, end=END, max_tokens=3), ValueError,
+        "source must hold at least one sample of one token, got shape (3, 0)"),
+    "no sample": (lambda: MODEL.generate(SOURCE[:0], begin=BEGIN, end=END, max_tokens=3), ValueError,
+        "source must hold at least one sample of one token, got shape (0, 7)"),
+    "an odd width": (lambda: EncoderDecoder(5, 5, 9, 3, 8), ValueError,
+        "num_hiddens must be even, since its columns form pairs, got 9; try 10"),
+    "a memory of two axes": (lambda: MODEL.decode(TARGET, torch.zeros(S, D)), ValueError,
+        "memory must be (B, N, 14), got shape (7, 14); for a single sample: memory[None]"),
+    "a memory of two axes for a cache": (lambda: DecoderCache(MODEL, torch.zeros(S, D), 4), ValueError,
+        "memory must be (B, N, 14), got shape (7, 14); for a single sample: memory[None]"),
+    "decoding with a wrong source mask": (decode(source_mask=torch.ones(B, T).bool()), ValueError,
+        "source_mask must be (B, S) = (3, 7), as source, got shape (3, 5)"),
+    "decoding with the cache of a layer": (decode(cache=cache_of(LAYER_FOR_CACHE)), TypeError,
+        "cache must be a DecoderCache, got KVCache; try DecoderCache(model, memory, max_tokens)"),
+    "causality as a mask": (decode(is_causal=causal_mask(T, T)), TypeError,
+        "is_causal must be True or False, got Tensor; a mask goes into mask="),
+    "a bias in words": (lambda: EncoderLayer(D, H, FFN, bias="False"), TypeError,
+        "bias must be True or False, got 'False'"),
+    "gated in words": (lambda: EncoderLayer(D, H, FFN, gated="no"), TypeError,
+        "gated must be True or False, got 'no'"),
+    "one cache for two attentions": (
+        lambda: LAYER(*INPUTS, caches=cache_of(LAYER.self_attention)), TypeError,
+        "caches must be two, a KVCache of self_attention and one of cross_attention, got KVCache; try"),
+    "no caches in a list": (lambda: LAYER(*INPUTS, caches=[]), TypeError, "caches must be two … got []; try"),
+    "caches that are none": (lambda: LAYER(*INPUTS, caches=({}, {})), TypeError,
+        "caches must be two … got ['dict', 'dict']; try"),
+    "the caches swapped": (
+        lambda: LAYER(*INPUTS, caches=(cache_of(LAYER.cross_attention), cache_of(LAYER.self_attention))),
+        ValueError, "cache must have been made for this layer"),
     "no room to generate": (lambda: MODEL.generate(SOURCE, begin=BEGIN, end=END, max_tokens=0), ValueError,
         "max_tokens must be at least 1, got 0"),
     "a source mask of numbers": (lambda: MODEL(SOURCE, TARGET, SOURCE), TypeError,
@@ -386,6 +467,30 @@ BAD_CALLS = {
     "from_torch: no ReLU": (
         lambda: EncoderLayer.from_torch(torch_layer(TheirEncoder, activation=torch.tanh)), ValueError,
         "the activation of module … got <built-in method tanh"),
+    "from_torch: a subclass of ReLU": (encoder_with(lambda module: None, activation=Leaky()), ValueError,
+        "the activation of module must be a ReLU, got Leaky()"),
+    "from_torch: another network inside": (
+        lambda: EncoderLayer.from_torch(torch_layer(OtherNetwork)), TypeError,
+        "module … got OtherNetwork with a _ff_block of its own; copy its weights into an nn.Transf"),
+    "from_torch: a forward put on the module": (encoder_with(put_a_forward), TypeError,
+        "module … got TransformerEncoderLayer with a forward of its own; copy its weights"),
+    "from_torch: a hook": (encoder_with(put_a_hook), TypeError, "module must be without forward hooks"),
+    "from_torch: a hook of the attention": (encoder_with(put_a_hook_before), TypeError,
+        "module must be without forward hooks"),
+    "from_torch: another dropout": (encoder_with(change_dropout), ValueError,
+        "module must drop with one probability, 0.0, got Dropout(p=0.5, inplace=False) as its dropout1"),
+    "to_torch: gated": (lambda: EncoderLayer(D, H, FFN, gated=True).to_torch(), ValueError,
+        "layer must be built without gated, got gated=True, which PyTorch's layers don't have"),
+    "to_torch: fewer key heads": (lambda: EncoderLayer(D, H, FFN, num_kv_heads=1).to_torch(), ValueError,
+        "layer must be built without num_kv_heads … got num_kv_heads=1"),
+    "to_torch: rotary": (lambda: MultiHeadAttention(4, 2, rotary=True).to_torch(), ValueError,
+        "layer must be built without rotary … got rotary=Rotary(base=10000.0"),
+    "to_torch: norms": (lambda: MultiHeadAttention(4, 2, qk_norm=True).to_torch(), ValueError,
+        "layer must be built without qk_norm … got qk_norm=True"),
+    "to_torch: a window": (lambda: MultiHeadAttention(4, 2, window=3).to_torch(), ValueError,
+        "layer must be built without window … got window=3"),
+    "to_torch: wider heads": (lambda: MultiHeadAttention(4, 2, head_dim=3).to_torch(), ValueError,
+        "layer must be built without head_dim … got head_dim=3"),
 }
 # fmt: on
 
@@ -408,3 +513,100 @@ def test_from_torch_copies():
     with_random_parameters(theirs)
     assert all(torch.equal(x, before[name]) for name, x in ours.state_dict().items())
     assert not any(x.is_meta for x in ours.parameters())
+
+
+def test_from_torch_says_how_pytorchs_decoder_layer_agrees():
+    """Without a causal mask PyTorch's layer sees the future; ours does not unless it is asked to."""
+    theirs = torch_layer(TheirDecoder)
+    ours = DecoderLayer.from_torch(theirs)
+    x, memory = torch.randn(B, T, D), torch.randn(B, S, D)
+    mask = nn.Transformer.generate_square_subsequent_mask(T)
+    torch.testing.assert_close(ours(x, memory), theirs(x, memory, tgt_mask=mask, tgt_is_causal=True))
+    torch.testing.assert_close(ours(x, memory, is_causal=False), theirs(x, memory))
+    assert not torch.allclose(ours(x, memory), theirs(x, memory), atol=0.1)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_to_torch_undoes_from_torch(bias):
+    x, memory, mask = torch.randn(B, T, D), torch.randn(B, S, D), ~causal_mask(T, T)
+    encoder = torch_layer(TheirEncoder, dropout=0.2).eval()
+    ours = with_random_parameters(EncoderLayer(D, H, FFN, 0.2, bias)).eval()
+    torch.testing.assert_close(ours.to_torch()(x), ours(x))
+    torch.testing.assert_close(EncoderLayer.from_torch(encoder).to_torch()(x), encoder(x))
+    assert ours.to_torch().dropout1.p == 0.2
+    ours = with_random_parameters(DecoderLayer(D, H, FFN, 0.2, bias)).eval()
+    torch.testing.assert_close(ours.to_torch()(x, memory, tgt_mask=mask), ours(x, memory))
+    module = ours.to_torch()
+    with_random_parameters(ours)
+    assert not torch.allclose(module(x, memory, tgt_mask=mask), ours(x, memory)), "copies"
+    assert not module.training
+
+
+@PATHS
+def test_a_decoder_layer_uses_caches_that_are_still_empty(need_weights):
+    layer = with_random_parameters(DecoderLayer(D, H, FFN))
+    x, memory = torch.randn(B, T, D), torch.randn(B, S, D)
+    caches = (KVCache(layer.self_attention, B, T), KVCache(layer.cross_attention, B, S))
+    with torch.no_grad():
+        steps = [
+            output_of(layer, token, memory, caches=caches, need_weights=need_weights)
+            for token in x.split(1, dim=1)
+        ]
+    assert [len(cache) for cache in caches] == [T, S]
+    torch.testing.assert_close(torch.cat(steps, dim=1), layer(x, memory))
+
+
+BLOCKS = {
+    "of Vaswani": {},
+    "of Llama": {"num_kv_heads": 1, "head_dim": 6, "rotary": True, "gated": True, "norm": nn.RMSNorm},
+    "with norms and a window": {"qk_norm": True, "window": 3, "head_dim": 4, "bias": True},
+}
+
+
+@PATHS
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_an_encoder_layer_may_be_the_block_of_a_language_model(kind, need_weights):
+    layer = with_random_parameters(EncoderLayer(D, H, FFN, **BLOCKS[kind])).eval()
+    x, cache = torch.randn(B, S, D), KVCache(layer.self_attention, B, S)
+    whole = layer(x, is_causal=True)
+    with torch.no_grad():
+        steps = [
+            output_of(layer, chunk, is_causal=True, cache=cache, need_weights=need_weights)
+            for chunk in x.split([3, 1, 1, 2], dim=1)
+        ]
+    torch.testing.assert_close(torch.cat(steps, dim=1), whole)
+    torch.testing.assert_close(layer(x[:, :4], is_causal=True), whole[:, :4])
+    assert not torch.allclose(layer(x), whole, atol=0.1)
+
+
+def test_a_gated_network_follows_its_formula():
+    layer, x = FeedForward(D, FFN, gated=True), torch.randn(B, S, D)
+    gate = x @ layer.W_gate.weight.T
+    inner = gate / (1 + (-gate).exp()) * (x @ layer.W_1.weight.T)
+    torch.testing.assert_close(layer(x), inner @ layer.W_2.weight.T)
+    assert len(list(layer.parameters())) == 3
+
+
+@pytest.mark.parametrize(
+    "make", [FeedForward, EncoderLayer, DecoderLayer, EncoderDecoder], ids=lambda m: m.__name__
+)
+def test_layers_are_made_where_and_as_they_are_wanted(make):
+    sizes = {FeedForward: (D, FFN), EncoderDecoder: (W, V, D, H, FFN)}.get(make, (D, H, FFN))
+    module = make(*sizes, device="meta", dtype=torch.float16)
+    assert all(p.is_meta and p.dtype == torch.float16 for p in module.parameters())
+
+
+def test_positions_are_as_exact_as_the_model():
+    """In single precision, position 1,000 of the fastest pair would be off by some 1e-5."""
+    model = EncoderDecoder(W, V, D, H, FFN, dtype=torch.double)
+    nn.init.zeros_(model.source_embedding.weight)
+    embedded = model.embed(torch.zeros(1, 1001, dtype=torch.int64), model.source_embedding)
+    torch.testing.assert_close(
+        embedded[0, 1000, :2],
+        torch.tensor([1000.0, 1000.0])
+        .double()
+        .sin()
+        .where(torch.tensor([True, False]), torch.tensor([1000.0, 1000.0]).double().cos()),
+        rtol=0,
+        atol=1e-12,
+    )

@@ -1,0 +1,240 @@
+"""Keep the keys and values of earlier calls, so that each is computed only once.
+
+The shape letters are those of ``attention.py``; N counts the tokens of one call.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from mha_lib import checks, tracing
+from mha_lib.positions import Rotary
+
+
+class CachedAttention(nn.Module):
+    """What a layer must have so that a ``KVCache`` can keep its keys and values."""
+
+    rotary: Rotary | None  # how the kept keys have been turned
+    window: int | None  # how many keys a query sees, None for all
+
+
+class KVCache:
+    """The projected keys and values of earlier calls of one layer, so that each is computed only once.
+
+    layer       the ``MultiHeadAttention`` or ``LatentAttention`` whose keys and values it keeps; each layer
+                needs a cache of its own
+    batch       B
+    max_tokens  how many tokens fit in; the first call takes the memory for all of them, or for two windows
+                where the layer has a ``window``
+
+    Step by step, in chunks of one or more tokens, a causal layer gives what it gives for all tokens at once::
+
+        cache = KVCache(layer, batch, max_tokens)
+        with torch.no_grad():
+            for chunk in x.split(sizes, dim=1):
+                outputs.append(layer(chunk, cache=cache, is_causal=True))
+
+    Cross-attention gets its fixed keys once, ``layer(queries, memory, cache=cache)``, and no keys in later
+    calls, ``layer(queries, memory[:, :0], cache=cache)``.
+
+    ``len(cache)`` tells how many tokens it holds, ``reset()`` forgets them. ``keep``, ``crop`` and
+    ``reorder`` change what it holds. ``mask``, ``key_mask``, ``valid_lens`` and ``score_bias`` apply to all
+    keys that it holds, the new ones included. NaN and infinity in a key that comes as padding are kept as 0.
+    With a ``window`` the cache forgets by itself: before each call it holds the last ``window - 1`` tokens.
+    Gradients do not flow through a cache: a call whose keys or values need one raises RuntimeError.
+
+    Source: Shazeer 2019, section 2.4. Elsewhere: ``DynamicCache``, ``StaticCache`` and ``past_key_values``
+    (Hugging Face), ``KVCache`` (torchtune).
+    """
+
+    def __init__(self, layer: CachedAttention, batch: int, max_tokens: int):
+        if not isinstance(layer, CachedAttention):
+            raise TypeError(
+                f"layer must be a MultiHeadAttention or a LatentAttention, got {type(layer).__name__}; "
+                "MultiHeadAttention.from_torch makes one of an nn.MultiheadAttention"
+            )
+        self.layer = layer
+        self.batch = checks.checked_size("batch", batch)
+        self.max_tokens = checks.checked_size("max_tokens", max_tokens)
+        self.num_seen = 0  # tokens that came, less those cropped: the position of the next token
+        self.num_dropped = 0  # of them, those that ``keep`` took out
+        self.start = self.end = 0  # the places of the tokens that are held
+        self.keys: Tensor | None = None  # (B, G, places, d)
+        self.values: Tensor | None = None  # (B, G, places, d_v)
+        self.first_keys: Tensor | None = None  # (B, G, first, d), as they were before ``keep`` moved them
+        self.first_moved = 0  # how many positions ``keep`` has moved them
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "a cache must not be used as True or False, since an empty one is there all the same; "
+            "try cache is not None, or len(cache) > 0"
+        )
+
+    def reset(self) -> None:
+        """Forget all tokens, but keep their memory."""
+        self.num_seen = self.num_dropped = self.start = self.end = self.first_moved = 0
+        self.first_keys = None
+
+    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Add projected keys and values ``(B, G, N, ·)``; return all that it now holds, ``(B, G, K, ·)``."""
+        self.check_cacheable(keys, values)
+        held_keys, held_values = self.buffers(keys, values)
+        new, held, size = keys.shape[2], len(self), held_keys.shape[2]
+        if not new:  # an empty write would still spoil what earlier calls need for their gradients
+            return held_keys[:, :, self.start : self.end], held_values[:, :, self.start : self.end]
+        self.num_seen += new
+        if held + new > size:  # a chunk longer than two windows: only its end will be needed later
+            both = [
+                (x, torch.cat([x[:, :, self.start : self.end], y], dim=2))
+                for x, y in ((held_keys, keys), (held_values, values))
+            ]
+            last = min(size, held + new)
+            for buffer, joined in both:
+                buffer[:, :, :last] = joined[:, :, -last:]
+            self.start, self.end = 0, last
+            self.forget()
+            return both[0][1], both[1][1]
+        if self.end + new > size:
+            self.move(self.start, 0, held)
+        first, self.end = self.start, self.end + new
+        held_keys[:, :, self.end - new : self.end] = keys
+        held_values[:, :, self.end - new : self.end] = values
+        last = self.end
+        self.forget()
+        return held_keys[:, :, first:last], held_values[:, :, first:last]
+
+    def buffers(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """The memory for keys and values like these."""
+        if self.keys is None or self.keys.dtype != keys.dtype or self.keys.device != keys.device:
+            window = self.layer.window
+            size = self.max_tokens if window is None else min(self.max_tokens, 2 * window)
+            with torch.inference_mode(False):  # usable in and outside inference mode
+                self.keys, self.values = (
+                    torch.zeros(*x.shape[:2], size, x.shape[3], dtype=x.dtype, device=x.device)
+                    for x in (keys, values)
+                )
+        assert self.values is not None
+        return self.keys, self.values
+
+    def move(self, source: int, target: int, count: int) -> None:
+        """Move so many tokens to another place; the last of them becomes the last that is held."""
+        for buffer in (self.keys, self.values):
+            if buffer is not None:
+                buffer[:, :, target : target + count] = buffer[:, :, source : source + count].clone()
+        self.start, self.end = min(self.start, target), target + count
+
+    def forget(self) -> None:
+        """Let go the tokens that no later query will see."""
+        if self.layer.window is not None:
+            self.start = max(self.start, self.end - self.layer.window + 1)
+
+    def keep(self, first: int, last: int) -> None:
+        """Keep the first and the last so many tokens, and drop all between them: attention sinks.
+
+        A rotary layer then counts positions within the cache, as if the tokens between had never been there:
+        the next token stands at the position ``first + last``. (The last tokens stay as they are turned, and
+        the first ones are turned to as many positions before them; scores depend on distances alone.)
+        Raises ValueError for a layer with a ``window``, which forgets by itself.
+
+        Source: Xiao et al. 2024 (StreamingLLM), section 3.2.
+        """
+        first, last = checks.checked_size("first", first, 0), checks.checked_size("last", last, 0)
+        if self.layer.window is not None:
+            raise ValueError(
+                "cache.keep needs a layer without window, whose queries would not see the first tokens, "
+                f"got window={self.layer.window}; build the layer without it, and keep(first, last) each step"
+            )
+        removed = len(self) - first - last
+        if removed <= 0 or self.keys is None:
+            return
+        if self.layer.rotary is not None and first:
+            if self.first_keys is None or self.first_keys.shape[2] != first:
+                self.first_keys, self.first_moved = self.keys[:, :, :first].clone(), 0
+            self.first_moved += removed  # turned anew each time, so that roundings do not add up
+            self.keys[:, :, :first] = self.layer.rotary.turn_all(self.first_keys, self.first_moved)
+        self.num_dropped += removed
+        self.move(self.end - last, first, last)
+
+    def crop(self, num_tokens: int) -> None:
+        """Keep the first ``num_tokens`` that it holds, and forget those after them: to take back a guess.
+
+        Raises ValueError for more tokens than it holds, and where a ``window`` has made it forget tokens that
+        would be seen again.
+
+        Source: speculative decoding, Leviathan et al. 2023. Elsewhere: ``DynamicCache.crop`` (Hugging Face).
+        """
+        num_tokens = checks.checked_size("num_tokens", num_tokens, 0)
+        if num_tokens > len(self):
+            raise ValueError(
+                f"num_tokens must be at most the {len(self)} that the cache holds, got {num_tokens}"
+            )
+        removed = len(self) - num_tokens
+        if removed and self.num_seen - self.num_dropped > len(self):
+            raise ValueError(
+                f"cache must still hold what the window={self.layer.window} would see again, got a crop of "
+                f"{removed} tokens after it has forgotten some; crop before, or begin anew with cache.reset()"
+            )
+        self.end -= removed
+        self.num_seen -= removed
+
+    def reorder(self, index: Tensor) -> None:
+        """Make sample i go on from what sample ``index[i]`` holds, as beam search does; ``(B,)``, integers.
+
+        An index of another length changes ``batch``. Raises TypeError or ValueError for other tensors.
+
+        Elsewhere: ``DynamicCache.reorder_cache`` (Hugging Face).
+        """
+        checks.check_tensor("index", index)
+        if index.dtype not in (torch.int32, torch.int64) or index.dim() != 1 or not len(index):
+            raise TypeError(
+                f"index must be a tensor of integers (B,), got {index.dtype} of shape {tuple(index.shape)}; "
+                "try torch.tensor([0, 0])"
+            )
+        if checks.is_read_at_once(index) and not (index.min() >= 0 and index.max() < self.batch):
+            raise ValueError(f"index must name samples from 0 to {self.batch - 1}, got {index.tolist()}")
+        self.batch = len(index)
+        with torch.inference_mode(False):
+            for name in ("keys", "values", "first_keys"):
+                held = getattr(self, name)
+                if held is not None:
+                    setattr(self, name, held.index_select(0, index.to(held.device)))
+
+    def check_room(self, layer: CachedAttention, batch: int, num_new_keys: int) -> None:
+        """The cache must have been made for this layer and this batch, and have room for the new keys."""
+        if self.layer is not layer:
+            raise ValueError(
+                "cache must have been made for this layer, got the cache of another one; "
+                "every layer needs its own: KVCache(layer, batch, max_tokens)"
+            )
+        if self.batch != batch:
+            raise ValueError(
+                f"cache must be of the batch of queries, {batch}, got a cache for {self.batch}; "
+                f"try KVCache(layer, {batch}, {self.max_tokens})"
+            )
+        if len(self) + num_new_keys > self.max_tokens:
+            raise ValueError(
+                f"cache must have room for {len(self)} + {num_new_keys} tokens, "
+                f"got max_tokens={self.max_tokens}; "
+                "call cache.reset() for a new sequence, or make a larger KVCache"
+            )
+
+    def check_cacheable(self, keys: Tensor, values: Tensor) -> None:
+        """Projected keys and values must be without gradients, and alike to those that are held already."""
+        if torch.is_grad_enabled() and (keys.requires_grad or values.requires_grad):
+            raise RuntimeError(
+                "cache holds keys and values without their gradients, got some that require gradients; "
+                "call the layer under torch.no_grad(), or without a cache"
+            )
+        if tracing.is_transformed(keys):
+            raise RuntimeError(
+                "cache must be used outside torch.func.vmap, grad and jvp, got a call inside one of them; "
+                "call the layer without a cache there"
+            )
+        held = self.keys if len(self) else None
+        if held is not None and (keys.dtype != held.dtype or keys.device != held.device):
+            raise ValueError(
+                f"cache must go on with what it holds, {held.dtype} on {held.device}, got {keys.dtype} on "
+                f"{keys.device}; call cache.reset() first"
+            )
