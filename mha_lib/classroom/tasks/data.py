@@ -66,13 +66,22 @@ def draw_training_numbers(count: int, generator: torch.Generator, max_digits: in
     If all digits were drawn alike, zeros inside would be rare and learnt late. So in half of the numbers each
     digit turns into a zero with a probability of up to one half.
     """
-    drawn = 2 * count  # enough, although held-out numbers are left out below
-    digits = torch.randint(0, 10, (drawn, PLACES), generator=generator)  # the ones first
-    share_of_zeros = torch.rand(drawn, 1, generator=generator) - 0.5  # below 0: half have no zeros
-    digits[torch.rand(drawn, PLACES, generator=generator) < share_of_zeros] = 0
-    lengths = torch.randint(1, max_digits + 1, (2, drawn), generator=generator).amax(0)  # more long ones
-    numbers = from_digits(digits, lengths)
-    return numbers[~is_held_out(numbers)][:count]
+    check_digits(max_digits, smallest=1)
+    found = torch.empty(0, dtype=torch.int64)
+    while len(found) < count:
+        drawn = 2 * count  # nearly always enough, although held-out numbers are left out below
+        digits = torch.randint(0, 10, (drawn, PLACES), generator=generator)  # the ones first
+        share_of_zeros = torch.rand(drawn, 1, generator=generator) - 0.5  # below 0: half have no zeros
+        digits[torch.rand(drawn, PLACES, generator=generator) < share_of_zeros] = 0
+        lengths = torch.randint(1, max_digits + 1, (2, drawn), generator=generator).amax(0)  # more long ones
+        numbers = from_digits(digits, lengths)
+        found = torch.cat([found, numbers[~is_held_out(numbers)]])
+    return found[:count]
+
+
+def check_digits(max_digits: int, smallest: int, why: str = "") -> None:
+    if not smallest <= max_digits <= PLACES:
+        raise ValueError(f"max_digits must be from {smallest} to {PLACES}{why}, got {max_digits}")
 
 
 def held_out_numbers(
@@ -83,6 +92,9 @@ def held_out_numbers(
     ``zero_rich`` draws hard numbers instead: 4 to 8 digits, each a zero with probability one half, and at
     least two zeros that stand before another digit.
     """
+    if zero_rich:
+        check_digits(max_digits, PLACES, ", since zero_rich draws numbers of 4 to 8 digits")
+    check_digits(max_digits, len(str(SMALLEST_HELD_OUT)), ", since shorter numbers are never held out")
     generator = torch.Generator().manual_seed(seed)
     found = torch.empty(0, dtype=torch.int64)
     while len(found) < count:

@@ -15,10 +15,7 @@ from mha_lib import (
     ByAttention,
     EncoderDecoder,
     MultiHeadAttention,
-    causal_mask,
-    merge_heads,
     prune_heads,
-    split_heads,
 )
 from mha_lib.classroom.tasks.data import PADDING, Batch
 from mha_lib.classroom.tasks.numerals import alignment
@@ -64,13 +61,27 @@ def all_heads(model: EncoderDecoder) -> list[Head]:
     return [head for head, _ in by_head(head_masks_without(model))]
 
 
+def checked_heads(model: EncoderDecoder, heads: Iterable[Head]) -> list[Head]:
+    """Return the heads as a list; raise ValueError for a head that the model does not have."""
+    found, layers = [Head(*head) for head in heads], attention_layers(model)
+    for head in found:
+        counts = [layer.num_heads for layer in layers.get(head.attention, ())]
+        if not (0 <= head.layer < len(counts) and 0 <= head.head < counts[head.layer]):
+            known = "; ".join(f"{name!r}: {len(there)} layers" for name, there in layers.items())
+            raise ValueError(
+                f"heads must name heads of the model, layers and heads counted from 0, got {head}; "
+                f"it has {known}, of {layers['cross'][0].num_heads} heads; all_heads(model) lists them"
+            )
+    return found
+
+
 def head_masks_without(model: EncoderDecoder, removed: Iterable[Head] = ()) -> ByAttention:
     """Return head masks of ones, with 0 for the heads that are removed."""
     masks = {
         name: [torch.ones(layer.num_heads, device=device_of(model)) for layer in layers]
         for name, layers in attention_layers(model).items()
     }
-    for attention, layer, head in removed:
+    for attention, layer, head in checked_heads(model, removed):
         masks[attention][layer][head] = 0
     return ByAttention(**masks)
 
@@ -187,7 +198,7 @@ def prune_model(model: EncoderDecoder, removed: Iterable[Head]) -> EncoderDecode
 
     Every layer must keep at least one head, otherwise ``prune_heads`` raises ValueError.
     """
-    removed = set(removed)
+    removed = set(checked_heads(model, removed))
     return with_attentions(
         model, lambda layer, heads: prune_heads(layer, [head.head for head in heads if head not in removed])
     )
@@ -213,7 +224,7 @@ def with_attentions(
     return changed
 
 
-# Makes other weights of the weights and of the allowed keys, both (B, Q, K).
+# Makes other weights of the weights of one head and of the allowed keys, both (B, Q, K).
 Change = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -229,46 +240,33 @@ def permuted(weights: Tensor, allowed: Tensor) -> Tensor:
     return torch.zeros_like(weights).scatter(-1, in_order, weights.gather(-1, at_random))
 
 
-class ChangedAttention(MultiHeadAttention):
-    """An attention in which the weights of some heads are changed before they meet the values."""
-
-    def __init__(self, layer: MultiHeadAttention, heads: list[int], change: Change):
-        nn.Module.__init__(self)
-        self.__dict__.update(layer.__dict__)  # takes over the layer, whatever arguments it was built with
-        self.heads, self.change = heads, change
-
-    def forward(self, queries: Tensor, keys: Tensor | None = None, **options: Any) -> Any:  # type: ignore[override]
-        """Takes the arguments that the layers of a translator pass."""
-        need_weights, head_mask = options.pop("need_weights"), options.pop("head_mask")
-        _, weights = super().forward(queries, keys, need_weights=True, **options)
-        allowed = torch.ones_like(weights[:, 0], dtype=torch.bool)  # (B, Q, K)
-        if options.get("is_causal"):
-            allowed &= causal_mask(*allowed.shape[1:]).to(allowed.device)
-        if options.get("key_mask") is not None:
-            allowed &= options["key_mask"][:, None]
-        for head in self.heads:
-            weights[:, head] = self.change(weights[:, head], allowed)
-        if (cache := options.get("cache")) is None:
-            values = split_heads(self.W_v(queries if keys is None else keys), self.num_heads)
-        else:
-            values = cache.values[:, :, : len(cache)]  # (B, H, K, d)
-        mixed = weights @ values  # (B, H, Q, d)
-        if head_mask is not None:
-            mixed = mixed * head_mask[..., None, None]
-        output = self.W_o(merge_heads(mixed))
-        return (output, weights) if need_weights else output
-
-
 def with_changed_weights(model: EncoderDecoder, heads: Iterable[Head], change: Change) -> EncoderDecoder:
     """Return a copy of the model in which these heads have other weights: ``evened``, ``permuted``, …
 
     If weights explain what a model does, other weights should make it do something else.
     Source: Jain and Wallace 2019, section 4.2, permute; Wiegreffe and Pinter 2019 discuss what follows.
     """
-    named = set(heads)
+    named = checked_heads(model, heads)
+    changed = copy.deepcopy(model)
+    for name, layers in attention_layers(changed).items():
+        for number, layer in enumerate(layers):
+            if chosen := [head.head for head in named if head[:2] == (name, number)]:
+                change_heads(layer, chosen, change)
+    return changed
 
-    def put_change(layer: MultiHeadAttention, heads: list[Head]) -> MultiHeadAttention:
-        chosen = [head.head for head in heads if head in named]
-        return ChangedAttention(layer, chosen, change) if chosen else layer
 
-    return with_attentions(model, put_change)
+def change_heads(layer: MultiHeadAttention, heads: list[int], change: Change) -> None:
+    """Make every call of the layer change the weights of these heads, after what the call changes itself."""
+
+    def add_change(layer: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        before = options.get("change_weights")
+
+        def change_weights(weights: Tensor, allowed: Tensor) -> Tensor:
+            weights = (before(weights, allowed) if before else weights).clone()
+            for head in heads:
+                weights[:, head] = change(weights[:, head], allowed[:, head])
+            return weights
+
+        return inputs, options | {"change_weights": change_weights}
+
+    layer.register_forward_pre_hook(add_change, with_kwargs=True)

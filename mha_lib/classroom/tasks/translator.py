@@ -56,18 +56,20 @@ def translate(
     written = []
     was_training = model.training
     model.eval()
-    for start in range(0, len(known), AT_ONCE):
-        batch = make_batch(known[start : start + AT_ONCE], device_of(model))
-        tokens = model.generate(
-            batch.source,
-            batch.source_mask,
-            begin=BEGIN,
-            end=END,
-            max_tokens=MAX_TARGET_TOKENS,
-            head_masks=head_masks,
-        )
-        written += [as_numeral(row) for row in tokens.tolist()]
-    model.train(was_training)
+    try:
+        for start in range(0, len(known), AT_ONCE):
+            batch = make_batch(known[start : start + AT_ONCE], device_of(model))
+            tokens = model.generate(
+                batch.source,
+                batch.source_mask,
+                begin=BEGIN,
+                end=END,
+                max_tokens=MAX_TARGET_TOKENS,
+                head_masks=head_masks,
+            )
+            written += [as_numeral(row) for row in tokens.tolist()]
+    finally:
+        model.train(was_training)
     return written
 
 

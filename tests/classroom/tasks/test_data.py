@@ -87,6 +87,24 @@ def test_no_training_number_is_held_out_and_each_exam_number_is():
         assert int(exam.max()) <= LARGEST
 
 
+def test_however_few_numbers_are_drawn_there_are_that_many():
+    for seed in range(300):
+        assert len(draw_training_numbers(1, torch.Generator().manual_seed(seed))) == 1
+        assert len(held_out_numbers(1, max_digits=3, seed=seed)) == 1
+
+
+@pytest.mark.parametrize("max_digits", [0, 9])
+def test_numbers_of_no_digit_or_too_many_are_an_error(max_digits):
+    with pytest.raises(ValueError, match=f"max_digits must be from 1 to 8, got {max_digits}"):
+        draw_training_numbers(3, torch.Generator(), max_digits)
+
+
+@pytest.mark.parametrize(("max_digits", "zero_rich"), [(2, False), (9, False), (5, True)])
+def test_an_exam_of_numbers_that_are_never_held_out_is_an_error(max_digits, zero_rich):
+    with pytest.raises(ValueError, match=f"max_digits must be from [38] to 8, since .*, got {max_digits}"):
+        held_out_numbers(3, max_digits=max_digits, zero_rich=zero_rich)
+
+
 def test_training_sees_short_numbers_and_those_with_zeros_often():
     numbers = draw_training_numbers(20_000, torch.Generator().manual_seed(0))
     shares = {name: chosen.float().mean().item() for name, chosen in strata(numbers).items()}

@@ -1,6 +1,7 @@
 """The measures of heads, in cases with a known answer and in relations that must hold."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -244,6 +245,27 @@ def test_weights_are_changed_in_the_heads_that_are_named_and_nowhere_else(traine
         assert torch.allclose(before[:, head], after[:, head]) == (head not in (1, 2))
     silenced = with_changed_weights(trained, heads, lambda weights, allowed: 0 * weights)
     assert translate(silenced, NUMBERS) == translate(trained, NUMBERS, head_masks_without(trained, heads))
+
+
+def test_changes_of_weights_add_up(trained, batch):
+    once = with_changed_weights(trained, [Head("cross", 0, 1)], evened)
+    twice = with_changed_weights(once, [Head("cross", 0, 2)], evened)
+    both = with_changed_weights(trained, [Head("cross", 0, 1), Head("cross", 0, 2)], evened)
+    torch.testing.assert_close(weights_of(twice, batch).cross[0], weights_of(both, batch).cross[0])
+
+
+@pytest.mark.parametrize(
+    "head", [("cros", 0, 1), ("cross", 1, 0), ("cross", 0, -1), ("encoder", -1, 0), ("decoder", 0, 99)]
+)
+@pytest.mark.parametrize(
+    "use",
+    [head_masks_without, prune_model, lambda model, heads: with_changed_weights(model, heads, evened)],
+    ids=["head_masks_without", "prune_model", "with_changed_weights"],
+)
+def test_a_head_that_there_is_not_is_an_error(trained, use, head):
+    message = "heads must name heads of the model.*got " + re.escape(str(Head(*head)))
+    with pytest.raises(ValueError, match=message):
+        use(trained, [Head(*head)])
 
 
 def test_padding_gets_no_weight_however_weights_are_changed(trained, batch):
