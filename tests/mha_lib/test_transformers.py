@@ -1,0 +1,314 @@
+"""Our layers compute what the attention of five models of ``transformers`` computes, with their parameters.
+
+Their models run whole and small, with random parameters and masks of their own making. Hooks take down what
+comes into an attention, or into a block, and what goes out of it.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from mha_lib import KVCache, LatentAttention
+from tests.mha_lib.layers import with_random_parameters
+from tests.mha_lib.transformers_models import (
+    block_from,
+    from_deepseek_v3,
+    from_gemma3,
+    from_gpt2,
+    from_llama,
+    from_qwen3,
+)
+
+transformers = pytest.importorskip("transformers")
+
+BATCH, TOKENS = 2, 13
+CHUNKS = {"steps": [1] * TOKENS, "chunks": [4, 1, 1, 5, 2]}
+chunked = pytest.mark.parametrize("sizes", CHUNKS.values(), ids=CHUNKS)
+
+
+class Case(NamedTuple):
+    """A model, and the layer of it that is compared."""
+
+    config_class: Any
+    model_class: Any
+    settings: dict[str, Any]
+    convert: Callable[[Any], Any]
+    layer: int = 0
+
+
+LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 500.0,  # of the five pairs, two keep their speed, one is blended, two are slowed down
+    "factor": 7.0,
+    "low_freq_factor": 1.5,
+    "high_freq_factor": 5.0,
+    "original_max_position_embeddings": 199,
+}
+LLAMA = Case(
+    transformers.LlamaConfig,
+    transformers.LlamaModel,
+    {
+        "hidden_size": 42,
+        "intermediate_size": 17,
+        "num_attention_heads": 6,
+        "num_key_value_heads": 2,
+        "head_dim": 10,
+        "rms_norm_eps": 1e-5,
+        "rope_parameters": LLAMA3,
+    },
+    from_llama,
+)
+QWEN3 = Case(
+    transformers.Qwen3Config,
+    transformers.Qwen3Model,
+    {
+        "hidden_size": 37,
+        "intermediate_size": 19,
+        "num_attention_heads": 6,
+        "num_key_value_heads": 3,
+        "head_dim": 14,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 70.0},
+    },
+    from_qwen3,
+)
+GEMMA3 = Case(
+    transformers.Gemma3TextConfig,
+    transformers.Gemma3TextModel,
+    {
+        "num_hidden_layers": 2,
+        "hidden_size": 28,
+        "intermediate_size": 23,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 6,
+        "query_pre_attn_scalar": 11,
+        "sliding_window": 5,
+        "layer_types": ["sliding_attention", "full_attention"],
+        "rope_parameters": {
+            "sliding_attention": {"rope_type": "default", "rope_theta": 30.0},
+            "full_attention": {"rope_type": "linear", "rope_theta": 90.0, "factor": 3.0},
+        },
+    },
+    from_gemma3,
+)
+DEEPSEEK_V3 = Case(
+    transformers.DeepseekV3Config,
+    transformers.DeepseekV3Model,
+    {
+        "first_k_dense_replace": 1,
+        "hidden_size": 17,
+        "intermediate_size": 23,
+        "num_attention_heads": 3,
+        "num_key_value_heads": 3,
+        "q_lora_rank": 13,
+        "kv_lora_rank": 11,
+        "qk_nope_head_dim": 5,
+        "qk_rope_head_dim": 4,
+        "v_head_dim": 7,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 20.0},
+    },
+    from_deepseek_v3,
+)
+
+
+def changed(case: Case, **settings: Any) -> Case:
+    return case._replace(settings=case.settings | settings)
+
+
+CASES = {
+    "gpt2": Case(
+        transformers.GPT2Config,
+        transformers.GPT2Model,
+        {"hidden_size": 35, "num_attention_heads": 5},
+        from_gpt2,
+    ),
+    "llama3": LLAMA,
+    "qwen3": QWEN3,
+    "gemma3 sliding": GEMMA3,
+    "gemma3 global": GEMMA3._replace(layer=1),
+    "deepseek-v3": DEEPSEEK_V3,
+    "deepseek-v3 without q_lora_rank": changed(DEEPSEEK_V3, q_lora_rank=None),
+    "deepseek-v3 halves": changed(DEEPSEEK_V3, rope_interleave=False),
+}
+each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+WITH_NORMS = {name: case for name, case in CASES.items() if name not in ("gpt2", "llama3")}
+each_case_with_norms = pytest.mark.parametrize("case", WITH_NORMS.values(), ids=WITH_NORMS)
+each_block = pytest.mark.parametrize("case", [LLAMA, QWEN3], ids=["llama3", "qwen3"])
+
+
+class Call(NamedTuple):
+    """What came into a module and what went out of it."""
+
+    x: Tensor
+    arguments: dict[str, Any]
+    output: Tensor
+    weights: Tensor | None
+
+
+def model_of(case: Case) -> Any:
+    """Their whole model, small and with random parameters."""
+    sizes = {"num_hidden_layers": 1, "vocab_size": 3, "pad_token_id": 0, "max_position_embeddings": 211}
+    config = case.config_class(**sizes | case.settings)
+    config._attn_implementation = "eager"  # the one that returns weights
+    return with_random_parameters(case.model_class(config).eval())
+
+
+def block_of(model: Any, case: Case) -> Any:
+    return (model.layers if hasattr(model, "layers") else model.h)[case.layer]
+
+
+def attention_of(model: Any, case: Case) -> Any:
+    block = block_of(model, case)
+    return block.self_attn if hasattr(block, "self_attn") else block.attn
+
+
+def call_within(model: Any, module: nn.Module, x: Tensor, **arguments: Any) -> Call:
+    """Run their model, and return how it called one of its modules."""
+    calls = []
+
+    def take(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        given = dict(kwargs)
+        came = args[0] if args else given.pop("hidden_states")
+        output, weights = result if isinstance(result, tuple) else (result, None)
+        calls.append(Call(came, given, output, weights))
+
+    with module.register_forward_hook(take, with_kwargs=True):
+        model(inputs_embeds=x, **arguments)
+    (call,) = calls
+    return call
+
+
+def assert_equal(ours: Tensor, theirs: Tensor) -> None:
+    tolerance = {torch.float64: 1e-12, torch.float32: 5e-5}[theirs.dtype]
+    torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+@pytest.fixture(params=["float32", "float64"], autouse=True)
+def dtype(request, monkeypatch):
+    """Run their code in float32, and in float64, where a mistake cannot pass for a rounding.
+
+    Their norms, softmax and angles ask for float32 by name, whatever the dtype of a model. In float64 that
+    name stands for float64.
+    """
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(getattr(torch, request.param))
+    if request.param == "float64":
+        monkeypatch.setattr(torch, "float", torch.float64)
+        monkeypatch.setattr(torch, "float32", torch.float64)
+        monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
+    with torch.no_grad():
+        yield
+    torch.set_default_dtype(before)
+
+
+@pytest.fixture
+def model(case):
+    return model_of(case)
+
+
+@pytest.fixture
+def x(case):
+    return torch.randn(BATCH, TOKENS, case.settings["hidden_size"])
+
+
+def forms_of(layer):
+    """The arguments for each way in which a layer computes the same."""
+    return [{"absorb": False}, {"absorb": True}] if isinstance(layer, LatentAttention) else [{}]
+
+
+@each_case
+def test_outputs_and_weights_are_theirs(case, model, x):
+    theirs = attention_of(model, case)
+    ours = case.convert(theirs)
+    call = call_within(model, theirs, x)
+    for form in forms_of(ours):
+        output, weights = ours(call.x, is_causal=True, need_weights=True, **form)
+        assert_equal(weights, call.weights)
+        assert_equal(output, call.output)
+        assert_equal(ours(call.x, is_causal=True, **form), call.output)
+
+
+@chunked
+@each_case
+def test_a_cache_gives_what_they_give_for_all_tokens_at_once(case, model, x, sizes):
+    theirs = attention_of(model, case)
+    ours = case.convert(theirs)
+    call = call_within(model, theirs, x)
+    for form in forms_of(ours):
+        cache, end = KVCache(ours, BATCH, TOKENS), 0
+        for size in sizes:
+            start, end = end, end + size
+            chunk = call.x[:, start:end]
+            output, weights = ours(chunk, cache=cache, is_causal=True, need_weights=True, **form)
+            expected = call.weights[:, :, start:end, :end]
+            unseen = end - weights.shape[3]  # keys that a cache with a window has forgotten
+            assert not expected[..., :unseen].any()
+            assert_equal(weights, expected[..., unseen:])
+            assert_equal(output, call.output[:, start:end])
+
+
+@chunked
+@each_case
+def test_a_cache_gives_what_their_cache_gives(case, model, x, sizes):
+    theirs = attention_of(model, case)
+    ours = case.convert(theirs)
+    for form in forms_of(ours):
+        their_cache, cache = transformers.DynamicCache(config=model.config), KVCache(ours, BATCH, TOKENS)
+        for chunk in x.split(sizes, dim=1):
+            call = call_within(model, theirs, chunk, past_key_values=their_cache, use_cache=True)
+            output, weights = ours(call.x, cache=cache, is_causal=True, need_weights=True, **form)
+            assert_equal(weights, call.weights)
+            assert_equal(output, call.output)
+
+
+@each_case
+def test_padding_is_masked_as_theirs_is(case, model, x):
+    theirs = attention_of(model, case)
+    ours = case.convert(theirs)
+    key_mask = torch.ones(BATCH, TOKENS, dtype=torch.bool)
+    key_mask[0, :3] = False  # on the left
+    key_mask[1, -2:] = False  # on the right
+    call = call_within(model, theirs, x, attention_mask=key_mask.long())
+    for form in forms_of(ours):
+        output, weights = ours(call.x, key_mask=key_mask, is_causal=True, need_weights=True, **form)
+        assert_equal(weights.transpose(1, 2)[key_mask], call.weights.transpose(1, 2)[key_mask])
+        assert_equal(output[key_mask], call.output[key_mask])
+
+
+@each_case_with_norms
+def test_norms_add_the_same_number_to_the_mean_square(case, model, x):
+    theirs = attention_of(model, case)
+    ours = case.convert(theirs)
+    call = call_within(model, theirs, x, use_cache=False)
+    small = call.x * 1e-3
+    expected, expected_weights = theirs(small, **call.arguments)
+    for form in forms_of(ours):
+        output, weights = ours(small, is_causal=True, need_weights=True, **form)
+        assert_equal(weights, expected_weights)
+        assert_equal(output, expected)
+
+
+@each_block
+def test_a_whole_block_is_theirs(case, model, x):
+    theirs = block_of(model, case)
+    ours = block_from(theirs, case.convert(theirs.self_attn))
+    small = x * 1e-2  # so that the number that a norm adds to the mean square counts
+    call = call_within(model, theirs, small)
+    attention = call_within(model, theirs.self_attn, small)
+    output, weights = ours(small, is_causal=True, need_weights=True)
+    assert_equal(weights, attention.weights)
+    assert_equal(output, call.output)
+    assert_equal(ours(small, is_causal=True), call.output)
+
+
+@chunked
+@each_block
+def test_a_whole_block_with_a_cache_gives_what_theirs_gives_for_all_tokens_at_once(case, model, x, sizes):
+    theirs = block_of(model, case)
+    ours = block_from(theirs, case.convert(theirs.self_attn))
+    cache = KVCache(ours.self_attention, BATCH, TOKENS)
+    output = [ours(chunk, cache=cache, is_causal=True) for chunk in x.split(sizes, dim=1)]
+    assert_equal(torch.cat(output, dim=1), call_within(model, theirs, x).output)

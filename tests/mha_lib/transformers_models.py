@@ -1,0 +1,146 @@
+"""Our layers with the parameters of attention modules of ``transformers``: a function for each model.
+
+The mapping is the table in ``docs/en/library.md``. A strict ``load_state_dict`` fails where one of our
+parameters is left out.
+"""
+
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+
+from mha_lib import EncoderLayer, LatentAttention, Llama3Scaling, MultiHeadAttention, Rotary
+
+PROJECTIONS = {"W_q": "q_proj", "W_k": "k_proj", "W_v": "v_proj", "W_o": "o_proj"}
+BLOCK = {
+    "self_attention_norm": "input_layernorm",
+    "feed_forward_norm": "post_attention_layernorm",
+    "feed_forward.W_gate": "mlp.gate_proj",
+    "feed_forward.W_1": "mlp.up_proj",
+    "feed_forward.W_2": "mlp.down_proj",
+}
+
+
+def weights_of(module: nn.Module, names: dict[str, str]) -> dict[str, Tensor]:
+    """Their weights under our names."""
+    return {f"{ours}.weight": module.get_submodule(theirs).weight for ours, theirs in names.items()}
+
+
+def loaded(layer: nn.Module, parameters: dict[str, Tensor]) -> Any:
+    layer.load_state_dict(parameters)
+    return layer.eval()
+
+
+def rotary_of(parameters: dict[str, Any], halves: bool = True) -> Rotary:
+    """What their ``rope_parameters`` say."""
+    kind = parameters["rope_type"]
+    if kind == "default":
+        scaling: float | Llama3Scaling = 1.0
+    elif kind == "linear":
+        scaling = parameters["factor"]
+    elif kind == "llama3":
+        scaling = Llama3Scaling(
+            factor=parameters["factor"],
+            low=parameters["low_freq_factor"],
+            high=parameters["high_freq_factor"],
+            original=parameters["original_max_position_embeddings"],
+        )
+    else:
+        raise ValueError(f"our layers don't turn by rope_type={kind!r}")
+    return Rotary(parameters["rope_theta"], scaling, halves)
+
+
+def from_gpt2(theirs: Any) -> MultiHeadAttention:
+    parameters = {"W_o.weight": theirs.c_proj.weight.T, "W_o.bias": theirs.c_proj.bias}
+    for name, weight, bias in zip(
+        ("W_q", "W_k", "W_v"),
+        theirs.c_attn.weight.T.chunk(3),  # theirs is (in, out), (D, 3 D)
+        theirs.c_attn.bias.chunk(3),
+        strict=True,
+    ):
+        parameters |= {f"{name}.weight": weight, f"{name}.bias": bias}
+    return loaded(MultiHeadAttention(theirs.embed_dim, theirs.num_heads, bias=True), parameters)
+
+
+def grouped_attention(config: Any, rope_parameters: dict[str, Any], **arguments: Any) -> MultiHeadAttention:
+    return MultiHeadAttention(
+        config.hidden_size,
+        config.num_attention_heads,
+        head_dim=config.head_dim,
+        num_kv_heads=config.num_key_value_heads,
+        rotary=rotary_of(rope_parameters),
+        **arguments,
+    )
+
+
+def from_llama(theirs: Any) -> MultiHeadAttention:
+    layer = grouped_attention(theirs.config, theirs.config.rope_parameters)
+    return loaded(layer, weights_of(theirs, PROJECTIONS))
+
+
+def from_qwen3(theirs: Any) -> MultiHeadAttention:
+    layer = grouped_attention(theirs.config, theirs.config.rope_parameters, qk_norm=True)
+    return loaded(layer, weights_of(theirs, PROJECTIONS | {"q_norm": "q_norm", "k_norm": "k_norm"}))
+
+
+def from_gemma3(theirs: Any) -> MultiHeadAttention:
+    config = theirs.config
+    layer = grouped_attention(
+        config, config.rope_parameters[theirs.layer_type], qk_norm=True, window=theirs.sliding_window
+    )
+    # Their scores are divided by √query_pre_attn_scalar, ours by √head_dim.
+    scale = (config.head_dim / config.query_pre_attn_scalar) ** 0.5
+    gains = {
+        "q_norm.weight": (1 + theirs.q_norm.weight) * scale,
+        "k_norm.weight": 1 + theirs.k_norm.weight,
+    }
+    return loaded(layer, weights_of(theirs, PROJECTIONS) | gains)
+
+
+def from_deepseek_v3(theirs: Any) -> LatentAttention:
+    config = theirs.config
+    layer = LatentAttention(
+        config.hidden_size,
+        config.num_attention_heads,
+        config.kv_lora_rank,
+        config.qk_rope_head_dim,
+        head_dim=config.qk_nope_head_dim,
+        value_head_dim=config.v_head_dim,
+        query_latent_dim=config.q_lora_rank,
+        rotary=rotary_of(config.rope_parameters, halves=not config.rope_interleave),
+    )
+
+    def split_by_head(projection: nn.Linear, width: int) -> list[Tensor]:
+        """The first ``width`` rows of each head, and the others."""
+        heads = projection.weight.unflatten(0, (layer.num_heads, -1))  # (H, rows of a head, in)
+        return [heads[:, :width].flatten(0, 1), heads[:, width:].flatten(0, 1)]
+
+    parameters = weights_of(theirs, {"W_o": "o_proj", "latent_norm": "kv_a_layernorm"})
+    queries = theirs.q_proj
+    if config.q_lora_rank is not None:
+        queries = theirs.q_b_proj
+        parameters |= weights_of(theirs, {"W_dq": "q_a_proj", "query_norm": "q_a_layernorm"})
+    W_uq, W_qr = split_by_head(queries, layer.head_dim)
+    W_dkv, W_kr = theirs.kv_a_proj_with_mqa.weight.split([layer.latent_dim, layer.rope_dim])
+    W_uk, W_uv = split_by_head(theirs.kv_b_proj, layer.head_dim)
+    names = ("W_uq", "W_qr", "W_dkv", "W_kr", "W_uk", "W_uv")
+    weights = (W_uq, W_qr, W_dkv, W_kr, W_uk, W_uv)
+    return loaded(layer, parameters | {f"{name}.weight": x for name, x in zip(names, weights, strict=True)})
+
+
+def block_from(theirs: Any, attention: MultiHeadAttention) -> EncoderLayer:
+    """The decoder layer of Llama or Qwen around our attention."""
+    config = theirs.self_attn.config
+    layer = EncoderLayer(
+        config.hidden_size,
+        config.num_attention_heads,
+        config.intermediate_size,
+        head_dim=config.head_dim,
+        num_kv_heads=config.num_key_value_heads,
+        rotary=attention.rotary,
+        qk_norm=attention.q_norm is not None,
+        gated=True,
+        norm=partial(nn.RMSNorm, eps=config.rms_norm_eps),
+    )
+    inner = {f"self_attention.{name}": x for name, x in attention.state_dict().items()}
+    return loaded(layer, weights_of(theirs, BLOCK) | inner)
