@@ -265,3 +265,13 @@ def test_steps_compile_to_one_graph():
     compiled, cache = torch.compile(layer, fullgraph=True, backend="aot_eager"), KVCache(layer, B, N)
     parts = [compiled(part, cache=cache, is_causal=True) for part in x.split([3, 1, 1, 2], dim=1)]
     torch.testing.assert_close(torch.cat(parts, dim=1), layer(x, is_causal=True))
+
+
+@pytest.mark.parametrize("lens", [[4, 6], [2, 1]], ids=str)
+def test_padding_of_a_cache_is_masked_on_every_way_and_not_left_out(attend, lens):
+    layer, x, valid_lens = make_layer("plain"), torch.randn(B, N, D), torch.tensor(lens)
+    cache = KVCache(layer, B, N)
+    attend(layer, x[:, :5], cache=cache, valid_lens=torch.tensor([3, 4]))
+    output = attend(layer, x[:, 5:], cache=cache, valid_lens=valid_lens)
+    torch.testing.assert_close(output, attend(layer, x[:, 5:], x, valid_lens=valid_lens))
+    assert len(cache) == N

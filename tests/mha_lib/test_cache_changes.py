@@ -55,7 +55,11 @@ def test_a_stream_of_any_length_stays_exact_in_the_memory_of_a_few_tokens(kind, 
 
 
 @KINDS
-@pytest.mark.parametrize("keeps", [[(4, 3), (2, 4)], [(0, 5), (3, 2)], [(5, 0), (5, 0)]], ids=str)
+@pytest.mark.parametrize(
+    "keeps",
+    [[(4, 3), (2, 4)], [(3, 1), (1, 4)], [(1, 2), (3, 1)], [(0, 5), (3, 2)], [(5, 0), (5, 0)]],
+    ids=str,
+)
 def test_keeping_other_numbers_of_tokens_each_time_counts_within_the_cache_too(kind, keeps):
     layer, x = LAYERS[kind](), torch.randn(B, N, D)
     cache, held, n = KVCache(layer, B, N), x[:, :0], 0
@@ -194,3 +198,16 @@ BAD_CALLS: BadCalls = {
 def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
     with torch.no_grad():
         assert_refused(call, error, words)
+
+
+@pytest.mark.parametrize("kind", ["rotary", "halves"])
+def test_first_keys_that_move_many_times_are_those_that_move_once(kind):
+    """Turning what has been turned already would add up roundings."""
+    layer, keys = LAYERS[kind](), torch.randn(B, H, 100, 4, dtype=torch.bfloat16)
+    often, once = KVCache(layer, B, 7), KVCache(layer, B, 100)
+    for key in keys.split(1, dim=2):
+        often.extend(key, key)
+        often.keep(2, 4)
+    once.extend(keys, keys)
+    once.keep(2, 4)
+    assert torch.equal(often.keys[:, :, :6], once.keys[:, :, :6])

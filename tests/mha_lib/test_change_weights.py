@@ -18,6 +18,7 @@ LAYERS = {
 CALLS = {
     "full": {},
     "lengths": {"valid_lens": torch.tensor([7, 4])},
+    "lengths below K": {"valid_lens": torch.tensor([2, 5])},
     "causal, lengths": {"valid_lens": torch.tensor([7, 0]), "is_causal": True},
     "key mask, bias": {"key_mask": torch.rand(B, N) < 0.6, "score_bias": torch.randn(1, H, N, N)},
     "head mask": {"head_mask": torch.tensor([1.0, 0, 1, 2, 1, 1])},
@@ -131,3 +132,10 @@ BAD_CALLS: BadCalls = {
 @each_bad_call(BAD_CALLS)
 def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
     assert_refused(call, error, words)
+
+
+@pytest.mark.parametrize("lens", [[7, 4], [2, 5]], ids=str)
+def test_changed_weights_are_used_however_padding_is_left_out(attend, lens):
+    layer, x, valid_lens = MultiHeadAttention(D, H), torch.randn(B, N, D), torch.tensor(lens)
+    doubled = attend(layer, x, valid_lens=valid_lens, change_weights=lambda weights, _: 2 * weights)
+    torch.testing.assert_close(doubled, 2 * attend(layer, x, valid_lens=valid_lens))

@@ -131,3 +131,33 @@ BAD_CALLS: BadCalls = {
 @each_bad_call(BAD_CALLS)
 def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
     assert_refused(call, error, words)
+
+
+@FORMS
+def test_a_head_mask_scales_the_output_of_each_head(absorb):
+    layer, x, scales = make_layer(), tokens(), torch.tensor([2.0, 0.0, -1.0])
+    output = layer(x, absorb=absorb, head_mask=scales)
+    with torch.no_grad():
+        layer.W_o.weight.mul_(scales.repeat_interleave(VALUE))  # the columns of each head
+    torch.testing.assert_close(layer(x, absorb=absorb), output)
+
+
+@FORMS
+@torch.no_grad()
+def test_a_key_that_came_as_padding_may_be_seen_later(absorb):
+    layer, x, key_mask = make_layer(), tokens(), torch.ones(B, 5, dtype=torch.bool)
+    key_mask[1, 2:4] = False
+    cache = KVCache(layer, B, N)
+    layer(x[:, :5], cache=cache, key_mask=key_mask, is_causal=True, absorb=absorb)
+    output = layer(x[:, 5:], cache=cache, is_causal=True, absorb=absorb)
+    torch.testing.assert_close(output, layer(x, is_causal=True)[:, 5:])
+
+
+@torch.no_grad()
+def test_keys_are_expanded_for_many_tokens_and_not_for_one_beside_many_in_a_cache():
+    layer, x, expanded = make_layer(), tokens(), []
+    layer.W_uk.register_forward_hook(lambda module, inputs, output: expanded.append(output.shape[1]))
+    cache = KVCache(layer, B, N)
+    for chunk in x.split([5, 1, 1], dim=1):
+        layer(chunk, cache=cache, is_causal=True)
+    assert expanded == [5]

@@ -686,3 +686,43 @@ def test_exports_with_any_batch(num_kv_heads, need_weights):
     program = torch.export.export(Called(), (x, lengths), dynamic_shapes=(sizes, {0: sizes[0]}))
     y, other_lengths = torch.randn(5, 9 if any_length else 7, 24), torch.tensor([1, 2, 7, 0, 4])
     torch.testing.assert_close(program.module()(y, other_lengths), Called()(y, other_lengths))
+
+
+@PATHS
+def test_keys_that_are_padding_in_all_samples_are_not_even_projected(need_weights):
+    layer, projected = MultiHeadAttention(14, 7), []
+    layer.W_k.register_forward_hook(lambda module, inputs, output: projected.append(output.shape[1]))
+    x, lens = torch.randn(B, K, 14), torch.tensor([3, 2])
+    output = output_of(layer, x, valid_lens=lens, need_weights=need_weights)
+    assert projected == [3]
+    expected, weights = layer(x, mask=padding_mask(lens, K), need_weights=True)
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(layer(x, valid_lens=lens, need_weights=True)[1], weights)
+
+
+@BAD_NUMBERS
+def test_bad_numbers_in_keys_that_lengths_or_a_key_mask_hide_reach_nothing(attend, bad):
+    layer, x, y = MultiHeadAttention(14, 7), torch.randn(B, Q, 14), torch.randn(B, K, 14)
+    lens, key_mask = torch.tensor([4, 5]), torch.tensor([[1, 0, 1, 1, 1], [0, 1, 1, 0, 1]]).bool()
+    hidden = ~(key_mask & padding_mask(lens, K)[:, 0])[..., None]  # (B, K, 1)
+    expected = attend(layer, x, y, valid_lens=lens, key_mask=key_mask)
+    got = attend(layer, x, y.masked_fill(hidden, bad), valid_lens=lens, key_mask=key_mask)
+    torch.testing.assert_close(got, expected)
+
+
+@BAD_NUMBERS
+def test_bad_numbers_in_the_padding_of_one_head_spoil_no_gradient(bad):
+    head, x, lens = SingleHeadAttention(13, 4), torch.randn(B, K, 13), torch.tensor([2, 5])
+    valid = padding_mask(lens, K)[:, 0]
+    found = []
+    for padding in (0.0, bad):
+        output, _ = head(x.masked_fill(~valid[..., None], padding), valid_lens=lens)
+        found.append(torch.autograd.grad(output[valid].square().sum(), [*head.parameters()]))
+    torch.testing.assert_close(*found)
+
+
+@pytest.mark.parametrize("key_size", [12, 5])
+def test_to_torch_copies_what_is_trained(key_size):
+    layer = MultiHeadAttention(12, 3, bias=True, key_size=key_size)
+    assert all(p.requires_grad for p in layer.to_torch().parameters())
+    assert not any(p.requires_grad for p in layer.requires_grad_(False).to_torch().parameters())

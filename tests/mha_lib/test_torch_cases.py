@@ -22,6 +22,7 @@ from mha_lib import (
     padding_mask,
 )
 from mha_lib.fused import fused_attention
+from mha_lib.positions import kept_table
 from tests.mha_lib.layers import PATHS, output_of
 
 B, K, H, D = 2, 5, 7, 14
@@ -96,6 +97,7 @@ def test_stand_ins_for_tensors_pass_through(device, need_weights):
             {"valid_lens": torch.ones(B, 3).long(), "is_causal": True},
             {"is_causal": True, "head_mask": torch.empty(2, **place)},
             {"key_mask": torch.empty(B, K, dtype=torch.bool, **place), "valid_lens": LENS},
+            {"key_mask": torch.empty(B, K, dtype=torch.bool, **place)},
             {"score_bias": torch.empty(3, K, **place), "mask": torch.empty(3, K, dtype=torch.bool, **place)},
         ):
             output = output_of(layer, x, y, need_weights=need_weights, **arguments)
@@ -360,3 +362,22 @@ def test_masks_are_made_on_the_device_asked_for():
     assert causal_mask(3, K, device=torch.device("meta")).device.type == "meta"
     assert padding_mask(LENS.to("meta"), K).device.type == "meta"
     assert padding_mask(LENS, K).device.type == causal_mask(3, K).device.type == "cpu"
+
+
+def test_func_grad_gives_the_gradient_where_queries_are_computed_in_chunks(small_chunks):
+    """``checkpoint`` would raise there."""
+    layer, x, y = MultiHeadAttention(D, H), torch.randn(B, 3, D, requires_grad=True), torch.randn(B, K, D)
+
+    def loss(x):
+        return layer(x, y, is_causal=True).square().sum()
+
+    torch.testing.assert_close(torch.func.grad(loss)(x), torch.autograd.grad(loss(x), x)[0])
+
+
+def test_tables_of_positions_are_not_kept_while_pytorch_traces():
+    kept_table.cache_clear()
+    layer, x = MultiHeadAttention(D, H, rotary=True), torch.randn(B, K, D)
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+        layer(torch.empty(B, K, D))
+    graph = make_fx(layer)(x)
+    torch.testing.assert_close(graph(x), layer(x))

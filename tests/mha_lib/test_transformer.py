@@ -15,6 +15,7 @@ from mha_lib import (
     FeedForward,
     KVCache,
     MultiHeadAttention,
+    Rotary,
     causal_mask,
     padding_mask,
     sinusoidal_positions,
@@ -363,6 +364,10 @@ def put_a_hook_before(module):
     module.self_attn.register_forward_pre_hook(lambda module, inputs: inputs)
 
 
+def put_a_hook_on_a_dropout(module):
+    module.dropout2.register_forward_hook(lambda module, inputs, output: 0 * output)
+
+
 def change_dropout(module):
     module.dropout1.p = 0.5
 
@@ -477,6 +482,8 @@ BAD_CALLS = {
     "from_torch: a hook": (encoder_with(put_a_hook), TypeError, "module must be without forward hooks"),
     "from_torch: a hook of the attention": (encoder_with(put_a_hook_before), TypeError,
         "module must be without forward hooks"),
+    "from_torch: a hook of a dropout": (encoder_with(put_a_hook_on_a_dropout), TypeError,
+        "dropout2 of module must be without forward hooks … remove them first"),
     "from_torch: another dropout": (encoder_with(change_dropout), ValueError,
         "module must drop with one probability, 0.0, got Dropout(p=0.5, inplace=False) as its dropout1"),
     "to_torch: gated": (lambda: EncoderLayer(D, H, FFN, gated=True).to_torch(), ValueError,
@@ -610,3 +617,35 @@ def test_positions_are_as_exact_as_the_model():
         rtol=0,
         atol=1e-12,
     )
+
+
+@torch.no_grad()
+def test_an_encoder_layer_builds_its_attention_as_it_is_asked_to():
+    options = {"num_kv_heads": 1, "head_dim": 6, "rotary": Rotary(500), "qk_norm": True, "window": 3}
+    layer = with_random_parameters(EncoderLayer(D, H, FFN, bias=True, norm=nn.RMSNorm, **options))
+    attention = MultiHeadAttention(D, H, bias=True, **options)
+    attention.load_state_dict(layer.self_attention.state_dict())
+    layer.feed_forward.W_2 = nn.Linear(FFN, D, bias=False)
+    layer.feed_forward.W_2.weight.zero_()
+    x = torch.randn(B, S, D)
+    normed = x / (x.square().mean(-1, keepdim=True) + torch.finfo(x.dtype).eps).sqrt()
+    expected = x + attention(normed * layer.self_attention_norm.weight, is_causal=True)
+    torch.testing.assert_close(layer(x, is_causal=True), expected)
+    assert isinstance(layer.feed_forward_norm, nn.RMSNorm)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_bias_and_dropout_reach_every_part_of_a_model(bias):
+    parts = list(EncoderDecoder(W, V, D, H, FFN, L, 0.3, bias).modules())
+    attentions = [part for part in parts if isinstance(part, MultiHeadAttention)]
+    assert [part.dropout for part in attentions] == 3 * L * [0.3]
+    assert [part.W_q.bias is not None for part in attentions] == 3 * L * [bias]
+    assert {part.p for part in parts if isinstance(part, nn.Dropout)} == {0.3}
+
+
+@pytest.mark.parametrize("kind", [EncoderLayer, DecoderLayer])
+def test_a_converted_layer_shares_no_parameter_with_its_source(kind):
+    theirs = torch_layer(getattr(nn, f"Transformer{kind.__name__}"))
+    ours = kind.from_torch(theirs)
+    places = [p.data_ptr() for layer in (theirs, ours, ours.to_torch()) for p in layer.parameters()]
+    assert len(set(places)) == len(places)

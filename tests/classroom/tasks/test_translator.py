@@ -179,3 +179,10 @@ def test_a_cache_that_is_not_advanced_forgets_what_was_written(trained):
     length = right.shape[1]
     assert torch.equal(greedily(trained, batch)[:, :length][:1], right[:1])
     assert not torch.equal(greedily(trained, batch, advance=False)[:, :length][:1], right[:1])
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+def test_translating_leaves_the_mode_of_a_model_alone(is_training):
+    model = make_translator().train(is_training)
+    translate(model, 23)
+    assert model.training == is_training
