@@ -5,7 +5,8 @@
     python tests/mha_lib/mutants.py --sample 9  nine of them, the same ones every time
 
 A mutant is one replacement in one file, as ``mutants.txt`` lists it. It is applied to a copy of the library
-in a temporary folder, never here.
+in a temporary folder, never here. The tests of ``tests/mha_lib`` must notice it, those of the mutated file
+first; a file of the classroom has only its own.
 A mutant that survives shows that a test is missing: write it.
 """
 
@@ -22,7 +23,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-SLOW = "not compiles and not importing and not two_processes"  # no mutant needs these
+SLOW = "not compile and not importing and not two_processes"  # no mutant needs these
+COPIED = ("mha_lib", "tests/mha_lib", "tests/classroom/tasks")
 
 
 class Mutant(NamedTuple):
@@ -58,15 +60,23 @@ def applied(mutant: Mutant) -> str:
     return text.replace(mutant.old, mutant.new)
 
 
-def run_tests(mutant: Mutant | None) -> tuple[bool, str]:
+def tests_of(mutant: Mutant) -> list[str]:
+    folder, name = Path(mutant.file).parent, f"test_{Path(mutant.file).name}"
+    places = [Path("tests", folder, name)] if folder.parts else [Path("tests/mha_lib", name), "tests/mha_lib"]
+    return [str(place) for place in places if (ROOT / place).exists()]
+
+
+def run_tests(tests: list[str], mutant: Mutant | None = None) -> tuple[bool, str]:
     """Return whether the tests pass, and the name of the first that fails."""
     with tempfile.TemporaryDirectory() as folder:
-        ignore = shutil.ignore_patterns("classroom", "test_mutants.py", "__pycache__")
-        shutil.copytree(ROOT / "mha_lib", Path(folder, "mha_lib"), ignore=ignore)
-        shutil.copytree(ROOT / "tests" / "mha_lib", Path(folder, "tests", "mha_lib"), ignore=ignore)
+        ignore = shutil.ignore_patterns("test_mutants.py", "__pycache__")
+        for place in COPIED:
+            shutil.copytree(ROOT / place, Path(folder, place), ignore=ignore)
+        for file in (ROOT / "tests").glob("*.py"):
+            shutil.copy(file, Path(folder, "tests"))
         if mutant is not None:
             Path(folder, "mha_lib", mutant.file).write_text(applied(mutant), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-k", SLOW, "tests"]
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-k", SLOW, *tests]
         environment = os.environ | {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
         result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
         if result.returncode not in (0, 1):
@@ -87,13 +97,17 @@ def main() -> int:
     ]
     for mutant in chosen:
         applied(mutant)
-    passed, failure = run_tests(None)
+    passed, failure = run_tests(sorted({test for mutant in chosen for test in tests_of(mutant)}))
     if not passed:
         print(f"The tests fail without any mutant: {failure}")
         return 1
+
+    def tested(mutant: Mutant) -> tuple[bool, str]:
+        return run_tests(tests_of(mutant), mutant)
+
     started, survivors = time.perf_counter(), []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for mutant, (survived, failure) in zip(chosen, pool.map(run_tests, chosen), strict=True):
+        for mutant, (survived, failure) in zip(chosen, pool.map(tested, chosen), strict=True):
             survivors += [mutant.name] * survived
             print(f"{'SURVIVED' if survived else 'killed  '}  {mutant.name:45} {failure}", flush=True)
     minutes = (time.perf_counter() - started) / 60
