@@ -286,6 +286,7 @@ class SingleHeadAttention(nn.Module):
         self.value_head_dim = checks.checked_size(
             "value_head_dim", head_dim if value_head_dim is None else value_head_dim
         )
+        checks.check_flag("bias", bias)
         self.W_q = nn.Linear(self.num_hiddens, self.head_dim, bias=bias, device=device, dtype=dtype)
         self.W_k = nn.Linear(self.num_hiddens, self.head_dim, bias=bias, device=device, dtype=dtype)
         self.W_v = nn.Linear(self.num_hiddens, self.value_head_dim, bias=bias, device=device, dtype=dtype)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from mha_lib import DecoderCache
+from mha_lib import ByAttention, DecoderCache
 from mha_lib.classroom.tasks import (
     BEGIN,
     END,
@@ -186,3 +186,11 @@ def test_translating_leaves_the_mode_of_a_model_alone(is_training):
     model = make_translator().train(is_training)
     translate(model, 23)
     assert model.training == is_training
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_translation_that_fails_leaves_the_mode_of_the_model(training):
+    model = make_translator().train(training)
+    with pytest.raises(ValueError, match="head_masks"):
+        translate(model, 12, ByAttention([], [], []))
+    assert model.training == training
