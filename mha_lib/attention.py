@@ -174,8 +174,9 @@ def additive_mask(
     """
     mask = None if mask is None else add_head_axis(mask, num_axes)
     if score_bias is not None:
-        score_bias, mask = without_infinity(add_head_axis(score_bias, num_axes), mask)
-        score_bias = score_bias.to(dtype)
+        score_bias, with_bias = without_infinity(add_head_axis(score_bias, num_axes), mask)
+        may_hide_all |= with_bias is not mask
+        score_bias, mask = score_bias.to(dtype), with_bias
     if mask is None:
         return score_bias, None
     nothing = None

@@ -295,8 +295,6 @@ BAD_CALLS: BadCalls = {
         "score_bias must hold finite numbers, or −∞ … got inf; find it by score_bias.isfinite()"),
     "score_bias: dot product, NaN": (lambda: dot_product(*QKV, score_bias=torch.full((Q, K), math.nan)),
         ValueError, "score_bias must hold finite numbers, or −∞ … got nan"),
-    "causal: a mask": (attend(is_causal=wrong(yes(Q, K))), TypeError,
-        "is_causal must be True or False, got Tensor; a mask goes into mask="),
     "causal: one head, a number": (lambda: HEAD(KEYS, is_causal=wrong(1)), TypeError,
         "is_causal must be True or False, got 1; a mask goes into mask="),
     "need_weights: a word": (attend(need_weights=wrong("no")), TypeError,

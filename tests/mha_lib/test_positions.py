@@ -181,6 +181,17 @@ def test_very_low_biases_mean_the_same_on_every_way(attend, low):
 SLOPES = torch.tensor([0.3, 0.07])  # numbers up to 614, with differences that half precision rounds away
 
 
+def test_a_bias_may_leave_nothing_of_what_lengths_allow(attend):
+    """Lengths alone leave each query a key, and the bias takes it away: zeros, and no NaN in a gradient."""
+    layer, x = MultiHeadAttention(12, 2, bias=True), torch.randn(2, 5, 12)
+    bias = torch.zeros(5, 5).index_fill(1, torch.tensor([0, 1]), -math.inf)
+    output = attend(layer, x, valid_lens=torch.tensor([2, 3]), score_bias=bias)
+    torch.testing.assert_close(output[0], layer.W_o.bias.expand(5, 12))
+    torch.testing.assert_close(output[1], layer(x[1:, :1], x[1:, 2:3])[0].expand(5, 12))
+    output.sum().backward()
+    assert all(p.grad.isfinite().all() for p in layer.parameters())
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("dropout", [0.0, 1e-9])
 @pytest.mark.parametrize("trained", [False, True])
