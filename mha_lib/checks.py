@@ -213,9 +213,7 @@ def checked_lens(
     lengths = valid_lens.detach().cpu().long()
     if not lengths.numel():
         return lengths, 0, None
-    # For a few lengths Python is faster than a kernel.
-    values = lengths.tolist() if lengths.dim() == 1 else [int(length) for length in lengths.aminmax()]
-    shortest, longest = min(values), max(values)
+    shortest, longest = (int(length) for length in lengths.aminmax())
     if shortest < 0 or longest > num_keys:
         raise ValueError(
             f"valid_lens must lie from 0 to the number of keys, {num_keys}, "

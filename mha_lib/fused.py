@@ -59,7 +59,7 @@ def fused_attention(
     limits = Limits() if limits is None else limits
     num_queries, num_keys = queries.shape[2], keys.shape[2]
     if limits.is_causal and num_queries == 1 and limits.window is None:  # it stands at the end: it sees all
-        limits = limits._replace(is_causal=False)
+        limits = Limits(limits.valid_lens, limits.key_mask, limits.mask, shortest=limits.shortest)
     is_masked = any(x is not None for x in (limits.valid_lens, limits.key_mask, limits.mask, score_bias))
     # PyTorch's is_causal is aligned at the start, ours at the end: the same for Q = K only.
     if not is_masked and limits.window is None and (not limits.is_causal or num_queries == num_keys):

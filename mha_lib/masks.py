@@ -84,6 +84,13 @@ class Limits(NamedTuple):
     shortest: int = 0  # of valid_lens; 0 also where they cannot be read
     longest: int | None = None  # of valid_lens; None where they cannot be read
 
+    def on(self, device: torch.device) -> "Limits":
+        """The same limits, with the lengths on another device."""
+        valid_lens, key_mask, mask, is_causal, window, shortest, longest = self
+        if valid_lens is not None:
+            valid_lens = valid_lens.to(device, non_blocking=True)
+        return Limits(valid_lens, key_mask, mask, is_causal, window, shortest, longest)
+
     def part(self, start: int, end: int, first: int, last: int) -> "Limits":
         """The limits for the queries ``start`` to ``end`` and the keys ``first`` to ``last``."""
         valid_lens = self.valid_lens
@@ -136,7 +143,8 @@ def checked_limits(limits: Limits, scores_shape: Sequence[int], device: torch.de
         lengths = key_mask.sum(dim=1)  # (B,)
         if torch.equal(key_mask, first_keys(lengths, num_keys, device)[:, 0]):
             valid_lens, key_mask = lengths, None
-            shortest, longest = min(lengths.tolist(), default=0), max(lengths.tolist(), default=None)
+            if batch:
+                shortest, longest = (int(length) for length in lengths.aminmax())
     if shortest == num_keys:  # nothing is padding
         valid_lens, longest = None, None
     return Limits(valid_lens, key_mask, mask, is_causal, window, shortest, longest)

@@ -244,9 +244,7 @@ class MultiHeadAttention(CachedAttention):
         if head_mask is not None:
             checks.check_head_mask(head_mask, batch, self.num_heads, queries.device)
         dropout_p = self.dropout if self.training else 0.0
-        here = limits.valid_lens  # on the CPU if Python can read them; they are sent to a GPU only once
-        if here is not None:
-            limits = limits._replace(valid_lens=here.to(queries.device, non_blocking=True))
+        here, limits = limits.valid_lens, limits.on(queries.device)  # the lengths are sent to a GPU only once
 
         if keys is queries:
             queries = finite_queries(queries, limits, num_keys)
