@@ -26,7 +26,7 @@ from mha_lib.attention import (
     attend_with_weights,
     without_autocast,
 )
-from mha_lib.masks import Limits, combine_masks, part_of_scores
+from mha_lib.masks import Limits, combine_masks, may_hide_all, part_of_scores
 
 # On a CPU, packed samples are computed one by one, and each costs about 40 µs more than in a batch, forward
 # and backward. Packing pays where it saves more multiplications a sample than this (measured).
@@ -123,7 +123,7 @@ def masked_attention(
     dtype, scores_shape = queries.dtype, (*queries.shape[:3], keys.shape[2])  # (B, H, Q, K)
     mask = combine_masks(limits, scores_shape, queries.device)
     if score_bias is None:
-        addend, nothing = additive_mask(mask, None, 4, dtype, limits.may_hide_all)
+        addend, nothing = additive_mask(mask, None, 4, dtype, may_hide_all(limits))
         output = attend_in_one_kernel(queries, keys, values, addend, dropout_p, False)
     else:
         with without_autocast(queries.device):  # it would round the bias
@@ -181,7 +181,7 @@ def attend(
     scores_shape = (*queries.shape[:3], keys.shape[2])
     mask = combine_masks(limits, scores_shape, queries.device)
     heads, weights = attend_with_weights(
-        queries, keys, values, mask, dropout_p, score_bias, change_weights, limits.may_hide_all
+        queries, keys, values, mask, dropout_p, score_bias, change_weights, may_hide_all(limits)
     )
     return heads, weights if need_weights else None
 

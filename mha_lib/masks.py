@@ -105,11 +105,12 @@ class Limits(NamedTuple):
         longest = None if self.longest is None else max(0, self.longest - first)
         return Limits(valid_lens, key_mask, mask, self.is_causal, window, shortest, longest)
 
-    @property
-    def may_hide_all(self) -> bool:
-        """Whether a query may have no key at all, as far as is known without reading a mask."""
-        by_mask = self.mask is not None or self.key_mask is not None
-        return by_mask or (self.valid_lens is not None and (self.shortest == 0 or self.window is not None))
+
+def may_hide_all(limits: Limits) -> bool:
+    """Whether a query may have no key at all, as far as is known without reading a mask."""
+    if limits.mask is not None or limits.key_mask is not None:
+        return True
+    return limits.valid_lens is not None and (limits.shortest == 0 or limits.window is not None)
 
 
 def part_of_scores(x: Tensor, start: int, end: int, first: int, last: int) -> Tensor:
