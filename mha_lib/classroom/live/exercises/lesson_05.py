@@ -136,9 +136,10 @@ def describe_model(config: Mapping[str, Any]) -> MultiHeadAttention:
 
 def sizes_of(layer: MultiHeadAttention) -> dict[str, Any]:
     """The arguments from which a layer is built, by their names."""
-    names = ("num_hiddens", "num_heads", "num_kv_heads", "head_dim", "value_head_dim", "rotary")
+    names = ("num_hiddens", "num_heads", "num_kv_heads", "head_dim", "value_head_dim")
     sizes: dict[str, Any] = {name: getattr(layer, name) for name in names}
     inputs = (layer.query_size, layer.key_size, layer.value_size)
+    sizes["rotary"] = layer.rotary is not None
     return sizes | {"bias": layer.W_q.bias is not None, "input_sizes": inputs}
 
 
