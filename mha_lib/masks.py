@@ -102,8 +102,7 @@ class Limits(NamedTuple):
         window = self.window if self.window is not None and self.window < last - first else None
         shortest = max(0, self.shortest - first)
         valid_lens = None if shortest >= last - first else valid_lens  # then nothing is padding here
-        longest = None if self.longest is None else max(0, self.longest - first)
-        return Limits(valid_lens, key_mask, mask, self.is_causal, window, shortest, longest)
+        return Limits(valid_lens, key_mask, mask, self.is_causal, window, shortest)
 
 
 def may_hide_all(limits: Limits) -> bool:

@@ -456,7 +456,7 @@ def last_shown_key(limits: Limits, num_keys: int) -> int:
 
     Causal layers compute all of them, since their masks are aligned at the last key.
     """
-    if limits.longest is None or limits.is_causal or limits.window is not None:
+    if limits.longest is None or limits.is_causal:
         return num_keys
     return max(1, limits.longest)
 
