@@ -87,8 +87,9 @@ class Limits(NamedTuple):
     def on(self, device: torch.device) -> "Limits":
         """The same limits, with the lengths on another device."""
         valid_lens, key_mask, mask, is_causal, window, shortest, longest = self
-        if valid_lens is not None:
-            valid_lens = valid_lens.to(device, non_blocking=True)
+        if valid_lens is None or valid_lens.device == device:
+            return self
+        valid_lens = valid_lens.to(device, non_blocking=True)
         return Limits(valid_lens, key_mask, mask, is_causal, window, shortest, longest)
 
     def part(self, start: int, end: int, first: int, last: int) -> "Limits":
