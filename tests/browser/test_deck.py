@@ -33,7 +33,11 @@ FAULTS_OF_SLIDE, FAULTS_OF_LAYOUT, FAULTS_OF_EXPLORER = (
     (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8")
     for name in ("deck_walk", "deck_layout", "explorer_walk")
 )
-STEP = "[location.hash, document.querySelectorAll('.present > .present .fragment.visible').length].join('+')"
+STEP = """() => {
+    const slide = document.querySelector(".present > .present");
+    return `#/${slide.id}+${slide.querySelectorAll(".fragment.visible").length}`;
+}"""
+CAN_GO_DOWN = "Boolean(document.querySelector('.present > .present').nextElementSibling)"
 LOADED = """() => {
     const slide = document.querySelector("section.present > section.present");
     const widgets = [...slide.querySelectorAll("[data-mime-type*='widget-view']")];
@@ -82,9 +86,10 @@ def walk(page: Page, every_setting: bool = False) -> Faults:
         page.evaluate(DRAWN)
         faults[step] = page.evaluate(FAULTS_OF_SLIDE) + page.evaluate(FAULTS_OF_LAYOUT)
         faults[step] += page.evaluate(FAULTS_OF_EXPLORER, every_setting)
-        page.keyboard.press("Space")
+        key = "ArrowDown" if page.evaluate(CAN_GO_DOWN) else "ArrowRight"
+        page.keyboard.press(key)
         if len(faults) < steps:
-            page.wait_for_function(f"step => {STEP} !== step", arg=step)
+            page.wait_for_function(f"step => ({STEP})() !== step", arg=step)
     return faults
 
 

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.ci
 
 MARKED = "qaa"  # a language in which every sentence stands between ⟦ and ⟧
 ENGLISH = words_in("en")
+HINT = ENGLISH["deck"]["keys_hint"]
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +60,12 @@ def open_lesson(page: Page, course: JupyterServer, folder: str) -> None:
 @pytest.mark.parametrize(
     ("folder", "said"),
     [
-        (f"notebooks/{MARKED}-CN", "⟦? shows the keys⟧"),
-        (f"work/deck-{MARKED}", "⟦? shows the keys⟧"),
+        (f"notebooks/{MARKED}-CN", f"⟦{HINT}⟧"),
+        (f"work/deck-{MARKED}", f"⟦{HINT}⟧"),
         ("build/zh-Hant", "? 列出按鍵"),
         ("work/deck-zh-Hant", "? 列出按鍵"),
-        ("notebooks/xx", f"{ENGLISH['language']['unknown'].format(language='xx')}\n? shows the keys"),
-        ("work/mine", "? shows the keys"),
+        ("notebooks/xx", f"{ENGLISH['language']['unknown'].format(language='xx')}\n{HINT}"),
+        ("work/mine", HINT),
     ],
 )
 def test_the_folder_tells_the_language(page: Page, course: JupyterServer, folder: str, said: str) -> None:

@@ -5,13 +5,14 @@ import { Fit } from "./fit.js";
 import { Foot } from "./foot.js";
 import { markOutputs } from "./guess.js";
 import { listKeys } from "./help.js";
-import { keepRendered, removeToolbar } from "./jupyterlab.js";
+import { answerDialogs, keepRendered, removeToolbar } from "./jupyterlab.js";
 import { listenToKeys } from "./keyboard.js";
 import { keysOf } from "./keys.js";
 import { layOut } from "./paper.js";
-import { followAddress, markPlaces, returnToSlide, typedNumber } from "./places.js";
+import { followAddress, markPlaces, typedNumber } from "./places.js";
 import { pointersOf } from "./pointer.js";
 import { Runner } from "./runner.js";
+import { queueSaves, save } from "./saves.js";
 import { followSlides } from "./selection.js";
 import { markDeadWidgets, showBusy } from "./signs.js";
 import { readSlides } from "./slides.js";
@@ -19,6 +20,7 @@ import { Sorter } from "./sorter.js";
 import { Speaker } from "./speaker.js";
 import { shownSection } from "./stage.js";
 import { adoptStyles } from "./styles.js";
+import { takeOver } from "./turn.js";
 import { readWords } from "./words.js";
 
 /** Words and styles come first: RISE opens the notebook only when this function is done. */
@@ -26,17 +28,17 @@ export default async function prepareDeck(app, load) {
   const { notebookPath } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
   const { contents } = app.serviceManager;
   removeToolbar(app);
-  followAddress();
   const files = await filesBeside(notebookPath, contents);
   const [{ words, notice }] = await Promise.all([
     readWords(notebookPath, files, contents),
     adoptStyles(files["course.css"]),
   ]);
-  const open = () => openDeck({ app, load, files, words, notice });
+  const { Dialog } = await load("@jupyterlab/apputils");
+  const open = () => openDeck({ app, load, Dialog, path: notebookPath, files, words, notice });
   document.addEventListener("ready", open, { once: true }); // Reveal's event
 }
 
-function openDeck({ app, load, files, words: { deck: words, speaker: speakerWords }, notice }) {
+function openDeck({ app, load, Dialog, path, files, words: { deck: words, speaker: speakerWords }, notice }) {
   const panel = app.shell.currentWidget;
   const notebook = panel.content;
   const slides = readSlides(notebook.model.toJSON().cells);
@@ -47,7 +49,9 @@ function openDeck({ app, load, files, words: { deck: words, speaker: speakerWord
   const execute = (command) => app.commands.execute(`RISE:${command}`);
   const passKey = (event) => notebook.node.dispatchEvent(new KeyboardEvent("keydown", event));
   const foot = new Foot(panel, words);
-  const runner = new Runner({ panel, load, foot, words, returnToStart: () => execute("firstSlide") });
+  answerDialogs(Dialog, { path, foot, words });
+  queueSaves(panel.context, { foot, words });
+  const runner = new Runner({ panel, load, foot, words });
   const fit = new Fit({ words });
   const speaker = new Speaker({ slides, words: speakerWords, passKey, fit });
   followDeck({ foot, speaker });
@@ -69,12 +73,23 @@ function openDeck({ app, load, files, words: { deck: words, speaker: speakerWord
   };
   const cell = followSlides({ panel, load, words });
   const openNotes = () => speaker.open() || foot.say(words.notes_blocked, "failed");
-  const keys = keysOf({ ...opened, execute, leave, foot, runner, openNotes, pointers, cell });
+  const keys = keysOf({
+    ...opened,
+    save: () => save(panel.context),
+    execute,
+    leave,
+    foot,
+    runner,
+    openNotes,
+    pointers,
+    cell,
+  });
   listKeys(opened.help, keys, words);
-  listenToKeys({ notebook, keys, opened });
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
   setTimeout(() => {
-    returnToSlide();
+    takeOver();
+    followAddress();
+    listenToKeys({ notebook, keys, opened });
     window.mhaDeck = { progress: () => runner.progress, runAll: () => runner.runAll(), layOut };
     Object.assign(document.body.dataset, { deck: "ready" });
   });

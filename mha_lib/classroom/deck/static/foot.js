@@ -2,8 +2,12 @@
 
 const FORGOTTEN_AFTER = 8000; // ms
 const MENTION = "elsewhere";
+const NOTHING = { text: "", state: "" };
 
 export class Foot {
+  said = NOTHING;
+  question = "";
+
   constructor(panel, words) {
     this.words = words;
     const line = `<footer id="deck-foot"><b></b><output></output><b></b></footer>`;
@@ -18,26 +22,34 @@ export class Foot {
 
   /** `state` is running, done or failed; `share` is how much of the work is done, from 0 to 1. */
   say(text, state, share = 1) {
+    this.said = { text, state, share };
+    this.#draw();
+  }
+
+  /** A question stays, whatever is said meanwhile, so that its answer can be typed. */
+  #draw() {
+    const { text, state, share } = this.question ? { text: this.question, state: "asking" } : this.said;
     Object.assign(this.status, { textContent: text, className: state });
-    this.status.style.setProperty("--share", share);
+    this.status.style.setProperty("--share", share ?? 1);
   }
 
   /** Say that a cell runs on another slide, unless the line says something else; an empty text takes it back. */
   mention(text) {
-    const { className } = this.status;
-    if (text ? ["", "done", MENTION].includes(className) : className === MENTION)
-      this.say(text, text && MENTION);
+    const { state } = this.said;
+    if (text ? ["", "done", MENTION].includes(state) : state === MENTION) this.say(text, text && MENTION);
   }
 
-  /** Ask for a further key; the question goes if none comes. */
+  /** Ask for a further key; the question goes if none comes. What was said goes, too, unless it still changes. */
   ask(question) {
-    this.say(question, "asking");
+    this.question = question;
+    if (this.said.state !== "running") this.said = NOTHING;
+    this.#draw();
     clearTimeout(this.forgetting);
     this.forgetting = setTimeout(() => this.asks(question) && this.clear(), FORGOTTEN_AFTER);
   }
 
   asks(question) {
-    return this.status.textContent === question;
+    return this.question === question;
   }
 
   sayDead() {
@@ -48,8 +60,11 @@ export class Foot {
     this.say([notice, this.words.keys_hint].filter(Boolean).join("\n"), "done");
   }
 
+  /** Take the question back, or else what was said. */
   clear() {
-    this.say("", "");
+    if (this.question) this.question = "";
+    else this.said = NOTHING;
+    this.#draw();
   }
 
   showPosition(section) {

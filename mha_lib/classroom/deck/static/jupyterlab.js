@@ -1,4 +1,7 @@
-// Two things that JupyterLab does with a notebook and that do not belong into a deck.
+// Three things that JupyterLab does with a notebook and that do not belong into a deck.
+import { fill } from "./words.js";
+
+const OWN_COPY = /(^|\/)work\/deck-[^/]+\/[^/]+$/; // mha_lib/classroom/course makes these copies
 
 /**
  * Take the toolbar off the notebook before it comes to the page. RISE only hides it, and there it goes on
@@ -24,4 +27,24 @@ export function keepRendered(notebook) {
       cell.rendered = true;
       notebook.mode = "command";
     });
+}
+
+/**
+ * Answer JupyterLab's dialogs in the place of the lecturer: none comes over a slide, the foot tells what it said.
+ * Where the file has changed, the deck's own copy in work/ is written over it, for that copy is made for the deck
+ * alone; any other file stays as it is. The lesson on the screen is never given up for the file. All other
+ * dialogs are cancelled: they would restart or choose a kernel, close or rename, or they only say that
+ * something failed.
+ */
+export function answerDialogs(Dialog, { path, foot, words }) {
+  const isOwnCopy = OWN_COPY.test(path);
+  Dialog.flush(); // those that came while the page was loading
+  Dialog.prototype.launch = function answer() {
+    const overwrite = this._buttons.find(({ actions }) => actions.includes("overwrite"));
+    const text = this.node.querySelector(".jp-Dialog-header").textContent;
+    foot.say(overwrite ? words.file_changed : fill(words.dialog, { text }), "failed");
+    this.dispose();
+    const button = overwrite && isOwnCopy ? overwrite : Dialog.cancelButton();
+    return Promise.resolve({ button, isChecked: null, value: null });
+  };
 }

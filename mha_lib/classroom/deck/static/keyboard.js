@@ -10,7 +10,6 @@ const EDITORS =
   ".cm-editor, textarea, select, [contenteditable=true], input:not([type=range], [type=checkbox], [type=radio])";
 const HAVE_ENTER = `${WIDGET} :is(textarea, select, input:not([type=range])), button, summary, a[href]`;
 const MODIFIERS = ["Shift", "Control", "Alt", "Meta"];
-const TURNS_SLIDES = ["ArrowLeft", "ArrowRight", "PageUp", "PageDown", " "];
 
 /** Listen to an event on its way down, before JupyterLab and the widgets do. */
 const listen = (type, act) => window.addEventListener(type, act, true);
@@ -20,8 +19,6 @@ const isModifier = ({ key }) => MODIFIERS.includes(key);
 /** These keys open a folded answer or follow a link. */
 const isForBrowser = (event) =>
   ["Enter", " "].includes(event.key) && isIn(".jp-MarkdownOutput :is(summary, a)", event);
-/** A presenter's remote control sends these keys: they turn slides wherever the focus is. */
-const isPage = (event) => event.key.startsWith("Page") && !isModified(event);
 
 /** The name of a key as keys.js has it; Control stands for Alt and Meta as well. */
 function nameOf(event) {
@@ -30,7 +27,7 @@ function nameOf(event) {
   if (isModified(event)) return `Control+${key}`;
   if (/^\d$/.test(key)) return "Digit"; // some keyboards have digits with Shift alone
   if (/^[a-z]$/i.test(key)) return (shiftKey ? "Shift+" : "") + key.toUpperCase();
-  return key === " " ? "Space" : key;
+  return key === " " ? `${shiftKey ? "Shift+" : ""}Space` : key;
 }
 
 /** `opened` has the help, the sorter and the number that is being typed, which make modes. */
@@ -43,7 +40,7 @@ export function listenToKeys({ notebook, keys, opened }) {
   returnFocus(deck, passOn); // it has to see the keys first
   listen("keydown", (event) => {
     if (isForBrowser(event)) event.stopImmediatePropagation();
-    else if (takesKey(event, { deck, passOn, keys, opened })) {
+    else if (takesKey(event, { passOn, keys, opened })) {
       event.preventDefault();
       event.stopImmediatePropagation();
     } else hideFromJupyterLab(event);
@@ -55,7 +52,7 @@ export function listenToKeys({ notebook, keys, opened }) {
 }
 
 /** Do what the deck does with the key, if anything; false where the key is for others. */
-function takesKey(event, { deck, passOn, keys, opened }) {
+function takesKey(event, { passOn, keys, opened }) {
   if (isModifier(event)) return false;
   const name = nameOf(event);
   const isLetter = /^(Shift\+)?[A-Z]$/.test(name);
@@ -65,7 +62,7 @@ function takesKey(event, { deck, passOn, keys, opened }) {
   if (event.repeat && actsOnce && rows.length) return true;
   if (rows.some(({ act }) => act(event) !== false)) return true;
   if (isLetter && modes.includes("deck")) return true; // JupyterLab would cut the cell or turn it into text
-  const isNowhere = event.target === document.body || (isPage(event) && event.target !== deck);
+  const isNowhere = event.target === document.body;
   if (isNowhere) passOn(event);
   return isNowhere;
 }
@@ -84,11 +81,10 @@ function modesOf(event, { help, sorter, number }) {
   ];
 }
 
-/** JupyterLab listens before Reveal does, and would take the keys that turn slides or move a widget. */
+/** JupyterLab listens on the document, and would take the keys that move a widget. */
 function hideFromJupyterLab(event) {
-  const { target, key } = event;
-  const isTurning = TURNS_SLIDES.includes(key) && !isIn(EDITORS, event);
-  if (!(isTurning || isIn(WIDGET, event)) || target.hasAttribute(HIDDEN)) return;
+  const { target } = event;
+  if (!isIn(WIDGET, event) || target.hasAttribute(HIDDEN)) return;
   target.setAttribute(HIDDEN, "true");
   setTimeout(() => target.removeAttribute(HIDDEN));
 }

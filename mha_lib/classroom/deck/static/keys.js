@@ -4,10 +4,23 @@
 //           typed; else by what has the focus: the "deck", a "widget", or an "editor", where one types
 //   name    the row's sentence in the help, under deck.help in the words; `label` stands there for the keys
 //   act     what they do; where it returns false, the key goes on to the next row that it fits
-// A row without an action is a key of RISE's own. The help lists the rows that have a name, in this order.
-import { goTo, reveal, sections, toggleAnswers, toggleDark } from "./stage.js";
+// The help lists the rows that have a name, in this order.
+import { reveal, toggleAnswers, toggleDark } from "./stage.js";
+import { goBack, goDown, goHome, goLeft, goOn, goRight, goToEnd, goUp } from "./turn.js";
 
-export const keysOf = ({ execute, leave, foot, runner, openNotes, help, sorter, pointers, number, cell }) => [
+export const keysOf = ({
+  save,
+  execute,
+  leave,
+  foot,
+  runner,
+  openNotes,
+  help,
+  sorter,
+  pointers,
+  number,
+  cell,
+}) => [
   { keys: "S", modes: "deck widget", name: "setup", act: () => runner.runSetup() },
   { keys: "Shift+R", modes: "deck widget", name: "all", act: () => runner.runAll() },
   { keys: "K", modes: "deck widget", name: "revival", act: () => runner.revive() },
@@ -18,12 +31,16 @@ export const keysOf = ({ execute, leave, foot, runner, openNotes, help, sorter, 
   { keys: "F", modes: "deck widget", name: "full_screen", act: () => execute("fullscreenHelp") },
   { keys: "Escape", modes: "deck", name: "stop", act: leave },
   { keys: "?", modes: "deck widget", name: "keys", act: () => help.showModal() },
-  { keys: "Space", modes: "deck", name: "next" },
-  { keys: "ArrowRight", modes: "deck", name: "next_slide", label: "→" },
-  { keys: "ArrowDown", modes: "deck", name: "down", act: () => reveal("down") },
-  { keys: "ArrowUp", modes: "deck", name: "up", act: () => reveal("up") },
-  { keys: "Home", modes: "deck", name: "first", act: () => goTo(sections()[0]) },
-  { keys: "End", modes: "deck", name: "last", act: () => goTo(sections().at(-1)) },
+  { keys: "PageDown", modes: "deck widget editor", name: "next", label: "PageDown Space", act: goOn },
+  { keys: "PageUp", modes: "deck widget editor", act: goBack },
+  { keys: "Space", modes: "deck", act: goOn },
+  { keys: "Shift+Space", modes: "deck", act: goBack },
+  { keys: "ArrowRight", modes: "deck", name: "right", label: "→", act: goRight },
+  { keys: "ArrowLeft", modes: "deck", act: goLeft },
+  { keys: "ArrowDown", modes: "deck", name: "down", act: goDown },
+  { keys: "ArrowUp", modes: "deck", name: "up", act: goUp },
+  { keys: "Home", modes: "deck", name: "first", act: goHome },
+  { keys: "End", modes: "deck", name: "last", act: goToEnd },
   { keys: "O", modes: "deck widget", name: "sorter", act: () => sorter.open() },
   { keys: "B .", modes: "deck widget", name: "black", act: () => reveal("togglePause") },
   { keys: "A", modes: "deck widget", name: "answers", act: toggleAnswers },
@@ -33,6 +50,7 @@ export const keysOf = ({ execute, leave, foot, runner, openNotes, help, sorter, 
   { keys: "Shift+Enter", modes: "deck widget editor", name: "run_cell", act: cell.runAndGoOn },
   { keys: "Control+Enter", modes: "deck widget editor", act: cell.run },
   { keys: "Enter", modes: "deck widget", act: cell.keepFromEditing },
+  { keys: "Control+s", modes: "deck widget editor", act: save },
 
   { keys: "G Shift+G", modes: "deck widget", act: number.ask },
   { keys: "G Shift+G Enter Shift+Enter", modes: "number", act: number.go },
@@ -47,7 +65,11 @@ export const keysOf = ({ execute, leave, foot, runner, openNotes, help, sorter, 
   { keys: "ArrowDown PageDown", modes: "sorter", act: () => sorter.move(sorter.columns) },
   { keys: "Home", modes: "sorter", act: () => sorter.move(Number.NEGATIVE_INFINITY) },
   { keys: "End", modes: "sorter", act: () => sorter.move(Number.POSITIVE_INFINITY) },
-  { keys: "Enter Shift+Enter Control+Enter Space", modes: "sorter", act: () => sorter.leaveForChosen() },
+  {
+    keys: "Enter Shift+Enter Control+Enter Space Shift+Space",
+    modes: "sorter",
+    act: () => sorter.leaveForChosen(),
+  },
   { keys: "O Escape", modes: "sorter", act: () => sorter.close() },
 
   { keys: "Any", modes: "help", act: () => help.close() },

@@ -1,7 +1,8 @@
 // The deck on paper: its slides one below the other in the place of the deck, each with all its steps. The
 // command `slides` opens a deck in a browser, calls this, and prints the page.
 import { linkTo, pictureOf } from "./picture.js";
-import { goTo, sections, shownSection } from "./stage.js";
+import { sections } from "./stage.js";
+import { goTo } from "./turn.js";
 
 const MOMENT = 150; // milliseconds
 const PATIENCE = 100; // moments in which a slide that keeps changing may come to rest
@@ -10,10 +11,7 @@ const PATIENCE = 100; // moments in which a slide that keeps changing may come t
 export async function layOut() {
   const pictures = [];
   for (const section of sections()) {
-    while (shownSection() !== section) {
-      goTo(section);
-      await wait();
-    }
+    goTo(section);
     await rest(section);
     pictures.push(Object.assign(pictureOf(section, document), { inert: false })); // its headings are the outline
   }

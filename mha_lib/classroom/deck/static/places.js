@@ -2,12 +2,12 @@
 // optional slide after it. The foot shows it, the messages use it, and each section has it as data-place. The
 // page's address #/7 and the keys 7 Enter go there: Reveal itself would count from 0, and RISE begins at the
 // first slide whatever the address says.
-import { sections } from "./stage.js";
+import { sections, shownSection } from "./stage.js";
+import { goTo } from "./turn.js";
 import { fill } from "./words.js";
 
 const NUMBER = /^#\/(\d+(?:\.\d+)?)$/;
 const openedAt = window.location.hash; // read before RISE opens the notebook
-let wanted = ""; // the address that is on its way to Reveal
 
 /** Write on every slide's section its place, the text of its foot, and whether it is optional. */
 export function markPlaces(slides, words) {
@@ -39,29 +39,32 @@ function kindOf(section, { isOptional }, next) {
 /** Turn to the slide with that number; false where there is none. */
 function turnTo(place) {
   const section = document.querySelector(`.slides [data-place="${place}"]`);
-  const address = `#/${section?.id}`;
-  if (section && window.location.hash !== address) window.location.hash = wanted = address;
+  goTo(section);
   return Boolean(section);
 }
 
-/** Follow the numbers that are typed into the address; called before Reveal listens to the address, too. */
-export function followAddress() {
-  window.addEventListener("hashchange", (event) => {
-    // Reveal writes the slide's own address a moment after it has turned, which may be just before this.
-    if (wanted && window.location.hash !== wanted) {
-      window.location.hash = wanted;
-      event.stopImmediatePropagation();
-      return;
-    }
-    wanted = "";
-    const [, number] = NUMBER.exec(window.location.hash) ?? [];
-    if (number && turnTo(number)) event.stopImmediatePropagation();
-  });
+/** Turn to the slide of an address such as #/7.2 or, as the deck writes it, #/slide-3-0. */
+function follow(hash) {
+  const [, number] = NUMBER.exec(hash) ?? [];
+  if (number) turnTo(number);
+  else goTo(sections().find(({ id }) => hash === `#/${id}`));
 }
 
-/** Go where the page was opened or reloaded. */
-export function returnToSlide() {
-  if (openedAt) window.location.hash = openedAt;
+/** Go where the page was opened or reloaded; then let deck and address follow each other. */
+export function followAddress() {
+  const write = () => {
+    const address = `#/${shownSection().id}`;
+    if (window.location.hash !== address) window.history.pushState(null, "", address);
+  };
+  follow(openedAt);
+  write();
+  document.addEventListener("slidechanged", write);
+  window.addEventListener("hashchange", ({ newURL }) => {
+    const { hash } = window.location;
+    if (new URL(newURL).hash !== hash) return; // the deck has turned, and written another address, since
+    follow(hash);
+    write();
+  });
 }
 
 /** The number of a slide that is being typed: digits, then Enter or G; or G first. */

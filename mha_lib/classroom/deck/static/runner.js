@@ -1,5 +1,6 @@
 // Runs cells in order, without moving the deck; the line at the foot tells how far.
-import { placeOf } from "./stage.js";
+import { placeOf, position } from "./stage.js";
+import { goHome } from "./turn.js";
 import { fill } from "./words.js";
 
 const MOST_FAILURES = 3; // more would cover the slide
@@ -15,8 +16,8 @@ export class Runner {
   /** How far the last run is: {state: "idle", "running", "done" or "failed", text}, as the foot has said it. */
   progress = { state: "idle", text: "" };
 
-  constructor({ panel, load, foot, words, returnToStart }) {
-    Object.assign(this, { panel, load, foot, words, returnToStart });
+  constructor({ panel, load, foot, words }) {
+    Object.assign(this, { panel, load, foot, words });
   }
 
   runSetup() {
@@ -25,9 +26,9 @@ export class Runner {
 
   /** Run everything from a fresh kernel; then go to the first slide, if the instructor has stayed on this one. */
   async runAll() {
-    const { hash } = window.location;
+    const start = position();
     const isDone = await this.#run(this.words.all, this.#cells, { afresh: true });
-    if (isDone && hash === window.location.hash) this.returnToStart();
+    if (isDone && start === position()) goHome();
   }
 
   /** Run in a fresh kernel the setup, and then all cells that had run without an error. */
@@ -51,6 +52,7 @@ export class Runner {
   async clear() {
     const { foot, words } = this;
     if (!foot.asks(words.clear_sure)) return foot.ask(words.clear_sure);
+    foot.clear();
     const { NotebookActions } = await this.load("@jupyterlab/notebook");
     NotebookActions.clearAllOutputs(this.panel.content);
     foot.say(words.cleared, "done");
@@ -81,8 +83,6 @@ export class Runner {
   /** Change to a new kernel: a restart fails while the server itself restarts one that died. */
   async #changeKernel() {
     this.#report("running", this.words.fresh_kernel, 0);
-    const { Dialog } = await this.load("@jupyterlab/apputils");
-    Dialog.flush(); // such as "The kernel appears to have died"
     const { sessionContext } = this.panel;
     await sessionContext.changeKernel({ name: sessionContext.session.kernel.name });
   }

@@ -1,7 +1,8 @@
 // On a slide, the cell that runs is the one that is seen. The notebook has an active cell of its own, which
 // knows nothing of slides: here it follows the slide and the fragment that are shown, at once.
 // RISE does so half a second later, too late for a quick hand; mha_lib/classroom/course/jupyter switches that off.
-import { reveal, shownSection } from "./stage.js";
+import { shownSection } from "./stage.js";
+import { goOn, stepOn } from "./turn.js";
 
 const HIDDEN = ".reveal-skip, aside, .fragment:not(.visible)";
 
@@ -62,16 +63,17 @@ export function followSlides({ panel, load, words }) {
 
   return {
     run: () => void run(),
-    runAndGoOn: () => goOn(notebook, run()),
+    runAndGoOn: () => showNext(notebook, run()),
     /** Enter alone opens a cell's editor: that is kept from a cell that is not seen. */
     keepFromEditing: () => !seenCells(notebook).includes(notebook.activeCell),
   };
 }
 
 /** Go to the next code that is seen, or show the next fragment. Leave the slide only if nothing has run. */
-function goOn(notebook, hasRun) {
+function showNext(notebook, hasRun) {
   const seen = seenCells(notebook);
   const next = seen[seen.indexOf(notebook.activeCell) + 1];
   if (hasRun && next) select(notebook, next);
-  else reveal(hasRun ? "nextFragment" : "next");
+  else if (hasRun) stepOn();
+  else goOn();
 }

@@ -1,5 +1,6 @@
 // The sign at a cell: for how long it has run, and which key interrupts it; or that the kernel of its widget is
 // gone, and which key brings it back. The foot tells of a cell that runs on another slide than the one shown.
+import { save } from "./saves.js";
 import { placeOf, shownSection } from "./stage.js";
 import { fill } from "./words.js";
 
@@ -47,11 +48,6 @@ export function showBusy({ panel, foot, words }) {
     cell.model.stateChanged.connect((_, { name, newValue }) => {
       if (name === "executionState") (newValue === "running" ? begin : end)(cell);
     });
-}
-
-/** Save the lesson without a word, if its file may be written. */
-function save(context) {
-  if (context.contentsModel?.writable && context.model.dirty) context.save().catch(() => {});
 }
 
 /** After a reload, mark the outputs that show a widget of which the kernel knows nothing. */

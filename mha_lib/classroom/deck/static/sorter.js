@@ -1,6 +1,7 @@
 // The slide sorter: all slides at once, over the deck. Its keys are in keys.js; a click goes to a slide, too.
 import { drawUnseen, dress, fitPictures, followTheme, pictureOf } from "./picture.js";
-import { goTo, headingOf, sections, shownSection } from "./stage.js";
+import { headingOf, sections, shownSection } from "./stage.js";
+import { goTo } from "./turn.js";
 
 const MOST_COLUMNS = 6; // so that a title can be read
 
@@ -15,6 +16,8 @@ export class Sorter {
 
   open() {
     this.frame = Object.assign(document.createElement("iframe"), { id: "deck-sorter", title: this.title });
+    this.columns = Math.min(MOST_COLUMNS, Math.ceil(Math.sqrt(sections().length)));
+    this.chosen = sections().indexOf(shownSection()); // keys may move it before the frame is there
     this.frame.srcdoc = "<!doctype html>";
     this.frame.onload = () => this.#fill(this.frame.contentDocument);
     this.panel.node.append(this.frame);
@@ -28,7 +31,6 @@ export class Sorter {
   }
 
   #fill(page) {
-    this.columns = Math.min(MOST_COLUMNS, Math.ceil(Math.sqrt(sections().length)));
     dress(page);
     page.body.classList.add("deck-sorter");
     page.body.role = "listbox";
@@ -38,7 +40,7 @@ export class Sorter {
     page.defaultView.onkeydown = this.passKey;
     this.theme = new MutationObserver(() => followTheme(page));
     this.theme.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
-    this.#choose(sections().indexOf(shownSection()));
+    this.#choose(this.chosen);
     this.#drawUnseen(page);
   }
 
@@ -71,7 +73,7 @@ export class Sorter {
 
   #choose(index) {
     this.chosen = index;
-    const cells = [...this.frame.contentDocument.body.children];
+    const cells = [...(this.frame.contentDocument?.body?.children ?? [])];
     for (const [place, cell] of cells.entries()) cell.ariaSelected = String(place === index);
     cells[index]?.scrollIntoView({ block: "nearest" });
   }

@@ -4,6 +4,10 @@ export const sections = () => [...document.querySelectorAll(".slides > section >
 
 export const shownSection = () => document.querySelector(".slides > .present > .present");
 
+/** Where the deck stands: the slide, and how many of its steps are shown. */
+export const position = () =>
+  `${shownSection().id}+${shownSection().querySelectorAll(".fragment.visible").length}`;
+
 /** The name of the slide that holds the node, as the foot has it; places.js explains it. */
 export const placeOf = (node) => node.closest("[data-place]")?.dataset.place;
 
@@ -14,15 +18,12 @@ export function headingOf(section) {
   return heading ?? null;
 }
 
-/** Call a method of Reveal, such as "down" or "togglePause". RISE keeps Reveal to itself, but it listens to
- *  messages. */
+/**
+ * Call a method of Reveal, such as "slide" or "togglePause". RISE keeps Reveal to itself, but it listens to
+ * messages. This one is delivered at once: window.postMessage would deliver it after keys that come later.
+ */
 export const reveal = (method, ...args) =>
-  window.postMessage(JSON.stringify({ method, args }), window.location.origin);
-
-export function goTo(section) {
-  const [, column, row] = section.id.split("-").map(Number); // such as slide-3-0
-  reveal("slide", column, row);
-}
+  window.dispatchEvent(new MessageEvent("message", { data: JSON.stringify({ method, args }) }));
 
 /** Open what is folded on the slide, or fold all of it again. */
 export function toggleAnswers() {

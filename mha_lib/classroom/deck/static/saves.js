@@ -1,0 +1,61 @@
+// Saves the lesson, one save at a time. JupyterLab compares the file with what it saved last: while a save is on
+// its way, a second one takes the first for a change by somebody else. Every save of the page comes through here,
+// as JupyterLab's own call `save` of the same context: the one every two minutes, the one when all cells have
+// run, and Ctrl+S.
+import { fill } from "./words.js";
+
+/** Let saves of the context wait for one another, and the foot say what became of them. */
+export function queueSaves(context, { foot, words }) {
+  const { model } = context;
+  const save = context.save.bind(context);
+  let running;
+  let waiting; // one save holds all that was changed meanwhile, however often it was asked for
+  let isChanged = false; // since the save that is running has read the lesson
+  let hasFailed = false;
+
+  context.saveState.connect((_, state) => {
+    if (state === "started") isChanged = false;
+  });
+  model.contentChanged.connect(() => {
+    isChanged = true;
+  });
+
+  async function saveNow() {
+    try {
+      await save();
+      if (isChanged) model.dirty = true; // JupyterLab takes it for saved
+      if (hasFailed) foot.say(words.saved, "done");
+      hasFailed = false;
+    } catch (error) {
+      hasFailed = true;
+      foot.say(sayFailure(error, words), "failed");
+      throw error;
+    } finally {
+      running = undefined;
+    }
+  }
+
+  function saveNext() {
+    waiting = undefined;
+    return context.save();
+  }
+
+  context.save = () => {
+    if (running) {
+      waiting ??= running.then(saveNext, saveNext);
+      return waiting;
+    }
+    running = saveNow();
+    return running;
+  };
+}
+
+function sayFailure({ name, message, response }, words) {
+  if (name === "ModalCancelError") return words.file_kept;
+  return response?.status === 403 ? words.login_over : fill(words.not_saved, { reason: message });
+}
+
+/** Save the lesson if there is something to save and its file may be written. */
+export function save({ contentsModel, model, save }) {
+  if (contentsModel?.writable && model.dirty) save().catch(() => {}); // the foot says it
+}

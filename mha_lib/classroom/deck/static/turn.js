@@ -1,0 +1,61 @@
+// Turns the deck. Whatever turns it calls one of these functions, and the deck has turned when they return: a key
+// that comes a moment later finds it there. Reveal itself gets no keys and does not follow the page's address.
+//
+// The core path is what a clicker walks: all steps of a slide, then the next slide that is not optional. The
+// arrows walk the columns: a slide with the slides below it, most of which are optional.
+import { reveal, sections, shownSection } from "./stage.js";
+
+/** Take from Reveal what would turn the deck, or move the focus, later and by itself. */
+export function takeOver() {
+  reveal("configure", {
+    keyboard: false,
+    history: false,
+    respondToHashChanges: false,
+    focusBodyOnPageVisibilityChange: false,
+  });
+}
+
+export function goTo(section) {
+  if (!section) return;
+  if (document.querySelector(".reveal.paused")) reveal("togglePause"); // the screen was black
+  const [, column, row] = section.id.split("-").map(Number); // such as slide-3-0
+  reveal("slide", column, row);
+}
+
+/** Show the next step of the slide; false where none is left. */
+export function stepOn() {
+  const isLeft = Boolean(shownSection().querySelector(".fragment:not(.visible)"));
+  if (isLeft) reveal("nextFragment");
+  return isLeft;
+}
+
+function stepBack() {
+  const isLeft = Boolean(shownSection().querySelector(".fragment.visible"));
+  if (isLeft) reveal("prevFragment");
+  return isLeft;
+}
+
+const isCore = (section) => !section.hasAttribute("data-optional");
+const place = () => sections().indexOf(shownSection());
+
+export const goOn = () =>
+  stepOn() ||
+  goTo(
+    sections()
+      .slice(place() + 1)
+      .find(isCore),
+  );
+export const goBack = () => stepBack() || goTo(sections().slice(0, place()).findLast(isCore));
+
+/** The slide so many columns and rows further; a column is entered at its top. */
+function neighbour(columns, rows) {
+  const [, column, row] = shownSection().id.split("-").map(Number);
+  return document.getElementById(`slide-${column + columns}-${columns ? 0 : row + rows}`);
+}
+
+export const goRight = () => stepOn() || goTo(neighbour(1, 0));
+export const goLeft = () => stepBack() || goTo(neighbour(-1, 0));
+export const goDown = () => stepOn() || goTo(neighbour(0, 1));
+export const goUp = () => stepBack() || goTo(neighbour(0, -1));
+export const goHome = () => goTo(sections()[0]);
+export const goToEnd = () => goTo(sections().at(-1));
