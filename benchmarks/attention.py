@@ -126,6 +126,7 @@ def contenders(
     if case.kind == "key mask" and padding is not None:
         limits = {"key_mask": ~padding}
     forbidden = ~mask if mask is not None and is_causal else None
+    by_flag = is_causal and case.num_queries == case.num_keys  # PyTorch's flag is aligned at the first key
 
     def project() -> list[Tensor]:
         return [
@@ -145,7 +146,7 @@ def contenders(
             key_padding_mask=padding,
             need_weights=case.need_weights,
             attn_mask=forbidden,
-            is_causal=is_causal,
+            is_causal=by_flag,
             average_attn_weights=False,
         )
         return [output]
@@ -164,7 +165,6 @@ def contenders(
     def masked_sdpa() -> list[Tensor]:
         """PyTorch's attention between the projections."""
         q, k, v = project()
-        by_flag = is_causal and case.num_queries == case.num_keys  # the flag is aligned at the first key
         heads = F.scaled_dot_product_attention(q, k, v, None if by_flag else mask, is_causal=by_flag)
         return [ours.W_o(merge_heads(heads))]
 
