@@ -13,6 +13,7 @@ trains one of the brief ones anew.
 import argparse
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from mha_lib import EncoderDecoder
 from mha_lib.classroom.tasks import (
@@ -31,9 +32,10 @@ Result = tuple[float, float]  # exact matches on all numbers and on those with m
 
 
 def train_briefly(num_heads: int, seed: int) -> EncoderDecoder:
-    """Train in few steps: a short training of its own, not the first steps of a long one."""
+    """Train in few steps: a short training of its own, not the first steps of a long one. It is not kept."""
     training = Training(make_translator(num_heads, seed), steps=EARLY, seed=seed)
-    return training.run(show_progress=False).model
+    with TemporaryDirectory() as folder:
+        return training.run(show_progress=False, folder=folder).model
 
 
 def train_to_the_end(num_heads: int, seed: int) -> EncoderDecoder:

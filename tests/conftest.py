@@ -106,6 +106,7 @@ def lay_translator(pytestconfig: pytest.Config) -> LayTranslator:
 
         with FileLock(kept / "lock"):
             train_translator(folder=kept)
-            shutil.copytree(kept, course / "work", dirs_exist_ok=True, ignore=shutil.ignore_patterns("lock"))
+            place = course / "work" / "trainings"
+            shutil.copytree(kept, place, dirs_exist_ok=True, ignore=shutil.ignore_patterns("lock"))
 
     return lay

@@ -7,11 +7,9 @@ import subprocess
 
 import pytest
 
-from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.hosted import archive_of, with_archive
 from mha_lib.classroom.course.language import LANGUAGE_ALONE, language_here, words_here, words_in
 from mha_lib.classroom.course.slides import ENVIRONMENT, read_lesson, slide_type, source, tags
-from mha_lib.classroom.tasks import training
 from tests.lessons import ENGLISH, MADE, TRANSLATED, name_of
 
 LESSONS = ENGLISH + TRANSLATED
@@ -96,12 +94,3 @@ def test_the_folder_of_a_course_tells_the_language_whatever_the_cell_has_said(mo
     monkeypatch.setenv(LANGUAGE_ALONE, "en")
     monkeypatch.chdir(TRANSLATED[0].parent)
     assert language_here() == TRANSLATED[0].parent.name
-
-
-def test_a_training_is_kept_beside_a_lesson_that_is_alone(monkeypatch, tmp_path):
-    def find_no_root():
-        raise CourseError("no_course", folder=tmp_path)
-
-    monkeypatch.setattr(training, "find_root", find_no_root)
-    monkeypatch.chdir(tmp_path)
-    assert training.place_to_keep() == tmp_path / "work"

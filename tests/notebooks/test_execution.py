@@ -111,7 +111,8 @@ def shown_by(cell):
             kinds.add("shows-value")
         else:
             printed.append(output.get("text") or data["text/plain"] + "\n")
-    lines = [line.rstrip("\r").split("\r")[-1] for line in "".join(printed).rstrip().split("\n")]
+    text = "\n".join(line.rstrip("\r").split("\r")[-1] for line in "".join(printed).split("\n"))
+    lines = text.rstrip().split("\n")
     if lines != [""]:
         kinds.add("shows-check" if cell.source.startswith("check.") else "shows-text")
     return kinds, [*filter(None, lines[:1]), *lines[1:]], rows

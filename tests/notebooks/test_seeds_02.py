@@ -23,6 +23,7 @@ def run(*names, **given):
     defined = dict(given)
     for name in ("imports", "one-thread", "draw-matrix", *names):
         exec(CELLS[name], defined)
+        defined["kept_steps"] = lambda steps, *parts: range(steps)  # a test keeps nothing
     return defined
 
 

@@ -1,8 +1,9 @@
-"""The task of lessons 04 and 05: a translator from English number words to Chinese numerals, and its heads.
+"""What lessons train: any model in a loop that is kept, and the translator of lessons 04 and 05.
 
-``numerals.py`` knows the answers, ``data.py`` makes batches of them, ``translator.py`` and ``training.py``
-hold the model and how it learns, ``heads.py`` measures what its heads do. ``processes.py`` runs measurements
-of lesson 05 outside its kernel. Lessons import all names from here.
+``kept.py`` keeps trainings, and ``fingerprint.py`` recognizes them. The translator turns English number words
+into Chinese numerals: ``numerals.py`` knows the answers, ``data.py`` makes batches of them, ``translator.py``
+and ``training.py`` hold the model and how it learns, ``heads.py`` measures what its heads do.
+``processes.py`` runs measurements of lesson 05 outside its kernel. Lessons import all names from here.
 """
 # ruff: noqa: F401  (this file only gathers names for lessons)
 
@@ -40,6 +41,7 @@ from mha_lib.classroom.tasks.heads import (
     with_changed_weights,
     with_fewer_kv_heads,
 )
+from mha_lib.classroom.tasks.kept import forget_trainings, kept_steps
 from mha_lib.classroom.tasks.numerals import (
     LARGEST,
     NotUnderstood,

@@ -43,7 +43,8 @@ class Outputs:
 
     def render(self, output: dict[str, Any]) -> str:
         if output["output_type"] == "stream":
-            return terminal(output["text"], str(output["name"]))
+            text = output["text"]  # blank where a line of progress was written over at its end
+            return terminal(text, str(output["name"])) if text.strip() else ""
         if output["output_type"] == "error":
             lines = output.get("traceback") or [f"{output['ename']}: {output['evalue']}"]
             return terminal("\n".join(lines), "error")

@@ -18,6 +18,7 @@ from pathlib import Path
 from mha_lib.classroom.course import CourseError, make_deck_copy
 
 LONGEST_START = 120  # seconds
+TRAININGS = Path("work", "trainings")  # what lessons have trained and kept: they need not again
 SETTINGS = Path(__file__).parents[2] / "course" / "jupyter"  # as `present` has them
 OWN_FOLDERS = ("JUPYTER_CONFIG_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
 
@@ -45,9 +46,8 @@ def serve_copy(root: Path) -> Iterator[Server]:
         for part in ("notebooks", "img"):  # all languages: traditional Chinese is made from two others
             if (root / part).is_dir():
                 shutil.copytree(root / part, course / part)
-        for trained in (root / "work").glob("*.pt"):  # what a lesson has trained and kept: it need not again
-            (course / "work").mkdir(exist_ok=True)
-            shutil.copy(trained, course / "work")
+        if (root / TRAININGS).is_dir():
+            shutil.copytree(root / TRAININGS, course / TRAININGS)
         home.mkdir()
         server = Server(f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), course)
         process = start(server, home)

@@ -471,6 +471,11 @@ def test_a_line_that_was_overwritten_shows_its_last_state():
         assert "2 of 3" not in page
 
 
+def test_a_line_of_progress_that_was_written_over_with_blanks_leaves_nothing():
+    page = export(code("", printed("\rstep 1"), printed("\r      \r")))
+    assert not BeautifulSoup(page, "html.parser").select(".outputs pre")
+
+
 def test_prints_to_one_stream_are_one_text():
     page = export(
         code("", printed("one "), printed("two\n"), new_output("stream", name="stderr", text="three"))

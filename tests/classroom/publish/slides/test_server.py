@@ -19,12 +19,12 @@ def _no_server(monkeypatch):
 
 @pytest.mark.usefixtures("_no_server")
 def test_the_copy_has_what_a_lesson_has_trained_and_nothing_else_of_the_working_copies(tmp_path):
-    for name in ("notebooks/en/01.ipynb", "work/translator.pt", "work/en/01.ipynb"):
+    for name in ("notebooks/en/01.ipynb", "work/trainings/train.pt", "work/en/01.ipynb"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     with server.serve_copy(tmp_path) as served:
         files = {file.relative_to(served.course).as_posix() for file in served.course.rglob("*.*")}
-    assert files == {"notebooks/en/01.ipynb", "work/translator.pt"}
+    assert files == {"notebooks/en/01.ipynb", "work/trainings/train.pt"}
 
 
 @pytest.mark.usefixtures("_no_server")

@@ -1,0 +1,459 @@
+"""A training loop over ``kept_steps``: what is loaded, what begins anew, and where a stopped one goes on."""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from mha_lib.classroom.course import language
+from mha_lib.classroom.tasks import fingerprint, forget_trainings, kept
+from tests.brackets import bracketed, outside_brackets
+
+# A lesson's training, with one of each that it may depend on.
+LESSON = """
+import torch
+from torch import nn
+from mha_lib import MultiHeadAttention
+from mha_lib.classroom.tasks import kept_steps
+
+scale = 1.0
+settings = {"sizes": [4, 3], "kinds": {"one", "two", "three"}}
+made = []
+stop_at = None
+
+def draw(generator):
+    return scale * torch.randn(*settings["sizes"], generator=generator)
+
+def no_grad_draw(generator):
+    with torch.no_grad():
+        return draw(generator)
+
+class Model(nn.Module):
+    def __init__(self, num_heads=2):
+        super().__init__()
+        self.inner = nn.Linear(3, 8)
+        self.attention = MultiHeadAttention(8, num_heads)
+
+    def forward(self, x):
+        return self.attention(self.inner(x)[None])
+
+@torch.enable_grad()
+def loss_of(model, x):
+    return model(x).square().mean()
+
+def train(seed=0, steps=9, num_heads=2, learning_rate=0.01, decay=0.9):
+    torch.manual_seed(seed)
+    model = Model(num_heads)
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(model.parameters(), learning_rate)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, decay)
+    losses = []
+    for step in kept_steps(steps, model, optimizer, schedule, generator, losses):
+        loss = loss_of(model, no_grad_draw(generator))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step == stop_at:
+            raise KeyboardInterrupt
+        schedule.step()
+        losses.append(loss.item())
+        made.append(step)
+    weights = [p.tolist() for p in model.parameters()]
+    return weights, generator.get_state().tolist(), losses, schedule.last_epoch
+"""
+CELLS = """
+model = nn.Linear(3, 1)
+with torch.no_grad():
+    model.weight.fill_(0.1)
+    model.bias.fill_(0.2)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for step in kept_steps(3, model, optimizer):
+    x = torch.ones(2, 3)
+    loss = model(x).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    made.append(step)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The course of a test, and the folder where its lessons keep what they train."""
+    lesson = tmp_path / "notebooks" / "en" / "02.ipynb"
+    lesson.parent.mkdir(parents=True)
+    lesson.touch()
+    monkeypatch.chdir(lesson.parent)
+    return tmp_path / "work" / "trainings"
+
+
+def lesson(source: str = LESSON) -> dict:
+    """The names of a lesson in a fresh kernel."""
+    names: dict = {"__name__": "__main__"}
+    exec(source, names)
+    return names
+
+
+def changed(old: str, new: str) -> dict:
+    assert LESSON.count(old) == 1, old
+    return lesson(LESSON.replace(old, new))
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """Note a state, and write the file, after each step."""
+    monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0)
+
+
+def test_the_second_training_makes_no_step_and_ends_in_the_same_state(folder, capsys):
+    first, second = lesson(), lesson()
+    expected = first["train"]()
+    assert second["train"]() == expected
+    assert (len(first["made"]), second["made"]) == (9, [])
+    assert capsys.readouterr().out == ""
+    assert [file.name.rpartition("-")[0] for file in folder.iterdir()] == ["train-Model"]
+
+
+def test_a_loop_over_kept_steps_learns_what_a_loop_over_range_learns():
+    plain = lesson() | {"kept_steps": None}
+    exec(LESSON.replace("import kept_steps", "import kept_steps as _"), plain)
+    plain["kept_steps"] = lambda steps, *parts: range(steps)
+    assert lesson()["train"]() == plain["train"]()
+
+
+CHANGES = {
+    "constant": ("scale = 1.0", "scale = 1.5"),
+    "data": ('"sizes": [4, 3]', '"sizes": [5, 3]'),
+    "set": ('"two", ', ""),
+    "helper": ("return scale *", "return -scale *"),
+    "helper of a helper": (
+        "with torch.no_grad():\n        return draw",
+        "with torch.no_grad():\n        return -draw",
+    ),
+    "decorated function": (".square().mean()", ".square().sum()"),
+    "method": ("self.inner(x)[None]", "self.inner(2 * x)[None]"),
+    "loop": ("optimizer.zero_grad()", "optimizer.zero_grad(set_to_none=False)"),
+    "seed": ("seed=0", "seed=1"),
+    "steps": ("steps=9", "steps=8"),
+    "number of heads, with parameters of the same shape": ("num_heads=2, l", "num_heads=4, l"),
+    "optimizer": ("learning_rate=0.01", "learning_rate=0.02"),
+    "schedule": ("decay=0.9", "decay=0.8"),
+    "local variable": ("losses = []", "losses, more = [], 3.0"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_decides_the_result_trains_anew(change, folder):
+    lesson()["train"]()
+    other = changed(*CHANGES[change])
+    other["train"]()
+    assert len(other["made"]) >= 8
+    assert len(list(folder.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    torch.manual_seed(seed)\n", "    # a comment\n\n    torch.manual_seed(seed)\n"),
+        ("class Model", "def unrelated():\n    return 7\n\nclass Model"),
+        ("made = []", "made, square, other = [], 3, torch.rand(4)"),
+    ],
+)
+def test_comments_and_what_the_training_does_not_use_change_nothing(old, new):
+    lesson()["train"]()
+    other = changed(old, new)
+    other["train"]()
+    assert other["made"] == []
+
+
+@pytest.mark.parametrize("versions", ["library", "PyTorch"])
+def test_another_library_trains_anew(versions, monkeypatch):
+    lesson()["train"]()
+    if versions == "library":
+        monkeypatch.setattr(fingerprint, "edition", lambda: "another")
+    else:
+        monkeypatch.setattr(torch, "__version__", "1.0")
+    other = lesson()
+    other["train"]()
+    assert len(other["made"]) == 9
+
+
+def test_the_edition_of_the_library_is_that_of_its_files(tmp_path, monkeypatch):
+    fingerprint.edition.cache_clear()
+    before = fingerprint.edition()
+    (tmp_path / "new.py").write_text("x = 1")
+    monkeypatch.setattr(fingerprint, "LIBRARY", tmp_path)
+    fingerprint.edition.cache_clear()
+    first = fingerprint.edition()
+    (tmp_path / "new.py").write_text("x = 2")
+    fingerprint.edition.cache_clear()
+    assert len({before, first, fingerprint.edition()}) == 3
+    fingerprint.edition.cache_clear()
+
+
+def test_a_module_beside_the_lesson_counts_with_what_its_file_holds(tmp_path, monkeypatch):
+    module, file = ModuleType("of_mine"), tmp_path / "of_mine.py"
+    module.__file__ = str(file)
+    monkeypatch.setitem(sys.modules, "of_mine", module)
+    made = []
+    for text in ("a = 1", "a = 1", "a = 2"):
+        file.write_text(text)
+        other = lesson(LESSON.replace("return scale *", "of_mine\n    return scale *"))
+        other["of_mine"] = module
+        other["train"]()
+        made.append(len(other["made"]))
+    assert made == [9, 0, 9]
+
+
+@pytest.fixture
+def during(monkeypatch):
+    """``during(step, act)`` calls ``act`` amid that step, when the optimizer has changed the model.
+
+    It is a change in PyTorch, not in the lesson: the training stays the same one.
+    """
+
+    def during(step: int, act: Callable[[], object]) -> None:
+        steps: list[object] = []
+
+        def step_and_act(optimizer, *arguments):
+            adams(optimizer, *arguments)
+            steps.append(optimizer)
+            if len(steps) == step + 1:
+                act()
+
+        monkeypatch.setattr(torch.optim.Adam, "step", step_and_act)
+
+    adams = torch.optim.Adam.step
+    return during
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("step", [1, 4, 8])
+@pytest.mark.usefixtures("often")
+def test_a_stopped_training_goes_on_and_ends_in_the_same_state_to_the_last_bit(step, during, capsys):
+    expected = lesson()["train"]()
+    forget_trainings()
+    stopped, gone_on = lesson(), lesson()
+    during(step, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        stopped["train"]()
+    assert f"Stopped after {step} of 9 steps. What was learnt is kept" in capsys.readouterr().out
+    assert gone_on["train"]() == expected
+    assert (stopped["made"], gone_on["made"]) == ([*range(step)], [*range(step, 9)])
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("way", ["break", "raise ZeroDivisionError"])
+def test_a_loop_that_is_left_and_one_that_fails_are_kept_too(way):
+    source = LESSON.replace("stop_at = None", "stop_at = 3").replace("raise KeyboardInterrupt", way)
+    first, second = lesson(source), lesson(source)
+    for names in (first, second):
+        with suppress(ZeroDivisionError):
+            names["train"]()
+    assert (first["made"], second["made"]) == ([0, 1, 2], [])
+
+
+@pytest.mark.usefixtures("often")
+def test_what_is_written_now_and_then_serves_when_the_kernel_dies(folder, during, monkeypatch):
+    monkeypatch.setattr(kept, "SECONDS_TO_FILE", 0)
+    found: list[int] = []
+    during(5, lambda: found.extend(torch.load(file)["step"] for file in folder.iterdir()))
+    lesson()["train"]()
+    assert found == [5]
+
+
+def test_a_cell_that_trains_by_itself_is_kept_and_may_run_twice():
+    """The variables of its first run are there when it runs again."""
+    first, second = lesson(), lesson()
+    for names, expected in ((first, [0, 1, 2]), (first, []), (second, [])):
+        names["made"].clear()
+        exec(CELLS, names)
+        assert names["made"] == expected
+        assert names["model"].weight.tolist() == [[pytest.approx(-0.5)] * 3]
+
+
+def test_it_is_the_same_training_in_another_process(folder):
+    """Sets have another order there, and objects other addresses."""
+    lesson()["train"]()
+    program = "import sys; exec(sys.argv[1]); train(); print(made)"
+    environment = os.environ | {"PYTHONPATH": str(fingerprint.LIBRARY.parent), "PYTHONHASHSEED": "7"}
+    command = [sys.executable, "-c", program, LESSON]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
+def test_lessons_side_by_side_keep_each_their_own(folder):
+    one, other = lesson(), changed("decay=0.9", "decay=0.7")
+    results = [names["train"]() for names in (one, other)]
+    one, other = lesson(), changed("decay=0.9", "decay=0.7")
+    assert [names["train"]() for names in (one, other)] == results
+    assert one["made"] == other["made"] == []
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "empty": lambda file: file.write_bytes(b""),
+    "text": lambda file: file.write_text("no training"),
+    "half": lambda file: file.write_bytes(file.read_bytes()[: file.stat().st_size // 2]),
+    "foreign pickle": lambda file: file.write_bytes(pickle.dumps({"fingerprint": Path("foreign")})),
+    "foreign weights": lambda file: torch.save({"weight": torch.ones(3)}, file),
+    "another training": lambda file: torch.save(torch.load(file) | {"fingerprint": "another"}, file),
+    "another optimizer": lambda file: torch.save(
+        (right := torch.load(file)) | {"states": [right["states"][0], {}, *right["states"][2:]]}, file
+    ),
+    "folder": lambda file: [file.unlink(), (file / "full").mkdir(parents=True)],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_said_in_a_line_and_trained_anew(damage, folder, capsys):
+    expected = lesson()["train"]()
+    (file,) = folder.iterdir()
+    DAMAGES[damage](file)
+    anew, after = lesson(), lesson()
+    assert anew["train"]() == expected
+    assert len(anew["made"]) == 9
+    said = capsys.readouterr().out
+    assert said.strip().startswith(f"{file} is damaged, so the model is trained anew.")
+    if damage == "folder":
+        assert "This training is not kept: " in said
+    else:
+        assert said.strip().count("\n") == 0
+        after["train"]()
+        assert after["made"] == [], "it was kept in the place of the other"
+
+
+def test_nothing_in_a_file_is_run(folder, tmp_path):
+    lesson()["train"]()
+    (file,) = folder.iterdir()
+    file.write_bytes(pickle.dumps(Touching(str(tmp_path / "ran"))))
+    lesson()["train"]()
+    assert not (tmp_path / "ran").exists()
+
+
+class Touching:
+    """Runs something when it is unpickled."""
+
+    def __init__(self, path: str):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (Path(self.path),)
+
+
+def test_where_nothing_can_be_written_the_training_is_not_lost(folder, capsys):
+    folder.parent.mkdir()
+    folder.write_text("a file where the folder should be")
+    names = lesson()
+    names["train"]()
+    assert len(names["made"]) == 9
+    assert capsys.readouterr().out.strip().startswith("This training is not kept: ")
+
+
+def test_what_cannot_be_compared_is_said_and_trains_each_time(folder, capsys):
+    for _ in range(2):
+        names = changed("losses = []", "losses, numbers = [], (number for number in range(3))")
+        names["train"]()
+        assert len(names["made"]) == 9
+        said = capsys.readouterr().out
+        assert said.strip() == "This training is not kept: cannot pickle 'generator' object"
+    assert not folder.exists()
+
+
+def test_an_object_without_a_state_is_refused():
+    names = lesson()
+    with pytest.raises(TypeError, match=r"keeps models, .*, lists and dicts, got int"):
+        names["kept_steps"](3, 7)
+
+
+def test_a_lesson_in_no_course_keeps_beside_itself(tmp_path, monkeypatch):
+    def no_course():
+        raise kept.CourseError("no_course", folder=tmp_path)
+
+    monkeypatch.setattr(kept, "find_root", no_course)
+    monkeypatch.chdir(tmp_path)
+    lesson()["train"]()
+    assert len(list((tmp_path / "work" / "trainings").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("train", "train-Model"), ("训练", "Model"), ("con", "con-Model")]
+)
+def test_the_name_of_a_file_says_what_was_trained_on_every_system(name, file, folder):
+    names = lesson(LESSON.replace("def train(", f"def {name}("))
+    names[name]()
+    (found,) = folder.iterdir()
+    assert found.name.startswith(f"{file}-")
+    assert len(found.name) < 80
+    assert all(letter.isascii() and (letter.isalnum() or letter in "-.") for letter in found.name)
+
+
+def test_those_used_longest_ago_go_when_they_become_too_many(folder, monkeypatch):
+    files = []
+    for seed in range(3):
+        lesson()["train"](seed)
+        files += [file for file in folder.iterdir() if file not in files]
+        os.utime(files[-1], (seed, seed))
+    lesson()["train"](0)  # used again
+    monkeypatch.setattr(kept, "MOST_BYTES", 3.5 * files[0].stat().st_size)
+    lesson()["train"](3)
+    assert files[1] not in folder.iterdir()
+    assert {files[0], files[2]} < {*folder.iterdir()}
+
+
+def test_forgotten_trainings_begin_anew(folder, capsys):
+    for seed in range(2):
+        lesson()["train"](seed)
+    forget_trainings()
+    assert capsys.readouterr().out == "Trainings forgotten: 2\n"
+    assert [*folder.iterdir()] == []
+
+
+@pytest.mark.usefixtures("often")
+def test_what_is_shown_is_one_line_that_is_written_over_and_goes(capsys):
+    lesson()["train"]()
+    lines = capsys.readouterr().out.split("\r")
+    assert lines[0] == lines[-1] == ""
+    assert lines[1].startswith("███░░░░░░░░░░░░░░░░░░░░░░░░░░░ step 1 of 9, ")
+    assert lines[-2].strip() == ""
+    assert all(len(line) >= len(before.rstrip()) for before, line in pairwise(lines[:-1]))
+    assert "\n" not in "".join(lines)
+
+
+def test_it_computes_with_one_thread_and_leaves_the_others_as_they_were(during):
+    before, threads = torch.get_num_threads(), []
+    torch.set_num_threads(2)
+    try:
+        during(1, lambda: [threads.append(torch.get_num_threads()), interrupt()])
+        with pytest.raises(KeyboardInterrupt):
+            lesson()["train"]()
+        assert (threads, torch.get_num_threads()) == ([1], 2)
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("often")
+def test_everything_is_said_in_the_language_of_the_lesson(folder, monkeypatch, capsys, during):
+    words = bracketed(language.words_in("en"))
+    monkeypatch.setattr(kept, "words_here", lambda: words)
+    lesson()["train"]()
+    (file,) = folder.iterdir()
+    file.write_text("nothing")
+    during(4, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        lesson()["train"]()
+    forget_trainings()
+    said = capsys.readouterr().out
+    for begins in ("⟦step", "is damaged", "⟦Stopped", "⟦Trainings forgotten"):
+        assert begins in said
+    assert not any(letter.isalpha() for letter in outside_brackets(said))

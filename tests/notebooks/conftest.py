@@ -1,0 +1,18 @@
+"""What tests train in the repository itself is kept apart from the trainings of those who work there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mha_lib.classroom.course import find_root
+from mha_lib.classroom.tasks import kept
+
+
+@pytest.fixture(autouse=True, scope="module")
+def trainings_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    apart, place = tmp_path_factory.mktemp("trainings"), kept.place_to_keep
+    with pytest.MonkeyPatch.context() as patch:
+        is_here = lambda: find_root() == Path(__file__).parents[2]  # noqa: E731
+        patch.setattr(kept, "place_to_keep", lambda: apart if is_here() else place())
+        yield
