@@ -77,7 +77,7 @@ def test_a_sentence_that_a_language_lacks_is_said_in_english(page: Page, course:
     open_lesson(page, course, "notebooks/fr")
     expect(status_of(page)).to_have_text("? montre les touches")
     page.keyboard.press("s")
-    expect(status_of(page)).to_have_text("Setup: 1 of 1 cells ran")
+    expect(status_of(page)).to_contain_text("Setup: 1 of 1 cells ran")
 
 
 def test_no_english_is_left_in_the_deck(page: Page, course: JupyterServer) -> None:

@@ -1,9 +1,10 @@
-// Runs cells in order, without moving the deck; the line at the foot tells how far.
+// Runs cells in order, without moving the deck; the line at the foot tells how far, and for how long.
 import { placeOf, position } from "./stage.js";
 import { goHome } from "./turn.js";
 import { fill } from "./words.js";
 
 const MOST_FAILURES = 3; // more would cover the slide
+const TOOK = `deck-took ${window.location.pathname}`; // in the browser: how long each run took the last time
 
 const hasTag = (tag) => (cell) => cell.model.getMetadata("tags")?.includes(tag);
 const isSetup = hasTag("setup");
@@ -67,6 +68,9 @@ export class Runner {
     if (this.isRunning) return false;
     this.isRunning = true;
     this.progress = { state: "running", text: "" };
+    this.began = Date.now();
+    this.tookLast = localStorage.getItem(`${TOOK} ${run}`);
+    const ticking = setInterval(() => this.#tick(), 1000);
     try {
       await this.panel.sessionContext.ready;
       if (afresh) await this.#changeKernel();
@@ -76,13 +80,14 @@ export class Runner {
       this.progress = { state: "failed", text: this.words.kernel_died };
       return false;
     } finally {
+      clearInterval(ticking);
       this.isRunning = false;
     }
   }
 
   /** Change to a new kernel: a restart fails while the server itself restarts one that died. */
   async #changeKernel() {
-    this.#report("running", this.words.fresh_kernel, 0);
+    this.#begin(this.words.fresh_kernel, 0);
     const { sessionContext } = this.panel;
     await sessionContext.changeKernel({ name: sessionContext.session.kernel.name });
   }
@@ -95,7 +100,7 @@ export class Runner {
     let ran = 0;
     for (const [done, cell] of cells.entries()) {
       const place = fill(words.place, { slide: placeOf(cell.node), cell: cell.model.id });
-      this.#report("running", fill(words.running, { run, number: done + 1, count, place }), done / count);
+      this.#begin(fill(words.running, { run, number: done + 1, count, place }), done / count, cell);
       const reply = (await CodeCell.execute(cell, this.panel.sessionContext))?.content;
       if (!this.isRunning) {
         this.#report("failed", fill(words.stopped, { run, place }));
@@ -105,10 +110,30 @@ export class Runner {
       else failures.push(fill(words.failure, { place, error: reply.ename, message: reply.evalue }));
       if (stopsAtError && failures.length) break;
     }
-    const summary = fill(words.finished, { run, ran, count });
+    if (ran + failures.length === count) localStorage.setItem(`${TOOK} ${run}`, this.#seconds);
+    const summary = fill(words.finished, { run, ran, count, seconds: this.#seconds });
     const text = [summary, ...this.#shortened(failures)].join("\n");
     this.#report(failures.length ? "failed" : "done", text);
     return true;
+  }
+
+  get #seconds() {
+    return Math.round((Date.now() - this.began) / 1000);
+  }
+
+  /** Tell what runs now; `share` is how much of the run is done, `cell` the cell that runs. */
+  #begin(doing, share, cell) {
+    this.now = { doing, share, cell };
+    this.#tick();
+  }
+
+  /** Tell how long the run has taken, and the last line that its cell has printed, as of a training. */
+  #tick() {
+    const { doing, share, cell } = this.now;
+    const { took, took_last } = this.words;
+    const gaps = { doing, seconds: this.#seconds, last: this.tookLast };
+    const line = fill(this.tookLast ? took_last : took, gaps);
+    this.#report("running", [line, lastLineOf(cell)].filter(Boolean).join("\n"), share);
   }
 
   #report(state, text, share) {
@@ -121,4 +146,10 @@ export class Runner {
     if (more <= 0) return failures;
     return [...failures.slice(0, MOST_FAILURES), fill(this.words.more_failures, { count: more })];
   }
+}
+
+function lastLineOf(cell) {
+  const { outputs } = cell?.model ?? {};
+  const last = outputs?.length ? outputs.get(outputs.length - 1).toJSON() : {};
+  return [last.text ?? ""].flat().join("").trim().split("\n").at(-1);
 }
