@@ -20,7 +20,7 @@ TRAIN = """
 import time
 from pathlib import Path
 for step in range(10**6):
-    print(f"\\rstep {step}", end="", flush=True)
+    print(f"\\r██░░ step {step}", end="", flush=True)
     if Path("go").exists():
         break
     time.sleep(0.05)

@@ -148,8 +148,10 @@ export class Runner {
   }
 }
 
+/** The last line that a cell has printed, without the bar that it may draw: the foot has one of its own. */
 function lastLineOf(cell) {
   const { outputs } = cell?.model ?? {};
   const last = outputs?.length ? outputs.get(outputs.length - 1).toJSON() : {};
-  return [last.text ?? ""].flat().join("").trim().split("\n").at(-1);
+  const line = [last.text ?? ""].flat().join("").trim().split("\n").at(-1);
+  return line.replace(/[▀-▟]+/g, "").trim();
 }
