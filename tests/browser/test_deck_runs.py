@@ -24,6 +24,7 @@ for step in range(10**6):
     if Path("go").exists():
         break
     time.sleep(0.05)
+print("\\r" + " " * 20 + "\\r", end="")
 """
 
 
@@ -60,6 +61,7 @@ def test_s_counts_the_seconds_shows_the_training_and_knows_the_last_time(
     (folder / "go").touch()
     ended = re.compile(r"Setup: 2 of 2 cells ran in (\d+) s")
     expect(status_of(page)).to_have_text(ended)
+    expect(page.locator(".jp-OutputArea-output")).to_have_count(0)  # nothing is left of the line
     took = ended.findall(status_of(page).inner_text())[0]
     (folder / "go").unlink()
 

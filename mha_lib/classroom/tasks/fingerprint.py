@@ -32,7 +32,7 @@ class NotComparable(TypeError):
 def fingerprint(caller: types.FrameType, *values: Any) -> str:
     """Hash the values, and the function or cell that runs in ``caller`` with all that it uses."""
     found = Fingerprint()
-    found.add([*sys.version_info[:2], str(torch.__version__), edition(), *values])
+    found.add([*sys.version_info[:2], edition(), *values])
     stored = set(names(caller.f_code, "STORE_"))  # a cell that runs again finds those of its last run
     found.add_code(caller.f_code, caller.f_globals, without=stored)
     if is_of_lesson(caller.f_globals) and caller.f_locals is not caller.f_globals:

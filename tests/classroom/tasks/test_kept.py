@@ -30,7 +30,7 @@ made = []
 stop_at = None
 
 def draw(generator):
-    return scale * torch.randn(*settings["sizes"], generator=generator)
+    return 2.0 * scale * torch.randn(*settings["sizes"], generator=generator)
 
 def no_grad_draw(generator):
     with torch.no_grad():
@@ -131,9 +131,10 @@ def test_a_loop_over_kept_steps_learns_what_a_loop_over_range_learns():
 
 CHANGES = {
     "constant": ("scale = 1.0", "scale = 1.5"),
+    "constant in a function": ("return 2.0 *", "return 3.0 *"),
     "data": ('"sizes": [4, 3]', '"sizes": [5, 3]'),
     "set": ('"two", ', ""),
-    "helper": ("return scale *", "return -scale *"),
+    "helper": ("return 2.0 *", "return 2.0 + 0 *"),
     "helper of a helper": (
         "with torch.no_grad():\n        return draw",
         "with torch.no_grad():\n        return -draw",
@@ -206,7 +207,7 @@ def test_a_module_beside_the_lesson_counts_with_what_its_file_holds(tmp_path, mo
     made = []
     for text in ("a = 1", "a = 1", "a = 2"):
         file.write_text(text)
-        other = lesson(LESSON.replace("return scale *", "of_mine\n    return scale *"))
+        other = lesson(LESSON.replace("return 2.0 *", "of_mine\n    return 2.0 *"))
         other["of_mine"] = module
         other["train"]()
         made.append(len(other["made"]))
