@@ -1,5 +1,5 @@
-// Moves the explorers of the slide that is shown through their settings, and says which do not fit the slide;
-// for test_deck.py. With `all`, through every setting; otherwise through those at the ends of the sliders.
+// Moves the explorers of the slide that is shown through their settings, and says which do not fit the slide or
+// leave much of it empty; for test_deck.py. With `all`, through every setting; otherwise through those at the ends of the sliders.
 async (all) => {
   const slide = document.querySelector("section.present > section.present");
   const foot = document.querySelector("#deck-foot").getBoundingClientRect();
@@ -42,6 +42,11 @@ async (all) => {
       const wide = Math.round(Math.max(box.right, ...inner.map(({ right }) => right)) - innerWidth);
       if (low > 1 || wide > 1)
         faults.push(`the explorer is ${low} px too low, ${wide} too wide at ${setting}`);
+      const maps = [...root.querySelectorAll("[role=application]")].map((map) => map.getBoundingClientRect());
+      const share = (Math.max(...maps.map(({ right }) => right)) - box.left) / box.width;
+      const height = box.height / root.querySelector(".room").getBoundingClientRect().height;
+      if (share < 0.9 && height < 0.93)
+        faults.push(`the maps reach neither the width (${share}) nor the height (${height}) at ${setting}`);
     }
   }
   return faults;

@@ -5,6 +5,7 @@ import random
 import re
 import sys
 from importlib.resources import files
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -80,6 +81,58 @@ def test_a_single_map_has_no_number(page, show):
     expect(page.get_by_role("status")).to_have_text("query 0 → key 0: 0.125")
 
 
+def test_a_map_of_other_things_names_its_axes(page, show):
+    page.add_init_script(SPY_ON_TEXT)
+    show(explore(lambda: torch.eye(3, 5), xlabel="distance", ylabel="head"))
+    head, status = page.locator(HEADS), page.get_by_role("status")
+    expect(head).to_have_accessible_name("head × distance")
+    expect(status).to_have_text("Rows (head): 3, columns (distance): 5. Largest: head 0, distance 0: 1.000")
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        head.press(key)
+    expect(status).to_have_text("head 1, distance 1: 1.000")
+    texts = {text.strip() for text in page.evaluate("window.written")}
+    assert {"distance", "head", "1"} <= texts
+    assert not [text for text in texts if re.search("quer|key|weight", text)]
+
+
+def test_several_maps_of_other_things_name_their_axes_and_heads(page, show):
+    show(explore(lambda: torch.ones(2, 3, 5) / 5, ylabel="layer"))
+    head, status = page.locator(HEADS).last, page.get_by_role("status")
+    expect(status).to_contain_text("Heads: 2, rows (layer): 3, columns (keys): 5. Largest: head 0, layer 0")
+    head.press("ArrowDown")
+    expect(status).to_have_text("head 1, layer 0, keys 0: 0.200")
+    head.press("Enter")
+    expect(status).to_contain_text("Head 1 alone, rows (layer): 3")
+
+
+def test_maps_keep_their_size_while_a_slider_is_dragged(page, show):
+    """Whatever the widths of its labels and of its values, and whatever the legend says."""
+
+    def weights_at(n):
+        weights = torch.full((2, 3, 5), 1 / n)
+        return weights, torch.ones(3, 5, dtype=torch.bool).tril(n % 3)
+
+    show(
+        explore(
+            weights_at,
+            n=[1, 2, 300, 40_000],
+            query_labels=lambda n: [f"{'row ' * (n % 7)}{n}"] * 3,
+            key_labels=lambda n: [str(n) * (n % 3)] * 5,
+        )
+    )
+    places = set()
+    for setting in range(4):
+        slider(page, "n").fill(str(setting))
+        places.add(
+            page.evaluate(
+                "heads => [...document.querySelectorAll(heads)]"
+                ".map((head) => JSON.stringify(head.getBoundingClientRect())).join()",
+                HEADS,
+            )
+        )
+    assert len(places) == 1
+
+
 def test_labels_are_text(page, show, watch):
     show(some_explorer(query_labels=WORDS[:Q], key_labels=WORDS))
     head = page.locator(HEADS).first
@@ -124,7 +177,7 @@ def test_the_keyboard_alone_is_enough(page, show):
     expect(slider(page, "num_heads")).to_be_focused()
     page.keyboard.press("End")
     expect(slider(page, "num_heads")).to_have_attribute("aria-valuetext", "8")
-    for _ in range(6):  # the other sliders, the scale, the button
+    for _ in range(5):  # the other sliders, the scale
         page.keyboard.press("Tab")
     first, second = page.locator(HEADS).nth(0), page.locator(HEADS).nth(1)
     expect(first).to_be_focused()
@@ -306,8 +359,9 @@ def test_all_that_it_says_comes_from_its_words(page, show, monkeypatch):
     words = bracketed(words_in("en")["explorer"])
     monkeypatch.setattr(sys.modules[Explorer.__module__], "words_here", lambda: {"explorer": words})
     page.add_init_script(SPY_ON_TEXT)
-    labels = {"query_labels": ["7"] * Q, "key_labels": ["8"] * K}
-    show(explore(lambda n, 旗, 文: weights_of(n), n=[1, 4], 旗=True, 文="", **labels))
+    controls: dict[str, Any] = {"n": [1, 4], "旗": True, "文": ""}
+    labels = ["7"] * Q, ["8"] * K
+    show(explore(lambda n, 旗, 文: weights_of(n), query_labels=labels[0], key_labels=labels[1], **controls))
     status = page.get_by_role("status")
     expect(status).to_have_text(re.compile("^⟦.*⟧$"))
     page.locator(HEADS).first.press("ArrowDown")  # a weight

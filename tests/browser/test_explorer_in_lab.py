@@ -76,7 +76,7 @@ def test_through_the_kernel(page, jupyter):
     move = """(input, value) => {
       input.value = value; input.dispatchEvent(new Event("input", { bubbles: true }));
       const stage = document.querySelector(".stage");
-      return [stage.querySelector("[role=status]").textContent, stage.ariaBusy]; }"""
+      return [document.querySelector("[role=status]").textContent, stage.ariaBusy]; }"""
     pause = view.get_by_label("pause")
     assert pause.evaluate(move, 1) == [words_in("en")["explorer"]["computing"], "true"]
     expect(status).to_contain_text("Largest weight")

@@ -207,8 +207,8 @@ def test_queries_beyond_the_length_are_told_apart(page, show):
 def test_what_may_be_beyond_a_length_is_decided_by_labels(page, show):
     """With as many queries as keys, but other tokens, the mask tells nothing about the queries."""
     mask = padding_mask(torch.tensor([3]), Q)
-    labels = {"query_labels": list("abcdef"), "key_labels": list("uvwxyz")}
-    show(explore(lambda: (masked_softmax(torch.zeros(1, Q, Q), mask), mask), **labels))
+    weights = masked_softmax(torch.zeros(1, Q, Q), mask)
+    show(explore(lambda: (weights, mask), query_labels=list("abcdef"), key_labels=list("uvwxyz")))
     head = page.locator(HEADS)
     for _ in range(Q):
         head.press("ArrowDown")

@@ -1,6 +1,7 @@
 """The explorer on a slide: the deck tells it in --explorer-room how much of the slide is left."""
 
 import itertools
+from typing import Any
 
 import pytest
 import torch
@@ -54,7 +55,7 @@ def names_of(num_heads, size, is_causal):
 
 @pytest.mark.parametrize("labels", [None, names_of])
 def test_it_takes_the_room_that_the_slide_has_left(page, show, labels):
-    controls = {"num_heads": HEAD_COUNTS, "size": SIZES, "is_causal": False}
+    controls: dict[str, Any] = {"num_heads": HEAD_COUNTS, "size": SIZES, "is_causal": False}
     show(explore(maps_of, **controls, query_labels=labels, key_labels=labels))
     for (width, height), share in itertools.product(WINDOWS, (0.4, 0.7)):
         page.set_viewport_size({"width": width, "height": height})
@@ -69,7 +70,8 @@ def test_it_takes_the_room_that_the_slide_has_left(page, show, labels):
             assert max(layout["hidden"]) <= 0, at
             assert layout["statusEnd"] <= room, at
             maps = layout["rowsOfHeads"] * layout["headHeight"]
-            assert layout["width"] > 0.75 or maps > 0.25 * room, (at, layout)
+            # The least are 16 maps above names of 7 em in 40 % of a slide: the letters stay legible.
+            assert layout["width"] > 0.75 or maps > 0.18 * room, (at, layout)
             assert layout["letters"] >= 0.6 * height / 40 - 0.1, at
 
 
@@ -80,7 +82,7 @@ def test_its_letters_are_those_of_the_slide(page, show):
         assert page.evaluate(LAYOUT)["letters"] == letters
         height, width = (slider(page, "num_heads").bounding_box()[side] for side in ("height", "width"))
         assert height > 0.9 * letters
-        assert width == pytest.approx(9 * letters, abs=1)
+        assert any(width == pytest.approx(ems * letters, abs=1) for ems in (9, 6)), "6 to save a line"
 
 
 def test_a_small_room_shows_the_weights_cell_by_cell(page, show):

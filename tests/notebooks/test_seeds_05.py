@@ -75,7 +75,7 @@ def test_pooled_heads_are_not_those_that_were_trained_and_a_good_start(converted
 def test_heads_in_a_row_share_keys(seed):
     who_shares = with_seed(seed, "who-shares")["who_shares"]
     for kv_heads in (1, 2, 4, 8):
-        expected = torch.arange(8)[:, None] // (8 // kv_heads) == torch.arange(kv_heads)
+        expected = torch.arange(kv_heads)[:, None] == torch.arange(8) // (8 // kv_heads)
         assert torch.equal(who_shares(kv_heads), expected.float())
 
 

@@ -15,11 +15,18 @@ from mha_lib.classroom.live.explorer.controls import describe_inputs, make_contr
 from mha_lib.classroom.live.explorer.table import Labels, Source, compute_answer, compute_table
 
 FOLDER = Path(__file__).with_name("view")
-PARTS = ("decode", "words", "arrange", "inputs", "paint", "keyboard", "view")  # in the order they run in
+PARTS = ("decode", "words", "layout", "arrange", "inputs", "paint", "keyboard", "view")  # in this order
 
 
 def explore(
-    weights_of: Callable, /, *, query_labels: Labels = None, key_labels: Labels = None, **controls: Any
+    weights_of: Callable,
+    /,
+    *,
+    query_labels: Labels = None,
+    key_labels: Labels = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    **controls: Any,
 ) -> "Explorer":
     """Heatmaps of ``weights_of(**settings)``, one for each head, that follow the ``controls``.
 
@@ -31,12 +38,22 @@ def explore(
     The first setting is that of the defaults in the signature of ``weights_of``, or else the first values.
 
     Labels are a list, a list of lists (one a sample), or a function that is called as ``weights_of`` is.
+    ``xlabel`` and ``ylabel`` name the axes where they aren't keys and queries, in the singular, such as
+    ``"distance"`` and ``"head"``: the sentences about a cell use them.
     A cell shows the explorer it ends with; ``settings`` and ``weights`` hand its state to the next cell.
     """
     defaults = {name: p.default for name, p in inspect.signature(weights_of).parameters.items()}
     empty = inspect.Parameter.empty
     made = [make_control(name, given, defaults.get(name, empty)) for name, given in controls.items()]
-    return Explorer(Source(weights_of, made, {"query_labels": query_labels, "key_labels": key_labels}))
+    source = Source(weights_of, made, {"query_labels": query_labels, "key_labels": key_labels})
+    return Explorer(source, words_with(xlabel, ylabel))
+
+
+def words_with(xlabel: str | None, ylabel: str | None) -> dict[str, Any]:
+    """The explorer's sentences, about axes of these names."""
+    words = words_here()["explorer"]
+    own = words["own_axes"] if xlabel or ylabel else {}
+    return words | own | {"queries": ylabel or words["queries"], "keys": xlabel or words["keys"]}
 
 
 def read_module() -> str:
@@ -61,13 +78,13 @@ class Explorer(CellWidget):
     enlarged = Int(-1).tag(sync=True)  # the head that fills the picture; -1: all of them
     to_max = Bool(False).tag(sync=True)  # the scale ends at the largest weight instead of at 1
 
-    def __init__(self, source: Source, **budget: Any):
+    def __init__(self, source: Source, words: dict[str, Any] | None = None, **budget: Any):
         self._source = source
         table = compute_table(source, **budget)
         self._known = {entry["setting"] for entry in table.directory}
         self.table = vars(table)
         self.setting = list(source.start)
-        self.words = words_here()["explorer"]
+        self.words = words or words_with(None, None)
         samples = len(table.directory[0]["at"])
         self.controls = describe_inputs(source.controls, samples, self.words, of_masks=table.of_masks)
         super().__init__()  # last, so that an error above leaves no half-made widget in the browser

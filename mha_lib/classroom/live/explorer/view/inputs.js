@@ -18,13 +18,15 @@ const INPUTS = {
 export function makeInput({ name, kind, texts, trait, at }, view) {
   const { model, words } = view;
   const input = Object.assign(INPUTS[kind](texts), { ariaLabel: name });
-  const value = make("span", { className: "value" });
+  // A slider's value has room for the longest: else the controls could wrap while the slider is dragged.
+  const value = make("span");
+  value.style.minWidth = `${Math.max(0, ...texts.map((text) => text.length))}ch`;
   const property = kind === "switch" ? "checked" : "value";
   const isEntry = at >= 0;
   const get = () => (isEntry ? model.get(trait)[at] : Number(model.get(trait)));
   const read = () => (kind === "text" ? input.value : Number(input[property]));
   input.oninput = () => view.move(trait, isEntry ? model.get(trait).with(at, read()) : read(), name);
-  const element = make("label", {}, name, input, value);
+  const element = make("label", {}, name, input, ...(kind === "slider" ? [value] : []));
   if (trait === "to_max") input.ariaDescription = element.title = words.to_max_means;
   return {
     element,

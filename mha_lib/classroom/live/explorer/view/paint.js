@@ -2,7 +2,7 @@
 import { arrange, fit, fontOf } from "./arrange.js";
 import { indexOf, isForbidden, numbersTo, SIGN_BIT, weightOf } from "./decode.js";
 import { make } from "./inputs.js";
-import { fill, labelOf, sayWeight } from "./words.js";
+import { fill, labelOf, sayTitle, sayWeight } from "./words.js";
 
 const VIRIDIS = [
   0x440154, 0x481a6c, 0x472f7e, 0x414488, 0x39578c, 0x30688e, 0x2a788e, 0x23888e, 0x1e988b, 0x21a884,
@@ -22,6 +22,7 @@ const COLOUR_SCALE = Uint32Array.from(numbersTo(256), (number) => {
 });
 
 const COLOURS = ["paper", "ink", "quiet", "forbidden", "hatching", "q", "k"]; // of view.css and look.css
+const SLACK = 0.3; // em: a text may be wider than in the letters in which it was measured
 const BRIGHTEST = `#${VIRIDIS.at(-1).toString(16)}`;
 
 /** A canvas with one pixel for each cell; the picture shows it enlarged. */
@@ -129,60 +130,63 @@ function paintTitles(ctx, drawing) {
   const { em, tiles, colours, words, pointed } = drawing;
   for (const { head, x, y } of tiles) {
     const weight = pointed ? sayWeight(drawing, { ...pointed, head }) : "";
-    const title = fit(ctx, `${fill(words.head, { head })}  ${weight}`, drawing.column - 0.3 * em);
+    const title = fit(ctx, `${sayTitle(words, head)}  ${weight}`, drawing.pitch - 0.3 * em);
     write(ctx, title, { x, y: y - 0.8 * em, colour: colours.ink });
   }
 }
 
 function paintQueryAxis(ctx, drawing) {
   const { em, cellHeight, tiles, queries, queryLabels, length, colours, words } = drawing;
-  const middle = (tiles[0].y + tiles.at(-1).y + cellHeight * queries) / 2;
-  write(ctx, words.queries, { x: 0.7 * em, y: middle, colour: colours.q, align: "center", isTurned: true });
+  const [top, bottom] = [tiles[0].y, tiles.at(-1).y + cellHeight * queries];
+  const name = fit(ctx, words.queries, bottom);
+  const half = ctx.measureText(name).width / 2;
+  const middle = Math.max((top + bottom) / 2, half); // a name longer than its axis begins at the edge
+  write(ctx, name, { x: 0.7 * em, y: middle, colour: colours.q, align: "center", isTurned: true });
   for (const { x, y } of tiles.filter((tile) => tile.isFirst))
-    for (let query = 0; query < queries; query += drawing.queryStep) {
+    for (let query = 0; query < queries; query += drawing.rowStep) {
       const place = { x: x - 0.4 * em, y: y + (query + 0.5) * cellHeight, align: "right" };
-      const label = fit(ctx, labelOf(queryLabels, query), drawing.queryRoom);
+      const label = fit(ctx, labelOf(queryLabels, query), drawing.rowRoom + SLACK * em);
       write(ctx, label, { ...place, colour: query < length ? colours.ink : colours.quiet });
     }
 }
 
+/** Write the keys below the lowest maps, and the name of their axis once for all of them. */
 function paintKeyAxis(ctx, drawing) {
-  const { em, cellWidth, cellHeight, tiles, queries, keys, isTurned, keyRoom, colours, words } = drawing;
+  const { em, cellWidth, cellHeight, tiles, queries, keys, isTurned, columnRoom, colours, words } = drawing;
   const style = { colour: colours.ink, align: isTurned ? "right" : "center", isTurned };
   for (const { x, y } of tiles.filter((tile) => tile.isLowest)) {
     const below = y + cellHeight * queries + (isTurned ? 0.4 : 0.9) * em;
-    for (let key = 0; key < keys; key += drawing.keyStep) {
-      const label = fit(ctx, labelOf(drawing.keyLabels, key), keyRoom);
+    for (let key = 0; key < keys; key += drawing.columnStep) {
+      const label = fit(ctx, labelOf(drawing.keyLabels, key), columnRoom + SLACK * em);
       write(ctx, label, { x: x + (key + 0.5) * cellWidth, y: below, ...style });
     }
-    const name = { x: x + (cellWidth * keys) / 2, y: below + (isTurned ? keyRoom + 0.95 * em : 1.1 * em) };
-    write(ctx, words.keys, { ...name, colour: colours.k, align: "center" });
   }
+  write(ctx, words.keys, { x: drawing.nameX, y: drawing.nameY, colour: colours.k, align: "center" });
 }
 
 /** Paint the scale of colours, one for all heads, and the meaning of the hatching. */
 function paintLegend(ctx, drawing) {
-  const { ofMasks, isMasked, em, words } = drawing;
-  let x = ofMasks ? 0.5 * em : paintScale(ctx, drawing);
+  const { ofMasks, isMasked, em, words, legendX, legendY } = drawing;
+  let x = legendX + (ofMasks ? 0.5 * em : paintScale(ctx, drawing));
   const paintSwatch = (fillStyle, text) => {
     ctx.fillStyle = fillStyle;
-    ctx.fillRect(x, 0.4 * em, 1.6 * em, 0.9 * em);
-    write(ctx, text, { x: x + 2 * em, y: 0.85 * em, colour: drawing.colours.ink });
+    ctx.fillRect(x, legendY - 0.45 * em, 1.6 * em, 0.9 * em);
+    write(ctx, text, { x: x + 2 * em, y: legendY, colour: drawing.colours.ink });
     x += 3.4 * em + ctx.measureText(text).width;
   };
   if (ofMasks) paintSwatch(BRIGHTEST, words.may_attend);
   if (isMasked) paintSwatch(makeHatching(ctx, drawing), words.masked);
 }
 
-/** Paint the bar of colours with its numbers; returns the place after it. */
-function paintScale(ctx, { scaleEnd, toMax, em, colours, words }) {
-  const style = { y: 0.85 * em, colour: colours.ink };
+/** Paint the bar of colours with its numbers; returns its width. */
+function paintScale(ctx, { scaleEnd, toMax, em, colours, words, legendX, legendY }) {
+  const style = { y: legendY, colour: colours.ink };
   const sheet = makeSheet(256, 1, (index) => COLOUR_SCALE[index]);
-  ctx.drawImage(sheet, 1.4 * em, 0.4 * em, 9 * em, 0.9 * em);
-  write(ctx, "0", { x: 0.5 * em, ...style });
+  ctx.drawImage(sheet, legendX + 1.4 * em, legendY - 0.45 * em, 9 * em, 0.9 * em);
+  write(ctx, "0", { x: legendX + 0.5 * em, ...style });
   const sentence = toMax ? words.largest_weight : words.weight;
   const end = fill(sentence, { number: Number(scaleEnd.toPrecision(3)) });
-  write(ctx, end, { x: 10.8 * em, ...style });
+  write(ctx, end, { x: legendX + 10.8 * em, ...style });
   return 12.2 * em + ctx.measureText(end).width;
 }
 
@@ -202,8 +206,7 @@ export function savePicture(shown, caption, look) {
   const canvas = make("canvas");
   const ctx = canvas.getContext("2d");
   const drawing = { ...arrange(ctx, shown, { width: 2000, height: 1300, em }), ...look };
-  const rightEdges = drawing.tiles.map(({ x }) => x + drawing.cellWidth * shown.keys + em);
-  const width = Math.max(30 * em, ctx.measureText(caption).width + em, ...rightEdges);
+  const width = Math.max(drawing.end + em, ctx.measureText(caption).width + em);
   Object.assign(canvas, { width, height: drawing.height + 2 * em });
   paint(ctx, drawing);
   write(ctx, caption, { x: em / 2, y: drawing.height + em, colour: drawing.colours.quiet });

@@ -1,13 +1,15 @@
 // The page around the picture: it shows the widget's traits, and answers pointer and keys.
-import { arrange } from "./arrange.js";
+import { arrange, widestOf } from "./arrange.js";
 import { choose, clamp, isSame, numbersTo, unpack } from "./decode.js";
 import { make, makeInput } from "./inputs.js";
 import { hideOwnKeys, isOwnKey, leave, letGo } from "./keyboard.js";
 import { paint, readLook, savePicture } from "./paint.js";
-import { fill, sayCell, sayPicture, sayWay, wordsFor } from "./words.js";
+import { fill, sayCell, sayPicture, sayTitle, sayWay, wordsFor } from "./words.js";
 
 const KEPT_WEIGHTS = 2 ** 24; // in answers
 const MARGINS = 18; // pixels above and below the parts
+const SLIDERS = ["9em", "6em"]; // their widths
+const NO_LABELS = [];
 const LEAST_FRAME = 34; // em, for the legend and the status
 const DESCRIBE_AFTER = 150; // milliseconds without a move
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -18,6 +20,8 @@ class ExplorerView {
     this.words = wordsFor(model);
     this.pictures = new Map(); // computed ahead, by their settings
     this.answers = new Map(); // computed on demand
+    this.labelWidths = new Map(); // of pictures with so many queries and keys: see noteLabels()
+    this.measured = new WeakMap(); // the widths of lists of labels
     this.picture = null; // the last one on show
     this.moved = null; // the input that asked for the next one
     this.room = null; // the largest size of the picture
@@ -33,9 +37,8 @@ class ExplorerView {
     const { model, words } = this;
     this.roomProbe = make("i", { className: "room" });
     this.inputs = model.get("controls").map((control) => makeInput(control, this));
-    this.saveButton = make("button", { textContent: words.save, onclick: () => this.save() });
     const elements = this.inputs.map(({ element }) => element);
-    this.controls = make("div", { className: "settings" }, ...elements, this.saveButton);
+    this.controls = make("div", { className: "settings" }, ...elements);
     this.message = make("summary");
     this.traceback = make("pre", { tabIndex: 0 });
     this.problem = make("div", { role: "alert" }, make("details", {}, this.message, this.traceback));
@@ -46,8 +49,10 @@ class ExplorerView {
     this.sentence = make("span");
     this.way = make("span", { ariaHidden: "true" });
     const status = make("p", { role: "status" }, this.sentence, this.way);
-    this.stage = make("div", { className: "stage" }, this.canvas, this.overlay, this.backButton, status);
-    const parts = [this.roomProbe, this.controls, this.problem, this.stage];
+    this.saveButton = make("button", { textContent: words.save, onclick: () => this.save() });
+    this.stage = make("div", { className: "stage" }, this.canvas, this.overlay);
+    this.foot = make("div", { className: "foot" }, status, this.backButton, this.saveButton);
+    const parts = [this.roomProbe, this.controls, this.problem, this.stage, this.foot];
     this.root = make("div", { className: "mha-explorer" }, ...parts);
   }
 
@@ -55,6 +60,7 @@ class ExplorerView {
   async open(element) {
     const { model } = this;
     await unpack(model.get("table"), this.pictures);
+    this.noteLabels(this.pictures);
     element.append(this.root);
     model.on("change:setting change:sample change:enlarged change:to_max", () => this.show());
     model.on("change:answer", () => this.takeAnswer());
@@ -121,14 +127,16 @@ class ExplorerView {
     this.traceback.textContent = traceback;
     const { computing, not_in_handout } = this.words;
     if (!picture) this.say(isHandout() ? not_in_handout[this.model.get("table").carries] : computing);
-    else if (!error && this.room) this.showPicture(picture);
+    else if (error) this.say("");
+    else if (this.room) this.showPicture(picture);
   }
 
   showPicture(picture) {
     const { model, words, pointed } = this;
     const [sample, enlarged, toMax] = ["sample", "enlarged", "to_max"].map((trait) => model.get(trait));
     const ofMasks = model.get("table").of_masks;
-    const shown = { ...choose(picture, { sample, enlarged, toMax }), words, ofMasks };
+    const labelWidths = this.widthsOf(picture);
+    const shown = { ...choose(picture, { sample, enlarged, toMax }), labelWidths, words, ofMasks };
     const { heads, queries, keys } = shown;
     const isThere = pointed && heads.includes(pointed.head) && pointed.query < queries && pointed.key < keys;
     this.note = this.moved ? this.sayUnmoved(picture, sample) : ""; // a remark on the move
@@ -141,6 +149,27 @@ class ExplorerView {
     this.fitFrame();
     this.draw();
     this.describing = setTimeout(() => this.describe(), DESCRIBE_AFTER);
+  }
+
+  /** Note how wide labels can be. All pictures with as many queries and keys keep room for the widest, so that
+   * maps keep their size while a slider is dragged. */
+  noteLabels(pictures) {
+    const widthOf = (lists = NO_LABELS) => {
+      const { measured } = this;
+      if (!measured.has(lists)) measured.set(lists, widestOf(this.ctx, lists.flat()));
+      return measured.get(lists);
+    };
+    for (const { queries, keys, queryLabels, keyLabels } of pictures.values()) {
+      const widths = this.widthsOf({ queries, keys });
+      widths.queries = Math.max(widths.queries, widthOf(queryLabels));
+      widths.keys = Math.max(widths.keys, widthOf(keyLabels));
+    }
+  }
+
+  widthsOf({ queries, keys }) {
+    const size = `${queries} ${keys}`;
+    if (!this.labelWidths.has(size)) this.labelWidths.set(size, { queries: 0, keys: 0 });
+    return this.labelWidths.get(size);
   }
 
   /** Explain why a move changed nothing: the length of one sample, for example, changes no other sample. */
@@ -166,7 +195,7 @@ class ExplorerView {
     const size = `width:${cellWidth * keys}px; height:${cellHeight * queries}px`;
     for (const [index, { head, x, y }] of tiles.entries()) {
       const style = `left:${x}px; top:${y}px; ${size}`;
-      const ariaLabel = fill(this.words.head, { head });
+      const ariaLabel = sayTitle(this.words, head);
       Object.assign(this.overlay.children[index], { style, ariaLabel }).dataset.head = head;
     }
   }
@@ -174,19 +203,18 @@ class ExplorerView {
   /** Make the frame that an explorer has in a handout as wide as its content; it never becomes narrower. */
   fitFrame() {
     if (this.room.isFixed || !isHandout()) return;
-    const { tiles, column, em } = this.drawing;
-    const right = Math.max(LEAST_FRAME * em, ...tiles.map(({ x }) => x + column));
-    this.needed = Math.max(this.needed, right * this.overlay.style.scale);
+    const { end, em } = this.drawing;
+    this.needed = Math.max(this.needed, Math.max(LEAST_FRAME * em, end + em) * this.overlay.style.scale);
     this.root.style.maxWidth = `${Math.ceil(this.needed) + MARGINS}px`;
   }
 
   /** The width of the controls in one line, or in the lines that they have. */
   widthOfControls() {
-    const { controls, saveButton } = this;
+    const { controls } = this;
     const start = controls.getBoundingClientRect().left;
-    const ends = [...controls.querySelectorAll("label")].map((label) => label.getBoundingClientRect().right);
-    const isInLines = saveButton.offsetTop > controls.offsetTop + controls.firstChild.offsetHeight;
-    return isInLines ? controls.clientWidth : Math.max(start, ...ends) - start + 2 * saveButton.offsetWidth;
+    const labels = [...controls.children].map((label) => label.getBoundingClientRect());
+    const isInLines = labels.some(({ top }) => top > labels[0].bottom);
+    return isInLines ? controls.clientWidth : Math.max(start, ...labels.map(({ right }) => right)) - start;
   }
 
   draw() {
@@ -209,6 +237,7 @@ class ExplorerView {
   async takeAnswer() {
     const { answers } = this;
     await unpack(this.model.get("answer"), answers);
+    this.noteLabels(answers);
     let newer = 0; // weights, in answers that came later
     for (const [setting, { samples = [] }] of [...answers].toReversed()) {
       if (newer > KEPT_WEIGHTS) answers.delete(setting);
@@ -311,27 +340,29 @@ class ExplorerView {
 
   /** Measure the room. A deck gives it as --explorer-room, with the size of its letters. */
   measure() {
-    const { root, controls, overlay } = this;
+    const { root, controls, foot, overlay } = this;
     root.style.maxWidth = ""; // else it would hide how much room there is
     const width = controls.clientWidth;
     if (!width) return; // not on the page yet
     const room = this.roomProbe.offsetHeight;
     root.style.maxHeight = room ? `${room}px` : "";
     root.toggleAttribute("data-fits", room > 0);
-    const em = room ? this.fitLetters(room) : clamp(width / 90, 12, 16);
-    setLetters(root, em);
+    root.style.fontSize = "";
+    const given = room ? Number.parseFloat(getComputedStyle(root).fontSize) : clamp(width / 90, 12, 16);
+    const em = room ? this.fitLetters(room, given) : given;
+    this.setLetters(em);
     const lines = width > 62 * em ? 1 : 2; // of the status
     root.style.setProperty("--lines", lines);
     const place = root.getBoundingClientRect();
     const density = (devicePixelRatio * place.width) / root.offsetWidth; // a deck may scale its slides
     const height = room
-      ? room - controls.offsetHeight - 1.3 * em * lines - MARGINS
+      ? room - controls.offsetHeight - foot.offsetHeight - MARGINS
       : Math.max(280, 0.74 * innerHeight - controls.offsetHeight - 3 * em); // 3 em for the status
     overlay.style.scale = 1 / density;
     this.room = {
       width: Math.round(width * density),
       height: height * density,
-      em: em * density,
+      em: given * density, // whatever the letters of the controls are
       isFixed: room > 0,
     };
     this.needed = this.widthOfControls(); // pixels: the greatest width in this room so far
@@ -340,16 +371,24 @@ class ExplorerView {
   }
 
   /** The size of the deck's letters, or smaller, so that the controls leave most of the room to the picture. */
-  fitLetters(room) {
-    const { root, controls } = this;
-    root.style.fontSize = "";
-    const given = Number.parseFloat(getComputedStyle(root).fontSize);
+  fitLetters(room, given) {
     for (const size of [1, 0.85, 0.7]) {
-      const em = given * size;
-      setLetters(root, em);
-      if (controls.offsetHeight < 0.25 * room) return em;
+      this.setLetters(given * size);
+      if (this.controls.offsetHeight < 0.25 * room) return given * size;
     }
     return 0.6 * given;
+  }
+
+  /** Set the size of the letters; sliders are shorter if that saves a line of controls. */
+  setLetters(em) {
+    const { controls, root } = this;
+    root.style.fontSize = `${em}px`;
+    root.style.setProperty("--zoom", Math.max(1, em / 16));
+    const heights = SLIDERS.map((width) => {
+      root.style.setProperty("--slider", width);
+      return controls.offsetHeight;
+    });
+    if (heights[0] === heights[1]) root.style.setProperty("--slider", SLIDERS[0]);
   }
 
   /** Read the colours of the page's theme. Off the page there are none: measure() reads them later. */
@@ -361,10 +400,5 @@ class ExplorerView {
 }
 
 const isHandout = () => "handout" in document.documentElement.dataset;
-
-function setLetters({ style }, em) {
-  style.fontSize = `${em}px`;
-  style.setProperty("--zoom", Math.max(1, em / 16));
-}
 
 export default { render: ({ model, el }) => new ExplorerView(model).open(el) };

@@ -12,6 +12,11 @@ export function wordsFor(model) {
   return { ...words, ...words.single_map, ...(of_masks && { head: words.mask }) };
 }
 
+/** The title of a head, or of the only map. */
+export const sayTitle = (words, head) => fill(words.head, { head, ...axesOf(words) });
+
+const axesOf = ({ queries, keys }) => ({ rows: queries, columns: keys });
+
 const LONGEST = 60; // letters of a label
 export const labelOf = (labels, number) =>
   Array.from(labels?.[number] ?? String(number))
@@ -40,6 +45,7 @@ function sayQuery({ words, queryLabels, length }, number) {
 export function sayCell(drawing, cell) {
   const { words, keyLabels } = drawing;
   return fill(words.cell, {
+    ...axesOf(words),
     head: cell.head,
     query: sayQuery(drawing, cell.query),
     key: sayToken(words, keyLabels, cell.key),
@@ -55,7 +61,7 @@ export function sayPicture(drawing) {
     ? fill(words.allowed, { allowed, cells: visible.length })
     : fill(words.largest, { cell: sayCell(drawing, largestShown(drawing)) });
   const sentence = isEnlarged ? words.one_head : words.picture;
-  return fill(sentence, { heads: headCount, head: heads[0], queries, keys, most });
+  return fill(sentence, { ...axesOf(words), heads: headCount, head: heads[0], queries, keys, most });
 }
 
 /** The hint how to enlarge a head or return; a screen reader finds it in the name of the group of heads. */

@@ -1,0 +1,119 @@
+// Finds the size of the cells, how many maps stand side by side, and whether labels are turned: arithmetic
+// alone, nothing of the page.
+//
+//   maps     {count, rows, columns, rowLabel, columnLabel, hasRowNames, hasColumnNames}: the number of maps and
+//            of their cells, and the width of the widest label in em. Labels without names are numbers: every
+//            second or fourth of them is enough.
+//   room     {width, height, em, isFixed}: what the picture may take; a page, unlike a slide, can be scrolled
+//   layout   {em, across, down, cellWidth, cellHeight, isTurned …}: see layOutWith()
+
+// In em:
+export const TITLE = 1.5; // above each map
+export const LEGEND_ROW = 1.6;
+const LEGEND = 29; // the width of the longest
+const AXIS_NAME = 7;
+const GAP = 1; // between maps
+const EDGE = 0.5; // on the right
+const LABEL_GAP = 0.3; // between labels
+const ROW_PITCH = 0.9; // labels one below the other
+const NARROWEST_MAP = 7.5; // so that titles don't run into each other
+const LOWEST_MAP = 8; // a page can be scrolled, so maps need not get smaller than this
+const LEAST_MAP = 1.6; // a map of one row of many cells would be a hairline
+const LARGEST_CELL = 7; // on a page
+const LONGEST_LABEL = 8;
+const ROW_AXIS = 2.2; // beside the labels of the rows
+const LEVEL_AXIS = 2.8; // labels below the maps, and the name of the axis
+const TURNED_AXIS = 2.2; // the same without the labels
+
+const MOST_ASPECT = 2; // of a cell, either way
+const SIZES = [1, 0.89, 0.78, 0.6, 0.5]; // of the letters on a slide, from 18 px to 14 px, the smallest legible ones
+const LEGIBLE = 0.78;
+const ROUNDED = 20; // pixels: whole ones make cells equal, but a map of smaller cells would lose much
+
+/** The layout with the highest score. */
+export function layOut(maps, room) {
+  let best;
+  for (const size of room.isFixed ? SIZES : [1])
+    for (let across = 1; across <= maps.count; across++)
+      for (const isTurned of [false, true]) {
+        const layout = layOutWith(maps, { ...room, em: room.em * size }, across, isTurned);
+        if (across > 1 && layout.isCrowded) break;
+        layout.score = scoreOf(layout, maps, room, size);
+        if (!best || layout.score > best.score) best = layout;
+      }
+  return best;
+}
+
+function layOutWith(maps, { width, height, em, isFixed }, across, isTurned) {
+  const down = Math.ceil(maps.count / across);
+  const rowRoom = Math.min(maps.rowLabel * em, LONGEST_LABEL * em, width / 4);
+  const left = rowRoom + ROW_AXIS * em;
+  const turnedRoom = Math.min(maps.columnLabel * em, LONGEST_LABEL * em, isFixed ? height / 3 : Infinity);
+  const hasLegendRow = width < (LEGEND + AXIS_NAME) * em;
+  const below =
+    (isTurned ? turnedRoom + TURNED_AXIS * em : LEVEL_AXIS * em) + (hasLegendRow ? LEGEND_ROW * em : 0);
+  const gaps = (number) => (number - 1) * GAP * em;
+  const mapWidth = (width - left - EDGE * em - gaps(across)) / across;
+  const free = (height - below - gaps(down)) / down - TITLE * em;
+  const mapHeight = isFixed ? free : Math.max(free, LOWEST_MAP * em);
+  const most = isFixed ? Infinity : LARGEST_CELL * em;
+  const wide = Math.min(most, mapWidth / maps.columns);
+  const high = Math.min(most, mapHeight / maps.rows);
+  const cellWidth = cellSize(Math.min(wide, MOST_ASPECT * high), maps.columns, em);
+  const cellHeight = cellSize(Math.min(high, MOST_ASPECT * wide), maps.rows, em);
+  const pitch = Math.max(maps.columns * cellWidth + GAP * em, NARROWEST_MAP * em);
+  const columnNeed = isTurned ? ROW_PITCH * em : (maps.columnLabel + LABEL_GAP) * em;
+  return {
+    em,
+    width,
+    across,
+    down,
+    cellWidth,
+    cellHeight,
+    isTurned,
+    hasLegendRow,
+    legend: LEGEND * em,
+    left,
+    right: left + (across - 1) * pitch + maps.columns * cellWidth,
+    rowRoom,
+    columnRoom: isTurned ? turnedRoom : maps.columnLabel * em,
+    rowStep: stepFor(ROW_PITCH * em, cellHeight),
+    columnStep: stepFor(columnNeed, cellWidth),
+    pitch,
+    rowPitch: TITLE * em + maps.rows * cellHeight + GAP * em,
+    isCrowded: mapWidth + GAP * em < NARROWEST_MAP * em,
+    height: Math.floor(down * (TITLE * em + maps.rows * cellHeight) + gaps(down) + below),
+  };
+}
+
+function cellSize(size, count, em) {
+  const least = Math.max(size, (LEAST_MAP * em) / count);
+  return least > ROUNDED ? Math.floor(least) : least;
+}
+
+/** The step between labelled cells, 1, 2, 4 …, which gives each label the room that it needs. */
+const stepFor = (need, cell) => 2 ** Math.max(0, Math.ceil(Math.log2(need / cell)));
+
+/** How much of a label its room shows; a label may be empty. */
+const shareOf = (room, label) => (label > room ? room / label : 1);
+
+/** How good a layout is: the area of a cell, less if cells are far from square, letters small, or labels
+ * turned, cut off or left out. */
+function scoreOf(layout, maps, room, size) {
+  const { em, cellWidth, cellHeight, isTurned, rowStep, columnStep, rowRoom, columnRoom, height } = layout;
+  const aspect = Math.max(cellWidth / cellHeight, cellHeight / cellWidth);
+  const leftOut = (maps.hasRowNames ? rowStep : 1) * (maps.hasColumnNames ? columnStep : 1);
+  const uncut = shareOf(rowRoom, maps.rowLabel * em) * shareOf(columnRoom, maps.columnLabel * em);
+  const isToTurn = maps.hasColumnNames && !isTurned && columnStep > 1;
+  return (
+    cellWidth *
+    cellHeight *
+    aspect ** -0.25 *
+    leftOut ** -1.5 *
+    uncut *
+    (isTurned ? 0.5 : 1) *
+    (isToTurn ? 0.1 : 1) *
+    (size < LEGIBLE ? 0.001 * size : Math.sqrt(size)) *
+    (height <= room.height ? 1 : room.isFixed ? 1e-6 : room.height / height)
+  );
+}

@@ -1,0 +1,151 @@
+"""The layout of an explorer's maps, through thousands of sizes: arithmetic alone, without an explorer."""
+
+import random
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from mha_lib.classroom.live.explorer.widget import FOLDER
+
+EM = 18  # pixels, the letters of a deck
+LEGIBLE = 0.78  # of them, 14 pixels
+LEAST_MAP = 1.6  # em
+LAY_OUT = """async ([source, cases]) => {
+  const { layOut } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+  return cases.map(([maps, room]) => layOut(maps, room));
+}"""
+Case = tuple[dict[str, Any], dict[str, Any]]  # the maps and their room
+
+
+def lay_out(page: Page, cases: list[Case]) -> list[dict[str, Any]]:
+    source = (FOLDER / "layout.js").read_text(encoding="utf-8")
+    layouts: list[dict[str, Any]] = page.evaluate(LAY_OUT, [source, cases])
+    return layouts
+
+
+def maps_of(count: int, rows: int, columns: int, label: float = 0, column_label: float = 0) -> dict[str, Any]:
+    """Maps whose labels are names of so many em, or else numbers."""
+    return {
+        "count": count,
+        "rows": rows,
+        "columns": columns,
+        "rowLabel": label or 0.6 * len(str(rows - 1)),
+        "columnLabel": column_label or label or 0.6 * len(str(columns - 1)),
+        "hasRowNames": label > 0,
+        "hasColumnNames": max(label, column_label) > 0,
+    }
+
+
+def room_of(width: float, height: float, *, is_fixed: bool = True, em: float = EM) -> dict[str, Any]:
+    return {"width": width, "height": height, "em": em, "isFixed": is_fixed}
+
+
+def many(seed: int, *, is_fixed: bool = True) -> list[Case]:
+    """What explorers show: few and many maps and cells, numbers and names, in low, high and narrow rooms."""
+    chance = random.Random(seed)
+    return [
+        (
+            maps_of(
+                chance.choice([1, 2, 3, 4, 5, 8, 12, 16]),
+                chance.randint(1, 16),
+                chance.randint(1, 18),
+                chance.choice([0, chance.uniform(0.6, 7)]),
+                chance.choice([0, chance.uniform(0.6, 7)]),
+            ),
+            room_of(chance.uniform(900, 1800), chance.uniform(330, 700), is_fixed=is_fixed),
+        )
+        for _ in range(3000)
+    ]
+
+
+def test_maps_stay_in_the_room_and_reach_its_width_or_its_height(page: Page) -> None:
+    cases = many(seed=1)
+    for (maps, room), layout in zip(cases, lay_out(page, cases), strict=True):
+        at = maps, room, layout
+        assert layout["right"] <= room["width"], at
+        assert layout["height"] <= room["height"], at
+        assert layout["across"] * layout["down"] - maps["count"] < layout["across"], "no empty row"
+        spare = room["width"] - layout["right"], room["height"] - layout["height"]
+        rounding = layout["across"] * maps["columns"], layout["down"] * maps["rows"]  # a pixel for each cell
+        assert spare[0] <= rounding[0] + EM or spare[1] <= rounding[1] + 1, at
+
+
+def test_cells_are_at_most_twice_as_long_one_way_as_the_other(page: Page) -> None:
+    cases = many(seed=2)
+    for (maps, room), layout in zip(cases, lay_out(page, cases), strict=True):
+        sides = layout["cellWidth"], layout["cellHeight"]
+        counts = maps["columns"], maps["rows"]
+        if all(
+            side * count > (LEAST_MAP + 0.01) * layout["em"]
+            for side, count in zip(sides, counts, strict=True)
+        ):
+            assert max(sides) <= 2 * min(sides) + 2, (maps, room, layout)
+
+
+def test_names_are_level_where_their_columns_have_room_and_legible(page: Page) -> None:
+    cases = many(seed=3)
+    turned = 0
+    for (maps, room), layout in zip(cases, lay_out(page, cases), strict=True):
+        at = maps, room, layout
+        assert layout["em"] >= LEGIBLE * EM - 0.01, at
+        label = maps["columnLabel"]
+        turned += layout["isTurned"]
+        if layout["isTurned"]:
+            assert maps["hasColumnNames"], at
+            assert (label + 0.3) * LEGIBLE * EM > 0.9 * layout["cellWidth"], at
+            assert layout["columnRoom"] == pytest.approx(label * layout["em"]), "not cut off"
+        elif maps["hasColumnNames"]:
+            assert label * layout["em"] < layout["cellWidth"], at
+    assert 300 < turned < 2700
+
+
+@pytest.mark.parametrize(
+    ("maps", "across", "is_turned"),
+    [
+        (maps_of(1, 8, 1), 1, False),
+        (maps_of(4, 8, 8, 3), 4, True),
+        (maps_of(8, 8, 8, 2), 4, False),
+        (maps_of(2, 1, 8, 2.5), 1, False),
+        (maps_of(16, 8, 8), 8, False),
+    ],
+)
+def test_the_grids_that_one_would_choose(page: Page, maps: dict, across: int, is_turned: bool) -> None:
+    (layout,) = lay_out(page, [(maps, room_of(1184, 425))])
+    assert (layout["across"], layout["isTurned"]) == (across, is_turned)
+
+
+def test_every_name_is_shown_where_a_row_has_room_for_one(page: Page) -> None:
+    """Also where the letters must be smaller for that."""
+    (layout,) = lay_out(page, [(maps_of(4, 12, 12, 3), room_of(1184, 300))])
+    assert (layout["rowStep"], layout["columnStep"]) == (1, 1)
+    assert layout["em"] < EM
+
+
+def test_extremes_stay_in_the_room(page: Page) -> None:
+    kinds = [(1, 1, 4096), (1, 4096, 1), (128, 2, 2), (32, 64, 64), (16, 64, 64, 30), (1, 1, 1, 30)]
+    rooms = [(1184, 425), (730, 240), (1776, 640), (3300, 700)]
+    cases = [(maps_of(*kind), room_of(*room)) for kind in kinds for room in rooms]
+    for (maps, room), layout in zip(cases, lay_out(page, cases), strict=True):
+        if maps["count"] < 128 or room["height"] > 240:
+            assert layout["right"] <= room["width"], (maps, room, layout)
+            assert layout["height"] <= room["height"], (maps, room, layout)
+
+
+def test_empty_names_take_no_room(page: Page) -> None:
+    empty = {**maps_of(4, 8, 8), "rowLabel": 0, "columnLabel": 0, "hasRowNames": True, "hasColumnNames": True}
+    layouts = lay_out(page, [(empty, room_of(1184, 425)), (maps_of(4, 8, 8, 3), room_of(1184, 425))])
+    assert layouts[0]["cellWidth"] > layouts[1]["cellWidth"]
+
+
+def test_on_a_page_maps_are_no_wider_and_never_tiny(page: Page) -> None:
+    cases = many(seed=4, is_fixed=False)
+    cases += [(maps, {**room, "width": room["width"] / 4, "em": 12}) for maps, room in cases]
+    for (maps, room), layout in zip(cases, lay_out(page, cases), strict=True):
+        at = maps, room, layout
+        assert layout["right"] <= room["width"], at
+        assert layout["em"] == room["em"], at
+        assert max(layout["cellWidth"], layout["cellHeight"]) <= 7 * room["em"] + 1, at
+        least = min(8, 7 * maps["rows"]) * room["em"]  # in em: 8, unless the cells are the largest
+        least = min(least, 1.9 * maps["rows"] * layout["cellWidth"])  # or as high as their width allows
+        assert maps["rows"] * layout["cellHeight"] >= 0.9 * least, at
