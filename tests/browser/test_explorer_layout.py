@@ -115,9 +115,12 @@ def test_the_grids_that_one_would_choose(page: Page, maps: dict, across: int, is
     assert (layout["across"], layout["isTurned"]) == (across, is_turned)
 
 
-def test_every_name_is_shown_where_a_row_has_room_for_one(page: Page) -> None:
-    """Also where the letters must be smaller for that."""
-    (layout,) = lay_out(page, [(maps_of(4, 12, 12, 3), room_of(1184, 300))])
+@pytest.mark.parametrize(
+    ("maps", "height"),
+    [(maps_of(4, 12, 12, 3), 300), (maps_of(8, 12, 12, 1), 425), (maps_of(16, 8, 8, 1), 425)],
+)
+def test_every_name_is_shown_where_smaller_letters_allow_it(page: Page, maps: dict, height: int) -> None:
+    (layout,) = lay_out(page, [(maps, room_of(1184, height))])
     assert (layout["rowStep"], layout["columnStep"]) == (1, 1)
     assert layout["em"] < EM
 

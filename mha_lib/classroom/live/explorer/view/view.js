@@ -7,7 +7,7 @@ import { paint, readLook, savePicture } from "./paint.js";
 import { fill, sayCell, sayPicture, sayTitle, sayWay, wordsFor } from "./words.js";
 
 const KEPT_WEIGHTS = 2 ** 24; // in answers
-const MARGINS = 18; // pixels above and below the parts
+const MARGINS = 14; // pixels above and below the parts
 const SLIDERS = ["9em", "6em"]; // their widths
 const NO_LABELS = [];
 const LEAST_FRAME = 34; // em, for the legend and the status
