@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -231,41 +230,6 @@ def test_the_pointer_and_the_magnifier_follow_the_mouse_until_escape(deck: Page)
     deck.keyboard.press("Escape")
     expect(deck.locator("#deck-laser")).to_be_hidden()
     assert heading.bounding_box() == before
-
-
-def test_the_speaker_sees_the_time_the_steps_left_and_the_next_core_slide(opened: Page, deck: Page) -> None:
-    deck.clock.install()
-    with deck.expect_popup() as popup:
-        deck.keyboard.press("t")
-    speaker = popup.value
-    elapsed = speaker.locator("output")
-    expect(speaker.locator("time")).to_have_text(re.compile(r"\d\d:\d\d:\d\d"))
-    expect(elapsed).to_have_text(re.compile("0:0[0-9]"))
-    deck.clock.fast_forward("01:05:07")
-    expect(elapsed).to_have_text(re.compile("65:[01][0-9]"))
-    press(deck, "ArrowRight", "slide-1-0")
-    next_slide = speaker.frame_locator("iframe").locator(".deck-picture")
-    expect(speaker.locator("aside")).to_contain_text("Next: The third")
-    expect(next_slide.get_by_text("The third")).to_be_visible()
-    picture, room = next_slide.bounding_box(), speaker.locator("figure").bounding_box()
-    assert picture
-    assert room
-    assert picture["width"] == pytest.approx(room["width"], abs=1)
-    assert room["width"] / room["height"] == pytest.approx(16 / 9, rel=0.01)
-    press(deck, "ArrowRight", "slide-2-0")
-    expect(speaker.locator("aside")).to_contain_text("Steps left on this slide: 1")
-    deck.keyboard.press("Space")
-    expect(speaker.locator("aside")).not_to_contain_text("Steps left")
-    deck.reload()
-    expect(deck.locator("body")).to_have_attribute("data-deck", "ready")
-    deck.locator(".jp-Notebook").focus()
-    deck.keyboard.press("t")
-    expect(elapsed).to_have_text(re.compile("65:[0-9][0-9]"))
-    speaker.get_by_role("button", name="reset").click()
-    expect(elapsed).to_have_text(re.compile("0:0[0-9]"))
-    speaker.keyboard.press("End")
-    expect(current(deck)).to_have_id("slide-4-0")
-    speaker.close()
 
 
 @pytest.mark.parametrize("size", [(1280, 720), (1024, 600), (1024, 768)], ids=str)

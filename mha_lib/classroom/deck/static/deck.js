@@ -90,7 +90,12 @@ function openDeck({ app, load, Dialog, path, files, words: { deck: words, speake
     takeOver();
     followAddress();
     listenToKeys({ notebook, keys, opened });
-    window.mhaDeck = { progress: () => runner.progress, runAll: () => runner.runAll(), layOut };
+    window.mhaDeck = {
+      adopt: (notes) => speaker.adopt(notes),
+      layOut,
+      progress: () => runner.progress,
+      runAll: () => runner.runAll(),
+    };
     Object.assign(document.body.dataset, { deck: "ready" });
   });
 }

@@ -1,7 +1,9 @@
-// A slide as a picture: a copy of the slide with all its steps, in the page of a frame or a window. The page is
-// as large as a slide and has the deck's styles; nothing in it answers to keys or clicks.
+// A slide as a picture: a copy of the slide, in the page of a frame or a window. The page is as large as a slide
+// and has the deck's styles; nothing in it answers to keys or clicks.
 import { fitSlide } from "./fit.js";
+import { countSteps, showSteps } from "./steps.js";
 
+const FORMULAS = "MJX-CHTML-styles";
 const PATIENCE = 60; // frames of the screen in which an explorer draws itself
 
 /** Make an empty page look as the deck does. */
@@ -32,10 +34,19 @@ function isThere(sheet) {
   }
 }
 
-export function copyOfStyles({ href, cssRules }, page) {
+function copyOfStyles({ href, cssRules, ownerNode }, page) {
   if (href) return linkTo(href, page);
   const textContent = [...cssRules].map((rule) => rule.cssText).join("\n");
-  return Object.assign(page.createElement("style"), { textContent });
+  return Object.assign(page.createElement("style"), { textContent, id: ownerNode?.id ?? "" });
+}
+
+/** MathJax adds rules to its style sheet when a formula needs them: a page that is kept gets them, too. */
+export function copyFormulaStyles(page) {
+  const sheet = document.getElementById(FORMULAS)?.sheet;
+  const old = page.getElementById(FORMULAS);
+  if (!sheet || old?.sheet?.cssRules.length === sheet.cssRules.length) return;
+  old?.remove();
+  page.head.append(copyOfStyles(sheet, page));
 }
 
 export function followTheme(page) {
@@ -43,14 +54,15 @@ export function followTheme(page) {
   if (jpThemeLight) page.body.dataset.jpThemeLight = jpThemeLight;
 }
 
-/** The picture of a slide, given as its section of the deck, for the page. */
-export function pictureOf(section, page) {
+/** The picture of a slide, given as its section of the deck, for the page: with so many of its steps, or all. */
+export function pictureOf(section, page, steps = countSteps(section)) {
   const copy = page.importNode(section, true);
   copyDrawings(section, copy);
   for (const unseen of copy.querySelectorAll(UNSEEN)) unseen.remove();
   const stack = asShown(page.importNode(section.parentElement, false));
   stack.dataset.foot = section.dataset.foot;
   stack.append(asShown(copy));
+  showSteps(copy, steps);
   const picture = inShellsOf(section.parentElement.parentElement, stack, page);
   picture.classList.add("deck-picture");
   picture.inert = true;
@@ -81,7 +93,6 @@ function asShown(section) {
   for (const name of ["hidden", "aria-hidden", "style"]) section.removeAttribute(name);
   section.classList.remove("past", "future");
   section.classList.add("present");
-  for (const step of section.querySelectorAll(".fragment")) step.classList.add("visible");
   return section;
 }
 

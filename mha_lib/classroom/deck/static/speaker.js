@@ -1,80 +1,129 @@
-// The speaker's window: the time, the notes of the slide, and the next slide of the core path as a picture. The
-// deck draws the window, and receives the keys that are pressed in it.
-import { copyOfStyles, drawUnseen, dress, fitPictures, followTheme, linkTo, pictureOf } from "./picture.js";
+// The speaker's window: the clock, the notes of the slide, the slide itself, and the step or slide that comes next.
+// The deck draws the window, and receives the keys that are pressed in it. The window outlives a reload of the
+// deck: speaker_window.js hands it over to the deck that comes after. Each tab has a window of its own.
+import { Clock, minutesBehind } from "./clock.js";
+import { Frame } from "./frame.js";
+import { copyFormulaStyles, drawUnseen, linkTo } from "./picture.js";
 import { coreMinutes } from "./slides.js";
-import { headingOf, sections, shownSection } from "./stage.js";
+import { headingOf, position, sections, shownSection } from "./stage.js";
+import { countSteps, countTaken } from "./steps.js";
 import { fill } from "./words.js";
 
 const PAGE = `
-  <header><time></time><output></output><button type="button"></button><span></span></header>
+  <header>
+    <output id="elapsed"></output><output id="plan"></output><time></time>
+    <nav><button id="pause" type="button"></button><button id="reset" type="button"></button></nav>
+    <span></span>
+  </header>
+  <p id="alone"></p>
   <main><h1></h1><article></article></main>
-  <aside><p></p><p></p><figure><iframe inert srcdoc="<!doctype html>"></iframe></figure></aside>`;
-const STARTED = `deck-started ${window.location.pathname}`; // in the storage of the tab, which outlives a reload
+  <aside><figure></figure><p></p><p></p><figure></figure></aside>`;
+const AT_REST = 400; // ms without a change, after which the pictures are drawn again
 
 export class Speaker {
+  clock = new Clock();
+
   constructor({ slides, words, passKey, fit }) {
     Object.assign(this, { slides, words, passKey, fit });
-    setInterval(() => this.#showTime(), 1000);
+    setInterval(() => this.#isOpen && this.#showTime(), 1000);
+    const changes = { childList: true, characterData: true, subtree: true };
+    new MutationObserver(() => {
+      clearTimeout(this.resting);
+      this.resting = setTimeout(() => this.show(shownSection()), AT_REST);
+    }).observe(document.querySelector(".slides"), changes);
   }
 
   /** Open the window, or bring it to the front; false where the browser blocks it. */
   open() {
-    this.window = window.open("", "deck-speaker", "popup,width=1100,height=640");
-    if (!this.window) return false;
-    this.window.onkeydown = this.passKey;
-    this.window.onresize = () => this.#fitPicture();
-    drawPage(this.window.document);
-    this.#makeButton();
-    this.#find("iframe").onload = () => this.#drawNext();
-    this.started = Number(sessionStorage.getItem(STARTED)) || this.#start();
-    this.show(shownSection());
+    if (!this.#isOpen) {
+      const opened = window.open("", "", "popup,width=1200,height=740");
+      if (!opened) return false;
+      const script = Object.assign(opened.document.createElement("script"), { type: "module" });
+      script.src = new URL("speaker_window.js", import.meta.url).href;
+      this.#take(opened);
+      opened.document.head.append(script);
+    }
     this.window.focus();
     return true;
   }
 
-  /** Show the notes of a slide, given as its section of the deck, and the slide that comes next. */
+  /** Draw on a window that the deck before a reload has opened; true when it is this deck's. */
+  adopt(window) {
+    if (this.#isOpen && window !== this.window)
+      window.close(); // there is a newer one
+    else if (!this.#isOpen) this.#take(window);
+    return true;
+  }
+
+  /** Show the notes of a slide, given as its section of the deck, and what comes next. */
   show(section) {
-    if (!section || !this.window || this.window.closed) return;
+    if (!section || !this.#isOpen) return;
+    if (this.clock.isWaiting && position() !== this.begunAt) this.clock.begin(this.#planOf(section).start);
+    const [taken, all] = [countTaken(section), countSteps(section)];
     const index = sections().indexOf(section);
-    this.next = sections().find((_, later) => later > index && !this.slides[later].isOptional);
-    this.#find("span").textContent = this.#planOf(section, index);
+    const next = sections().find((_, later) => later > index && !this.slides[later].isOptional);
+    copyFormulaStyles(this.window.document);
+    this.#find("span").textContent = this.#placeOf(section);
     this.#find("h1").replaceChildren(...this.#titleOf(section));
     this.#find("article").innerHTML = notesOf(section).join("");
-    const [steps, next] = this.window.document.querySelectorAll("aside p");
-    const count = section.querySelectorAll(".fragment:not(.visible)").length;
-    steps.textContent = count ? fill(this.words.steps, { count }) : "";
-    const [before, after] = this.words.next.split("{title}");
-    next.replaceChildren(before, ...(this.next ? this.#titleOf(this.next) : []), after);
     this.window.document.title = fill(this.words.title, { title: this.#find("h1").textContent });
-    this.#drawNext();
+    const [steps, coming] = this.window.document.querySelectorAll("aside p");
+    steps.textContent = taken < all ? fill(this.words.steps, { count: all - taken }) : "";
+    const [before, after] = this.words.next.split("{title}");
+    const title = taken < all ? [this.words.step] : next ? this.#titleOf(next) : [];
+    coming.replaceChildren(before, ...title, after);
+    this.now.show(section, taken);
+    if (taken < all) this.next.show(section, taken + 1);
+    else this.next.show(next, 0);
     this.#showTime();
-    this.#drawUnseen(this.next);
+    this.#drawUnseen(next);
+  }
+
+  get #isOpen() {
+    return Boolean(this.window && !this.window.closed && this.#find("header"));
   }
 
   #find(selector) {
     return this.window.document.querySelector(selector);
   }
 
-  #start() {
-    this.started = Date.now();
-    sessionStorage.setItem(STARTED, this.started);
-    return this.started;
+  #take(window) {
+    const page = window.document;
+    this.window = window;
+    page.head.replaceChildren(linkTo("speaker.css", page));
+    page.body.innerHTML = PAGE;
+    page.documentElement.lang = document.documentElement.lang;
+    [this.now, this.next] = [...page.querySelectorAll("figure")].map((figure) => new Frame(figure));
+    window.onkeydown = this.passKey;
+    window.onresize = () => [this.now, this.next].map((frame) => frame.fit());
+    this.#find("#alone").textContent = this.words.alone;
+    this.#find("#reset").textContent = this.words.reset;
+    this.#listen("#pause", () => this.clock.togglePause());
+    this.#listen("#reset", () => this.clock.reset());
+    this.begunAt = position();
+    this.show(shownSection());
   }
 
-  #makeButton() {
-    const button = this.#find("button");
-    button.textContent = this.words.reset;
-    button.onclick = () => {
-      this.#start();
+  #listen(button, act) {
+    this.#find(button).onclick = () => {
+      act();
+      this.begunAt = position();
       this.#showTime();
-      button.blur(); // the next key is for the deck
+      this.#find(button).blur(); // the next key is for the deck
     };
   }
 
-  #planOf(section, index) {
-    const { place } = section.dataset;
+  /** The minutes for which a slide is planned, on the core path. */
+  #planOf(section) {
+    const index = sections().indexOf(section);
     const [start, end] = [index, index + 1].map((count) => coreMinutes(this.slides.slice(0, count)));
+    return { start, end };
+  }
+
+  #placeOf(section) {
+    const { start, end } = this.#planOf(section);
     const count = this.slides.filter((slide) => !slide.isOptional).length;
+    const { place } = section.dataset;
     return fill(this.words.position, { place, count, start: rounded(start), end: rounded(end) });
   }
 
@@ -85,45 +134,27 @@ export class Speaker {
   }
 
   #showTime() {
-    if (!this.window || this.window.closed) return;
-    const now = new Date();
-    const seconds = Math.floor((now - this.started) / 1000);
-    this.#find("time").textContent = now.toLocaleTimeString([], { hourCycle: "h23" });
-    this.#find("output").textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-  }
-
-  #drawNext() {
-    const page = this.#find("iframe").contentDocument;
-    if (!page?.body) return; // not yet loaded
-    if (!page.head.children.length) dress(page);
-    followTheme(page);
-    page.body.replaceChildren(...(this.next ? [pictureOf(this.next, page)] : []));
-    this.#fitPicture();
-    fitPictures(page);
+    const { clock, words } = this;
+    const seconds = Math.floor(clock.minutes * 60);
+    this.#find("time").textContent = new Date().toLocaleTimeString([], { hourCycle: "h23" });
+    this.#find("#elapsed").textContent =
+      `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+    this.#find("#pause").textContent = clock.isWaiting
+      ? words.begin
+      : clock.isPaused
+        ? words.go_on
+        : words.pause;
+    const behind = minutesBehind(clock.minutes, this.#planOf(shownSection()));
+    const plan = clock.isWaiting ? "waiting" : behind > 0 ? "behind" : behind < 0 ? "ahead" : "on_time";
+    const said = coreMinutes(this.slides) ? fill(words[plan], { minutes: Math.abs(behind) }) : "";
+    Object.assign(this.#find("#plan"), { textContent: said, className: plan });
   }
 
   /** Explorers on the next slide that were not shown yet come a moment later. */
   async #drawUnseen(next) {
     const isNew = next && (await drawUnseen(next, this.fit));
-    if (isNew && !this.window.closed) this.#drawNext();
+    if (isNew) this.show(shownSection());
   }
-
-  /** The picture is a page as large as the deck, scaled down. */
-  #fitPicture() {
-    const { innerWidth: width, innerHeight: height } = window;
-    const figure = this.#find("figure");
-    const scale = figure.clientWidth / width;
-    figure.style.height = `${height * scale}px`;
-    Object.assign(this.#find("iframe").style, { width: `${width}px`, height: `${height}px`, scale });
-  }
-}
-
-function drawPage(page) {
-  const formulas = [...document.styleSheets].filter(({ ownerNode }) => ownerNode.id === "MJX-CHTML-styles");
-  const styles = formulas.map((sheet) => copyOfStyles(sheet, page));
-  page.head.replaceChildren(linkTo("speaker.css", page), ...styles);
-  page.body.innerHTML = PAGE;
-  page.documentElement.lang = document.documentElement.lang;
 }
 
 const notesOf = (section) =>

@@ -1,12 +1,12 @@
 // The slides on the page: RISE makes each slide a section inside a section, in the order of the lesson.
+import { countTaken } from "./steps.js";
 
 export const sections = () => [...document.querySelectorAll(".slides > section > section")];
 
 export const shownSection = () => document.querySelector(".slides > .present > .present");
 
 /** Where the deck stands: the slide, and how many of its steps are shown. */
-export const position = () =>
-  `${shownSection().id}+${shownSection().querySelectorAll(".fragment.visible").length}`;
+export const position = () => `${shownSection().id}+${countTaken(shownSection())}`;
 
 /** The name of the slide that holds the node, as the foot has it; places.js explains it. */
 export const placeOf = (node) => node.closest("[data-place]")?.dataset.place;
