@@ -4,6 +4,12 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 from playwright.sync_api import Locator, Page, expect
 
+POSITION = """() => {  // of the deck: the slide, and how many of its steps are taken
+    const slide = document.querySelector(".slides > .present > .present");
+    const lines = [...slide.querySelectorAll("[data-taken]")].map((cell) => Number(cell.dataset.taken));
+    return [slide.id, slide.querySelectorAll(".fragment.visible").length + lines.reduce((a, b) => a + b, 0)];
+}"""
+
 
 def new_lesson(cells: list[NotebookNode], **metadata: str) -> NotebookNode:
     """A notebook of these cells, with the kernel and the theme that every lesson has."""

@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
-from tests.browser.new_lesson import current, new_lesson, open_deck, status_of
+from tests.browser.new_lesson import POSITION, current, new_lesson, open_deck, status_of
 from tests.lessons import ENGLISH, ROOT, TRANSLATED, in_whole_runs, name_of
 
 if TYPE_CHECKING:
@@ -33,9 +33,11 @@ FAULTS_OF_SLIDE, FAULTS_OF_LAYOUT, FAULTS_OF_EXPLORER = (
     (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8")
     for name in ("deck_walk", "deck_layout", "explorer_walk")
 )
-STEP = """() => {
-    const slide = document.querySelector(".present > .present");
-    return `#/${slide.id}+${slide.querySelectorAll(".fragment.visible").length}`;
+STEP = f"() => ({POSITION})().join('+')"
+STEPS = """() => {
+    const highlights = [...document.querySelectorAll(".slides [data-highlight]")];
+    const lines = highlights.flatMap((cell) => [...cell.dataset.highlight.split("|"), "all"]);
+    return document.querySelectorAll(".slides > section > section, .slides .fragment").length + lines.length;
 }"""
 CAN_GO_DOWN = "Boolean(document.querySelector('.present > .present').nextElementSibling)"
 LOADED = """() => {
@@ -56,7 +58,7 @@ HARMLESS = {
     r"Canceled future for (kernel_info|comm_info)_request": "it was asked of a kernel that was just replaced",
 }
 WINDOWS = [(1280, 720), (1024, 600), (1024, 768), (1920, 1080), (3440, 1440)]
-Faults = dict[str, list[str]]  # by place: a step such as "#/slide-3-0+1", or "console" and the like
+Faults = dict[str, list[str]]  # by place: a step such as "slide-3-0+1", or "console" and the like
 
 
 def run_deck(page: Page, address: str) -> list[str]:
@@ -76,8 +78,7 @@ def walk(page: Page, every_setting: bool = False) -> Faults:
 
     Explorers are tried at the ends of their sliders, or at every setting.
     """
-    slides = page.locator(".slides > section > section").count()
-    steps = slides + page.locator(".slides .fragment").count()
+    steps = page.evaluate(STEPS)
     expect(page.locator("#deck-foot b").last).to_have_text(re.compile("1 / [0-9]+$"))
     faults: Faults = {}
     for _ in range(steps):
@@ -172,8 +173,8 @@ def test_the_walk_finds_what_is_wrong_with_a_deck(page: Page, watch: Watch, jupy
     nbformat.write(bad_lesson(), jupyter.folder / "notebooks" / "en" / "bad.ipynb")
     faults = faults_of(page, watch, jupyter.address("rise", "notebooks/en/bad.ipynb"))
     in_place = len(BAD_SLIDES) - 2  # the last two are not faults of a slide
-    places = [f"#/slide-{number}-0+0" for number in range(1, in_place + 1)] + ["console", "network"]
+    places = [f"slide-{number}-0+0" for number in range(1, in_place + 1)] + ["console", "network"]
     for (kind, (_, said)), place in zip(BAD_SLIDES.items(), places, strict=True):
         assert re.search(said, f"{place} {faults.get(place)}", re.DOTALL), f"{kind} was not found: {faults}"
-    assert "#/slide-0-0+0" not in faults, "nothing is wrong with the first slide"
+    assert "slide-0-0+0" not in faults, "nothing is wrong with the first slide"
     assert faults["running"][0].startswith("slide 4 ")

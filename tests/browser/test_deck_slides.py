@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 Case = dict[str, Any]
 CASES: list[Case] = json.loads((ROOT / "tests/classroom/course/slides.json").read_text(encoding="utf-8"))
+HIGHLIGHTS: list[Case] = json.loads(
+    (ROOT / "tests/classroom/course/highlights.json").read_text(encoding="utf-8")
+)
 SLIDES_JS = (ROOT / "mha_lib/classroom/deck/static/slides.js").read_text(encoding="utf-8")
 READ = """async ([script, cells]) => {
     const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
@@ -59,6 +62,20 @@ def test_the_deck_reads_slides_as_python_does(page: Page, case: Case) -> None:
 def test_the_deck_reads_a_source_that_is_a_list_of_lines(page: Page) -> None:
     cell = {"cell_type": "markdown", "metadata": {}, "source": ["# One\n", "two"]}
     assert page.evaluate(READ, [SLIDES_JS, [cell]])["slides"][0]["title"] == "One"
+
+
+def test_the_deck_reads_highlighted_lines_as_python_does(page: Page, jupyter: JupyterServer) -> None:
+    cells = [new_markdown_cell("# Lines", metadata={"slideshow": {"slide_type": "slide"}})]
+    cells += [
+        new_code_cell("\n".join(["1"] * case["lines"]), metadata={"highlight": case["highlight"]})
+        for case in HIGHLIGHTS
+    ]
+    nbformat.write(new_lesson(cells), jupyter.folder / "highlights.ipynb")
+    open_deck(page, jupyter.address("rise", "highlights.ipynb"))
+    read = page.evaluate(
+        "[...document.querySelectorAll('.jp-CodeCell')].map((cell) => cell.dataset.highlight ?? '')"
+    )
+    assert read == ["|".join(" ".join(map(str, step)) for step in case["steps"] or []) for case in HIGHLIGHTS]
 
 
 def begins_with_a_slide(case: Case) -> bool:

@@ -11,13 +11,13 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
-from tests.browser.new_lesson import current, new_lesson, open_deck, status_of
+from tests.browser.new_lesson import POSITION, current, new_lesson, open_deck, status_of
 from tests.browser.test_deck_keys import cell
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
 
-COLUMNS = [  # of each slide: its steps, and whether it is optional
+COLUMNS = [  # of each slide: its fragments, the second of which is code, and whether it is optional
     [(0, False), (0, True)],
     [(2, False), (1, True), (0, True)],
     [(0, False)],
@@ -26,15 +26,13 @@ COLUMNS = [  # of each slide: its steps, and whether it is optional
     [(3, False)],
     [(0, True)],
 ]
+HIGHLIGHT = "2|1,3"  # of each fragment of code
+LINES = 3  # steps: two through the lines, and one that shows all of them again
 SLIDES = [
-    (column, row, steps, optional)
+    (column, row, steps + LINES * (steps // 2), optional)
     for column, slides in enumerate(COLUMNS)
     for row, (steps, optional) in enumerate(slides)
 ]
-POSITION = """() => {
-    const slide = document.querySelector(".slides > .present > .present");
-    return [slide.id, slide.querySelectorAll(".fragment.visible").length];
-}"""
 
 
 class Model:
@@ -80,12 +78,16 @@ KEYS = (*CORE, "PageDown", "Space", "ArrowRight", "ArrowLeft", "ArrowDown", "Arr
 @pytest.fixture
 def deck(page: Page, jupyter: JupyterServer) -> Page:
     cells = []
-    for column, row, steps, optional in SLIDES:
+    for column, row, steps, optional in [
+        (column, row, *slide) for column, slides in enumerate(COLUMNS) for row, slide in enumerate(slides)
+    ]:
         kind = "subslide" if row else "slide"
         cells.append(cell(kind, new_markdown_cell, f"## Slide {column}.{row}", f"slide-{column}-{row}"))
         for step in range(steps):
             make = new_code_cell if step % 2 else new_markdown_cell
-            cells.append(cell("fragment", make, f"'step {step}'", f"step-{column}-{row}-{step}"))
+            cells.append(cell("fragment", make, f"'step {step}'\n\n'end'", f"step-{column}-{row}-{step}"))
+            if make is new_code_cell:
+                cells[-1].metadata["highlight"] = HIGHLIGHT
         minutes = "Optional, 1 min." if optional else "1 min."
         cells.append(cell("notes", new_markdown_cell, minutes, f"notes-{column}-{row}"))
     cells += [cell("skip", new_code_cell, "pass", f"setup-{number}", ("setup",)) for number in range(3)]
@@ -123,7 +125,7 @@ def test_a_clicker_follows_the_core_path_from_optional_slides_too(deck: Page) ->
     assert [press(deck), *(press(deck, "PageDown") for _ in path[1:])] == path
     assert press(deck, "PageDown") == path[-1]
     assert [press(deck, "PageUp") for _ in path[1:]] == path[-2::-1]
-    assert press(deck, "ArrowRight", "Space", "Space", "ArrowDown") == ["slide-1-1", 0]
+    assert press(deck, "ArrowRight", *["Space"] * 5, "ArrowDown") == ["slide-1-1", 0]
     assert press(deck, "PageDown") == ["slide-1-1", 1]
     assert press(deck, "PageDown") == ["slide-2-0", 0]
 

@@ -10,6 +10,7 @@ from mha_lib.classroom.course.slides import (
     MINUTES,
     STARTS,
     core_minutes,
+    highlighted_lines,
     read_lesson,
     read_slides,
     slide_type,
@@ -78,6 +79,14 @@ def test_every_slide_is_followed_by_notes_that_begin_with_minutes(lesson):
         assert slide.notes or has_more_below, f"{slide.title} has no notes"
         for text in slide.notes:
             assert MINUTES.match(text), f"notes of {slide.title} begin without minutes: {text[:30]}"
+
+
+@each_lesson
+def test_highlighted_lines_are_there(lesson):
+    lit = {cell["id"]: highlighted_lines(cell) for cell in cells_of(lesson)}
+    assert any(lit.values())
+    on_slides = {cell["id"] for slide in read_slides(cells_of(lesson)) for cell in slide.cells}
+    assert {name for name, steps in lit.items() if steps} <= on_slides
 
 
 @each_lesson

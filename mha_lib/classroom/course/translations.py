@@ -1,9 +1,9 @@
 """Keeps translated lessons in step with the English ones.
 
 A lesson in another language has the cells of the English lesson: the same ids in the same order, the same
-slide types, tags and code. Its text is its own, and so are the comments of its code and the words that the
-code shows to people. The metadata of each cell holds, under ``english``, a hash of the English cell from
-which it was translated: when the English cell changes, the translated one is stale.
+slide types, tags, highlighted lines and code. Its text is its own, and so are the comments of its code and
+the words that the code shows to people. The metadata of each cell holds, under ``english``, a hash of the
+English cell from which it was translated: when the English cell changes, the translated one is stale.
 """
 
 import ast
@@ -51,15 +51,16 @@ def out_of_step(english: Notebook, translated: Notebook) -> Iterator[tuple[str, 
     yield from ((name, "moved") for name, here in zip(shared, in_their_order, strict=True) if name != here)
 
 
-def place_of(cell: Cell) -> tuple[str, str, list[str]]:
-    return cell["cell_type"], slide_type(cell), tags(cell)
+def place_of(cell: Cell) -> tuple[str, str, list[str], str | None]:
+    return cell["cell_type"], slide_type(cell), tags(cell), cell["metadata"].get("highlight")
 
 
 def brought_in_step(english: Notebook, translated: Notebook) -> Notebook:
     """The translated lesson after all changes that need no translator.
 
-    It has the English cells in their order, with their slide types and tags. A cell that was equal to the
-    English one becomes equal to the new one. A new cell stands there in English, and counts as stale.
+    It has the English cells in their order, with their slide types, tags and highlighted lines. A cell that
+    was equal to the English one becomes equal to the new one. A new cell stands there in English, and counts
+    as stale.
     """
     former = {cell["id"]: cell for cell in translated["cells"]}
     cells = []

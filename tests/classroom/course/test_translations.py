@@ -73,6 +73,14 @@ def test_code_without_words_follows_by_itself(english, chinese):
     assert updated["cells"][2]["source"] == ["n = 8"]
 
 
+def test_highlighted_lines_are_those_of_the_english_cell(english, chinese):
+    english["cells"][1]["metadata"]["highlight"] = "1"
+    assert named(english, chinese) == [("count", "slide")]
+    updated = brought_in_step(english, chinese)
+    assert named(english, updated) == []
+    assert updated["cells"][1]["metadata"]["highlight"] == "1"
+
+
 def test_the_room_for_an_output_stays_that_of_its_language(english, chinese):
     english["cells"][1]["metadata"]["room"] = "1 x 7"
     chinese["cells"][1]["metadata"]["room"] = "1 x 10"

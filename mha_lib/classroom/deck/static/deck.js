@@ -8,6 +8,7 @@ import { listKeys } from "./help.js";
 import { answerDialogs, keepRendered, removeToolbar } from "./jupyterlab.js";
 import { listenToKeys } from "./keyboard.js";
 import { keysOf } from "./keys.js";
+import { markLines } from "./lines.js";
 import { layOut } from "./paper.js";
 import { followAddress, markPlaces, typedNumber } from "./places.js";
 import { pointersOf } from "./pointer.js";
@@ -18,7 +19,7 @@ import { markDeadWidgets, showBusy } from "./signs.js";
 import { readSlides } from "./slides.js";
 import { Sorter } from "./sorter.js";
 import { Speaker } from "./speaker.js";
-import { shownSection } from "./stage.js";
+import { onTurn, shownSection } from "./stage.js";
 import { adoptStyles } from "./styles.js";
 import { takeOver } from "./turn.js";
 import { readWords } from "./words.js";
@@ -44,6 +45,7 @@ function openDeck({ app, load, Dialog, path, files, words: { deck: words, speake
   const slides = readSlides(notebook.model.toJSON().cells);
   markPlaces(slides, words);
   markOutputs(notebook);
+  markLines(notebook);
   keepRendered(notebook);
   showHandouts(files, words);
   const execute = (command) => app.commands.execute(`RISE:${command}`);
@@ -108,7 +110,6 @@ function followDeck({ foot, speaker }) {
     foot.showPosition(section);
     speaker.show(section);
   };
-  for (const event of ["slidechanged", "fragmentshown", "fragmenthidden"])
-    document.addEventListener(event, arrive);
+  onTurn(arrive);
   arrive();
 }

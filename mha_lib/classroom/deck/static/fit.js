@@ -98,7 +98,7 @@ function measure(cell) {
   const lines = [...editor.querySelectorAll(".cm-line")].map((line) => line.textContent);
   const code = lines.map((line) => ({ ems: emsOf(line), isBlank: !line.trim() }));
   const isHidden = Boolean(cell.querySelector(".jp-Cell-inputWrapper .jp-Placeholder-content"));
-  const isFolded = isHidden || "folded" in cell.dataset;
+  const isFolded = isHidden || ("folded" in cell.dataset && !("lit" in cell.dataset));
   const hasRun = /\d/.test(cell.querySelector(".jp-InputPrompt").textContent);
   return { code, isFolded, ...(measureOutput(cell) ?? guessOutput(cell, hasRun)) };
 }

@@ -1,8 +1,8 @@
 // On a slide, the cell that runs is the one that is seen. The notebook has an active cell of its own, which
 // knows nothing of slides: here it follows the slide and the fragment that are shown, at once.
 // RISE does so half a second later, too late for a quick hand; mha_lib/classroom/course/jupyter switches that off.
-import { shownSection } from "./stage.js";
-import { goOn, stepOn } from "./turn.js";
+import { onTurn, shownSection } from "./stage.js";
+import { goOn, stepPastLines } from "./turn.js";
 
 const HIDDEN = ".reveal-skip, aside, .fragment:not(.visible)";
 
@@ -41,8 +41,7 @@ function select(notebook, cell) {
 export function followSlides({ panel, load, words }) {
   const notebook = panel.content;
   const follow = () => shownSection() && select(notebook, cellToRun(notebook));
-  for (const turn of ["slidechanged", "fragmentshown", "fragmenthidden"])
-    document.addEventListener(turn, () => queueMicrotask(follow)); // when Reveal is done with the turn
+  onTurn(() => queueMicrotask(follow)); // when Reveal is done with the turn
   follow();
 
   /** Run the cell that is seen; false where there is none. */
@@ -74,6 +73,6 @@ function showNext(notebook, hasRun) {
   const seen = seenCells(notebook);
   const next = seen[seen.indexOf(notebook.activeCell) + 1];
   if (hasRun && next) select(notebook, next);
-  else if (hasRun) stepOn();
+  else if (hasRun) stepPastLines();
   else goOn();
 }

@@ -5,6 +5,14 @@ export const sections = () => [...document.querySelectorAll(".slides > section >
 
 export const shownSection = () => document.querySelector(".slides > .present > .present");
 
+export const LIT = "lineslit"; // the deck's own event: other lines of a cell's code are lit
+
+/** Listen to every turn of the deck: to another slide, and to another step. */
+export function onTurn(act) {
+  for (const event of ["slidechanged", "fragmentshown", "fragmenthidden", LIT])
+    document.addEventListener(event, act);
+}
+
 /** Where the deck stands: the slide, and how many of its steps are shown. */
 export const position = () => `${shownSection().id}+${countTaken(shownSection())}`;
 

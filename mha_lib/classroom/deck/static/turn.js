@@ -3,7 +3,8 @@
 //
 // The core path is what a clicker walks: all steps of a slide, then the next slide that is not optional. The
 // arrows walk the columns: a slide with the slides below it, most of which are optional.
-import { reveal, sections, shownSection } from "./stage.js";
+import { LIT, reveal, sections, shownSection } from "./stage.js";
+import { finishLines, isTaken, light, stepsOf } from "./steps.js";
 
 /** Take from Reveal what would turn the deck, or move the focus, later and by itself. */
 export function takeOver() {
@@ -24,15 +25,31 @@ export function goTo(section) {
 
 /** Show the next step of the slide; false where none is left. */
 export function stepOn() {
-  const isLeft = Boolean(shownSection().querySelector(".fragment:not(.visible)"));
-  if (isLeft) reveal("nextFragment");
-  return isLeft;
+  const step = stepsOf(shownSection()).find((one) => !isTaken(one));
+  if (step) take(step, "nextFragment", 0);
+  return Boolean(step);
 }
 
 function stepBack() {
-  const isLeft = Boolean(shownSection().querySelector(".fragment.visible"));
-  if (isLeft) reveal("prevFragment");
-  return isLeft;
+  const step = stepsOf(shownSection()).findLast(isTaken);
+  if (step) take(step, "prevFragment", -1);
+  return Boolean(step);
+}
+
+function take([part, number], fragment, back) {
+  if (!number) reveal(fragment);
+  else {
+    light(part, number + back);
+    document.dispatchEvent(new Event(LIT));
+  }
+}
+
+/** Show the next step after a cell has run: whoever runs the code is done with its lines. */
+export function stepPastLines() {
+  const seen = shownSection().querySelectorAll("[data-highlight]:not(.fragment:not(.visible) *)");
+  for (const cell of seen) finishLines(cell);
+  document.dispatchEvent(new Event(LIT));
+  stepOn();
 }
 
 const isCore = (section) => !section.hasAttribute("data-optional");
