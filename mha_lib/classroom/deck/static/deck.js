@@ -10,6 +10,7 @@ import { listenToKeys } from "./keyboard.js";
 import { keysOf } from "./keys.js";
 import { markLines } from "./lines.js";
 import { layOut } from "./paper.js";
+import { Pen } from "./pen.js";
 import { followAddress, markPlaces, typedNumber } from "./places.js";
 import { pointersOf } from "./pointer.js";
 import { Runner } from "./runner.js";
@@ -62,16 +63,19 @@ function openDeck({ app, load, Dialog, path, files, words: { deck: words, speake
   markDeadWidgets({ panel, words });
 
   const pointers = pointersOf(panel);
+  const pen = new Pen({ panel, foot, words });
   const leave = () => {
     runner.stop();
     foot.clear();
     pointers.leave();
+    pen.leave();
     notebook.node.focus();
   };
   const opened = {
     help: panel.node.appendChild(Object.assign(document.createElement("dialog"), { id: "deck-help" })),
     sorter: new Sorter({ panel, title: words.help.sorter, passKey, fit }),
     number: typedNumber({ foot, words }),
+    pen,
   };
   const cell = followSlides({ panel, load, words });
   const openNotes = () => speaker.open() || foot.say(words.notes_blocked, "failed");

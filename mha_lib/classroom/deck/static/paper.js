@@ -10,6 +10,7 @@ const PATIENCE = 100; // moments in which a slide that keeps changing may come t
 /** Turn to each slide, as only a slide that is shown is drawn, and lay all of them out; returns their number. */
 export async function layOut() {
   const pictures = [];
+  for (const ink of document.querySelectorAll(".deck-ink")) ink.remove();
   for (const section of sections()) {
     goTo(section);
     await rest(section);
