@@ -164,8 +164,6 @@ def test_the_deck_keeps_room_for_as_many_lines_as_a_cell_prints(executed):
         kept_lines, kept_columns = map(int, cell.metadata.get("room", f"{lines} x {columns}").split(" x "))
         needs_room = "shows-text" in tags(cell) and "room" not in cell.metadata
         is_as_wide = rows or abs(columns - kept_columns) <= 6  # measured times differ
-        # A model that a setup cell trains may be kept; then the cell prints less than on the first day.
-        is_kept = "setup" in tags(cell) and lines < kept_lines
-        if needs_room or not (is_kept or (lines == kept_lines and is_as_wide)):
+        if needs_room or not (lines == kept_lines and is_as_wide):
             wrong[cell.id] = f"{lines} x {columns}"
     assert wrong == {}, "the cells should have this room"
