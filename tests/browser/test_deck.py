@@ -54,7 +54,6 @@ DRAWN = """async () => {
 }"""
 # Harmless errors in the console that RISE 0.43 makes with any notebook, with their causes.
 HARMLESS = {
-    r"Refused to apply style from .*\.css": "RISE asks for <notebook>.css, which a lesson need not have",
     r"Canceled future for (kernel_info|comm_info)_request": "it was asked of a kernel that was just replaced",
 }
 WINDOWS = [(1280, 720), (1024, 600), (1024, 768), (1920, 1080), (3440, 1440)]
@@ -116,6 +115,17 @@ def test_lesson_is_a_good_deck(
     lay_translator(lesson, jupyter.folder)
     faults = faults_of(page, watch, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
     assert not faults, f"{lesson.name}\n{report(faults)}"
+
+
+@each_lesson
+def test_a_lesson_opens_with_an_empty_console(
+    page: Page, watch: Watch, jupyter: JupyterServer, lesson: Path
+) -> None:
+    missing: list[str] = []
+    page.on("response", lambda response: missing.append(response.url) if response.status >= 400 else None)
+    open_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
+    page.wait_for_load_state("networkidle")
+    assert not [*missing, *watch.errors]
 
 
 @pytest.mark.whole

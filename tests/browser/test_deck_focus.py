@@ -37,6 +37,7 @@ FOCUS = {  # the selector of each control
     "a text box": ".jp-OutputArea-output input[type=text]",
     "a folded answer": "summary",
 }
+UNFOCUSED = "!document.activeElement.matches('.cm-content, input, select, button, summary, .noUi-handle')"
 TYPED_IN = ("a code cell's editor", "a list", "a text box")
 KEEP_ARROWS = (*TYPED_IN, "the explorer's slider", "another widget's slider", "a button")
 
@@ -90,9 +91,7 @@ def test_keys_on_each_kind_of_focus(controls: Page) -> None:
 
         focus(page, kind)
         page.keyboard.press("Escape")
-        page.wait_for_function(
-            "!document.activeElement.matches('.cm-content, input, select, button, summary')"
-        )
+        page.wait_for_function(UNFOCUSED)
         page.keyboard.press("Space")
         expect(shown, f"Escape and Space on {kind}").to_have_id("slide-2-0")
 
@@ -162,3 +161,19 @@ def test_a_choice_from_a_list_with_the_mouse_gives_the_keys_back(controls: Page)
     choices.dispatch_event("pointerdown")
     choices.select_option("d")
     expect(choices).not_to_be_focused()
+
+
+def test_escape_ends_pointer_magnifier_and_focus_in_one_press(controls: Page) -> None:
+    page = controls
+    for kind in FOCUS:
+        focus(page, kind)
+        page.evaluate("document.activeElement.blur()")
+        for key in "lm":
+            page.keyboard.press(key)
+        expect(page.locator("#deck-laser")).to_be_visible()
+        if FOCUS[kind]:
+            control(page, kind).focus()
+        page.keyboard.press("Escape")
+        expect(page.locator("#deck-laser"), kind).to_be_hidden()
+        expect(page.locator(".slides"), kind).not_to_have_css("scale", "2")
+        page.wait_for_function(UNFOCUSED)

@@ -1,14 +1,16 @@
 // The deck of an instructor: keys that run cells, a line at the foot, a window with the notes. Each part has a
 // file of its own; this one puts them together.
 import { filesBeside, showHandouts } from "./course.js";
+import { drawErrors, hideTraceback } from "./errors.js";
 import { Fit } from "./fit.js";
 import { Foot } from "./foot.js";
 import { markOutputs } from "./guess.js";
 import { listKeys } from "./help.js";
-import { answerDialogs, keepRendered, removeToolbar } from "./jupyterlab.js";
+import { answerDialogs, dropMissingStyles, keepRendered, removeToolbar } from "./jupyterlab.js";
 import { listenToKeys } from "./keyboard.js";
 import { keysOf } from "./keys.js";
 import { markLines } from "./lines.js";
+import { keepOriginals } from "./originals.js";
 import { layOut } from "./paper.js";
 import { Pen } from "./pen.js";
 import { followAddress, markPlaces, typedNumber } from "./places.js";
@@ -31,10 +33,12 @@ export default async function prepareDeck(app, load) {
   const { contents } = app.serviceManager;
   removeToolbar(app);
   const files = await filesBeside(notebookPath, contents);
+  dropMissingStyles(files);
   const [{ words, notice }] = await Promise.all([
     readWords(notebookPath, files, contents),
     adoptStyles(files["course.css"]),
   ]);
+  await drawErrors({ app, load, words: words.deck });
   const { Dialog } = await load("@jupyterlab/apputils");
   const open = () => openDeck({ app, load, Dialog, path: notebookPath, files, words, notice });
   document.addEventListener("ready", open, { once: true }); // Reveal's event
@@ -64,11 +68,15 @@ function openDeck({ app, load, Dialog, path, files, words: { deck: words, speake
 
   const pointers = pointersOf(panel);
   const pen = new Pen({ panel, foot, words });
+  // What Escape ends in one press, wherever the focus is: a part with a mode of its own adds how it ends.
+  const endModes = () => {
+    for (const end of [pointers.leave, pen.leave, hideTraceback]) end();
+    return false;
+  };
   const leave = () => {
     runner.stop();
     foot.clear();
-    pointers.leave();
-    pen.leave();
+    endModes();
     notebook.node.focus();
   };
   const opened = {
@@ -77,13 +85,15 @@ function openDeck({ app, load, Dialog, path, files, words: { deck: words, speake
     number: typedNumber({ foot, words }),
     pen,
   };
-  const cell = followSlides({ panel, load, words });
+  const exchange = keepOriginals({ notebook, foot, words });
+  const cell = followSlides({ panel, load, foot, words, exchange });
   const openNotes = () => speaker.open() || foot.say(words.notes_blocked, "failed");
   const keys = keysOf({
     ...opened,
     save: () => save(panel.context),
     execute,
     leave,
+    endModes,
     foot,
     runner,
     openNotes,
@@ -115,5 +125,6 @@ function followDeck({ foot, speaker }) {
     speaker.show(section);
   };
   onTurn(arrive);
+  document.addEventListener("deckerror", arrive);
   arrive();
 }

@@ -9,6 +9,7 @@ import { guessOutput } from "./guess.js";
 import { shownSection } from "./stage.js";
 
 const CELLS = ":scope > .jp-Cell:not(.reveal-skip), :scope > .fragment > .jp-Cell:not(.reveal-skip)";
+const LEAST_ERROR = 0.35; // of the height of a slide
 const pen = document.createElement("canvas").getContext("2d");
 
 /** The deck's length --u, in pixels of the page that holds the node. */
@@ -56,6 +57,7 @@ export class Fit {
     for (const cell of codeCellsOf(section)) offerFold(cell, { label: this.words.code, refit });
     const size = fitSlide(section, largest);
     for (const cell of codeCellsOf(section)) offerRoom(cell, section);
+    for (const error of section.querySelectorAll(".deck-error")) holdOnSlide(error, section);
     return size;
   }
 }
@@ -116,13 +118,19 @@ function measureOutput(cell) {
   const explorer = outputs.some((output) => output.querySelector(".mha-explorer"));
   const image = cell.querySelector(".jp-OutputArea-output img");
   const texts = outputs.filter((output) => output.matches(".jp-RenderedText"));
-  const text = texts.flatMap((output) => linesOf(output.textContent)).map(emsOf);
+  const text = texts.flatMap(linesOfOutput).map(emsOf);
   const boxes = outputs.filter(
     (output) => !output.matches(".jp-RenderedText, .jp-RenderedImage, .jp-RenderedSVG"),
   );
   const fixed = explorer ? null : boxAround(boxes, image);
   const { naturalWidth: width, naturalHeight: height } = image ?? {};
   return { text, explorer, picture: width ? { width, height } : null, fixed };
+}
+
+/** The lines of a printed output. The margins and the button of an error take the room of some more letters. */
+function linesOfOutput(output) {
+  const lines = [...output.querySelectorAll(":scope > pre")].flatMap((pre) => linesOf(pre.textContent));
+  return output.matches(".deck-error") ? [...lines.map((line) => `${line}    `), "", ""] : lines;
 }
 
 /** The room that outputs of a fixed size need, such as tables and sliders, without the picture among them. */
@@ -150,17 +158,29 @@ function apply(cell, { size, outputSize, side, wraps, picture }) {
   cell.toggleAttribute("data-wraps", wraps);
 }
 
-/** Tell an explorer how high it may be: from its top to the foot line, less the cells that follow. */
+/** Tell an explorer how high it may be. */
 function offerRoom(cell, section) {
   const explorer = cell.querySelector(".mha-explorer");
-  if (!explorer) return;
+  if (explorer) cell.style.setProperty("--explorer-room", `${roomBelow(explorer, section)}px`);
+}
+
+/** The height from the top of a part of a cell to the foot line, less the cells that follow, in pixels. */
+function roomBelow(part, section) {
   const end = section.getBoundingClientRect().bottom - pixels(section, "paddingBottom");
   const cells = cellsOf(section);
-  const gap = 10 * unitOf(cell);
-  const later = cells.slice(cells.indexOf(cell) + 1);
+  const gap = 10 * unitOf(part);
+  const later = cells.slice(cells.indexOf(part.closest(".jp-Cell")) + 1);
   const after = sum(later.map((next) => next.getBoundingClientRect().height + gap));
-  const room = Math.floor(end - explorer.getBoundingClientRect().top - after);
-  cell.style.setProperty("--explorer-room", `${room}px`);
+  return Math.floor(end - part.getBoundingClientRect().top - after);
+}
+
+/** Keep an error above the foot line: it scrolls, or comes up over the code where that leaves it too little room. */
+function holdOnSlide(error, section) {
+  const lifted = Number.parseFloat(error.style.getPropertyValue("--lift")) || 0;
+  const room = roomBelow(error, section) - lifted;
+  const least = Math.min(error.scrollHeight + 1, LEAST_ERROR * section.clientHeight);
+  error.style.setProperty("--lift", `${Math.max(0, Math.floor(least - room))}px`);
+  error.style.setProperty("--room", `${Math.max(room, Math.floor(least))}px`);
 }
 
 /** Fold the code away when its explorer has come, with a button that shows it. */

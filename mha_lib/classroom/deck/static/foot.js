@@ -1,7 +1,7 @@
 // The line at the foot of the deck: the lesson's title, its status, and the place of the slide.
 
 const FORGOTTEN_AFTER = 8000; // ms
-const MENTION = "elsewhere";
+const MENTION = "mentioned";
 const NOTHING = { text: "", state: "" };
 
 export class Foot {
@@ -33,7 +33,7 @@ export class Foot {
     this.status.style.setProperty("--share", share ?? 1);
   }
 
-  /** Say that a cell runs on another slide, unless the line says something else; an empty text takes it back. */
+  /** Say that a cell runs, unless the line says something else; an empty text takes it back. */
   mention(text) {
     const { state } = this.said;
     if (text ? ["", "done", MENTION].includes(state) : state === MENTION) this.say(text, text && MENTION);

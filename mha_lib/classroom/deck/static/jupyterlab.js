@@ -1,4 +1,4 @@
-// Three things that JupyterLab does with a notebook and that do not belong into a deck.
+// Things that JupyterLab and RISE do with a notebook and that do not belong into a deck.
 import { fill } from "./words.js";
 
 const OWN_COPY = /(^|\/)work\/deck-[^/]+\/[^/]+$/; // mha_lib/classroom/course makes these copies
@@ -17,6 +17,21 @@ export async function removeToolbar(app) {
   factory?.widgetCreated.connect((_, panel) => {
     panel.toolbar.parent = null;
   });
+}
+
+/**
+ * RISE links to rise.css and <lesson>.css beside the lesson, whether they are there or not; what is not there would be
+ * two errors in the console. `files` are those that are there.
+ */
+export function dropMissingStyles(files) {
+  const { head } = document;
+  const insert = head.insertAdjacentHTML.bind(head);
+  head.insertAdjacentHTML = (place, html) => {
+    const template = Object.assign(document.createElement("template"), { innerHTML: html });
+    const link = template.content.querySelector("#rise-custom-css, #rise-notebook-css");
+    const isThere = !link || decodeURIComponent(link.href.split("/").at(-1)) in files;
+    if (isThere) insert(place, html);
+  };
 }
 
 /** Show text as it was at once: a double-click or Enter turns it to Markdown in front of the class. */

@@ -94,7 +94,8 @@ function returnFocus(deck, passOn) {
   let isPointed = false; // the mouse, a finger or a pen was used last
   let isLeft = false; // Escape was pressed in a widget, and the focus has yet to move
 
-  const isForControl = (event) => isIn(`${WIDGET}, summary, button`, event) && !isIn(EDITORS, event);
+  const isForControl = (event) =>
+    isIn(`${WIDGET}, summary, button`, event) && !isIn(`${EDITORS}, [popover]`, event);
   const leave = () => {
     isLeft = false;
     deck.focus({ preventScroll: true });

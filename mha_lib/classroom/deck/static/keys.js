@@ -5,6 +5,7 @@
 //   name    the row's sentence in the help, under deck.help in the words; `label` stands there for the keys
 //   act     what they do; where it returns false, the key goes on to the next row that it fits
 // The help lists the rows that have a name, in this order.
+import { showTraceback } from "./errors.js";
 import { reveal, toggleAnswers, toggleDark } from "./stage.js";
 import { goBack, goDown, goHome, goLeft, goOn, goRight, goToEnd, goUp } from "./turn.js";
 
@@ -12,6 +13,7 @@ export const keysOf = ({
   save,
   execute,
   leave,
+  endModes,
   foot,
   runner,
   openNotes,
@@ -31,6 +33,7 @@ export const keysOf = ({
   { keys: "D", modes: "deck widget", name: "dark", act: toggleDark },
   { keys: "F", modes: "deck widget", name: "full_screen", act: () => execute("fullscreenHelp") },
   { keys: "Escape", modes: "deck", name: "stop", act: leave },
+  { keys: "Escape", modes: "widget editor", act: endModes }, // which have it, too, and give the focus back
   { keys: "?", modes: "deck widget", name: "keys", act: () => help.showModal() },
   { keys: "PageDown", modes: "deck widget editor", name: "next", label: "PageDown Space", act: goOn },
   { keys: "PageUp", modes: "deck widget editor", act: goBack },
@@ -52,6 +55,8 @@ export const keysOf = ({
   { keys: "Shift+Enter", modes: "deck widget editor", name: "run_cell", act: cell.runAndGoOn },
   { keys: "Control+Enter", modes: "deck widget editor", act: cell.run },
   { keys: "Enter", modes: "deck widget", act: cell.keepFromEditing },
+  { keys: "Z", modes: "deck widget", name: "original", act: cell.exchange },
+  { keys: "E", modes: "deck widget", name: "traceback", act: showTraceback },
   { keys: "Control+s", modes: "deck widget editor", act: save },
 
   { keys: "G Shift+G", modes: "deck widget", act: number.ask },

@@ -1,14 +1,13 @@
 // Runs cells in order, without moving the deck; the line at the foot tells how far, and for how long.
+import { execute, isSetup, mayFail } from "./cells.js";
 import { placeOf, position } from "./stage.js";
 import { goHome } from "./turn.js";
 import { fill } from "./words.js";
 
-const MOST_FAILURES = 3; // more would cover the slide
+const MOST_FAILURES = 3; // more would cover the slide, and so would longer messages
+const LONGEST_MESSAGE = 120;
 const TOOK = `deck-took ${window.location.pathname}`; // in the browser: how long each run took the last time
 
-const hasTag = (tag) => (cell) => cell.model.getMetadata("tags")?.includes(tag);
-const isSetup = hasTag("setup");
-const mayFail = hasTag("raises-exception");
 const hasFailed = ({ model }) => model.outputs.toJSON().some((output) => output.output_type === "error");
 const hasRun = (cell) => cell.model.executionCount !== null && (mayFail(cell) || !hasFailed(cell));
 
@@ -93,7 +92,6 @@ export class Runner {
   }
 
   async #runCells(run, cells, stopsAtError) {
-    const { CodeCell } = await this.load("@jupyterlab/cells");
     const { words } = this;
     const count = cells.length;
     const failures = [];
@@ -101,18 +99,18 @@ export class Runner {
     for (const [done, cell] of cells.entries()) {
       const place = fill(words.place, { slide: placeOf(cell.node), cell: cell.model.id });
       this.#begin(fill(words.running, { run, number: done + 1, count, place }), done / count, cell);
-      const reply = (await CodeCell.execute(cell, this.panel.sessionContext))?.content;
+      const reply = await this.#runCell(cell);
       if (!this.isRunning) {
         this.#report("failed", fill(words.stopped, { run, place }));
         return false;
       }
       if (reply?.status !== "error" || mayFail(cell)) ran += 1;
-      else failures.push(fill(words.failure, { place, error: reply.ename, message: reply.evalue }));
+      else failures.push(this.#sayFailure(place, reply));
       if (stopsAtError && failures.length) break;
     }
     if (ran + failures.length === count) localStorage.setItem(`${TOOK} ${run}`, this.#seconds);
     const summary = fill(words.finished, { run, ran, count, seconds: this.#seconds });
-    const text = [summary, ...this.#shortened(failures)].join("\n");
+    const text = [summary, ...this.#first(failures)].join("\n");
     this.#report(failures.length ? "failed" : "done", text);
     return true;
   }
@@ -141,7 +139,19 @@ export class Runner {
     this.foot.say(text, state, share);
   }
 
-  #shortened(failures) {
+  /** Run a cell; again, where the kernel dropped it since another cell, which a key has run, failed meanwhile. */
+  async #runCell(cell) {
+    const reply = await execute(cell, this);
+    return reply?.status === "aborted" && this.isRunning ? this.#runCell(cell) : reply;
+  }
+
+  #sayFailure(place, { ename, evalue }) {
+    const [line] = evalue.split("\n");
+    const message = line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;
+    return fill(this.words.failure, { place, error: ename, message });
+  }
+
+  #first(failures) {
     const more = failures.length - MOST_FAILURES;
     if (more <= 0) return failures;
     return [...failures.slice(0, MOST_FAILURES), fill(this.words.more_failures, { count: more })];

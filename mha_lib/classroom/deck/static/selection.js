@@ -1,6 +1,7 @@
 // On a slide, the cell that runs is the one that is seen. The notebook has an active cell of its own, which
 // knows nothing of slides: here it follows the slide and the fragment that are shown, at once.
 // RISE does so half a second later, too late for a quick hand; mha_lib/classroom/course/jupyter switches that off.
+import { execute, missesSetup } from "./cells.js";
 import { onTurn, shownSection } from "./stage.js";
 import { goOn, stepPastLines } from "./turn.js";
 
@@ -37,32 +38,37 @@ function select(notebook, cell) {
   notebook.activeCellIndex = index;
 }
 
-/** Let the active cell follow what is shown; returns the actions of the keys that run cells. */
-export function followSlides({ panel, load, words }) {
+/** Let the active cell follow what is shown; returns the actions of the keys for that cell. */
+export function followSlides({ panel, load, foot, words, exchange }) {
   const notebook = panel.content;
   const follow = () => shownSection() && select(notebook, cellToRun(notebook));
   onTurn(() => queueMicrotask(follow)); // when Reveal is done with the turn
   follow();
 
-  /** Run the cell that is seen; false where there is none. */
-  function run() {
+  /** The active cell if it is seen; without one, null. */
+  function chosenCell() {
     if (!seenCells(notebook).includes(notebook.activeCell)) follow();
-    if (!seenCells(notebook).includes(notebook.activeCell)) return false;
-    runWhenReady(notebook.activeCell);
-    return true;
+    return seenCells(notebook).includes(notebook.activeCell) ? notebook.activeCell : null;
   }
 
-  /** Wait for the kernel: JupyterLab silently runs nothing while the kernel of a new page is not there yet. */
-  async function runWhenReady(cell) {
-    if (!panel.sessionContext.isReady) cell.node.dataset.busy = words.cell_waits;
-    await panel.sessionContext.ready;
-    const { NotebookActions } = await load("@jupyterlab/notebook");
-    NotebookActions.runCells(notebook, [cell], panel.sessionContext);
+  /** Run the cell that is seen, out of its editor; false where there is none. */
+  function run() {
+    const cell = chosenCell();
+    if (!cell) return false;
+    notebook.mode = "command";
+    const tell = (isMissed) => isMissed && foot.say(words.setup_missing, "failed");
+    execute(cell, { panel, load })
+      .then((reply) => missesSetup(reply, panel))
+      .then(tell)
+      .catch(() => {}); // the kernel has died: the foot says it
+    return true;
   }
 
   return {
     run: () => void run(),
     runAndGoOn: () => showNext(notebook, run()),
+    /** Change the cell that is seen between its text as the deck came and what was typed. */
+    exchange: () => chosenCell() && exchange(chosenCell()),
     /** Enter alone opens a cell's editor: that is kept from a cell that is not seen. */
     keepFromEditing: () => !seenCells(notebook).includes(notebook.activeCell),
   };

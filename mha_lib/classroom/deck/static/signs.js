@@ -1,5 +1,6 @@
-// The sign at a cell: for how long it has run, and which key interrupts it; or that the kernel of its widget is
-// gone, and which key brings it back. The foot tells of a cell that runs on another slide than the one shown.
+// The sign at a cell that runs or waits: a bar beside it, where it covers nothing. The foot tells for how long the
+// cell runs, which key interrupts it, and its slide, where that is not the one shown. Another sign, at a widget, says
+// that its kernel is gone, and which key brings it back.
 import { save } from "./saves.js";
 import { placeOf, shownSection } from "./stage.js";
 import { fill } from "./words.js";
@@ -14,16 +15,21 @@ export function showBusy({ panel, foot, words }) {
 
   function draw() {
     const [first] = busy.keys();
-    for (const [{ node }, since] of busy) {
-      const seconds = Math.floor((Date.now() - since) / 1000);
-      node.dataset.busy = node === first.node ? fill(words.cell_runs, { seconds }) : words.cell_waits;
-    }
-    foot.mention(first && !shownSection()?.contains(first.node) ? sayElsewhere(first) : "");
+    const { isReady } = panel.sessionContext;
+    if (first && !isReady) busy.set(first, Date.now());
+    for (const cell of busy.keys()) cell.node.dataset.busy = cell === first && isReady ? "runs" : "waits";
+    foot.mention(first ? saying(first, isReady) : "");
   }
 
-  function sayElsewhere({ node, model }) {
-    const place = fill(words.place, { slide: placeOf(node), cell: model.id });
-    return fill(words.runs_elsewhere, { place, running: node.dataset.busy });
+  /** What the foot says of the first cell; nothing in its first second. */
+  function saying(cell, isReady) {
+    if (!isReady) return words.kernel_starts;
+    const seconds = Math.floor((Date.now() - busy.get(cell)) / 1000);
+    if (!seconds) return "";
+    const running = fill(words.cell_runs, { seconds });
+    if (shownSection()?.contains(cell.node)) return running;
+    const place = fill(words.place, { slide: placeOf(cell.node), cell: cell.model.id });
+    return fill(words.runs_elsewhere, { place, running });
   }
 
   function begin(cell) {

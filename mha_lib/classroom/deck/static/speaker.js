@@ -2,6 +2,7 @@
 // The deck draws the window, and receives the keys that are pressed in it. The window outlives a reload of the
 // deck: speaker_window.js hands it over to the deck that comes after. Each tab has a window of its own.
 import { Clock, minutesBehind } from "./clock.js";
+import { errorsOn } from "./errors.js";
 import { Frame } from "./frame.js";
 import { copyFormulaStyles, drawUnseen, linkTo } from "./picture.js";
 import { coreMinutes } from "./slides.js";
@@ -157,7 +158,10 @@ export class Speaker {
   }
 }
 
-const notesOf = (section) =>
-  [...section.querySelectorAll("aside.notes .jp-RenderedMarkdown")].map((note) => note.innerHTML);
+/** What the errors on a slide say, and then its notes. */
+const notesOf = (section) => [
+  ...errorsOn(section).map((said) => said.outerHTML),
+  ...[...section.querySelectorAll("aside.notes .jp-RenderedMarkdown")].map((note) => note.innerHTML),
+];
 
 const rounded = (minutes) => Number(minutes.toFixed(2));

@@ -1,0 +1,49 @@
+// Gives a cell back as the deck came. What somebody typed into it goes by a key, and comes back by the same key.
+
+const KEPT = `deck-originals ${window.location.pathname}`; // in the storage of the tab, which outlives a reload
+
+/** The text of each cell as the deck came, by its id. A reload may find the lesson changed. */
+function readOriginals(notebook) {
+  const [navigation] = performance.getEntriesByType("navigation");
+  const kept = navigation?.type === "reload" && sessionStorage.getItem(KEPT);
+  const read = () => notebook.widgets.map(({ model }) => [model.id, model.sharedModel.getSource()]);
+  const originals = kept ? JSON.parse(kept) : Object.fromEntries(read());
+  sessionStorage.setItem(KEPT, JSON.stringify(originals));
+  return originals;
+}
+
+/**
+ * Returns a function that gives a cell its text as the deck came; called again, what was typed, the newest first,
+ * and after the oldest the deck's own text again.
+ */
+export function keepOriginals({ notebook, foot, words }) {
+  const originals = readOriginals(notebook);
+  const histories = new Map(); // by cell: {typed: {text, outputs, count}[], shown: a place among them, or -1}
+
+  function showOriginal(model) {
+    model.sharedModel.setSource(originals[model.id]);
+    if (model.isDirty) model.clearExecution(); // the outputs are those of what was typed
+    foot.say(words.as_it_came, "done");
+  }
+
+  function showTyped(model, { text, outputs, count }) {
+    model.sharedModel.setSource(text);
+    model.outputs.fromJSON(outputs);
+    model.executionCount = count;
+    foot.say(words.as_typed, "done");
+  }
+
+  return ({ model }) => {
+    const { id, outputs, executionCount: count } = model;
+    const text = model.sharedModel.getSource();
+    originals[id] ??= text;
+    const { typed, shown } = histories.get(id) ?? { typed: [], shown: -1 };
+    const isAsLeft = text === (typed[shown]?.text ?? originals[id]);
+    if (!isAsLeft) typed.unshift({ text, outputs: outputs.toJSON(), count });
+    const next = isAsLeft && shown + 1 < typed.length ? shown + 1 : -1;
+    histories.set(id, { typed, shown: next });
+    if (next >= 0) showTyped(model, typed[next]);
+    else if (typed.length) showOriginal(model);
+    else foot.say(words.not_changed, "done");
+  };
+}
