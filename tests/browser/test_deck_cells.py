@@ -88,6 +88,7 @@ def test_z_gives_back_the_cell_as_the_deck_came_and_then_what_was_typed(page: Pa
     expect(code(page)).to_have_text("print('two')")
 
 
+@pytest.mark.ci
 def test_z_brings_back_all_that_was_typed_the_newest_first(page: Page, lesson: str) -> None:
     open_deck(page, lesson)
     for text in ("'first try'", "'second try'"):
@@ -100,6 +101,7 @@ def test_z_brings_back_all_that_was_typed_the_newest_first(page: Page, lesson: s
         expect(code(page)).to_have_text(text)
 
 
+@pytest.mark.ci
 def test_a_reload_does_not_forget_how_the_deck_came(page: Page, lesson: str) -> None:
     open_deck(page, lesson)
     with page.expect_response(lambda response: response.request.method == "PUT"):
