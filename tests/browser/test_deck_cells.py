@@ -132,7 +132,7 @@ def test_a_name_that_the_setup_would_define_says_so_only_until_the_setup_ran(pag
     for source in ("inner", "unknown", "'prepared' / 0", "import prepared", LOCAL, "(prepared"):
         assert_no_hint(page, source)
     page.keyboard.press("s")
-    expect(status_of(page)).to_have_text("Setup: 1 of 1 cells ran")
+    expect(status_of(page)).to_contain_text("Setup: 1 of 1 cells ran")
     assert_no_hint(page, "del prepared; prepared")
 
 
