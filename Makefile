@@ -29,8 +29,8 @@ present: setup ## open a lesson as live slides (NB=03; also L, PORT, JUPYTER)
 handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L, AUDIENCE=instructor, PDF=1)
 	@$(COURSE) handouts $(NB) --audience $(or $(AUDIENCE),student) $(if $(PDF),--pdf)
 
-slides: .venv/ready-slides ## write each lesson's slides as a PDF to build/slides/ (NB=03, L; needs Chromium or Chrome)
-	@$(COURSE) slides $(NB)
+slides: .venv/ready-slides ## write each lesson's slides as a PDF to build/slides/ (NB=03, L, CORE=1, ANSWERS=1; needs Chromium or Chrome)
+	@$(COURSE) slides $(NB) $(if $(CORE),--core) $(if $(ANSWERS),--answers)
 
 site: .venv/ready-site ## write handouts, slides, notebooks and search as a static site to build/site/ (NB=03, L)
 	@$(COURSE) site $(NB) $(if $(L),--languages $(L))

@@ -113,7 +113,8 @@ def write_slides(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.publish import slides
 
     check_rise()
-    return slides.write_slides(root, chosen_lessons(options, lessons))
+    edition = slides.Edition(core=options.core, answers=options.answers)
+    return slides.write_slides(root, chosen_lessons(options, lessons), edition)
 
 
 def write_site(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -227,7 +228,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
         ("--audience", "audience", {"choices": ("student", "instructor"), "default": "student"}),
         ("--pdf", "pdf", SWITCH),
     ),
-    "slides": (write_slides, LESSONS),
+    "slides": (write_slides, LESSONS, ("--core", "core", SWITCH), ("--answers", "answers", SWITCH)),
     "site": (write_site, LESSONS, ("--languages", "site_languages", {"nargs": "+"})),
     "notes": (write_notes,),
     "overview": (

@@ -184,3 +184,29 @@ def test_the_code_of_an_explorer_folds_away_and_the_explorer_has_its_room(ran: t
         button.click()
     page.set_viewport_size({"width": 1024, "height": 768})
     page.wait_for_function(f"Math.abs({room} - ({foot} - {top})) < 20")
+
+
+ANSWERS_BELOW_THE_SLIDE = """() => {
+    const SHOWN = "details:not(.reveal-skip *)";
+    const slides = [...document.querySelectorAll(".slides > section > section")];
+    const withAnswers = slides.filter((slide) => slide.querySelector(SHOWN));
+    return withAnswers.flatMap((slide) => {
+        document.querySelector(".jp-Notebook").focus();
+        window.location.hash = `#/${slide.dataset.place}`;
+        window.dispatchEvent(new HashChangeEvent("hashchange", { newURL: window.location.href }));
+        for (const answer of slide.querySelectorAll(SHOWN)) answer.open = true;
+        const foot = document.getElementById("deck-foot").getBoundingClientRect().top;
+        const end = Math.max(...[...slide.querySelectorAll(SHOWN)].map(
+            (answer) => answer.getBoundingClientRect().bottom));
+        return end > 0 && end < foot ? [] : [`${slide.dataset.place} ends at ${end}`];
+    });
+}"""
+
+
+@pytest.mark.ci
+@each_lesson
+def test_open_answers_end_above_the_foot(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
+    open_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
+    page.evaluate("document.fonts.ready")
+    assert page.locator(".slides details").count() > 0
+    assert page.evaluate(ANSWERS_BELOW_THE_SLIDE) == []

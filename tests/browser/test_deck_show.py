@@ -232,6 +232,33 @@ def test_the_pointer_and_the_magnifier_follow_the_mouse_until_escape(deck: Page)
     assert heading.bounding_box() == before
 
 
+@pytest.mark.parametrize(
+    ("edition", "feet", "title"),
+    [
+        ({}, list(FEET.values()), "8 pages, 2 of them optional, as their foot says"),
+        (
+            {"core": True, "answers": True},
+            [f"{place} / 6" for place in range(1, 7)],
+            "6 pages: the core path; optional slides left out: 2",
+        ),
+    ],
+    ids=["all", "core"],
+)
+def test_on_paper_the_title_says_how_many_pages_are_optional(
+    page: Page, jupyter: JupyterServer, edition: dict[str, bool], feet: list[str], title: str
+) -> None:
+    write_deck(jupyter.folder / "paper" / "show.ipynb")
+    open_deck(page, jupyter.address("rise", "paper/show.ipynb"))
+    assert page.evaluate("edition => mhaDeck.layOut(edition)", edition) == len(feet)
+    shown = page.locator(".deck-picture section > section").evaluate_all(
+        "sections => sections.map((section) => section.dataset.foot.replaceAll(/ +/g, ' '))"
+    )
+    assert shown == feet
+    expect(page.locator(".deck-pages")).to_have_count(1)
+    expect(page.locator(".deck-picture").first.locator(".deck-pages")).to_have_text(title)
+    expect(page.locator("details")).to_have_js_property("open", bool(edition))
+
+
 @pytest.mark.parametrize("size", [(1280, 720), (1024, 600), (1024, 768)], ids=str)
 def test_the_help_lists_every_key_on_the_screen(deck: Page, size: tuple[int, int]) -> None:
     deck.set_viewport_size({"width": size[0], "height": size[1]})

@@ -108,7 +108,7 @@ function openDeck({ app, load, Dialog, path, files, words: { deck: words, speake
     listenToKeys({ notebook, keys, opened });
     window.mhaDeck = {
       adopt: (notes) => speaker.adopt(notes),
-      layOut,
+      layOut: (edition) => layOut({ ...edition, words }),
       progress: () => runner.progress,
       runAll: () => runner.runAll(),
     };

@@ -3,19 +3,29 @@
 import { linkTo, pictureOf } from "./picture.js";
 import { sections } from "./stage.js";
 import { goTo } from "./turn.js";
+import { fill } from "./words.js";
 
 const MOMENT = 150; // milliseconds
 const PATIENCE = 100; // moments in which a slide that keeps changing may come to rest
 
-/** Turn to each slide, as only a slide that is shown is drawn, and lay all of them out; returns their number. */
-export async function layOut() {
+/**
+ * Turn to each slide, as only a slide that is shown is drawn, and lay all of them out, or those of the core path
+ * alone, with their answers open or folded; returns their number.
+ */
+export async function layOut({ words, core = false, answers = false }) {
   const pictures = [];
+  const optional = sections().filter(isOptional).length;
+  const count = sections().length - optional;
   for (const ink of document.querySelectorAll(".deck-ink")) ink.remove();
-  for (const section of sections()) {
+  for (const section of sections().filter((one) => !core || !isOptional(one))) {
     goTo(section);
+    if (core) section.dataset.foot = fill(words.foot.core, { place: section.dataset.place, count });
+    for (const answer of section.querySelectorAll("details")) answer.open = answers;
     await rest(section);
     pictures.push(Object.assign(pictureOf(section, document), { inert: false })); // its headings are the outline
   }
+  const edition = fill(core ? words.paper.core : words.paper.all, { pages: pictures.length, optional });
+  if (optional) tellOnTitle(pictures[0], edition);
   const sheet = linkTo("picture.css", document);
   document.head.append(sheet);
   await new Promise((resolve) => sheet.addEventListener("load", resolve));
@@ -24,6 +34,13 @@ export async function layOut() {
   document.body.replaceChildren(...pictures);
   await document.fonts.ready;
   return pictures.length;
+}
+
+const isOptional = (section) => section.hasAttribute("data-optional");
+
+function tellOnTitle(picture, textContent) {
+  const line = Object.assign(document.createElement("p"), { className: "deck-pages", textContent });
+  picture.querySelector("section > section").append(line);
 }
 
 const wait = () => new Promise((resolve) => setTimeout(resolve, MOMENT));

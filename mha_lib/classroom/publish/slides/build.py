@@ -1,6 +1,7 @@
 """Runs each lesson's deck afresh in a real browser and prints it: a page a slide, with text as text."""
 
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +16,50 @@ LONGEST_RUN = 1200  # seconds of a lesson
 READY = "window.mhaDeck"  # what the deck offers to other programs: mha_lib/classroom/deck/static/deck.js
 
 
-def write_slides(root: Path, lessons: list[Path]) -> int:
-    """Run the lessons and write ``build/slides/<language>/<lesson>.pdf``; returns the exit status."""
+@dataclass(frozen=True)
+class Edition:
+    """Which slides are printed: all, or the core path alone; with their answers folded or open."""
+
+    core: bool = False
+    answers: bool = False
+
+    @property
+    def suffix(self) -> str:
+        return "".join(f"-{name}" for name, is_on in asdict(self).items() if is_on)
+
+
+WHOLE = Edition()  # the one that the site has
+
+
+def write_slides(root: Path, lessons: list[Path], edition: Edition = WHOLE) -> int:
+    """Run the lessons and write ``build/slides/<language>/<lesson>.pdf``; returns the exit status.
+
+    The name of another edition says which it is, such as ``01_single_head_attention-core.pdf``.
+    """
     require_browser(), require_playwright()
     build = Build(root / "build" / "slides", lessons[0].parent.name)
     with build.until_ctrl_c():
-        print_decks(root, lessons, build)
+        print_decks(root, lessons, build, edition)
     return build.end()
 
 
-def print_decks(root: Path, lessons: list[Path], build: Build) -> None:
+def print_decks(root: Path, lessons: list[Path], build: Build, edition: Edition = WHOLE) -> None:
     """Print the deck of each lesson; one that fails stops no other."""
     browser, sync_playwright = require_browser(), require_playwright()
     with serve_copy(root) as server, sync_playwright() as playwright:
         chromium = start_browser(playwright, browser)
         for lesson in lessons:
-            target = address_of_slides(root, lesson)
+            target = address_of_slides(root, lesson, edition)
             with build.attempt(lesson):
-                print_deck(chromium, server.deck_of(lesson), lesson, target, build.progress)
+                page = open_page(chromium, server.deck_of(lesson))
+                run_deck(page, lesson, build.progress)
+                print_deck(page, target, edition)
                 build.wrote(target)
         chromium.close()
 
 
-def address_of_slides(root: Path, lesson: Path) -> Path:
-    return root / "build" / "slides" / lesson.parent.name / f"{lesson.stem}.pdf"
+def address_of_slides(root: Path, lesson: Path, edition: Edition = WHOLE) -> Path:
+    return root / "build" / "slides" / lesson.parent.name / f"{lesson.stem}{edition.suffix}.pdf"
 
 
 def start_browser(playwright: Any, browser: str) -> Any:
@@ -58,16 +79,20 @@ def require_playwright() -> Callable[[], Any]:
     return sync_playwright
 
 
-def print_deck(chromium: Any, address: str, lesson: Path, target: Path, progress: Progress) -> None:
-    """Run a deck, lay its slides out one below the other, and print them."""
+def open_page(chromium: Any, address: str) -> Any:
+    """The page of a deck, when it is ready."""
     # Twice as many pixels, so that a canvas is sharp on paper.
     page = chromium.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=2)
     page.set_default_timeout(LONGEST_RUN * 1000)
     page.emulate_media(media="screen", color_scheme="light")
     page.goto(address)
     page.wait_for_function(READY)
-    run_deck(page, lesson, progress)
-    page.evaluate("mhaDeck.layOut()")
+    return page
+
+
+def print_deck(page: Any, target: Path, edition: Edition) -> None:
+    """Lay the slides of a deck out one below the other, and print them."""
+    page.evaluate("edition => mhaDeck.layOut(edition)", asdict(edition))
     options = {"width": f"{WIDTH}px", "height": f"{HEIGHT}px", "print_background": True}
     write_whole(target, page.pdf(**options, tagged=True, outline=True))
     page.close()

@@ -8,7 +8,7 @@ import pytest
 from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.publish import browser, slides
-from mha_lib.classroom.publish.slides.build import start_browser
+from mha_lib.classroom.publish.slides.build import address_of_slides, start_browser
 from tests.classroom.test_command_line import last_line
 
 LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
@@ -41,10 +41,14 @@ def test_without_playwright_the_command_says_how_to_get_it(monkeypatch, capsys):
 
 def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatch):
     written = []
-    monkeypatch.setattr(slides, "write_slides", lambda root, lessons: written.append((root, lessons)) or 0)
+    monkeypatch.setattr(slides, "write_slides", lambda *arguments: written.append(arguments) or 0)
     root = command_line.course.find_root()
     assert command_line.main(["slides", "3"]) == 0
-    assert written == [(root, [root / LESSON])]
+    assert command_line.main(["slides", "3", "--core", "--answers"]) == 0
+    whole, core = slides.Edition(), slides.Edition(core=True, answers=True)
+    assert written == [(root, [root / LESSON], whole), (root, [root / LESSON], core)]
+    names = [address_of_slides(root, LESSON, edition).name for edition in (whole, core)]
+    assert names == ["03_multi_head_attention.pdf", "03_multi_head_attention-core-answers.pdf"]
 
 
 def test_a_browser_that_does_not_start_is_one_line():
