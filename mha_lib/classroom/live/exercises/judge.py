@@ -3,6 +3,7 @@
 Every sentence comes from ``words/``, in the language of the folder in which the lesson lies.
 """
 
+import inspect
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,15 +20,15 @@ from mha_lib.classroom.course.language import words_here
 from mha_lib.classroom.course.outputs import check_metadata, report_metadata
 from mha_lib.classroom.live.cells import show_text
 from mha_lib.classroom.live.exercises.newest_cell import cells_so_far, syntax_error_since
+from mha_lib.classroom.live.exercises.on_the_way import Answer, Arguments, is_own
 from mha_lib.classroom.live.exercises.record import Noted, Record
 from mha_lib.classroom.live.exercises.reports import MARKS
 from mha_lib.classroom.tasks.threads import one_thread
 
-Answer = Callable[..., Any]
 Steps = Mapping[str, Any]  # keywords of the right answer, each a step that a mistake replaces
 Mistake = Steps | Answer
-Arguments = tuple[Any, ...]
-LIBRARY = str(Path(__file__).parents[3])
+Symptom = Callable[[Tensor, Tensor], bool]  # of a wrong result and the right one
+Rule = Callable[[Answer, Arguments], bool]  # whether an answer breaks it
 
 
 class Draw(torch.Generator):
@@ -35,6 +36,11 @@ class Draw(torch.Generator):
 
     def __init__(self) -> None:
         self.manual_seed(0)
+        self.round = 0
+
+    def in_turn(self, *kinds: Any) -> Any:
+        """Another of these kinds in each round, so that every kind comes up."""
+        return kinds[self.round % len(kinds)]
 
     def number(self, low: int, high: int) -> int:
         """A random size from low to high, both possible."""
@@ -88,12 +94,16 @@ class Exercise(Judged):
     its own; several of them make a tuple. An answer that agrees with one of them on every case gets the
     sentence of that name. Two mistakes at once are recognised if they replace different steps.
 
-    ``also_right`` maps the name of a remark to another right answer.
+    ``symptoms`` maps the name of a mistake to a test of a wrong result, for mistakes that come in more ways
+    than anybody lists. ``rules`` maps the name of a mistake to a test of how an answer with right results got
+    them. ``also_right`` maps the name of a remark to another right answer.
     """
 
     answer: Answer
     cases: Callable[[Draw], Arguments]
     mistakes: Mapping[str, Mistake | tuple[Mistake, ...]] = field(default_factory=dict)
+    symptoms: Mapping[str, Symptom] = field(default_factory=dict)
+    rules: Mapping[str, Rule] = field(default_factory=dict)
     also_right: Mapping[str, Answer] = field(default_factory=dict)
     rounds: int = 5
 
@@ -104,24 +114,31 @@ class Exercise(Judged):
     def calls(self) -> Iterator[Arguments]:
         """The same arguments every time, but new tensors: an answer that writes into them spoils nothing."""
         draw = Draw()
-        return (self.cases(draw) for _ in range(self.rounds))
+        for draw.round in range(self.rounds):
+            yield self.cases(draw)
 
     def judge_function(self, given: Answer) -> Verdict:
         wanted = [self.answer(*call) for call in self.calls()]
-        results = []
-        for call, right in zip(self.calls(), wanted, strict=True):
+        results, changed = [], None
+        for call, fresh, right in zip(self.calls(), self.calls(), wanted, strict=True):
             result = run(given, call, right)
             if isinstance(result, Verdict):
                 return result
             results.append(result)
-        return self.compare(results, [torch.as_tensor(right) for right in wanted])
+            changed = changed or overwritten(given, call, fresh)
+        verdict = self.compare(results, [torch.as_tensor(right) for right in wanted])
+        return verdict if verdict.state == "wrong" else changed or self.break_of_a_rule(given) or verdict
+
+    def break_of_a_rule(self, given: Answer) -> Verdict | None:
+        broken = (name for name, breaks in self.rules.items() if breaks(given, next(self.calls())))
+        return next(map(self.mistaken, broken), None)
 
     def compare(self, results: list[Tensor], wanted: list[Tensor]) -> Verdict:
         if all(map(same, results, wanted)):
             if wanted[0].dtype == torch.bool != results[0].dtype:
                 return wrong("boolean_wanted", dtype=results[0].dtype)
             return Verdict("solved", say("right", rounds=self.rounds))
-        if recognised := self.recognise(results):
+        if recognised := self.recognise(results) or self.recognise_symptom(results, wanted):
             return recognised
         differing = zip(results, wanted, self.calls(), strict=True)
         return next(difference(*case) for case in differing if not same(*case[:2]))
@@ -134,6 +151,20 @@ class Exercise(Judged):
         for names, mistake in chain(self.single_mistakes(), self.pairs_of_mistakes()):
             if self.agrees(results, mistake):
                 return together(*map(self.mistaken, names))
+        return None
+
+    def recognise_symptom(self, results: list[Tensor], wanted: list[Tensor]) -> Verdict | None:
+        """The verdict if some results show a symptom, and the others are right or have one mistake."""
+        for name, shows in self.symptoms.items():
+            pairs = list(zip(results, wanted, strict=True))
+            others = [right if shows(result, right) else result for result, right in pairs]
+            if all(map(same, others, results)):
+                continue
+            if all(map(same, others, wanted)):
+                return self.mistaken(name)
+            for (other,), mistake in self.single_mistakes():
+                if self.agrees(others, mistake):
+                    return together(self.mistaken(other), self.mistaken(name))
         return None
 
     def each_mistake(self) -> Iterator[tuple[str, Mistake]]:
@@ -301,7 +332,7 @@ def plain(result: Any) -> Any:
 def raised(error: Exception) -> Verdict:
     """The verdict on an error; it shows the last line of the student's own code in the traceback."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.line]
-    own = [f for f in frames if not f.filename.startswith(LIBRARY) and "site-packages" not in f.filename]
+    own = [frame for frame in frames if is_own(frame.filename)]
     gaps = {"error": type(error).__name__, "reason": error}
     return wrong("line_raised", line=own[-1].line, **gaps) if own else wrong("function_raised", **gaps)
 
@@ -310,13 +341,14 @@ def difference(result: Tensor, right: Tensor, call: Arguments) -> Verdict:
     """The verdict that names the first entry that differs."""
     arguments = say("between").join(map(describe, call))
     if result.shape != right.shape:
-        return wrong("wrong_shape", call=arguments, wanted=tuple(right.shape), given=tuple(result.shape))
+        alike = same(result.flatten(), right.flatten())
+        name = "right_numbers" if alike and right.numel() else "wrong_shape"
+        return wrong(name, call=arguments, wanted=tuple(right.shape), given=tuple(result.shape))
     where = (~close(result, right)).nonzero()[0].tolist()
-    gaps = {
-        "call": arguments,
-        "wanted": f"{right[tuple(where)].item():.4g}",
-        "given": f"{result[tuple(where)].item():.4g}",
-    }
+    pair = [tensor[tuple(where)].item() for tensor in (right, result)]
+    digits = next((few for few in (4, 6) if len({f"{number:.{few}g}" for number in pair}) == 2), 9)
+    wanted, is_given = (f"{number:.{digits}g}" for number in pair)
+    gaps = {"call": arguments, "wanted": wanted, "given": is_given}
     return wrong("wrong_entry", entry=where, **gaps) if where else wrong("wrong_number", **gaps)
 
 
@@ -327,6 +359,23 @@ def close(result: Tensor, right: Tensor) -> Tensor:
 def same(result: Any, right: Any) -> bool:
     result, right = torch.as_tensor(result), torch.as_tensor(right)
     return result.shape == right.shape and bool(close(result, right).all())
+
+
+def overwritten(given: Answer, call: Arguments, fresh: Arguments) -> Verdict | None:
+    """The verdict if the call has changed one of its arguments."""
+    for place, (after, before) in enumerate(zip(call, fresh, strict=True)):
+        if not unchanged(after, before):
+            names = list(inspect.signature(given).parameters)
+            return wrong("overwritten", argument=names[min(place, len(names) - 1)])
+    return None
+
+
+def unchanged(after: Any, before: Any) -> bool:
+    if isinstance(before, list | tuple):
+        return len(after) == len(before) and all(map(unchanged, after, before))
+    if isinstance(before, dict):
+        return unchanged(list(after.items()), list(before.items()))
+    return not isinstance(before, Tensor) or same(after, before)
 
 
 def describe(value: object) -> str:

@@ -161,6 +161,25 @@ def connect_slices(W: Tensor, num_heads: int) -> Tensor:
 # zeros, NaN (nothing is done about 0 / 0), or equal weights.
 NOTHING_LEFT: tuple[dict[str, Any], ...] = ({}, {"finish": nothing_done}, {"fill": fill_lowest})
 
+# Ways to divide weights by a sum that may be 0: it gives NaN, or zeros, or a small number is added to it.
+DIVISIONS: tuple[Step, ...] = (
+    torch.div,
+    lambda weights, total: (weights / total).nan_to_num(),
+    lambda weights, total: weights / (total + 1e-12),
+    lambda weights, total: weights / (total + 1e-6),
+)
+
+
+def masked_afterwards(divide: Step) -> dict[str, Any]:
+    """The mistake of masking the weights and dividing them by their new sum, which may be 0."""
+
+    def finish(weights: Tensor, mask: Tensor) -> Tensor:
+        left = weights * mask
+        return divide(left, left.sum(-1, keepdim=True))
+
+    return {"fill": nothing_done, "finish": finish}
+
+
 # The mistakes by name, each with the different steps that make it.
 Shared = dict[str, tuple[dict[str, Any], ...]]
 SCALE: Shared = {
@@ -176,12 +195,16 @@ MASK: Shared = {
     "mask_upside_down": tuple({"masked": torch.logical_not} | rest for rest in NOTHING_LEFT),
     "mask_on_queries": tuple({"turn": lambda mask: mask.mT} | rest for rest in NOTHING_LEFT),
     "forbidden_scores_zero": ({"fill": lambda scores, mask: scores * mask},),
-    "forbidden_scores_too_high": tuple({"fill": fill_number(-(10.0**power))} for power in range(4)),
+    "forbidden_scores_too_high": (
+        *({"fill": fill_number(-(10.0**power))} for power in range(4)),
+        *({"fill": lambda scores, mask, low=10.0**power: scores - low * ~mask} for power in range(3)),
+    ),
     "mask_to_be_added": tuple(
         {"encode": lambda mask, low=low: torch.zeros(mask.shape).masked_fill(~mask, low)}
         for low in (-torch.inf, -1e9, torch.finfo().min)
     ),
     "forbidden_weights_zero": ({"fill": nothing_done, "finish": lambda weights, mask: weights * mask},),
+    "renormalised": tuple(map(masked_afterwards, DIVISIONS)),
 }
 SOFTMAX: Shared = {
     "softmax_over_queries": tuple(
@@ -214,6 +237,10 @@ HEADS: Shared = {
 }
 OTHERS: Shared = {
     "weights_returned": ({"mix": lambda weights, keys, values: weights},),
+    "softmax_over_samples": tuple(
+        {"normalise": lambda scores: scores.softmax(0)} | rest for rest in NOTHING_LEFT
+    ),
+    "underflow": tuple(masked_afterwards(divide) | {"normalise": torch.exp} for divide in DIVISIONS),
     "lengths_repeated": ({"repeat": lambda valid_lens, num_heads: valid_lens.repeat(num_heads)},),
 }
 SHARED = SCALE | MASK | SOFTMAX | PROJECTIONS | HEADS | OTHERS

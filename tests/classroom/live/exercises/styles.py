@@ -30,7 +30,8 @@ def masked_softmax__by_the_lowest_fill(scores, mask):
 
 
 def masked_softmax__written_out(scores, mask):
-    exponentials = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+    largest = scores.masked_fill(~mask, -torch.inf).amax(-1, keepdim=True)
+    exponentials = (scores - largest).exp().masked_fill(~mask, 0)
     return exponentials / exponentials.sum(-1, keepdim=True)
 
 
@@ -78,10 +79,11 @@ def pool_heads__by_lists_of_heads(W, num_heads, num_kv_heads):
     return torch.cat([sum(group) / size for group in groups], dim=1)
 
 
-def rotate__in_place(x, positions):
+def rotate__in_place_of_a_copy(x, positions):
     d = x.shape[-1]
     angles = torch.outer(positions.float(), 10000.0 ** (-torch.arange(0, d, 2) / d))
     cos, sin = angles.cos(), angles.sin()
+    x = x.clone()
     a = x[..., 0::2].clone()
     x[..., 0::2] = a * cos - x[..., 1::2] * sin
     x[..., 1::2] = a * sin + x[..., 1::2] * cos

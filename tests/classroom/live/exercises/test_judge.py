@@ -1,3 +1,5 @@
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -120,6 +122,65 @@ def test_the_first_wrong_entry_is_named():
     assert answer.sentence == "the values are not right: for (4) the entry [2] should be 2 and is 7."
 
 
+def test_numbers_that_differ_little_are_written_with_as_many_digits_as_show_it():
+    sentence = DOUBLED.judge(lambda x: 2 * x + 2e-4).sentence
+    wanted, given = re.search(r"should be (.*) and is (.*)\.$", sentence).groups()
+    assert float(given) - float(wanted) == pytest.approx(2e-4, rel=0.1)
+
+
+def test_right_numbers_in_another_shape_are_called_right():
+    sentence = DOUBLED.judge(lambda x: (2 * x)[:, None]).sentence
+    assert sentence.startswith("the numbers are right, but for (a tensor (2, 3)) the shape (2, 3) is wanted")
+
+
+def test_a_right_answer_that_changes_an_argument_or_a_part_of_it_is_told_which():
+    def empties(pairs, sizes):
+        result = 2 * pairs[0][1]
+        sizes.clear()
+        return result
+
+    exercise = Exercise(
+        "parts", lambda pairs, sizes: 2 * pairs[0][1], lambda draw: ([(1, torch.ones(2))], {1: 2})
+    )
+    assert "has changed its argument sizes," in exercise.judge(empties).sentence
+    assert (
+        "has changed its argument pairs," in exercise.judge(lambda pairs, sizes: pairs[0][1].mul_(2)).sentence
+    )
+    assert exercise.judge(lambda pairs, sizes: pairs[0][1].add_(2)).names == ("wrong_entry",)
+
+
+def test_kinds_that_take_turns_all_come_up():
+    exercise = Exercise("turns", lambda kind: kind, lambda draw: (draw.in_turn(5, 7, 9),), rounds=4)
+    assert [*exercise.calls()] == [*exercise.calls()] == [(5,), (7,), (9,), (5,)]
+
+
+def ramp_with_symptom():
+    return Exercise(
+        "ramp",
+        lambda n, *, step=1: step * torch.arange(n) if n % 2 else torch.zeros(0),
+        lambda draw: (draw.in_turn(4, 5),),
+        symptoms={"mask_missing": lambda result, right: result.numel() > right.numel() == 0},
+    ).recognising(scale_missing={"step": 3})
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [
+        (lambda n: torch.arange(n), ("mask_missing",)),
+        (lambda n: 3 * torch.arange(n), ("scale_missing", "mask_missing")),
+        (lambda n: 7 * torch.arange(n), ("wrong_shape",)),
+    ],
+)
+def test_a_symptom_names_a_mistake_alone_or_beside_another(answer, names):
+    assert ramp_with_symptom().judge(answer).names == names
+
+
+def test_a_broken_rule_is_named_only_where_the_result_is_right():
+    exercise = replace(DOUBLED, name="temperature", rules={"rooted": lambda given, call: len(call) == 1})
+    assert exercise.judge(lambda x: 2 * x).names == ("rooted",)
+    assert exercise.judge(lambda x: 3 * x).names == ("wrong_entry",)
+
+
 def test_the_numbers_of_a_short_argument_are_shown():
     exercise = Exercise("sum", lambda lengths: lengths.sum(), lambda draw: (torch.tensor([3, 2]),))
     sentence = exercise.judge(lambda lengths: lengths.max()).sentence
@@ -152,9 +213,9 @@ def test_two_mistakes_in_one_step_do_not_meet():
 
 
 def test_a_mistake_gets_the_sentence_of_its_name_in_the_language_of_the_lesson(course_in):
-    course_in("xx", {"mistakes": {"masked_softmax": {"underflow": "⟦underflow⟧"}}})
-    exercise = Exercise("masked_softmax", DOUBLED.answer, DOUBLED.cases, {"underflow": torch.exp})
-    assert exercise.judge(torch.exp)[:2] == ("wrong", "⟦underflow⟧")
+    course_in("xx", {"mistakes": {"temperature": {"rooted": "⟦rooted⟧"}}})
+    exercise = Exercise("temperature", DOUBLED.answer, DOUBLED.cases, {"rooted": torch.sqrt})
+    assert exercise.judge(torch.sqrt)[:2] == ("wrong", "⟦rooted⟧")
 
 
 def test_a_shared_mistake_gets_the_shared_sentence(course_in):

@@ -17,6 +17,10 @@ B, Q, K, H, d, d_v = 2, 3, 5, 7, 11, 13
 SENTENCES = words_in("en")["mistakes"]
 
 
+def mistakes_of(exercise):
+    return {*exercise.mistakes, *getattr(exercise, "symptoms", ()), *getattr(exercise, "rules", ())}
+
+
 def mask_with_an_empty_row():
     mask = randn(B, Q, K) > 0
     mask[0, 1] = False
@@ -61,13 +65,13 @@ def test_a_shared_mistake_replaces_its_step_in_any_answer():
 def test_every_mistake_has_one_sentence():
     for exercise in EXERCISES.values():
         own = SENTENCES.get(exercise.name, {})
-        for name in exercise.mistakes:
+        for name in mistakes_of(exercise):
             assert (name in own) != (name in SENTENCES["shared"]), f"{exercise.name}: {name}"
 
 
 def test_every_sentence_has_its_mistake():
     for exercise in EXERCISES.values():
-        assert set(SENTENCES.get(exercise.name, {})) <= set(exercise.mistakes)
+        assert set(SENTENCES.get(exercise.name, {})) <= mistakes_of(exercise)
     assert set(SENTENCES) - {"shared"} <= set(EXERCISES)
 
 
@@ -80,7 +84,7 @@ def test_every_remark_has_its_sentence():
 
 def test_a_shared_sentence_is_shared():
     for name in SENTENCES["shared"]:
-        used = [exercise.name for exercise in EXERCISES.values() if name in exercise.mistakes]
+        used = [exercise.name for exercise in EXERCISES.values() if name in mistakes_of(exercise)]
         assert len(used) > 1, f"{name}: {used}"
 
 

@@ -1,0 +1,75 @@
+"""What an answer does on the way to its result: it loops, calls the library, or makes large tensors."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+Answer = Callable[..., Any]
+Arguments = tuple[Any, ...]
+LIBRARY = str(Path(__file__).parents[3])
+MANY, MORE = 20, 40  # entries; both are many, for an answer may treat a few in a branch of their own
+
+
+def is_own(file: str) -> bool:
+    """Whether code from this file is the student's: neither ours nor an installed package's."""
+    return not file.startswith(LIBRARY) and "site-packages" not in file
+
+
+def trace(given: Answer, call: Arguments, note: Callable[[str], None]) -> None:
+    """Call the answer, and ``note`` with the file of each step that Python takes in it."""
+
+    def step(frame: FrameType, event: str, _: object) -> Any:
+        frame.f_trace_opcodes = True  # a comprehension loops inside one line
+        note(frame.f_code.co_filename)
+        return step
+
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        given(*call)
+    finally:
+        sys.settrace(before)
+
+
+def count_steps(given: Answer, call: Arguments) -> int:
+    files: list[str] = []
+    trace(given, call, files.append)
+    return sum(map(is_own, files))
+
+
+def loops(given: Answer, call_of_size: Callable[[int], Arguments]) -> bool:
+    """Whether the answer takes more steps of Python where its arguments are larger."""
+    many, more = (count_steps(given, call_of_size(size)) for size in (MANY, MORE))
+    return more - many >= MORE - MANY
+
+
+def calls_library(given: Answer, call: Arguments) -> bool:
+    files: set[str] = set()
+    trace(given, call, files.add)
+    return any(file.startswith(LIBRARY) for file in files)
+
+
+class Axes(TorchFunctionMode):
+    """Notes the length of every axis of the tensors that are made inside this block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lengths: set[int] = set()
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = function(*args, **(kwargs or {}))
+        if isinstance(made, Tensor):
+            self.lengths |= set(made.shape)
+        return made
+
+
+def makes_axis(given: Answer, call: Arguments, length: int) -> bool:
+    """Whether the answer makes a tensor with an axis of this length."""
+    with Axes() as axes:
+        given(*call)
+    return length in axes.lengths
