@@ -9,7 +9,7 @@ from torch.nn.functional import gelu
 
 from mha_lib.classroom.live.exercises.judge import Draw, Exercise, Rule
 from mha_lib.classroom.live.exercises.mistakes import (
-    MASK,
+    HIGH_FILLS,
     SCALE,
     SOFTMAX,
     Sizes,
@@ -148,14 +148,15 @@ EXERCISES: tuple[Exercise, ...] = (
     Exercise("masked_softmax", masked_weights, draw_low_scores).recognising(
         **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
         **shared("forbidden_scores_too_high", "forbidden_weights_zero", "renormalised"),
-        **shared(*SOFTMAX, "softmax_over_samples", "underflow"),
+        **shared("zero_times_infinity", *SOFTMAX, "softmax_over_samples", "underflow"),
     ),
     Exercise("empty_rows", masked_weights, draw_scores_with_empty_rows).recognising(
         nan={"finish": nothing_done},
         uniform={"fill": fill_lowest},
         **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
         **shared("forbidden_scores_too_high", "forbidden_weights_zero", "renormalised"),
-        **shared("softmax_over_queries", "softmax_over_samples", "exponentials", "underflow"),
+        **shared("zero_times_infinity", "underflow"),
+        **shared("softmax_over_queries", "softmax_over_samples", "exponentials"),
     ),
     Exercise(
         "mask_from_lengths", mask_from_lengths, draw_lengths, rules=no_loop(lengths_of_size)
@@ -176,8 +177,8 @@ EXERCISES: tuple[Exercise, ...] = (
         **shared("scale_of_number_of_keys"),
         scale_of_values={"divisor": lambda sizes: sizes.value_head_dim**0.5},
         **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
-        forbidden_scores_too_high=MASK["forbidden_scores_too_high"][:2],
-        **shared("forbidden_weights_zero", "renormalised"),
+        forbidden_scores_too_high=HIGH_FILLS,
+        **shared("forbidden_weights_zero", "renormalised", "zero_times_infinity"),
         **shared("softmax_over_queries", "softmax_over_samples", "softmax_missing"),
         **shared("exponentials", "weights_returned"),
         keys_mixed={"mix": lambda weights, keys, values: weights @ keys},

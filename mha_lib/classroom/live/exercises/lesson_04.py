@@ -21,7 +21,7 @@ from mha_lib.classroom.live.exercises.judge import (
     describe,
     result_of,
 )
-from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done, removal
+from mha_lib.classroom.live.exercises.mistakes import DIVIDED, Step, nothing_done, removal
 
 PADDING, BEGIN, END, MAX_TOKENS = 0, 1, 2, 6
 Places = Sequence[int | None]
@@ -319,10 +319,7 @@ EXERCISES: tuple[Judged, ...] = (
         difference_turned={"measure": lambda without, whole: whole - without},
         loss_without={"measure": lambda without, whole: without},
         absolute={"measure": lambda without, whole: (without - whole).abs()},
-        divided=(
-            {"measure": lambda without, whole: without / whole - 1},
-            {"measure": lambda without, whole: without / whole},
-        ),
+        divided=DIVIDED,
         others_removed={"masks": lambda n: 1 - torch.eye(3).kron(1 - torch.eye(n // 3))},
         stays_removed=(
             {"masks": lambda n: torch.ones(n, n).triu(1)},

@@ -13,6 +13,7 @@ from torch import Tensor
 from mha_lib import merge_heads, sinusoidal_positions
 from mha_lib.classroom.live.exercises.judge import Arguments, Draw, Exercise, Judged
 from mha_lib.classroom.live.exercises.mistakes import (
+    ANGLES,
     NOTHING_LEFT,
     SCALE,
     SOFTMAX,
@@ -307,23 +308,17 @@ SHARING: tuple[Judged, ...] = (
         first_overwritten={
             "turn": lambda a, b, cos, sin: (a * cos - b * sin, (a * cos - b * sin) * sin + b * cos)
         },
-        counted_from_1={"place": lambda positions: positions + 1},
+        **ANGLES,
         positions_ignored=tuple(
             {"place": lambda positions, first=first: torch.arange(len(positions)) + first} for first in (0, 1)
         ),
-        exponent_not_doubled={"exponent": lambda pairs, width: pairs / width},
-        exponent_doubled_twice={"exponent": lambda pairs, width: 4 * pairs / width},
-        exponent_from_1={"exponent": lambda pairs, width: 2 * (pairs + 1) / width},
-        last_pair_at_1={"exponent": lambda pairs, width: pairs / (width // 2 - 1)},
-        one_angle={"exponent": lambda pairs, width: 0 * pairs},
-        multiplied=(
+        angle_multiplied=(
             # Such large angles depend on the precision of each step.
             {"angle": torch.mul},
             {"exponent": double_exponent, "angle": torch.mul},
             {"exponent": double_exponent, "angle": lambda positions, waves: positions * waves.float()},
             {"exponent": lambda pairs, width: -2 * pairs / width},
         ),
-        other_base=tuple({"base": base} for base in (1000.0, 100_000.0, 500_000.0)),
         waves_added=lambda x, positions: x + sinusoidal_positions(40, x.shape[-1])[positions],
     ),
 )

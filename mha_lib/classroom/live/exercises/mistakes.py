@@ -180,6 +180,17 @@ def masked_afterwards(divide: Step) -> dict[str, Any]:
     return {"fill": nothing_done, "finish": finish}
 
 
+# Forbidden scores so high that they show in every exercise; others show only beside very low allowed scores.
+HIGH_FILLS: tuple[dict[str, Any], ...] = (
+    *({"fill": fill_number(low)} for low in (-1.0, -10.0)),
+    *({"fill": lambda scores, mask, low=low: scores - low * ~mask} for low in (1.0, 10.0)),
+)
+# The loss without a head as a multiple of the loss with all heads.
+DIVIDED: tuple[dict[str, Any], ...] = (
+    {"measure": lambda without, whole: without / whole - 1},
+    {"measure": lambda without, whole: without / whole},
+)
+
 # The mistakes by name, each with the different steps that make it.
 Shared = dict[str, tuple[dict[str, Any], ...]]
 SCALE: Shared = {
@@ -195,15 +206,15 @@ MASK: Shared = {
     "mask_upside_down": tuple({"masked": torch.logical_not} | rest for rest in NOTHING_LEFT),
     "mask_on_queries": tuple({"turn": lambda mask: mask.mT} | rest for rest in NOTHING_LEFT),
     "forbidden_scores_zero": ({"fill": lambda scores, mask: scores * mask},),
-    "forbidden_scores_too_high": (
-        *({"fill": fill_number(-(10.0**power))} for power in range(4)),
-        *({"fill": lambda scores, mask, low=10.0**power: scores - low * ~mask} for power in range(3)),
-    ),
+    "forbidden_scores_too_high": (*HIGH_FILLS, *({"fill": fill_number(low)} for low in (-100.0, -1000.0))),
     "mask_to_be_added": tuple(
         {"encode": lambda mask, low=low: torch.zeros(mask.shape).masked_fill(~mask, low)}
         for low in (-torch.inf, -1e9, torch.finfo().min)
     ),
     "forbidden_weights_zero": ({"fill": nothing_done, "finish": lambda weights, mask: weights * mask},),
+    "zero_times_infinity": tuple(
+        {"fill": lambda scores, mask: scores + ~mask * -torch.inf} | rest for rest in NOTHING_LEFT[:2]
+    ),
     "renormalised": tuple(map(masked_afterwards, DIVISIONS)),
 }
 SOFTMAX: Shared = {
@@ -228,6 +239,12 @@ PROJECTIONS: Shared = {
     ),
 }
 HEADS: Shared = {
+    "windows_overlap": (
+        {"split": lambda x, H: x.unfold(-1, x.shape[-1] // H, 1)[..., :H, :].transpose(1, 2)},
+    ),
+    "first_head_repeated": (
+        {"split": lambda x, H: split_heads(x[..., : x.shape[-1] // H].repeat(1, 1, H), H)},
+    ),
     "slices_of_input": ({"connect": connect_slices},),
     "cut_with_one_view": ({"split": cut_with_one_view},),
     "every_other_number": ({"split": cut_every_other_number},),
@@ -241,9 +258,19 @@ OTHERS: Shared = {
         {"normalise": lambda scores: scores.softmax(0)} | rest for rest in NOTHING_LEFT
     ),
     "underflow": tuple(masked_afterwards(divide) | {"normalise": torch.exp} for divide in DIVISIONS),
+    "weights_transposed": ({"mix": lambda weights, keys, values: weights.mT @ values},),
     "lengths_repeated": ({"repeat": lambda valid_lens, num_heads: valid_lens.repeat(num_heads)},),
 }
-SHARED = SCALE | MASK | SOFTMAX | PROJECTIONS | HEADS | OTHERS
+ANGLES: Shared = {  # of sinusoidal and of rotary positions
+    "positions_from_1": ({"place": lambda positions: positions + 1},),
+    "exponent_not_doubled": ({"exponent": lambda pairs, width: pairs / width},),
+    "exponent_doubled_twice": ({"exponent": lambda pairs, width: 4 * pairs / width},),
+    "exponent_from_1": ({"exponent": lambda pairs, width: 2 * (pairs + 1) / width},),
+    "last_pair_at_1": ({"exponent": lambda pairs, width: pairs / (width // 2 - 1)},),
+    "one_angle": ({"exponent": lambda pairs, width: 0 * pairs},),
+    "other_base": tuple({"base": base} for base in (1000.0, 100_000.0, 500_000.0)),
+}
+SHARED = SCALE | MASK | SOFTMAX | PROJECTIONS | HEADS | OTHERS | ANGLES
 
 
 def shared(*names: str) -> Shared:

@@ -3,10 +3,10 @@
 import pytest
 
 from mha_lib.classroom.live.exercises import names_by_lesson
-from tests.classroom.live.exercises import answers_01
+from tests.classroom.live.exercises import answers_01, answers_02, answers_03
 from tests.classroom.live.exercises.slips import EXERCISES, assert_right
 
-LESSONS = {"01": answers_01}
+LESSONS = {"01": answers_01, "02": answers_02, "03": answers_03}
 
 
 def cases(kind):
