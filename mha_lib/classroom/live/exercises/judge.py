@@ -186,7 +186,7 @@ class Exercise(Judged):
         """Whether the answer gives these results; it is not called again after the first that differs."""
         try:
             return all(map(same, results, (answer(*call) for call in self.calls())))
-        except (RuntimeError, ValueError):  # two mistakes together may not run at all
+        except (RuntimeError, ValueError, IndexError):  # two mistakes together may not run at all
             return False
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from mha_lib import ByAttention, EncoderDecoder, padding_mask
 from mha_lib.classroom.live.exercises.judge import (
@@ -48,11 +49,11 @@ def draw_heads_to_remove(draw: Draw) -> Arguments:
 
 
 def draw_aligned_weights(draw: Draw) -> Arguments:
-    """Weights (H, T, S), and the words of the first T - 1 rows; some rows have none."""
+    """Weights (H, T, S), and the words of the first T - 1 rows; one row has none, another has the first."""
     heads, words, numerals = draw.sizes(3, 4, 6)
     weights = (3 * torch.randn(heads, numerals + 1, words, generator=draw)).softmax(-1)
     places: list[int | None] = torch.randint(words, (numerals,), generator=draw).tolist()
-    places[draw.number(1, numerals - 1)] = None
+    places[0], places[draw.number(1, numerals - 1)] = 0, None
     return weights, places
 
 
@@ -272,6 +273,8 @@ EXERCISES: tuple[Judged, ...] = (
             {"taken": nothing_done, "wanted": lambda target: target.roll(-1)},
         ),
         two_apart={"taken": lambda target: target[:, :-2], "wanted": lambda target: target[:, 2:]},
+        both_ends_cut=dict.fromkeys(("taken", "wanted"), lambda target: target[:, 1:-1]),
+        padded={"taken": nothing_done, "wanted": lambda target: pad(target[:, 1:], (0, 1))},
         samples_shifted={"taken": lambda target: target[:-1], "wanted": lambda target: target[1:]},
         stacked_for_each_sample={"stacked": lambda pair: torch.stack(pair, dim=1)},
         stacked_for_each_token={"stacked": lambda pair: torch.stack(pair, dim=-1)},
@@ -279,7 +282,10 @@ EXERCISES: tuple[Judged, ...] = (
     ),
     Exercise("pruned_parameters", count_left, draw_heads_to_remove).recognising(
         removed_counted={"left": lambda num_heads, num_removed: num_removed},
-        nothing_saved=lambda D, h, removed: 4 * D * D,
+        nothing_saved=(
+            lambda D, h, removed: 4 * D * D,
+            lambda D, h, removed: 4 * D * (h - removed) * (D // (h - removed)),
+        ),
         W_o_missing={"out_of_heads": 0},
         W_o_whole=lambda D, h, removed: count_left(D, h, removed, out_of_heads=0) + D * D,
         W_o_alone=lambda D, h, removed: 3 * D * D + count_left(D, h, removed, into_heads=0),
@@ -293,6 +299,9 @@ EXERCISES: tuple[Judged, ...] = (
         next_row={"rows": lambda row: row + 1},
         counted_from_1={"columns": lambda place: place - 1},
         no_word_counted={"without_word": lambda row: [torch.zeros(len(row))]},
+        divided_by_all_rows=lambda weights, places: (
+            alignment_score(weights, places, average=lambda found: found.sum(0)) / weights.shape[1]
+        ),
         no_word_is_the_first={"without_word": lambda row: [row[:, 0]]},
         no_word_is_the_last={"without_word": lambda row: [row[:, -1]]},
         largest_weights_counted={"look": lambda row: (row == row.amax(-1, keepdim=True)).float()},
@@ -300,6 +309,10 @@ EXERCISES: tuple[Judged, ...] = (
             lambda weights, places: weights.amax(-1).mean(-1),
             lambda weights, places: weights[:, :-1].amax(-1).mean(-1),
         ),
+        first_word_left_out=lambda weights, places: alignment_score(
+            weights, [place or None for place in places]
+        ),
+        rows_closed_up=lambda weights, places: alignment_score(weights, [p for p in places if p is not None]),
         summed={"average": lambda found: found.sum(0)},
         heads_averaged=({"average": torch.mean}, {"average": lambda found: found.mean(1)}),
         not_averaged=({"average": nothing_done}, {"average": lambda found: found.mT}),
@@ -320,7 +333,10 @@ EXERCISES: tuple[Judged, ...] = (
         loss_without={"measure": lambda without, whole: without},
         absolute={"measure": lambda without, whole: (without - whole).abs()},
         divided=DIVIDED,
-        others_removed={"masks": lambda n: 1 - torch.eye(3).kron(1 - torch.eye(n // 3))},
+        others_removed=(
+            {"masks": lambda n: 1 - torch.eye(3).kron(1 - torch.eye(n // 3))},
+            {"masks": torch.eye},
+        ),
         stays_removed=(
             {"masks": lambda n: torch.ones(n, n).triu(1)},
             {"masks": lambda n: 1 - torch.eye(3).kron(torch.ones(n // 3, n // 3).tril())},

@@ -38,10 +38,10 @@ def draw_cache_sizes(draw: Draw) -> Arguments:
 
 
 def draw_devices(draw: Draw) -> Arguments:
-    """H, G, d and a number of devices that may not divide G, though often it divides H."""
-    devices = draw.number(2, 5)
-    uneven = ((12, 6, 4), (12, 3, 6), (24, 2, 8), (15, 5, 2))[draw.number(0, 3)]
-    heads, kv_heads, devices = (6 * devices, 2 * devices, devices) if draw.number(0, 1) else uneven
+    """H, G, d and devices that divide G, or only H, of which there may be more than G, or neither."""
+    heads, kv_heads, devices = draw.in_turn(
+        (12, 4, 2), (12, 6, 4), (8, 2, 4), (18, 6, 3), (15, 5, 2), (12, 3, 6), (20, 10, 5), (24, 2, 8)
+    )
     return heads, kv_heads, draw.number(7, 9), devices
 
 
@@ -77,18 +77,12 @@ def between(edge: Callable[[int, int, int], float]) -> Share:
 share_evenly = between(lambda device, heads, devices: device * (heads // devices))
 
 
-def share_copies(device: int, heads: int, num_devices: int) -> tuple[float, float]:
-    first = device * heads // num_devices
-    return first, first + max(1, heads // num_devices)
-
-
 def plan_shards(
     num_heads: int,
     num_kv_heads: int,
     head_dim: int,
     num_devices: int,
     *,
-    fits: Callable[[int, int, int], bool] = lambda heads, kv_heads, devices: kv_heads % devices == 0,
     share: Share = share_evenly,
     kv_share: Share = share_evenly,
     kv_heads: Callable[[int, int], int] = lambda num_heads, num_kv_heads: num_kv_heads,
@@ -98,7 +92,7 @@ def plan_shards(
     deliver: Step = nothing_done,
 ) -> Tensor:
     """(devices, 4), or (0, 4); each keyword replaces one step by a mistake."""
-    if not fits(num_heads, num_kv_heads, num_devices):
+    if num_kv_heads % num_devices:
         return torch.zeros(0, 4)
     shared_kv_heads, width = kv_heads(num_heads, num_kv_heads), unit(head_dim)
     plan = []
@@ -143,6 +137,16 @@ def sizes_of(layer: MultiHeadAttention) -> dict[str, Any]:
     return sizes | {"bias": layer.W_q.bias is not None, "input_sizes": inputs}
 
 
+def following(sizes: dict[str, Any]) -> dict[str, Any]:
+    """Sizes that follow from others where nobody gives them: one wrong size makes these wrong too."""
+    return {
+        "num_kv_heads": sizes["num_heads"],
+        "head_dim": sizes["num_hiddens"] // sizes["num_heads"],
+        "value_head_dim": sizes["head_dim"],
+        "input_sizes": (sizes["num_hiddens"],) * 3,
+    }
+
+
 class DescribeModel(Judged):
     """The student builds the layers of known models, on a device that keeps shapes but no numbers."""
 
@@ -166,20 +170,14 @@ class DescribeModel(Judged):
         if not isinstance(layer, MultiHeadAttention):
             return self.mistaken("layer_wanted", given=describe(layer))
         found, right = sizes_of(layer), sizes_of(wanted)
+        found_following, right_following = following(found), following(right)
         mistakes = [
             self.mistaken(name, model=model, given=found[name], wanted=right[name])
             for name in right
             if found[name] != right[name]
+            and (found[name], right[name]) != (found_following.get(name), right_following.get(name))
         ]
         return together(*mistakes[:2]) if mistakes else None
-
-
-CUTTING = (
-    lambda heads, kv_heads, devices: True,
-    lambda heads, kv_heads, devices: heads % devices == 0,
-    lambda heads, kv_heads, devices: kv_heads >= devices,
-    lambda heads, kv_heads, devices: heads % devices == 0 and kv_heads >= devices,
-)
 
 
 EXERCISES: tuple[Judged, ...] = (
@@ -192,13 +190,15 @@ EXERCISES: tuple[Judged, ...] = (
         heads_of_queries=(
             {"heads": lambda num_heads, num_kv_heads: num_heads},
             {"heads": lambda *_: 1, "width": lambda num_hiddens, num_heads: num_hiddens},
-        ),
+        ),  # also for D / G numbers in each of G heads
         group_size={"heads": lambda num_heads, num_kv_heads: num_heads // num_kv_heads},
         heads_missing={"heads": lambda *_: 1},
         width_missing={"width": lambda *_: 1},
         width_of_the_model={"width": lambda num_hiddens, num_heads: num_hiddens},
         in_bits={"size": lambda bits: bits},
         numbers_counted={"size": lambda bits: 1},
+        bits_ignored=({"size": lambda bits: 2}, {"size": lambda bits: 4}),
+        multiplied_by_8={"size": lambda bits: 8 * bits},
         layers_missing={"layers": lambda num_layers: 1},
         batch_missing={"samples": lambda batch: 1},
         tokens_missing={"tokens": lambda num_tokens: 1},
@@ -206,17 +206,13 @@ EXERCISES: tuple[Judged, ...] = (
         in_gigabytes=tuple({"unit": base**power} for base in (1000, 1024) for power in (3, 2, 1)),
     ),
     *SHARING,
-    Exercise("plan_shards", plan_shards, draw_devices, rounds=8).recognising(
-        kv_heads_cut=tuple(
-            {"fits": fits, "share": share, "kv_share": share}
-            for fits in CUTTING
-            for share in (
-                share_evenly,
-                between(lambda device, heads, devices: device * heads // devices),
-                between(lambda device, heads, devices: device * heads / devices),
-            )
-        ),
-        kv_heads_copied=tuple({"fits": fits, "kv_share": share_copies} for fits in CUTTING),
+    Exercise(
+        "plan_shards",
+        plan_shards,
+        draw_devices,
+        symptoms={"kv_heads_cut": lambda result, right: result.numel() > right.numel() == 0},
+        rounds=8,
+    ).recognising(
         heads_counted={"unit": lambda head_dim: 1},
         kv_heads_as_heads={"kv_heads": lambda num_heads, num_kv_heads: num_heads},
         all_kv_heads_everywhere={"kv_share": lambda device, heads, devices: (0, heads)},

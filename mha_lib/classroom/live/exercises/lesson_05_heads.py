@@ -14,6 +14,7 @@ from mha_lib import merge_heads, sinusoidal_positions
 from mha_lib.classroom.live.exercises.judge import Arguments, Draw, Exercise, Judged
 from mha_lib.classroom.live.exercises.mistakes import (
     ANGLES,
+    HIGH_FILLS,
     NOTHING_LEFT,
     SCALE,
     SOFTMAX,
@@ -23,12 +24,14 @@ from mha_lib.classroom.live.exercises.mistakes import (
     nothing_done,
     shared,
 )
+from mha_lib.classroom.live.exercises.on_the_way import makes_axis
 
 Turn = Callable[..., tuple[Tensor, Tensor]]
 Tiles = Iterable[tuple[Tensor, Tensor]]  # keys (k, d) and values (k, d_v)
 SHARES = ("share_keys", "share_values")  # steps of grouped-query attention
 SHARED_HEADS = ((6, 3), (8, 4), (12, 4), (10, 5), (15, 5))  # H and G; H/G differs from G
 NEIGHBOURS, HALVES = -1, -2  # the axis of the pairs, if the last axis is cut into (d/2, 2) or (2, d/2)
+NUM_KEYS = 11  # in all tiles; no other axis of the cases is as long
 
 
 class StepByStep(Exercise):
@@ -65,13 +68,17 @@ def draw_positions(draw: Draw) -> Arguments:
 
 
 def draw_steps(draw: Draw) -> tuple[Arguments, ...]:
-    """Three calls with new tokens (2, N, D), the same matrices and one cache, which may begin empty."""
+    """Three calls with new tokens (2, N, D), the same matrices and one cache, which may begin empty.
+
+    The very last token has a number so large that its key decides each softmax that sees it.
+    """
     width, head_dim, value_head_dim = draw.sizes(5, 6, 7)
     matrices = draw.tensors((width, head_dim), (width, head_dim), (width, value_head_dim))
-    kept = 2 * draw.number(0, 1)
+    kept = draw.in_turn(0, 2)
     keys, values = draw.tensors((2, kept, head_dim), (2, kept, value_head_dim))
     cache = SimpleNamespace(keys=keys, values=values)
     chunks = draw.tensors(*((2, new, width) for new in draw.sizes(1, 3, 4)))
+    chunks[-1][:, -1, 0], matrices[0][0], matrices[2][0] = 1e6, 0, 0  # queries and values ignore the number
     return tuple((x, *(W.clone() for W in matrices), cache) for x in chunks)
 
 
@@ -82,11 +89,11 @@ def draw_tiles(draw: Draw) -> Arguments:
     keys are eighths: floats represent their products exactly.
     """
     queries, head_dim, value_head_dim = draw.sizes(4, 6, 7)
-    q, keys = (torch.randn(size, head_dim, generator=draw).mul(8).round() / 8 for size in (queries, 11))
-    if draw.number(0, 1):
+    q, keys = (torch.randn(size, head_dim, generator=draw).mul(8).round() / 8 for size in (queries, NUM_KEYS))
+    if draw.in_turn(True, False):
         q, keys = 40 * q, keys + 3
         q[0] = -40
-    values = torch.randn(11, value_head_dim, generator=draw)
+    values = torch.randn(NUM_KEYS, value_head_dim, generator=draw)
     return q, list(zip(keys.split(4), values.split(4), strict=True))
 
 
@@ -263,7 +270,7 @@ SHARING: tuple[Judged, ...] = (
         ),
         group_axis_left={"deliver": lambda heads, G: heads.unflatten(1, (G, -1))},
         merged={"deliver": lambda heads, G: merge_heads(heads)},
-        **shared(*SCALE, *SOFTMAX, "weights_returned"),
+        **shared(*SCALE, *SOFTMAX, "softmax_over_samples", "weights_returned"),
     ),
     Exercise("pool_heads", pool_heads, draw_projection).recognising(
         dealt_out={"cut": lambda W, size, number: W.unflatten(1, (size, number, -1)).transpose(1, 2)},
@@ -276,6 +283,7 @@ SHARING: tuple[Judged, ...] = (
         },
         rows_pooled=lambda W, H, G: pool_heads(W.mT, H, G).mT,
         summed={"pool": lambda grouped, *_: grouped.sum(2)},
+        largest_of_each_group={"pool": lambda grouped, *_: grouped.amax(2)},
         one_of_each_group=tuple(
             {"pool": lambda grouped, *_, place=place: grouped.select(2, place)} for place in (0, -1)
         ),
@@ -339,10 +347,18 @@ STREAMING: tuple[Judged, ...] = (
         new_tokens_first=({"keep": put_before, "look": put_before}, {"look": put_before}),
         queries_kept={"key_of": lambda x, W_q, W_k: x @ W_q},
         last_token_alone={"deliver": lambda heads: heads[:, -1:]},
-        **shared(*SCALE, *SOFTMAX, "weights_returned"),
+        **shared(*SCALE, *SOFTMAX, "softmax_over_samples", "weights_returned"),
         **shared("mask_upside_down", "forbidden_scores_zero", "forbidden_weights_zero"),
+        **shared("renormalised", "zero_times_infinity"),
+        forbidden_scores_too_high=HIGH_FILLS,
     ),
-    Exercise("online_softmax", online_softmax, draw_tiles, rounds=6).recognising(
+    Exercise(
+        "online_softmax",
+        online_softmax,
+        draw_tiles,
+        rules={"all_tiles_at_once": lambda given, call: makes_axis(given, call, NUM_KEYS)},
+        rounds=6,
+    ).recognising(
         nothing_rescaled={"shrink": lambda largest, now_largest: torch.ones_like(now_largest)},
         sum_not_rescaled={"old_total": nothing_done},
         output_not_rescaled={"old_output": nothing_done},

@@ -238,12 +238,12 @@ SLIPS = {
                 "num_devices, num_kv_heads //": "num_devices, num_kv_heads /",
                 "= num_heads //": "= num_heads /",
             },
+            {  # copied to each device that needs it
+                "if num_kv_heads": "if num_heads",
+                "r * kv_heads\n": "r * num_kv_heads // num_devices\n",
+                "kv_first + kv_heads": "kv_first + max(1, kv_heads)",
+            },
         ],
-        "kv_heads_copied": {
-            "if num_kv_heads": "if num_heads",
-            "r * kv_heads\n": "r * num_kv_heads // num_devices\n",
-            "kv_first + kv_heads": "kv_first + max(1, kv_heads)",
-        },
         "heads_counted": {" * head_dim": ""},
         "kv_heads_as_heads": {"num_devices, num_kv_heads //": "num_devices, num_heads //"},
         "all_kv_heads_everywhere": {"kv_first * head_dim, (kv_first + kv_heads)": "0, num_kv_heads"},
