@@ -21,10 +21,12 @@ def is_own(file: str) -> bool:
 
 
 def trace(given: Answer, call: Arguments, note: Callable[[str], None]) -> None:
-    """Call the answer, and ``note`` with the file of each step that Python takes in it."""
+    """Call the answer, and ``note`` with the file of each step that Python takes in it.
 
-    def step(frame: FrameType, event: str, _: object) -> Any:
-        frame.f_trace_opcodes = True  # a comprehension loops inside one line
+    A step is a call, a line or a return. A comprehension takes one for each entry, though it is one line.
+    """
+
+    def step(frame: FrameType, _: str, __: object) -> Any:
         note(frame.f_code.co_filename)
         return step
 
