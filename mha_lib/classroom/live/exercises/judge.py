@@ -130,8 +130,12 @@ class Exercise(Judged):
         return verdict if verdict.state == "wrong" else changed or self.break_of_a_rule(given) or verdict
 
     def break_of_a_rule(self, given: Answer) -> Verdict | None:
-        broken = (name for name, breaks in self.rules.items() if breaks(given, next(self.calls())))
-        return next(map(self.mistaken, broken), None)
+        """The verdict if a right answer breaks a rule, or fails on the arguments that show it."""
+        try:
+            broken = [name for name, breaks in self.rules.items() if breaks(given, next(self.calls()))]
+        except Exception as error:
+            return raised(error)
+        return self.mistaken(broken[0]) if broken else None
 
     def compare(self, results: list[Tensor], wanted: list[Tensor]) -> Verdict:
         if all(map(same, results, wanted)):

@@ -181,6 +181,16 @@ def test_a_broken_rule_is_named_only_where_the_result_is_right():
     assert exercise.judge(lambda x: 3 * x).names == ("wrong_entry",)
 
 
+def test_an_answer_that_fails_where_a_rule_is_looked_at_is_told_its_error():
+    def doubles_only_tables(x):
+        return 2 * x[:, :]
+
+    larger = replace(DOUBLED, rules={"loop": lambda given, call: given(torch.ones(2)) is None})
+    assert larger.judge(doubles_only_tables).sentence.startswith(
+        "your line `return 2 * x[:, :]` raised IndexError"
+    )
+
+
 def test_the_numbers_of_a_short_argument_are_shown():
     exercise = Exercise("sum", lambda lengths: lengths.sum(), lambda draw: (torch.tensor([3, 2]),))
     sentence = exercise.judge(lambda lengths: lengths.max()).sentence
