@@ -1,0 +1,87 @@
+"""A clicker walks the core path of every lesson over a slow network, today and the day after."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.new_lesson import open_deck
+from tests.browser.test_deck import (
+    DRAWN,
+    FAULTS_OF_LAYOUT,
+    FAULTS_OF_SLIDE,
+    LOADED,
+    STEP,
+    Faults,
+    each_lesson,
+    faults_around,
+    report,
+    run_deck,
+)
+from tests.browser.test_deck_saves import slow_down
+from tests.lessons import ROOT
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Serve, Watch
+    from tests.conftest import LayTranslator
+
+SIZES = [(1280, 720), (1024, 768), (1920, 1080)]
+LATENCY = 200  # milliseconds
+IS_AT_THE_END = """() => {
+    const slides = [...document.querySelectorAll(".slides > section > section")];
+    const here = slides.findIndex((slide) => slide.matches(".present > .present"));
+    const isCore = (slide) => !slide.hasAttribute("data-optional");
+    return !slides[here].querySelector(".fragment:not(.visible)") && !slides.slice(here + 1).some(isCore);
+}"""
+UNWANTED = """() => [".jp-Dialog", "aside.notes", ".reveal-skip"].filter((selector) =>
+    [...document.querySelectorAll(selector)].some((node) => node.checkVisibility()))"""
+
+
+def walk_core(page: Page, see: Callable[[str], object] = lambda step: None) -> Faults:
+    """Press PageDown until the core path ends; returns the faults of each step."""
+    faults: Faults = {}
+    while True:
+        step = page.evaluate(STEP)
+        page.wait_for_function(LOADED)
+        page.evaluate(DRAWN)
+        kinds = (FAULTS_OF_SLIDE, FAULTS_OF_LAYOUT, UNWANTED)
+        faults[step] = [fault for kind in kinds for fault in page.evaluate(kind)]
+        see(step)
+        if page.evaluate(IS_AT_THE_END):
+            return faults
+        page.keyboard.press("PageDown")
+        page.wait_for_function(f"step => ({STEP})() !== step", arg=step)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: "{}x{}".format(*size))
+@each_lesson
+def test_nothing_interrupts_the_core_path_of_a_lesson(
+    page: Page,
+    watch: Watch,
+    serve: Serve,
+    tmp_path: Path,
+    lesson: Path,
+    size: tuple[int, int],
+    lay_translator: LayTranslator,
+) -> None:
+    for name in ("notebooks", "img"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    lay_translator(lesson, tmp_path)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    slow_down(page, LATENCY)
+    path = lesson.relative_to(ROOT).as_posix()
+    address = serve(tmp_path).address("rise", path)
+    faults = {"running": run_deck(page, address)} | walk_core(page)
+    faults |= faults_around(watch, address)
+
+    next_day = serve(tmp_path).address("rise", path)  # another server, with the outputs of the day before
+    open_deck(page, next_day)
+    expect(page.locator("#slide-0-0")).to_be_visible()
+    faults |= {f"the next day {step}": found for step, found in walk_core(page).items()}
+    assert not any(faults.values()), f"{lesson.name}\n{report(faults)}"
