@@ -81,11 +81,10 @@ clean: ## remove .venv and build/ (never work/: it holds your answers)
 $(PROXY_COMMAND):
 	@npm install --silent --no-save --no-package-lock --prefix .venv/hub $(PROXY)
 
-# The exact versions that were tested, into .venv; done again only when one of these files changes. Those of
-# the deck are copied at set-up to where JupyterLab looks for its extensions.
+# The exact versions that were tested, into .venv; done again only when one of these files changes. The
+# extension is copied at set-up to where JupyterLab looks for its extensions.
 # A .venv whose Python is gone is made anew; otherwise pip goes on where it stopped.
-COPIED := $(wildcard mha_lib/classroom/deck/* mha_lib/classroom/deck/static/* mha_lib/classroom/words/*/*.json \
-	mha_lib/classroom/look.css)
+COPIED := $(wildcard $(addprefix mha_lib/classroom/,extension/* deck/static/* seat/* words/*/*.json look.css))
 .venv/ready-classroom: EXTRAS := classroom
 .venv/ready-slides: EXTRAS := classroom,slides
 .venv/ready-site: EXTRAS := classroom,site

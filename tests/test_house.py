@@ -25,8 +25,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__init__": GROUND | {"live"},
     "__main__": GROUND | {"publish", "students"},
 }
-WITHOUT_PYTHON = {"deck", "words"}
-IMPORTED = re.compile(r"""\b(?:from|import)\s*\(?\s*["'](\./[^"']+)["']""")  # by a script
+WITHOUT_PYTHON = {"deck", "extension", "seat", "words"}
+# The rooms of scripts, and those from which each may import.
+SCRIPTS_MAY_IMPORT = {"extension": set(), "deck": {"extension"}, "seat": {"extension", "deck"}, "live": set()}
+IMPORTED = re.compile(r"""\b(?:from|import)\s*\(?\s*["'](\.\.?/[^"']+)["']""")  # by a script
 
 
 def name_of(file: Path) -> str:
@@ -84,8 +86,22 @@ def test_the_look_and_the_words_are_read_in_one_place():
     assert readers == {f"{CLASSROOM}.look"}
 
 
+def scripts_imported_by(file: Path) -> list[Path]:
+    return [(file.parent / name).resolve() for name in IMPORTED.findall(file.read_text(encoding="utf-8"))]
+
+
+SCRIPTS = {file: scripts_imported_by(file) for file in LIBRARY.rglob("*.js")}
+
+
 def test_no_scripts_import_each_other_in_a_circle():
-    scripts = {file: IMPORTED.findall(file.read_text(encoding="utf-8")) for file in LIBRARY.rglob("*.js")}
-    graph = {file: [(file.parent / name).resolve() for name in names] for file, names in scripts.items()}
-    assert any(graph.values())
-    tuple(TopologicalSorter(graph).static_order())
+    assert any(SCRIPTS.values())
+    tuple(TopologicalSorter(SCRIPTS).static_order())
+
+
+def test_scripts_import_one_way_and_what_is_there():
+    for file, imported in SCRIPTS.items():
+        room = file.relative_to(LIBRARY / "classroom").parts[0]
+        for other in imported:
+            assert other.is_file(), f"{file} imports {other}"
+            beyond = {other.relative_to(LIBRARY / "classroom").parts[0]} - {room}
+            assert beyond <= SCRIPTS_MAY_IMPORT.get(room, set()), f"{file} may not import {other}"

@@ -110,7 +110,7 @@ def watch() -> Watch:
 
 @dataclass
 class JupyterServer:
-    """A running server on ``folder``; ``home`` has its log and what it finds of the deck's extension."""
+    """A running server on ``folder``; ``home`` has its log and what it finds of the course's extension."""
 
     url: str
     token: str
@@ -118,9 +118,9 @@ class JupyterServer:
     home: Path
 
     @property
-    def deck(self) -> Path:
-        """The files of the deck's extension that this server hands out."""
-        return self.home / "path" / "labextensions" / "mha-deck" / "static"
+    def extension(self) -> Path:
+        """The files of the extension that this server hands out."""
+        return self.home / "path" / "labextensions" / "mha-deck"
 
     def address(self, page: str, path: str) -> str:
         """The address of a file in 'lab' or 'rise'."""

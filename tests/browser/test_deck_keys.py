@@ -171,7 +171,7 @@ def test_anywidget_follows_the_kernel(page: Page, deck: str) -> None:
 
 def test_without_the_bridge_no_widget_lives(page: Page, deck: str) -> None:
     """This shows the purpose of the bridge. When it fails, RISE itself has widgets, and the bridge can go."""
-    page.route("**/mha-deck/static/remoteEntry.js*", lambda route: route.fulfill(body=NO_BRIDGE))
+    page.route("**/mha-deck/extension/remoteEntry.js*", lambda route: route.fulfill(body=NO_BRIDGE))
     open_slide(page, deck, 1, bridge=False)
     current(page).locator(".jp-CodeCell .cm-content").click()
     run_cell(page)

@@ -33,7 +33,7 @@ def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterSer
     server = serve(folder)
     french = {"deck": {"keys_hint": "? montre les touches"}}
     for language, words in {MARKED: bracketed(ENGLISH), "fr": french}.items():
-        write_words(server.deck / "words" / language, words)
+        write_words(server.extension / "words" / language, words)
     lessons = [f"notebooks/{language}" for language in (MARKED, f"{MARKED}-CN", "fr", "xx")]
     made = ["build/zh-Hant", "work/deck-zh-Hant"]
     for place in [*lessons, *made, f"work/deck-{MARKED}", "work/mine"]:

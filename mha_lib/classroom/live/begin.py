@@ -1,9 +1,12 @@
 """The call with which a lesson begins."""
 
 from mha_lib.classroom.course.chinese import SIMPLIFIED
-from mha_lib.classroom.course.language import language_here
+from mha_lib.classroom.course.language import language_here, words_here
+from mha_lib.classroom.course.outputs import report_metadata
 from mha_lib.classroom.live.asserts import show_passed_asserts
-from mha_lib.classroom.live.cells import shell_here
+from mha_lib.classroom.live.cells import shell_here, show_text
+from mha_lib.classroom.live.exercises import names_by_lesson
+from mha_lib.classroom.live.exercises.kept import kept_states
 from mha_lib.classroom.live.plots import write_chinese
 from mha_lib.classroom.live.theme import follow_the_theme
 
@@ -11,11 +14,26 @@ from mha_lib.classroom.live.theme import follow_the_theme
 def begin_lesson() -> None:
     """From now on cells tick the asserts that pass, and show figures in the theme of the page.
 
-    In a Chinese lesson figures can also write Chinese. A second call changes nothing, and neither does a call
-    outside IPython.
+    In a Chinese lesson figures can also write Chinese. A student reads which exercises earlier sessions have
+    solved. A second call changes nothing, and neither does a call outside IPython.
     """
     if shell := shell_here():
         follow_the_theme(shell)
         show_passed_asserts(shell)
         if language_here().split("-")[0] == SIMPLIFIED:
             write_chinese()
+        show_solved()
+
+
+def show_solved() -> None:
+    """Show of each lesson how many exercises are solved, if this student has checked any."""
+    states = kept_states()
+    lines = [
+        words_here()["checks"]["kept"].format(
+            lesson=lesson, solved=sum(states.get(name) == "solved" for name in names), all=len(names)
+        )
+        for lesson, names in names_by_lesson().items()
+        if states.keys() & set(names)
+    ]
+    if lines:
+        show_text("\n".join(lines), report_metadata(states))

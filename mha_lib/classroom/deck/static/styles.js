@@ -1,9 +1,11 @@
-// The looks of a deck: look.css, deck.css and panels.css from beside this script, course.css from beside the lesson.
+// The looks of a deck: look.css, deck.css and panels.css, course.css from beside the lesson.
 // Adopted style sheets come after all others: style sheets that RISE and Reveal load later do not override them.
 
 /** `course` is the address of course.css, or nothing. */
 export async function adoptStyles(course) {
-  const own = ["look.css", "deck.css", "panels.css"].map((name) => readSheet(new URL(name, import.meta.url)));
+  const own = ["../../look.css", "deck.css", "panels.css"].map((name) =>
+    readSheet(new URL(name, import.meta.url)),
+  );
   const [palette, ...sheets] = await Promise.all(own);
   const last = course ? [await readSheet(course)] : [];
   document.adoptedStyleSheets.push(palette, ...sheets, formulaColours(palette), ...last);

@@ -1,4 +1,4 @@
-// Reads the words of the deck from words/<language>/interface.json beside this script. The folder of the
+// Reads the words of the deck from words/<language>/interface.json. The folder of the
 // lesson tells the language, by the same rules as in language.py: zh-CN finds zh, a sentence that a language
 // lacks is said in English, and so is everything in a language without words. A program makes the words in
 // traditional Chinese, and lays them beside the lesson.
@@ -8,8 +8,11 @@ const FOLDER = /^(.*\/)?(?:notebooks|work|build)\/(?:deck-)?([^/]+)\/[^/]+$/; //
 const MADE = "words.json"; // in the folder of the lesson
 const TAG = /^[a-z]{2,8}(-[a-z\d]{1,8})*$/i; // such as zh, zh-CN, zh-Hant
 
-/** The words by who says them, and a notice where the language has none; `files` lie beside the lesson. */
-export async function readWords(lesson, files, contents) {
+/**
+ * The words by who says them, and a notice where the language has none. `files` lie beside the lesson, and `node`
+ * holds it on the page: its language is set.
+ */
+export async function readWords(lesson, files, contents, node = document.documentElement) {
   const english = await readFile(wordsIn(ENGLISH));
   const [, root = "", language = ENGLISH] = FOLDER.exec(lesson) ?? [];
   if (language === ENGLISH) return { words: english };
@@ -19,7 +22,7 @@ export async function readWords(lesson, files, contents) {
   if (!folder) return { words: english }; // a lesson in work/mine, say, belongs to no course
   const words = made ? await readFile(made) : await readNearest(language);
   if (!words) return { words: english, notice: fill(english.language.unknown, { language }) };
-  document.documentElement.lang = language;
+  node.lang = language;
   return { words: filledUp(words, english) };
 }
 
@@ -35,7 +38,7 @@ async function readNearest(language) {
   return null;
 }
 
-const wordsIn = (language) => new URL(`words/${language}/interface.json`, import.meta.url);
+const wordsIn = (language) => new URL(`../../words/${language}/interface.json`, import.meta.url);
 
 async function readFile(address) {
   const answer = await fetch(address);

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from mha_lib.classroom.course.language import words_here
 from mha_lib.classroom.course.outputs import check_metadata, report_metadata
 from mha_lib.classroom.live.cells import show_text
+from mha_lib.classroom.live.exercises.kept import keep_state
 from mha_lib.classroom.live.exercises.newest_cell import cells_so_far, syntax_error_since
 from mha_lib.classroom.live.exercises.on_the_way import Answer, Arguments, is_own
 from mha_lib.classroom.live.exercises.record import Noted, Record
@@ -219,6 +220,7 @@ class Check:
                 sentence = say("solution", exercise=name, sentence=verdict.sentence)
             else:
                 self._record.noted.append(Noted(exercise.lesson, name, verdict.state, verdict.names))
+                keep_state(name, verdict.state)
                 mark = MARKS[verdict.state]
                 sentence = say("verdict", mark=mark, exercise=name, sentence=verdict.sentence)
             show_text(sentence, check_metadata(name, verdict.state))

@@ -1,7 +1,7 @@
-// The bridge that lets widgets live in a deck. RISE serves its page from a JupyterLab core of its own, which
-// lacks @jupyterlab/console. The ipywidgets manager asks for that module; without it every widget of a deck
+// What JupyterLab loads, by a file of this name. It starts the deck in RISE, and the student's seat elsewhere.
+// It is also the bridge that lets widgets live in a deck. RISE serves its page from a JupyterLab core of its own,
+// which lacks @jupyterlab/console. The ipywidgets manager asks for that module; without it every widget of a deck
 // turns into text. So, in RISE, this puts a stub of the module into webpack's share scope.
-// JupyterLab loads every extension by a file of this name: that is why it starts deck.js as well, in RISE only.
 (() => {
   const name = "mha-deck";
   let scope; // webpack's share scope: {module: {version: {get}}}
@@ -29,9 +29,10 @@
 
   async function activate(app) {
     schemePictures();
-    if (app.name === "Rise") await (await import("./deck.js")).default(app, load);
+    const part = app.name === "Rise" ? "../deck/static/deck.js" : "../seat/seat.js";
+    await (await import(part)).default(app, load);
   }
-  const plugin = { id: `${name}:deck`, autoStart: true, activate };
+  const plugin = { id: `${name}:start`, autoStart: true, activate };
   const get = async () => () => ({ __esModule: true, default: [plugin] });
   window._JUPYTERLAB ??= {};
   window._JUPYTERLAB[name] = { init, get };

@@ -1,0 +1,32 @@
+// Finds the cells from which a missing name should have come.
+
+/**
+ * The cells that define the name that the kernel has missed last, and that have not run in this kernel as they are
+ * now. The kernel itself knows both.
+ */
+export async function cellsToRun(cells, { session }) {
+  const sources = cells.map(({ model }) => model.sharedModel.getSource());
+  const answer = `(lambda names: exec(${JSON.stringify(QUESTION)}, names) or names["answer"])(${JSON.stringify({ sources })})`;
+  const asked = session.kernel.requestExecute({ code: "", silent: true, user_expressions: { answer } });
+  const { content } = await asked.done;
+  const found = content.user_expressions?.answer.data?.["text/plain"] ?? "[]"; // a list of numbers
+  return JSON.parse(found).map((index) => cells[index]);
+}
+
+// Python. A text of JSON is one of Python, too.
+const QUESTION = `
+import symtable, sys
+from IPython import get_ipython
+shell, error = get_ipython(), getattr(sys, "last_value", None)
+def defines(source, name):
+    try:
+        table = symtable.symtable(shell.transform_cell(source), "cell", "exec")
+    except (SyntaxError, ValueError):
+        return False
+    return any(symbol.is_local() for symbol in table.get_symbols() if symbol.get_name() == name)
+have_run = shell.history_manager.input_hist_raw
+answer = [
+    index for index, source in enumerate(sources)
+    if type(error) is NameError and source.rstrip("\\n") not in have_run and defines(source, error.name)
+]
+`;

@@ -1,0 +1,71 @@
+// One cell as the lesson has it: gives it back, or shows the difference.
+import { differenceOf } from "./difference.js";
+
+/** Give the active cell back. What the student wrote stays in the cell's history: Ctrl+Z brings it back. */
+export async function giveBack(seat) {
+  const { load, panel, words } = seat;
+  const found = await findChanged(seat);
+  if (!found) return;
+  const { content: notebook } = panel;
+  const isAnswer = found.cell.model.getMetadata("tags")?.includes("exercise");
+  if (isAnswer && !(await confirm(load, words))) return;
+  if (found.type !== found.cell.model.type) await changeType(notebook, found.type, load);
+  const { activeCell: cell } = notebook;
+  replace(cell.model.sharedModel, found.source);
+  if (cell.model.type === "markdown") cell.rendered = true;
+  notebook.activate();
+  const { Notification } = await load("@jupyterlab/apputils");
+  Notification.info(words.is_back, { autoClose: 5000 });
+}
+
+/** Show how the active cell differs from the lesson's, and offer to give it back. */
+export async function compare(seat) {
+  const { load, words } = seat;
+  const found = await findChanged(seat);
+  if (!found) return;
+  const { Dialog, showDialog } = await load("@jupyterlab/apputils");
+  const { Widget } = await load("@lumino/widgets");
+  const body = new Widget({ node: differenceOf(found.cell.model.sharedModel.getSource(), found.source) });
+  const buttons = [Dialog.warnButton({ label: words.take }), Dialog.okButton({ label: words.close })];
+  const { button } = await showDialog({ title: words.difference, body, buttons, defaultButton: 1 });
+  if (button.label === words.take) await giveBack(seat);
+}
+
+async function changeType(notebook, type, load) {
+  const { NotebookActions } = await load("@jupyterlab/notebook");
+  NotebookActions.changeCellType(notebook, type);
+}
+
+/** The active cell, and its type and source in the lesson; nothing, with a sentence that says why, where none differs. */
+async function findChanged({ load, panel, words, original }) {
+  const cell = panel.content.activeCell;
+  const { Notification } = await load("@jupyterlab/apputils");
+  const say = (sentence) => void Notification.info(sentence, { autoClose: 5000 });
+  if (!cell) return say(words.no_cell);
+  if (!(await original.cells)) return say(words.no_original);
+  const lesson = await original.cell(cell.model.id);
+  if (!lesson) return say(words.own_cell);
+  const { source, cell_type: type } = lesson;
+  if (type === cell.model.type && source === cell.model.sharedModel.getSource())
+    return say(words.not_changed);
+  return { cell, type, source };
+}
+
+async function confirm(load, words) {
+  const { Dialog, showDialog } = await load("@jupyterlab/apputils");
+  const buttons = [Dialog.cancelButton({ label: words.keep }), Dialog.warnButton({ label: words.take })];
+  const { button } = await showDialog({
+    title: words.answer,
+    body: words.answer_sure,
+    buttons,
+    defaultButton: 0,
+  });
+  return button.accept;
+}
+
+/** A step of its own in the cell's history, however quickly it comes after the last letter. */
+function replace(shared, source) {
+  shared.undoManager?.stopCapturing();
+  shared.setSource(source);
+  shared.undoManager?.stopCapturing();
+}

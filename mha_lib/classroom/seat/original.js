@@ -1,0 +1,64 @@
+// The lesson from which a student's copy was made: notebooks/<language>/, or build/<language>/ for lessons that a
+// program makes. A copy under another name is known by its title.
+
+const COPY = /^(.*\/)?work\/(?:deck-)?([^/]+)\/([^/]+)$/;
+const SHARED = "](../../img/"; // the figures as the lessons name them,
+const OWN = "](img/"; // and as a copy does that has figures of its own: course/figures.py explains it
+
+export class Original {
+  #cells;
+
+  constructor({ context, contents }) {
+    Object.assign(this, { context, contents });
+  }
+
+  /** The cells of the lesson, as the notebook's JSON has them; null where the notebook is no copy of a lesson. */
+  get cells() {
+    this.#cells ??= this.#read().catch(() => {
+      this.#cells = undefined; // the network may be gone for a moment
+      return null;
+    });
+    return this.#cells;
+  }
+
+  /** The lesson's cell of this id. */
+  async cell(id) {
+    return (await this.cells)?.find((cell) => cell.id === id);
+  }
+
+  async #read() {
+    const [, root = "", language, name] = COPY.exec(this.context.localPath) ?? [];
+    if (!language) return null;
+    for (const folder of ["notebooks", "build"]) {
+      const lesson = await this.#find(`${root}${folder}/${language}`, name);
+      if (lesson) return this.#named(lesson.cells, `${root}work/${language}`);
+    }
+    return null;
+  }
+
+  /** The lesson of this name or else of this title in the folder. */
+  async #find(folder, name) {
+    const [above, last] = [folder.replace(/\/?[^/]*$/, ""), folder.split("/").at(-1)];
+    if (!(await this.#list(above)).some((entry) => entry.name === last)) return null;
+    const lessons = (await this.#list(folder)).filter(({ type }) => type === "notebook");
+    lessons.sort((one) => (one.name === name ? -1 : 1));
+    const title = this.context.model.getMetadata("title");
+    for (const { path } of lessons) {
+      const { content } = await this.contents.get(path);
+      if (content.metadata.title === title) return content;
+    }
+    return null;
+  }
+
+  /** The cells, with the figures named as in the copy. */
+  async #named(cells, copy) {
+    const hasOwn = (await this.#list(copy)).some(({ name, type }) => type === "directory" && name === "img");
+    const named = (source) => (hasOwn ? source.replaceAll(SHARED, OWN) : source);
+    return cells.map((cell) => ({ ...cell, source: named([cell.source].flat().join("")) }));
+  }
+
+  async #list(folder) {
+    const { content } = await this.contents.get(folder);
+    return content;
+  }
+}

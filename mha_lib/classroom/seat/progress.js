@@ -1,0 +1,96 @@
+// The line above a lesson: how much of its core path has run, how long the rest takes, and which exercises are
+// solved. All of it is read from the notebook, and so survives a restart: cells keep their numbers, and outputs of
+// checks carry the state of their exercises (course/outputs.py).
+import { readSlides } from "../deck/static/slides.js";
+import { fill } from "../deck/static/words.js";
+
+const CHECK = "mha_check"; // in the metadata of an output
+const CHECKED = /\bcheck\.(?!report\b)(\w+)\(/g; // in the code of a cell with the tag "shows-check"
+const DELAY = 200; // ms, in which several changes are drawn at once
+
+const hasTag = (model, tag) => Boolean(model.getMetadata("tags")?.includes(tag));
+
+export async function showProgress({ load, panel, original, words }) {
+  const { Widget } = await load("@lumino/widgets");
+  const { content: notebook } = panel;
+  const { model } = notebook;
+  const parts = partsOf((await original.cells) ?? model.toJSON().cells);
+  const line = new Widget();
+  line.addClass("mha-progress");
+  panel.contentHeader.addWidget(line);
+
+  function show(id) {
+    const index = [...model.cells].findIndex((cell) => cell.id === id);
+    notebook.activeCellIndex = index;
+    notebook.scrollToItem(index, "start");
+  }
+
+  function draw() {
+    const cells = [...model.cells];
+    const left = parts.filter(({ code }) =>
+      cells.some((cell) => code.has(cell.id) && cell.executionCount === null),
+    );
+    const here = left.find(({ first }) => cells.some(({ id }) => id === first));
+    line.node.replaceChildren(...sentencesOf(parts, left, cells, words).map((text) => make("span", text)));
+    if (!here) return;
+    const button = line.node.appendChild(make("button", words.go_on));
+    button.addEventListener("click", () => show(here.first));
+  }
+
+  let waiting;
+  model.contentChanged.connect(() => {
+    clearTimeout(waiting);
+    waiting = setTimeout(draw, DELAY);
+  });
+  draw();
+}
+
+const make = (tag, textContent) => Object.assign(document.createElement(tag), { textContent });
+
+function sentencesOf(parts, left, cells, words) {
+  const { exercises, solved } = exercisesOf(cells);
+  const gaps = { parts: parts.length, done: parts.length - left.length, exercises, solved };
+  const minutes = Math.ceil(left.reduce((sum, part) => sum + part.minutes, 0));
+  return [
+    parts.length && fill(words.parts, gaps),
+    minutes && fill(words.minutes, { minutes }),
+    exercises && fill(words.exercises, gaps),
+  ].filter(Boolean);
+}
+
+/**
+ * The slides of the core path that have code to run. The minutes of slides without code are added to those of the
+ * next one. No parts where no notes tell the minutes: then they do not tell either which slides are optional.
+ */
+function partsOf(cells) {
+  const parts = [];
+  let minutes = 0;
+  for (const slide of readSlides(cells).filter(({ isOptional }) => !isOptional)) {
+    minutes += slide.minutes;
+    const code = slide.cells.filter(isToRun).map(({ id }) => id);
+    if (!code.length) continue;
+    parts.push({ first: slide.cells[0].id, code: new Set(code), minutes });
+    minutes = 0;
+  }
+  return parts.some((part) => part.minutes) ? parts : [];
+}
+
+/** Whether a student runs this cell: others run by the button for the setup, or are for instructors. */
+const isToRun = ({ cell_type, metadata: { tags = [] } }) =>
+  cell_type === "code" && !tags.includes("setup") && !tags.includes("solution");
+
+/** How many exercises the lesson checks, and how many of them are solved. */
+function exercisesOf(models) {
+  const cells = models.filter((model) => model.type === "code" && !hasTag(model, "solution"));
+  const codes = cells.filter((model) => hasTag(model, "shows-check"));
+  const names = new Set(
+    codes.flatMap((model) => [...model.sharedModel.getSource().matchAll(CHECKED)].map(([, name]) => name)),
+  );
+  const told = cells
+    .flatMap(({ outputs }) => outputs.toJSON().map(({ metadata }) => metadata?.[CHECK]))
+    .filter(Boolean);
+  // What was kept from earlier sessions comes first: a verdict that stands in this notebook is a newer one.
+  const states = Object.assign({}, ...told.map(({ report }) => report));
+  for (const { exercise, state } of told) if (exercise) states[exercise] = state;
+  return { exercises: names.size, solved: [...names].filter((name) => states[name] === "solved").length };
+}

@@ -1,0 +1,43 @@
+// The seat of a student: what JupyterLab gets for a lesson. Each part has a file of its own; this one puts them
+// together. A notebook is a lesson if its metadata has a title and a summary, also when it was renamed or copied.
+import { filesBeside } from "../deck/static/course.js";
+import { readWords } from "../deck/static/words.js";
+import { addCommands } from "./commands.js";
+import { openContents } from "./contents.js";
+import { explainMissingNames } from "./missing.js";
+import { Original } from "./original.js";
+import { showProgress } from "./progress.js";
+import { Setup } from "./setup.js";
+
+export default async function prepareSeat(app, load) {
+  const seats = new Set(); // one for each open lesson: {panel, words, original, setup}
+  const { addButton } = await addCommands({ app, load, seats });
+  document.adoptedStyleSheets.push(await readSheet("seat.css"));
+
+  async function open(panel) {
+    const { context, content: notebook } = panel;
+    await context.ready;
+    if (panel.isDisposed || !isLesson(notebook.model)) return;
+    const { contents } = app.serviceManager;
+    const files = await filesBeside(context.localPath, contents);
+    const { words } = await readWords(context.localPath, files, contents, notebook.node);
+    const original = new Original({ context, contents });
+    const setup = new Setup({ app, load, panel, words });
+    const seat = { app, load, panel, words: words.seat, original, setup };
+    seats.add(seat);
+    panel.disposed.connect(() => seats.delete(seat));
+    addButton(seat);
+    explainMissingNames(seat);
+    await Promise.all([showProgress(seat), openContents(app, load)]);
+    panel.node.dataset.seat = "ready";
+  }
+
+  app.docRegistry.addWidgetExtension("Notebook", { createNew: (panel) => void open(panel) });
+}
+
+const isLesson = (model) => Boolean(model?.getMetadata("title") && model.getMetadata("summary"));
+
+async function readSheet(name) {
+  const answer = await fetch(new URL(name, import.meta.url));
+  return new CSSStyleSheet().replace(await answer.text());
+}

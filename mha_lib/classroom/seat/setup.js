@@ -1,0 +1,74 @@
+// Runs the setup cells of a lesson, as the deck does; the button in the toolbar tells how far.
+import { Runner } from "../deck/static/runner.js";
+
+const isSetup = (model) => model.type === "code" && model.getMetadata("tags")?.includes("setup");
+const hasError = ({ outputs }) => outputs.toJSON().some((output) => output.output_type === "error");
+const GONE = ["restarting", "autorestarting", "dead"];
+
+export class Setup {
+  /** Called with the share of the work that is done whenever the label changes. */
+  changed = () => {};
+  #isDone = false; // in this kernel
+
+  constructor({ app, load, panel, words: { deck, seat } }) {
+    Object.assign(this, { app, load, panel, words: seat });
+    const foot = {
+      say: (text, state, share) => this.#hear(text, state, share),
+      sayDead: () => this.#fail(seat.kernel_gone),
+    };
+    this.runner = new Runner({ panel, load, foot, words: { ...deck, place: seat.place } });
+    const { sessionContext } = panel;
+    sessionContext.kernelChanged.connect(() => this.#forget());
+    sessionContext.statusChanged.connect((_, status) => GONE.includes(status) && this.#forget());
+  }
+
+  get #cells() {
+    return [...(this.panel.content.model?.cells ?? [])].filter(isSetup);
+  }
+
+  get hasCells() {
+    return this.#cells.length > 0;
+  }
+
+  get isRunning() {
+    return this.runner.isRunning;
+  }
+
+  get label() {
+    if (this.isRunning) return this.words.setting_up;
+    return this.#isDone ? this.words.is_set_up : this.words.set_up;
+  }
+
+  /** Whether all setup cells have run without an error. */
+  async run() {
+    const { app, panel, runner } = this;
+    await panel.sessionContext.ready;
+    if (!panel.sessionContext.session?.kernel) await app.commands.execute("notebook:change-kernel");
+    if (!panel.sessionContext.session?.kernel) return false;
+    await runner.runSetup();
+    this.changed(0);
+    return this.#isDone;
+  }
+
+  #hear(text, state, share) {
+    if (state === "failed") return this.#fail(text);
+    this.#isDone = state === "done";
+    this.changed(share);
+  }
+
+  /** Say what failed, and show the cell. */
+  async #fail(text) {
+    const { Notification } = await this.load("@jupyterlab/apputils");
+    Notification.error(text.replaceAll("\n", " · "), { autoClose: false }); // it draws no line breaks
+    const { content: notebook } = this.panel;
+    const index = [...notebook.model.cells].findIndex((model) => isSetup(model) && hasError(model));
+    if (index < 0) return;
+    notebook.activeCellIndex = index;
+    notebook.scrollToItem(index, "start");
+  }
+
+  #forget() {
+    this.#isDone = false;
+    this.changed(0);
+  }
+}

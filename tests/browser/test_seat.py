@@ -1,0 +1,287 @@
+"""A lesson in JupyterLab, as a student works in it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from playwright.sync_api import Locator, Page, expect
+
+from mha_lib.classroom.course import make_working_copy
+from mha_lib.classroom.course.language import words_in
+from tests.browser.new_lesson import new_lesson
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import JupyterServer, Serve
+
+WORDS = words_in("en")["seat"]
+IMPORTS = "from mha_lib.classroom import begin_lesson, check\nbegin_lesson()"
+RIGHT = "def mine(scores, mask):\n    return scores.masked_fill(~mask, -float('inf')).softmax(-1)"
+STUB = "def mine(scores, mask):\n    return ...  # your answer"
+
+
+def cell(name, source, kind="-", tags=(), make=new_code_cell):
+    made = make(source, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)})
+    made.id = name
+    return made
+
+
+def text(name, source, kind="slide"):
+    return cell(name, source, kind, make=new_markdown_cell)
+
+
+def lesson() -> nbformat.NotebookNode:
+    """A lesson with a core path of 9 minutes; two of its parts have code."""
+    cells = [
+        text("title", "# A lesson"),
+        text("title-notes", "1 min.", "notes"),
+        cell("imports", IMPORTS, "skip", ["setup"]),
+        cell("helpers", "helper = 40", "skip", ["setup"]),
+        text("first", "## First"),
+        cell("add", "helper + 2", "fragment"),
+        text("first-notes", "3 min.", "notes"),
+        text("second", "## Optional: second", "subslide"),
+        cell("more", "helper + 3", "fragment"),
+        text("second-notes", "Optional, 2 min.", "notes"),
+        text("exercise", "## Exercise"),
+        cell("answer", STUB, "fragment", ["exercise"]),
+        cell("check", "check.masked_softmax(mine)", "fragment", ["shows-check"]),
+        text("exercise-notes", "5 min.", "notes"),
+        cell(
+            "solution",
+            f"{RIGHT.replace('mine', 'a_solution')}\ncheck.masked_softmax(a_solution)",
+            "skip",
+            ["solution"],
+        ),
+    ]
+    return new_lesson(cells, title="A lesson", summary="What a lesson is")
+
+
+@pytest.fixture(scope="module")
+def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterServer:
+    folder = tmp_path_factory.mktemp("course")
+    for language in ("en", "zh"):
+        (folder / "notebooks" / language).mkdir(parents=True)
+        nbformat.write(lesson(), folder / "notebooks" / language / "07_lesson.ipynb")
+    return serve(folder)
+
+
+class Seat:
+    """A student's copy of the lesson, open in JupyterLab."""
+
+    def __init__(self, page: Page, course: JupyterServer, path: str = "work/en/07_lesson.ipynb"):
+        self.page, self.words, self.file = page, WORDS, course.folder / path
+        self.address = course.address("lab", path)
+
+    def open(self, settings: str = "&reset") -> Seat:
+        self.page.goto(self.address + settings)
+        expect(self.page.locator(".jp-NotebookPanel")).to_have_attribute("data-seat", "ready")
+        expect(self.page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
+        return self
+
+    @property
+    def progress(self) -> Locator:
+        return self.page.locator(".mha-progress")
+
+    def cell(self, name: str) -> Locator:
+        number = [each.id for each in nbformat.read(self.file, 4).cells].index(name)
+        return self.page.locator(f'.jp-Cell[data-windowed-list-index="{number}"]')
+
+    def run(self, name: str) -> Locator:
+        self.cell(name).locator(".cm-content").click()
+        self.page.keyboard.press("Control+Enter")
+        return self.cell(name)
+
+    def write(self, name: str, source: str) -> None:
+        self.cell(name).locator(".cm-content").fill(source)
+
+    def choose(self, name: str, command: str) -> None:
+        self.cell(name).locator(".cm-content, .jp-MarkdownOutput").first.click(button="right")
+        self.page.locator(".lm-Menu").get_by_text(self.words[command], exact=True).click()
+
+    def set_up(self) -> None:
+        self.page.get_by_text(self.words["set_up"], exact=True).click()
+        expect(self.page.get_by_text(self.words["is_set_up"])).to_be_visible()
+
+
+@pytest.fixture
+def seat(page: Page, course: JupyterServer) -> Seat:
+    """A fresh copy, as on the first day, without the kernel of an earlier test."""
+    sessions, headers = f"{course.url}/api/sessions", {"Authorization": f"token {course.token}"}
+    for session in page.request.get(sessions, headers=headers).json():
+        page.request.delete(f"{sessions}/{session['id']}", headers=headers)
+    shutil.rmtree(course.folder / "work", ignore_errors=True)
+    for language in ("en", "zh"):
+        make_working_copy(course.folder, language)
+    return Seat(page, course)
+
+
+def missing(cell: Locator) -> Locator:
+    return cell.locator(".mha-missing")
+
+
+def test_a_missing_name_names_the_button_or_the_cell_that_brings_it(seat: Seat) -> None:
+    seat.open()
+    checked = seat.run("check")
+    expect(missing(checked)).to_contain_text(WORDS["setup_missing"])
+    missing(checked).get_by_text(WORDS["run_setup"]).click()
+    expect(seat.page.get_by_text(WORDS["is_set_up"])).to_be_visible()
+    expect(missing(checked)).to_contain_text(WORDS["cell_missing"])  # of `mine`, the answer
+    missing(checked).get_by_text(WORDS["run_cell"]).click()
+    expect(checked.locator(".jp-OutputArea-output")).to_contain_text("○ masked_softmax")
+    expect(missing(checked)).to_have_count(0)
+
+    seat.write("answer", "nobody_defines_this")
+    expect(seat.run("answer").locator(".jp-OutputArea-output")).to_contain_text("NameError")
+    expect(missing(seat.cell("answer"))).to_have_count(0)
+
+
+@pytest.mark.ci
+def test_the_button_runs_the_setup_and_says_what_failed(seat: Seat) -> None:
+    seat.open()
+    seat.write("helpers", "helper = 1 / 0")
+    seat.page.get_by_text(WORDS["set_up"], exact=True).click()
+    notice = seat.page.locator(".jp-toast-message, .Toastify__toast")
+    expect(notice.first).to_contain_text("cell helpers: ZeroDivisionError: division by zero")
+    expect(seat.cell("helpers")).to_have_class(re.compile("jp-mod-active"))
+    seat.write("helpers", "helper = 40")
+    seat.set_up()
+    expect(seat.run("add").locator(".jp-OutputArea-output")).to_have_text("42")
+    seat.page.locator("[data-command='notebook:restart-kernel']").click()
+    seat.page.get_by_role("button", name="Confirm Kernel Restart").click()
+    expect(seat.page.get_by_text(WORDS["set_up"], exact=True)).to_be_visible()
+
+
+@pytest.mark.ci
+def test_the_line_above_the_lesson_tells_where_the_student_is_and_survives_restarts(seat: Seat) -> None:
+    def expect_progress(done: int, minutes: int, solved: int) -> None:
+        expect(seat.progress).to_contain_text(WORDS["parts"].format(done=done, parts=2))
+        expect(seat.progress).to_contain_text(WORDS["exercises"].format(solved=solved, exercises=1))
+        if minutes:
+            expect(seat.progress).to_contain_text(WORDS["minutes"].format(minutes=minutes))
+
+    seat.open()
+    expect_progress(0, 9, 0)
+    seat.set_up()
+    seat.run("add")
+    expect_progress(1, 5, 0)
+    seat.run("solution")  # it is not the student's
+    seat.progress.get_by_text(WORDS["go_on"]).click()
+    expect(seat.cell("exercise")).to_have_class(re.compile("jp-mod-active"))
+    seat.write("answer", RIGHT)
+    seat.run("answer")
+    seat.run("check")
+    expect_progress(2, 0, 1)
+    expect(seat.progress.get_by_text(WORDS["go_on"])).to_have_count(0)
+    seat.page.keyboard.press("Control+s")
+    expect(seat.page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
+    seat.open()
+    expect_progress(2, 0, 1)
+
+    # without the outputs, what was kept in work/ counts
+    notebook = nbformat.read(seat.file, 4)
+    for each in notebook.cells:
+        if each.cell_type == "code":
+            each.outputs, each.execution_count = [], None
+    nbformat.write(notebook, seat.file)
+    seat.open()
+    expect_progress(0, 9, 0)
+    seat.page.locator("[data-command='notebook:restart-kernel']").click()
+    seat.page.get_by_role("button", name="Confirm Kernel Restart").click()
+    seat.set_up()
+    expect_progress(0, 9, 1)
+    expect(seat.cell("imports").locator(".jp-OutputArea-output")).to_be_visible()
+
+
+@pytest.mark.ci
+def test_a_cell_comes_back_as_the_lesson_has_it_and_the_students_own_by_undo(seat: Seat) -> None:
+    seat.open()
+    editor = seat.cell("add").locator(".cm-content")
+    seat.write("add", "broken(")
+    seat.choose("add", "give_back")
+    expect(editor).to_have_text("helper + 2")
+    editor.click()
+    seat.page.keyboard.press("Control+z")
+    expect(editor).to_have_text("broken(")
+
+    # a dialog shows the difference, and offers the lesson's cell, too
+    seat.choose("add", "compare")
+    dialog = seat.page.locator(".jp-Dialog")
+    expect(dialog.locator("del")).to_have_text(["broken(\n"])
+    expect(dialog.locator("ins")).to_have_text(["helper + 2\n"])
+    dialog.get_by_text(WORDS["close"]).click()
+    expect(editor).to_have_text("broken(")
+
+    # an answer is asked about first
+    answer = seat.cell("answer").locator(".cm-content")
+    seat.write("answer", "def mine(scores, mask): return 1")
+    seat.choose("answer", "give_back")
+    dialog.get_by_text(WORDS["keep"]).click()
+    expect(answer).to_have_text("def mine(scores, mask): return 1")
+    seat.choose("answer", "give_back")
+    dialog.get_by_text(WORDS["take"]).click()
+    expect(answer).to_contain_text("# your answer")
+
+    # a cell that became text by a key is code again
+    seat.cell("more").locator(".jp-InputPrompt").click()
+    seat.page.keyboard.press("m")
+    expect(seat.cell("more")).to_have_class(re.compile("jp-MarkdownCell"))
+    seat.choose("more", "give_back")
+    expect(seat.cell("more")).to_have_class(re.compile("jp-CodeCell"))
+
+    seat.choose("more", "give_back")
+    expect(seat.page.get_by_text(WORDS["not_changed"]).first).to_be_visible()
+
+
+@pytest.mark.ci
+def test_a_renamed_copy_is_still_a_copy_and_any_other_notebook_is_left_alone(
+    seat: Seat, course: JupyterServer
+) -> None:
+    copy = Seat(seat.page, course, "work/en/mine of 07.ipynb")
+    shutil.move(seat.file, copy.file)
+    copy.open()
+    expect(copy.progress).to_contain_text(WORDS["parts"].format(done=0, parts=2))
+    copy.write("add", "broken(")
+    copy.choose("add", "give_back")
+    expect(copy.cell("add").locator(".cm-content")).to_have_text("helper + 2")
+
+    outside = Seat(seat.page, course, "outside.ipynb")
+    shutil.copy(copy.file, outside.file)
+    outside.open()
+    expect(outside.progress).to_have_text(WORDS["exercises"].format(solved=0, exercises=1))
+    outside.choose("add", "compare")
+    expect(seat.page.get_by_text(WORDS["no_original"]).first).to_be_visible()
+
+    nbformat.write(new_lesson([new_code_cell("1")]), course.folder / "other.ipynb")
+    seat.page.goto(course.address("lab", "other.ipynb") + "&reset")
+    expect(seat.page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
+    expect(seat.page.locator(".mha-set-up, .mha-progress")).to_have_count(0)
+
+
+@pytest.mark.ci
+def test_the_contents_are_open_beside_the_first_lesson_until_they_are_closed(seat: Seat) -> None:
+    contents = seat.page.locator("#table-of-contents")
+    seat.open()
+    expect(contents).to_be_visible()
+    with seat.page.expect_response(
+        lambda answer: "/api/workspaces" in answer.url and answer.request.method == "PUT"
+    ):
+        seat.page.locator(".lm-TabBar-tab[data-id='table-of-contents']").click()
+    expect(contents).to_be_hidden()
+    seat.open("")
+    expect(contents).to_be_hidden()
+
+
+@pytest.mark.ci
+def test_the_seat_speaks_the_language_of_the_lesson(seat: Seat, course: JupyterServer) -> None:
+    chinese = Seat(seat.page, course, "work/zh/07_lesson.ipynb")
+    chinese.words = words_in("zh")["seat"]
+    chinese.open().set_up()
+    expect(chinese.progress).to_contain_text(chinese.words["parts"].format(done=0, parts=2))
+    chinese.write("add", "broken(")
+    chinese.choose("add", "give_back")
+    expect(chinese.cell("add").locator(".cm-content")).to_have_text("helper + 2")
