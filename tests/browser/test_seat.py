@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from mha_lib.classroom.course import make_working_copy
 from mha_lib.classroom.course.language import words_in
@@ -145,8 +146,8 @@ def test_the_button_runs_the_setup_and_says_what_failed(seat: Seat) -> None:
     seat.open()
     seat.write("helpers", "helper = 1 / 0")
     seat.page.get_by_text(WORDS["set_up"], exact=True).click()
-    notice = seat.page.locator(".jp-toast-message, .Toastify__toast")
-    expect(notice.first).to_contain_text("cell helpers: ZeroDivisionError: division by zero")
+    failed = seat.page.get_by_role("alert").get_by_text("cell helpers: ZeroDivisionError: division by zero")
+    expect(failed).to_be_visible()
     expect(seat.cell("helpers")).to_have_class(re.compile("jp-mod-active"))
     seat.write("helpers", "helper = 40")
     seat.set_up()
@@ -285,3 +286,62 @@ def test_the_seat_speaks_the_language_of_the_lesson(seat: Seat, course: JupyterS
     chinese.write("add", "broken(")
     chinese.choose("add", "give_back")
     expect(chinese.cell("add").locator(".cm-content")).to_have_text("helper + 2")
+
+
+def notice(page: Page, sentence: str) -> Locator:
+    return page.get_by_role("alert").get_by_text(sentence)
+
+
+@pytest.mark.ci
+def test_a_lesson_that_is_open_twice_says_so_in_both_tabs(seat: Seat, course: JupyterServer) -> None:
+    seat.open()
+    expect(notice(seat.page, WORDS["open_twice"])).to_have_count(0)
+    second = seat.page.context.new_page()
+    second.goto(seat.address + "&reset")
+    for page in (second, seat.page):
+        page.bring_to_front()
+        expect(notice(page, WORDS["open_twice"])).to_be_visible()
+
+
+@pytest.mark.ci
+def test_a_lesson_that_cannot_be_saved_tells_to_keep_the_tab_open(seat: Seat) -> None:
+    seat.open()
+    message = json.dumps({"message": "[Errno 28] No space left on device", "reason": None})
+
+    def full(route: Route) -> None:
+        is_save = route.request.method == "PUT"
+        route.fulfill(
+            status=500, content_type="application/json", body=message
+        ) if is_save else route.continue_()
+
+    seat.page.route("**/api/contents/**", full)
+    seat.write("add", "my_answer = 1")
+    seat.page.keyboard.press("Control+s")
+    seat.page.get_by_role("dialog").get_by_text("Close").click()
+    expect(notice(seat.page, WORDS["not_saved"])).to_be_visible()
+    seat.page.unroute("**/api/contents/**")
+    seat.page.keyboard.press("Control+s")
+    expect(notice(seat.page, WORDS["not_saved"])).to_have_count(0)
+    assert "my_answer = 1" in seat.file.read_text(encoding="utf-8")
+
+
+@pytest.mark.ci
+def test_a_page_that_was_closed_in_a_training_finds_it_running_and_says_when_it_is_done(seat: Seat) -> None:
+    seat.open()
+    training = "import pathlib, time\nwhile not pathlib.Path('stop').exists(): time.sleep(0.1)"
+    seat.write("add", training)
+    expect(seat.run("add").locator(".jp-InputArea-prompt")).to_have_text("[*]:")
+    seat.page.keyboard.press("Control+s")
+    expect(seat.page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
+    seat.page.goto(seat.address + "&reset")
+    expect(notice(seat.page, WORDS["busy"])).to_be_visible()
+    (seat.file.parent / "stop").touch()
+    expect(notice(seat.page, WORDS["no_longer_busy"])).to_be_visible()
+
+
+@pytest.mark.ci
+def test_a_kernel_without_the_course_is_named_as_the_cause(seat: Seat) -> None:
+    seat.open()
+    seat.write("imports", "import no_such_course")
+    seat.page.get_by_text(WORDS["set_up"], exact=True).click()
+    expect(notice(seat.page, WORDS["wrong_kernel"])).to_be_visible()

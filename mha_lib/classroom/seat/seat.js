@@ -5,6 +5,7 @@ import { readWords } from "../deck/static/words.js";
 import { addCommands } from "./commands.js";
 import { openContents } from "./contents.js";
 import { explainMissingNames } from "./missing.js";
+import { watchMoments } from "./moments.js";
 import { Original } from "./original.js";
 import { showProgress } from "./progress.js";
 import { Setup } from "./setup.js";
@@ -28,6 +29,7 @@ export default async function prepareSeat(app, load) {
     panel.disposed.connect(() => seats.delete(seat));
     addButton(seat);
     explainMissingNames(seat);
+    watchMoments(seat);
     await Promise.all([showProgress(seat), openContents(app, load)]);
     panel.node.dataset.seat = "ready";
   }

@@ -2,7 +2,7 @@
 import { Runner } from "../deck/static/runner.js";
 
 const isSetup = (model) => model.type === "code" && model.getMetadata("tags")?.includes("setup");
-const hasError = ({ outputs }) => outputs.toJSON().some((output) => output.output_type === "error");
+const errorOf = ({ outputs }) => outputs.toJSON().find((output) => output.output_type === "error");
 const GONE = ["restarting", "autorestarting", "dead"];
 
 export class Setup {
@@ -58,13 +58,16 @@ export class Setup {
 
   /** Say what failed, and show the cell. */
   async #fail(text) {
-    const { Notification } = await this.load("@jupyterlab/apputils");
-    Notification.error(text.replaceAll("\n", " · "), { autoClose: false }); // it draws no line breaks
-    const { content: notebook } = this.panel;
-    const index = [...notebook.model.cells].findIndex((model) => isSetup(model) && hasError(model));
+    const { load, panel, words } = this;
+    const { Notification } = await load("@jupyterlab/apputils");
+    const say = (sentence) => Notification.error(sentence, { autoClose: false });
+    say(text.replaceAll("\n", " · ")); // a notification has no line breaks
+    const { content: notebook } = panel;
+    const index = [...notebook.model.cells].findIndex((model) => isSetup(model) && errorOf(model));
     if (index < 0) return;
     notebook.activeCellIndex = index;
     notebook.scrollToItem(index, "start");
+    if (errorOf(notebook.model.cells.get(index)).ename === "ModuleNotFoundError") say(words.wrong_kernel);
   }
 
   #forget() {
