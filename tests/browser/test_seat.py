@@ -48,10 +48,12 @@ def lesson() -> nbformat.NotebookNode:
         text("second", "## Optional: second", "subslide"),
         cell("more", "helper + 3", "fragment"),
         text("second-notes", "Optional, 2 min.", "notes"),
+        text("before", "## Before the exercise"),
+        text("before-notes", "2 min.", "notes"),
         text("exercise", "## Exercise"),
         cell("answer", STUB, "fragment", ["exercise"]),
         cell("check", "check.masked_softmax(mine)", "fragment", ["shows-check"]),
-        text("exercise-notes", "5 min.", "notes"),
+        text("exercise-notes", "3 min.", "notes"),
         cell(
             "solution",
             f"{RIGHT.replace('mine', 'a_solution')}\ncheck.masked_softmax(a_solution)",
@@ -172,7 +174,7 @@ def test_the_line_above_the_lesson_tells_where_the_student_is_and_survives_resta
     expect_progress(1, 5, 0)
     seat.run("solution")  # it is not the student's
     seat.progress.get_by_text(WORDS["go_on"]).click()
-    expect(seat.cell("exercise")).to_have_class(re.compile("jp-mod-active"))
+    expect(seat.cell("before")).to_have_class(re.compile("jp-mod-active"))
     seat.write("answer", RIGHT)
     seat.run("answer")
     seat.run("check")

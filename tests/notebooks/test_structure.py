@@ -18,6 +18,7 @@ from mha_lib.classroom.course.slides import (
     tags,
 )
 from mha_lib.classroom.course.translations import out_of_step
+from mha_lib.classroom.live.exercises import names_by_lesson
 from tests.lessons import ENGLISH, ROOT, TRANSLATED, english_of, name_of
 
 each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
@@ -202,3 +203,11 @@ def test_every_exercise_has_a_stub_a_check_and_a_hidden_solution_of_another_name
         solved = re.findall(r"^(?:def|class) (\w+)", source(solution), re.M)
         assert name not in solved, f"{solution['id']} would overwrite the student's {name}"
         assert source(check).split("(")[0] in source(solution), f"{solution['id']} does not check itself"
+
+
+@each_lesson
+def test_its_cells_check_every_exercise_of_the_lesson(lesson):
+    """JupyterLab counts the exercises of a notebook by these cells: seat/progress.js."""
+    cells = [source(cell) for cell in cells_of(lesson) if "shows-check" in tags(cell)]
+    checked = [name for code in cells for name in re.findall(r"\bcheck\.(?!report\b)(\w+)\(", code)]
+    assert checked == names_by_lesson()[lesson.stem.split("_")[0]]

@@ -1,8 +1,7 @@
 // A line above the traceback of a NameError: the name comes from a cell that has not run in this kernel. A button
 // runs that cell, or all setup cells, and then the cell that failed.
+import { isSetup } from "../deck/static/cells.js";
 import { cellsToRun } from "../extension/names.js";
-
-const isSetup = ({ model }) => model.getMetadata("tags")?.includes("setup");
 
 export async function explainMissingNames({ load, panel, setup, words }) {
   const { content: notebook, sessionContext } = panel;

@@ -1,7 +1,7 @@
 // The line above a lesson: how much of its core path has run, how long the rest takes, and which exercises are
 // solved. All of it is read from the notebook, and so survives a restart: cells keep their numbers, and outputs of
 // checks carry the state of their exercises (course/outputs.py).
-import { readSlides } from "../deck/static/slides.js";
+import { coreMinutes, readSlides } from "../deck/static/slides.js";
 import { fill } from "../deck/static/words.js";
 
 const CHECK = "mha_check"; // in the metadata of an output
@@ -59,20 +59,21 @@ function sentencesOf(parts, left, cells, words) {
 }
 
 /**
- * The slides of the core path that have code to run. The minutes of slides without code are added to those of the
- * next one. No parts where no notes tell the minutes: then they do not tell either which slides are optional.
+ * The core path, cut into parts that end with a slide that has code to run. No parts where no notes tell the
+ * minutes: then they do not tell either which slides are optional.
  */
 function partsOf(cells) {
   const parts = [];
-  let minutes = 0;
+  let slides = [];
   for (const slide of readSlides(cells).filter(({ isOptional }) => !isOptional)) {
-    minutes += slide.minutes;
+    slides.push(slide);
     const code = slide.cells.filter(isToRun).map(({ id }) => id);
     if (!code.length) continue;
-    parts.push({ first: slide.cells[0].id, code: new Set(code), minutes });
-    minutes = 0;
+    parts.push({ first: slides[0].cells[0]?.id, code: new Set(code), minutes: coreMinutes(slides) });
+    slides = [];
   }
-  return parts.some((part) => part.minutes) ? parts : [];
+  if (parts.length) parts.at(-1).minutes += coreMinutes(slides);
+  return parts.some(({ minutes }) => minutes) ? parts : [];
 }
 
 /** Whether a student runs this cell: others run by the button for the setup, or are for instructors. */

@@ -23,7 +23,7 @@ export default async function prepareSeat(app, load) {
     const files = await filesBeside(context.localPath, contents);
     const { words } = await readWords(context.localPath, files, contents, notebook.node);
     const original = new Original({ context, contents });
-    const setup = new Setup({ app, load, panel, words });
+    const setup = new Setup({ load, panel, words });
     const seat = { app, load, panel, words: words.seat, original, setup };
     seats.add(seat);
     panel.disposed.connect(() => seats.delete(seat));

@@ -1,8 +1,8 @@
 // Runs the setup cells of a lesson, as the deck does; the button in the toolbar tells how far.
+import { isSetup } from "../deck/static/cells.js";
 import { Runner } from "../deck/static/runner.js";
 
-const isSetup = (model) => model.type === "code" && model.getMetadata("tags")?.includes("setup");
-const errorOf = ({ outputs }) => outputs.toJSON().find((output) => output.output_type === "error");
+const errorOf = ({ model }) => model.outputs.toJSON().find((output) => output.output_type === "error");
 const GONE = ["restarting", "autorestarting", "dead"];
 
 export class Setup {
@@ -10,8 +10,8 @@ export class Setup {
   changed = () => {};
   #isDone = false; // in this kernel
 
-  constructor({ app, load, panel, words: { deck, seat } }) {
-    Object.assign(this, { app, load, panel, words: seat });
+  constructor({ load, panel, words: { deck, seat } }) {
+    Object.assign(this, { load, panel, words: seat });
     const foot = {
       say: (text, state, share) => this.#hear(text, state, share),
       sayDead: () => this.#fail(seat.kernel_gone),
@@ -22,12 +22,8 @@ export class Setup {
     sessionContext.statusChanged.connect((_, status) => GONE.includes(status) && this.#forget());
   }
 
-  get #cells() {
-    return [...(this.panel.content.model?.cells ?? [])].filter(isSetup);
-  }
-
   get hasCells() {
-    return this.#cells.length > 0;
+    return this.panel.content.widgets.some(isSetup);
   }
 
   get isRunning() {
@@ -41,11 +37,7 @@ export class Setup {
 
   /** Whether all setup cells have run without an error. */
   async run() {
-    const { app, panel, runner } = this;
-    await panel.sessionContext.ready;
-    if (!panel.sessionContext.session?.kernel) await app.commands.execute("notebook:change-kernel");
-    if (!panel.sessionContext.session?.kernel) return false;
-    await runner.runSetup();
+    await this.runner.runSetup();
     this.changed(0);
     return this.#isDone;
   }
@@ -63,11 +55,11 @@ export class Setup {
     const say = (sentence) => Notification.error(sentence, { autoClose: false });
     say(text.replaceAll("\n", " · ")); // a notification has no line breaks
     const { content: notebook } = panel;
-    const index = [...notebook.model.cells].findIndex((model) => isSetup(model) && errorOf(model));
+    const index = notebook.widgets.findIndex((cell) => isSetup(cell) && errorOf(cell));
     if (index < 0) return;
     notebook.activeCellIndex = index;
     notebook.scrollToItem(index, "start");
-    if (errorOf(notebook.model.cells.get(index)).ename === "ModuleNotFoundError") say(words.wrong_kernel);
+    if (errorOf(notebook.widgets[index]).ename === "ModuleNotFoundError") say(words.wrong_kernel);
   }
 
   #forget() {
