@@ -49,9 +49,9 @@ def show_heatmaps(
     """Heatmaps of ``matrices`` (rows, columns, Q, K) on one scale with one colour bar; called as in d2l.
 
     The axes are named keys and queries unless ``xlabel`` and ``ylabel`` name them. ``titles`` name the
-    columns, ``figsize`` is the size of the whole figure. ``mask`` is boolean, True = may attend, of shape
-    (Q,K), (rows,Q,K), (rows,1,K) or (rows,columns,Q,K); cells that it forbids are hatched. The scale is 0-1,
-    or ends at the largest value with ``to_max``.
+    columns, or each map, row by row; ``figsize`` is the size of the whole figure. ``mask`` is boolean,
+    True = may attend, of shape (Q,K), (rows,Q,K), (rows,1,K) or (rows,columns,Q,K); cells that it forbids
+    are hatched. The scale is 0-1, or ends at the largest value with ``to_max``.
 
     A cell shows the Figure it ends with; anywhere else, ``display`` it.
     """
@@ -66,10 +66,13 @@ def show_heatmaps(
         raise ValueError("matrices must be finite where the mask allows them, got NaN or infinity")
     rows, columns = maps.shape[:2]
     names = list(titles or [""] * columns)
-    if len(names) != columns:
-        raise ValueError(f"titles must name the {columns} columns, got {len(names)}")
+    if len(names) not in (columns, rows * columns):
+        raise ValueError(
+            f"titles must name the {columns} columns or the {rows * columns} maps, got {len(names)}"
+        )
     labels = (query_labels, key_labels)
-    return _draw(maps, allowed, names * rows, columns, (ylabel, xlabel), labels, to_max, figsize, cmap)
+    titles = names if len(names) == rows * columns else names * rows
+    return _draw(maps, allowed, titles, columns, (ylabel, xlabel), labels, to_max, figsize, cmap)
 
 
 def show_heads(

@@ -48,6 +48,14 @@ def test_d2ls_call_draws_rows_and_columns_with_their_titles():
     assert [axes.get_ylabel() for axes in panels(figure)] == ["Queries", "", "", ""] * 2
 
 
+def test_titles_name_the_columns_or_each_map():
+    given = weights(B, 4, Q, K)
+    names = [f"map {i}" for i in range(4 * B)]
+    assert [axes.get_title(loc="left") for axes in panels(show_heatmaps(given, titles=names))] == names
+    with pytest.raises(ValueError, match=f"the 4 columns or the {4 * B} maps, got 3"):
+        show_heatmaps(given, titles=names[:3])
+
+
 def test_what_the_figure_says_comes_from_the_words_and_its_colours_from_the_palette(monkeypatch):
     words = {name: f"⟦{said}⟧" for name, said in words_in("en")["plots"].items()}
     monkeypatch.setattr(plots, "words_here", lambda: {"plots": words})
