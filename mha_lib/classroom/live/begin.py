@@ -29,7 +29,7 @@ def show_solved() -> None:
     """Show of each lesson how many exercises are solved, if this student has checked any."""
     states = kept_states()
     lines = [
-        words_here()["checks"]["kept"].format(
+        words_here()["begin"]["kept"].format(
             lesson=lesson, solved=sum(states.get(name) == "solved" for name in names), all=len(names)
         )
         for lesson, names in names_by_lesson().items()

@@ -75,7 +75,7 @@ def test_a_new_kernel_tells_what_was_solved(here):
     kept.keep_state(names[0], "solved")
     kept.keep_state(names[1], "wrong")
     (output,) = run(cells, resources)
-    said = words_in("en")["checks"]["kept"].format(lesson=lesson, solved=1, all=len(names))
+    said = words_in("en")["begin"]["kept"].format(lesson=lesson, solved=1, all=len(names))
     assert output.data["text/plain"] == said
     assert output.metadata["mha_check"] == {"report": {names[0]: "solved", names[1]: "wrong"}}
 
