@@ -226,6 +226,13 @@ def test_a_slider_that_moves_nothing_says_why(page, show):
     expect(status(page)).to_contain_text("Moving valid_lens[0] changed nothing in sample 1, but in sample 0.")
 
 
+def test_what_a_move_did_is_still_said_when_the_page_changes_its_size(page, show):
+    show(some_explorer())
+    slider(page, "valid_lens[1]").press("ArrowLeft")
+    page.set_viewport_size({"width": 900, "height": 600})
+    expect(status(page)).to_contain_text("Moving valid_lens[1] changed nothing in sample 0, but in sample 1.")
+
+
 def test_a_slider_that_moves_nothing_at_all_says_so(page, show):
     show(explore(lambda a: torch.ones(Q, K) / K, a=[1, 2]))
     slider(page, "a").press("ArrowRight")

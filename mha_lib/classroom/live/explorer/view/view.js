@@ -24,6 +24,7 @@ class ExplorerView {
     this.measured = new WeakMap(); // the widths of lists of labels
     this.picture = null; // the last one on show
     this.moved = null; // the input that asked for the next one
+    this.note = ""; // a remark on the last move, which a change of size leaves
     this.room = null; // the largest size of the picture
     this.drawing = null;
     this.pointed = null; // the cell under the pointer, or the one that was tapped
@@ -62,7 +63,10 @@ class ExplorerView {
     await unpack(model.get("table"), this.pictures);
     this.noteLabels(this.pictures);
     element.append(this.root);
-    model.on("change:setting change:sample change:enlarged change:to_max", () => this.show());
+    model.on("change:setting change:sample change:enlarged change:to_max", () => {
+      this.note = "";
+      this.show();
+    });
     model.on("change:answer", () => this.takeAnswer());
     if (model.get("answer").maps) this.takeAnswer();
     const stop = this.followPage();
@@ -139,7 +143,7 @@ class ExplorerView {
     const shown = { ...choose(picture, { sample, enlarged, toMax }), labelWidths, words, ofMasks };
     const { heads, queries, keys } = shown;
     const isThere = pointed && heads.includes(pointed.head) && pointed.query < queries && pointed.key < keys;
-    this.note = this.moved ? this.sayUnmoved(picture, sample) : ""; // a remark on the move
+    if (this.moved) this.note = this.sayUnmoved(picture, sample);
     this.moved = null;
     this.picture = picture;
     this.pointed = isThere ? pointed : null;
