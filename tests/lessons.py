@@ -20,6 +20,13 @@ ROOT = Path(__file__).parents[1]
 NOT_COPIED = shutil.ignore_patterns(TRADITIONAL, ".ipynb_checkpoints", "__pycache__")
 
 
+def copy_course(folder: Path) -> Path:
+    """Lay the course's lessons and figures into the folder as the repository has them; returns the folder."""
+    for name in ("notebooks", "img"):
+        shutil.copytree(ROOT / name, folder / name, ignore=NOT_COPIED)
+    return folder
+
+
 def lessons_in(languages: Iterable[str]) -> list[Path]:
     return [lesson for language in languages for lesson in list_lessons(ROOT, language)]
 

@@ -3,7 +3,6 @@
 import importlib.metadata
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -16,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from mha_lib.classroom.course import list_languages, list_lessons
-from tests.lessons import NOT_COPIED
+from tests.lessons import copy_course
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -63,8 +62,7 @@ def test_conda_installs_what_pyproject_lists():
 
 @pytest.mark.skipif(os.name == "nt", reason="Binder's machines run Linux")
 def test_binder_finds_a_students_copy_of_every_lesson_in_every_language(tmp_path):
-    for folder in ("notebooks", "img"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=NOT_COPIED)
+    copy_course(tmp_path)
     python = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{python}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     subprocess.run([ROOT / "postBuild"], cwd=tmp_path, env=environment, check=True)

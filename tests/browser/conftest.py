@@ -23,6 +23,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 
 from mha_lib.classroom.live.explorer import Explorer
 from mha_lib.classroom.publish.browser import find_browser
+from tests.lessons import copy_course
 
 ROOT = Path(__file__).parents[2]
 # Long, since a busy machine may take its time; a test that passes never waits so long.
@@ -213,10 +214,7 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
 @pytest.fixture(scope="session")
 def jupyter(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterServer:
     """A server on a folder with ``notebooks/`` and ``img/`` as the repository has them."""
-    folder = tmp_path_factory.mktemp("course")
-    for name in ("notebooks", "img"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    return serve(folder)
+    return serve(copy_course(tmp_path_factory.mktemp("course")))
 
 
 @pytest.fixture

@@ -82,14 +82,19 @@ def walk(page: Page, every_setting: bool = False) -> Faults:
     faults: Faults = {}
     for _ in range(steps):
         step = page.evaluate(STEP)
-        page.wait_for_function(LOADED)
-        page.evaluate(DRAWN)
-        faults[step] = page.evaluate(FAULTS_OF_SLIDE) + page.evaluate(FAULTS_OF_LAYOUT)
-        faults[step] += page.evaluate(FAULTS_OF_EXPLORER, every_setting)
+        faults[step] = faults_of_step(page) + page.evaluate(FAULTS_OF_EXPLORER, every_setting)
         key = "ArrowDown" if page.evaluate(CAN_GO_DOWN) else "ArrowRight"
         page.keyboard.press(key)
         if len(faults) < steps:
             page.wait_for_function(f"step => ({STEP})() !== step", arg=step)
+    return faults
+
+
+def faults_of_step(page: Page) -> list[str]:
+    """The faults of the slide as it stands, once it is loaded and drawn."""
+    page.wait_for_function(LOADED)
+    page.evaluate(DRAWN)
+    faults: list[str] = page.evaluate(FAULTS_OF_SLIDE) + page.evaluate(FAULTS_OF_LAYOUT)
     return faults
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,19 +11,16 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.new_lesson import open_deck
 from tests.browser.test_deck import (
-    DRAWN,
-    FAULTS_OF_LAYOUT,
-    FAULTS_OF_SLIDE,
-    LOADED,
     STEP,
     Faults,
     each_lesson,
     faults_around,
+    faults_of_step,
     report,
     run_deck,
 )
 from tests.browser.test_deck_saves import slow_down
-from tests.lessons import ROOT
+from tests.lessons import ROOT, copy_course
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Serve, Watch
@@ -47,10 +43,7 @@ def walk_core(page: Page, see: Callable[[str], object] = lambda step: None) -> F
     faults: Faults = {}
     while True:
         step = page.evaluate(STEP)
-        page.wait_for_function(LOADED)
-        page.evaluate(DRAWN)
-        kinds = (FAULTS_OF_SLIDE, FAULTS_OF_LAYOUT, UNWANTED)
-        faults[step] = [fault for kind in kinds for fault in page.evaluate(kind)]
+        faults[step] = faults_of_step(page) + page.evaluate(UNWANTED)
         see(step)
         if page.evaluate(IS_AT_THE_END):
             return faults
@@ -70,9 +63,7 @@ def test_nothing_interrupts_the_core_path_of_a_lesson(
     size: tuple[int, int],
     lay_translator: LayTranslator,
 ) -> None:
-    for name in ("notebooks", "img"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    lay_translator(lesson, tmp_path)
+    lay_translator(lesson, copy_course(tmp_path))
     page.set_viewport_size({"width": size[0], "height": size[1]})
     slow_down(page, LATENCY)
     path = lesson.relative_to(ROOT).as_posix()

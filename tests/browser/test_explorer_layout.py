@@ -42,7 +42,7 @@ def room_of(width: float, height: float, *, is_fixed: bool = True, em: float = E
 
 
 def many(seed: int, *, is_fixed: bool = True) -> list[Case]:
-    """What explorers show: few and many maps and cells, numbers and names, in low, high and narrow rooms."""
+    """Cases of many kinds: few and many maps and cells, numbers and names, in low, high and narrow rooms."""
     chance = random.Random(seed)
     return [
         (

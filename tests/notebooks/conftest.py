@@ -1,4 +1,4 @@
-"""What tests train in the repository itself is kept apart from the trainings of those who work there."""
+"""Trainings of tests are kept in a folder of their own, apart from those of people who work here."""
 
 from collections.abc import Iterator
 from pathlib import Path

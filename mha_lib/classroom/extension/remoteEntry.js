@@ -1,4 +1,4 @@
-// What JupyterLab loads, by a file of this name. It starts the deck in RISE, and the student's seat elsewhere.
+// JupyterLab loads this file, by its name. It starts the deck in RISE, and the student's seat elsewhere.
 // It is also the bridge that lets widgets live in a deck. RISE serves its page from a JupyterLab core of its own,
 // which lacks @jupyterlab/console. The ipywidgets manager asks for that module; without it every widget of a deck
 // turns into text. So, in RISE, this puts a stub of the module into webpack's share scope.

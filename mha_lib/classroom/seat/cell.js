@@ -1,4 +1,5 @@
 // One cell as the lesson has it: gives it back, or shows the difference.
+import { hasTag } from "../deck/static/cells.js";
 import { differenceOf } from "./difference.js";
 
 /** Give the active cell back. What the student wrote stays in the cell's history: Ctrl+Z brings it back. */
@@ -7,7 +8,7 @@ export async function giveBack(seat) {
   const found = await findChanged(seat);
   if (!found) return;
   const { content: notebook } = panel;
-  const isAnswer = found.cell.model.getMetadata("tags")?.includes("exercise");
+  const isAnswer = hasTag(found.cell.model, "exercise");
   if (isAnswer && !(await confirm(load, words))) return;
   if (found.type !== found.cell.model.type) await changeType(notebook, found.type, load);
   const { activeCell: cell } = notebook;

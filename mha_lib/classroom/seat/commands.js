@@ -1,4 +1,4 @@
-// What a student may ask for: by a button in the toolbar, in the menu of a cell, and in JupyterLab's palette.
+// The student's commands: a button in the toolbar, entries in the menu of a cell and in JupyterLab's palette.
 import { compare, giveBack } from "./cell.js";
 
 const SET_UP = "mha-deck:set-up";

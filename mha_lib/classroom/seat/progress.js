@@ -1,14 +1,13 @@
 // The line above a lesson: how much of its core path has run, how long the rest takes, and which exercises are
 // solved. All of it is read from the notebook, and so survives a restart: cells keep their numbers, and outputs of
 // checks carry the state of their exercises (course/outputs.py).
+import { hasTag } from "../deck/static/cells.js";
 import { coreMinutes, readSlides } from "../deck/static/slides.js";
 import { fill } from "../deck/static/words.js";
 
 const CHECK = "mha_check"; // in the metadata of an output
 const CHECKED = /\bcheck\.(?!report\b)(\w+)\(/g; // in the code of a cell with the tag "shows-check"
 const DELAY = 200; // ms, in which several changes are drawn at once
-
-const hasTag = (model, tag) => Boolean(model.getMetadata("tags")?.includes(tag));
 
 export async function showProgress({ load, panel, original, words }) {
   const { Widget } = await load("@lumino/widgets");
@@ -90,7 +89,7 @@ function exercisesOf(models) {
   const told = cells
     .flatMap(({ outputs }) => outputs.toJSON().map(({ metadata }) => metadata?.[CHECK]))
     .filter(Boolean);
-  // What was kept from earlier sessions comes first: a verdict that stands in this notebook is a newer one.
+  // Verdicts kept from earlier sessions come first: one that stands in this notebook is newer, and wins.
   const states = Object.assign({}, ...told.map(({ report }) => report));
   for (const { exercise, state } of told) if (exercise) states[exercise] = state;
   return { exercises: names.size, solved: [...names].filter((name) => states[name] === "solved").length };

@@ -1,8 +1,7 @@
 // Runs the setup cells of a lesson, as the deck does; the button in the toolbar tells how far.
-import { isSetup } from "../deck/static/cells.js";
+import { errorOf, isSetup } from "../deck/static/cells.js";
 import { Runner } from "../deck/static/runner.js";
 
-const errorOf = ({ model }) => model.outputs.toJSON().find((output) => output.output_type === "error");
 const GONE = ["restarting", "autorestarting", "dead"];
 
 export class Setup {

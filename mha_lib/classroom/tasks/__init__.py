@@ -1,4 +1,4 @@
-"""What lessons train: any model in a loop that is kept, and the translator of lessons 04 and 05.
+"""Trainings of the lessons: any model in a loop that is kept, and the translator of lessons 04 and 05.
 
 ``kept.py`` keeps trainings, and ``fingerprint.py`` recognizes them. The translator turns English number words
 into Chinese numerals: ``numerals.py`` knows the answers, ``data.py`` makes batches of them, ``translator.py``

@@ -9,7 +9,7 @@ from mha_lib.classroom.course import CourseError, make_traditional, make_working
 from mha_lib.classroom.course.hosted import links_to, read_repository, write_repository
 from mha_lib.classroom.course.slides import read_lesson
 from mha_lib.classroom.course.translations import out_of_step
-from tests.lessons import NOT_COPIED, ROOT, WRITTEN_LANGUAGES
+from tests.lessons import WRITTEN_LANGUAGES, copy_course
 
 ADDRESS = "https://github.com/school/attention"
 NAME = "03_multi_head_attention.ipynb"
@@ -18,8 +18,7 @@ NAME = "03_multi_head_attention.ipynb"
 @pytest.fixture
 def course(tmp_path):
     """A copy of the course's lessons."""
-    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks", ignore=NOT_COPIED)
-    write_repository(tmp_path, "")
+    write_repository(copy_course(tmp_path), "")
     return tmp_path
 
 

@@ -10,6 +10,16 @@ SMALL: dict[str, Any] = {"steps": 200, "batch_size": 64, "max_digits": 3}
 NUMBERS = held_out_numbers(100, max_digits=3)
 
 
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """A course of the test's own, with a lesson: the test works in the folder of the lesson."""
+    lesson = tmp_path / "notebooks" / "en" / "02.ipynb"
+    lesson.parent.mkdir(parents=True)
+    lesson.touch()
+    monkeypatch.chdir(lesson.parent)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def trained():
     """Return a trained translator. All tests share it, so none may change it."""

@@ -86,13 +86,9 @@ for step in kept_steps(3, model, optimizer):
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """The course of a test, and the folder where its lessons keep what they train."""
-    lesson = tmp_path / "notebooks" / "en" / "02.ipynb"
-    lesson.parent.mkdir(parents=True)
-    lesson.touch()
-    monkeypatch.chdir(lesson.parent)
-    return tmp_path / "work" / "trainings"
+def folder(course):
+    """The folder where the lessons of the test's course keep their trainings."""
+    return course / "work" / "trainings"
 
 
 def lesson(source: str = LESSON) -> dict:

@@ -13,15 +13,7 @@ from mha_lib.classroom.tasks import (
 )
 from mha_lib.classroom.tasks.heads import attention_layers
 
-
-@pytest.fixture(autouse=True)
-def course(tmp_path, monkeypatch):
-    """A course of the test's own, where trainings are kept."""
-    lesson = tmp_path / "notebooks" / "en" / "04.ipynb"
-    lesson.parent.mkdir(parents=True)
-    lesson.touch()
-    monkeypatch.chdir(lesson.parent)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("course")  # where trainings are kept
 
 
 def new_training(model=None, **options):

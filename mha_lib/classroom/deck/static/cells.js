@@ -1,9 +1,12 @@
 // Runs one cell, and finds out whether an error means that the setup was forgotten.
 import { cellsToRun } from "../../extension/names.js";
 
-const hasTag = (tag) => (cell) => cell.model.getMetadata("tags")?.includes(tag);
-export const isSetup = hasTag("setup");
-export const mayFail = hasTag("raises-exception");
+export const hasTag = (model, tag) => Boolean(model.getMetadata("tags")?.includes(tag));
+export const isSetup = ({ model }) => hasTag(model, "setup");
+export const mayFail = ({ model }) => hasTag(model, "raises-exception");
+
+/** The error that a cell's outputs show. */
+export const errorOf = ({ model }) => model.outputs.toJSON().find((output) => output.output_type === "error");
 
 /**
  * Run a cell as soon as there is a kernel, and return what the kernel replied. JupyterLab's own action for this

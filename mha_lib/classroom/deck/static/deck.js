@@ -68,7 +68,7 @@ function openDeck({ app, load, Dialog, path, files, words: { deck: words, speake
 
   const pointers = pointersOf(panel);
   const pen = new Pen({ panel, foot, words });
-  // What Escape ends in one press, wherever the focus is: a part with a mode of its own adds how it ends.
+  // Escape ends all of these in one press, wherever the focus is. A part with a mode of its own is added here.
   const endModes = () => {
     for (const end of [pointers.leave, pen.leave, hideTraceback]) end();
     return false;
@@ -125,6 +125,5 @@ function followDeck({ foot, speaker }) {
     speaker.show(section);
   };
   onTurn(arrive);
-  document.addEventListener("deckerror", arrive);
   arrive();
 }

@@ -23,14 +23,6 @@ export async function drawErrors({ app, load, words }) {
       const isShort = traceback.split("\n").length <= SHORT;
       this.node.replaceChildren(make("pre", said), ...(isShort ? host.children : folded(said, host, words)));
     }
-
-    onAfterAttach() {
-      tell();
-    }
-
-    onAfterDetach() {
-      tell();
-    }
   }
 
   const registry = await app.resolveRequiredService(IRenderMimeRegistry);
@@ -39,7 +31,7 @@ export async function drawErrors({ app, load, words }) {
   document.addEventListener("slidechanged", hideTraceback);
 }
 
-/** What the error says, and its traceback without that. */
+/** Returns the message of an error, and its traceback without the message. */
 function readError({ ename, evalue, traceback }) {
   const message = SYNTAX.test(ename) ? evalue.replace(PLACE, "") : evalue;
   const said = [ename, message].filter(Boolean).join(": ").replace(COLOURS, "");
@@ -57,9 +49,6 @@ function folded(said, traceback, words) {
 }
 
 const make = (tag, textContent = "") => Object.assign(document.createElement(tag), { textContent });
-
-/** Let the deck know that an error has come or gone. */
-const tell = () => document.dispatchEvent(new Event("deckerror"));
 
 /** Show the traceback of the slide's first error; again, that of the next one, until all were shown. */
 export function showTraceback() {

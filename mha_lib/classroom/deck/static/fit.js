@@ -1,6 +1,7 @@
 // Fits the code, the pictures and the explorers of a slide into its room: the size of their letters, and whether
 // an output stands beside its code or below. The slide that is shown is measured and arranged when it comes, when
-// the window changes, and when an output comes; then its code may only become smaller, so that it does not jump. The room of an output that is not there yet is kept free: guess.js tells it from the tags of the cell.
+// the window changes, and when an output comes; then its code may only become smaller, so that it does not jump.
+// The room of an output that is not there yet is kept free: guess.js tells it from the tags of the cell.
 //
 // The cell of an explorer has the height that the explorer may take as --explorer-room, in pixels. Its code is
 // folded away once the explorer is there: a button at the head of the slide shows it again.

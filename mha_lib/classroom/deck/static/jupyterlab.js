@@ -20,8 +20,8 @@ export async function removeToolbar(app) {
 }
 
 /**
- * RISE links to rise.css and <lesson>.css beside the lesson, whether they are there or not; what is not there would be
- * two errors in the console. `files` are those that are there.
+ * RISE links to rise.css and <lesson>.css beside the lesson, whether they are there or not. Those that are not
+ * would be two errors in the console. `files` are those that are there.
  */
 export function dropMissingStyles(files) {
   const { head } = document;

@@ -1,7 +1,7 @@
 // Every key of the deck. A row says
 //   keys    which keys: "B ." are two keys, "Shift+R" is one
 //   modes   where they hold: "help" and "sorter" while these are open, "number" while the number of a slide is
-//           typed, "pen" while it is on; else by what has the focus: the "deck", a "widget", or an "editor", where one types
+//           typed, "pen" while it is on; else by what has the focus: the "deck", a "widget", or an "editor"
 //   name    the row's sentence in the help, under deck.help in the words; `label` stands there for the keys
 //   act     what they do; where it returns false, the key goes on to the next row that it fits
 // The help lists the rows that have a name, in this order.

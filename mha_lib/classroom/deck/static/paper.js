@@ -1,7 +1,7 @@
 // The deck on paper: its slides one below the other in the place of the deck, each with all its steps. The
 // command `slides` opens a deck in a browser, calls this, and prints the page.
 import { linkTo, pictureOf } from "./picture.js";
-import { sections } from "./stage.js";
+import { isCore, sections } from "./stage.js";
 import { goTo } from "./turn.js";
 import { fill } from "./words.js";
 
@@ -14,10 +14,10 @@ const PATIENCE = 100; // moments in which a slide that keeps changing may come t
  */
 export async function layOut({ words, core = false, answers = false }) {
   const pictures = [];
-  const optional = sections().filter(isOptional).length;
-  const count = sections().length - optional;
+  const count = sections().filter(isCore).length;
+  const optional = sections().length - count;
   for (const ink of document.querySelectorAll(".deck-ink")) ink.remove();
-  for (const section of sections().filter((one) => !core || !isOptional(one))) {
+  for (const section of sections().filter((one) => !core || isCore(one))) {
     goTo(section);
     if (core) section.dataset.foot = fill(words.foot.core, { place: section.dataset.place, count });
     for (const answer of section.querySelectorAll("details")) answer.open = answers;
@@ -35,8 +35,6 @@ export async function layOut({ words, core = false, answers = false }) {
   await document.fonts.ready;
   return pictures.length;
 }
-
-const isOptional = (section) => section.hasAttribute("data-optional");
 
 function tellOnTitle(picture, textContent) {
   const line = Object.assign(document.createElement("p"), { className: "deck-pages", textContent });

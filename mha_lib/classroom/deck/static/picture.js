@@ -9,10 +9,7 @@ const PATIENCE = 60; // frames of the screen in which an explorer draws itself
 /** Make an empty page look as the deck does. */
 export function dress(page) {
   const sheets = [...document.styleSheets, ...document.adoptedStyleSheets];
-  page.head.replaceChildren(
-    ...sheets.filter(isThere).map((sheet) => copyOfStyles(sheet, page)),
-    linkTo("picture.css", page),
-  );
+  page.head.replaceChildren(...sheets.map((sheet) => copyOfStyles(sheet, page)), linkTo("picture.css", page));
   page.documentElement.lang = document.documentElement.lang;
   page.documentElement.className = document.documentElement.className;
   page.body.className = document.body.className;
@@ -25,18 +22,10 @@ export function linkTo(sheet, page) {
   return Object.assign(page.createElement("link"), { rel: "stylesheet", href });
 }
 
-/** RISE asks for style sheets of the lesson that are not there: they can't be read. */
-function isThere(sheet) {
-  try {
-    return sheet.cssRules.length > 0;
-  } catch {
-    return false;
-  }
-}
-
-function copyOfStyles({ href, cssRules, ownerNode }, page) {
+function copyOfStyles(sheet, page) {
+  const { href, ownerNode } = sheet;
   if (href) return linkTo(href, page);
-  const textContent = [...cssRules].map((rule) => rule.cssText).join("\n");
+  const textContent = [...sheet.cssRules].map((rule) => rule.cssText).join("\n");
   return Object.assign(page.createElement("style"), { textContent, id: ownerNode?.id ?? "" });
 }
 

@@ -1,15 +1,13 @@
 // Runs cells in order, without moving the deck; the line at the foot tells how far, and for how long.
-import { execute, isSetup, mayFail } from "./cells.js";
+import { errorOf, execute, isSetup, mayFail } from "./cells.js";
 import { placeOf, position } from "./stage.js";
 import { goHome } from "./turn.js";
 import { fill } from "./words.js";
 
 const MOST_FAILURES = 3; // more would cover the slide, and so would longer messages
 const LONGEST_MESSAGE = 120;
-const TOOK = `deck-took ${window.location.pathname}`; // in the browser: how long each run took the last time
 
-const hasFailed = ({ model }) => model.outputs.toJSON().some((output) => output.output_type === "error");
-const hasRun = (cell) => cell.model.executionCount !== null && (mayFail(cell) || !hasFailed(cell));
+const hasRun = (cell) => cell.model.executionCount !== null && (mayFail(cell) || !errorOf(cell));
 
 export class Runner {
   isRunning = false;
@@ -68,7 +66,7 @@ export class Runner {
     this.isRunning = true;
     this.progress = { state: "running", text: "" };
     this.began = Date.now();
-    this.tookLast = localStorage.getItem(`${TOOK} ${run}`);
+    this.tookLast = secondsOfLast(run);
     const ticking = setInterval(() => this.#tick(), 1000);
     try {
       await this.panel.sessionContext.ready;
@@ -108,7 +106,7 @@ export class Runner {
       else failures.push(this.#sayFailure(place, reply));
       if (stopsAtError && failures.length) break;
     }
-    if (ran + failures.length === count) localStorage.setItem(`${TOOK} ${run}`, this.#seconds);
+    if (ran + failures.length === count) noteSeconds(run, this.#seconds);
     const summary = fill(words.finished, { run, ran, count, seconds: this.#seconds });
     const text = [summary, ...this.#first(failures)].join("\n");
     this.#report(failures.length ? "failed" : "done", text);
@@ -155,6 +153,25 @@ export class Runner {
     const more = failures.length - MOST_FAILURES;
     if (more <= 0) return failures;
     return [...failures.slice(0, MOST_FAILURES), fill(this.words.more_failures, { count: more })];
+  }
+}
+
+// The browser keeps how long each run took the last time, unless its storage is blocked or full.
+const keyOf = (run) => `deck-took ${window.location.pathname} ${run}`;
+
+function secondsOfLast(run) {
+  try {
+    return localStorage.getItem(keyOf(run));
+  } catch {
+    return null;
+  }
+}
+
+function noteSeconds(run, seconds) {
+  try {
+    localStorage.setItem(keyOf(run), seconds);
+  } catch {
+    // the next run does without
   }
 }
 

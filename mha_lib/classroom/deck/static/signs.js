@@ -21,7 +21,7 @@ export function showBusy({ panel, foot, words }) {
     foot.mention(first ? saying(first, isReady) : "");
   }
 
-  /** What the foot says of the first cell; nothing in its first second. */
+  /** The foot's sentence about the first cell; empty in the cell's first second. */
   function saying(cell, isReady) {
     if (!isReady) return words.kernel_starts;
     const seconds = Math.floor((Date.now() - busy.get(cell)) / 1000);

@@ -40,7 +40,10 @@ class Slide {
   }
 }
 
-/** The slides of cells as the notebook's JSON has them, cut as RISE does: the first cell begins a slide, whatever its type says. */
+/**
+ * The slides of cells as the notebook's JSON has them, cut as RISE does: the first cell begins a slide, whatever
+ * its type says.
+ */
 export function readSlides(cells) {
   const slides = [new Slide()];
   for (const cell of cells) {

@@ -6,7 +6,7 @@ import { errorsOn } from "./errors.js";
 import { Frame } from "./frame.js";
 import { copyFormulaStyles, drawUnseen, linkTo } from "./picture.js";
 import { coreMinutes } from "./slides.js";
-import { headingOf, position, sections, shownSection } from "./stage.js";
+import { headingOf, nextCore, position, sections, shownSection } from "./stage.js";
 import { countSteps, countTaken } from "./steps.js";
 import { fill } from "./words.js";
 
@@ -61,8 +61,7 @@ export class Speaker {
     if (!section || !this.#isOpen) return;
     if (this.clock.isWaiting && position() !== this.begunAt) this.clock.begin(this.#planOf(section).start);
     const [taken, all] = [countTaken(section), countSteps(section)];
-    const index = sections().indexOf(section);
-    const next = sections().find((_, later) => later > index && !this.slides[later].isOptional);
+    const next = nextCore(section);
     copyFormulaStyles(this.window.document);
     this.#find("span").textContent = this.#placeOf(section);
     this.#find("h1").replaceChildren(...this.#titleOf(section));
@@ -158,7 +157,7 @@ export class Speaker {
   }
 }
 
-/** What the errors on a slide say, and then its notes. */
+/** The messages of the errors on a slide, and then its notes, as HTML. */
 const notesOf = (section) => [
   ...errorsOn(section).map((said) => said.outerHTML),
   ...[...section.querySelectorAll("aside.notes .jp-RenderedMarkdown")].map((note) => note.innerHTML),

@@ -5,6 +5,13 @@ export const sections = () => [...document.querySelectorAll(".slides > section >
 
 export const shownSection = () => document.querySelector(".slides > .present > .present");
 
+export const isCore = (section) => !section.hasAttribute("data-optional");
+
+export const nextCore = (section) =>
+  sections()
+    .slice(sections().indexOf(section) + 1)
+    .find(isCore);
+
 export const LIT = "lineslit"; // the deck's own event: other lines of a cell's code are lit
 
 /** Listen to every turn of the deck: to another slide, and to another step. */

@@ -34,7 +34,10 @@ export function passLines(section, isPast) {
     isPast ? finishLines(cell) : light(cell, 0);
 }
 
-/** Show so many steps of a copy of a slide, at least those that are taken. In the deck itself Reveal shows and hides fragments: turn.js. */
+/**
+ * Show so many steps of a copy of a slide, at least those that are taken. In the deck itself Reveal shows and hides
+ * fragments: turn.js.
+ */
 export function showSteps(copy, count) {
   for (const [index, [part, number]] of stepsOf(copy).entries()) {
     if (!number) part.classList.toggle("visible", index < count);

@@ -3,7 +3,7 @@
 //
 // The core path is what a clicker walks: all steps of a slide, then the next slide that is not optional. The
 // arrows walk the columns: a slide with the slides below it, most of which are optional.
-import { LIT, reveal, sections, shownSection } from "./stage.js";
+import { isCore, LIT, nextCore, reveal, sections, shownSection } from "./stage.js";
 import { finishLines, isTaken, light, stepsOf } from "./steps.js";
 
 /** Take from Reveal what would turn the deck, or move the focus, later and by itself. */
@@ -52,17 +52,10 @@ export function stepPastLines() {
   stepOn();
 }
 
-const isCore = (section) => !section.hasAttribute("data-optional");
-const place = () => sections().indexOf(shownSection());
+const seen = () => sections().slice(0, sections().indexOf(shownSection()));
 
-export const goOn = () =>
-  stepOn() ||
-  goTo(
-    sections()
-      .slice(place() + 1)
-      .find(isCore),
-  );
-export const goBack = () => stepBack() || goTo(sections().slice(0, place()).findLast(isCore));
+export const goOn = () => stepOn() || goTo(nextCore(shownSection()));
+export const goBack = () => stepBack() || goTo(seen().findLast(isCore));
 
 /** The slide so many columns and rows further; a column is entered at its top. */
 function neighbour(columns, rows) {

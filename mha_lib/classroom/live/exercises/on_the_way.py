@@ -1,4 +1,4 @@
-"""What an answer does on the way to its result: it loops, calls the library, or makes large tensors."""
+"""Watches how an answer comes to its result: whether it loops, calls the library, or makes large tensors."""
 
 import sys
 from collections.abc import Callable

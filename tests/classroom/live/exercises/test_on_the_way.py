@@ -1,4 +1,4 @@
-"""What an answer does besides returning its result: whatever way it does it, and whatever else it does."""
+"""The watch over an answer notices loops, calls and large tensors, in whatever way the answer makes them."""
 
 import sys
 
