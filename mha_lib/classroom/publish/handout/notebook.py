@@ -43,11 +43,6 @@ def is_on_the_page(cell: NotebookNode) -> bool:
     return slide_type(cell) != "skip" or bool({"solution", "why", "setup"} & set(tags(cell)))
 
 
-def is_folded_setup(cell: NotebookNode) -> bool:
-    """Whether a cell holds imports and helpers: only who runs the code elsewhere needs them."""
-    return slide_type(cell) == "skip" and "setup" in tags(cell)
-
-
 def without_open_exercises(cells: list[NotebookNode]) -> list[NotebookNode]:
     """The cells without those that say only that an exercise is not answered yet: on a page nobody answers.
 

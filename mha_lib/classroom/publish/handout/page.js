@@ -106,7 +106,7 @@ const contents = document.querySelector("nav details");
 if (contents) showContents(contents);
 // Paper cannot be unfolded: answers are opened for it, and folded again after it.
 addEventListener("beforeprint", () => {
-  const folds = document.querySelectorAll("main details:not([open], .fold-code, .fold-setup)");
+  const folds = document.querySelectorAll("main details:not([open], .fold-code)");
   const setAll = (open) => {
     for (const fold of folds) fold.open = open;
   };

@@ -2,7 +2,6 @@
 
 import html
 from collections.abc import Callable, Iterable
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from mha_lib.classroom.publish.handout.links import (
 from mha_lib.classroom.publish.handout.notebook import (
     cells_for,
     describe,
-    is_folded_setup,
     is_on_the_page,
     without_open_exercises,
 )
@@ -112,14 +110,8 @@ class HandoutPage:
         return {str(cell["id"]): str(figure["data-widget"]) for cell, figure in cells if figure}
 
     def cells(self) -> str:
-        """The HTML of all cells; setup cells that follow each other share one fold."""
         cells = [cell for cell in cells_for(self.audience, self.notebook) if is_on_the_page(cell)]
-        shown = without_open_exercises(cells)
-        parts = []
-        for is_setup, group in groupby(shown, key=is_folded_setup):
-            content = "".join(map(self.cell, group))
-            parts.append(self.folded("setup", content) if is_setup and content else content)
-        return "".join(parts)
+        return "".join(map(self.cell, without_open_exercises(cells)))
 
     def cell(self, cell: NotebookNode) -> str:
         content = getattr(self, f"{cell.cell_type}_cell")(cell)
@@ -137,7 +129,7 @@ class HandoutPage:
             kinds.append("why")
             content = content.replace("<details>", "<details open>", 1)  # folded in the notebook
         if "solution" in tags(cell):
-            content = self.folded("solution", content)
+            content = folded("solution", self.words["solution"], content)
         name = html.escape(str(cell.get("id", "cell")))
         return f'<div class="{" ".join(kinds)}" data-cell="{name}">\n{content}</div>\n'
 
@@ -160,10 +152,17 @@ class HandoutPage:
         code = code_block(cell.source, self.programming_language) if cell.source.strip() else ""
         hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
         if code and hidden and "solution" not in tags(cell):
-            code = self.folded("code", code)
+            code = folded("code", first_comment(cell.source) or self.words["code"], code)
         outputs = self.outputs.of(cell)
         return code + (f'<div class="outputs">\n{outputs}</div>\n' if outputs else "")
 
-    def folded(self, kind: str, content: str) -> str:
-        summary = f"<summary>{self.words[kind]}</summary>"
-        return f'<details class="fold fold-{kind}">{summary}\n{content}</details>\n'
+
+def first_comment(code: str) -> str:
+    """The comment with which code begins: a folded cell is known by it, as in JupyterLab; "" without one."""
+    line, *_ = code.split("\n", 1)
+    return line.removeprefix("#").strip() if line.startswith("#") else ""
+
+
+def folded(kind: str, label: str, content: str) -> str:
+    summary = f"<summary>{html.escape(label)}</summary>"
+    return f'<details class="fold fold-{kind}">{summary}\n{content}</details>\n'

@@ -51,21 +51,31 @@ def raw(source, **more):
 # ---- audiences ----
 
 
-def test_a_why_stands_open_and_the_setup_folded():
-    why = "<details><summary>Why</summary>\n\nBecause $x$ is *small*.\n\n</details>"
+def test_a_why_stands_open_and_helpers_are_folded_under_the_line_that_names_them():
+    def helper(source):
+        cell = code(source, slide="skip", tags=["setup"])
+        cell.metadata["jupyter"] = {"source_hidden": True}
+        return cell
+
     page = export(
         text("# A"),
-        text(why, slide="skip", tags=["why"]),
-        code("import x", slide="skip", tags=["setup"]),
+        text(
+            "<details><summary>Why</summary>\n\nBecause $x$ is *small*.\n\n</details>",
+            slide="skip",
+            tags=["why"],
+        ),
+        helper("# Helper: imports <all>\nimport x"),
         code("secret", slide="skip"),
-        code("def helper(): ...", slide="skip", tags=["setup"]),
+        helper("import y"),
+        code("class Shown: ...", slide="skip", tags=["setup"]),
     )
     soup = BeautifulSoup(page, "html.parser")
-    opened, folded = soup.select_one(".why details[open]"), soup.select_one("details.fold-setup:not([open])")
+    opened, folded = soup.select_one(".why details[open]"), soup.select("details.fold-code:not([open])")
     assert opened.select_one("p em").get_text() == "small"
     assert opened.select_one("p .formula")
-    assert "import x" in folded.get_text()
-    assert "helper" in folded.get_text(), "one fold for both"
+    assert [one.summary.get_text() for one in folded] == ["Helper: imports <all>", "Code"]
+    assert ["import x" in folded[0].get_text(), "import y" in folded[1].get_text()] == [True, True]
+    assert not soup.find(string="Shown").find_parent("details")
     assert "secret" not in page
 
 
