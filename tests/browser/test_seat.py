@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import nbformat
@@ -25,8 +26,8 @@ RIGHT = "def mine(scores, mask):\n    return scores.masked_fill(~mask, -float('i
 STUB = "def mine(scores, mask):\n    return ...  # your answer"
 
 
-def cell(name, source, kind="-", tags=(), make=new_code_cell):
-    made = make(source, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)})
+def cell(name, source, kind="-", tags=(), make=new_code_cell, **metadata):
+    made = make(source, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)} | metadata)
     made.id = name
     return made
 
@@ -42,12 +43,16 @@ def lesson() -> nbformat.NotebookNode:
         text("title-notes", "1 min.", "notes"),
         cell("imports", IMPORTS, "skip", ["setup"]),
         cell("helpers", "helper = 40", "skip", ["setup"]),
+        cell("folded", "# Helper: a number\nfolded = 1", "skip", ["setup"], jupyter={"source_hidden": True}),
         text("first", "## First"),
         cell("add", "helper + 2", "fragment"),
         text("first-notes", "3 min.", "notes"),
         text("second", "## Optional: second", "subslide"),
         cell("more", "helper + 3", "fragment"),
         text("second-notes", "Optional, 2 min.", "notes"),
+        text("third", "## Optional: third", "subslide"),
+        cell("still-more", "helper + 4", "fragment"),
+        text("third-notes", "Optional, 2 min.", "notes"),
         text("before", "## Before the exercise"),
         text("before-notes", "2 min.", "notes"),
         text("exercise", "## Exercise"),
@@ -105,6 +110,10 @@ class Seat:
     def choose(self, name: str, command: str) -> None:
         self.cell(name).locator(".cm-content, .jp-MarkdownOutput").first.click(button="right")
         self.page.locator(".lm-Menu").get_by_text(self.words[command], exact=True).click()
+
+    def save(self) -> None:
+        self.page.keyboard.press("Control+s")
+        expect(self.page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
 
     def set_up(self) -> None:
         self.page.get_by_text(self.words["set_up"], exact=True).click()
@@ -181,8 +190,7 @@ def test_the_line_above_the_lesson_tells_where_the_student_is_and_survives_resta
     seat.run("check")
     expect_progress(2, 0, 1)
     expect(seat.progress.get_by_text(WORDS["go_on"])).to_have_count(0)
-    seat.page.keyboard.press("Control+s")
-    expect(seat.page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
+    seat.save()
     seat.open()
     expect_progress(2, 0, 1)
 
@@ -231,6 +239,7 @@ def test_a_cell_comes_back_as_the_lesson_has_it_and_the_students_own_by_undo(sea
     expect(answer).to_contain_text("# your answer")
 
     # a cell that became text by a key is code again
+    seat.progress.get_by_role("button", name=WORDS["show_optional"]).click()
     seat.cell("more").locator(".jp-InputPrompt").click()
     seat.page.keyboard.press("m")
     expect(seat.cell("more")).to_have_class(re.compile("jp-MarkdownCell"))
@@ -256,7 +265,8 @@ def test_a_renamed_copy_is_still_a_copy_and_any_other_notebook_is_left_alone(
     outside = Seat(seat.page, course, "outside.ipynb")
     shutil.copy(copy.file, outside.file)
     outside.open()
-    expect(outside.progress).to_have_text(WORDS["exercises"].format(solved=0, exercises=1))
+    sentences = outside.progress.locator("span")
+    expect(sentences).to_have_text([WORDS["exercises"].format(solved=0, exercises=1)])
     outside.choose("add", "compare")
     expect(seat.page.get_by_text(WORDS["no_original"]).first).to_be_visible()
 
@@ -278,6 +288,57 @@ def test_the_contents_are_open_beside_the_first_lesson_until_they_are_closed(sea
     expect(contents).to_be_hidden()
     seat.open("")
     expect(contents).to_be_hidden()
+
+
+def test_optional_parts_are_folded_until_a_command_a_click_or_a_search_opens_them(seat: Seat) -> None:
+    show_all = seat.progress.get_by_role("button", name=WORDS["show_optional"])
+    hidden = seat.page.get_by_text("cell hidden")
+    seat.open()
+    expect(seat.cell("second")).to_be_visible()
+    expect(hidden).to_have_count(2)
+    expect(seat.cell("more")).to_be_hidden()
+    show_all.click()
+    expect(hidden).to_have_count(0)
+    expect(seat.cell("more")).to_be_visible()
+    expect(seat.cell("still-more")).to_be_visible()
+    expect(show_all).to_have_count(0)
+
+    seat.open()  # nothing was saved
+    hidden.first.click()
+    expect(seat.cell("more")).to_be_visible()
+    expect(hidden).to_have_count(1)
+    seat.cell("more").locator(".jp-InputPrompt").click()
+    seat.page.keyboard.press("Control+f")
+    seat.page.keyboard.type("helper + 4")
+    expect(seat.page.locator(".jp-DocumentSearch-index-counter")).to_have_text("1/1")
+    seat.page.keyboard.press("Enter")
+    expect(seat.cell("still-more")).to_be_visible()
+    seat.page.keyboard.press("Escape")
+
+    seat.save()
+    seat.open()
+    expect(seat.cell("more")).to_be_visible()
+    expect(show_all).to_have_count(0)
+
+
+@pytest.mark.ci
+def test_hidden_cells_run_with_all_others(seat: Seat) -> None:
+    seat.open()
+    seat.page.get_by_role("menuitem", name="Run", exact=True).click()
+    seat.page.get_by_text("Run All Cells", exact=True).click()
+    expect(seat.cell("check").locator(".jp-OutputArea-output")).to_contain_text("masked_softmax")
+    expect(seat.cell("still-more")).to_be_hidden()
+    seat.progress.get_by_role("button", name=WORDS["show_optional"]).click()
+    expect(seat.cell("still-more").locator(".jp-OutputArea-output")).to_have_text("44")
+
+
+def test_a_folded_helper_shows_the_line_that_names_it(seat: Seat) -> None:
+    seat.open()
+    code, placeholder = (seat.cell("folded").locator(part) for part in (".cm-content", ".jp-Placeholder"))
+    expect(placeholder).to_contain_text("# Helper: a number")
+    expect(code).to_be_hidden()
+    placeholder.get_by_text("# Helper").click()
+    expect(code).to_contain_text("folded = 1")
 
 
 @pytest.mark.ci
@@ -306,18 +367,22 @@ def test_a_lesson_that_is_open_twice_says_so_in_both_tabs(seat: Seat, course: Ju
         expect(notice(page, WORDS["open_twice"])).to_be_visible()
 
 
-@pytest.mark.ci
-def test_a_lesson_that_cannot_be_saved_tells_to_keep_the_tab_open(seat: Seat) -> None:
-    seat.open()
+def answer_full(route: Route) -> None:
     message = json.dumps({"message": "[Errno 28] No space left on device", "reason": None})
+    route.fulfill(status=500, content_type="application/json", body=message)
 
-    def full(route: Route) -> None:
-        is_save = route.request.method == "PUT"
-        route.fulfill(
-            status=500, content_type="application/json", body=message
-        ) if is_save else route.continue_()
 
-    seat.page.route("**/api/contents/**", full)
+@pytest.mark.ci
+@pytest.mark.parametrize("fail", [answer_full, Route.abort], ids=["a full disk", "no network"])
+def test_a_lesson_that_cannot_be_saved_tells_to_keep_the_tab_open(
+    seat: Seat, fail: Callable[[Route], None]
+) -> None:
+    seat.open()
+
+    def refuse_to_save(route: Route) -> None:
+        fail(route) if route.request.method == "PUT" else route.continue_()
+
+    seat.page.route("**/api/contents/**", refuse_to_save)
     seat.write("add", "my_answer = 1")
     seat.page.keyboard.press("Control+s")
     seat.page.get_by_role("dialog").get_by_text("Close").click()
@@ -334,8 +399,7 @@ def test_a_page_that_was_closed_in_a_training_finds_it_running_and_says_when_it_
     training = "import pathlib, time\nwhile not pathlib.Path('stop').exists(): time.sleep(0.1)"
     seat.write("add", training)
     expect(seat.run("add").locator(".jp-InputArea-prompt")).to_have_text("[*]:")
-    seat.page.keyboard.press("Control+s")
-    expect(seat.page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
+    seat.save()
     seat.page.goto(seat.address + "&reset")
     expect(notice(seat.page, WORDS["busy"])).to_be_visible()
     (seat.file.parent / "stop").touch()

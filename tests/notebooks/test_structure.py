@@ -1,5 +1,6 @@
 """The form of every lesson, in every language, before it runs: slide by slide, cell by cell."""
 
+import json
 import re
 from functools import cache
 
@@ -18,6 +19,7 @@ from mha_lib.classroom.course.slides import (
     tags,
 )
 from mha_lib.classroom.course.translations import out_of_step
+from mha_lib.classroom.course.working_copy import FOLDED, for_students
 from mha_lib.classroom.live.exercises import names_by_lesson
 from tests.lessons import ENGLISH, ROOT, TRANSLATED, english_of, name_of
 
@@ -102,6 +104,27 @@ def test_the_core_path_runs_along_the_top(lesson):
 def test_minutes_of_the_core_path_make_a_lesson(lesson):
     core = core_minutes(read_slides(cells_of(lesson)))
     assert 38 <= core <= 40, f"{core} minutes"  # so that 45 leave time for questions
+
+
+@each_lesson
+def test_what_a_students_copy_folds_hides_optional_parts_alone(lesson):
+    """JupyterLab hides all cells up to the next heading of the same level or a higher one."""
+    slides = read_slides(cells_of(lesson))
+    optional = {cell["id"] for slide in slides if slide.is_optional for cell in slide.cells}
+    hidden_below, level = None, 0
+    folded = []
+    for cell in json.loads(for_students(lesson.read_bytes()))["cells"]:
+        heading = re.search(r"^(#+) ", source(cell), re.M) if cell["cell_type"] == "markdown" else None
+        if heading and len(heading[1]) <= level:
+            hidden_below, level = None, 0
+        if hidden_below:
+            assert slide_type(cell) == "skip" or cell["id"] in optional, f"{hidden_below} hides {cell['id']}"
+            assert not {"exercise", "shows-check"} & set(tags(cell)), f"{hidden_below} hides {cell['id']}"
+        if cell["metadata"].get(FOLDED):
+            assert heading, f"{cell['id']} is folded, and no heading opens it"
+            hidden_below, level = cell["id"], len(heading[1])
+            folded.append(cell["id"])
+    assert folded
 
 
 WHY = re.compile(r"<details><summary>(?P<why>[^<>]+)</summary>\n\n(?P<text>.+)\n\n</details>", re.DOTALL)

@@ -55,7 +55,7 @@ def links_to(lesson: Path) -> dict[str, str]:
     course, language = course_of(lesson.parent), language_of(lesson.parent)
     if course is None or not (source_folder(course, language) / lesson.name).exists():
         return {}
-    repository = read_repository(setting(lesson.parent, REPOSITORY))
+    repository = read_repository(setting(source_folder(course, language), REPOSITORY))
     if repository is None:
         return {}
     owner, name, branch = repository

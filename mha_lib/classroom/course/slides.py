@@ -17,6 +17,11 @@ the cell's metadata: ``"room": "3 x 61"``, and of a table its rows. A Chinese ch
 ``"picture": "500 x 230"`` is the size of a picture in pixels. Without such tags a cell gets room for a few
 printed lines.
 
+A *helper* is a code cell that only installs, imports, draws, measures or prepares. It is a ``skip`` cell that
+JupyterLab folds (``"jupyter": {"source_hidden": true}``), and it begins with a comment that says what it
+does: ``# Helper: draws a bar for each head``. Students' copies fold the optional slides, too:
+``working_copy.py``.
+
 ``"highlight": "1|3-4|6,8"`` in the metadata of a code cell takes the class through its code: the deck lights
 line 1, then lines 3 and 4, then lines 6 and 8, and then shows all lines as before. These steps follow the one
 that shows the cell.
@@ -128,6 +133,16 @@ def read_slides(cells: list[Cell]) -> list[Slide]:
         elif kind != "skip":
             slides[-1].cells.append(cell)
     return [slide for slide in slides if slide.cells or slide.notes]
+
+
+def read_stacks(cells: list[Cell]) -> list[list[Slide]]:
+    """The slides along the top, each with those below it."""
+    stacks: list[list[Slide]] = []
+    for slide in read_slides(cells):
+        if slide.starts == "slide":
+            stacks.append([])
+        stacks[-1].append(slide)
+    return stacks
 
 
 def core_minutes(slides: list[Slide]) -> float:

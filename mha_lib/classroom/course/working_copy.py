@@ -1,9 +1,10 @@
 """Makes the copies of the lessons in which students and instructors run them.
 
 Running a lesson changes its file, so nobody runs ``notebooks/`` itself. Students work in
-``work/<language>/``, which holds the lessons without the instructor's notes. An instructor presents from
-``work/deck-<language>/``, which holds them with the notes and without the outputs of the last lecture. Both
-are made on first use, and nobody loses changes there. An *edition* is a released state of a lesson's file.
+``work/<language>/``, which holds the lessons without the instructor's notes, and what students make there.
+An instructor presents from ``work/deck-<language>/``, which holds them with the notes, without the outputs
+of the last lecture, and with the settings of the deck. Both are made on first use, and nobody loses changes
+there. An *edition* is a released state of a lesson's file.
 """
 
 import hashlib
@@ -18,13 +19,15 @@ from typing import Any
 from mha_lib.classroom.course.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.course.files import as_json, write_whole
 from mha_lib.classroom.course.language import lesson_folder, words_in
-from mha_lib.classroom.course.lessons import list_languages
+from mha_lib.classroom.course.lessons import COURSE, list_languages
 from mha_lib.classroom.course.qr_code import write_qr_code
-from mha_lib.classroom.course.slides import slide_type
-from mha_lib.classroom.course.traditional import FOR_AUTHORS, prepare_lessons
+from mha_lib.classroom.course.slides import read_stacks, slide_type, tags
+from mha_lib.classroom.course.traditional import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
 
 RECORD = ".editions.json"  # in a working copy: the fingerprint of the edition that each file was made from
 CHOICE = ".language"  # in work/: the language of the last session
+FOLDED = "jp-MarkdownHeadingCollapsed"  # in a heading's metadata: JupyterLab folds what lies below it
+FOR_DECKS = ("course.css", COURSE, WORDS_OF_DECK)  # beside the lessons, and in no student's copy
 NO_NOTEBOOK = (ValueError, KeyError, TypeError)  # reading a half-written file raises one of these
 
 
@@ -39,7 +42,10 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
     messages = []
     with record_of(work) as record:
         for name, content in editions(root, language, work):
-            content = without_notes(content) if name.endswith(".ipynb") else content
+            if name in FOR_DECKS:
+                remove_former(work / name, content, record)
+                continue
+            content = for_students(content) if name.endswith(".ipynb") else content
             if beside := bring_up_to_date(work / name, content, record):
                 what = "kept" if is_readable(work / name) else "broken"
                 messages.append(say(root, language, what, work / name, beside))
@@ -122,8 +128,18 @@ def of_notebooks(change: Callable[[Any], None]) -> Callable[[bytes], bytes]:
 
 
 @of_notebooks
-def without_notes(notebook: Any) -> None:
-    """A lesson as a student gets it."""
+def for_students(notebook: Any) -> None:
+    """A lesson as a student gets it: without notes, and with the optional parts that have code folded.
+
+    The exercises, and what lies among them, are optional too; they stay open, for students look for them.
+    """
+    for stack in read_stacks(notebook["cells"]):
+        cells = [cell for slide in stack for cell in slide.cells]
+        if any({"exercise", "shows-check"} & set(tags(cell)) for cell in cells):
+            continue
+        for slide in stack:
+            if slide.is_optional and any(cell["cell_type"] == "code" for cell in slide.cells):
+                slide.cells[0]["metadata"][FOLDED] = True
     notebook["cells"] = [cell for cell in notebook["cells"] if slide_type(cell) != "notes"]
 
 
@@ -167,6 +183,13 @@ def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path
         record[beside.name] = new
         return beside
     return None
+
+
+def remove_former(mine: Path, content: bytes, record: dict[str, str]) -> None:
+    """Remove a file that students no longer get, where nobody has changed it."""
+    if mine.exists() and fingerprint(mine.read_bytes()) in (fingerprint(content), record.get(mine.name)):
+        mine.unlink()
+    record.pop(mine.name, None)
 
 
 def names_beside(file: Path, state: str) -> Iterator[Path]:

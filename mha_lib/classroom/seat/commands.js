@@ -1,9 +1,11 @@
 // The student's commands: a button in the toolbar, entries in the menu of a cell and in JupyterLab's palette.
 import { compare, giveBack } from "./cell.js";
+import { hasFolded, showFolded } from "./optional.js";
 
 const SET_UP = "mha-deck:set-up";
 const GIVE_BACK = "mha-deck:give-cell-back";
 const COMPARE = "mha-deck:compare-cell";
+export const SHOW_OPTIONAL = "mha-deck:show-optional";
 
 /** Add the commands; returns a function that adds the button to the toolbar of a seat. */
 export async function addCommands({ app, load, seats }) {
@@ -40,6 +42,12 @@ export async function addCommands({ app, load, seats }) {
     act: giveBack,
   });
   add(COMPARE, { label: ({ words }) => words.compare, caption: ({ words }) => words.compare, act: compare });
+  add(SHOW_OPTIONAL, {
+    label: ({ words }) => words.show_optional,
+    caption: ({ words }) => words.show_optional,
+    act: showFolded,
+    isVisible: ({ panel }) => hasFolded(panel.content.model),
+  });
   for (const [rank, command] of [COMPARE, GIVE_BACK].entries())
     contextMenu.addItem({ command, selector: ".jp-Notebook .jp-Cell", rank: rank / 10 });
 

@@ -1,7 +1,6 @@
-// The lesson from which a student's copy was made: notebooks/<language>/, or build/<language>/ for lessons that a
-// program makes. A copy under another name is known by its title.
+// The lesson from which a student's copy was made. A copy under another name is known by its title.
+import { lessonsOf } from "../deck/static/course.js";
 
-const COPY = /^(.*\/)?work\/(?:deck-)?([^/]+)\/([^/]+)$/;
 const SHARED = "](../../img/"; // the figures as the lessons name them,
 const OWN = "](img/"; // and as a copy does that has figures of its own: course/figures.py explains it
 
@@ -27,19 +26,15 @@ export class Original {
   }
 
   async #read() {
-    const [, root = "", language, name] = COPY.exec(this.context.localPath) ?? [];
-    if (!language) return null;
-    for (const folder of ["notebooks", "build"]) {
-      const lesson = await this.#find(`${root}${folder}/${language}`, name);
-      if (lesson) return this.#named(lesson.cells, `${root}work/${language}`);
-    }
-    return null;
+    const { contents, context } = this;
+    const folder = await lessonsOf(context.localPath, contents);
+    const lesson = folder && (await this.#find(folder));
+    return lesson ? this.#named(lesson.cells) : null;
   }
 
-  /** The lesson of this name or else of this title in the folder. */
-  async #find(folder, name) {
-    const [above, last] = [folder.replace(/\/?[^/]*$/, ""), folder.split("/").at(-1)];
-    if (!(await this.#list(above)).some((entry) => entry.name === last)) return null;
+  /** The lesson in the folder that has the name of the copy, or else its title. */
+  async #find(folder) {
+    const name = this.context.localPath.split("/").at(-1);
     const lessons = (await this.#list(folder)).filter(({ type }) => type === "notebook");
     lessons.sort((one) => (one.name === name ? -1 : 1));
     const title = this.context.model.getMetadata("title");
@@ -51,7 +46,8 @@ export class Original {
   }
 
   /** The cells, with the figures named as in the copy. */
-  async #named(cells, copy) {
+  async #named(cells) {
+    const copy = this.context.localPath.replace(/\/[^/]*$/, "");
     const hasOwn = (await this.#list(copy)).some(({ name, type }) => type === "directory" && name === "img");
     const named = (source) => (hasOwn ? source.replaceAll(SHARED, OWN) : source);
     return cells.map((cell) => ({ ...cell, source: named([cell.source].flat().join("")) }));

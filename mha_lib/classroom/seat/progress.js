@@ -1,15 +1,17 @@
-// The line above a lesson: how much of its core path has run, how long the rest takes, and which exercises are
-// solved. All of it is read from the notebook, and so survives a restart: cells keep their numbers, and outputs of
-// checks carry the state of their exercises (course/outputs.py).
+// The line above a lesson: how much of its core path has run, how long the rest takes, which exercises are solved, and
+// a button that shows the optional parts. All of it is read from the notebook, and so survives a restart: cells keep
+// their numbers, and outputs of checks carry the state of their exercises (course/outputs.py).
 import { hasTag } from "../deck/static/cells.js";
 import { coreMinutes, readSlides } from "../deck/static/slides.js";
 import { fill } from "../deck/static/words.js";
+import { SHOW_OPTIONAL } from "./commands.js";
+import { hasFolded } from "./optional.js";
 
 const CHECK = "mha_check"; // in the metadata of an output
 const CHECKED = /\bcheck\.(?!report\b)(\w+)\(/g; // in the code of a cell with the tag "shows-check"
 const DELAY = 200; // ms, in which several changes are drawn at once
 
-export async function showProgress({ load, panel, original, words }) {
+export async function showProgress({ app, load, panel, original, words }) {
   const { Widget } = await load("@lumino/widgets");
   const { content: notebook } = panel;
   const { model } = notebook;
@@ -31,9 +33,13 @@ export async function showProgress({ load, panel, original, words }) {
     );
     const here = left.find(({ first }) => cells.some(({ id }) => id === first));
     line.node.replaceChildren(...sentencesOf(parts, left, cells, words).map((text) => make("span", text)));
-    if (!here) return;
-    const button = line.node.appendChild(make("button", words.go_on));
-    button.addEventListener("click", () => show(here.first));
+    if (here) addButton(words.go_on, () => show(here.first));
+    const open = () => app.commands.execute(SHOW_OPTIONAL, { panel: panel.id });
+    if (hasFolded(model)) addButton(words.show_optional, open);
+  }
+
+  function addButton(label, act) {
+    line.node.appendChild(make("button", label)).addEventListener("click", act);
   }
 
   let waiting;

@@ -1,6 +1,6 @@
 // The seat of a student: what JupyterLab gets for a lesson. Each part has a file of its own; this one puts them
 // together. A notebook is a lesson if its metadata has a title and a summary, also when it was renamed or copied.
-import { filesBeside } from "../deck/static/course.js";
+import { filesOf } from "../deck/static/course.js";
 import { readWords } from "../deck/static/words.js";
 import { addCommands } from "./commands.js";
 import { openContents } from "./contents.js";
@@ -20,7 +20,7 @@ export default async function prepareSeat(app, load) {
     await context.ready;
     if (panel.isDisposed || !isLesson(notebook.model)) return;
     const { contents } = app.serviceManager;
-    const files = await filesBeside(context.localPath, contents);
+    const files = await filesOf(context.localPath, contents);
     const { words } = await readWords(context.localPath, files, contents, notebook.node);
     const original = new Original({ context, contents });
     const setup = new Setup({ load, panel, words });

@@ -97,7 +97,7 @@ def test_a_lesson_opens_in_colab_from_the_repository_and_in_binder_as_the_studen
 
 def test_a_working_copy_leads_to_the_same_places(course):
     write_repository(course, ADDRESS)
-    shutil.copytree(course / "notebooks" / "zh", course / "work" / "zh")
+    make_working_copy(course, "zh")
     assert links_to(course / "work" / "zh" / NAME) == links_to(course / "notebooks" / "zh" / NAME)
 
 

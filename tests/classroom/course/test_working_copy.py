@@ -41,12 +41,28 @@ def work(root):
     return make_working_copy(root, "en")[0]
 
 
-def test_first_use_copies_every_file_but_those_for_authors(root):
-    for name in ("glossary.json", "taiwan.json"):
+def test_first_use_copies_every_file_but_those_for_authors_and_for_students_those_for_decks(root):
+    for name in ("glossary.json", "taiwan.json", "course.json", "numbers.csv"):
         (root / "notebooks/en" / name).write_text("{}")
-    for work, messages in (make_working_copy(root, "en"), present(root)):
+    lessons = {"01_one.ipynb", "03_three.ipynb", "numbers.csv"}
+    settings = {"course.css", "course.json"}
+    for (work, messages), wanted in (
+        (make_working_copy(root, "en"), lessons),
+        (present(root), lessons | settings),
+    ):
         assert messages == []
-        assert {file.name for file in work.glob("[!.]*")} == {"01_one.ipynb", "03_three.ipynb", "course.css"}
+        assert {file.name for file in work.glob("[!.]*")} == wanted
+
+
+@pytest.mark.parametrize(("mine", "stays"), [("a {}", False), ("former {}", False), ("b {}", True)])
+def test_settings_in_a_former_copy_go_if_nobody_has_changed_them(root, work, mine, stays):
+    former = working_copy.fingerprint(b"former {}")
+    record = json.loads((work / ".editions.json").read_text()) | {"course.css": former}
+    (work / ".editions.json").write_text(json.dumps(record))
+    (work / "course.css").write_text(mine)
+    for _ in range(2):
+        assert make_working_copy(root, "en")[1] == []
+        assert (work / "course.css").exists() == stays
 
 
 def test_new_edition_replaces_a_lesson_that_was_only_run(root, work):
@@ -161,11 +177,59 @@ def test_students_get_no_notes_and_instructors_do(root):
     assert sources(make_deck_copy(root, "en", "01_one.ipynb")[0] / "01_one.ipynb") == ["1", "2 min."]
 
 
+def is_folded(cell):
+    return bool(cell["metadata"].get(working_copy.FOLDED))
+
+
+def test_optional_parts_with_code_are_folded_for_students_but_for_the_exercises(root):
+    def cell(name, kind, source, *its_tags):
+        metadata = {"slideshow": {"slide_type": kind}, "tags": list(its_tags)}
+        made = {"id": name, "cell_type": "markdown", "source": source, "metadata": metadata}
+        is_code = not source.startswith("#") and kind != "notes"
+        return made | ({"cell_type": "code", "outputs": [], "execution_count": None} if is_code else {})
+
+    def part(name, kind, notes, *code):
+        return [cell(name, kind, f"## {name}"), *code, cell(f"{name}-notes", "notes", notes)]
+
+    cells = [
+        *part("core", "slide", "1 min.", cell("a", "fragment", "1")),
+        *part("optional", "subslide", "Optional, 1 min.", cell("b", "fragment", "2")),
+        *part("words-alone", "subslide", "Optional, 1 min.", cell("helper", "skip", "3", "setup")),
+        *part("exercises", "slide", "Optional, 1 min."),
+        *part("answer-here", "subslide", "Optional, 1 min.", cell("c", "fragment", "4", "exercise")),
+        *part("among-them", "subslide", "Optional, 1 min.", cell("d", "fragment", "5")),
+        *part("report", "slide", "Optional, 1 min.", cell("e", "fragment", "6", "shows-check")),
+        *part("last", "slide", "Optional, 1 min.", cell("f", "fragment", "7")),
+    ]
+    file = root / "notebooks/en/01_one.ipynb"
+    file.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    copy = make_working_copy(root, "en")[0] / "01_one.ipynb"
+    assert [cell["id"] for cell in json.loads(copy.read_text())["cells"] if is_folded(cell)] == [
+        "optional",
+        "last",
+    ]
+    deck = make_deck_copy(root, "en", "01_one.ipynb")[0] / "01_one.ipynb"
+    assert not any(map(is_folded, json.loads(deck.read_text())["cells"]))
+
+
+def test_a_part_that_a_student_opened_is_no_change_of_the_lesson(root, work):
+    lesson = work / "01_one.ipynb"
+    notebook = json.loads(lesson.read_text())
+    notebook["cells"][0]["metadata"] = {
+        "jp-MarkdownHeadingCollapsed": False,
+        "jupyter": {"source_hidden": True},
+    }
+    lesson.write_text(json.dumps(notebook))
+    write_lesson(root / "notebooks/en/01_one.ipynb", "1 + 1")
+    assert make_working_copy(root, "en")[1] == []
+    assert sources(lesson) == ["1 + 1"]
+
+
 def test_a_copy_from_before_the_notes_were_left_out_loses_no_answer(root, monkeypatch):
     add_notes(root / "notebooks/en/01_one.ipynb")
     add_notes(root / "notebooks/en/03_three.ipynb")
     with monkeypatch.context() as former:
-        former.setattr(working_copy, "without_notes", lambda content: content)
+        former.setattr(working_copy, "for_students", lambda content: content)
         make_working_copy(root, "en")
     write_lesson(root / "work/en/03_three.ipynb", "my answer")
     work, messages = make_working_copy(root, "en")

@@ -1,6 +1,6 @@
 // The deck of an instructor: keys that run cells, a line at the foot, a window with the notes. Each part has a
 // file of its own; this one puts them together.
-import { filesBeside, showHandouts } from "./course.js";
+import { filesOf, showHandouts } from "./course.js";
 import { drawErrors, hideTraceback } from "./errors.js";
 import { Fit } from "./fit.js";
 import { Foot } from "./foot.js";
@@ -32,7 +32,7 @@ export default async function prepareDeck(app, load) {
   const { notebookPath } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
   const { contents } = app.serviceManager;
   removeToolbar(app);
-  const files = await filesBeside(notebookPath, contents);
+  const files = await filesOf(notebookPath, contents);
   dropMissingStyles(files);
   const [{ words, notice }] = await Promise.all([
     readWords(notebookPath, files, contents),

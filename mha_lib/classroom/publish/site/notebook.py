@@ -7,7 +7,7 @@ from pathlib import Path
 from mha_lib.classroom.course.figures import SHARED
 from mha_lib.classroom.course.files import as_json
 from mha_lib.classroom.course.slides import source
-from mha_lib.classroom.course.working_copy import without_notes, without_outputs
+from mha_lib.classroom.course.working_copy import for_students, without_outputs
 from mha_lib.classroom.publish.html.pictures import read_picture
 
 FIGURE = re.compile(rf"\]\({re.escape(SHARED)}(?P<name>[\w.-]+)\)")
@@ -18,7 +18,7 @@ def students_notebook(lesson: Path) -> str:
 
     The figures are no attachments, for JupyterLab shows no SVG from attachments.
     """
-    notebook = json.loads(without_notes(without_outputs(lesson.read_bytes())))
+    notebook = json.loads(for_students(without_outputs(lesson.read_bytes())))
     folder = lesson.parent
     for cell in notebook["cells"]:
         names = dict.fromkeys(FIGURE.findall(source(cell))) if cell["cell_type"] == "markdown" else {}

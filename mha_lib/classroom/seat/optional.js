@@ -1,0 +1,11 @@
+// The optional parts of a lesson, which a student's copy folds below their headings: course/working_copy.py. JupyterLab
+// itself opens one by a click, and where a search or an arrow leads into it.
+
+const FOLDED = "jp-MarkdownHeadingCollapsed"; // in the metadata of a heading
+
+export const hasFolded = ({ cells }) => [...cells].some((cell) => cell.getMetadata(FOLDED));
+
+export async function showFolded({ load, panel }) {
+  const { NotebookActions } = await load("@jupyterlab/notebook");
+  NotebookActions.expandAllHeadings(panel.content);
+}
