@@ -56,6 +56,23 @@ def test_of_four_reports_the_previous_and_the_first_take_a_half_each(seed):
     assert 0.99 < previous + following + first + last < 1.001
 
 
+def test_trained_on_inner_positions_alone_two_reports_are_split_differently_with_each_seed():
+    lesson = run(*TASK, "exam-code")
+
+    def inner_error(reports, tokens, valid_lens, wanted):
+        inner = lesson["four_differ"](valid_lens, wanted)
+        truth = lesson["digits_wanted"](tokens, wanted)[:, :, : reports.shape[2]]
+        return (reports - truth)[inner].square().mean()
+
+    lesson["squared_error"] = inner_error
+    shares = []
+    for seed in range(1, 5):
+        torch.manual_seed(seed)
+        model = lesson["train"](lesson["OneHeadReporter"](2), seed)
+        shares.append(lesson["share_explained"](model)[0].item())
+    assert max(shares) - min(shares) > 0.3
+
+
 @pytest.mark.parametrize("num_reports", [2, 4])
 def test_four_times_as_many_steps_leave_the_sum_at_1(num_reports):
     assert sum(explained(num_reports, seed=1, steps=1600)) == pytest.approx(1, abs=0.01)
