@@ -12,6 +12,7 @@ from mha_lib.classroom.course.slides import read_lesson, source
 LESSON = Path(__file__).parents[2] / "notebooks" / "en" / "02_self_attention.ipynb"
 CELLS = {cell["id"]: source(cell) for cell in read_lesson(LESSON)["cells"]}
 TASK = ("make-batch", "one-head-reporter-class", "digits-wanted", "train-code")
+STEPS = 400  # of a training, as in the lesson
 
 pytestmark = pytest.mark.whole
 each_seed = pytest.mark.parametrize("seed", range(1, 13))
@@ -28,13 +29,13 @@ def run(*names, **given):
 
 
 @cache
-def trained(num_reports, seed, steps=400):
+def trained(num_reports, seed, steps):
     lesson = run(*TASK)
     torch.manual_seed(seed)
     return lesson["train"](lesson["OneHeadReporter"](num_reports), seed, steps)
 
 
-def explained(num_reports, seed, steps=400):
+def explained(num_reports, seed, steps=STEPS):
     return run(*TASK, "exam-code")["share_explained"](trained(num_reports, seed, steps)).tolist()
 
 
@@ -80,7 +81,7 @@ def test_four_times_as_many_steps_leave_the_sum_at_1(num_reports):
 
 @each_seed
 def test_the_model_for_four_answers_half_a_3_and_half_a_7_twice(seed):
-    answers = run("answers", trained={4: trained(4, seed)})["answers"]
+    answers = run("answers", trained={4: trained(4, seed, STEPS)})["answers"]
     previous, following, first, last = answers
     assert torch.allclose(previous, first, atol=0.1)
     assert all(abs(report[digit] - 0.5) < 0.06 for report in (previous, first) for digit in (3, 7))
