@@ -36,7 +36,7 @@ def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterSer
         write_words(server.extension / "words" / language, words)
     lessons = [f"notebooks/{language}" for language in (MARKED, f"{MARKED}-CN", "fr", "xx")]
     made = ["build/zh-Hant", "work/deck-zh-Hant"]
-    for place in [*lessons, *made, f"work/deck-{MARKED}", "work/mine"]:
+    for place in [*lessons, *made, f"work/deck-{MARKED}", "work/zh-Hant", "work/mine"]:
         write_lesson(folder / place)
     words = {"deck": {"keys_hint": "? 列出按鍵"}}  # made from simplified Chinese
     for place in made:
@@ -64,6 +64,7 @@ def open_lesson(page: Page, course: JupyterServer, folder: str) -> None:
         (f"work/deck-{MARKED}", f"⟦{HINT}⟧"),
         ("build/zh-Hant", "? 列出按鍵"),
         ("work/deck-zh-Hant", "? 列出按鍵"),
+        ("work/zh-Hant", "? 列出按鍵"),  # a student's copy holds no words.json
         ("notebooks/xx", f"{ENGLISH['language']['unknown'].format(language='xx')}\n{HINT}"),
         ("work/mine", HINT),
     ],

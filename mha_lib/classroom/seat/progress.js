@@ -32,7 +32,7 @@ export async function showProgress({ app, load, panel, original, words }) {
       cells.some((cell) => code.has(cell.id) && cell.executionCount === null),
     );
     const here = left.find(({ first }) => cells.some(({ id }) => id === first));
-    line.node.replaceChildren(...sentencesOf(parts, left, cells, words).map((text) => make("span", text)));
+    line.node.replaceChildren(...sentencesOf(parts, left, cells, words).map(makeSentence));
     if (here) addButton(words.go_on, () => show(here.first));
     const open = () => app.commands.execute(SHOW_OPTIONAL, { panel: panel.id });
     if (hasFolded(model)) addButton(words.show_optional, open);
@@ -51,6 +51,7 @@ export async function showProgress({ app, load, panel, original, words }) {
 }
 
 const make = (tag, textContent) => Object.assign(document.createElement(tag), { textContent });
+const makeSentence = (title) => Object.assign(make("span", title), { title });
 
 function sentencesOf(parts, left, cells, words) {
   const { exercises, solved } = exercisesOf(cells);
