@@ -127,6 +127,59 @@ def test_what_a_students_copy_folds_hides_optional_parts_alone(lesson):
     assert folded
 
 
+HELPER = re.compile(r"# (?P<word>\w+)(: |：)\S.*")
+
+
+def is_hidden(cell):
+    return bool(cell["metadata"].get("jupyter", {}).get("source_hidden"))
+
+
+def is_helper(cell):
+    return cell["cell_type"] == "code" and slide_type(cell) == "skip" and "solution" not in tags(cell)
+
+
+@cache
+def word_for_helpers(folder):
+    """The word with which the helpers of a language begin, such as "Helper": that of its imports."""
+    first, *_ = sorted(folder.glob("*.ipynb"))
+    (imports,) = [cell for cell in cells_of(first) if cell["id"] == "imports"]
+    found = HELPER.fullmatch(source(imports).split("\n")[0])
+    assert found, f"the cell imports of {first.name} does not begin as a helper does"
+    return found["word"]
+
+
+def test_the_word_for_helpers_is_the_english_one_in_english_alone():
+    assert word_for_helpers(ENGLISH[0].parent) == "Helper"
+    assert "Helper" not in {word_for_helpers(lesson.parent) for lesson in TRANSLATED}
+
+
+@each_lesson
+def test_helpers_are_folded_under_a_line_that_names_them_and_nothing_else_is_but_solutions(lesson):
+    """course/slides.py says what a helper is."""
+    word = word_for_helpers(lesson.parent)
+    for cell in cells_of(lesson):
+        line = source(cell).split("\n")[0]
+        named = HELPER.fullmatch(line) if cell["cell_type"] == "code" else None
+        is_named = named is not None and named["word"] == word
+        if "solution" not in tags(cell):
+            assert is_hidden(cell) == is_named, f"{cell['id']}: folded or named as a helper, but not both"
+            assert is_hidden(cell) <= is_helper(cell), f"{cell['id']} is on a slide, so it is never folded"
+        assert not is_named or len(line) <= 80, f"{cell['id']}: its first line has {len(line)} letters"
+        assert not is_named or not {"exercise", "shows-check"} & set(tags(cell)), cell["id"]
+
+
+@each_lesson
+def test_a_slide_has_four_cells_at_most(lesson):
+    """Notes and helpers don't count: students have no notes, and helpers are folded."""
+    slides: list[list[str]] = []
+    for cell in cells_of(lesson):
+        if slide_type(cell) in STARTS:
+            slides.append([])
+        if slide_type(cell) != "notes" and not is_hidden(cell):
+            slides[-1].append(cell["id"])
+    assert [slide for slide in slides if len(slide) > 4] == []
+
+
 WHY = re.compile(r"<details><summary>(?P<why>[^<>]+)</summary>\n\n(?P<text>.+)\n\n</details>", re.DOTALL)
 GUESS = re.compile(r"\*Guess")  # in an English cell; the cells of the same id ask for a guess too
 
