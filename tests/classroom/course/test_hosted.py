@@ -1,7 +1,6 @@
 """The address of the repository is written everywhere at once, and the links of a lesson come from it."""
 
 import json
-import shutil
 
 import pytest
 
