@@ -86,8 +86,9 @@ for step in kept_steps(3, model, optimizer):
 
 
 @pytest.fixture(autouse=True)
-def folder(course):
-    """The folder where the lessons of the test's course keep their trainings."""
+def folder(course, monkeypatch):
+    """The folder where the lessons of the test's course keep their trainings, without lines of progress."""
+    monkeypatch.setattr(kept, "SECONDS_BETWEEN", 3600)  # a busy machine would print some
     return course / "work" / "trainings"
 
 
