@@ -1,0 +1,467 @@
+"""Can two layers do what heads side by side cannot? Twelve seeds of small models on repeated tokens.
+
+    python -m benchmarks.layers           # trains what is not kept yet; prints what all models reach
+    python -m benchmarks.layers --write   # also puts it into benchmarks/results/layers.json
+    python -m benchmarks.layers --kept    # trains nothing, and measures the models that are kept
+
+All models take about 45 minutes of one quiet core, 5 to 10 seconds each and the long trainings up to two
+minutes. They are kept in build/layers/; to measure them takes two minutes. Delete that folder after a change
+of the task, of a model or of the training. A test trains one of them anew.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterable
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from mha_lib import EncoderLayer, MultiHeadAttention, rotate_by_position
+from mha_lib.classroom.tasks import VOCABULARY, repeated_tokens, share_right
+from mha_lib.classroom.tasks.repeated_tokens import LENGTH, RepeatedTokens
+
+ROOT = Path(__file__).parents[1]
+TABLE, KEPT = ROOT / "benchmarks" / "results" / "layers.json", ROOT / "build" / "layers"
+SEEDS, FEW = range(12), range(3)  # few for the models that train longest
+STEPS, LONG, EVERY = 400, 2000, 25  # steps of a training, of a long one, and between two points of a curve
+
+Measures = dict[str, float]
+
+
+class Layer(nn.Module):  # reads the stream, and returns what it wants to add
+    def __init__(self, num_heads):
+        super().__init__()
+        self.norm = nn.LayerNorm(64)
+        self.attention = MultiHeadAttention(64, num_heads, rotary=True)
+
+    def forward(self, *streams, head_mask=None):  # for the queries, the keys and the values
+        q, k, v = (self.norm(stream) for stream in streams)
+        return self.attention(q, k, v, is_causal=True, need_weights=True, head_mask=head_mask)
+
+
+class AttentionLayers(nn.Module):
+    def __init__(self, num_layers=2, num_heads=1, sums=True):
+        super().__init__()
+        self.token, self.sums = nn.Embedding(VOCABULARY, 64), sums
+        self.layers = nn.ModuleList(Layer(num_heads) for _ in range(num_layers))
+        self.read_out = nn.Linear(64, VOCABULARY)
+
+    def forward(self, tokens, blind="", head_masks=(None, None)):
+        start, all_weights = self.token(tokens), []  # (B, N, D): the stream, and (B, H, N, N) each
+        x = start
+        for layer, head_mask in zip(self.layers, head_masks, strict=False):
+            seen = [start if kind in blind else x for kind in "qkv"]
+            written, weights = layer(*seen, head_mask=head_mask)
+            x = x + written if self.sums else written
+            all_weights.append(weights)
+        return self.read_out(x), all_weights
+
+
+class KeysOfTheTokenBefore(AttentionLayers):
+    """One layer of one head that is given what it lacks: each key is made of the token before.
+
+    Source: the "smeared keys" of Olsson et al. 2022, argument 2, where a number that is learnt mixes both.
+    """
+
+    def __init__(self):
+        super().__init__(num_layers=1)
+
+    def forward(self, tokens, blind="", head_masks=(None, None)):
+        x = self.token(tokens)
+        before = torch.cat([x[:, :1], x[:, :-1]], dim=1)  # nothing stands before the first token
+        written, weights = self.layers[0](x, before, x)
+        return self.read_out(x + written), [weights]
+
+
+class Blocks(nn.Module):
+    """Layers with a feed-forward network after each attention."""
+
+    def __init__(self, num_layers: int, num_heads: int):
+        super().__init__()
+        self.token = nn.Embedding(VOCABULARY, 64)
+        self.blocks = nn.ModuleList(EncoderLayer(64, num_heads, 256, rotary=True) for _ in range(num_layers))
+        self.read_out = nn.Linear(64, VOCABULARY)
+
+    def forward(self, tokens: Tensor) -> tuple[Tensor, list[Tensor]]:
+        x, all_weights = self.token(tokens), []
+        for block in self.blocks:
+            x, weights = block(x, is_causal=True, need_weights=True)
+            all_weights.append(weights)
+        return self.read_out(x), all_weights
+
+
+class TokensAndPlaces(nn.Module):
+    """A vector for each token and one for each position, added."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.token = nn.Embedding(VOCABULARY, 64)
+        self.place = nn.Embedding(LENGTH - 1, 64)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.token(tokens) + self.place.weight
+
+
+def with_learnt_positions(num_layers: int, num_heads: int) -> nn.Module:
+    model: Any = AttentionLayers(num_layers, num_heads)
+    model.token = TokensAndPlaces()
+    for layer in model.layers:
+        layer.attention.rotary = None
+    return model
+
+
+def with_head_dim(num_layers: int, num_heads: int, head_dim: int) -> nn.Module:
+    model: Any = AttentionLayers(num_layers)
+    for layer in model.layers:
+        layer.attention = MultiHeadAttention(64, num_heads, head_dim=head_dim, rotary=True)
+    return model
+
+
+class Row(NamedTuple):
+    make: Callable[[], nn.Module]
+    steps: int = STEPS
+    seeds: range = SEEDS
+
+
+TWO_LAYERS, FOUR_HEADS = "2 layers, 1 head", "2 layers, 4 heads"
+# Their models are measured on texts unlike those of training, as those of two layers are.
+ONE_LAYER = ("1 layer, 8 heads", "1 layer, 8 heads, 2000 steps", "1 layer, 8 heads, each 64 wide, 2000 steps")
+ROWS = {
+    TWO_LAYERS: Row(AttentionLayers),
+    "2 layers, 2 heads": Row(lambda: AttentionLayers(2, 2)),
+    "2 layers, 3 heads": Row(lambda: with_head_dim(2, 3, 22)),
+    FOUR_HEADS: Row(lambda: AttentionLayers(2, 4)),
+    "2 layers, 8 heads": Row(lambda: AttentionLayers(2, 8)),
+    "2 layers, 8 heads, 2000 steps": Row(lambda: AttentionLayers(2, 8), LONG, FEW),
+    "2 layers, 1 head, learnt positions": Row(lambda: with_learnt_positions(2, 1)),
+    "2 layers, 1 head, feed-forward": Row(lambda: Blocks(2, 1)),
+    "2 layers, 1 head, no sums": Row(lambda: AttentionLayers(2, 1, sums=False)),
+    "1 layer, 1 head": Row(lambda: AttentionLayers(1, 1)),
+    "1 layer, 4 heads": Row(lambda: AttentionLayers(1, 4)),
+    "1 layer, 8 heads": Row(lambda: AttentionLayers(1, 8)),
+    "1 layer, 16 heads": Row(lambda: AttentionLayers(1, 16)),
+    "1 layer, 8 heads, 2000 steps": Row(lambda: AttentionLayers(1, 8), LONG),
+    "1 layer, 2 heads, each 64 wide": Row(lambda: with_head_dim(1, 2, 64)),  # parameters as in the first row
+    "1 layer, 8 heads, each 64 wide": Row(lambda: with_head_dim(1, 8, 64), seeds=FEW),
+    "1 layer, 8 heads, each 64 wide, 2000 steps": Row(lambda: with_head_dim(1, 8, 64), LONG, FEW),
+    "1 layer, 8 heads, learnt positions": Row(lambda: with_learnt_positions(1, 8)),
+    "1 layer, 8 heads, feed-forward": Row(lambda: Blocks(1, 8)),
+    "1 layer, 1 head, keys of the token before": Row(KeysOfTheTokenBefore),
+}
+
+
+def draw_exam(size: int, seed: int = 99, **options) -> RepeatedTokens:
+    return repeated_tokens(size, torch.Generator().manual_seed(seed), **options)
+
+
+EXAM, SMALL_EXAM = draw_exam(500), draw_exam(100, seed=98)
+
+
+def right(model: nn.Module, exam: RepeatedTokens = EXAM, **options) -> float:
+    return share_right(model(exam.tokens[:, :-1], **options)[0], exam)
+
+
+def previous_scores(weights: Tensor) -> Tensor:
+    """The mean weight on the token before, by head: ``(B, H, N, N) -> (H,)``; the first token has none."""
+    return weights.diagonal(-1, 2, 3).mean((0, 2))
+
+
+def induction_scores(weights: Tensor, batch: RepeatedTokens) -> Tensor:
+    """The mean weight, before a token that can be known, on the place where it was said: ``(H,)``."""
+    sample, here = batch.knowable[:, 1:].nonzero(as_tuple=True)  # row i predicts token i + 1
+    there = here + 1 - batch.ago[sample, here + 1]
+    return weights[sample, :, here, there].mean(0)
+
+
+class Point(NamedTuple):
+    """A point of a curve: the share right, and the highest score of a head in each layer."""
+
+    right: float
+    previous: list[float]
+    induction: list[float]
+
+
+@torch.no_grad()
+def point(model: nn.Module, batch: RepeatedTokens = SMALL_EXAM) -> Point:
+    logits, weights = model(batch.tokens[:, :-1])
+    return Point(
+        share_right(logits, batch),
+        [previous_scores(layer).max().item() for layer in weights],
+        [induction_scores(layer, batch).max().item() for layer in weights],
+    )
+
+
+def train(model: nn.Module, seed: int, steps: int = STEPS) -> list[Point]:
+    """Train the model; return its curve, a point after every 25 steps."""
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.AdamW(model.parameters())
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1e-2, total_steps=steps)
+    curve = [point(model)]
+    for step in range(1, steps + 1):
+        tokens = repeated_tokens(64, generator).tokens
+        logits, _ = model(tokens[:, :-1])
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()).backward()
+        optimizer.step()
+        schedule.step()
+        if step % EVERY == 0:
+            curve.append(point(model))
+    return curve
+
+
+def make(name: str, seed: int) -> nn.Module:
+    torch.manual_seed(seed)
+    return ROWS[name].make()
+
+
+def file_of(name: str, seed: int) -> Path:
+    return KEPT / f"{name}, seed {seed}.pt"
+
+
+def trained(name: str, seed: int) -> tuple[nn.Module, list[Point]]:
+    """A model of the table and its curve, kept or trained now."""
+    file, model = file_of(name, seed), make(name, seed)
+    if file.exists():
+        kept = torch.load(file)
+        model.load_state_dict(kept["model"])
+        return model, [Point(*each) for each in kept["curve"]]
+    curve = train(model, seed, ROWS[name].steps)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    torch.save({"model": model.state_dict(), "curve": [list(each) for each in curve]}, file)
+    return model, curve
+
+
+def ablations(model: nn.Module) -> Measures:
+    """What two layers of one head lose without a layer, and where layer 1 does not see layer 0."""
+    on, off = torch.ones(1), torch.zeros(1)
+    found = {
+        "right without layer 0": right(model, head_masks=[off, on]),
+        "right without layer 1": right(model, head_masks=[on, off]),
+    }
+    names = {"q": "queries", "k": "keys", "v": "values", "qv": "queries and values"}
+    for blind, seen in names.items():
+        found[f"right, layer 0 hidden from the {seen}"] = right(model, blind=blind)
+    inputs = EXAM.tokens[:, :-1]
+    written = model(inputs)[0] - model(inputs, head_masks=[on, off])[0]  # the read-out is linear
+    return found | {"right by what layer 1 writes alone": share_right(written, EXAM)}
+
+
+def beyond_training(model: nn.Module) -> Measures:
+    """What the model does with texts and blocks that training had none of."""
+    found = {
+        "right, twice as long": right(model, draw_exam(250, length=2 * LENGTH - 1)),
+        "right, four times as long": right(model, draw_exam(125, length=4 * LENGTH - 3)),
+        "right, blocks of 17 to 19": right(model, draw_exam(500, block=(17, 19))),
+    }
+    for size in (3, 4, 5, 17, 19, 22):
+        found[f"right, blocks of {size}"] = right(model, draw_exam(200, block=(size, size), length=61))
+    return found
+
+
+def by_distance(model: nn.Module) -> Measures:
+    return {f"right, {gap} between": right(model, draw_exam(300, between=gap)) for gap in (0, 1, 4, 8)}
+
+
+def turned_by_usual_distances(queries: Tensor) -> Tensor:
+    """Turn queries ``(N, d)`` as if their keys stood at position 0, by usual distances; return the mean."""
+    return torch.stack(
+        [rotate_by_position(queries[None], torch.full((len(queries),), far))[0] for far in range(5, 16)]
+    ).mean(0)
+
+
+def circuit(model: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """All tokens against all tokens, by the weights alone: ``(V, V)`` each.
+
+    Returns the scores of layer 1 for a query made of each token and a key made of what layer 0 writes when it
+    looks at each token (QK, through the keys); the same scores where the key is made of the token itself; and
+    the logits that layer 1 adds when it looks at each token (OV). Scores are the mean over the distances 5
+    to 15, at which training has the wanted tokens.
+    """
+    (norm, first), (norm_1, second) = [(layer.norm, layer.attention) for layer in model.layers]
+    tokens = model.token.weight
+    written = norm_1(first.W_o(first.W_v(norm(tokens))))  # as layer 1 reads it
+    own = norm_1(tokens)
+    queries = turned_by_usual_distances(second.W_q(own))
+    maps = [queries @ second.W_k(keys).T / second.head_dim**0.5 for keys in (written, own)]
+    return maps[0], maps[1], model.read_out(second.W_o(second.W_v(own)))
+
+
+def composition(first: Tensor, second: Tensor) -> float:
+    """How much of what one map writes another one reads: ‖second · first‖ / (‖second‖ ‖first‖)."""
+    return ((second @ first).norm() / first.norm() / second.norm()).item()
+
+
+def on_diagonal(square: Tensor) -> float:
+    """The share of rows whose largest entry is on the diagonal."""
+    return (square.argmax(1) == torch.arange(len(square))).float().mean().item()
+
+
+def read_off(model: Any) -> Measures:
+    """What the weights of two layers of one head say without any input.
+
+    Source: Elhage et al. 2021, "Analyzing a Two-Layer Model": composition scores, and random matrices of the
+    same shapes to compare them with.
+    """
+    through_keys, direct, copied = circuit(model)
+    first, second = (layer.attention for layer in model.layers)
+    width = 64
+    read = model.layers[1].norm.weight.diag() @ (torch.eye(width) - 1 / width)  # the linear part of the norm
+    turn = turned_by_usual_distances(torch.eye(width))
+    writes = first.W_o.weight @ first.W_v.weight
+    scores = read.T @ second.W_q.weight.T @ turn @ second.W_k.weight @ read
+    copies = second.W_o.weight @ second.W_v.weight @ read
+    draw = torch.Generator().manual_seed(0)
+    a, b, c, d = torch.randn(4, 20, width, width, generator=draw)
+    by_chance = [composition(one, other) for one, other in zip(a @ b, c @ d, strict=True)]
+    return {
+        "QK through the keys: rows with their largest score on the diagonal": on_diagonal(through_keys),
+        "QK without layer 0: rows with their largest score on the diagonal": on_diagonal(direct),
+        "OV: rows with their largest logit on the diagonal": on_diagonal(copied),
+        "composition with layer 0 of the queries": composition(writes, scores.T),
+        "composition with layer 0 of the keys": composition(writes, scores),
+        "composition with layer 0 of the values": composition(writes, copies),
+        "composition of random matrices, mean of 20": sum(by_chance) / 20,
+        "composition of random matrices, largest of 20": max(by_chance),
+    }
+
+
+def without_heads(model: nn.Module) -> Measures:
+    """What two layers of four heads lose without one, two and three of them."""
+    weights = model(SMALL_EXAM.tokens[:, :-1])[1]
+    heads = [(layer, head) for layer in (0, 1) for head in range(4)]
+    exam = draw_exam(200)
+
+    def right_without(removed: Iterable[tuple[int, int]]) -> float:
+        kept = torch.ones(2, 4)
+        for head in removed:
+            kept[head] = 0
+        return right(model, exam, head_masks=kept)
+
+    whole = right_without([])
+    singles = [right_without([head]) for head in heads]
+    pairs = {pair: right_without(pair) for pair in combinations(heads, 2)}
+    previous = previous_scores(weights[0]).sort(descending=True)
+    induction = induction_scores(weights[1], SMALL_EXAM).sort(descending=True)
+    ranked = [[(0, int(head)) for head in previous.indices], [(1, int(head)) for head in induction.indices]]
+    return {
+        "heads of 8 whose removal costs less than .02": sum(single > whole - 0.02 for single in singles),
+        "right without the head that is needed most": min(singles),
+        "layer of that head": singles.index(min(singles)) // 4,
+        "right without the two that are needed most": min(pairs.values()),
+        "right without two heads of layer 0, worst pair": min(
+            pairs[pair] for pair in pairs if pair[1][0] == 0
+        ),
+        "right without two heads of layer 1, worst pair": min(
+            pairs[pair] for pair in pairs if pair[0][0] == 1
+        ),
+        "previous-token score in layer 0, highest": previous.values[0].item(),
+        "previous-token score in layer 0, second": previous.values[1].item(),
+        "right without the highest, layer 0": right_without(ranked[0][:1]),
+        "right with the highest alone in layer 0": right_without(ranked[0][1:]),
+        "induction score in layer 1, highest": induction.values[0].item(),
+        "induction score in layer 1, second": induction.values[1].item(),
+        "right without the highest, layer 1": right_without(ranked[1][:1]),
+        "right with the highest alone in layer 1": right_without(ranked[1][1:]),
+    }
+
+
+def moment(values: list[float], level: float) -> float:
+    """The step at which a curve first reaches the level, on the line between two points."""
+    after = next((i for i, value in enumerate(values) if value >= level), len(values) - 1)
+    if after == 0 or values[after] < level:
+        return EVERY * after
+    before = values[after - 1]
+    return EVERY * (after - 1 + (level - before) / (values[after] - before))
+
+
+def sudden(curve: list[Point]) -> Measures:
+    """When it comes: at which step half of the way is made."""
+    shares = [each.right for each in curve]
+    stripe, pattern = [each.previous[0] for each in curve], [each.induction[1] for each in curve]
+    return {
+        "step with .25 right": moment(shares, 0.25),
+        "step with .9 right": moment(shares, 0.9),
+        "step with half of the last previous-token score of layer 0": moment(stripe, stripe[-1] / 2),
+        "step with half of the last induction score of layer 1": moment(pattern, pattern[-1] / 2),
+        "previous-token score of layer 0": curve[-1].previous[0],
+        "previous-token score of layer 1": curve[-1].previous[1],
+        "induction score of layer 0": curve[-1].induction[0],
+        "induction score of layer 1": curve[-1].induction[1],
+    }
+
+
+def counted(seed: int) -> Measures:
+    """What counts of pairs know: a table filled in training, and one that is filled while a text is read."""
+    generator = torch.Generator().manual_seed(seed)
+    pairs = torch.cat([repeated_tokens(64, generator).tokens.unfold(1, 2, 1) for _ in range(STEPS)])
+    table = torch.zeros(VOCABULARY, VOCABULARY)
+    table.index_put_(tuple(pairs.flatten(0, 1).T), torch.ones(()), accumulate=True)
+    last = torch.zeros(len(EXAM.tokens), VOCABULARY, VOCABULARY)  # the token that followed last time
+    guesses = []
+    for now, after in zip(EXAM.tokens[:, :-1].T, EXAM.tokens[:, 1:].T, strict=True):
+        samples = torch.arange(len(now))
+        guesses.append(last[samples, now].clone())
+        last[samples, now] = nn.functional.one_hot(after, VOCABULARY).float()
+    return {
+        "right by counts of pairs in training": share_right(table[EXAM.tokens[:, :-1]], EXAM),
+        "right by the pairs read so far": share_right(torch.stack(guesses, dim=1), EXAM),
+    }
+
+
+def measure(name: str, seed: int) -> dict[str, Measures]:
+    """All measures of one model, by the name of a part of the table."""
+    model, curve = trained(name, seed)
+    with torch.no_grad():
+        found = {"right": {name: right(model)}}
+        if name == TWO_LAYERS:
+            parts = ablations(model) | beyond_training(model) | by_distance(model)
+            found[TWO_LAYERS] = parts | read_off(model) | sudden(curve) | counted(seed)
+        if name in ONE_LAYER:
+            found[name] = beyond_training(model) | by_distance(model)
+        if name == FOUR_HEADS:
+            found[FOUR_HEADS] = without_heads(model)
+    return found
+
+
+Table = dict[str, dict[str, list[float]]]  # by part and measure: a number for each seed
+
+
+def read_table() -> Table:
+    return json.loads(TABLE.read_text(encoding="utf-8"))
+
+
+def write_table(table: Table) -> None:
+    parts = []
+    for part, measures in table.items():
+        lines = [f"    {json.dumps(name)}: {json.dumps(numbers)}" for name, numbers in measures.items()]
+        parts.append(f"  {json.dumps(part)}: {{\n" + ",\n".join(lines) + "\n  }")
+    TABLE.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--kept", action="store_true", help="train nothing")
+    parser.add_argument("--write", action="store_true", help=f"write {TABLE.relative_to(ROOT)}")
+    options = parser.parse_args()
+    torch.set_num_threads(1)  # models this small gain nothing from more
+    table: Table = {"right": {}}
+    for name, row in ROWS.items():
+        for seed in row.seeds:
+            if options.kept and not file_of(name, seed).exists():
+                continue
+            for part, measures in measure(name, seed).items():
+                for each, number in measures.items():
+                    table.setdefault(part, {}).setdefault(each, []).append(round(number, 3))
+    for part, rows in table.items():
+        print(f"\n{part}")
+        for each, numbers in rows.items():
+            print(f"  {each}: {min(numbers):.3f} to {max(numbers):.3f} ({len(numbers)} seeds)")
+    if options.write:
+        write_table(table)
+
+
+if __name__ == "__main__":
+    main()
