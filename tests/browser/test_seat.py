@@ -132,24 +132,47 @@ def seat(page: Page, course: JupyterServer) -> Seat:
     return Seat(page, course)
 
 
-def missing(cell: Locator) -> Locator:
-    return cell.locator(".mha-missing")
+def explanation(cell: Locator) -> Locator:
+    return cell.locator(".mha-explains")
 
 
 def test_a_missing_name_names_the_button_or_the_cell_that_brings_it(seat: Seat) -> None:
     seat.open()
     checked = seat.run("check")
-    expect(missing(checked)).to_contain_text(WORDS["setup_missing"])
-    missing(checked).get_by_text(WORDS["run_setup"]).click()
+    expect(explanation(checked)).to_contain_text(WORDS["setup_missing"])
+    explanation(checked).get_by_text(WORDS["run_setup"]).click()
     expect(seat.page.get_by_text(WORDS["is_set_up"])).to_be_visible()
-    expect(missing(checked)).to_contain_text(WORDS["cell_missing"])  # of `mine`, the answer
-    missing(checked).get_by_text(WORDS["run_cell"]).click()
+    expect(explanation(checked)).to_contain_text(WORDS["cell_missing"])  # of `mine`, the answer
+    explanation(checked).get_by_text(WORDS["run_cell"]).click()
     expect(checked.locator(".jp-OutputArea-output")).to_contain_text("○ masked_softmax")
-    expect(missing(checked)).to_have_count(0)
+    expect(explanation(checked)).to_have_count(0)
 
     seat.write("answer", "nobody_defines_this")
     expect(seat.run("answer").locator(".jp-OutputArea-output")).to_contain_text("NameError")
-    expect(missing(seat.cell("answer"))).to_have_count(0)
+    expect(explanation(seat.cell("answer"))).to_have_count(0)
+
+
+@pytest.mark.ci
+def test_a_check_says_that_its_answer_failed_or_was_changed_since_it_ran(seat: Seat) -> None:
+    seat.open().set_up()
+    seat.write("answer", STUB.replace(":", ""))
+    seat.run("answer")
+    checked = seat.run("check")
+    expect(explanation(checked)).to_have_text(WORDS["answer_failed"])
+
+    seat.write("answer", STUB)
+    seat.run("answer")
+    seat.run("check")
+    output = checked.locator(".jp-OutputArea-output")
+    expect(output).to_contain_text("○ masked_softmax")
+    expect(explanation(checked)).to_have_count(0)
+    seat.write("answer", RIGHT)
+    seat.run("check")
+    expect(explanation(checked)).to_contain_text(WORDS["answer_changed"])
+    expect(output).to_contain_text("○ masked_softmax")  # the earlier answer
+    explanation(checked).get_by_text(WORDS["run_cell"]).click()
+    expect(output).to_contain_text("✓ masked_softmax")
+    expect(explanation(checked)).to_have_count(0)
 
 
 @pytest.mark.ci

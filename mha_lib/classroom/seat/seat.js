@@ -4,7 +4,7 @@ import { filesOf } from "../deck/static/course.js";
 import { readWords } from "../deck/static/words.js";
 import { addCommands } from "./commands.js";
 import { openContents } from "./contents.js";
-import { explainMissingNames } from "./missing.js";
+import { explainOutputs } from "./explain.js";
 import { watchMoments } from "./moments.js";
 import { Original } from "./original.js";
 import { showProgress } from "./progress.js";
@@ -28,7 +28,7 @@ export default async function prepareSeat(app, load) {
     seats.add(seat);
     panel.disposed.connect(() => seats.delete(seat));
     addButton(seat);
-    explainMissingNames(seat);
+    explainOutputs(seat);
     watchMoments(seat);
     await Promise.all([showProgress(seat), openContents(app, load)]);
     panel.node.dataset.seat = "ready";

@@ -48,6 +48,24 @@ def test_an_error_shows_the_students_own_line():
     )
 
 
+def test_an_unknown_name_is_named_with_the_ways_out():
+    def answer(x):
+        raise NameError("name 'F' is not defined", name="F")
+
+    verdict = DOUBLED.judge(answer)
+    assert verdict.names == ("name_unknown",)
+    assert "uses F, which Python does not know here" in verdict.sentence
+
+
+def test_a_variable_without_a_value_is_no_unknown_name():
+    def answer(x):
+        if x is None:
+            result = x
+        return result
+
+    assert "raised UnboundLocalError" in DOUBLED.judge(answer).sentence
+
+
 def test_an_error_in_a_function_without_a_line_of_its_own_is_that_functions():
     sentence = DOUBLED.judge(eval("lambda x: 1 / 0")).sentence
     assert sentence == "your function raised ZeroDivisionError: division by zero"
