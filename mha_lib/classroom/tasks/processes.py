@@ -191,3 +191,4 @@ def work_here() -> None:
     torch.set_num_threads(1)  # several processes share the cores
     inputs = torch.load(folder / INPUTS, weights_only=False)  # written by the process that started this one
     torch.save(globals()[work](rank, folder, *inputs), folder / RESULT.format(rank))
+    os._exit(0)  # without Python's own end, which may abort while threads of gloo still run
