@@ -339,7 +339,7 @@ def raised(error: Exception) -> Verdict:
     """The verdict on an error; it shows the last line of the student's own code in the traceback."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.line]
     own = [frame for frame in frames if is_own(frame.filename)]
-    if own and type(error) is NameError:
+    if own and type(error) is NameError and error.name:
         return wrong("name_unknown", line=own[-1].line, name=error.name)
     gaps = {"error": type(error).__name__, "reason": error}
     return wrong("line_raised", line=own[-1].line, **gaps) if own else wrong("function_raised", **gaps)
