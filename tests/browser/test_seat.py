@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, Response, Route, expect
 
 from mha_lib.classroom.course import make_working_copy
 from mha_lib.classroom.course.language import words_in
@@ -299,14 +299,20 @@ def test_a_renamed_copy_is_still_a_copy_and_any_other_notebook_is_left_alone(
     expect(seat.page.locator(".mha-set-up, .mha-progress")).to_have_count(0)
 
 
+def _keeps_a_closed_panel(answer: Response) -> bool:
+    """Whether JupyterLab wrote its workspace, and with the panel on the left closed."""
+    if "/api/workspaces" not in answer.url or answer.request.method != "PUT":
+        return False
+    layout = json.loads(answer.request.post_data or "{}")["data"].get("layout-restorer:data")
+    return bool(layout and layout["left"]["collapsed"])
+
+
 @pytest.mark.ci
 def test_the_contents_are_open_beside_the_first_lesson_until_they_are_closed(seat: Seat) -> None:
     contents = seat.page.locator("#table-of-contents")
     seat.open()
     expect(contents).to_be_visible()
-    with seat.page.expect_response(
-        lambda answer: "/api/workspaces" in answer.url and answer.request.method == "PUT"
-    ):
+    with seat.page.expect_response(_keeps_a_closed_panel):
         seat.page.locator(".lm-TabBar-tab[data-id='table-of-contents']").click()
     expect(contents).to_be_hidden()
     seat.open("")
