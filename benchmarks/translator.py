@@ -1,4 +1,4 @@
-"""How many heads does the translator of lesson 04 take? Three seeds each, trained briefly and to the end.
+"""How many heads does the translator of lesson 05 take? Three seeds each, trained briefly and to the end.
 
     python -m benchmarks.translator            # trains 24 models, some 15 minutes, and prints what they reach
     python -m benchmarks.translator --write    # also puts them into benchmarks/results/translator.json

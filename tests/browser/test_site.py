@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -95,6 +96,19 @@ def test_a_search_leads_to_the_section(
     expect(page.locator("main h1")).to_be_visible()
     assert watch.requests_beyond(site) == []
     assert watch.errors == []
+
+
+def test_a_former_address_leads_to_the_place_in_the_lesson(browser: Browser, site: str) -> None:
+    place = re.compile(re.escape(f"{site}en/03_multi.html#why-a-mask"))
+    page = browser.new_page()
+    page.goto(f"{site}en/00_multi.html#why-a-mask")
+    expect(page).to_have_url(place)
+    expect(page.get_by_role("heading", name="Why a mask?")).to_be_in_viewport()
+
+    without_scripts = browser.new_context(java_script_enabled=False).new_page()
+    without_scripts.goto(f"{site}en/00_multi.html")
+    without_scripts.get_by_role("link").click()
+    expect(without_scripts).to_have_url(f"{site}en/03_multi.html")
 
 
 def test_a_search_that_finds_nothing_says_so(page: Page, site: str) -> None:

@@ -55,7 +55,7 @@ def test_code_says_nothing_in_english(lesson):
         if cell["cell_type"] == "code"
         for text in texts_in(source(cell))
         for said in english_runs(re.sub(r"\{[^}]*\}", " ", text.strip("\"' ")))
-        if not NUMBER_WORDS.fullmatch(said)  # the data of lesson 04
+        if not NUMBER_WORDS.fullmatch(said)  # the data of lesson 05
     ]
     assert found == []
 

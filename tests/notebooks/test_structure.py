@@ -38,7 +38,14 @@ def test_is_valid_and_clean(lesson):
     for cell in cells_of(lesson):
         assert not cell.get("outputs"), f"{cell['id']} has outputs: commit without them"
         assert not cell.get("execution_count"), f"{cell['id']} has been run: commit without counts"
-    assert set(notebook.metadata) <= {"kernelspec", "language_info", "title", "summary", "rise"}
+    assert set(notebook.metadata) <= {
+        "kernelspec",
+        "language_info",
+        "title",
+        "summary",
+        "rise",
+        "former_names",
+    }
     assert notebook.metadata.kernelspec.name == "python3"
     assert notebook.metadata.title
 
@@ -286,4 +293,4 @@ def test_its_cells_check_every_exercise_of_the_lesson(lesson):
     """JupyterLab counts the exercises of a notebook by these cells: seat/progress.js."""
     cells = [source(cell) for cell in cells_of(lesson) if "shows-check" in tags(cell)]
     checked = [name for code in cells for name in re.findall(r"\bcheck\.(?!report\b)(\w+)\(", code)]
-    assert checked == names_by_lesson()[lesson.stem.split("_")[0]]
+    assert checked == names_by_lesson()[lesson.stem]

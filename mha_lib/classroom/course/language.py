@@ -1,9 +1,9 @@
 """The language of a folder of lessons, and what the software says in that language.
 
-Everything the software says stands once in ``words/<language>/``: in ``interface.json``, and in
-``lesson_0N.json`` what belongs to one lesson. A language code finds the nearest folder there is: ``zh-CN``
-finds ``zh``, and so does ``zh-Hant``, whose words are converted. A sentence that a language lacks is said in
-English, and so is everything in a language without words.
+Everything the software says stands once in ``words/<language>/``: in ``interface.json``, and what belongs to
+one lesson in a file such as ``lesson_03_multi_head_attention.json``. A language code finds the nearest folder
+there is: ``zh-CN`` finds ``zh``, and so does ``zh-Hant``, whose words are converted. A sentence that a
+language lacks is said in English, and so is everything in a language without words.
 """
 
 import json

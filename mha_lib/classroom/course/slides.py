@@ -165,6 +165,12 @@ def title_of(notebook: Mapping[str, Any], default: str) -> str:
     return str(notebook["metadata"].get("title") or first_heading(notebook["cells"]) or default)
 
 
+def former_names(notebook: Mapping[str, Any]) -> list[str]:
+    """The names that the lesson's file had before, such as ``04_trained_heads``, from the metadata."""
+    names = map(str, notebook["metadata"].get("former_names", []))
+    return [name for name in names if re.fullmatch(r"[\w-]+", name)]
+
+
 def first_heading(cells: list[Cell]) -> str | None:
     texts = (source(cell) for cell in cells if cell["cell_type"] == "markdown")
     return next((found[1] for found in map(HEADING.search, texts) if found), None)

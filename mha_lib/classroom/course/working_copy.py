@@ -21,7 +21,7 @@ from mha_lib.classroom.course.files import as_json, write_whole
 from mha_lib.classroom.course.language import lesson_folder, words_in
 from mha_lib.classroom.course.lessons import COURSE, list_languages
 from mha_lib.classroom.course.qr_code import write_qr_code
-from mha_lib.classroom.course.slides import read_stacks, slide_type, tags
+from mha_lib.classroom.course.slides import former_names, read_stacks, slide_type, tags
 from mha_lib.classroom.course.traditional import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
 
 RECORD = ".editions.json"  # in a working copy: the fingerprint of the edition that each file was made from
@@ -49,6 +49,8 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
             if beside := bring_up_to_date(work / name, content, record):
                 what = "kept" if is_readable(work / name) else "broken"
                 messages.append(say(root, language, what, work / name, beside))
+            for former in renamed(work, content, record):
+                messages.append(say(root, language, "renamed", former, work / name))
     return work, messages
 
 
@@ -80,6 +82,9 @@ def make_deck_copy(
             content = without_outputs(content)  # an author may have left outputs in it
             write_whole(mine, content)
             record[name] = deck_fingerprint(content)
+            if name == lesson:
+                for former in renamed(work, content, record):
+                    messages.append(say(root, language, "renamed", former, mine))
     return work, messages
 
 
@@ -190,6 +195,15 @@ def remove_former(mine: Path, content: bytes, record: dict[str, str]) -> None:
     if mine.exists() and fingerprint(mine.read_bytes()) in (fingerprint(content), record.get(mine.name)):
         mine.unlink()
     record.pop(mine.name, None)
+
+
+def renamed(work: Path, content: bytes, record: dict[str, str]) -> Iterator[Path]:
+    """The files, each once, of a lesson that had other names before: they stay as they are."""
+    with suppress(*NO_NOTEBOOK):
+        for name in former_names(json.loads(content)):
+            mine = work / f"{name}.ipynb"
+            if record.pop(mine.name, None) and mine.exists():
+                yield mine
 
 
 def names_beside(file: Path, state: str) -> Iterator[Path]:

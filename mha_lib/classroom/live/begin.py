@@ -30,7 +30,9 @@ def show_solved() -> None:
     states = kept_states()
     lines = [
         words_here()["begin"]["kept"].format(
-            lesson=lesson, solved=sum(states.get(name) == "solved" for name in names), all=len(names)
+            lesson=lesson.split("_")[0],
+            solved=sum(states.get(name) == "solved" for name in names),
+            all=len(names),
         )
         for lesson, names in names_by_lesson().items()
         if states.keys() & set(names)

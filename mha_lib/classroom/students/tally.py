@@ -67,13 +67,12 @@ def tally(
     handed_in: Iterable[HandedIn], lessons: list[Path], words: Mapping[str, Any], remarks: list[CourseError]
 ) -> Iterator[LessonRow]:
     """The lessons with reports, in their order; a report on a lesson that this course lacks gets a remark."""
-    by_lesson: dict[int, list[HandedIn]] = {}
+    by_lesson: dict[str, list[HandedIn]] = {}
     for one in handed_in:
-        by_lesson.setdefault(int(one.report.lesson), []).append(one)
+        by_lesson.setdefault(one.report.lesson, []).append(one)
     for file in lessons:
-        number = file.stem.split("_")[0]
-        students = by_lesson.pop(int(number), []) if number.isdecimal() else []
-        if students:
+        number, _, name = file.stem.partition("_")
+        if students := by_lesson.pop(name, []):
             yield tally_lesson(file, number, students, words, remarks)
     for others in by_lesson.values():
         for one in others:
@@ -83,7 +82,7 @@ def tally(
 def tally_lesson(
     file: Path, number: str, students: list[HandedIn], words: Mapping[str, Any], remarks: list[CourseError]
 ) -> LessonRow:
-    names = names_by_lesson().get(number, [])
+    names = names_by_lesson().get(file.stem, [])
     for one in students:
         if unknown := [name for name in one.report.exercises if name not in names]:
             gaps = {"version": shown(one.report.version), "exercises": ", ".join(unknown[:5])}

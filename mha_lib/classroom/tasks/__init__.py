@@ -1,10 +1,10 @@
-"""Trainings of the lessons: any model in a loop that is kept, and the translator of lessons 04 and 05.
+"""Trainings of the lessons: any model in a loop that is kept, and the translator of lessons 05 and 06.
 
 ``kept.py`` keeps trainings, and ``fingerprint.py`` recognizes them. The translator turns English number words
 into Chinese numerals: ``numerals.py`` knows the answers, ``data.py`` makes batches of them, ``translator.py``
 and ``training.py`` hold the model and how it learns, ``heads.py`` measures what its heads do.
 ``repeated_tokens.py`` draws the sequences for which a model needs two layers. ``processes.py`` runs
-measurements of lesson 05 outside its kernel. Lessons import all names from here.
+measurements of lesson 06 outside its kernel. Lessons import all names from here.
 """
 # ruff: noqa: F401  (this file only gathers names for lessons)
 

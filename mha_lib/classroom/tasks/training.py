@@ -1,6 +1,6 @@
 """Train a translator in front of a class: stop it, look at it, and go on.
 
-``Training`` is a training of any length and with any loss, ``train_translator`` the one of lessons 04 and 05.
+``Training`` is a training of any length and with any loss, ``train_translator`` the one of lessons 05 and 06.
 Both are kept, as ``kept.py`` says.
 """
 

@@ -82,7 +82,7 @@ def test_the_words_of_each_lesson_join_those_of_the_interface(words):
     lesson = {"mistakes": {"heads": {"few": "too few"}}, "numerals": {"nothing": "type"}}
     interface = {"mistakes": {"shared": {"shape": "wrong shape"}}}
     write_words(words / "fr", interface)
-    (words / "fr" / "lesson_04.json").write_text(json.dumps(lesson), encoding="utf-8")
+    (words / "fr" / "lesson_05_trained_heads.json").write_text(json.dumps(lesson), encoding="utf-8")
     assert read_words(words / "fr") == {
         "mistakes": {"shared": {"shape": "wrong shape"}, "heads": {"few": "too few"}},
         "numerals": {"nothing": "type"},

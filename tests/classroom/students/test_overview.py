@@ -16,7 +16,7 @@ from tests.lessons import ROOT
 ONE_VIEW = words_in("en")["mistakes"]["shared"]["cut_with_one_view"]
 NOT_SWAPPED = words_in("en")["mistakes"]["split_heads"]["axes_not_swapped"]
 ADA = Report(
-    lesson="03",
+    lesson="multi_head_attention",
     language="en",
     version="0.1.0",
     written="2026-11-22T08:00:00+00:00",
@@ -107,20 +107,20 @@ def test_odd_counts_and_odd_times_do_no_harm(course, capsys):
 
 def test_gaps_of_a_sentence_are_left_open(course, capsys):
     failed = Progress("wrong", 1, {"bias": 1})
-    hand_in(course, replace(ADA, lesson="05", exercises={"describe_model": failed}))
+    hand_in(course, replace(ADA, lesson="heads_today", exercises={"describe_model": failed}))
     assert overview() == 0
     assert "…: bias is …, and … is wanted" in capsys.readouterr().out
 
 
 def test_lessons_are_told_apart(course, capsys):
     hand_in(course, ADA)
-    hand_in(course, replace(ADA, lesson="01", exercises={}), "other.report.json")
-    hand_in(course, replace(ADA, lesson="77", exercises={}), "none.report.json")
+    hand_in(course, replace(ADA, lesson="single_head_attention", exercises={}), "other.report.json")
+    hand_in(course, replace(ADA, lesson="brand_new", exercises={}), "none.report.json")
     hand_in(course, student("Bob", brand_new=Progress("solved", 1)))
     assert overview() == 0
     said = capsys.readouterr()
     assert re.findall(r"^(\d\d) ", said.out, re.MULTILINE) == ["01", "03"]
-    assert "none.report.json: left out, there is no lesson 77 here" in said.err
+    assert "none.report.json: left out, this course has no lesson brand_new" in said.err
     assert "exercises that are not in this one do not count: brand_new" in said.err
 
 
@@ -135,16 +135,16 @@ def test_of_two_files_of_a_student_the_newer_counts_whatever_its_zone(course, ca
 
 def test_homes_on_a_server_are_searched_and_name_who_gave_no_name(course, capsys):
     nameless = replace(ADA, name="")
-    hand_in(course, nameless, "ada/course/work/en/reports/lesson-03.report.json")
-    hand_in(course, replace(nameless, student="again"), "ada/course/work/zh/reports/lesson-03.report.json")
-    hand_in(course, replace(nameless, student="bob"), "bob/work/en/reports/lesson-03.report.json")
-    hand_in(course, replace(nameless, student="cid"), "cid_17/lesson-03.report.json")
-    hand_in(course, replace(nameless, student="dan"), "lesson-03-4.report.json")
-    hand_in(course, replace(nameless, student="eve"), "bob/.ipynb_checkpoints/lesson-03.report.json")
+    hand_in(course, nameless, "ada/course/work/en/reports/heads.report.json")
+    hand_in(course, replace(nameless, student="again"), "ada/course/work/zh/reports/heads.report.json")
+    hand_in(course, replace(nameless, student="bob"), "bob/work/en/reports/heads.report.json")
+    hand_in(course, replace(nameless, student="cid"), "cid_17/heads.report.json")
+    hand_in(course, replace(nameless, student="dan"), "heads-4.report.json")
+    hand_in(course, replace(nameless, student="eve"), "bob/.ipynb_checkpoints/heads.report.json")
     (course / "class" / "loop").symlink_to(course / "class")
     assert overview() == 0
     said = capsys.readouterr()
-    assert re.findall(r"\((.*)\)$", said.out, re.MULTILINE) == ["ada/course", "bob", "cid_17", "lesson-03-4"]
+    assert re.findall(r"\((.*)\)$", said.out, re.MULTILINE) == ["ada/course", "bob", "cid_17", "heads-4"]
     assert len(said.err.splitlines()) == 1, "ada handed in twice"
 
 

@@ -79,7 +79,7 @@ def test_however_many_heads_there_are_a_translator_has_as_many_parameters():
 
 
 # The museum: each function below holds one bug, and a relation that must hold catches it. ``make test-all``
-# also trains with them; lesson 04 does so too, and asserts the result.
+# also trains with them; lesson 05 does so too, and asserts the result.
 
 
 def cross_entropy(logits, labels, ignore_index=PADDING):

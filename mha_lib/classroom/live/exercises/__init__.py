@@ -7,14 +7,14 @@
 
 ``judge.py`` judges an answer, ``on_the_way.py`` finds out whether it loops or calls the library,
 ``newest_cell.py`` whether Python could read it, and ``record.py`` keeps the verdicts and writes them into a
-file when asked. ``mistakes.py`` holds the mistakes that several exercises share, and each ``lesson_NN.py``
-the exercises of a lesson in the lesson's order, some of them from files ``lesson_NN_….py`` beside it. A new
-lesson needs only its file, which is found here. The sentences stand in ``words/``.
+file when asked. ``mistakes.py`` holds the mistakes that several exercises share. The exercises of the lesson
+``03_multi_head_attention.ipynb`` stand in ``lesson_03_multi_head_attention.py``, in the lesson's order; some
+of the last lesson's come from ``sharing_and_streaming.py``. A new lesson needs only its file, which is found
+here. The sentences stand in ``words/``.
 """
 
 import importlib
 import pkgutil
-import re
 from dataclasses import replace
 
 from mha_lib.classroom.live.exercises.judge import Check, Judged
@@ -26,13 +26,13 @@ def find_exercises() -> list[Judged]:
     return [
         replace(exercise, lesson=name.removeprefix("lesson_"))
         for name in names
-        if re.fullmatch(r"lesson_\d+", name)
+        if name.startswith("lesson_")
         for exercise in importlib.import_module(f"{__name__}.{name}").EXERCISES
     ]
 
 
 def names_by_lesson() -> dict[str, list[str]]:
-    """The names of the exercises of each lesson, in the lesson's order: ``{"03": ["split_heads", …], …}``"""
+    """The names of the exercises by lesson: ``{"03_multi_head_attention": ["split_heads", …], …}``"""
     names: dict[str, list[str]] = {}
     for exercise in find_exercises():
         names.setdefault(exercise.lesson, []).append(exercise.name)

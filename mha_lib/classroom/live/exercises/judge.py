@@ -63,7 +63,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Judged:
-    """The part of an exercise that ``Check`` uses. ``lesson`` is the number in the name of its file, "03"."""
+    """The part of an exercise that ``Check`` uses. ``lesson`` is the name of its lesson's file, no suffix."""
 
     name: str
     lesson: str = field(default="", kw_only=True)
@@ -239,9 +239,10 @@ class Check:
         """Show which of the exercises that you checked in this session are solved.
 
         With your name it also writes that into a small file to hand in: ``check.report("Ada Lovelace")``
-        writes ``reports/lesson-03-Ada-Lovelace.report.json`` beside the lesson, and ``check.report("")`` one
-        without a name. The file holds, for each exercise, whether it is solved, how often it was checked, and
-        which mistakes came up; none of your code. Nothing is sent: you hand the file in.
+        writes ``reports/multi_head_attention-Ada-Lovelace.report.json`` beside the lesson, and
+        ``check.report("")`` one without a name. The file holds, for each exercise, whether it is solved, how
+        often it was checked, and which mistakes came up; none of your code. Nothing is sent: you hand the
+        file in.
 
         A restarted kernel forgets its checks, but the file keeps them: new checks are added to it.
         ``folder`` names another folder, which must exist. There only a file that this session wrote is

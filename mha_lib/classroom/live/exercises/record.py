@@ -33,7 +33,7 @@ NO_NAMES_OF_FILES = set('/\\:*?"<>|')
 class Noted(NamedTuple):
     """The verdict on one answer."""
 
-    lesson: str
+    lesson: str  # the name of its file, "03_multi_head_attention"
     exercise: str
     state: str
     mistakes: tuple[str, ...]
@@ -69,16 +69,18 @@ class Record:
         self, lesson: str, name: str, folder: Path, *, is_own: bool
     ) -> Iterator[tuple[str, Path]]:
         """Write the report on a lesson; yield each file with the name of a sentence about it."""
-        stem = "-".join([f"lesson-{lesson}", *name.split()])
+        lesson_name = lesson.partition("_")[2]
+        stem = "-".join([lesson_name, *name.split()])
         for number in count(1):
             file = folder / f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
-            earlier = self.earlier_report(file, lesson, name, is_own=is_own)
+            earlier = self.earlier_report(file, lesson_name, name, is_own=is_own)
             if earlier or not (file.exists() or file.is_symlink()):
                 break
             yield "not_mine", file
         news = self.noted[self.written.get(file, 0) if earlier else 0 :]
+        earlier = earlier or self.report_of_an_earlier_edition(folder, lesson_name, name, is_own=is_own)
         report = Report(
-            lesson=lesson,
+            lesson=lesson_name,
             language=language_here(),
             version=version(),
             written=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -107,6 +109,14 @@ class Record:
             is_same = (report.lesson, report.name.casefold()) == (lesson, name.casefold())
             return report if is_same and (is_own or report.student == self.student) else None
         return None
+
+    def report_of_an_earlier_edition(
+        self, folder: Path, lesson: str, name: str, *, is_own: bool
+    ) -> Report | None:
+        """The newest of the student's own reports whose files are named by the number of the lesson."""
+        files = folder.glob(f"lesson-*{SUFFIX}")
+        found = [self.earlier_report(file, lesson, name, is_own=is_own) for file in files]
+        return max(filter(None, found), key=lambda one: datetime.fromisoformat(one.written), default=None)
 
 
 def brought_on(earlier: Mapping[str, Progress], news: Iterable[Noted]) -> dict[str, Progress]:

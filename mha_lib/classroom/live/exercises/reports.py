@@ -17,6 +17,14 @@ from typing import Any
 from mha_lib.classroom.course import CourseError, in_one_line
 
 FORMAT = 1
+# Earlier editions, which had these five lessons, named a lesson by its number.
+FORMER_NAMES = {
+    "01": "single_head_attention",
+    "02": "self_attention",
+    "03": "multi_head_attention",
+    "04": "trained_heads",
+    "05": "heads_today",
+}
 FOLDER = "reports"  # beside the lesson
 SUFFIX = ".report.json"
 LARGEST = 200_000  # bytes; a report on a whole lesson has 3 000
@@ -44,7 +52,7 @@ class Progress:
 
 @dataclass
 class Report:
-    lesson: str  # its number, "03"
+    lesson: str  # the name of its file without the number, "multi_head_attention"
     language: str
     version: str  # of the course
     written: str  # when, in ISO 8601, with the time zone
@@ -95,8 +103,9 @@ def refuse(constant: str) -> float:
 
 def report_of(tree: Mapping[str, Any]) -> Report:
     exercises = entry(tree, "exercises", is_table)
+    lesson = entry(tree, "lesson", is_lesson)
     return Report(
-        lesson=entry(tree, "lesson", lambda value: is_text(value) and re.fullmatch("[0-9]{1,3}", value)),
+        lesson=FORMER_NAMES.get(lesson, lesson),
         language=entry(tree, "language", is_text),
         version=entry(tree, "version", is_text),
         written=entry(tree, "written", is_time),
@@ -124,6 +133,10 @@ def entry(table: Mapping[str, Any], name: str, is_right: Callable[[Any], object]
 
 def is_text(value: object) -> bool:
     return isinstance(value, str) and len(value) <= 200
+
+
+def is_lesson(value: object) -> bool:
+    return is_text(value) and bool(value in FORMER_NAMES or IDENTIFIER.fullmatch(str(value)))
 
 
 def is_count(value: object) -> bool:

@@ -21,6 +21,7 @@ from mha_lib.classroom.publish.handout.links import among
 from mha_lib.classroom.publish.handout.notebook import STUDENT, address_of_page, cells_for, read_notebook
 from mha_lib.classroom.publish.handout.page import HandoutPage
 from mha_lib.classroom.publish.handout.pdf import write_pdf
+from mha_lib.classroom.publish.moved import write_moved_pages
 
 LONGEST_PAGE = 60  # seconds; the lessons' own take one or two
 LARGEST = 1_000_000  # bytes of a page that is still easily mailed
@@ -41,9 +42,10 @@ def write_handouts(root: Path, lessons: list[Path], audience: str = STUDENT, pdf
     written: list[Path] = []
 
     def write(lesson: Path, notebook: NotebookNode) -> None:
-        text = page_of(lesson, notebook, handouts, build, audience).render()
+        handout = page_of(lesson, notebook, handouts, build, audience)
         file = address_of_page(lesson, folder)
-        write_whole(file, text)
+        write_whole(file, handout.render())
+        write_moved_pages(file, handout)
         file.with_suffix(".pdf").unlink(missing_ok=True)  # it was printed from the page before this one
         written.append(file)
         build.wrote(file)

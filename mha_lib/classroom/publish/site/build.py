@@ -10,6 +10,7 @@ from mha_lib.classroom.publish.browser import require_browser
 from mha_lib.classroom.publish.build import Build
 from mha_lib.classroom.publish.handout.build import address_of_run, page_of, run_lessons
 from mha_lib.classroom.publish.handout.notebook import read_notebook
+from mha_lib.classroom.publish.moved import write_moved_pages
 from mha_lib.classroom.publish.page import CLASSROOM
 from mha_lib.classroom.publish.site.documents import read_documents
 from mha_lib.classroom.publish.site.notebook import students_notebook
@@ -108,6 +109,7 @@ def lay_out(folder: Path, sites: list[SiteInLanguage]) -> None:
         write_whole(place / "index.html", front_page(site, sites))
         for row in site.rows:
             write_whole(place / row.address, framed("publish/site/lesson.html", row, site, sites))
+            write_moved_pages(place / row.address, row.page)
             write_whole(place / row.lesson.name, students_notebook(row.lesson))
             if row.slides:
                 shutil.copyfile(row.slides, place / row.slides.name)

@@ -1,13 +1,14 @@
 """Natural wrong answers and unusual right ones, five and two or more for each exercise."""
 
+from importlib import import_module
+
 import pytest
 
 from mha_lib.classroom.live.exercises import names_by_lesson
 from mha_lib.classroom.live.exercises.judge import Exercise
-from tests.classroom.live.exercises import answers_01, answers_02, answers_03, answers_04, answers_05
 from tests.classroom.live.exercises.slips import EXERCISES, assert_right
 
-LESSONS = {"01": answers_01, "02": answers_02, "03": answers_03, "04": answers_04, "05": answers_05}
+LESSONS = {lesson: import_module(f"{__package__}.answers_{lesson}") for lesson in names_by_lesson()}
 
 
 def cases(kind):

@@ -74,16 +74,16 @@ def test_check_knows_the_exercises_of_all_lessons():
 def test_the_exercises_of_a_lesson_are_those_that_it_checks_in_its_order(lesson):
     code = "\n".join(source(cell) for cell in read_lesson(lesson)["cells"] if cell["cell_type"] == "code")
     checked = re.findall(r"^check\.(?!report\b)(\w+)\(", code, re.MULTILINE)
-    assert names_by_lesson().get(lesson.name[:2], []) == list(dict.fromkeys(checked))
+    assert names_by_lesson().get(lesson.stem, []) == list(dict.fromkeys(checked))
 
 
 @pytest.fixture
 def lesson_99(tmp_path, monkeypatch):
     """Adds a file of exercises to the package, and nothing else."""
     monkeypatch.setattr(exercises, "__path__", [*exercises.__path__, str(tmp_path)])
-    yield tmp_path / "lesson_99.py"
-    sys.modules.pop("mha_lib.classroom.live.exercises.lesson_99", None)
-    vars(exercises).pop("lesson_99", None)
+    yield tmp_path / "lesson_99_new.py"
+    sys.modules.pop("mha_lib.classroom.live.exercises.lesson_99_new", None)
+    vars(exercises).pop("lesson_99_new", None)
 
 
 LESSON = """
@@ -95,7 +95,7 @@ EXERCISES = (Exercise("{name}", lambda n: 2 * n, lambda draw: (5,)),)
 def test_the_exercises_of_a_new_lesson_are_found_by_its_file(lesson_99):
     lesson_99.write_text(LESSON.format(name="brand_new"))
     newest = find_exercises()[-1]
-    assert (newest.lesson, newest.name) == ("99", "brand_new")
+    assert (newest.lesson, newest.name) == ("99_new", "brand_new")
 
 
 def test_the_name_of_an_exercise_is_unique_over_the_lessons(lesson_99):

@@ -1,6 +1,7 @@
 """``check.report`` writes a student's progress into a file, and leaves other files alone."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from nbclient import NotebookClient
@@ -9,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from mha_lib.classroom.course import language
 from mha_lib.classroom.live.exercises import names_by_lesson
 from mha_lib.classroom.live.exercises.judge import Check, Exercise
-from mha_lib.classroom.live.exercises.reports import read_report
+from mha_lib.classroom.live.exercises.reports import FORMER_NAMES, Progress, read_report
 
 
 def scaled(n, *, scale=2, mask=3):
@@ -17,8 +18,8 @@ def scaled(n, *, scale=2, mask=3):
 
 
 MISTAKES = {"scale_missing": {"scale": 1}, "mask_missing": {"mask": 0}}
-NUMBER = Exercise("number", scaled, lambda draw: (5,), MISTAKES, lesson="03")
-DOUBLED = Exercise("doubled", lambda x: 2 * x, lambda draw: draw.tensors((2, 3)), lesson="04")
+NUMBER = Exercise("number", scaled, lambda draw: (5,), MISTAKES, lesson="03_three")
+DOUBLED = Exercise("doubled", lambda x: 2 * x, lambda draw: draw.tensors((2, 3)), lesson="04_four")
 
 
 @pytest.fixture
@@ -44,27 +45,27 @@ def test_the_file_says_what_is_solved_and_which_mistakes_came_up(check, tmp_path
     check.number(lambda n: n.nothing)
     check.number(scaled)
     check.report("  Ada  Lovelace ")
-    report = read(tmp_path, "lesson-03-Ada-Lovelace")
-    assert (report.lesson, report.language, report.name) == ("03", "en", "Ada Lovelace")
+    report = read(tmp_path, "three-Ada-Lovelace")
+    assert (report.lesson, report.language, report.name) == ("three", "en", "Ada Lovelace")
     progress = report.exercises["number"]
     assert (progress.state, progress.checks) == ("solved", 5)
     assert progress.mistakes == {"scale_missing": 3, "mask_missing": 1, "line_raised": 1}
     said = capsys.readouterr().out
-    assert "Written: reports/lesson-03-Ada-Lovelace.report.json" in said
+    assert "Written: reports/three-Ada-Lovelace.report.json" in said
     assert "Nothing is sent" in said
 
 
 def test_no_code_of_the_students_is_in_the_file(check, tmp_path):
     check.number(lambda n: n.my_very_own_line)
     check.report("")
-    assert "my_very_own_line" not in (tmp_path / "reports" / "lesson-03.report.json").read_text()
+    assert "my_very_own_line" not in (tmp_path / "reports" / "three.report.json").read_text()
 
 
 def test_the_newest_answer_counts(check, tmp_path):
     check.number(scaled)
     check.number(lambda n: ...)
     check.report("")
-    assert read(tmp_path, "lesson-03").exercises["number"].state == "not yet"
+    assert read(tmp_path, "three").exercises["number"].state == "not yet"
 
 
 def test_writing_again_adds_what_is_new_and_nothing_twice(check, tmp_path):
@@ -73,17 +74,17 @@ def test_writing_again_adds_what_is_new_and_nothing_twice(check, tmp_path):
     check.report("Ada")
     check.number(lambda n: n + 3)
     check.report("Ada")
-    assert read(tmp_path, "lesson-03-Ada").exercises["number"].mistakes == {"scale_missing": 2}
+    assert read(tmp_path, "three-Ada").exercises["number"].mistakes == {"scale_missing": 2}
 
 
 def test_a_new_session_goes_on_from_what_is_in_the_file(check, tmp_path):
     check.number(lambda n: n + 3)
     check.report("Ada")
-    first = read(tmp_path, "lesson-03-Ada")
+    first = read(tmp_path, "three-Ada")
     restarted = Check(NUMBER, DOUBLED)
     restarted.number(scaled)
     restarted.report("Ada")
-    now = read(tmp_path, "lesson-03-Ada")
+    now = read(tmp_path, "three-Ada")
     assert now.student == first.student
     assert (now.exercises["number"].state, now.exercises["number"].checks) == ("solved", 2)
     assert now.exercises["number"].mistakes == {"scale_missing": 1}
@@ -93,8 +94,40 @@ def test_each_lesson_has_its_own_file(check, tmp_path):
     check.number(scaled)
     check.doubled(lambda x: 2 * x)
     check.report("")
-    assert list(read(tmp_path, "lesson-03").exercises) == ["number"]
-    assert list(read(tmp_path, "lesson-04").exercises) == ["doubled"]
+    assert list(read(tmp_path, "three").exercises) == ["number"]
+    assert list(read(tmp_path, "four").exercises) == ["doubled"]
+
+
+@pytest.mark.parametrize(("former", "lesson"), FORMER_NAMES.items())
+def test_a_report_of_an_earlier_edition_goes_on_under_the_name_of_its_lesson(
+    tmp_path, monkeypatch, former, lesson
+):
+    monkeypatch.chdir(tmp_path)
+    check = Check(replace(NUMBER, lesson=f"07_{lesson}"))
+    earlier = {"state": "wrong", "checks": 2, "mistakes": {"scale_missing": 2}}
+    tree = {
+        "mha_lib_report": 1,
+        "lesson": former,
+        "language": "en",
+        "version": "0.1.0",
+        "written": "2026-11-22T08:00:00+00:00",
+        "student": "ada",
+        "name": "Ada",
+        "exercises": {"number": earlier},
+    }
+    older = tree | {"written": "2026-11-21T08:00:00+00:00", "student": "somebody"}
+    others = tree | {"lesson": "02" if former == "01" else "01", "written": "2026-11-23T08:00:00+00:00"}
+    for number, each in enumerate([older, tree, others, tree | {"name": "Bob"}]):
+        file = tmp_path / "reports" / f"lesson-{former}-Ada-{number}.report.json"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(each))
+    check.number(scaled)
+    for _ in range(2):
+        check.report("Ada")
+    report = read(tmp_path, f"{lesson}-Ada")
+    assert (report.lesson, report.student) == (lesson, "ada")
+    assert report.exercises == {"number": Progress("solved", 3, {"scale_missing": 2})}
+    assert len(list((tmp_path / "reports").iterdir())) == 5, "earlier files stay"
 
 
 @pytest.mark.parametrize(
@@ -103,14 +136,14 @@ def test_each_lesson_has_its_own_file(check, tmp_path):
     ids=["text", "half", "other", "empty"],
 )
 def test_a_file_that_is_no_report_of_the_students_stays(check, tmp_path, capsys, content):
-    mine = tmp_path / "reports" / "lesson-03.report.json"
+    mine = tmp_path / "reports" / "three.report.json"
     mine.parent.mkdir()
     mine.write_text(content)
     check.number(scaled)
     check.report("")
     assert mine.read_text() == content
-    assert read(tmp_path, "lesson-03-2").exercises["number"].state == "solved"
-    assert "lesson-03.report.json is another's, or can't be read: it stays" in capsys.readouterr().out
+    assert read(tmp_path, "three-2").exercises["number"].state == "solved"
+    assert "three.report.json is another's, or can't be read: it stays" in capsys.readouterr().out
 
 
 def test_in_a_folder_that_was_named_a_file_of_another_session_stays(check, tmp_path):
@@ -123,7 +156,7 @@ def test_in_a_folder_that_was_named_a_file_of_another_session_stays(check, tmp_p
         student.number(lambda n: n)
         student.report("Wei Wang", folder="exchange")
     names = sorted(file.name for file in shared.iterdir())
-    assert names == ["lesson-03-Wei-Wang-2.report.json", "lesson-03-Wei-Wang.report.json"]
+    assert names == ["three-Wei-Wang-2.report.json", "three-Wei-Wang.report.json"]
     assert [read_report(shared / name).exercises["number"].checks for name in names] == [2, 2]
     assert not (tmp_path / "reports").exists()
 
@@ -195,7 +228,7 @@ def test_solved_names_the_exercises_that_are_right_now(check):
 
 
 def test_every_exercise_has_a_lesson_and_no_mistake_is_called_as_another_verdict():
-    assert list(names_by_lesson()) == ["01", "02", "03", "04", "05"]
+    assert [lesson[:2] for lesson in names_by_lesson()] == ["01", "02", "03", "05", "06"]
     words = language.words_in("en")
     assert not {name for known in words["mistakes"].values() for name in known} & set(words["checks"])
 
@@ -210,8 +243,8 @@ def test_in_a_real_kernel_a_restart_loses_no_mistake_that_was_written(tmp_path):
         cells = [f"{imports}check.split_heads({answer})", 'check.report("王小明")']
         notebook = new_notebook(cells=list(map(new_code_cell, cells)))
         NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(work)}}).execute()
-        assert "已写入 reports/lesson-03-王小明.report.json" in notebook.cells[1].outputs[-1].text
-    report = read(work, "lesson-03-王小明")
+        assert "已写入 reports/multi_head_attention-王小明.report.json" in notebook.cells[1].outputs[-1].text
+    report = read(work, "multi_head_attention-王小明")
     assert report.language == "zh"
     assert report.exercises["split_heads"].mistakes == {"cut_with_one_view": 1}
     assert report.exercises["split_heads"].state == "solved"

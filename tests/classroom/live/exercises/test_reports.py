@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,7 @@ from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.live.exercises.reports import Progress, Report, read_report
 
 REPORT = Report(
-    lesson="03",
+    lesson="multi_head_attention",
     language="en",
     version="0.1.0",
     written="2026-11-22T08:00:00+00:00",
@@ -36,6 +37,21 @@ def test_a_report_is_read_as_it_was_written(tmp_path):
     assert read_report(file) == REPORT
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())  # as an editor of Windows saves it
     assert read_report(file) == REPORT
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        ("01", "single_head_attention"),
+        ("02", "self_attention"),
+        ("03", "multi_head_attention"),
+        ("04", "trained_heads"),
+        ("05", "heads_today"),
+    ],
+)
+def test_a_report_that_names_its_lesson_by_number_is_one_on_the_lesson_of_that_time(tmp_path, number, name):
+    (tmp_path / "a").write_text(changed("lesson", number))
+    assert read_report(tmp_path / "a") == replace(REPORT, lesson=name)
 
 
 ONE = ("exercises", "split_heads")
@@ -66,7 +82,9 @@ HOSTILE = {
     "many exercises": (changed("exercises", {f"e{n}": {} for n in range(2000)}), "entry exercises"),
     "lesson": (changed("lesson", "../03"), "entry lesson"),
     "other digits": (changed("lesson", "²"), "entry lesson"),
+    "number of no lesson": (changed("lesson", "06"), "entry lesson"),
     "number for a lesson": (changed("lesson", 3), "entry lesson"),
+    "list for a lesson": (changed("lesson", ["03"]), "entry lesson"),
     "long name": (changed("name", "A" * 1000), "entry name"),
     "null name": (changed("name", None), "entry name"),
     "no student": (json.dumps(REPORT.as_tree()).replace("student", "pupil"), "entry student"),

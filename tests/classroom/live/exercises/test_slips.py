@@ -5,7 +5,9 @@ from itertools import product
 import pytest
 import torch
 
-from tests.classroom.live.exercises import slips_04, slips_05, styles
+from tests.classroom.live.exercises import slips_05_trained_heads as trained_heads
+from tests.classroom.live.exercises import slips_06_heads_today as heads_today
+from tests.classroom.live.exercises import styles
 from tests.classroom.live.exercises.slips import EXERCISES, assert_named, assert_right, right_answer, written
 
 MULTI_HEAD = """
@@ -73,7 +75,7 @@ def answer(accuracies, tolerance):
     return min(heads for heads in accuracies if best - accuracies[heads] <= tolerance)
 """
 SOURCES = {"multi_head": MULTI_HEAD, "masked_softmax": MASKED_SOFTMAX, "choose_num_heads": CHOOSE}
-SOURCES |= slips_04.SOURCES | slips_05.SOURCES
+SOURCES |= trained_heads.SOURCES | heads_today.SOURCES
 EARLIER_SLIPS = {
     "multi_head": SLIPS,
     "masked_softmax": {"forbidden_scores_too_high": {"-1e9": "-100"}},
@@ -81,7 +83,7 @@ EARLIER_SLIPS = {
 }
 ALL_SLIPS = [
     (exercise, mistake, changes)
-    for exercise, mistakes in (EARLIER_SLIPS | slips_04.SLIPS | slips_05.SLIPS).items()
+    for exercise, mistakes in (EARLIER_SLIPS | trained_heads.SLIPS | heads_today.SLIPS).items()
     for mistake, ways in mistakes.items()
     for changes in (ways if isinstance(ways, list) else [ways])
 ]
@@ -98,7 +100,7 @@ def test_the_answer_in_another_style_is_right(style):
     assert_right(exercise, getattr(styles, style))
 
 
-@pytest.mark.parametrize(("exercise", "changes"), slips_05.OTHER_WAYS)
+@pytest.mark.parametrize(("exercise", "changes"), heads_today.OTHER_WAYS)
 def test_the_answer_with_harmless_changes_is_right(exercise, changes):
     assert_right(exercise, written(SOURCES[exercise], changes))
 
@@ -108,7 +110,7 @@ def test_a_slip_is_named(exercise, mistake, changes):
     assert_named(exercise, written(SOURCES[exercise], changes), mistake)
 
 
-@pytest.mark.parametrize(("exercise", "first", "second"), slips_04.PAIRS + slips_05.PAIRS)
+@pytest.mark.parametrize(("exercise", "first", "second"), trained_heads.PAIRS + heads_today.PAIRS)
 def test_a_pair_of_slips_is_named(exercise, first, second):
     first_way = {slip[:2]: slip[2] for slip in reversed(ALL_SLIPS)}
     changes = first_way[exercise, first], first_way[exercise, second]

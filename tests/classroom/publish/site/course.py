@@ -52,7 +52,12 @@ def write_lesson(path, explorer, title, heading, sentence):
     state = embed_data([explorer], drop_defaults=False)["manager_state"]["state"]
     ran = new_notebook(
         cells=lesson_cells(title, heading, sentence, explorer),
-        metadata={"title": title, "summary": f"{title}?", "widgets": {STATE: {"state": state}}},
+        metadata={
+            "title": title,
+            "summary": f"{title}?",
+            "former_names": [f"00_{path.stem[3:]}"],
+            "widgets": {STATE: {"state": state}},
+        },
     )
     write_whole(path, without_outputs(nbformat.writes(ran).encode()))
     return ran

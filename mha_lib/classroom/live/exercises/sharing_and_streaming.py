@@ -1,4 +1,4 @@
-"""The exercises of lesson 05 about heads: how they share keys, know positions, use a cache and take tiles."""
+"""Exercises on the heads of today: how they share keys, know positions, use a cache and take tiles."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial

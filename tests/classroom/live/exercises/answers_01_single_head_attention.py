@@ -1,4 +1,4 @@
-"""Wrong answers to the exercises of lesson 01, each with the name of its mistake, and unusual right ones."""
+"""Wrong answers in the lesson on single-head attention, each with its mistake, and unusual right ones."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Wrong answers to the exercises of lesson 02, each with the name of its mistake, and unusual right ones."""
+"""Wrong answers in the lesson on self-attention, each with its mistake, and unusual right ones."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The exercises of lesson 05 against the library."""
+"""The exercises on the heads of today against the library."""
 
 from types import SimpleNamespace
 
@@ -8,7 +8,7 @@ import torch
 import mha_lib
 from mha_lib import KVCache, MultiHeadAttention, merge_heads, split_heads
 from mha_lib.classroom.live.exercises.judge import Check, same
-from mha_lib.classroom.live.exercises.lesson_05 import MODELS, describe_model
+from mha_lib.classroom.live.exercises.lesson_06_heads_today import MODELS, describe_model
 from tests.classroom.live.exercises.slips import EXERCISES, randn, right_answer, said
 
 DESCRIBE = EXERCISES["describe_model"]

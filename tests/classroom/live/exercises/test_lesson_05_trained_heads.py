@@ -1,4 +1,4 @@
-"""The exercises of lesson 04 against the library and the measures."""
+"""The exercises of the lesson on trained heads against the library and the measures."""
 
 from typing import NamedTuple
 

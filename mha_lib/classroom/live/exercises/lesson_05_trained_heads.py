@@ -1,4 +1,4 @@
-"""The exercises of lesson 04, what trained heads do.
+"""The exercises of the lesson on trained heads.
 
 Only the last of them needs a trained model, and the student brings it.
 """

@@ -1,4 +1,4 @@
-"""Wrong answers to the exercises of lesson 05, each with the name of its mistake, and unusual right ones.
+"""Wrong answers in the lesson on the heads of today, each with its mistake, and unusual right ones.
 
 More right ones stand in ``styles.py``.
 """
@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional as F
 
 from tests.classroom.live.exercises.slips import written
-from tests.classroom.live.exercises.slips_05 import SOURCES
+from tests.classroom.live.exercises.slips_06_heads_today import SOURCES
 
 
 def changed(exercise, *changes):

@@ -1,10 +1,10 @@
-"""Wrong answers to the exercises of lesson 04, each with the name of its mistake, and unusual right ones."""
+"""Wrong answers in the lesson on trained heads, each with its mistake, and unusual right ones."""
 
 import torch
 
 from mha_lib import ByAttention
 from tests.classroom.live.exercises.slips import written
-from tests.classroom.live.exercises.slips_04 import SOURCES
+from tests.classroom.live.exercises.slips_05_trained_heads import SOURCES
 
 
 def mean_weight(counts=lambda place: place is not None, row=lambda number, place: number):

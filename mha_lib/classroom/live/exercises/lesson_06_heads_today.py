@@ -1,6 +1,6 @@
-"""The exercises of lesson 05, the heads of today's models.
+"""The exercises of the lesson on the heads of today's models.
 
-Those about heads stand in ``lesson_05_heads.py``; here are those about whole models.
+Those about heads stand in ``sharing_and_streaming.py``; here are those about whole models.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,8 +22,8 @@ from mha_lib.classroom.live.exercises.judge import (
     say,
     together,
 )
-from mha_lib.classroom.live.exercises.lesson_05_heads import SHARING, STREAMING, draw_shared_heads
 from mha_lib.classroom.live.exercises.mistakes import Step, nothing_done
+from mha_lib.classroom.live.exercises.sharing_and_streaming import SHARING, STREAMING, draw_shared_heads
 
 # Gives a device, of so many heads and devices, its first head and the one after its last.
 Share = Callable[[int, int, int], tuple[float, float]]

@@ -1,4 +1,4 @@
-"""The statements of lesson 04 that need none of its trainings."""
+"""The statements of lesson 05 that need none of its trainings."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from benchmarks.translator import read_table
 from mha_lib.classroom.course.slides import read_lesson, source
 
-LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("en/04_trained_heads.ipynb"))
+LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("en/05_trained_heads.ipynb"))
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.parent.name)

@@ -1,4 +1,4 @@
-"""The exercises of lesson 03, multi-head attention."""
+"""The exercises of the lesson on multi-head attention."""
 
 import math
 import operator

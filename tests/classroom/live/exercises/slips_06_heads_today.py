@@ -1,4 +1,4 @@
-"""Answers to the exercises of lesson 05, and slips that students make in them."""
+"""Answers to the exercises of the lesson on the heads of today, and slips that students make in them."""
 
 SOURCES = {
     "grouped_query_attention": """

@@ -1,4 +1,4 @@
-"""Wrong answers to the exercises of lesson 03, each with the name of its mistake, and unusual right ones."""
+"""Wrong answers in the lesson on multi-head attention, each with its mistake, and unusual right ones."""
 
 import torch
 from torch.nn import functional as F

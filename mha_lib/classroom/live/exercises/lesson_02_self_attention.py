@@ -1,4 +1,4 @@
-"""The exercises of lesson 02, self-attention."""
+"""The exercises of the lesson on self-attention."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The exercises of lesson 01, single-head attention."""
+"""The exercises of the lesson on single-head attention."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Answers to the exercises of lesson 04, and slips that students make in them."""
+"""Answers to the exercises of the lesson on trained heads, and slips that students make in them."""
 
 SOURCES = {
     "greedy_decode": """

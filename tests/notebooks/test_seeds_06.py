@@ -1,0 +1,125 @@
+"""The statements of lesson 06 about one seed hold for others. Run by hand, with ``-m whole``.
+
+The translators are those of ``test_seeds_04.py``, kept in build/translators/; where it lacks one, it is
+trained, in about a minute.
+"""
+
+import re
+from functools import partial
+
+import pytest
+import torch
+
+from benchmarks.heads import run_cells, source_of
+from benchmarks.translator import ROOT
+from mha_lib.classroom.tasks import train_translator
+from mha_lib.classroom.tasks.threads import one_thread
+
+pytestmark = pytest.mark.whole
+LESSON = ROOT / "notebooks" / "en" / "06_heads_today.ipynb"  # the code cells are the same in each language
+each_seed = pytest.mark.parametrize("seed", range(5))
+SOLUTIONS = (
+    "cache-bytes",
+    "grouped-query-attention",
+    "pool-heads",
+    "rotate",
+    "plan-shards",
+    "attend-with-cache",
+    "online-softmax",
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def in_one_thread():
+    with one_thread():
+        yield
+
+
+def with_seed(seed, *names):
+    """The names that cells of the lesson define when every seed in them is replaced."""
+    namespace = run_cells(LESSON, "imports", "table")
+    torch.manual_seed(seed)
+    for name in names:
+        code = re.sub(
+            r"manual_seed\((\d+)\)",
+            lambda found: f"manual_seed({10 * seed + int(found[1])})",
+            source_of(LESSON, name),
+        )
+        exec(compile(code, name, "exec"), namespace)
+    return namespace
+
+
+@pytest.fixture(scope="module", params=range(5), ids=lambda seed: f"seed{seed}")
+def converted(request, in_one_thread):
+    """The shares of right numbers for each number of key heads: trained, pooled, and after more steps."""
+    lesson = run_cells(LESSON, "imports")
+    lesson["train_translator"] = partial(
+        train_translator, seed=request.param, folder=ROOT / "build" / "translators"
+    )
+    exec(source_of(LESSON, "translator"), lesson)
+    right, pooled, tuned = lesson["right"], lesson["pooled_to"], lesson["tuned_to"]
+    return {
+        heads: (right(lesson["translator"]), right(pooled[heads]), right(tuned[heads])) for heads in (4, 2, 1)
+    }
+
+
+def test_pooled_heads_are_not_those_that_were_trained_and_a_good_start(converted):
+    assert converted[4][0] == converted[4][1] == converted[4][2] > 0.99
+    assert max(converted[2][1], converted[1][1]) < 0.02
+    assert converted[2][2] > 0.975
+    assert 0.8 < converted[1][2] < 0.97
+
+
+@each_seed
+def test_heads_in_a_row_share_keys(seed):
+    who_shares = with_seed(seed, "who-shares")["who_shares"]
+    for kv_heads in (1, 2, 4, 8):
+        expected = torch.arange(kv_heads)[:, None] == torch.arange(8) // (8 // kv_heads)
+        assert torch.equal(who_shares(kv_heads), expected.float())
+
+
+@each_seed
+def test_tiles_are_equal_to_the_library(seed, capsys):
+    lesson = with_seed(seed, "attend-in-tiles", "tiles-equal")
+    differences = [float(found) for found in re.findall(r": (\S+)", capsys.readouterr().out)]
+    assert len(differences) == 4
+    assert max(differences) < 2e-6
+    q, k, v = 100 * lesson["q"], lesson["k"], lesson["v"]  # scores of some hundred: exp alone would overflow
+    expected, _ = lesson["dot_product_attention"](q, k, v)
+    for size in (1, 7, 64, 300):
+        torch.testing.assert_close(lesson["attend_in_tiles"](q, k, v, size), expected, atol=1e-3, rtol=1e-3)
+
+
+@each_seed
+def test_a_new_tile_makes_the_weights_before_it_smaller(seed):
+    with_seed(seed, "tiles-of-step", "tiles-explorer-asserts")
+
+
+@each_seed
+def test_rotary_scores_depend_on_the_distance_alone(seed):
+    lesson = with_seed(seed, "rotary-shifted")
+    for far in (0, 1, 2, 10):
+        scores = [lesson["score"](at + far, at) for at in lesson["starts"]]
+        assert max(scores) - min(scores) < 1e-4
+    assert lesson["score"](0, 0) == pytest.approx((lesson["q"] @ lesson["k"].T).item(), abs=1e-4)
+
+
+@each_seed
+def test_the_same_token_is_likeliest_at_distance_0_wherever_it_stands(seed):
+    lesson = with_seed(seed, "over-distance", "distance-asserts")
+    for query_at in (31, 100, 1000):
+        assert (lesson["scores_over_distance"]("rotary", query_at).argmax(1) == 0).all()
+        assert (lesson["likeliness"]("ALiBi", query_at)[:, 0] == 1).all()
+
+
+@each_seed
+def test_the_steepest_head_looks_nearest(seed, capsys):
+    lesson = with_seed(seed, "alibi-code")
+    far = lesson["mean_distance"]
+    assert far[0] < 3 < 4 < far[-1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_solutions_hold_for_any_random_numbers(seed, capsys):
+    with_seed(seed, *(f"{name}-solution" for name in SOLUTIONS))
+    assert capsys.readouterr().out.count("not your answer: right on") == len(SOLUTIONS)
