@@ -5,13 +5,15 @@
     python -m benchmarks.layers --kept    # trains nothing, and measures the models that are kept
 
 All models take about 45 minutes of one quiet core, 5 to 10 seconds each and the long trainings up to two
-minutes. They are kept in build/layers/; to measure them takes two minutes. Delete that folder after a change
-of the task, of a model or of the training. A test trains one of them anew.
+minutes. The lesson's own cells make and train them. They are kept in build/layers/; to measure them takes
+two minutes. Delete that folder after a change of the task, of a model or of the training. A test trains one
+of them anew.
 """
 
 import argparse
 import json
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +21,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from mha_lib import EncoderLayer, MultiHeadAttention, rotate_by_position
+from benchmarks.heads import run_cells
+from mha_lib import EncoderLayer, MultiHeadAttention
+from mha_lib.classroom.course.language import source_folder
 from mha_lib.classroom.tasks import VOCABULARY, repeated_tokens, share_right
 from mha_lib.classroom.tasks.repeated_tokens import LENGTH, RepeatedTokens
 
@@ -30,34 +34,11 @@ STEPS, LONG, EVERY = 400, 2000, 25  # steps of a training, of a long one, and be
 
 Measures = dict[str, float]
 
-
-class Layer(nn.Module):  # reads the stream, and returns what it wants to add
-    def __init__(self, num_heads):
-        super().__init__()
-        self.norm = nn.LayerNorm(64)
-        self.attention = MultiHeadAttention(64, num_heads, rotary=True)
-
-    def forward(self, *streams, head_mask=None):  # for the queries, the keys and the values
-        q, k, v = (self.norm(stream) for stream in streams)
-        return self.attention(q, k, v, is_causal=True, need_weights=True, head_mask=head_mask)
-
-
-class AttentionLayers(nn.Module):
-    def __init__(self, num_layers=2, num_heads=1, sums=True):
-        super().__init__()
-        self.token, self.sums = nn.Embedding(VOCABULARY, 64), sums
-        self.layers = nn.ModuleList(Layer(num_heads) for _ in range(num_layers))
-        self.read_out = nn.Linear(64, VOCABULARY)
-
-    def forward(self, tokens, blind="", head_masks=(None, None)):
-        start, all_weights = self.token(tokens), []  # (B, N, D): the stream, and (B, H, N, N) each
-        x = start
-        for layer, head_mask in zip(self.layers, head_masks, strict=False):
-            seen = [start if kind in blind else x for kind in "qkv"]
-            written, weights = layer(*seen, head_mask=head_mask)
-            x = x + written if self.sums else written
-            all_weights.append(weights)
-        return self.read_out(x), all_weights
+CELLS = ["layer-class", "model-class", "train-code", "circuit-code", "draw-maps", "composition-code"]
+LESSON = run_cells(source_folder(ROOT, "en") / "04_layers.ipynb", "imports", *CELLS)
+LESSON["kept_steps"] = lambda steps, *parts: range(steps)
+AttentionLayers: Any = LESSON["AttentionLayers"]
+on_diagonal, qk_map, ov_map = LESSON["on_diagonal"], LESSON["qk_map"], LESSON["ov_map"]
 
 
 class KeysOfTheTokenBefore(AttentionLayers):
@@ -196,19 +177,12 @@ def point(model: nn.Module, batch: RepeatedTokens = SMALL_EXAM) -> Point:
 
 def train(model: nn.Module, seed: int, steps: int = STEPS) -> list[Point]:
     """Train the model; return its curve, a point after every 25 steps."""
-    generator = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.AdamW(model.parameters())
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1e-2, total_steps=steps)
-    curve = [point(model)]
-    for step in range(1, steps + 1):
-        tokens = repeated_tokens(64, generator).tokens
-        logits, _ = model(tokens[:, :-1])
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()).backward()
-        optimizer.step()
-        schedule.step()
-        if step % EVERY == 0:
-            curve.append(point(model))
+    states = [deepcopy(model.state_dict())]
+    states += LESSON["train"](model, seed, steps, watch=range(EVERY, steps + 1, EVERY)).values()
+    curve = []
+    for state in states:  # the last one is that of the end
+        model.load_state_dict(state)
+        curve.append(point(model))
     return curve
 
 
@@ -265,66 +239,23 @@ def by_distance(model: nn.Module) -> Measures:
     return {f"right, {gap} between": right(model, draw_exam(300, between=gap)) for gap in (0, 1, 4, 8)}
 
 
-def turned_by_usual_distances(queries: Tensor) -> Tensor:
-    """Turn queries ``(N, d)`` as if their keys stood at position 0, by usual distances; return the mean."""
-    return torch.stack(
-        [rotate_by_position(queries[None], torch.full((len(queries),), far))[0] for far in range(5, 16)]
-    ).mean(0)
-
-
-def circuit(model: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """All tokens against all tokens, by the weights alone: ``(V, V)`` each.
-
-    Returns the scores of layer 1 for a query made of each token and a key made of what layer 0 writes when it
-    looks at each token (QK, through the keys); the same scores where the key is made of the token itself; and
-    the logits that layer 1 adds when it looks at each token (OV). Scores are the mean over the distances 5
-    to 15, at which training has the wanted tokens.
-    """
-    (norm, first), (norm_1, second) = [(layer.norm, layer.attention) for layer in model.layers]
-    tokens = model.token.weight
-    written = norm_1(first.W_o(first.W_v(norm(tokens))))  # as layer 1 reads it
-    own = norm_1(tokens)
-    queries = turned_by_usual_distances(second.W_q(own))
-    maps = [queries @ second.W_k(keys).T / second.head_dim**0.5 for keys in (written, own)]
-    return maps[0], maps[1], model.read_out(second.W_o(second.W_v(own)))
-
-
-def composition(first: Tensor, second: Tensor) -> float:
-    """How much of what one map writes another one reads: ‖second · first‖ / (‖second‖ ‖first‖)."""
-    return ((second @ first).norm() / first.norm() / second.norm()).item()
-
-
-def on_diagonal(square: Tensor) -> float:
-    """The share of rows whose largest entry is on the diagonal."""
-    return (square.argmax(1) == torch.arange(len(square))).float().mean().item()
-
-
 def read_off(model: Any) -> Measures:
     """What the weights of two layers of one head say without any input.
 
     Source: Elhage et al. 2021, "Analyzing a Two-Layer Model": composition scores, and random matrices of the
     same shapes to compare them with.
     """
-    through_keys, direct, copied = circuit(model)
-    first, second = (layer.attention for layer in model.layers)
-    width = 64
-    read = model.layers[1].norm.weight.diag() @ (torch.eye(width) - 1 / width)  # the linear part of the norm
-    turn = turned_by_usual_distances(torch.eye(width))
-    writes = first.W_o.weight @ first.W_v.weight
-    scores = read.T @ second.W_q.weight.T @ turn @ second.W_k.weight @ read
-    copies = second.W_o.weight @ second.W_v.weight @ read
-    draw = torch.Generator().manual_seed(0)
-    a, b, c, d = torch.randn(4, 20, width, width, generator=draw)
-    by_chance = [composition(one, other) for one, other in zip(a @ b, c @ d, strict=True)]
+    diagonal, chance = "rows with their largest {} on the diagonal", LESSON["chance"]
     return {
-        "QK through the keys: rows with their largest score on the diagonal": on_diagonal(through_keys),
-        "QK without layer 0: rows with their largest score on the diagonal": on_diagonal(direct),
-        "OV: rows with their largest logit on the diagonal": on_diagonal(copied),
-        "composition with layer 0 of the queries": composition(writes, scores.T),
-        "composition with layer 0 of the keys": composition(writes, scores),
-        "composition with layer 0 of the values": composition(writes, copies),
-        "composition of random matrices, mean of 20": sum(by_chance) / 20,
-        "composition of random matrices, largest of 20": max(by_chance),
+        f"QK through the keys: {diagonal.format('score')}": on_diagonal(qk_map(model, through_layer_0=True)),
+        f"QK without layer 0: {diagonal.format('score')}": on_diagonal(qk_map(model, through_layer_0=False)),
+        f"OV: {diagonal.format('logit')}": on_diagonal(ov_map(model)),
+        **{
+            f"composition with layer 0 of the {name}": score
+            for name, score in LESSON["compositions"](model).items()
+        },
+        "composition of random matrices, mean of 20": sum(chance) / 20,
+        "composition of random matrices, largest of 20": max(chance),
     }
 
 

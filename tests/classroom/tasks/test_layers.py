@@ -5,11 +5,11 @@ import torch
 
 from benchmarks.layers import (
     FOUR_HEADS,
+    LESSON,
     ONE_LAYER,
     ROWS,
     SEEDS,
     TWO_LAYERS,
-    composition,
     induction_scores,
     make,
     moment,
@@ -79,13 +79,17 @@ def test_scores_are_weights_at_the_right_places():
 
 
 def test_composition_is_none_where_the_second_map_reads_what_the_first_does_not_write():
-    first, second = torch.zeros(6, 6), torch.zeros(6, 6)
-    first[:3], second[:, 3:] = torch.rand(3, 6), torch.rand(6, 3)
-    assert composition(first, second) == 0
+    composition = LESSON["composition_of"]
+    writes, reads = torch.zeros(6, 6), torch.zeros(6, 6)
+    writes[:, :3], reads[3:] = torch.rand(6, 3), torch.rand(3, 6)
+    assert composition(writes, reads) == 0 < composition(reads, writes)
     one = torch.rand(6, 1) @ torch.rand(1, 6)
     assert composition(one, one.T) == pytest.approx(1)
-    assert on_diagonal(torch.eye(5)) == 1
-    assert on_diagonal(torch.eye(5).roll(1, 0)) == 0
+
+
+def test_a_diagonal_is_the_largest_of_each_row():
+    assert on_diagonal(torch.eye(32)) == 1
+    assert on_diagonal(torch.eye(32).roll(1, 0)) == 0
 
 
 def test_a_moment_lies_on_the_line_between_two_points():
