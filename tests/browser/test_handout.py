@@ -217,7 +217,7 @@ LEFT_OPEN = [
 <canvas>
 <video>""".splitlines(),
 ]
-IN_ORDER = """() => [...document.querySelectorAll("main > .cell[id^=after]")].filter((cell) => {
+IN_ORDER = """() => [...document.querySelectorAll("main > .slide > .cell[id^=after]")].filter((cell) => {
   const style = cell.firstElementChild ? getComputedStyle(cell.firstElementChild) : {};
   const plain = style.fontWeight === "400" && style.fontStyle === "normal" && style.fontSize === "19px";
   return plain && cell.innerHTML.trim() === "<p>after</p>" && cell.innerText.trim() === "after";
@@ -242,7 +242,7 @@ def test_nothing_is_wider_than_the_screen(page, file, width):
     page.goto(file.as_uri())
     page.locator("[data-widget=good].alive").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == width
-    lines = page.locator("main > .cell > p").last.bounding_box()
+    lines = page.locator("main > .slide > .cell > p").last.bounding_box()
     assert 280 < lines["width"] < 680, "a line one can read"
     # a box that cuts its content off can be scrolled, by keyboard too
     expect(page.locator("pre[tabindex='0']")).to_have_count(2)
@@ -325,6 +325,128 @@ def test_copy_covers_no_code(page, file):
     code = page.locator(".code code").bounding_box()
     covering = button.bounding_box()
     assert covering["y"] + covering["height"] <= code["y"]
+
+
+@pytest.fixture
+def questions(tmp_path):
+    """The address of a page with four slides: two ask for a guess, the last one is optional."""
+
+    def about(kind, *tags):
+        return {"slideshow": {"slide_type": kind}, "tags": list(tags)}
+
+    def slide(name, words, result, minutes):
+        return [
+            new_markdown_cell(
+                f"## {name}\n\n{words}", metadata=about("slide", *(["guess"] if result else []))
+            ),
+            *(
+                [
+                    new_code_cell(
+                        "assert 1 + 1 == 2, 'two'",
+                        outputs=[new_output("stream", text=result)],
+                        metadata=about("fragment"),
+                    ),
+                    new_markdown_cell(f"### Why {name}\n\nBecause. " * 20, metadata=about("skip", "why")),
+                ]
+                if result
+                else []
+            ),
+            new_markdown_cell(minutes, metadata=about("notes")),
+        ]
+
+    cells = [
+        *slide("First", "Some words. " * 99, "", "2 min."),
+        *slide("Second", "*Guess!*", "the second result", "3 min."),
+        *slide("Third", "*Guess again.*", "the third result", "4 min."),
+        *slide("Aside", "Words that nobody needs. " * 30, "", "Optional, 1 min."),
+        *slide("Last", "More words. " * 300, "", "5 min."),
+    ]
+    return f"file://{write(tmp_path / 'questions.html', cells, {})}"
+
+
+def result(page, name):
+    return page.get_by_text(f"the {name} result")
+
+
+def test_a_result_is_shown_when_it_is_asked_for_and_the_place_stays(page, watch, questions):
+    page.emulate_media(reduced_motion="reduce")  # nothing scrolls smoothly, and still when it is measured
+    page.goto(questions)
+    slide = page.locator(".slide").nth(1)
+    button = slide.get_by_role("button", name="Show the result")
+    for hidden in (result(page, "second"), slide.locator(".code"), slide.locator(".why")):
+        expect(hidden).not_to_be_visible()
+    slide.get_by_label("Your guess").press_sequentially("seven")
+    before = button.bounding_box()
+    slide.get_by_label("Your guess").press("Enter")
+    for shown in (result(page, "second"), slide.locator(".code"), slide.locator(".why")):
+        expect(shown).to_be_visible()
+    button = slide.get_by_role("button", name="Hide the result", expanded=True)
+    assert button.bounding_box()["y"] == before["y"]
+    expect(slide.get_by_label("Your guess")).to_have_value("seven")
+    expect(result(page, "third")).not_to_be_visible()
+    button.press("Space")
+    expect(result(page, "second")).not_to_be_visible()
+    assert watch.errors == []
+
+
+def test_everything_is_opened_at_once_and_that_is_remembered(page, questions):
+    page.goto(questions)
+    last = page.get_by_role("heading", name="Last")
+    last.scroll_into_view_if_needed()
+    before = last.bounding_box()
+    everything = page.get_by_role("checkbox", name="Open everything")
+    everything.press("Space")
+    for name in ("second", "third"):
+        expect(result(page, name)).to_be_visible()
+    assert abs(last.bounding_box()["y"] - before["y"]) < 2
+    page.reload()
+    expect(everything).to_be_checked()
+    expect(result(page, "second")).to_be_visible()
+    everything.uncheck()
+    expect(result(page, "second")).not_to_be_visible()
+
+
+def test_what_is_optional_is_hidden_by_one_click_and_a_link_into_it_shows_it(page, questions):
+    page.goto(questions)
+    aside = page.get_by_role("heading", name="Aside")
+    expect(aside).to_be_visible()
+    page.get_by_role("checkbox", name="Hide what is optional").check()
+    expect(aside).not_to_be_visible()
+    page.goto(f"{questions}#aside")
+    page.reload()
+    expect(aside).to_be_visible()
+    expect(aside).to_be_in_viewport()
+
+
+def test_search_and_links_open_what_they_find(page, questions):
+    page.goto(f"{questions}#why-third")
+    expect(page.get_by_role("heading", name="Why Third").first).to_be_in_viewport()
+    expect(result(page, "third")).to_be_visible()
+    expect(result(page, "second")).not_to_be_visible()
+    result(page, "second").dispatch_event("beforematch")  # as the browser's search does, with bubbles
+    expect(result(page, "second")).to_be_visible()
+    expect(page.get_by_role("button", name="Hide the result")).to_have_count(2)
+
+
+def test_the_bar_says_where_one_is_on_the_core_path(page, questions):
+    page.goto(questions)
+    bar = page.locator(".reading")
+    expect(bar).to_contain_text("Slide 1 of 4 · 14 min left")
+    page.get_by_role("heading", name="Last").scroll_into_view_if_needed()
+    page.get_by_role("heading", name="Last").evaluate("(heading) => heading.scrollIntoView()")
+    expect(bar).to_contain_text("Slide 4 of 4 · 5 min left")
+    expect(bar).to_be_in_viewport()
+
+
+def test_without_a_script_and_on_paper_everything_is_open(browser, page, questions):
+    plain = browser.new_context(java_script_enabled=False).new_page()
+    plain.goto(questions)
+    expect(result(plain, "second")).to_be_visible()
+    page.goto(questions)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(result(page, "second")).to_be_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(result(page, "second")).not_to_be_visible()
 
 
 def test_the_contents_lead_to_the_sections(page, file):

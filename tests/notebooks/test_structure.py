@@ -188,10 +188,18 @@ def test_a_slide_has_four_cells_at_most(lesson):
 
 
 WHY = re.compile(r"<details><summary>(?P<why>[^<>]+)</summary>\n\n(?P<text>.+)\n\n</details>", re.DOTALL)
-GUESS = re.compile(r"\*Guess")  # in an English cell; the cells of the same id ask for a guess too
+GUESS = re.compile(r"\*[Gg]uess")  # in an English cell
 
 
-def explained(cells, asking):
+@pytest.mark.parametrize("lesson", ENGLISH, ids=name_of)
+def test_a_slide_that_asks_for_a_guess_marks_the_end_of_its_question(lesson):
+    for slide in read_slides(cells_of(lesson)):
+        asks = any(GUESS.search(source(cell)) for cell in slide.cells if cell["cell_type"] == "markdown")
+        marks = [cell["id"] for cell in slide.cells if "guess" in tags(cell)]
+        assert len(marks) == asks, f"{slide.title}: the tag guess stands on {marks or 'no cell'}"
+
+
+def explained(cells):
     """Each slide's first cell, whether the slide asks for a guess, and its why cells."""
     slides: list[tuple] = []
     for cell in cells:
@@ -199,9 +207,9 @@ def explained(cells, asking):
             slides.append((cell, [], []))
         if slides and "why" in tags(cell):
             slides[-1][2].append(cell)
-        elif slides and slide_type(cell) not in ("skip", "notes"):
-            slides[-1][1].append(cell["id"])
-    return [(first["id"], not asking.isdisjoint(shown), whys) for first, shown, whys in slides]
+        elif slides and "guess" in tags(cell):
+            slides[-1][1].append(cell)
+    return [(first["id"], bool(asking), whys) for first, asking, whys in slides]
 
 
 @cache
@@ -220,9 +228,7 @@ def test_the_word_over_a_why_is_the_english_one_in_english_alone():
 
 @each_lesson
 def test_every_guess_is_answered_in_words(lesson):
-    english = cells_of(english_of(lesson))
-    asking = {cell["id"] for cell in english if GUESS.search(source(cell))}
-    slides = explained(cells_of(lesson), asking)
+    slides = explained(cells_of(lesson))
     for (slide, asks, whys), (_, _, next_whys) in zip(slides, [*slides[1:], ("", False, [])], strict=True):
         assert not asks or whys or next_whys, f"{slide} asks for a guess that no why cell answers"
         assert len(whys) <= 1, f"{slide} has {len(whys)} why cells"

@@ -17,6 +17,9 @@ the cell's metadata: ``"room": "3 x 61"``, and of a table its rows. A Chinese ch
 ``"picture": "500 x 230"`` is the size of a picture in pixels. Without such tags a cell gets room for a few
 printed lines.
 
+The tag ``guess`` marks the cell with which a slide's question ends, in most cases the one that asks for a
+guess. A handout first hides what the slide shows after it: outputs, asserts and text, but for the code.
+
 A *helper* is a code cell that only installs, imports, draws, measures or prepares. It is a ``skip`` cell that
 JupyterLab folds (``"jupyter": {"source_hidden": true}``), and it begins with a comment that says what it
 does: ``# Helper: draws a bar for each head``. Students' copies fold the optional slides, too:
@@ -143,6 +146,15 @@ def read_stacks(cells: list[Cell]) -> list[list[Slide]]:
             stacks.append([])
         stacks[-1].append(slide)
     return stacks
+
+
+def without_exercises(stacks: list[list[Slide]]) -> list[Slide]:
+    """The slides of a lesson but for the exercises and what lies among them."""
+    return [slide for stack in stacks if not any(map(has_exercise, stack)) for slide in stack]
+
+
+def has_exercise(slide: Slide) -> bool:
+    return any({"exercise", "shows-check"} & set(tags(cell)) for cell in slide.cells)
 
 
 def core_minutes(slides: list[Slide]) -> float:

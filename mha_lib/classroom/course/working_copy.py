@@ -21,7 +21,7 @@ from mha_lib.classroom.course.files import as_json, write_whole
 from mha_lib.classroom.course.language import lesson_folder, words_in
 from mha_lib.classroom.course.lessons import COURSE, list_languages
 from mha_lib.classroom.course.qr_code import write_qr_code
-from mha_lib.classroom.course.slides import former_names, read_stacks, slide_type, tags
+from mha_lib.classroom.course.slides import former_names, read_stacks, slide_type, without_exercises
 from mha_lib.classroom.course.traditional import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
 
 RECORD = ".editions.json"  # in a working copy: the fingerprint of the edition that each file was made from
@@ -138,13 +138,9 @@ def for_students(notebook: Any) -> None:
 
     The exercises, and what lies among them, are optional too; they stay open, for students look for them.
     """
-    for stack in read_stacks(notebook["cells"]):
-        cells = [cell for slide in stack for cell in slide.cells]
-        if any({"exercise", "shows-check"} & set(tags(cell)) for cell in cells):
-            continue
-        for slide in stack:
-            if slide.is_optional and any(cell["cell_type"] == "code" for cell in slide.cells):
-                slide.cells[0]["metadata"][FOLDED] = True
+    for slide in without_exercises(read_stacks(notebook["cells"])):
+        if slide.is_optional and any(cell["cell_type"] == "code" for cell in slide.cells):
+            slide.cells[0]["metadata"][FOLDED] = True
     notebook["cells"] = [cell for cell in notebook["cells"] if slide_type(cell) != "notes"]
 
 

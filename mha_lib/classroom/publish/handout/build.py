@@ -13,6 +13,7 @@ from nbformat import NotebookNode
 from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.files import write_whole
 from mha_lib.classroom.course.language import language_of
+from mha_lib.classroom.course.slides import read_lesson, read_stacks
 from mha_lib.classroom.publish.browser import require_browser
 from mha_lib.classroom.publish.build import Build
 from mha_lib.classroom.publish.execution import CORES, execute, run_until_ctrl_c
@@ -106,7 +107,13 @@ def page_of(
     """The handout of a lesson that has run; its links to other lessons lead to their ``handouts``."""
     with at_most(LONGEST_PAGE, lesson):
         return HandoutPage(
-            notebook, lesson.stem, lesson.parent, audience, build.warn_of(lesson.stem), among(handouts)
+            notebook,
+            lesson.stem,
+            lesson.parent,
+            audience,
+            build.warn_of(lesson.stem),
+            among(handouts),
+            read_stacks(read_lesson(lesson)["cells"]),
         )
 
 

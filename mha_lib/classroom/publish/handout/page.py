@@ -1,5 +1,9 @@
-"""One notebook as one page: its cells become HTML, the page is cleaned, and a template frames it."""
+"""One notebook as one page: its cells become HTML, the page is cleaned, and a template frames it.
 
+What a slide shows after its guess is of the class ``result``; ``reading.js`` shows it when it is asked for.
+"""
+
+import ast
 import html
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,7 +14,7 @@ from nbformat import NotebookNode
 
 from mha_lib.classroom.course.hosted import links_to
 from mha_lib.classroom.course.language import ENGLISH, TAG, has_words, language_of, words_in
-from mha_lib.classroom.course.slides import slide_type, tags
+from mha_lib.classroom.course.slides import STARTS, Slide, read_stacks, slide_type, tags, without_exercises
 from mha_lib.classroom.publish import page
 from mha_lib.classroom.publish.handout.links import (
     AddressOf,
@@ -30,7 +34,7 @@ from mha_lib.classroom.publish.html import Cleaner, closed, code_block, to_html,
 from mha_lib.classroom.publish.html.tree import inside, parse, writable
 
 STYLES = [f"publish/handout/{name}.css" for name in ("code", "page", "others", "paper")]
-SCRIPTS = [f"publish/handout/{name}.js" for name in ("widgets", "page")]
+SCRIPTS = [f"publish/handout/{name}.js" for name in ("widgets", "page", "reading")]
 # A notebook's own programs and widgets run, without asking the network for anything.
 POLICY = {
     "script-src": "'unsafe-inline' blob: data:",
@@ -53,8 +57,15 @@ class HandoutPage:
         audience: str,
         complain: Callable[[str], object],
         address_of: AddressOf,
+        stacks: list[list[Slide]] | None = None,
     ):
+        """``stacks``: the slides of the lesson with their notes, which a notebook for students lacks."""
         self.notebook = notebook
+        stacks = read_stacks(notebook.cells) if stacks is None else stacks
+        slides = [slide for stack in stacks for slide in stack if slide.cells and not slide.is_optional]
+        self.minutes = {slide.cells[0]["id"]: slide.minutes for slide in slides if slide.minutes}
+        skippable = (slide for slide in without_exercises(stacks) if slide.cells and slide.is_optional)
+        self.skippable = {slide.cells[0]["id"] for slide in skippable}
         self.audience = audience
         self.complain = complain
         self.language = str(notebook.metadata.get("lang") or language_of(folder))
@@ -111,13 +122,33 @@ class HandoutPage:
 
     def cells(self) -> str:
         cells = [cell for cell in cells_for(self.audience, self.notebook) if is_on_the_page(cell)]
-        return "".join(map(self.cell, without_open_exercises(cells)))
+        sections: list[list[NotebookNode]] = [[]]
+        for cell in without_open_exercises(cells):
+            if slide_type(cell) in STARTS and sections[-1]:
+                sections.append([])
+            sections[-1].append(cell)
+        return "".join(map(self.section, filter(None, sections)))
 
-    def cell(self, cell: NotebookNode) -> str:
-        content = getattr(self, f"{cell.cell_type}_cell")(cell)
+    def section(self, cells: list[NotebookNode]) -> str:
+        """The cells of a slide."""
+        name = cells[0].id
+        kind = "slide optional" if name in self.skippable else "slide"
+        minutes = f' data-minutes="{self.minutes[name]:g}"' if name in self.minutes else ""
+        content, is_result = "", False
+        for cell in cells:
+            content += self.cell(cell, is_result)
+            is_result = is_result or "guess" in tags(cell)
+        return f'<section class="{kind}"{minutes}>\n{content}</section>\n'
+
+    def cell(self, cell: NotebookNode, is_result: bool) -> str:
+        content = getattr(self, f"{cell.cell_type}_cell")(cell, is_result)
         if not content:
             return ""
         kinds = ["cell"]
+        if "guess" in tags(cell):
+            kinds.append("guess")
+        if is_result and cell.cell_type != "code" and slide_type(cell) != "notes":
+            kinds.append("result")
         if slide_type(cell) == "notes":
             kinds.append("notes")
             content = f'<p class="label">{self.words["notes"]}</p>\n{content}'
@@ -133,10 +164,10 @@ class HandoutPage:
         name = html.escape(str(cell.get("id", "cell")))
         return f'<div class="{" ".join(kinds)}" data-cell="{name}">\n{content}</div>\n'
 
-    def markdown_cell(self, cell: NotebookNode) -> str:
+    def markdown_cell(self, cell: NotebookNode, is_result: bool = False) -> str:
         return closed(to_html(cell.source, cell.get("attachments")))
 
-    def raw_cell(self, cell: NotebookNode) -> str:
+    def raw_cell(self, cell: NotebookNode, is_result: bool = False) -> str:
         """Its format says what it is; JupyterLab shows a raw cell without a format as text."""
         kind = str(cell.metadata.get("format") or cell.metadata.get("raw_mimetype") or "text/plain")
         if kind == "text/html":
@@ -148,13 +179,31 @@ class HandoutPage:
         self.complain(self.words["raw_left"].format(cell=cell.get("id", ""), type=kind))
         return ""
 
-    def code_cell(self, cell: NotebookNode) -> str:
-        code = code_block(cell.source, self.programming_language) if cell.source.strip() else ""
+    def code_cell(self, cell: NotebookNode, is_result: bool = False) -> str:
+        asserts = lines_of_asserts(cell.source) if is_result else set()
+        code = code_block(cell.source, self.programming_language, asserts) if cell.source.strip() else ""
         hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
         if code and hidden and "solution" not in tags(cell):
             code = folded("code", first_comment(cell.source) or self.words["code"], code)
         outputs = self.outputs.of(cell)
-        return code + (f'<div class="outputs">\n{outputs}</div>\n' if outputs else "")
+        kind = "outputs result" if is_result else "outputs"
+        return code + (f'<div class="{kind}">\n{outputs}</div>\n' if outputs else "")
+
+
+def lines_of_asserts(code: str) -> set[int]:
+    """The lines, counted from 1, of assert statements and of calls such as ``torch.testing.assert_close``."""
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError):  # IPython's own commands
+        return set()
+    asserts = [node for node in nodes if isinstance(node, ast.stmt) and is_assert(node)]
+    return {line for node in asserts for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+
+
+def is_assert(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return ast.unparse(node.value.func).split(".")[-1].startswith("assert")
+    return isinstance(node, ast.Assert)
 
 
 def first_comment(code: str) -> str:

@@ -7,6 +7,8 @@ Markdown stays as it is, even if its elements are not closed.
 import hashlib
 import html
 import re
+from collections.abc import Container
+from itertools import groupby
 from typing import Any
 from urllib.parse import unquote
 
@@ -84,14 +86,23 @@ def inline_formula(tex: str) -> str:
     return f"<span {FORMULA}>{html.escape(tex)}</span>"
 
 
-def code_block(code: str, language: str) -> str:
-    """Code with the syntax colours of its language, or without colours if the language is not known."""
+def code_block(code: str, language: str, asserts: Container[int] = ()) -> str:
+    """Code with the syntax colours of its language, or without colours if the language is not known.
+
+    The lines ``asserts``, counted from 1, are of the class ``result``.
+    """
     try:
         lexer = get_lexer_by_name(language, stripnl=False)
         coloured = highlight(code, lexer, HtmlFormatter(nowrap=True)).rstrip("\n")
     except ClassNotFound:
         coloured = html.escape(code)
-    return f'<div class="code"><pre><code>{coloured}</code></pre></div>\n'
+    lines = enumerate(re.findall(r"[^\n]*\n|[^\n]+", coloured), 1)
+    groups = groupby(lines, lambda line: line[0] in asserts)
+    pieces = [("".join(line for _, line in group), is_result) for is_result, group in groups]
+    if all(is_result or not text.strip() for text, is_result in pieces):
+        return f'<div class="code result"><pre><code>{coloured}</code></pre></div>\n'
+    marked = (f'<span class="result">{text}</span>' if is_result else text for text, is_result in pieces)
+    return f'<div class="code"><pre><code>{"".join(marked)}</code></pre></div>\n'
 
 
 def displayed_formula(tex: str) -> str:

@@ -48,6 +48,54 @@ def raw(source, **more):
     return new_raw_cell(source, metadata={"format": "text/html"}, **more)
 
 
+# ---- slides and guesses ----
+
+
+def test_what_follows_a_guess_is_its_result_but_for_the_code():
+    source = "x = 6 * 7\nassert (\n    x == 42\n), 'so it is'\nprint(x)\ntorch.testing.assert_close(x, x)"
+    page = BeautifulSoup(
+        export(
+            text("## One\n\nShown.", slide="slide"),
+            code("1", printed("one"), slide="fragment"),
+            text("## Two\n\n*Guess!*", slide="slide", tags=["guess"]),
+            code(source, printed("42"), slide="fragment", id="code"),
+            text("Forty-two.", slide="skip", tags=["why"], id="because"),
+            text("Ask the class.", slide="notes", id="notes"),
+            text("## Three", slide="subslide", id="three"),
+            audience="instructor",
+        ),
+        "html.parser",
+    )
+    first, second, third = page.select("main > section.slide")
+    assert not first.select(".result, .guess")
+    assert second.select_one(".guess").get_text().startswith("\nTwo")
+    assert "result" in second.select_one("#because")["class"]
+    assert "result" not in second.select_one("#notes")["class"]
+    assert "result" in second.select_one("#code .outputs")["class"]
+    lines = [line.get_text() for line in second.select(".code .result")]
+    assert lines == ["assert (\n    x == 42\n), 'so it is'\n", "torch.testing.assert_close(x, x)"]
+    assert second.select_one("#code code").get_text() == source
+    assert not third.select(".result")
+
+
+def test_a_slide_has_its_minutes_and_what_is_optional_is_marked_but_for_exercises():
+    page = export(
+        text("## Core", slide="slide"),
+        text("3 min. Ask.", slide="notes"),
+        text("## More", slide="subslide"),
+        text("Optional, 2 min.", slide="notes"),
+        text("## Exercises", slide="slide"),
+        text("Optional, 1 min.", slide="notes"),
+        text("## One of them", slide="subslide"),
+        code("...", slide="fragment", tags=["exercise"]),
+        text("Optional, 5 min.", slide="notes"),
+        audience="instructor",
+    )
+    slides = BeautifulSoup(page, "html.parser").select("main > section")
+    assert [slide.get("data-minutes") for slide in slides] == ["3", None, None, None]
+    assert ["optional" in slide["class"] for slide in slides] == [False, True, False, False]
+
+
 # ---- audiences ----
 
 
@@ -380,7 +428,7 @@ def test_what_one_cell_leaves_open_or_closes_stays_within_it(opened):
         text("two", id="two"),
     ]
     page = BeautifulSoup(export(*cells), "html.parser")
-    inside = [cell["id"] for cell in page.main.find_all(class_="cell", recursive=False)]
+    inside = [cell["id"] for cell in page.select("main > .slide > .cell")]
     assert inside == ["one", "html", "raw", "two"]
     assert page.find(id="two").get_text().strip() == "two"
     assert page.find(id="html").find("i").parent.parent["class"] == ["outputs"]

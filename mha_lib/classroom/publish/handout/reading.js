@@ -1,0 +1,141 @@
+// Reading alone: a slide with a guess shows its question first and what follows when it is asked for, and a bar
+// says where one is. Without this script, and on paper, everything is open. WORDS come from the page.
+
+const KEPT = "mha-handout"; // in localStorage: what the switches in the bar say, for all handouts
+const slides = [...document.querySelectorAll(".slide")];
+const resultsOf = (slide) => [...slide.querySelectorAll(":is(.cell, .outputs, .code, .code span).result")];
+const questionOf = (slide) => slide.querySelector(":scope > .cell.guess");
+const asking = slides.filter((slide) => questionOf(slide) && resultsOf(slide).length);
+
+/** The browser's search finds what is hidden so, and says so by the event "beforematch". */
+function hide(element, hidden) {
+  if (hidden) element.setAttribute("hidden", "until-found");
+  else element.removeAttribute("hidden");
+}
+
+function make(kind, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(kind), properties);
+  element.append(...children);
+  return element;
+}
+
+/** The slide that is read: the first one that reaches into the lower two thirds of the window. */
+function readSlide() {
+  return slides.find((slide) => !slide.hidden && slide.getBoundingClientRect().bottom > innerHeight / 3);
+}
+
+/** Change how long the page is, and keep what is read in its place in the window. */
+function inPlace(change) {
+  const slide = readSlide();
+  const top = () => slide?.getBoundingClientRect().top ?? 0;
+  const before = top();
+  change();
+  if (slide && !slide.hidden) scrollBy({ top: top() - before, behavior: "instant" });
+}
+
+function show(slide, open) {
+  hideAll(resultsOf(slide), !open);
+  const button = slide.querySelector(".ask button");
+  button.ariaExpanded = String(open);
+  button.textContent = open ? WORDS.hide_result : WORDS.show_result;
+}
+
+/** The line in which one guesses, and the button, below the question. The guess stays in this line. */
+function ask(slide) {
+  const guess = make("input", { ariaLabel: WORDS.your_guess, placeholder: WORDS.your_guess });
+  const button = make("button", { type: "button" });
+  const line = make("form", { className: "ask", autocomplete: "off" }, guess, button);
+  const toggle = (event) => {
+    event.preventDefault();
+    show(slide, button.ariaExpanded !== "true");
+  };
+  button.addEventListener("click", toggle);
+  line.addEventListener("submit", toggle);
+  questionOf(slide).after(line);
+}
+
+function keptChoices() {
+  try {
+    return JSON.parse(localStorage.getItem(KEPT)) ?? {};
+  } catch {
+    return {}; // a browser that keeps nothing, for a page from a file say
+  }
+}
+
+function makeSwitch(name, words, change) {
+  const box = make("input", { type: "checkbox", checked: keptChoices()[name] ?? false });
+  box.addEventListener("change", () => {
+    inPlace(() => change(box.checked));
+    try {
+      localStorage.setItem(KEPT, JSON.stringify({ ...keptChoices(), [name]: box.checked }));
+    } catch {
+      // not kept, then
+    }
+  });
+  change(box.checked);
+  return make("label", {}, box, words);
+}
+
+const isOptional = (slide) => slide.matches(".optional");
+
+function openAll(open) {
+  for (const slide of asking) show(slide, open);
+}
+
+function hideAll(elements, hidden) {
+  for (const element of elements) hide(element, hidden);
+}
+
+/** Where one is on the core path, by the minutes of its slides. */
+function addPlace(bar) {
+  const core = slides.filter((slide) => slide.dataset.minutes);
+  if (!core.length) return;
+  const place = make("span");
+  const progress = make("progress", { max: core.length, ariaHidden: "true" });
+  const tell = () => {
+    const here = slides.indexOf(readSlide());
+    const done = core.filter((slide) => here < 0 || slides.indexOf(slide) < here);
+    const left = core.slice(done.length).reduce((sum, slide) => sum + Number(slide.dataset.minutes), 0);
+    const gaps = { slide: Math.min(done.length + 1, core.length), slides: core.length, minutes: left };
+    place.textContent = WORDS.reading.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
+    progress.value = done.length;
+  };
+  bar.prepend(progress, place);
+  addEventListener("scroll", tell, { passive: true });
+  addEventListener("resize", tell);
+  tell();
+}
+
+/** Show an element that the search has found, or that the address names. */
+function reveal(element) {
+  const slide = element.closest(".slide");
+  if (!slide) return;
+  hide(slide, false);
+  if (element !== slide && asking.includes(slide) && element.closest(".result")) show(slide, true);
+}
+
+function openTarget() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!target?.closest("[hidden]")) return;
+  reveal(target);
+  target.scrollIntoView({ behavior: "instant" });
+}
+
+if (asking.length || slides.some(isOptional)) {
+  const bar = make("div", { className: "reading" });
+  for (const slide of asking) ask(slide);
+  if (asking.length) bar.append(makeSwitch("open", WORDS.open_everything, openAll));
+  const optional = slides.filter(isOptional);
+  if (optional.length)
+    bar.append(makeSwitch("short", WORDS.hide_optional, (hidden) => hideAll(optional, hidden)));
+  addPlace(bar);
+  document.querySelector("main").prepend(bar);
+  addEventListener("beforematch", (event) => reveal(event.target));
+  addEventListener("hashchange", openTarget);
+  openTarget();
+  addEventListener("beforeprint", () => {
+    const hidden = [...document.querySelectorAll(".result[hidden]")];
+    hideAll(hidden, false);
+    addEventListener("afterprint", () => hideAll(hidden, true), { once: true });
+  });
+}
