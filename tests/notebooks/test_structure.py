@@ -120,7 +120,7 @@ def test_what_a_students_copy_folds_hides_optional_parts_alone(lesson):
     optional = {cell["id"] for slide in slides if slide.is_optional for cell in slide.cells}
     hidden_below, level = None, 0
     folded = []
-    for cell in json.loads(for_students(lesson.read_bytes()))["cells"]:
+    for cell in json.loads(for_students(lesson.read_bytes(), solutions=True))["cells"]:
         heading = re.search(r"^(#+) ", source(cell), re.M) if cell["cell_type"] == "markdown" else None
         if heading and len(heading[1]) <= level:
             hidden_below, level = None, 0

@@ -5,6 +5,7 @@ from mha_lib.classroom.course.lessons import (
     CourseError,
     find_lesson,
     find_root,
+    hands_out_solutions,
     in_one_line,
     list_languages,
     list_lessons,

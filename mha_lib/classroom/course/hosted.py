@@ -18,6 +18,7 @@ from mha_lib.classroom.course.language import ENGLISH, course_of, language_of, s
 from mha_lib.classroom.course.lessons import (
     COURSE,
     CourseError,
+    hands_out_solutions,
     list_lessons,
     read_course,
     setting,
@@ -50,7 +51,8 @@ def links_to(lesson: Path) -> dict[str, str]:
     The lesson may be one of a working copy. Empty where ``course.json`` holds no address, and for a notebook
     that is not a lesson of the course. The names of the links stand in ``words/``: "hosted". Colab opens
     the file in the repository, so it has none for lessons in traditional Chinese, which are made on each
-    machine. Binder opens the student's copy, which ``postBuild`` makes there.
+    machine, and none where students get no solutions. Binder opens the student's copy, which ``postBuild``
+    makes there.
     """
     course, language = course_of(lesson.parent), language_of(lesson.parent)
     if course is None or not (source_folder(course, language) / lesson.name).exists():
@@ -63,7 +65,7 @@ def links_to(lesson: Path) -> dict[str, str]:
     copy_path = quote(f"lab/tree/work/{language}/{lesson.name}", safe="")
     colab = f"https://colab.research.google.com/github/{owner}/{name}/blob/{branch}/{source_path}"
     binder = {"binder": f"https://mybinder.org/v2/gh/{owner}/{name}/{branch}?urlpath={copy_path}"}
-    return binder if language == TRADITIONAL else {"colab": colab} | binder
+    return binder if language == TRADITIONAL or not hands_out_solutions(course) else {"colab": colab} | binder
 
 
 def configured_repository(root: Path) -> str:

@@ -8,6 +8,7 @@ from mha_lib.classroom.course.chinese import SIMPLIFIED, TRADITIONAL
 from mha_lib.classroom.course.language import ENGLISH, lesson_folder, source_folder, words_in
 
 COURSE = "course.json"
+SOLUTIONS = ("folded", "none")  # what course.json may say of the solutions in students' copies
 
 
 class CourseError(Exception):
@@ -84,6 +85,16 @@ def find_lesson(name: str, lessons: list[Path]) -> Path:
 def setting(lessons: Path, name: str) -> str:
     """An address that stands in ``course.json`` in the folder of the lessons; "" where none stands there."""
     return str(read_course(lessons).get(name) or "")
+
+
+def hands_out_solutions(root: Path) -> bool:
+    """Whether students' copies hold the solutions: in no language if one ``course.json`` says "none"."""
+    folders = [source_folder(root, language) for language in written_languages(root)]
+    chosen = {folder / COURSE: read_course(folder).get("solutions", SOLUTIONS[0]) for folder in folders}
+    for file, choice in chosen.items():
+        if choice not in SOLUTIONS:
+            raise CourseError("bad_solutions", file=file, choice=repr(choice))
+    return "none" not in chosen.values()
 
 
 def read_course(lessons: Path) -> dict[str, Any]:

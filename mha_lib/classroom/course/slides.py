@@ -59,7 +59,8 @@ def tags(cell: Cell) -> list[str]:
     """The tags of a cell, which tell its purpose.
 
     ``setup``: run before class; ``why``: answers the slide's question in words, for someone who reads alone;
-    ``exercise``: a stub to fill in; ``solution``: for instructors only.
+    ``exercise``: a stub to fill in; ``solution``: in no student's handout, and in students' copies only if
+    ``hands_out_solutions`` says so.
     """
     return list(cell["metadata"].get("tags", []))
 
@@ -91,8 +92,12 @@ def lines_of(text: str, count: int) -> list[int]:
     return list(range(first, last + 1)) if first >= 1 and last <= count else []
 
 
+def is_notes(cell: Cell) -> bool:
+    return slide_type(cell) == "notes"
+
+
 def is_for_instructors(cell: Cell) -> bool:
-    return slide_type(cell) == "notes" or "solution" in tags(cell)
+    return is_notes(cell) or "solution" in tags(cell)
 
 
 @dataclass

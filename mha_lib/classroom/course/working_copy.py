@@ -14,14 +14,20 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 from mha_lib.classroom.course.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.course.files import as_json, write_whole
 from mha_lib.classroom.course.language import lesson_folder, words_in
-from mha_lib.classroom.course.lessons import COURSE, list_languages
+from mha_lib.classroom.course.lessons import COURSE, hands_out_solutions, list_languages
 from mha_lib.classroom.course.qr_code import write_qr_code
-from mha_lib.classroom.course.slides import former_names, read_stacks, slide_type, without_exercises
+from mha_lib.classroom.course.slides import (
+    former_names,
+    is_for_instructors,
+    is_notes,
+    read_stacks,
+    without_exercises,
+)
 from mha_lib.classroom.course.traditional import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
 
 RECORD = ".editions.json"  # in a working copy: the fingerprint of the edition that each file was made from
@@ -29,6 +35,7 @@ CHOICE = ".language"  # in work/: the language of the last session
 FOLDED = "jp-MarkdownHeadingCollapsed"  # in a heading's metadata: JupyterLab folds what lies below it
 FOR_DECKS = ("course.css", COURSE, WORDS_OF_DECK)  # beside the lessons, and in no student's copy
 NO_NOTEBOOK = (ValueError, KeyError, TypeError)  # reading a half-written file raises one of these
+Choices = ParamSpec("Choices")
 
 
 def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
@@ -40,12 +47,13 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
     """
     work = root / "work" / language
     messages = []
+    solutions = hands_out_solutions(root)
     with record_of(work) as record:
         for name, content in editions(root, language, work):
             if name in FOR_DECKS:
                 remove_former(work / name, content, record)
                 continue
-            content = for_students(content) if name.endswith(".ipynb") else content
+            content = for_students(content, solutions) if name.endswith(".ipynb") else content
             if beside := bring_up_to_date(work / name, content, record):
                 what = "kept" if is_readable(work / name) else "broken"
                 messages.append(say(root, language, what, work / name, beside))
@@ -117,14 +125,16 @@ def editions(root: Path, language: str, work: Path) -> list[tuple[str, bytes]]:
     return list(contents.items())
 
 
-def of_notebooks(change: Callable[[Any], None]) -> Callable[[bytes], bytes]:
+def of_notebooks(
+    change: Callable[Concatenate[Any, Choices], None],
+) -> Callable[Concatenate[bytes, Choices], bytes]:
     """Let a change of a notebook take and return the content of a file; one that is no notebook stays."""
 
     @wraps(change)
-    def changed(content: bytes) -> bytes:
+    def changed(content: bytes, *choices: Choices.args, **named: Choices.kwargs) -> bytes:
         try:
             notebook = json.loads(content)
-            change(notebook)
+            change(notebook, *choices, **named)
         except NO_NOTEBOOK:
             return content
         return as_json(notebook).encode()
@@ -133,15 +143,18 @@ def of_notebooks(change: Callable[[Any], None]) -> Callable[[bytes], bytes]:
 
 
 @of_notebooks
-def for_students(notebook: Any) -> None:
+def for_students(notebook: Any, solutions: bool) -> None:
     """A lesson as a student gets it: without notes, and with the optional parts that have code folded.
+
+    ``solutions``: whether they stay in it, each in a folded cell.
 
     The exercises, and what lies among them, are optional too; they stay open, for students look for them.
     """
     for slide in without_exercises(read_stacks(notebook["cells"])):
         if slide.is_optional and any(cell["cell_type"] == "code" for cell in slide.cells):
             slide.cells[0]["metadata"][FOLDED] = True
-    notebook["cells"] = [cell for cell in notebook["cells"] if slide_type(cell) != "notes"]
+    left_out = is_notes if solutions else is_for_instructors
+    notebook["cells"] = [cell for cell in notebook["cells"] if not left_out(cell)]
 
 
 @of_notebooks

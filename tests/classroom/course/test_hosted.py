@@ -86,6 +86,12 @@ def test_what_else_course_json_says_stays(course):
     assert json.loads(file.read_text()) == {"handouts": "https://example.org", "repository": ADDRESS}
 
 
+def test_where_students_get_no_solutions_no_link_leads_to_the_repositorys_notebooks(course):
+    write_repository(course, ADDRESS)
+    (course / "notebooks" / "en" / "course.json").write_text('{"solutions": "none"}')
+    assert list(links_to(course / "notebooks" / "zh" / NAME)) == ["binder"]
+
+
 def test_a_lesson_opens_in_colab_from_the_repository_and_in_binder_as_the_students_copy(course):
     write_repository(course, f"{ADDRESS}/tree/autumn")
     assert links_to(course / "notebooks" / "zh" / NAME) == {

@@ -258,7 +258,7 @@ def test_a_copy_from_before_the_notes_were_left_out_loses_no_answer(root, monkey
     add_notes(root / "notebooks/en/01_one.ipynb")
     add_notes(root / "notebooks/en/03_three.ipynb")
     with monkeypatch.context() as former:
-        former.setattr(working_copy, "for_students", lambda content: content)
+        former.setattr(working_copy, "for_students", lambda content, *_: content)
         make_working_copy(root, "en")
     write_lesson(root / "work/en/03_three.ipynb", "my answer")
     work, messages = make_working_copy(root, "en")
@@ -266,6 +266,46 @@ def test_a_copy_from_before_the_notes_were_left_out_loses_no_answer(root, monkey
     assert sources(work / "03_three.ipynb") == ["my answer"]
     assert sources(work / "03_three.new.ipynb") == ["3"]
     assert len(messages) == 1
+
+
+def add_solution(lesson):
+    notebook = json.loads(lesson.read_text())
+    notebook["cells"].append(
+        {**notebook["cells"][0], "source": "solution", "metadata": {"tags": ["solution"]}}
+    )
+    lesson.write_text(json.dumps(notebook))
+
+
+def choose(root, language, solutions):
+    file = root / "notebooks" / language / "course.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps({"solutions": solutions}))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_where_one_language_hands_out_no_solutions_no_copy_has_them_and_no_answer_is_lost(root, language):
+    for name in ("en/01_one", "en/03_three", "zh/01_one"):
+        write_lesson(root / f"notebooks/{name}.ipynb", "1")
+        add_solution(root / f"notebooks/{name}.ipynb")
+    choose(root, "en", "folded")
+    work = make_working_copy(root, "en")[0]
+    assert sources(work / "01_one.ipynb") == ["1", "solution"]
+    write_lesson(work / "03_three.ipynb", "my answer", "solution")
+    choose(root, language, "none")
+    work, messages = make_working_copy(root, "en")
+    assert sources(work / "01_one.ipynb") == ["1"], "nobody has changed it"
+    assert sources(work / "03_three.ipynb") == ["my answer", "solution"]
+    assert sources(work / "03_three.new.ipynb") == ["1"]
+    assert len(messages) == 1
+    assert sources(make_deck_copy(root, "en", "01_one.ipynb")[0] / "01_one.ipynb") == ["1", "solution"]
+
+
+@pytest.mark.parametrize("choice", ["None", "", False, None, ["none"]])
+def test_an_unknown_choice_of_solutions_hands_out_nothing_and_says_what_there_is(root, choice):
+    choose(root, "en", choice)
+    with pytest.raises(CourseError, match=r'course\.json: "solutions" must be "folded" or "none", got'):
+        make_working_copy(root, "en")
+    assert not list(root.glob("work/en/*.ipynb"))
 
 
 def present(root, begins_afresh=lambda file: False, lesson="03_three.ipynb"):

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.course import CourseError, hands_out_solutions
 from mha_lib.classroom.course.files import write_whole
 from mha_lib.classroom.publish.browser import require_browser
 from mha_lib.classroom.publish.build import Build
@@ -29,6 +29,7 @@ def write_site(root: Path, lessons_by_language: list[list[Path]], language: str)
     sources; the others are made first. A lesson that fails is not on the site, nor are slides that fail.
     """
     require_pagefind()  # before the part that takes minutes
+    solutions = hands_out_solutions(root)
     build = Build(root / "build" / "site", language)
     lessons = [lesson for in_one_language in lessons_by_language for lesson in in_one_language]
     with build.until_ctrl_c():
@@ -38,7 +39,7 @@ def write_site(root: Path, lessons_by_language: list[list[Path]], language: str)
         if with_slides and (old := outdated(root, lessons, address_of_slides, build)):
             with build.attempt("slides"):
                 print_decks(root, old, build)
-        sites = [read_site(root, one, build, with_slides=with_slides) for one in lessons_by_language]
+        sites = [read_site(root, one, build, solutions, with_slides) for one in lessons_by_language]
         sites = [site for site in sites if site.rows]
         if sites:
             lay_out(build.folder, sites)
@@ -85,7 +86,9 @@ def last_change(lesson: Path) -> float:
     return max(file.stat().st_mtime for file in (lesson, *beside, *figures, *used))
 
 
-def read_site(root: Path, lessons: list[Path], build: Build, *, with_slides: bool) -> SiteInLanguage:
+def read_site(
+    root: Path, lessons: list[Path], build: Build, solutions: bool, with_slides: bool
+) -> SiteInLanguage:
     """The pages of one language: the lessons that have run since they were changed, and the documents."""
     language = lessons[0].parent.name
     ran = [lesson for lesson in lessons if is_new(address_of_run(root, lesson), lesson)]
@@ -96,7 +99,7 @@ def read_site(root: Path, lessons: list[Path], build: Build, *, with_slides: boo
         with build.attempt(lesson):
             page = page_of(lesson, read_notebook(run, run), names, build)
             rows.append(LessonRow(lesson, page, slides if with_slides and is_new(slides, lesson) else None))
-    return SiteInLanguage(language, rows, read_documents(root, language, names, build))
+    return SiteInLanguage(language, rows, read_documents(root, language, names, build), solutions)
 
 
 def lay_out(folder: Path, sites: list[SiteInLanguage]) -> None:
@@ -110,7 +113,7 @@ def lay_out(folder: Path, sites: list[SiteInLanguage]) -> None:
         for row in site.rows:
             write_whole(place / row.address, framed("publish/site/lesson.html", row, site, sites))
             write_moved_pages(place / row.address, row.page)
-            write_whole(place / row.lesson.name, students_notebook(row.lesson))
+            write_whole(place / row.lesson.name, students_notebook(row.lesson, site.solutions))
             if row.slides:
                 shutil.copyfile(row.slides, place / row.slides.name)
         for document in site.documents:

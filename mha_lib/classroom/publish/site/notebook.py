@@ -13,12 +13,12 @@ from mha_lib.classroom.publish.html.pictures import read_picture
 FIGURE = re.compile(rf"\]\({re.escape(SHARED)}(?P<name>[\w.-]+)\)")
 
 
-def students_notebook(lesson: Path) -> str:
+def students_notebook(lesson: Path, solutions: bool) -> str:
     """The notebook as a working copy has it; a cell names its figures, and their data stand at its end.
 
     The figures are no attachments, for JupyterLab shows no SVG from attachments.
     """
-    notebook = json.loads(for_students(without_outputs(lesson.read_bytes())))
+    notebook = json.loads(for_students(without_outputs(lesson.read_bytes()), solutions))
     folder = lesson.parent
     for cell in notebook["cells"]:
         names = dict.fromkeys(FIGURE.findall(source(cell))) if cell["cell_type"] == "markdown" else {}

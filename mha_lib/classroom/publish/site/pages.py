@@ -52,6 +52,7 @@ class SiteInLanguage:
     language: str
     rows: list[LessonRow]
     documents: list[Document]
+    solutions: bool  # whether the notebooks hold them
 
     def __post_init__(self) -> None:
         self.name = name_of_language(self.language)

@@ -217,7 +217,7 @@ def test_a_lesson_on_the_site_is_its_handout_below_a_bar(kept):
 def test_a_downloaded_notebook_is_whole_and_has_neither_notes_nor_outputs(course):
     root, by_language = course
     file = root / "downloaded.ipynb"
-    file.write_text(students_notebook(by_language[1][0]), encoding="utf-8")
+    file.write_text(students_notebook(by_language[1][0], solutions=True), encoding="utf-8")
     notebook = nbformat.read(file, as_version=4)
     nbformat.validate(notebook)
     assert [cell.id for cell in notebook.cells] == ["title", "why-a-mask", "explorer", "solution"]
@@ -228,6 +228,22 @@ def test_a_downloaded_notebook_is_whole_and_has_neither_notes_nor_outputs(course
     assert kind == "data:image/svg+xml;base64"
     drawing = base64.b64decode(data).decode()
     assert "键" in drawing, "the words of its language"
+
+
+@pytest.mark.parametrize(("choice", "ids"), [("folded", ["solution"]), ("none", [])])
+def test_downloads_hold_solutions_as_the_course_chose_and_the_front_page_says_so(
+    course, monkeypatch, choice, ids
+):
+    root, by_language = course
+    monkeypatch.setattr(build, "is_new", lambda file, lesson: file.exists())
+    (root / "notebooks" / "en" / "course.json").write_text(json.dumps({"solutions": choice}))
+    assert build.write_site(root, by_language, "en") == 0
+    said = {"folded": "with_solutions", "none": "without_solutions"}[choice]
+    for lang in LANGUAGES:
+        site = root / "build" / "site" / lang
+        cells = json.loads((site / "01_single.ipynb").read_text(encoding="utf-8"))["cells"]
+        assert [cell["id"] for cell in cells if "answer = 42" in "".join(cell["source"])] == ids
+        assert words_in(lang)["site"][said] in read(site / "index.html").main.text
 
 
 DOCUMENT = """[中文](../zh/teach.md)
