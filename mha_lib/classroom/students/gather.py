@@ -1,27 +1,34 @@
 """Finds the reports of a class in a folder and all folders in it, and keeps the newest of each student."""
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from mha_lib.classroom.course import CourseError, in_one_line
-from mha_lib.classroom.live.exercises.reports import FOLDER, SUFFIX, Progress, Report, read_report, shown
+from mha_lib.classroom.live.exercises.reports import FOLDER, Progress, Report, read_report, shown
 
 PASSED_OVER = ("node_modules", "site-packages", "__pycache__")  # large, without reports; hidden ones too
+# Browsers and learning platforms number copies: heads.report-1.json, "heads.report (1).json".
+NAME = re.compile(r"(?P<about>[^.].*)\.report.*\.json", re.IGNORECASE)
+FAST_CLOCK = timedelta(days=1)  # a report that is written later than this from now has a wrong date
 
 
 @dataclass
 class HandedIn:
     file: Path  # from the folder that was searched
     report: Report
+    has_namesake: bool = False
 
     @property
     def student(self) -> str:
-        """The student as a page shows it: by name, or else by the folder or the name of the file."""
-        unnamed = self.home or self.file.parent.as_posix().strip(".") or self.file.name.removesuffix(SUFFIX)
-        return self.report.name or shown(f"({unnamed})")
+        """The student as a page shows it: by name, and by the folder or the name of the file if need be."""
+        name = NAME.fullmatch(self.file.name)
+        place = self.home or self.file.parent.as_posix().strip(".") or (name["about"] if name else "")
+        named = self.report.name and not self.has_namesake
+        return self.report.name if named else shown(f"{self.report.name} ({place})").strip()
 
     def progress_in(self, exercise: str) -> Progress:
         return self.report.exercises.get(exercise, Progress())
@@ -34,11 +41,25 @@ class HandedIn:
         return "/".join(parts[:-4]) if is_working_copy else ""
 
     @property
-    def same_student(self) -> tuple[str, str]:
-        """A key that two files of one student share: the name, or else the home, or else the file's token."""
-        if self.report.name:
-            return "name", self.report.name.casefold()
-        return ("home", self.home) if self.home else ("token", self.report.student)
+    def same_student(self) -> tuple[str, ...]:
+        """A key that two files of one student share, and those of two students with one name do not.
+
+        A home is one student's. A folder may be one student's or hold many, so the name counts too. Where
+        there is no folder, or no name, the token in the file tells.
+        """
+        if self.home:
+            return (self.home,)
+        folder, name = self.file.parent.as_posix(), self.report.name.casefold()
+        return folder, name, "" if folder != "." and name else self.report.student
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether the report's date can be right: it is not in the future."""
+        return self.written <= datetime.now(UTC) + FAST_CLOCK
+
+    @property
+    def written(self) -> datetime:
+        return datetime.fromisoformat(self.report.written)
 
 
 def gather(folder: Path) -> tuple[list[HandedIn], list[CourseError]]:
@@ -51,13 +72,31 @@ def gather(folder: Path) -> tuple[list[HandedIn], list[CourseError]]:
         except CourseError as error:
             remarks.append(error)
             continue
+        if not found.is_dated:
+            remarks.append(CourseError("report_future", file=found.file, date=found.report.written[:10]))
         key = (found.report.lesson, *found.same_student)
         if former := newest.get(key):
-            older, found = sorted((former, found), key=lambda one: datetime.fromisoformat(one.report.written))
+            older, found = sorted((former, found), key=lambda one: (one.is_dated, one.written))
             gaps = {"student": found.student, "file": found.file, "older": older.file}
             remarks.append(CourseError("report_twice", **gaps))
         newest[key] = found
-    return list(newest.values()), remarks
+    counted = list(newest.values())
+    mark_namesakes(counted, remarks)
+    return counted, remarks
+
+
+def mark_namesakes(counted: list[HandedIn], remarks: list[CourseError]) -> None:
+    """Mark the students who share a name on one lesson: pages show where their files lie."""
+    by_name: dict[tuple[str, str], list[HandedIn]] = {}
+    for one in counted:
+        if one.report.name:
+            by_name.setdefault((one.report.lesson, one.report.name.casefold()), []).append(one)
+    for namesakes in by_name.values():
+        if len(namesakes) > 1:
+            files = ", ".join(str(one.file) for one in namesakes)
+            remarks.append(CourseError("report_namesakes", student=namesakes[0].report.name, files=files))
+            for one in namesakes:
+                one.has_namesake = True
 
 
 def find_reports(folder: Path, remarks: list[CourseError]) -> Iterator[Path]:
@@ -68,4 +107,4 @@ def find_reports(folder: Path, remarks: list[CourseError]) -> Iterator[Path]:
     walk = os.walk(folder, onerror=lambda error: remarks.append(in_one_line(folder, error)))
     for place, folders, files in walk:
         folders[:] = sorted(name for name in folders if name[0] != "." and name not in PASSED_OVER)
-        yield from (Path(place, name) for name in sorted(files) if name.endswith(SUFFIX) and name[0] != ".")
+        yield from (Path(place, name) for name in sorted(files) if NAME.fullmatch(name))

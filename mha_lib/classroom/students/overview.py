@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,9 @@ from mha_lib.classroom.publish.build import Build
 from mha_lib.classroom.students.gather import HandedIn, gather
 from mha_lib.classroom.students.tally import LessonRow, progress_of, tally
 
-BEGINS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# A spreadsheet may cut a line at other marks than commas, whatever is in quotation marks, and in Chinese and
+# Japanese it reads the wide signs too.
+FORMULA = re.compile(r"""(^|[,;|\t\r\n])(?=["'\s]*[=+@＝＋－＠-])""")
 MOST_SHOWN = 3  # mistakes of an exercise on the terminal
 
 
@@ -120,6 +123,5 @@ def table_of(rows: list[LessonRow]) -> str:
 
 
 def harmless(value: object) -> object:
-    """The value, with an apostrophe before a text that a spreadsheet would carry out as a formula."""
-    is_formula = isinstance(value, str) and value.lstrip().startswith(BEGINS_A_FORMULA)
-    return f"'{value}" if is_formula else value
+    """The value, with an apostrophe before whatever a spreadsheet would carry out as a formula."""
+    return FORMULA.sub(r"\1'", value) if isinstance(value, str) else value

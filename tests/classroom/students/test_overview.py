@@ -102,7 +102,8 @@ def test_odd_counts_and_odd_times_do_no_harm(course, capsys):
     assert overview() == 0
     said = capsys.readouterr()
     assert ONE_VIEW not in said.out
-    assert "counts: late.report.json" in said.err
+    assert "counts: ada.report.json, and not late.report.json" in said.err
+    assert "late.report.json: its date, 9999-12-31, is in the future" in said.err
 
 
 def test_gaps_of_a_sentence_are_left_open(course, capsys):
@@ -126,11 +127,71 @@ def test_lessons_are_told_apart(course, capsys):
 
 def test_of_two_files_of_a_student_the_newer_counts_whatever_its_zone(course, capsys):
     hand_in(course, replace(ADA, written="2026-11-22T09:00:00+02:00", exercises={}), "later.report.json")
-    hand_in(course, replace(ADA, name="ada lovelace", student="other"), "z/first.report.json")
+    hand_in(course, replace(ADA, name="ada lovelace"), "sooner.report.json")
     assert overview() == 0
     said = capsys.readouterr()
-    assert "handed in twice; the newer counts: z/first.report.json, and not later.report.json" in said.err
+    assert "handed in twice; the newer counts: sooner.report.json, and not later.report.json" in said.err
     assert "reports: 1" in said.out
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "lesson-03-Ada.report-1.json",
+        "lesson-03-Ada.report (1).json",
+        "Lesson-03-Ada.Report(2).JSON",
+        "lesson-03-Ada.report - Copy.json",
+        "lesson-03-Ada.report 副本.json",
+    ],
+)
+def test_copies_numbered_by_browsers_and_learning_platforms_are_read(course, capsys, name):
+    hand_in(course, ADA, "lesson-03-Ada.report.json")
+    hand_in(course, replace(ADA, written="2026-11-22T09:00:00+00:00"), name)
+    assert overview() == 0
+    assert f"the newer counts: {name}" in capsys.readouterr().err
+
+
+def test_a_date_in_the_future_goes_before_no_other_and_counts_alone(course, capsys):
+    late = "2099-01-01T00:00:00+00:00"
+    hand_in(course, replace(ADA, written=late, exercises={}), "wrong.report.json")
+    hand_in(course, ADA)
+    hand_in(course, replace(student("Bob"), written=late))
+    assert overview() == 0
+    said = capsys.readouterr()
+    assert "the newer counts: ada.report.json, and not wrong.report.json" in said.err
+    assert said.err.count("2099-01-01, is in the future") == 2
+    assert "reports: 2" in said.out
+
+
+def test_two_students_of_one_name_are_two_students(course, capsys):
+    other = replace(ADA, student="other", written="2026-11-22T09:00:00+00:00")
+    for place in ("flat", "folders", "homes"):
+        first, second = {
+            "flat": ("a.report.json", "b.report.json"),
+            "folders": ("Ada 1/a.report.json", "Ada 2/a.report.json"),
+            "homes": ("ada1/work/en/reports/a.report.json", "ada2/work/en/reports/a.report.json"),
+        }[place]
+        hand_in(course, ADA, f"{place}/{first}")
+        hand_in(course, other, f"{place}/{second}")
+        assert command_line.main(["overview", f"class/{place}"]) == 0
+        said = capsys.readouterr()
+        assert "reports: 2" in said.out
+        shown = re.findall(r"Ada Lovelace \((.*)\)$", said.out, re.MULTILINE)
+        assert shown == {"flat": ["a", "b"], "folders": ["Ada 1", "Ada 2"], "homes": ["ada1", "ada2"]}[place]
+        assert "several students or copies of the course have this name" in said.err
+
+
+def test_a_home_and_a_folder_decide_who_handed_in_again(course, capsys):
+    again = replace(ADA, student="another token", written="2026-11-22T09:00:00+00:00")
+    hand_in(course, ADA, "Ada 17/heads.report.json")
+    hand_in(course, again, "Ada 17/heads.report-1.json")
+    hand_in(course, ADA, "home/work/en/reports/heads.report.json")
+    hand_in(course, replace(again, name="Ada L."), "home/work/zh/reports/heads.report.json")
+    hand_in(course, replace(again, name="Bob"), "Ada 17/bob.report.json")
+    assert overview() == 0
+    said = capsys.readouterr()
+    assert re.findall(r"○○  (.*)$", said.out, re.MULTILINE) == ["Ada L.", "Ada Lovelace", "Bob"]
+    assert said.err.count("handed in twice") == 2
 
 
 def test_homes_on_a_server_are_searched_and_name_who_gave_no_name(course, capsys):
@@ -178,7 +239,7 @@ def test_damaged_files_are_a_line_each_and_the_rest_counts(course, capsys):
 
 def test_without_names_no_name_is_shown_anywhere(course, capsys):
     hand_in(course, ADA)
-    hand_in(course, replace(ADA, student="b"), "Ada-again.report.json")
+    hand_in(course, ADA, "Ada-again.report.json")
     hand_in(course, student("Bob"))
     assert overview("--no-names") == 0
     said = capsys.readouterr()
@@ -201,6 +262,18 @@ def test_the_table_opens_in_a_spreadsheet_and_runs_nothing(course):
     about = {"lesson": "03", "student": '\'=HYPERLINK("x")', "exercise": "split_heads"}
     counted = {"state": "solved", "checks": "3", "mistakes": "cut_with_one_view:2"}
     assert rows[0] | {"written": "", "file": ""} == about | counted | {"written": "", "file": ""}
+
+
+@pytest.mark.parametrize(
+    "name", ["x;=1+1", "x;  +1", 'x;"=1+1', "x, @SUM(1)", "＝1+1", " －1", "x|=cmd", "'=1+1", "=1;-1"]
+)
+def test_no_part_of_a_name_is_a_formula_wherever_a_spreadsheet_cuts_the_line(course, name):
+    hand_in(course, replace(ADA, name=name))
+    assert overview() == 0
+    text = (course / "build" / "overview" / "overview.csv").read_text(encoding="utf-8-sig")
+    for part in re.split(r"[,;|\t\n]", text):
+        assert not re.match(r"[\s\"]*[=+@＝＋－＠-]", part), part
+    assert next(csv.DictReader(text.splitlines()))["student"].replace("'", "") == name.replace("'", "")
 
 
 def test_others_on_the_machine_cannot_read_the_overview(course):
