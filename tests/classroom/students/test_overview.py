@@ -209,6 +209,13 @@ def test_homes_on_a_server_are_searched_and_name_who_gave_no_name(course, capsys
     assert len(said.err.splitlines()) == 1, "ada handed in twice"
 
 
+@pytest.mark.parametrize("name", [" ", "\u200d", " \u200c "])
+def test_a_name_that_nobody_can_see_is_no_name(course, name):
+    hand_in(course, replace(ADA, name=name))
+    assert overview() == 0
+    assert page(course).tbody.th.text == "(ada)"
+
+
 HOSTILE = "<img src=x onerror=alert(1)>\u202e"
 
 
@@ -273,7 +280,7 @@ def test_no_part_of_a_name_is_a_formula_wherever_a_spreadsheet_cuts_the_line(cou
     text = (course / "build" / "overview" / "overview.csv").read_text(encoding="utf-8-sig")
     for part in re.split(r"[,;|\t\n]", text):
         assert not re.match(r"[\s\"]*[=+@＝＋－＠-]", part), part
-    assert next(csv.DictReader(text.splitlines()))["student"].replace("'", "") == name.replace("'", "")
+    assert next(csv.DictReader(text.splitlines()))["student"].replace("'", "") == name.strip().replace("'", "")
 
 
 def test_others_on_the_machine_cannot_read_the_overview(course):

@@ -110,7 +110,7 @@ def report_of(tree: Mapping[str, Any]) -> Report:
         version=entry(tree, "version", is_text),
         written=entry(tree, "written", is_time),
         student=entry(tree, "student", is_text),
-        name=shown(entry(tree, "name", is_text))[:LONGEST_NAME],
+        name=shown(entry(tree, "name", is_text))[:LONGEST_NAME].strip(f" {JOINERS}"),
         exercises={name: progress_of(exercises, name) for name in exercises},
     )
 
