@@ -4,8 +4,9 @@ import base64
 import mimetypes
 import os
 import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 from urllib.request import urlopen
 
@@ -14,6 +15,10 @@ from mha_lib.classroom.course.language import course_of
 
 REMOTE = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
 SVG = "image/svg+xml"
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?"
+LENGTH = re.compile(rf"\s*({NUMBER})\s*([a-zA-Z]*)\s*")
+PIXELS = {"": 1, "px": 1, "in": 96, "cm": 96 / 2.54, "mm": 9.6 / 2.54, "q": 2.4 / 2.54, "pt": 4 / 3, "pc": 16}
+PIXELS |= {"em": 16, "rem": 16, "ex": 8}  # in the letters of a drawing that stands alone
 
 
 class Picture(NamedTuple):
@@ -34,8 +39,30 @@ class Picture(NamedTuple):
         """The width in pixels from the file's header, or 0 if it gives none."""
         if self.kind == "image/png":
             return int.from_bytes(self.data[16:20], "big")
-        box = re.search(rb"<svg[^>]*\bviewBox=[\"'][-\d.]+[ ,]+[-\d.]+[ ,]+([\d.]+)", self.data)
-        return round(float(box[1])) if self.kind == SVG and box else 0
+        return width_of_svg(self.data) if self.kind == SVG else 0
+
+
+def width_of_svg(drawing: bytes) -> int:
+    """The width of a drawing: its own, or the one that its height and its proportions give, or else the
+    width of its view box, which has no unit; 0 if none of them is a length."""
+    root: Any = ET.XMLPullParser(["start"])  # nothing behind the first tag matters
+    try:
+        root.feed(drawing)
+        start: Any = next(iter(root.read_events()), None)
+    except (ET.ParseError, ValueError):  # no XML, or in letters that are not known
+        return 0
+    attributes = start[1].attrib if start else {}
+    width, height = (pixels(attributes.get(side, "")) for side in ("width", "height"))
+    box = [pixels(number) for number in re.split(r"[\s,]+", attributes.get("viewBox", "").strip())]
+    if not width and len(box) == 4 and box[2] and box[3]:
+        width = height * box[2] / box[3] or box[2]
+    return max(1, round(width)) if width else 0
+
+
+def pixels(length: str) -> float:
+    """A length such as ``6.5in`` in pixels; 0 if it is none, or a share of the page such as ``100%``."""
+    found = LENGTH.fullmatch(length)
+    return max(0.0, float(found[1]) * PIXELS.get(found[2].lower(), 0)) if found else 0.0
 
 
 def read_picture(address: str, folder: Path, language: str) -> Picture | None:
@@ -56,7 +83,7 @@ def read_picture(address: str, folder: Path, language: str) -> Picture | None:
         is_readable = file.is_file() and is_within_reach(file, folder)  # reading a pipe would never end
         if kind and kind.startswith("image/") and is_readable:
             return Picture(kind, read_figure(file, language))
-    except (OSError, ValueError):  # no such file, no valid file name, or no valid data
+    except (OSError, ValueError, ET.ParseError):  # no such file, no valid file name, or no valid data
         pass
     return None
 

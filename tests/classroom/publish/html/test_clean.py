@@ -177,6 +177,46 @@ def test_a_picture_in_its_address_is_taken_however_it_is_written(clean):
     assert image["width"] == "7"
 
 
+@pytest.mark.parametrize(
+    ("size", "width"),
+    [
+        ("width='400' viewBox='0 0 1 1'", "400"),
+        ("viewBox='0 0 1 1' width='400px' height='5'", "400"),
+        ("width='254mm'", "960"),
+        ("width='2.54 cm' viewBox='0 0 7 5'", "96"),
+        ("width='6.5in'", "624"),
+        ("width='345.6pt' height='300pt' viewBox='0 0 9 9'", "461"),
+        ("width='10em'", "160"),
+        ("width='.2'", "1"),
+        ("height='50' viewBox='0,0,40,20'", "100"),
+        ("width='100%' viewBox='0 0 640 480'", "640"),
+        ("width='100%' height='100%' viewBox='-1 -1 6.4e2 480'", "640"),
+        ("width='100%'", None),
+        ("width='auto' viewBox='0 0 1.2.3 4'", None),
+        ("viewBox='0 0 5'", None),
+        ("viewBox='0 0 nan 4'", None),
+        ("width='-5' viewBox='0 0 -5 4'", None),
+        ("width='0' viewBox='0 0 0 4'", None),
+        ("width='1e999'", None),
+        ("width='3furlongs'", None),
+    ],
+)
+def test_a_drawing_has_the_width_that_browsers_give_it(clean, tmp_path, size, width):
+    (tmp_path / "x.svg").write_text(f"<?xml version='1.0'?><!-- <svg width='1'> --><svg {size}><a/></svg>")
+    image = BeautifulSoup(clean("<img src='x.svg'>"), "html.parser").img
+    assert image.get("width") == width
+    assert image.get("style") == (f"--natural:{width}" if width else None)
+    assert clean.complaints == []
+
+
+@pytest.mark.parametrize(
+    "drawing", [b"", b"no drawing", b"<svg width=5>", b"\xff\xfe\0", b"<?xml encoding='x'?>"]
+)
+def test_a_broken_drawing_stops_no_page(clean, tmp_path, drawing):
+    (tmp_path / "x.svg").write_bytes(drawing)
+    assert "<img" in clean("<img src='x.svg'>")
+
+
 def test_a_figure_has_the_words_of_the_pages_language(clean, tmp_path):
     lessons, images = tmp_path / "notebooks" / "zh", tmp_path / "img"
     lessons.mkdir(parents=True)
