@@ -95,7 +95,15 @@ class Cleaner:
         short = in_one_line(tex)
         short = short if len(short) <= LONGEST_QUOTE else f"{short[:LONGEST_QUOTE]}…"
         self.complain(self.words["formula_left"].format(tex=short, reason=in_one_line(reason)))
-        element.name, element.attrs = "code", {"class": "tex", "title": reason}
+        said = Tag(name="span", attrs={"class": "reason"})
+        said.string = self.words["not_set"].format(reason=in_one_line(reason)[:LONGEST_QUOTE])
+        code = Tag(name="code", attrs={"class": "tex"})
+        code.extend(list(element.contents))
+        element.extend([code, said])
+        if element.name == "div":
+            element.name, element.attrs = "p", {}
+        else:
+            element.unwrap()
 
     def say_diagram(self, drawing: Tag) -> None:
         """Add a note below code that Jupyter would draw as a diagram: the page shows the code instead."""

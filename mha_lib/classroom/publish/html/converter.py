@@ -21,12 +21,25 @@ DEEPEST = 400  # elements within elements: a browser recurses once for each
 GROUP = r"\{((?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{[^{}]*\})*\})*\})*)\}"
 # Commands that math-core does not know, in terms of commands that it knows. tests/…/formulas.txt uses each.
 MACROS = {
+    "dotsc": r"\ldots",
+    "dotso": r"\ldots",
+    "hbox": r"\text{#1}",
     "mathds": r"\mathbb{#1}",
     "mathbbm": r"\mathbb{#1}",
     "mbox": r"\text{#1}",
     "pmb": r"\boldsymbol{#1}",
     "substack": r"\begin{subarray}{c}#1\end{subarray}",
+    "textnormal": r"\text{#1}",
+    "textup": r"\text{#1}",
 }
+# math-core has no links and no coloured boxes, and its references always have parentheses. These letters in
+# a text mark where a link or box begins (with its kind, and its address or style in hexadecimal digits),
+# where it ends, and a reference without parentheses. formulas.py reads them in the MathML.
+BEGINS, ENDS, BARE = "\ue000", "\ue001", "\ue002"
+COLOUR = r"\{\s*([A-Za-z]+|#[0-9A-Fa-f]{3,8})\s*\}\s*"
+LINK = rf"\\href\s*\{{\s*((?:https?://|mailto:)[^{{}}]*?)\s*\}}\s*{GROUP}"
+BOX = rf"\\colorbox\s*{COLOUR}{GROUP}"
+FRAME = rf"\\fcolorbox\s*{COLOUR}{COLOUR}{GROUP}"
 # Patterns that math-core refuses or sets wrongly. Each has a formula in tests/…/formulas.txt that needs it.
 REWRITES = (
     # A second definition replaces the first, as in Jupyter, where a cell may be run twice.
@@ -47,6 +60,9 @@ REWRITES = (
     (r"\\cfrac\s*\[[lcr]\]", r"\\cfrac"),
     # A line end with a star (no page ends there) or with the distance to the next line.
     (r"\\\\(?:\s*\*)?(?:\s*\[\s*-?[\d.]+\s*[a-z]{2}\s*\])?", r"\\\\"),
+    (r"\\smash\s*(?:\[[tb]\])?(?=\s*\{)", ""),  # it changes the distance between lines alone
+    (r"\\(begin|end)\{alignedat\}(?:\s*\{\d+\})?", r"\\\1{aligned}"),
+    (r"\\ref(?=\s*\{)", rf"\\text{{{BARE}}}\\eqref"),
     (r"\\require\s*\{[a-z]+\}", ""),  # MathJax loads an extension by this; math-core needs none
     (r"\\(left|right|middle)\s*<", r"\\\1\\langle "),
     (r"\\(left|right|middle)\s*>", r"\\\1\\rangle "),
@@ -54,6 +70,9 @@ REWRITES = (
 )
 # The same environments without equation numbers.
 LINES = {"align": "aligned", "gather": "gathered", "multline": "multline*", "equation": ""}
+MATRIX = r"\\(begin|end)\{([pbBvV]?)matrix\*\}(?:\s*\[([lcr])\])?"
+FENCES = {"": "..", "p": "()", "b": "[]", "B": (r"\{", r"\}"), "v": "||", "V": (r"\|", r"\|")}
+MOST_COLUMNS = 30  # of such a matrix
 STEP = re.compile(
     r"(?P<open>\\(?:begin|left)\b|\{)|(?P<close>\\(?:end|right)\b|\})|(?P<command>\\[A-Za-z]+|[\^_])|(?P<space>\s+)|\\?.",
     re.DOTALL,
@@ -94,7 +113,10 @@ def make_converter() -> LatexToMathML:
 
 def prepared(tex: str, display: bool) -> str:
     """The same formula, written in commands that math-core knows."""
-    tex = re.sub(rf"\\(?:text|mbox|textrm){GROUP}", text_with_formulas, tex)
+    tex = with_boxes_and_links(re.sub(f"[{BEGINS}{ENDS}{BARE}]", "", tex))
+    tex = re.sub(rf"\\(text(?:rm|bf|it|sf|tt|up|normal)?|[mh]box)\s*{GROUP}", text_with_formulas, tex)
+    tex = re.sub(MATRIX, aligned_matrix, tex)
+    tex = re.sub(r"\\begin\{eqnarray(\*?)\}(.*?)\\end\{eqnarray\1\}", equations, tex, flags=re.DOTALL)
     for pattern, replacement in REWRITES:
         tex = re.sub(pattern, replacement, tex)
     if not re.search(r"\\(tag|label)\b", tex):
@@ -110,13 +132,46 @@ def prepared(tex: str, display: bool) -> str:
     return tex
 
 
+def with_boxes_and_links(tex: str) -> str:
+    tex = re.sub(LINK, lambda link: marked("link", re.sub(r"\\([%#&_~])", r"\1", link[1]), link[2]), tex)
+    tex = re.sub(BOX, lambda box: marked("box", f"background:{box[1]}", rf"\text{{{box[2]}}}"), tex)
+    style = "border:0.06em solid {};background:{}"
+    return re.sub(FRAME, lambda box: marked("box", style.format(box[1], box[2]), rf"\text{{{box[3]}}}"), tex)
+
+
+def marked(kind: str, about: str, tex: str) -> str:
+    return rf"{{\text{{{BEGINS}{kind}{BEGINS}{about.encode().hex()}}}{{{tex}}}\text{{{ENDS}{kind}}}}}"
+
+
 def text_with_formulas(text: re.Match[str]) -> str:
-    r"""``\text{if $x$}`` as ``\text{if }x``: math-core allows no formula within text."""
-    parts = re.split(r"(?<!\\)\$", text[1])
-    if len(parts) % 2 == 0 or len(parts) == 1:
+    r"""``\text{if $x$}`` as ``\text{if }{x}``: math-core allows no formula within text.
+
+    It also takes the space after ``\%`` for the end of a command, as after ``\alpha``; TeX shows it.
+    """
+    command, content = text[1], text[2]
+    parts = re.split(r"(?<!\\)\$", content)
+    if len(parts) % 2 == 0:
         return text[0]
-    kinds = cycle((r"\text{%s}", "{%s}"))
-    return "".join(kind % part for part, kind in zip(parts, kinds, strict=False))
+    parts[::2] = [re.sub(r"(\\[^A-Za-z\s]) ", r"\1{} ", part) for part in parts[::2]]
+    if len(parts) == 1:
+        return rf"\{command}{{{parts[0]}}}"
+    kinds = cycle((rf"\{command}{{%s}}", "{%s}"))
+    return "".join(kind % part for part, kind in zip(parts, kinds, strict=False) if part)
+
+
+def aligned_matrix(matrix: re.Match[str]) -> str:
+    r"""The begin or the end of ``\begin{pmatrix*}[r]``, whose columns stand at the right."""
+    begins, ends = FENCES[matrix[2]]
+    if matrix[1] == "end":
+        return rf"\end{{array}}\right{ends}"
+    return rf"\left{begins}\begin{{array}}{{{(matrix[3] or 'c') * MOST_COLUMNS}}}"
+
+
+def equations(lines: re.Match[str]) -> str:
+    """An ``eqnarray``, which has a ``&`` on both sides of each relation, as an ``align``, which has one."""
+    rows = [re.sub(r"(?<!\\)&((?:\\.|[^&\\])*)&", r"&\1 ", row) for row in lines[2].split(r"\\")]
+    content = r"\\".join(rows)
+    return rf"\begin{{align{lines[1]}}}{content}\end{{align{lines[1]}}}"
 
 
 def is_deep(tex: str) -> bool:

@@ -28,7 +28,18 @@ REPLACED = (
     ('stretchy="true">~<', 'stretchy="true">˜<'),  # browsers stretch only the second one of these two tildes
     ("</menclose>", "</mrow>"),
 )
-REFERENCE = re.compile(r'<a href="#(equation-[^"]*)">\(\?\?\)</a>')
+REFERENCE = re.compile(
+    rf"(?P<bare><mtext>{converter.BARE}</mtext>)?"
+    r'<mtext><a href="#(?P<label>equation-[^"]*)">(?P<number>[^<]*)</a></mtext>'
+)
+UNKNOWN = "(??)"  # the converter's number for an equation that it has not seen
+BEGINS = re.compile(rf"<mtext>{converter.BEGINS}(\w+){converter.BEGINS}([0-9a-f]*)</mtext>")
+ENDS = re.compile(rf"<mtext>{converter.ENDS}(\w+)</mtext>")
+# How a link and a coloured box begin and end. MathML has no links, but its texts may hold HTML.
+PIECES = {
+    "link": ('<mtext><a href="{}"><math>', "</math></a></mtext>"),
+    "box": ('<mrow class="coloured" style="{}">', "</mrow>"),
+}
 Formula = tuple[str, bool]  # its TeX, and whether it is displayed
 LONGEST_WAIT = 10  # seconds; the slowest of a thousand formulas that were tried took half a second
 
@@ -86,10 +97,20 @@ class Formulas:
 
     def with_references(self, mathml: str) -> str | Refusal:
         """The formula with the numbers of the equations it refers to, which may stand before or after it."""
-        for label in REFERENCE.findall(mathml):
-            if label not in self.numbers:
-                return Refusal("no_label", label.removeprefix("equation-"))
-        return REFERENCE.sub(lambda found: f'<a href="#{found[1]}">{self.numbers[found[1]]}</a>', mathml)
+        for reference in REFERENCE.finditer(mathml):
+            if self.number_of(reference) == UNKNOWN:
+                return Refusal("no_label", reference["label"].removeprefix("equation-"))
+        return REFERENCE.sub(self.link_to_equation, mathml)
+
+    def number_of(self, reference: re.Match[str]) -> str:
+        """The number that the converter knew, or the one of an equation that came later."""
+        number = reference["number"]
+        return self.numbers.get(reference["label"], number) if number == UNKNOWN else number
+
+    def link_to_equation(self, reference: re.Match[str]) -> str:
+        number = self.number_of(reference)
+        shown = number.strip("()") if reference["bare"] else number
+        return f'<mtext><a href="#{reference["label"]}">{shown}</a></mtext>'
 
     def style(self) -> str:
         """The style sheet for all formulas that were set so far, with their font."""
@@ -106,6 +127,10 @@ def mended(mathml: str) -> str:
     mathml = re.sub(r'<menclose notation="([^"]*)">', r'<mrow class="\1">', mathml)
     for written, drawn in REPLACED:
         mathml = mathml.replace(written, drawn)
+    mathml = BEGINS.sub(
+        lambda found: PIECES[found[1]][0].format(html.escape(bytes.fromhex(found[2]).decode())), mathml
+    )
+    mathml = ENDS.sub(lambda found: PIECES[found[1]][1], mathml)
     return LAST_RULE.sub(across_all_columns, mathml)
 
 

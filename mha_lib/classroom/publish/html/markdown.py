@@ -19,7 +19,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from mha_lib.classroom.publish.html.tables import INLINE_TEX, tables
+from mha_lib.classroom.publish.html.tables import INLINE_TEX, PIECE, tables
 from mha_lib.classroom.publish.html.tree import plain
 
 FORMULA = "data-formula"  # the attribute of an element whose text is TeX
@@ -67,7 +67,7 @@ def formulas_in(text: str) -> str:
         if tex := found["block"] or found["lines"]:
             return displayed_formula(html.unescape(tex))
         tex = html.unescape(found["math_inline_tex"] or found[0])
-        return inline_formula(tex) if is_formula(tex) else found[0]
+        return "".join(map(inline_formula, apart(tex))) if is_formula(tex) else found[0]
 
     return TEX.sub(element, text)
 
@@ -80,6 +80,11 @@ def is_formula(tex: str) -> bool:
     """
     spaces = tex[0].isspace(), tex[-1].isspace()
     return spaces == (False, False) or (spaces == (True, True) and tex.strip() != "" and not MONEY.match(tex))
+
+
+def apart(tex: str) -> list[str]:
+    """Formulas that touch each other, one by one."""
+    return re.findall(f"{PIECE}+", tex)
 
 
 def inline_formula(tex: str) -> str:
@@ -116,7 +121,11 @@ class InlineParser(MathInlineParser):
     DEFAULT_RULES = ("reference", *MathInlineParser.DEFAULT_RULES)
 
     def parse_inline_math_tex(self, m: re.Match[str], state: Any) -> int:
-        return super().parse_inline_math_tex(m, state) if is_formula(m["math_inline_tex"]) else 0
+        if not is_formula(m["math_inline_tex"]):
+            return 0
+        for tex in apart(m["math_inline_tex"]):
+            state.append_token({"type": "inline_math", "raw": tex})
+        return m.end()
 
     def parse_reference(self, m: re.Match[str], state: Any) -> int:
         state.append_token({"type": "inline_math", "raw": m[0]})

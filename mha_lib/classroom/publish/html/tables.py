@@ -6,8 +6,10 @@ from typing import Any
 
 from mistune import import_plugin
 
+PIECE = r"(?>\\.|\{(?>\\.|[^{}\\`]|\{(?>\\.|[^{}\\`])*\})*\}|[^$\\`])"  # of a formula: a letter or a group
+# One formula, or several that touch each other: $n$$\times$$m$.
 INLINE_TEX = (
-    r"(?<![\\$])\$(?!\$)(?P<math_inline_tex>(?>\\.|\{(?>\\.|[^{}\\`]|\{(?>\\.|[^{}\\`])*\})*\}|[^$\\`])+?)"
+    rf"(?<![\\$])\$(?!\$)(?P<math_inline_tex>{PIECE}+?(?:(?<!\s)\$\$(?![\s$]){PIECE}+?)*?)"
     r"(?:(?<!\s)\$(?![\d$])|(?<=\s)\$(?![\w$]))"
 )
 ROW = re.compile(rf"{INLINE_TEX}|\\.|(?P<edge>\|)|[^|\\$]+|\$")

@@ -23,6 +23,9 @@ def formulas(page):
         (r"$\text{if $x$}$ and $\colorbox{red}{$y$}$", [r"\text{if $x$}", r"\colorbox{red}{$y$}"]),
         (r"see \eqref{eq:a} and \ref{b}", [r"\eqref{eq:a}", r"\ref{b}"]),
         (r"`$x$` and \$x\$", []),
+        (r"A $n$$\times$$m$ matrix, 设$x$$y$，$a$ $b$", ["n", r"\times", "m", "x", "y", "a", "b"]),
+        (r"$\text{a $$ b}$$c_{d$$e}$", [r"\text{a $$ b}", "c_{d$$e}"]),
+        ("of $$b$$ and $a$", ["b", "a"]),
         ("$ " + "{a}" * 5000, []),
     ],
 )
@@ -42,6 +45,12 @@ def test_formulas_are_found_in_an_authors_html():
     escaped = to_html("<b>$x$</b>", escape=True)
     assert formulas(escaped) == [("span", "x")]
     assert "&lt;b&gt;" in escaped
+
+
+def test_formulas_that_touch_each_other_stand_in_tables_and_html_too():
+    found = [("span", "n"), ("span", "m")]
+    assert formulas(to_html("| a |\n|---|\n| $n$$m$ |")) == found
+    assert formulas(to_html("<div>\n$n$$m$\n</div>")) == found
 
 
 def rows(source):
