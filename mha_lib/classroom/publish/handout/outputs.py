@@ -24,7 +24,8 @@ LOADED = re.compile(
     r"(?:cdn|unpkg\.com|esm\.(?:sh|run)|skypack|jspm))[^\"'`\s]*)[\"'`]"
 )
 LONGEST_LOADER = 200_000  # characters; a longer program is itself a library that others load
-VISIBLE = ("img", "svg", "canvas", "table", "video", "audio", "input", "iframe", "math", "hr", "script")
+VISIBLE = ["img", "svg", "canvas", "table", "video", "audio", "input", "math", "hr", "script"]
+VISIBLE += ["iframe", "object", "embed"]
 LONGEST_TEXT = 200  # characters of the text that stands for a figure: a longer one lists all its data
 
 

@@ -31,6 +31,7 @@ from mha_lib.classroom.publish.handout.notebook import (
 )
 from mha_lib.classroom.publish.handout.outputs import Outputs, terminal
 from mha_lib.classroom.publish.html import Cleaner, closed, code_block, to_html, with_formulas
+from mha_lib.classroom.publish.html.markdown import Footnotes, footnotes_in, footnotes_named
 from mha_lib.classroom.publish.html.tree import inside, parse, writable
 
 STYLES = [f"publish/handout/{name}.css" for name in ("code", "page", "others", "paper")]
@@ -122,12 +123,21 @@ class HandoutPage:
 
     def cells(self) -> str:
         cells = [cell for cell in cells_for(self.audience, self.notebook) if is_on_the_page(cell)]
+        shown = without_open_exercises(cells)
+        self.footnotes = self.gather_footnotes([cell.source for cell in shown if cell.cell_type != "code"])
         sections: list[list[NotebookNode]] = [[]]
-        for cell in without_open_exercises(cells):
+        for cell in shown:
             if slide_type(cell) in STARTS and sections[-1]:
                 sections.append([])
             sections[-1].append(cell)
         return "".join(map(self.section, filter(None, sections)))
+
+    def gather_footnotes(self, sources: list[str]) -> Footnotes:
+        """The footnotes of all cells, to which any cell may refer. One that none refers to is said."""
+        found = {name: text for source in sources for name, text in footnotes_in(source).items()}
+        for name in sorted(found.keys() - set().union(*map(footnotes_named, sources))):
+            self.complain(self.words["footnote_left"].format(name=name.lower()))
+        return found
 
     def section(self, cells: list[NotebookNode]) -> str:
         """The cells of a slide."""
@@ -165,7 +175,7 @@ class HandoutPage:
         return f'<div class="{" ".join(kinds)}" data-cell="{name}">\n{content}</div>\n'
 
     def markdown_cell(self, cell: NotebookNode, is_result: bool = False) -> str:
-        return closed(to_html(cell.source, cell.get("attachments")))
+        return closed(to_html(cell.source, cell.get("attachments"), footnotes=self.footnotes))
 
     def raw_cell(self, cell: NotebookNode, is_result: bool = False) -> str:
         """Its format says what it is; JupyterLab shows a raw cell without a format as text."""

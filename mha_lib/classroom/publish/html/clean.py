@@ -12,7 +12,7 @@ from bs4 import NavigableString, PageElement, Tag
 
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.publish.html.formulas import Formulas, Refusal
-from mha_lib.classroom.publish.html.markdown import DIAGRAM, FORMULA
+from mha_lib.classroom.publish.html.markdown import CALLOUT, DIAGRAM, FORMULA
 from mha_lib.classroom.publish.html.pictures import read_picture
 from mha_lib.classroom.publish.html.tree import Verbatim, parse
 from mha_lib.classroom.publish.html.ways_out import close_ways_out
@@ -23,6 +23,7 @@ BLOCKS = re.compile(
     "|ol|p|pre|section|table|ul"
 )
 FETCHED = ("script", "link", "iframe", "video", "audio", "object", "embed", "source", "track")
+EMBEDDING = ("iframe", "object", "embed")
 UNSEEN = ("script", "link", "source", "track")  # these show nothing, so no link takes their place
 ADDRESSES = ("src", "href", "data", "srcset")  # the attributes that name what is fetched
 # Text that touches a formula: browsers may break a line between the two, so both go into one element.
@@ -64,6 +65,10 @@ class Cleaner:
         self.set_formulas(page.select(f"[{FORMULA}]"))
         for drawing in page.select(f"[{DIAGRAM}]"):
             self.say_diagram(drawing)
+        for element in page.find_all(EMBEDDING):
+            self.show_embedded(element)
+        for title in page.select(f"[{CALLOUT}]"):
+            self.name_callout(title)
         for picture in page.find_all("img"):
             self.inline(picture)
         for element in page.find_all(FETCHED):
@@ -113,6 +118,12 @@ class Cleaner:
         note.string = self.words["diagram"].format(kind=kind)
         drawing.insert_after(note)
 
+    def name_callout(self, title: Tag) -> None:
+        """Give a callout without a title the name of its kind."""
+        kind = str(title.attrs.pop(CALLOUT))
+        if is_blank(title):
+            title.string = self.words["callouts"][kind]
+
     def inline(self, image: Tag) -> None:
         """Replace a picture's address by its data."""
         address, alt = str(image.get("src") or first_of(image)), str(image.get("alt") or "")
@@ -133,6 +144,23 @@ class Cleaner:
         if natural:
             image.attrs.setdefault("width", str(natural))
             image.attrs.setdefault("style", f"--natural:{natural}")
+
+    def show_embedded(self, element: Tag) -> None:
+        """Replace a frame that holds its content in its address: a picture by a picture, all else, which the
+        page may not load, by a link that saves it."""
+        address = str(element.get("src") or element.get("data") or "").strip()
+        if not address.startswith("data:"):
+            return
+        kind = re.split("[;,]", address.removeprefix("data:"), maxsplit=1)[0] or "text/plain"
+        if kind.startswith("image/"):
+            alt = element.get_text().strip() or element.get("title") or ""
+            size = {"width": element["width"]} if element.get("width") else {}
+            element.replace_with(Tag(name="img", attrs={"src": address, "alt": alt, **size}))
+            return
+        self.complain(self.words["embedded_left"].format(element=element.name, type=kind))
+        link = link_to(address, self.words["embedded"].format(type=kind))
+        link["download"] = ""
+        element.replace_with(link)
 
     def leave_out(self, element: Tag) -> None:
         """Remove an element that would fetch something. A link replaces it if readers would have seen it."""

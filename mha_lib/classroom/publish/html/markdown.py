@@ -13,6 +13,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from mistune import HTMLRenderer, import_plugin
+from mistune.directives import Admonition, FencedDirective, Figure
+from mistune.util import unikey
 from nbconvert.filters.markdown_mistune import MarkdownWithMath, MathBlockParser, MathInlineParser
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -24,6 +26,7 @@ from mha_lib.classroom.publish.html.tree import plain
 
 FORMULA = "data-formula"  # the attribute of an element whose text is TeX
 DIAGRAM = "data-diagram"  # the attribute of code that Jupyter draws as a diagram: the language of the code
+CALLOUT = "data-callout"  # the attribute of a callout's title: the kind of the callout
 ATTACHMENT = "attachment:"  # the start of the address of a picture that is stored in the notebook's cell
 
 PLUGINS = ("strikethrough", "url", "task_lists", "def_list", "footnotes")
@@ -40,15 +43,54 @@ TEX = re.compile(
 # An amount of money between two dollar signs: "$ 300 $", "a day $ 5 or 7$ more", "$5 or 7 $".
 MONEY = re.compile(r"\s*[\d.,]+\s*(?:$|[A-Za-z]{2})")
 
+# What MyST writes as :::{note} or ```{note}, and the look of each.
+CALLOUTS = dict.fromkeys(("note", "important", "seealso", "admonition"), "info")
+CALLOUTS |= dict.fromkeys(("tip", "hint"), "success")
+CALLOUTS |= dict.fromkeys(("warning", "caution", "attention"), "warning")
+CALLOUTS |= dict.fromkeys(("danger", "error"), "danger")
+
+Footnotes = dict[str, str]  # the name of a footnote -> its text
+NOTE_BEGINS = re.compile(r"^ {0,4}\[\^", re.MULTILINE)
+NOTE_NAMED = re.compile(r"\[\^([^\[\]\s]+)\](?!:)")
 Attachments = dict[str, dict[str, str]]  # the name of a picture in a cell -> its type -> base64
 
 
-def to_html(source: str, attachments: Attachments | None = None, escape: bool = False) -> str:
-    """The HTML of a piece of Markdown. With ``escape``, HTML in it is shown as text."""
+def to_html(
+    source: str,
+    attachments: Attachments | None = None,
+    escape: bool = False,
+    footnotes: Footnotes | None = None,
+) -> str:
+    """The HTML of a piece of Markdown. With ``escape``, HTML in it is shown as text. Its own footnotes go
+    before the ``footnotes`` of other pieces."""
     place = hashlib.sha256(source.encode(errors="replace")).hexdigest()[:8]
     renderer = Renderer(attachments or {}, escape, place)
-    plugins: Any = [tables, *map(import_plugin, PLUGINS)]
-    return str(MarkdownWithMath(renderer, BlockParser(), InlineParser(), plugins).render(source))
+
+    def add_footnotes(_: Any, state: Any) -> None:
+        state.env["ref_footnotes"] = {**(footnotes or {}), **state.env.get("ref_footnotes", {})}
+
+    return str(markdown(renderer, add_footnotes).render(source))
+
+
+def markdown(renderer: "Renderer", before_render: Any) -> MarkdownWithMath:
+    plugins: Any = [tables, *map(import_plugin, PLUGINS), DIRECTIVES]
+    parser = MarkdownWithMath(renderer, BlockParser(), InlineParser(), plugins)
+    parser.before_render_hooks.append(before_render)
+    return parser
+
+
+def footnotes_in(source: str) -> Footnotes:
+    """The footnotes that a piece of Markdown defines."""
+    found: Footnotes = {}
+    if NOTE_BEGINS.search(source):
+        renderer = Renderer({}, escape=False, place="")
+        markdown(renderer, lambda _, state: found.update(state.env.get("ref_footnotes", {}))).render(source)
+    return found
+
+
+def footnotes_named(source: str) -> set[str]:
+    """The names of the footnotes to which a piece of Markdown refers."""
+    return set(map(unikey, NOTE_NAMED.findall(source)))
 
 
 def with_formulas(source: str) -> str:
@@ -141,6 +183,25 @@ class BlockParser(MathBlockParser):
     }
 
 
+class Callout(Admonition):
+    def __init__(self) -> None:
+        super().__init__()
+        self.SUPPORTED_NAMES = set(CALLOUTS)
+
+    def parse(self, block: Any, m: re.Match[str], state: Any) -> dict[str, Any]:
+        token = super().parse(block, m, state)
+        kind = self.parse_type(m)
+        token["children"][0] |= {"text": self.parse_title(m), "attrs": {"kind": kind}}
+        return token
+
+
+DIRECTIVES = FencedDirective([Callout(), Figure()], markers="`~:")
+# Others stay what Jupyter shows: text, or code.
+DIRECTIVES.directive_pattern = (
+    rf"^(?P<fenced_directive_mark>[`~:]{{3,}})\{{(?:{'|'.join([*CALLOUTS, 'figure'])})\}}"
+)
+
+
 class Renderer(HTMLRenderer):
     def __init__(self, attachments: Attachments, escape: bool, place: str):
         super().__init__(escape=escape)
@@ -173,6 +234,21 @@ class Renderer(HTMLRenderer):
     def footnote_item(self, text: str, key: str, index: int) -> str:
         back = f'<a href="#noted-{self.place}-{index}">↩</a>'
         return f'<li id="note-{self.place}-{index}">{text.rstrip().removesuffix("</p>")} {back}</p></li>\n'
+
+    def admonition(self, text: str, name: str, **_: str) -> str:
+        return f'<div class="alert alert-{CALLOUTS[name]}">\n{text}</div>\n'
+
+    def admonition_title(self, text: str, kind: str) -> str:
+        return f'<p class="callout" {CALLOUT}="{kind}">{text}</p>\n'
+
+    def figure(self, text: str, **_: str) -> str:
+        return f'<figure class="picture">\n{text}</figure>\n'
+
+    def block_image(self, src: str, alt: str = "", width: str = "", **_: str) -> str:
+        picture = self.image(html.escape(alt), src)
+        width = width.removesuffix("px")
+        is_known = width.isdecimal() or width.endswith("%")
+        return picture.replace("<img ", f'<img width="{width}" ', 1) if is_known else picture
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
         address = html.unescape(url)

@@ -148,6 +148,73 @@ def test_a_raw_cell_is_shown_as_its_format_says(caplog):
     assert "tex, of the type text/latex" in page.said[0]
 
 
+def test_a_footnote_of_another_cell_is_shown_and_one_that_nobody_names_is_said(caplog):
+    page = Handout(
+        caplog,
+        new_markdown_cell("a[^1] b[^far]"),
+        new_markdown_cell("c[^1]\n\n[^1]: own\n[^lost]: nobody"),
+        new_markdown_cell("[^Far]: the *far* one\n\n[^1]: other"),
+        new_markdown_cell("notes\n\n[^secret]: for instructors", metadata={"tags": ["solution"]}),
+    )
+    notes = [[note.get_text().strip(" ↩") for note in cell.select(".footnotes li")] for cell in page.cells]
+    assert notes[:2] == [["other", "the far one"], ["own"]]
+    for link in page.main.select("sup a"):
+        assert page.main.find(id=link["href"][1:]) is not None
+    assert page.said == ["left out: the footnote lost, to which no text on the page refers"]
+    assert "instructors" not in page.html
+
+
+@pytest.mark.parametrize("fence", [":::", "```", "~~~~"])
+def test_callouts_and_figures_of_myst_are_shown(caplog, fence):
+    source = f"""{fence}{{warning}}
+Be *careful* with $x$.
+{fence}
+
+{fence}{{tip}} My title
+- a
+{fence}
+
+{fence}{{figure}} attachment:a.png
+:alt: what it shows
+:width: 300px
+
+A caption of $y$.
+{fence}
+
+{fence}{{figure}} attachment:a.png
+{fence}
+
+```{{mermaid}}
+graph TD
+```"""
+    page = Handout(caplog, new_markdown_cell(source, attachments={"a.png": {"image/png": PIXEL}}))
+    warning, tip = page.main.select(".alert")
+    assert [line.get_text() for line in warning.find_all("p")] == ["Warning", "Be careful with x."]
+    assert tip.p.get_text() == "My title"
+    assert tip.li.get_text() == "a"
+    first, second = page.main.select("figure.picture")
+    assert first.figcaption.get_text() == "A caption of y."
+    assert (first.img["alt"], first.img["width"]) == ("what it shows", "300")
+    assert first.img["src"].endswith(PIXEL)
+    assert second.figcaption is None
+    assert page.said == ["diagram left as its text: mermaid"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [":::{note}", ":::{note}\n:::", ":::{figure}\n:::", ":::{figure} x\n- a\n:::", "::::{note}\n:::{tip}\n"],
+)
+def test_an_odd_directive_stops_no_page_and_swallows_nothing(caplog, source):
+    page = Handout(caplog, new_markdown_cell(source), new_markdown_cell("after"))
+    assert page.cells[-1].get_text().strip() == "after"
+    assert page.cells[-1].find_parent(class_="alert") is None
+
+
+def test_a_callout_has_its_name_in_the_language_of_the_page(caplog):
+    page = Handout(caplog, new_markdown_cell(":::{warning}\n当心\n:::"), lang="zh")
+    assert page.main.select_one(".alert p").get_text() == "警告"
+
+
 def test_a_callout_a_diagram_and_a_task_list_are_shown(caplog):
     source = '<div class="alert alert-info">Note</div>\n\n```mermaid\ngraph TD\n```\n\n- [x] done'
     page = Handout(caplog, new_markdown_cell(source))

@@ -264,6 +264,23 @@ def test_what_is_in_the_page_itself_stays(clean):
     assert clean.complaints == []
 
 
+@pytest.mark.parametrize(
+    "frame",
+    ["<iframe src='{}'></iframe>", "<object data='{}'><p>x</p></object>", "<embed src='{}'>"],
+)
+def test_a_frame_that_holds_its_content_is_shown_or_can_be_saved(clean, frame):
+    page = BeautifulSoup(clean(frame.format("data:application/pdf;base64,AAAA")), "html.parser")
+    assert page.a.attrs == {"href": "data:application/pdf;base64,AAAA", "download": ""}
+    assert "application/pdf" in page.a.get_text()
+    assert page.find(["iframe", "object", "embed"]) is None
+    assert len(clean.complaints) == 1
+    assert "application/pdf" in clean.complaints[0]
+    assert "AAAA" not in clean.complaints[0]
+    page = BeautifulSoup(clean(frame.format("data:image/gif;base64,R0lG")), "html.parser")
+    assert page.img["src"] == "data:image/gif;base64,R0lG"
+    assert len(clean.complaints) == 1
+
+
 # ---- ways out of the page ----
 
 
