@@ -1,5 +1,6 @@
 """Reads a notebook for a handout, leaves out what its readers may not see, and describes it."""
 
+import ast
 import re
 import textwrap
 from dataclasses import dataclass
@@ -39,8 +40,25 @@ def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def is_on_the_page(cell: NotebookNode) -> bool:
-    """Whether a handout shows a cell: of the cells on no slide it shows only these three kinds."""
-    return slide_type(cell) != "skip" or bool({"solution", "why", "setup"} & set(tags(cell)))
+    """Whether a handout shows a cell: of the cells on no slide it shows these three kinds, and asserts."""
+    is_shown = slide_type(cell) != "skip" or bool({"solution", "why", "setup"} & set(tags(cell)))
+    return is_shown or (cell.cell_type == "code" and bool(lines_of_asserts(cell.source)))
+
+
+def lines_of_asserts(code: str) -> set[int]:
+    """The lines, counted from 1, of assert statements and of calls such as ``torch.testing.assert_close``."""
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError):  # IPython's own commands
+        return set()
+    asserts = [node for node in nodes if isinstance(node, ast.stmt) and is_assert(node)]
+    return {line for node in asserts for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+
+
+def is_assert(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return ast.unparse(node.value.func).split(".")[-1].startswith("assert")
+    return isinstance(node, ast.Assert)
 
 
 def without_open_exercises(cells: list[NotebookNode]) -> list[NotebookNode]:

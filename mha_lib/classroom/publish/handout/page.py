@@ -3,7 +3,6 @@
 What a slide shows after its guess is of the class ``result``; ``reading.js`` shows it when it is asked for.
 """
 
-import ast
 import html
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -27,6 +26,7 @@ from mha_lib.classroom.publish.handout.notebook import (
     cells_for,
     describe,
     is_on_the_page,
+    lines_of_asserts,
     without_open_exercises,
 )
 from mha_lib.classroom.publish.handout.outputs import Outputs, terminal
@@ -198,22 +198,6 @@ class HandoutPage:
         outputs = self.outputs.of(cell)
         kind = "outputs result" if is_result else "outputs"
         return code + (f'<div class="{kind}">\n{outputs}</div>\n' if outputs else "")
-
-
-def lines_of_asserts(code: str) -> set[int]:
-    """The lines, counted from 1, of assert statements and of calls such as ``torch.testing.assert_close``."""
-    try:
-        nodes = list(ast.walk(ast.parse(code)))
-    except (SyntaxError, ValueError):  # IPython's own commands
-        return set()
-    asserts = [node for node in nodes if isinstance(node, ast.stmt) and is_assert(node)]
-    return {line for node in asserts for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-
-
-def is_assert(node: ast.stmt) -> bool:
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        return ast.unparse(node.value.func).split(".")[-1].startswith("assert")
-    return isinstance(node, ast.Assert)
 
 
 def first_comment(code: str) -> str:
