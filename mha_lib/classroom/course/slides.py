@@ -34,6 +34,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,12 @@ MINUTES = re.compile(
     r"\s*[^\s0-9.。．]+\s*(?:[.。．\n]|$)"
 )
 ENVIRONMENT = "environment"  # the id of the cell that makes the environment of a lesson that is alone
+SOLUTION = "solution"
+SAYS_SOLUTION = re.compile(r"(?<!re)(?<!dis)solution|答案|解答")  # as in Solution, my-solutions, 参考答案
+# What nbgrader takes out of its assignments lies between lines such as "### BEGIN SOLUTION".
+BEGINS_SOLUTION = re.compile(
+    r"^\W*BEGIN (?:SOLUTION|HIDDEN TESTS|MARK SCHEME)\W*?$", re.MULTILINE | re.IGNORECASE
+)
 LINES = re.compile(r"([0-9]+)(?:-([0-9]+))?")  # of ``highlight``: 3 or 3-4
 HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 
@@ -97,7 +104,22 @@ def is_notes(cell: Cell) -> bool:
 
 
 def is_for_instructors(cell: Cell) -> bool:
-    return is_notes(cell) or "solution" in tags(cell)
+    return is_notes(cell) or SOLUTION in tags(cell)
+
+
+def sign_of_solution(cell: Cell) -> str:
+    """A tag or a line that calls a cell a solution, though not with the tag ``solution``; "" if it has none.
+
+    Such a cell would be published, so handouts refuse it.
+    """
+    if is_for_instructors(cell):
+        return ""
+    for tag in map(str, tags(cell)):
+        small = tag.lower()
+        if SAYS_SOLUTION.search(small) or get_close_matches(small, [SOLUTION], cutoff=0.9):
+            return tag
+    begins = BEGINS_SOLUTION.search(source(cell))
+    return begins[0].strip() if begins else ""
 
 
 @dataclass

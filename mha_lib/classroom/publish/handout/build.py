@@ -19,7 +19,13 @@ from mha_lib.classroom.publish.build import Build
 from mha_lib.classroom.publish.execution import CORES, execute, run_until_ctrl_c
 from mha_lib.classroom.publish.handout.index import write_index
 from mha_lib.classroom.publish.handout.links import among
-from mha_lib.classroom.publish.handout.notebook import STUDENT, address_of_page, cells_for, read_notebook
+from mha_lib.classroom.publish.handout.notebook import (
+    STUDENT,
+    address_of_page,
+    cells_for,
+    read_notebook,
+    refuse_hidden_solutions,
+)
 from mha_lib.classroom.publish.handout.page import HandoutPage
 from mha_lib.classroom.publish.handout.pdf import write_pdf
 from mha_lib.classroom.publish.moved import write_moved_pages
@@ -82,6 +88,7 @@ def run_lessons(
         async with free_cores:
             with build.attempt(lesson):
                 notebook = read_notebook(lesson, lesson)
+                refuse_hidden_solutions(notebook, audience, lesson)
                 # A solution that never runs cannot show in the output of another cell.
                 notebook.cells = cells_for(audience, notebook)
                 await execute(notebook, lesson, len(lessons), build.progress)

@@ -39,5 +39,8 @@ class HandoutExporter(Exporter):
         folder = Path(metadata.get("path") or ".")
         name = str(metadata.get("name") or "notebook")
         handouts = resources.get("handouts") or {file.stem for file in folder.glob("*.html")} | {name}
-        page = HandoutPage(nb, name, folder, self.audience, self.log.warning, among(handouts))
+        try:
+            page = HandoutPage(nb, name, folder, self.audience, self.log.warning, among(handouts))
+        except CourseError as error:
+            raise ConversionException(str(error)) from None
         return page.render(), resources

@@ -13,7 +13,14 @@ from nbformat import NotebookNode
 
 from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.outputs import says_not_yet
-from mha_lib.classroom.course.slides import is_for_instructors, slide_type, source, tags, title_of
+from mha_lib.classroom.course.slides import (
+    is_for_instructors,
+    sign_of_solution,
+    slide_type,
+    source,
+    tags,
+    title_of,
+)
 from mha_lib.classroom.publish.html import plain, to_html
 from mha_lib.classroom.publish.html.tree import parse
 
@@ -37,6 +44,13 @@ def read_notebook(file: Any, name: object) -> NotebookNode:
 def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:
     """The cells that are run and shown for an audience: solutions and notes are for instructors alone."""
     return [cell for cell in notebook.cells if audience == INSTRUCTOR or not is_for_instructors(cell)]
+
+
+def refuse_hidden_solutions(notebook: NotebookNode, audience: str, name: object) -> None:
+    """Raise where students would get a cell that its author takes for a solution."""
+    for cell in notebook.cells if audience != INSTRUCTOR else ():
+        if sign := sign_of_solution(cell):
+            raise CourseError("nearly_solution", lesson=name, cell=cell.get("id", ""), sign=sign)
 
 
 def is_on_the_page(cell: NotebookNode) -> bool:
@@ -89,10 +103,11 @@ def describe(notebook: NotebookNode, name: str, audience: str) -> Description:
     """The title and the summary in the notebook's metadata, or else its first heading and first words."""
     cells = [cell for cell in cells_for(audience, notebook) if is_on_the_page(cell)]
     title = title_of({"cells": cells, "metadata": notebook.metadata}, name)
+    summary = str(notebook.metadata.get("summary") or "")
     number = re.match(r"0*(\d+)_", name)
     return Description(
         title=plain(to_html(title, escape=True)),
-        summary=str(notebook.metadata.get("summary") or first_paragraph(cells)),
+        summary=plain(to_html(summary, escape=True)) if summary else first_paragraph(cells),
         number=number[1] if number else "",
     )
 

@@ -27,6 +27,7 @@ from mha_lib.classroom.publish.handout.notebook import (
     describe,
     is_on_the_page,
     lines_of_asserts,
+    refuse_hidden_solutions,
     without_open_exercises,
 )
 from mha_lib.classroom.publish.handout.outputs import Outputs, terminal
@@ -61,6 +62,7 @@ class HandoutPage:
         stacks: list[list[Slide]] | None = None,
     ):
         """``stacks``: the slides of the lesson with their notes, which a notebook for students lacks."""
+        refuse_hidden_solutions(notebook, audience, name)
         self.notebook = notebook
         stacks = read_stacks(notebook.cells) if stacks is None else stacks
         slides = [slide for stack in stacks for slide in stack if slide.cells and not slide.is_optional]

@@ -85,6 +85,27 @@ def test_lessons_are_read_run_afresh_and_listed(course, capsys):
     assert (course.handouts / "en" / "01_good.html").read_text() == page, "the students' file stays theirs"
 
 
+def test_a_cell_that_nearly_says_solution_is_refused_before_anything_runs(course, capsys):
+    secret = "secret = open('ran.txt', 'w')"
+    hidden = course.lesson("01_hidden.ipynb", code(secret, tags=["Solution"], id="answer"))
+    good = course.lesson("02_good.ipynb", text("# Good"))
+    assert write_handouts(course.root, [hidden, good]) == 1
+    said = capsys.readouterr().err
+    assert "01_hidden.ipynb: cell answer says “Solution”" in said
+    assert [file.name for file in (course.handouts / "en").iterdir()] == ["02_good.html"]
+    assert not list(course.root.rglob("ran.txt"))
+    with pytest.raises(ConversionException, match="cell answer says"):
+        HandoutExporter().from_filename(str(hidden))
+    page, _ = HandoutExporter(audience="instructor").from_filename(str(hidden))
+    assert "secret" in page
+
+
+def test_the_description_of_a_lesson_has_no_markup(course):
+    lesson = course.lesson("01_a.ipynb", text("# A"), summary="How `many` heads for $x$ < *two*?")
+    course.page(lesson)
+    assert "<p>How many heads for x &lt; two?</p>" in course.index()
+
+
 def test_a_lesson_that_fails_is_one_line_and_leaves_the_others_and_the_old_file(course, capsys):
     broken = course.broken_lesson("02_broken.ipynb", "no json")
     failing = course.lesson("03_failing.ipynb", code("fine = 1"), code("1 / 0"))
