@@ -22,6 +22,7 @@ SNAPSHOTS = (0, 50, 150, 400)  # steps, and the end
 PARTS = ("model", "optimizer", "scheduler")  # of a training that is kept
 
 Loss = Callable[[EncoderDecoder, Batch], Tensor]
+Draw = Callable[[int, torch.Generator, int], Tensor]
 
 
 class Training:
@@ -29,6 +30,7 @@ class Training:
 
     model         the translator; it moves to a GPU if there is one
     loss          a function of the model and a ``Batch``, which the training makes small
+    draw          a function that draws numbers, called as ``draw_training_numbers`` is
     steps         the number of steps; Adam, with a learning rate that rises and falls once (one-cycle)
     batch_size    numbers in each step
     max_digits    of the numbers that are drawn; with fewer digits, training takes seconds
@@ -43,6 +45,7 @@ class Training:
         model: EncoderDecoder,
         loss: Loss = translation_loss,
         *,
+        draw: Draw = draw_training_numbers,
         steps: int = STEPS,
         batch_size: int = BATCH_SIZE,
         max_digits: int = PLACES,
@@ -50,7 +53,8 @@ class Training:
         snapshots_at: Iterable[int] = SNAPSHOTS,
     ):
         self.model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
-        self.loss, self.steps, self.batch_size, self.max_digits = loss, steps, batch_size, max_digits
+        self.loss, self.draw = loss, draw
+        self.steps, self.batch_size, self.max_digits = steps, batch_size, max_digits
         self.snapshots_at = {*snapshots_at, steps}
         self.generator = torch.Generator().manual_seed(seed)
         self.optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
@@ -84,7 +88,7 @@ class Training:
         return self
 
     def make_step(self) -> None:
-        numbers = draw_training_numbers(self.batch_size, self.generator, self.max_digits)
+        numbers = self.draw(self.batch_size, self.generator, self.max_digits)
         loss = self.loss(self.model, make_batch(numbers.tolist(), device_of(self.model)))
         self.optimizer.zero_grad()
         loss.backward()

@@ -137,12 +137,29 @@ def test_another_loss_is_another_training(course):
     assert len(list((course / "work" / "trainings").iterdir())) == 2
 
 
+def test_another_draw_gives_other_numbers_and_is_another_training(course):
+    def ones(count, generator, max_digits):
+        return torch.ones(count, dtype=torch.int64)
+
+    seen = []
+
+    def loss(model, batch):
+        seen.append(batch.numbers)
+        return translation_loss(model, batch)
+
+    new_training(loss=loss, draw=ones).run()
+    new_training(loss=loss).run()
+    assert seen[:6] == [[1, 1, 1, 1]] * 6
+    assert len(seen) == 12
+    assert seen[6:] != seen[:6]
+
+
 @pytest.mark.usefixtures("brief")
 class TestKeeping:
     def test_a_translator_is_trained_once(self, tmp_path, monkeypatch):
         folder = tmp_path / "new" / "folder"
         first = train_translator(folder=folder)
-        monkeypatch.setattr(training, "draw_training_numbers", None)  # no step is made
+        monkeypatch.setattr(training, "make_batch", None)  # no step is made
         second = train_translator(folder=folder)
         assert same(first.model, second.model)
         assert second.losses == first.losses
@@ -164,18 +181,18 @@ class TestKeeping:
     def test_an_interrupted_training_goes_on_in_another_kernel(self, monkeypatch):
         monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0)
         whole = new_training(seed=0).run(folder="elsewhere")
-        draw, drawn = training.draw_training_numbers, []
+        make, made = training.make_batch, []
 
         def interrupted(*arguments):
-            drawn.append(arguments)
-            if len(drawn) == 5:
+            made.append(arguments)
+            if len(made) == 5:
                 raise KeyboardInterrupt
-            return draw(*arguments)
+            return make(*arguments)
 
-        monkeypatch.setattr(training, "draw_training_numbers", interrupted)
+        monkeypatch.setattr(training, "make_batch", interrupted)
         assert train_translator().step == 4
         found = train_translator()
-        assert len(drawn) == 5 + 2
+        assert len(made) == 5 + 2
         assert found.losses == whole.losses
         assert same(found.model, whole.model)
         assert sorted(found.snapshots) == [0, 2, 6]
