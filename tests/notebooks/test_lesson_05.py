@@ -1,25 +1,52 @@
-"""The statements of lesson 05 that need none of its trainings."""
+"""The statements of lesson 05 that need none of its trainings: its tables are the measured ones."""
 
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
-from benchmarks.translator import read_table
+from benchmarks import translator, translator_seeds
 from mha_lib.classroom.course.slides import read_lesson, source
 
-LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("en/05_trained_heads.ipynb"))
+LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*/05_trained_heads.ipynb"))
+each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.parent.name)
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.parent.name)
-def test_the_table_of_heads_and_seeds_is_the_measured_one(lesson):
-    cell = next(cell for cell in read_lesson(lesson)["cells"] if cell["id"] == "heads-and-seeds")
+def defined_in(lesson, name):
+    cell = next(cell for cell in read_lesson(lesson)["cells"] if cell["id"] == name)
     found: dict = {}
     exec(source(cell), found)
+    return found
+
+
+@each_lesson
+def test_the_table_of_heads_and_seeds_is_the_measured_one(lesson):
     expected = {
         int(heads): {
             time: [tuple(round(share, 3) for share in result) for result in results]
             for time, results in by_time.items()
         }
-        for heads, by_time in read_table().items()
+        for heads, by_time in translator.read_table().items()
     }
-    assert found["heads_and_seeds"] == expected
+    assert defined_in(lesson, "heads-and-seeds")["heads_and_seeds"] == expected
+
+
+@each_lesson
+def test_the_twelve_seeds_of_the_slide_are_the_measured_ones(lesson):
+    table = translator_seeds.read_table()
+    removal, draw = table["removal"], table["draw"]
+    means = [
+        list(map(mean, zip(*(removal[f"right without {name} {head}"] for head in range(4)), strict=True)))
+        for name in translator_seeds.ATTENTIONS
+    ]
+    expected = [
+        table["learning"]["step 1000: alignment, best head"],
+        table["maps"]["best head for “万: “thousand””"],
+        table["patch"]["its word swapped: follows"],
+        *means,
+        removal["spare heads of the encoder, even together"],
+        removal["all heads of encoder evened"],
+        *(draw[f"{name}: rare ones right"] for name in ("before", "old draw", "mended draw")),
+    ]
+    shown = defined_in(lesson, "twelve-seeds")["twelve_seeds"]
+    assert list(shown.values()) == [pytest.approx(row, abs=0.0051) for row in expected]

@@ -232,14 +232,21 @@ def greedy_decode(
     return finish(tokens)
 
 
+def is_like_fourteen_million_seven(number: int) -> bool:
+    """10 to 19 million and fewer than a hundred, but not 0: what the lesson shows."""
+    millions, rest = divmod(number, 1_000_000)
+    return 10 <= millions < 20 and 0 < rest < 100
+
+
 class BreakTheModel(Judged):
     """The student finds a number that a trained translator gets wrong: there are many right answers.
 
     The answer returns a ``Translation`` of ``tasks``. It holds what the model writes, the right translation,
-    and how often the model is right elsewhere, since any number breaks a model that has learnt little.
+    and how often the model is right elsewhere, since any number breaks a model that has learnt little. The
+    kind of number that the lesson itself has shown does not count.
     """
 
-    mistakes = ("number_alone", "translation_wanted", "model_is_right", "not_trained")
+    mistakes = ("number_alone", "translation_wanted", "model_is_right", "known_kind", "not_trained")
     also_right = ("broken",)
 
     def judge_function(self, given: Answer) -> Verdict:
@@ -255,6 +262,8 @@ class BreakTheModel(Judged):
             return self.mistaken("translation_wanted", given=describe(result))
         if found["written"] == found["right"]:
             return self.mistaken("model_is_right", **found)
+        if is_like_fourteen_million_seven(found["number"]):
+            return self.mistaken("known_kind", **found)
         if (share := right_elsewhere()) < TRAINED:
             return self.mistaken("not_trained", share=f"{share:.0%}")
         return self.solved("broken", **found)

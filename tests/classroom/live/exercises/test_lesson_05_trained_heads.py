@@ -124,21 +124,34 @@ class Written(NamedTuple):
         return self.share
 
 
-WRONG = Written(14_000_007, "fourteen million seven", "一千四百万七", "一千四百万零七")
+WRONG = Written(
+    17_000_305, "seventeen million three hundred five", "一千七百万三百零五", "一千七百万零三百零五"
+)
+SHOWN = Written(14_000_007, "fourteen million seven", "一千四百万七", "一千四百万零七")
 
 
 def test_a_number_that_the_model_gets_wrong_breaks_it():
     assert BREAK.judge(lambda: WRONG)[:2] == (
         "solved",
-        "right on 1 number, which is enough: for 14,000,007 (fourteen million seven) the model writes "
-        "一千四百万七, and 一千四百万零七 is right.",
+        "right on 1 number, which is enough: for 17,000,305 (seventeen million three hundred five) the model "
+        "writes 一千七百万三百零五, and 一千七百万零三百零五 is right.",
     )
 
 
 def test_a_number_that_the_model_gets_right_does_not_break_it():
     verdict = BREAK.judge(lambda: WRONG._replace(written=WRONG.right))
     assert verdict.state == "wrong"
-    assert "the model writes 一千四百万零七, and that is right" in verdict.sentence
+    assert "the model writes 一千七百万零三百零五, and that is right" in verdict.sentence
+
+
+def test_the_kind_of_number_that_the_lesson_shows_does_not_count():
+    verdict = BREAK.judge(lambda: SHOWN)
+    assert verdict.state == "wrong"
+    assert verdict.sentence.startswith(
+        "for 14,000,007 (fourteen million seven) the model is wrong, but this kind"
+    )
+    for number in (9_000_007, 14_000_100, 14_001_007, 20_000_007, 14_000_000):
+        assert BREAK.judge(lambda number=number: SHOWN._replace(number=number)).state == "solved"
 
 
 def test_an_untrained_translator_is_broken_by_any_number_and_that_does_not_count():
