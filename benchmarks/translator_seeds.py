@@ -80,7 +80,7 @@ def lesson_with(seed: int, *, train: bool = True) -> Names:
     names["translator"] = names["training"].model
     names["exam"] = names["held_out_numbers"](500).tolist()
     names["exam_batch"] = names["make_batch"](names["exam"])
-    run(names, "snapshots", "patch-code", "breaks-code", "mended-code")
+    run(names, "snapshots", "patch-code", "rare-kind", "mended-code")
     names["versions_of_it"] = {"before": names["translator"]}
     for name, draw in (("old draw", "draw_training_numbers"), ("mended draw", "draw_with_gaps")):
         on = Training(deepcopy(names["translator"]), draw=names[draw], steps=MORE, seed=1)
