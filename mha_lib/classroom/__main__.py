@@ -84,7 +84,8 @@ def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
         return serve(root, "lab/tree", lessons[0], [], options)
     folder, messages = course.make_working_copy(root, options.language)
     course.remember_language(root, options.language)
-    return serve(root, "lab/tree", folder / lessons[0].name, messages, options)
+    copies = (folder / lesson.name for lesson in lessons)
+    return serve(root, "lab/tree", next(filter(Path.exists, copies), folder), messages, options)
 
 
 def present_lesson(root: Path, lessons: list[Path], options: Namespace) -> int:

@@ -107,9 +107,9 @@ def with_archive(notebook: Notebook, archive: str, english: Notebook | None = No
         return ARCHIVE.sub(lambda _: f'archive = "{archive}"', source(cell))
 
     notebook = deepcopy(notebook)
-    translated = {cell["id"]: cell for cell in english["cells"]} if english else {}
+    translated = {cell.get("id"): cell for cell in english["cells"]} if english else {}
     for cell in notebook["cells"]:
-        if cell["id"] == ENVIRONMENT:
+        if cell.get("id") == ENVIRONMENT:
             there = translated.get(ENVIRONMENT)
             if there and cell["metadata"].get(ENGLISH_SOURCE) == hash_of(there):
                 cell["metadata"][ENGLISH_SOURCE] = hash_of({**there, "source": naming(there)})

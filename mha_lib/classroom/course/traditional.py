@@ -8,6 +8,7 @@ the terms of the course get wrong in these lessons stand in ``notebooks/zh/taiwa
 import io
 import json
 import tokenize
+from contextlib import suppress
 from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -44,10 +45,11 @@ def make_traditional(root: Path) -> Path:
     phrases = read_phrases(simplified / PHRASES)
     made = {folder / WORDS_OF_DECK: as_json(words_in(TRADITIONAL)).encode()}
     for file in simplified.iterdir():
-        if file.suffix == ".ipynb":
-            made[folder / file.name] = as_json(traditional_lesson(root, file, phrases)).encode()
-        elif file.is_file() and file.name not in FOR_AUTHORS:
+        if file.is_file() and file.name not in FOR_AUTHORS:
             made[folder / file.name] = file.read_bytes()
+        if file.suffix == ".ipynb":
+            with suppress(CourseError):  # a file that is no notebook stays as it is: its readers say so
+                made[folder / file.name] = as_json(traditional_lesson(root, file, phrases)).encode()
     write_changed(made)
     for file in folder.iterdir():
         if file.is_file() and file not in made:
@@ -65,13 +67,13 @@ def read_phrases(file: Path) -> Phrases:
 def traditional_lesson(root: Path, lesson: Path, phrases: Phrases) -> dict[str, Any]:
     original = source_folder(root, ENGLISH) / lesson.name
     english = (
-        {cell["id"]: source(cell) for cell in read_lesson(original)["cells"]} if original.exists() else {}
+        {cell.get("id"): source(cell) for cell in read_lesson(original)["cells"]} if original.exists() else {}
     )
     notebook = read_lesson(lesson)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
-            text = code_to_traditional(source(cell), english.get(cell["id"], ""), phrases)
-            if cell["id"] == ENVIRONMENT:  # this cell names the language of the lesson
+            text = code_to_traditional(source(cell), english.get(cell.get("id"), ""), phrases)
+            if cell.get("id") == ENVIRONMENT:  # this cell names the language of the lesson
                 text = text.replace(f'"{SIMPLIFIED}"', f'"{TRADITIONAL}"')
         else:
             text = markdown_to_traditional(source(cell), phrases)

@@ -97,7 +97,7 @@ def see_to(
 
     ``update`` first makes all changes that need no translator; cells in ``done`` are marked as translated.
     """
-    known = {cell["id"] for lesson in lessons for cell in read_lesson(lesson)["cells"]}
+    known = {cell["id"] for lesson in lessons for cell in read_lesson(lesson, with_ids=True)["cells"]}
     if unknown := [name for name in done if name not in known]:
         raise CourseError(
             "no_cell", cell=", ".join(unknown), lessons=", ".join(each.stem for each in lessons)
@@ -110,7 +110,7 @@ def see_to(
             if not file.exists():
                 found.append((name, "-", "no_lesson"))
                 continue
-            english, translated = read_lesson(lesson), read_lesson(file)
+            english, translated = (read_lesson(each, with_ids=True) for each in (lesson, file))
             changed = brought_in_step(english, translated) if update else translated
             changed = marked_as_translated(english, changed, done)
             if changed != translated:

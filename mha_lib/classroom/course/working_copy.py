@@ -19,12 +19,13 @@ from typing import Any, Concatenate, ParamSpec
 from mha_lib.classroom.course.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.course.files import as_json, write_whole
 from mha_lib.classroom.course.language import lesson_folder, words_in
-from mha_lib.classroom.course.lessons import COURSE, hands_out_solutions, list_languages
+from mha_lib.classroom.course.lessons import COURSE, CourseError, hands_out_solutions, list_languages
 from mha_lib.classroom.course.qr_code import write_qr_code
 from mha_lib.classroom.course.slides import (
     former_names,
     is_for_instructors,
     is_notes,
+    read_lesson,
     read_stacks,
     without_exercises,
 )
@@ -53,7 +54,11 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
             if name in FOR_DECKS:
                 remove_former(work / name, content, record)
                 continue
-            content = for_students(content, solutions) if name.endswith(".ipynb") else content
+            if name.endswith(".ipynb"):
+                if unreadable := fault_of(root, language, name):
+                    messages.append(unreadable)  # its notes and solutions can't be told from the rest
+                    continue
+                content = for_students(content, solutions)
             if beside := bring_up_to_date(work / name, content, record):
                 what = "kept" if is_readable(work / name) else "broken"
                 messages.append(say(root, language, what, work / name, beside))
@@ -75,9 +80,12 @@ def make_deck_copy(
     messages = []
     with record_of(work) as record:
         released = editions(root, language, work)
+        read_lesson(lesson_folder(root, language) / lesson)  # a lesson that can't be read is no deck
         write_qr_code(lesson_folder(root, language), work)
         for name, content in released:
             mine = work / name
+            if name.endswith(".ipynb") and name != lesson and fault_of(root, language, name):
+                continue
             if mine.exists() and mine.suffix == ".ipynb" and name != lesson:
                 continue
             if mine.exists() and deck_fingerprint(mine.read_bytes()) != record.get(name):
@@ -123,6 +131,15 @@ def editions(root: Path, language: str, work: Path) -> list[tuple[str, bytes]]:
         shared, own = f"]({SHARED}".encode(), f"]({OWN}".encode()
         contents = {name: content.replace(shared, own) for name, content in contents.items()}
     return list(contents.items())
+
+
+def fault_of(root: Path, language: str, name: str) -> str:
+    """Why a lesson can't be read, as a message for the user; "" for one that can."""
+    try:
+        read_lesson(lesson_folder(root, language) / name)
+    except CourseError as error:
+        return error.said_in(language)
+    return ""
 
 
 def of_notebooks(

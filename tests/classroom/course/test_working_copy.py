@@ -407,10 +407,45 @@ def test_a_half_written_deck_is_set_aside_and_the_lesson_presented(root, deck):
     assert sources(deck) == ["3"]
 
 
-def test_half_written_lesson_of_an_author_is_copied_as_it_is(root):
-    (root / "notebooks/en/01_one.ipynb").write_text('{"cells": [')
-    work, _ = make_working_copy(root, "en")
-    assert (work / "01_one.ipynb").read_text() == '{"cells": ['
+ODD_CELLS = [
+    {},
+    "x",
+    {"cell_type": "code", "metadata": {}, "source": 3},
+    {"cell_type": "code", "metadata": [], "source": "1"},
+    {"cell_type": "code", "metadata": {"slideshow": "notes"}, "source": "1"},
+    {"cell_type": "code", "metadata": {"tags": "solution"}, "source": "1"},
+    {"cell_type": "code", "metadata": {"tags": [{}]}, "source": "1"},
+]
+NO_NOTEBOOKS = [
+    '{"cells": [',
+    *map(json.dumps, ([], None, "x", {"metadata": {}}, {"cells": {}, "metadata": {}}, {"cells": []})),
+    *(json.dumps({"cells": [cell], "metadata": {}}) for cell in ODD_CELLS),
+]
+
+
+@pytest.mark.parametrize("content", NO_NOTEBOOKS)
+def test_a_lesson_that_is_no_notebook_is_in_no_copy_and_a_line_says_so(root, work, content):
+    """Nobody could tell its notes and solutions from the rest."""
+    (root / "notebooks/en/01_one.ipynb").write_text(content)
+    (root / "notebooks/en/02_two.ipynb").write_text(content)
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3 + 3")
+    work, messages = make_working_copy(root, "en")
+    named = [message.split(" is not a notebook")[0] for message in messages]
+    assert [Path(name).name for name in named] == ["01_one.ipynb", "02_two.ipynb"]
+    assert sources(work / "01_one.ipynb") == ["1"], "the copy of before stays"
+    assert not (work / "02_two.ipynb").exists()
+    assert sources(work / "03_three.ipynb") == ["3 + 3"]
+    assert sources(present(root)[0] / "03_three.ipynb") == ["3 + 3"]
+    with pytest.raises(CourseError, match="is not a notebook"):
+        present(root, lesson="01_one.ipynb")
+
+
+def test_a_lesson_that_is_no_notebook_stops_no_other_in_traditional_chinese(root):
+    write_lesson(root / "notebooks/zh/01_one.ipynb", "# 头")
+    (root / "notebooks/zh/02_two.ipynb").write_text("[]")
+    work, messages = make_working_copy(root, "zh-Hant")
+    assert sources(work / "01_one.ipynb") == ["# 頭"]
+    assert len(messages) == 1
 
 
 def test_a_language_with_figure_words_has_figures_of_its_own_beside_its_lessons(root):

@@ -46,7 +46,7 @@ def test_a_lesson_that_is_no_notebook_is_one_line_and_the_others_are_written(les
     lines = said.err.splitlines()
     assert len(lines) == 2
     assert "00_broken.ipynb is not a notebook" in lines[0]
-    assert "02_odd.ipynb: TypeError" in lines[1]
+    assert "02_odd.ipynb is not a notebook this can read: its entry cells[0].cell_type" in lines[1]
 
 
 def test_the_page_has_every_slide_with_its_minutes_and_its_start(lesson, tmp_path, capsys):

@@ -244,6 +244,17 @@ def test_damaged_files_are_a_line_each_and_the_rest_counts(course, capsys):
     assert files == ["deep.report.json", "half.report.json"]
 
 
+def test_a_lesson_that_is_no_notebook_has_no_title_and_its_reports_count(course, capsys):
+    (course / "notebooks").unlink()
+    (course / "notebooks" / "en").mkdir(parents=True)
+    (course / "notebooks" / "en" / "03_multi_head_attention.ipynb").write_text("[]")
+    hand_in(course, ADA)
+    assert overview() == 0
+    said = capsys.readouterr()
+    assert "03 03_multi_head_attention: reports: 1" in said.out
+    assert "its entry cells is missing" in said.err
+
+
 def test_without_names_no_name_is_shown_anywhere(course, capsys):
     hand_in(course, ADA)
     hand_in(course, ADA, "Ada-again.report.json")

@@ -30,7 +30,7 @@ from mha_lib.classroom.publish.handout.page import HandoutPage
 from mha_lib.classroom.publish.handout.pdf import write_pdf
 from mha_lib.classroom.publish.moved import write_moved_pages
 
-LONGEST_PAGE = 60  # seconds; the lessons' own take one or two
+LONGEST_PAGE = 60  # seconds of computing, whatever else the machine does; the lessons' own take one or two
 LARGEST = 1_000_000  # bytes of a page that is still easily mailed
 
 
@@ -126,7 +126,7 @@ def page_of(
 
 @contextmanager
 def at_most(seconds: float, lesson: Path) -> Iterator[None]:
-    """Raise where a page takes longer: a notebook may hold what keeps its readers busy for hours.
+    """Raise where a page takes more computing: a notebook may hold what keeps its readers busy for hours.
 
     Only where a process can be woken (not in Windows), and only in its main thread, where handouts are made.
     """
@@ -137,10 +137,10 @@ def at_most(seconds: float, lesson: Path) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise CourseError("page_too_long", lesson=lesson, seconds=seconds)
 
-    former = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    former = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, former)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, former)

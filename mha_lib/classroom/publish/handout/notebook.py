@@ -1,11 +1,13 @@
 """Reads a notebook for a handout, leaves out what its readers may not see, and describes it."""
 
 import ast
+import json
 import re
 import textwrap
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import nbformat
 import nbformat.validator
@@ -15,6 +17,7 @@ from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.outputs import says_not_yet
 from mha_lib.classroom.course.slides import (
     is_for_instructors,
+    require_notebook,
     sign_of_solution,
     slide_type,
     source,
@@ -30,15 +33,19 @@ LONGEST_SUMMARY = 300  # characters
 
 def read_notebook(file: Any, name: object) -> NotebookNode:
     """The notebook in a file (a path, or an open file), of any format that nbformat can bring up to date."""
+    text = ""
     try:
-        _, notebook = nbformat.validator.normalize(nbformat.read(file, as_version=4))
+        text = file.read() if hasattr(file, "read") else Path(file).read_text(encoding="utf-8")
+        _, notebook = nbformat.validator.normalize(nbformat.reads(text, as_version=4))
         nbformat.validate(notebook, relax_add_props=True)
-        return notebook
     except OSError as error:
         raise CourseError("file_unusable", file=name, reason=error.strerror) from None
-    except Exception as error:  # nbformat raises a dozen kinds
+    except Exception as error:  # nbformat raises a dozen kinds, some of which name a line of its own
+        with suppress(ValueError, RecursionError):
+            require_notebook(json.loads(text), name)
         reason = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise CourseError("no_notebook", file=name, reason=reason[:200]) from None
+    return cast(NotebookNode, require_notebook(notebook, name))
 
 
 def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:

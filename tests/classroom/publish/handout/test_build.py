@@ -10,9 +10,11 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
 from nbconvert.utils.exceptions import ConversionException
 from nbformat.v4 import new_markdown_cell, new_notebook
 
@@ -161,7 +163,7 @@ def test_whatever_stops_a_lesson_is_one_line_and_the_others_and_the_index_are_wr
     assert "04_exit.ipynb, cell" in lines[3]
     assert lines[4] == f"{course.handouts / 'en' / '05_full.html'}: No space left on device"
     assert lines[5].startswith(f"{course.handouts / 'en' / '06_folder.html'}: ")
-    assert "07_slides.ipynb: " in lines[6]
+    assert "its entry cells[0].metadata.slideshow is missing or not" in lines[6]
     assert "08_good.html" in said.out
     assert "Good</a>" in (course.handouts / "index.html").read_text()
     assert not list(course.handouts.rglob("*.part"))
@@ -180,8 +182,25 @@ def test_a_page_that_is_never_made_is_one_line_and_the_others_are_written(course
     endless = course.lesson("01_endless.ipynb", text("a <pre> " * 100_000))
     good = course.lesson("02_good.ipynb", text("# Good"))
     assert write_handouts(course.root, [endless, good]) == 1
-    assert capsys.readouterr().err == f"{endless}: its page is not made in 0.5 s\n"
+    assert capsys.readouterr().err == f"{endless}: its page is not made in 0.5 s of computing\n"
     assert "Good</a>" in (course.handouts / "index.html").read_text()
+
+
+def test_what_others_do_on_the_machine_counts_for_no_page():
+    """A page that waits for its turn is no page that is never made."""
+    with build.at_most(0.1, Path("01_lesson.ipynb")):
+        time.sleep(0.3)
+
+
+def test_the_list_leads_to_lessons_whatever_letters_their_names_have(course):
+    lessons = [
+        course.lesson(f"{name}.ipynb", text("# Good")) for name in ("01_a#b", "02_50%25", "03_why?", "04 我")
+    ]
+    assert write_handouts(course.root, lessons) == 0
+    listed = BeautifulSoup((course.handouts / "index.html").read_text(), "html.parser").select("a.title")
+    files = [course.handouts / unquote(urlsplit(link["href"]).path) for link in listed]
+    assert [file.stem for file in files] == [lesson.stem for lesson in lessons]
+    assert all(file.exists() for file in files)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent in another way")
