@@ -35,8 +35,8 @@ slides: .venv/ready-slides ## write each lesson's slides as a PDF to build/slide
 site: .venv/ready-site ## write handouts, slides, notebooks and search as a static site to build/site/ (NB=03, L)
 	@$(COURSE) site $(NB) $(if $(L),--languages $(L))
 
-notes: setup ## write the running order of each lesson to build/notes/ (L)
-	@$(COURSE) notes
+notes: setup ## write the running order of each lesson to build/notes/ (NB=03, L)
+	@$(COURSE) notes $(NB)
 
 overview: setup ## who solved what, from the files of check.report() (FROM=folder, NAMES=no; also L)
 	@test -n "$(FROM)" || { echo "Say where the reports are: make overview FROM=folder" >&2; exit 1; }

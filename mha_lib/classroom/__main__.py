@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """The course from the command line, on every platform: ``python -m mha_lib.classroom lab``.
 
 What stands after ``--`` goes to Jupyter as it is: ``python -m mha_lib.classroom lab -- --ip=0.0.0.0``.
@@ -9,8 +10,9 @@ import os
 import re
 import socket
 import sys
-from argparse import ArgumentError, ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentError, ArgumentParser, Namespace
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +33,18 @@ def main(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # a name that this terminal can't show is shown in another way
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    options = make_parser(words_in(language)["command_line"], language).parse_args(arguments[:cut])
+    words = words_in(language)["command_line"]
+    parser = make_parser(words, language)
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks what may be typed next; set by argcomplete
+        import argcomplete
+
+        argcomplete.autocomplete(parser)
+    try:
+        options = parser.parse_args(arguments[:cut])
+    except SystemExit as stop:
+        if stop.code and (meant := near_misses(arguments[:cut])):
+            print(words["did_you_mean"].format(meant=", ".join(meant)), file=sys.stderr)
+        raise
     # Kernels share the cores: threads that wait by spinning would make a training of 3 s one of minutes.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
@@ -66,15 +79,34 @@ def chosen_language(arguments: list[str]) -> str:
 
 def make_parser(words: dict[str, Any], language: str) -> ArgumentParser:
     parser = ArgumentParser(prog="python -m mha_lib.classroom", description=words["description"])
+    parser.add_argument("--version", action="version", version=version(), help=words["version"])
     parser.add_argument("--language", default=language, help=words["language"])
+    after = ArgumentParser(add_help=False)  # --language after the command; without it, the one before counts
+    after.add_argument("--language", default=SUPPRESS, help=words["language"])
     commands = parser.add_subparsers(dest="command", required=True)
 
     for name, (run, *its_arguments) in COMMANDS.items():
-        command = commands.add_parser(name, help=words[name])
+        command = commands.add_parser(name, help=words[name], parents=[after])
         command.set_defaults(run=run)
         for argument, sentence, settings in its_arguments:
             command.add_argument(argument, help=words[sentence], **settings)
     return parser
+
+
+def near_misses(arguments: list[str]) -> list[str]:
+    """The names of commands and options that were meant where something was mistyped."""
+    options = [argument for _, *its in COMMANDS.values() for argument, *_ in its if argument.startswith("-")]
+    known = {*COMMANDS, *options, "--language", "--version", "--help"}
+    mistyped = [argument.partition("=")[0] for argument in arguments]
+    near = [get_close_matches(name, known, n=1) for name in mistyped if name not in known]
+    return [found for one in near for found in one]
+
+
+def version() -> str:
+    try:
+        return f"mha-lib {importlib.metadata.version('mha-lib')}"
+    except importlib.metadata.PackageNotFoundError:  # the course is on the path, but not installed
+        return "mha-lib"
 
 
 def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -107,7 +139,9 @@ def chosen_lessons(options: Namespace, lessons: list[Path]) -> list[Path]:
 def write_handouts(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.publish import handout
 
-    return handout.write_handouts(root, chosen_lessons(options, lessons), options.audience, options.pdf)
+    return handout.write_handouts(
+        root, chosen_lessons(options, lessons), options.audience, options.pdf, options.output
+    )
 
 
 def write_slides(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -115,7 +149,7 @@ def write_slides(root: Path, lessons: list[Path], options: Namespace) -> int:
 
     check_rise()
     edition = slides.Edition(core=options.core, answers=options.answers)
-    return slides.write_slides(root, chosen_lessons(options, lessons), edition)
+    return slides.write_slides(root, chosen_lessons(options, lessons), edition, options.output)
 
 
 def write_site(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -124,19 +158,20 @@ def write_site(root: Path, lessons: list[Path], options: Namespace) -> int:
     check_rise()
     languages = options.languages or course.list_languages(root)
     chosen = [chosen_lessons(options, course.prepare_lessons(root, language)) for language in languages]
-    return site.write_site(root, chosen, options.language)
+    return site.write_site(root, chosen, options.language, options.output)
 
 
 def write_notes(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.publish import notes
 
-    return notes.write_notes(root, lessons)
+    return notes.write_notes(root, chosen_lessons(options, lessons), options.output)
 
 
 def write_overview(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom import students
 
-    return students.write_overview(root, options.folder, lessons, with_names=not options.no_names)
+    names = not options.no_names
+    return students.write_overview(root, options.folder, lessons, with_names=names, into=options.output)
 
 
 def see_to_translations(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -218,6 +253,7 @@ def check_port(port: int | None) -> None:
 
 SWITCH = {"action": "store_true"}
 LESSONS = ("lesson", "handouts_lesson", {"nargs": "*"})
+OUTPUT = ("--output", "output", {"type": lambda text: Path(text).resolve(), "metavar": "FOLDER"})
 SERVER = (("--port", "port", {"type": int}), ("--no-browser", "no_browser", SWITCH))
 # For each command its function and its arguments, each with the name of its help's sentence in words/.
 COMMANDS: dict[str, tuple[Any, ...]] = {
@@ -228,14 +264,16 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
         LESSONS,
         ("--audience", "audience", {"choices": ("student", "instructor"), "default": "student"}),
         ("--pdf", "pdf", SWITCH),
+        OUTPUT,
     ),
-    "slides": (write_slides, LESSONS, ("--core", "core", SWITCH), ("--answers", "answers", SWITCH)),
-    "site": (write_site, LESSONS, ("--languages", "site_languages", {"nargs": "+"})),
-    "notes": (write_notes,),
+    "slides": (write_slides, LESSONS, ("--core", "core", SWITCH), ("--answers", "answers", SWITCH), OUTPUT),
+    "site": (write_site, LESSONS, ("--languages", "site_languages", {"nargs": "+"}), OUTPUT),
+    "notes": (write_notes, LESSONS, OUTPUT),
     "overview": (
         write_overview,
         ("folder", "overview_folder", {"type": Path, "metavar": "FOLDER"}),
         ("--no-names", "no_names", SWITCH),
+        OUTPUT,
     ),
     "translations": (
         see_to_translations,

@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import pytest
@@ -59,6 +59,64 @@ def test_the_language_that_was_asked_for_last_is_opened_again(served, tmp_path, 
     (tmp_path / "work" / ".language").write_text("tlh")
     command_line.main(["lab"])
     assert "/work/zh-Hant/" in served[-1], "a language that the course no longer has"
+
+
+def test_the_language_may_stand_after_the_command_too(served, capsys):
+    for arguments, language in (
+        (["lab", "--language", "zh"], "zh"),
+        (["present", "--language=en", "03"], "en"),
+        (["--language", "zh", "present", "01"], "zh"),
+        (["--language", "zh", "present", "--language", "en"], "en"),
+    ):
+        assert command_line.main(arguments) == 0
+        assert re.search(rf"/work/(deck-)?{language}/", served[-1]), arguments
+    assert command_line.main(["present", "99", "--language", "zh"]) == 2
+    assert "没有 '99' 这一课" in capsys.readouterr().err
+
+
+def test_the_version_is_printed(capsys):
+    with pytest.raises(SystemExit, match=r"^0$"):
+        command_line.main(["--version"])
+    assert capsys.readouterr().out.strip() == f"mha-lib {importlib.metadata.version('mha-lib')}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["handuots"], "handouts"),
+        (["--langauge", "en", "lab"], "--language"),
+        (["handouts", "03", "--autience=student"], "--audience"),
+        (["--language", "en", "note"], "notes"),
+    ],
+)
+def test_what_is_mistyped_is_answered_with_what_was_meant(served, capsys, arguments, meant):
+    with pytest.raises(SystemExit, match=r"^2$"):
+        command_line.main(arguments)
+    assert capsys.readouterr().err.endswith(f"did you mean: {meant}?\n")
+
+
+def test_a_shell_with_argcomplete_is_told_what_may_be_typed(served, monkeypatch):
+    asked: list[ArgumentParser] = []
+    monkeypatch.setitem(sys.modules, "argcomplete", Namespace(autocomplete=asked.append))
+    monkeypatch.setenv("_ARGCOMPLETE", "1")
+    assert command_line.main(["lab"]) == 0
+    assert asked[0].parse_args(["notes", "03"]).command == "notes"
+    assert "PYTHON_ARGCOMPLETE_OK" in Path(command_line.__file__).read_text()[:1024], (
+        "argcomplete looks there"
+    )
+
+
+def test_a_usage_that_is_nowhere_near_gets_no_guess(served, capsys):
+    with pytest.raises(SystemExit):
+        command_line.main(["xyzzy"])
+    assert "did you mean" not in capsys.readouterr().err
+
+
+def test_a_running_order_is_written_for_the_lessons_that_are_named(served, tmp_path, capsys):
+    assert command_line.main(["notes", "03", "--output", "elsewhere"]) == 0
+    files = [file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*.html")]
+    assert files == ["elsewhere/en/03_multi_head_attention.html"]
+    assert not (tmp_path / "build").exists()
 
 
 class Terminal(io.StringIO):

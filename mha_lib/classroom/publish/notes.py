@@ -24,9 +24,9 @@ from mha_lib.classroom.publish.html.tree import inside
 POLICY = {**page.OWN_STYLES, "img-src": "data:", "font-src": "data:"}
 
 
-def write_notes(root: Path, lessons: list[Path]) -> int:
+def write_notes(root: Path, lessons: list[Path], folder: Path | None = None) -> int:
     """Write ``build/notes/<language>/<lesson>.html`` for each lesson; returns the exit status."""
-    build = Build(root / "build" / "notes", lessons[0].parent.name)
+    build = Build(folder or root / "build" / "notes", lessons[0].parent.name)
     words = build.words["notes"]
     with build.until_ctrl_c():
         for lesson in lessons:

@@ -24,7 +24,9 @@ FORMULA = re.compile(r"""(^|[,;|\t\r\n])(?=["'\s]*[=+@＝＋－＠-])""")
 MOST_SHOWN = 3  # mistakes of an exercise on the terminal
 
 
-def write_overview(root: Path, folder: Path, lessons: list[Path], *, with_names: bool) -> int:
+def write_overview(
+    root: Path, folder: Path, lessons: list[Path], *, with_names: bool, into: Path | None = None
+) -> int:
     """Gather the reports in ``folder`` and write ``build/overview/overview.html`` and ``overview.csv``.
 
     Without names the page is called ``overview-without-names.html``, and there is no table. Returns the exit
@@ -40,17 +42,20 @@ def write_overview(root: Path, folder: Path, lessons: list[Path], *, with_names:
     if not rows:
         print(*said, sep="\n", end="\n" if said else "", file=sys.stderr)
         raise CourseError("no_reports", folder=folder, suffix=SUFFIX)
-    build = Build(root / "build" / "overview", language)
+    build = Build(into or root / "build" / "overview", language)
     build.warnings = said
-    os.chmod(build.folder, 0o700)  # others who use the machine need not read who solved what
+    if into is None:  # others who use the machine need not read who solved what
+        os.chmod(build.folder, 0o700)
     for row in rows:
         print(*lines_of(row, words["overview"], with_names=with_names), sep="\n")
     file = build.folder / ("overview.html" if with_names else "overview-without-names.html")
     write_whole(file, overview_page(rows, build, with_names=with_names))
+    os.chmod(file, 0o600)
     build.wrote(file, about="")
     if with_names:
         table = build.folder / "overview.csv"
         write_whole(table, "\ufeff" + table_of(rows))  # without the mark Excel reads no Chinese
+        os.chmod(table, 0o600)
         build.wrote(table, about="")
     return build.end()
 

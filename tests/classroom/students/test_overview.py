@@ -297,6 +297,10 @@ def test_no_part_of_a_name_is_a_formula_wherever_a_spreadsheet_cuts_the_line(cou
 
 def test_others_on_the_machine_cannot_read_the_overview(course):
     hand_in(course, ADA)
+    (course / "shared").mkdir(mode=0o755)
+    assert overview("--output", "shared") == 0
+    assert (course / "shared").stat().st_mode & 0o777 == 0o755, "others may have files in it"
+    assert [file.stat().st_mode & 0o777 for file in (course / "shared").iterdir()] == [0o600] * 2
     assert overview() == 0
     assert (course / "build" / "overview").stat().st_mode & 0o077 == 0
 

@@ -34,7 +34,9 @@ LONGEST_PAGE = 60  # seconds of computing, whatever else the machine does; the l
 LARGEST = 1_000_000  # bytes of a page that is still easily mailed
 
 
-def write_handouts(root: Path, lessons: list[Path], audience: str = STUDENT, pdf: bool = False) -> int:
+def write_handouts(
+    root: Path, lessons: list[Path], audience: str = STUDENT, pdf: bool = False, folder: Path | None = None
+) -> int:
     """Run the lessons and write ``build/handouts/<language>/<lesson>.html`` and ``index.html`` beside them.
 
     The instructor's handouts go to a folder of their own, ``build/handouts-instructor``: whoever uploads the
@@ -42,7 +44,7 @@ def write_handouts(root: Path, lessons: list[Path], audience: str = STUDENT, pdf
     lesson that fails stops no other, and after Ctrl-C what has been written is listed too.
     """
     browser = require_browser() if pdf else None  # before the part that takes minutes
-    folder = root / "build" / ("handouts" if audience == STUDENT else f"handouts-{audience}")
+    folder = folder or root / "build" / ("handouts" if audience == STUDENT else f"handouts-{audience}")
     build = Build(folder, language_of(lessons[0].parent))
     there = address_of_page(lessons[0], folder).parent.glob("*.html")
     handouts = {file.stem for file in (*lessons, *there)}

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from mha_lib.classroom.course import CourseError, hands_out_solutions
+from mha_lib.classroom.course import CourseError, hands_out_solutions, list_languages
 from mha_lib.classroom.course.files import write_whole
 from mha_lib.classroom.publish.browser import require_browser
 from mha_lib.classroom.publish.build import Build
@@ -22,15 +22,21 @@ from mha_lib.classroom.publish.slides.build import address_of_slides, print_deck
 WITHOUT_EFFECT = tuple(CLASSROOM / room for room in ("publish", "students"))
 
 
-def write_site(root: Path, lessons_by_language: list[list[Path]], language: str) -> int:
+def write_site(
+    root: Path, lessons_by_language: list[list[Path]], language: str, folder: Path | None = None
+) -> int:
     """Write ``build/site/`` with these lessons, a list for each language; returns the exit status.
 
     Lessons that have run and slides in ``build/`` are taken as they are where they are newer than their
     sources; the others are made first. A lesson that fails is not on the site, nor are slides that fail.
+    Another ``folder`` must hold nothing but a site, for it is replaced.
     """
     require_pagefind()  # before the part that takes minutes
     solutions = hands_out_solutions(root)
-    build = Build(root / "build" / "site", language)
+    parts = {"index.html", "pagefind", *list_languages(root)}
+    if folder and (others := sorted(file.name for file in folder.glob("*") if file.name not in parts)):
+        raise CourseError("not_a_site", folder=folder, others=", ".join(others[:3]))
+    build = Build(folder or root / "build" / "site", language)
     lessons = [lesson for in_one_language in lessons_by_language for lesson in in_one_language]
     with build.until_ctrl_c():
         if old := outdated(root, lessons, address_of_run, build):

@@ -31,25 +31,29 @@ class Edition:
 WHOLE = Edition()  # the one that the site has
 
 
-def write_slides(root: Path, lessons: list[Path], edition: Edition = WHOLE) -> int:
+def write_slides(
+    root: Path, lessons: list[Path], edition: Edition = WHOLE, folder: Path | None = None
+) -> int:
     """Run the lessons and write ``build/slides/<language>/<lesson>.pdf``; returns the exit status.
 
     The name of another edition says which it is, such as ``01_single_head_attention-core.pdf``.
     """
     require_browser(), require_playwright()
-    build = Build(root / "build" / "slides", lessons[0].parent.name)
+    build = Build(folder or root / "build" / "slides", lessons[0].parent.name)
     with build.until_ctrl_c():
-        print_decks(root, lessons, build, edition)
+        print_decks(root, lessons, build, edition, build.folder)
     return build.end()
 
 
-def print_decks(root: Path, lessons: list[Path], build: Build, edition: Edition = WHOLE) -> None:
+def print_decks(
+    root: Path, lessons: list[Path], build: Build, edition: Edition = WHOLE, folder: Path | None = None
+) -> None:
     """Print the deck of each lesson; one that fails stops no other."""
     browser, sync_playwright = require_browser(), require_playwright()
     with serve_copy(root) as server, sync_playwright() as playwright:
         chromium = start_browser(playwright, browser)
         for lesson in lessons:
-            target = address_of_slides(root, lesson, edition)
+            target = address_of_slides(root, lesson, edition, folder)
             with build.attempt(lesson):
                 page = open_page(chromium, server.deck_of(lesson))
                 run_deck(page, lesson, build.progress)
@@ -58,8 +62,8 @@ def print_decks(root: Path, lessons: list[Path], build: Build, edition: Edition 
         chromium.close()
 
 
-def address_of_slides(root: Path, lesson: Path, edition: Edition = WHOLE) -> Path:
-    return root / "build" / "slides" / lesson.parent.name / f"{lesson.stem}{edition.suffix}.pdf"
+def address_of_slides(root: Path, lesson: Path, edition: Edition = WHOLE, folder: Path | None = None) -> Path:
+    return (folder or root / "build" / "slides") / lesson.parent.name / f"{lesson.stem}{edition.suffix}.pdf"
 
 
 def start_browser(playwright: Any, browser: str) -> Any:

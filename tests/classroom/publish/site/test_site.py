@@ -230,6 +230,20 @@ def test_a_downloaded_notebook_is_whole_and_has_neither_notes_nor_outputs(course
     assert "键" in drawing, "the words of its language"
 
 
+def test_another_folder_is_replaced_only_if_it_holds_nothing_but_a_site(
+    course, tmp_path, monkeypatch, capsys
+):
+    root, _ = course
+    monkeypatch.chdir(root)
+    for _ in range(2):
+        assert command_line.main(["site", "--languages", "en", "--output", str(tmp_path / "mine")]) == 0
+    assert (tmp_path / "mine" / "en" / "index.html").exists()
+    (tmp_path / "mine" / ".git").mkdir()
+    assert command_line.main(["site", "--languages", "en", "--output", str(tmp_path / "mine")]) == 2
+    assert "mine holds other files (.git)" in capsys.readouterr().err
+    assert (tmp_path / "mine" / ".git").exists()
+
+
 @pytest.mark.parametrize(("choice", "ids"), [("folded", ["solution"]), ("none", [])])
 def test_downloads_hold_solutions_as_the_course_chose_and_the_front_page_says_so(
     course, monkeypatch, choice, ids

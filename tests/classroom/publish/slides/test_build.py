@@ -44,9 +44,12 @@ def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatc
     monkeypatch.setattr(slides, "write_slides", lambda *arguments: written.append(arguments) or 0)
     root = command_line.course.find_root()
     assert command_line.main(["slides", "3"]) == 0
-    assert command_line.main(["slides", "3", "--core", "--answers"]) == 0
+    assert command_line.main(["slides", "3", "--core", "--answers", "--output", "/elsewhere"]) == 0
     whole, core = slides.Edition(), slides.Edition(core=True, answers=True)
-    assert written == [(root, [root / LESSON], whole), (root, [root / LESSON], core)]
+    assert written == [
+        (root, [root / LESSON], whole, None),
+        (root, [root / LESSON], core, Path("/elsewhere")),
+    ]
     names = [address_of_slides(root, LESSON, edition).name for edition in (whole, core)]
     assert names == ["03_multi_head_attention.pdf", "03_multi_head_attention-core-answers.pdf"]
 
