@@ -10,7 +10,7 @@ import os
 import re
 import socket
 import sys
-from argparse import SUPPRESS, ArgumentError, ArgumentParser, Namespace
+from argparse import ArgumentError, ArgumentParser, Namespace
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import partial
@@ -78,15 +78,16 @@ def chosen_language(arguments: list[str]) -> str:
 
 
 def make_parser(words: dict[str, Any], language: str) -> ArgumentParser:
-    parser = ArgumentParser(prog="python -m mha_lib.classroom", description=words["description"])
+    shared = ArgumentParser(add_help=False)  # what may stand before the command or after it
+    shared.add_argument("--language", default=language, help=words["language"])
+    parser = ArgumentParser(
+        prog="python -m mha_lib.classroom", description=words["description"], parents=[shared]
+    )
     parser.add_argument("--version", action="version", version=version(), help=words["version"])
-    parser.add_argument("--language", default=language, help=words["language"])
-    after = ArgumentParser(add_help=False)  # --language after the command; without it, the one before counts
-    after.add_argument("--language", default=SUPPRESS, help=words["language"])
     commands = parser.add_subparsers(dest="command", required=True)
 
     for name, (run, *its_arguments) in COMMANDS.items():
-        command = commands.add_parser(name, help=words[name], parents=[after])
+        command = commands.add_parser(name, help=words[name], parents=[shared])
         command.set_defaults(run=run)
         for argument, sentence, settings in its_arguments:
             command.add_argument(argument, help=words[sentence], **settings)
