@@ -62,6 +62,8 @@ def refuse_hidden_solutions(notebook: NotebookNode, audience: str, name: object)
 
 def is_on_the_page(cell: NotebookNode) -> bool:
     """Whether a handout shows a cell: of the cells on no slide it shows these three kinds, and asserts."""
+    if is_tagged(cell, "remove-cell"):
+        return False
     is_shown = slide_type(cell) != "skip" or bool({"solution", "why", "setup"} & set(tags(cell)))
     return is_shown or (cell.cell_type == "code" and bool(lines_of_asserts(cell.source)))
 
@@ -80,6 +82,11 @@ def is_assert(node: ast.stmt) -> bool:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         return ast.unparse(node.value.func).split(".")[-1].startswith("assert")
     return isinstance(node, ast.Assert)
+
+
+def is_tagged(cell: NotebookNode, *names: str) -> bool:
+    """Whether a cell has one of these tags, which Jupyter Book writes ``hide-input`` or ``hide_input``."""
+    return any(str(tag).replace("_", "-") in names for tag in tags(cell))
 
 
 def without_open_exercises(cells: list[NotebookNode]) -> list[NotebookNode]:

@@ -17,6 +17,7 @@ from mha_lib.classroom.publish.html.markdown import formulas_in
 from mha_lib.classroom.publish.html.tree import inside, parse_piece
 
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp")
+MEDIA = re.compile(r"(audio|video)/[\w.+-]+")  # types of sound and film, which browsers play
 SHOWN = {*PICTURES, "text/html", "text/markdown", "text/latex", "application/json", "text/plain", VIEW}
 # A string in a program that is the address of another program or a style sheet in the network.
 LOADED = re.compile(
@@ -26,6 +27,10 @@ LOADED = re.compile(
 LONGEST_LOADER = 200_000  # characters; a longer program is itself a library that others load
 VISIBLE = ["img", "svg", "canvas", "table", "video", "audio", "input", "math", "hr", "script"]
 VISIBLE += ["iframe", "object", "embed"]
+# An operating system command of a terminal (OSC); the eighth sets the address of the text that follows.
+ELSEWHERE = re.compile("https?://|mailto:")
+COMMAND = re.compile(r"\x1b\](?:8;[^;\x07\x1b]*;(?P<address>[^\x07\x1b]*)|[^\x07\x1b]*)(?:\x07|\x1b\\)")
+LINK_BEGINS, LINK_ENDS = "\ue000", "\ue001"  # mark a link in text whose colours are not yet read
 LONGEST_TEXT = 200  # characters of the text that stands for a figure: a longer one lists all its data
 
 
@@ -73,6 +78,8 @@ class Outputs:
         for kind in PICTURES:
             if kind in data:
                 return picture(kind, joined(data[kind]), self.words["figure"], metadata)
+        for kind in filter(MEDIA.fullmatch, data):
+            return player(kind, joined(data[kind]))
         if source := data.get("text/latex"):
             return latex(joined(source))
         if "application/json" in data:
@@ -143,13 +150,40 @@ def latex(source: str) -> str:
 
 
 def terminal(text: str | list[str], kind: str) -> str:
-    """Printed text, its terminal colours kept where they can be read."""
-    text = joined(text).rstrip("\n")
+    """Printed text, its terminal colours and its links kept where they can be read."""
+    text, addresses = without_commands(joined(text).rstrip("\n"))
     try:
         coloured = ansi2html(text)
     except (IndexError, ValueError):
         coloured = html.escape(strip_ansi(text))
+    for address in addresses:
+        coloured = coloured.replace(LINK_BEGINS, f'<a href="{html.escape(address)}">', 1)
+    coloured = coloured.replace(LINK_ENDS, "</a>")
     return f'<pre class="{html.escape(kind)}">{coloured}</pre>\n' if text else ""
+
+
+def without_commands(text: str) -> tuple[str, list[str]]:
+    """Text without the commands that set a terminal's links, title and the like. Two letters mark where each
+    of the links, whose addresses come along, begins and ends."""
+    addresses: list[str] = []
+    parts, end, is_open = [], 0, False
+    text = re.sub(f"[{LINK_BEGINS}{LINK_ENDS}]", "", text)
+    for command in COMMAND.finditer(text):
+        parts.append(text[end : command.start()])
+        end = command.end()
+        if (address := command["address"]) is None:  # not about a link
+            continue
+        parts.append(LINK_ENDS if is_open else "")
+        is_open = ELSEWHERE.match(address) is not None
+        if is_open:
+            addresses.append(address)
+            parts.append(LINK_BEGINS)
+    return "".join([*parts, text[end:], LINK_ENDS if is_open else ""]), addresses
+
+
+def player(kind: str, data: str) -> str:
+    element = kind.split("/")[0]
+    return f'<{element} controls src="data:{kind};base64,{html.escape(data)}"></{element}>\n'
 
 
 def picture(kind: str, data: str, alt: str, metadata: dict[str, Any]) -> str:

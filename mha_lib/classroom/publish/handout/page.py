@@ -26,6 +26,7 @@ from mha_lib.classroom.publish.handout.notebook import (
     cells_for,
     describe,
     is_on_the_page,
+    is_tagged,
     lines_of_asserts,
     refuse_hidden_solutions,
     without_open_exercises,
@@ -193,11 +194,15 @@ class HandoutPage:
 
     def code_cell(self, cell: NotebookNode, is_result: bool = False) -> str:
         asserts = lines_of_asserts(cell.source) if is_result else set()
-        code = code_block(cell.source, self.programming_language, asserts) if cell.source.strip() else ""
-        hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
-        if code and hidden and "solution" not in tags(cell):
+        is_shown = cell.source.strip() and not is_tagged(cell, "remove-input")
+        code = code_block(cell.source, self.programming_language, asserts) if is_shown else ""
+        is_hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
+        is_hidden = is_hidden or is_tagged(cell, "hide-input", "hide-cell")
+        if code and is_hidden and "solution" not in tags(cell):
             code = folded("code", first_comment(cell.source) or self.words["code"], code)
-        outputs = self.outputs.of(cell)
+        outputs = "" if is_tagged(cell, "remove-output") else self.outputs.of(cell)
+        if outputs and is_tagged(cell, "hide-output", "hide-cell"):
+            outputs = folded("output", self.words["output"], outputs)
         kind = "outputs result" if is_result else "outputs"
         return code + (f'<div class="{kind}">\n{outputs}</div>\n' if outputs else "")
 

@@ -122,6 +122,71 @@ def test_odd_colours_of_a_terminal_stop_no_page(caplog, codes):
     assert re.fullmatch(r"a.*b<i>", page.main.find("pre").get_text())
 
 
+def printed(caplog, text):
+    return Handout(caplog, new_code_cell("", outputs=[new_output("stream", text=text)])).main.find("pre")
+
+
+def test_links_of_a_terminal_lead_where_they_led(caplog):
+    text = "see \x1b]8;id=1;https://e.org/?a=1&b\x1b\\\x1b[31mred\x1b[0m <i>\x1b]8;;\x1b\\, \x1b]0;title\x07"
+    shown = printed(caplog, text + "\x1b]8;;javascript:alert(1)\x07plain\x1b]8;;\x07 end")
+    assert shown.get_text() == "see red <i>, plain end"
+    assert [(link["href"], link.get_text()) for link in shown.find_all("a")] == [
+        ("https://e.org/?a=1&b", "red <i>")
+    ]
+    assert shown.a.find(class_="ansi-red-fg") is not None
+
+
+def test_a_link_of_a_terminal_that_is_not_ended_ends_with_its_output(caplog):
+    shown = printed(caplog, "\x1b]8;;https://e.org/1\x07one\x1b]8;;https://e.org/2\x07two")
+    assert [link.get_text() for link in shown.find_all("a")] == ["one", "two"]
+
+
+@pytest.mark.parametrize(("kind", "name"), [("video/mp4", "video"), ("audio/x-wav", "audio")])
+def test_films_and_sounds_are_played(caplog, kind, name):
+    page = Handout(caplog, outputs({kind: "AAAA", "text/plain": "<Film object>"}))
+    player = page.main.find(name)
+    assert player["src"] == f"data:{kind};base64,AAAA"
+    assert player.has_attr("controls")
+    assert page.said == page.notes == []
+
+
+@pytest.mark.parametrize("written", ["{}-{}", "{}_{}"])
+@pytest.mark.parametrize(
+    ("what", "open_", "in_folds"),
+    [
+        (("hide", "input"), {"result"}, {"source"}),
+        (("hide", "output"), {"source"}, {"result"}),
+        (("hide", "cell"), set(), {"source", "result"}),
+        (("remove", "input"), {"result"}, set()),
+        (("remove", "output"), {"source"}, set()),
+        (("remove", "cell"), set(), set()),
+    ],
+)
+def test_a_cell_is_folded_or_left_out_as_jupyter_book_does(caplog, written, what, open_, in_folds):
+    metadata = {"tags": [written.format(*what)]}
+    result = [shown({"text/plain": "result"})]
+    page = Handout(caplog, new_code_cell("source", outputs=result, metadata=metadata))
+    folds = page.main.find_all("details")
+    seen = {word for fold in folds for word in ("source", "result") if word in fold.get_text()}
+    for fold in folds:
+        fold.decompose()
+    left = {word for word in ("source", "result") if word in page.main.get_text()}
+    assert (left, seen) == (open_, in_folds)
+
+
+def test_without_javascript_a_widget_says_that_it_needs_it(caplog):
+    for beside, words in (
+        ({"text/plain": "alive in a trusted notebook"}, "needs JavaScript"),
+        ({"text/plain": "a", "image/png": PIXEL}, None),
+    ):
+        models = stored(w=("AnyModel", {"_esm": "export default {}"}))
+        page = Handout(caplog, outputs({VIEW: {"model_id": "w"}, **beside}), widgets=models)
+        still = page.main.find(class_="still")
+        assert "trusted" not in page.main.get_text()
+        assert words is None or words in still.noscript.get_text()
+        assert (still.find("img") is None) == (words is not None)
+
+
 @pytest.mark.parametrize("tex", ["$$", "$", "", "$$$$"])
 def test_an_empty_formula_stops_no_page(caplog, tex):
     Handout(caplog, outputs({"text/latex": tex}), new_markdown_cell(tex))
