@@ -83,9 +83,9 @@ class Widgets:
         if model_id not in self.alive:
             self.alive[model_id] = self.model(model_id)
             self.say_imports(self.state(model_id)["_esm"])
-        # A text beside a widget tells what to do in Jupyter; a picture shows what the widget shows.
-        has_picture = parse(fallback).find(NO_WORDS)
-        still = fallback if has_picture else f"<noscript>{self.note('script')}</noscript>"
+        still = fallback
+        if not parse(fallback).find(NO_WORDS):  # words, which may say what to do in Jupyter
+            still = f'<div class="words">{fallback}</div><noscript>{self.note("script")}</noscript>'
         return (
             f'<figure class="widget" data-widget="{html.escape(model_id)}">'
             f'<div class="still">{still}</div></figure>\n'
