@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from mha_lib import KVCache, LatentAttention
-from tests.mha_lib.layers import with_random_parameters
-from tests.mha_lib.transformers_models import (
+from mha_lib.classroom.tasks.rebuilt import (
     block_from,
     from_deepseek_v3,
     from_gemma3,
@@ -21,6 +20,7 @@ from tests.mha_lib.transformers_models import (
     from_llama,
     from_qwen3,
 )
+from tests.mha_lib.layers import with_random_parameters
 
 transformers = pytest.importorskip("transformers")
 

@@ -4,7 +4,8 @@
 into Chinese numerals: ``numerals.py`` knows the answers, ``data.py`` makes batches of them, ``translator.py``
 and ``training.py`` hold the model and how it learns, ``heads.py`` measures what its heads do.
 ``repeated_tokens.py`` draws the sequences for which a model needs two layers. ``processes.py`` runs
-measurements of lesson 06 outside its kernel. Lessons import all names from here.
+measurements of lesson 06 outside its kernel, and ``rebuilt.py`` compares our layers with those of
+``transformers``. Lessons import all names from here.
 """
 # ruff: noqa: F401  (this file only gathers names for lessons)
 
@@ -52,6 +53,7 @@ from mha_lib.classroom.tasks.numerals import (
     read_number,
 )
 from mha_lib.classroom.tasks.processes import ProcessesFailed, heads_on_two_devices, peak_memory
+from mha_lib.classroom.tasks.rebuilt import largest_difference
 from mha_lib.classroom.tasks.repeated_tokens import VOCABULARY, repeated_tokens, share_right
 from mha_lib.classroom.tasks.training import Training, train_translator
 from mha_lib.classroom.tasks.translator import (

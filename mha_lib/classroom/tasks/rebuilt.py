@@ -1,12 +1,16 @@
 """Our layers with the parameters of attention modules of ``transformers``: a function for each model.
 
 The mapping is the table in ``docs/en/library.md``. A strict ``load_state_dict`` fails where one of our
-parameters is left out.
+parameters is left out. ``transformers`` is imported only by ``largest_difference``: the course does not
+install it.
 """
 
+from collections.abc import Mapping
 from functools import partial
+from importlib import import_module
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from mha_lib import EncoderLayer, LatentAttention, Llama3Scaling, MultiHeadAttention, Rotary
@@ -21,7 +25,7 @@ BLOCK = {
 }
 
 
-def weights_of(module: nn.Module, names: dict[str, str]) -> dict[str, Tensor]:
+def weights_of(module: Any, names: dict[str, str]) -> dict[str, Tensor]:
     """Their weights under our names."""
     return {f"{ours}.weight": module.get_submodule(theirs).weight for ours, theirs in names.items()}
 
@@ -128,7 +132,7 @@ def from_deepseek_v3(theirs: Any) -> LatentAttention:
     return loaded(layer, parameters | {f"{name}.weight": x for name, x in zip(names, weights, strict=True)})
 
 
-def block_from(theirs: Any, attention: MultiHeadAttention) -> EncoderLayer:
+def block_from(theirs: Any, attention: Any) -> EncoderLayer:
     """The decoder layer of Llama or Qwen around our attention."""
     config = theirs.self_attn.config
     layer = EncoderLayer(
@@ -144,3 +148,49 @@ def block_from(theirs: Any, attention: MultiHeadAttention) -> EncoderLayer:
     )
     inner = {f"self_attention.{name}": x for name, x in attention.state_dict().items()}
     return loaded(layer, weights_of(theirs, BLOCK) | inner)
+
+
+# Their names and our functions, by the ``model_type`` of a configuration.
+MODELS = {
+    "llama": ("Llama", from_llama),
+    "qwen3": ("Qwen3", from_qwen3),
+    "gemma3_text": ("Gemma3Text", from_gemma3),
+    "deepseek_v3": ("DeepseekV3", from_deepseek_v3),
+}
+WHOLE_BLOCKS = ("llama", "qwen3")  # of the others we have the attention, and other blocks around it
+
+
+@torch.no_grad()
+def largest_difference(config: Mapping[str, Any], num_tokens: int) -> float:
+    """Compare the first layer of a model of ``transformers`` with ours, with random parameters.
+
+    config  as published beside the weights, with ``model_type``
+
+    Returns the largest difference of two outputs, as a share of their largest output.
+    Raises ImportError where ``transformers`` is not installed.
+    """
+    transformers = import_module("transformers")
+    (name, convert), is_whole = MODELS[config["model_type"]], config["model_type"] in WHOLE_BLOCKS
+    smaller = {"num_hidden_layers": 1, "vocab_size": 3, "pad_token_id": 0}  # the layer itself keeps its size
+    if not is_whole:
+        smaller["intermediate_size"] = 8  # of the part that is not compared
+    settings = getattr(transformers, f"{name}Config")(**{**config, **smaller})
+    settings._attn_implementation = "eager"
+    model = getattr(transformers, f"{name}Model")(settings).eval()
+    generator = torch.Generator().manual_seed(0)
+    for parameter in model.layers.parameters():  # norms begin at 1, which would hide a mistake
+        parameter.normal_(std=0.02, generator=generator)
+    theirs = model.layers[0] if is_whole else model.layers[0].self_attn
+    attention: Any = convert(model.layers[0].self_attn)
+    ours = block_from(theirs, attention) if is_whole else attention
+    calls: list[tuple[Tensor, Tensor]] = []
+
+    def take(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        calls.append((args[0] if args else kwargs["hidden_states"], result))
+
+    with theirs.register_forward_hook(take, with_kwargs=True):
+        x = torch.randn(1, num_tokens, settings.hidden_size, generator=generator)
+        model(inputs_embeds=x, use_cache=False)
+    ((came, result),) = calls
+    expected = result[0] if isinstance(result, tuple) else result
+    return ((ours(came, is_causal=True) - expected).abs().max() / expected.abs().max()).item()
