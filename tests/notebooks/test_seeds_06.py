@@ -1,6 +1,6 @@
 """The statements of lesson 06 about one seed hold for others. Run by hand, with ``-m whole``.
 
-The translators are those of ``test_seeds_04.py``, kept in build/translators/; where it lacks one, it is
+The translators are those of ``test_seeds_05.py``, kept in build/translators/; where it lacks one, it is
 trained, in about a minute.
 """
 
@@ -22,6 +22,7 @@ SOLUTIONS = (
     "cache-bytes",
     "grouped-query-attention",
     "pool-heads",
+    "absorb",
     "rotate",
     "plan-shards",
     "attend-with-cache",
@@ -52,7 +53,7 @@ def with_seed(seed, *names):
 @pytest.fixture(scope="module", params=range(5), ids=lambda seed: f"seed{seed}")
 def converted(request, in_one_thread):
     """The shares of right numbers for each number of key heads: trained, pooled, and after more steps."""
-    lesson = run_cells(LESSON, "imports")
+    lesson = run_cells(LESSON, "imports", "exam")
     lesson["train_translator"] = partial(
         train_translator, seed=request.param, folder=ROOT / "build" / "translators"
     )
@@ -92,7 +93,13 @@ def test_tiles_are_equal_to_the_library(seed, capsys):
 
 @each_seed
 def test_a_new_tile_makes_the_weights_before_it_smaller(seed):
-    with_seed(seed, "tiles-of-step", "tiles-explorer-asserts")
+    with_seed(seed, "tiles-of-step", "tiles-explorer-code")
+
+
+@each_seed
+def test_absorbed_matrices_change_no_output_and_latent_layers_step_as_they_go(seed, capsys):
+    with_seed(seed, "latents-code", "absorb-code")
+    assert "86 times fewer" in capsys.readouterr().out
 
 
 @each_seed
@@ -106,7 +113,7 @@ def test_rotary_scores_depend_on_the_distance_alone(seed):
 
 @each_seed
 def test_the_same_token_is_likeliest_at_distance_0_wherever_it_stands(seed):
-    lesson = with_seed(seed, "over-distance", "distance-asserts")
+    lesson = with_seed(seed, "over-distance", "distance-explorer")
     for query_at in (31, 100, 1000):
         assert (lesson["scores_over_distance"]("rotary", query_at).argmax(1) == 0).all()
         assert (lesson["likeliness"]("ALiBi", query_at)[:, 0] == 1).all()

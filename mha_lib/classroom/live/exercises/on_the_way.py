@@ -57,21 +57,21 @@ def calls_library(given: Answer, call: Arguments) -> bool:
 
 
 class Axes(TorchFunctionMode):
-    """Notes the length of every axis of the tensors that are made inside this block."""
+    """Notes the lengths of the axes of each tensor that is made inside this block."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.lengths: set[int] = set()
+        self.made: set[tuple[int, ...]] = set()
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = function(*args, **(kwargs or {}))
         if isinstance(made, Tensor):
-            self.lengths |= set(made.shape)
+            self.made.add(tuple(made.shape))
         return made
 
 
-def makes_axis(given: Answer, call: Arguments, length: int) -> bool:
-    """Whether the answer makes a tensor with an axis of this length."""
+def makes_axes(given: Answer, call: Arguments, *lengths: int) -> bool:
+    """Whether the answer makes a tensor that has an axis of each of these lengths."""
     with Axes() as axes:
         given(*call)
-    return length in axes.lengths
+    return any(set(lengths) <= set(shape) for shape in axes.made)

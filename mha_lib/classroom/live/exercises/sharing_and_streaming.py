@@ -24,7 +24,7 @@ from mha_lib.classroom.live.exercises.mistakes import (
     nothing_done,
     shared,
 )
-from mha_lib.classroom.live.exercises.on_the_way import makes_axis
+from mha_lib.classroom.live.exercises.on_the_way import makes_axes
 
 Turn = Callable[..., tuple[Tensor, Tensor]]
 Tiles = Iterable[tuple[Tensor, Tensor]]  # keys (k, d) and values (k, d_v)
@@ -58,6 +58,18 @@ def draw_projection(draw: Draw) -> Arguments:
     heads, kv_heads = draw_shared_heads(draw)
     head_dim, rows = draw.sizes(7, 9)
     return torch.randn(heads * rows, heads * head_dim, generator=draw), heads, kv_heads
+
+
+def draw_latents(draw: Draw) -> Arguments:
+    """Queries (H, Q, d), latent vectors (K, c), W_uk (H, c, d) and W_uv (H, c, d_v)."""
+    queries, head_dim, value_head_dim = draw.sizes(4, 6, 7)
+    latent_dim, heads = draw.sizes(5, 8)[0], 3
+    return draw.tensors(
+        (heads, queries, head_dim),
+        (NUM_KEYS, latent_dim),
+        (heads, latent_dim, head_dim),
+        (heads, latent_dim, value_head_dim),
+    )
 
 
 def draw_positions(draw: Draw) -> Arguments:
@@ -140,6 +152,30 @@ def pool_heads(
     size = num_heads // num_kv_heads  # of a group
     grouped = cut(W, size, num_kv_heads)  # (D, G, H/G, d)
     return deliver(join(pool(grouped, num_heads, num_kv_heads), size))
+
+
+def absorb(
+    queries: Tensor,
+    latents: Tensor,
+    W_uk: Tensor,
+    W_uv: Tensor,
+    *,
+    widen: Step = lambda queries, W_uk: queries @ W_uk.mT,
+    make_values: Step = torch.matmul,
+    deliver: Step = nothing_done,
+    **steps: Any,
+) -> Tensor:
+    """(H, Q, d_v) of latent vectors, with no key and no value made; each keyword replaces one step."""
+    scale: dict[str, Any] = {"divisor": lambda sizes: queries.shape[-1] ** 0.5}
+    heads = attention(widen(queries, W_uk), latents, latents, **scale | steps)  # (H, Q, c)
+    return deliver(make_values(heads, W_uv))
+
+
+def expands_latents(given: Callable[..., Any], call: Arguments) -> bool:
+    """Whether the answer makes a key or a value for each latent vector, by heads or side by side."""
+    heads, widths = len(call[0]), [call[2].shape[-1], call[3].shape[-1]]
+    axes = widths + [heads * width for width in widths]
+    return any(makes_axes(given, call, NUM_KEYS, axis) for axis in axes)
 
 
 def split_pairs(x: Tensor, axis: int) -> tuple[Tensor, ...]:
@@ -299,6 +335,17 @@ SHARING: tuple[Judged, ...] = (
         not_joined=({"join": nothing_done}, {"join": lambda pooled, size: pooled.transpose(0, 1)}),
         transposed={"deliver": lambda pooled: pooled.mT},
     ),
+    Exercise(
+        "absorb", absorb, draw_latents, rules={"latents_expanded": expands_latents}, rounds=6
+    ).recognising(
+        scale_of_latents={"divisor": lambda sizes: sizes.head_dim**0.5},
+        values_not_made={"make_values": nothing_done},
+        one_matrix_for_queries={"widen": lambda queries, W_uk: queries @ W_uk[0].mT},
+        one_matrix_for_values={"make_values": lambda heads, W_uv: heads @ W_uv[0]},
+        merged={"deliver": lambda heads: heads.transpose(0, 1).flatten(1)},
+        heads_summed=({"deliver": lambda heads: heads.sum(0)}, {"deliver": lambda heads: heads.mean(0)}),
+        **shared("scale_missing", "scale_of_number_of_keys", *SOFTMAX),
+    ),
     Exercise("rotate", rotate, draw_positions).recognising(
         halves_paired={"split": HALVES, "join": HALVES},
         joined_as_halves={"join": HALVES},
@@ -356,7 +403,7 @@ STREAMING: tuple[Judged, ...] = (
         "online_softmax",
         online_softmax,
         draw_tiles,
-        rules={"all_tiles_at_once": lambda given, call: makes_axis(given, call, NUM_KEYS)},
+        rules={"all_tiles_at_once": lambda given, call: makes_axes(given, call, NUM_KEYS)},
         rounds=6,
     ).recognising(
         nothing_rescaled={"shrink": lambda largest, now_largest: torch.ones_like(now_largest)},

@@ -54,6 +54,17 @@ def merged_pair_by_pair(queries, tiles):
     return output
 
 
+def keys_side_by_side(q, latents, W_uk, W_uv):
+    """Makes the keys of all heads in one product."""
+    keys = (latents @ W_uk.transpose(0, 1).flatten(1)).unflatten(1, (len(q), -1)).transpose(0, 1)
+    return (q @ keys.mT / q.shape[2] ** 0.5).softmax(-1) @ latents @ W_uv
+
+
+def wide_attention(wide, latents):
+    by_head = latents.expand(len(wide), -1, -1)
+    return F.scaled_dot_product_attention(wide, by_head, by_head)
+
+
 def plan(otherwise=lambda H, G, d, n: [], fits=lambda H, G, n: G % n == 0):
     def answer(H, G, d, n):
         if not fits(H, G, n):
@@ -107,6 +118,18 @@ WRONG = {
         ("dealt_out", lambda W, H, G: W.view(len(W), H // G, -1).mean(1)),
         ("one_of_each_group", lambda W, H, G: W.view(len(W), G, H // G, -1)[:, :, 0].flatten(1)),
         ("largest_of_each_group", lambda W, H, G: W.view(len(W), G, H // G, -1).amax(2).flatten(1)),
+    ],
+    "absorb": [
+        ("latents_expanded", lambda q, c, W_uk, W_uv: F.scaled_dot_product_attention(q, c @ W_uk, c @ W_uv)),
+        ("latents_expanded", keys_side_by_side),
+        ("scale_of_latents", lambda q, c, W_uk, W_uv: wide_attention(q @ W_uk.mT, c) @ W_uv),
+        ("values_not_made", changed("absorb", {" @ up_values)": ")"})),
+        (
+            "heads_summed",
+            lambda q, c, W_uk, W_uv: (
+                wide_attention(q @ W_uk.mT / c.shape[1] ** -0.5 / q.shape[2] ** 0.5, c) @ W_uv
+            ).sum(0),
+        ),
     ],
     "rotate": [
         ("positions_from_1", changed("rotate", {"positions / ": "(positions + 1) / "})),
@@ -176,6 +199,12 @@ RIGHT = {
                 for g, part in enumerate(q.chunk(k.shape[1], 1))
             ],
             1,
+        ),
+    ],
+    "absorb": [
+        changed("absorb", {"weights @ latents": "(weights[..., None] * latents).sum(1)"}),
+        lambda q, c, W_uk, W_uv: torch.einsum(
+            "hqc,hcv->hqv", wide_attention(q @ W_uk.mT * (W_uk.shape[1] / q.shape[2]) ** 0.5, c), W_uv
         ),
     ],
     "pool_heads": [

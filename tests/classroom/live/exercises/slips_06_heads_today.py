@@ -22,6 +22,15 @@ def answer(W, num_heads, num_kv_heads):
             pooled[:, g * d : (g + 1) * d] += W[:, h * d : (h + 1) * d]
     return pooled / size
 """,
+    "absorb": """
+def answer(queries, latents, W_uk, W_uv):
+    heads = []
+    for q, up_keys, up_values in zip(queries, W_uk, W_uv, strict=True):
+        scores = (q @ up_keys.T) @ latents.T / q.shape[1] ** 0.5
+        weights = scores.softmax(-1)
+        heads.append((weights @ latents) @ up_values)
+    return torch.stack(heads)
+""",
     "rotate": """
 def answer(x, positions):
     d, turned = x.shape[-1], torch.zeros_like(x)
@@ -124,6 +133,22 @@ SLIPS = {
             {"pooled / size": "(pooled / size).unflatten(1, (-1, d))"},
             {"pooled / size": "torch.stack((pooled / size).chunk(num_kv_heads, 1))"},
         ],
+    },
+    "absorb": {
+        "latents_expanded": [
+            {"(weights @ latents) @ up_values": "weights @ (latents @ up_values)"},
+            {"(q @ up_keys.T) @ latents.T": "q @ (latents @ up_keys).T"},
+        ],
+        "scale_of_latents": {"q.shape[1]": "latents.shape[1]"},
+        "values_not_made": {" @ up_values)": ")"},
+        "one_matrix_for_queries": {"q @ up_keys.T": "q @ W_uk[0].T"},
+        "one_matrix_for_values": {" @ up_values)": " @ W_uv[0])"},
+        "merged": {"torch.stack(heads)": "torch.cat(heads, dim=1)"},
+        "heads_summed": {"torch.stack(heads)": "sum(heads)"},
+        "scale_missing": {" / q.shape[1] ** 0.5": ""},
+        "scale_of_number_of_keys": {"q.shape[1] **": "len(latents) **"},
+        "softmax_over_queries": {"softmax(-1)": "softmax(-2)"},
+        "exponentials": {"scores.softmax(-1)": "scores.exp()"},
     },
     "rotate": {
         "split_into_halves": {"2 * j], x[..., 2 * j + 1]": "j], x[..., j + d // 2]"},

@@ -33,6 +33,12 @@ def test_heads_are_pooled_as_the_library_pools_them(num_kv_heads):
         torch.testing.assert_close(by_hand, getattr(pooled, name).weight.T)
 
 
+def test_absorbed_matrices_give_what_expanded_keys_and_values_give():
+    q, latents, W_uk, W_uv = randn(3, 4, 6), randn(11, 5), randn(3, 5, 6), randn(3, 5, 7)
+    expanded, _ = mha_lib.dot_product_attention(q, latents @ W_uk, latents @ W_uv)
+    torch.testing.assert_close(right_answer("absorb")(q, latents, W_uk, W_uv), expanded)
+
+
 def test_tokens_are_turned_as_by_the_library():
     x, positions = randn(3, 5, 8), torch.tensor([0, 3, 17, 18, 39])
     turned = right_answer("rotate")(x, positions)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import mha_lib
-from mha_lib.classroom.live.exercises.on_the_way import calls_library, loops, makes_axis
+from mha_lib.classroom.live.exercises.on_the_way import calls_library, loops, makes_axes
 
 
 def ones(size):
@@ -68,5 +68,10 @@ def test_a_call_of_the_library_is_found_and_one_of_pytorch_is_none():
 
 
 def test_a_tensor_with_a_long_axis_is_found_though_it_is_not_returned():
-    assert makes_axis(lambda x: torch.cat([x, x]).sum(), ones(3), 6)
-    assert not makes_axis(lambda x: (x + x).sum(), ones(3), 6)
+    assert makes_axes(lambda x: torch.cat([x, x]).sum(), ones(3), 6)
+    assert not makes_axes(lambda x: (x + x).sum(), ones(3), 6)
+
+
+def test_two_axes_must_belong_to_one_tensor():
+    assert makes_axes(lambda x: (x[:, None] + torch.zeros(5)).sum(), ones(3), 3, 5)
+    assert not makes_axes(lambda x: (x + x).sum() + torch.zeros(5).sum(), ones(3), 3, 5)
