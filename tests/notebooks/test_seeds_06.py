@@ -93,12 +93,12 @@ def test_tiles_are_equal_to_the_library(seed, capsys):
 
 @each_seed
 def test_a_new_tile_makes_the_weights_before_it_smaller(seed):
-    with_seed(seed, "tiles-of-step", "tiles-explorer-code")
+    with_seed(seed, "tiles-of-step", "tiles-explorer-asserts")
 
 
 @each_seed
 def test_absorbed_matrices_change_no_output_and_latent_layers_step_as_they_go(seed, capsys):
-    with_seed(seed, "latents-code", "absorb-code")
+    with_seed(seed, "counted", "latents-code", "absorb-code")
     assert "86 times fewer" in capsys.readouterr().out
 
 
@@ -113,7 +113,7 @@ def test_rotary_scores_depend_on_the_distance_alone(seed):
 
 @each_seed
 def test_the_same_token_is_likeliest_at_distance_0_wherever_it_stands(seed):
-    lesson = with_seed(seed, "over-distance", "distance-explorer")
+    lesson = with_seed(seed, "over-distance", "distance-asserts")
     for query_at in (31, 100, 1000):
         assert (lesson["scores_over_distance"]("rotary", query_at).argmax(1) == 0).all()
         assert (lesson["likeliness"]("ALiBi", query_at)[:, 0] == 1).all()
