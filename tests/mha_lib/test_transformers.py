@@ -11,7 +11,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from mha_lib import KVCache, LatentAttention
+from mha_lib import KVCache, LatentAttention, Rotary
+from mha_lib.classroom.tasks import rebuilt
 from mha_lib.classroom.tasks.rebuilt import (
     block_from,
     from_deepseek_v3,
@@ -19,6 +20,7 @@ from mha_lib.classroom.tasks.rebuilt import (
     from_gpt2,
     from_llama,
     from_qwen3,
+    largest_difference,
 )
 from tests.mha_lib.layers import with_random_parameters
 
@@ -312,3 +314,15 @@ def test_a_whole_block_with_a_cache_gives_what_theirs_gives_for_all_tokens_at_on
     cache = KVCache(ours.self_attention, BATCH, TOKENS)
     output = [ours(chunk, cache=cache, is_causal=True) for chunk in x.split(sizes, dim=1)]
     assert_equal(torch.cat(output, dim=1), call_within(model, theirs, x).output)
+
+
+COMPARED = {"llama": LLAMA, "qwen3": QWEN3, "gemma3_text": GEMMA3, "deepseek_v3": DEEPSEEK_V3}
+
+
+@pytest.mark.parametrize("model_type", COMPARED)
+def test_one_number_tells_a_rounding_from_a_layer_that_turns_otherwise(model_type, monkeypatch):
+    one_layer = {"model_type": model_type, "num_hidden_layers": 1, "layer_types": None}
+    config = COMPARED[model_type].settings | one_layer
+    assert largest_difference(config, TOKENS) < 1e-5
+    monkeypatch.setattr(rebuilt, "rotary_of", lambda *_, **__: Rotary(3.0, halves=True))
+    assert largest_difference(config, TOKENS) > 1e-2

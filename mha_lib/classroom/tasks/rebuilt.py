@@ -178,8 +178,12 @@ def largest_difference(config: Mapping[str, Any], num_tokens: int) -> float:
     settings._attn_implementation = "eager"
     model = getattr(transformers, f"{name}Model")(settings).eval()
     generator = torch.Generator().manual_seed(0)
-    for parameter in model.layers.parameters():  # norms begin at 1, which would hide a mistake
-        parameter.normal_(std=0.02, generator=generator)
+    for parameter in model.layers.parameters():
+        drawn = torch.randn(parameter.shape, generator=generator)
+        if parameter.dim() == 1:  # gains of norms: near where they begin, but no two alike
+            parameter.add_(0.3 * drawn)
+        else:  # so that scores are neither flat nor sharp
+            parameter.copy_(drawn * parameter.shape[-1] ** -0.5)
     theirs = model.layers[0] if is_whole else model.layers[0].self_attn
     attention: Any = convert(model.layers[0].self_attn)
     ours = block_from(theirs, attention) if is_whole else attention
