@@ -11,7 +11,6 @@ of them anew.
 """
 
 import argparse
-import json
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import combinations
@@ -22,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.heads import run_cells
+from benchmarks.tables import Table, write_table
 from mha_lib import EncoderLayer, MultiHeadAttention
 from mha_lib.classroom.course.language import source_folder
 from mha_lib.classroom.tasks import VOCABULARY, repeated_tokens, share_right
@@ -357,21 +357,6 @@ def measure(name: str, seed: int) -> dict[str, Measures]:
     return found
 
 
-Table = dict[str, dict[str, list[float]]]  # by part and measure: a number for each seed
-
-
-def read_table() -> Table:
-    return json.loads(TABLE.read_text(encoding="utf-8"))
-
-
-def write_table(table: Table) -> None:
-    parts = []
-    for part, measures in table.items():
-        lines = [f"    {json.dumps(name)}: {json.dumps(numbers)}" for name, numbers in measures.items()]
-        parts.append(f"  {json.dumps(part)}: {{\n" + ",\n".join(lines) + "\n  }")
-    TABLE.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--kept", action="store_true", help="train nothing")
@@ -391,7 +376,7 @@ def main() -> None:
         for each, numbers in rows.items():
             print(f"  {each}: {min(numbers):.3f} to {max(numbers):.3f} ({len(numbers)} seeds)")
     if options.write:
-        write_table(table)
+        write_table(TABLE, table)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the small models of lesson 06 reach, over seeds: positions, a cache that slides, pooled heads.
+"""How well do the small models of lesson 06 do, over seeds? Positions, a cache that slides, pooled heads.
 
     python -m benchmarks.today           # trains what is not kept yet; prints what all models reach
     python -m benchmarks.today --write   # also puts it into benchmarks/results/today.json
@@ -83,7 +83,7 @@ MEASURES: dict[str, tuple[Callable[[int], Reached], range]] = {
 
 
 def reached(name: str, seed: int) -> Reached:
-    """What a seed has reached, kept or measured now."""
+    """The results of a seed, kept or measured now."""
     file = KEPT / f"{name}-{seed}.json"
     if not file.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def reached(name: str, seed: int) -> Reached:
 
 
 def table_of(name: str) -> dict[str, dict[str, list[float]]]:
-    """What was measured of each model, a number for each seed."""
+    """The measures of each model, a number for each seed."""
     seeds = [reached(name, seed) for seed in MEASURES[name][1]]
     return {
         model: {measure: [round(each[model][measure], 3) for each in seeds] for measure in measures}

@@ -1,4 +1,4 @@
-"""What lesson 05 says about its translator, measured on twelve seeds.
+"""Lesson 05 makes claims about its translator: this measures them on twelve seeds.
 
     python -m benchmarks.translator_seeds           # trains what is not kept yet, and prints all measures
     python -m benchmarks.translator_seeds --write   # also puts them into results/translator_seeds.json
@@ -10,7 +10,6 @@ trains one of the brief ones anew.
 """
 
 import argparse
-import json
 from contextlib import redirect_stdout
 from copy import deepcopy
 from io import StringIO
@@ -21,6 +20,7 @@ from typing import Any
 import torch
 
 from benchmarks.heads import run_cells, source_of
+from benchmarks.tables import Table, write_table
 from mha_lib.classroom.course.language import source_folder
 from mha_lib.classroom.tasks import Head, Training, exact_matches, make_translator
 
@@ -144,7 +144,7 @@ def learning(names: Names) -> Measures:
 
 
 def maps(names: Names) -> Measures:
-    """What the maps of the trained heads have in common."""
+    """The maps of the trained heads: what all of them have in common."""
     flat = names["entropies"](names["translator"], names["exam_batch"])
     batch = names["exam_batch"]
     weights = names["weights_of"](names["translator"], batch).decoder[0]  # (B, H, T, T)
@@ -165,7 +165,7 @@ def maps(names: Names) -> Measures:
 
 
 def removals(names: Names) -> Measures:
-    """What is right without heads, one at a time and one after the other."""
+    """The share that is right without heads, one at a time and several together."""
     heads, found = names["all_heads"](names["translator"]), {}
     names["without"] = {head: names["right_without"](head) for head in heads}
     names["with_even"] = {head: names["right_with"](names["evened"], [head]) for head in heads}
@@ -260,25 +260,6 @@ def measure(seed: int, *, train: bool = True) -> dict[str, Measures]:
     return found
 
 
-Table = dict[str, dict[str, list[float]]]  # by part and measure: a number for each seed
-
-
-def read_table() -> Table:
-    return json.loads(TABLE.read_text(encoding="utf-8"))
-
-
-def as_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def write_table(table: Table) -> None:
-    parts = []
-    for part, measures in table.items():
-        lines = [f"    {as_text(name)}: {as_text(numbers)}" for name, numbers in measures.items()]
-        parts.append(f"  {json.dumps(part)}: {{\n" + ",\n".join(lines) + "\n  }")
-    TABLE.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--kept", action="store_true", help="train nothing")
@@ -297,7 +278,7 @@ def main() -> None:
         for name, numbers in rows.items():
             print(f"  {name}: {min(numbers):g} to {max(numbers):g}   {numbers}")
     if options.write:
-        write_table(table)
+        write_table(TABLE, table)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from statistics import mean
 import pytest
 
 from benchmarks import translator, translator_seeds
+from benchmarks.tables import read_table
 from mha_lib.classroom.course.slides import read_lesson, source
 
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*/05_trained_heads.ipynb"))
@@ -33,7 +34,7 @@ def test_the_table_of_heads_and_seeds_is_the_measured_one(lesson):
 
 @each_lesson
 def test_the_twelve_seeds_of_the_slide_are_the_measured_ones(lesson):
-    table = translator_seeds.read_table()
+    table = read_table(translator_seeds.TABLE)
     removal, draw = table["removal"], table["draw"]
     means = [
         list(map(mean, zip(*(removal[f"right without {name} {head}"] for head in range(4)), strict=True)))

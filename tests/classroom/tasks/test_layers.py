@@ -9,21 +9,22 @@ from benchmarks.layers import (
     ONE_LAYER,
     ROWS,
     SEEDS,
+    TABLE,
     TWO_LAYERS,
     induction_scores,
     make,
     moment,
     on_diagonal,
     previous_scores,
-    read_table,
     right,
     train,
 )
+from benchmarks.tables import read_table
 from mha_lib.classroom.tasks import repeated_tokens
 
 
 def test_every_model_has_its_numbers():
-    table = read_table()
+    table = read_table(TABLE)
     assert list(table["right"]) == list(ROWS)
     for part in (TWO_LAYERS, FOUR_HEADS):
         assert {len(numbers) for numbers in table[part].values()} == {len(table["right"][part])}
@@ -31,7 +32,7 @@ def test_every_model_has_its_numbers():
 
 
 def test_two_layers_are_far_ahead_of_heads_side_by_side_with_every_seed():
-    rows = read_table()["right"]
+    rows = read_table(TABLE)["right"]
     side_by_side = [name for name in rows if name.startswith("1 layer") and "keys of" not in name]
     for name in side_by_side:
         assert max(rows[name]) < (0.5 if "2000" not in name else 0.8)
@@ -41,7 +42,7 @@ def test_two_layers_are_far_ahead_of_heads_side_by_side_with_every_seed():
 
 def test_one_layer_knows_distances_and_two_layers_know_what_stood_before():
     """At a distance that training had not, heads side by side get nothing right."""
-    table = read_table()
+    table = read_table(TABLE)
     for size in (5, 17):
         assert min(table[TWO_LAYERS][f"right, blocks of {size}"]) > 0.8
         for name in ONE_LAYER:
@@ -49,7 +50,7 @@ def test_one_layer_knows_distances_and_two_layers_know_what_stood_before():
 
 
 def test_the_second_layer_needs_the_first_in_its_keys_alone():
-    found = read_table()[TWO_LAYERS]
+    found = read_table(TABLE)[TWO_LAYERS]
     assert min(found["right, layer 0 hidden from the queries and values"]) > 0.9
     assert max(found["right, layer 0 hidden from the keys"]) < 0.3
 
@@ -60,7 +61,7 @@ def test_one_model_of_the_table_comes_out_again():
     model = make(TWO_LAYERS, 3)
     curve = train(model, 3)
     with torch.no_grad():
-        assert right(model) == pytest.approx(read_table()["right"][TWO_LAYERS][3], abs=0.03)
+        assert right(model) == pytest.approx(read_table(TABLE)["right"][TWO_LAYERS][3], abs=0.03)
     assert curve[4].right < 0.3
 
 

@@ -4,9 +4,11 @@ from statistics import mean
 
 import pytest
 
-from benchmarks.translator_seeds import SEEDS, museum, read_table, start
+from benchmarks import translator_seeds
+from benchmarks.tables import read_table
+from benchmarks.translator_seeds import SEEDS, museum, start
 
-TABLE = read_table()
+TABLE = read_table(translator_seeds.TABLE)
 
 
 def removed(seed, attention):
