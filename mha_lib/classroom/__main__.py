@@ -83,7 +83,9 @@ def make_parser(words: dict[str, Any], language: str) -> ArgumentParser:
     parser = ArgumentParser(
         prog="python -m mha_lib.classroom", description=words["description"], parents=[shared]
     )
-    parser.add_argument("--version", action="version", version=version(), help=words["version"])
+    parser.add_argument(
+        "--version", action="version", version=f"mha-lib {course.version()}".rstrip(), help=words["version"]
+    )
     commands = parser.add_subparsers(dest="command", required=True)
 
     for name, (run, *its_arguments) in COMMANDS.items():
@@ -101,13 +103,6 @@ def near_misses(arguments: list[str]) -> list[str]:
     mistyped = [argument.partition("=")[0] for argument in arguments]
     near = [get_close_matches(name, known, n=1) for name in mistyped if name not in known]
     return [found for one in near for found in one]
-
-
-def version() -> str:
-    try:
-        return f"mha-lib {importlib.metadata.version('mha-lib')}"
-    except importlib.metadata.PackageNotFoundError:  # the course is on the path, but not installed
-        return "mha-lib"
 
 
 def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:

@@ -9,6 +9,7 @@ from mha_lib.classroom.course.lessons import (
     in_one_line,
     list_languages,
     list_lessons,
+    version,
 )
 from mha_lib.classroom.course.traditional import make_traditional, prepare_lessons
 from mha_lib.classroom.course.working_copy import (

@@ -1,5 +1,6 @@
 """Finds the course and its lessons, and reads the settings in ``course.json`` beside the lessons."""
 
+import importlib.metadata
 import json
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,14 @@ def in_one_line(subject: object, error: Exception) -> CourseError:
     said = next(iter(str(error).splitlines()), "")
     reason = f"{type(error).__name__}: {said}"[:200] if said else type(error).__name__
     return CourseError("failed", subject=subject, reason=reason)
+
+
+def version() -> str:
+    """The version of the course that is installed; "" where it is on Python's path alone."""
+    try:
+        return importlib.metadata.version("mha-lib")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def find_root(start: Path | None = None) -> Path:

@@ -50,7 +50,7 @@ MINUTES = re.compile(
 ENVIRONMENT = "environment"  # the id of the cell that makes the environment of a lesson that is alone
 SOLUTION = "solution"
 SAYS_SOLUTION = re.compile(r"(?<!re)(?<!dis)solution|答案|解答")  # as in Solution, my-solutions, 参考答案
-# What nbgrader takes out of its assignments lies between lines such as "### BEGIN SOLUTION".
+# nbgrader marks the lines that it takes out of an assignment, such as by "### BEGIN SOLUTION".
 BEGINS_SOLUTION = re.compile(
     r"^\W*BEGIN (?:SOLUTION|HIDDEN TESTS|MARK SCHEME)\W*?$", re.MULTILINE | re.IGNORECASE
 )

@@ -3,7 +3,6 @@
 A restarted kernel has forgotten them. The report keeps them, and new verdicts are added to it.
 """
 
-import importlib.metadata
 import secrets
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.course import CourseError, version
 from mha_lib.classroom.course.files import as_json, write_whole
 from mha_lib.classroom.course.language import language_here, words_here
 from mha_lib.classroom.live.exercises.reports import (
@@ -160,10 +159,3 @@ def place_shown(file: Path) -> str:
     """The file's path, relative to the folder of the lesson if it lies there."""
     here = Path.cwd()
     return (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()
-
-
-def version() -> str:
-    try:
-        return importlib.metadata.version("mha-lib")
-    except importlib.metadata.PackageNotFoundError:  # the course is on the path, but not installed
-        return ""

@@ -1,6 +1,7 @@
 """One notebook as one page: its cells become HTML, the page is cleaned, and a template frames it.
 
-What a slide shows after its guess is of the class ``result``; ``reading.js`` shows it when it is asked for.
+A slide's outputs, asserts and texts after its guess have the class ``result``; ``reading.js`` hides them
+until the reader asks for them.
 """
 
 import html
@@ -154,7 +155,10 @@ class HandoutPage:
         return f'<section class="{kind}"{minutes}>\n{content}</section>\n'
 
     def cell(self, cell: NotebookNode, is_result: bool) -> str:
-        content = getattr(self, f"{cell.cell_type}_cell")(cell, is_result)
+        if cell.cell_type == "code":
+            content = self.code_cell(cell, is_result)
+        else:
+            content = getattr(self, f"{cell.cell_type}_cell")(cell)
         if not content:
             return ""
         kinds = ["cell"]
@@ -177,10 +181,10 @@ class HandoutPage:
         name = html.escape(str(cell.get("id", "cell")))
         return f'<div class="{" ".join(kinds)}" data-cell="{name}">\n{content}</div>\n'
 
-    def markdown_cell(self, cell: NotebookNode, is_result: bool = False) -> str:
+    def markdown_cell(self, cell: NotebookNode) -> str:
         return closed(to_html(cell.source, cell.get("attachments"), footnotes=self.footnotes))
 
-    def raw_cell(self, cell: NotebookNode, is_result: bool = False) -> str:
+    def raw_cell(self, cell: NotebookNode) -> str:
         """Its format says what it is; JupyterLab shows a raw cell without a format as text."""
         kind = str(cell.metadata.get("format") or cell.metadata.get("raw_mimetype") or "text/plain")
         if kind == "text/html":
@@ -192,7 +196,7 @@ class HandoutPage:
         self.complain(self.words["raw_left"].format(cell=cell.get("id", ""), type=kind))
         return ""
 
-    def code_cell(self, cell: NotebookNode, is_result: bool = False) -> str:
+    def code_cell(self, cell: NotebookNode, is_result: bool) -> str:
         asserts = lines_of_asserts(cell.source) if is_result else set()
         is_shown = cell.source.strip() and not is_tagged(cell, "remove-input")
         code = code_block(cell.source, self.programming_language, asserts) if is_shown else ""

@@ -43,7 +43,7 @@ TEX = re.compile(
 # An amount of money between two dollar signs: "$ 300 $", "a day $ 5 or 7$ more", "$5 or 7 $".
 MONEY = re.compile(r"\s*[\d.,]+\s*(?:$|[A-Za-z]{2})")
 
-# What MyST writes as :::{note} or ```{note}, and the look of each.
+# The callouts of MyST, :::{note} or ```{note}, and the look of each.
 CALLOUTS = dict.fromkeys(("note", "important", "seealso", "admonition"), "info")
 CALLOUTS |= dict.fromkeys(("tip", "hint"), "success")
 CALLOUTS |= dict.fromkeys(("warning", "caution", "attention"), "warning")
