@@ -176,11 +176,21 @@ def see_to_translations(root: Path, lessons: list[Path], options: Namespace) -> 
 
     words = words_in(options.language)["translations"]
     english = chosen_lessons(options, course.list_lessons(root, ENGLISH))
-    found = translations.see_to(root, english, update=options.update, done=options.done)
-    for lesson, cell, what in found:
-        print(f"{lesson}: {cell}: {words[what]}")
-    print(words["count"].format(count=len(found)))
-    return int(bool(found))
+    if options.done:
+        translations.require_cells(english, options.done)
+    count = unread = 0
+    for lesson in english:
+        try:
+            for name, cell, what in translations.see_to(
+                root, lesson, update=options.update, done=options.done
+            ):
+                print(f"{name}: {cell}: {words[what]}")
+                count += 1
+        except course.CourseError as error:  # a lesson that can't be read; the others go on
+            print(error.said_in(options.language), file=sys.stderr)
+            unread += 1
+    print(words["count"].format(count=count))
+    return int(bool(count or unread))
 
 
 def set_repository(root: Path, lessons: list[Path], options: Namespace) -> int:

@@ -1,19 +1,25 @@
 """The handout in a browser: one file from disk, alive, asking for nothing, on any screen and on paper."""
 
 import base64
+import io
 import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from urllib.parse import quote
 
 import numpy as np
 import pytest
 from ipywidgets.embed import embed_data
+from matplotlib.figure import Figure
+from matplotlib.image import imread
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from playwright.sync_api import expect
 
 from mha_lib.classroom import explore
+from mha_lib.classroom.live.theme import to_svg
 from mha_lib.classroom.publish.browser import find_browser
 from mha_lib.classroom.publish.handout import HandoutExporter
+from mha_lib.classroom.publish.handout.outputs import shorter
 from mha_lib.classroom.publish.handout.pdf import write_pdf
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -592,3 +598,21 @@ def test_a_readers_own_click_leads_where_the_link_says(page, listener, tmp_path)
     page.get_by_role("link", name="away").wait_for()
     page.reload()
     page.get_by_role("link", name="away").wait_for()
+
+
+def test_a_drawing_in_fewer_letters_looks_as_before(page):
+    figure = Figure(figsize=(4, 2.5))
+    axes = figure.subplots()
+    axes.plot(np.sin(np.arange(60) / 9), "o--", label="$x^2$")
+    axes.imshow(np.outer(np.arange(9.0), np.arange(9.0)), extent=(2, 30, -1, 0))
+    axes.legend()
+    drawing = to_svg(figure) or ""
+    short = shorter(drawing)
+    assert len(short) < 0.8 * len(drawing)
+    pictures = []
+    for source in (drawing, short):
+        page.set_content(f'<img src="data:image/svg+xml,{quote(source)}">')
+        expect(page.locator("img")).to_have_js_property("complete", True)
+        pictures.append(imread(io.BytesIO(page.locator("img").screenshot())))
+    assert pictures[0].std() > 0.1
+    assert np.abs(pictures[0] - pictures[1]).mean() < 1e-3

@@ -347,6 +347,9 @@ def test_translations_lists_what_is_out_of_step_and_mends_what_it_can(monkeypatc
     assert "no cell ned in 01_heads" in last_line(capsys)
     (tmp_path / "notebooks" / "zh" / "01_heads.ipynb").rename(tmp_path / "notebooks" / "zh" / "02_x.ipynb")
     assert "is not translated" in listed()[1][0]
+    (tmp_path / "notebooks" / "en" / "02_x.ipynb").write_text("[]")
+    status, lines = listed()
+    assert (status, len(lines)) == (1, 2), "the broken lesson is said to stderr, the other is read"
 
 
 def test_the_address_of_the_repository_is_set_and_printed(tmp_path, monkeypatch, capsys):

@@ -91,32 +91,36 @@ def marked_as_translated(english: Notebook, translated: Notebook, names: Collect
 
 
 def see_to(
-    root: Path, lessons: list[Path], *, update: bool = False, done: Collection[str] = ()
-) -> list[tuple[str, str, str]]:
-    """Lesson, cell and name of the difference, for each difference between these lessons and a translation.
+    root: Path, lesson: Path, *, update: bool = False, done: Collection[str] = ()
+) -> Iterator[tuple[str, str, str]]:
+    """Translation, cell and name of the difference, for each that a translation has from the lesson.
 
     ``update`` first makes all changes that need no translator; cells in ``done`` are marked as translated.
     """
+    for language in written_languages(root):
+        if language == ENGLISH:
+            continue
+        file = source_folder(root, language) / lesson.name
+        name = f"{language}/{lesson.stem}"
+        if not file.exists():
+            yield name, "-", "no_lesson"
+            continue
+        english, translated = (read_lesson(each, with_ids=True) for each in (lesson, file))
+        changed = brought_in_step(english, translated) if update else translated
+        changed = marked_as_translated(english, changed, done)
+        if changed != translated:
+            write_whole(file, as_json(changed))
+        for cell, what in out_of_step(english, changed):
+            yield name, cell, what
+
+
+def require_cells(lessons: list[Path], names: Collection[str]) -> None:
+    """Raise if none of these lessons has a cell of one of these ids."""
     known = {cell["id"] for lesson in lessons for cell in read_lesson(lesson, with_ids=True)["cells"]}
-    if unknown := [name for name in done if name not in known]:
+    if unknown := [name for name in names if name not in known]:
         raise CourseError(
             "no_cell", cell=", ".join(unknown), lessons=", ".join(each.stem for each in lessons)
         )
-    found = []
-    for language in written_languages(root):
-        for lesson in lessons if language != ENGLISH else []:
-            file = source_folder(root, language) / lesson.name
-            name = f"{language}/{lesson.stem}"
-            if not file.exists():
-                found.append((name, "-", "no_lesson"))
-                continue
-            english, translated = (read_lesson(each, with_ids=True) for each in (lesson, file))
-            changed = brought_in_step(english, translated) if update else translated
-            changed = marked_as_translated(english, changed, done)
-            if changed != translated:
-                write_whole(file, as_json(changed))
-            found += [(name, cell, what) for cell, what in out_of_step(english, changed)]
-    return found
 
 
 class WithoutWords(ast.NodeTransformer):

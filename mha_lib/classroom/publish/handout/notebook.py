@@ -65,7 +65,13 @@ def is_on_the_page(cell: NotebookNode) -> bool:
     if is_tagged(cell, "remove-cell"):
         return False
     is_shown = slide_type(cell) != "skip" or bool({"solution", "why", "setup"} & set(tags(cell)))
-    return is_shown or (cell.cell_type == "code" and bool(lines_of_asserts(cell.source)))
+    return is_shown or only_asserts(cell)
+
+
+def only_asserts(cell: NotebookNode) -> bool:
+    """Whether a cell stands on no slide and checks what a slide has shown."""
+    is_code = cell.cell_type == "code" and slide_type(cell) == "skip" and "setup" not in tags(cell)
+    return is_code and bool(lines_of_asserts(cell.source))
 
 
 def lines_of_asserts(code: str) -> set[int]:

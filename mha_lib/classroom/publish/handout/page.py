@@ -29,6 +29,7 @@ from mha_lib.classroom.publish.handout.notebook import (
     is_on_the_page,
     is_tagged,
     lines_of_asserts,
+    only_asserts,
     refuse_hidden_solutions,
     without_open_exercises,
 )
@@ -164,7 +165,7 @@ class HandoutPage:
         kinds = ["cell"]
         if "guess" in tags(cell):
             kinds.append("guess")
-        if is_result and cell.cell_type != "code" and slide_type(cell) != "notes":
+        if is_result and (cell.cell_type != "code" or only_asserts(cell)) and slide_type(cell) != "notes":
             kinds.append("result")
         if slide_type(cell) == "notes":
             kinds.append("notes")

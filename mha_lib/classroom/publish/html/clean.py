@@ -137,7 +137,7 @@ class Cleaner:
             image.replace_with(link_to(address, alt or short, "missing"))
             return
         kinds = [*image.get_attribute_list("class"), None if picture.knows_dark_pages else "paper"]
-        image.attrs |= {"class": " ".join(filter(None, kinds)), "src": picture.address, "alt": alt}
+        image.attrs |= {"class": " ".join(filter(None, kinds)), "src": picture.address_in_html, "alt": alt}
         image.attrs.pop("srcset", None)
         width = str(image.get("width") or "")
         natural = int(width) if width.isdecimal() else picture.width

@@ -7,7 +7,7 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 from urllib.request import urlopen
 
 from mha_lib.classroom.course.figures import read_figure
@@ -15,6 +15,7 @@ from mha_lib.classroom.course.language import course_of
 
 REMOTE = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
 SVG = "image/svg+xml"
+PLAIN = " !$&'()*+,/:;<=>?@[]^{|}"  # letters that stand for themselves there
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?"
 LENGTH = re.compile(rf"\s*({NUMBER})\s*([a-zA-Z]*)\s*")
 PIXELS = {"": 1, "px": 1, "in": 96, "cm": 96 / 2.54, "mm": 9.6 / 2.54, "q": 2.4 / 2.54, "pt": 4 / 3, "pc": 16}
@@ -27,8 +28,17 @@ class Picture(NamedTuple):
 
     @property
     def address(self) -> str:
-        """The picture as a data: address."""
+        """The picture as a data: address that is an address everywhere, in Markdown too."""
         return f"data:{self.kind};base64,{base64.b64encode(self.data).decode()}"
+
+    @property
+    def address_in_html(self) -> str:
+        """The same for an attribute in HTML, where a drawing stays text: a quarter shorter than base64."""
+        if self.kind != SVG:
+            return self.address
+        text = self.data.strip()
+        text = text if b"'" in text else text.replace(b'"', b"'")  # a " is longer in an address
+        return f"data:{SVG},{quote(text, safe=PLAIN)}"
 
     @property
     def knows_dark_pages(self) -> bool:

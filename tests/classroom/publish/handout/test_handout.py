@@ -1,6 +1,5 @@
 """The text of a handout's page: things that must stand in it, and things that must not."""
 
-import base64
 import html
 import json
 import re
@@ -15,6 +14,7 @@ from nbformat.v4 import new_notebook, new_output, new_raw_cell
 from mha_lib.classroom.course.outputs import check_metadata, report_metadata
 from mha_lib.classroom.publish.handout import HandoutExporter
 from mha_lib.classroom.publish.html import plain
+from mha_lib.classroom.publish.html.pictures import Picture
 from tests.classroom.publish.handout.cells import PIXEL, STATE, code, printed, shown, stored, text, widget
 from tests.lessons import ENGLISH, TRANSLATED, name_of
 
@@ -59,6 +59,7 @@ def test_what_follows_a_guess_is_its_result_but_for_the_code():
             code("1", printed("one"), slide="fragment"),
             text("## Two\n\n*Guess!*", slide="slide", tags=["guess"]),
             code(source, printed("42"), slide="fragment", id="code"),
+            code("y = x - 42\nassert y == 0", printed("✓"), slide="skip", id="check"),
             text("Forty-two.", slide="skip", tags=["why"], id="because"),
             text("Ask the class.", slide="notes", id="notes"),
             text("## Three", slide="subslide", id="three"),
@@ -70,9 +71,10 @@ def test_what_follows_a_guess_is_its_result_but_for_the_code():
     assert not first.select(".result, .guess")
     assert second.select_one(".guess").get_text().startswith("\nTwo")
     assert "result" in second.select_one("#because")["class"]
+    assert "result" in second.select_one("#check")["class"], "what prepares a check tells what it finds"
     assert "result" not in second.select_one("#notes")["class"]
     assert "result" in second.select_one("#code .outputs")["class"]
-    lines = [line.get_text() for line in second.select(".code .result")]
+    lines = [line.get_text() for line in second.select("#code .code .result")]
     assert lines == ["assert (\n    x == 42\n), 'so it is'\n", "torch.testing.assert_close(x, x)"]
     assert second.select_one("#code code").get_text() == source
     assert not third.select(".result")
@@ -306,7 +308,7 @@ def test_pictures_beside_the_notebook_and_in_it_are_inlined_with_their_alt_text(
         code("", shown({"image/png": PIXEL}, alt='a "plot"')),
         folder=folder,
     )
-    drawing = f"data:image/svg+xml;base64,{base64.b64encode(DRAWING.encode()).decode()}"
+    drawing = Picture("image/svg+xml", DRAWING.encode()).address_in_html
     pasted = f"data:image/png;base64,{PIXEL}"
     images = BeautifulSoup(page, "html.parser").find_all("img")
     assert [(image["src"], image["alt"], image["width"]) for image in images] == [
