@@ -18,6 +18,7 @@ GROUND = {"look", "course"}
 MAY_IMPORT: dict[str, set[str]] = {
     "look": set(),
     "course": set(),
+    "page_torch": set(),
     "tasks": GROUND,
     "live": GROUND | {"tasks"},
     "publish": GROUND,

@@ -1,0 +1,677 @@
+/** Runs in a page or a worker what `export_for_page` recorded; README.md beside this file says how.
+
+A tensor is { dtype, shape, data }: its numbers lie in one typed array, the last axis first. No operation
+writes into a tensor that it was given, so tensors may share their numbers.
+*/
+
+// An int64 is kept as a float64, which holds whole numbers up to 2 ** 53; sums of BigInt would be slow.
+const ARRAYS = {
+  float32: Float32Array,
+  float64: Float64Array,
+  int64: Float64Array,
+  int32: Int32Array,
+  bool: Uint8Array,
+};
+
+const count = (shape) => shape.reduce((product, size) => product * size, 1);
+const empty = (dtype, shape) => ({ dtype, shape, data: new ARRAYS[dtype](count(shape)) });
+const viewed = ({ dtype, data }, shape) => ({ dtype, shape, data });
+const axisOf = (axis, axes) => (axis < 0 ? axis + axes : axis);
+const without = (list, place) => list.filter((_, i) => i !== place);
+const replaced = (list, place, value) => list.map((old, i) => (i === place ? value : old));
+
+/** How far apart the neighbours along each axis lie. */
+function stridesOf(shape) {
+  const strides = new Array(shape.length);
+  for (let axis = shape.length - 1, step = 1; axis >= 0; step *= shape[axis--]) strides[axis] = step;
+  return strides;
+}
+
+/** A copy of numbers that lie `strides` apart, from `offset` on. */
+function strided({ dtype, data }, shape, strides, offset = 0) {
+  const result = empty(dtype, shape);
+  const out = result.data;
+  const last = shape.length - 1;
+  const [width, step] = last < 0 ? [1, 0] : [shape[last], strides[last]];
+  const place = new Array(shape.length).fill(0);
+  for (let to = 0, from = offset; to < out.length; ) {
+    for (let i = 0; i < width; i++) out[to++] = data[from + i * step];
+    for (let axis = last - 1; axis >= 0; axis--) {
+      from += strides[axis];
+      if (++place[axis] < shape[axis]) break;
+      from -= strides[axis] * shape[axis];
+      place[axis] = 0;
+    }
+  }
+  return result;
+}
+
+function expand(x, sizes) {
+  const added = sizes.length - x.shape.length;
+  const shape = sizes.map((size, axis) => (size === -1 ? x.shape[axis - added] : size));
+  if (count(shape) === x.data.length) return viewed(x, shape);
+  const own = stridesOf(x.shape);
+  const strides = shape.map((_, axis) =>
+    axis < added || x.shape[axis - added] === 1 ? 0 : own[axis - added],
+  );
+  return strided(x, shape, strides);
+}
+
+function permute(x, order) {
+  const axes = order.map((axis) => axisOf(axis, x.shape.length));
+  const strides = stridesOf(x.shape);
+  return strided(
+    x,
+    axes.map((axis) => x.shape[axis]),
+    axes.map((axis) => strides[axis]),
+  );
+}
+
+function view(x, sizes) {
+  const known = count(sizes.filter((size) => size !== -1));
+  return viewed(
+    x,
+    sizes.map((size) => (size === -1 ? x.data.length / known : size)),
+  );
+}
+
+/** The numbers of one axis from `start` on, `step` apart. */
+function along(x, axis, start, length, step = 1) {
+  const strides = stridesOf(x.shape);
+  const offset = start * strides[axis];
+  return strided(x, replaced(x.shape, axis, length), replaced(strides, axis, strides[axis] * step), offset);
+}
+
+function slice(x, dim = 0, start = 0, end = Infinity, step = 1) {
+  const axis = axisOf(dim, x.shape.length);
+  const size = x.shape[axis];
+  const inside = (place) => Math.min(Math.max(place < 0 ? place + size : place, 0), size);
+  const [first, last] = [inside(start ?? 0), inside(end ?? Infinity)];
+  return along(x, axis, first, Math.max(0, Math.ceil((last - first) / step)), step);
+}
+
+function broadcast(shapes) {
+  const axes = Math.max(...shapes.map((shape) => shape.length));
+  return Array.from({ length: axes }, (_, axis) => {
+    const sizes = shapes.map((shape) => shape[axis - axes + shape.length] ?? 1);
+    return sizes.find((size) => size !== 1) ?? 1;
+  });
+}
+
+/** f of each number, or of the numbers of two or three tensors at the same place. */
+function each(dtype, f, ...operands) {
+  const tensors = operands.map((x) => (typeof x === "object" ? x : { dtype, shape: [], data: [Number(x)] }));
+  const result = empty(dtype, broadcast(tensors.map((x) => x.shape)));
+  const parts = tensors.map((x) => (x.data.length === 1 ? x.data : expand(x, result.shape).data));
+  const [a, b = [0], c = [0]] = parts;
+  const [stepA, stepB, stepC] = [a, b, c].map((data) => (data.length === 1 ? 0 : 1));
+  const out = result.data;
+  for (let i = 0; i < out.length; i++) out[i] = f(a[i * stepA], b[i * stepB], c[i * stepC]);
+  return result;
+}
+
+function cast(dtype, x) {
+  if (x.dtype === dtype) return x;
+  if (dtype === "bool") return each(dtype, (a) => a !== 0, x);
+  return each(dtype, dtype.startsWith("int") ? Math.trunc : (a) => a, x);
+}
+
+/** The product of each (rows, inner) of `a` and (inner, columns) of `b`; both are read in their order. */
+function matmul(dtype, a, b) {
+  const [rows, inner] = a.shape.slice(-2);
+  const columns = b.shape.at(-1);
+  const result = empty(dtype, [...a.shape.slice(0, -1), columns]);
+  const sums = new Float64Array(columns);
+  const [left, right] = [a.data, b.data];
+  const all = result.data.length / columns;
+  for (let row = 0; row < all; row++) {
+    sums.fill(0);
+    let at = Math.floor(row / rows) * inner * columns;
+    for (let k = row * inner; k < (row + 1) * inner; k++) {
+      const factor = left[k];
+      for (let column = 0; column < columns; column++) sums[column] += factor * right[at++];
+    }
+    result.data.set(sums, row * columns);
+  }
+  return result;
+}
+
+/** The axes `dims`, all unless given, as the last one: [numbers, how many of them belong together, shape]. */
+function grouped(x, dims, keepdim) {
+  const axes = x.shape.map((_, axis) => axis);
+  const listed = dims === null || dims === undefined ? [] : [dims].flat();
+  const gone = new Set(listed.length ? listed.map((axis) => axisOf(axis, axes.length)) : axes);
+  const kept = axes.filter((axis) => !gone.has(axis));
+  const shape = keepdim
+    ? axes.map((axis) => (gone.has(axis) ? 1 : x.shape[axis]))
+    : kept.map((axis) => x.shape[axis]);
+  return [permute(x, [...kept, ...gone]).data, count([...gone].map((axis) => x.shape[axis])), shape];
+}
+
+/** One number of each group: f(numbers, from, to). */
+function reduce(dtype, x, dims, keepdim, f) {
+  const [data, size, shape] = grouped(x, dims, keepdim);
+  const result = empty(dtype, shape);
+  for (let i = 0; i < result.data.length; i++) result.data[i] = f(data, i * size, (i + 1) * size);
+  return result;
+}
+
+/** The same shape, each row along `dim` changed on its own: f(row) -> row. */
+function rows(dtype, x, dim, f) {
+  if (!x.shape.length) return viewed(rows(dtype, viewed(x, [1]), 0, f), []);
+  const axis = axisOf(dim, x.shape.length);
+  const last = x.shape.length - 1;
+  const turned = x.shape.map((_, i) => (i === last ? axis : i < axis ? i : i + 1));
+  const from = axis === last ? x : permute(x, turned);
+  const result = empty(dtype, from.shape);
+  const width = from.shape[last];
+  for (let i = 0; i < from.data.length; i += width) result.data.set(f(from.data.subarray(i, i + width)), i);
+  const back = x.shape.map((_, i) => (i === axis ? last : i < axis ? i : i - 1));
+  return axis === last ? result : permute(result, back);
+}
+
+function total(data, from, to) {
+  let sum = 0;
+  for (let i = from; i < to; i++) sum += data[i];
+  return sum;
+}
+
+/** The sum of squares around the mean. */
+function scatter(data, from, to) {
+  const mean = total(data, from, to) / (to - from);
+  let sum = 0;
+  for (let i = from; i < to; i++) sum += (data[i] - mean) ** 2;
+  return sum;
+}
+
+const folded = (f, start) => (data, from, to) => {
+  let value = start;
+  for (let i = from; i < to; i++) value = f(value, data[i]);
+  return value;
+};
+
+/** The first place of the largest number; NaN is larger than any. */
+const placeOfBest = (isBetter) => (data, from, to) => {
+  let best = from;
+  for (let i = from; i < to && !Number.isNaN(data[best]); i++) {
+    if (isBetter(data[i], data[best]) || Number.isNaN(data[i])) best = i;
+  }
+  return best - from;
+};
+const placeOfLargest = placeOfBest((a, b) => a > b);
+const placeOfSmallest = placeOfBest((a, b) => a < b);
+
+function softmaxed(row, isLog) {
+  const largest = row.reduce((a, b) => Math.max(a, b), -Infinity);
+  const powers = Float64Array.from(row, (x) => Math.exp(x - largest));
+  const sum = total(powers, 0, powers.length);
+  return isLog ? row.map((x) => x - largest - Math.log(sum)) : powers.map((x) => x / sum);
+}
+
+function layerNorm([dtype], x, sizes, weight, bias, epsilon) {
+  const width = count(sizes);
+  const kept = x.shape.slice(0, x.shape.length - sizes.length);
+  const flat = viewed(x, [...kept, width]);
+  const mean = reduce(dtype, flat, -1, true, (...part) => total(...part) / width);
+  const rate = reduce(dtype, flat, -1, true, (...part) => 1 / Math.sqrt(scatter(...part) / width + epsilon));
+  const normed = viewed(
+    each(dtype, (a, b, c) => (a - b) * c, flat, mean, rate),
+    x.shape,
+  );
+  const scaled = weight ? each(dtype, (a, b) => a * b, normed, weight) : normed;
+  const shape = [...kept, ...sizes.map(() => 1)];
+  return [
+    bias ? each(dtype, (a, b) => a + b, scaled, bias) : scaled,
+    viewed(mean, shape),
+    viewed(rate, shape),
+  ];
+}
+
+function placeIn(index, size) {
+  const place = index < 0 ? index + size : index;
+  if (!(place >= 0 && place < size)) throw new RangeError(`index ${index} must be from 0 to ${size - 1}`);
+  return place;
+}
+
+/** For each number of the last of `indices`, all of one shape, a block of `x` from its first axes. */
+function picked(x, indices) {
+  const sizes = x.shape.slice(0, indices.length);
+  const block = x.shape.slice(indices.length);
+  const width = count(block);
+  const result = empty(x.dtype, [...indices[0].shape, ...block]);
+  for (let i = 0; i < indices[0].data.length; i++) {
+    const place = sizes.reduce(
+      (before, size, axis) => before * size + placeIn(indices[axis].data[i], size),
+      0,
+    );
+    result.data.set(x.data.subarray(place * width, (place + 1) * width), i * width);
+  }
+  return result;
+}
+
+/** x[indices], where null stands for a whole axis. */
+function indexed(x, indices) {
+  const axes = x.shape.map((_, axis) => axis);
+  const chosen = axes.filter((axis) => indices[axis]);
+  const others = axes.filter((axis) => !indices[axis]);
+  const shape = broadcast(chosen.map((axis) => indices[axis].shape));
+  const found = picked(
+    permute(x, [...chosen, ...others]),
+    chosen.map((axis) => expand(indices[axis], shape)),
+  );
+  const together = chosen.at(-1) - chosen[0] === chosen.length - 1;
+  const before = together ? chosen[0] : 0; // as many whole axes come before those of the indices
+  const front = Array.from({ length: before }, (_, i) => shape.length + i);
+  const middle = shape.map((_, i) => i);
+  return permute(found, [
+    ...front,
+    ...middle,
+    ...others.slice(before).map((_, i) => shape.length + before + i),
+  ]);
+}
+
+function gathered(x, dim, index) {
+  const axis = axisOf(dim, x.shape.length);
+  const [inner, strides] = [stridesOf(index.shape), stridesOf(x.shape)];
+  const result = empty(x.dtype, index.shape);
+  for (let i = 0; i < result.data.length; i++) {
+    const place = placeIn(index.data[i], x.shape[axis]);
+    const from = strides.reduce((sum, stride, other) => {
+      const here = other === axis ? place : Math.floor(i / inner[other]) % index.shape[other];
+      return sum + here * stride;
+    }, 0);
+    result.data[i] = x.data[from];
+  }
+  return result;
+}
+
+function joined(dtype, tensors, dim = 0) {
+  const parts = tensors.filter((x) => x.shape.length !== 1 || x.data.length || tensors.length === 1);
+  const axis = axisOf(dim, parts[0].shape.length);
+  const size = parts.reduce((sum, x) => sum + x.shape[axis], 0);
+  const result = empty(dtype, replaced(parts[0].shape, axis, size));
+  const before = count(parts[0].shape.slice(0, axis));
+  const widths = parts.map((x) => x.data.length / before);
+  for (let block = 0, to = 0; block < before; block++) {
+    parts.forEach(({ data }, i) => {
+      result.data.set(data.subarray(block * widths[i], (block + 1) * widths[i]), to);
+      to += widths[i];
+    });
+  }
+  return result;
+}
+
+function splitted(x, sizes, dim = 0) {
+  const axis = axisOf(dim, x.shape.length);
+  const starts = sizes.map((_, i) => total(sizes, 0, i));
+  return sizes.map((size, i) => along(x, axis, starts[i], size));
+}
+
+function repeated(x, times) {
+  const added = times.length - x.shape.length;
+  const shape = [...new Array(added).fill(1), ...x.shape];
+  const strides = stridesOf(shape);
+  const copied = strided(
+    x,
+    times.flatMap((time, axis) => [time, shape[axis]]),
+    strides.flatMap((stride) => [0, stride]),
+  );
+  return viewed(
+    copied,
+    times.map((time, axis) => time * shape[axis]),
+  );
+}
+
+/** Numbers before and after each axis, the last axis first; fewer than none cut it. */
+function padded(dtype, x, pads, value = 0) {
+  let result = x;
+  for (let i = 0; i < pads.length; i += 2) {
+    const axis = x.shape.length - 1 - i / 2;
+    const [before, after] = pads.slice(i, i + 2);
+    const start = Math.max(0, -before);
+    const kept = along(result, axis, start, result.shape[axis] - start - Math.max(0, -after));
+    const filled = (size) =>
+      each(dtype, (a) => a, expand(number(dtype, value), replaced(kept.shape, axis, size)));
+    result = joined(dtype, [filled(Math.max(0, before)), kept, filled(Math.max(0, after))], axis);
+  }
+  return result;
+}
+
+const number = (dtype, value) => ({ dtype, shape: [], data: ARRAYS[dtype].of(Number(value)) });
+
+/** The places of a row's numbers in their order; equal ones keep theirs, NaN is larger than any. */
+function inOrder(row, descending) {
+  const sign = descending ? -1 : 1;
+  const larger = (a, b) => (Number.isNaN(a) ? 1 : 0) - (Number.isNaN(b) ? 1 : 0) || a - b || 0;
+  return [...row.keys()].sort((a, b) => sign * larger(row[a], row[b]));
+}
+
+function sorted([dtype, indexType], x, dim = -1, descending = false) {
+  const sortRow = (row) => inOrder(row, descending).map((place) => row[place]);
+  return [rows(dtype, x, dim, sortRow), rows(indexType, x, dim, (row) => inOrder(row, descending))];
+}
+
+function largest(dtypes, x, size, dim = -1, isLargest = true) {
+  return sorted(dtypes, x, dim, isLargest).map((found) => slice(found, dim, 0, size));
+}
+
+/** The error function: its series around 0, and a continued fraction further out. */
+function erf(x) {
+  const [size, square] = [Math.abs(x), x * x];
+  if (size < 2.5) {
+    let [sum, term] = [x, x];
+    for (let n = 1; n < 60; n++) {
+      term *= -square / n;
+      sum += term / (2 * n + 1);
+    }
+    return (2 / Math.sqrt(Math.PI)) * sum;
+  }
+  let fraction = 0;
+  for (let n = 60; n > 0; n--) fraction = n / 2 / (size + fraction);
+  return Math.sign(x) * (1 - Math.exp(-square) / (Math.sqrt(Math.PI) * (size + fraction)));
+}
+
+function gelu(x, approximate) {
+  if (approximate === "none") return (x / 2) * (1 + erf(x * Math.SQRT1_2));
+  return (x / 2) * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+}
+
+function roundToEven(x) {
+  const rounded = Math.round(x);
+  return rounded - x === 0.5 && rounded % 2 ? rounded - 1 : rounded;
+}
+
+/** The rest of a division, with the sign of the divisor. */
+function remainder(a, b) {
+  const rest = a % b;
+  return rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest;
+}
+
+const ROUNDED = { floor: Math.floor, trunc: Math.trunc };
+const unary = (f) => (dtype, x) => each(dtype, f, x);
+const binary = (f) => (dtype, a, b) => each(dtype, f, a, b);
+const reduced = (f) => (dtype, x, dims, keepdim) => reduce(dtype, x, dims, keepdim, f);
+const shared =
+  (f) =>
+  (_, ...given) =>
+    f(...given);
+
+/** All operations, by the names that `export_for_page` writes; the first argument is the result's dtype. */
+export const operations = {
+  // lengths, which are plain numbers
+  size: (_, x, dim) => x.shape[axisOf(dim, x.shape.length)],
+  "+": (_, a, b) => a + b,
+  "-": (_, a, b) => a - b,
+  "*": (_, a, b) => a * b,
+  "//": (_, a, b) => Math.floor(a / b),
+  "%": (_, a, b) => remainder(a, b),
+  "<": (_, a, b) => a < b,
+  "<=": (_, a, b) => a <= b,
+  "==": (_, a, b) => a === b,
+  "!=": (_, a, b) => a !== b,
+  ">": (_, a, b) => a > b,
+  ">=": (_, a, b) => a >= b,
+  and: (_, a, b) => a && b,
+  or: (_, a, b) => a || b,
+  not: (_, a) => !a,
+  least: (_, a, b) => Math.min(a, b),
+  most: (_, a, b) => Math.max(a, b),
+  check: (_, holds, message) => {
+    if (!holds) throw new RangeError(`the lengths of the inputs don't fit one another: ${message}`);
+  },
+  item: (_, list, place) => list[place],
+
+  // each number on its own
+  neg: unary((x) => -x),
+  abs: unary(Math.abs),
+  sign: unary(Math.sign),
+  exp: unary(Math.exp),
+  expm1: unary(Math.expm1),
+  log: unary(Math.log),
+  log1p: unary(Math.log1p),
+  sqrt: unary(Math.sqrt),
+  rsqrt: unary((x) => 1 / Math.sqrt(x)),
+  reciprocal: unary((x) => 1 / x),
+  sin: unary(Math.sin),
+  cos: unary(Math.cos),
+  tanh: unary(Math.tanh),
+  sigmoid: unary((x) => 1 / (1 + Math.exp(-x))),
+  relu: unary((x) => Math.max(x, 0)),
+  erf: unary(erf),
+  gelu: (dtype, x, approximate = "none") => each(dtype, (a) => gelu(a, approximate), x),
+  floor: unary(Math.floor),
+  ceil: unary(Math.ceil),
+  trunc: unary(Math.trunc),
+  round: unary(roundToEven),
+  logical_not: unary((x) => !x),
+  isnan: unary(Number.isNaN),
+  isinf: unary((x) => Math.abs(x) === Infinity),
+  clamp: (dtype, x, min, max) =>
+    each(dtype, (a, b, c) => Math.min(Math.max(a, b), c), x, min ?? -Infinity, max ?? Infinity),
+  cast,
+
+  // two or three tensors, broadcast
+  add: (dtype, a, b, alpha = 1) => each(dtype, (x, y) => x + alpha * y, a, b),
+  sub: (dtype, a, b, alpha = 1) => each(dtype, (x, y) => x - alpha * y, a, b),
+  mul: binary((a, b) => a * b),
+  div: (dtype, a, b, rounding) => each(dtype, (x, y) => (ROUNDED[rounding] ?? Number)(x / y), a, b),
+  pow: binary((a, b) => a ** b),
+  fmod: binary((a, b) => a % b),
+  remainder: binary(remainder),
+  maximum: binary((a, b) => Math.max(a, b)),
+  minimum: binary((a, b) => Math.min(a, b)),
+  eq: binary((a, b) => a === b),
+  ne: binary((a, b) => a !== b),
+  lt: binary((a, b) => a < b),
+  le: binary((a, b) => a <= b),
+  gt: binary((a, b) => a > b),
+  ge: binary((a, b) => a >= b),
+  logical_and: binary((a, b) => a && b),
+  logical_or: binary((a, b) => a || b),
+  logical_xor: binary((a, b) => !a !== !b),
+  where: (dtype, condition, a, b) => each(dtype, (c, x, y) => (c ? x : y), condition, a, b),
+
+  // new tensors
+  scalar: number,
+  full: (dtype, shape, value) => expand(number(dtype, value), shape),
+  full_like: (dtype, x, value) => expand(number(dtype, value), x.shape),
+  arange: (dtype, start, end, step = 1) => {
+    const size = Math.max(0, Math.ceil((end - start) / step));
+    return { dtype, shape: [size], data: ARRAYS[dtype].from({ length: size }, (_, i) => start + i * step) };
+  },
+
+  // other shapes, other places
+  view: shared(view),
+  expand: shared(expand),
+  permute: shared(permute),
+  unsqueeze: (_, x, dim) => viewed(x, x.shape.toSpliced(axisOf(dim, x.shape.length + 1), 0, 1)),
+  squeeze: (_, x, dims) => {
+    const gone = [dims].flat().map((axis) => axisOf(axis, x.shape.length));
+    return viewed(
+      x,
+      x.shape.filter((size, axis) => size !== 1 || !gone.includes(axis)),
+    );
+  },
+  select: (_, x, dim, index) => {
+    const axis = axisOf(dim, x.shape.length);
+    return viewed(along(x, axis, placeIn(index, x.shape[axis]), 1), without(x.shape, axis));
+  },
+  slice: shared(slice),
+  flip: (_, x, dims) =>
+    dims.reduce((flipped, dim) => {
+      const axis = axisOf(dim, x.shape.length);
+      return along(flipped, axis, x.shape[axis] - 1, x.shape[axis], -1);
+    }, x),
+  cat: joined,
+  split: shared(splitted),
+  repeat: shared(repeated),
+  pad: padded,
+  embedding: (_, x, index) => picked(x, [index]),
+  index: shared(indexed),
+  index_select: (_, x, dim, index) => {
+    const axis = axisOf(dim, x.shape.length);
+    return indexed(x, [...new Array(axis).fill(null), index]);
+  },
+  gather: shared(gathered),
+
+  // sums, and what is largest
+  sum: reduced(total),
+  mean: reduced((data, from, to) => total(data, from, to) / (to - from)),
+  var: (dtype, x, dims, correction = 1, keepdim = false) =>
+    reduce(dtype, x, dims, keepdim, (data, from, to) => scatter(data, from, to) / (to - from - correction)),
+  prod: reduced(folded((a, b) => a * b, 1)),
+  amax: reduced(folded((a, b) => Math.max(a, b), -Infinity)),
+  amin: reduced(folded((a, b) => Math.min(a, b), Infinity)),
+  any: reduced(folded((a, b) => a || b !== 0, false)),
+  all: reduced(folded((a, b) => a && b !== 0, true)),
+  argmax: reduced(placeOfLargest),
+  argmin: reduced(placeOfSmallest),
+  max: ([dtype, indexType], x, dim, keepdim) => [
+    operations.amax(dtype, x, dim, keepdim),
+    operations.argmax(indexType, x, dim, keepdim),
+  ],
+  min: ([dtype, indexType], x, dim, keepdim) => [
+    operations.amin(dtype, x, dim, keepdim),
+    operations.argmin(indexType, x, dim, keepdim),
+  ],
+  cumsum: (dtype, x, dim) => {
+    const sums = (row) => {
+      let sum = 0;
+      return Array.from(row, (number) => (sum += number));
+    };
+    return rows(dtype, x, dim, sums);
+  },
+  sort: sorted,
+  topk: largest,
+  softmax: (dtype, x, dim) => rows(dtype, x, dim, (row) => softmaxed(row, false)),
+  log_softmax: (dtype, x, dim) => rows(dtype, x, dim, (row) => softmaxed(row, true)),
+  layer_norm: layerNorm,
+
+  // products of matrices
+  matmul,
+  addmm: (dtype, bias, a, b, beta = 1, alpha = 1) =>
+    each(dtype, (x, y) => beta * x + alpha * y, bias, matmul(dtype, a, b)),
+};
+
+/** The number that 16 bits stand for. */
+function fromHalf(bits) {
+  const sign = bits >> 15 ? -1 : 1;
+  const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24);
+}
+
+const STORED = { float16: Uint16Array, ...ARRAYS };
+
+function constantsOf({ constants, weights }) {
+  const bytes = Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0));
+  return constants.map(({ dtype, stored, shape, offset }) => {
+    const read = new STORED[stored](bytes.buffer, offset, count(shape));
+    return { dtype, shape, data: ARRAYS[dtype].from(read, stored === "float16" ? fromHalf : Number) };
+  });
+}
+
+/** The argument that a program writes as JSON: "$7" is value 7. */
+function argument(written, values) {
+  if (Array.isArray(written)) return written.map((part) => argument(part, values));
+  if (typeof written !== "string") return written;
+  if (written[0] === "$") return values[written.slice(1)];
+  return ["NaN", "Infinity", "-Infinity"].includes(written) ? Number(written) : written;
+}
+
+const compute = ([name, dtype, ...given], values) =>
+  operations[name](dtype, ...given.map((written) => argument(written, values) ?? undefined));
+
+const valuesIn = (written) =>
+  Array.isArray(written)
+    ? written.flatMap(valuesIn)
+    : typeof written === "string" && written[0] === "$"
+      ? [Number(written.slice(1))]
+      : [];
+
+function checkedNumbers({ name, dtype }, data) {
+  const isWhole = dtype !== "float32" && dtype !== "float64";
+  const numbers = ARRAYS[dtype].from(data, Number);
+  const bad = Array.from(data).find(
+    (x) =>
+      (typeof x !== "number" && typeof x !== "boolean") ||
+      (isWhole && !Number.isSafeInteger(Number(x))) ||
+      (dtype === "bool" && x !== false && x !== true && x !== 0 && x !== 1),
+  );
+  if (bad !== undefined) throw new TypeError(`input ${name} must hold ${dtype}, got ${String(bad)}`);
+  return numbers;
+}
+
+/** The input as a tensor; `lengths` gets those that its shape settles. */
+function checkedInput(input, given, lengths, limits) {
+  const { name, dtype, shape } = input;
+  if (!given) throw new TypeError(`input ${name} is missing`);
+  const came = Array.from(given.shape ?? []);
+  const wanted = `input ${name} must have the shape (${shape.join(", ")})`;
+  const refuse = (why) => {
+    throw new RangeError(`${wanted}${why}, got (${came.join(", ")})`);
+  };
+  if (came.length !== shape.length) refuse("");
+  shape.forEach((size, axis) => {
+    const [min, max] = limits[size] ?? [size, size];
+    if (!(came[axis] >= min && came[axis] <= (max ?? Infinity))) {
+      refuse(
+        typeof size === "number"
+          ? ""
+          : ` with ${size} ${max === null ? `at least ${min}` : `from ${min} to ${max}`}`,
+      );
+    }
+    lengths[size] ??= came[axis];
+    if (came[axis] !== lengths[size]) refuse(`, and ${size} is ${lengths[size]} already`);
+  });
+  if (given.dtype && given.dtype !== dtype) {
+    throw new TypeError(`input ${name} must hold ${dtype}, got ${given.dtype}`);
+  }
+  const length = given.data?.length;
+  if (length !== count(came)) {
+    throw new RangeError(
+      `input ${name} must hold ${count(came)} numbers for its shape, got ${length ?? "none"}`,
+    );
+  }
+  return { dtype, shape: came, data: checkedNumbers(input, given.data) };
+}
+
+function checkedInputs({ inputs, lengths: limits }, given) {
+  const unknown = Object.keys(given).find((name) => !inputs.some((input) => input.name === name));
+  if (unknown !== undefined) {
+    const known = inputs.map((input) => input.name).join(", ");
+    throw new TypeError(`there is no input ${unknown}; the inputs are ${known}`);
+  }
+  const lengths = {};
+  return inputs.map((input) => checkedInput(input, given[input.name], lengths, limits));
+}
+
+/** A program that is ready to run: what depends on no input has been computed. */
+export function load(program) {
+  if (program.version !== 1) throw new TypeError(`the program must have version 1, got ${program.version}`);
+  const { inputs, nodes, outputs } = program;
+  const known = [...new Array(inputs.length), ...constantsOf(program)];
+  const first = known.length;
+  const left = [];
+  nodes.forEach((node, i) => {
+    if (valuesIn(node.slice(2)).every((value) => known[value] !== undefined)) {
+      known[first + i] = compute(node, known);
+    } else {
+      left.push(i);
+    }
+  });
+
+  /** { name: { shape, data } } -> { name: { dtype, shape, data } } */
+  function run(given) {
+    const values = known.slice();
+    checkedInputs(program, given).forEach((tensor, i) => {
+      values[i] = tensor;
+    });
+    for (const i of left) values[first + i] = compute(nodes[i], values);
+    return Object.fromEntries(
+      Object.entries(outputs).map(([name, value]) => [name, argument(value, values)]),
+    );
+  }
+
+  return { inputs, outputs: Object.keys(outputs), run };
+}

@@ -1,0 +1,83 @@
+"""The interpreter of ``page_torch`` where it will run: a worker made of a blob, under a handout's policy."""
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from playwright.sync_api import Page
+from torch import Tensor
+
+from mha_lib.classroom.page_torch import PageProgram, interpreter_script
+from mha_lib.classroom.publish.handout.page import POLICY
+
+HARNESS = Path(__file__).with_name("in_page.js").read_text(encoding="utf-8")
+START = """([name, source]) => {
+  const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  window[name] = new Worker(address);
+}"""
+ASK = """([name, text]) => new Promise((resolve, reject) => {
+  window[name].onmessage = ({ data }) => resolve(data);
+  window[name].onerror = (event) => reject(new Error(event.message));
+  window[name].postMessage(text);
+})"""
+
+
+class InPage:
+    """Runs programs in a page."""
+
+    def __init__(self, page: Page, folder: Path):
+        policy = "; ".join(" ".join(rule) for rule in {"default-src": "'none'", **POLICY}.items())
+        file = folder / "page.html"
+        file.write_text(f'<meta http-equiv="Content-Security-Policy" content="{policy}">', encoding="utf-8")
+        page.goto(file.as_uri())
+        self.page = page
+        self.use(interpreter_script())
+
+    def use(self, source: str) -> None:
+        """Take this text as the interpreter."""
+        self.page.evaluate("() => window.interpreter?.terminate()")
+        self.page.evaluate(START, ["interpreter", source + HARNESS])
+
+    def ask(self, **question: Any) -> Any:
+        return json.loads(self.page.evaluate(ASK, ["interpreter", json.dumps(question)]))
+
+    def run(self, program: PageProgram, *inputs: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
+        """The outputs for each of the inputs, in the dtypes that the page says."""
+        answer = self.ask(
+            program=program.as_dict(),
+            inputs=[{name: written(tensor) for name, tensor in given.items()} for given in inputs],
+        )
+        assert "error" not in answer, answer["error"]
+        return [{name: read(output) for name, output in outputs.items()} for outputs in answer["outputs"]]
+
+    def error(self, program: dict[str, Any], inputs: Mapping[str, Any]) -> str:
+        """The sentence with which the page refuses inputs that are written as a caller would."""
+        answer = self.ask(program=program, inputs=[inputs])
+        return str(answer.get("error", "no error"))
+
+
+def written(tensor: Tensor) -> dict[str, Any]:
+    numbers = tensor.double().numpy().tobytes()
+    return {"shape": list(tensor.shape), "data": base64.b64encode(numbers).decode()}
+
+
+def read(output: Mapping[str, Any]) -> Tensor:
+    numbers = np.frombuffer(base64.b64decode(output["data"]), dtype=np.float64).copy()
+    return torch.from_numpy(numbers).reshape(output["shape"]).to(getattr(torch, output["dtype"]))
+
+
+def difference(ours: Tensor, theirs: Tensor) -> float:
+    """The largest difference, in units of the expected numbers where these are above 1."""
+    if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+        return math.inf
+    ours, theirs = ours.double(), theirs.double()
+    same = (ours == theirs) | (ours.isnan() & theirs.isnan())
+    apart = (ours - theirs).abs() / theirs.abs().clamp(min=1)
+    return max(
+        torch.where(same, 0.0, apart.nan_to_num(math.inf, posinf=math.inf)).flatten().tolist(), default=0
+    )
