@@ -29,6 +29,9 @@ ENGLISH_WORDS = (*SMALL, *TENS, "hundred", "thousand", "million")
 DIGITS = "零一二三四五六七八九"
 UNITS = ("", "十", "百", "千")  # by the place within a group of four
 NUMERALS = (*DIGITS, *UNITS[1:], "万")
+UNIT_BELOW = {"百": "十", "千": "百", "万": "千"}
+LAST_UNIT_LEFT_OUT = re.compile(f"[百千万][{DIGITS[1:]}]$")  # 一百五 is 一百五十
+BARE_TEN = re.compile(f"(?<![{DIGITS[1:]}])十")  # 十二 is 一十二, 一百十二 is 一百一十二
 
 VALUES = {word: value for value, word in enumerate(SMALL)}
 VALUES |= {word: 10 * tens for tens, word in enumerate(TENS, start=2)}
@@ -204,24 +207,30 @@ def misplaced(word: str, before: str | None) -> NotUnderstood:
 
 
 def read_chinese(text: str) -> int:
-    """Read a number in Chinese numerals; 两, the traditional 萬, and 一十二 for 十二 are understood too."""
-    text = "".join(text.split()).translate(OTHER_SHAPES)
+    """Read a number in Chinese numerals, in the usual short forms too: 一百五 is 150, 一千零十二 is 1,012."""
+    text = "".join(text.split())
+    said = text.translate(OTHER_SHAPES)
+    if "亿" in said:
+        raise too_large()
+    if re.search(r"\d", said):
+        raise not_understood("mixed", text=text)
+    if LAST_UNIT_LEFT_OUT.search(said):
+        said += UNIT_BELOW[said[-2]]
     number = group = digit = 0
-    for numeral in text:
+    for numeral in said:
         if numeral in DIGITS:
             digit = DIGITS.index(numeral)
         elif numeral in UNITS:
             group, digit = group + (digit or 1) * 10 ** UNITS.index(numeral), 0
         elif numeral == "万":
             number, group, digit = number + (group + digit) * 10_000, 0, 0
-        elif numeral == "亿":
-            raise too_large()
         else:
             raise unknown(numeral)
     number = within_limits(str(number + group + digit))
     standard = in_chinese(number)
-    if text in (standard, "一" + standard if standard[0] == "十" else standard):
+    said, spelled_out = (BARE_TEN.sub("一十", numerals) for numerals in (said, standard))
+    if said == spelled_out:
         return number
-    if text.replace("零", "") == standard.replace("零", ""):
+    if said.replace("零", "") == spelled_out.replace("零", ""):
         raise not_understood("other_zeros", text=text, standard=standard)
     raise not_understood("no_numeral", text=text)

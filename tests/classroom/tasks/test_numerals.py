@@ -180,14 +180,23 @@ SPELLINGS = {
     0: ["0"],
     7: ["007", "0" * 5_000 + "7"],
     12: ["一十二"],
+    112: ["一百十二"],
+    150: ["一百五", "一百五十"],
+    250: ["二百五", "两百五"],
+    1_012: ["一千零十二"],
     23: ["Twenty-three", "  TWENTY  three ", "twenty‑three.", "ｔｗｅｎｔｙ－ｔｈｒｅｅ"],
-    105: ["one hundred and five", "a hundred and five"],
+    105: ["one hundred and five", "a hundred and five", "一百零五"],
     1_001: ["a thousand and one"],
     1_234: ["one thousand, two hundred and thirty-four"],
+    1_200: ["一千二"],
+    1_250: ["一千二百五"],
     1_500: ["fifteen hundred"],
     1_505: ["fifteen hundred and five"],
     20_045: ["二萬〇四十五", "二万 零四十五"],
     23_045: ["23045", "23,045", "２３，０４５", "二万三千零四十五", "两万三千零四十五"],
+    35_000: ["三万五", "三萬五"],
+    100_010: ["十万零十"],
+    125_300: ["十二万五千三"],
     1_000_000: ["A million"],
     2_000_005: ["two million and five"],
     12_345_678: ["12,345,678", "12 345 678"],
@@ -212,6 +221,7 @@ SENTENCES = {
         "100000000",
         "9" * 5_000,
         "一亿",
+        "1亿",
     ],
     "“1,23” was not understood: it is no number word that is known here.": ["1,23"],
     "“23” was not understood: it is no number word that is known here.": ["23 thousand"],
@@ -234,6 +244,10 @@ SENTENCES = {
     "“a” was not understood: a number can't begin with it.": ["a five"],
     "“a” was not understood: it can't follow “five”.": ["five a hundred"],
     "“二万四十五” was not understood; is “二万零四十五” meant?": ["二万四十五"],
+    "“105万” was not understood: it mixes digits and Chinese numerals. Write all of it in one of the two.": [
+        "105万"
+    ],
+    "“万五” was not understood: its numerals don't make a number in this order.": ["万五"],
     "“二零十” was not understood: its numerals don't make a number in this order.": ["二零十"],
     "“三五” was not understood: its numerals don't make a number in this order.": ["三五"],
     "“万” was not understood: its numerals don't make a number in this order.": ["万"],
@@ -250,7 +264,7 @@ def test_anything_else_gets_a_sentence_that_says_what_was_not_understood(text, s
 
 
 @pytest.mark.parametrize(
-    "text", ["", "fourty", "apples", "two two", "and", "a", "9" * 9, "二万四十五", "三五"]
+    "text", ["", "fourty", "apples", "two two", "and", "a", "9" * 9, "二万四十五", "三五", "105万"]
 )
 def test_the_sentence_is_in_the_language_of_the_lesson(text, monkeypatch):
     words = bracketed(language.words_in("en"))
