@@ -40,6 +40,12 @@ UNWANTED = {
     "教师强制": "强制教学",
     "贪婪": "贪心",
     "张量视图化": "视图",
+    "归一化": "规范化",
+    "可以注意": "可以关注",
+    "英文词": "英语词",
+    "汉字数字": "中文数字",
+    "瞎猜": "盲猜",
+    "等人（": "等（",
 }
 
 
@@ -60,6 +66,12 @@ def findings(english: str, chinese: str) -> Iterator[str]:
         yield f"a space beside Chinese punctuation: {found!r}"
     for found in unseen_emphasis(prose):
         yield f"Markdown does not see the emphasis that ends or begins so: {found}"
+    for found in re.findall(rf"《[^》{HAN}]*[A-Za-z]{{2}}[^》{HAN}]*》", prose):
+        yield f"an English title stands in italics: {found}"
+    for found in re.findall(rf"(?<!\*)\*(?!\*)([^*\n]*[{HAN}])\*(?!\*)", prose):
+        yield f"Chinese has no italics, so a term is bold, and only a sentence may be emphasized so: {found}"
+    for found in re.findall(r"(?<![\w.])\.\d+", prose):
+        yield f"a number begins with 0: {found}"
     for found in english_runs(prose):
         yield f"English: {found}"
 
@@ -117,6 +129,6 @@ def spaced_marks(text: str) -> str:
 
 
 def english_runs(prose: str) -> list[str]:
-    """Runs of three or more English words; terms, titles and sources may stand in brackets."""
-    prose = re.sub(r"（[^（）]*）|\([^()]*\)|《[^》]*》|https?://\S+", " ", TAG.sub(" ", prose))
+    """Runs of three or more English words; terms and sources may stand in brackets, titles in italics."""
+    prose = re.sub(rf"（[^（）]*）|\([^()]*\)|\*[^*{HAN}]*\*|https?://\S+", " ", TAG.sub(" ", prose))
     return re.findall(r"(?:[A-Za-z][A-Za-z’'-]*[ ]){2,}[A-Za-z’'-]{2,}", prose)

@@ -87,6 +87,9 @@ def test_a_right_translation_has_no_findings():
         ("**查询**（", "**查询（查）**得", "does not see the emphasis"),
         ("查询", "令牌", "the course says 词元"),
         ("讲得更多", "tells you even more", "English: "),
+        ("讲得更多", "讲《Attention Is All You Need》", "title"),
+        ("**查询**", "*查询*", "italics"),
+        ("0.98。", ".98。", "begins with 0"),
     ],
 )
 def test_what_is_wrong_is_found(right, wrong, said):

@@ -105,13 +105,15 @@ def describe_inputs(
     """The inputs in the browser: one for each entry of the setting, then the sample and the end of the scale.
 
     Each input belongs to a trait of the widget. ``at`` is its entry in the trait ``setting``, and -1 for an
-    input of another trait. Masks have no scale.
+    input of another trait. Masks have no scale. A caption in the language of the lesson, where there is one,
+    stands beside the name of a setting.
     """
     off_and_on = [words["off"], words["on"]]
     entries = []
     for control in controls:
         for entry, texts in enumerate(control.texts):
             name = f"{control.name}[{entry}]" if control.is_vector else control.name
+            name = f"{name} {words['captions'].get(control.name, '')}".rstrip()
             shown = off_and_on if control.kind == "switch" else texts
             entries.append((name, control.kind, shown, "setting"))
     if samples > 1:

@@ -10,7 +10,7 @@ import torch
 from mha_lib.classroom.live.explorer import explore
 from mha_lib.classroom.live.explorer.controls import describe_inputs, make_control, read_labels
 
-WORDS = {"off": "aus", "on": "ein", "sample": "Satz", "to_max": "0–größtes"}
+WORDS = {"off": "aus", "on": "ein", "sample": "Satz", "to_max": "0–größtes", "captions": {}}
 
 
 def test_each_control_hands_over_its_value():
@@ -50,6 +50,12 @@ def test_the_browser_asks_for_every_entry_and_for_the_traits_beside_them():
     ]
     assert [control.start for control in controls] == [(1, 0), (1,), (1,), (0,), ("t",)]
     assert [entry["trait"] for entry in describe_inputs([], 1, WORDS)] == ["to_max"]
+
+
+def test_the_caption_of_a_language_stands_beside_the_name_of_a_setting():
+    controls = [make_control("lens", [range(2), range(2)], [1, 1]), make_control("on", True, False)]
+    described = describe_inputs(controls, 1, WORDS | {"captions": {"lens": "Längen"}}, of_masks=True)
+    assert [entry["name"] for entry in described] == ["lens[0] Längen", "lens[1] Längen", "on"]
 
 
 @pytest.mark.parametrize(
