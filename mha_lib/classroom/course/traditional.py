@@ -1,8 +1,8 @@
 """Makes the lessons in traditional Chinese, in ``build/zh-Hant/``, from those in ``notebooks/zh/``.
 
-Nobody edits them. Comments, strings and Markdown are converted. A string or comment that stands in the
-English lesson too was not translated: it is data, such as the numeral 万, and stays. Phrases that OpenCC and
-the terms of the course get wrong in these lessons stand in ``notebooks/zh/taiwan.json``.
+Nobody edits them. Comments, strings, Markdown and style sheets are converted. A string or comment that stands
+in the English lesson too was not translated: it is data, such as the numeral 万, and stays. Phrases that
+OpenCC and the terms of the course get wrong in these lessons stand in ``notebooks/zh/taiwan.json``.
 """
 
 import io
@@ -47,6 +47,8 @@ def make_traditional(root: Path) -> Path:
     for file in simplified.iterdir():
         if file.is_file() and file.name not in FOR_AUTHORS:
             made[folder / file.name] = file.read_bytes()
+        if file.suffix == ".css":  # the names of course, instructor and date
+            made[folder / file.name] = to_traditional(file.read_text(encoding="utf-8"), phrases).encode()
         if file.suffix == ".ipynb":
             with suppress(CourseError):  # a file that is no notebook stays as it is: its readers say so
                 made[folder / file.name] = as_json(traditional_lesson(root, file, phrases)).encode()

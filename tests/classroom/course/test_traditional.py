@@ -50,6 +50,10 @@ TAIWANS = {
     "什么也不复制；先不看表格": "什麼也不複製；先不看表格",
     "哪个词表示它": "哪個詞表示它",
     "运行了三个单元格": "執行了三個儲存格",
+    "两个进程，激活，配置，仓库": "兩個行程，激活，組態，儲存庫",
+    "教室供暖；地址的二维码": "教室開暖氣；網址的 QR 碼",
+    "反过来行吗？还行": "反過來行嗎？還行",
+    "只要一行，供所有查询共用": "只要一列，供所有查詢共用",
 }
 
 
@@ -63,6 +67,51 @@ def test_words_and_characters_are_taiwans(simplified):
 def test_a_lesson_has_no_character_that_taiwan_writes_otherwise(lesson):
     read = "\n".join(source(cell) for cell in read_lesson(lesson)["cells"])
     assert not re.findall(r".?[箇隻].?|(?<!公)里|后|復制|[“”]", read)
+
+
+# Taiwan says 行程, 儲存庫, 打開, 做事, 開暖氣, 組態, 函式庫, 激活. The model of lesson 05 writes 万, not 萬.
+OTHER_WORDS = [
+    "程序",
+    "倉庫",
+    "開啟一個",
+    "教學 6",
+    "幹活",
+    "供暖",
+    "配置",
+    "程式庫",
+    "啟用",
+    "萬：",
+    "「萬」旁",
+]
+
+
+def test_no_lesson_and_no_sentence_has_a_word_that_taiwan_does_not_use(made_lessons):
+    texts = {file.name: file.read_text(encoding="utf-8") for file in made_lessons.iterdir()}
+    assert [(name, word) for name, text in texts.items() for word in OTHER_WORDS if word in text] == []
+    assert [found for text in texts.values() for found in re.findall(r"[\u4e00-\u9fff]QR.", text)] == []
+    assert "多頭注意力" in texts["course.css"]
+
+
+LINES = {  # cells that speak of lines: of code, of output, of a formula, of a list
+    "01": {"masking-guess-why": "最後一行", "print-options": "印成一行", "one-line": "只要一行"},
+    "02": {
+        "guess-shares": "三行",
+        "guess-shares-notes": "每種一行",
+        "two-heads-solve-it": "兩行",
+        "learnt-notes": "最後一行",
+    },
+    "03": {"at-most-h-quarters-notes": "寫第一行"},
+    "04": {"by-hand": "七行", "by-hand-notes": "那一行"},
+    "05": {"calls-notes": "逐行", "patch-often-why": "第一行", "mended-notes": "逐行"},
+    "06": {"gpu-notes": "最後一行", "slide-cache-notes": "一行", "read-it-notes": "每一行"},
+}
+
+
+@pytest.mark.usefixtures("made_lessons")
+@pytest.mark.parametrize("lesson", MADE, ids=name_of)
+def test_a_line_is_no_row(lesson):
+    cells = {cell["id"]: source(cell) for cell in read_lesson(lesson)["cells"]}
+    assert [id for id, said in LINES[lesson.name[:2]].items() if said not in cells[id]] == []
 
 
 ENGLISH = """
