@@ -1,0 +1,24 @@
+"""Chinese letters on every page: upright where they are emphasized, with marks as wide as they are."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page
+
+from mha_lib.classroom.look import CSS
+
+pytestmark = pytest.mark.ci
+
+PAGE = """<html lang="{lang}"><style>{css} p {{ font: 40px var(--marks,) "DejaVu Sans", sans-serif }}</style>
+<p><em>键</em></p><p><span>键</span></p><p><b>“</b></p><p><i>a</i></p><p><u>a</u></p>"""
+
+
+@pytest.mark.parametrize(("lang", "is_chinese"), [("zh", True), ("zh-Hant", True), ("en", False)])
+def test_emphasis_is_upright_and_marks_are_wide_in_chinese_alone(page: Page, lang, is_chinese):
+    page.set_content(PAGE.format(lang=lang, css=CSS))
+    emphasized, plain = (page.locator(tag).screenshot() for tag in ("em", "span"))
+    assert (emphasized == plain) is is_chinese, "no letter is slanted that has no italics"
+    assert page.locator("i").screenshot() != page.locator("u").screenshot(), "Latin letters have them"
+    mark = page.locator("b").bounding_box()
+    assert mark is not None
+    assert (mark["width"] == pytest.approx(40, abs=1)) is is_chinese
