@@ -12,7 +12,7 @@ import torch
 from playwright.sync_api import Page
 from torch import Tensor
 
-from mha_lib.classroom.page_torch import PageProgram, interpreter_script
+from mha_lib.classroom.page_torch import INTERPRETER, PageProgram
 from mha_lib.classroom.publish.handout.page import POLICY
 
 HARNESS = Path(__file__).with_name("in_page.js").read_text(encoding="utf-8")
@@ -36,7 +36,7 @@ class InPage:
         file.write_text(f'<meta http-equiv="Content-Security-Policy" content="{policy}">', encoding="utf-8")
         page.goto(file.as_uri())
         self.page = page
-        self.use(interpreter_script())
+        self.use(INTERPRETER.read_text(encoding="utf-8").replace("\nexport ", "\n"))  # no module from a blob
 
     def use(self, source: str) -> None:
         """Take this text as the interpreter."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 CHECK = "mha_check"  # in the metadata of an output
+FOR_A_PAGE = "MHA_FOR_A_PAGE"  # in the environment of a kernel: its outputs become a page without a kernel
 
 
 def check_metadata(exercise: str, state: str) -> dict[str, Any]:

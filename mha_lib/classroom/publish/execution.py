@@ -13,6 +13,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 from mha_lib.classroom.course import CourseError
+from mha_lib.classroom.course.outputs import FOR_A_PAGE
 from mha_lib.classroom.publish.build import Progress
 
 LONGEST_CELL = 600  # seconds
@@ -72,7 +73,7 @@ def kernel_environment(kernels_at_once: int) -> dict[str, str]:
     On a machine that is busy with other work, lesson 03 takes 1 minute with it, and 7 without.
     """
     threads = str(max(1, CORES // min(CORES, kernels_at_once)))
-    return {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": threads} | os.environ
+    return {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": threads, FOR_A_PAGE: "1"} | os.environ
 
 
 def run_until_ctrl_c(work: Coroutine[Any, Any, Result]) -> Result:

@@ -2,7 +2,8 @@
 
 ``kept.py`` keeps trainings, and ``fingerprint.py`` recognizes them. The translator turns English number words
 into Chinese numerals: ``numerals.py`` knows the answers, ``data.py`` makes batches of them, ``translator.py``
-and ``training.py`` hold the model and how it learns, ``heads.py`` measures what its heads do.
+and ``training.py`` hold the model and how it learns, ``heads.py`` measures what its heads do,
+``typed_number.py`` lets a reader type, in a page too.
 ``repeated_tokens.py`` draws the sequences for which a model needs two layers. ``processes.py`` runs
 measurements of lesson 06 outside its kernel, and ``rebuilt.py`` compares our layers with those of
 ``transformers``. Lessons import all names from here.
@@ -65,3 +66,4 @@ from mha_lib.classroom.tasks.translator import (
     translation,
     translation_loss,
 )
+from mha_lib.classroom.tasks.typed_number import TypedNumber

@@ -1,6 +1,8 @@
 """The explorer as a widget: it carries a table of pictures to the browser, where ``view/`` draws them."""
 
 import inspect
+import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +12,24 @@ from traitlets import Bool, Dict, Int, List
 
 from mha_lib.classroom import look
 from mha_lib.classroom.course.language import words_here
+from mha_lib.classroom.course.outputs import FOR_A_PAGE
 from mha_lib.classroom.live.explorer.cell_widget import CellWidget
-from mha_lib.classroom.live.explorer.controls import describe_inputs, make_control
+from mha_lib.classroom.live.explorer.controls import Control, describe_inputs, make_control
 from mha_lib.classroom.live.explorer.table import Labels, Source, compute_answer, compute_table
+from mha_lib.classroom.page_torch import PageFunction
 
 FOLDER = Path(__file__).with_name("view")
-PARTS = ("decode", "words", "layout", "arrange", "inputs", "paint", "keyboard", "view")  # in this order
+PARTS = (
+    "decode",
+    "words",
+    "layout",
+    "arrange",
+    "inputs",
+    "paint",
+    "keyboard",
+    "page",
+    "view",
+)  # in this order
 
 
 def explore(
@@ -26,6 +40,7 @@ def explore(
     key_labels: Labels = None,
     xlabel: str | None = None,
     ylabel: str | None = None,
+    in_page: Callable[[], PageFunction] | None = None,
     **controls: Any,
 ) -> "Explorer":
     """Heatmaps of ``weights_of(**settings)``, one for each head, that follow the ``controls``.
@@ -40,13 +55,28 @@ def explore(
     Labels are a list, a list of lists (one a sample), or a function that is called as ``weights_of`` is.
     ``xlabel`` and ``ylabel`` name the axes where they aren't keys and queries, in the singular, such as
     ``"distance"`` and ``"head"``: the sentences about a cell use them.
+    ``in_page`` returns a function that computes the same in a handout, which has no kernel: its script gets
+    the settings by name, and answers ``{shape: [H, Q, K], weights, mask, queryLabels, keyLabels}``, or throws
+    an error to show. It is called only where the outputs become a page, since ``torch.export`` takes seconds.
     A cell shows the explorer it ends with; ``settings`` and ``weights`` hand its state to the next cell.
     """
     defaults = {name: p.default for name, p in inspect.signature(weights_of).parameters.items()}
     empty = inspect.Parameter.empty
     made = [make_control(name, given, defaults.get(name, empty)) for name, given in controls.items()]
     source = Source(weights_of, made, {"query_labels": query_labels, "key_labels": key_labels})
-    return Explorer(source, words_with(xlabel, ylabel))
+    return Explorer(source, words_with(xlabel, ylabel), page=page_with(in_page, made))
+
+
+def page_with(in_page: Callable[[], PageFunction] | None, controls: list[Control]) -> dict[str, Any]:
+    """What a page needs to compute: the function, and the arguments that a setting stands for."""
+    if in_page is None or not os.environ.get(FOR_A_PAGE):
+        return {}
+    arguments = [{"name": c.name, "options": c.options, "is_vector": c.is_vector} for c in controls]
+    try:
+        json.dumps(arguments)
+    except TypeError:
+        raise TypeError("in_page takes settings that JSON can hold: numbers, texts, True and False") from None
+    return in_page().as_dict() | {"arguments": arguments}
 
 
 def words_with(xlabel: str | None, ylabel: str | None) -> dict[str, Any]:
@@ -74,15 +104,23 @@ class Explorer(CellWidget):
     setting: List = List().tag(sync=True)  # the state of the controls
     table = Dict().tag(sync=True)  # a Table with the pictures that were computed ahead
     answer = Dict().tag(sync=True)  # a Table with the picture that was last computed on demand
+    page = Dict().tag(sync=True)  # what a page without a kernel computes by; empty if it can't
     sample = Int(0).tag(sync=True)
     enlarged = Int(-1).tag(sync=True)  # the head that fills the picture; -1: all of them
     to_max = Bool(False).tag(sync=True)  # the scale ends at the largest weight instead of at 1
 
-    def __init__(self, source: Source, words: dict[str, Any] | None = None, **budget: Any):
+    def __init__(
+        self,
+        source: Source,
+        words: dict[str, Any] | None = None,
+        page: dict[str, Any] | None = None,
+        **budget: Any,
+    ):
         self._source = source
         table = compute_table(source, **budget)
         self._known = {entry["setting"] for entry in table.directory}
         self.table = vars(table)
+        self.page = page or {}
         self.setting = list(source.start)
         self.words = words or words_with(None, None)
         samples = len(table.directory[0]["at"])
@@ -111,6 +149,6 @@ class Explorer(CellWidget):
 
     def close(self) -> None:
         # JupyterLab keeps the state of a closed widget, and the one before: leave nothing large in it.
-        self.table, self.answer, self.words = {}, {}, {}
+        self.table, self.answer, self.words, self.page = {}, {}, {}, {}
         super().close()
         self._source.result_at.cache_clear()  # IPython's Out may keep the explorer itself

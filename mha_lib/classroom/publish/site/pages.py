@@ -18,14 +18,14 @@ ROOT_POLICY = {"script-src": "'unsafe-inline'", **page.OWN_STYLES, "img-src": "d
 # Pagefind's index is read by a program in WebAssembly, from this site.
 FRONT_POLICY = {
     "script-src": "'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:",
-    "worker-src": "'self'",
+    "worker-src": "'self' blob:",
     "connect-src": "'self'",
     **page.OWN_STYLES,
     "img-src": "data: blob:",
     "font-src": "data:",
 }
-# The front page shows the explorer of this lesson and this cell, where the site has it.
-BEST_LESSON, BEST_CELL = "3", "explorer"
+# The explorer of the front page: the first of these that the site has. A lesson, a cell, a sentence about it.
+BEST = (("5", "your-number-explorer", "typed"), ("3", "explorer", "explorer"))
 SPOKEN = ("found", "found_more", "nothing", "no_index", "needs_server")  # the words of the search
 
 
@@ -110,9 +110,10 @@ def framed(
     )
 
 
-def best_explorer(rows: list[LessonRow]) -> tuple[LessonRow, str] | None:
-    """The lesson and the cell whose explorer the front page shows: of lesson 03, or else the first one."""
-    for row in sorted(rows, key=lambda row: row.page.description.number != BEST_LESSON):
-        if explorers := row.page.explorers:
-            return row, BEST_CELL if BEST_CELL in explorers else next(iter(explorers))
-    return None
+def best_explorer(rows: list[LessonRow]) -> tuple[LessonRow, str, str] | None:
+    """The lesson and the cell whose explorer the front page shows, with the name of its sentence."""
+    shown = {(row.page.description.number, cell): row for row in rows for cell in row.page.explorers}
+    for number, cell, sentence in BEST:
+        if row := shown.get((number, cell)):
+            return row, cell, sentence
+    return next(((row, cell, "explorer") for (_, cell), row in shown.items()), None)

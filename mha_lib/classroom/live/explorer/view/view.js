@@ -3,6 +3,7 @@ import { arrange, widestOf } from "./arrange.js";
 import { choose, clamp, isSame, numbersTo, unpack } from "./decode.js";
 import { make, makeInput } from "./inputs.js";
 import { hideOwnKeys, isOwnKey, leave, letGo } from "./keyboard.js";
+import { askInPage } from "./page.js";
 import { paint, readLook, savePicture } from "./paint.js";
 import { fill, sayCell, sayPicture, sayTitle, sayWay, wordsFor } from "./words.js";
 
@@ -54,6 +55,13 @@ class ExplorerView {
     this.stage = make("div", { className: "stage" }, this.canvas, this.overlay);
     this.foot = make("div", { className: "foot" }, status, this.backButton, this.saveButton);
     const parts = [this.roomProbe, this.controls, this.problem, this.stage, this.foot];
+    if (isHandout() && model.get("page").worker) {
+      this.ask = askInPage(model.get("page"), (setting, picture) => {
+        this.answers.set(JSON.stringify(setting), picture);
+        this.keepAnswers();
+      });
+      parts.splice(2, 0, make("p", { className: "in-page", textContent: words.in_page }));
+    }
     this.root = make("div", { className: "mha-explorer" }, ...parts);
   }
 
@@ -122,6 +130,7 @@ class ExplorerView {
     const setting = JSON.stringify(this.model.get("setting"));
     const picture = this.pictures.get(setting) ?? this.answers.get(setting);
     const { error = "", traceback = "" } = picture ?? {};
+    if (!picture) this.ask?.(this.model.get("setting"));
     for (const input of this.inputs) input.show();
     clearTimeout(this.describing);
     this.stage.ariaBusy = !picture;
@@ -129,10 +138,15 @@ class ExplorerView {
     this.problem.hidden = !error;
     this.message.textContent = error;
     this.traceback.textContent = traceback;
-    const { computing, not_in_handout } = this.words;
-    if (!picture) this.say(isHandout() ? not_in_handout[this.model.get("table").carries] : computing);
+    if (!picture) this.say(this.sayMissing());
     else if (error) this.say("");
     else if (this.room) this.showPicture(picture);
+  }
+
+  sayMissing() {
+    const { computing, computing_in_page, not_in_handout } = this.words;
+    if (this.ask) return computing_in_page;
+    return isHandout() ? not_in_handout[this.model.get("table").carries] : computing;
   }
 
   showPicture(picture) {
@@ -239,8 +253,13 @@ class ExplorerView {
 
   /** Take the picture that Python has computed for a missing setting. */
   async takeAnswer() {
+    await unpack(this.model.get("answer"), this.answers);
+    this.keepAnswers();
+  }
+
+  /** Show the new answers, and forget the oldest where there are many. */
+  keepAnswers() {
     const { answers } = this;
-    await unpack(this.model.get("answer"), answers);
     this.noteLabels(answers);
     let newer = 0; // weights, in answers that came later
     for (const [setting, { samples = [] }] of [...answers].toReversed()) {
