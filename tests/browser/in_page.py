@@ -27,6 +27,11 @@ ASK = """([name, text]) => new Promise((resolve, reject) => {
 })"""
 
 
+def plain_script() -> str:
+    """The interpreter for a worker that is no module: Chromium runs none from a page that is a file."""
+    return INTERPRETER.read_text(encoding="utf-8").replace("\nexport ", "\n")
+
+
 class InPage:
     """Runs programs in a page."""
 
@@ -36,7 +41,7 @@ class InPage:
         file.write_text(f'<meta http-equiv="Content-Security-Policy" content="{policy}">', encoding="utf-8")
         page.goto(file.as_uri())
         self.page = page
-        self.use(INTERPRETER.read_text(encoding="utf-8").replace("\nexport ", "\n"))  # no module from a blob
+        self.use(plain_script())
 
     def use(self, source: str) -> None:
         """Take this text as the interpreter."""

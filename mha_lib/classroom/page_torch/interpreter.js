@@ -424,7 +424,7 @@ export const operations = {
   // each number on its own
   neg: unary((x) => -x),
   abs: unary(Math.abs),
-  sign: unary(Math.sign),
+  sign: unary((x) => Math.sign(x) || 0), // of NaN 0
   exp: unary(Math.exp),
   expm1: unary(Math.expm1),
   log: unary(Math.log),
