@@ -59,12 +59,33 @@ def type_over(page: Page, text: str) -> None:
     page.keyboard.press("Control+Enter")
 
 
+def expect_done(page: Page) -> None:
+    """No cell of the slide runs; the kernel says so after the outputs."""
+    expect(current(page).locator("[data-busy]")).to_have_count(0)
+
+
+@pytest.mark.ci
+def test_z_waits_for_a_cell_that_runs(page: Page, lesson: str) -> None:
+    open_deck(page, lesson)
+    type_over(page, "print('two'); import time; time.sleep(900)")
+    expect(output(page)).to_have_text("two")
+    page.keyboard.press("z")
+    expect(status_of(page)).to_have_text("The cell still runs. Z once it is done; I interrupts it.")
+    expect(code(page)).to_contain_text("sleep(900)")
+    page.keyboard.press("i")
+    expect_done(page)
+    page.keyboard.press("z")
+    expect(code(page)).to_have_text("number = 1print('one', number)")
+    expect(output(page)).to_have_count(0)
+
+
 def test_z_gives_back_the_cell_as_the_deck_came_and_then_what_was_typed(page: Page, lesson: str) -> None:
     open_deck(page, lesson)
     page.keyboard.press("z")
     expect(status_of(page)).to_have_text("This cell is as the deck came.")
     page.keyboard.press("Control+Enter")
     expect(output(page)).to_have_text("one 1")
+    expect_done(page)
     code(page).click()
     page.keyboard.press("Control+End")
     page.keyboard.type("  # oops")
@@ -75,6 +96,7 @@ def test_z_gives_back_the_cell_as_the_deck_came_and_then_what_was_typed(page: Pa
 
     type_over(page, "print('two')")
     expect(output(page)).to_have_text("two")
+    expect_done(page)
     page.keyboard.press("z")
     expect(status_of(page)).to_have_text(re.compile("as the deck came. Z again"))
     expect(code(page)).to_have_text("number = 1print('one', number)")
@@ -94,6 +116,7 @@ def test_z_brings_back_all_that_was_typed_the_newest_first(page: Page, lesson: s
     for text in ("'first try'", "'second try'"):
         type_over(page, text)
         expect(output(page)).to_have_text(text)
+        expect_done(page)
         page.keyboard.press("z")
         expect(code(page)).to_contain_text("print('one', number)")
     for text in ("'second try'", "'first try'", "number = 1print('one', number)", "'second try'"):

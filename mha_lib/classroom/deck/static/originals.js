@@ -34,6 +34,7 @@ export function keepOriginals({ notebook, foot, words }) {
   }
 
   return ({ model }) => {
+    if (model.executionState === "running") return foot.say(words.still_runs, "failed"); // its outputs are to come
     const { id, outputs, executionCount: count } = model;
     const text = model.sharedModel.getSource();
     originals[id] ??= text;

@@ -1,5 +1,6 @@
 """Runs each lesson's deck afresh in a real browser and prints it: a page a slide, with text as text."""
 
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -103,10 +104,14 @@ def print_deck(page: Any, target: Path, edition: Edition) -> None:
 
 
 def run_deck(page: Any, lesson: Path, progress: Progress) -> None:
-    """Run all cells and show how far the deck is; raise where a cell fails."""
+    """Run all cells and show how far the deck is; raise where a cell fails, or where the run does not end."""
+    end = time.monotonic() + LONGEST_RUN
     page.evaluate("void mhaDeck.runAll()")
     deck = {"state": "running", "text": ""}
     while deck["state"] not in ("done", "failed"):
+        if time.monotonic() > end:
+            doing = "".join(deck["text"].splitlines()[:1])
+            raise CourseError("deck_endless", lesson=lesson, minutes=LONGEST_RUN // 60, doing=doing)
         page.wait_for_timeout(200)
         deck = page.evaluate("mhaDeck.progress()")
         progress.show(f"{lesson.stem}: {''.join(deck['text'].splitlines()[:1])}")

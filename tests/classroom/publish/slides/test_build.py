@@ -1,6 +1,7 @@
 """Where slides can't be written, the command says why in one line, before anything takes time."""
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.publish import browser, slides
-from mha_lib.classroom.publish.slides.build import address_of_slides, start_browser
+from mha_lib.classroom.publish.build import Progress
+from mha_lib.classroom.publish.slides.build import LONGEST_RUN, address_of_slides, run_deck, start_browser
 from tests.classroom.test_command_line import last_line
 
 LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
@@ -52,6 +54,20 @@ def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatc
     ]
     names = [address_of_slides(root, LESSON, edition).name for edition in (whole, core)]
     assert names == ["03_multi_head_attention.pdf", "03_multi_head_attention-core-answers.pdf"]
+
+
+def test_a_run_without_an_end_is_ended_and_says_what_the_deck_does(monkeypatch):
+    class Page:
+        def evaluate(self, script):
+            return {"state": "running", "text": "2 of 9: slide 3\nepoch 1"}
+
+        def wait_for_timeout(self, milliseconds):
+            monkeypatch.setattr("time.monotonic", lambda: now + LONGEST_RUN + 1)
+
+    now = time.monotonic()
+    reason = r"after 20 minutes the deck still runs \(2 of 9: slide 3\)"
+    with pytest.raises(CourseError, match=reason):
+        run_deck(Page(), LESSON, Progress({}))
 
 
 def test_a_browser_that_does_not_start_is_one_line():
