@@ -6,22 +6,11 @@ import pytest
 import torch
 
 from mha_lib.classroom.course.language import words_here
-from mha_lib.classroom.publish.handout.page import POLICY
 from mha_lib.classroom.tasks import make_translator, train_translator, translate
 from mha_lib.classroom.tasks.data import held_out_numbers
 from mha_lib.classroom.tasks.numerals import ENGLISH_WORDS, NotUnderstood, in_chinese, in_english, read_number
 from mha_lib.classroom.tasks.typed_number import TypedNumber
-
-ASK = """([page, questions]) => new Promise((resolve, reject) => {
-  window.worker ??= new Worker(URL.createObjectURL(new Blob([page.worker], { type: "text/javascript" })));
-  const answers = [];
-  window.worker.onerror = ({ message }) => reject(new Error(message));
-  window.worker.onmessage = ({ data: { answer, error } }) => {
-    answers.push(error ? { error } : { ...answer, weights: [...answer.weights] });
-    if (answers.length === questions.length) resolve(answers);
-  };
-  for (const question of questions) window.worker.postMessage({ page, question });
-})"""
+from tests.browser.page_functions import asker
 
 
 def rounded(model):
@@ -38,15 +27,8 @@ def model():
 
 @pytest.fixture
 def ask(page, tmp_path, model):
-    policy = "; ".join(" ".join(rule) for rule in {"default-src": "'none'", **POLICY}.items())
-    file = tmp_path / "page.html"
-    file.write_text(f'<meta http-equiv="Content-Security-Policy" content="{policy}">', encoding="utf-8")
-    page.goto(file.as_uri())
-
-    def ask(*questions, of=model):
-        return page.evaluate(ASK, [TypedNumber(of).in_page().as_dict(), list(questions)])
-
-    return ask
+    asking = asker(page, tmp_path)
+    return lambda *questions, of=model: asking(TypedNumber(of).in_page(), *questions)
 
 
 def asked(number, attention="cross", silenced="none"):

@@ -3,7 +3,7 @@
 ``kept.py`` keeps trainings, and ``fingerprint.py`` recognizes them. The translator turns English number words
 into Chinese numerals: ``numerals.py`` knows the answers, ``data.py`` makes batches of them, ``translator.py``
 and ``training.py`` hold the model and how it learns, ``heads.py`` measures what its heads do,
-``typed_number.py`` lets a reader type, in a page too.
+``typed_number.py`` and ``typed_text.py`` let a reader type, in a page too.
 ``repeated_tokens.py`` draws the sequences for which a model needs two layers. ``processes.py`` runs
 measurements of lesson 06 outside its kernel, and ``rebuilt.py`` compares our layers with those of
 ``transformers``. Lessons import all names from here.
@@ -67,3 +67,4 @@ from mha_lib.classroom.tasks.translator import (
     translation_loss,
 )
 from mha_lib.classroom.tasks.typed_number import TypedNumber
+from mha_lib.classroom.tasks.typed_text import TypedText
