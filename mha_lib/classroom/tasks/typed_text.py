@@ -46,7 +46,7 @@ class TypedText:
         return [self.letters[token] for token in self.read(text)[0]]
 
     def read(self, text: str) -> Tensor:
-        """Return the tokens (1, N) of a text; raises NotUnderstood, whose message is in the lesson's language."""
+        """Return the tokens (1, N) of a text; raises NotUnderstood, in the language of the lesson."""
         typed, words = "".join(text.split()).upper(), words_here()["typed_text"]
         for letter in typed:
             if letter not in self.letters:
