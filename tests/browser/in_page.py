@@ -27,9 +27,9 @@ ASK = """([name, text]) => new Promise((resolve, reject) => {
 })"""
 
 
-def plain_script() -> str:
-    """The interpreter for a worker that is no module: Chromium runs none from a page that is a file."""
-    return INTERPRETER.read_text(encoding="utf-8").replace("\nexport ", "\n")
+def plain_script(interpreter: str = INTERPRETER.read_text(encoding="utf-8")) -> str:
+    """An interpreter for a worker that is no module: Chromium runs none from a page that is a file."""
+    return interpreter.replace("\nexport ", "\n")
 
 
 class InPage:
@@ -73,6 +73,7 @@ def written(tensor: Tensor) -> dict[str, Any]:
 
 def read(output: Mapping[str, Any]) -> Tensor:
     numbers = np.frombuffer(base64.b64decode(output["data"]), dtype=np.float64).copy()
+    assert numbers.size == math.prod(output["shape"]), "the shape does not hold the numbers"
     return torch.from_numpy(numbers).reshape(output["shape"]).to(getattr(torch, output["dtype"]))
 
 

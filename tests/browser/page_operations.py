@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-SHAPES = [(2, 3), (5, 4), (4, 2), (4, 6)]
+SHAPES = [(2, 3), (1, 1), (4, 1), (1, 6), (5, 4), (3, 2)]
 DYNAMIC = {
     **{name: {0: "A", 2: "B"} for name in ("x", "n", "t", "g")},
     **{name: {1: "B"} for name in ("y", "m", "u")},
@@ -75,7 +75,7 @@ def alone(x, p, n, odd):
         "clamp from below": n.clamp(min=-2),
         "clamp by tensors": x.clamp(-p, p),
         "to float": n.float(),
-        "to whole": wide.long() / 2,
+        "to whole": wide.long(),
         "to int": wide.int(),
         "to bool": n.bool(),
         "to double": x.double(),
@@ -84,7 +84,7 @@ def alone(x, p, n, odd):
 
 def together(x, y, p, d, n, m, j, t, u, odd):
     """Two or three tensors, broadcast, and numbers beside them."""
-    found: dict[str, object] = {}
+    found: dict[str, Tensor] = {}
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         compare = getattr(torch, name)
         found |= {name: compare(n, m), f"{name} of a number": compare(n, 2), f"{name} odd": compare(odd, 0.5)}
@@ -94,7 +94,6 @@ def together(x, y, p, d, n, m, j, t, u, odd):
         found |= {name: compute(x, y), f"{name} of p": compute(p, y), f"{name} whole": compute(n, m)}
         found |= {f"{name} of dtypes": compute(x, d), f"{name} of int and float": compute(n, y)}
         found |= {f"{name} odd": compute(odd, odd.flip(0)), f"{name} int32": compute(j, m)}
-        found |= {} if name == "sub" else {f"{name} of bool": compute(t, n)}  # PyTorch subtracts no bool
     for name in ("fmod", "remainder"):
         compute = getattr(torch, name)
         found |= {name: compute(x, y), f"{name} whole": compute(n, m), f"{name} of a number": compute(n, -4)}
@@ -103,6 +102,8 @@ def together(x, y, p, d, n, m, j, t, u, odd):
         found |= {name: getattr(torch, f"logical_{name}")(t, u)}
         found |= {f"{name} of numbers": getattr(torch, f"logical_{name}")(n, m)}
     return found | {
+        "equal to true": t == True,  # noqa: E712
+        "bool and whole": t + n * u,
         "& | ^ ~": (t & u) | (t ^ ~u),
         "add alpha": torch.add(x, y, alpha=0.3),
         "sub alpha": torch.sub(n, m, alpha=3),
@@ -130,7 +131,12 @@ def together(x, y, p, d, n, m, j, t, u, odd):
 def made(x, y, n):
     """New tensors, of lengths too."""
     a, _, b = x.shape
+    torch._check(a < b + 50)
+    torch._check(b <= a + 50)
+    torch._check(a != b + 40)
     return {
+        "shorter": torch.zeros(torch.sym_min(a, b)),
+        "longer": torch.zeros(torch.sym_max(a, b)),
         "full": torch.full((a, b), 2.5),
         "full whole": x.new_full((2, b), 3, dtype=torch.long),
         "zeros": torch.zeros(b, a),
@@ -153,7 +159,7 @@ def moved(x, y, n, r, e, g, t):
     a, _, b = x.shape
     first, second, third = x.split([1, 1, 1], dim=1)
     return {
-        "view": x.view(3, a * b),
+        "view": x.view(a, 3 * b),
         "view -1": x.reshape(-1, b),
         "flatten": y.flatten(),
         "expand": y.expand(a, 3, b),
@@ -194,13 +200,14 @@ def moved(x, y, n, r, e, g, t):
         "index from the end": x[:, r - 3],
         "index_select": x.index_select(1, r),
         "gather": x.gather(1, g),
+        "gather last": n.gather(-1, n.argsort(-1)),
         "outer": torch.outer(y[0], y[1]),
     }
 
 
 def summed(x, n, t, odd, p):
     """Sums, what is largest, and what orders."""
-    found: dict[str, object] = {}
+    found: dict[str, Tensor] = {}
     for name in ("sum", "mean", "prod", "var"):
         compute = getattr(torch, name)
         found |= {name: compute(x, dim=1), f"{name} of all": compute(x.double()[:, :2])}
@@ -223,7 +230,7 @@ def summed(x, n, t, odd, p):
             f"{name} of all": compute(t),
             f"{name} of numbers": compute(n, dim=0),
         }
-        found |= {f"{name} odd": compute(odd)}
+        found |= {f"{name} odd": compute(odd), f"{name} of two": compute(t, dim=(0, 1))}
     return found | {
         "sum of two": x.sum((0, 2)),
         "sum of bool": t.sum(-1),
@@ -242,10 +249,11 @@ def summed(x, n, t, odd, p):
         "sort": x.sort(1),
         "sort odd": odd.sort(),
         "sort down": odd.sort(descending=True),
+        "sort equals": n.sort(stable=True, dim=1),
         "topk": x.topk(2, dim=1),
         "least": x.topk(2, dim=1, largest=False),
         "softmax": x.softmax(-1),
-        "softmax in the middle": (30 * x).softmax(1),
+        "softmax in the middle": (300 * x).softmax(1),
         "softmax of nothing": torch.full_like(p, -torch.inf).softmax(-1),
         "log_softmax": (20 * x).log_softmax(0),
         "logsumexp": x.logsumexp(1),

@@ -1,13 +1,22 @@
-"""Each operation of the interpreter is PyTorch's, in a real browser; and its tests notice a wrong one."""
+"""Each operation of ``page_torch`` alone, against PyTorch; what the page refuses; broken interpreters."""
+
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import torch
+from playwright.sync_api import Error
 
 from mha_lib.classroom.page_torch import export_for_page
-from mha_lib.classroom.page_torch.operations import ATEN
+from mha_lib.classroom.page_torch.operations import KNOWN
+from mha_lib.classroom.page_torch.program import named_leaves
 from tests.browser.in_page import InPage, difference, plain_script
 from tests.browser.page_operations import DYNAMIC, SHAPES, every_operation, inputs_for
+from tests.mha_lib.mutants import applied, read_mutants
 
-CLOSE = 1e-4
+CLOSE = 2e-6  # float32 computes with 24 bits
+MUTANTS = read_mutants(Path(__file__).with_name("interpreter_mutants.txt"))
+HALVES = torch.tensor([0.1, -1.5, 6e-8, 3e-5, -(2.0**-14), 0.0])
 
 
 @pytest.fixture(scope="module")
@@ -15,81 +24,141 @@ def program():
     return export_for_page(every_operation, inputs_for(2, 3), DYNAMIC, half=False)
 
 
-def differing(in_page, program, inputs=None):
-    """The outputs that differ from PyTorch's, with the shape at which they do."""
-    inputs = inputs or [inputs_for(a, b) for a, b in SHAPES]
-    wrong = []
-    for given, found in zip(inputs, in_page.run(program, *inputs), strict=True):
-        expected = program.run(**given)
-        assert found.keys() == expected.keys()
-        wrong += [
-            (name, tuple(expected[name].shape))
-            for name in found
-            if difference(found[name], expected[name]) > CLOSE
-        ]
-    return wrong
+@pytest.fixture(scope="module")
+def expected():
+    return [named_leaves(every_operation(**inputs_for(*shape))) for shape in SHAPES]
 
 
-def test_each_operation_computes_what_pytorchs_does(page, tmp_path, program):
-    assert differing(InPage(page, tmp_path), program) == []
-    used = {node[0] for node in program.nodes}
-    assert ATEN.keys() - used == {"all"}, "torch.export writes all by any; no other operation is untried"
+@pytest.fixture
+def in_page(page, tmp_path):
+    return InPage(page, tmp_path)
 
 
-# Each a wrong interpreter: what stands there, and what is put in its place.
-BREAKS = [
-    ("Math.floor(row / rows) * inner * columns", "0"),
-    ("sums.fill(0)", "row || sums.fill(0)"),
-    ("k < (row + 1) * inner", "k < (row + 1) * inner - 1"),
-    ("start * strides[axis]", "0"),
-    ("strides[axis] * step", "strides[axis]"),
-    ("place < 0 ? place + size : place, 0), size)", "place, 0), size)"),
-    ("sizes.find((size) => size !== 1) ?? 1", "sizes[0]"),
-    ("data.length === 1 ? 0 : 1", "1"),
-    ('dtype === "bool") return each(dtype, (a) => a !== 0, x)', '"no") return x'),
-    ('dtype.startsWith("int") ? Math.trunc : (a) => a', "(a) => a"),
-    ("? 1 : x.shape[axis]))\n    : kept", "? 2 : x.shape[axis]))\n    : kept"),
-    ("[...kept, ...gone]).data", "[...gone, ...kept]).data"),
-    ("i === last ? axis : i < axis ? i : i + 1", "i"),
-    ("(data[i] - mean) ** 2", "data[i] ** 2"),
-    ("|| Number.isNaN(data[i])", ""),
-    ("placeOfBest((a, b) => a > b)", "placeOfBest((a, b) => a >= b)"),
-    ("Math.exp(x - largest)", "Math.exp(x)"),
-    ("x - largest - Math.log(sum)", "x - Math.log(sum)"),
-    ("/ width + epsilon", "/ width"),
-    ("/ Math.sqrt(scatter(...part) / width", "/ Math.sqrt(scatter(...part) / (width - 1)"),
-    ("weight ? each(dtype, (a, b) => a * b, normed, weight) : normed", "normed"),
-    ("index < 0 ? index + size : index", "index"),
-    ("together ? chosen[0] : 0", "0"),
-    ("other === axis ? place", "other === 0 ? place"),
-    ("to += widths[i]", "to += widths[0]"),
-    ("total(sizes, 0, i)", "0"),
-    (
-        "times.flatMap((time, axis) => [time, shape[axis]])",
-        "times.flatMap((time, axis) => [shape[axis], time])",
-    ),
-    ("const axis = x.shape.length - 1 - i / 2", "const axis = i / 2"),
-    ("descending ? -1 : 1", "1"),
-    ("Math.sign(x) || 0", "Math.sign(x)"),
-    ("axis < added || x.shape[axis - added] === 1 ? 0 : own[axis - added]", "own[axis - added] ?? 0"),
-]
+def with_halves(x, tokens, flags):
+    """A small function for odd weights and odd inputs."""
+    return {"weighed": x[:, :1] * HALVES, "picked": HALVES[tokens], "flags": flags}
 
 
-def is_noticed(in_page, program):
-    try:
-        return differing(in_page, program) != []
-    except AssertionError:  # the page has refused to go on
-        return True
+EXAMPLE = {"x": torch.ones(1, 2), "tokens": torch.tensor([[1, 5]]), "flags": torch.tensor([True, False])}
 
 
-@pytest.mark.parametrize(
-    "place",
-    [pytest.param(i, marks=pytest.mark.whole if i % 6 else pytest.mark.ci) for i in range(len(BREAKS))],
+@pytest.fixture(scope="module")
+def small():
+    return export_for_page(with_halves, EXAMPLE, {"x": {1: "N"}, "tokens": {1: "N"}})
+
+
+def wrong_operations(in_page, program, expected):
+    """The names of the outputs that differ, with shapes and differences."""
+    inputs = [inputs_for(*shape) for shape in SHAPES]
+    apart = [
+        (name, shape, difference(found[name], right[name]))
+        for shape, found, right in zip(SHAPES, in_page.run(program, *inputs), expected, strict=True)
+        for name in right
+    ]
+    return [case for case in apart if not case[-1] <= CLOSE]
+
+
+def test_every_operation_computes_what_pytorch_computes(in_page, program, expected):
+    assert wrong_operations(in_page, program, expected) == []
+
+
+def test_every_operation_that_is_known_is_in_the_interpreter_and_tested(in_page, program):
+    assert sorted(in_page.ask(operations=True)) == KNOWN
+    assert sorted({name for name, *_ in program.nodes}) == KNOWN
+
+
+def wrong_halves(in_page, small):
+    """The outputs whose weights, rounded to float16, are others than in Python."""
+    found, right = in_page.run(small, EXAMPLE)[0], small.run(**EXAMPLE)
+    return [name for name in right if not torch.equal(found[name], right[name])]
+
+
+def test_weights_in_float16_are_the_same_numbers_in_page_and_python(in_page, small):
+    assert wrong_halves(in_page, small) == []
+    rounded = small.run(**EXAMPLE)["weighed"][0]
+    torch.testing.assert_close(rounded, HALVES, rtol=0, atol=1.5 * 2**-11)
+    assert not torch.equal(rounded, HALVES)
+
+
+X, TOKENS, FLAGS = (
+    {"shape": list(tensor.shape), "data": tensor.flatten().tolist()} for tensor in EXAMPLE.values()
 )
-def test_a_wrong_interpreter_is_noticed(page, tmp_path, program, place):
-    right, wrong = BREAKS[place]
-    source = plain_script()
-    assert right in source
-    in_page = InPage(page, tmp_path)
-    in_page.use(source.replace(right, wrong, 1))
-    assert is_noticed(in_page, program)
+GOOD = {"x": X, "tokens": TOKENS, "flags": FLAGS}
+REFUSED = {
+    "a name": (GOOD | {"y": X}, "there is no input y; the inputs are x, tokens, flags"),
+    "nothing": ({"x": X, "tokens": TOKENS}, "input flags is missing"),
+    "axes": (
+        GOOD | {"x": X | {"shape": [2]}},
+        "input x must have the shape (1, N), got (2)",
+    ),
+    "a fixed size": (
+        GOOD | {"flags": {"shape": [3], "data": [1, 1, 1]}},
+        "input flags must have the shape (2), got (3)",
+    ),
+    "an empty line": (
+        GOOD | {"x": {"shape": [1, 0], "data": []}},
+        "input x must have the shape (1, N) with N at least 1, got (1, 0)",
+    ),
+    "two lengths": (
+        GOOD | {"tokens": {"shape": [1, 3], "data": [1, 2, 3]}},
+        "input tokens must have the shape (1, N), and N is 2 already, got (1, 3)",
+    ),
+    "too few numbers": (GOOD | {"x": X | {"data": [1]}}, "input x must hold 2 numbers for its shape, got 1"),
+    "a dtype": (GOOD | {"x": X | {"dtype": "int64"}}, "input x must hold float32, got int64"),
+    "a word": (GOOD | {"x": X | {"data": [1, "two"]}}, "input x must hold float32, got two"),
+    "half a token": (GOOD | {"tokens": TOKENS | {"data": [1, 2.5]}}, "input tokens must hold int64, got 2.5"),
+    "a flag": (GOOD | {"flags": FLAGS | {"data": [True, 2]}}, "input flags must hold bool, got 2"),
+    "a token": (GOOD | {"tokens": TOKENS | {"data": [1, 6]}}, "index 6 must be from 0 to 5"),
+}
+
+
+def not_refused(in_page, small, program) -> Iterator[str]:
+    """The bad inputs that the page takes, or answers with another sentence."""
+    for name, (inputs, sentence) in REFUSED.items():
+        if (said := in_page.error(small.as_dict(), inputs)) != sentence:
+            yield f"{name}: {said}"
+    long = {
+        name: {"shape": list(x.shape), "data": x.double().nan_to_num().flatten().tolist()}
+        for name, x in inputs_for(60, 1).items()
+    }
+    if "the lengths of the inputs don't fit one another: A < B + 50" not in in_page.error(
+        program.as_dict(), long
+    ):
+        yield "lengths"
+
+
+def test_bad_inputs_are_refused_with_a_sentence(in_page, small, program):
+    assert list(not_refused(in_page, small, program)) == []
+    assert in_page.error(small.as_dict(), GOOD) == "no error"
+
+
+def test_a_program_of_another_version_is_refused(in_page, small):
+    said = in_page.error(small.as_dict() | {"version": 2}, GOOD)
+    assert said == "the program must have version 1, got 2"
+
+
+def some(mutants):
+    """Each fifth as CI runs it, the others before a release."""
+    return [
+        pytest.param(mutant, id=mutant.name, marks=pytest.mark.whole if number % 5 else pytest.mark.ci)
+        for number, mutant in enumerate(mutants)
+    ]
+
+
+@pytest.mark.parametrize("mutant", some(MUTANTS))
+def test_a_broken_interpreter_is_noticed(mutant, in_page, program, expected, small):
+    in_page.use(plain_script(applied(mutant)))
+    try:
+        noticed = (
+            wrong_operations(in_page, program, expected)
+            or wrong_halves(in_page, small)
+            or list(not_refused(in_page, small, program))
+        )
+    except (AssertionError, Error):  # the page says that it failed
+        return
+    assert noticed
+
+
+def test_thirty_ways_to_break_the_interpreter_have_names_of_their_own():
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 30
+    assert all(applied(mutant) for mutant in MUTANTS)

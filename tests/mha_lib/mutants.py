@@ -37,10 +37,10 @@ class Mutant(NamedTuple):
     new: str
 
 
-def read_mutants() -> list[Mutant]:
-    """Read ``mutants.txt``: ``[file] name``, then the old text after ``-`` and the new text after ``+``."""
+def read_mutants(listed: Path) -> list[Mutant]:
+    """Read a list: ``[file] name``, then the old text after ``-`` and the new text after ``+``."""
     mutants = []
-    for block in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split("\n\n"):
+    for block in listed.read_text(encoding="utf-8").split("\n\n"):
         lines = [line for line in block.splitlines() if not line.startswith("#")]
         if lines:
             file, name = lines[0].removeprefix("[").split("] ")
@@ -49,7 +49,7 @@ def read_mutants() -> list[Mutant]:
     return mutants
 
 
-MUTANTS = read_mutants()
+MUTANTS = read_mutants(Path(__file__).with_suffix(".txt"))
 
 
 def applied(mutant: Mutant) -> str:

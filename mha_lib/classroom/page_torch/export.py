@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -65,10 +66,20 @@ class Called(nn.Module):
 
     def __init__(self, function: Callable[..., Any]):
         super().__init__()
-        self.function = function
+        self.function = function if isinstance(function, nn.Module) else named_forward(function)
 
     def forward(self, inputs: dict[str, Tensor]) -> Any:
         return self.function(**inputs)
+
+
+def named_forward(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function under the name whose lines PyTorch notes while it records."""
+    if not isinstance(function, FunctionType):
+        return function
+    code = function.__code__.replace(co_name="forward")
+    named = FunctionType(code, function.__globals__, "forward", function.__defaults__, function.__closure__)
+    named.__kwdefaults__ = function.__kwdefaults__
+    return named
 
 
 def record(

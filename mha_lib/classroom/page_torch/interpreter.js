@@ -408,23 +408,18 @@ export const operations = {
   "<": (_, a, b) => a < b,
   "<=": (_, a, b) => a <= b,
   "==": (_, a, b) => a === b,
-  "!=": (_, a, b) => a !== b,
-  ">": (_, a, b) => a > b,
-  ">=": (_, a, b) => a >= b,
-  and: (_, a, b) => a && b,
-  or: (_, a, b) => a || b,
   not: (_, a) => !a,
   least: (_, a, b) => Math.min(a, b),
   most: (_, a, b) => Math.max(a, b),
-  check: (_, holds, message) => {
-    if (!holds) throw new RangeError(`the lengths of the inputs don't fit one another: ${message}`);
+  check: (_, holds, expression) => {
+    if (!holds) throw new RangeError(`the lengths of the inputs don't fit one another: ${expression}`);
   },
   item: (_, list, place) => list[place],
 
   // each number on its own
   neg: unary((x) => -x),
   abs: unary(Math.abs),
-  sign: unary((x) => Math.sign(x) || 0), // of NaN 0
+  sign: unary((x) => Math.sign(x) || 0), // 0 for NaN, as in PyTorch
   exp: unary(Math.exp),
   expm1: unary(Math.expm1),
   log: unary(Math.log),
@@ -523,7 +518,6 @@ export const operations = {
   amax: reduced(folded((a, b) => Math.max(a, b), -Infinity)),
   amin: reduced(folded((a, b) => Math.min(a, b), Infinity)),
   any: reduced(folded((a, b) => a || b !== 0, false)),
-  all: reduced(folded((a, b) => a && b !== 0, true)),
   argmax: reduced(placeOfLargest),
   argmin: reduced(placeOfSmallest),
   max: ([dtype, indexType], x, dim, keepdim) => [
@@ -571,12 +565,11 @@ function constantsOf({ constants, weights }) {
   });
 }
 
-/** The argument that a program writes as JSON: "$7" is value 7. */
+/** The argument that a program writes as JSON: "$7" is value 7; a number may be the word "-Infinity". */
 function argument(written, values) {
   if (Array.isArray(written)) return written.map((part) => argument(part, values));
   if (typeof written !== "string") return written;
-  if (written[0] === "$") return values[written.slice(1)];
-  return ["NaN", "Infinity", "-Infinity"].includes(written) ? Number(written) : written;
+  return written[0] === "$" ? values[written.slice(1)] : written;
 }
 
 const compute = ([name, dtype, ...given], values) =>

@@ -23,9 +23,10 @@ from mha_lib.classroom.page_torch.program import (
 )
 
 Dynamic = Mapping[str, Mapping[int, str]]
-PYTORCH = str(Path(torch.__file__).parent)
-# Arguments that the dtype of the result says too, or that mean nothing in a page.
-LEFT_OUT = {"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"}
+NOT_THE_CALLERS = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
+# Arguments that the dtype of the result says too, or that mean nothing in a page, where every sort is stable.
+LEFT_OUT = {"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit", "stable"}
+CHECK = torch.ops.aten._assert_scalar.default
 COMPUTES_NOTHING = {
     torch.ops.aten._assert_tensor_metadata.default,
     torch.ops.aten.sym_constrain_range.default,
@@ -39,36 +40,59 @@ class Writer:
 
     def __init__(self, recorded: ExportedProgram, names: list[str], dynamic: Dynamic):
         self.recorded, self.graph, self.dynamic = recorded, recorded.graph, dynamic
-        for node in self.graph.nodes:
-            if node.target in COMPUTES_NOTHING:
-                self.graph.erase_node(node)
-        self.graph.eliminate_dead_code()
-        self.constants, inputs = self.sorted_placeholders()
+        placeholders = self.graph.find_nodes(op="placeholder")
+        self.specs = dict(zip(placeholders, recorded.graph_signature.input_specs, strict=True))
+        inputs = [node for node, spec in self.specs.items() if spec.kind is InputKind.USER_INPUT]
         self.inputs = dict(zip(names, inputs, strict=True))
+        self.symbols = {  # what PyTorch calls the lengths
+            self.inputs[name].meta["val"].shape[axis].node.expr: length
+            for name, axes in dynamic.items()
+            for axis, length in axes.items()
+        }
+        self.remove_needless()
+        self.constants = self.merged_constants()
         # How the value of each node is written.
         self.written: dict[Node, str] = {}
         self.nodes: list[list[Any]] = []
         self.count = 0
 
-    def sorted_placeholders(self) -> tuple[dict[Node, Tensor], list[Node]]:
-        """Return the constants that are used, equal ones once, and the inputs."""
+    def remove_needless(self) -> None:
+        """Remove what computes nothing, and conditions that hold always or stand there already."""
+        known = {"True"}
+        for node in self.graph.nodes:
+            expression = self.condition(node) if node.target is CHECK else None
+            if node.target in COMPUTES_NOTHING or expression in known:
+                self.graph.erase_node(node)
+            elif expression:
+                known.add(expression)
+        self.graph.eliminate_dead_code()
+
+    def condition(self, check: Node) -> str:
+        """What must hold between lengths."""
+        holds: Any = check.args[0]
+        if not isinstance(holds, Node):
+            return str(holds)
+        # As symbols, since N or S as text would be functions of sympy.
+        named = {symbol: type(symbol)(name) for symbol, name in self.symbols.items()}
+        return str(holds.meta["val"].node.expr.subs(named))
+
+    def merged_constants(self) -> dict[Node, Tensor]:
+        """Return the constants that are used; those that are one tensor become one node."""
         known = {**self.recorded.state_dict, **self.recorded.constants}
         first: dict[Any, Node] = {}
         constants: dict[Node, Tensor] = {}
-        inputs: list[Node] = []
-        specs = self.recorded.graph_signature.input_specs
-        for spec, node in zip(specs, self.graph.find_nodes(op="placeholder"), strict=True):
-            if spec.kind is InputKind.USER_INPUT:
-                inputs.append(node)
+        for node, spec in self.specs.items():
+            if node in self.inputs.values():
                 continue
             tensor = known[str(spec.target)]
-            same = first.setdefault((tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype), node)
-            if same is node and node.users:
+            if node.users:
+                key = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
+                node.replace_all_uses_with(first.setdefault(key, node))
+            if node.users:
                 constants[node] = tensor
             else:
-                node.replace_all_uses_with(same)
                 self.graph.erase_node(node)
-        return constants, inputs
+        return constants
 
     def program(self) -> PageProgram:
         for node in (*self.inputs.values(), *self.constants):
@@ -98,12 +122,10 @@ class Writer:
     def lengths(self) -> dict[str, tuple[int, int | None]]:
         """The smallest and the largest of each length; ``torch.export`` is sure only of 2 and more."""
         lengths = {}
-        for name, axes in self.dynamic.items():
-            for axis, length in axes.items():
-                symbol = self.inputs[name].meta["val"].shape[axis].node.expr
-                limits = self.recorded.range_constraints[symbol]
-                largest = int(limits.upper) if limits.upper < EXACT_IN_FLOAT64 else None
-                lengths[length] = (max(2, int(limits.lower)), largest)
+        for symbol, name in self.symbols.items():
+            limits = self.recorded.range_constraints[symbol]
+            largest = int(limits.upper) if limits.upper < EXACT_IN_FLOAT64 else None
+            lengths[name] = (max(2, int(limits.lower)), largest)
         return lengths
 
     def write(self, node: Node) -> None:
@@ -116,6 +138,8 @@ class Writer:
                 + ", ".join(KNOWN)
             )
         arguments = arguments_of(node)
+        if node.target is CHECK:
+            arguments = [arguments[0], self.condition(node)]
         if name in WITH_NUMBERS:
             arguments = [self.as_computed(part, common_dtype(name, node)) for part in arguments]
         self.nodes.append([name, dtype, *map(self.argument, arguments)])
@@ -205,8 +229,8 @@ def dtype_of(node: Node) -> Any:
 def line_of(node: Node) -> str:
     """The line of the caller's code that made a node."""
     frames = FRAME.findall(node.meta.get("stack_trace") or "")
-    own = [frame for frame in frames if not frame[0].startswith(PYTORCH)]
-    if not frames:
+    own = [frame for frame in frames if not frame[0].startswith(NOT_THE_CALLERS)]
+    if not own:
         return "a line that PyTorch does not name"
-    file, line, code = (own or frames)[-1]
+    file, line, code = own[-1]
     return f"line {line} of {Path(file).name}: {code.strip()}"
