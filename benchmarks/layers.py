@@ -34,7 +34,7 @@ STEPS, LONG, EVERY = 400, 2000, 25  # steps of a training, of a long one, and be
 
 Measures = dict[str, float]
 
-CELLS = ["layer-class", "model-class", "train-code", "circuit-code", "draw-maps", "composition-code"]
+CELLS = ["letters", "layer-class", "model-class", "train-code", "circuit-code", "draw-maps", "composition-code"]
 LESSON = run_cells(source_folder(ROOT, "en") / "04_layers.ipynb", "imports", *CELLS)
 LESSON["kept_steps"] = lambda steps, *parts: range(steps)
 AttentionLayers: Any = LESSON["AttentionLayers"]
@@ -239,6 +239,35 @@ def by_distance(model: nn.Module) -> Measures:
     return {f"right, {gap} between": right(model, draw_exam(300, between=gap)) for gap in (0, 1, 4, 8)}
 
 
+LETTERS: str = LESSON["letters"]
+SAID, EXCHANGED = "PYTHONIC", "PYHTONIC"  # what the lesson types
+
+
+def typed(model: nn.Module) -> Measures:
+    """What is expected in a word said again, and in one with two letters exchanged."""
+
+    def rows(text: str, **options: str) -> tuple[dict[str, str], Tensor]:
+        tokens = torch.tensor([[LETTERS.index(letter) for letter in text]])
+        logits, weights = model(tokens, **options)
+        expected = [LETTERS[token] for token in logits[0].argmax(-1)]
+        return dict(zip(text[len(SAID) :], expected[len(SAID) :], strict=True)), weights[1][0, 0, -1]
+
+    def right_of(found: dict[str, str]) -> list[str]:
+        return [letter for letter, after in found.items() if letter + after in SAID]
+
+    (again, weights), (exchanged, _) = rows(SAID + SAID[:-1]), rows(SAID + EXCHANGED[:-1])
+    return {
+        "typed: rows of 7 right": len(right_of(again)),
+        "typed: weight of the last I on the C": weights[len(SAID) - 1].item(),
+        "typed, exchanged: rows of the 6 but T right": len({*right_of(exchanged)} - {"T"}),
+        "typed, exchanged: row of T right": float("T" in right_of(exchanged)),
+        "typed, exchanged: row of T says what followed H": float(exchanged["T"] == "O"),
+        "typed, exchanged, layer 0 hidden from the queries: rows of 7 right": len(
+            right_of(rows(SAID + EXCHANGED[:-1], blind="q")[0])
+        ),
+    }
+
+
 def read_off(model: Any) -> Measures:
     """What the weights of two layers of one head say without any input.
 
@@ -348,7 +377,7 @@ def measure(name: str, seed: int) -> dict[str, Measures]:
     with torch.no_grad():
         found = {"right": {name: right(model)}}
         if name == TWO_LAYERS:
-            parts = ablations(model) | beyond_training(model) | by_distance(model)
+            parts = ablations(model) | beyond_training(model) | by_distance(model) | typed(model)
             found[TWO_LAYERS] = parts | read_off(model) | sudden(curve) | counted(seed)
         if name in ONE_LAYER:
             found[name] = beyond_training(model) | by_distance(model)

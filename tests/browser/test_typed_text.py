@@ -2,11 +2,15 @@
 
 import pytest
 import torch
+from playwright.sync_api import expect
 from torch import nn
 
 from mha_lib import MultiHeadAttention
+from mha_lib.classroom import explore
+from mha_lib.classroom.course.outputs import FOR_A_PAGE
 from mha_lib.classroom.tasks.numerals import NotUnderstood
 from mha_lib.classroom.tasks.typed_text import MOST, TypedText
+from tests.browser.explorers import SPY_ON_TEXT, assert_shows, handout_page
 from tests.browser.page_functions import asker
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -57,3 +61,53 @@ def test_the_page_refuses_a_text_in_pythons_words(page, tmp_path, typed):
         with pytest.raises(NotUnderstood) as refused:
             typed.read(text)
         assert found["error"] == f"NotUnderstood: {refused.value}"
+
+
+@pytest.fixture
+def explorer(typed, monkeypatch):
+    """As the lesson makes it where its outputs become a handout."""
+    monkeypatch.setenv(FOR_A_PAGE, "1")
+    return explore(
+        typed.maps,
+        text="PYTHONIC PYTHONI",
+        layer=[0, 1],
+        query_labels=typed.rows,
+        key_labels=typed.columns,
+        in_page=typed.in_page,
+    )
+
+
+def test_a_handout_computes_what_is_typed_and_asks_nobody(page, watch, tmp_path, typed, explorer):
+    page.context.set_offline(True)
+    page.add_init_script(SPY_ON_TEXT)
+    address = handout_page(explorer, tmp_path / "handout.html")
+    page.goto(address)
+    expect(page.get_by_text("Computed in this page, by the lesson's own model")).to_be_visible()
+    text, layer, stage = page.get_by_label("text"), page.get_by_label("layer"), page.locator(".stage")
+
+    def expect_drawn(typed_text: str, of_layer: int) -> None:
+        expect(stage).to_have_attribute("aria-busy", "false")
+        maps, allowed = typed.maps(typed_text, of_layer)
+        expect(stage.get_by_role("application")).to_have_count(len(maps))
+        assert_shows(page, maps[None], allowed[None, None])
+        assert set(typed.rows(typed_text, of_layer)) <= set(page.evaluate("written"))
+
+    expect_drawn("PYTHONIC PYTHONI", 1)
+    text.fill("badge badg")
+    expect_drawn("badge badg", 1)
+    layer.press("ArrowLeft")
+    expect_drawn("badge badg", 0)
+    text.fill("badge b1")
+    expect(page.get_by_role("alert")).to_contain_text("“1” was not understood: the letters are A")
+    expect(text).to_have_value("badge b1")
+    text.fill("2727")
+    expect_drawn("2727", 0)
+    expect(page.get_by_role("alert")).to_be_hidden()
+    assert watch.requests_beyond(address) == []
+    assert watch.errors == []
+
+
+def test_where_a_kernel_answers_no_model_is_exported(typed, monkeypatch):
+    monkeypatch.delenv(FOR_A_PAGE, raising=False)
+    made = explore(typed.maps, text="AB", layer=[0, 1], in_page=typed.in_page)
+    assert made.page == {}
