@@ -34,8 +34,8 @@ STEPS, LONG, EVERY = 400, 2000, 25  # steps of a training, of a long one, and be
 
 Measures = dict[str, float]
 
-CELLS = ["letters", "layer-class", "model-class", "train-code", "circuit-code", "draw-maps", "composition-code"]
-LESSON = run_cells(source_folder(ROOT, "en") / "04_layers.ipynb", "imports", *CELLS)
+CELLS = "imports letters layer-class model-class train-code circuit-code draw-maps composition-code"
+LESSON = run_cells(source_folder(ROOT, "en") / "04_layers.ipynb", *CELLS.split())
 LESSON["kept_steps"] = lambda steps, *parts: range(steps)
 AttentionLayers: Any = LESSON["AttentionLayers"]
 on_diagonal, qk_map, ov_map = LESSON["on_diagonal"], LESSON["qk_map"], LESSON["ov_map"]
