@@ -65,5 +65,15 @@
     return most - least < 0.1 ? [] : [`code of ${least.toFixed(1)} and of ${most.toFixed(1)} px`];
   }
 
-  return [...oddSizes(), ...ragged(), ...wastedRoom(), ...(all(".cm-content").length ? unequalCode() : [])];
+  /** Headings of tables that break within a Chinese word. */
+  function brokenHeadings() {
+    const isBroken = (cell) =>
+      /^[\u4e00-\u9fff]+$/.test(cell.textContent) && boxOf(cell).height > 2.2 * sizeOf(cell) * unit;
+    return all("th")
+      .filter(isBroken)
+      .map((cell) => `a heading is broken: ${name(cell)}`);
+  }
+
+  const code = all(".cm-content").length ? unequalCode() : [];
+  return [...oddSizes(), ...ragged(), ...wastedRoom(), ...code, ...brokenHeadings()];
 };

@@ -171,6 +171,10 @@ BAD_SLIDES = {  # the fault: the cell that has it, and the sentence of the walk
         new_code_cell(f"numbers = [{', '.join(map(str, range(60)))}]"),
         "code is wrapped: numbers",
     ),
+    "a broken heading": (
+        new_code_cell("HTML('<table><th style=\"word-break: break-all; width: 1em\">位置编码</table>')"),
+        "a heading is broken: 位置编码",
+    ),
     "the console": (new_code_cell("Javascript('console.error(\"oh no\")')"), "console.*oh no"),
     "the network": (new_code_cell("HTML('<img src=\"http://localhost:9/far.png\">')"), "network.*9/far.png"),
 }
