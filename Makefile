@@ -38,7 +38,8 @@ site: .venv/ready-site ## write handouts, slides, notebooks and search as a stat
 notes: setup ## write the running order of each lesson to build/notes/ (NB=03, L)
 	@$(COURSE) notes $(NB)
 
-overview: setup ## who solved what, from the files of check.report() (FROM=folder, NAMES=no; also L)
+# A running hub has its Python in .venv too: it stays as it is.
+overview: $(if $(wildcard .venv/ready-*),,setup) ## who solved what, from the files of check.report() (FROM=folder, NAMES=no; also L)
 	@test -n "$(FROM)" || { echo "Say where the reports are: make overview FROM=folder" >&2; exit 1; }
 	@$(COURSE) overview "$(FROM)" $(if $(filter no,$(NAMES)),--no-names)
 

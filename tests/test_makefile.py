@@ -56,3 +56,13 @@ def test_no_network_at_set_up_is_said_and_leaves_no_mark_of_success(clone):
     assert result.stderr.startswith("Set-up failed: ERROR: ")
     assert "Check the network and run the same command again" in result.stderr
     assert not list(clone.glob(".venv/ready-*"))
+
+
+def test_an_overview_leaves_an_environment_as_it_is(clone):
+    """A hub that runs has its Python there."""
+    (clone / ".venv").mkdir()
+    for mark, expected in (("none", True), ("ready-hub", False)):
+        (clone / ".venv" / mark).touch()
+        said = make(clone, "--dry-run", "overview", "FROM=reports").stdout
+        assert 'overview "reports"' in said
+        assert ("pip install" in said) == expected

@@ -10,6 +10,7 @@ from pathlib import Path
 from mha_lib.classroom.course import CourseError, in_one_line
 from mha_lib.classroom.live.exercises.reports import FOLDER, Progress, Report, read_report, shown
 
+DEEPEST = 20  # folders in folders: no report lies deeper, and a student may lay thousands
 PASSED_OVER = ("node_modules", "site-packages", "__pycache__")  # large, without reports; hidden ones too
 # Browsers and learning platforms number copies: heads.report-1.json, "heads.report (1).json".
 NAME = re.compile(r"(?P<about>[^.].*)\.report.*\.json", re.IGNORECASE)
@@ -35,9 +36,12 @@ class HandedIn:
 
     @property
     def home(self) -> str:
-        """The home with the working copy in which the file lies: ada of ada/work/en/reports; "" elsewhere."""
+        """The home with the working copy in which the file lies: ada of ada/work/en/reports; "" elsewhere.
+
+        A hub's volume is such a copy, which Docker and podman keep as mha-ada/_data/en/reports.
+        """
         parts = self.file.parts
-        is_working_copy = parts[-4:-3] == ("work",) and parts[-2:-1] == (FOLDER,)
+        is_working_copy = parts[-4:-3] in (("work",), ("_data",)) and parts[-2:-1] == (FOLDER,)
         return "/".join(parts[:-4]) if is_working_copy else ""
 
     @property
@@ -100,11 +104,17 @@ def mark_namesakes(counted: list[HandedIn], remarks: list[CourseError]) -> None:
 
 
 def find_reports(folder: Path, remarks: list[CourseError]) -> Iterator[Path]:
-    """Every file with the name of a report, in alphabetical order; links to folders are not followed."""
+    """Every file with the name of a report, in alphabetical order; links to folders are not followed.
+
+    Folders too deep for a report get a remark.
+    """
     if not folder.is_dir():
         raise CourseError("no_reports_folder", folder=folder)
 
     walk = os.walk(folder, onerror=lambda error: remarks.append(in_one_line(folder, error)))
     for place, folders, files in walk:
         folders[:] = sorted(name for name in folders if name[0] != "." and name not in PASSED_OVER)
+        if folders and len(Path(place).relative_to(folder).parts) >= DEEPEST:
+            remarks.append(CourseError("report_deep", folder=place, most=DEEPEST))
+            folders.clear()
         yield from (Path(place, name) for name in sorted(files) if NAME.fullmatch(name))

@@ -2,7 +2,9 @@
 
 import csv
 import json
+import os
 import re
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -207,6 +209,30 @@ def test_homes_on_a_server_are_searched_and_name_who_gave_no_name(course, capsys
     said = capsys.readouterr()
     assert re.findall(r"\((.*)\)$", said.out, re.MULTILINE) == ["ada/course", "bob", "cid_17", "heads-4"]
     assert len(said.err.splitlines()) == 1, "ada handed in twice"
+
+
+def test_volumes_of_a_hub_are_searched_whatever_a_student_laid_there(course, capsys):
+    hand_in(course, replace(ADA, name=""), "mha-ada/_data/en/reports/heads.report.json")
+    laid = course / "class" / "mha-bob" / "_data" / "en" / "reports"
+    laid.mkdir(parents=True)
+    os.mkfifo(laid / "pipe.report.json")
+    (laid / "link.report.json").symlink_to("/etc/shadow")
+    with (laid / "large.report.json").open("wb") as large:
+        large.truncate(10**12)
+    deep = os.open(laid, os.O_RDONLY)
+    for _ in range(2000):  # longer than a path may be
+        os.mkdir("deeper", dir_fd=deep)
+        inner = os.open("deeper", os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = inner
+    os.close(deep)
+    assert overview() == 0
+    subprocess.run(["rm", "-r", laid], check=True)  # Python's own way fails on so many
+    said = capsys.readouterr()
+    assert re.findall(r"\((.*)\)$", said.out, re.MULTILINE) == ["mha-ada"]
+    kinds = ("too large", "it is a link or no file", "it is a link or no file", "folders deep")
+    assert len(said.err.splitlines()) == len(kinds)
+    assert all(said.err.count(kind) == kinds.count(kind) for kind in kinds), said.err
 
 
 @pytest.mark.parametrize("name", [" ", "\u200d", " \u200c "])
