@@ -13,7 +13,7 @@ PROXY := configurable-http-proxy@5.1.0
 PROXY_COMMAND := .venv/hub/node_modules/.bin/configurable-http-proxy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab present handouts slides site notes overview hub hub-proxy test test-ci test-all lint biome mutants bench clean
+.PHONY: help setup lab present handouts slides site notes overview hub hub-image hub-proxy test test-ci test-all lint biome mutants bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,8 +43,11 @@ overview: $(if $(wildcard .venv/ready-*),,setup) ## who solved what, from the fi
 	@test -n "$(FROM)" || { echo "Say where the reports are: make overview FROM=folder" >&2; exit 1; }
 	@$(COURSE) overview "$(FROM)" $(if $(filter no,$(NAMES)),--no-names)
 
-hub: .venv/ready-hub $(PROXY_COMMAND) ## serve a class by JupyterHub, as root (PORT=8000, L, HUB="more options"; hub/README.md)
-	@MHA_LANGUAGE=$(L) $(BIN)/python -m jupyterhub -f hub/jupyterhub_config.py $(if $(PORT),--port $(PORT)) $(HUB)
+hub: .venv/ready-hub $(PROXY_COMMAND) ## serve a class by JupyterHub, as root, in containers (hub/README.md; also L)
+	@MHA_LANGUAGE=$(L) $(BIN)/python -m jupyterhub -f hub/jupyterhub_config.py
+
+hub-image: ## build the image of a student's server (IMAGE="more options")
+	@$(if $(wildcard /run/podman/podman.sock),podman,docker) build -f hub/Dockerfile -t localhost/mha $(IMAGE) .
 
 hub-proxy: .venv/ready-dev $(PROXY_COMMAND) ## install the proxy that the tests of the hub need (needs npm)
 

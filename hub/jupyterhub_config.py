@@ -1,58 +1,114 @@
 """JupyterHub for a class, on one Linux machine: ``make hub`` starts it. hub/README.md says how it is used.
 
-Nothing is edited here, so that ``git pull`` never meets a change of yours: settings of your own stand in
-``/etc/mha-hub.py``, which is read last and may change everything that is set here.
+Each student has a container, made by Docker or podman from the image of ``hub/Dockerfile``. Nothing is
+edited here: settings of your own stand in ``/etc/mha-hub.py``, which is read last and may change all of it.
 """
 
-import grp
 import os
-import pwd
 import secrets
 import subprocess
 import sys
+from contextlib import suppress
+from ipaddress import IPv4Network
 from pathlib import Path
+from typing import Any
 
-from jupyterhub.auth import LocalAuthenticator
+import docker
+from docker.errors import APIError, NotFound
+from docker.types import IPAMConfig, IPAMPool, LogConfig, Ulimit
+from dockerspawner import DockerSpawner
+from jupyterhub import orm
 from jupyterhub.authenticators.shared import SharedPasswordAuthenticator
-from jupyterhub.spawner import Spawner
-from tornado.web import HTTPError
+from sqlalchemy import event
+from traitlets import Unicode
 
 COURSE = Path(__file__).resolve().parents[1]
 STATE = Path(os.environ.get("MHA_HUB_STATE", "/var/lib/mha-hub"))  # database, cookie secret, passwords
 SETTINGS = Path(os.environ.get("MHA_HUB_SETTINGS", "/etc/mha-hub.py"))
 PROXY = COURSE / ".venv/hub/node_modules/.bin/configurable-http-proxy"  # where make installs it
-CLASS_GROUP = "mha-class"  # the accounts of the system in which a server may be started
-INSTRUCTOR = "instructor"
-# For each student, under systemd; for each process of a student, without it.
-MEMORY, DISK, PROCESSES, CORES = 2 * 2**30, 2 * 2**30, 512, 2
+PODMAN, DOCKER = Path("/run/podman/podman.sock"), Path("/var/run/docker.sock")
+LIMITS = {"core": 0, "nofile": 4096, "nproc": 32768}  # nproc counts the processes of all students together
+# Reject what comes from a container unless it asks the hub or answers it, and what the network asks the hub
+# past the proxy. Containers find no way to each other, to other services of this machine, or out of it.
+WALL = """
+table inet {name} {{}}
+delete table inet {name}
+table inet {name} {{
+  chain input {{
+    type filter hook input priority -10
+    ip saddr {subnets} tcp dport {port} accept
+    ip saddr {subnets} ct state established,related accept
+    ip saddr {subnets} reject
+    iifname != "lo" tcp dport {port} reject
+  }}
+  chain forward {{
+    type filter hook forward priority -10
+    ip saddr {subnets} reject
+    ip daddr {subnets} reject
+  }}
+}}
+"""
 
 
-def check_machine() -> None:
-    """End here, with one line, where no student's server could start later."""
-    if os.geteuid() != 0:
-        sys.exit("The hub starts each student's server as that student, which needs root: sudo make hub")
-    nobody = pwd.getpwnam("nobody")
-    probe = [
-        sys.executable,
-        "-c",
-        "import sys, jupyterhub.singleuser; open(sys.argv[1])",
-        str(COURSE / "hub/student.py"),
-    ]
-    try:
-        subprocess.run(
-            probe,
-            user=nobody.pw_uid,
-            group=nobody.pw_gid,
-            extra_groups=[],
-            cwd="/",
-            check=True,
-            capture_output=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        sys.exit(
-            f"Students cannot read the course in {COURSE}, or its Python, {sys.executable}. As root, clone "
-            "it where every user may read, with a Python of the system: git clone … /opt/mha"
-        )
+class ClassSpawner(DockerSpawner):
+    """Start each student's container in a network of its own, which has no way out."""
+
+    subnets = Unicode("10.200.0.0/16", help="Each network takes eight of these addresses.").tag(config=True)
+
+    def template_namespace(self) -> dict[str, Any]:
+        role = "-instructor" if self.user.admin else ""
+        return super().template_namespace() | {"role": role}
+
+    async def start(self) -> tuple[str, int]:
+        self.network_name = self.container_name
+        all_of_them = IPv4Network(self.subnets)
+        first = all_of_them[self.user.id * 8 % all_of_them.num_addresses]
+        subnet = IPv4Network(f"{first}/29")
+        try:
+            await self.docker("inspect_network", self.network_name)
+        except NotFound:
+            pool = IPAMConfig(pool_configs=[IPAMPool(subnet=str(subnet), gateway=str(subnet[1]))])
+            await self.docker("create_network", self.network_name, driver="bridge", ipam=pool, internal=True)
+        self.hub_connect_url = f"http://{subnet[1]}:{self.hub.port}"
+        return await super().start()
+
+    async def stop(self, now: bool = False) -> None:
+        await super().stop(now)
+        try:
+            await self.docker("remove_network", self.network_name)
+        except APIError as error:  # the next start takes it again
+            self.log.warning("The network %s stays: %s", self.network_name, error)
+
+
+@event.listens_for(orm.User.admin, "set", active_history=True)
+def forget_former_logins(user: orm.User, admin: bool, before: Any, _initiator: object) -> None:
+    """Whoever used a name before it became an instructor's is logged out, and loses tokens and server."""
+    if admin and before is False:
+        user.cookie_id = orm.new_token()
+        user.api_tokens.clear()
+        user.oauth_codes.clear()
+        for spawner in user.orm_spawners.values():
+            if container := (spawner.state or {}).get("object_id"):
+                with suppress(NotFound):
+                    docker.from_env().api.remove_container(container, force=True)
+
+
+def confined(spawner: DockerSpawner) -> dict[str, Any]:
+    """What the engine holds each container to."""
+    return {
+        "read_only": True,
+        "tmpfs": {"/tmp": "rw,nosuid,nodev,size=256m,mode=1777"},
+        "shm_size": "256m",
+        "memswap_limit": spawner.mem_limit,  # no swap beside the memory
+        "pids_limit": 512,
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        # Said, since podman's own defaults are more than a small machine may give.
+        "ulimits": [Ulimit(name=name, soft=most, hard=most) for name, most in LIMITS.items()],
+        # The wall knows IPv4 alone.
+        "sysctls": {"net.ipv6.conf.all.disable_ipv6": "1"} if Path("/proc/sys/net/ipv6").exists() else {},
+        "log_config": LogConfig(type="json-file", config={"max-size": "10m"}),
+    }
 
 
 def kept_secret(name: str, size: int) -> str:
@@ -64,78 +120,55 @@ def kept_secret(name: str, size: int) -> str:
     return file.read_text().strip()
 
 
-class SharedPasswordWithAccounts(LocalAuthenticator, SharedPasswordAuthenticator):
-    """JupyterHub's shared password, for which each name gets a system account of its own."""
-
-
-def refuse_other_accounts(spawner: Spawner) -> None:
-    """Whoever chooses a name at the login must not get the account of that name which the machine has
-    for something else: an administrator's, a service's, root's.
-    """
-    account = pwd.getpwnam(spawner.user.name)
-    if account.pw_uid == 0 or account.pw_name not in grp.getgrnam(CLASS_GROUP).gr_mem:
-        said = f"The account {account.pw_name} of this machine is not one of the class: take another name."
-        error = HTTPError(403, said)
-        error.jupyterhub_message = said  # type: ignore[attr-defined] # what JupyterHub shows on its page
-        raise error
-
-
-check_machine()
 STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
 STATE.chmod(0o700)
-subprocess.run(["groupadd", "--force", "--system", CLASS_GROUP], check=True)
+if PODMAN.exists() and not DOCKER.exists():
+    os.environ.setdefault("DOCKER_HOST", f"unix://{PODMAN}")
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821 - JupyterHub defines it where it reads this file
 c.JupyterHub.cookie_secret_file = str(STATE / "cookie_secret")
 c.JupyterHub.db_url = f"sqlite:///{STATE / 'jupyterhub.sqlite'}"
+c.JupyterHub.bind_url = "http://127.0.0.1:8000"
+# Each student's pages have an origin of their own (ann.localhost): otherwise a page that one student writes
+# could use the login of another who opens it.
+c.JupyterHub.subdomain_host = "http://localhost:8000"
+c.JupyterHub.hub_ip = "0.0.0.0"  # behind the wall above
+c.JupyterHub.hub_connect_ip = "127.0.0.1"  # for the proxy; containers have addresses of their own
+c.JupyterHub.hub_port = 8081
+c.JupyterHub.cleanup_servers = False  # a hub that starts again finds the servers of its students
+c.JupyterHub.active_server_limit = 100
 if PROXY.exists():
     c.ConfigurableHTTPProxy.command = [str(PROXY)]
 c.ConfigurableHTTPProxy.pid_file = str(STATE / "proxy.pid")
 
 # For a trial, everybody who knows one password may log in, under any name. README.md says what that does
 # not protect, and how your institution's login takes its place.
-c.JupyterHub.authenticator_class = SharedPasswordWithAccounts
+c.JupyterHub.authenticator_class = SharedPasswordAuthenticator
 c.SharedPasswordAuthenticator.user_password = kept_secret("class-password", 6)
 c.SharedPasswordAuthenticator.admin_password = kept_secret("instructor-password", 16)
-c.Authenticator.allow_all = True
-c.Authenticator.admin_users = {INSTRUCTOR}
-c.Authenticator.username_pattern = r"[a-z][a-z0-9-]{0,19}"  # what an account may be called
+c.SharedPasswordAuthenticator.allow_all = True  # and no other login
+c.Authenticator.admin_users = {"instructor"}
+c.Authenticator.username_pattern = r"\A[a-z][a-z0-9-]{0,19}\Z"
 
-# Each has an account of the system of their own, with a home that nobody else can look into.
-c.LocalAuthenticator.create_system_users = True
-c.LocalAuthenticator.add_user_cmd = ["useradd", "--create-home", "--key", "HOME_MODE=0700"]
-c.LocalAuthenticator.add_user_cmd += ["--shell", "/bin/bash", "--groups", CLASS_GROUP]
-c.Spawner.pre_spawn_hook = refuse_other_accounts
-
-# Each server brings its student's copy of the lessons up to date, as the student, and then is Jupyter.
-server = [sys.executable, str(COURSE / "hub/student.py")]
-c.Spawner.notebook_dir = "~"
+c.JupyterHub.spawner_class = ClassSpawner
+c.DockerSpawner.image = "localhost/mha"
+c.DockerSpawner.pull_policy = "never"
+c.DockerSpawner.prefix = "mha"
+c.DockerSpawner.remove = True  # the volume stays
+c.DockerSpawner.use_internal_ip = True
+# What a student laid in a volume would run for an instructor who has the same: theirs have another name.
+c.DockerSpawner.volumes = {"{prefix}-{username}{role}": "/opt/mha/work"}
+c.DockerSpawner.mem_limit = "2G"  # of the whole container, files in /tmp and /dev/shm included
+c.DockerSpawner.cpu_limit = 2
+c.DockerSpawner.extra_host_config = confined
 c.Spawner.start_timeout = c.Spawner.http_timeout = 180  # a whole class starts within the same minute
 c.Spawner.environment = {
     "MHA_LANGUAGE": os.environ.get("MHA_LANGUAGE", ""),
     "MHA_INSTRUCTOR": lambda spawner: "yes" if spawner.user.admin else "",
-    "OMP_WAIT_POLICY": "PASSIVE",  # threads that wait by spinning would take the cores from other students
-    "OMP_NUM_THREADS": str(CORES),
+    "OMP_NUM_THREADS": "2",
 }
-if Path("/run/systemd/system").is_dir():
-    # Untried. The whole of a student's processes is limited together, by cgroups, and ended together.
-    c.JupyterHub.spawner_class = "systemdspawner.SystemdSpawner"
-    c.Spawner.cmd = server
-    c.Spawner.mem_limit = MEMORY
-    c.Spawner.cpu_limit = CORES
-    c.SystemdSpawner.isolate_tmp = True
-    c.SystemdSpawner.isolate_devices = True
-    c.SystemdSpawner.disable_user_sudo = True
-    c.SystemdSpawner.default_shell = "/bin/bash"
-    c.SystemdSpawner.unit_extra_properties = {"TasksMax": str(PROCESSES), "LimitFSIZE": str(DISK)}
-else:
-    # The limits that every Linux has: memory and size of a file for each process, processes for each
-    # student. Where the machine's memory ends all the same, the kernel ends a student's process, not the hub.
-    limits = [f"--data={MEMORY}", f"--fsize={DISK}", f"--nproc={PROCESSES}", "--core=0"]
-    c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
-    c.Spawner.cmd = ["nice", "-n", "5", "choom", "-n", "500", "--", "prlimit", *limits, *server]
 
-# A server that nobody uses ends after two hours; what stands in its student's home stays.
+# A server that nobody uses ends after two hours; what stands in its student's volume stays.
 c.JupyterHub.services = [
     {
         "name": "idle-culler",
@@ -152,9 +185,14 @@ c.JupyterHub.load_roles = [
 
 if SETTINGS.exists():
     load_subconfig(str(SETTINGS))  # type: ignore[name-defined]  # noqa: F821 - as get_config
-if c.JupyterHub.authenticator_class is SharedPasswordWithAccounts:
+# Cookies that no student's page can replace need HTTPS.
+c.JupyterHub.cookie_host_prefix_enabled = c.JupyterHub.subdomain_host.startswith("https://")
+subnets = c.ClassSpawner.get("subnets", ClassSpawner.subnets.default_value)
+wall = WALL.format(name=f"mha_hub_{c.JupyterHub.hub_port}", subnets=subnets, port=c.JupyterHub.hub_port)
+subprocess.run(["nft", "-f", "-"], input=wall, text=True, check=True)
+if c.JupyterHub.authenticator_class is SharedPasswordAuthenticator:
     print(
-        f"A trial: log in with {c.SharedPasswordAuthenticator.user_password} and a name of your own, "
-        f"{INSTRUCTOR} with the password in {STATE / 'instructor-password'}.",
+        f"A trial: log in at {c.JupyterHub.subdomain_host} with a name of your own and the password in "
+        f"{STATE / 'class-password'}. For instructors: {STATE / 'instructor-password'}.",
         flush=True,
     )

@@ -15,19 +15,20 @@ from mha_lib.classroom.course.language import words_in
 from tests import test_house
 
 ROOT = Path(__file__).parents[1]
-ENGLISH = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "en").glob("*.md"))]
+BESIDE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "hub/README.md"]  # README.zh.md and so on
+ENGLISH = [*BESIDE, *sorted((ROOT / "docs" / "en").glob("*.md"))]
 LANGUAGES = sorted(folder.name for folder in (ROOT / "docs").iterdir() if folder.name != "en")
 
 
 def in_language(page, language):
     """The page of another language that says the same as this English one."""
-    if page.parent == ROOT:
+    if page in BESIDE:
         return page.with_suffix(f".{language}.md")
     return page.parents[1] / language / page.name
 
 
 TRANSLATED = [(page, in_language(page, language)) for language in LANGUAGES for page in ENGLISH]
-PAGES = [*ENGLISH, *(page for _, page in TRANSLATED), *sorted((ROOT / "hub").glob("README*.md"))]
+PAGES = [*ENGLISH, *(page for _, page in TRANSLATED)]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 

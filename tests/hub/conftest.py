@@ -1,4 +1,4 @@
-"""A real hub, with real accounts of this machine, for the tests in this folder.
+"""A real hub with podman for the tests in this folder.
 
 A machine that cannot run one skips these tests and says so in one line; with ``MHA_REQUIRE_HUB=1`` (as in
 CI) what is missing is a failure.
@@ -10,22 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.hub.server import Hub, running_hub, what_is_missing
+from tests.hub.server import Hub, build_image, running_hub, what_is_missing
+
+left_out = pytest.StashKey[str]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
-    mine = [
-        item for item in items if here in item.path.parents and "hub" in getattr(item, "fixturenames", ())
-    ]
+    mine = [item for item in items if here in item.path.parents]
     missing = what_is_missing() if mine and not os.environ.get("MHA_REQUIRE_HUB") else None
     if missing:
         for item in mine:
             item.add_marker(pytest.mark.skip(reason=missing))
         config.stash[left_out] = f"Left out {len(mine)} tests of the server for a class: {missing}."
-
-
-left_out = pytest.StashKey[str]()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -36,5 +33,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 @pytest.fixture(scope="session")
 def hub() -> Iterator[Hub]:
     assert not (missing := what_is_missing()), missing
+    build_image()
     with running_hub() as hub:
         yield hub

@@ -1,11 +1,13 @@
-"""The real hub, as ``make hub`` starts it, but on ports and in folders of its own."""
+"""The real hub, as ``make hub`` starts it, with podman and the image of ``hub/Dockerfile``.
 
-import grp
+No registry is asked: debootstrap makes the base, and the steps of the Dockerfile run on top. Names, ports,
+networks and folders are the tests' own.
+"""
+
 import os
-import pwd
 import secrets
-import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -13,93 +15,162 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from ast import literal_eval
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import FileLock
 
 from tests.hub.client import PATIENCE, Student
 
 ROOT = Path(__file__).parents[2]
-CONFIGURATION = ROOT / "hub" / "jupyterhub_config.py"
+CONFIGURATION = ROOT / "hub/jupyterhub_config.py"
 PROXY = ROOT / ".venv/hub/node_modules/.bin/configurable-http-proxy"
-CLASS_GROUP = "mha-class"
+BASE, IMAGE = "localhost/mha-test-base:bookworm", "localhost/mha-test"
+DOMAIN = "hub.test"  # its names lead to this machine: tests.hub.client says so
+INSTRUCTOR = "lin"
+OF_PODMAN = os.environ | {"CONTAINERS_CONF": str(Path(__file__).with_name("containers.conf"))}
 SETTINGS = """
-c.JupyterHub.bind_url = "http://127.0.0.1:{0}"
-c.JupyterHub.hub_bind_url = "http://127.0.0.1:{1}"
+c.JupyterHub.bind_url = "{bound}:{0}"
+c.JupyterHub.subdomain_host = "http://{domain}:{0}"
+c.JupyterHub.hub_port = {1}
 c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{2}"
-c.LocalAuthenticator.add_user_cmd.extend(["--base-dir", "{homes}"])
+c.Authenticator.admin_users = {{"{instructor}"}}
+c.DockerSpawner.image = "{image}"
+c.DockerSpawner.prefix = "{prefix}"
+c.ClassSpawner.subnets = "{subnets}"
+c.Spawner.poll_interval = 2
 """
 
 
 def what_is_missing() -> str | None:
     """Why the hub can't be tried on this machine; None where it can."""
     if sys.platform != "linux" or os.geteuid() != 0:
-        return "it starts each server as another user, which needs Linux and root"
-    try:
-        import jupyterhub  # noqa: F401 - whether it is there
-    except ImportError:
-        return "JupyterHub is not installed (pip install -c constraints.txt -e .[hub])"
-    if not PROXY.exists() and not shutil.which("configurable-http-proxy"):
-        return "its proxy is not installed (make hub-proxy, which needs npm)"
-    for needed in ("useradd", "prlimit", "choom"):
+        return "podman starts containers as root here, which needs Linux and root"
+    for needed in ("podman", "runc", "debootstrap", "nft"):
         if not shutil.which(needed):
             return f"there is no {needed}"
-    if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
-        return "mounts of its own are forbidden here"
-    return None
+    with tempfile.TemporaryDirectory() as folder:  # this machine's programs, as the system of a container
+        for name in ("bin", "lib", "lib64"):
+            Path(folder, name).symlink_to(f"usr/{name}")
+        probe = run(
+            "podman", "run", "--rm", "--network=none", "--volume=/usr:/usr:ro", "--rootfs", folder, "true"
+        )
+    if probe.returncode:
+        return f"containers don't start: {probe.stderr.strip().splitlines()[-1]}"
+    try:
+        import dockerspawner  # noqa: F401 - whether it is there
+    except ImportError:
+        return "JupyterHub is not installed (pip install -c constraints.txt -e .[hub])"
+    return None if PROXY.exists() else "its proxy is not installed (make hub-proxy, which needs npm)"
 
 
-def show_to_all(*needed: Path) -> str:
-    """Commands that let every user enter these folders, in a mount namespace of their own.
+def run(*command: str, check: bool = False) -> subprocess.CompletedProcess[str]:
+    said = subprocess.run(command, env=OF_PODMAN, capture_output=True, text=True)
+    assert not check or said.returncode == 0, (
+        f"{' '.join(command)}: {said.stdout[-3000:]}{said.stderr[-3000:]}"
+    )
+    return said
 
-    A developer's clone, or Python, may lie in a folder that is theirs alone; a course for a class does not.
-    """
-    closed: dict[Path, list[Path]] = {}
-    for path in needed:
-        for folder in reversed(path.parents):
-            if not folder.stat().st_mode & 0o001:
-                closed.setdefault(folder, []).append(path)
-                break
-    commands = ["set -e", "umask 022"]
-    for folder, paths in closed.items():
-        stages = [(f"/mnt/stage{number}", shlex.quote(str(path))) for number, path in enumerate(paths)]
-        commands.append("mount -t tmpfs tmpfs /mnt")
-        commands += [f"mkdir {stage} && mount --bind {path} {stage}" for stage, path in stages]
-        commands.append(f"mount -t tmpfs -o mode=755 tmpfs {shlex.quote(str(folder))}")
-        commands += [f"mkdir -p {path} && mount --bind {stage} {path}" for stage, path in stages]
-    return "\n".join(commands)
+
+@FileLock(Path(tempfile.gettempdir(), "mha-hub-image.lock"))
+def build_image() -> None:
+    """Make the base once on a machine, and the image from the working tree; podman keeps unchanged layers."""
+    if run("podman", "image", "exists", BASE).returncode:
+        with tempfile.TemporaryDirectory() as folder:
+            run("debootstrap", "--variant=minbase", "bookworm", f"{folder}/base", check=True)
+            pack = f"tar --create --directory={folder}/base --exclude=./var/cache/apt/archives/*.deb ."
+            run("sh", "-ec", f"{pack} | podman import - {BASE}", check=True)
+    known = ("podman", "image", "ls", "--quiet", "--no-trunc", IMAGE)
+    former = run(*known).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        mounts = pip_as_here(Path(folder))
+        command = ["podman", "build", "--network=host", f"--file={ROOT}/hub/Dockerfile", f"--tag={IMAGE}"]
+        command += [f"--build-arg=BASE={BASE}", "--build-arg=PIP_EXTRA_INDEX_URL=", *mounts, str(ROOT)]
+        run("nice", *command, check=True)
+    if former and former != run(*known).stdout:
+        run("podman", "image", "rm", former.strip())  # it has no name any more
+
+
+def pip_as_here(folder: Path) -> list[str]:
+    """The mounts by which pip in a build finds packages as it does here."""
+    listed = run(sys.executable, "-m", "pip", "config", "list", check=True).stdout.splitlines()
+    settings, mounts = {}, {f"{folder}/pip.conf:/etc/pip.conf"}
+    for line in listed:
+        name, _, value = line.partition("=")
+        words = literal_eval(value).split()
+        for place, word in enumerate(words):
+            path = Path(word.removeprefix("file://"))
+            if path.is_absolute() and path.exists():
+                words[place] = word.replace(str(path), f"/mnt{path}")  # in its own place a package may write
+                path = path.parent if "file://" in word else path  # an index links to files beside it
+                mounts.add(f"{path}:/mnt{path}")
+        settings[name.rpartition(".")[2]] = " ".join(words)
+    lines = [f"{name} = {value}" for name, value in settings.items()]
+    (folder / "pip.conf").write_text("\n".join(["[global]", *lines]))
+    return [f"--volume={mount}:ro" for mount in sorted(mounts)]
 
 
 class Hub:
-    """A running hub. The accounts that it makes begin with a name of their own, and go with it."""
+    """A hub with a class of its own, which can be killed and started again."""
 
-    def __init__(self, folder: Path, url: str, pid: int):
-        self.folder, self.url, self.pid = folder, url, pid
-        self.prefix = f"t{secrets.token_hex(3)}-"
+    def __init__(self, folder: Path):
+        self.folder, self.prefix = folder, f"mt{secrets.token_hex(3)}"
+        ports = free_ports(3)
+        self.url, self.port, self.proxy_port = f"http://{DOMAIN}:{ports[0]}", ports[1], ports[2]
+        self.wall = f"mha_hub_{self.port}"
+        subnets = f"10.{100 + secrets.randbelow(100)}.{16 * secrets.randbelow(16)}.0/20"  # of this hub alone
+        bound = CONFIGURATION.read_text().partition('bind_url = "')[2].partition(":8000")[0]
+        named = {"bound": bound, "subnets": subnets, "image": IMAGE, "prefix": self.prefix}
+        self.settings = SETTINGS.format(*ports, domain=DOMAIN, instructor=INSTRUCTOR, **named)
         self.visitors: list[Student] = []
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, settings: str = "") -> None:
+        """Until it answers; ``settings`` come after its own, as those of an instructor do."""
+        (self.folder / "settings.py").write_text(self.settings + settings)
+        environment = os.environ | {"MHA_LANGUAGE": "en", "MHA_HUB_STATE": str(self.folder / "state")}
+        environment |= {"MHA_HUB_SETTINGS": str(self.folder / "settings.py")}
+        environment |= {"DOCKER_HOST": f"unix://{self.folder}/podman.sock"}
+        command = [sys.executable, "-P", "-m", "jupyterhub", "-f", str(CONFIGURATION)]
+        with (self.folder / "hub.log").open("a") as log:
+            process = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=log, stderr=log)
+        self.process = process
+        wait_until(lambda: self.answers() or process.poll() is not None, lambda: self.log)
+        assert process.poll() is None, self.log
+
+    def answers(self) -> bool:
+        with (
+            suppress(urllib.error.URLError, OSError),
+            urllib.request.urlopen(f"{self.url}/hub/health", timeout=10),
+        ):
+            return True
+        return False
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        if self.process:
+            self.process.send_signal(how)
+            self.process.wait(PATIENCE)
+
+    def kill_proxy(self) -> None:
+        with suppress(FileNotFoundError, ProcessLookupError):  # a hub that stops takes its proxy with it
+            os.kill(int((self.folder / "state/proxy.pid").read_text().split()[0]), signal.SIGKILL)
 
     @property
     def log(self) -> str:
         return (self.folder / "hub.log").read_text(errors="replace")
 
-    @property
-    def password(self) -> str:
-        return (self.folder / "state" / "class-password").read_text().strip()
+    def secret(self, name: str) -> str:
+        return (self.folder / "state" / name).read_text().strip()
 
-    @property
-    def instructor_password(self) -> str:
-        return (self.folder / "state" / "instructor-password").read_text().strip()
-
-    def student(self, name: str) -> Student:
-        return self.visitor(self.prefix + name)
-
-    def visitor(self, name: str, password: str = "") -> Student:
+    def student(self, name: str, password: str = "") -> Student:
         """Somebody who tries the class password, or another one."""
-        self.visitors.append(Student(self.url, name, password or self.password))
+        self.visitors.append(Student(self.url, name, password or self.secret("class-password")))
         return self.visitors[-1]
 
-    def home(self, student: Student) -> Path:
-        return self.folder / "homes" / student.name
+    def instructor(self, name: str = INSTRUCTOR) -> Student:
+        return self.student(name, self.secret("instructor-password"))
 
 
 def free_ports(count: int) -> list[int]:
@@ -112,51 +183,42 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
+def wait_until(is_so: Callable[[], object], why_not: Callable[[], str]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < end, why_not()
+        time.sleep(0.2)
+
+
 @contextmanager
-def running_hub(settings: str = "") -> Iterator[Hub]:
-    """A hub with an empty class; ``settings`` come after its own, as those of an instructor do."""
+def running_hub() -> Iterator[Hub]:
+    """A hub with an empty class; its containers, volumes and networks go with it."""
     folder = Path(tempfile.mkdtemp(prefix="mha-hub-"))
-    folder.chmod(0o755)  # every student has a home in it
-    (folder / "homes").mkdir()
-    ports = free_ports(3)
-    own = SETTINGS.format(*ports, homes=folder / "homes")
-    (folder / "settings.py").write_text(own + settings)
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "MHA_LANGUAGE": "en"}
-    environment |= {"MHA_HUB_STATE": str(folder / "state"), "MHA_HUB_SETTINGS": str(folder / "settings.py")}
-    had_group = any(group.gr_name == CLASS_GROUP for group in grp.getgrall())
-    start = f'{show_to_all(ROOT, Path(sys.prefix), Path(sys.base_prefix))}\nexec "$@"'
-    command = ["unshare", "--mount", "sh", "-c", start, "sh"]
-    command += [sys.executable, "-P", "-m", "jupyterhub", "-f", str(CONFIGURATION)]
-    with (folder / "hub.log").open("w") as log:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
-    hub = Hub(folder, f"http://127.0.0.1:{ports[0]}", process.pid)
+    hub = Hub(folder)
+    command = ["podman", "system", "service", "--time=0", f"unix://{folder}/podman.sock"]
+    with (folder / "podman.log").open("w") as log:
+        service = subprocess.Popen(command, cwd=folder, env=OF_PODMAN, stdout=log, stderr=log)
     try:
-        wait_until_it_answers(process, hub)
+        wait_until((folder / "podman.sock").exists, (folder / "podman.log").read_text)
+        hub.start()
         yield hub
     finally:
         for visitor in hub.visitors:
             visitor.close()
-        process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(PATIENCE)
-        process.kill()
-        for account in pwd.getpwall():
-            if account.pw_dir.startswith(f"{folder}/"):
-                subprocess.run(["userdel", "--force", account.pw_name], check=True, capture_output=True)
-        if not had_group:
-            subprocess.run(["groupdel", CLASS_GROUP], capture_output=True)
-        for left in (folder, *Path(tempfile.gettempdir()).glob(f"jupyter-{hub.prefix}*")):
-            shutil.rmtree(left, ignore_errors=True)
+        hub.stop()
+        hub.kill_proxy()  # where the hub was killed, and did not come back
+        for kind, *remove in (("container", "-f", "-t0"), ("network", "-f"), ("volume", "-f")):
+            listed = run(
+                "podman", kind, "ls", *["-a"] * (kind == "container"), f"--filter=name={hub.prefix}", "-q"
+            )
+            for name in listed.stdout.split():
+                run("podman", kind, "rm", *remove, name)
+        run("nft", "delete", "table", "inet", hub.wall)
+        service.terminate()
+        service.wait(PATIENCE)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def wait_until_it_answers(process: subprocess.Popen[bytes], hub: Hub) -> None:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        with (
-            suppress(urllib.error.URLError, OSError),
-            urllib.request.urlopen(f"{hub.url}/hub/health", timeout=10),
-        ):
-            return
-        assert process.poll() is None, hub.log
-        time.sleep(0.2)
-    raise TimeoutError(hub.log)
+if __name__ == "__main__":
+    if missing := what_is_missing():
+        sys.exit(f"The server for a class is not tested: {missing}.")
