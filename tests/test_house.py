@@ -21,9 +21,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "page_torch": set(),
     "tasks": GROUND | {"page_torch"},
     "live": GROUND | {"tasks", "page_torch"},
+    "models": GROUND | {"tasks", "live"},
     "publish": GROUND,
     "students": GROUND | {"live", "publish"},
-    "__init__": GROUND | {"live"},
+    "__init__": GROUND | {"live", "models"},
     "__main__": GROUND | {"publish", "students"},
 }
 WITHOUT_PYTHON = {"deck", "extension", "seat", "words"}

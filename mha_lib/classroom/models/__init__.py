@@ -1,0 +1,27 @@
+"""The heads of any model of the kind of ``transformers``: read them, measure them, see them, remove them.
+
+``attention.py`` runs a model and takes its weights, ``measures.py`` says what each head does in numbers,
+``tokens.py`` finds the labels, ``explore.py`` gives all of it to the explorer as arrays, and ``load.py`` is
+the only place in this project that fetches a model. ``transformers`` is in the extra ``[models]``, and
+imported only when one of these functions is called.
+"""
+
+from mha_lib.classroom.models.attention import (
+    ModelAttention,
+    changed_heads,
+    evened,
+    importance_by_removal,
+    permuted,
+    read_attention,
+    silenced,
+)
+
+__all__ = [
+    "ModelAttention",
+    "changed_heads",
+    "evened",
+    "importance_by_removal",
+    "permuted",
+    "read_attention",
+    "silenced",
+]

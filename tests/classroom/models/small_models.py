@@ -1,0 +1,116 @@
+"""Small models of ``transformers``, made from configurations with random parameters: no download."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+import transformers
+
+QUERIES, SOURCE, TARGET = 11, 13, 7
+SIZES: dict[str, Any] = {
+    "hidden_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "intermediate_size": 17,
+}
+T5: dict[str, Any] = {"vocab_size": 61, "d_model": 24, "d_kv": 5, "d_ff": 17, "num_layers": 2, "num_heads": 3}
+BART: dict[str, Any] = {
+    "vocab_size": 61,
+    "d_model": 24,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "encoder_attention_heads": 3,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 17,
+    "decoder_ffn_dim": 17,
+    "max_position_embeddings": 64,
+}
+
+
+class Case(NamedTuple):
+    """A model and its inputs; ``kinds`` are the kinds of its attention, each with (layers, H, Q, K)."""
+
+    make: Callable[[], Any]
+    inputs: Callable[[], dict[str, torch.Tensor]]
+    kinds: dict[str, tuple[int, int, int, int]]
+
+
+def ids(count: int, seed: int) -> torch.Tensor:
+    return torch.randint(3, 61, (1, count), generator=torch.Generator().manual_seed(seed))
+
+
+def made(kind: str, model: str = "Model", /, **settings: Any) -> Callable[[], Any]:
+    """A model whose heads differ: with the first parameters of transformers all weights are nearly even."""
+
+    def make() -> Any:
+        torch.manual_seed(0)
+        config = getattr(transformers, f"{kind}Config")(**settings)
+        found = getattr(transformers, f"{kind}{model}")(config).eval()
+        with torch.no_grad():
+            for parameter in found.parameters():
+                if parameter.dim() > 1:
+                    parameter.copy_(torch.randn(parameter.shape) * parameter.shape[-1] ** -0.5)
+        return found
+
+    return make
+
+
+def text() -> dict[str, torch.Tensor]:
+    return {"input_ids": ids(QUERIES, 0)}
+
+
+def two_texts() -> dict[str, torch.Tensor]:
+    return {"input_ids": ids(SOURCE, 0), "decoder_input_ids": ids(TARGET, 1)}
+
+
+def picture() -> dict[str, torch.Tensor]:
+    return {"pixel_values": torch.rand(1, 3, 8, 12, generator=torch.Generator().manual_seed(0))}
+
+
+CASES = {
+    "gpt2": Case(
+        made("GPT2", "LMHeadModel", vocab_size=61, n_embd=24, n_layer=2, n_head=3, n_positions=64),
+        text,
+        {"self": (2, 3, QUERIES, QUERIES)},
+    ),
+    "bert": Case(
+        made("Bert", vocab_size=61, max_position_embeddings=64, **SIZES),
+        text,
+        {"self": (2, 3, QUERIES, QUERIES)},
+    ),
+    "llama": Case(
+        made(
+            "Llama",
+            "ForCausalLM",
+            vocab_size=61,
+            head_dim=4,
+            **SIZES | {"num_attention_heads": 6},
+            num_key_value_heads=2,
+        ),
+        text,
+        {"self": (2, 6, QUERIES, QUERIES)},
+    ),
+    "t5": Case(
+        made("T5", **T5, num_decoder_layers=3),
+        two_texts,
+        {
+            "encoder": (2, 3, SOURCE, SOURCE),
+            "decoder": (3, 3, TARGET, TARGET),
+            "cross": (3, 3, TARGET, SOURCE),
+        },
+    ),
+    "bart": Case(
+        made("Bart", **BART),
+        two_texts,
+        {
+            "encoder": (2, 3, SOURCE, SOURCE),
+            "decoder": (3, 4, TARGET, TARGET),
+            "cross": (3, 4, TARGET, SOURCE),
+        },
+    ),
+    "vit": Case(
+        made("ViT", image_size=(8, 12), patch_size=4, **SIZES),
+        picture,
+        {"self": (2, 3, 7, 7)},
+    ),
+}

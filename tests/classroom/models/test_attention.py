@@ -1,0 +1,184 @@
+"""Weights are read from models of each kind as the models compute them, and heads are changed by a hook."""
+
+import pytest
+import torch
+from torch import nn
+
+pytest.importorskip("transformers")
+
+from mha_lib.classroom.models.attention import (
+    KINDS,
+    changed_heads,
+    evened,
+    importance_by_removal,
+    permuted,
+    read_attention,
+    silenced,
+)
+from tests.classroom.models.small_models import CASES, ids
+
+each_case = pytest.mark.parametrize("name", CASES)
+
+
+def eager_outputs(name):
+    """What the model of a case returns itself, with the attention function of its own."""
+    case = CASES[name]
+    model = case.make()
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        return model(**case.inputs(), output_attentions=True)
+
+
+@each_case
+def test_weights_are_the_models_own_and_have_its_mask(name):
+    case, model = CASES[name], CASES[name].make()
+    expected, before = eager_outputs(name), model.config._attn_implementation
+    attention = read_attention(model, case.inputs())
+    assert before == model.config._attn_implementation == "sdpa"
+    assert {
+        kind: (len(layers), *layers[0].weights.shape) for kind, layers in attention.layers.items()
+    } == case.kinds
+    for kind, ours in KINDS.items():
+        for layer, theirs in zip(
+            attention.layers.get(ours, []), getattr(expected, kind, None) or [], strict=True
+        ):
+            assert torch.equal(layer.weights, theirs[0])
+            assert torch.equal(layer.allowed, layer.weights > 0)  # random weights of allowed cells are not 0
+    assert not torch.equal(layer.weights[0], layer.weights[1])
+
+
+def test_padding_is_not_allowed():
+    case = CASES["bert"]
+    inputs = case.inputs()
+    inputs["attention_mask"] = (torch.arange(11) < 8).long()[None]
+    (layer, _) = read_attention(case.make(), inputs).layers["self"]
+    assert layer.allowed[..., :8].all()
+    assert not layer.allowed[..., 8:].any()
+
+
+@each_case
+def test_evened_heads_are_the_weights_that_the_model_computes_with(name):
+    """The oracle zeroes queries' projections: scores of 0 are even weights. Here the whole output must differ
+    where a head is changed, and the weights read inside the block are the changed ones."""
+    case, model = CASES[name], CASES[name].make()
+    attention = read_attention(model, case.inputs())
+    head = attention.heads[-1]
+    with torch.no_grad():
+        whole = model(**case.inputs())[0]
+        with changed_heads(attention, [head], evened) as changed:
+            other = changed(**case.inputs())[0]
+            inside = read_attention(changed, case.inputs()).layers[head.attention][head.layer]
+        again = model(**case.inputs())[0]
+    torch.testing.assert_close(again, whole)
+    assert (other - whole).abs().max() > 1e-3
+    expected = inside.allowed[head.head] / inside.allowed[head.head].sum(-1, keepdim=True)
+    torch.testing.assert_close(inside.weights[head.head], expected)
+    same = attention.layers[head.attention][head.layer].weights[: head.head]
+    assert torch.equal(inside.weights[: head.head], same)  # the other heads of the layer keep theirs
+
+
+OUTPUTS = {
+    "gpt2": "transformer.h.1.attn.c_proj",
+    "bert": "encoder.layer.1.attention.output.dense",
+    "llama": "model.layers.1.self_attn.o_proj",
+    "t5": "decoder.block.2.layer.1.EncDecAttention.o",
+    "bart": "decoder.layers.2.encoder_attn.out_proj",
+    "vit": "layers.1.attention.o_proj",
+}
+
+
+@each_case
+def test_a_silenced_head_is_one_whose_part_of_the_output_projection_is_zero(name):
+    case, model = CASES[name], CASES[name].make()
+    attention = read_attention(model, case.inputs())
+    kind, layer, head = attention.heads[-2]
+    heads = len(attention.layers[kind][layer].weights)
+    with torch.no_grad(), changed_heads(attention, [(kind, layer, head)]) as changed:
+        ours = changed(**case.inputs())[0]
+    matrix = model.get_submodule(OUTPUTS[name]).weight
+    inward = matrix if name == "gpt2" else matrix.T  # (H*d, D)
+    with torch.no_grad():
+        inward.unflatten(0, (heads, -1))[head] = 0
+        theirs = model(**case.inputs())[0]
+    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
+
+
+def test_permuted_weights_of_a_llama_use_the_values_of_their_group():
+    case, model = CASES["llama"], CASES["llama"].make()
+    attention = read_attention(model, case.inputs())
+    with torch.no_grad(), changed_heads(attention, attention.heads, lambda weights, _: weights.clone()):
+        same = model(**case.inputs())[0]
+    with torch.no_grad():
+        torch.testing.assert_close(same, model(**case.inputs())[0])
+        with changed_heads(attention, attention.heads, permuted):
+            assert (model(**case.inputs())[0] - same).abs().max() > 1e-2
+
+
+def test_the_metric_is_the_callers_and_the_most_important_head_comes_first():
+    case, model = CASES["gpt2"], CASES["gpt2"].make()
+    inputs = case.inputs()
+    attention = read_attention(model, inputs)
+    found = importance_by_removal(attention, lambda model: model(**inputs, labels=inputs["input_ids"]).loss)
+    assert {*found} == {*attention.heads}
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    head, value = next(iter(found.items()))
+    with torch.no_grad():
+        before = model(**inputs, labels=inputs["input_ids"]).loss
+        with changed_heads(attention, [head], silenced):
+            after = model(**inputs, labels=inputs["input_ids"]).loss
+    assert value == pytest.approx((after - before).item())
+    assert importance_by_removal(attention, lambda _: 1.0, [head]) == {head: 0.0}
+
+
+class Silent(nn.Module):
+    """A model of another kind, which answers with what it was made with."""
+
+    def __init__(self, attentions=None):
+        super().__init__()
+        self.attentions = attentions
+        self.eval()
+
+    def forward(self, input_ids, output_attentions=False):
+        return self
+
+
+def test_a_model_that_attends_by_itself_is_read_but_not_changed():
+    weights = torch.rand(1, 2, 3, 3)
+    attention = read_attention(Silent((weights,)), ids(3, 0))
+    (layer,) = attention.layers["self"]
+    assert torch.equal(layer.weights, weights[0])
+    assert layer.allowed.all()
+    with pytest.raises(ValueError, match="by itself"), changed_heads(attention, [("self", 0, 1)]):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("model", "inputs", "message"),
+    [
+        (Silent(), ids(3, 0), "must return attentions"),
+        (Silent((None,)), ids(3, 0), r'attentions\[0\] must be .*got None.*"eager"'),
+        (Silent().train(), ids(3, 0), r"model\.eval\(\)"),
+        (Silent(), torch.ones(2, 3), r"one text.*\(2, 3\).*input_ids\[:1\]"),
+        (Silent(), {"input_ids": torch.ones(1, 0)}, "at least one token"),
+        (Silent(), "The cat", "inputs must be a tensor or a mapping.*str"),
+        ("gpt2", ids(3, 0), "model must be a module"),
+    ],
+)
+def test_bad_input_gets_a_clear_error(model, inputs, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        read_attention(model, inputs)
+
+
+def test_an_encoder_decoder_asks_for_the_decoders_text():
+    with pytest.raises(ValueError, match="decoder_input_ids too"):
+        read_attention(CASES["t5"].make(), ids(3, 0))
+
+
+def test_an_unknown_head_gets_an_error_that_names_the_known_ones():
+    case = CASES["gpt2"]
+    attention = read_attention(case.make(), case.inputs())
+    with (
+        pytest.raises(ValueError, match=r"\('self', 2, 0\); there are 'self': 2 layers of 3 heads"),
+        changed_heads(attention, [("self", 2, 0)]),
+    ):
+        pass
