@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from mha_lib.classroom.live.exercises import check
     from mha_lib.classroom.live.explorer import explore
     from mha_lib.classroom.live.plots import show_heads, show_heatmaps
+    from mha_lib.classroom.models.explore import explore_model
 
 ROOMS = {
     "begin_lesson": "live.begin",
     "check": "live.exercises",
     "explore": "live.explorer",
+    "explore_model": "models.explore",
     "show_heads": "live.plots",
     "show_heatmaps": "live.plots",
 }
-__all__ = ["begin_lesson", "check", "explore", "show_heads", "show_heatmaps"]
+__all__ = ["begin_lesson", "check", "explore", "explore_model", "show_heads", "show_heatmaps"]
 
 
 def __getattr__(name: str) -> Any:

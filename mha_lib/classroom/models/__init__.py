@@ -15,11 +15,13 @@ from mha_lib.classroom.models.attention import (
     read_attention,
     silenced,
 )
+from mha_lib.classroom.models.explore import explore_model
 
 __all__ = [
     "ModelAttention",
     "changed_heads",
     "evened",
+    "explore_model",
     "importance_by_removal",
     "permuted",
     "read_attention",

@@ -133,7 +133,7 @@ def read_attention(model: nn.Module, inputs: Any) -> ModelAttention:
 
 def as_layer(kind: str, number: int, weights: Any, seen: list[tuple[nn.Module, Tensor, Tensor]]) -> Layer:
     """The weights that a model has returned, with the module that made them and its mask."""
-    if not isinstance(weights, Tensor) or weights.dim() != 4:
+    if not isinstance(weights, Tensor) or weights.dim() != 4 or len(weights) != 1:
         got = "None" if weights is None else str(tuple(getattr(weights, "shape", ())))
         raise ValueError(
             f"{kind}[{number}] must be weights (1, H, Q, K), got {got}; does the layer compute them? "

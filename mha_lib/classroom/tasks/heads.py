@@ -129,7 +129,12 @@ def importance_by_gradient(model: EncoderDecoder, batch: Batch) -> ByAttention:
 
 def entropies(model: EncoderDecoder, batch: Batch) -> ByAttention:
     """How widely each head looks, in nats: 0 for a single key, log n for n equal keys, padding left out."""
-    return averages(model, batch, lambda weights: -torch.special.xlogy(weights, weights).sum(-1))
+    return averages(model, batch, entropy)
+
+
+def entropy(weights: Tensor) -> Tensor:
+    """The entropy of each row of weights, ``(…, Q, K) -> (…, Q)``, in nats."""
+    return -torch.special.xlogy(weights, weights).sum(-1)
 
 
 def similarities(model: EncoderDecoder, batch: Batch) -> ByAttention:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import torch
 import transformers
+from torch import nn
 
 QUERIES, SOURCE, TARGET = 11, 13, 7
 SIZES: dict[str, Any] = {
@@ -53,6 +54,23 @@ def made(kind: str, model: str = "Model", /, **settings: Any) -> Callable[[], An
         return found
 
     return make
+
+
+class Fixed(nn.Module):
+    """A model of another kind, which answers with the attentions that it was made with."""
+
+    def __init__(self, attentions: Any):
+        super().__init__()
+        self.attentions = attentions
+        self.eval()
+
+    def forward(self, input_ids: torch.Tensor, output_attentions: bool = False) -> Any:
+        return self
+
+
+def with_attentions(*attentions: Any) -> Fixed:
+    """A model whose layers have these weights (1, H, Q, K), scaled so that rows sum to 1."""
+    return Fixed(tuple(weights / weights.sum(-1, keepdim=True) for weights in attentions))
 
 
 def text() -> dict[str, torch.Tensor]:

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch import nn
 
 pytest.importorskip("transformers")
 
@@ -15,7 +14,7 @@ from mha_lib.classroom.models.attention import (
     read_attention,
     silenced,
 )
-from tests.classroom.models.small_models import CASES, ids
+from tests.classroom.models.small_models import CASES, Fixed, ids
 
 each_case = pytest.mark.parametrize("name", CASES)
 
@@ -130,21 +129,9 @@ def test_the_metric_is_the_callers_and_the_most_important_head_comes_first():
     assert importance_by_removal(attention, lambda _: 1.0, [head]) == {head: 0.0}
 
 
-class Silent(nn.Module):
-    """A model of another kind, which answers with what it was made with."""
-
-    def __init__(self, attentions=None):
-        super().__init__()
-        self.attentions = attentions
-        self.eval()
-
-    def forward(self, input_ids, output_attentions=False):
-        return self
-
-
 def test_a_model_that_attends_by_itself_is_read_but_not_changed():
     weights = torch.rand(1, 2, 3, 3)
-    attention = read_attention(Silent((weights,)), ids(3, 0))
+    attention = read_attention(Fixed((weights,)), ids(3, 0))
     (layer,) = attention.layers["self"]
     assert torch.equal(layer.weights, weights[0])
     assert layer.allowed.all()
@@ -155,12 +142,12 @@ def test_a_model_that_attends_by_itself_is_read_but_not_changed():
 @pytest.mark.parametrize(
     ("model", "inputs", "message"),
     [
-        (Silent(), ids(3, 0), "must return attentions"),
-        (Silent((None,)), ids(3, 0), r'attentions\[0\] must be .*got None.*"eager"'),
-        (Silent().train(), ids(3, 0), r"model\.eval\(\)"),
-        (Silent(), torch.ones(2, 3), r"one text.*\(2, 3\).*input_ids\[:1\]"),
-        (Silent(), {"input_ids": torch.ones(1, 0)}, "at least one token"),
-        (Silent(), "The cat", "inputs must be a tensor or a mapping.*str"),
+        (Fixed(None), ids(3, 0), "must return attentions"),
+        (Fixed((None,)), ids(3, 0), r'attentions\[0\] must be .*got None.*"eager"'),
+        (Fixed(None).train(), ids(3, 0), r"model\.eval\(\)"),
+        (Fixed(None), torch.ones(2, 3), r"one text.*\(2, 3\).*input_ids\[:1\]"),
+        (Fixed(None), {"input_ids": torch.ones(1, 0)}, "at least one token"),
+        (Fixed(None), "The cat", "inputs must be a tensor or a mapping.*str"),
         ("gpt2", ids(3, 0), "model must be a module"),
     ],
 )

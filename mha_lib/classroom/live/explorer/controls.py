@@ -7,7 +7,7 @@ entry each, a vector has several.
 
 import inspect
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -26,6 +26,7 @@ class Control:
     texts: list[list[str]]  # the options as they are shown; a switch has words of the lesson's language
     start: Setting
     is_vector: bool = False
+    label: str = ""  # as it is shown, if that is not the name
 
     def argument(self, setting: Iterable[int | str]) -> Any:
         """The argument of ``weights_of`` if this control's own entries have this setting."""
@@ -100,9 +101,15 @@ def place_of(value: Any, options: list) -> int:
 
 
 def describe_inputs(
-    controls: list[Control], samples: int, words: dict[str, Any], *, of_masks: bool = False
+    controls: list[Control],
+    samples: int,
+    words: dict[str, Any],
+    *,
+    of_masks: bool = False,
+    measures: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """The inputs in the browser: one for each entry of the setting, then the sample and the end of the scale.
+    """The inputs in the browser: one for each entry of the setting, then the sample, the measure and the
+    order of the heads, and the end of the scale.
 
     Each input belongs to a trait of the widget. ``at`` is its entry in the trait ``setting``, and -1 for an
     input of another trait. Masks have no scale. A caption in the language of the lesson, where there is one,
@@ -113,11 +120,15 @@ def describe_inputs(
     for control in controls:
         for entry, texts in enumerate(control.texts):
             name = f"{control.name}[{entry}]" if control.is_vector else control.name
-            name = f"{name} {words['captions'].get(control.name, '')}".rstrip()
+            name = control.label or f"{name} {words['captions'].get(control.name, '')}".rstrip()
             shown = off_and_on if control.kind == "switch" else texts
             entries.append((name, control.kind, shown, "setting"))
     if samples > 1:
         entries.append((words["sample"], "slider", [str(sample) for sample in range(samples)], "sample"))
+    if measures:
+        entries.append((words["measure"], "choice", [*measures], "measure"))
+        orders = [words["orders"][order] for order in ("own", "highest", "lowest")]
+        entries.append((words["order"], "choice", orders, "order"))
     if not of_masks:
         entries.append((words["to_max"], "switch", off_and_on, "to_max"))
     return [

@@ -10,13 +10,13 @@ import time
 import traceback
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from mha_lib.classroom.live.explorer.controls import Control, Setting, read_labels
+from mha_lib.classroom.live.explorer.controls import Control, Setting, place_of, read_labels
 from mha_lib.classroom.live.weights import as_weights
 
 Labels = Sequence | Callable[..., Sequence] | None
@@ -26,6 +26,32 @@ DIRECTORY_ENTRY = 64  # bytes, about
 MOST_TOKENS = 4096  # queries, or keys, in a picture: more are too slow for a browser
 MOST_WEIGHTS = 2**25  # in a picture
 KEPT_RESULTS = 64  # the next cell gets the weights on show without computing them again
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Makes a picture an overview: rows × columns of heads so small that each only opens a larger picture."""
+
+    rows: list[str]  # the name of each row
+    columns: list[str]  # the name of each column, short
+    corner: str  # what the names of the columns are names of
+    opens: list[tuple[dict[str, Any], int]]  # for each head the arguments to set, and the head to enlarge
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What ``weights_of`` may return in place of weights, with names and measures of the heads."""
+
+    weights: Any
+    mask: Any = None
+    query_labels: Sequence | None = None
+    key_labels: Sequence | None = None
+    head_labels: list[str] | None = None
+    short_labels: list[str] | None = None  # of the heads, where the others find no room
+    measures: Mapping[str, Sequence[float]] = field(default_factory=dict)  # by name, a number for each head
+    note: str = ""  # a sentence to be said with the picture
+    decimals: int | None = None  # of the weights in the browser: fewer make the table smaller
+    overview: Overview | None = None
 
 
 @dataclass(frozen=True)
@@ -61,16 +87,34 @@ class Source:
             for control in self.controls
         }
 
-    def _result_at(self, setting: Setting) -> tuple[Any, Any]:
-        """Weights and mask, as ``weights_of`` gives them; None in place of a mask that it leaves out."""
-        result = self.weights_of(**self.arguments(setting))
-        if not isinstance(result, tuple):
-            return result, None
-        if len(result) != 2:
-            raise TypeError(
-                f"weights_of must return weights, or (weights, mask), got a tuple of {len(result)}"
-            )
-        return result
+    def _result_at(self, setting: Setting) -> Picture:
+        """What ``weights_of`` gives, as a picture: with the mask and the labels, if there are any."""
+        arguments = self.arguments(setting)
+        result = self.weights_of(**arguments)
+        if isinstance(result, Picture):
+            return result
+        weights, mask = result, None
+        if isinstance(result, tuple):
+            if len(result) != 2:
+                raise TypeError(
+                    f"weights_of must return weights, or (weights, mask), got a tuple of {len(result)}"
+                )
+            weights, mask = result
+        queries, keys = (
+            labels(**arguments) if callable(labels) else labels
+            for labels in map(self.labels.get, ("query_labels", "key_labels"))
+        )
+        return Picture(weights, mask, queries, keys)
+
+    def with_arguments(self, setting: Setting, arguments: Mapping[str, Any]) -> Setting:
+        """The setting after some arguments, each of one entry, have got other values."""
+        changed = list(setting)
+        at = 0
+        for control in self.controls:
+            if control.name in arguments:
+                changed[at] = place_of(arguments[control.name], control.options[0])
+            at += len(control.options)
+        return tuple(changed)
 
     def settings(self) -> Iterable[Setting]:
         return itertools.product(*self.places)
@@ -99,7 +143,8 @@ class Collection:
 
     def add(self, setting: Setting) -> None:
         """Compute a setting's picture, or raise its error."""
-        maps, allowed = as_weights(*self.source.result_at(setting))
+        picture = self.source.result_at(setting)
+        maps, allowed = as_weights(picture.weights, picture.mask)
         samples, _, queries, keys = maps.shape
         if max(queries, keys) > MOST_TOKENS or maps.size > MOST_WEIGHTS:
             raise ValueError(
@@ -109,15 +154,33 @@ class Collection:
         self.are_masks &= allowed is not None and np.array_equal(maps, allowed)
         self.largest_sum = max(self.largest_sum, float(maps.sum(-1).max()))
         # The sign bit marks cells that the mask forbids: no weight is negative.
-        half = np.abs(maps.astype("<f2"))
+        rounded = maps if picture.decimals is None else maps.round(picture.decimals)
+        half = np.abs(rounded.astype("<f2"))
         half = half if allowed is None else np.where(allowed, half, -half)
         at = [self._keep_maps(sample.tobytes()) for sample in half]
         entry: dict[str, Any] = {"setting": setting, "shape": maps.shape, "at": at}
         for name, count in (("query_labels", queries), ("key_labels", keys)):
-            labels = self.source.labels[name]
-            given = labels(**self.source.arguments(setting)) if callable(labels) else labels
-            entry[name] = self._keep_labels(read_labels(name, given, samples, count))
-        self.directory.append(entry)
+            entry[name] = self._keep_labels(read_labels(name, getattr(picture, name), samples, count))
+        self.directory.append(entry | self._described(setting, picture))
+
+    def _described(self, setting: Setting, picture: Picture) -> dict[str, Any]:
+        """What the picture says of its heads."""
+        described: dict[str, Any] = {"note": picture.note} if picture.note else {}
+        if picture.head_labels:
+            described["head_labels"] = picture.head_labels
+            described["short_labels"] = picture.short_labels or picture.head_labels
+        if picture.measures:
+            described["measures"] = {
+                name: [round(float(value), 4) for value in values]
+                for name, values in picture.measures.items()
+            }
+        if picture.overview:
+            opens = [
+                (self.source.with_arguments(setting, arguments), head)
+                for arguments, head in picture.overview.opens
+            ]
+            described["overview"] = vars(picture.overview) | {"opens": opens}
+        return described
 
     def add_or_note_error(self, setting: Setting) -> None:
         """Compute a setting's picture, or keep its error in the directory for the widget to show."""

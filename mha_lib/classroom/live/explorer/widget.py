@@ -47,6 +47,7 @@ def explore(
 
     ``weights_of`` returns weights (Q,K), (H,Q,K) or (B,H,Q,K), or ``(weights, mask)`` with a boolean mask,
     True = may attend: (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K). The same settings must give the same weights.
+    A ``Picture`` in their place also names the heads, and measures them.
 
     A range or a list of numbers makes a slider over its values, a list of ranges a vector with one slider for
     each entry, a list of anything else a choice, a dict a choice by label, a bool a switch, a str a text box.
@@ -108,6 +109,8 @@ class Explorer(CellWidget):
     sample = Int(0).tag(sync=True)
     enlarged = Int(-1).tag(sync=True)  # the head that fills the picture; -1: all of them
     to_max = Bool(False).tag(sync=True)  # the scale ends at the largest weight instead of at 1
+    measure = Int(0).tag(sync=True)  # the one beside each head, by its place among those of the first picture
+    order = Int(0).tag(sync=True)  # of the heads: 0 as they come, 1 highest measure first, 2 lowest first
 
     def __init__(
         self,
@@ -124,7 +127,13 @@ class Explorer(CellWidget):
         self.setting = list(source.start)
         self.words = words or words_with(None, None)
         samples = len(table.directory[0]["at"])
-        self.controls = describe_inputs(source.controls, samples, self.words, of_masks=table.of_masks)
+        self.controls = describe_inputs(
+            source.controls,
+            samples,
+            self.words,
+            of_masks=table.of_masks,
+            measures=list(table.directory[0].get("measures", {})),
+        )
         super().__init__()  # last, so that an error above leaves no half-made widget in the browser
         self.observe(self._answer, "setting")
 
@@ -136,7 +145,7 @@ class Explorer(CellWidget):
     @property
     def weights(self) -> Any:
         """The weights that ``weights_of`` gives for ``settings``, in full precision, without the mask."""
-        return self._source.result_at(tuple(self.setting))[0]
+        return self._source.result_at(tuple(self.setting)).weights
 
     def __repr__(self) -> str:
         """The text in its place on a page that runs no widgets, such as an untrusted notebook."""

@@ -1,6 +1,6 @@
 // Finds the place of everything in the picture.
-import { LEGEND_ROW, layOut, TITLE } from "./layout.js";
-import { labelOf } from "./words.js";
+import { LEGEND_ROW, layOut, layOutOverview, TITLE } from "./layout.js";
+import { labelOf, sayValue } from "./words.js";
 
 export const fontOf = (em) => `${em}px system-ui`;
 
@@ -21,8 +21,51 @@ export function fit(ctx, text, room) {
   return `${letters.join("")}…`;
 }
 
+/** The title of a map for which there is little room. */
+export const shortTitle = (shown, head) => `${shown.shortLabels[head]}  ${sayValue(shown, head)}`.trim();
+
+/** The drawing of an overview. */
+function arrangeOverview(ctx, shown, room) {
+  const { heads, queries, keys, overview, isSorted } = shown;
+  const isGrid = overview.rows.length > 0 && !isSorted;
+  const titles = heads.map((head) => shortTitle(shown, head));
+  const layout = layOutOverview(
+    {
+      count: heads.length,
+      columns: overview.columns.length,
+      names: isGrid ? { rows: widestOf(ctx, [...overview.rows, overview.corner]) } : null,
+      titleWidth: widestOf(ctx, titles) + 0.6,
+      aspect: Math.max(0.5, Math.min(2, keys / queries)),
+    },
+    room,
+  );
+  const { across, em, mapWidth, mapHeight, pitch, rowPitch, left, top, end, down, below } = layout;
+  const tiles = heads.map((head, index) => ({
+    head,
+    x: Math.round(left + (index % across) * pitch),
+    y: Math.round(top + Math.floor(index / across) * rowPitch),
+  }));
+  const height = Math.ceil(top + down * rowPitch + below);
+  return {
+    ...shown,
+    em,
+    tiles,
+    across,
+    pitch,
+    isGrid,
+    width: room.width,
+    height,
+    cellWidth: mapWidth / keys,
+    cellHeight: mapHeight / queries,
+    legendX: 0,
+    legendY: height - 0.7 * em,
+    end: Math.max(end, 24 * em),
+  };
+}
+
 /** The drawing of what is shown. */
 export function arrange(ctx, shown, room) {
+  if (shown.overview) return arrangeOverview(ctx, shown, room);
   const { heads, queries, keys, queryLabels, keyLabels, labelWidths } = shown;
   const widthOf = (count) => widestOf(ctx, [String(count - 1)]);
   const layout = layOut(

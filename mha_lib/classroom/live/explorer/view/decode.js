@@ -37,7 +37,8 @@ export async function unpack({ directory, maps, labels }, pictures) {
 }
 
 /** The picture of an entry. Missing labels stay undefined: sentences tell a token's number from its label. */
-function readPicture({ shape, at, query_labels, key_labels }, numbers, labels) {
+function readPicture(entry, numbers, labels) {
+  const { shape, at, query_labels, key_labels, measures = {}, note = "", overview } = entry;
   const [, headCount, queries, keys] = shape;
   const size = headCount * queries * keys;
   return {
@@ -47,16 +48,30 @@ function readPicture({ shape, at, query_labels, key_labels }, numbers, labels) {
     samples: at.map((start) => numbers.subarray(start, start + size)),
     queryLabels: labels[query_labels],
     keyLabels: labels[key_labels],
+    headLabels: entry.head_labels,
+    shortLabels: entry.short_labels,
+    measures, // by their names, a number for each head
+    note,
+    overview, // of a picture whose heads are so small that each only opens another picture
   };
 }
 
+/** All heads, sorted by a measure: 0 as they come, 1 the highest first, 2 the lowest first. */
+function sortHeads(headCount, values, order) {
+  const heads = numbersTo(headCount);
+  if (!values || !order) return heads;
+  const sign = order === 1 ? -1 : 1;
+  return heads.sort((one, other) => sign * (values[one] - values[other]));
+}
+
 /** The visible part of a picture; the scale ends at 1, or with `toMax` at the largest weight. */
-export function choose({ samples, headCount, ...picture }, { sample, enlarged, toMax }) {
+export function choose({ samples, headCount, ...picture }, { sample, enlarged, toMax, measure, order }) {
   const which = Math.min(sample, samples.length - 1);
   const maps = samples[which];
-  const allHeads = numbersTo(headCount);
-  const isEnlarged = headCount > 1 && allHeads.includes(enlarged);
-  const heads = isEnlarged ? [enlarged] : allHeads;
+  const isEnlarged = headCount > 1 && !picture.overview && enlarged >= 0 && enlarged < headCount;
+  const values = picture.measures[measure];
+  const heads = isEnlarged ? [enlarged] : sortHeads(headCount, values, order);
+  const firstShown = isEnlarged ? enlarged : 0; // of those in `visible`
   const size = picture.queries * picture.keys;
   const most = weightOf(maps[findLargest(maps)]);
   const shown = {
@@ -67,7 +82,10 @@ export function choose({ samples, headCount, ...picture }, { sample, enlarged, t
     headCount,
     isEnlarged,
     heads,
-    visible: maps.subarray(heads[0] * size, (heads.at(-1) + 1) * size),
+    measure: values && measure,
+    isSorted: Boolean(values && order),
+    firstShown,
+    visible: maps.subarray(firstShown * size, (firstShown + heads.length) * size),
     scaleEnd: toMax && most > 0 ? most : Math.max(1, most),
     toMax,
     isMasked: maps.some(isForbidden),
@@ -82,10 +100,19 @@ function findLargest(maps) {
 }
 
 /** The cell with the largest weight of the visible heads. */
-export function largestShown({ visible, heads, queries, keys }) {
+export function largestShown({ visible, firstShown, queries, keys }) {
   const index = findLargest(visible);
   const row = Math.floor(index / keys);
-  return { head: heads[Math.floor(row / queries)], query: row % queries, key: index % keys };
+  return { head: firstShown + Math.floor(row / queries), query: row % queries, key: index % keys };
+}
+
+/** The places of the largest weights, the largest first; `indexAt` finds the weight of a place. */
+export function placesOfLargest({ maps }, count, indexAt, most = 3) {
+  const weightAt = (place) => weightOf(maps[indexAt(place)]);
+  const places = numbersTo(count).filter(
+    (place) => weightAt(place) > 0 && !isForbidden(maps[indexAt(place)]),
+  );
+  return places.sort((one, other) => weightAt(other) - weightAt(one)).slice(0, most);
 }
 
 /** How many queries are tokens. If queries and keys are the same tokens, the last keys that no query may

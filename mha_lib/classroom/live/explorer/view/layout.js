@@ -30,6 +30,41 @@ const SIZES = [1, 0.89, 0.78, 0.6, 0.5]; // of the letters on a slide, from 18 p
 const LEGIBLE = 0.78;
 const ROUNDED = 20; // pixels: whole ones make cells equal, but a map of smaller cells would lose much
 
+// Of an overview, in em:
+const SMALL_GAP = 0.3;
+const LEAST_SMALL = { grid: 2.2, sorted: 5 }; // the height of a map on a page, which can be scrolled
+const MOST_SMALL = 8;
+const HEADING = 1.4; // the names of the columns
+const SMALL_TITLE = 1.8; // above each sorted map
+const SMALL_LETTERS = 0.85;
+
+/** The layout of an overview: rows × columns with their names, or sorted maps, each with a title. */
+export function layOutOverview({ count, columns, names, titleWidth, aspect }, room) {
+  const em = room.em * SMALL_LETTERS;
+  const left = names ? names.rows * em + em : 0.3 * em;
+  const below = 2 * em;
+  const layOut = (across) => {
+    const down = Math.ceil(count / across);
+    const title = (names ? SMALL_GAP : SMALL_TITLE) * em; // above each map
+    const top = names ? HEADING * em : 0;
+    const wide = (room.width - left) / across - SMALL_GAP * em;
+    const free = (room.height - below - top) / down - title;
+    const high = room.isFixed ? free : Math.max(free, LEAST_SMALL[names ? "grid" : "sorted"] * em);
+    const mapWidth = Math.max(1, Math.min(wide, high * aspect, MOST_SMALL * em));
+    const pitch = Math.max(mapWidth + SMALL_GAP * em, names ? 0 : Math.min(titleWidth * em, wide));
+    const mapHeight = mapWidth / aspect;
+    const rowPitch = mapHeight + title;
+    const end = left + across * pitch;
+    return { em, across, mapWidth, mapHeight, pitch, rowPitch, left, top: top + title, end, below, down };
+  };
+  if (names) return layOut(columns);
+  const mostAcross = Math.max(1, Math.floor((room.width - left) / (titleWidth * em)));
+  const all = Array.from({ length: Math.min(mostAcross, count) }, (_, fewer) => layOut(fewer + 1));
+  const fits = ({ rowPitch, down }) => rowPitch * down + below <= room.height;
+  const good = all.filter(fits);
+  return (good.length ? good : all).reduce((best, one) => (one.mapWidth >= best.mapWidth ? one : best));
+}
+
 /** The layout with the highest score. */
 export function layOut(maps, room) {
   let best;

@@ -29,7 +29,7 @@ function pictureOf({ shape, weights, mask, queryLabels, keyLabels }) {
   const forbidden = (index) => mask && !mask[index % (queries * keys)];
   const maps = Uint16Array.from(weights, (weight, at) => bitsOf(weight) | (forbidden(at) ? SIGN_BIT : 0));
   const labels = { queryLabels: queryLabels && [queryLabels], keyLabels: keyLabels && [keyLabels] };
-  return { headCount, queries, keys, samples: [maps], ...labels };
+  return { headCount, queries, keys, samples: [maps], measures: {}, note: "", ...labels };
 }
 
 /** A function that asks for the picture of a setting; `take(setting, picture)` gets it, or its error. While one

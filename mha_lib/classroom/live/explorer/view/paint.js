@@ -1,8 +1,8 @@
 // Paints the picture, on the screen and for the saved file.
-import { arrange, fit, fontOf } from "./arrange.js";
+import { arrange, fit, fontOf, shortTitle } from "./arrange.js";
 import { indexOf, isForbidden, numbersTo, SIGN_BIT, weightOf } from "./decode.js";
 import { make } from "./inputs.js";
-import { fill, labelOf, sayTitle, sayWeight } from "./words.js";
+import { fill, labelOf, sayMeasures, sayTitle, sayValue, sayWeight } from "./words.js";
 
 const VIRIDIS = [
   0x440154, 0x481a6c, 0x472f7e, 0x414488, 0x39578c, 0x30688e, 0x2a788e, 0x23888e, 0x1e988b, 0x21a884,
@@ -44,6 +44,12 @@ export function paint(ctx, drawing) {
   });
   ctx.fillRect(0, 0, width, height);
   paintWeights(ctx, drawing);
+  if (drawing.overview) {
+    paintNames(ctx, drawing);
+    paintScale(ctx, drawing);
+    if (drawing.pointed) paintTile(ctx, drawing);
+    return;
+  }
   if (drawing.isMasked) paintMask(ctx, drawing);
   if (drawing.length < drawing.queries) paintLength(ctx, drawing);
   paintTitles(ctx, drawing);
@@ -125,12 +131,51 @@ function write(ctx, text, { x, y, colour, align = "left", isTurned = false }) {
   ctx.resetTransform();
 }
 
-/** Name each head; while the pointer is on a cell, add the cell's weight in that head. */
+/** Name the rows and columns of an overview, or each of its maps. */
+function paintNames(ctx, drawing) {
+  const { em, tiles, colours, overview, isGrid, across, pitch, cellWidth, cellHeight } = drawing;
+  const style = { colour: colours.ink };
+  if (!isGrid) {
+    for (const { head, x, y } of tiles) {
+      write(ctx, fit(ctx, shortTitle(drawing, head), pitch), { x, y: y - 0.7 * em, ...style });
+    }
+    return;
+  }
+  const [width, height] = [cellWidth * drawing.keys, cellHeight * drawing.queries];
+  const [{ x: left, y: top }] = tiles;
+  const wide = Math.max(...overview.columns.map((name) => ctx.measureText(name).width)) + 0.3 * em;
+  const step = Math.ceil(wide / pitch);
+  write(ctx, overview.corner, {
+    x: left - 0.5 * em,
+    y: top - 0.8 * em,
+    colour: colours.quiet,
+    align: "right",
+  });
+  for (const [column, name] of overview.columns.entries())
+    if (column % step === 0)
+      write(ctx, name, { x: tiles[column].x + width / 2, y: top - 0.8 * em, align: "center", ...style });
+  for (const [row, name] of overview.rows.entries())
+    write(ctx, name, { x: left - 0.5 * em, y: tiles[row * across].y + height / 2, align: "right", ...style });
+}
+
+/** Outline the map of an overview under the pointer. */
+function paintTile(ctx, { tiles, pointed, em, cellWidth, cellHeight, keys, queries }) {
+  const { x, y } = tiles.find(({ head }) => head === pointed.head);
+  ctx.beginPath();
+  ctx.rect(x, y, cellWidth * keys, cellHeight * queries);
+  strokeOnAnyColour(ctx, em);
+}
+
+/** Name each head, with its measure; while the pointer is on a cell, with the cell's weight in that head. */
 function paintTitles(ctx, drawing) {
-  const { em, tiles, colours, words, pointed } = drawing;
+  const { em, tiles, colours, pointed, isEnlarged, shortLabels } = drawing;
+  const sayOf = isEnlarged ? sayMeasures : sayValue;
   for (const { head, x, y } of tiles) {
-    const weight = pointed ? sayWeight(drawing, { ...pointed, head }) : "";
-    const title = fit(ctx, `${sayTitle(words, head)}  ${weight}`, drawing.pitch - 0.3 * em);
+    const after = pointed ? sayWeight(drawing, { ...pointed, head }) : sayOf(drawing, head);
+    const room = (isEnlarged ? ctx.canvas.width - x : drawing.pitch) - 0.3 * em;
+    const full = `${sayTitle(drawing, head)}  ${after}`.trimEnd();
+    const isTooLong = shortLabels && ctx.measureText(full).width > room;
+    const title = fit(ctx, isTooLong ? `${shortLabels[head]}  ${after}` : full, room);
     write(ctx, title, { x, y: y - 0.8 * em, colour: colours.ink });
   }
 }

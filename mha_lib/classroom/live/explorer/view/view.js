@@ -5,7 +5,16 @@ import { make, makeInput } from "./inputs.js";
 import { hideOwnKeys, isOwnKey, leave, letGo } from "./keyboard.js";
 import { askInPage } from "./page.js";
 import { paint, readLook, savePicture } from "./paint.js";
-import { fill, sayCell, sayPicture, sayTitle, sayWay, wordsFor } from "./words.js";
+import {
+  fill,
+  sayCell,
+  sayNeighbours,
+  sayOverviewHead,
+  sayPicture,
+  sayTitle,
+  sayWay,
+  wordsFor,
+} from "./words.js";
 
 const KEPT_WEIGHTS = 2 ** 24; // in answers
 const MARGINS = 14; // pixels above and below the parts
@@ -25,6 +34,8 @@ class ExplorerView {
     this.measured = new WeakMap(); // the widths of lists of labels
     this.picture = null; // the last one on show
     this.moved = null; // the input that asked for the next one
+    this.overviewAt = null; // the setting of the overview from which a head was opened
+    this.isToFocus = false; // the next picture is to take the focus
     this.note = ""; // a remark on the last move, which a change of size leaves
     this.room = null; // the largest size of the picture
     this.drawing = null;
@@ -38,6 +49,7 @@ class ExplorerView {
   makeElements() {
     const { model, words } = this;
     this.roomProbe = make("i", { className: "room" });
+    this.measures = Object.keys(model.get("table").directory[0].measures ?? {});
     this.inputs = model.get("controls").map((control) => makeInput(control, this));
     const elements = this.inputs.map(({ element }) => element);
     this.controls = make("div", { className: "settings" }, ...elements);
@@ -47,7 +59,7 @@ class ExplorerView {
     this.canvas = make("canvas");
     this.ctx = this.canvas.getContext("2d");
     this.overlay = make("div", { role: "group", ariaLabel: words.heads });
-    this.backButton = make("button", { textContent: words.all_heads, onclick: () => this.enlarge(-1) });
+    this.backButton = make("button", { onclick: () => this.goBack() });
     this.sentence = make("span");
     this.way = make("span", { ariaHidden: "true" });
     const status = make("p", { role: "status" }, this.sentence, this.way);
@@ -63,6 +75,7 @@ class ExplorerView {
       parts.splice(2, 0, make("p", { className: "in-page", textContent: words.in_page }));
     }
     this.root = make("div", { className: "mha-explorer" }, ...parts);
+    this.root.toggleAttribute("data-measured", this.measures.length > 0);
   }
 
   /** Enter an element of the page; returns the function to call when that element goes. */
@@ -71,7 +84,8 @@ class ExplorerView {
     await unpack(model.get("table"), this.pictures);
     this.noteLabels(this.pictures);
     element.append(this.root);
-    model.on("change:setting change:sample change:enlarged change:to_max", () => {
+    const traits = ["setting", "sample", "enlarged", "to_max", "measure", "order"];
+    model.on(traits.map((trait) => `change:${trait}`).join(" "), () => {
       this.note = "";
       this.show();
     });
@@ -119,6 +133,7 @@ class ExplorerView {
   /** Give a trait a new value; `name` is that of the input that was moved. */
   move(trait, value, name) {
     this.moved = trait === "setting" && this.picture ? { name, from: this.picture } : null;
+    if (trait === "setting") Object.assign(this, { overviewAt: null, isToFocus: false });
     this.model.set(trait, value);
     this.model.save_changes();
   }
@@ -151,10 +166,13 @@ class ExplorerView {
 
   showPicture(picture) {
     const { model, words, pointed } = this;
-    const [sample, enlarged, toMax] = ["sample", "enlarged", "to_max"].map((trait) => model.get(trait));
+    const traits = ["sample", "enlarged", "to_max", "order"];
+    const [sample, enlarged, toMax, order] = traits.map((trait) => model.get(trait));
+    const measure = this.measures[model.get("measure")];
     const ofMasks = model.get("table").of_masks;
     const labelWidths = this.widthsOf(picture);
-    const shown = { ...choose(picture, { sample, enlarged, toMax }), labelWidths, words, ofMasks };
+    const choice = { sample, enlarged, toMax, measure, order };
+    const shown = { ...choose(picture, choice), labelWidths, words, ofMasks };
     const { heads, queries, keys } = shown;
     const isThere = pointed && heads.includes(pointed.head) && pointed.query < queries && pointed.key < keys;
     if (this.moved) this.note = this.sayUnmoved(picture, sample);
@@ -163,7 +181,10 @@ class ExplorerView {
     this.pointed = isThere ? pointed : null;
     this.drawing = arrange(this.ctx, shown, this.room);
     this.backButton.hidden = !shown.isEnlarged;
+    this.backButton.textContent = this.overviewAt ? words.to_overview : words.all_heads;
+    this.overlay.ariaLabel = shown.overview ? words.overview_heads : words.heads;
     this.placeElements();
+    if (this.isToFocus) this.focusOn(enlarged);
     this.fitFrame();
     this.draw();
     this.describing = setTimeout(() => this.describe(), DESCRIBE_AFTER);
@@ -205,17 +226,33 @@ class ExplorerView {
     const { width, height, tiles, cellWidth, cellHeight, keys, queries } = this.drawing;
     Object.assign(this.canvas, { width, height });
     this.canvas.style.width = `${width * this.overlay.style.scale}px`;
+    const { overview } = this.drawing;
     if (this.overlay.children.length !== tiles.length) {
       const onblur = () => this.pointer === "touch" || this.aim(null);
-      const elements = tiles.map(() => make("div", { tabIndex: 0, role: "application", onblur }));
-      this.overlay.replaceChildren(...elements);
+      const onfocus = ({ target }) => this.answerFocus(target);
+      this.overlay.replaceChildren(...tiles.map(() => make("div", { onblur, onfocus })));
     }
     const size = `width:${cellWidth * keys}px; height:${cellHeight * queries}px`;
+    const role = overview ? "button" : "application";
     for (const [index, { head, x, y }] of tiles.entries()) {
       const style = `left:${x}px; top:${y}px; ${size}`;
-      const ariaLabel = sayTitle(this.words, head);
-      Object.assign(this.overlay.children[index], { style, ariaLabel }).dataset.head = head;
+      const ariaLabel = overview ? sayOverviewHead(this.drawing, head) : sayTitle(this.drawing, head);
+      const tabIndex = overview && index > 0 ? -1 : 0; // arrows move in an overview: Tab would take too long
+      Object.assign(this.overlay.children[index], { style, role, tabIndex, ariaLabel }).dataset.head = head;
     }
+  }
+
+  /** In an overview the focus is where a pointer would be. */
+  answerFocus(element) {
+    if (!this.drawing.overview) return;
+    for (const other of this.overlay.children) other.tabIndex = other === element ? 0 : -1;
+    if (!this.pointer) this.aim({ head: Number(element.dataset.head), query: 0, key: 0 });
+  }
+
+  /** Give the focus to a head, or to the first. */
+  focusOn(head) {
+    this.isToFocus = false;
+    this.overlay.children[Math.max(0, this.drawing.heads.indexOf(head))].focus();
   }
 
   /** Make the frame that an explorer has in a handout as wide as its content; it never becomes narrower. */
@@ -242,8 +279,14 @@ class ExplorerView {
 
   describe() {
     const { drawing, pointed } = this;
-    if (pointed) this.say(sayCell(drawing, pointed));
+    if (pointed && drawing.overview) this.say(sayOverviewHead(drawing, pointed.head), sayWay(drawing));
+    else if (pointed) this.say(sayCell(drawing, pointed) + this.sayAround(pointed));
     else this.say(`${this.note} ${sayPicture(drawing)}`.trim(), sayWay(drawing));
+  }
+
+  /** What a token attends to and who attends to it, where heads are measured: there people look for it. */
+  sayAround(cell) {
+    return this.measures.length ? sayNeighbours(this.drawing, cell) : "";
   }
 
   say(sentence, way = "") {
@@ -294,6 +337,7 @@ class ExplorerView {
 
   answerClick(cell) {
     const { pointed, drawing } = this;
+    if (drawing.overview) return this.openHead(cell.head);
     const isNear = (axis, size) => Math.abs(cell[axis] - pointed[axis]) * size <= drawing.em;
     const isAgain =
       pointed?.head === cell.head && isNear("query", drawing.cellHeight) && isNear("key", drawing.cellWidth);
@@ -319,6 +363,11 @@ class ExplorerView {
     if (isToEnlarge || step) event.preventDefault(); // it must not scroll
     if (!step) return;
     const [down, right] = step;
+    const { overview, across, heads } = this.drawing;
+    if (overview) {
+      const index = heads.indexOf(head) + down * across + right;
+      return this.overlay.children[index]?.focus();
+    }
     const { query, key } = this.pointed?.head === head ? this.pointed : { query: -1, key: -1 };
     this.aim(this.nearestCell(head, query + down, key + right));
   }
@@ -327,7 +376,7 @@ class ExplorerView {
   answerEscape(event) {
     if (!this.drawing?.isEnlarged) return leave(this.root);
     event.stopPropagation();
-    this.enlarge(-1);
+    this.goBack();
   }
 
   cellUnder({ target, offsetX, offsetY }) {
@@ -348,15 +397,37 @@ class ExplorerView {
   }
 
   toggle(head) {
-    const { headCount, isEnlarged } = this.drawing;
-    if (headCount > 1) this.enlarge(isEnlarged ? -1 : head);
+    const { headCount, isEnlarged, overview } = this.drawing;
+    if (overview) this.openHead(head);
+    else if (isEnlarged) this.goBack();
+    else if (headCount > 1) this.enlarge(head);
+  }
+
+  /** Open a head of the overview: another setting, with that head enlarged. */
+  openHead(head) {
+    const [setting, enlarged] = this.drawing.overview.opens[head];
+    const overviewAt = this.model.get("setting");
+    this.pointed = null;
+    this.model.set("enlarged", enlarged);
+    this.move("setting", setting);
+    Object.assign(this, { overviewAt, isToFocus: true }).show();
+  }
+
+  /** Return to all heads, or to the overview if the head was opened there. */
+  goBack() {
+    const { overviewAt } = this;
+    if (!overviewAt) return this.enlarge(-1);
+    this.pointed = null;
+    this.model.set("enlarged", -1);
+    this.move("setting", overviewAt);
+    Object.assign(this, { isToFocus: true }).show();
   }
 
   /** Let one head fill the picture, or show all of them (-1). */
   enlarge(head) {
     this.pointed = null;
     this.move("enlarged", head);
-    this.overlay.children[Math.max(0, this.drawing.heads.indexOf(head))].focus();
+    this.focusOn(head);
   }
 
   // -- size and theme
@@ -374,7 +445,7 @@ class ExplorerView {
     const given = room ? Number.parseFloat(getComputedStyle(root).fontSize) : clamp(width / 90, 12, 16);
     const em = room ? this.fitLetters(room, given) : given;
     this.setLetters(em);
-    const lines = width > 62 * em ? 1 : 2; // of the status
+    const lines = (width > 62 * em ? 1 : 2) + (this.measures.length ? 1 : 0); // of the status
     root.style.setProperty("--lines", lines);
     const place = root.getBoundingClientRect();
     const density = (devicePixelRatio * place.width) / root.offsetWidth; // a deck may scale its slides

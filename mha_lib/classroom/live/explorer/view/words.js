@@ -1,5 +1,5 @@
 // The explorer's sentences. They come from words/, in the lesson's language, as the trait `words`.
-import { indexOf, isForbidden, largestShown, weightOf } from "./decode.js";
+import { indexOf, isForbidden, largestShown, placesOfLargest, weightOf } from "./decode.js";
 
 /** A sentence with its {gaps} filled. */
 export const fill = (sentence, values) => sentence.replace(/\{(\w+)\}/g, (gap, name) => values[name] ?? gap);
@@ -13,7 +13,21 @@ export function wordsFor(model) {
 }
 
 /** The title of a head, or of the only map. */
-export const sayTitle = (words, head) => fill(words.head, { head, ...axesOf(words) });
+export const sayTitle = ({ words, headLabels }, head) =>
+  headLabels?.[head] ?? fill(words.head, { head, ...axesOf(words) });
+
+/** The chosen measure of a head; "" if there is none. */
+export const sayValue = ({ measures, measure }, head) => measures[measure]?.[head].toFixed(2) ?? "";
+
+/** All measures of a head. */
+export const sayMeasures = ({ measures, words }, head) =>
+  Object.entries(measures)
+    .map(([name, values]) => fill(words.measured, { name, value: values[head].toFixed(2) }))
+    .join(words.between_measures);
+
+/** A head of the overview, for which there is no more room than in a sentence. */
+export const sayOverviewHead = (shown, head) =>
+  fill(shown.words.overview_head, { head: sayTitle(shown, head), measures: sayMeasures(shown, head) });
 
 const axesOf = ({ queries, keys }) => ({ rows: queries, columns: keys });
 
@@ -43,31 +57,63 @@ function sayQuery({ words, queryLabels, length }, number) {
 }
 
 export function sayCell(drawing, cell) {
-  const { words, keyLabels } = drawing;
-  return fill(words.cell, {
+  const { words, keyLabels, headLabels } = drawing;
+  return fill(headLabels ? words.named_cell : words.cell, {
     ...axesOf(words),
-    head: cell.head,
+    head: headLabels?.[cell.head] ?? cell.head,
     query: sayQuery(drawing, cell.query),
     key: sayToken(words, keyLabels, cell.key),
     weight: sayWeight(drawing, cell),
   });
 }
 
+/** What the token of a row attends to most, and which tokens attend most to the token of a column. */
+export function sayNeighbours(drawing, { head, query, key }) {
+  const { words, queries, keys, queryLabels, keyLabels, maps } = drawing;
+  const sayAll = (labels, count, placeOf) => {
+    const indexAt = (place) => indexOf(drawing, { head, query, key, ...placeOf(place) });
+    const say = (place) =>
+      fill(words.neighbour, {
+        token: sayToken(words, labels, place),
+        weight: weightOf(maps[indexAt(place)]).toFixed(2),
+      });
+    return placesOfLargest(drawing, count, indexAt).map(say).join(words.between_measures) || "—";
+  };
+  return fill(words.neighbours, {
+    query: sayToken(words, queryLabels, query),
+    keys: sayAll(keyLabels, keys, (place) => ({ key: place })),
+    key: sayToken(words, keyLabels, key),
+    queries: sayAll(queryLabels, queries, (place) => ({ query: place })),
+  });
+}
+
 /** The picture in a sentence, for people who don't see it. */
 export function sayPicture(drawing) {
   const { headCount, isEnlarged, heads, queries, keys, visible, words, ofMasks } = drawing;
+  const { headLabels, overview, note } = drawing;
+  if (overview) return `${fill(words.overview, { heads: headCount })} ${note}`.trim();
   const allowed = visible.filter((bits) => !isForbidden(bits)).length;
   const most = ofMasks
     ? fill(words.allowed, { allowed, cells: visible.length })
     : fill(words.largest, { cell: sayCell(drawing, largestShown(drawing)) });
-  const sentence = isEnlarged ? words.one_head : words.picture;
-  return fill(sentence, { ...axesOf(words), heads: headCount, head: heads[0], queries, keys, most });
+  const one = headLabels ? words.named_head : words.one_head;
+  const head = headLabels?.[heads[0]] ?? heads[0];
+  const sentence = fill(isEnlarged ? one : words.picture, {
+    ...axesOf(words),
+    heads: headCount,
+    head,
+    queries,
+    keys,
+    most,
+  });
+  return `${sentence} ${note}`.trim();
 }
 
 /** The hint how to enlarge a head or return; a screen reader finds it in the name of the group of heads. */
-export function sayWay({ headCount, isEnlarged, words }) {
-  if (headCount === 1) return "";
+export function sayWay({ headCount, isEnlarged, words, overview }) {
+  if (headCount === 1 && !overview) return "";
   const isByTouch = matchMedia("(hover: none)").matches;
+  if (overview) return isByTouch ? words.to_open_by_touch : words.to_open;
   if (isEnlarged) return isByTouch ? words.to_return_by_touch : words.to_return;
   return isByTouch ? words.to_enlarge_by_touch : words.to_enlarge;
 }

@@ -1,0 +1,236 @@
+"""The explorer shows a model's own weights: each layer, an overview, and parts of long texts."""
+
+import subprocess
+import sys
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("transformers")
+
+from mha_lib.classroom.course.language import words_in
+from mha_lib.classroom.models import changed_heads, explore_model, read_attention
+from mha_lib.classroom.models.explore import SMALL, WHOLE, WINDOW
+from mha_lib.classroom.models.measures import measures_of
+from tests.classroom.models.small_models import CASES, QUERIES, SOURCE, TARGET, ids, made, with_attentions
+
+WORDS = words_in("en")["models"]
+each_case = pytest.mark.parametrize("name", CASES)
+
+
+def setting_of(explorer, **texts):
+    """The setting with these options, by the texts that the browser shows."""
+    found = [*explorer.setting]
+    for control in explorer.controls:
+        if control["trait"] == "setting" and control["name"] in texts:
+            found[control["at"]] = control["texts"].index(texts[control["name"]])
+    return found
+
+
+def entry_at(explorer, **texts):
+    """What the browser gets for a setting: its entry in the table, the weights and the forbidden cells."""
+    setting = setting_of(explorer, **texts)
+    explorer.set_state({"setting": setting})
+    for table in filter(None, (explorer.table, explorer.answer)):
+        for entry in table["directory"]:
+            if [*entry["setting"]] == setting:
+                assert "error" not in entry, entry
+                _, heads, queries, keys = entry["shape"]
+                (start,) = entry["at"]
+                numbers = np.frombuffer(zlib.decompress(table["maps"]), "<f2")[start:]
+                half = numbers[: heads * queries * keys].reshape(heads, queries, keys)
+                axes = {name: table["labels"][entry[name]][0] for name in ("query_labels", "key_labels")}
+                return entry | axes, torch.tensor(np.abs(half)).float(), torch.tensor(np.signbit(half))
+    raise AssertionError(f"no picture at {setting}")
+
+
+def test_the_function_is_found_where_lessons_import_it_and_imports_no_transformers():
+    code = (
+        "import sys; from mha_lib.classroom import explore_model; assert callable(explore_model); "
+        "assert 'transformers' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@each_case
+def test_every_weight_of_every_layer_is_shown_to_three_decimals_with_the_models_mask(name):
+    case, model = CASES[name], CASES[name].make()
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        output = model(**case.inputs(), output_attentions=True)
+    theirs: dict[str, Any] = {
+        "self": getattr(output, "attentions", None),
+        "encoder": getattr(output, "encoder_attentions", None),
+        "decoder": getattr(output, "decoder_attentions", None),
+        "cross": getattr(output, "cross_attentions", None),
+    }
+    explorer = explore_model(CASES[name].make(), case.inputs())
+    for kind, (layers, *shape) in case.kinds.items():
+        for layer in range(layers):
+            text = f"layer {layer}" if len(case.kinds) == 1 else f"{kind}: layer {layer}"
+            entry, weights, forbidden = entry_at(explorer, layer=text)
+            assert entry["shape"] == (1, *shape)
+            expected = theirs[kind][layer][0]
+            torch.testing.assert_close(weights, expected, atol=0.0008, rtol=0)
+            assert torch.equal(forbidden, expected == 0)
+            prefix = "" if len(case.kinds) == 1 else f"{kind}: "
+            assert entry["head_labels"][1] == f"{prefix}layer {layer}, head 1"
+
+
+def test_the_overview_has_all_heads_and_a_click_leads_to_the_head():
+    case = CASES["bart"]
+    explorer = explore_model(case.make(), case.inputs())
+    entry, weights, _ = entry_at(explorer, layer="decoder: all layers")
+    assert weights.shape == (3 * 4, TARGET, TARGET)  # a text this short has no blocks
+    assert entry["overview"]["rows"] == ["layer 0", "layer 1", "layer 2"]
+    assert entry["overview"]["columns"] == ["0", "1", "2", "3"]
+    assert entry["short_labels"][6] == "L1 H2"
+    setting, head = entry["overview"]["opens"][6]
+    assert (setting, head) == (tuple(setting_of(explorer, layer="decoder: layer 1")), 2)
+    _, opened, _ = entry_at(explorer, layer="decoder: layer 1")
+    assert torch.equal(opened[2], weights[6])
+
+
+def test_layers_with_fewer_heads_make_no_grid():
+    model = with_attentions(torch.rand(1, 3, 5, 5), torch.rand(1, 2, 5, 5))
+    entry, weights, _ = entry_at(explore_model(model, ids(5, 0)), layer="all layers")
+    assert entry["overview"]["rows"] == []
+    assert len(weights) == 5
+    assert [head for _, head in entry["overview"]["opens"]] == [0, 1, 2, 0, 1]
+
+
+LONG = {"vocab_size": 61, "n_embd": 24, "n_layer": 2, "n_head": 3, "n_positions": 512}
+
+
+def in_blocks(weights, size_down, size_across):
+    """The oracle of blocks, cell by cell: the sum over the keys of a block, the mean over its queries."""
+    heads, queries, keys = weights.shape
+    rows, columns = range(0, queries, size_down), range(0, keys, size_across)
+    found = torch.empty(heads, len(rows), len(columns))
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            block = weights[:, row : row + size_down, column : column + size_across]
+            found[:, i, j] = block.sum(-1).mean(-1)
+    return found
+
+
+@pytest.mark.parametrize("length", [8, 100, 257, 512])
+def test_long_texts_are_shown_in_blocks_and_their_parts_token_by_token(length):
+    model, text = made("GPT2", **LONG)(), ids(length, 0)
+    explorer = explore_model(model, text, [f"t{number}" for number in range(length)])
+    whole = read_attention(model, text).layers["self"][1].weights
+    for layer, most, number in (("all layers", SMALL, 3), ("layer 1", WHOLE, 0)):
+        size = -(-length // most)
+        entry, weights, forbidden = entry_at(explorer, layer=layer)
+        expected = in_blocks(whole, size, size)
+        torch.testing.assert_close(weights[number : number + 3], expected, atol=0.0008, rtol=0)
+        assert torch.equal(forbidden[0], expected[0] == 0)
+        assert weights.shape[1] == -(-length // size) <= most
+        assert bool(entry.get("note")) == (size > 1)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(3, weights.shape[1]), atol=0.05, rtol=0)
+    names = [control["name"] for control in explorer.controls]
+    assert ("queries" in names) == ("keys" in names) == (length > WINDOW)
+    if length > WINDOW:
+        part = f"64–{min(128, length) - 1}"
+        entry, weights, _ = entry_at(explorer, layer="layer 1", queries=part, keys="0–63")
+        expected = whole[:, 64:128, :64]
+        torch.testing.assert_close(weights, expected, atol=0.0008, rtol=0)
+        assert entry["query_labels"] == [f"t{number}" for number in range(64, min(128, length))]
+        assert not entry.get("note")
+
+
+def test_a_block_is_labelled_with_its_place_and_its_tokens():
+    model = made("GPT2", **LONG)()
+    explorer = explore_model(model, ids(257, 0), [f"t{number}" for number in range(257)])
+    entry, _, _ = entry_at(explorer, layer="layer 0")
+    assert entry["key_labels"][1] == "2–3 t2 t3"
+    assert entry["key_labels"][-1] == "256–256 t256"
+
+
+def test_a_part_beyond_the_end_of_the_shorter_text_says_so():
+    model = made("T5", vocab_size=61, d_model=24, d_kv=5, d_ff=17, num_layers=1, num_heads=3)()
+    explorer = explore_model(model, {"input_ids": ids(100, 0), "decoder_input_ids": ids(7, 1)})
+    setting = setting_of(explorer, layer="cross: layer 0", queries="64–99")
+    explorer.set_state({"setting": setting})
+    directory = [*explorer.table["directory"], *explorer.answer.get("directory", [])]
+    (error,) = [entry["error"] for entry in directory if [*entry["setting"]] == setting]
+    assert "There are 7 tokens here, and none from 64 to 99" in error
+
+
+def test_all_heads_have_the_measures_of_their_layer():
+    case, model = CASES["t5"], CASES["t5"].make()
+    explorer = explore_model(model, case.inputs())
+    measured = measures_of(read_attention(model, case.inputs()), case.inputs())
+    for layer in range(3):
+        entry, _, _ = entry_at(explorer, layer=f"decoder: layer {layer}")
+        assert [*entry["measures"]] == [WORDS["measures"][name] for name in measured["decoder"][layer]]
+        torch.testing.assert_close(
+            torch.tensor(entry["measures"]["induction"]),
+            measured["decoder"][layer]["induction"],
+            atol=1e-4,
+            rtol=0,
+        )
+    entry, _, _ = entry_at(explorer, layer="cross: all layers")
+    expected = torch.cat([layer["entropy"] for layer in measured["cross"]])
+    torch.testing.assert_close(torch.tensor(entry["measures"]["entropy"]), expected, atol=1e-4, rtol=0)
+    assert [*entry["measures"]] == ["entropy", "first token"]
+    names = [control["name"] for control in explorer.controls]
+    assert names[-3:-1] == ["beside each head", "order"]
+
+
+def test_the_table_keeps_to_its_budget_and_says_what_it_carries():
+    model = made("GPT2", **LONG | {"n_layer": 6, "n_head": 6})()
+    short, long = explore_model(model, ids(8, 0)), explore_model(model, ids(200, 0))
+    assert short.table["carries"] == "all"
+    assert long.table["carries"] == "part"
+    assert long.table["directory"][0]["overview"]  # the overview comes first
+    assert len(long.table["maps"]) < 2_000_000
+
+
+def test_a_change_of_heads_can_be_explored():
+    case, model = CASES["gpt2"], CASES["gpt2"].make()
+    explorer = explore_model(model, case.inputs())
+    with changed_heads(explorer.attention, [("self", 0, 1)]):
+        _, weights, _ = entry_at(explore_model(model, case.inputs()), layer="layer 0")
+    assert not weights[1].any()
+    assert weights[0].any()
+
+
+def test_a_closed_explorer_keeps_no_weights():
+    explorer = explore_model(CASES["gpt2"].make(), ids(QUERIES, 0))
+    explorer.close()
+    assert not explorer.attention.layers
+
+
+def test_encoder_and_decoder_have_labels_of_their_own():
+    case = CASES["bart"]
+    tokens = {"encoder": [f"s{n}" for n in range(SOURCE)], "decoder": [f"t{n}" for n in range(TARGET)]}
+    explorer = explore_model(case.make(), case.inputs(), tokens)
+    entry, _, _ = entry_at(explorer, layer="cross: layer 0")
+    assert entry["query_labels"] == tokens["decoder"]
+    assert entry["key_labels"] == tokens["encoder"]
+
+
+def test_patches_are_labelled_by_row_and_column():
+    case = CASES["vit"]
+    explorer = explore_model(case.make(), case.inputs())
+    entry, _, _ = entry_at(explorer, layer="layer 0")
+    assert entry["key_labels"] == ["CLS", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]
+    assert "induction" not in entry["measures"]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (["a", "b"], r"label for each of the 11 tokens of the encoder, got 2"),
+        ("eleven chrs", "list with a label for each token, or the tokenizer, got a str"),
+        ({"decoder": ["a"] * 11}, "labels of encoder, got decoder"),
+    ],
+)
+def test_wrong_labels_get_a_clear_error(tokens, message):
+    case = CASES["gpt2"]
+    with pytest.raises((TypeError, ValueError), match=message):
+        explore_model(case.make(), case.inputs(), tokens)

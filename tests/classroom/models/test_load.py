@@ -1,0 +1,62 @@
+"""A model is loaded by its name, from a folder here; without it one line says what to do."""
+
+import pytest
+
+pytest.importorskip("transformers")
+
+import huggingface_hub.constants
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from mha_lib.classroom.models import explore_model, load
+from mha_lib.classroom.models.load import CannotLoad
+from tests.classroom.models.small_models import CASES
+
+LETTERS = ["<pad>", "</s>", "<unk>", "the", "cat", "sat"]
+
+
+def saved(folder, name):
+    """A small model with a tokenizer of three words, as ``from_pretrained`` finds them."""
+    words = Tokenizer(models.WordLevel({word: at for at, word in enumerate(LETTERS)}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    CASES[name].make().save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>", pad_token="<pad>").save_pretrained(
+        folder
+    )
+    return str(folder)
+
+
+def test_a_name_and_a_text_are_enough(tmp_path):
+    explorer = explore_model(saved(tmp_path, "gpt2"), "the cat sat the cat")
+    assert [*explorer.attention.layers] == ["self"]
+    assert explorer.table["labels"][0] == [["the", "cat", "sat", "the", "cat"]]
+
+
+def test_a_model_with_a_decoder_writes_its_answer(tmp_path):
+    explorer = explore_model(saved(tmp_path, "bart"), "the cat sat")
+    assert [*explorer.attention.layers] == ["encoder", "decoder", "cross"]
+    assert explorer.attention.layers["cross"][0].weights.shape[-1] == 3
+
+
+def test_a_model_that_is_not_here_gets_one_line(monkeypatch):
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(CannotLoad, match="nobody/no-model is neither in the cache nor") as caught:
+        explore_model("nobody/no-model", "the cat")
+    assert caught.value._render_traceback_() == [str(caught.value)]
+    assert "\n" not in str(caught.value)
+
+
+def test_without_transformers_one_line_says_what_to_install(monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(load, "import_module", missing)
+    with pytest.raises(CannotLoad, match=r"mha-lib\[models\]"):
+        explore_model("gpt2", "the cat")
+
+
+@pytest.mark.parametrize("text", ["", "  ", None])
+def test_an_empty_text_gets_one_line_and_loads_nothing(monkeypatch, text):
+    monkeypatch.setattr(load, "import_module", pytest.fail)
+    with pytest.raises(CannotLoad, match="needs a text"):
+        explore_model("gpt2", text)
