@@ -104,7 +104,7 @@ def test_keys_move_through_the_overview_open_a_head_and_return(shown):
     expect(shown.locator(HEADS)).to_be_focused()
     expect(shown.locator(HEADS)).to_have_attribute("aria-label", "layer 0, head 1")
     shown.keyboard.press("Escape")
-    expect(openers.first).to_be_focused()
+    expect(openers.nth(1)).to_be_focused()
 
 
 def test_one_stop_of_tab_is_enough_for_all_heads(shown):
@@ -164,8 +164,25 @@ def test_a_handout_says_that_it_lacks_a_head_and_keeps_the_overview(page, tmp_pa
     page.goto(handout_page(some_overview(most=0), tmp_path / "it.html"))
     page.locator(OPENERS).nth(5).click()
     expect(page.get_by_role("status")).to_contain_text("Not in this handout")
-    page.get_by_label("layer", exact=True).select_option("all")
-    expect(page.get_by_role("status")).to_contain_text("Heads: 12.")
+    page.get_by_role("button", name="overview").click()
+    expect(page.get_by_role("status")).to_contain_text("Heads: 12,")
+    page.locator(OPENERS).nth(5).press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Not in this handout")
+    page.keyboard.press("Escape")
+    expect(page.locator(OPENERS).nth(5)).to_be_focused()
+    expect(page.get_by_role("status")).to_contain_text("Heads: 12,")
+    expect(page.get_by_role("button", name="overview")).to_be_hidden()
+
+
+def test_colours_by_the_square_root_and_their_scale(shown):
+    shown.get_by_label("layer", exact=True).select_option("layer 1")
+    shown.get_by_label("colours √").check()
+    shown.wait_for_function("window.written.includes('1 weight, √ scale')")
+    assert_shows(shown, WEIGHTS[1].sqrt()[None], ALLOWED)
+    shown.get_by_label("colours 0–max").check()
+    top = float(WEIGHTS[1].half().max())
+    shown.wait_for_function(f"window.written.includes('{top:.3g} largest weight, √ scale')")
+    assert_shows(shown, (WEIGHTS[1] / top).sqrt()[None], ALLOWED)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

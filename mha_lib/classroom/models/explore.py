@@ -1,5 +1,6 @@
 """Show a model's heads in the explorer, which knows arrays only: an overview, and each layer."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -8,8 +9,9 @@ import torch
 from torch import Tensor
 
 from mha_lib.classroom.course.language import words_here
+from mha_lib.classroom.course.outputs import FOR_A_PAGE
 from mha_lib.classroom.live.explorer.controls import Control, make_control
-from mha_lib.classroom.live.explorer.table import Overview, Picture, Source
+from mha_lib.classroom.live.explorer.table import BUDGET, Overview, Picture, Source
 from mha_lib.classroom.live.explorer.widget import Explorer, words_with
 from mha_lib.classroom.models.attention import Layer, ModelAttention, read_attention
 from mha_lib.classroom.models.load import load
@@ -20,6 +22,7 @@ WINDOW = 64  # tokens of a part: so many labels can be read
 WHOLE = 200  # tokens: of more a picture shows blocks, since a screen has no more cells to point at
 DECIMALS = 3  # of a weight in the browser, as many as the explorer says
 SMALL = 32  # blocks along a side of a picture in the overview
+SECONDS_FOR_A_PAGE = 60.0  # to compute ahead, where nobody waits
 Window = tuple[int, int] | None  # where a part begins and ends; None for the whole text
 
 
@@ -46,9 +49,10 @@ class ModelExplorer(Explorer):
     """The explorer of a model's heads."""
 
     def __init__(self, pictures: "ModelPictures"):
-        words = words_with(None, None)
-        super().__init__(Source(pictures, pictures.controls(), {}), words)
+        budget: dict[str, Any] = {"seconds": SECONDS_FOR_A_PAGE} if os.environ.get(FOR_A_PAGE) else {}
+        super().__init__(Source(pictures, pictures.controls(), {}), words_with(None, None), **budget)
         self.attention = pictures.attention
+        self.by_root = max(lengths_of(self.attention).values()) > WINDOW  # of so many, each gets little
 
     def close(self) -> None:
         super().close()
@@ -63,6 +67,7 @@ class ModelPictures:
         self.words: dict[str, Any] = words_here()["models"]
         self.labels = labels_of(attention, inputs, tokens)
         self.measures = measures_of(attention, inputs)
+        self.most = most_for_a_page(attention) if os.environ.get(FOR_A_PAGE) else WHOLE
 
     def controls(self) -> list[Control]:
         """The choice of a layer, and of the part of a long text along each axis."""
@@ -96,7 +101,7 @@ class ModelPictures:
         row, column = SEQUENCES[kind]
         rows = self.checked(queries, row)
         columns = self.checked(keys, column)
-        most = SMALL if number is None else WHOLE
+        most = SMALL if number is None else self.most
         heads = [(at, head) for at in which for head in range(len(layers[at].weights))]
         shown = [in_blocks(layers[at], rows, columns, most) for at in which]
         names = [self.named("head", kind, layer=at, head=head) for at, head in heads]
@@ -143,6 +148,18 @@ class ModelPictures:
             corner=self.words["corner"],
             opens=[({"layer": (kind, at)}, head) for at, head in heads],
         )
+
+
+def most_for_a_page(attention: ModelAttention) -> int:
+    """The blocks along a side, so many that a page, which computes nothing, carries all layers."""
+    shapes = [layer.weights.shape for layers in attention.layers.values() for layer in layers]
+
+    def size(most: int) -> int:
+        """In bytes, of all layers in float16."""
+        return sum(2 * heads * min(most, queries) * min(most, keys) for heads, queries, keys in shapes)
+
+    fitting = (most for most in range(WHOLE, SMALL, -1) if size(most) + size(SMALL) <= BUDGET)
+    return next(fitting, SMALL)
 
 
 def made(name: str, label: str, options: Mapping[str, Any]) -> Control:

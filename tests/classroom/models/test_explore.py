@@ -12,6 +12,7 @@ import torch
 pytest.importorskip("transformers")
 
 from mha_lib.classroom.course.language import words_in
+from mha_lib.classroom.course.outputs import FOR_A_PAGE
 from mha_lib.classroom.models import changed_heads, explore_model, read_attention
 from mha_lib.classroom.models.explore import SMALL, WHOLE, WINDOW
 from mha_lib.classroom.models.measures import measures_of
@@ -178,7 +179,7 @@ def test_all_heads_have_the_measures_of_their_layer():
     torch.testing.assert_close(torch.tensor(entry["measures"]["entropy"]), expected, atol=1e-4, rtol=0)
     assert [*entry["measures"]] == ["entropy", "first token"]
     names = [control["name"] for control in explorer.controls]
-    assert names[-3:-1] == ["beside each head", "order"]
+    assert names[-4:] == ["beside each head", "order", "colours 0–max", "colours √"]
 
 
 def test_the_table_keeps_to_its_budget_and_says_what_it_carries():
@@ -188,6 +189,24 @@ def test_the_table_keeps_to_its_budget_and_says_what_it_carries():
     assert long.table["carries"] == "part"
     assert long.table["directory"][0]["overview"]  # the overview comes first
     assert len(long.table["maps"]) < 2_000_000
+
+
+@pytest.mark.parametrize("length", [8, 200])
+def test_a_page_carries_all_layers_in_blocks_if_it_must(monkeypatch, length):
+    monkeypatch.setenv(FOR_A_PAGE, "1")
+    monkeypatch.setattr("mha_lib.classroom.models.explore.BUDGET", 400_000)
+    explorer = explore_model(made("GPT2", **LONG | {"n_layer": 6, "n_head": 6})(), ids(length, 0))
+    of_layers = [entry for entry in explorer.table["directory"] if not any(entry["setting"][1:])]
+    assert len(of_layers) == 1 + 6  # the overview, too
+    assert all(("block" in entry.get("note", "")) == (length == 200) for entry in of_layers)
+    assert sum(2 * np.prod(entry["shape"]) for entry in of_layers) <= 400_000
+    queries = of_layers[1]["shape"][2]
+    assert queries == 8 or queries > SMALL
+
+
+@pytest.mark.parametrize("length", [WINDOW, WINDOW + 1])
+def test_a_long_text_begins_with_colours_that_show_small_weights(length):
+    assert explore_model(made("GPT2", **LONG)(), ids(length, 0)).by_root == (length > WINDOW)
 
 
 def test_a_change_of_heads_can_be_explored():

@@ -109,7 +109,7 @@ def describe_inputs(
     measures: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """The inputs in the browser: one for each entry of the setting, then the sample, the measure and the
-    order of the heads, and the end of the scale.
+    order of the heads, and the scale of the colours.
 
     Each input belongs to a trait of the widget. ``at`` is its entry in the trait ``setting``, and -1 for an
     input of another trait. Masks have no scale. A caption in the language of the lesson, where there is one,
@@ -130,7 +130,8 @@ def describe_inputs(
         orders = [words["orders"][order] for order in ("own", "highest", "lowest")]
         entries.append((words["order"], "choice", orders, "order"))
     if not of_masks:
-        entries.append((words["to_max"], "switch", off_and_on, "to_max"))
+        scales = ["to_max", "by_root"] if measures else ["to_max"]
+        entries += [(words[scale], "switch", off_and_on, scale) for scale in scales]
     return [
         {"name": name, "kind": kind, "texts": texts, "trait": trait, "at": at if trait == "setting" else -1}
         for at, (name, kind, texts, trait) in enumerate(entries)

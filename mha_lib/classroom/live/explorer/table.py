@@ -23,6 +23,7 @@ Labels = Sequence | Callable[..., Sequence] | None
 
 
 DIRECTORY_ENTRY = 64  # bytes, about
+BUDGET = 2_000_000  # bytes of maps that are computed ahead, before they are deflated
 MOST_TOKENS = 4096  # queries, or keys, in a picture: more are too slow for a browser
 MOST_WEIGHTS = 2**25  # in a picture
 KEPT_RESULTS = 64  # the next cell gets the weights on show without computing them again
@@ -214,7 +215,7 @@ class Collection:
         return self.labels.index(labels)
 
 
-def compute_table(source: Source, *, seconds: float = 2.0, most: int = 2_000_000) -> Table:
+def compute_table(source: Source, *, seconds: float = 2.0, most: int = BUDGET) -> Table:
     """The table of all settings, or else of each entry's own range, or else of a part, as the budget allows:
     ``seconds``, and ``most`` bytes of maps and directory before they are deflated.
 

@@ -109,6 +109,7 @@ class Explorer(CellWidget):
     sample = Int(0).tag(sync=True)
     enlarged = Int(-1).tag(sync=True)  # the head that fills the picture; -1: all of them
     to_max = Bool(False).tag(sync=True)  # the scale ends at the largest weight instead of at 1
+    by_root = Bool(False).tag(sync=True)  # colours follow the square root, so that small weights differ
     measure = Int(0).tag(sync=True)  # the one beside each head, by its place among those of the first picture
     order = Int(0).tag(sync=True)  # of the heads: 0 as they come, 1 highest measure first, 2 lowest first
 

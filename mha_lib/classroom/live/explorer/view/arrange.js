@@ -77,6 +77,7 @@ export function arrange(ctx, shown, room) {
       columnLabel: keyLabels ? labelWidths.keys : widthOf(keys),
       hasRowNames: Boolean(queryLabels),
       hasColumnNames: Boolean(keyLabels),
+      byRoot: shown.byRoot,
     },
     room,
   );

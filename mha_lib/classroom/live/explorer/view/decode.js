@@ -64,8 +64,12 @@ function sortHeads(headCount, values, order) {
   return heads.sort((one, other) => sign * (values[one] - values[other]));
 }
 
-/** The visible part of a picture; the scale ends at 1, or with `toMax` at the largest weight. */
-export function choose({ samples, headCount, ...picture }, { sample, enlarged, toMax, measure, order }) {
+/** The visible part of a picture; the scale ends at 1, or with `toMax` at the largest weight.
+ * `byRoot` lets colours follow the square root, so that small weights differ. */
+export function choose(
+  { samples, headCount, ...picture },
+  { sample, enlarged, toMax, byRoot, measure, order },
+) {
   const which = Math.min(sample, samples.length - 1);
   const maps = samples[which];
   const isEnlarged = headCount > 1 && !picture.overview && enlarged >= 0 && enlarged < headCount;
@@ -88,6 +92,7 @@ export function choose({ samples, headCount, ...picture }, { sample, enlarged, t
     visible: maps.subarray(firstShown * size, (firstShown + heads.length) * size),
     scaleEnd: toMax && most > 0 ? most : Math.max(1, most),
     toMax,
+    byRoot,
     isMasked: maps.some(isForbidden),
   };
   return { ...shown, length: lengthOf(shown) };

@@ -27,7 +27,8 @@ export function makeInput({ name, kind, texts, trait, at }, view) {
   const read = () => (kind === "text" ? input.value : Number(input[property]));
   input.oninput = () => view.move(trait, isEntry ? model.get(trait).with(at, read()) : read(), name);
   const element = make("label", {}, name, input, ...(kind === "slider" ? [value] : []));
-  if (trait === "to_max") input.ariaDescription = element.title = words.to_max_means;
+  const meaning = words[`${trait}_means`];
+  if (meaning) input.ariaDescription = element.title = meaning;
   return {
     element,
     say: () => fill(words.setting, { name, value: texts[get()] ?? get() }),

@@ -1,9 +1,9 @@
 // Finds the size of the cells, how many maps stand side by side, and whether labels are turned: arithmetic
 // alone, nothing of the page.
 //
-//   maps     {count, rows, columns, rowLabel, columnLabel, hasRowNames, hasColumnNames}: the number of maps and
-//            of their cells, and the width of the widest label in em. Labels without names are numbers: every
-//            second or fourth of them is enough.
+//   maps     {count, rows, columns, rowLabel, columnLabel, hasRowNames, hasColumnNames, byRoot}: the number of
+//            maps and of their cells, and the width of the widest label in em. Labels without names are
+//            numbers: every second or fourth of them is enough. The legend says if colours go by the root.
 //   room     {width, height, em, isFixed}: what the picture may take; a page, unlike a slide, can be scrolled
 //   layout   {em, across, down, cellWidth, cellHeight, isTurned …}: see layOutWith()
 
@@ -11,6 +11,7 @@
 export const TITLE = 1.5; // above each map
 export const LEGEND_ROW = 1.6;
 const LEGEND = 29; // the width of the longest
+const ROOT_SCALE = 6; // more, if it names the scale
 const AXIS_NAME = 7;
 const GAP = 1; // between maps
 const EDGE = 0.5; // on the right
@@ -84,7 +85,8 @@ function layOutWith(maps, { width, height, em, isFixed }, across, isTurned) {
   const rowRoom = Math.min(maps.rowLabel * em, LONGEST_LABEL * em, width / 4);
   const left = rowRoom + ROW_AXIS * em;
   const turnedRoom = Math.min(maps.columnLabel * em, LONGEST_LABEL * em, isFixed ? height / 3 : Infinity);
-  const hasLegendRow = width < (LEGEND + AXIS_NAME) * em;
+  const legend = (LEGEND + (maps.byRoot ? ROOT_SCALE : 0)) * em;
+  const hasLegendRow = width < legend + AXIS_NAME * em;
   const below =
     (isTurned ? turnedRoom + TURNED_AXIS * em : LEVEL_AXIS * em) + (hasLegendRow ? LEGEND_ROW * em : 0);
   const gaps = (number) => (number - 1) * GAP * em;
@@ -107,7 +109,7 @@ function layOutWith(maps, { width, height, em, isFixed }, across, isTurned) {
     cellHeight,
     isTurned,
     hasLegendRow,
-    legend: LEGEND * em,
+    legend,
     left,
     right: left + (across - 1) * pitch + maps.columns * cellWidth,
     rowRoom,

@@ -59,10 +59,14 @@ export function paint(ctx, drawing) {
   if (drawing.pointed) paintPointer(ctx, drawing);
 }
 
-function paintWeights(ctx, { maps, queries, keys, scaleEnd, tiles, cellWidth, cellHeight, colours }) {
+function paintWeights(ctx, drawing) {
+  const { maps, queries, keys, scaleEnd, byRoot, tiles, cellWidth, cellHeight, colours } = drawing;
   const forbidden = pixelOf(...colours.forbidden.match(/\d+/g).map(Number)); // such as "rgb(236, 236, 236)"
-  const pixelFor = (bits) =>
-    bits === SIGN_BIT ? forbidden : COLOUR_SCALE[Math.round((weightOf(bits) / scaleEnd) * 255)];
+  const pixelFor = (bits) => {
+    if (bits === SIGN_BIT) return forbidden;
+    const share = weightOf(bits) / scaleEnd;
+    return COLOUR_SCALE[Math.round((byRoot ? Math.sqrt(share) : share) * 255)];
+  };
   for (const { head, x, y } of tiles) {
     const start = head * queries * keys;
     const sheet = makeSheet(keys, queries, (index) => pixelFor(maps[start + index]));
@@ -224,13 +228,14 @@ function paintLegend(ctx, drawing) {
 }
 
 /** Paint the bar of colours with its numbers; returns its width. */
-function paintScale(ctx, { scaleEnd, toMax, em, colours, words, legendX, legendY }) {
+function paintScale(ctx, { scaleEnd, toMax, byRoot, em, colours, words, legendX, legendY }) {
   const style = { y: legendY, colour: colours.ink };
   const sheet = makeSheet(256, 1, (index) => COLOUR_SCALE[index]);
   ctx.drawImage(sheet, legendX + 1.4 * em, legendY - 0.45 * em, 9 * em, 0.9 * em);
   write(ctx, "0", { x: legendX + 0.5 * em, ...style });
   const sentence = toMax ? words.largest_weight : words.weight;
-  const end = fill(sentence, { number: Number(scaleEnd.toPrecision(3)) });
+  const scale = fill(sentence, { number: Number(scaleEnd.toPrecision(3)) });
+  const end = byRoot ? fill(words.root_scale, { scale }) : scale;
   write(ctx, end, { x: legendX + 10.8 * em, ...style });
   return 12.2 * em + ctx.measureText(end).width;
 }

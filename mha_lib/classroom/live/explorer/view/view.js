@@ -34,8 +34,8 @@ class ExplorerView {
     this.measured = new WeakMap(); // the widths of lists of labels
     this.picture = null; // the last one on show
     this.moved = null; // the input that asked for the next one
-    this.overviewAt = null; // the setting of the overview from which a head was opened
-    this.isToFocus = false; // the next picture is to take the focus
+    this.overviewAt = null; // the overview from which a head was opened: its setting, and that head there
+    this.toFocus = null; // the head of the next picture that is to take the focus
     this.note = ""; // a remark on the last move, which a change of size leaves
     this.room = null; // the largest size of the picture
     this.drawing = null;
@@ -84,7 +84,7 @@ class ExplorerView {
     await unpack(model.get("table"), this.pictures);
     this.noteLabels(this.pictures);
     element.append(this.root);
-    const traits = ["setting", "sample", "enlarged", "to_max", "measure", "order"];
+    const traits = ["setting", "sample", "enlarged", "to_max", "by_root", "measure", "order"];
     model.on(traits.map((trait) => `change:${trait}`).join(" "), () => {
       this.note = "";
       this.show();
@@ -133,7 +133,7 @@ class ExplorerView {
   /** Give a trait a new value; `name` is that of the input that was moved. */
   move(trait, value, name) {
     this.moved = trait === "setting" && this.picture ? { name, from: this.picture } : null;
-    if (trait === "setting") Object.assign(this, { overviewAt: null, isToFocus: false });
+    if (trait === "setting") Object.assign(this, { overviewAt: null, toFocus: null });
     this.model.set(trait, value);
     this.model.save_changes();
   }
@@ -156,6 +156,13 @@ class ExplorerView {
     if (!picture) this.say(this.sayMissing());
     else if (error) this.say("");
     else if (this.room) this.showPicture(picture);
+    const { overviewAt, words } = this; // the way back stays while the picture of an opened head is missing
+    this.backButton.hidden = !this.canGoBack();
+    this.backButton.textContent = overviewAt ? words.to_overview : words.all_heads;
+  }
+
+  canGoBack() {
+    return Boolean(this.overviewAt ?? this.drawing?.isEnlarged);
   }
 
   sayMissing() {
@@ -166,12 +173,12 @@ class ExplorerView {
 
   showPicture(picture) {
     const { model, words, pointed } = this;
-    const traits = ["sample", "enlarged", "to_max", "order"];
-    const [sample, enlarged, toMax, order] = traits.map((trait) => model.get(trait));
+    const traits = ["sample", "enlarged", "to_max", "by_root", "order"];
+    const [sample, enlarged, toMax, byRoot, order] = traits.map((trait) => model.get(trait));
     const measure = this.measures[model.get("measure")];
     const ofMasks = model.get("table").of_masks;
     const labelWidths = this.widthsOf(picture);
-    const choice = { sample, enlarged, toMax, measure, order };
+    const choice = { sample, enlarged, toMax, byRoot, measure, order };
     const shown = { ...choose(picture, choice), labelWidths, words, ofMasks };
     const { heads, queries, keys } = shown;
     const isThere = pointed && heads.includes(pointed.head) && pointed.query < queries && pointed.key < keys;
@@ -180,11 +187,9 @@ class ExplorerView {
     this.picture = picture;
     this.pointed = isThere ? pointed : null;
     this.drawing = arrange(this.ctx, shown, this.room);
-    this.backButton.hidden = !shown.isEnlarged;
-    this.backButton.textContent = this.overviewAt ? words.to_overview : words.all_heads;
     this.overlay.ariaLabel = shown.overview ? words.overview_heads : words.heads;
     this.placeElements();
-    if (this.isToFocus) this.focusOn(enlarged);
+    if (this.toFocus !== null) this.focusOn(this.toFocus);
     this.fitFrame();
     this.draw();
     this.describing = setTimeout(() => this.describe(), DESCRIBE_AFTER);
@@ -251,7 +256,7 @@ class ExplorerView {
 
   /** Give the focus to a head, or to the first. */
   focusOn(head) {
-    this.isToFocus = false;
+    this.toFocus = null;
     this.overlay.children[Math.max(0, this.drawing.heads.indexOf(head))].focus();
   }
 
@@ -374,7 +379,7 @@ class ExplorerView {
 
   /** Return to all heads; if all are on show already, leave, and let the page have the key too. */
   answerEscape(event) {
-    if (!this.drawing?.isEnlarged) return leave(this.root);
+    if (!this.canGoBack()) return leave(this.root);
     event.stopPropagation();
     this.goBack();
   }
@@ -406,11 +411,11 @@ class ExplorerView {
   /** Open a head of the overview: another setting, with that head enlarged. */
   openHead(head) {
     const [setting, enlarged] = this.drawing.overview.opens[head];
-    const overviewAt = this.model.get("setting");
+    const overviewAt = { setting: this.model.get("setting"), head };
     this.pointed = null;
     this.model.set("enlarged", enlarged);
     this.move("setting", setting);
-    Object.assign(this, { overviewAt, isToFocus: true }).show();
+    Object.assign(this, { overviewAt, toFocus: enlarged }).show();
   }
 
   /** Return to all heads, or to the overview if the head was opened there. */
@@ -419,8 +424,8 @@ class ExplorerView {
     if (!overviewAt) return this.enlarge(-1);
     this.pointed = null;
     this.model.set("enlarged", -1);
-    this.move("setting", overviewAt);
-    Object.assign(this, { isToFocus: true }).show();
+    this.move("setting", overviewAt.setting);
+    Object.assign(this, { toFocus: overviewAt.head }).show();
   }
 
   /** Let one head fill the picture, or show all of them (-1). */

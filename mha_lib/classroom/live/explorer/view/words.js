@@ -91,7 +91,8 @@ export function sayNeighbours(drawing, { head, query, key }) {
 export function sayPicture(drawing) {
   const { headCount, isEnlarged, heads, queries, keys, visible, words, ofMasks } = drawing;
   const { headLabels, overview, note } = drawing;
-  if (overview) return `${fill(words.overview, { heads: headCount })} ${note}`.trim();
+  const withNote = (sentence) => (note ? fill(words.noted, { sentence, note }) : sentence);
+  if (overview) return withNote(fill(words.overview, { heads: headCount }));
   const allowed = visible.filter((bits) => !isForbidden(bits)).length;
   const most = ofMasks
     ? fill(words.allowed, { allowed, cells: visible.length })
@@ -106,7 +107,7 @@ export function sayPicture(drawing) {
     keys,
     most,
   });
-  return `${sentence} ${note}`.trim();
+  return withNote(sentence);
 }
 
 /** The hint how to enlarge a head or return; a screen reader finds it in the name of the group of heads. */
