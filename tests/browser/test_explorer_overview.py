@@ -12,6 +12,7 @@ from mha_lib.classroom.live.explorer import Explorer
 from mha_lib.classroom.live.explorer.controls import make_control
 from mha_lib.classroom.live.explorer.table import Overview, Picture, Source
 from tests.browser.explorers import HEADS, SPY_ON_TEXT, assert_shows, handout_page
+from tests.browser.test_explorer_room import give_room
 
 LAYERS, HEADS_OF_LAYER, Q, K = 3, 4, 5, 5
 OPENERS = ".mha-explorer [role=group] > [role=button]"
@@ -212,3 +213,36 @@ def test_the_overview_of_twelve_layers_fits_the_window(page, tmp_path, width, he
     canvas = page.locator("canvas").bounding_box()
     assert canvas is not None
     assert canvas["height"] < height
+
+
+def test_a_slide_shows_as_many_sorted_heads_as_have_room_and_says_so(page, tmp_path):
+    order = torch.randperm(144, generator=torch.Generator().manual_seed(0)).tolist()
+    picture = Picture(
+        torch.eye(32).expand(144, 32, 32),
+        head_labels=[f"head {number}" for number in range(144)],
+        measures={"place": order},
+        overview=Overview([f"layer {row}" for row in range(24)], [*"012345"], "head", [({}, 0)] * 144),
+    )
+    page.add_init_script(SPY_ON_TEXT)
+    page.goto(handout_page(Explorer(Source(lambda: picture, [], {})), tmp_path / "it.html"))
+    expect(page.locator(OPENERS)).to_have_count(144)
+    page.evaluate("window.written = []")
+    give_room(page, 360)
+    page.wait_for_function("window.written.includes('layer 23') || window.written.includes('layer 22')")
+    assert "layer 0" in page.evaluate("window.written")
+    assert "layer 1" not in page.evaluate("window.written")  # each second name: there is room for no more
+    page.get_by_label("order").select_option("lowest first")
+    status = page.get_by_role("status")
+    expect(status).to_contain_text(re.compile(r"The first \d+ of 144 heads in this order"))
+    names = names_of(page)
+    assert f"The first {len(names)} of 144" in status.inner_text()
+    expected = [order.index(place) for place in range(len(names))]
+    assert [name.partition(":")[0] for name in names] == [f"head {number}" for number in expected]
+    boxes = [head.bounding_box() for head in page.locator(OPENERS).all()]
+    assert len(boxes) > 20
+    assert min(box["height"] for box in boxes) > 40
+    end = page.locator(".mha-explorer").evaluate("(root) => root.getBoundingClientRect().bottom")
+    assert max(box["y"] + box["height"] for box in boxes) < end
+    page.locator(OPENERS).last.focus()
+    page.keyboard.press("ArrowRight")  # beyond the last: it stays
+    expect(page.locator(OPENERS).last).to_be_focused()

@@ -39,19 +39,22 @@ function arrangeOverview(ctx, shown, room) {
     },
     room,
   );
-  const { across, em, mapWidth, mapHeight, pitch, rowPitch, left, top, end, down, below } = layout;
-  const tiles = heads.map((head, index) => ({
+  const { across, em, mapWidth, mapHeight, pitch, rowPitch, left, top, end } = layout;
+  const shownHeads = heads.slice(0, layout.shown);
+  const tiles = shownHeads.map((head, index) => ({
     head,
     x: Math.round(left + (index % across) * pitch),
     y: Math.round(top + Math.floor(index / across) * rowPitch),
   }));
-  const height = Math.ceil(top + down * rowPitch + below);
+  const height = Math.ceil(layout.height);
   return {
     ...shown,
+    heads: shownHeads,
     em,
     tiles,
     across,
     pitch,
+    rowPitch,
     isGrid,
     width: room.width,
     height,

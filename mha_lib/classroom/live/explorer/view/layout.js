@@ -33,13 +33,15 @@ const ROUNDED = 20; // pixels: whole ones make cells equal, but a map of smaller
 
 // Of an overview, in em:
 const SMALL_GAP = 0.3;
-const LEAST_SMALL = { grid: 2.2, sorted: 5 }; // the height of a map on a page, which can be scrolled
+const LEAST_GRID = 2.2; // the height of a map on a page, which can be scrolled
+const LEAST_SORTED = 3.5; // also on a slide, which then shows the first heads alone
 const MOST_SMALL = 8;
 const HEADING = 1.4; // the names of the columns
 const SMALL_TITLE = 1.8; // above each sorted map
 const SMALL_LETTERS = 0.85;
 
-/** The layout of an overview: rows × columns with their names, or sorted maps, each with a title. */
+/** The layout of an overview: rows × columns with their names, or sorted maps, each with a title, of which a
+ * slide may have room for `shown` alone. */
 export function layOutOverview({ count, columns, names, titleWidth, aspect }, room) {
   const em = room.em * SMALL_LETTERS;
   const left = names ? names.rows * em + em : 0.3 * em;
@@ -50,20 +52,26 @@ export function layOutOverview({ count, columns, names, titleWidth, aspect }, ro
     const top = names ? HEADING * em : 0;
     const wide = (room.width - left) / across - SMALL_GAP * em;
     const free = (room.height - below - top) / down - title;
-    const high = room.isFixed ? free : Math.max(free, LEAST_SMALL[names ? "grid" : "sorted"] * em);
-    const mapWidth = Math.max(1, Math.min(wide, high * aspect, MOST_SMALL * em));
+    const least = names ? (room.isFixed ? 0 : LEAST_GRID) : LEAST_SORTED;
+    const high = Math.max(free, least * em);
+    const mapWidth = Math.max(1, Math.min(wide, MOST_ASPECT * high * aspect, MOST_SMALL * em));
     const pitch = Math.max(mapWidth + SMALL_GAP * em, names ? 0 : Math.min(titleWidth * em, wide));
-    const mapHeight = mapWidth / aspect;
+    const mapHeight = Math.min(high, mapWidth / aspect);
     const rowPitch = mapHeight + title;
     const end = left + across * pitch;
-    return { em, across, mapWidth, mapHeight, pitch, rowPitch, left, top: top + title, end, below, down };
+    const rows = room.isFixed && !names ? Math.floor((room.height - below) / rowPitch) : down;
+    const shown = Math.min(count, across * Math.max(1, rows));
+    const height = top + Math.min(down, Math.max(1, rows)) * rowPitch + below;
+    return { em, across, mapWidth, mapHeight, pitch, rowPitch, left, top: top + title, end, height, shown };
   };
   if (names) return layOut(columns);
   const mostAcross = Math.max(1, Math.floor((room.width - left) / (titleWidth * em)));
   const all = Array.from({ length: Math.min(mostAcross, count) }, (_, fewer) => layOut(fewer + 1));
-  const fits = ({ rowPitch, down }) => rowPitch * down + below <= room.height;
-  const good = all.filter(fits);
-  return (good.length ? good : all).reduce((best, one) => (one.mapWidth >= best.mapWidth ? one : best));
+  const most = Math.max(...all.map(({ shown }) => shown));
+  const complete = all.filter(({ shown }) => shown === most);
+  const good = complete.filter(({ height }) => height <= room.height);
+  const areaOf = ({ mapWidth, mapHeight }) => mapWidth * mapHeight;
+  return (good.length ? good : complete).reduce((best, one) => (areaOf(one) >= areaOf(best) ? one : best));
 }
 
 /** The layout with the highest score. */

@@ -137,7 +137,7 @@ function write(ctx, text, { x, y, colour, align = "left", isTurned = false }) {
 
 /** Name the rows and columns of an overview, or each of its maps. */
 function paintNames(ctx, drawing) {
-  const { em, tiles, colours, overview, isGrid, across, pitch, cellWidth, cellHeight } = drawing;
+  const { em, tiles, colours, overview, isGrid, across, pitch, rowPitch, cellWidth, cellHeight } = drawing;
   const style = { colour: colours.ink };
   if (!isGrid) {
     for (const { head, x, y } of tiles) {
@@ -149,6 +149,7 @@ function paintNames(ctx, drawing) {
   const [{ x: left, y: top }] = tiles;
   const wide = Math.max(...overview.columns.map((name) => ctx.measureText(name).width)) + 0.3 * em;
   const step = Math.ceil(wide / pitch);
+  const rowStep = Math.ceil(em / rowPitch);
   write(ctx, overview.corner, {
     x: left - 0.5 * em,
     y: top - 0.8 * em,
@@ -159,7 +160,13 @@ function paintNames(ctx, drawing) {
     if (column % step === 0)
       write(ctx, name, { x: tiles[column].x + width / 2, y: top - 0.8 * em, align: "center", ...style });
   for (const [row, name] of overview.rows.entries())
-    write(ctx, name, { x: left - 0.5 * em, y: tiles[row * across].y + height / 2, align: "right", ...style });
+    if (row % rowStep === 0)
+      write(ctx, name, {
+        x: left - 0.5 * em,
+        y: tiles[row * across].y + height / 2,
+        align: "right",
+        ...style,
+      });
 }
 
 /** Outline the map of an overview under the pointer. */

@@ -92,7 +92,10 @@ export function sayPicture(drawing) {
   const { headCount, isEnlarged, heads, queries, keys, visible, words, ofMasks } = drawing;
   const { headLabels, overview, note } = drawing;
   const withNote = (sentence) => (note ? fill(words.noted, { sentence, note }) : sentence);
-  if (overview) return withNote(fill(words.overview, { heads: headCount }));
+  if (overview) {
+    const sentence = heads.length < headCount ? words.overview_part : words.overview;
+    return withNote(fill(sentence, { heads: headCount, count: heads.length }));
+  }
   const allowed = visible.filter((bits) => !isForbidden(bits)).length;
   const most = ofMasks
     ? fill(words.allowed, { allowed, cells: visible.length })
