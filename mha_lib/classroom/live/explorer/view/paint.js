@@ -59,19 +59,30 @@ export function paint(ctx, drawing) {
   if (drawing.pointed) paintPointer(ctx, drawing);
 }
 
+const painted = new WeakMap(); // by the tiles of a drawing: its sheets, which stay while the pointer moves
+
 function paintWeights(ctx, drawing) {
-  const { maps, queries, keys, scaleEnd, byRoot, tiles, cellWidth, cellHeight, colours } = drawing;
+  const { queries, keys, tiles, cellWidth, cellHeight, colours } = drawing;
+  const { forbidden } = colours;
+  if (painted.get(tiles)?.forbidden !== forbidden)
+    painted.set(tiles, { forbidden, sheets: makeSheets(drawing) });
+  const { sheets } = painted.get(tiles);
+  for (const [index, { x, y }] of tiles.entries())
+    ctx.drawImage(sheets[index], x, y, cellWidth * keys, cellHeight * queries);
+}
+
+/** The weights of each head on show, a pixel for a cell. */
+function makeSheets({ maps, queries, keys, scaleEnd, byRoot, tiles, colours }) {
   const forbidden = pixelOf(...colours.forbidden.match(/\d+/g).map(Number)); // such as "rgb(236, 236, 236)"
   const pixelFor = (bits) => {
     if (bits === SIGN_BIT) return forbidden;
     const share = weightOf(bits) / scaleEnd;
     return COLOUR_SCALE[Math.round((byRoot ? Math.sqrt(share) : share) * 255)];
   };
-  for (const { head, x, y } of tiles) {
+  return tiles.map(({ head }) => {
     const start = head * queries * keys;
-    const sheet = makeSheet(keys, queries, (index) => pixelFor(maps[start + index]));
-    ctx.drawImage(sheet, x, y, cellWidth * keys, cellHeight * queries);
-  }
+    return makeSheet(keys, queries, (index) => pixelFor(maps[start + index]));
+  });
 }
 
 /** Hatch the masked cells, one rectangle for each run of them in a row. */
