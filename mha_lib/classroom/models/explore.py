@@ -37,21 +37,23 @@ def explore_model(model: Any, inputs: Any, tokens: Any = None) -> "ModelExplorer
             patches of pictures are named by row and column, and tokens by number.
 
     The overview shows all layers × heads; a click opens one. Texts of more than 64 tokens have a choice of
-    the part to see. ``explorer.attention`` is what ``changed_heads`` and ``importance_by_removal`` take.
+    the part to see. ``explorer.attention`` is what ``changed_heads`` and ``importance_by_removal`` take, and
+    ``explorer.inputs`` are what the model was called with.
     """
     if isinstance(model, str):
         model, inputs, tokens = load(model, inputs)
     attention = read_attention(model, inputs)
-    return ModelExplorer(ModelPictures(attention, inputs, tokens))
+    return ModelExplorer(ModelPictures(attention, inputs, tokens), inputs)
 
 
 class ModelExplorer(Explorer):
     """The explorer of a model's heads."""
 
-    def __init__(self, pictures: "ModelPictures"):
+    def __init__(self, pictures: "ModelPictures", inputs: Any):
         budget: dict[str, Any] = {"seconds": SECONDS_FOR_A_PAGE} if os.environ.get(FOR_A_PAGE) else {}
         super().__init__(Source(pictures, pictures.controls(), {}), words_with(None, None), **budget)
         self.attention = pictures.attention
+        self.inputs = inputs
         self.by_root = max(lengths_of(self.attention).values()) > WINDOW  # of so many, each gets little
 
     def close(self) -> None:

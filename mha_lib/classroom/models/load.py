@@ -19,8 +19,9 @@ class CannotLoad(RuntimeError):
 def load(name: str, text: Any) -> tuple[Any, dict[str, Any], Any]:
     """The model of that name, its inputs for the text, and its tokenizer.
 
-    ``transformers`` takes the model from its cache, or else from the network. A model with a decoder writes
-    its answer, which becomes the decoder's text.
+    ``transformers`` takes the model from its cache, or else from the network, with the output layer that it
+    was saved with: GPT-2 predicts tokens, so a caller can measure its loss. A model with a decoder writes its
+    answer, which becomes the decoder's text.
     """
     words = words_here()["models"]
     if not isinstance(text, str) or not text.strip():
@@ -33,7 +34,9 @@ def load(name: str, text: Any) -> tuple[Any, dict[str, Any], Any]:
         config = transformers.AutoConfig.from_pretrained(name)
         if getattr(config, "vocab_size", None) is None:
             raise CannotLoad(words["no_reader"].format(name=name))
-        kind = transformers.AutoModelForSeq2SeqLM if config.is_encoder_decoder else transformers.AutoModel
+        kind = getattr(transformers, (config.architectures or ["AutoModel"])[0], transformers.AutoModel)
+        if config.is_encoder_decoder:
+            kind = transformers.AutoModelForSeq2SeqLM
         tokenizer = transformers.AutoTokenizer.from_pretrained(name)
         model = kind.from_pretrained(name).eval()
     except (OSError, ValueError) as error:  # no such model, no network, or files of another kind

@@ -5,10 +5,11 @@ import pytest
 pytest.importorskip("transformers")
 
 import huggingface_hub.constants
+import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from mha_lib.classroom.models import explore_model, load
+from mha_lib.classroom.models import explore_model, importance_by_removal, load
 from mha_lib.classroom.models.load import CannotLoad
 from tests.classroom.models.small_models import CASES
 
@@ -30,6 +31,17 @@ def test_a_name_and_a_text_are_enough(tmp_path):
     explorer = explore_model(saved(tmp_path, "gpt2"), "the cat sat the cat")
     assert [*explorer.attention.layers] == ["self"]
     assert explorer.table["labels"][0] == [["the", "cat", "sat", "the", "cat"]]
+
+
+def test_a_model_keeps_the_layer_that_predicts_tokens_so_that_its_loss_is_there(tmp_path):
+    explorer = explore_model(saved(tmp_path, "gpt2"), "the cat sat the cat")
+    inputs = explorer.inputs
+
+    def loss(model):
+        return model(**inputs, labels=inputs["input_ids"]).loss
+
+    assert torch.isfinite(loss(explorer.attention.model))
+    assert len(importance_by_removal(explorer.attention, loss)) == 6
 
 
 def test_a_model_with_a_decoder_writes_its_answer(tmp_path):
