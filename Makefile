@@ -78,10 +78,11 @@ biome: .venv/ready-dev ## install the tool that checks JavaScript and CSS (needs
 mutants: .venv/ready-dev ## break the library in many ways: its tests must notice each (SAMPLE=9)
 	@$(BIN)/python tests/mha_lib/mutants.py $(if $(SAMPLE),--sample $(SAMPLE))
 
-bench: .venv/ready-dev ## measure attention and the explorer side by side (BENCH="--only padded --record")
+bench: .venv/ready-dev ## measure attention and the explorers side by side (BENCH="--only padded --record")
 	@$(BIN)/python -m benchmarks.attention $(BENCH)
 	@$(BIN)/python -m benchmarks.memory
 	@$(BIN)/python -m benchmarks.explorer
+	@$(BIN)/python -m benchmarks.models
 
 clean: ## remove .venv and build/ (never work/: it holds your answers)
 	rm -rf .venv build
