@@ -6,6 +6,7 @@ one, so that the weights are the model's own, and then hands them to those who w
 its former function again.
 """
 
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -76,10 +77,11 @@ def as_arguments(model: nn.Module, inputs: Any) -> dict[str, Any]:
     for name, value in arguments.items():
         if not isinstance(value, Tensor):
             continue
-        if value.dim() and len(value) != 1:
+        if value.dim() == 1 or (value.dim() and len(value) != 1):
+            one = f"{name}[None]" if value.dim() == 1 else f"{name}[:1]"
             raise ValueError(
-                f"inputs must hold one text or picture, got {name} of shape {tuple(value.shape)}; "
-                f"pass one of them, such as {name}[:1]"
+                f"inputs must hold one text or picture, its first axis of length 1, got {name} of shape "
+                f"{tuple(value.shape)}; pass one of them, such as {one}"
             )
         if value.numel() == 0:
             raise ValueError(f"inputs must hold at least one token, got {name} of shape {tuple(value.shape)}")
@@ -99,6 +101,33 @@ def check_model(model: Any) -> None:
         raise ValueError(
             "model must be in evaluation mode, since dropout changes the weights; call model.eval() first"
         )
+    taken = inspect.signature(model.forward).parameters.values()
+    if not any(each.name == "output_attentions" or each.kind == each.VAR_KEYWORD for each in taken):
+        raise ValueError(
+            f"model must take output_attentions=True and return attentions, as models of transformers do; "
+            f"{type(model).__name__}.forward does not take it"
+        )
+
+
+def misfit(model: nn.Module, arguments: Mapping[str, Any]) -> str:
+    """Say which text is too long for the model, or holds a token that it does not know; "" if none does."""
+    config = getattr(model, "config", None)
+    most, words = (getattr(config, name, None) for name in ("max_position_embeddings", "vocab_size"))
+    for name in ("input_ids", "decoder_input_ids"):
+        tokens = arguments.get(name)
+        if not isinstance(tokens, Tensor):
+            continue
+        if most and tokens.shape[-1] > most:
+            return (
+                f"inputs must hold at most {most} tokens, the number of {type(model).__name__}'s positions, "
+                f"got {name} of {tokens.shape[-1]}; pass a part of the text, such as {name}[:, :{most}]"
+            )
+        if words and int(tokens.max()) >= words:
+            return (
+                f"inputs must hold numbers of tokens below {words}, the size of the vocabulary, got "
+                f"{int(tokens.max())} in {name}; is it the tokenizer of another model?"
+            )
+    return ""
 
 
 @torch.no_grad()
@@ -117,7 +146,12 @@ def read_attention(model: nn.Module, inputs: Any) -> ModelAttention:
         return weights
 
     with watched(model, note):
-        output = model(**arguments, output_attentions=True)
+        try:
+            output = model(**arguments, output_attentions=True)
+        except (IndexError, RuntimeError) as error:
+            if reason := misfit(model, arguments):
+                raise ValueError(reason) from error
+            raise
     layers = {
         name: [as_layer(kind, number, weights, seen) for number, weights in enumerate(found)]
         for kind, name in KINDS.items()
@@ -254,8 +288,8 @@ def changed_heads(
 
 
 def checked_head(attention: ModelAttention, head: tuple[str, int, int]) -> Head:
-    found = Head(*head)
-    if found not in attention.heads:
+    found = next((each for each in attention.heads if each == head), None)
+    if found is None:
         known = "; ".join(
             f"{kind!r}: {len(layers)} layers of {len(layers[0].weights)} heads"
             for kind, layers in attention.layers.items()

@@ -22,7 +22,8 @@ WINDOW = 64  # tokens of a part: so many labels can be read
 WHOLE = 200  # tokens: of more a picture shows blocks, since a screen has no more cells to point at
 DECIMALS = 3  # of a weight in the browser, as many as the explorer says
 SMALL = 32  # blocks along a side of a picture in the overview
-SECONDS_FOR_A_PAGE = 60.0  # to compute ahead, where nobody waits
+SECONDS = 0.5  # to compute ahead: somebody waits for the first picture, and a kernel computes the others
+SECONDS_FOR_A_PAGE = 60.0  # the same where nobody waits
 Window = tuple[int, int] | None  # where a part begins and ends; None for the whole text
 
 
@@ -50,8 +51,8 @@ class ModelExplorer(Explorer):
     """The explorer of a model's heads."""
 
     def __init__(self, pictures: "ModelPictures", inputs: Any):
-        budget: dict[str, Any] = {"seconds": SECONDS_FOR_A_PAGE} if os.environ.get(FOR_A_PAGE) else {}
-        super().__init__(Source(pictures, pictures.controls(), {}), words_with(None, None), **budget)
+        seconds = SECONDS_FOR_A_PAGE if os.environ.get(FOR_A_PAGE) else SECONDS
+        super().__init__(Source(pictures, pictures.controls(), {}), words_with(None, None), seconds=seconds)
         self.attention = pictures.attention
         self.inputs = inputs
         self.by_root = max(lengths_of(self.attention).values()) > WINDOW  # of so many, each gets little

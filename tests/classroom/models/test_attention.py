@@ -1,5 +1,7 @@
 """Weights are read from models of each kind as the models compute them, and heads are changed by a hook."""
 
+import re
+
 import pytest
 import torch
 
@@ -149,6 +151,8 @@ def test_a_model_that_attends_by_itself_is_read_but_not_changed():
         (Fixed(None), {"input_ids": torch.ones(1, 0)}, "at least one token"),
         (Fixed(None), "The cat", "inputs must be a tensor or a mapping.*str"),
         ("gpt2", ids(3, 0), "model must be a module"),
+        (Fixed(None), torch.ones(3), r"first axis of length 1.*\(3,\).*input_ids\[None\]"),
+        (torch.nn.Linear(3, 3).eval(), ids(3, 0), r"Linear\.forward does not take it"),
     ],
 )
 def test_bad_input_gets_a_clear_error(model, inputs, message):
@@ -156,16 +160,40 @@ def test_bad_input_gets_a_clear_error(model, inputs, message):
         read_attention(model, inputs)
 
 
+@pytest.mark.parametrize("name", ["gpt2", "bert", "bart"])
+def test_a_text_beyond_the_models_positions_gets_a_clear_error(name):
+    inputs = CASES[name].inputs() | {"input_ids": ids(65, 0)}
+    with pytest.raises(ValueError, match=r"at most 64 tokens.*got input_ids of 65.*input_ids\[:, :64\]"):
+        read_attention(CASES[name].make(), inputs)
+
+
+@pytest.mark.parametrize(("name", "text"), [("llama", "input_ids"), ("t5", "decoder_input_ids")])
+def test_a_token_beyond_the_vocabulary_gets_a_clear_error(name, text):
+    inputs = CASES[name].inputs()
+    inputs[text] = inputs[text].clone()
+    inputs[text][0, -1] = 61
+    with pytest.raises(ValueError, match=f"below 61, .*got 61 in {text}; is it the tokenizer of another"):
+        read_attention(CASES[name].make(), inputs)
+
+
+def test_another_error_of_a_model_stays_as_it_is():
+    class Broken(Fixed):
+        def forward(self, input_ids, output_attentions=False):
+            raise RuntimeError("out of memory")
+
+    with pytest.raises(RuntimeError, match="out of memory"):
+        read_attention(Broken(None), ids(3, 0))
+
+
 def test_an_encoder_decoder_asks_for_the_decoders_text():
     with pytest.raises(ValueError, match="decoder_input_ids too"):
         read_attention(CASES["t5"].make(), ids(3, 0))
 
 
-def test_an_unknown_head_gets_an_error_that_names_the_known_ones():
+@pytest.mark.parametrize("head", [("self", 2, 0), ("self", 0, 3), ("self", 0, -1), ("cross", 0, 0), (0, 0)])
+def test_an_unknown_head_gets_an_error_that_names_the_known_ones(head):
     case = CASES["gpt2"]
     attention = read_attention(case.make(), case.inputs())
-    with (
-        pytest.raises(ValueError, match=r"\('self', 2, 0\); there are 'self': 2 layers of 3 heads"),
-        changed_heads(attention, [("self", 2, 0)]),
-    ):
+    expected = re.escape(f"{head}; there are 'self': 2 layers of 3 heads")
+    with pytest.raises(ValueError, match=expected), changed_heads(attention, [head]):
         pass
