@@ -76,7 +76,8 @@ class ModelPictures:
         """The choice of a layer, and of the part of a long text along each axis."""
         layers: dict[str, tuple[str, int | None]] = {}
         for kind, found in self.attention.layers.items():
-            layers[self.named("all_layers", kind)] = (kind, None)
+            if len(found) > 1:
+                layers[self.named("all_layers", kind)] = (kind, None)
             layers |= {
                 self.named("layer", kind, layer=number): (kind, number) for number in range(len(found))
             }

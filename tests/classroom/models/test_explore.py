@@ -95,6 +95,13 @@ def test_the_overview_has_all_heads_and_a_click_leads_to_the_head():
     assert torch.equal(opened[2], weights[6])
 
 
+def test_a_single_layer_needs_no_overview():
+    explorer = explore_model(with_attentions(torch.rand(1, 3, 5, 5)), ids(5, 0))
+    assert explorer.controls[0]["texts"] == ["layer 0"]
+    entry, _, _ = entry_at(explorer, layer="layer 0")
+    assert "overview" not in entry
+
+
 def test_layers_with_fewer_heads_make_no_grid():
     model = with_attentions(torch.rand(1, 3, 5, 5), torch.rand(1, 2, 5, 5))
     entry, weights, _ = entry_at(explore_model(model, ids(5, 0)), layer="all layers")
