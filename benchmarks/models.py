@@ -5,8 +5,9 @@
 
 Both begin with the model and its tokens. Python's part ends with what the cell returns; the browser's part
 begins when it loads that on a page, and ends when all heads are painted. BertViz takes part where it is
-installed (pip install bertviz). It loads three scripts from a CDN: its part in the browser is measured where
-BERTVIZ_SCRIPTS names a folder with require.js, d3.min.js and jquery.min.js.
+installed (pip install bertviz), and puts all weights into the notebook; the explorer puts what it computes in
+half a second, and its kernel the rest. BertViz loads three scripts from a CDN: its part in the browser is
+measured where BERTVIZ_SCRIPTS names a folder with require.js, d3.min.js and jquery.min.js.
 """
 
 import argparse
@@ -62,6 +63,18 @@ def seconds_to_show(browser: Browser, path: Path, shows: str, answer: Callable[[
     seconds = time.perf_counter() - began
     page.close()
     return seconds
+
+
+def shows_offline(browser: Browser, path: Path, shows: str) -> bool:
+    """Whether heads appear on a page that reaches no network."""
+    page = browser.new_page()
+    page.route("https://**/*", lambda route: route.abort())
+    page.goto(path.as_uri())
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(3000)  # heads of a short text need a second at most
+    is_there = page.locator(shows).count() > 0
+    page.close()
+    return is_there
 
 
 def measure_explorer(model: Any, tokens: torch.Tensor, browser: Browser, folder: Path) -> Measured:
@@ -137,8 +150,12 @@ def main() -> None:
             ours = median_of(measure_explorer, model, tokens, browser, Path(name))
             theirs = median_of(measure_bertviz, model, tokens, browser, Path(name)) if has_bertviz else {}
             lines += compared(ours, theirs, length)
+            if length == LENGTHS[0]:
+                files = {"explorer": EXPLORER_SHOWS} | ({"bertviz": BERTVIZ_SHOWS} if has_bertviz else {})
+                found = [shows_offline(browser, Path(name) / f"{file}.html", files[file]) for file in files]
         browser.close()
-    lines.append("| works without a network | yes | no: three scripts from a CDN | |")
+    offline = ["shows all heads" if one else "shows none" for one in found]
+    lines.append(f"| without a network | {' | '.join([*offline, 'not measured'][:2])} | |")
     print("\n".join(lines))
     if not has_bertviz:
         print("BertViz: not measured, since it is not installed (pip install bertviz)")

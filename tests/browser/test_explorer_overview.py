@@ -197,6 +197,25 @@ def test_axe_finds_nothing(browser, tmp_path, theme):
     page.close()
 
 
+def test_masked_cells_take_the_colour_of_a_new_theme(page, tmp_path):
+    page.emulate_media(color_scheme="light")
+    picture = Picture(
+        torch.eye(5).expand(4, 5, 5),
+        torch.ones(5, 5).tril().bool(),
+        overview=Overview(["layer 0"], [*"0123"], "head", [({}, 0)] * 4),
+    )
+    page.goto(handout_page(Explorer(Source(lambda: picture, [], {})), tmp_path / "it.html"))
+    expect(page.locator(OPENERS)).to_have_count(4)
+    masked = """() => {
+      const canvas = document.querySelector("canvas"), { style } = document.querySelector("[role=button]");
+      const [left, top, width] = ["left", "top", "width"].map((name) => parseFloat(style[name]));
+      return canvas.getContext("2d").getImageData(left + 0.9 * width, top + 3, 1, 1).data[0];
+    }"""
+    assert page.evaluate(masked) > 200
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"({masked})() < 100")
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
 def test_the_overview_of_twelve_layers_fits_the_window(page, tmp_path, width, height):
     page.set_viewport_size({"width": width, "height": height})

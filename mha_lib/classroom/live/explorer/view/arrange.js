@@ -1,6 +1,6 @@
 // Finds the place of everything in the picture.
 import { LEGEND_ROW, layOut, layOutOverview, TITLE } from "./layout.js";
-import { labelOf, sayValue } from "./words.js";
+import { labelOf, sayTitle, sayValue } from "./words.js";
 
 export const fontOf = (em) => `${em}px system-ui`;
 
@@ -22,7 +22,8 @@ export function fit(ctx, text, room) {
 }
 
 /** The title of a map for which there is little room. */
-export const shortTitle = (shown, head) => `${shown.shortLabels[head]}  ${sayValue(shown, head)}`.trim();
+export const shortTitle = (shown, head) =>
+  `${shown.shortLabels?.[head] ?? sayTitle(shown, head)}  ${sayValue(shown, head)}`.trim();
 
 /** The drawing of an overview. */
 function arrangeOverview(ctx, shown, room) {
