@@ -177,7 +177,7 @@ def test_a_cell_that_never_ends_is_ended_in_one_line(course, capfd, monkeypatch)
     assert capfd.readouterr().err == f"{lesson}: a cell took longer than 1 s\n"
 
 
-# The first error may come within the callback of a weak reference: Python warns and goes on, and another comes.
+# The first error may come within the callback of a weak reference: Python warns of it, and another one comes.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.skipif(os.name != "posix", reason="nothing wakes a process there")
 def test_a_page_that_is_never_made_is_one_line_and_the_others_are_written(course, capsys, monkeypatch):
