@@ -13,6 +13,7 @@ of them anew.
 import argparse
 from collections.abc import Callable, Iterable
 from copy import deepcopy
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ from benchmarks.heads import run_cells
 from benchmarks.tables import Table, write_table
 from mha_lib import EncoderLayer, MultiHeadAttention
 from mha_lib.classroom.course.language import source_folder
-from mha_lib.classroom.tasks import VOCABULARY, repeated_tokens, share_right
+from mha_lib.classroom.tasks import VOCABULARY, TypedText, repeated_tokens, share_right
 from mha_lib.classroom.tasks.repeated_tokens import LENGTH, RepeatedTokens
 
 ROOT = Path(__file__).parents[1]
@@ -244,26 +245,25 @@ SAID, EXCHANGED = "PYTHONIC", "PYHTONIC"  # what the lesson types
 
 
 def typed(model: nn.Module) -> Measures:
-    """What is expected in a word said again, and in one with two letters exchanged."""
+    """How many rows expect the right letter in a word said again, and in one with two letters exchanged."""
+    again, exchanged = SAID + SAID[:-1], SAID + EXCHANGED[:-1]
 
-    def rows(text: str, **options: str) -> tuple[dict[str, str], Tensor]:
-        tokens = torch.tensor([[LETTERS.index(letter) for letter in text]])
-        logits, weights = model(tokens, **options)
-        expected = [LETTERS[token] for token in logits[0].argmax(-1)]
-        return dict(zip(text[len(SAID) :], expected[len(SAID) :], strict=True)), weights[1][0, 0, -1]
+    def rows(text: str, **options: str) -> list[str]:
+        return TypedText(partial(model, **options), LETTERS).rows(text, layer=1)[len(SAID) :]
 
-    def right_of(found: dict[str, str]) -> list[str]:
-        return [letter for letter, after in found.items() if letter + after in SAID]
+    def right_of(found: list[str]) -> list[str]:
+        return [row for row in found if row.replace(" → ", "") in SAID]
 
-    (again, weights), (exchanged, _) = rows(SAID + SAID[:-1]), rows(SAID + EXCHANGED[:-1])
+    weights, _ = TypedText(model, LETTERS).maps(again, layer=1)
+    found = rows(exchanged)
     return {
-        "typed: rows of 7 right": len(right_of(again)),
-        "typed: weight of the last I on the C": weights[len(SAID) - 1].item(),
-        "typed, exchanged: rows of the 6 but T right": len({*right_of(exchanged)} - {"T"}),
-        "typed, exchanged: row of T right": float("T" in right_of(exchanged)),
-        "typed, exchanged: row of T says what followed H": float(exchanged["T"] == "O"),
+        "typed: rows of 7 right": len(right_of(rows(again))),
+        "typed: weight of the last I on the C": weights[0, -1, len(SAID) - 1].item(),
+        "typed, exchanged: rows of the 6 but T right": len({*right_of(found)} - {"T → H"}),
+        "typed, exchanged: row of T right": float("T → H" in found),
+        "typed, exchanged: row of T says what followed H": float("T → O" in found),
         "typed, exchanged, layer 0 hidden from the queries: rows of 7 right": len(
-            right_of(rows(SAID + EXCHANGED[:-1], blind="q")[0])
+            right_of(rows(exchanged, blind="q"))
         ),
     }
 

@@ -94,7 +94,7 @@ def forget_former_logins(user: orm.User, admin: bool, before: Any, _initiator: o
 
 
 def confined(spawner: DockerSpawner) -> dict[str, Any]:
-    """What the engine holds each container to."""
+    """The limits to which the engine holds each container."""
     return {
         "read_only": True,
         "tmpfs": {"/tmp": "rw,nosuid,nodev,size=256m,mode=1777"},
@@ -156,7 +156,7 @@ c.DockerSpawner.pull_policy = "never"
 c.DockerSpawner.prefix = "mha"
 c.DockerSpawner.remove = True  # the volume stays
 c.DockerSpawner.use_internal_ip = True
-# What a student laid in a volume would run for an instructor who has the same: theirs have another name.
+# A volume for each role: files that a student laid in one would run for the instructor they become.
 c.DockerSpawner.volumes = {"{prefix}-{username}{role}": "/opt/mha/work"}
 c.DockerSpawner.mem_limit = "2G"  # of the whole container, files in /tmp and /dev/shm included
 c.DockerSpawner.cpu_limit = 2

@@ -9,13 +9,12 @@ imported only when one of these functions is called.
 from mha_lib.classroom.models.attention import (
     ModelAttention,
     changed_heads,
-    evened,
     importance_by_removal,
-    permuted,
     read_attention,
     silenced,
 )
 from mha_lib.classroom.models.explore import explore_model
+from mha_lib.classroom.tasks.heads import evened, permuted
 
 __all__ = [
     "ModelAttention",

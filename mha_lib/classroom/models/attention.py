@@ -17,9 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mha_lib.classroom.tasks.heads import Change, Head, evened, permuted
-
-__all__ = ["ModelAttention", "changed_heads", "evened", "importance_by_removal", "permuted", "silenced"]
+from mha_lib.classroom.tasks.heads import Change, Head
 
 OURS = "mha_lib"  # the name of our function among the attention functions of transformers
 # Where a model's output keeps its attentions, and how we call them.
@@ -45,7 +43,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class ModelAttention:
-    """What a model's heads do with one text: for each kind of attention its layers.
+    """The weights that a model's heads give in one text: for each kind of attention its layers.
 
     The kinds are "self", or those of an encoder and a decoder: "encoder", "decoder", "cross".
     """

@@ -1,4 +1,4 @@
-"""What a head does with one text, in numbers: one value for each head of a layer.
+"""Measures a head by its weights in one text: one value for each head of a layer.
 
 The averages go over the queries but the first, which has no choice in a model that sees the past alone.
 """

@@ -4,7 +4,7 @@ Nothing here knows the course; README.md says how others use it.
 """
 
 from mha_lib.classroom.page_torch.export import export_for_page
-from mha_lib.classroom.page_torch.function import INTERPRETER, PageFunction
+from mha_lib.classroom.page_torch.function import INTERPRETER, PageFunction, joined
 from mha_lib.classroom.page_torch.program import PageProgram
 
-__all__ = ["INTERPRETER", "PageFunction", "PageProgram", "export_for_page"]
+__all__ = ["INTERPRETER", "PageFunction", "PageProgram", "export_for_page", "joined"]

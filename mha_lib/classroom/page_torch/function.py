@@ -1,7 +1,8 @@
 """A function of the page: a script that runs programs, and what a worker needs to run it."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,12 @@ from mha_lib.classroom.page_torch.program import PageProgram
 
 INTERPRETER = Path(__file__).with_name("interpreter.js")  # an ES module that imports nothing
 WORKER = Path(__file__).with_name("worker.js")
+
+
+def joined(modules: Iterable[Path]) -> str:
+    """The text of modules as one that imports nothing; each stands after those whose exports it uses."""
+    source = "\n".join(module.read_text(encoding="utf-8") for module in modules)
+    return re.sub(r"^import [^;]*;\n|^export (?!default)", "", source, flags=re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Writer:
         self.graph.eliminate_dead_code()
 
     def condition(self, check: Node) -> str:
-        """What must hold between lengths."""
+        """The condition between lengths, with their names, such as ``A < B + 50``."""
         holds: Any = check.args[0]
         if not isinstance(holds, Node):
             return str(holds)

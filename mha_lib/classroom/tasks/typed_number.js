@@ -1,5 +1,6 @@
 // What typed_number.py does, for a page: read the number that somebody types, let the exported translator
 // write it, and give the weights of its heads. Reading is that of numerals.py; a test holds both together.
+import { causalMask, likeliest, notUnderstood } from "./typed.js";
 
 export default function answer({ number, attention, silenced }, { programs, data }) {
   const { source_vocabulary, target_vocabulary, begin, end, most_tokens, num_heads } = data;
@@ -35,20 +36,10 @@ export default function answer({ number, attention, silenced }, { programs, data
   return {
     shape: [num_heads, queries, keys],
     weights,
-    mask: isDecoder && Uint8Array.from({ length: queries * keys }, (_, at) => at % keys <= at / keys),
+    mask: isDecoder && causalMask(queries, keys),
     queryLabels: attention === "encoder" ? words : rows,
     keyLabels: isDecoder ? [sentences.begin, ...names.slice(0, -1)] : words,
   };
-}
-
-/** The token that follows the last one. */
-function likeliest({ shape, data }) {
-  const scores = data.slice(-shape.at(-1));
-  return scores.indexOf(Math.max(...scores));
-}
-
-class NotUnderstood extends Error {
-  name = "NotUnderstood";
 }
 
 const SCALES = new Map([
@@ -71,7 +62,7 @@ function takeWords(data) {
 }
 
 function refuse(sentence, gaps = {}) {
-  throw new NotUnderstood(sentences[sentence].replace(/\{(\w+)[^}]*\}/g, (_, name) => gaps[name]));
+  throw notUnderstood(sentences[sentence], gaps);
 }
 const refuseTooLarge = () => refuse("too_large", { largest: largest.toLocaleString("en-US") });
 const refusePlace = (word, before) => refuse(before ? "misplaced" : "misplaced_first", { word, before });

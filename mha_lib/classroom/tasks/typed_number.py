@@ -12,7 +12,7 @@ from torch import Tensor
 
 from mha_lib import ByAttention, EncoderDecoder
 from mha_lib.classroom.course.language import words_here
-from mha_lib.classroom.page_torch import PageFunction, PageProgram, export_for_page
+from mha_lib.classroom.page_torch import PageFunction, PageProgram, export_for_page, joined
 from mha_lib.classroom.tasks import numerals
 from mha_lib.classroom.tasks.data import (
     BEGIN,
@@ -26,7 +26,7 @@ from mha_lib.classroom.tasks.heads import head_masks_without
 from mha_lib.classroom.tasks.numerals import in_chinese, in_english, read_number
 from mha_lib.classroom.tasks.threads import one_thread
 
-SCRIPT = Path(__file__).with_suffix(".js")
+SCRIPTS = [Path(__file__).with_name("typed.js"), Path(__file__).with_suffix(".js")]
 
 
 class Written(NamedTuple):
@@ -107,7 +107,7 @@ class TypedNumber:
             "spelling": {chr(one): chr(other) for one, other in numerals.OTHER_SHAPES.items()},
             "sentences": words_here()["numerals"],
         }
-        return PageFunction(SCRIPT.read_text(encoding="utf-8"), programs_of(self.model), data)
+        return PageFunction(joined(SCRIPTS), programs_of(self.model), data)
 
 
 def programs_of(model: EncoderDecoder) -> dict[str, PageProgram]:

@@ -1,5 +1,6 @@
-// What typed_text.py does, for a page: read the letters that somebody types, and give the weights of a layer of
-// the exported model. A test holds both together.
+// Reads the letters that somebody types into a page, and gives the weights of a layer of the exported model, as
+// typed_text.py does. A test holds both together.
+import { causalMask, likeliest, notUnderstood } from "./typed.js";
 
 export default function answer({ text, layer }, { programs, data }) {
   const tokens = read(text, data);
@@ -10,27 +11,16 @@ export default function answer({ text, layer }, { programs, data }) {
   return {
     shape: [heads, queries, keys],
     weights,
-    mask: Uint8Array.from({ length: queries * keys }, (_, at) => at % keys <= Math.floor(at / keys)),
+    mask: causalMask(queries, keys),
     queryLabels: names.map((name, place) => `${name} → ${data.letters[likeliest(logits, place)]}`),
     keyLabels: names,
   };
 }
 
-/** The token that is expected after the one at a place. */
-function likeliest({ shape, data }, place) {
-  const width = shape.at(-1);
-  const scores = data.slice(place * width, (place + 1) * width);
-  return scores.indexOf(Math.max(...scores));
-}
-
-class NotUnderstood extends Error {
-  name = "NotUnderstood";
-}
-
 function read(text, { letters, most, sentences }) {
   const typed = [...text.replace(/\s/gu, "").toUpperCase()];
   const refuse = (sentence, gaps) => {
-    throw new NotUnderstood(sentences[sentence].replace(/\{(\w+)\}/g, (_, name) => gaps[name]));
+    throw notUnderstood(sentences[sentence], gaps);
   };
   for (const letter of typed) if (!letters.includes(letter)) refuse("unknown", { letter, letters });
   if (typed.length < 2 || typed.length > most) refuse("length", { most, count: typed.length });

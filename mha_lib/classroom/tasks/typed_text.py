@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from mha_lib.classroom.course.language import words_here
-from mha_lib.classroom.page_torch import PageFunction, export_for_page
+from mha_lib.classroom.page_torch import PageFunction, export_for_page, joined
 from mha_lib.classroom.tasks.numerals import NotUnderstood
 
-SCRIPT = Path(__file__).with_suffix(".js")
+SCRIPTS = [Path(__file__).with_name("typed.js"), Path(__file__).with_suffix(".js")]
 MOST = 64  # letters: more cells than that are too small
 
 
@@ -64,4 +64,4 @@ class TypedText:
 
         program = export_for_page(read, {"tokens": torch.tensor([[0, 1, 2]])}, {"tokens": {1: "N"}})
         data = {"letters": self.letters, "most": MOST, "sentences": words_here()["typed_text"]}
-        return PageFunction(SCRIPT.read_text(encoding="utf-8"), {"read": program}, data)
+        return PageFunction(joined(SCRIPTS), {"read": program}, data)

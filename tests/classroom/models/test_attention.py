@@ -7,15 +7,9 @@ import torch
 
 pytest.importorskip("transformers")
 
-from mha_lib.classroom.models.attention import (
-    KINDS,
-    changed_heads,
-    evened,
-    importance_by_removal,
-    permuted,
-    read_attention,
-    silenced,
-)
+from mha_lib.classroom import models
+from mha_lib.classroom.models import changed_heads, importance_by_removal, read_attention
+from mha_lib.classroom.models.attention import KINDS
 from tests.classroom.models.small_models import CASES, Fixed, ids
 
 each_case = pytest.mark.parametrize("name", CASES)
@@ -66,7 +60,7 @@ def test_evened_heads_are_the_weights_that_the_model_computes_with(name):
     head = attention.heads[-1]
     with torch.no_grad():
         whole = model(**case.inputs())[0]
-        with changed_heads(attention, [head], evened) as changed:
+        with changed_heads(attention, [head], models.evened) as changed:
             other = changed(**case.inputs())[0]
             inside = read_attention(changed, case.inputs()).layers[head.attention][head.layer]
         again = model(**case.inputs())[0]
@@ -111,7 +105,7 @@ def test_permuted_weights_of_a_llama_use_the_values_of_their_group():
         same = model(**case.inputs())[0]
     with torch.no_grad():
         torch.testing.assert_close(same, model(**case.inputs())[0])
-        with changed_heads(attention, attention.heads, permuted):
+        with changed_heads(attention, attention.heads, models.permuted):
             assert (model(**case.inputs())[0] - same).abs().max() > 1e-2
 
 
@@ -125,7 +119,7 @@ def test_the_metric_is_the_callers_and_the_most_important_head_comes_first():
     head, value = next(iter(found.items()))
     with torch.no_grad():
         before = model(**inputs, labels=inputs["input_ids"]).loss
-        with changed_heads(attention, [head], silenced):
+        with changed_heads(attention, [head], models.silenced):
             after = model(**inputs, labels=inputs["input_ids"]).loss
     assert value == pytest.approx((after - before).item())
     assert importance_by_removal(attention, lambda _: 1.0, [head]) == {head: 0.0}

@@ -41,7 +41,7 @@ class Overview:
 
 @dataclass(frozen=True)
 class Picture:
-    """What ``weights_of`` may return in place of weights, with names and measures of the heads."""
+    """Weights with names and measures of the heads: ``weights_of`` may return it in their place."""
 
     weights: Any
     mask: Any = None
@@ -89,7 +89,7 @@ class Source:
         }
 
     def _result_at(self, setting: Setting) -> Picture:
-        """What ``weights_of`` gives, as a picture: with the mask and the labels, if there are any."""
+        """The picture of a setting: weights, and the mask and the labels, if there are any."""
         arguments = self.arguments(setting)
         result = self.weights_of(**arguments)
         if isinstance(result, Picture):
@@ -165,7 +165,7 @@ class Collection:
         self.directory.append(entry | self._described(setting, picture))
 
     def _described(self, setting: Setting, picture: Picture) -> dict[str, Any]:
-        """What the picture says of its heads."""
+        """The names, measures and note of a picture, and what its heads open, for the directory."""
         described: dict[str, Any] = {"note": picture.note} if picture.note else {}
         if picture.head_labels:
             described["head_labels"] = picture.head_labels

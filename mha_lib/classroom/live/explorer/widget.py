@@ -3,7 +3,6 @@
 import inspect
 import json
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from mha_lib.classroom.course.outputs import FOR_A_PAGE
 from mha_lib.classroom.live.explorer.cell_widget import CellWidget
 from mha_lib.classroom.live.explorer.controls import Control, describe_inputs, make_control
 from mha_lib.classroom.live.explorer.table import Labels, Source, compute_answer, compute_table
-from mha_lib.classroom.page_torch import PageFunction
+from mha_lib.classroom.page_torch import PageFunction, joined
 
 FOLDER = Path(__file__).with_name("view")
 PARTS = (
@@ -89,8 +88,7 @@ def words_with(xlabel: str | None, ylabel: str | None) -> dict[str, Any]:
 
 def read_module() -> str:
     """The parts of ``view/`` as one module without imports, as anywidget and handouts need it."""
-    source = "\n".join((FOLDER / f"{part}.js").read_text(encoding="utf-8") for part in PARTS)
-    module = re.sub(r"^import [^;]*;\n|^export (?!default)", "", source, flags=re.MULTILINE)
+    module = joined(FOLDER / f"{part}.js" for part in PARTS)
     return module.encode("ascii", "backslashreplace").decode()  # or else a browser takes two bytes a letter
 
 

@@ -140,9 +140,7 @@ def at_most(seconds: float, lesson: Path) -> Iterator[None]:
         raise CourseError("page_too_long", lesson=lesson, seconds=seconds)
 
     former = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(
-        signal.ITIMER_PROF, seconds, seconds
-    )  # again, where a library has caught the first error
+    signal.setitimer(signal.ITIMER_PROF, seconds, seconds)  # again, where a library has caught the error
     try:
         yield
     finally:

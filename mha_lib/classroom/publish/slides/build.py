@@ -107,14 +107,14 @@ def run_deck(page: Any, lesson: Path, progress: Progress) -> None:
     """Run all cells and show how far the deck is; raise where a cell fails, or where the run does not end."""
     end = time.monotonic() + LONGEST_RUN
     page.evaluate("void mhaDeck.runAll()")
-    deck = {"state": "running", "text": ""}
+    deck, doing = {"state": "running", "text": ""}, ""
     while deck["state"] not in ("done", "failed"):
         if time.monotonic() > end:
-            doing = "".join(deck["text"].splitlines()[:1])
             raise CourseError("deck_endless", lesson=lesson, minutes=LONGEST_RUN // 60, doing=doing)
         page.wait_for_timeout(200)
         deck = page.evaluate("mhaDeck.progress()")
-        progress.show(f"{lesson.stem}: {''.join(deck['text'].splitlines()[:1])}")
+        doing = "".join(deck["text"].splitlines()[:1])
+        progress.show(f"{lesson.stem}: {doing}")
     progress.write("")
     if deck["state"] == "failed":
         raise CourseError("deck_failed", lesson=lesson, reason=deck["text"].splitlines()[-1])

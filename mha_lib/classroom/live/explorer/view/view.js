@@ -289,7 +289,7 @@ class ExplorerView {
     else this.say(`${this.note} ${sayPicture(drawing)}`.trim(), sayWay(drawing));
   }
 
-  /** What a token attends to and who attends to it, where heads are measured: there people look for it. */
+  /** The neighbours of a token by weight, where heads are measured: there people look for them. */
   sayAround(cell) {
     return this.measures.length ? sayNeighbours(this.drawing, cell) : "";
   }

@@ -67,7 +67,7 @@ export function sayCell(drawing, cell) {
   });
 }
 
-/** What the token of a row attends to most, and which tokens attend most to the token of a column. */
+/** The tokens to which the token of a row attends most, and those that attend most to the token of a column. */
 export function sayNeighbours(drawing, { head, query, key }) {
   const { words, queries, keys, queryLabels, keyLabels, maps } = drawing;
   const sayAll = (labels, count, placeOf) => {
