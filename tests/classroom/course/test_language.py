@@ -29,20 +29,20 @@ def words(tmp_path, monkeypatch):
     words_in.cache_clear()
 
 
-@pytest.mark.parametrize("code", ["zh", "zh-CN", "zh-Hans-CN"])
-def test_a_code_finds_the_nearest_words(words, code):
-    assert words_in(code)["deck"]["next"] == "下一页"
+NEAREST = {"en": "next", "zh": "下一页", "zh-CN": "下一页", "zh-Hans-CN": "下一页", "zh-Hant": "下一頁"}
+
+
+@pytest.mark.parametrize("code", NEAREST)
+def test_a_code_finds_the_nearest_words_and_a_missing_sentence_is_said_in_english(words, code):
+    """Traditional words are made from simplified ones."""
+    assert has_words(code)
+    assert words_in(code)["deck"] == {"next": NEAREST[code], "back": "back"}
 
 
 def test_a_nearer_file_goes_before_a_farther_one(words):
     write_words(words / "zh-Hant", {"deck": {"next": "下一頁"}})
     assert words_in("zh-Hant-TW")["deck"]["next"] == "下一頁"
     assert words_in("zh-Hans")["deck"]["next"] == "下一页"
-
-
-def test_traditional_words_are_made_from_simplified_ones(words):
-    assert words_in("zh-Hant")["deck"]["next"] == "下一頁"
-    assert words_in("zh-Hant")["deck"]["back"] == "back"
 
 
 MACHINES = {
@@ -63,19 +63,10 @@ def test_the_language_of_the_machine_is_taken_where_the_course_has_it(monkeypatc
     assert language_of_machine(["en", "zh", "zh-Hant"]) == "en", "LC_ALL goes before LANG"
 
 
-def test_a_sentence_that_is_missing_is_said_in_english(words):
-    assert words_in("zh")["deck"]["back"] == "back"
-
-
 @pytest.mark.parametrize("code", ["fr", "fr-CA", "", "../zh", "zh/../zh", "z", "ﬁ"])
 def test_an_unknown_language_has_no_words_and_is_english(words, code):
     assert not has_words(code)
     assert words_in(code) == words_in("en")
-
-
-@pytest.mark.parametrize("code", ["en", "zh", "zh-CN", "zh-Hant"])
-def test_a_language_with_words_of_its_own_or_of_one_near_to_it_has_words(words, code):
-    assert has_words(code)
 
 
 def test_the_words_of_each_lesson_join_those_of_the_interface(words):
@@ -106,26 +97,20 @@ def test_every_language_keeps_each_group_in_the_file_in_which_english_keeps_it()
         assert places(folder).items() <= english.items(), folder.name
 
 
-def test_the_language_is_that_of_the_lessons_in_the_folder(tmp_path):
-    (tmp_path / "notebooks" / "zh-CN").mkdir(parents=True)
-    for folder in ("notebooks/zh-CN", "work/zh-CN", "work/deck-zh-CN"):
-        assert language_of(tmp_path / folder) == "zh-CN"
+FOLDERS = {
+    "zh": ["notebooks/zh", "work/zh", "work/deck-zh"],
+    "zh-Hant": ["build/zh-Hant", "work/zh-Hant", "work/deck-zh-Hant"],
+    "en": ["work/main", "work/fr", "mine/zh", "zh", "notebooks/zh/mine", "build/zh", "build/handouts/zh"],
+}
 
 
-def test_traditional_chinese_is_read_in_build_and_belongs_to_the_course_of_the_simplified(tmp_path):
-    assert course_of(tmp_path / "build" / "zh-Hant") is None
+@pytest.mark.parametrize(("language", "folder"), [(key, name) for key in FOLDERS for name in FOLDERS[key]])
+def test_a_folder_of_the_course_tells_its_language_and_any_other_is_english(tmp_path, language, folder):
+    """Traditional Chinese is made in build/, and belongs to the course of the simplified."""
+    assert course_of(tmp_path / folder) is None
     (tmp_path / "notebooks" / "zh").mkdir(parents=True)
-    for folder in ("build/zh-Hant", "work/zh-Hant", "work/deck-zh-Hant"):
-        assert language_of(tmp_path / folder) == "zh-Hant"
-        assert course_of(tmp_path / folder) == tmp_path
-
-
-@pytest.mark.parametrize(
-    "folder", ["work/main", "work/fr", "mine/zh", "zh", "notebooks/zh/mine", "build/zh", "build/handouts/zh"]
-)
-def test_any_other_folder_is_english(tmp_path, folder):
-    (tmp_path / "notebooks" / "zh").mkdir(parents=True)
-    assert language_of(tmp_path / folder) == "en"
+    assert language_of(tmp_path / folder) == language
+    assert course_of(tmp_path / folder) == (None if language == "en" else tmp_path)
 
 
 def test_every_gap_of_an_english_sentence_is_in_its_translations():

@@ -28,6 +28,17 @@ def sources(file):
     return ["".join(cell["source"]) for cell in json.loads(file.read_text())["cells"]]
 
 
+def texts(folder):
+    """The sources of every notebook in the folder, by the name of its file."""
+    return {file.stem: sources(file) for file in folder.glob("*.ipynb")}
+
+
+def add_cell(lesson, source, **metadata):
+    notebook = json.loads(lesson.read_text())
+    notebook["cells"].append({**notebook["cells"][0], "source": source, "metadata": metadata})
+    lesson.write_text(json.dumps(notebook))
+
+
 @pytest.fixture
 def root(tmp_path):
     write_lesson(tmp_path / "notebooks/en/01_one.ipynb", "1")
@@ -65,39 +76,26 @@ def test_settings_in_a_former_copy_go_if_nobody_has_changed_them(root, work, min
         assert (work / "course.css").exists() == stays
 
 
-def test_new_edition_replaces_a_lesson_that_was_only_run(root, work):
+def test_a_lesson_that_was_only_run_keeps_its_outputs_until_a_new_edition_replaces_it(root, work):
     write_lesson(work / "01_one.ipynb", "1", outputs=[OUTPUT])
+    run = (work / "01_one.ipynb").read_bytes()
+    make_working_copy(root, "en")
+    assert (work / "01_one.ipynb").read_bytes() == run
     write_lesson(root / "notebooks/en/01_one.ipynb", "1 + 1")
     assert make_working_copy(root, "en")[1] == []
     assert sources(work / "01_one.ipynb") == ["1 + 1"]
 
 
-def test_outputs_stay_while_there_is_no_new_edition(root, work):
-    write_lesson(work / "01_one.ipynb", "1", outputs=[OUTPUT])
-    run = (work / "01_one.ipynb").read_bytes()
-    make_working_copy(root, "en")
-    assert (work / "01_one.ipynb").read_bytes() == run
-
-
-def test_changed_lesson_stays_and_the_new_edition_is_laid_beside_once(root, work):
+def test_a_changed_lesson_stays_and_each_new_edition_is_laid_beside_it_once(root, work):
     write_lesson(work / "03_three.ipynb", "my answer")
-    write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
-    _, messages = make_working_copy(root, "en")
-    assert len(messages) == 1
-    assert "03_three.new.ipynb" in messages[0]
-    assert sources(work / "03_three.ipynb") == ["my answer"]
-    assert sources(work / "03_three.new.ipynb") == ["3, second edition"]
-    assert make_working_copy(root, "en")[1] == []
-
-
-def test_third_edition_overwrites_neither_the_lesson_nor_the_one_beside_it(root, work):
-    write_lesson(work / "03_three.ipynb", "my answer")
-    for edition in ("second", "third"):
+    laid = {"03_three": ["my answer"], "01_one": ["1"]}
+    for edition, beside in (("second", "03_three.new"), ("third", "03_three.new2")):
         write_lesson(root / "notebooks/en/03_three.ipynb", edition)
-        make_working_copy(root, "en")
-    assert sources(work / "03_three.ipynb") == ["my answer"]
-    assert sources(work / "03_three.new.ipynb") == ["second"]
-    assert sources(work / "03_three.new2.ipynb") == ["third"]
+        (message,) = make_working_copy(root, "en")[1]
+        assert f"{beside}.ipynb" in message
+        laid |= {beside: [edition]}
+        assert make_working_copy(root, "en")[1] == []
+        assert texts(work) == laid
 
 
 def rename(root, former="03_three", now="04_three"):
@@ -115,8 +113,7 @@ def test_a_lesson_under_a_former_name_stays_beside_the_new_one_and_it_is_said_on
     said = ["work/en/03_three.ipynb stays as it is; the lesson is now 04_three.ipynb"]
     assert make_working_copy(root, "en")[1] == said
     assert make_working_copy(root, "en")[1] == []
-    assert sources(work / "03_three.ipynb") == [mine]
-    assert sources(work / "04_three.ipynb") == ["3"]
+    assert texts(work) == {"01_one": ["1"], "03_three": [mine], "04_three": ["3"]}
 
 
 def test_a_deck_under_a_former_name_is_said_when_its_lesson_is_presented(root, deck):
@@ -137,21 +134,13 @@ def test_lost_record_of_editions_overwrites_nothing(root, work, damage):
     assert sources(work / "03_three.ipynb") == ["my answer"]
 
 
-def test_half_written_notebook_of_a_student_is_kept(root, work):
-    (work / "03_three.ipynb").write_text('{"cells": [')
-    write_lesson(root / "notebooks/en/03_three.ipynb", "second edition")
-    make_working_copy(root, "en")
-    assert (work / "03_three.ipynb").read_text() == '{"cells": ['
-
-
 @pytest.mark.parametrize("broken", ['{"cells": [', "", "[]", '{"cells": [{"source": "1"}]}'])
 def test_a_broken_lesson_is_said_and_the_good_one_laid_beside_it_once(root, work, broken):
     (work / "03_three.ipynb").write_text(broken)
     for _ in range(3):
-        _, messages = make_working_copy(root, "en")
-        assert len(messages) == 1
-        assert "work/en/03_three.ipynb can't be read" in messages[0]
-        assert "03_three.new.ipynb" in messages[0]
+        (message,) = make_working_copy(root, "en")[1]
+        assert "work/en/03_three.ipynb can't be read" in message
+        assert "03_three.new.ipynb" in message
         assert (work / "03_three.ipynb").read_text() == broken
         assert sorted(work.glob("03_three.new*")) == [work / "03_three.new.ipynb"]
         assert sources(work / "03_three.new.ipynb")[0] == "3"
@@ -180,11 +169,21 @@ def test_a_copy_that_is_cut_short_leaves_no_half_lesson(root, work, monkeypatch)
     assert sources(work / "03_three.ipynb") == ["3, second edition"]
 
 
-def test_figure_words_that_are_no_json_are_one_line(root):
-    (root / "img/words").mkdir(parents=True)
-    (root / "img/words/en.json").write_text("{")
-    with pytest.raises(CourseError, match=r"words/en\.json: "):
-        make_working_copy(root, "en")
+@pytest.mark.parametrize(
+    ("file", "content", "language"),
+    [
+        ("img/words/en.json", "{", "en"),
+        ("notebooks/zh/taiwan.json", "{", "zh-Hant"),
+        ("notebooks/en/course.json", "no json", "en"),
+        ("notebooks/en/course.json", "[]", "en"),
+    ],
+)
+def test_settings_that_cannot_be_read_are_one_line(root, file, content, language):
+    write_lesson(root / "notebooks/zh/01_one.ipynb", "1")
+    (root / file).parent.mkdir(exist_ok=True, parents=True)
+    (root / file).write_text(content)
+    with pytest.raises(CourseError, match=rf"^\S*{file}\S* [^\n]+$"):
+        make_working_copy(root, language)
 
 
 def test_deleted_lesson_comes_back(root, work):
@@ -193,21 +192,14 @@ def test_deleted_lesson_comes_back(root, work):
     assert sources(work / "01_one.ipynb") == ["1"]
 
 
-def add_notes(file):
-    notebook = json.loads(file.read_text())
-    notes = {"cell_type": "markdown", "source": "2 min.", "metadata": {"slideshow": {"slide_type": "notes"}}}
-    notebook["cells"].append(notes)
-    file.write_text(json.dumps(notebook))
+def add_notes(lesson):
+    add_cell(lesson, "2 min.", slideshow={"slide_type": "notes"})
 
 
 def test_students_get_no_notes_and_instructors_do(root):
     add_notes(root / "notebooks/en/01_one.ipynb")
     assert sources(make_working_copy(root, "en")[0] / "01_one.ipynb") == ["1"]
-    assert sources(make_deck_copy(root, "en", "01_one.ipynb")[0] / "01_one.ipynb") == ["1", "2 min."]
-
-
-def is_folded(cell):
-    return bool(cell["metadata"].get(working_copy.FOLDED))
+    assert sources(present(root, lesson="01_one.ipynb")[0] / "01_one.ipynb") == ["1", "2 min."]
 
 
 def test_optional_parts_with_code_are_folded_for_students_but_for_the_exercises(root):
@@ -233,21 +225,17 @@ def test_optional_parts_with_code_are_folded_for_students_but_for_the_exercises(
     file = root / "notebooks/en/01_one.ipynb"
     file.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
     copy = make_working_copy(root, "en")[0] / "01_one.ipynb"
-    assert [cell["id"] for cell in json.loads(copy.read_text())["cells"] if is_folded(cell)] == [
-        "optional",
-        "last",
-    ]
-    deck = make_deck_copy(root, "en", "01_one.ipynb")[0] / "01_one.ipynb"
-    assert not any(map(is_folded, json.loads(deck.read_text())["cells"]))
+    deck = present(root, lesson="01_one.ipynb")[0] / "01_one.ipynb"
+    for lesson, folded in ((copy, ["optional", "last"]), (deck, [])):
+        found = json.loads(lesson.read_text())["cells"]
+        assert [cell["id"] for cell in found if cell["metadata"].get(working_copy.FOLDED)] == folded
 
 
 def test_a_part_that_a_student_opened_is_no_change_of_the_lesson(root, work):
     lesson = work / "01_one.ipynb"
     notebook = json.loads(lesson.read_text())
-    notebook["cells"][0]["metadata"] = {
-        "jp-MarkdownHeadingCollapsed": False,
-        "jupyter": {"source_hidden": True},
-    }
+    opened = {"jp-MarkdownHeadingCollapsed": False, "jupyter": {"source_hidden": True}}
+    notebook["cells"][0]["metadata"] = opened
     lesson.write_text(json.dumps(notebook))
     write_lesson(root / "notebooks/en/01_one.ipynb", "1 + 1")
     assert make_working_copy(root, "en")[1] == []
@@ -262,18 +250,8 @@ def test_a_copy_from_before_the_notes_were_left_out_loses_no_answer(root, monkey
         make_working_copy(root, "en")
     write_lesson(root / "work/en/03_three.ipynb", "my answer")
     work, messages = make_working_copy(root, "en")
-    assert sources(work / "01_one.ipynb") == ["1"]
-    assert sources(work / "03_three.ipynb") == ["my answer"]
-    assert sources(work / "03_three.new.ipynb") == ["3"]
+    assert texts(work) == {"01_one": ["1"], "03_three": ["my answer"], "03_three.new": ["3"]}
     assert len(messages) == 1
-
-
-def add_solution(lesson):
-    notebook = json.loads(lesson.read_text())
-    notebook["cells"].append(
-        {**notebook["cells"][0], "source": "solution", "metadata": {"tags": ["solution"]}}
-    )
-    lesson.write_text(json.dumps(notebook))
 
 
 def choose(root, language, solutions):
@@ -286,18 +264,17 @@ def choose(root, language, solutions):
 def test_where_one_language_hands_out_no_solutions_no_copy_has_them_and_no_answer_is_lost(root, language):
     for name in ("en/01_one", "en/03_three", "zh/01_one"):
         write_lesson(root / f"notebooks/{name}.ipynb", "1")
-        add_solution(root / f"notebooks/{name}.ipynb")
+        add_cell(root / f"notebooks/{name}.ipynb", "solution", tags=["solution"])
     choose(root, "en", "folded")
     work = make_working_copy(root, "en")[0]
     assert sources(work / "01_one.ipynb") == ["1", "solution"]
-    write_lesson(work / "03_three.ipynb", "my answer", "solution")
+    mine = ["my answer", "solution"]
+    write_lesson(work / "03_three.ipynb", *mine)
     choose(root, language, "none")
     work, messages = make_working_copy(root, "en")
-    assert sources(work / "01_one.ipynb") == ["1"], "nobody has changed it"
-    assert sources(work / "03_three.ipynb") == ["my answer", "solution"]
-    assert sources(work / "03_three.new.ipynb") == ["1"]
+    assert texts(work) == {"01_one": ["1"], "03_three": mine, "03_three.new": ["1"]}
     assert len(messages) == 1
-    assert sources(make_deck_copy(root, "en", "01_one.ipynb")[0] / "01_one.ipynb") == ["1", "solution"]
+    assert sources(present(root, lesson="01_one.ipynb")[0] / "01_one.ipynb") == ["1", "solution"]
 
 
 @pytest.mark.parametrize("choice", ["None", "", False, None, ["none"]])
@@ -342,19 +319,14 @@ def test_a_deck_on_show_is_left_alone_when_another_lesson_is_presented(root, dec
     assert deck.read_bytes() == on_show
 
 
-def change_source(notebook):
-    notebook["cells"][0]["source"] = "my own slide"
+CHANGES = [
+    lambda notebook: notebook["cells"][0].update(source="my own slide"),
+    lambda notebook: notebook["cells"][0]["metadata"].update(slideshow={"slide_type": "skip"}),
+    lambda notebook: notebook["metadata"].update(rise={"theme": "black"}),
+]
 
 
-def change_slide_type(notebook):
-    notebook["cells"][0]["metadata"]["slideshow"] = {"slide_type": "skip"}
-
-
-def change_theme(notebook):
-    notebook["metadata"]["rise"] = {"theme": "black"}
-
-
-@pytest.fixture(params=[change_source, change_slide_type, change_theme])
+@pytest.fixture(params=CHANGES, ids=["source", "slide type", "theme"])
 def changed(request, deck):
     """The content of the deck after a change, without the outputs with which it lies there."""
     notebook = json.loads(deck.read_text())
@@ -370,9 +342,8 @@ def test_a_deck_that_the_instructor_changed_is_presented_with_the_changes_and_wi
 ):
     write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
     for _ in range(2):
-        _, messages = present(root)
-        assert len(messages) == 1
-        assert "work/deck-en/03_three.ipynb has your changes" in messages[0]
+        (message,) = present(root)[1]
+        assert "work/deck-en/03_three.ipynb has your changes" in message
         assert json.loads(deck.read_text()) == changed
     deck.unlink()
     assert present(root)[1] == []
@@ -383,11 +354,11 @@ def test_a_deck_that_the_instructor_changed_is_presented_with_the_changes_and_wi
 def test_a_deck_that_begins_afresh_sets_the_changes_aside(root, deck):
     mine, aside = deck.read_bytes(), deck.with_name("03_three.mine.ipynb")
     asked = []
-    _, messages = present(root, lambda file: asked.append(file) or True)
+    (message,) = present(root, lambda file: asked.append(file) or True)[1]
     assert asked == [deck]
     assert sources(deck) == ["3"]
     assert aside.read_bytes() == mine
-    assert "03_three.mine.ipynb" in messages[0]
+    assert "03_three.mine.ipynb" in message
     assert present(root, refuse_to_ask)[1] == []
     assert aside.read_bytes() == mine
 
@@ -401,8 +372,8 @@ def test_a_style_sheet_that_the_instructor_changed_is_kept(root, deck):
 
 def test_a_half_written_deck_is_set_aside_and_the_lesson_presented(root, deck):
     deck.write_text('{"cells": [')
-    _, messages = present(root, refuse_to_ask)
-    assert "03_three.mine.ipynb" in messages[0]
+    (message,) = present(root, refuse_to_ask)[1]
+    assert "03_three.mine.ipynb" in message
     assert deck.with_name("03_three.mine.ipynb").read_text() == '{"cells": ['
     assert sources(deck) == ["3"]
 
@@ -432,9 +403,7 @@ def test_a_lesson_that_is_no_notebook_is_in_no_copy_and_a_line_says_so(root, wor
     work, messages = make_working_copy(root, "en")
     named = [message.split(" is not a notebook")[0] for message in messages]
     assert [Path(name).name for name in named] == ["01_one.ipynb", "02_two.ipynb"]
-    assert sources(work / "01_one.ipynb") == ["1"], "the copy of before stays"
-    assert not (work / "02_two.ipynb").exists()
-    assert sources(work / "03_three.ipynb") == ["3 + 3"]
+    assert texts(work) == {"01_one": ["1"], "03_three": ["3 + 3"]}, "the copy of before stays"
     assert sources(present(root)[0] / "03_three.ipynb") == ["3 + 3"]
     with pytest.raises(CourseError, match="is not a notebook"):
         present(root, lesson="01_one.ipynb")
