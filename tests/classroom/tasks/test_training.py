@@ -5,6 +5,7 @@ import torch
 
 from mha_lib.classroom.tasks import (
     Training,
+    draw_training_numbers,
     kept,
     make_translator,
     train_translator,
@@ -25,17 +26,18 @@ def same(first, second):
     return all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
 
 
-def interrupt_at(step):
-    """Return a loss that is interrupted once."""
-    calls = []
+def note_batches(monkeypatch, interrupt_at=0):
+    """Return a list of the numbers of each batch; the training is interrupted once, in this step if any."""
+    make, made = training.make_batch, []
 
-    def loss(model, batch):
-        calls.append(batch)
-        if len(calls) == step:
+    def noted(numbers, device):
+        made.append(numbers)
+        if len(made) == interrupt_at:
             raise KeyboardInterrupt
-        return translation_loss(model, batch)
+        return make(numbers, device)
 
-    return loss
+    monkeypatch.setattr(training, "make_batch", noted)
+    return made
 
 
 @pytest.fixture
@@ -65,12 +67,15 @@ def test_training_in_parts_is_training_at_once():
     assert same(parts.model, whole.model)
 
 
-def test_after_an_interrupt_training_goes_on(capsys, monkeypatch):
+@pytest.mark.parametrize("shown", [True, False])
+def test_after_an_interrupt_training_goes_on_and_says_so_where_that_is_wanted(shown, capsys, monkeypatch):
     monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0)
-    training = new_training(loss=interrupt_at(4)).run()
+    note_batches(monkeypatch, interrupt_at=4)
+    training = new_training().run(show_progress=shown)
     assert (training.step, len(training.losses)) == (3, 3)
     assert not training.model.training
-    assert "run the cell again to go on" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert ("run the cell again to go on" in said) == bool(said) == shown
     assert training.run().step == 6
 
 
@@ -88,21 +93,6 @@ def test_an_interrupt_in_the_middle_of_a_step_does_no_harm(where, monkeypatch):
     assert training.run().step == 2
     training.run()
     assert training.step == len(training.losses) == 6
-
-
-def test_training_takes_one_thread_and_leaves_the_others_as_they_were():
-    threads, before = [], torch.get_num_threads()
-
-    def loss(model, batch):
-        threads.append(torch.get_num_threads())
-        return translation_loss(model, batch)
-
-    torch.set_num_threads(2)
-    try:
-        new_training(loss=loss).run()
-        assert (set(threads), torch.get_num_threads()) == ({1}, 2)
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_other_errors_are_not_swallowed():
@@ -126,32 +116,18 @@ def test_the_model_is_remembered_as_it_was():
         training.model_at(1)
 
 
-def test_nothing_is_shown_where_nothing_is_wanted(capsys):
-    new_training().run(show_progress=False)
-    assert capsys.readouterr().out == ""
-
-
-def test_another_loss_is_another_training(course):
-    for scale in (1, 2, 1):
-        new_training(loss=lambda model, batch, scale=scale: scale * translation_loss(model, batch)).run()
-    assert len(list((course / "work" / "trainings").iterdir())) == 2
-
-
-def test_another_draw_gives_other_numbers_and_is_another_training(course):
+def test_another_loss_is_another_training_and_so_is_another_draw_which_gives_other_numbers(monkeypatch):
     def ones(count, generator, max_digits):
         return torch.ones(count, dtype=torch.int64)
 
-    seen = []
-
-    def loss(model, batch):
-        seen.append(batch.numbers)
-        return translation_loss(model, batch)
-
-    new_training(loss=loss, draw=ones).run()
-    new_training(loss=loss).run()
-    assert seen[:6] == [[1, 1, 1, 1]] * 6
-    assert len(seen) == 12
-    assert seen[6:] != seen[:6]
+    made = note_batches(monkeypatch)
+    for scale, draw in ((1, ones), (1, draw_training_numbers), (2, draw_training_numbers), (1, ones)):
+        new_training(
+            loss=lambda model, batch, scale=scale: scale * translation_loss(model, batch), draw=draw
+        ).run()
+    assert len(made) == 3 * 6, "the last is the first again"
+    assert made[:6] == [[1, 1, 1, 1]] * 6
+    assert made[6:12] == made[12:] != made[:6]
 
 
 @pytest.mark.usefixtures("brief")
@@ -174,25 +150,14 @@ class TestKeeping:
             assert attention_layers(model)["encoder"][0].num_heads == heads
         assert len(list(folder.iterdir())) == 3
 
-    def test_it_is_kept_in_the_work_folder_of_the_course(self, course):
-        train_translator()
-        assert len(list((course / "work" / "trainings").iterdir())) == 1
-
-    def test_an_interrupted_training_goes_on_in_another_kernel(self, monkeypatch):
+    def test_an_interrupted_training_goes_on_in_another_kernel(self, course, monkeypatch):
         monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0)
         whole = new_training(seed=0).run(folder="elsewhere")
-        make, made = training.make_batch, []
-
-        def interrupted(*arguments):
-            made.append(arguments)
-            if len(made) == 5:
-                raise KeyboardInterrupt
-            return make(*arguments)
-
-        monkeypatch.setattr(training, "make_batch", interrupted)
+        made = note_batches(monkeypatch, interrupt_at=5)
         assert train_translator().step == 4
         found = train_translator()
         assert len(made) == 5 + 2
         assert found.losses == whole.losses
         assert same(found.model, whole.model)
         assert sorted(found.snapshots) == [0, 2, 6]
+        assert len(list((course / "work" / "trainings").iterdir())) == 1
