@@ -3,16 +3,16 @@
 import json
 import re
 import socket
-import time
 import uuid
 from typing import Any
 
 import requests
 import websocket
 
+from tests.waiting import eventually
+
 PATIENCE = 300  # seconds; a test that passes never waits so long
 LESSON = "work/en/03_multi_head_attention.ipynb"
-SETTLED = 0.2
 look_up = socket.getaddrinfo
 
 
@@ -46,15 +46,13 @@ class Student:
 
     def token_of_form(self, path: str) -> str:
         """The headers by which a page of this path shows that a request comes from it."""
-        return next(
-            (kept.value or "" for kept in self.web.cookies if kept.name == "_xsrf" and kept.path == path), ""
-        )
+        kept = (cookie for cookie in self.web.cookies if (cookie.name, cookie.path) == ("_xsrf", path))
+        return next((cookie.value or "" for cookie in kept), "")
 
     def ask_hub(self, method: str, path: str, tree: Any = None) -> requests.Response:
         headers = {"X-XSRFToken": self.token_of_form("/hub/"), "Referer": f"{self.hub}/hub/home"}
-        return self.web.request(
-            method, f"{self.hub}/hub/api/{path}", json=tree, headers=headers, timeout=PATIENCE
-        )
+        url = f"{self.hub}/hub/api/{path}"
+        return self.web.request(method, url, json=tree, headers=headers, timeout=PATIENCE)
 
     def ask(self, method: str, path: str, tree: Any = None) -> Any:
         """A request to the student's own server; what it answers."""
@@ -69,16 +67,22 @@ class Student:
         page = self.web.get(f"{self.hub}/hub/spawn", timeout=PATIENCE)
         if page.status_code >= 400:
             return page
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            known = self.ask_hub("GET", f"users/{self.name}").json()
-            if known.get("servers", {}).get("", {}).get("ready"):
-                return self.web.get(f"{self.server}/", timeout=PATIENCE)
-            assert known.get("pending") or known.get("servers"), (
-                f"{self.name}'s server failed to start: {known}"
-            )
-            time.sleep(SETTLED)
-        raise TimeoutError(f"{self.name}'s server did not start in {PATIENCE} s")
+        eventually(self.is_ready, f"{self.name}'s server", PATIENCE)
+        return self.web.get(f"{self.server}/", timeout=PATIENCE)
+
+    def is_ready(self) -> bool:
+        known = self.ask_hub("GET", f"users/{self.name}").json()
+        assert known.get("pending") or known.get("servers"), f"{self.name}'s server failed to start: {known}"
+        return bool(known.get("servers", {}).get("", {}).get("ready"))
+
+    def has_server(self) -> bool:
+        return bool(self.ask_hub("GET", f"users/{self.name}").json().get("servers"))
+
+    def arrive(self) -> None:
+        """Log in, start the server, which shows the first lesson, and a kernel."""
+        assert self.log_in()
+        assert self.start_server().url.endswith("/lab/tree/work/en/01_single_head_attention.ipynb")
+        self.start_kernel()
 
     def close(self) -> None:
         self.hang_up()
@@ -91,10 +95,7 @@ class Student:
     def stop_server(self) -> None:
         self.hang_up()
         self.ask_hub("DELETE", f"users/{self.name}/server")
-        end = time.monotonic() + PATIENCE
-        while self.ask_hub("GET", f"users/{self.name}").json().get("servers"):
-            assert time.monotonic() < end, f"{self.name}'s server did not stop in {PATIENCE} s"
-            time.sleep(SETTLED)
+        eventually(lambda: not self.has_server(), f"the end of {self.name}'s server", PATIENCE)
 
     def read(self, path: str = LESSON) -> dict[str, Any]:
         return dict(self.ask("GET", f"contents/{path}")["content"])

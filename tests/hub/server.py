@@ -12,17 +12,16 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 from ast import literal_eval
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import requests
 from filelock import FileLock
 
 from tests.hub.client import PATIENCE, Student
+from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = ROOT / "hub/jupyterhub_config.py"
@@ -54,9 +53,8 @@ def what_is_missing() -> str | None:
     with tempfile.TemporaryDirectory() as folder:  # this machine's programs, as the system of a container
         for name in ("bin", "lib", "lib64"):
             Path(folder, name).symlink_to(f"usr/{name}")
-        probe = run(
-            "podman", "run", "--rm", "--network=none", "--volume=/usr:/usr:ro", "--rootfs", folder, "true"
-        )
+        options = ["--rm", "--network=none", "--volume=/usr:/usr:ro"]
+        probe = run("podman", "run", *options, "--rootfs", folder, "true")
     if probe.returncode:
         return f"containers don't start: {probe.stderr.strip().splitlines()[-1]}"
     try:
@@ -68,9 +66,7 @@ def what_is_missing() -> str | None:
 
 def run(*command: str, check: bool = False) -> subprocess.CompletedProcess[str]:
     said = subprocess.run(command, env=OF_PODMAN, capture_output=True, text=True)
-    assert not check or said.returncode == 0, (
-        f"{' '.join(command)}: {said.stdout[-3000:]}{said.stderr[-3000:]}"
-    )
+    assert not check or not said.returncode, f"{command}: {said.stdout[-3000:]}{said.stderr[-3000:]}"
     return said
 
 
@@ -137,15 +133,12 @@ class Hub:
         with (self.folder / "hub.log").open("a") as log:
             process = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=log, stderr=log)
         self.process = process
-        wait_until(lambda: self.answers() or process.poll() is not None, lambda: self.log)
+        eventually(lambda: self.answers() or process.poll() is not None, lambda: self.log, PATIENCE)
         assert process.poll() is None, self.log
 
     def answers(self) -> bool:
-        with (
-            suppress(urllib.error.URLError, OSError),
-            urllib.request.urlopen(f"{self.url}/hub/health", timeout=10),
-        ):
-            return True
+        with suppress(requests.RequestException):
+            return requests.get(f"{self.url}/hub/health", timeout=10).ok
         return False
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
@@ -153,9 +146,19 @@ class Hub:
             self.process.send_signal(how)
             self.process.wait(PATIENCE)
 
-    def kill_proxy(self) -> None:
-        with suppress(FileNotFoundError, ProcessLookupError):  # a hub that stops takes its proxy with it
-            os.kill(int((self.folder / "state/proxy.pid").read_text().split()[0]), signal.SIGKILL)
+    @property
+    def proxy(self) -> int:
+        """The number of the proxy's process; 0 where none is known, as while it is started."""
+        with suppress(FileNotFoundError, IndexError):
+            return int((self.folder / "state/proxy.pid").read_text().split()[0])
+        return 0
+
+    def kill_proxy(self) -> int:
+        """Kill the proxy, where there is one; returns the number of its process."""
+        if killed := self.proxy:
+            with suppress(ProcessLookupError):  # a hub that stops takes its proxy with it
+                os.kill(killed, signal.SIGKILL)
+        return killed
 
     @property
     def log(self) -> str:
@@ -183,13 +186,6 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def wait_until(is_so: Callable[[], object], why_not: Callable[[], str]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < end, why_not()
-        time.sleep(0.2)
-
-
 @contextmanager
 def running_hub() -> Iterator[Hub]:
     """A hub with an empty class; its containers, volumes and networks go with it."""
@@ -199,7 +195,7 @@ def running_hub() -> Iterator[Hub]:
     with (folder / "podman.log").open("w") as log:
         service = subprocess.Popen(command, cwd=folder, env=OF_PODMAN, stdout=log, stderr=log)
     try:
-        wait_until((folder / "podman.sock").exists, (folder / "podman.log").read_text)
+        eventually((folder / "podman.sock").exists, (folder / "podman.log").read_text, PATIENCE)
         hub.start()
         yield hub
     finally:
@@ -208,9 +204,8 @@ def running_hub() -> Iterator[Hub]:
         hub.stop()
         hub.kill_proxy()  # where the hub was killed, and did not come back
         for kind, *remove in (("container", "-f", "-t0"), ("network", "-f"), ("volume", "-f")):
-            listed = run(
-                "podman", kind, "ls", *["-a"] * (kind == "container"), f"--filter=name={hub.prefix}", "-q"
-            )
+            all_of_them = ["--all"] if kind == "container" else []
+            listed = run("podman", kind, "ls", *all_of_them, f"--filter=name={hub.prefix}", "--quiet")
             for name in listed.stdout.split():
                 run("podman", kind, "rm", *remove, name)
         run("nft", "delete", "table", "inet", hub.wall)

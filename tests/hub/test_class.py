@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.hub.client import LESSON, Student, code_cells, with_source
-from tests.hub.server import ROOT, Hub, run, wait_until
+from tests.hub.client import LESSON, PATIENCE, Student, code_cells, with_source
+from tests.hub.server import ROOT, Hub, run
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.ci
 
@@ -19,12 +20,6 @@ from ipywidgets.widgets.widget import _instances
 slider = [one for one in _instances.values() if type(one).__name__ == "IntSlider"][-1]
 print(slider.comm.comm_id)
 """
-
-
-def arrive(student: Student) -> None:
-    assert student.log_in()
-    assert student.start_server().url.endswith("/lab/tree/work/en/01_single_head_attention.ipynb")
-    student.start_kernel()
 
 
 def work_through_lesson(student: Student) -> None:
@@ -51,7 +46,7 @@ def move_slider(student: Student) -> None:
 def test_a_class_works_through_lesson_03_at_once(hub: Hub, count: int, tmp_path):
     students = [hub.student(f"class{count}-{number}") for number in range(count)]
     with ThreadPoolExecutor(count) as at_once:
-        for act in (arrive, work_through_lesson, move_slider, answer):
+        for act in (Student.arrive, work_through_lesson, move_slider, answer):
             list(at_once.map(act, students))
     overview = overview_of(hub, tmp_path)
     for student in students:
@@ -71,7 +66,7 @@ def overview_of(hub: Hub, folder) -> str:
 @pytest.fixture(scope="module")
 def student(hub: Hub) -> Student:
     ann = hub.student("ann")
-    arrive(ann)
+    ann.arrive()
     ann.save(with_source(ann.read(), ANSWER, RIGHT))
     ann.run("kept = 6 * 7")
     return ann
@@ -102,17 +97,17 @@ def test_a_hub_that_was_killed_finds_its_students_at_work(hub: Hub, student: Stu
 
 
 def test_a_proxy_that_was_killed_is_started_again_with_its_routes(hub: Hub, student: Student):
-    hub.kill_proxy()
-    wait_until(lambda: not hub.answers(), lambda: "the proxy lives")
-    wait_until(hub.answers, lambda: hub.log)
-    wait_until(lambda: student.web.get(f"{student.server}/api/status").ok, lambda: hub.log)
+    killed = hub.kill_proxy()
+    eventually(lambda: hub.proxy not in (0, killed), lambda: hub.log, PATIENCE)
+    eventually(hub.answers, lambda: hub.log, PATIENCE)
+    eventually(lambda: student.web.get(f"{student.server}/api/status").ok, lambda: hub.log, PATIENCE)
     student.connect()
     assert student.run("print(kept)").strip() == "42"
 
 
 def test_a_server_that_was_killed_loses_its_variables_and_no_file(hub: Hub, student: Student):
     run("podman", "kill", f"{hub.prefix}-{student.name}", check=True)
-    wait_until(lambda: not student.ask_hub("GET", f"users/{student.name}").json()["servers"], lambda: hub.log)
+    eventually(lambda: not student.has_server(), lambda: hub.log, PATIENCE)
     assert student.start_server().ok
     assert code_cells(student.read())[ANSWER] == RIGHT
     student.start_kernel(LESSON)
