@@ -7,25 +7,15 @@ import torch
 import transformers
 from torch import nn
 
+from mha_lib.classroom.models.attention import ModelAttention, read_attention
+
 QUERIES, SOURCE, TARGET = 11, 13, 7
-SIZES: dict[str, Any] = {
-    "hidden_size": 24,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 3,
-    "intermediate_size": 17,
-}
+SIZES: dict[str, Any] = {"hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 17}
+GPT2: dict[str, Any] = {"vocab_size": 61, "n_embd": 24, "n_layer": 2, "n_head": 3, "n_positions": 64}
 T5: dict[str, Any] = {"vocab_size": 61, "d_model": 24, "d_kv": 5, "d_ff": 17, "num_layers": 2, "num_heads": 3}
-BART: dict[str, Any] = {
-    "vocab_size": 61,
-    "d_model": 24,
-    "encoder_layers": 2,
-    "decoder_layers": 3,
-    "encoder_attention_heads": 3,
-    "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 17,
-    "decoder_ffn_dim": 17,
-    "max_position_embeddings": 64,
-}
+BART: dict[str, Any] = {"vocab_size": 61, "d_model": 24, "max_position_embeddings": 64}
+BART |= {"encoder_layers": 2, "encoder_attention_heads": 3, "encoder_ffn_dim": 17}
+BART |= {"decoder_layers": 3, "decoder_attention_heads": 4, "decoder_ffn_dim": 17}
 
 
 class Case(NamedTuple):
@@ -34,6 +24,10 @@ class Case(NamedTuple):
     make: Callable[[], Any]
     inputs: Callable[[], dict[str, torch.Tensor]]
     kinds: dict[str, tuple[int, int, int, int]]
+
+    def read(self) -> ModelAttention:
+        """The weights of a new model, with the model."""
+        return read_attention(self.make(), self.inputs())
 
 
 def ids(count: int, seed: int) -> torch.Tensor:
@@ -85,50 +79,24 @@ def picture() -> dict[str, torch.Tensor]:
     return {"pixel_values": torch.rand(1, 3, 8, 12, generator=torch.Generator().manual_seed(0))}
 
 
+def of_one_text(heads: int) -> dict[str, tuple[int, int, int, int]]:
+    return {"self": (2, heads, QUERIES, QUERIES)}
+
+
+def of_two_texts(heads: int) -> dict[str, tuple[int, int, int, int]]:
+    """With so many heads in a layer of the decoder."""
+    decoder, cross = (3, heads, TARGET, TARGET), (3, heads, TARGET, SOURCE)
+    return {"encoder": (2, 3, SOURCE, SOURCE), "decoder": decoder, "cross": cross}
+
+
+BERT = made("Bert", vocab_size=61, max_position_embeddings=64, num_attention_heads=3, **SIZES)
+GROUPED = {"head_dim": 4, "num_attention_heads": 6, "num_key_value_heads": 2}
+VIT = made("ViT", image_size=(8, 12), patch_size=4, num_attention_heads=3, **SIZES)
 CASES = {
-    "gpt2": Case(
-        made("GPT2", "LMHeadModel", vocab_size=61, n_embd=24, n_layer=2, n_head=3, n_positions=64),
-        text,
-        {"self": (2, 3, QUERIES, QUERIES)},
-    ),
-    "bert": Case(
-        made("Bert", vocab_size=61, max_position_embeddings=64, **SIZES),
-        text,
-        {"self": (2, 3, QUERIES, QUERIES)},
-    ),
-    "llama": Case(
-        made(
-            "Llama",
-            "ForCausalLM",
-            vocab_size=61,
-            head_dim=4,
-            **SIZES | {"num_attention_heads": 6},
-            num_key_value_heads=2,
-        ),
-        text,
-        {"self": (2, 6, QUERIES, QUERIES)},
-    ),
-    "t5": Case(
-        made("T5", **T5, num_decoder_layers=3),
-        two_texts,
-        {
-            "encoder": (2, 3, SOURCE, SOURCE),
-            "decoder": (3, 3, TARGET, TARGET),
-            "cross": (3, 3, TARGET, SOURCE),
-        },
-    ),
-    "bart": Case(
-        made("Bart", **BART),
-        two_texts,
-        {
-            "encoder": (2, 3, SOURCE, SOURCE),
-            "decoder": (3, 4, TARGET, TARGET),
-            "cross": (3, 4, TARGET, SOURCE),
-        },
-    ),
-    "vit": Case(
-        made("ViT", image_size=(8, 12), patch_size=4, **SIZES),
-        picture,
-        {"self": (2, 3, 7, 7)},
-    ),
+    "gpt2": Case(made("GPT2", "LMHeadModel", **GPT2), text, of_one_text(3)),
+    "bert": Case(BERT, text, of_one_text(3)),
+    "llama": Case(made("Llama", "ForCausalLM", vocab_size=61, **GROUPED, **SIZES), text, of_one_text(6)),
+    "t5": Case(made("T5", **T5, num_decoder_layers=3), two_texts, of_two_texts(3)),
+    "bart": Case(made("Bart", **BART), two_texts, of_two_texts(4)),
+    "vit": Case(VIT, picture, {"self": (2, 3, 7, 7)}),
 }

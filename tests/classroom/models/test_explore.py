@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import zlib
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from mha_lib.classroom.course.outputs import FOR_A_PAGE
 from mha_lib.classroom.models import changed_heads, explore_model, read_attention
 from mha_lib.classroom.models.explore import SMALL, WHOLE, WINDOW
 from mha_lib.classroom.models.measures import measures_of
-from tests.classroom.models.small_models import CASES, QUERIES, SOURCE, TARGET, ids, made, with_attentions
+from tests.classroom.models.small_models import CASES, GPT2, SOURCE, T5, TARGET, ids, made, with_attentions
 
 WORDS = words_in("en")["models"]
 each_case = pytest.mark.parametrize("name", CASES)
@@ -31,21 +30,29 @@ def setting_of(explorer, **texts):
     return found
 
 
-def entry_at(explorer, **texts):
-    """What the browser gets for a setting: its entry in the table, the weights and the forbidden cells."""
+def answer_at(explorer, **texts):
+    """What the browser gets for a setting: the entry of a table's directory, and the table."""
     setting = setting_of(explorer, **texts)
     explorer.set_state({"setting": setting})
-    for table in filter(None, (explorer.table, explorer.answer)):
-        for entry in table["directory"]:
-            if [*entry["setting"]] == setting:
-                assert "error" not in entry, entry
-                _, heads, queries, keys = entry["shape"]
-                (start,) = entry["at"]
-                numbers = np.frombuffer(zlib.decompress(table["maps"]), "<f2")[start:]
-                half = numbers[: heads * queries * keys].reshape(heads, queries, keys)
-                axes = {name: table["labels"][entry[name]][0] for name in ("query_labels", "key_labels")}
-                return entry | axes, torch.tensor(np.abs(half)).float(), torch.tensor(np.signbit(half))
-    raise AssertionError(f"no picture at {setting}")
+    tables = filter(None, (explorer.table, explorer.answer))
+    answers = ((entry, table) for table in tables for entry in table["directory"])
+    return next((entry, table) for entry, table in answers if [*entry["setting"]] == setting)
+
+
+def entry_at(explorer, **texts):
+    """The entry of a setting with its labels, the weights and the forbidden cells."""
+    entry, table = answer_at(explorer, **texts)
+    assert "error" not in entry, entry
+    _, heads, queries, keys = entry["shape"]
+    (start,) = entry["at"]
+    numbers = np.frombuffer(zlib.decompress(table["maps"]), "<f2")[start:]
+    half = numbers[: heads * queries * keys].reshape(heads, queries, keys)
+    axes = {name: table["labels"][entry[name]][0] for name in ("query_labels", "key_labels")}
+    return entry | axes, torch.tensor(np.abs(half)).float(), torch.tensor(np.signbit(half))
+
+
+def explored(name, *tokens):
+    return explore_model(CASES[name].make(), CASES[name].inputs(), *tokens)
 
 
 def test_the_function_is_found_where_lessons_import_it_and_imports_no_transformers():
@@ -58,32 +65,19 @@ def test_the_function_is_found_where_lessons_import_it_and_imports_no_transforme
 
 @each_case
 def test_every_weight_of_every_layer_is_shown_to_three_decimals_with_the_models_mask(name):
-    case, model = CASES[name], CASES[name].make()
-    model.set_attn_implementation("eager")
-    with torch.no_grad():
-        output = model(**case.inputs(), output_attentions=True)
-    theirs: dict[str, Any] = {
-        "self": getattr(output, "attentions", None),
-        "encoder": getattr(output, "encoder_attentions", None),
-        "decoder": getattr(output, "decoder_attentions", None),
-        "cross": getattr(output, "cross_attentions", None),
-    }
-    explorer = explore_model(CASES[name].make(), case.inputs())
-    for kind, (layers, *shape) in case.kinds.items():
-        for layer in range(layers):
-            text = f"layer {layer}" if len(case.kinds) == 1 else f"{kind}: layer {layer}"
-            entry, weights, forbidden = entry_at(explorer, layer=text)
-            assert entry["shape"] == (1, *shape)
-            expected = theirs[kind][layer][0]
-            torch.testing.assert_close(weights, expected, atol=0.0008, rtol=0)
-            assert torch.equal(forbidden, expected == 0)
-            prefix = "" if len(case.kinds) == 1 else f"{kind}: "
-            assert entry["head_labels"][1] == f"{prefix}layer {layer}, head 1"
+    explorer = explored(name)
+    for kind, layers in CASES[name].read().layers.items():
+        prefix = "" if kind == "self" else f"{kind}: "
+        for number, layer in enumerate(layers):
+            entry, weights, forbidden = entry_at(explorer, layer=f"{prefix}layer {number}")
+            assert entry["shape"] == (1, *layer.weights.shape)
+            torch.testing.assert_close(weights, layer.weights, atol=0.0008, rtol=0)
+            assert torch.equal(forbidden, ~layer.allowed)
+            assert entry["head_labels"][1] == f"{prefix}layer {number}, head 1"
 
 
 def test_the_overview_has_all_heads_and_a_click_leads_to_the_head():
-    case = CASES["bart"]
-    explorer = explore_model(case.make(), case.inputs())
+    explorer = explored("bart")
     entry, weights, _ = entry_at(explorer, layer="decoder: all layers")
     assert weights.shape == (3 * 4, TARGET, TARGET)  # a text this short has no blocks
     assert entry["overview"]["rows"] == ["layer 0", "layer 1", "layer 2"]
@@ -98,8 +92,7 @@ def test_the_overview_has_all_heads_and_a_click_leads_to_the_head():
 def test_a_single_layer_needs_no_overview():
     explorer = explore_model(with_attentions(torch.rand(1, 3, 5, 5)), ids(5, 0))
     assert explorer.controls[0]["texts"] == ["layer 0"]
-    entry, _, _ = entry_at(explorer, layer="layer 0")
-    assert "overview" not in entry
+    assert "overview" not in entry_at(explorer, layer="layer 0")[0]
 
 
 def test_layers_with_fewer_heads_make_no_grid():
@@ -110,7 +103,8 @@ def test_layers_with_fewer_heads_make_no_grid():
     assert [head for _, head in entry["overview"]["opens"]] == [0, 1, 2, 0, 1]
 
 
-LONG = {"vocab_size": 61, "n_embd": 24, "n_layer": 2, "n_head": 3, "n_positions": 512}
+def long_model(**settings):
+    return made("GPT2", **GPT2 | {"n_positions": 512} | settings)()
 
 
 def in_blocks(weights, size_down, size_across):
@@ -127,7 +121,7 @@ def in_blocks(weights, size_down, size_across):
 
 @pytest.mark.parametrize("length", [8, 100, 257, 512])
 def test_long_texts_are_shown_in_blocks_and_their_parts_token_by_token(length):
-    model, text = made("GPT2", **LONG)(), ids(length, 0)
+    model, text = long_model(), ids(length, 0)
     explorer = explore_model(model, text, [f"t{number}" for number in range(length)])
     whole = read_attention(model, text).layers["self"][1].weights
     for layer, most, number in (("all layers", SMALL, 3), ("layer 1", WHOLE, 0)):
@@ -151,46 +145,35 @@ def test_long_texts_are_shown_in_blocks_and_their_parts_token_by_token(length):
 
 
 def test_a_block_is_labelled_with_its_place_and_its_tokens():
-    model = made("GPT2", **LONG)()
-    explorer = explore_model(model, ids(257, 0), [f"t{number}" for number in range(257)])
-    entry, _, _ = entry_at(explorer, layer="layer 0")
-    assert entry["key_labels"][1] == "2–3 t2 t3"
-    assert entry["key_labels"][-1] == "256–256 t256"
+    explorer = explore_model(long_model(), ids(257, 0), [f"t{number}" for number in range(257)])
+    labels = entry_at(explorer, layer="layer 0")[0]["key_labels"]
+    assert (labels[1], labels[-1]) == ("2–3 t2 t3", "256–256 t256")
 
 
 def test_a_part_beyond_the_end_of_the_shorter_text_says_so():
-    model = made("T5", vocab_size=61, d_model=24, d_kv=5, d_ff=17, num_layers=1, num_heads=3)()
-    explorer = explore_model(model, {"input_ids": ids(100, 0), "decoder_input_ids": ids(7, 1)})
-    setting = setting_of(explorer, layer="cross: layer 0", queries="64–99")
-    explorer.set_state({"setting": setting})
-    directory = [*explorer.table["directory"], *explorer.answer.get("directory", [])]
-    (error,) = [entry["error"] for entry in directory if [*entry["setting"]] == setting]
-    assert "There are 7 tokens here, and none from 64 to 99" in error
+    texts = {"input_ids": ids(100, 0), "decoder_input_ids": ids(7, 1)}
+    explorer = explore_model(made("T5", **T5)(), texts)
+    entry, _ = answer_at(explorer, layer="cross: layer 0", queries="64–99")
+    assert "There are 7 tokens here, and none from 64 to 99" in entry["error"]
 
 
 def test_all_heads_have_the_measures_of_their_layer():
-    case, model = CASES["t5"], CASES["t5"].make()
-    explorer = explore_model(model, case.inputs())
-    measured = measures_of(read_attention(model, case.inputs()), case.inputs())
-    for layer in range(3):
-        entry, _, _ = entry_at(explorer, layer=f"decoder: layer {layer}")
-        assert [*entry["measures"]] == [WORDS["measures"][name] for name in measured["decoder"][layer]]
-        torch.testing.assert_close(
-            torch.tensor(entry["measures"]["induction"]),
-            measured["decoder"][layer]["induction"],
-            atol=1e-4,
-            rtol=0,
-        )
-    entry, _, _ = entry_at(explorer, layer="cross: all layers")
-    expected = torch.cat([layer["entropy"] for layer in measured["cross"]])
-    torch.testing.assert_close(torch.tensor(entry["measures"]["entropy"]), expected, atol=1e-4, rtol=0)
-    assert [*entry["measures"]] == ["entropy", "first token"]
+    explorer = explored("t5")
+    measured = measures_of(CASES["t5"].read(), CASES["t5"].inputs())
+    shown = [entry_at(explorer, layer=f"decoder: layer {layer}")[0]["measures"] for layer in range(3)]
+    for found, expected in zip(shown, measured["decoder"], strict=True):
+        assert [*found] == [WORDS["measures"][name] for name in expected]
+        assert found["induction"] == pytest.approx(expected["induction"].tolist(), abs=1e-4)
+    shown = entry_at(explorer, layer="cross: all layers")[0]["measures"]
+    entropies = torch.cat([layer["entropy"] for layer in measured["cross"]])
+    assert shown["entropy"] == pytest.approx(entropies.tolist(), abs=1e-4)
+    assert [*shown] == ["entropy", "first token"]
     names = [control["name"] for control in explorer.controls]
     assert names[-4:] == ["beside each head", "order", "colours 0–max", "colours √"]
 
 
 def test_the_table_keeps_to_its_budget_and_says_what_it_carries():
-    model = made("GPT2", **LONG | {"n_layer": 6, "n_head": 6})()
+    model = long_model(n_layer=6, n_head=6)
     short, long = explore_model(model, ids(8, 0)), explore_model(model, ids(200, 0))
     assert short.table["carries"] == "all"
     assert long.table["carries"] == "part"
@@ -202,7 +185,7 @@ def test_the_table_keeps_to_its_budget_and_says_what_it_carries():
 def test_a_page_carries_all_layers_in_blocks_if_it_must(monkeypatch, length):
     monkeypatch.setenv(FOR_A_PAGE, "1")
     monkeypatch.setattr("mha_lib.classroom.models.explore.BUDGET", 400_000)
-    explorer = explore_model(made("GPT2", **LONG | {"n_layer": 6, "n_head": 6})(), ids(length, 0))
+    explorer = explore_model(long_model(n_layer=6, n_head=6), ids(length, 0))
     of_layers = [entry for entry in explorer.table["directory"] if not any(entry["setting"][1:])]
     assert len(of_layers) == 1 + 6  # the overview, too
     assert all(("block" in entry.get("note", "")) == (length == 200) for entry in of_layers)
@@ -213,37 +196,32 @@ def test_a_page_carries_all_layers_in_blocks_if_it_must(monkeypatch, length):
 
 @pytest.mark.parametrize("length", [WINDOW, WINDOW + 1])
 def test_a_long_text_begins_with_colours_that_show_small_weights(length):
-    assert explore_model(made("GPT2", **LONG)(), ids(length, 0)).by_root == (length > WINDOW)
+    assert explore_model(long_model(), ids(length, 0)).by_root == (length > WINDOW)
 
 
 def test_a_change_of_heads_can_be_explored():
-    case, model = CASES["gpt2"], CASES["gpt2"].make()
-    explorer = explore_model(model, case.inputs())
-    with changed_heads(explorer.attention, [("self", 0, 1)]):
-        _, weights, _ = entry_at(explore_model(model, case.inputs()), layer="layer 0")
+    attention = CASES["gpt2"].read()
+    with changed_heads(attention, [("self", 0, 1)]) as changed:
+        _, weights, _ = entry_at(explore_model(changed, CASES["gpt2"].inputs()), layer="layer 0")
     assert not weights[1].any()
     assert weights[0].any()
 
 
 def test_a_closed_explorer_keeps_no_weights():
-    explorer = explore_model(CASES["gpt2"].make(), ids(QUERIES, 0))
+    explorer = explored("gpt2")
     explorer.close()
     assert not explorer.attention.layers
 
 
 def test_encoder_and_decoder_have_labels_of_their_own():
-    case = CASES["bart"]
     tokens = {"encoder": [f"s{n}" for n in range(SOURCE)], "decoder": [f"t{n}" for n in range(TARGET)]}
-    explorer = explore_model(case.make(), case.inputs(), tokens)
-    entry, _, _ = entry_at(explorer, layer="cross: layer 0")
+    entry, _, _ = entry_at(explored("bart", tokens), layer="cross: layer 0")
     assert entry["query_labels"] == tokens["decoder"]
     assert entry["key_labels"] == tokens["encoder"]
 
 
 def test_patches_are_labelled_by_row_and_column():
-    case = CASES["vit"]
-    explorer = explore_model(case.make(), case.inputs())
-    entry, _, _ = entry_at(explorer, layer="layer 0")
+    entry, _, _ = entry_at(explored("vit"), layer="layer 0")
     assert entry["key_labels"] == ["CLS", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]
     assert "induction" not in entry["measures"]
 
@@ -257,6 +235,5 @@ def test_patches_are_labelled_by_row_and_column():
     ],
 )
 def test_wrong_labels_get_a_clear_error(tokens, message):
-    case = CASES["gpt2"]
     with pytest.raises((TypeError, ValueError), match=message):
-        explore_model(case.make(), case.inputs(), tokens)
+        explored("gpt2", tokens)

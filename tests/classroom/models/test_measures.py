@@ -27,6 +27,7 @@ EVEN = torch.full((N, N), 1 / N)
 
 
 def test_each_measure_is_one_for_the_head_that_is_named_so():
+    """The first query does not count: in a causal model it has only itself to look at."""
     found = measures_of_layer(torch.stack([shifted(1), FIRST, shifted(0), EVEN]), is_cross=False)
     assert [*found] == ["entropy", "previous", "first", "same"]
     even = 1 / N
@@ -37,14 +38,6 @@ def test_each_measure_is_one_for_the_head_that_is_named_so():
         "same": [0, 0, 1, even],
     }.items():
         torch.testing.assert_close(found[name], torch.tensor(expected, dtype=torch.float32))
-
-
-def test_the_first_query_does_not_count():
-    """In a causal model it has only itself to look at."""
-    weights = shifted(1)[None].clone()
-    assert weights[0, 0, 0] == 1
-    found = measures_of_layer(weights, is_cross=False)
-    assert found["same"].item() == 0
 
 
 def test_cross_attention_has_no_previous_token():
@@ -71,10 +64,9 @@ def test_repeated_tokens_are_all_different_and_said_twice(name):
 
 
 def test_induction_is_measured_on_the_repeated_tokens_and_not_on_the_text():
-    case, model = CASES["gpt2"], CASES["gpt2"].make()
-    found = measures_of(read_attention(model, case.inputs()), case.inputs())
-    tokens = repeated_tokens(model)
-    repeated = read_attention(model, tokens).layers["self"]
+    attention = CASES["gpt2"].read()
+    found = measures_of(attention, CASES["gpt2"].inputs())
+    repeated = read_attention(attention.model, repeated_tokens(attention.model)).layers["self"]
     for layer, measures in zip(repeated, found["self"], strict=True):
         expected = torch.stack([layer.weights[:, 25 + i, i + 1] for i in range(25)]).mean(0)
         torch.testing.assert_close(measures["induction"], expected)

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import sys
 
 import pytest
@@ -88,46 +89,33 @@ def test_an_unknown_operation_is_named_with_its_line():
         y = x + 1
         return torch.linalg.vector_norm(y)
 
-    with pytest.raises(NotImplementedError) as error:
-        export_for_page(function, {"x": X})
-    said = str(error.value)
     line = function.__code__.co_firstlineno + 2
-    assert said.startswith(
+    said = (
         f"the page does not know aten.linalg_vector_norm.default, which is computed in line {line} of "
         "test_export.py: return torch.linalg.vector_norm(y); it knows "
     )
-    assert "matmul" in said
-
-
-def test_an_unknown_dtype_is_named_with_its_line():
-    with pytest.raises(
-        NotImplementedError, match=r"does not know torch.float16, .* in line \d+ of test_export.py"
-    ):
-        export_for_page(lambda x: x.half() + 1, {"x": X})
-
-
-def test_bits_of_whole_numbers_are_unknown():
-    with pytest.raises(NotImplementedError, match=r"does not know aten\.bitwise_and"):
-        export_for_page(lambda n: n & n.flip(0), {"n": torch.tensor([5, 6])})
-
-
-def test_a_branch_on_numbers_is_refused_in_the_words_of_pytorch():
-    def function(x):
-        return x if x.sum() > 0 else -x
-
-    with pytest.raises(RuntimeError, match=r"can't record function: .* not on the numbers .*words:\n.*"):
+    with pytest.raises(NotImplementedError, match=f"^{re.escape(said)}.*matmul"):
         export_for_page(function, {"x": X})
 
 
-@pytest.mark.parametrize("write", [lambda x: x.add_(1), lambda x: x[0].zero_()], ids=["all", "a part"])
-def test_a_function_that_writes_into_its_input_is_refused(write):
-    with pytest.raises(NotImplementedError, match=r"writes into .*write into a clone"):
-        export_for_page(write, {"x": X.clone()})
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: x.half() + 1, r"does not know torch.float16, .* in line \d+ of test_export.py"),
+        (lambda x: x.long() & x.long().flip(0), r"does not know aten\.bitwise_and"),
+        (lambda x: x.add_(1), "writes into .*write into a clone"),
+        (lambda x: x[0].zero_(), "writes into .*write into a clone"),
+        (lambda x: {"sum": x.sum(), "size": x.shape[1]}, "every output must be a tensor, got .* as size"),
+    ],
+)
+def test_what_the_page_cannot_do_is_named(function, message):
+    with pytest.raises(NotImplementedError, match=message):
+        export_for_page(function, {"x": X.clone()}, FREE)
 
 
-def test_an_output_that_is_no_tensor_is_refused():
-    with pytest.raises(NotImplementedError, match=r"every output must be a tensor, got .* as size"):
-        export_for_page(lambda x: {"sum": x.sum(), "size": x.shape[1]}, {"x": X}, FREE)
+def test_a_branch_on_numbers_is_refused_in_the_words_of_pytorch():
+    with pytest.raises(RuntimeError, match=r"can't record <lambda>: .* not on the numbers .*words:\n.*"):
+        export_for_page(lambda x: x if x.sum() > 0 else -x, {"x": X})
 
 
 def test_the_least_length_is_what_the_function_takes():
