@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from mha_lib.classroom.tasks import Training, held_out_numbers, make_translator
 
@@ -21,6 +22,11 @@ def course(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def trained():
-    """Return a trained translator. All tests share it, so none may change it."""
-    return Training(make_translator(), **SMALL).run(show_progress=False).model
+def trained(pytestconfig):
+    """Return a trained translator. All tests share it, so none may change it.
+
+    pytest's cache keeps it for processes side by side and for later runs, until the code changes.
+    """
+    folder = pytestconfig.cache.mkdir("small-translator")
+    with FileLock(folder / "lock"):
+        return Training(make_translator(), **SMALL).run(show_progress=False, folder=folder).model

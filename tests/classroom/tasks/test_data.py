@@ -39,12 +39,9 @@ def test_a_batch_holds_the_numbers_in_both_languages():
         assert as_numeral(target[1:].tolist()) == in_chinese(number)
 
 
-def test_the_special_tokens_are_where_their_names_are():
+def test_the_special_tokens_are_where_their_names_are_and_the_longest_numeral_has_room():
     assert [TARGET_VOCABULARY[token] for token in (PADDING, BEGIN, END)] == ["<pad>", "<bos>", "<eos>"]
     assert SOURCE_VOCABULARY[PADDING] == "<pad>"
-
-
-def test_the_longest_numeral_has_room():
     assert make_batch([LARGEST]).target.shape[1] == MAX_TARGET_TOKENS + 1  # and its "<bos>"
 
 
@@ -66,14 +63,11 @@ def test_one_number_in_sixteen_is_held_out_whatever_its_kind():
         assert is_held_out(found).float().mean() == pytest.approx(1 / 16, abs=0.006), kind
 
 
-def test_numbers_below_a_hundred_are_never_held_out():
-    assert not is_held_out(torch.arange(100)).any()
-
-
-def test_held_out_numbers_stay_the_same():
+def test_held_out_numbers_stay_the_same_and_are_none_below_a_hundred():
     """If they changed, a translator kept from before would be examined with numbers it was trained on."""
     numbers = torch.arange(LARGEST - 100_000, LARGEST)
     assert numbers[is_held_out(numbers)][:4].tolist() == [99_900_019, 99_900_032, 99_900_053, 99_900_074]
+    assert not is_held_out(torch.arange(100)).any()
 
 
 def test_no_training_number_is_held_out_and_each_exam_number_is():
@@ -93,16 +87,13 @@ def test_however_few_numbers_are_drawn_there_are_that_many():
         assert len(held_out_numbers(1, max_digits=3, seed=seed)) == 1
 
 
-@pytest.mark.parametrize("max_digits", [0, 9])
-def test_numbers_of_no_digit_or_too_many_are_an_error(max_digits):
-    with pytest.raises(ValueError, match=f"max_digits must be from 1 to 8, got {max_digits}"):
-        draw_training_numbers(3, torch.Generator(), max_digits)
-
-
 @pytest.mark.parametrize(("max_digits", "zero_rich"), [(2, False), (9, False), (5, True)])
-def test_an_exam_of_numbers_that_are_never_held_out_is_an_error(max_digits, zero_rich):
+def test_numbers_of_too_few_or_too_many_digits_are_an_error(max_digits, zero_rich):
     with pytest.raises(ValueError, match=f"max_digits must be from [38] to 8, since .*, got {max_digits}"):
         held_out_numbers(3, max_digits=max_digits, zero_rich=zero_rich)
+    for digits in (0, 9):
+        with pytest.raises(ValueError, match=f"max_digits must be from 1 to 8, got {digits}"):
+            draw_training_numbers(3, torch.Generator(), digits)
 
 
 def test_training_sees_short_numbers_and_those_with_zeros_often():

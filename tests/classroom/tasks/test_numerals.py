@@ -37,8 +37,6 @@ PUBLISHED = {
     99_999_999: "九千九百九十九万九千九百九十九",
 }  # fmt: skip
 
-EVERY_SMALL_ONE = range(100_000)
-
 
 def some_numbers(count):
     """Draw numbers of every length, half of them with many zeros."""
@@ -99,20 +97,14 @@ def test_words_are_those_that_people_say(number):
 
 
 def test_numbers_go_there_and_back():
-    check_there_and_back(range(0, 100_000, 37))
-    check_there_and_back(some_numbers(2_000))
+    check_there_and_back(range(0, 100_000, 11))
+    check_there_and_back(some_numbers(5_000))
 
 
 @pytest.mark.whole
 def test_every_small_number_and_a_million_others_go_there_and_back():
-    check_there_and_back(EVERY_SMALL_ONE)
+    check_there_and_back(range(100_000))
     check_there_and_back(some_numbers(1_000_000))
-
-
-def test_no_two_numbers_share_a_numeral():
-    numbers = {*range(20_000), *some_numbers(20_000)}
-    assert len({in_chinese(number) for number in numbers}) == len(numbers)
-    assert len({in_english(number) for number in numbers}) == len(numbers)
 
 
 def test_only_the_words_of_the_vocabulary_occur():
@@ -257,16 +249,9 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize(("sentence", "text"), [(key, text) for key in SENTENCES for text in SENTENCES[key]])
-def test_anything_else_gets_a_sentence_that_says_what_was_not_understood(text, sentence):
-    with pytest.raises(NotUnderstood) as raised:
+def test_anything_else_gets_a_sentence_in_the_language_of_the_lesson(text, sentence, monkeypatch):
+    with pytest.raises(NotUnderstood, match=f"^{re.escape(sentence)}$"):
         read_number(text)
-    assert str(raised.value) == sentence
-
-
-@pytest.mark.parametrize(
-    "text", ["", "fourty", "apples", "two two", "and", "a", "9" * 9, "二万四十五", "三五", "105万"]
-)
-def test_the_sentence_is_in_the_language_of_the_lesson(text, monkeypatch):
     words = bracketed(language.words_in("en"))
     monkeypatch.setattr("mha_lib.classroom.tasks.numerals.words_here", lambda: words)
     with pytest.raises(NotUnderstood) as raised:
