@@ -14,7 +14,7 @@ import sys
 import tempfile
 from ast import literal_eval
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import requests
@@ -177,13 +177,9 @@ class Hub:
 
 
 def free_ports(count: int) -> list[int]:
-    probes = [socket.socket() for _ in range(count)]
-    for probe in probes:
-        probe.bind(("127.0.0.1", 0))
-    ports = [int(probe.getsockname()[1]) for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
+    with ExitStack() as held:
+        probes = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [int(probe.getsockname()[1]) for probe in probes]
 
 
 @contextmanager

@@ -48,19 +48,14 @@ def test_a_class_works_through_lesson_03_at_once(hub: Hub, count: int, tmp_path)
     with ThreadPoolExecutor(count) as at_once:
         for act in (Student.arrive, work_through_lesson, move_slider, answer):
             list(at_once.map(act, students))
-    overview = overview_of(hub, tmp_path)
+    volumes = run("podman", "info", "--format={{.Store.VolumePath}}", check=True).stdout.strip()
+    command = [".venv/bin/python", "-m", "mha_lib.classroom", "overview", volumes, "--output", str(tmp_path)]
+    overview = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for student in students:
         volume = f"{hub.prefix}-{student.name.replace('-', '-2d')}"
         assert f"{student.name.title()}" in overview, overview
         assert volume in (tmp_path / "overview.csv").read_text()
         student.stop_server()
-
-
-def overview_of(hub: Hub, folder) -> str:
-    """What ``make overview`` says about the volumes of this hub's students."""
-    volumes = run("podman", "info", "--format={{.Store.VolumePath}}", check=True).stdout.strip()
-    command = [".venv/bin/python", "-m", "mha_lib.classroom", "overview", volumes, "--output", str(folder)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.fixture(scope="module")

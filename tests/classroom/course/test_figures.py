@@ -58,12 +58,10 @@ def test_every_word_of_a_figure_can_be_replaced(figure):
     assert all(word in folded(pieces) for word in words)
 
 
-LANGUAGES = sorted((IMAGES / "words").glob("*.json"))
-
-
-@pytest.mark.skipif(not LANGUAGES, reason="no language has figure words yet")
 def test_every_language_has_every_word_of_every_figure():
-    for file in LANGUAGES:
+    languages = [*(IMAGES / "words").glob("*.json")]
+    assert languages
+    for file in languages:
         known = json.loads(file.read_text(encoding="utf-8"))
         for figure in IMAGES.glob("*.svg"):
             missing = words_of_drawing(figure.read_bytes()) - set(known.get(figure.name, {}))

@@ -113,21 +113,21 @@ def test_a_folder_of_the_course_tells_its_language_and_any_other_is_english(tmp_
     assert course_of(tmp_path / folder) == (None if language == "en" else tmp_path)
 
 
-def test_every_gap_of_an_english_sentence_is_in_its_translations():
-    """A translation may leave a gap out, but it can't name one that nobody fills."""
-    english = read_words(language.WORDS / "en")
-    for folder in language.WORDS.iterdir():
-        check_gaps(read_words(folder), english, folder.name)
-
-
-def check_gaps(words, english, where):
-    assert set(words) <= set(english), f"{where} has sentences that English lacks"
-    for name, sentence in words.items():
-        if isinstance(sentence, dict):
-            check_gaps(sentence, english[name], f"{where}: {name}")
-        else:
-            assert gaps(sentence) <= gaps(english[name]), f"{where}: {name}"
+def sentences(words, name=""):
+    """Each sentence of a language, by the names of its groups and its own."""
+    if not isinstance(words, dict):
+        return {name: words}
+    return {path: said for key in words for path, said in sentences(words[key], f"{name}/{key}").items()}
 
 
 def gaps(sentence):
     return {name for _, name, _, _ in string.Formatter().parse(sentence) if name is not None}
+
+
+def test_every_gap_of_a_translation_is_in_the_english_sentence():
+    """A translation may leave a gap out, but it can't name one that nobody fills."""
+    english = sentences(read_words(language.WORDS / "en"))
+    for folder in language.WORDS.iterdir():
+        for name, sentence in sentences(read_words(folder)).items():
+            assert name in english, f"{folder.name} has a sentence that English lacks"
+            assert gaps(sentence) <= gaps(english[name]), f"{folder.name}: {name}"

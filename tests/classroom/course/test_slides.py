@@ -28,16 +28,8 @@ def cells_of(case):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"])
 def test_cells_make_slides(case):
     slides = read_slides(list(cells_of(case)))
-    read = [
-        {
-            "starts": slide.starts,
-            "title": slide.title,
-            "cells": len(slide.cells),
-            "minutes": slide.minutes,
-            "is_optional": slide.is_optional,
-        }
-        for slide in slides
-    ]
+    said = ("starts", "title", "minutes", "is_optional")
+    read = [{name: getattr(slide, name) for name in said} | {"cells": len(slide.cells)} for slide in slides]
     assert read == case["slides"]
     assert core_minutes(slides) == case["core"]
     assert optional_minutes(slides) == case["optional"]

@@ -76,14 +76,20 @@ def test_settings_in_a_former_copy_go_if_nobody_has_changed_them(root, work, min
         assert (work / "course.css").exists() == stays
 
 
-def test_a_lesson_that_was_only_run_keeps_its_outputs_until_a_new_edition_replaces_it(root, work):
-    write_lesson(work / "01_one.ipynb", "1", outputs=[OUTPUT])
-    run = (work / "01_one.ipynb").read_bytes()
+OPENED = {"jp-MarkdownHeadingCollapsed": False, "jupyter": {"source_hidden": True}}
+
+
+@pytest.mark.parametrize("left", [{"outputs": [OUTPUT]}, {"metadata": OPENED}], ids=["run", "opened"])
+def test_a_lesson_that_was_only_run_or_opened_stays_until_a_new_edition_replaces_it(root, work, left):
+    lesson = work / "01_one.ipynb"
+    notebook = json.loads(lesson.read_text())
+    notebook["cells"][0] |= left
+    lesson.write_text(json.dumps(notebook))
     make_working_copy(root, "en")
-    assert (work / "01_one.ipynb").read_bytes() == run
+    assert json.loads(lesson.read_text()) == notebook
     write_lesson(root / "notebooks/en/01_one.ipynb", "1 + 1")
     assert make_working_copy(root, "en")[1] == []
-    assert sources(work / "01_one.ipynb") == ["1 + 1"]
+    assert sources(lesson) == ["1 + 1"]
 
 
 def test_a_changed_lesson_stays_and_each_new_edition_is_laid_beside_it_once(root, work):
@@ -231,17 +237,6 @@ def test_optional_parts_with_code_are_folded_for_students_but_for_the_exercises(
         assert [cell["id"] for cell in found if cell["metadata"].get(working_copy.FOLDED)] == folded
 
 
-def test_a_part_that_a_student_opened_is_no_change_of_the_lesson(root, work):
-    lesson = work / "01_one.ipynb"
-    notebook = json.loads(lesson.read_text())
-    opened = {"jp-MarkdownHeadingCollapsed": False, "jupyter": {"source_hidden": True}}
-    notebook["cells"][0]["metadata"] = opened
-    lesson.write_text(json.dumps(notebook))
-    write_lesson(root / "notebooks/en/01_one.ipynb", "1 + 1")
-    assert make_working_copy(root, "en")[1] == []
-    assert sources(lesson) == ["1 + 1"]
-
-
 def test_a_copy_from_before_the_notes_were_left_out_loses_no_answer(root, monkeypatch):
     add_notes(root / "notebooks/en/01_one.ipynb")
     add_notes(root / "notebooks/en/03_three.ipynb")
@@ -299,17 +294,14 @@ def refuse_to_ask(file):
     raise AssertionError(f"nobody has changed {file}")
 
 
-def test_a_deck_is_as_fresh_as_on_the_first_day(root, deck):
+def test_a_deck_has_no_outputs_of_its_author_and_is_as_fresh_as_on_the_first_day(root):
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3", outputs=[OUTPUT])
+    deck = present(root)[0] / "03_three.ipynb"
     first_day = deck.read_bytes()
+    assert json.loads(first_day)["cells"][0]["outputs"] == []
     write_lesson(deck, "3", outputs=[OUTPUT])
     assert present(root, refuse_to_ask) == (deck.parent, [])
     assert deck.read_bytes() == first_day
-
-
-def test_a_deck_begins_without_the_outputs_of_a_lesson_that_its_author_has_run(root):
-    write_lesson(root / "notebooks/en/03_three.ipynb", "3", outputs=[OUTPUT])
-    work, _ = present(root)
-    assert json.loads((work / "03_three.ipynb").read_text())["cells"][0]["outputs"] == []
 
 
 def test_a_deck_on_show_is_left_alone_when_another_lesson_is_presented(root, deck):

@@ -8,7 +8,6 @@ import torch
 from mha_lib import MultiHeadAttention
 from mha_lib.classroom.tasks import ProcessesFailed, heads_on_two_devices, peak_memory, processes
 
-
 PATIENCE = 600.0  # seconds; a test that passes never waits so long
 WAITS_IN_VAIN = """
 import sys, threading
