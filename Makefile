@@ -15,7 +15,7 @@ PROXY := configurable-http-proxy@5.1.0
 PROXY_COMMAND := .venv/hub/node_modules/.bin/configurable-http-proxy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab present handouts slides site notes overview hub hub-image hub-proxy test test-ci test-all lint biome mutants bench clean
+.PHONY: help setup lab present handouts slides site notes overview hub hub-image hub-proxy test test-busy test-ci test-all lint biome mutants bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,8 +53,15 @@ hub-image: ## build the image of a student's server (IMAGE="more options")
 
 hub-proxy: .venv/ready-dev $(PROXY_COMMAND) ## install the proxy that the tests of the hub need (needs npm)
 
-test: lint ## test what matters in 8 minutes or less; the browser tests need Chromium or Chrome (T=tests/one)
+test: test-forecast lint ## test what matters in 8 minutes or less; the browser tests need Chromium or Chrome (T=tests/one)
 	@$(BIN)/python -m pytest $(or $(T),$(SIDE_BY_SIDE))
+
+.PHONY: test-forecast
+test-forecast: .venv/ready-dev
+	@$(if $(T),,$(BIN)/python -m tests.running.progress)
+
+test-busy: .venv/ready-dev ## test three times beside two busy processes; parts of at most 50 minutes (PART=2/6)
+	@$(BIN)/python -m tests.running.busy $(PART)
 
 test-ci: lint ## test all that a change can break: every deck, the hub, fresh environments, some mutants (T=tests/one)
 	@$(BIN)/python -m pytest -m "not whole" $(or $(T),$(SIDE_BY_SIDE) $(BUT_HUB))

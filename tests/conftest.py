@@ -5,7 +5,6 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -17,57 +16,13 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Assertions in helpers that tests share are explained as those in tests are.
 pytest.register_assert_rewrite("tests.classroom.live.exercises.slips", "tests.mha_lib.bad_calls")
 
-# The language of the machine is the default of the course: the tests ask for English.
-os.environ["LC_ALL"] = "C.UTF-8"
+# The language of the machine is the default of the course: the tests ask for English, in whatever locale.
+os.environ.setdefault("LANG", "C.UTF-8")
+if locale := os.environ.pop("LC_ALL", ""):  # which goes before all others
+    os.environ["LANG"] = locale
+os.environ["LC_MESSAGES"] = "C.UTF-8"
 
-
-# The tiers of tests above `make test`, by their marks, and the commands that run them.
-TIERS = {"ci": "make test-ci", "whole": "make test-all"}
-# Files that take long come first, so that no process is left alone with one at the end.
-LONG_FILES = ("test_execution.py", "test_deck.py", "test_deck_lecture.py", "test_deck_keys.py")
-left_out = pytest.StashKey[dict[str, int]]()
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.stash[left_out] = {}
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Order the files; ``--dist loadfile`` keeps the tests of a file in one process.
-
-    Browser tests come last: Playwright's event loop goes on in its thread, and what runs a notebook wants
-    an event loop of its own.
-    """
-
-    def place(item: pytest.Item) -> tuple[bool, int]:
-        folder, name = item.path.parent.name, item.path.name
-        return folder == "browser", (*LONG_FILES, name).index(name)
-
-    items.sort(key=place)
-
-
-def pytest_deselected(items: list[pytest.Item]) -> None:
-    for item in items:
-        tier = next((tier for tier in reversed(TIERS) if item.get_closest_marker(tier)), None)
-        if tier:
-            counts = item.config.stash[left_out]
-            counts[tier] = counts.get(tier, 0) + 1
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Tell pytest-xdist's own process what this process has left out; each process leaves out the same."""
-    if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["left_out"] = session.config.stash[left_out]
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    node.config.stash[left_out] = getattr(node, "workeroutput", {}).get("left_out", {})
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for tier, count in sorted(config.stash[left_out].items()):
-        terminalreporter.write_line(f"Left out {count} tests, which {TIERS[tier]} runs.")
+pytest_plugins = ["tests.running.failures", "tests.running.order", "tests.running.progress"]
 
 
 @pytest.fixture(scope="session")

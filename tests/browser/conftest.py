@@ -24,6 +24,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 from mha_lib.classroom.live.explorer import Explorer
 from mha_lib.classroom.publish.browser import find_browser
 from tests.lessons import copy_course
+from tests.running import failures
 
 ROOT = Path(__file__).parents[2]
 # Long, since a busy machine may take its time; a test that passes never waits so long.
@@ -89,6 +90,7 @@ def browser() -> Iterator[Browser]:
                 "--disable-component-update",
             ],
         )
+        failures.watch(browser)
         yield browser
         browser.close()
 

@@ -1,0 +1,115 @@
+"""The runs of the tests themselves: progress, what is left of a failure, and the run on a busy machine."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mha_lib.classroom.publish.browser import find_browser
+from tests.running import busy
+
+ROOT = Path(__file__).parents[1]
+TWO_TESTS = """
+import pytest
+
+def test_right():
+    pass
+
+@pytest.mark.ci
+def test_long():
+    assert 0
+"""
+FAILS_ON_A_PAGE = f"""
+import pytest
+from playwright.sync_api import sync_playwright
+from tests.running import failures
+
+@pytest.fixture
+def page():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path={find_browser()!r}, args=["--no-sandbox"])
+        failures.watch(browser)
+        yield browser.new_page()
+        browser.close()
+
+def test_page(page):
+    page.goto("data:text/html,<script>console.log('heard')</script>")
+    assert page.title() == "expected"
+"""
+
+
+def run(folder: Path, source: str, *options: str) -> list[str]:
+    """Run a test file with the plugins of these tests; returns the lines that were printed."""
+    (folder / "test_it.py").write_text(source)
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -q\nmarkers =\n    ci\n    whole\n")
+    plugins = [f"-ptests.running.{name}" for name in ("failures", "order", "progress")]
+    command = [sys.executable, "-m", "pytest", "-pno:cacheprovider", *plugins, *options, "test_it.py"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    printed = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True).stdout
+    return printed.splitlines()
+
+
+def test_a_run_ends_in_one_line_after_it_has_said_what_was_left_out(tmp_path):
+    printed = run(tmp_path, TWO_TESTS, "-m", "not ci")
+    assert "Left out 1 tests, which make test-ci runs." in printed
+    assert re.fullmatch(r"Good: 1 tests passed in 0:\d\d minutes\.", printed[-1])
+
+
+def test_a_failure_is_named_in_the_last_line_with_what_to_do(tmp_path):
+    last = run(tmp_path, TWO_TESTS)[-1]
+    assert last.startswith("1 of 2 tests failed. Run the first alone: make test T='test_it.py::test_long'.")
+
+
+def test_processes_side_by_side_tell_the_same(tmp_path):
+    printed = run(tmp_path, TWO_TESTS, "-m", "not ci", "-n2")
+    assert "Left out 1 tests, which make test-ci runs." in printed
+    assert printed[-1].startswith("Good: 1 tests passed in ")
+
+
+@pytest.mark.skipif(
+    not find_browser() and not os.environ.get("MHA_REQUIRE_BROWSER"), reason="no Chromium or Chrome"
+)
+def test_a_page_is_left_as_it_was_seen_when_a_test_failed(tmp_path):
+    printed = run(tmp_path, FAILS_ON_A_PAGE)
+    folder = tmp_path / "build" / "test-failures" / "test_it.py_test_page"
+    assert any("page-1.png, its console beside it" in line for line in printed)
+    assert (folder / "page-1.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "page-1.txt").read_text().splitlines()[1:] == ["heard"]
+
+
+def test_the_parts_of_the_busy_run_hold_every_file_once_and_take_about_the_same_time():
+    seconds = {ROOT / "tests" / "browser" / f"test_{number}.py": number % 7 + 1.0 for number in range(50)}
+    parts = busy.deal(seconds, 6)
+    assert sorted(file for part in parts for file in part) == sorted(seconds)
+    loads = [sum(seconds[file] for file in part) for part in parts]
+    assert max(loads) - min(loads) <= max(seconds.values())
+    assert parts == busy.deal(dict(reversed(seconds.items())), 6)
+
+
+def test_the_busy_run_remembers_files_that_passed_each_time_until_something_changes(tmp_path, monkeypatch):
+    """One of the two files fails in the second run alone."""
+    monkeypatch.setattr(busy, "ROOT", tmp_path)
+    monkeypatch.setattr(busy, "REMEMBERED", tmp_path / "build" / "busy.json")
+    monkeypatch.setattr(busy, "BUSY", 0)
+    runs = iter([[], ["tests.test_b::test_one"], [], [], [], []])
+    ran: list[list[str]] = []
+
+    def failed_in(files, seed):
+        ran.append(sorted(file.name for file in files))
+        return next(runs)
+
+    monkeypatch.setattr(busy, "failed_in", failed_in)
+    (tmp_path / "tests").mkdir()
+    files = [tmp_path / "tests" / f"test_{name}.py" for name in "ab"]
+    for file in files:
+        file.touch()
+    assert busy.run_three_times(files) == {"tests.test_b::test_one": 1}
+    assert list(json.loads(busy.REMEMBERED.read_text())) == ["tests/test_a.py"]
+    assert busy.run_three_times(files) == {}
+    assert ran == [["test_a.py", "test_b.py"]] * 3 + [["test_b.py"]] * 3
+    assert busy.run_three_times(files) == {}, "nothing is left to run"
+    assert len(ran) == 6
