@@ -264,6 +264,6 @@ def test_numbers_beyond_the_range_and_what_is_no_integer_are_refused(spell):
     for number in (-1, LARGEST + 1):
         with pytest.raises(ValueError, match=f"from 0 to 99,999,999, got {number:,}"):
             spell(number)
-    for number in (12.0, "12", None):
+    for other in (12.0, "12", None):
         with pytest.raises(TypeError):
-            spell(number)
+            spell(other)
