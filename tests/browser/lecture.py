@@ -81,15 +81,16 @@ def expect_inside(page: Page, selector: str, room: tuple[float, float, float, fl
 def held(page: Page, address: str, method: str) -> Iterator[None]:
     """Keep requests from the server until the block ends."""
     kept: list[Route] = []
+    is_over = False
 
     def keep(route: Route) -> None:
-        if route.request.method == method:
-            kept.append(route)
-        else:
+        if route.request.method != method or is_over:
             route.continue_()
+        else:
+            kept.append(route)
 
     page.route(address, keep)
     yield
-    page.unroute(address)
+    is_over = True
     for route in kept:
         route.continue_()
