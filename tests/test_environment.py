@@ -80,13 +80,10 @@ def test_makefile_refuses_the_pythons_that_pyproject_refuses():
     assert not wanted.contains(f"3.{minor - 1}")
 
 
-def imported_by(module):
-    code = f"import sys, {module}; print(*sys.modules)"
-    return set(
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.split()
-    )
+def printed_by(code, *arguments):
+    """The words that a fresh Python prints."""
+    command = [sys.executable, "-c", code, *arguments]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 
 def test_the_classroom_brings_what_a_lesson_imports():
@@ -107,10 +104,8 @@ print(*sys.modules)
 
 def test_a_lesson_imports_nothing_that_its_extra_does_not_bring():
     """A hosted notebook has a server and a kernel of its own: ``[lesson]`` brings no other."""
-    lessons = map(str, (ROOT / "notebooks").glob("[ez][nh]/*.ipynb"))
-    command = [sys.executable, "-c", IMPORT_LESSONS, *lessons]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    loaded = {name.split(".")[0] for name in said.split()}
+    lessons = (ROOT / "notebooks").glob("[ez][nh]/*.ipynb")
+    loaded = {name.split(".")[0] for name in printed_by(IMPORT_LESSONS, *lessons)}
     extras = PROJECT["optional-dependencies"]
     brought = brought_by([*PROJECT["dependencies"], *extras["lesson"]])
     others = brought_by([*extras["classroom"], *extras["slides"]]) - brought
@@ -136,5 +131,6 @@ def brought_by(listed):
 
 
 def test_the_mathematics_imports_neither_classroom_nor_pictures_nor_widgets():
-    loaded = imported_by("mha_lib")
+    loaded = printed_by("import sys, mha_lib; print(*sys.modules)")
+    assert "mha_lib.attention" in loaded
     assert not loaded & {"mha_lib.classroom", "matplotlib", "ipywidgets", "anywidget", "IPython"}

@@ -10,9 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 import tomllib
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -25,6 +23,7 @@ from mha_lib.classroom.live.explorer import Explorer
 from mha_lib.classroom.publish.browser import find_browser
 from tests.lessons import copy_course
 from tests.running import failures
+from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 # Long, since a busy machine may take its time; a test that passes never waits so long.
@@ -173,21 +172,25 @@ def start_server(folder: Path, home: Path, python: str = sys.executable, library
     command += [f"{name}={value}" for name, value in options.items()]
     home.mkdir(parents=True, exist_ok=True)
     environment = os.environ | own | {"PYTHONPATH": str(library)}
-    with (home / "jupyter.log").open("w") as log:
+    log_file = home / "jupyter.log"
+    with log_file.open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
     url = f"http://127.0.0.1:{port}"
-    end = time.monotonic() + PATIENCE / 1000
-    while time.monotonic() < end:
+
+    def answers() -> bool:
+        assert process.poll() is None, log_file.read_text()
         try:
-            with urllib.request.urlopen(f"{url}/api?token={token}", timeout=10):
-                return process, JupyterServer(url, token, folder, home)
-        except (urllib.error.URLError, OSError):
-            assert process.poll() is None, (home / "jupyter.log").read_text()
-            time.sleep(0.2)
-    process.kill()
-    raise TimeoutError(
-        f"Jupyter did not answer in {PATIENCE / 1000:.0f} s: {(home / 'jupyter.log').read_text()}"
-    )
+            urllib.request.urlopen(f"{url}/api?token={token}", timeout=10).close()
+        except OSError:
+            return False
+        return True
+
+    try:
+        eventually(answers, lambda: f"an answer of Jupyter: {log_file.read_text()}")
+    except TimeoutError:
+        process.kill()
+        raise
+    return process, JupyterServer(url, token, folder, home)
 
 
 Serve = Callable[..., JupyterServer]

@@ -1,33 +1,29 @@
 """A deck in a lecture: the cell that is seen is the one that runs, the slide says so, and nothing is lost."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import signal
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import nbformat
 import pytest
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, Response, expect
 
 from mha_lib.classroom.course import make_deck_copy
-from tests.browser.new_lesson import current, new_lesson, open_deck, status_of
+from tests.browser.conftest import JupyterServer, Watch
+from tests.browser.lecture import expect_done, foot_says, lay_lesson, outputs_of, reload, turn
+from tests.browser.new_lesson import current, open_deck, status_of
 from tests.browser.test_deck_keys import ANYWIDGET, cell
+from tests.browser.waiting import act, measure, saved_when, text_of
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
-
-if TYPE_CHECKING:
-    from tests.browser.conftest import JupyterServer, Watch
 
 
 @pytest.fixture
 def lecture(jupyter: JupyterServer, tmp_path: Path) -> str:
     """The address of a deck that nobody has run. Its file name is new, so it has a kernel of its own."""
-    name = f"{tmp_path.name}.ipynb"
     cells = [
         cell("slide", new_markdown_cell, "# A lecture", "title"),
         cell("slide", new_markdown_cell, "## Guess", "guess"),
@@ -44,23 +40,19 @@ def lecture(jupyter: JupyterServer, tmp_path: Path) -> str:
         cell("slide", new_markdown_cell, "## The end", "end"),
         cell("skip", new_code_cell, "prepared = 'set up'", "prepare", ("setup",)),
     ]
-    nbformat.write(new_lesson(cells, title="A lecture"), jupyter.folder / name)
-    return jupyter.address("rise", name)
+    return lay_lesson(jupyter, f"{tmp_path.name}.ipynb", cells)
 
 
 def is_saved(response: Response) -> bool:
     return response.request.method == "PUT" and "/api/contents/" in response.url
 
 
+def outputs_in(lesson: NotebookNode) -> list[NotebookNode]:
+    return [output for each in lesson.cells for output in each.get("outputs", [])]
+
+
 def output_of(page: Page, text: str) -> Locator:
-    return current(page).locator(".jp-OutputArea-output", has_text=text)
-
-
-def go_to(page: Page, number: int | str, section: str) -> None:
-    for key in str(number):
-        page.keyboard.press(key)
-    page.keyboard.press("Enter")
-    expect(current(page)).to_have_id(section)
+    return outputs_of(page).filter(has_text=text)
 
 
 def test_the_cell_that_runs_is_the_one_that_is_seen(page: Page, lecture: str) -> None:
@@ -73,8 +65,7 @@ def test_the_cell_that_runs_is_the_one_that_is_seen(page: Page, lecture: str) ->
         };
     """)
     open_deck(page, lecture)
-    page.keyboard.press("Control+Enter")  # there is no code here
-    page.keyboard.press("Space")
+    turn(page, "Control+Enter Space", "slide-1-0")  # on the first slide there is no code
     page.keyboard.down("Control")
     for _ in range(3):
         page.keyboard.down("Enter")  # held down, it runs the cell once
@@ -96,30 +87,29 @@ def test_the_cell_that_runs_is_the_one_that_is_seen(page: Page, lecture: str) ->
     expect(page.locator("#slide-1-0 .fragment .jp-InputPrompt").last).to_have_text("[5]:")
     expect(question).to_have_text("[3]:")
     expect(page.locator(".jp-CodeCell")).to_have_count(7)
-    assert 450 not in page.evaluate("delays"), "RISE selects a cell of its own choice, late"
+    assert not measure(page, "delays.includes(450)"), "RISE selects a cell of its own choice, late"
 
 
 def test_a_cell_that_runs_says_so_until_i_interrupts_it(page: Page, lecture: str) -> None:
     open_deck(page, f"{lecture}#/3")
     expect(current(page)).to_have_id("slide-2-0")
     page.keyboard.press("Control+Enter")
-    slow = current(page).locator(".jp-CodeCell")
-    expect(slow).to_have_attribute("data-busy", "runs")
+    expect(current(page).locator(".jp-CodeCell")).to_have_attribute("data-busy", "runs")
+    expect(outputs_of(page)).to_have_text("begun")  # before that a kernel ignores an interrupt
     expect(status_of(page)).to_have_text(re.compile(r"^runs, [1-9]\d* s · I interrupts"))
     page.keyboard.press("Escape")
-    go_to(page, 2, "slide-1-0")  # the instructor goes on while the cell runs
+    turn(page, "2 Enter", "slide-1-0")  # the instructor goes on while the cell runs
     page.keyboard.press("Control+Enter")
     waiting = page.locator("#slide-1-0 .fragment .jp-CodeCell")  # a slide that was passed shows all its steps
     expect(waiting).to_have_attribute("data-busy", "waits")
     expect(status_of(page)).to_have_text(re.compile(r"slide 3 \(slow\) runs, \d+ s · I interrupts"))
-    page.keyboard.press("ArrowRight")
-    expect(current(page)).to_have_id("slide-2-0")
+    turn(page, "ArrowRight", "slide-2-0")
     expect(status_of(page)).to_have_text(re.compile(r"^runs, \d+ s"))
-    page.keyboard.press("ArrowLeft")
-    expect(status_of(page)).to_contain_text("runs")
+    turn(page, "ArrowLeft", "slide-1-0")
+    expect(status_of(page)).to_contain_text("slide 3 (slow) runs")
     page.keyboard.press("i")
     expect(page.locator("#slide-2-0 .jp-OutputArea-output").last).to_contain_text("KeyboardInterrupt")
-    expect(page.locator("[data-busy]")).to_have_count(0)
+    expect_done(page)
     expect(status_of(page)).to_have_text("")
 
 
@@ -127,44 +117,43 @@ def test_k_runs_the_setup_and_what_had_run_up_to_the_first_error(page: Page, lec
     open_deck(page, f"{lecture}#/5")
     expect(current(page)).to_have_id("slide-4-0")
     page.keyboard.press("Control+Enter")  # before the setup: it fails, so it counts as not run
-    expect(current(page).locator(".jp-OutputArea-output")).to_contain_text("NameError")
-    go_to(page, 2, "slide-1-0")
+    expect(outputs_of(page)).to_contain_text("NameError")
+    turn(page, "2 Enter", "slide-1-0")
     page.keyboard.press("Control+Enter")
-    go_to(page, "5.1", "slide-5-0")
+    turn(page, "5 . 1 Enter", "slide-5-0")
     page.keyboard.press("Control+Enter")
-    go_to(page, 4, "slide-3-0")
+    turn(page, "4 Enter", "slide-3-0")
     page.keyboard.press("Control+Enter")
-    pid = current(page).locator(".jp-OutputArea-output pre")
-    expect(pid).to_have_text(re.compile(r"\d+"))
-    os.kill(int(pid.inner_text()), signal.SIGKILL)
+    expect_done(page)  # a cell counts as run once the kernel has replied
+    os.kill(int(text_of(outputs_of(page))), signal.SIGKILL)
     expect(status_of(page)).to_have_text("The kernel has died. K brings the deck back.")
     page.keyboard.press("k")
-    failure = re.compile(r"Revival: 2 of 4 cells ran in \d+ s\nslide 4 \(once\): FileExistsError: ")
-    expect(status_of(page)).to_contain_text(failure)
+    failure = r"^Revival: 2 of 4 cells ran in \d+ s\nslide 4 \(once\): FileExistsError: .*$"
+    expect(status_of(page)).to_have_text(re.compile(failure))  # and nothing of slide 5
     expect(current(page)).to_have_id("slide-3-0")
-    assert "slide 5" not in status_of(page).inner_text()
 
 
-def test_shift_r_leaves_the_instructor_where_he_went_and_c_clears_outputs(page: Page, lecture: str) -> None:
+def test_shift_r_leaves_the_instructor_where_he_went_and_c_clears_outputs(
+    page: Page, jupyter: JupyterServer, lecture: str, tmp_path: Path
+) -> None:
     open_deck(page, lecture)
     page.keyboard.press("Shift+R")
-    go_to(page, 6, "slide-6-0")
-    # A kernel ignores an interrupt between saying that it is busy and running the cell: wait for its output.
-    slow = page.locator("#slide-2-0 .jp-CodeCell")
-    expect(slow).to_have_attribute("data-busy", "runs")
+    turn(page, "6 Enter", "slide-6-0")
+    expect(page.locator("#slide-2-0 .jp-CodeCell")).to_have_attribute("data-busy", "runs")
     expect(page.locator("#slide-2-0 .jp-OutputArea-output")).to_have_text("begun")
-    page.keyboard.press("i")
-    expect(status_of(page)).to_have_text("All: stopped at slide 3 (slow)")
+    foot_says(page, "i", "All: stopped at slide 3 (slow)")
     expect(current(page)).to_have_id("slide-6-0")
+    file = jupyter.folder / f"{tmp_path.name}.ipynb"
+    saved_when(file, outputs_in, "what the cells have printed")
     outputs = page.locator(".jp-OutputArea-output")
-    assert outputs.count() > 0
     for _ in range(2):
         page.keyboard.down("c")  # held down, it asks once
     page.keyboard.up("c")
     expect(status_of(page)).to_have_text("Clear all outputs? C again")
-    assert outputs.count() > 0
-    with page.expect_response(is_saved):
-        page.keyboard.press("c")
+    expect(outputs).not_to_have_count(0)
+    foot_says(page, "c", "All outputs are cleared")
+    reload(page)
+    expect(page.locator("#slide-2-0 .jp-InputPrompt")).to_have_text("[ ]:")
     expect(outputs).to_have_count(0)
 
 
@@ -172,60 +161,53 @@ def test_addresses_and_numbers_go_to_the_slide_that_the_foot_names(page: Page, l
     open_deck(page, f"{lecture}#/6")
     expect(current(page)).to_have_id("slide-6-0")
     expect(page.locator("#deck-foot b").last).to_contain_text("6 / 6")
-    go_to(page, 2, "slide-1-0")
-    go_to(page, "5.1", "slide-5-0")  # the optional one after slide 5
-    page.evaluate("location.hash = '#/4'")
+    turn(page, "2 Enter", "slide-1-0")
+    turn(page, "5 . 1 Enter", "slide-5-0")  # the optional one after slide 5
+    act(page, "() => { location.hash = '#/4'; }")
     expect(current(page)).to_have_id("slide-3-0")
-    page.evaluate("""() => {
-        for (const key of ["2", "Enter"])
-            document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-        history.replaceState(null, "", "#/slide-3-0"); // as Reveal does, a moment after it has turned
-    }""")
+    act(
+        page,
+        """() => {
+            for (const key of ["2", "Enter"])
+                document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+            history.replaceState(null, "", "#/slide-3-0"); // as Reveal does, a moment after it has turned
+        }""",
+    )
     expect(current(page)).to_have_id("slide-1-0")
-    for key in "g2":
-        page.keyboard.press(key)
-    expect(status_of(page)).to_have_text("Go to slide 2: Enter")
-    page.keyboard.press("Escape")
-    expect(status_of(page)).to_have_text("")
-    for key in "g12":
-        page.keyboard.press(key)
-    page.keyboard.press("Backspace")
-    page.keyboard.press("g")
-    expect(current(page)).to_have_id("slide-0-0")
-    for key in ["9", "9", "Enter"]:
-        page.keyboard.press(key)
-    expect(status_of(page)).to_have_text("There is no slide 99; the last is 6")
+    foot_says(page, "g 2", "Go to slide 2: Enter")
+    foot_says(page, "Escape", "")
+    turn(page, "g 1 2 Backspace g", "slide-0-0")
+    foot_says(page, "9 9 Enter", "There is no slide 99; the last is 6")
     expect(current(page)).to_have_id("slide-0-0")
 
 
 def test_a_reload_stays_on_the_slide_and_its_widgets_live_or_name_a_key(
-    page: Page, watch: Watch, lecture: str, jupyter: JupyterServer
+    page: Page, watch: Watch, lecture: str, jupyter: JupyterServer, tmp_path: Path
 ) -> None:
     open_deck(page, f"{lecture}#/5.1")
     expect(current(page)).to_have_id("slide-5-0")
-    with page.expect_response(is_saved):
-        page.keyboard.press("Control+Enter")
-    page.reload()
+    page.keyboard.press("Control+Enter")
+    file = jupyter.folder / f"{tmp_path.name}.ipynb"
+    saved_when(file, outputs_in, "the widget")
+    reload(page)
     expect(current(page)).to_have_id("slide-5-0")
-    canvas = current(page).locator("canvas")
     move_slider(page)
-    expect(canvas).to_have_attribute("data-size", "22")
     end_kernels(jupyter)
-    page.reload()
+    reload(page)
     widget = current(page).locator(".jp-CodeCell")
     expect(widget).to_have_attribute("data-dead", "The kernel of this widget is gone. K brings it back.")
-    page.keyboard.press("k")
-    expect(status_of(page)).to_contain_text("Revival: 2 of 2 cells ran")
+    foot_says(page, "k", re.compile("Revival: 2 of 2 cells ran"))
     expect(page.locator("[data-dead]")).to_have_count(0)
     move_slider(page)
-    expect(canvas).to_have_attribute("data-size", "22")
     errors = [error for error in watch.errors if "RangeError" in error or "deck" in error]
     assert not errors, "a page that opens at another slide than the first complains"
 
 
 def move_slider(page: Page) -> None:
     current(page).locator(".noUi-handle").focus()
-    page.keyboard.press("ArrowRight")
+    for key, size in {"ArrowUp": "22", "ArrowDown": "20"}.items():  # JupyterLab and the deck have these, too
+        page.keyboard.press(key)
+        expect(current(page).locator("canvas")).to_have_attribute("data-size", size)
 
 
 def end_kernels(server: JupyterServer) -> None:

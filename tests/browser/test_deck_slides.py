@@ -1,27 +1,21 @@
 """The deck reads a lesson's slides as Python does, and both as RISE cuts them: one table for all three."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 from playwright.sync_api import Page, expect
 
-from tests.browser.new_lesson import new_lesson, open_deck
+from tests.browser.conftest import ROOT, JupyterServer
+from tests.browser.lecture import lay_lesson
+from tests.browser.new_lesson import open_deck
+from tests.browser.waiting import answer_of, becomes
 
-if TYPE_CHECKING:
-    from tests.browser.conftest import JupyterServer
-
-ROOT = Path(__file__).parents[2]
 Case = dict[str, Any]
-CASES: list[Case] = json.loads((ROOT / "tests/classroom/course/slides.json").read_text(encoding="utf-8"))
-HIGHLIGHTS: list[Case] = json.loads(
-    (ROOT / "tests/classroom/course/highlights.json").read_text(encoding="utf-8")
-)
+TABLES = ROOT / "tests" / "classroom" / "course"
+CASES: list[Case] = json.loads((TABLES / "slides.json").read_text(encoding="utf-8"))
+HIGHLIGHTS: list[Case] = json.loads((TABLES / "highlights.json").read_text(encoding="utf-8"))
 SLIDES_JS = (ROOT / "mha_lib/classroom/deck/static/slides.js").read_text(encoding="utf-8")
 READ = """async ([script, cells]) => {
     const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
@@ -55,13 +49,11 @@ def cells_of(case: Case) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"])
 def test_the_deck_reads_slides_as_python_does(page: Page, case: Case) -> None:
-    read = page.evaluate(READ, [SLIDES_JS, cells_of(case)])
-    assert read == {name: case[name] for name in ("slides", "core")}
-
-
-def test_the_deck_reads_a_source_that_is_a_list_of_lines(page: Page) -> None:
-    cell = {"cell_type": "markdown", "metadata": {}, "source": ["# One\n", "two"]}
-    assert page.evaluate(READ, [SLIDES_JS, [cell]])["slides"][0]["title"] == "One"
+    cells = cells_of(case)
+    in_lines = [cell | {"source": cell["source"].splitlines(keepends=True)} for cell in cells]
+    for written in (cells, in_lines):  # a source may also be a list of lines
+        read = answer_of(page, READ, [SLIDES_JS, written])
+        assert read == {name: case[name] for name in ("slides", "core")}
 
 
 def test_the_deck_reads_highlighted_lines_as_python_does(page: Page, jupyter: JupyterServer) -> None:
@@ -70,12 +62,10 @@ def test_the_deck_reads_highlighted_lines_as_python_does(page: Page, jupyter: Ju
         new_code_cell("\n".join(["1"] * case["lines"]), metadata={"highlight": case["highlight"]})
         for case in HIGHLIGHTS
     ]
-    nbformat.write(new_lesson(cells), jupyter.folder / "highlights.ipynb")
-    open_deck(page, jupyter.address("rise", "highlights.ipynb"))
-    read = page.evaluate(
-        "[...document.querySelectorAll('.jp-CodeCell')].map((cell) => cell.dataset.highlight ?? '')"
-    )
-    assert read == ["|".join(" ".join(map(str, step)) for step in case["steps"] or []) for case in HIGHLIGHTS]
+    open_deck(page, lay_lesson(jupyter, "highlights.ipynb", cells))
+    read = "[...document.querySelectorAll('.jp-CodeCell')].map((cell) => cell.dataset.highlight ?? '')"
+    steps = ["|".join(" ".join(map(str, step)) for step in case["steps"] or []) for case in HIGHLIGHTS]
+    becomes(page, read, steps)
 
 
 def begins_with_a_slide(case: Case) -> bool:
@@ -96,10 +86,7 @@ USUAL = [case for case in CASES if begins_with_a_slide(case)]
 def test_rise_cuts_slides_as_the_grammar_says(page: Page, jupyter: JupyterServer, case: Case) -> None:
     make = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
     cells = [make[cell["cell_type"]](cell["source"], metadata=cell["metadata"]) for cell in cells_of(case)]
-    nbformat.write(new_lesson(cells), jupyter.folder / "slides.ipynb")
-    open_deck(page, jupyter.address("rise", "slides.ipynb"))
-    assert page.evaluate(CUT) == [
-        {name: slide[name] for name in ("starts", "cells")} for slide in case["slides"]
-    ]
+    open_deck(page, lay_lesson(jupyter, "slides.ipynb", cells))
+    becomes(page, CUT, [{name: slide[name] for name in ("starts", "cells")} for slide in case["slides"]])
     core = sum(not slide["is_optional"] for slide in case["slides"])
     expect(page.locator("#deck-foot b").last).to_contain_text(f"/ {core}")

@@ -1,29 +1,29 @@
 """The deck speaks the language of its lesson, as the folder of the lesson tells it."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
 from mha_lib.classroom.course.language import words_in
 from tests.brackets import bracketed, outside_brackets, write_words
-from tests.browser.new_lesson import new_lesson, open_deck, status_of
-
-if TYPE_CHECKING:
-    from tests.browser.conftest import JupyterServer, Serve
+from tests.browser.conftest import JupyterServer, Serve
+from tests.browser.lecture import foot_says, lay_lesson
+from tests.browser.new_lesson import open_deck, status_of
+from tests.browser.test_deck_keys import cell
+from tests.browser.waiting import text_of, texts_of, until
 
 pytestmark = pytest.mark.ci
 
 MARKED = "qaa"  # a language in which every sentence stands between ⟦ and ⟧
 ENGLISH = words_in("en")
 HINT = ENGLISH["deck"]["keys_hint"]
+CELLS = [
+    cell("slide", new_markdown_cell, "# 1", "title"),
+    cell("slide", new_code_cell, "1", "code", ("setup",)),
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,20 +37,11 @@ def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterSer
     lessons = [f"notebooks/{language}" for language in (MARKED, f"{MARKED}-CN", "fr", "xx")]
     made = ["build/zh-Hant", "work/deck-zh-Hant"]
     for place in [*lessons, *made, f"work/deck-{MARKED}", "work/zh-Hant", "work/mine"]:
-        write_lesson(folder / place)
+        lay_lesson(server, f"{place}/lesson.ipynb", CELLS, title="1")
     words = {"deck": {"keys_hint": "? 列出按鍵"}}  # made from simplified Chinese
     for place in made:
         (folder / place / "words.json").write_text(json.dumps(words), encoding="utf-8")
     return server
-
-
-def write_lesson(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    cells = [
-        new_markdown_cell("# 1", metadata={"slideshow": {"slide_type": "slide"}}),
-        new_code_cell("1", metadata={"slideshow": {"slide_type": "slide"}, "tags": ["setup"]}),
-    ]
-    nbformat.write(new_lesson(cells, title="1"), folder / "lesson.ipynb")
 
 
 def open_lesson(page: Page, course: JupyterServer, folder: str) -> None:
@@ -77,8 +68,7 @@ def test_the_folder_tells_the_language(page: Page, course: JupyterServer, folder
 def test_a_sentence_that_a_language_lacks_is_said_in_english(page: Page, course: JupyterServer) -> None:
     open_lesson(page, course, "notebooks/fr")
     expect(status_of(page)).to_have_text("? montre les touches")
-    page.keyboard.press("s")
-    expect(status_of(page)).to_contain_text("Setup: 1 of 1 cells ran")
+    foot_says(page, "s", re.compile("Setup: 1 of 1 cells ran"))
 
 
 def test_no_english_is_left_in_the_deck(page: Page, course: JupyterServer) -> None:
@@ -89,12 +79,15 @@ def test_no_english_is_left_in_the_deck(page: Page, course: JupyterServer) -> No
     finished = bracketed(ENGLISH["deck"]["finished"]).format(run="⟦All⟧", ran=1, count=1, seconds="?")
     expect(status).to_have_text(re.compile(re.escape(finished).replace(r"\?", r"\d+")))
     page.keyboard.press("?")
-    help_lines = page.locator("#deck-help > *").all_inner_texts()
+    help_lines = page.locator("#deck-help > *")
+    expect(help_lines).to_have_count(2 * len(ENGLISH["deck"]["help"]))
+    expect(help_lines.last).to_be_visible()
+    said = texts_of(help_lines)
     with page.expect_popup() as opened:
         page.keyboard.press("?")
         page.keyboard.press("t")
-    expect(opened.value.locator("aside p").last).to_contain_text("⟦")
-    said = [*help_lines, opened.value.locator("body").inner_text(), opened.value.title()]
-    said.append(page.locator("#deck-foot").inner_text())
+    speaker = opened.value
+    expect(speaker.locator("aside p").last).to_contain_text("⟦")
+    said += [text_of(speaker.locator("body")), until(speaker, "document.title")]
+    said.append(text_of(page.locator("#deck-foot")))
     assert not re.findall(r"[a-z]{2,}", outside_brackets("\n".join(said)))
-    assert len(help_lines) == 2 * len(ENGLISH["deck"]["help"])

@@ -1,5 +1,6 @@
 // Runs cells in order, without moving the deck; the line at the foot tells how far, and for how long.
 import { errorOf, execute, isSetup, mayFail } from "./cells.js";
+import { save } from "./saves.js";
 import { placeOf, position } from "./stage.js";
 import { goHome } from "./turn.js";
 import { fill } from "./words.js";
@@ -53,7 +54,7 @@ export class Runner {
     foot.clear();
     const { NotebookActions } = await this.load("@jupyterlab/notebook");
     NotebookActions.clearAllOutputs(this.panel.content);
-    foot.say(words.cleared, "done");
+    if (await save(this.panel.context)) foot.say(words.cleared, "done"); // a reload brings no output back
   }
 
   get #cells() {

@@ -55,7 +55,11 @@ function sayFailure({ name, message, response }, words) {
   return response?.status === 403 ? words.login_over : fill(words.not_saved, { reason: message });
 }
 
-/** Save the lesson if there is something to save and its file may be written. */
-export function save({ contentsModel, model, save }) {
-  if (contentsModel?.writable && model.dirty) save().catch(() => {}); // the foot says it
+/** Save the lesson if there is something to save and its file may be written; false if that fails: the foot says it. */
+export async function save({ contentsModel, model, save }) {
+  if (!contentsModel?.writable || !model.dirty) return true;
+  return save().then(
+    () => true,
+    () => false,
+  );
 }

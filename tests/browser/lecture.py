@@ -1,0 +1,96 @@
+"""What a lecturer does with a deck, and what the deck shows when it is done."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import nbformat
+from nbformat import NotebookNode
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.browser.conftest import JupyterServer
+from tests.browser.new_lesson import current, new_lesson, status_of
+from tests.browser.waiting import measure
+
+BOXES = """(selector) => [...document.querySelectorAll(selector)].map((part) => {
+    const { left, top, right, bottom } = part.getBoundingClientRect();
+    return [part.outerHTML.slice(0, 99), left, top, right, bottom];
+})"""
+
+
+def lay_lesson(server: JupyterServer, name: str, cells: list[NotebookNode], title: str = "A lesson") -> str:
+    """Write a lesson into the server's folder, and return the address of its deck."""
+    file = server.folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_lesson(cells, title=title), file)
+    return server.address("rise", name)
+
+
+def press(page: Page, keys: str) -> None:
+    """Press keys one after the other, such as "g 1 2 Enter"."""
+    for key in keys.split():
+        page.keyboard.press(key)
+
+
+def turn(page: Page, keys: str, slide: str, of: Page | None = None) -> None:
+    """Press keys in a page, and see it, or the deck of which it is a window, turn to a slide."""
+    press(page, keys)
+    expect(current(of or page)).to_have_id(slide)
+
+
+def reload(page: Page) -> None:
+    page.reload()
+    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+
+
+def foot_says(page: Page, keys: str, said: str | re.Pattern[str]) -> None:
+    """Press keys, and see the line at the foot say something."""
+    press(page, keys)
+    expect(status_of(page)).to_have_text(said)
+
+
+def outputs_of(page: Page) -> Locator:
+    """The outputs on the slide that is shown."""
+    return current(page).locator(".jp-OutputArea-output")
+
+
+def expect_done(page: Page) -> None:
+    """Wait until no cell of the deck runs or waits: the kernel replies after the outputs."""
+    expect(page.locator("[data-busy]")).to_have_count(0)
+
+
+def open_notes(page: Page) -> Page:
+    """Open the speaker's window, and return it once it is drawn."""
+    with page.expect_popup() as popup:
+        page.keyboard.press("t")
+    speaker: Page = popup.value
+    expect(speaker.locator("aside p").last).to_contain_text("Next: ")
+    return speaker
+
+
+def expect_inside(page: Page, selector: str, room: tuple[float, float, float, float]) -> None:
+    """See that nothing of these parts of a page lies outside a room: its left, top, right and bottom."""
+    boxes = measure(page, BOXES, selector)
+    assert boxes, f"there is no {selector}"
+    for part, left, top, right, bottom in boxes:
+        assert room[0] <= left <= right <= room[2], part
+        assert room[1] <= top <= bottom <= room[3], part
+
+
+@contextmanager
+def held(page: Page, address: str, method: str) -> Iterator[None]:
+    """Keep requests from the server until the block ends."""
+    kept: list[Route] = []
+    is_over = False
+
+    def keep(route: Route) -> None:
+        if route.request.method != method or is_over:
+            route.continue_()
+        else:
+            kept.append(route)
+
+    page.route(address, keep)
+    yield
+    is_over = True
+    for route in kept:
+        route.continue_()
