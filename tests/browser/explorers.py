@@ -1,20 +1,21 @@
 """Explorers for the tests, on a handout page, where they have only their table, and in JupyterLab."""
 
-import base64
 from pathlib import Path
 
 import matplotlib as mpl
 import nbformat
 import numpy as np
 import torch
-from ipywidgets.widgets.widget import _remove_buffers
-from nbformat.v4 import new_code_cell, new_notebook, new_output
-from playwright.sync_api import Page, expect
+from ipywidgets.embed import embed_data
+from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import Locator, Page, expect
 
 from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.live.explorer import explore
 from mha_lib.classroom.publish.handout import HandoutExporter
 from tests.browser.new_lesson import new_lesson
+from tests.browser.waiting import act, becomes, box_of, expect_idle, measure, until
+from tests.classroom.publish.handout.cells import STATE, widget
 
 B, Q, K = 2, 6, 8
 WORDS = ["<img src=x onerror=window.hacked=1>", "", "the", "the", "注意力机制", "🙂", "long " * 99, "a\nb"]
@@ -45,40 +46,41 @@ def some_explorer(**labels):
 
 def handout_page(explorer, path: Path) -> str:
     """Write a handout with the explorer in it; returns its address."""
-    state, paths, buffers = _remove_buffers(explorer.get_state())
-    kept = [
-        {"encoding": "base64", "path": place, "data": base64.b64encode(buffer).decode()}
-        for place, buffer in zip(paths, buffers, strict=True)
-    ]
-    model = {"model_name": "AnyModel", "model_module": "anywidget", "state": state, "buffers": kept}
-    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "it", "version_major": 2}}
-    cells = [new_code_cell("", outputs=[new_output("display_data", data=view)])]
-    states = {"application/vnd.jupyter.widget-state+json": {"state": {"it": model}}}
-    html, _ = HandoutExporter().from_notebook_node(new_notebook(cells=cells, metadata={"widgets": states}))
+    states = {STATE: embed_data([explorer], drop_defaults=False)["manager_state"]}
+    notebook = new_notebook(cells=[widget(explorer.model_id)], metadata={"widgets": states})
+    html, _ = HandoutExporter().from_notebook_node(notebook)
     path.write_text(html, encoding="utf-8")
     return path.as_uri()
 
 
-PIXELS = """(canvas, [queries, keys]) => {
-  const ctx = canvas.getContext("2d"), colours = [];
+WRONG = """(canvas, [queries, keys, expected]) => {  // the cells of another colour; null is any grey
+  const ctx = canvas.getContext("2d"), found = [];
   for (const head of canvas.parentElement.querySelectorAll("[role=application]")) {
     const [x, y, w, h] = ["left", "top", "width", "height"].map((name) => parseFloat(head.style[name]));
     for (let q = 0; q < queries; q++) for (let k = 0; k < keys; k++)
-      colours.push([...ctx.getImageData(x + (k + 0.5) * w / keys, y + (q + 0.5) * h / queries, 1, 1).data]);
+      found.push([...ctx.getImageData(x + (k + 0.5) * w / keys, y + (q + 0.5) * h / queries, 1, 1).data]);
   }
-  return colours;
+  if (found.length !== expected.length) return `${found.length} cells`;
+  const isRight = ([r, g, b], cell) => cell
+    ? [r, g, b].every((channel, at) => Math.abs(channel - cell[at]) <= 6) : r === g && g === b;
+  return found.flatMap((cell, at) => (isRight(cell, expected[at]) ? [] : [[at, cell, expected[at]]]));
 }"""
 
 
-def assert_shows(page: Page, weights, mask, sample=0, top=1.0):
-    """Each cell has the colour of its weight, or, if the mask forbids it, the grey of the hatching."""
+def assert_shows(page: Page | Locator, weights, mask, sample=0, top=1.0):
+    """Each cell gets the colour of its weight, or, if the mask forbids it, the grey of the hatching."""
     weights = weights.numpy()[sample]  # (H, Q, K)
-    forbidden = ~np.broadcast_to(mask.numpy()[sample], weights.shape)
-    colours = np.array(page.locator("canvas").evaluate(PIXELS, weights.shape[1:]))[:, :3]
-    colours = colours.reshape(*weights.shape, 3).astype(int)
-    expected = 255 * mpl.colormaps["viridis"](np.round(255 * weights / top).astype(int))[..., :3]
-    assert np.abs(colours - expected)[~forbidden].max(initial=0) <= 6
-    assert np.ptp(colours, axis=-1)[forbidden].max(initial=0) == 0
+    allowed = np.broadcast_to(mask.numpy()[sample], weights.shape)
+    colours = 255 * mpl.colormaps["viridis"](np.round(255 * weights / top).astype(int))[..., :3]
+    cells = zip(colours.reshape(-1, 3).tolist(), allowed.flat, strict=True)
+    expected = [colour if is_allowed else None for colour, is_allowed in cells]
+    becomes(page.locator("canvas"), WRONG, [], [*weights.shape[1:], expected])
+
+
+def expect_written(page: Page, *texts: str) -> None:
+    """Wait until these texts are drawn on canvases."""
+    missing = "(texts) => texts.filter((text) => !written.some((drawn) => drawn.trim() === text))"
+    becomes(page, missing, [], texts)
 
 
 def expect_paper(page: Page, theme: str) -> None:
@@ -89,16 +91,35 @@ def expect_paper(page: Page, theme: str) -> None:
       const pixel = canvas.getContext("2d").getImageData(canvas.width - 1, canvas.height - 1, 1, 1).data;
       return isDark ? pixel[0] < 40 : pixel[0] === 255;
     }"""
-    page.wait_for_function(corner, arg=theme == "dark")
+    until(page, corner, theme == "dark")
 
 
 def slider(page: Page, name: str):
     return page.get_by_label(name, exact=True)
 
 
+GIVE_ROOM = """([room, letters]) => {
+  const root = document.querySelector(".mha-explorer"), slide = root.parentElement;
+  slide.style.cssText = `position: fixed; z-index: 9; inset: 10vh 4vw auto; --explorer-room: ${room}px;
+                         font-size: ${letters}px; max-width: none; background: #fff`;
+}"""
+
+
+def boxes_of(page: Page, selector: str) -> list[dict[str, float]]:
+    """The rectangles of all elements that a selector names, read at once."""
+    rectangles = """(selector) => [...document.querySelectorAll(selector)]
+        .map((element) => element.getBoundingClientRect().toJSON())"""
+    return list(measure(page, rectangles, selector))
+
+
+def give_room(page: Page, room: int, letters: float = 18) -> None:
+    """Tell the explorer how much of a slide is left, as the deck does; it is as wide as a slide's content."""
+    act(page, GIVE_ROOM, [room, letters])
+    expect(page.locator(".mha-explorer")).to_have_css("max-height", f"{room}px")
+
+
 def middle_of(page: Page, head: int, query: int, key: int) -> tuple[float, float]:
-    box = page.locator(HEADS).nth(head).bounding_box()
-    assert box
+    box = box_of(page.locator(HEADS).nth(head))
     return box["x"] + (key + 0.5) / K * box["width"], box["y"] + (query + 0.5) / Q * box["height"]
 
 
@@ -110,7 +131,7 @@ class Lab:
         cells = [new_code_cell(source) for source in sources]
         nbformat.write(new_lesson(cells), jupyter.folder / name)
         page.goto(jupyter.address("lab", name) + "&reset")  # without the tabs of an earlier test
-        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
+        expect_idle(page)
 
     def cell(self, number: int):
         return self.page.locator(".jp-Notebook .jp-CodeCell").nth(number)

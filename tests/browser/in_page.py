@@ -1,4 +1,4 @@
-"""The interpreter of ``page_torch`` where it will run: a worker made of a blob, under a handout's policy."""
+"""What a handout computes where it will run: in a worker made of a blob, under a handout's policy."""
 
 import base64
 import json
@@ -12,8 +12,9 @@ import torch
 from playwright.sync_api import Page
 from torch import Tensor
 
-from mha_lib.classroom.page_torch import INTERPRETER, PageProgram
+from mha_lib.classroom.page_torch import INTERPRETER, PageFunction, PageProgram
 from mha_lib.classroom.publish.handout.page import POLICY
+from tests.browser.waiting import act, answer_of
 
 HARNESS = Path(__file__).with_name("in_page.js").read_text(encoding="utf-8")
 START = """([name, source]) => {
@@ -27,29 +28,63 @@ ASK = """([name, text]) => new Promise((resolve, reject) => {
 })"""
 
 
+ASK_FUNCTION = """([page, questions]) => new Promise((resolve, reject) => {
+  const worker = new Worker(URL.createObjectURL(new Blob([page.worker], { type: "text/javascript" })));
+  const answers = [];
+  worker.onerror = ({ message }) => reject(new Error(message));
+  worker.onmessage = ({ data: { answer, error } }) => {
+    answers.push(error ? { error } : { ...answer, weights: [...answer.weights] });
+    if (answers.length === questions.length) resolve(answers);
+  };
+  for (const question of questions) worker.postMessage({ page, question });
+})"""
+
+
+def open_empty(page: Page, folder: Path) -> None:
+    """Open a page with nothing but a handout's policy."""
+    policy = "; ".join(" ".join(rule) for rule in {"default-src": "'none'", **POLICY}.items())
+    file = folder / "page.html"
+    file.write_text(f'<meta http-equiv="Content-Security-Policy" content="{policy}">', encoding="utf-8")
+    page.goto(file.as_uri())
+
+
+def ask_function(page: Page, function: PageFunction, *questions: dict[str, Any]) -> list[Any]:
+    """Ask a ``PageFunction`` all questions; returns its answers in their order."""
+    return list(answer_of(page, ASK_FUNCTION, [function.as_dict(), list(questions)]))
+
+
+def assert_weighed(found: dict[str, Any], typed: Any, question: dict[str, Any]) -> None:
+    """Compare an answer of the page with what Python computes for what somebody typed."""
+    maps, allowed = typed.maps(**question)
+    assert found["shape"] == list(maps.shape)
+    weights = torch.tensor(found["weights"], dtype=maps.dtype).view_as(maps)
+    torch.testing.assert_close(weights, maps, atol=1e-4, rtol=0)
+    assert found["queryLabels"] == typed.rows(**question)
+    assert found["keyLabels"] == typed.columns(**question)
+    mask = torch.tensor(found["mask"] or [True]).bool().expand(allowed.numel())
+    assert mask.view_as(allowed).equal(allowed)
+
+
 def plain_script(interpreter: str = INTERPRETER.read_text(encoding="utf-8")) -> str:
     """An interpreter for a worker that is no module: Chromium runs none from a page that is a file."""
     return interpreter.replace("\nexport ", "\n")
 
 
 class InPage:
-    """Runs programs in a page."""
+    """Runs programs in a page by the interpreter of ``page_torch``."""
 
     def __init__(self, page: Page, folder: Path):
-        policy = "; ".join(" ".join(rule) for rule in {"default-src": "'none'", **POLICY}.items())
-        file = folder / "page.html"
-        file.write_text(f'<meta http-equiv="Content-Security-Policy" content="{policy}">', encoding="utf-8")
-        page.goto(file.as_uri())
+        open_empty(page, folder)
         self.page = page
         self.use(plain_script())
 
     def use(self, source: str) -> None:
         """Take this text as the interpreter."""
-        self.page.evaluate("() => window.interpreter?.terminate()")
-        self.page.evaluate(START, ["interpreter", source + HARNESS])
+        act(self.page, "() => window.interpreter?.terminate()")
+        act(self.page, START, ["interpreter", source + HARNESS])
 
     def ask(self, **question: Any) -> Any:
-        return json.loads(self.page.evaluate(ASK, ["interpreter", json.dumps(question)]))
+        return json.loads(answer_of(self.page, ASK, ["interpreter", json.dumps(question)]))
 
     def run(self, program: PageProgram, *inputs: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
         """The outputs for each of the inputs, in the dtypes that the page says."""

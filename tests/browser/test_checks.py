@@ -1,16 +1,9 @@
 """The exercises' checks in JupyterLab, as a student who works in Chinese meets them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mha_lib.classroom.course.language import words_in
 from tests.browser.explorers import Lab
-
-if TYPE_CHECKING:
-    from tests.browser.conftest import JupyterServer
 
 ANSWER = "def mine(scores, mask):\n    return ..."
 WRONG = "def mine(scores, mask):\n    return scores.softmax(-1)"
@@ -19,7 +12,7 @@ RIGHT = "def mine(scores, mask):\n    return scores.masked_fill(~mask, -float('i
 CHECK = "from mha_lib.classroom import check\ncheck.masked_softmax(mine)"
 
 
-def test_a_check_answers_in_chinese(page: Page, jupyter: JupyterServer) -> None:
+def test_a_check_answers_in_chinese(page, jupyter):
     lab = Lab(page, jupyter, "notebooks/zh/checks.ipynb", CHECK, ANSWER, WRONG, UNREADABLE, RIGHT)
     words = words_in("zh")
     lab.run(1)

@@ -1,11 +1,10 @@
 """Chinese letters on every page: upright where they are emphasized, with marks as wide as they are."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page
 
 from mha_lib.classroom.look import CSS
+from tests.browser.waiting import box_of, each_of, picture_of
 
 pytestmark = pytest.mark.ci
 
@@ -20,11 +19,9 @@ p, ul {{ font: 40px var(--marks,) "DejaVu Sans", sans-serif }}</style>
 def test_emphasis_is_upright_and_marks_are_wide_in_chinese_alone(page: Page, lang, is_chinese):
     page.set_content(PAGE.format(lang=lang, css=CSS))
     for tag, what in (("em", "an emphasized sentence"), ("i", "a comment in code")):
-        here, plain = (page.locator(f"p {one}").first.screenshot() for one in (tag, "span"))
+        here, plain = (picture_of(page.locator(f"p {one}").first) for one in (tag, "span"))
         assert (here == plain) is is_chinese, f"{what} is upright, with its numbers"
-    slanted, upright = (page.locator(f"ul {tag}").all() for tag in ("em", "span"))
-    same = [one.screenshot() == other.screenshot() for one, other in zip(slanted, upright, strict=True)]
+    slanted, upright = (each_of(page.locator(f"ul {tag}")) for tag in ("em", "span"))
+    same = [picture_of(one) == picture_of(other) for one, other in zip(slanted, upright, strict=True)]
     assert same == [is_chinese, False], "in a list, what is slanted has italics"
-    mark = page.locator("b").bounding_box()
-    assert mark is not None
-    assert (mark["width"] == pytest.approx(40, abs=1)) is is_chinese
+    assert (box_of(page.locator("b"))["width"] == pytest.approx(40, abs=1)) is is_chinese

@@ -4,7 +4,6 @@ import itertools
 import random
 import re
 import sys
-from importlib.resources import files
 from typing import Any
 
 import matplotlib as mpl
@@ -27,12 +26,17 @@ from tests.browser.explorers import (
     K,
     Q,
     assert_shows,
+    boxes_of,
     expect_paper,
+    expect_written,
     middle_of,
     slider,
     some_explorer,
     weights_of,
 )
+from tests.browser.pages import expect_accessible, new_page
+from tests.browser.waiting import act, answer_of, box_of, measure
+from tests.colours import contrast
 
 
 def test_every_setting_shows_its_weights_cell_by_cell(page, show):
@@ -48,14 +52,19 @@ def test_every_setting_shows_its_weights_cell_by_cell(page, show):
             assert_shows(page, weights, mask, sample)
 
 
-def test_the_scale_ends_at_one_or_at_the_largest_weight(page, show):
+def test_the_scale_ends_at_one_or_at_the_largest_weight_and_says_so(page, show):
+    page.add_init_script(SPY_ON_TEXT)
     weights = torch.full((2, Q, K), 0.125)
     weights[1, 2, 3] = 0.25
     show(explore(lambda: weights))
     nothing = torch.ones(1, 2, Q, K, dtype=torch.bool)
     assert_shows(page, weights[None], nothing)
-    page.get_by_label("0–max").check()
+    expect_written(page, "1 weight")
+    switch = page.get_by_label("colours 0–max")
+    expect(switch).to_have_accessible_description(words_in("en")["explorer"]["to_max_means"])
+    switch.check()
     assert_shows(page, weights[None], nothing, top=0.25)
+    expect_written(page, "0.25 largest weight")
 
 
 def test_a_drag_of_500_moves_ends_on_its_last_setting(page, show):
@@ -64,21 +73,21 @@ def test_a_drag_of_500_moves_ends_on_its_last_setting(page, show):
     drag = """(moves) => { const [heads, length] = document.querySelectorAll("input[type=range]");
       for (const [i, a] of moves) for (const [input, value] of [[heads, i], [length, a]]) {
         input.value = value; input.dispatchEvent(new Event("input", { bubbles: true })); } }"""
-    page.evaluate(drag, moves)
+    act(page, drag, moves)
     i, a = moves[-1]
     assert_shows(page, *weights_of([1, 4, 8][i], [a + 1, 3]))
 
 
-def test_a_single_map_has_no_number(page, show):
+def test_a_single_map_has_no_number_and_is_not_enlarged(page, show):
     show(explore(lambda: masked_softmax(torch.zeros(1, Q, K))))
     head = page.locator(HEADS)
     expect(head).to_have_accessible_name("weights")
-    expect(page.get_by_role("status")).to_contain_text(
-        f"Queries: {Q}, keys: {K}. Largest weight: query 0 → key 0"
-    )
-    head.focus()
-    page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("status")).to_have_text("query 0 → key 0: 0.125")
+    status, largest = page.get_by_role("status"), "Largest weight: query 0 → key 0: 0.125"
+    expect(status).to_have_text(f"Queries: {Q}, keys: {K}. {largest}")
+    head.click()
+    head.press("ArrowDown")
+    expect(status).to_have_text(re.compile(r"^query \d → key \d: 0.125$"))
+    expect(page.get_by_role("button", name="all heads")).to_be_hidden()
 
 
 def test_a_map_of_other_things_names_its_axes(page, show):
@@ -90,9 +99,8 @@ def test_a_map_of_other_things_names_its_axes(page, show):
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         head.press(key)
     expect(status).to_have_text("head 1, distance 1: 1.000")
-    texts = {text.strip() for text in page.evaluate("window.written")}
-    assert {"distance", "head", "1"} <= texts
-    assert not [text for text in texts if re.search("quer|key|weight", text)]
+    expect_written(page, "distance", "head", "1")
+    assert not [text for text in measure(page, "written") if re.search("quer|key|weight", text)]
 
 
 def test_several_maps_of_other_things_name_their_axes_and_heads(page, show):
@@ -120,17 +128,11 @@ def test_maps_keep_their_size_while_a_slider_is_dragged(page, show):
             key_labels=lambda n: [str(n) * (n % 3)] * 5,
         )
     )
-    places = set()
-    for setting in range(4):
+    before = boxes_of(page, HEADS)
+    for setting, value in enumerate(["2", "300", "40000"], start=1):
         slider(page, "n").fill(str(setting))
-        places.add(
-            page.evaluate(
-                "heads => [...document.querySelectorAll(heads)]"
-                ".map((head) => JSON.stringify(head.getBoundingClientRect())).join()",
-                HEADS,
-            )
-        )
-    assert len(places) == 1
+        expect(slider(page, "n")).to_have_attribute("aria-valuetext", value)
+        assert boxes_of(page, HEADS) == before
 
 
 def test_labels_are_text(page, show, watch):
@@ -139,8 +141,8 @@ def test_labels_are_text(page, show, watch):
     head.focus()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("status")).to_contain_text(f"query 0 “{WORDS[0]}” → key 0 “{WORDS[0]}”")
-    assert page.locator(".mha-explorer img").count() == 0
-    assert page.evaluate("window.hacked") is None
+    expect(page.locator(".mha-explorer img")).to_have_count(0)
+    assert measure(page, "window.hacked") is None
     assert watch.errors == []
 
 
@@ -154,24 +156,14 @@ def test_an_error_is_shown_in_place_with_its_traceback(page, show):
     expect(alert).to_contain_text("ZeroDivisionError: division by zero")
     alert.locator("summary").click()
     expect(alert.locator("pre")).to_contain_text("else 1 / 0")
-    assert "classroom/live/explorer/" not in alert.inner_text()
+    expect(alert).not_to_contain_text("classroom/live/explorer/")
     slider(page, "num_heads").press("ArrowRight")
     expect(alert).to_be_hidden()
     expect(page.locator(HEADS)).to_have_count(4)
 
 
-def test_a_handout_says_which_settings_it_has(page, show):
-    explorer = explore(lambda text, n: torch.ones(2, 2) / 2, text="a b", n=[1, 2])
-    show(explorer)
-    page.get_by_label("text").fill("a c")
-    missing = words_in("en")["explorer"]["not_in_handout"]["all"]
-    expect(page.get_by_role("status")).to_have_text(missing)
-    expect(page.locator(".stage")).to_have_attribute("aria-busy", "true")
-    page.get_by_label("text").fill("a b")
-    expect(page.get_by_role("status")).to_contain_text("Largest weight")
-
-
-def test_the_keyboard_alone_is_enough(page, show):
+def test_the_keyboard_alone_is_enough_and_nobody_is_asked(page, watch, show):
+    page.context.set_offline(True)
     show(some_explorer())
     page.keyboard.press("Tab")
     expect(slider(page, "num_heads")).to_be_focused()
@@ -193,14 +185,16 @@ def test_the_keyboard_alone_is_enough(page, show):
     page.keyboard.press("Escape")
     expect(page.locator(HEADS)).to_have_count(8)
     expect(page.locator(HEADS).nth(0)).to_be_focused()
+    assert watch.requests_beyond(page.url) == []
+    assert watch.errors == []
 
 
 def test_a_click_enlarges_a_head_and_the_next_returns(page, show):
     show(some_explorer())
-    before = page.locator(HEADS).nth(2).bounding_box()
+    before = box_of(page.locator(HEADS).nth(2))
     page.locator(HEADS).nth(2).click()
     expect(page.locator(HEADS)).to_have_count(1)
-    assert page.get_by_label("head 2").bounding_box()["width"] > 1.2 * before["width"]
+    assert box_of(page.get_by_label("head 2"))["width"] > 1.2 * before["width"]
     weights, mask = weights_of()
     assert_shows(page, weights[:, 2:3], mask)
     page.get_by_label("head 2").click()
@@ -216,11 +210,11 @@ def test_pointing_outlines_row_and_column_in_all_heads(page, show):
         return canvas.getContext("2d").getImageData(x + w / 2, y + row * h / queries, 1, 1).data[0];
       });
     }"""
-    assert max(page.locator("canvas").evaluate(white, [2, Q])) < 255
+    assert max(measure(page.locator("canvas"), white, [2, Q])) < 255
     page.mouse.move(*middle_of(page, 1, 2, 4))
     weight = weights_of()[0][0, 1, 2, 4].item()
     expect(page.get_by_role("status")).to_have_text(f"head 1, query 2 → key 4: {weight:.3f}")
-    assert min(page.locator("canvas").evaluate(white, [2, Q])) > 128
+    assert min(measure(page.locator("canvas"), white, [2, Q])) > 128
     page.mouse.move(0, 0)
     expect(page.get_by_role("status")).to_contain_text("Largest weight")
     assert_shows(page, *weights_of())
@@ -231,42 +225,36 @@ def test_pointing_outlines_row_and_column_in_all_heads(page, show):
 def test_all_heads_fit_without_scrolling_sideways(page, show, size, heads):
     page.set_viewport_size({"width": size[0], "height": size[1]})
     show(explore(lambda: masked_softmax(torch.zeros(heads, 64, 64), causal_mask(64, 64))))
-    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-    # At once, since the handout may still be laying itself out.
-    stage, *boxes = page.evaluate(
-        "heads => ['canvas', heads].flatMap((of) => [...document.querySelectorAll(of)])"
-        ".map((element) => element.getBoundingClientRect().toJSON())",
-        HEADS,
-    )
+    assert measure(page, "document.documentElement.scrollWidth") <= size[0]
+    stage, *boxes = boxes_of(page, f"canvas, {HEADS}")
     assert min(box["width"] for box in boxes) >= 90
     assert all(box["x"] + box["width"] <= stage["x"] + stage["width"] for box in boxes)
     rows = len({box["y"] for box in boxes})
     columns = len({box["x"] for box in boxes})
     assert rows * columns - heads < columns  # no empty row
     if size[0] >= 1280 and heads <= 8:
-        assert page.locator(".mha-explorer").bounding_box()["height"] <= 0.78 * size[1]
+        assert box_of(page.locator(".mha-explorer"))["height"] <= 0.78 * size[1]
 
 
 def test_the_canvas_has_the_pixels_of_a_dense_screen(browser, show):
-    dense = browser.new_page(viewport={"width": 1000, "height": 700}, device_scale_factor=2)
-    show(some_explorer(), dense)
-    canvas = dense.locator("canvas")
-    assert abs(canvas.evaluate("c => c.width") - 2 * canvas.bounding_box()["width"]) <= 2
-    assert_shows(dense, *weights_of())
-    dense.close()
+    with new_page(browser, viewport={"width": 1000, "height": 700}, device_scale_factor=2) as dense:
+        show(some_explorer(), dense)
+        canvas = dense.locator("canvas")
+        assert abs(measure(canvas, "(canvas) => canvas.width") - 2 * box_of(canvas)["width"]) <= 2
+        assert_shows(dense, *weights_of())
 
 
 def test_the_theme_follows_jupyter_and_paper_is_light(page, show):
     show(some_explorer())
     expect_paper(page, "light")
-    page.evaluate("document.body.dataset.jpThemeLight = 'false'")
+    act(page, "document.body.dataset.jpThemeLight = 'false'")
     expect_paper(page, "dark")
     page.emulate_media(media="print")
     expect_paper(page, "light")
     page.emulate_media(media="screen", color_scheme="dark")
-    page.evaluate("document.body.dataset.jpThemeLight = 'true'")
+    act(page, "document.body.dataset.jpThemeLight = 'true'")
     expect_paper(page, "light")
-    page.evaluate("delete document.body.dataset.jpThemeLight")
+    act(page, "delete document.body.dataset.jpThemeLight")
     expect_paper(page, "dark")
     page.emulate_media(media="print", color_scheme="dark")
     expect_paper(page, "light")
@@ -276,22 +264,23 @@ def test_the_theme_follows_jupyter_and_paper_is_light(page, show):
 def test_a_theme_that_changes_while_the_explorer_is_off_the_page_is_followed(page, show, watch):
     """JupyterLab takes cells that nobody sees off the page."""
     show(some_explorer())
-    page.evaluate("""async () => {
-        const root = document.querySelector(".mha-explorer");
-        const place = root.parentElement;
-        root.remove();
-        document.body.dataset.jpThemeLight = "false";
-        // Twice: in a frame, what is asked for here comes before the explorer hears of its new size.
-        for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
-        place.append(root);
-    }""")
+    leave_and_return = """async () => {
+      const root = document.querySelector(".mha-explorer");
+      const place = root.parentElement;
+      root.remove();
+      document.body.dataset.jpThemeLight = "false";
+      // Twice: in a frame, what is asked for here comes before the explorer hears of its new size.
+      for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+      place.append(root);
+    }"""
+    answer_of(page, leave_and_return)
     expect_paper(page, "dark")
     assert not watch.errors
 
 
 def test_the_saved_picture_is_the_one_on_show_on_white(page, show, tmp_path):
     show(some_explorer())
-    page.evaluate("document.body.dataset.jpThemeLight = 'false'")
+    act(page, "document.body.dataset.jpThemeLight = 'false'")
     expect_paper(page, "dark")
     with page.expect_download() as download:
         page.get_by_role("button", name="save PNG").click()
@@ -299,34 +288,20 @@ def test_the_saved_picture_is_the_one_on_show_on_white(page, show, tmp_path):
     assert download.value.suggested_filename == "attention.png"
     image = (255 * imread(tmp_path / "it.png")[..., :3]).round().astype(int)
     assert image.shape[1] > 900
-    assert (image[[0, -1], [0, -1]] == 255).all()
+    assert np.all(image[[0, -1], [0, -1]] == 255)
     largest = 255 * np.array(mpl.colormaps["viridis"](round(255 * weights_of()[0][0].max().item()))[:3])
     assert (np.abs(image - largest).max(-1) <= 6).sum() > 100
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(browser, show, theme):
-    page = browser.new_page(color_scheme=theme, bypass_csp=True)
+def test_axe_finds_nothing(page, show, theme):
+    page.emulate_media(color_scheme=theme)
     weights = torch.ones(2, 3, Q, K) / K
-    show(explore(lambda n, on: 1 / (n - 1) * weights, n={"two": 2, "one": 1}, on=True), page)
-    page.add_script_tag(path=files("axe_playwright_python") / "axe.min.js")
-    audit = "async () => (await axe.run('.mha-explorer')).violations.map((found) => found.id)"
-    assert page.evaluate(audit) == []
+    show(explore(lambda n, on: 1 / (n - 1) * weights, n={"two": 2, "one": 1}, on=True))
+    expect_accessible(page, ".mha-explorer")
     page.get_by_label("n", exact=True).select_option("one")
     expect(page.get_by_role("alert")).to_contain_text("ZeroDivisionError")
-    assert page.evaluate(audit) == []
-    page.close()
-
-
-def luminance(colour):
-    channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    linear = np.where(channels <= 0.03928, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return linear @ [0.2126, 0.7152, 0.0722]
-
-
-def contrast(one, other):
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
+    expect_accessible(page, ".mha-explorer")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -334,14 +309,14 @@ def test_text_on_the_canvas_is_read_at_wcag_aa(page, show, theme):
     page.emulate_media(color_scheme=theme)
     page.add_init_script(SPY_ON_TEXT)
     show(some_explorer())
-    paper = page.locator(".mha-explorer").evaluate(
-        """root => {
-          const ctx = document.createElement("canvas").getContext("2d");
-          ctx.fillStyle = getComputedStyle(root).backgroundColor;
-          return ctx.fillStyle; // as "#ffffff"
-        }"""
-    )
-    colours = {text.strip(): colour for text, colour in page.evaluate("window.colourOf").items()}
+    colour_of_paper = """() => {
+      const ctx = document.createElement("canvas").getContext("2d");
+      ctx.fillStyle = getComputedStyle(document.querySelector(".mha-explorer")).backgroundColor;
+      return ctx.fillStyle; // as "#ffffff"
+    }"""
+    paper = measure(page, colour_of_paper)
+    expect_written(page, "queries", "keys")
+    colours = {text.strip(): colour for text, colour in measure(page, "colourOf").items()}
     defined = look.LIGHT if theme == "light" else look.DARK
     assert (colours["queries"], colours["keys"]) == (defined["q"], defined["k"])
     for text, colour in colours.items():
@@ -355,24 +330,26 @@ SAID = """() => {
 }"""
 
 
-def test_all_that_it_says_comes_from_its_words(page, show, monkeypatch):
+def test_all_that_it_says_comes_from_its_words_and_what_a_handout_lacks_is_said(page, show, monkeypatch):
     words = bracketed(words_in("en")["explorer"])
     monkeypatch.setattr(sys.modules[Explorer.__module__], "words_here", lambda: {"explorer": words})
     page.add_init_script(SPY_ON_TEXT)
     controls: dict[str, Any] = {"n": [1, 4], "旗": True, "文": ""}
-    labels = ["7"] * Q, ["8"] * K
-    show(explore(lambda n, 旗, 文: weights_of(n), query_labels=labels[0], key_labels=labels[1], **controls))
+    controls |= {"query_labels": ["7"] * Q, "key_labels": ["8"] * K}
+    show(explore(lambda n, 旗, 文: weights_of(n), **controls))
     status = page.get_by_role("status")
     expect(status).to_have_text(re.compile("^⟦.*⟧$"))
-    page.locator(HEADS).first.press("ArrowDown")  # a weight
-    for _ in range(K):
-        page.locator(HEADS).first.press("ArrowRight")  # ends on a masked one
+    for key in ["ArrowDown", *["ArrowRight"] * K]:  # from a weight to a masked one
+        page.locator(HEADS).first.press(key)
     expect(status).to_contain_text("⟦masked⟧")
     with page.expect_download():  # writes the settings below the picture
         page.get_by_role("button").click()
     page.get_by_label("文").fill("…")
     expect(status).to_have_text(words["not_in_handout"]["all"])
-    said = page.evaluate(SAID)
+    expect(page.locator(".stage")).to_have_attribute("aria-busy", "true")
+    said = measure(page, SAID)
     expected = ["⟦queries⟧", "⟦keys⟧", "⟦masked⟧", "⟦1 weight⟧", "⟦head 0⟧", "⟦save PNG⟧", "⟦sample⟧"]
     assert [text for text in expected if text not in said] == []
     assert [text for text in map(outside_brackets, said) if re.search("[A-Za-z]{2}", text)] == []
+    page.get_by_label("文").fill("")
+    expect(page.locator(".stage")).to_have_attribute("aria-busy", "false")

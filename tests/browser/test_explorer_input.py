@@ -10,18 +10,32 @@ from playwright.sync_api import Page, expect
 from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.live.explorer import explore
-from tests.browser.explorers import HEADS, SPY_ON_TEXT, B, K, Q, middle_of, slider, some_explorer, weights_of
+from tests.browser.explorers import (
+    HEADS,
+    SPY_ON_TEXT,
+    B,
+    K,
+    Q,
+    expect_written,
+    middle_of,
+    slider,
+    some_explorer,
+    weights_of,
+)
+from tests.browser.pages import new_page
+from tests.browser.waiting import act, becomes, box_of, measure, until
 
 SAID = words_in("en")["explorer"]
 
 
+def press(page: Page, *keys: str) -> None:
+    """Press keys on the only map."""
+    for key in keys:
+        page.locator(HEADS).press(key)
+
+
 def status(page: Page):
     return page.get_by_role("status")
-
-
-def written(page: Page) -> list[str]:
-    """The texts drawn since the last call."""
-    return page.evaluate("window.written.splice(0)")
 
 
 # ---- a finger ----
@@ -29,9 +43,8 @@ def written(page: Page) -> list[str]:
 
 @pytest.fixture
 def phone(browser):
-    page = browser.new_page(viewport={"width": 412, "height": 915}, has_touch=True, is_mobile=True)
-    yield page
-    page.close()
+    with new_page(browser, viewport={"width": 412, "height": 915}, has_touch=True, is_mobile=True) as page:
+        yield page
 
 
 def test_a_tap_shows_a_cell_and_keeps_it_and_a_second_one_enlarges(phone, show):
@@ -70,56 +83,48 @@ def test_the_way_to_enlarge_and_back_is_said_and_the_status_is_of_the_head_that_
     expect(page.get_by_role("button", name="all heads")).to_be_hidden()
 
 
-def test_a_single_map_is_not_enlarged(page, show):
-    show(explore(lambda: torch.ones(Q, K) / K))
-    page.locator(HEADS).click()
-    expect(page.get_by_role("button", name="all heads")).to_be_hidden()
-    page.mouse.move(0, 0)
-    expect(status(page)).to_have_text(f"Queries: {Q}, keys: {K}. Largest weight: query 0 → key 0: 0.125")
-
-
 # ---- keys: as a deck has them, the explorer is in an element of Reveal's ----
 
 DECK = """() => {
-  window.passed = [];
+  window.passed = []; // to the deck
+  window.hidden = []; // from JupyterLab, whose shortcuts act on the element with the focus
+  const isKey = ({ key }) => !["Control", "Shift", "Alt"].includes(key);
   document.querySelector(".mha-explorer").parentElement.classList.add("reveal");
-  document.addEventListener("keydown", ({ key }) => window.passed.push(key));
+  document.addEventListener("keydown", (event) => isKey(event) && passed.push(event.key));
+  const isHidden = ({ target }) => target.hasAttribute("data-lm-suppress-shortcuts");
+  addEventListener("keydown", (event) => isKey(event) && hidden.push([event.key, isHidden(event)]), true);
 }"""
-
-
-def passed(page: Page) -> list[str]:
-    """The keys that went on to the deck since the last call."""
-    return [key for key in page.evaluate("window.passed.splice(0)") if key not in ("Control", "Shift", "Alt")]
 
 
 def test_after_the_mouse_the_keys_are_the_decks(page, show):
     show(explore(lambda n, c, on: torch.ones(2, 2, 2) / n, n=range(2, 9), c=["a", "b"], on=True))
-    page.evaluate(DECK)
-    box = slider(page, "n").bounding_box()
+    act(page, DECK)
+    box = box_of(slider(page, "n"))
     page.mouse.move(box["x"] + 9, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 5, steps=4)
     page.mouse.up()
-    moved_to = slider(page, "n").input_value()
-    assert moved_to != "0"
-    for used in (
+    expect(slider(page, "n")).not_to_have_value("0")
+    moved_to = measure(slider(page, "n"), "(input) => input.value")
+    uses = [
         lambda: None,
         lambda: page.get_by_label("on", exact=True).click(),
         lambda: page.get_by_text("colours 0–max").click(),
         lambda: page.locator(HEADS).first.click(),
         lambda: page.get_by_role("button", name="all heads").click(),
-    ):
-        used()
-        for key in ("ArrowRight", "Space"):
-            page.keyboard.press(key)
-        assert passed(page) == ["ArrowRight", " "]
-    assert slider(page, "n").input_value() == moved_to
+    ]
+    for times, use in enumerate(uses, start=1):
+        use()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Space")
+        becomes(page, "passed", ["ArrowRight", " "] * times)
+    expect(slider(page, "n")).to_have_value(moved_to)
     expect(page.get_by_label("on", exact=True)).not_to_be_checked()
 
 
 def test_with_the_keyboard_the_arrows_stay_until_escape(page, show):
     show(some_explorer())
-    page.evaluate(DECK)
+    act(page, DECK)
     slider(page, "num_heads").focus()
     page.keyboard.press("ArrowRight")
     page.locator(HEADS).first.focus()
@@ -128,11 +133,10 @@ def test_with_the_keyboard_the_arrows_stay_until_escape(page, show):
     expect(page.get_by_label("head 0")).to_be_focused()
     page.keyboard.press("Escape")  # returns
     expect(page.locator(HEADS)).to_have_count(8)
-    assert passed(page) == []
     page.keyboard.press("Escape")  # leaves
-    assert page.evaluate("document.activeElement === document.body")
+    expect(page.locator("body")).to_be_focused()
     page.keyboard.press("ArrowRight")
-    assert passed(page) == ["Escape", "ArrowRight"]
+    becomes(page, "passed", ["Escape", "ArrowRight"])
 
 
 @pytest.mark.parametrize(
@@ -146,43 +150,16 @@ def test_with_the_keyboard_the_arrows_stay_until_escape(page, show):
 )
 def test_keys_that_it_does_not_use_are_jupyters(page, show, element, own, others):
     show(explore(lambda a, c, t: torch.ones(2, 2, 2) / a, a=[2, 3, 4], c=["a", "b"], t="t"))
-    page.evaluate(DECK)
-    # on the element itself: in command mode Notebook's shortcuts act on the element with the focus
-    mark = "event.target.hasAttribute('data-lm-suppress-shortcuts')"
-    page.evaluate(f"() => addEventListener('keydown', (event) => {{ window.isHidden = {mark}; }}, true)")
-    hidden = "() => window.isHidden"
+    act(page, DECK)
     page.locator(element).first.focus()
-    for key in own:
+    for key in own + others:
         page.keyboard.press(key)
-        assert page.evaluate(hidden), key
-    assert passed(page) == []
-    for key in others:
-        page.keyboard.press(key)
-        assert not page.evaluate(hidden), key
-        assert key.split("+")[-1] in passed(page), key
+    pressed = [[key.split("+")[-1], key in own] for key in own + others]
+    becomes(page, "hidden", pressed)
+    becomes(page, "passed", [key for key, is_own in pressed if not is_own])
 
 
 # ---- what is said and shown ----
-
-
-def test_a_category_is_chosen_from_a_list(page, show):
-    masks = {"causal": np.tri(Q, K) > 0, "all": np.ones((Q, K), bool)}
-    show(explore(lambda use: masks[use] / masks[use].sum(-1, keepdims=True), use=list(masks)))
-    choice = page.get_by_role("combobox", name="use")
-    expect(choice.locator("option")).to_have_text(["causal", "all"])
-    choice.focus()
-    page.keyboard.press("ArrowDown")
-    page.locator(HEADS).press("ArrowDown")
-    expect(status(page)).to_have_text("query 0 → key 0: 0.125")
-
-
-def test_a_label_that_is_a_number_is_not_taken_for_one(page, show):
-    digits = ["3", "1", "4", "1", "5", "9"]
-    show(explore(lambda: torch.ones(Q, Q) / Q, query_labels=digits, key_labels=digits))
-    head = page.locator(HEADS)
-    for _ in range(2):
-        head.press("ArrowDown")
-    expect(status(page)).to_have_text("query 1 “1” → key 0 “3”: 0.167")
 
 
 def test_queries_beyond_the_length_are_told_apart(page, show):
@@ -193,31 +170,38 @@ def test_queries_beyond_the_length_are_told_apart(page, show):
         return masked_softmax(torch.zeros(B, 1, Q, Q), mask), mask
 
     show(explore(padded, lens=[[4, 6], [6]], query_labels=words, key_labels=words))
-    head = page.locator(HEADS)
-    for _ in range(5):
-        head.press("ArrowDown")
+    press(page, *["ArrowDown"] * 5)
     expect(status(page)).to_have_text("query 4 “…” (beyond the length) → key 0 “a”: 0.250")
     slider(page, "lens[0]").fill("1")
-    head.press("ArrowDown")
-    for _ in range(4):
-        head.press("ArrowDown")
+    press(page, *["ArrowDown"] * 5)
     expect(status(page)).to_contain_text("query 4 “…” → key 0")
 
 
 def test_what_may_be_beyond_a_length_is_decided_by_labels(page, show):
-    """With as many queries as keys, but other tokens, the mask tells nothing about the queries."""
+    """With as many queries as keys, but other tokens, the mask tells nothing about the queries.
+
+    The labels are numbers, which nobody may take for those of the queries and keys.
+    """
     mask = padding_mask(torch.tensor([3]), Q)
     weights = masked_softmax(torch.zeros(1, Q, Q), mask)
-    show(explore(lambda: (weights, mask), query_labels=list("abcdef"), key_labels=list("uvwxyz")))
-    head = page.locator(HEADS)
-    for _ in range(Q):
-        head.press("ArrowDown")
-    expect(status(page)).to_have_text("query 5 “f” → key 0 “u”: 0.333")
+    show(explore(lambda: (weights, mask), query_labels=list("314159"), key_labels=list("271828")))
+    press(page, *["ArrowDown"] * Q)
+    expect(status(page)).to_have_text("query 5 “9” → key 0 “2”: 0.333")
 
 
-def test_a_slider_that_moves_nothing_says_why(page, show):
+WATCH = """(status) => {
+  const note = () => { window.isSaidAgain = true; };
+  new MutationObserver(note).observe(status, { childList: true, subtree: true });
+}"""
+
+
+def test_a_slider_that_moves_nothing_says_why_even_in_a_window_of_a_new_size(page, show):
     show(some_explorer())
     slider(page, "valid_lens[1]").press("ArrowLeft")
+    expect(status(page)).to_contain_text("Moving valid_lens[1] changed nothing in sample 0, but in sample 1.")
+    act(status(page), WATCH)
+    page.set_viewport_size({"width": 500, "height": 600})
+    until(page, "window.isSaidAgain")
     expect(status(page)).to_contain_text("Moving valid_lens[1] changed nothing in sample 0, but in sample 1.")
     slider(page, "valid_lens[0]").press("ArrowLeft")
     expect(status(page)).to_have_text(re.compile("^Heads: 4"))
@@ -226,43 +210,29 @@ def test_a_slider_that_moves_nothing_says_why(page, show):
     expect(status(page)).to_contain_text("Moving valid_lens[0] changed nothing in sample 1, but in sample 0.")
 
 
-def test_what_a_move_did_is_still_said_when_the_page_changes_its_size(page, show):
-    show(some_explorer())
-    slider(page, "valid_lens[1]").press("ArrowLeft")
-    page.set_viewport_size({"width": 900, "height": 600})
-    expect(status(page)).to_contain_text("Moving valid_lens[1] changed nothing in sample 0, but in sample 1.")
-
-
 def test_a_slider_that_moves_nothing_at_all_says_so(page, show):
     show(explore(lambda a: torch.ones(Q, K) / K, a=[1, 2]))
     slider(page, "a").press("ArrowRight")
     expect(status(page)).to_contain_text("Moving a changed nothing here.")
 
 
-def test_a_map_that_is_a_mask_says_where_a_query_may_attend(page, show):
+def test_a_mask_chosen_from_a_list_says_where_a_query_may_attend(page, show):
     masks = {"causal": np.tri(Q, K) > 0, "all": np.ones((Q, K), bool)}
     page.add_init_script(SPY_ON_TEXT)
     show(explore(lambda use: (masks[use].astype(float), masks[use]), use=list(masks)))
     expect(status(page)).to_have_text(f"Queries: {Q}, keys: {K}. May attend: 21 of {Q * K} cells")
-    texts = written(page)
-    assert {"may attend", "masked"} <= set(texts)
-    assert not any("weight" in text for text in texts)
-    assert page.get_by_label("0–max").count() == 0
-    head = page.locator(HEADS)
-    head.press("ArrowDown")
+    expect_written(page, "may attend", "masked")
+    assert not any("weight" in text for text in measure(page, "written"))
+    expect(page.get_by_label("0–max")).to_have_count(0)
+    press(page, "ArrowDown")
     expect(status(page)).to_have_text("query 0 → key 0: may attend")
-    head.press("ArrowRight")
+    press(page, "ArrowRight")
     expect(status(page)).to_have_text("query 0 → key 1: masked")
-
-
-def test_the_scale_explains_itself(page, show):
-    page.add_init_script(SPY_ON_TEXT)
-    show(explore(lambda: torch.full((2, Q, K), 0.25)))
-    assert "1 weight" in written(page)
-    switch = page.get_by_label("colours 0–max")
-    expect(switch).to_have_accessible_description(SAID["to_max_means"])
-    switch.check()
-    assert "0.25 largest weight" in written(page)
+    choice = page.get_by_role("combobox", name="use")
+    expect(choice.locator("option")).to_have_text(["causal", "all"])
+    choice.press("ArrowDown")
+    press(page, "ArrowDown", "ArrowRight")
+    expect(status(page)).to_have_text("query 0 → key 1: may attend")
 
 
 def test_many_long_labels_and_many_keys_are_drawn(page, show, watch):

@@ -1,12 +1,14 @@
 """The layout of an explorer's maps, through thousands of sizes: arithmetic alone, without an explorer."""
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page
 
 from mha_lib.classroom.live.explorer.widget import FOLDER
+from tests.browser.waiting import answer_of
 
 EM = 18  # pixels, the letters of a deck
 LEGIBLE = 0.78  # of them, 14 pixels
@@ -15,16 +17,16 @@ LAY_OUT = """async ([source, cases]) => {
   const { layOut } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
   return cases.map(([maps, room]) => layOut(maps, room));
 }"""
-Case = tuple[dict[str, Any], dict[str, Any]]  # the maps and their room
+Maps = dict[str, Any]
 
 
-def lay_out(page: Page, cases: list[Case]) -> list[dict[str, Any]]:
+def lay_out(page: Page, cases: list[tuple[Maps, Maps]]) -> list[Maps]:
+    """The layouts of maps in their rooms."""
     source = (FOLDER / "layout.js").read_text(encoding="utf-8")
-    layouts: list[dict[str, Any]] = page.evaluate(LAY_OUT, [source, cases])
-    return layouts
+    return list(answer_of(page, LAY_OUT, [source, cases]))
 
 
-def maps_of(count: int, rows: int, columns: int, label: float = 0, column_label: float = 0) -> dict[str, Any]:
+def maps_of(count: int, rows: int, columns: int, label: float = 0, column_label: float = 0) -> Maps:
     """Maps whose labels are names of so many em, or else numbers."""
     return {
         "count": count,
@@ -37,32 +39,30 @@ def maps_of(count: int, rows: int, columns: int, label: float = 0, column_label:
     }
 
 
-def room_of(width: float, height: float, *, is_fixed: bool = True, em: float = EM) -> dict[str, Any]:
+def room_of(width: float, height: float, *, is_fixed: bool = True, em: float = EM) -> Maps:
     return {"width": width, "height": height, "em": em, "isFixed": is_fixed}
 
 
-def many(seed: int, *, is_fixed: bool = True) -> list[Case]:
-    """Cases of many kinds: few and many maps and cells, numbers and names, in low, high and narrow rooms."""
+def many(page: Page, seed: int, *, is_fixed: bool = True) -> Iterator[tuple[Maps, Maps, Maps]]:
+    """Maps, rooms and layouts of many kinds: few and many maps and cells, with numbers or names."""
     chance = random.Random(seed)
-    return [
-        (
-            maps_of(
-                chance.choice([1, 2, 3, 4, 5, 8, 12, 16]),
-                chance.randint(1, 16),
-                chance.randint(1, 18),
-                chance.choice([0, chance.uniform(0.6, 7)]),
-                chance.choice([0, chance.uniform(0.6, 7)]),
-            ),
-            room_of(chance.uniform(900, 1800), chance.uniform(330, 700), is_fixed=is_fixed),
-        )
-        for _ in range(3000)
-    ]
+
+    def case() -> tuple[Maps, Maps]:
+        count, rows = chance.choice([1, 2, 3, 4, 5, 8, 12, 16]), chance.randint(1, 16)
+        columns, labels = chance.randint(1, 18), [chance.choice([0, chance.uniform(0.6, 7)]) for _ in "xy"]
+        room = room_of(chance.uniform(900, 1800), chance.uniform(330, 700), is_fixed=is_fixed)
+        return maps_of(count, rows, columns, *labels), room
+
+    cases = [case() for _ in range(3000)]
+    if not is_fixed:
+        cases += [(maps, {**room, "width": room["width"] / 4, "em": 12}) for maps, room in cases]
+    for (maps, room), layout in zip(cases, lay_out(page, cases), strict=True):
+        yield maps, room, layout
 
 
 def test_maps_stay_in_the_room_and_reach_its_width_or_its_height(page: Page) -> None:
-    cases = many(seed=1)
-    for (maps, room), layout in zip(cases, lay_out(page, cases), strict=True):
-        at = maps, room, layout
+    for at in many(page, seed=1):
+        maps, room, layout = at
         assert layout["right"] <= room["width"], at
         assert layout["height"] <= room["height"], at
         assert layout["across"] * layout["down"] - maps["count"] < layout["across"], "no empty row"
@@ -72,22 +72,17 @@ def test_maps_stay_in_the_room_and_reach_its_width_or_its_height(page: Page) -> 
 
 
 def test_cells_are_at_most_twice_as_long_one_way_as_the_other(page: Page) -> None:
-    cases = many(seed=2)
-    for (maps, room), layout in zip(cases, lay_out(page, cases), strict=True):
+    for maps, room, layout in many(page, seed=2):
         sides = layout["cellWidth"], layout["cellHeight"]
-        counts = maps["columns"], maps["rows"]
-        if all(
-            side * count > (LEAST_MAP + 0.01) * layout["em"]
-            for side, count in zip(sides, counts, strict=True)
-        ):
+        least = (LEAST_MAP + 0.01) * layout["em"]
+        if min(sides[0] * maps["columns"], sides[1] * maps["rows"]) > least:
             assert max(sides) <= 2 * min(sides) + 2, (maps, room, layout)
 
 
 def test_names_are_level_where_their_columns_have_room_and_legible(page: Page) -> None:
-    cases = many(seed=3)
     turned = 0
-    for (maps, room), layout in zip(cases, lay_out(page, cases), strict=True):
-        at = maps, room, layout
+    for at in many(page, seed=3):
+        maps, _, layout = at
         assert layout["em"] >= LEGIBLE * EM - 0.01, at
         label = maps["columnLabel"]
         turned += layout["isTurned"]
@@ -142,10 +137,8 @@ def test_empty_names_take_no_room(page: Page) -> None:
 
 
 def test_on_a_page_maps_are_no_wider_and_never_tiny(page: Page) -> None:
-    cases = many(seed=4, is_fixed=False)
-    cases += [(maps, {**room, "width": room["width"] / 4, "em": 12}) for maps, room in cases]
-    for (maps, room), layout in zip(cases, lay_out(page, cases), strict=True):
-        at = maps, room, layout
+    for at in many(page, seed=4, is_fixed=False):
+        maps, room, layout = at
         assert layout["right"] <= room["width"], at
         assert layout["em"] == room["em"], at
         assert max(layout["cellWidth"], layout["cellHeight"]) <= 7 * room["em"] + 1, at

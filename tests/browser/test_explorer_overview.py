@@ -1,7 +1,6 @@
 """The overview of an explorer: all heads as small pictures, a click opens one, measures sort them."""
 
 import re
-from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -11,11 +10,21 @@ from playwright.sync_api import expect
 from mha_lib.classroom.live.explorer import Explorer
 from mha_lib.classroom.live.explorer.controls import make_control
 from mha_lib.classroom.live.explorer.table import Overview, Picture, Source
-from tests.browser.explorers import HEADS, SPY_ON_TEXT, assert_shows, handout_page
-from tests.browser.test_explorer_room import give_room
+from tests.browser.explorers import (
+    HEADS,
+    SPY_ON_TEXT,
+    assert_shows,
+    boxes_of,
+    expect_written,
+    give_room,
+    handout_page,
+)
+from tests.browser.pages import expect_accessible
+from tests.browser.waiting import act, becomes, box_of, measure, until
 
 LAYERS, HEADS_OF_LAYER, Q, K = 3, 4, 5, 5
 OPENERS = ".mha-explorer [role=group] > [role=button]"
+NAMES = "(heads) => [...document.querySelectorAll(heads)].map((head) => head.ariaLabel.split(':')[0])"
 WEIGHTS = torch.rand(LAYERS, HEADS_OF_LAYER, Q, K, generator=torch.Generator().manual_seed(0))
 WEIGHTS /= WEIGHTS.sum(-1, keepdim=True)
 NUMBERS = torch.randperm(LAYERS * HEADS_OF_LAYER, generator=torch.Generator().manual_seed(1)) / 100
@@ -49,37 +58,44 @@ def some_overview(**budget):
 
 
 @pytest.fixture
-def shown(page, tmp_path):
-    page.add_init_script(SPY_ON_TEXT)
-    page.goto(handout_page(some_overview(), tmp_path / "it.html"))
-    expect(page.locator(OPENERS)).to_have_count(LAYERS * HEADS_OF_LAYER)
+def open_overview(page, tmp_path):
+    """Opens a handout with one picture, an overview, or with the explorer that is given."""
+
+    def open_overview(picture, heads=LAYERS * HEADS_OF_LAYER):
+        is_picture = isinstance(picture, Picture)
+        explorer = Explorer(Source(lambda: picture, [], {})) if is_picture else picture
+        page.add_init_script(SPY_ON_TEXT)
+        page.goto(handout_page(explorer, tmp_path / "it.html"))
+        expect(page.locator(OPENERS)).to_have_count(heads)
+
+    return open_overview
+
+
+@pytest.fixture
+def shown(page, open_overview):
+    open_overview(some_overview())
     return page
 
 
-def names_of(page):
-    return [head.get_attribute("aria-label") for head in page.locator(OPENERS).all()]
-
-
 def test_layers_are_rows_and_heads_are_columns(shown):
-    boxes = [head.bounding_box() for head in shown.locator(OPENERS).all()]
-    rows = np.array([box["y"] for box in boxes]).reshape(LAYERS, HEADS_OF_LAYER)
-    columns = np.array([box["x"] for box in boxes]).reshape(LAYERS, HEADS_OF_LAYER)
-    assert (rows == rows[:, :1]).all()
-    assert (np.diff(rows[:, 0]) > 0).all()
-    assert (columns == columns[:1]).all()
-    assert (np.diff(columns[0]) > 0).all()
-    assert {"layer 0", "layer 2", "head", "0", "3"} <= {*shown.evaluate("window.written")}
+    boxes = boxes_of(shown, OPENERS)
+    rows, columns = (np.array([box[side] for box in boxes]).reshape(LAYERS, HEADS_OF_LAYER) for side in "yx")
+    assert np.all(rows == rows[:, :1])
+    assert np.all(np.diff(rows[:, 0]) > 0)
+    assert np.all(columns == columns[:1])
+    assert np.all(np.diff(columns[0]) > 0)
+    expect_written(shown, "layer 0", "layer 2", "head", "0", "3")
 
 
 def test_each_small_picture_is_its_head(shown):
-    shown.evaluate("document.querySelectorAll('[role=button]').forEach((one) => (one.role = 'application'))")
+    act(shown, "document.querySelectorAll('[role=button]').forEach((one) => (one.role = 'application'))")
     assert_shows(shown, WEIGHTS.flatten(0, 1)[None], ALLOWED)
 
 
 def test_a_click_opens_a_head_and_the_button_returns(shown):
     shown.locator(OPENERS).nth(HEADS_OF_LAYER + 2).click()
     expect(shown.locator(HEADS)).to_have_count(1)
-    expect(shown.locator(HEADS)).to_have_attribute("aria-label", "layer 1, head 2")
+    expect(shown.locator(HEADS)).to_have_accessible_name("layer 1, head 2")
     assert_shows(shown, WEIGHTS[1, 2][None, None], ALLOWED)
     expect(shown.get_by_label("layer", exact=True)).to_have_value("2")
     shown.get_by_role("button", name="overview").click()
@@ -95,6 +111,8 @@ def test_keys_move_through_the_overview_open_a_head_and_return(shown):
     for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowRight"):
         shown.keyboard.press(key)
     expect(openers.nth(HEADS_OF_LAYER + 1)).to_be_focused()
+    expect(shown.locator(f"{OPENERS}[tabindex='0']"), "one stop of Tab is enough for all").to_have_count(1)
+    expect(shown.locator(f"{OPENERS}[tabindex='0']")).to_be_focused()
     expect(shown.get_by_role("status")).to_have_text(
         re.compile(rf"layer 1, head 1: size {NUMBERS[5]:.2f}, other 0.50")
     )
@@ -103,31 +121,21 @@ def test_keys_move_through_the_overview_open_a_head_and_return(shown):
     expect(openers.nth(1)).to_be_focused()
     shown.keyboard.press("Enter")
     expect(shown.locator(HEADS)).to_be_focused()
-    expect(shown.locator(HEADS)).to_have_attribute("aria-label", "layer 0, head 1")
+    expect(shown.locator(HEADS)).to_have_accessible_name("layer 0, head 1")
     shown.keyboard.press("Escape")
     expect(openers.nth(1)).to_be_focused()
-
-
-def test_one_stop_of_tab_is_enough_for_all_heads(shown):
-    stops = shown.locator(f"{OPENERS}[tabindex='0']")
-    expect(stops).to_have_count(1)
-    shown.locator(OPENERS).first.focus()
-    shown.keyboard.press("ArrowRight")
-    expect(stops).to_have_count(1)
-    expect(stops).to_be_focused()
 
 
 @pytest.mark.parametrize(("order", "is_descending"), [("highest first", True), ("lowest first", False)])
 def test_the_grid_is_sorted_by_the_measure_and_opens_what_it_shows(shown, order, is_descending):
     shown.get_by_label("order").select_option(order)
     expected = NUMBERS.argsort(descending=is_descending).tolist()
-    names = [f"layer {head // HEADS_OF_LAYER}, head {head % HEADS_OF_LAYER}:" for head in expected]
-    assert [name.partition(":")[0] + ":" for name in names_of(shown)] == names
+    names = [f"layer {head // HEADS_OF_LAYER}, head {head % HEADS_OF_LAYER}" for head in expected]
+    becomes(shown, NAMES, names, OPENERS)
     best = expected[0]
-    title = f"L{best // HEADS_OF_LAYER} H{best % HEADS_OF_LAYER}  {NUMBERS[best]:.2f}"
-    assert title in shown.evaluate("window.written")
+    expect_written(shown, f"L{best // HEADS_OF_LAYER} H{best % HEADS_OF_LAYER}  {NUMBERS[best]:.2f}")
     shown.locator(OPENERS).first.click()
-    expect(shown.locator(HEADS)).to_have_attribute("aria-label", names[0].rstrip(":"))
+    expect(shown.locator(HEADS)).to_have_accessible_name(names[0])
     assert_shows(shown, WEIGHTS.flatten(0, 1)[best][None, None], ALLOWED)
 
 
@@ -136,14 +144,11 @@ def test_the_heads_of_a_layer_are_sorted_and_each_has_its_measure(shown):
     shown.get_by_label("order").select_option("highest first")
     own = NUMBERS[-HEADS_OF_LAYER:]
     order = own.argsort(descending=True).tolist()
-    expect(shown.locator(HEADS)).to_have_count(HEADS_OF_LAYER)
-    assert [head.get_attribute("aria-label") for head in shown.locator(HEADS).all()] == [
-        f"layer 2, head {head}" for head in order
-    ]
+    becomes(shown, NAMES, [f"layer 2, head {head}" for head in order], HEADS)
     assert_shows(shown, WEIGHTS[2][order][None], ALLOWED)
-    assert f"layer 2, head {order[0]}  {own[order[0]]:.2f}" in shown.evaluate("window.written")
+    expect_written(shown, f"layer 2, head {order[0]}  {own[order[0]]:.2f}")
     shown.get_by_label("beside each head").select_option("other")
-    shown.wait_for_function("window.written.includes('layer 2, head 0  0.50')")
+    expect_written(shown, "layer 2, head 0  0.50")
 
 
 def test_a_cell_says_what_its_tokens_attend_to_and_who_attends_to_them(shown):
@@ -161,8 +166,8 @@ def test_a_cell_says_what_its_tokens_attend_to_and_who_attends_to_them(shown):
     )
 
 
-def test_a_handout_says_that_it_lacks_a_head_and_keeps_the_overview(page, tmp_path):
-    page.goto(handout_page(some_overview(most=0), tmp_path / "it.html"))
+def test_a_handout_says_that_it_lacks_a_head_and_keeps_the_overview(page, open_overview):
+    open_overview(some_overview(most=0))
     page.locator(OPENERS).nth(5).click()
     expect(page.get_by_role("status")).to_contain_text("Not in this handout")
     page.get_by_role("button", name="overview").click()
@@ -178,63 +183,52 @@ def test_a_handout_says_that_it_lacks_a_head_and_keeps_the_overview(page, tmp_pa
 def test_colours_by_the_square_root_and_their_scale(shown):
     shown.get_by_label("layer", exact=True).select_option("layer 1")
     shown.get_by_label("colours √").check()
-    shown.wait_for_function("window.written.includes('1 weight, √ scale')")
+    expect_written(shown, "1 weight, √ scale")
     assert_shows(shown, WEIGHTS[1].sqrt()[None], ALLOWED)
     shown.get_by_label("colours 0–max").check()
     top = float(WEIGHTS[1].half().max())
-    shown.wait_for_function(f"window.written.includes('{top:.3g} largest weight, √ scale')")
+    expect_written(shown, f"{top:.3g} largest weight, √ scale")
     assert_shows(shown, (WEIGHTS[1] / top).sqrt()[None], ALLOWED)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(browser, tmp_path, theme):
-    page = browser.new_page(color_scheme=theme, bypass_csp=True)
-    page.goto(handout_page(some_overview(), tmp_path / "it.html"))
-    expect(page.locator(OPENERS)).to_have_count(LAYERS * HEADS_OF_LAYER)
-    page.add_script_tag(path=files("axe_playwright_python") / "axe.min.js")
-    audit = "async () => (await axe.run('.mha-explorer')).violations.map((found) => found.id)"
-    assert page.evaluate(audit) == []
-    page.close()
+def test_axe_finds_nothing(page, open_overview, theme):
+    page.emulate_media(color_scheme=theme)
+    open_overview(some_overview())
+    expect_accessible(page, ".mha-explorer")
 
 
-def test_masked_cells_take_the_colour_of_a_new_theme(page, tmp_path):
+def test_masked_cells_take_the_colour_of_a_new_theme(page, open_overview):
     page.emulate_media(color_scheme="light")
-    picture = Picture(
-        torch.eye(5).expand(4, 5, 5),
-        torch.ones(5, 5).tril().bool(),
-        overview=Overview(["layer 0"], [*"0123"], "head", [({}, 0)] * 4),
-    )
-    page.goto(handout_page(Explorer(Source(lambda: picture, [], {})), tmp_path / "it.html"))
-    expect(page.locator(OPENERS)).to_have_count(4)
+    all_heads = Overview(["layer 0"], [*"0123"], "head", [({}, 0)] * 4)
+    mask = torch.ones(5, 5).tril().bool()
+    open_overview(Picture(torch.eye(5).expand(4, 5, 5), mask, overview=all_heads), 4)
     masked = """() => {
       const canvas = document.querySelector("canvas"), { style } = document.querySelector("[role=button]");
       const [left, top, width] = ["left", "top", "width"].map((name) => parseFloat(style[name]));
       return canvas.getContext("2d").getImageData(left + 0.9 * width, top + 3, 1, 1).data[0];
     }"""
-    assert page.evaluate(masked) > 200
+    until(page, f"() => ({masked})() > 200")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"({masked})() < 100")
+    until(page, f"() => ({masked})() < 100")
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
-def test_the_overview_of_twelve_layers_fits_the_window(page, tmp_path, width, height):
+def test_the_overview_of_twelve_layers_fits_the_window(page, open_overview, width, height):
     page.set_viewport_size({"width": width, "height": height})
     weights = torch.eye(32).expand(144, 32, 32)
     names = [str(number) for number in range(12)]
     opens: list = [({}, 0)] * 144
-    picture = Picture(weights, head_labels=["a"] * 144, overview=Overview(names, names, "head", opens))
-    page.goto(handout_page(Explorer(Source(lambda: picture, [], {})), tmp_path / "it.html"))
-    expect(page.locator(OPENERS)).to_have_count(144)
-    boxes = [head.bounding_box() for head in page.locator(OPENERS).all()]
-    assert len(boxes) == 144
-    assert max(box["x"] + box["width"] for box in boxes) <= width
+    open_overview(
+        Picture(weights, head_labels=["a"] * 144, overview=Overview(names, names, "head", opens)), 144
+    )
+    boxes = boxes_of(page, OPENERS)
+    assert max(box["right"] for box in boxes) <= width
     assert min(box["width"] for box in boxes) > 20
-    canvas = page.locator("canvas").bounding_box()
-    assert canvas is not None
-    assert canvas["height"] < height
+    assert box_of(page.locator("canvas"))["height"] < height
 
 
-def test_a_slide_shows_as_many_sorted_heads_as_have_room_and_says_so(page, tmp_path):
+def test_a_slide_shows_as_many_sorted_heads_as_have_room_and_says_so(page, open_overview):
     order = torch.randperm(144, generator=torch.Generator().manual_seed(0)).tolist()
     picture = Picture(
         torch.eye(32).expand(144, 32, 32),
@@ -242,26 +236,22 @@ def test_a_slide_shows_as_many_sorted_heads_as_have_room_and_says_so(page, tmp_p
         measures={"place": order},
         overview=Overview([f"layer {row}" for row in range(24)], [*"012345"], "head", [({}, 0)] * 144),
     )
-    page.add_init_script(SPY_ON_TEXT)
-    page.goto(handout_page(Explorer(Source(lambda: picture, [], {})), tmp_path / "it.html"))
-    expect(page.locator(OPENERS)).to_have_count(144)
-    page.evaluate("window.written = []")
+    open_overview(picture, 144)
+    act(page, "window.written = []")
     give_room(page, 360)
-    page.wait_for_function("window.written.includes('layer 23') || window.written.includes('layer 22')")
-    assert "layer 0" in page.evaluate("window.written")
-    assert "layer 1" not in page.evaluate("window.written")  # each second name: there is room for no more
+    expect_written(page, "layer 0")
+    until(page, "written.includes('layer 23') || written.includes('layer 22')")
+    assert "layer 1" not in measure(page, "written")  # each second name: there is room for no more
     page.get_by_label("order").select_option("lowest first")
     status = page.get_by_role("status")
     expect(status).to_contain_text(re.compile(r"The first \d+ of 144 heads in this order"))
-    names = names_of(page)
-    assert f"The first {len(names)} of 144" in status.inner_text()
-    expected = [order.index(place) for place in range(len(names))]
-    assert [name.partition(":")[0] for name in names] == [f"head {number}" for number in expected]
-    boxes = [head.bounding_box() for head in page.locator(OPENERS).all()]
+    boxes = boxes_of(page, OPENERS)
     assert len(boxes) > 20
     assert min(box["height"] for box in boxes) > 40
-    end = page.locator(".mha-explorer").evaluate("(root) => root.getBoundingClientRect().bottom")
-    assert max(box["y"] + box["height"] for box in boxes) < end
+    root = box_of(page.locator(".mha-explorer"))
+    assert max(box["bottom"] for box in boxes) < root["y"] + root["height"]
+    expect(status).to_contain_text(f"The first {len(boxes)} of 144")
+    becomes(page, NAMES, [f"head {order.index(place)}" for place in range(len(boxes))], OPENERS)
     page.locator(OPENERS).last.focus()
     page.keyboard.press("ArrowRight")  # beyond the last: it stays
     expect(page.locator(OPENERS).last).to_be_focused()

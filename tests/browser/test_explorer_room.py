@@ -5,42 +5,49 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mha_lib import causal_mask, masked_softmax
 from mha_lib.classroom.live.explorer import explore
-from tests.browser.explorers import HEADS, assert_shows, slider, some_explorer, weights_of
+from tests.browser.explorers import HEADS, assert_shows, give_room, slider, some_explorer, weights_of
+from tests.browser.waiting import act, answer_of, box_of, measure
 
 pytestmark = pytest.mark.ci
 
 WINDOWS = [(1024, 600), (1280, 720), (1920, 1080), (3440, 1440)]
 SIZES, HEAD_COUNTS = [4, 13, 64], [1, 3, 8, 16]
 
-# The explorer as wide as a slide's content, with the font of a deck.
-GIVE_ROOM = """([room, letters]) => {
-  const root = document.querySelector(".mha-explorer"), slide = root.parentElement;
-  slide.style.cssText = `position: fixed; z-index: 9; inset: 10vh 4vw auto; --explorer-room: ${room}px;
-                         font-size: ${letters}px; max-width: none; background: #fff`;
-}"""
-HAS_TAKEN_ROOM = "room => document.querySelector('.mha-explorer').style.maxHeight === room"
 LAYOUT = """() => {
   const root = document.querySelector(".mha-explorer"), box = root.getBoundingClientRect();
   const heads = [...root.querySelectorAll("[role=application]")].map((head) => head.getBoundingClientRect());
   return {
+    heads: heads.length,
     height: box.height,
     hidden: [root.scrollHeight - root.clientHeight, root.scrollWidth - root.clientWidth],
-    width: (Math.max(...heads.map(({ right }) => right)) - heads[0].left) / box.width,
+    width: (Math.max(...heads.map(({ right }) => right)) - heads[0]?.left) / box.width,
     rowsOfHeads: new Set(heads.map(({ y }) => y)).size,
-    headHeight: heads[0].height,
+    headHeight: heads[0]?.height,
     statusEnd: root.querySelector("[role=status]").getBoundingClientRect().bottom - box.top,
     letters: parseFloat(getComputedStyle(root.querySelector("label")).fontSize),
   };
 }"""
-
-
-def give_room(page: Page, room: int, letters: float = 18) -> None:
-    page.evaluate(GIVE_ROOM, [room, letters])
-    page.wait_for_function(HAS_TAKEN_ROOM, arg=f"{room}px")
+LAYOUTS = f"""async (settings) => {{  // at rest, at each setting of the first sliders
+  const layouts = [], layoutOf = {LAYOUT};
+  for (const setting of settings) {{
+    for (const [index, value] of setting.entries()) {{
+      const input = document.querySelectorAll(".mha-explorer input")[index];
+      Object.assign(input, {{ value }}).dispatchEvent(new Event("input"));
+    }}
+    let before, layout;
+    do {{
+      before = layout;
+      await new Promise(requestAnimationFrame);
+      layout = JSON.stringify(layoutOf());
+    }} while (layout !== before);
+    layouts.push(JSON.parse(layout));
+  }}
+  return layouts;
+}}"""
 
 
 def maps_of(num_heads, size, is_causal):
@@ -61,11 +68,10 @@ def test_it_takes_the_room_that_the_slide_has_left(page, show, labels):
         page.set_viewport_size({"width": width, "height": height})
         room = int(share * height)
         give_room(page, room, letters=height / 40)
-        for heads, size in itertools.product(range(len(HEAD_COUNTS)), range(len(SIZES))):
-            slider(page, "num_heads").fill(str(heads))
-            slider(page, "size").fill(str(size))
+        settings = [*itertools.product(range(len(HEAD_COUNTS)), range(len(SIZES)))]
+        for (heads, size), layout in zip(settings, answer_of(page, LAYOUTS, settings), strict=True):
             at = f"{HEAD_COUNTS[heads]} heads of {SIZES[size]} tokens in {width} x {height}, room {room}"
-            layout = page.evaluate(LAYOUT)
+            assert layout["heads"] == HEAD_COUNTS[heads], at
             assert layout["height"] <= room, at
             assert max(layout["hidden"]) <= 0, at
             assert layout["statusEnd"] <= room, at
@@ -79,10 +85,10 @@ def test_its_letters_are_those_of_the_slide(page, show):
     show(some_explorer())
     for letters in (14, 18, 36):
         give_room(page, 30 * letters, letters)
-        assert page.evaluate(LAYOUT)["letters"] == letters
-        height, width = (slider(page, "num_heads").bounding_box()[side] for side in ("height", "width"))
-        assert height > 0.9 * letters
-        assert any(width == pytest.approx(ems * letters, abs=1) for ems in (9, 6)), "6 to save a line"
+        assert measure(page, LAYOUT)["letters"] == letters
+        box = box_of(slider(page, "num_heads"))
+        assert box["height"] > 0.9 * letters
+        assert any(box["width"] == pytest.approx(ems * letters, abs=1) for ems in (9, 6)), "6 to save a line"
 
 
 def test_a_small_room_shows_the_weights_cell_by_cell(page, show):
@@ -104,13 +110,13 @@ def test_an_error_stays_in_the_room(page, show):
     expect(alert).to_contain_text("RecursionError")
     alert.locator("summary").click()
     expect(alert.locator("pre")).to_be_visible()
-    assert page.evaluate(LAYOUT.replace("heads[0]", "box"))["height"] <= 300
+    assert measure(page, LAYOUT)["height"] <= 300
 
 
 def test_without_the_property_the_page_scrolls_and_nothing_is_squeezed(page, show):
     show(explore(maps_of, num_heads=[16], size=[64], is_causal=False))
     give_room(page, 300)
-    small = page.evaluate(LAYOUT)
-    page.evaluate("document.querySelector('.mha-explorer').parentElement.style.cssText = ''")
-    page.wait_for_function(HAS_TAKEN_ROOM, arg="")
-    assert page.evaluate(LAYOUT)["headHeight"] > 1.5 * small["headHeight"]
+    small = measure(page, LAYOUT)
+    act(page, "document.querySelector('.mha-explorer').parentElement.style.cssText = ''")
+    expect(page.locator(".mha-explorer")).to_have_css("max-height", "none")
+    assert measure(page, LAYOUT)["headHeight"] > 1.5 * small["headHeight"]

@@ -5,8 +5,6 @@ people see of it is collected from the handout, the deck, the running order and 
 the text that is drawn on a canvas or in a plot. What is left after the ⟦…⟧ must be code or data.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import os
@@ -15,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 import nbformat
@@ -27,10 +25,8 @@ from mha_lib.classroom.course.language import read_words
 from tests.brackets import bracketed, outside_brackets, write_words
 from tests.browser.explorers import SPY_ON_TEXT
 from tests.browser.new_lesson import new_lesson
+from tests.browser.waiting import answer_of, measure, until
 from tests.drawings import words_of_drawing
-
-if TYPE_CHECKING:
-    from tests.browser.conftest import Serve
 
 pytestmark = pytest.mark.ci
 
@@ -40,23 +36,8 @@ FIGURE = "masks.svg"
 
 NAMES = {"ValueError", "UserWarning", "ZeroDivisionError", "Traceback"}
 # The commands' own names, and what Python's argparse says: it has translations of its own.
-NAMES_OF_ARGPARSE = {
-    "lab",
-    "present",
-    "handouts",
-    "slides",
-    "notes",
-    "site",
-    "overview",
-    "repository",
-    "translations",
-    "usage",
-    "python",
-    "options",
-}
-NAMES_OF_ARGPARSE |= {"positional", "arguments", "show", "this", "help", "message", "and", "exit"}
-NAMES_OF_ARGPARSE |= {"lesson", "student", "instructor", "LANGUAGE", "PORT"}
-
+NAMES_OF_ARGPARSE = """lab present handouts slides notes site overview repository translations usage python
+    options positional arguments show this help message and exit lesson student instructor LANGUAGE PORT"""
 SETUP = "from mha_lib.classroom import begin_lesson, check, explore, show_heads\n\nbegin_lesson()"
 EXPLORER = """
 import numpy as np
@@ -189,7 +170,7 @@ def test_the_handout_says_nothing_in_english(page: Page, library: Path, course: 
     expect(explorer.get_by_role("alert")).to_be_hidden()
     explorer.locator("[role=application]").first.focus()
     page.keyboard.press("ArrowDown")
-    seen = page.evaluate(SEEN)
+    seen = measure(page, SEEN)
     for said_by in ("handout", "checks", "mistakes", "plots", "explorer"):
         assert any(sentence in seen for sentence in sentences(library, said_by)), said_by
     assert set(english_in(seen)) <= NAMES
@@ -198,14 +179,14 @@ def test_the_handout_says_nothing_in_english(page: Page, library: Path, course: 
     assert len(drawings) == 1
     assert words_of_drawing(drawings[0].encode()) <= {f"⟦{word}⟧" for word in words_of_figure()}
     page.goto((folder / "index.html").as_uri())
-    assert english_in(page.evaluate(SEEN)) == []
+    assert english_in(measure(page, SEEN)) == []
 
 
 def test_the_notes_say_nothing_in_english(page: Page, library: Path, course: Path) -> None:
     assert english_in(command_line(library, course, "notes")) == []
     page.add_init_script(SPY_ON_TEXT)
     page.goto((course / "build" / "notes" / LANGUAGE / "01_small.html").as_uri())
-    seen = page.evaluate(SEEN)
+    seen = measure(page, SEEN)
     assert any(sentence in seen for sentence in sentences(library, "notes"))
     assert english_in(seen) == []
 
@@ -216,12 +197,10 @@ def test_the_notes_say_nothing_in_english(page: Page, library: Path, course: Pat
 def test_the_command_line_says_nothing_in_english(library: Path, course: Path, arguments: list[str]) -> None:
     said = command_line(library, course, *arguments)
     assert "⟦" in said
-    assert set(english_in(said)) <= NAMES_OF_ARGPARSE
+    assert set(english_in(said)) <= set(NAMES_OF_ARGPARSE.split())
 
 
-def test_a_figure_speaks_the_language_in_the_deck_and_in_the_lab(
-    page: Page, serve: Serve, library: Path, course: Path
-) -> None:
+def test_a_figure_speaks_the_language_in_the_deck_and_in_the_lab(page, serve, library, course):
     arguments = f"find_root(), {LANGUAGE!r}"
     for made in (f"make_deck_copy({arguments}, '01_small.ipynb')", f"make_working_copy({arguments})"):
         code = f"from mha_lib.classroom.course import *; {made}"
@@ -234,12 +213,12 @@ def test_a_figure_speaks_the_language_in_the_deck_and_in_the_lab(
     page.keyboard.press("Shift+R")
     expect(page.locator("#deck-foot output")).to_contain_text("⟦⟦")
     expect(page.locator(".mha-explorer canvas")).to_be_attached()
+    until(page, "written.some((text) => text.includes('⟦'))")
     figure = page.locator(f"img[src*='{FIGURE}']")
-    drawing = figure.evaluate("async (image) => (await fetch(image.src)).text()")
+    drawing = answer_of(figure, "async (image) => (await fetch(image.src)).text()")
     assert words_of_drawing(drawing.encode()) <= {f"⟦{word}⟧" for word in words_of_figure()}
-    outputs = page.locator(".reveal .jp-OutputArea-output")
-    texts = [text for text in outputs.all_text_contents() if "Traceback" not in text]
-    drawn = page.evaluate("window.written")
+    outputs = "[...document.querySelectorAll('.reveal .jp-OutputArea-output')].map((one) => one.textContent)"
+    texts = [text for text in measure(page, outputs) if "Traceback" not in text]
+    drawn = measure(page, "written")
     assert "⟦" in "".join(texts)
-    assert "⟦" in "".join(drawn)
     assert set(english_in("\n".join([*texts, *drawn]))) <= NAMES

@@ -6,7 +6,6 @@ import functools
 import re
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from pathlib import Path
 from threading import Thread
 
@@ -14,13 +13,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from mha_lib.classroom.publish.site import build
-from tests.browser.conftest import PATIENCE, Watch
+from tests.browser.conftest import Watch
 from tests.browser.explorers import HEADS
+from tests.browser.pages import expect_accessible, new_page
+from tests.browser.waiting import measure
 from tests.classroom.publish.site.course import small_course
 
 pytestmark = pytest.mark.ci
-
-AUDIT = "async () => (await axe.run()).violations.map((found) => found.id)"
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -60,14 +59,12 @@ def search(page: Page, words: str) -> None:
 def test_the_root_leads_to_the_readers_language_and_stays_there(
     browser: Browser, site: str, locale: str, language: str
 ) -> None:
-    context = browser.new_context(locale=locale)
-    page = context.new_page()
-    page.goto(f"{site}#lessons")
-    page.wait_for_url(f"{site}{language}/index.html#lessons")
-    page.locator(".bar").get_by_role("link", name="English").click()
-    page.wait_for_url(f"{site}en/index.html")
-    assert page.locator("html").get_attribute("lang") == "en"
-    context.close()
+    with new_page(browser, locale=locale) as page:
+        page.goto(f"{site}#lessons")
+        expect(page).to_have_url(f"{site}{language}/index.html#lessons")
+        page.locator(".bar").get_by_role("link", name="English").click()
+        expect(page).to_have_url(f"{site}en/index.html")
+        expect(page.locator("html")).to_have_attribute("lang", "en")
 
 
 @pytest.mark.parametrize(
@@ -89,26 +86,23 @@ def test_a_search_leads_to_the_section(
     found = page.locator(f".results a[href*='{page_found}']").first
     expect(found).to_be_visible()
     expect(page.locator(".results mark").first).to_be_visible()
-    links = page.locator(".results a").evaluate_all("(links) => links.map((link) => link.href)")
+    links = measure(page, "[...document.querySelectorAll('.results a')].map((link) => link.href)")
     assert all(link.startswith(f"{site}{language}/") for link in links)
     found.click()
-    page.wait_for_url(f"{site}{page_found}**")
+    expect(page).to_have_url(re.compile(re.escape(f"{site}{page_found}")))
     expect(page.locator("main h1")).to_be_visible()
     assert watch.requests_beyond(site) == []
     assert watch.errors == []
 
 
-def test_a_former_address_leads_to_the_place_in_the_lesson(browser: Browser, site: str) -> None:
-    place = re.compile(re.escape(f"{site}en/03_multi.html#why-a-mask"))
-    page = browser.new_page()
+def test_a_former_address_leads_to_the_place_in_the_lesson(browser: Browser, page: Page, site: str) -> None:
     page.goto(f"{site}en/00_multi.html#why-a-mask")
-    expect(page).to_have_url(place)
+    expect(page).to_have_url(re.compile(re.escape(f"{site}en/03_multi.html#why-a-mask")))
     expect(page.get_by_role("heading", name="Why a mask?")).to_be_in_viewport()
-
-    without_scripts = browser.new_context(java_script_enabled=False).new_page()
-    without_scripts.goto(f"{site}en/00_multi.html")
-    without_scripts.get_by_role("link").click()
-    expect(without_scripts).to_have_url(f"{site}en/03_multi.html")
+    with new_page(browser, java_script_enabled=False) as without_scripts:
+        without_scripts.goto(f"{site}en/00_multi.html")
+        without_scripts.get_by_role("link").click()
+        expect(without_scripts).to_have_url(f"{site}en/03_multi.html")
 
 
 def test_a_search_that_finds_nothing_says_so(page: Page, site: str) -> None:
@@ -133,45 +127,36 @@ def test_the_explorer_moves_by_keyboard_and_asks_nobody(page: Page, watch: Watch
 def test_each_page_leads_to_itself_in_the_other_languages(page: Page, site: str) -> None:
     page.goto(f"{site}en/03_multi.html")
     page.locator(".bar").get_by_role("link", name="繁體中文").click()
-    page.wait_for_url(f"{site}zh-Hant/03_multi.html")
+    expect(page).to_have_url(f"{site}zh-Hant/03_multi.html")
     expect(page.locator("main h1")).to_have_text("多個頭#")
     page.locator(".bar .home").click()
-    page.wait_for_url(f"{site}zh-Hant/index.html")
+    expect(page).to_have_url(f"{site}zh-Hant/index.html")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["index.html", "en/index.html", "zh/03_multi.html"])
 def test_on_a_phone_nothing_is_too_wide_and_axe_finds_nothing(
-    browser: Browser, site: str, name: str, theme: str
+    page: Page, site: str, name: str, theme: str
 ) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
     is_root = name == "index.html"
-    context = browser.new_context(
-        viewport={"width": 390, "height": 844},
-        color_scheme="dark" if theme == "dark" else "light",
-        bypass_csp=True,
-        java_script_enabled=True,
-        locale="en-GB",
-    )
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE)
     if is_root:  # as it is where scripts are off
         page.add_init_script("delete Intl.Locale")
     page.goto(site + name)
     if not is_root:
         expect(page.locator(HEADS).first).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert paper == {"light": "rgb(253, 252, 249)", "dark": "rgb(21, 23, 27)"}[theme]
-    page.add_script_tag(path=str(files("axe_playwright_python") / "axe.min.js"))
-    assert page.evaluate(AUDIT) == []
-    context.close()
+    assert measure(page, "document.documentElement.scrollWidth") == 390
+    paper = {"light": "rgb(253, 252, 249)", "dark": "rgb(21, 23, 27)"}[theme]
+    expect(page.locator("body")).to_have_css("background-color", paper)
+    expect_accessible(page)
 
 
 def test_opened_as_a_file_all_is_there_but_the_search_which_says_why(
     page: Page, watch: Watch, folder: Path
 ) -> None:
     page.goto((folder / "index.html").as_uri())
-    page.wait_for_url("**/en/index.html")
+    expect(page).to_have_url(re.compile("/en/index.html$"))
     expect(page.locator(HEADS)).to_have_count(2)
     expect(page.locator("#search").get_by_role("status")).to_contain_text("opened as a file")
     expect(page.get_by_role("searchbox")).to_be_disabled()

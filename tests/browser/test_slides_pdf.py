@@ -39,6 +39,9 @@ ON_THE_PAGES, NOT_THERE = "αβε", "γζη"
 CORE_WITH_ANSWERS, NOT_IN_THE_CORE = "αεη", "βγζ"
 
 
+Course = tuple[Path, subprocess.CompletedProcess[str]]
+
+
 def write_lesson(file: Path, cells: list[tuple[str, str]]) -> None:
     is_code = re.compile(r"print|1 / 0|\nimport")
     made = [
@@ -52,7 +55,7 @@ def write_lesson(file: Path, cells: list[tuple[str, str]]) -> None:
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """A course whose slides were written, and the result of the command."""
     root, home = tmp_path_factory.mktemp("course"), tmp_path_factory.mktemp("home")
     for name, cells in {"01_good": GOOD, "02_broken": BROKEN}.items():
@@ -67,18 +70,14 @@ def run(root: Path, home: Path, *options: str) -> subprocess.CompletedProcess[st
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
 
 
-def test_each_slide_is_a_page_of_text_with_its_outputs_and_steps(
-    course: tuple[Path, subprocess.CompletedProcess[str]],
-) -> None:
+def test_each_slide_is_a_page_of_text_with_its_outputs_and_steps(course: Course) -> None:
     root, _ = course
     pdf = (root / "build" / "slides" / "en" / "01_good.pdf").read_bytes()
     assert_pages(pdf, 4, ON_THE_PAGES, NOT_THERE)
     assert b"/Subtype /Image" in pdf, "the explorer's heatmaps"
 
 
-def test_the_core_path_with_its_answers_is_a_file_of_its_own(
-    course: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_the_core_path_with_its_answers_is_a_file_of_its_own(course: Course, tmp_path: Path) -> None:
     root, _ = course
     install_deck(tmp_path)
     whole = root / "build" / "slides" / "en" / "01_good.pdf"
@@ -115,15 +114,11 @@ def letters_of(pdf: bytes) -> set[str]:
     return letters
 
 
-def test_a_lesson_that_fails_is_one_line_and_the_others_are_written(
-    course: tuple[Path, subprocess.CompletedProcess[str]],
-) -> None:
+def test_a_lesson_that_fails_is_one_line_and_the_others_are_written(course: Course) -> None:
     root, said = course
     assert said.returncode == 1
     assert re.fullmatch(rf"{root}/build/slides/en/01_good\.pdf  \d+ KB\n", said.stdout)
     reason = r"slide 2 \(\w+\): ZeroDivisionError: division by zero"
-    assert re.fullmatch(rf"\S+/02_broken\.ipynb: no slides were written: {reason}\n", said.stderr), (
-        said.stderr
-    )
+    assert re.fullmatch(rf"\S+/02_broken\.ipynb: no slides were written: {reason}\n", said.stderr)
     assert not (root / "build" / "slides" / "en" / "02_broken.pdf").exists()
     assert not (root / "work").exists(), "neither lessons nor working copies are touched"

@@ -10,7 +10,7 @@ from mha_lib.classroom.tasks import make_translator, train_translator, translate
 from mha_lib.classroom.tasks.data import held_out_numbers
 from mha_lib.classroom.tasks.numerals import ENGLISH_WORDS, NotUnderstood, in_chinese, in_english, read_number
 from mha_lib.classroom.tasks.typed_number import TypedNumber
-from tests.browser.page_functions import asker
+from tests.browser.in_page import ask_function, assert_weighed, open_empty
 
 
 def rounded(model):
@@ -27,8 +27,8 @@ def model():
 
 @pytest.fixture
 def ask(page, tmp_path, model):
-    asking = asker(page, tmp_path)
-    return lambda *questions, of=model: asking(TypedNumber(of).in_page(), *questions)
+    open_empty(page, tmp_path)
+    return lambda *questions, of=model: ask_function(page, TypedNumber(of).in_page(), *questions)
 
 
 def asked(number, attention="cross", silenced="none"):
@@ -43,14 +43,7 @@ def test_the_page_writes_and_weighs_what_python_does(ask, model):
         for place, number in enumerate(numbers)
     ]
     for question, found in zip(questions, ask(*questions), strict=True):
-        maps, allowed = typed.maps(**question)
-        assert found["shape"] == list(maps.shape)
-        weights = torch.tensor(found["weights"], dtype=maps.dtype).view_as(maps)
-        torch.testing.assert_close(weights, maps, atol=1e-4, rtol=0)
-        assert found["queryLabels"] == typed.rows(**question)
-        assert found["keyLabels"] == typed.columns(**question)
-        mask = found["mask"] and torch.tensor(found["mask"]).view_as(allowed)
-        assert (mask is False and bool(allowed.all())) or torch.equal(mask.bool(), allowed)
+        assert_weighed(found, typed, question)
 
 
 TEXTS = [

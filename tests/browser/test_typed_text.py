@@ -3,63 +3,49 @@
 import pytest
 import torch
 from playwright.sync_api import expect
-from torch import nn
 
+from benchmarks.layers import LETTERS, AttentionLayers
 from mha_lib import MultiHeadAttention
 from mha_lib.classroom import explore
 from mha_lib.classroom.course.outputs import FOR_A_PAGE
 from mha_lib.classroom.tasks.numerals import NotUnderstood
 from mha_lib.classroom.tasks.typed_text import MOST, TypedText
-from tests.browser.explorers import SPY_ON_TEXT, assert_shows, handout_page
-from tests.browser.page_functions import asker
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+from tests.browser.explorers import SPY_ON_TEXT, assert_shows, expect_written, handout_page
+from tests.browser.in_page import ask_function, assert_weighed, open_empty
 
 
-class Layers(nn.Module):
-    """Two layers, as in lesson 04; the second has two heads. Half-precision weights, as the page has them."""
-
-    def __init__(self):
-        super().__init__()
-        self.token, self.read_out = nn.Embedding(32, 16), nn.Linear(16, 32)
-        self.layers = nn.ModuleList(MultiHeadAttention(16, heads, rotary=True) for heads in (1, 2))
-        self.load_state_dict({name: x.half().float() for name, x in self.state_dict().items()})
-
-    def forward(self, tokens):
-        x, maps = self.token(tokens), []
-        for layer in self.layers:
-            written, weights = layer(x, is_causal=True, need_weights=True)
-            x = x + written
-            maps.append(weights)
-        return self.read_out(x), maps
+@pytest.fixture(scope="module")
+def typed():
+    """Layers of one and of two heads, made as in lesson 04. Their weights are rounded as for a page."""
+    torch.manual_seed(0)
+    model = AttentionLayers(num_layers=2, num_heads=2).eval()
+    model.layers[0].attention = MultiHeadAttention(64, 1, rotary=True)
+    model.load_state_dict({name: x.half().float() for name, x in model.state_dict().items()})
+    return TypedText(model, LETTERS)
 
 
 @pytest.fixture
-def typed():
-    torch.manual_seed(0)
-    return TypedText(Layers().eval(), LETTERS)
+def ask(page, tmp_path, typed):
+    """Asks the page about texts in a layer."""
+    open_empty(page, tmp_path)
+
+    def ask(layer, *texts):
+        questions = [{"text": text, "layer": layer} for text in texts]
+        return zip(questions, ask_function(page, typed.in_page(), *questions), strict=True)
+
+    return ask
 
 
 @pytest.mark.parametrize("layer", [0, 1])
-def test_the_page_reads_and_weighs_what_python_does(page, tmp_path, typed, layer):
-    texts = ["AB", "P y thon IC PYTHONI", "27", "ZYX" * 21, "Q" * MOST]
-    questions = [{"text": text, "layer": layer} for text in texts]
-    for question, found in zip(questions, asker(page, tmp_path)(typed.in_page(), *questions), strict=True):
-        maps, allowed = typed.maps(**question)
-        assert found["shape"] == list(maps.shape)
-        weights = torch.tensor(found["weights"], dtype=maps.dtype).view_as(maps)
-        torch.testing.assert_close(weights, maps, atol=1e-4, rtol=0)
-        assert torch.tensor(found["mask"]).view_as(allowed).bool().equal(allowed)
-        assert found["queryLabels"] == typed.rows(**question)
-        assert found["keyLabels"] == typed.columns(**question)
+def test_the_page_reads_and_weighs_what_python_does(ask, typed, layer):
+    for question, found in ask(layer, "AB", "P y thon IC PYTHONI", "27", "ZYX" * 21, "Q" * MOST):
+        assert_weighed(found, typed, question)
 
 
-def test_the_page_refuses_a_text_in_pythons_words(page, tmp_path, typed):
-    texts = ["", " ", "A", "A" * (MOST + 1), "AB!", "AB1", "é", "字"]
-    questions = [{"text": text, "layer": 0} for text in texts]
-    for text, found in zip(texts, asker(page, tmp_path)(typed.in_page(), *questions), strict=True):
+def test_the_page_refuses_a_text_in_pythons_words(ask, typed):
+    for question, found in ask(0, "", " ", "A", "A" * (MOST + 1), "AB!", "AB1", "é", "字"):
         with pytest.raises(NotUnderstood) as refused:
-            typed.read(text)
+            typed.read(question["text"])
         assert found["error"] == f"NotUnderstood: {refused.value}"
 
 
@@ -90,7 +76,7 @@ def test_a_handout_computes_what_is_typed_and_asks_nobody(page, watch, tmp_path,
         maps, allowed = typed.maps(typed_text, of_layer)
         expect(stage.get_by_role("application")).to_have_count(len(maps))
         assert_shows(page, maps[None], allowed[None, None])
-        assert set(typed.rows(typed_text, of_layer)) <= set(page.evaluate("written"))
+        expect_written(page, *typed.rows(typed_text, of_layer))
 
     expect_drawn("PYTHONIC PYTHONI", 1)
     text.fill("badge badg")

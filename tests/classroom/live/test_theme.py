@@ -11,7 +11,7 @@ from traitlets.config import Config
 
 from mha_lib.classroom import look
 from mha_lib.classroom.live.theme import dark_of, follow_the_theme, to_svg
-from tests.browser.test_explorer import contrast
+from tests.colours import contrast
 
 
 @pytest.fixture
