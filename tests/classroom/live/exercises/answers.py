@@ -1,4 +1,8 @@
-"""Answers to exercises as students hand them in, and the exercises that judge them."""
+"""The form of a lesson's file of answers, as students hand them in, and the exercises that judge them.
+
+Each exercise of ``lesson_07_name.py`` has its ``Answers`` there, under its name. ``test_answers.py`` finds
+the file by its name and judges all that stands in it.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -22,7 +22,7 @@ MISTAKES = {
 
 def test_check_knows_the_exercises_of_all_lessons():
     assert dir(check) == sorted(["report", "solved", *EXERCISES])
-    assert [lesson[:2] for lesson in names_by_lesson()] == ["01", "02", "03", "04", "05", "06"]
+    assert {*names_by_lesson()} <= {lesson.stem for lesson in ENGLISH}
 
 
 @pytest.mark.parametrize("lesson", ENGLISH, ids=name_of)
