@@ -12,7 +12,12 @@ from mha_lib.classroom.live.exercises.reports import read_report
 from mha_lib.classroom.publish.handout import HandoutExporter
 
 WORDS = words_in("zh")
-BEGIN = "from mha_lib import split_heads\nfrom mha_lib.classroom import begin_lesson, check\nbegin_lesson()"
+BEGIN = """
+from mha_lib import split_heads
+from mha_lib.classroom import begin_lesson, check, explore
+assert callable(explore)
+begin_lesson()
+"""
 CHECK_MINE = "check.split_heads(mine)"
 MINE = "def mine(x, num_heads):\n    return x.unflatten(2, (num_heads, -1)).transpose(1, 2)"
 CELLS = [

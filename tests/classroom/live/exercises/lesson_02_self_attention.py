@@ -25,22 +25,18 @@ def seen(differs=lambda after, before: (after != before).any(-1), change=changed
     return lambda f, x: torch.stack([differs(f(change(x, j)), f(x)) for j in range(len(x))], dim)
 
 
-def changes_the_input(f, x):
-    before, columns = f(x), []
-    for token in range(len(x)):
-        x[token] += 1
-        columns.append((f(x) != before).any(-1))
-    return torch.stack(columns, 1)
+def changing(restores):
+    def answer(f, x):
+        before, columns = f(x), []
+        for token in range(len(x)):
+            kept = x[token].clone()
+            x[token] += 1
+            columns.append((f(x) != before).any(-1))
+            if restores:
+                x[token] = kept
+        return torch.stack(columns, 1)
 
-
-def changes_and_restores(f, x):
-    before, columns = f(x), []
-    for token in range(len(x)):
-        kept = x[token].clone()
-        x[token] = 0
-        columns.append((f(x) != before).any(-1))
-        x[token] = kept
-    return torch.stack(columns, 1)
+    return answer
 
 
 def causal(weigh):
@@ -156,7 +152,7 @@ causal_mask = Answers(
 
 who_sees_whom = Answers(
     right=[
-        changes_and_restores,
+        changing(restores=True),
         lambda f, x: torch.autograd.functional.jacobian(f, x).abs().amax((1, 3)) > 0,
         seen(lambda after, before: ~torch.isclose(after, before).all(-1), lambda x, j: changed(x, j, by=-3)),
     ],
@@ -165,7 +161,7 @@ who_sees_whom = Answers(
         ("one_number_changed", seen(change=lambda x, j: changed(x, j, -1, by=100))),
         ("one_number_read", seen(lambda after, before: after[:, 0] != before[:, 0])),
         ("all_for_any", seen(lambda after, before: (after != before).all(-1))),
-        ("changes_pile_up", changes_the_input),
+        ("changes_pile_up", changing(restores=False)),
         ("rows_and_columns_exchanged", seen(dim=0)),
         ("true_everywhere", lambda f, x: seen(lambda after, _: (after != x).any(-1))(f, x)),
         ("unchanged", seen(lambda after, before: (after == before).all(-1))),

@@ -50,17 +50,11 @@ def grown(grows=torch.sub, removed=0.0, base=1.0):
     return answer
 
 
-def gradient(loss_of, H):
+def gradient(loss_of, H, times=1):
     mask = torch.ones(H, requires_grad=True)
-    loss_of(mask).backward()
-    return mask.grad
-
-
-def accumulated(loss_of, H):
-    mask = torch.ones(H, requires_grad=True)
-    for _ in range(H):
+    for _ in range(times):
         loss_of(mask).backward()
-    return mask.grad.abs()
+    return mask.grad
 
 
 def difference_quotients(loss_of, H):
@@ -271,7 +265,7 @@ importance_by_gradient = Answers(
         ("removed", grown(lambda without, whole: (without - whole).abs())),
         ("removed", grown()),
         ("squared", lambda loss_of, H: gradient(loss_of, H) ** 2),
-        ("accumulated", accumulated),
+        ("accumulated", lambda loss_of, H: gradient(loss_of, H, times=H).abs()),
         ("divided_by_size", lambda loss_of, H: F.normalize(gradient(loss_of, H).abs(), dim=0)),
         ("divided_by_size", lambda loss_of, H: gradient(loss_of, H).abs() / gradient(loss_of, H).abs().sum()),
         ("difference_quotient", difference_quotients),

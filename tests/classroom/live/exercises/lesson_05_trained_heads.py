@@ -4,41 +4,8 @@ from typing import NamedTuple
 
 import torch
 
-from mha_lib import ByAttention
 from mha_lib.classroom.tasks import make_translator, translation
 from tests.classroom.live.exercises.answers import Answers
-
-
-def mean_weight(counts=lambda place: place is not None, row=lambda number, place: number):
-    def answer(weights, places):
-        found = [weights[:, row(t, place), place] for t, place in enumerate(places) if counts(place)]
-        return torch.stack(found).mean(0)
-
-    return answer
-
-
-def removed(rest=lambda masks: 1 - masks, grows=torch.sub, shape=lambda found: found.view(3, -1)):
-    def loss(loss_of, masks):
-        return loss_of(ByAttention(*([mask] for mask in masks)))
-
-    def answer(loss_of, H):
-        masks = torch.eye(3 * H).view(-1, 3, H)
-        found = torch.stack([loss(loss_of, one) for one in rest(masks)])
-        return shape(grows(found, loss(loss_of, torch.ones(3, H))))
-
-    return answer
-
-
-def decode_one_by_one(model, source, source_mask, begin, end, max_tokens):
-    rows = []
-    for one, mask in zip(source, source_mask, strict=True):
-        memory, tokens = model.encode(one[None], mask[None]), [begin]
-        while len(tokens) <= max_tokens and end not in tokens:
-            logits = model.decode(torch.tensor([tokens]), memory, mask[None])
-            tokens.append(int(logits[0, -1].argmax()))
-        rows.append(tokens[1:])
-    longest = max(map(len, rows))
-    return [row + [end] * (longest - len(row)) for row in rows]
 
 
 def by_generate(model, source, source_mask, begin, end, max_tokens):
@@ -104,7 +71,6 @@ def answer(weights, places):
     return total / count
 """,
     right=[
-        mean_weight(),
         lambda w, p: torch.cat([w[:, [t], s] for t, s in enumerate(p) if s is not None], 1).mean(1),
         {"total / count": "[float(sum_of_head) / count for sum_of_head in total]"},
     ],
@@ -114,8 +80,8 @@ def answer(weights, places):
         ("next_row", {"[:, row, place]": "[:, row + 1, place]"}),
         ("counted_from_1", {"[:, row, place]": "[:, row, place - 1]"}),
         ("heads_averaged", {"total / count": "(total / count).mean()"}),
-        ("first_word_left_out", mean_weight(lambda place: place)),
-        ("rows_closed_up", lambda w, places: mean_weight()(w, [p for p in places if p is not None])),
+        ("first_word_left_out", {" is not None": ""}),
+        ("rows_closed_up", {"enumerate(places)": "enumerate(p for p in places if p is not None)"}),
         ("largest_weights_averaged", lambda w, places: w[:, : len(places)].amax(-1).mean(-1)),
         ("divided_by_all_rows", {"total / count": "total / weights.shape[1]"}),
         ("line_raised", misses_a_key, "your line `return torch.stack([w[:, t, s] for t, s"),
@@ -163,7 +129,10 @@ def answer(loss_of, num_heads):
         rows.append(torch.stack(row))
     return torch.stack(rows)
 """,
-    right=[removed(), lambda loss_of, H: [row.tolist() for row in removed()(loss_of, H)]],
+    right=[
+        {"loss - whole": "(loss - whole).tolist()", "torch.stack(rows)": "rows", "torch.stack(row)": "row"},
+        {"row.append(loss - whole)": "row.append(-whole + loss)"},
+    ],
     wrong=[
         ("difference_turned", {"loss - whole": "whole - loss"}),
         ("loss_without", {"loss - whole": "loss"}),
@@ -173,10 +142,13 @@ def answer(loss_of, num_heads):
         ("attention_removed", {"[attention][head] = 0": "[attention][:] = 0"}),
         ("in_one_row", {"return torch.stack(rows)": "return torch.cat(rows)"}),
         ("heads_in_rows", {"torch.stack(rows)": "torch.stack(rows, dim=1)"}),
-        ("others_removed", removed(lambda m: 1 - m.any(-1, keepdim=True).float() + m)),
-        ("others_removed", removed(lambda m: m)),
-        ("divided", removed(grows=lambda without, whole: without / whole)),
-        ("other_order", removed(shape=lambda found: found.view(3, -1).flip(0))),
+        ("others_removed", {"[head] = 0": "[:] = torch.arange(num_heads) == head"}),
+        (
+            "others_removed",
+            {"torch.ones(num_heads) for": "torch.zeros(num_heads) for", "[head] = 0": "[head] = 1"},
+        ),
+        ("divided", {"loss - whole": "loss / whole"}),
+        ("other_order", {"torch.stack(rows)": "torch.stack(rows[::-1])"}),
     ],
     together=[("difference_turned", "other_order"), ("absolute", "heads_in_rows")],
 )
@@ -194,7 +166,11 @@ def answer(model, source, source_mask, begin, end, max_tokens):
             break
     return torch.tensor(written)[:, 1:]
 """,
-    right=[decode_one_by_one, by_generate, {"logits.argmax(-1)": "logits.softmax(-1).argmax(-1)"}],
+    right=[
+        by_generate,
+        {"torch.tensor(written)[:, 1:]": "[row[1:] for row in written]"},
+        {"logits.argmax(-1)": "logits.softmax(-1).argmax(-1)"},
+    ],
     wrong=[
         ("begin_kept", {"[:, 1:]": ""}),
         ("goes_on_after_end", {"end if end in row else token": "token"}),

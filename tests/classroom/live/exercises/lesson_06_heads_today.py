@@ -199,17 +199,6 @@ def answer(queries, latents, W_uk, W_uv):
 )
 
 
-def rotated_in_place_of_a_copy(x, positions):
-    d = x.shape[-1]
-    angles = torch.outer(positions.float(), 10000.0 ** (-torch.arange(0, d, 2) / d))
-    cos, sin = angles.cos(), angles.sin()
-    x = x.clone()
-    a = x[..., 0::2].clone()
-    x[..., 0::2] = a * cos - x[..., 1::2] * sin
-    x[..., 1::2] = a * sin + x[..., 1::2] * cos
-    return x
-
-
 def rotated_as_complex_numbers(x, positions):
     d = x.shape[-1]
     angles = positions[:, None].double() / 10000 ** (torch.arange(0, d, 2).double() / d)
@@ -229,7 +218,7 @@ def answer(x, positions):
         turned[..., 2 * j + 1] = a * angle.sin() + b * angle.cos()
     return turned
 """,
-    right=[mha_lib.rotate_by_position, rotated_in_place_of_a_copy, rotated_as_complex_numbers],
+    right=[mha_lib.rotate_by_position, {"torch.zeros_like(x)": "x.clone()"}, rotated_as_complex_numbers],
     wrong=[
         ("split_into_halves", {"x[..., 2 * j + 1]": "x[..., j + d // 2]", "x[..., 2 * j]": "x[..., j]"}),
         ("halves_paired", {"2 * j + 1]": "j + d // 2]", "2 * j]": "j]"}),
@@ -299,13 +288,6 @@ def answer(num_heads, num_kv_heads, head_dim, num_devices):
 )
 
 
-def attended_in_float64(x, W_q, W_k, W_v, cache):
-    q, k, v = (x.double() @ W.double() for W in (W_q, W_k, W_v))
-    cache.keys, cache.values = torch.cat([cache.keys, k], 1), torch.cat([cache.values, v], 1)
-    mask = mha_lib.causal_mask(x.shape[1], cache.keys.shape[1])
-    return mha_lib.dot_product_attention(q, cache.keys, cache.values, mask)[0]
-
-
 FILLED = "scores.masked_fill(~mask, -1e9)"
 attend_with_cache = Answers(
     """
@@ -324,7 +306,12 @@ def answer(x, W_q, W_k, W_v, cache):
     return weights @ values
 """,
     right=[
-        attended_in_float64,
+        {
+            "= x @ W": "= x.double() @ W",
+            "W_q\n": "W_q.double()\n",
+            "W_k\n": "W_k.double()\n",
+            "W_v\n": "W_v.double()\n",
+        },
         {"weights @ values": "torch.nn.functional.scaled_dot_product_attention(q, keys, values, mask)"},
         {"-1e9": "float('-inf')"},
         {"[cache.keys, k]": "[*cache.keys.split(1, 1), k]"},
@@ -381,17 +368,6 @@ def streamed_by_logarithms_of_sums(queries, tiles):
     return output
 
 
-def streamed_in_float64(queries, tiles):
-    queries, total, output, largest = queries.double(), 0, 0, -1e30
-    for keys, values in tiles:
-        scores = queries @ keys.double().T / queries.shape[1] ** 0.5
-        new = scores.amax(1, keepdim=True).clamp(min=largest)
-        total = total * (largest - new).exp() + (scores - new).exp().sum(1, keepdim=True)
-        output = output * (largest - new).exp() + (scores - new).exp() @ values.double()
-        largest = new
-    return output / total
-
-
 online_softmax = Answers(
     """
 def answer(queries, tiles):
@@ -407,7 +383,10 @@ def answer(queries, tiles):
         output = factor * output + scores @ values
     return output / total
 """,
-    right=[streamed_by_logarithms_of_sums, streamed_in_float64],
+    right=[
+        streamed_by_logarithms_of_sums,
+        {"queries, keys)": "queries.double(), keys.double())", "@ values": "@ values.double()"},
+    ],
     wrong=[
         ("nothing_rescaled", {"factor = torch.exp(largest - new)": "factor = 1"}),
         ("sum_not_rescaled", {"factor * total": "total"}),

@@ -23,6 +23,10 @@ def doubled_solution(x):
     return 2 * x
 
 
+def raises(error):
+    raise error
+
+
 @pytest.fixture
 def course_in(tmp_path, monkeypatch):
     """Makes the folder of a course whose language has these words, and changes into it."""
@@ -37,37 +41,15 @@ def course_in(tmp_path, monkeypatch):
     return make
 
 
-def test_an_error_shows_the_students_own_line():
-    def answer(x):
-        return x.view(-1, 12345)
-
-    state, sentence = DOUBLED.judge(answer)[:2]
-    assert state == "wrong"
-    assert sentence.startswith(
-        "your line `return x.view(-1, 12345)` raised RuntimeError: shape '[-1, 12345]'"
-    )
-
-
 def test_an_unknown_name_is_named_with_the_ways_out():
-    def answer(x):
-        raise NameError("name 'F' is not defined", name="F")
-
-    verdict = DOUBLED.judge(answer)
+    verdict = DOUBLED.judge(lambda x: raises(NameError("name 'F' is not defined", name="F")))
     assert verdict.names == ("name_unknown",)
     assert "uses F, which Python does not know here" in verdict.sentence
 
 
 def test_a_variable_without_a_value_is_no_unknown_name():
-    def answer(x):
-        if x is None:
-            result = x
-        return result
-
-    assert "raised UnboundLocalError" in DOUBLED.judge(answer).sentence
-
-
-def raises(error):
-    raise error
+    verdict = DOUBLED.judge(lambda x: raises(UnboundLocalError("no value", name="result")))
+    assert "raised UnboundLocalError" in verdict.sentence
 
 
 STUB = "not yet: it returns nothing so far; write it, then run both cells again."
@@ -158,33 +140,19 @@ def test_numbers_that_differ_little_are_written_with_as_many_digits_as_show_it()
 
 
 def test_a_right_answer_that_changes_an_argument_or_a_part_of_it_is_told_which():
-    def empties(pairs, sizes):
-        result = 2 * pairs[0][1]
-        sizes.clear()
-        return result
-
     exercise = Exercise(
         "parts", lambda pairs, sizes: 2 * pairs[0][1], lambda draw: ([(1, torch.ones(2))], {1: 2})
     )
-    assert "has changed its argument sizes," in exercise.judge(empties).sentence
-    assert (
-        "has changed its argument pairs," in exercise.judge(lambda pairs, sizes: pairs[0][1].mul_(2)).sentence
-    )
+    empties = exercise.judge(lambda pairs, sizes: sizes.clear() or 2 * pairs[0][1])
+    doubles = exercise.judge(lambda pairs, sizes: pairs[0][1].mul_(2))
+    assert "has changed its argument sizes," in empties.sentence
+    assert "has changed its argument pairs," in doubles.sentence
     assert exercise.judge(lambda pairs, sizes: pairs[0][1].add_(2)).names == ("wrong_entry",)
 
 
 def test_kinds_that_take_turns_all_come_up():
     exercise = Exercise("turns", lambda kind: kind, lambda draw: (draw.in_turn(5, 7, 9),), rounds=4)
     assert [*exercise.calls()] == [*exercise.calls()] == [(5,), (7,), (9,), (5,)]
-
-
-def ramp_with_symptom():
-    return Exercise(
-        "ramp",
-        lambda n, *, step=1: step * torch.arange(n) if n % 2 else torch.zeros(0),
-        lambda draw: (draw.in_turn(4, 5),),
-        symptoms={"mask_missing": lambda result, right: result.numel() > right.numel() == 0},
-    ).recognising(scale_missing={"step": 3})
 
 
 @pytest.mark.parametrize(
@@ -196,7 +164,13 @@ def ramp_with_symptom():
     ],
 )
 def test_a_symptom_names_a_mistake_alone_or_beside_another(answer, names):
-    assert ramp_with_symptom().judge(answer).names == names
+    ramp = Exercise(
+        "ramp",
+        lambda n, *, step=1: step * torch.arange(n) if n % 2 else torch.zeros(0),
+        lambda draw: (draw.in_turn(4, 5),),
+        symptoms={"mask_missing": lambda result, right: result.numel() > right.numel() == 0},
+    ).recognising(scale_missing={"step": 3})
+    assert ramp.judge(answer).names == names
 
 
 def test_a_broken_rule_is_named_only_where_the_result_is_right():
@@ -206,13 +180,8 @@ def test_a_broken_rule_is_named_only_where_the_result_is_right():
 
 
 def test_an_answer_that_fails_where_a_rule_is_looked_at_is_told_its_error():
-    def doubles_only_tables(x):
-        return 2 * x[:, :]
-
     larger = replace(DOUBLED, rules={"loop": lambda given, call: given(torch.ones(2)) is None})
-    assert larger.judge(doubles_only_tables).sentence.startswith(
-        "your line `return 2 * x[:, :]` raised IndexError"
-    )
+    assert "raised IndexError" in larger.judge(lambda x: 2 * x[:, :]).sentence
 
 
 def test_nan_where_a_number_is_wanted_is_wrong_and_nan_where_nan_is_wanted_is_right():
