@@ -51,18 +51,6 @@ def causal_row_by_row(q, k, v):
     return torch.cat([attend(q[i : i + 1], k[: i + 1], v[: i + 1]) for i in range(len(q))])
 
 
-def table(angle=lambda p, j, D: p / 10000 ** (2 * j / D), even=math.sin, odd=math.cos):
-    def answer(num_positions, num_hiddens):
-        entry = {0: even, 1: odd}
-        rows = [
-            [entry[column % 2](angle(p, column // 2, num_hiddens)) for column in range(num_hiddens)]
-            for p in range(num_positions)
-        ]
-        return torch.tensor(rows)
-
-    return answer
-
-
 def rounded_up(num_hiddens, d, d_v):
     return -(-num_hiddens * (2 * d + d_v) // (d + d_v))
 
@@ -112,21 +100,20 @@ def answer(f, x, order):
 )
 
 positions = Answers(
-    right=[
-        mha_lib.sinusoidal_positions,
-        table(),
-        lambda n, D: (
-            torch.arange(n)[:, None] / 10000 ** (torch.arange(D) // 2 * 2 / D)
-            + torch.arange(D) % 2 * math.pi / 2
-        ).sin(),
-    ],
+    """
+def answer(num_positions, num_hiddens):
+    j = torch.arange(num_hiddens) // 2
+    angles = torch.arange(num_positions)[:, None] / 10000 ** (2 * j / num_hiddens)
+    return torch.where(torch.arange(num_hiddens) % 2 == 0, angles.sin(), angles.cos())
+""",
+    right=[mha_lib.sinusoidal_positions, {"angles.cos()": "(angles + torch.pi / 2).sin()"}],
     wrong=[
-        ("other_base", table(lambda p, j, D: p / 1000 ** (2 * j / D))),
-        ("exponent_doubled_twice", table(lambda p, j, D: p / 10000 ** (4 * j / D))),
-        ("one_angle", table(lambda p, j, D: p / 10000 ** (2 * j // D))),
-        ("last_pair_at_1", table(lambda p, j, D: p / 10000 ** (j / (D // 2 - 1)))),
-        ("sines_alone", table(odd=math.sin)),
-        ("exponent_not_doubled", table(lambda p, j, D: p / 10000 ** (j / D))),
+        ("other_base", {"10000": "1000"}),
+        ("exponent_doubled_twice", {"2 * j": "4 * j"}),
+        ("one_angle", {"2 * j / num_hiddens": "2 * j // num_hiddens"}),
+        ("last_pair_at_1", {"2 * j / num_hiddens": "j / (num_hiddens // 2 - 1)"}),
+        ("sines_alone", {"cos": "sin"}),
+        ("exponent_not_doubled", {"2 * j": "j"}),
     ],
 )
 

@@ -36,11 +36,6 @@ def keys_side_by_side(q, latents, W_uk, W_uv):
     return (q @ keys.mT / q.shape[2] ** 0.5).softmax(-1) @ latents @ W_uv
 
 
-def wide_attention(wide, latents):
-    by_head = latents.expand(len(wide), -1, -1)
-    return F.scaled_dot_product_attention(wide, by_head, by_head)
-
-
 def keeps_no_values(x, W_q, W_k, W_v, cache):
     cache.keys = torch.cat([cache.keys, x @ W_k], dim=1)
     return (x @ W_q @ cache.keys.mT).softmax(-1) @ cache.values
@@ -176,9 +171,7 @@ def answer(queries, latents, W_uk, W_uv):
 """,
     right=[
         {"weights @ latents": "(weights[..., None] * latents).sum(1)"},
-        lambda q, c, W_uk, W_uv: torch.einsum(
-            "hqc,hcv->hqv", wide_attention(q @ W_uk.mT * (W_uk.shape[1] / q.shape[2]) ** 0.5, c), W_uv
-        ),
+        {"(q @ up_keys.T) @ latents.T": "torch.einsum('qk,ck,lc->ql', q, up_keys, latents)"},
     ],
     wrong=[
         ("latents_expanded", {"(weights @ latents) @ up_values": "weights @ (latents @ up_values)"}),
@@ -307,8 +300,8 @@ def answer(x, W_q, W_k, W_v, cache):
 """,
     right=[
         {
-            "= x @ W": "= x.double() @ W",
             "W_q\n": "W_q.double()\n",
+            "x @": "x.double() @",
             "W_k\n": "W_k.double()\n",
             "W_v\n": "W_v.double()\n",
         },

@@ -133,12 +133,6 @@ def test_the_bytes_are_those_of_the_library(num_kv_heads, dtype):
     assert counted == 4 * (cache.keys.nbytes + cache.values.nbytes)
 
 
-def test_the_bytes_are_those_that_everybody_quotes():
-    count = right_answer("cache_bytes")
-    assert round(count(32, 4096, 32, 32, 32_768, 1, 16) / 1e9, 2) == 17.18
-    assert round(count(32, 4096, 32, 8, 32_768, 1, 16) / 1e9, 2) == 4.29
-
-
 @pytest.mark.parametrize(
     ("num_heads", "num_kv_heads", "devices"), [(12, 4, 2), (12, 4, 4), (9, 3, 3), (6, 6, 2)]
 )
