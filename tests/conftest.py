@@ -14,7 +14,7 @@ from filelock import FileLock
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Assertions in helpers that tests share are explained as those in tests are.
-pytest.register_assert_rewrite("tests.classroom.live.exercises.slips", "tests.mha_lib.bad_calls")
+pytest.register_assert_rewrite("tests.mha_lib.bad_calls")
 
 # The language of the machine is the default of the course: the tests ask for English, in whatever locale.
 os.environ.setdefault("LANG", "C.UTF-8")

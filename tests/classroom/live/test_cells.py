@@ -4,24 +4,57 @@ import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
+from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.course.outputs import CHECK, check_metadata, report_metadata, says_not_yet
 from mha_lib.classroom.live.cells import shell_here, show_text
+from mha_lib.classroom.live.exercises import names_by_lesson
+from mha_lib.classroom.live.exercises.reports import read_report
 from mha_lib.classroom.publish.handout import HandoutExporter
 
+WORDS = words_in("zh")
+BEGIN = """
+from mha_lib import split_heads
+from mha_lib.classroom import begin_lesson, check, explore
+assert callable(explore)
+begin_lesson()
+"""
+CHECK_MINE = "check.split_heads(mine)"
+MINE = "def mine(x, num_heads):\n    return x.unflatten(2, (num_heads, -1)).transpose(1, 2)"
 CELLS = [
-    "from mha_lib import split_heads\nfrom mha_lib.classroom import check",
+    BEGIN,
     "print('before')\ncheck.split_heads(lambda x, h: ...)\nprint('between')\n"
     "check.split_heads(split_heads)\ncheck.serial_heads(3)\nprint('after')",
-    "check.report()",
+    "check.report('王小明')",
     "def split_heads_solution(x, h): return split_heads(x, h)\ncheck.split_heads(split_heads_solution)",
+    MINE,
+    CHECK_MINE,
+    "def mine(x, num_heads)\n    return x",
+    CHECK_MINE,
+    f"%%time\n{MINE}",
+    CHECK_MINE,
 ]
+RESTARTED = [BEGIN, "check.serial_heads(lambda *_: ...)\ncheck.report('王小明')"]
 
 
 @pytest.fixture(scope="module")
-def cells():
-    notebook = new_notebook(cells=list(map(new_code_cell, CELLS)))
-    NotebookClient(notebook, timeout=120).execute()
+def folder(tmp_path_factory):
+    """A student's lessons in Chinese."""
+    course = tmp_path_factory.mktemp("course")
+    for place in ("notebooks/zh", "work/zh"):
+        (course / place).mkdir(parents=True)
+    return course / "work" / "zh"
+
+
+def run(sources, folder):
+    notebook = new_notebook(cells=list(map(new_code_cell, sources)))
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=120, allow_errors=True, resources=resources).execute()
     return notebook.cells
+
+
+@pytest.fixture(scope="module")
+def cells(folder):
+    return run(CELLS, folder)
 
 
 def shown(output):
@@ -35,7 +68,7 @@ def test_outside_ipython_it_is_printed(capsys):
 
 
 def test_checks_and_prints_keep_their_order(cells):
-    said = [shown(output).split(":")[0].rstrip("\n") for output in cells[1].outputs]
+    said = [shown(output).split("：")[0].rstrip("\n") for output in cells[1].outputs]
     assert said == ["before", "○ split_heads", "between", "✓ split_heads", "✗ serial_heads", "after"]
 
 
@@ -56,12 +89,36 @@ def test_in_a_handout_checks_look_like_prints(cells):
 
 
 def test_the_report_is_one_text_whose_metadata_tells_the_state_of_each_exercise(cells):
-    (report,) = cells[2].outputs
-    assert report.data == {"text/plain": "✓ split_heads\n✗ serial_heads\n1 of 2 solved"}
+    report, written = cells[2].outputs
+    solved = WORDS["checks"]["solved"].format(solved=1, checked=2)
+    assert report.data == {"text/plain": f"✓ split_heads\n✗ serial_heads\n{solved}"}
     assert report.metadata == report_metadata({"split_heads": "solved", "serial_heads": "wrong"})
+    assert "已写入 reports/multi_head_attention-王小明.report.json" in shown(written)
 
 
 def test_a_solution_tells_its_state_too(cells):
     (solution,) = cells[3].outputs
     assert solution.metadata == check_metadata("split_heads", "solved")
-    assert "not your answer" in shown(solution)
+    assert shown(solution).startswith(WORDS["checks"]["solution"].split("{")[0])
+
+
+def test_a_check_says_that_the_newest_cell_has_a_syntax_error(cells):
+    said = [[shown(output) for output in cell.outputs] for cell in cells[5::2]]
+    gaps = {"function": "mine", "line": 1, "reason": "expected ':'"}
+    not_read = f"○ split_heads：{WORDS['checks']['not_read'].format(**gaps)}"
+    right = f"✓ split_heads：{WORDS['checks']['right'].format(rounds=5)}"
+    assert said == [[right], [not_read], [right]]
+
+
+def test_a_restart_of_the_kernel_loses_nothing_that_was_solved_or_written(folder, cells):
+    assert cells[0].outputs == [], "nothing is kept yet"
+    begin, _ = run(RESTARTED, folder)
+    (kept,) = begin.outputs
+    number = len(names_by_lesson()["03_multi_head_attention"])
+    assert shown(kept) == WORDS["begin"]["kept"].format(lesson="03", solved=1, all=number)
+    assert kept.metadata == report_metadata({"split_heads": "solved", "serial_heads": "wrong"})
+    report = read_report(folder / "reports" / "multi_head_attention-王小明.report.json")
+    assert report.language == "zh"
+    assert report.exercises["split_heads"].state == "solved"
+    serial = report.exercises["serial_heads"]
+    assert (serial.state, serial.checks, serial.mistakes) == ("not yet", 2, {"not_a_function": 1})

@@ -1,11 +1,8 @@
 """A restarted kernel finds in ``work/`` what earlier sessions have solved."""
 
 import pytest
-from nbclient import NotebookClient
-from nbformat.v4 import new_code_cell, new_notebook
 
-from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.live.exercises import kept, names_by_lesson
+from mha_lib.classroom.live.exercises import kept
 from mha_lib.classroom.live.exercises.judge import Check, Exercise
 
 NUMBER = Exercise("number", lambda n: 2 * n, lambda draw: (5,), lesson="03_three")
@@ -64,23 +61,3 @@ def test_a_check_answers_also_where_nothing_can_be_written(here, monkeypatch, ca
     monkeypatch.setattr(kept, "write_whole", full)
     Check(NUMBER).number(lambda n: 2 * n)
     assert "✓ number" in capsys.readouterr().out
-
-
-@pytest.mark.ci
-def test_a_new_kernel_tells_what_was_solved(here):
-    lesson, names = next(iter(names_by_lesson().items()))
-    cells = [new_code_cell("from mha_lib.classroom import begin_lesson\nbegin_lesson()")]
-    resources = {"metadata": {"path": str(here)}}
-    assert run(cells, resources) == []
-    kept.keep_state(names[0], "solved")
-    kept.keep_state(names[1], "wrong")
-    (output,) = run(cells, resources)
-    said = words_in("en")["begin"]["kept"].format(lesson=lesson[:2], solved=1, all=len(names))
-    assert output.data["text/plain"] == said
-    assert output.metadata["mha_check"] == {"report": {names[0]: "solved", names[1]: "wrong"}}
-
-
-def run(cells, resources):
-    notebook = new_notebook(cells=cells)
-    NotebookClient(notebook, kernel_name="python3", resources=resources).execute()
-    return notebook.cells[0].outputs

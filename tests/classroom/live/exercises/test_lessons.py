@@ -1,73 +1,28 @@
-"""Rules for every exercise of every lesson."""
+"""The exercises of a lesson are found by its file, and the words know every mistake."""
 
 import re
 import sys
-from dataclasses import replace
 
 import pytest
-import torch
 
+from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.course.slides import read_lesson, source
 from mha_lib.classroom.live import exercises
 from mha_lib.classroom.live.exercises import check, find_exercises, names_by_lesson
-from mha_lib.classroom.live.exercises.judge import Check, Exercise, sentence_of
+from mha_lib.classroom.live.exercises.judge import Check
+from tests.classroom.live.exercises.answers import EXERCISES
 from tests.lessons import ENGLISH, name_of
 
-EXERCISES = [exercise for exercise in find_exercises() if isinstance(exercise, Exercise)]
-MISTAKES = [(exercise, name, code) for exercise in EXERCISES for (name,), code in exercise.single_mistakes()]
-
-
-def named(value):
-    return getattr(value, "name", value if isinstance(value, str) else "")
-
-
-@pytest.mark.parametrize("exercise", EXERCISES, ids=named)
-def test_right_answer_passes(exercise):
-    """Our own answers may call the library."""
-    assert replace(exercise, rules={}).judge(exercise.answer).state == "solved"
-
-
-@pytest.mark.parametrize("exercise", EXERCISES, ids=named)
-def test_a_right_answer_that_writes_into_its_input_is_told_so(exercise):
-    written_into = []
-
-    def spoils_its_input(*arguments):
-        result = torch.as_tensor(exercise.answer(*arguments)).clone()
-        for value in arguments:
-            if isinstance(value, torch.Tensor):
-                written_into.append(value.fill_(9))
-        return result
-
-    verdict = exercise.judge(spoils_its_input)
-    assert verdict.names == (("overwritten",) if written_into else ())
-
-
-@pytest.mark.parametrize(("exercise", "name", "code"), MISTAKES, ids=named)
-def test_mistake_gets_its_own_sentence(exercise, name, code):
-    assert exercise.judge(code)[:2] == ("wrong", sentence_of("mistakes", exercise.name, name))
-
-
-@pytest.mark.parametrize("exercise", EXERCISES, ids=named)
-def test_wrong_in_a_new_way_still_fails(exercise):
-    verdict = exercise.judge(lambda *arguments: exercise.answer(*arguments) * 1.7 + 0.3)
-    assert verdict.state == "wrong"
-    assert "values are not right" in verdict.sentence
-
-
-@pytest.mark.parametrize("nothing", [None, ...])
-@pytest.mark.parametrize("exercise", find_exercises(), ids=named)
-def test_stub_is_not_yet_solved(exercise, nothing):
-    assert exercise.judge(lambda *_: nothing).state == "not yet"
-
-
-@pytest.mark.parametrize("exercise", EXERCISES, ids=named)
-def test_wrong_shape_and_wrong_type_say_what_came(exercise):
-    assert "is wanted, got (1, 1, 2, 3)" in exercise.judge(lambda *_: torch.ones(1, 1, 2, 3)).sentence
-    assert "returned 'heads'" in exercise.judge(lambda *_: "heads").sentence
+SENTENCES = words_in("en")["mistakes"]
+MISTAKES = {
+    exercise.name: {*exercise.mistakes, *getattr(exercise, "symptoms", ()), *getattr(exercise, "rules", ())}
+    for exercise in EXERCISES.values()
+}
 
 
 def test_check_knows_the_exercises_of_all_lessons():
-    assert dir(check) == sorted(["report", "solved", *(exercise.name for exercise in find_exercises())])
+    assert dir(check) == sorted(["report", "solved", *EXERCISES])
+    assert {*names_by_lesson()} <= {lesson.stem for lesson in ENGLISH}
 
 
 @pytest.mark.parametrize("lesson", ENGLISH, ids=name_of)
@@ -100,5 +55,31 @@ def test_the_exercises_of_a_new_lesson_are_found_by_its_file(lesson_99):
 
 def test_the_name_of_an_exercise_is_unique_over_the_lessons(lesson_99):
     lesson_99.write_text(LESSON.format(name="split_heads"))
-    with pytest.raises(ValueError, match=r"\['split_heads'\] twice"):
+    with pytest.raises(ValueError, match=r"unique over all lessons, got \['split_heads'\] twice"):
         Check(*find_exercises())
+
+
+def test_every_mistake_has_one_sentence_and_every_sentence_its_mistake():
+    for exercise, mistakes in MISTAKES.items():
+        own = {*SENTENCES.get(exercise, {})}
+        assert own <= mistakes
+        assert own.isdisjoint(mistakes & {*SENTENCES["shared"]}), exercise
+        assert mistakes <= own | {*SENTENCES["shared"]}, exercise
+    assert {*SENTENCES} - {"shared"} <= {*EXERCISES}
+    sentences = [sentence for said in SENTENCES.values() for sentence in said.values()]
+    assert len(sentences) == len({*sentences}), "no sentence stands twice"
+    names = {name for said in SENTENCES.values() for name in said}
+    assert not names & {*words_in("en")["checks"]}, "no mistake is called as another verdict"
+
+
+def test_every_remark_has_its_sentence():
+    remarks = {
+        exercise.name: {*exercise.also_right} for exercise in EXERCISES.values() if exercise.also_right
+    }
+    assert remarks == {name: {*said} for name, said in words_in("en")["remarks"].items()}
+
+
+def test_a_shared_sentence_is_shared():
+    for name in SENTENCES["shared"]:
+        used = [exercise for exercise, mistakes in MISTAKES.items() if name in mistakes]
+        assert len(used) > 1, f"{name}: {used}"

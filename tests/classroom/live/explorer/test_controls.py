@@ -50,6 +50,7 @@ def test_the_browser_asks_for_every_entry_and_for_the_traits_beside_them():
     ]
     assert [control.start for control in controls] == [(1, 0), (1,), (1,), (0,), ("t",)]
     assert [entry["trait"] for entry in describe_inputs([], 1, WORDS)] == ["to_max"]
+    assert [entry["trait"] for entry in describe_inputs([], 2, WORDS, of_masks=True)] == ["sample"]
 
 
 def test_the_caption_of_a_language_stands_beside_the_name_of_a_setting():
@@ -99,21 +100,21 @@ def test_a_default_that_is_an_array_is_found_by_what_it_is():
         make_control("a", masks, torch.ones(2, 2))
 
 
-def test_a_long_list_is_named_in_short():
+def test_a_long_list_is_named_in_short_and_one_that_is_too_long_is_an_error_at_once():
+    for given in (range(10**9), [range(3), range(10**9)]):
+        with pytest.raises(ValueError, match=r"a must offer at most 10,000 values, got 1,000,000,000"):
+            make_control("a", given, inspect.Parameter.empty)
     with pytest.raises(ValueError, match=re.escape("which [0, 1, 2, 3, 4, 5, …, 97, 98, 99] doesn't offer")):
         make_control("a", list(range(100)), 100)
     with pytest.raises(ValueError, match=re.escape("a=None, which [[0, 1], [7]] doesn't offer")):
         make_control("a", [range(2), [7]], None)
 
 
-def test_masks_have_no_scale():
-    assert [entry["trait"] for entry in describe_inputs([], 2, WORDS, of_masks=True)] == ["sample"]
-
-
 def test_labels_are_one_list_for_all_samples_or_one_for_each():
     assert read_labels("key_labels", "ab", 3, 2) == [["a", "b"]] * 3
     assert read_labels("key_labels", [["a", "b"], (1, 2)], 2, 2) == [["a", "b"], ["1", "2"]]
     assert read_labels("key_labels", None, 2, 3) is None
+    assert read_labels("key_labels", torch.arange(2), 1, 2) == [["0", "1"]], "tensors read as numbers"
 
 
 @pytest.mark.parametrize(
@@ -144,13 +145,3 @@ def test_a_wrong_argument_is_named(error, message, arguments):
 def test_values_that_read_alike_when_short_are_written_in_full():
     assert make_control("a", [1000000.1, 1000000.2], 1000000.1).texts == [["1000000.1", "1000000.2"]]
     assert make_control("a", [0.1 + 0.2, 0.4], 0.4).texts == [["0.3", "0.4"]]
-
-
-def test_more_values_than_anybody_finds_are_an_error_at_once():
-    for given in (range(10**9), [range(3), range(10**9)]):
-        with pytest.raises(ValueError, match=r"a must offer at most 10,000 values, got 1,000,000,000"):
-            make_control("a", given, inspect.Parameter.empty)
-
-
-def test_labels_that_are_tensors_read_as_numbers():
-    assert read_labels("key_labels", torch.arange(2), 1, 2) == [["0", "1"]]

@@ -1,19 +1,12 @@
-"""Wrong answers in the lesson on single-head attention, each with its mistake, and unusual right ones."""
+"""Right and wrong answers to the exercises of the lesson on single-head attention."""
 
 import math
 
 import torch
 from torch.nn import functional as F
 
-
-def masks_in_place(scores, mask):
-    scores[~mask] = -torch.inf
-    return scores.softmax(-1)
-
-
-def masks_after_exp(scores, mask):
-    exponentials = (scores - scores.amax(-1, keepdim=True)).exp() * mask
-    return exponentials / exponentials.sum(-1, keepdim=True)
+import mha_lib
+from tests.classroom.live.exercises.answers import Answers
 
 
 def masked_row_by_row(scores, mask):
@@ -42,19 +35,44 @@ def additive_pair_by_pair(q, k, v, W_q, W_k, w_v):
     return torch.stack([torch.stack(row, -1) for row in scores], 1).softmax(-1) @ v
 
 
-WRONG = {
-    "masked_softmax": [
-        ("overwritten", masks_in_place),
+def counted_exactly(num_queries, num_keys, d, d_v):
+    scores = num_queries * num_keys * (d + (d - 1))
+    return scores + num_queries * d_v * (num_keys + (num_keys - 1))
+
+
+masked_softmax = Answers(
+    """
+def answer(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(-1)
+""",
+    right=[
+        mha_lib.masked_softmax,
+        masked_row_by_row,
+        lambda s, m: F.softmax(s + torch.zeros_like(s).masked_fill(~m, -torch.inf), dim=2),
+        lambda s, m: s.where(m, s.new_tensor(-torch.inf)).log_softmax(-1).exp(),
+        {"-1e9": "-1e6"},
+        {"-1e9": "torch.finfo().min"},
+    ],
+    wrong=[
+        ("forbidden_scores_too_high", {"-1e9": "-100"}),
         ("overwritten", lambda scores, mask: scores.masked_fill_(~mask, -1e9).softmax(-1)),
         ("renormalised", lambda s, m: s.softmax(-1) * m / (s.softmax(-1) * m).sum(-1, keepdim=True)),
         ("renormalised", lambda s, m: F.normalize(s.softmax(-1) * m, p=1, dim=-1)),
-        ("renormalised", masks_after_exp),
         ("underflow", lambda s, m: s.exp() * m / (s.exp() * m).sum(-1, keepdim=True)),
         ("softmax_over_samples", lambda s, m: F.softmax(s.masked_fill(~m, -1e9), dim=0)),
         ("forbidden_scores_zero", lambda s, m: torch.where(m, s, 0).softmax(-1)),
         ("forbidden_scores_too_high", lambda s, m: (s - 10.0 * ~m).softmax(-1)),
     ],
-    "empty_rows": [
+)
+
+empty_rows = Answers(
+    right=[
+        mha_lib.masked_softmax,
+        masked_row_by_row,
+        lambda s, m: s.masked_fill(~m, -torch.inf).softmax(-1).nan_to_num(),
+        lambda s, m: s.masked_fill(~m, -1e9).softmax(-1) * m.any(-1, keepdim=True),
+    ],
+    wrong=[
         ("overwritten", lambda s, m: s.masked_fill_(~m, -1e9).softmax(-1) * m),
         ("underflow", lambda s, m: s.exp() * m / (s.exp() * m).sum(-1, keepdim=True)),
         ("underflow", lambda s, m: s.exp() * m / ((s.exp() * m).sum(-1, keepdim=True) + 1e-9)),
@@ -64,32 +82,74 @@ WRONG = {
         ("uniform", lambda s, m: s.masked_fill(~m, -1e9).softmax(-1)),
         ("softmax_over_samples", lambda s, m: F.softmax(s.masked_fill(~m, -1e9), dim=0) * m),
     ],
-    "mask_from_lengths": [
+)
+
+mask_from_lengths = Answers(
+    right=[
+        mha_lib.padding_mask,
+        lambda lens, K: (lens.view(-1, 1, 1) - 1).ge(torch.arange(K)),
+        lambda lens, K: F.one_hot(lens, K + 1)[:, None, :K].cumsum(-1) == 0,
+    ],
+    wrong=[
         ("loop", lambda lens, K: torch.tensor([[[k < n for k in range(K)]] for n in lens.tolist()])),
         ("loop", lambda lens, K: torch.stack([torch.arange(K) < n for n in lens])[:, None]),
         ("one_key_too_few", lambda lens, K: torch.arange(K) < lens[:, None, None] - 1),
-        ("one_key_too_few", lambda lens, K: torch.arange(1, K + 1) < lens[:, None, None]),
         ("width_of_the_longest", lambda lens, K: torch.arange(int(lens.max())) < lens[:, None, None]),
         ("row_for_each_key", lambda lens, K: (torch.arange(K) < lens[:, None, None]).repeat(1, K, 1)),
         ("samples_at_the_end", lambda lens, K: (torch.arange(K)[:, None] < lens)[:, None]),
+        (
+            "boolean_wanted",
+            lambda lens, K: (torch.arange(K) < lens[:, None, None]).float(),
+            "is torch.float32",
+        ),
+        ("boolean_wanted", lambda lens, K: (torch.arange(K) < lens[:, None, None]).long(), "is torch.int64"),
+        ("mask_upside_down", lambda lens, K: (torch.arange(K) >= lens[:, None, None]).long()),
     ],
-    "dot_product_attention": [
+)
+
+dot_product_attention = Answers(
+    right=[
+        attention(),
+        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m),
+        lambda *call: mha_lib.dot_product_attention(*call)[0],
+    ],
+    wrong=[
         ("renormalised", attention(weigh=lambda s, m: F.normalize(s.softmax(-1) * m, p=1, dim=-1))),
         ("scale_of_number_of_keys", attention(lambda q, k: q @ k.mT / math.sqrt(k.shape[1]))),
         ("mask_upside_down", attention(weigh=lambda s, m: s.masked_fill(m, -1e9).softmax(-1))),
         ("softmax_over_samples", attention(weigh=lambda s, m: F.softmax(s.masked_fill(~m, -1e9), dim=0))),
         ("forbidden_scores_too_high", attention(weigh=lambda s, m: s.masked_fill(~m, -10).softmax(-1))),
     ],
-    "temperature": [
+)
+
+temperature = Answers(
+    right=[
+        lambda s, t: (s / t).exp() / (s / t).exp().sum(-1, keepdim=True),
+        lambda s, t: F.normalize(s.softmax(-1) ** (1 / t), p=1, dim=-1),
+        lambda s, t: torch.stack([(row / t).softmax(-1) for row in s]),
+    ],
+    wrong=[
         ("softmax_over_samples", lambda s, t: F.softmax(s / t, dim=0)),
         ("overwritten", lambda s, t: s.div_(t).softmax(-1)),
         ("exponentials", lambda s, t: (s / t).exp()),
-        ("not_used", lambda s, t: (s.exp() / t) / (s.exp() / t).sum(-1, keepdim=True)),
         ("not_used", lambda s, t: (s - t).softmax(-1)),
         ("squared", lambda s, t: (s / t**2).softmax(-1)),
         ("softmax_twice", lambda s, t: (s.softmax(-1) / t).softmax(-1)),
     ],
-    "additive_attention": [
+)
+
+additive_attention = Answers(
+    right=[
+        additive(),
+        additive(lambda q, k: -torch.sub(-q, k)),
+        lambda q, k, v, W_q, W_k, w_v: (
+            torch.einsum(
+                "bqkh,h->bqk", ((q @ W_q).unsqueeze(2) + (k @ W_k).unsqueeze(1)).tanh(), w_v
+            ).softmax(2)
+            @ v
+        ),
+    ],
+    wrong=[
         ("loop", additive_pair_by_pair),
         ("other_activation", additive(bend=torch.sigmoid)),
         ("other_activation", additive(bend=F.gelu)),
@@ -108,7 +168,15 @@ WRONG = {
         ("subtracted", additive(torch.sub)),
         ("softmax_over_samples", additive(weigh=lambda s: F.softmax(s, dim=0))),
     ],
-    "attention_flops": [
+)
+
+attention_flops = Answers(
+    right=[
+        lambda q, k, d, d_v: sum(2 * (d + d_v) for _ in range(q * k)),
+        lambda q, k, d, d_v: float(2 * q * k * d + 2 * q * k * d_v),
+        (counted_exactly, "right on 5 random cases. You count exactly"),
+    ],
+    wrong=[
         ("mixture_alone", lambda q, k, d, d_v: 2 * q * k * d_v),
         ("one_product_counted_once", lambda q, k, d, d_v: 2 * q * k * d + q * k * d_v),
         ("one_product_counted_once", lambda q, k, d, d_v: q * k * d + 2 * q * k * d_v),
@@ -116,51 +184,4 @@ WRONG = {
         ("softmax_counted", lambda q, k, d, d_v: 2 * q * k * (d + d_v) + q * k),
         ("as_many_keys_as_queries", lambda q, k, d, d_v: 2 * k * k * (d + d_v)),
     ],
-}
-RIGHT = {
-    "masked_softmax": [
-        masked_row_by_row,
-        lambda s, m: F.softmax(s + torch.zeros_like(s).masked_fill(~m, -torch.inf), dim=2),
-        lambda s, m: s.where(m, s.new_tensor(-torch.inf)).log_softmax(-1).exp(),
-    ],
-    "empty_rows": [
-        masked_row_by_row,
-        lambda s, m: s.masked_fill(~m, -torch.inf).softmax(-1).nan_to_num(),
-        lambda s, m: s.masked_fill(~m, -1e9).softmax(-1) * m.any(-1, keepdim=True),
-    ],
-    "mask_from_lengths": [
-        lambda lens, K: (lens.view(-1, 1, 1) - 1).ge(torch.arange(K)),
-        lambda lens, K: F.one_hot(lens, K + 1)[:, None, :K].cumsum(-1) == 0,
-    ],
-    "dot_product_attention": [
-        attention(),
-        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m),
-        lambda q, k, v, m: torch.einsum(
-            "bqk,bkv->bqv", masked_row_by_row(torch.einsum("bqd,bkd->bqk", q / k.shape[2] ** 0.5, k), m), v
-        ),
-    ],
-    "temperature": [
-        lambda s, t: (s / t).exp() / (s / t).exp().sum(-1, keepdim=True),
-        lambda s, t: F.normalize(s.softmax(-1) ** (1 / t), p=1, dim=-1),
-        lambda s, t: torch.stack([(row / t).softmax(-1) for row in s]),
-    ],
-    "additive_attention": [
-        additive(),
-        additive(lambda q, k: -torch.sub(-q, k)),
-        lambda q, k, v, W_q, W_k, w_v: (
-            torch.einsum(
-                "bqkh,h->bqk",
-                (
-                    torch.einsum("bqd,dh->bqh", q, W_q).unsqueeze(2)
-                    + torch.einsum("bkd,dh->bkh", k, W_k).unsqueeze(1)
-                ).tanh(),
-                w_v,
-            ).softmax(2)
-            @ v
-        ),
-    ],
-    "attention_flops": [
-        lambda q, k, d, d_v: sum(2 * (d + d_v) for _ in range(q * k)),
-        lambda q, k, d, d_v: float(2 * q * k * d + 2 * q * k * d_v),
-    ],
-}
+)
