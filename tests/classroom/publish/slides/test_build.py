@@ -1,8 +1,9 @@
 """Where slides can't be written, the command says why in one line, before anything takes time."""
 
 import sys
-import time
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -57,17 +58,15 @@ def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatc
 
 
 def test_a_run_without_an_end_is_ended_and_says_what_the_deck_does(monkeypatch):
-    class Page:
-        def evaluate(self, script):
-            return {"state": "running", "text": "2 of 9: slide 3\nepoch 1"}
-
-        def wait_for_timeout(self, milliseconds):
-            monkeypatch.setattr("time.monotonic", lambda: now + LONGEST_RUN + 1)
-
-    now = time.monotonic()
+    page = SimpleNamespace(
+        evaluate=lambda script: {"state": "running", "text": "2 of 9: slide 3\nepoch 1"},
+        wait_for_timeout=lambda milliseconds: None,
+    )
+    clock = SimpleNamespace(monotonic=count(step=LONGEST_RUN).__next__)
+    monkeypatch.setattr("mha_lib.classroom.publish.slides.build.time", clock)
     reason = r"after 20 minutes the deck still runs \(2 of 9: slide 3\)"
     with pytest.raises(CourseError, match=reason):
-        run_deck(Page(), LESSON, Progress({}))
+        run_deck(page, LESSON, Progress({}))
 
 
 def test_a_browser_that_does_not_start_is_one_line():
