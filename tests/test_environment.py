@@ -80,15 +80,6 @@ def test_makefile_refuses_the_pythons_that_pyproject_refuses():
     assert not wanted.contains(f"3.{minor - 1}")
 
 
-def imported_by(module):
-    code = f"import sys, {module}; print(*sys.modules)"
-    return set(
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.split()
-    )
-
-
 def test_the_classroom_brings_what_a_lesson_imports():
     assert f"{PROJECT['name']}[lesson]" in PROJECT["optional-dependencies"]["classroom"]
 
@@ -136,5 +127,6 @@ def brought_by(listed):
 
 
 def test_the_mathematics_imports_neither_classroom_nor_pictures_nor_widgets():
-    loaded = imported_by("mha_lib")
+    command = [sys.executable, "-c", "import sys, mha_lib; print(*sys.modules)"]
+    loaded = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
     assert not loaded & {"mha_lib.classroom", "matplotlib", "ipywidgets", "anywidget", "IPython"}

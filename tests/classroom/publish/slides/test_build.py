@@ -17,29 +17,22 @@ from tests.classroom.test_command_line import last_line
 LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
 
 
-@pytest.fixture
-def _no_server(monkeypatch):
-    def serve_copy(*arguments):
-        raise AssertionError("nothing is started")
-
-    monkeypatch.setattr("mha_lib.classroom.publish.slides.build.serve_copy", serve_copy)
-
-
-@pytest.mark.usefixtures("_no_server")
-def test_without_a_browser_the_command_says_how_to_get_one(monkeypatch, capsys):
-    monkeypatch.setattr(browser, "find_browser", lambda: None)
+@pytest.mark.parametrize(
+    ("browser_found", "missing", "said"),
+    [
+        (None, "no_such_module", "a PDF needs Chromium or Chrome: install one, or set CHROMIUM=/path/to/it"),
+        (sys.executable, "playwright.sync_api", "slides need Playwright: pip install -e '.[slides]'"),
+    ],
+)
+def test_without_a_browser_or_playwright_the_command_says_how_to_get_it(
+    monkeypatch, capsys, browser_found, missing, said
+):
+    server = "mha_lib.classroom.publish.slides.build.serve_copy"
+    monkeypatch.setattr(server, lambda *_: pytest.fail("nothing is started"))
+    monkeypatch.setattr(browser, "find_browser", lambda: browser_found)
+    monkeypatch.setitem(sys.modules, missing, None)
     assert command_line.main(["slides", "03"]) == 2
-    assert last_line(capsys) == (
-        "slides: a PDF needs Chromium or Chrome: install one, or set CHROMIUM=/path/to/it"
-    )
-
-
-@pytest.mark.usefixtures("_no_server")
-def test_without_playwright_the_command_says_how_to_get_it(monkeypatch, capsys):
-    monkeypatch.setattr(browser, "find_browser", lambda: sys.executable)
-    monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
-    assert command_line.main(["slides"]) == 2
-    assert last_line(capsys) == "slides: slides need Playwright: pip install -e '.[slides]'"
+    assert last_line(capsys) == f"slides: {said}"
 
 
 def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatch):
