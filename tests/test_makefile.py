@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -34,27 +35,36 @@ def test_help_is_the_default_and_lists_every_target(clone):
     assert listed == set(phony.split()[1:])
 
 
+def python_that(folder, commands):
+    """A program in the place of Python: a shell runs the commands."""
+    python = folder / "python3.9"
+    python.write_text(f"#!/bin/sh\n{commands}\n")
+    python.chmod(0o755)
+    return f"PYTHON={python}"
+
+
 def test_old_python_is_refused_by_name(clone):
-    old = clone / "python3.9"
-    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "Python 3.9.1"\nexit 1\n')
-    old.chmod(0o755)
-    result = make(clone, "setup", f"PYTHON={old}")
+    result = make(clone, "setup", python_that(clone, '[ "$1" = --version ] && echo "Python 3.9.1"\nexit 1'))
     assert result.returncode
     assert result.stderr.startswith("Python 3.11 or newer is needed, found: Python 3.9.1.")
     assert not (clone / ".venv").exists()
 
 
 def test_no_network_at_set_up_is_said_and_leaves_no_mark_of_success(clone):
+    """The environment borrows pip from this one: making its own would take ten seconds."""
     nowhere = {name: "" for name in os.environ if name.startswith("PIP_")}
     nowhere |= {
         "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_NO_CACHE_DIR": "1",
+        "PYTHONPATH": sysconfig.get_path("purelib"),
     }
-    result = make(clone, "setup", f"PYTHON={sys.executable}", "PIP_OPTIONS=--retries 0", **nowhere)
+    python = python_that(clone, f'[ "$2" = venv ] && set -- "$@" --without-pip\nexec {sys.executable} "$@"')
+    result = make(clone, "setup", python, "PIP_OPTIONS=--retries 0", **nowhere)
     assert result.returncode
     assert result.stderr.startswith("Set-up failed: ERROR: ")
     assert "Check the network and run the same command again" in result.stderr
+    assert (clone / ".venv" / "bin").is_dir()
     assert not list(clone.glob(".venv/ready-*"))
 
 

@@ -6,6 +6,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from mha_lib.classroom.publish.execution import LONGEST_CELL
 from tests.lessons import ROOT
 
 pytest.importorskip("transformers")
@@ -27,7 +28,7 @@ def test_it_runs_with_another_model_and_shows_its_heads(path, tmp_path):
     (parameters,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     assert REAL in parameters.source
     parameters.source = f"MODEL = {saved(tmp_path, 'gpt2')!r}\nTEXT = 'the cat sat the cat'"
-    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    client = NotebookClient(notebook, timeout=LONGEST_CELL, resources={"metadata": {"path": str(tmp_path)}})
     client.execute(env=os.environ | {"HF_HUB_OFFLINE": "1"})
     outputs = {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
     *_, model = [

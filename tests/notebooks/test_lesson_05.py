@@ -1,23 +1,16 @@
 """The statements of lesson 05 that need none of its trainings: its tables are the measured ones."""
 
-from pathlib import Path
 from statistics import mean
 
 import pytest
 
 from benchmarks import translator, translator_seeds
+from benchmarks.heads import run_cells
 from benchmarks.tables import read_table
-from mha_lib.classroom.course.slides import read_lesson, source
+from tests.lessons import ROOT
 
-LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*/05_trained_heads.ipynb"))
+LESSONS = sorted(ROOT.glob("notebooks/*/05_trained_heads.ipynb"))
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.parent.name)
-
-
-def defined_in(lesson, name):
-    cell = next(cell for cell in read_lesson(lesson)["cells"] if cell["id"] == name)
-    found: dict = {}
-    exec(source(cell), found)
-    return found
 
 
 @each_lesson
@@ -29,7 +22,7 @@ def test_the_table_of_heads_and_seeds_is_the_measured_one(lesson):
         }
         for heads, by_time in translator.read_table().items()
     }
-    assert defined_in(lesson, "heads-and-seeds")["heads_and_seeds"] == expected
+    assert run_cells(lesson, "heads-and-seeds")["heads_and_seeds"] == expected
 
 
 @each_lesson
@@ -49,5 +42,5 @@ def test_the_twelve_seeds_of_the_slide_are_the_measured_ones(lesson):
         removal["all heads of encoder evened"],
         *(draw[f"{name}: rare ones right"] for name in ("before", "old draw", "mended draw")),
     ]
-    shown = defined_in(lesson, "twelve-seeds")["twelve_seeds"]
+    shown = run_cells(lesson, "twelve-seeds")["twelve_seeds"]
     assert list(shown.values()) == [pytest.approx(row, abs=0.0051) for row in expected]

@@ -7,6 +7,7 @@ import pytest
 from nbclient import NotebookClient
 
 from mha_lib.classroom.course.slides import read_lesson, source, tags
+from mha_lib.classroom.publish.execution import LONGEST_CELL
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
 
 pytestmark = pytest.mark.ci
@@ -38,4 +39,4 @@ def test_the_others_run_after_all_setup_cells(lesson, lay_translator, tmp_path):
     notebook = nbformat.read(lesson, as_version=4)
     notebook.cells.sort(key=lambda cell: "setup" not in cell.metadata.get("tags", []))  # a stable sort
     place = own_course(lesson, tmp_path, lay_translator)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(place)}}).execute()
+    NotebookClient(notebook, timeout=LONGEST_CELL, resources={"metadata": {"path": str(place)}}).execute()

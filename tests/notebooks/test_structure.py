@@ -38,14 +38,8 @@ def test_is_valid_and_clean(lesson):
     for cell in cells_of(lesson):
         assert not cell.get("outputs"), f"{cell['id']} has outputs: commit without them"
         assert not cell.get("execution_count"), f"{cell['id']} has been run: commit without counts"
-    assert set(notebook.metadata) <= {
-        "kernelspec",
-        "language_info",
-        "title",
-        "summary",
-        "rise",
-        "former_names",
-    }
+    allowed = {"kernelspec", "language_info", "title", "summary", "rise", "former_names"}
+    assert set(notebook.metadata) <= allowed
     assert notebook.metadata.kernelspec.name == "python3"
     assert notebook.metadata.title
 
@@ -145,25 +139,34 @@ def is_helper(cell):
     return cell["cell_type"] == "code" and slide_type(cell) == "skip" and "solution" not in tags(cell)
 
 
+WHY = re.compile(r"<details><summary>(?P<word>[^<>]+)</summary>\n\n(?P<text>.+)\n\n</details>\s*", re.DOTALL)
+# What begins with a word: its form, and the cells that have it.
+BEGINS = {
+    "Helper": (HELPER, lambda cell: cell["id"] == "imports"),
+    "Why": (WHY, lambda cell: "why" in tags(cell)),
+}
+
+
 @cache
-def word_for_helpers(folder):
-    """The word with which the helpers of a language begin, such as "Helper": that of its imports."""
-    first, *_ = sorted(folder.glob("*.ipynb"))
-    (imports,) = [cell for cell in cells_of(first) if cell["id"] == "imports"]
-    found = HELPER.fullmatch(source(imports).split("\n")[0])
-    assert found, f"the cell imports of {first.name} does not begin as a helper does"
+def word_for(english, folder):
+    """A language's word for "Helper" or "Why": the first such cell of its first lesson begins with it."""
+    form, is_meant = BEGINS[english]
+    lesson = min(folder.glob("*.ipynb"))
+    found = form.match(source(next(filter(is_meant, cells_of(lesson)))))
+    assert found, f"the first {english} of {lesson.name} has another form"
     return found["word"]
 
 
-def test_the_word_for_helpers_is_the_english_one_in_english_alone():
-    assert word_for_helpers(ENGLISH[0].parent) == "Helper"
-    assert "Helper" not in {word_for_helpers(lesson.parent) for lesson in TRANSLATED}
+@pytest.mark.parametrize("english", BEGINS)
+def test_the_words_with_which_cells_begin_are_the_english_ones_in_english_alone(english):
+    assert word_for(english, ENGLISH[0].parent) == english
+    assert english not in {word_for(english, lesson.parent) for lesson in TRANSLATED}
 
 
 @each_lesson
 def test_helpers_are_folded_under_a_line_that_names_them_and_nothing_else_is_but_solutions(lesson):
     """course/slides.py says what a helper is."""
-    word = word_for_helpers(lesson.parent)
+    word = word_for("Helper", lesson.parent)
     for cell in cells_of(lesson):
         line = source(cell).split("\n")[0]
         named = HELPER.fullmatch(line) if cell["cell_type"] == "code" else None
@@ -187,7 +190,6 @@ def test_a_slide_has_four_cells_at_most(lesson):
     assert [slide for slide in slides if len(slide) > 4] == []
 
 
-WHY = re.compile(r"<details><summary>(?P<why>[^<>]+)</summary>\n\n(?P<text>.+)\n\n</details>", re.DOTALL)
 GUESS = re.compile(r"\*[Gg]uess")  # in an English cell
 
 
@@ -212,20 +214,6 @@ def explained(cells):
     return [(first["id"], bool(asking), whys) for first, asking, whys in slides]
 
 
-@cache
-def word_for_why(folder):
-    """The word over the first why cell of a language, such as "Why": all others must have it too."""
-    first, *_ = sorted(folder.glob("*.ipynb"))
-    found = next(WHY.fullmatch(source(cell).strip()) for cell in cells_of(first) if "why" in tags(cell))
-    assert found
-    return found["why"]
-
-
-def test_the_word_over_a_why_is_the_english_one_in_english_alone():
-    assert word_for_why(ENGLISH[0].parent) == "Why"
-    assert "Why" not in {word_for_why(lesson.parent) for lesson in TRANSLATED}
-
-
 @each_lesson
 def test_every_guess_is_answered_in_words(lesson):
     slides = explained(cells_of(lesson))
@@ -240,9 +228,11 @@ def test_a_why_is_two_to_five_sentences_that_no_slide_shows(lesson):
     assert whys
     for cell in whys:
         assert slide_type(cell) == "skip", cell["id"]
-        found = WHY.fullmatch(source(cell).strip())
+        found = WHY.fullmatch(source(cell))
         assert found, f"{cell['id']} is not folded as the others are"
-        assert found["why"] == word_for_why(lesson.parent), f"{cell['id']} is not headed as the others are"
+        assert found["word"] == word_for("Why", lesson.parent), (
+            f"{cell['id']} is not headed as the others are"
+        )
         text = re.sub(r"\$[^$]*\$|`[^`]*`", "x", found["text"])
         text = re.sub(r"\b(et al|e\.g|i\.e|vs|approx)\.", "x", text)
         sentences = re.findall(

@@ -2,8 +2,6 @@
 
 import sys
 
-import pytest
-
 from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.publish.build import STOPPED, Build, Progress
@@ -72,9 +70,3 @@ def test_ctrl_c_ends_the_work_and_the_status_says_so(tmp_path, capsys):
         raise KeyboardInterrupt
     assert build.end() == STOPPED == 130
     assert capsys.readouterr().err == "stopped by Ctrl-C; what was whole before is whole now\n"
-
-
-def test_a_folder_that_cannot_be_written_to_is_said_before_any_work(tmp_path):
-    (tmp_path / "build").write_text("a file where a folder must be")
-    with pytest.raises(OSError, match="build"):
-        Build(tmp_path / "build", "en")

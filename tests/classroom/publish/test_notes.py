@@ -4,9 +4,9 @@ import json
 import re
 
 import pytest
-from bs4 import BeautifulSoup
 
 from mha_lib.classroom.publish.notes import write_notes
+from tests.classroom.publish.pages import read
 
 CELLS = [
     ("markdown", "slide", "# Attention & more"),
@@ -53,7 +53,7 @@ def test_the_page_has_every_slide_with_its_minutes_and_its_start(lesson, tmp_pat
     assert write_notes(tmp_path, [lesson]) == 0
     page = (tmp_path / "build" / "notes" / "en" / "01_a_lesson.html").read_text(encoding="utf-8")
     titles = ["Attention & more", "A heading below them", "Beyond", "def f(x):", "The end"]
-    rows = BeautifulSoup(page, "html.parser").tbody.find_all("tr")
+    rows = read(page).tbody.find_all("tr")
     assert [row.find_all("td")[1].get_text().strip() for row in rows] == titles
     assert [row.get("class") for row in rows] == [None, None, ["optional"], None, None]
     numbers = re.findall(r'<td class="number">(.*?)</td>', page)

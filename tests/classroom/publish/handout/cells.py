@@ -1,6 +1,11 @@
-"""Cells and outputs from which the tests of handouts make their notebooks."""
+"""Cells and outputs from which the tests of handouts make their notebooks, and the pages of these."""
 
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
+import logging
+
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from mha_lib.classroom.publish.handout import HandoutExporter
+from tests.classroom.publish.pages import read
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -38,3 +43,19 @@ def stored(**models):
         for name, (kind, state, *buffers) in models.items()
     }
     return {STATE: {"state": state}}
+
+
+class Handout:
+    """The page of some cells, and what was said while it was made."""
+
+    def __init__(self, *cells, audience="student", name="03_lesson", folder=".", handouts=(), **metadata):
+        self.said: list[str] = []
+        log = logging.Logger("handout")
+        log.addFilter(lambda record: bool(self.said.append(record.getMessage())))
+        notebook = new_notebook(cells=list(cells), metadata=metadata)
+        resources = {"metadata": {"name": name, "path": str(folder)}, "handouts": {*handouts}}
+        self.html, _ = HandoutExporter(audience=audience, log=log).from_notebook_node(notebook, resources)
+        self.soup = read(self.html)
+        self.main = self.soup.main
+        self.cells = self.main.find_all(class_="cell")
+        self.notes = [note.get_text() for note in self.main.find_all(class_="note")]

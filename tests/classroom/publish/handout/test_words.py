@@ -4,7 +4,6 @@ import json
 import re
 
 import pytest
-from bs4 import BeautifulSoup
 from nbformat.v4 import new_notebook, writes
 
 from mha_lib.classroom.course.language import words_in
@@ -13,6 +12,7 @@ from mha_lib.classroom.publish.handout.index import write_index
 from mha_lib.classroom.publish.notes import write_notes
 from tests.brackets import outside_brackets, speak_in_brackets
 from tests.classroom.publish.handout.cells import PIXEL, VIEW, code, shown, stored, text
+from tests.classroom.publish.pages import read
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def words_outside_brackets(text):
 
 def said_by(page):
     """The text that a page shows or reads aloud, its title included."""
-    soup = BeautifulSoup(page, "html.parser")
+    soup = read(page)
     for unseen in soup.find_all(["script", "style", "math"]):
         unseen.decompose()
     attributes = [str(tag.get(name, "")) for tag in soup.find_all(True) for name in ("alt", "aria-label")]
@@ -70,7 +70,7 @@ def test_a_handout_says_nothing_in_english(lessons, audience, caplog):
     assert len(caplog.records) == 4
     for record in caplog.records:
         assert words_outside_brackets(record.getMessage()) == []
-    scripts = BeautifulSoup(page, "html.parser").find_all("script")[-1].string
+    scripts = read(page).find_all("script")[-1].string
     spoken = json.loads(re.search(r"const WORDS = (\{.*\});", scripts)[1])
     assert words_outside_brackets(" ".join(spoken.values())) == []
 

@@ -7,19 +7,10 @@ import re
 
 import pytest
 
-from mha_lib.classroom.publish.html import Cleaner, to_html
 from mha_lib.classroom.publish.html.fonts import FONTS
 
 LETTERS = json.loads((FONTS / "letters.json").read_text(encoding="utf-8"))
 CORE, COMMON, WHOLE = LETTERS
-
-
-def style_with(formula, folder):
-    complaints: list[str] = []
-    cleaner = Cleaner(folder, "en", complaints.append)
-    cleaner.clean(to_html(f"${formula}$"))
-    assert complaints == []
-    return cleaner.formulas.style()
 
 
 @pytest.mark.parametrize(
@@ -30,8 +21,10 @@ def style_with(formula, folder):
         (r"\mathfrak{g}", WHOLE),
     ],
 )
-def test_a_page_carries_the_smallest_font_with_all_its_letters(tmp_path, formula, font):
-    style = style_with(formula, tmp_path)
+def test_a_page_carries_the_smallest_font_with_all_its_letters(clean, formula, font):
+    clean.markdown(f"${formula}$")
+    assert clean.complaints == []
+    style = clean.cleaner.formulas.style()
     assert base64.b64decode(re.search(r"base64,([^)]+)", style)[1]) == (FONTS / font).read_bytes()
     sizes = [(FONTS / name).stat().st_size for name in LETTERS]
     assert sizes == sorted(sizes)
@@ -46,10 +39,13 @@ def make():
     return module
 
 
-def tables(data):
+def font_of(data):
     from fontTools.ttLib import TTFont
 
-    font = TTFont(io.BytesIO(data))
+    return TTFont(io.BytesIO(data))
+
+
+def tables(font):
     return {name: font.getTableData(name) for name in font.keys() if name != "GlyphOrder"}  # noqa: SIM118
 
 
@@ -57,14 +53,12 @@ def tables(data):
 def test_the_fonts_are_what_their_script_makes(make, name):
     font, letters = make.make(make.FONTS[name])
     assert letters == LETTERS[name]
-    assert tables(font) == tables((FONTS / name).read_bytes())
+    assert tables(font_of(font)) == tables(font_of((FONTS / name).read_bytes()))
 
 
 @pytest.mark.parametrize("name", LETTERS)
 def test_each_letter_is_there_upright_and_slanted_with_what_grows(make, name):
-    from fontTools.ttLib import TTFont
-
-    font = TTFont(io.BytesIO((FONTS / name).read_bytes()))
+    font = font_of((FONTS / name).read_bytes())
     wanted = {0x210E, 0x1D703, 0x1D465, *map(ord, "d2√(∑"), *map(ord, LETTERS[name])}
     assert wanted <= font.getBestCmap().keys()
     growing = font["MATH"].table.MathVariants.VertGlyphCoverage.glyphs
@@ -73,9 +67,7 @@ def test_each_letter_is_there_upright_and_slanted_with_what_grows(make, name):
 
 @pytest.mark.parametrize("name", [COMMON, WHOLE])
 def test_accents_stand_over_their_letter_and_arrows_are_whole(make, name):
-    from fontTools.ttLib import TTFont
-
-    font = TTFont(io.BytesIO((FONTS / name).read_bytes()))
+    font = font_of((FONTS / name).read_bytes())
     names, glyphs = font.getBestCmap(), font["glyf"]
     assert glyphs[names[0x20D7]].xMin == glyphs[names[ord("˜")]].xMin == 0
     accent = glyphs[names[ord("˙")]].components[0]

@@ -1,16 +1,14 @@
 """Markdown as Jupyter reads it, where the parser's own ways would lose something."""
 
-import time
-
 import pytest
-from bs4 import BeautifulSoup
 
 from mha_lib.classroom.publish.html import to_html, with_formulas
 from mha_lib.classroom.publish.html.tree import parse
+from tests.classroom.publish.pages import read
 
 
 def formulas(page):
-    elements = BeautifulSoup(page, "html.parser").select("[data-formula]")
+    elements = read(page).select("[data-formula]")
     return [(element.name, element.get_text().strip()) for element in elements]
 
 
@@ -20,6 +18,7 @@ def formulas(page):
         ("so $ x $ and $y$, $ 2x + 1 $", ["x", "y", "2x + 1"]),
         ("$ 300 $, a day $ 5 or 7$ more, $5 or 7 $ less, $5 to $10", []),
         ("$HOME and $PATH, costs $ a lot and $b", []),
+        ("`echo $HOME $PATH`\n\n    a = '$x$'\n\n```sh\n$$x$$ \\begin{aligned}a\\end{aligned} $y$\n```", []),
         (r"$\text{if $x$}$ and $\colorbox{red}{$y$}$", [r"\text{if $x$}", r"\colorbox{red}{$y$}"]),
         (r"see \eqref{eq:a} and \ref{b}", [r"\eqref{eq:a}", r"\ref{b}"]),
         (r"`$x$` and \$x\$", []),
@@ -30,9 +29,7 @@ def formulas(page):
     ],
 )
 def test_formulas_are_found_in_sentences(source, found):
-    start = time.perf_counter()
     assert [tex for _, tex in formulas(to_html(source))] == found
-    assert time.perf_counter() - start < 10
 
 
 def test_formulas_are_found_in_an_authors_html():
@@ -54,7 +51,7 @@ def test_formulas_that_touch_each_other_stand_in_tables_and_html_too():
 
 
 def rows(source):
-    table = BeautifulSoup(to_html(source), "html.parser").table
+    table = read(to_html(source)).table
     return table and [
         [cell.get_text() for cell in row.find_all(["th", "td"])] for row in table.find_all("tr")
     ]
@@ -82,7 +79,7 @@ def test_what_follows_a_table_is_no_row():
 def test_footnotes_lead_to_their_own_cell():
     pages = [to_html(f"{letter}[^1]\n\n[^1]: the *{letter}*") for letter in "ab"]
     for page in pages:
-        soup = BeautifulSoup(page, "html.parser")
+        soup = read(page)
         note, back = soup.find("a"), soup.find("li").find("a")
         assert soup.find(id=note["href"][1:]) is soup.find("li")
         assert soup.find(id=back["href"][1:]) is soup.find("sup")
@@ -107,6 +104,6 @@ def test_details_hold_all_that_stands_before_their_end(source):
 
 
 def test_a_diagram_stays_as_its_text_and_is_marked():
-    block = BeautifulSoup(to_html("```mermaid\ngraph TD\n```"), "html.parser").div
+    block = read(to_html("```mermaid\ngraph TD\n```")).div
     assert block["data-diagram"] == "mermaid"
     assert block.get_text().strip() == "graph TD"

@@ -1,8 +1,9 @@
 """Where slides can't be written, the command says why in one line, before anything takes time."""
 
 import sys
-import time
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,29 +17,22 @@ from tests.classroom.test_command_line import last_line
 LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
 
 
-@pytest.fixture
-def _no_server(monkeypatch):
-    def serve_copy(*arguments):
-        raise AssertionError("nothing is started")
-
-    monkeypatch.setattr("mha_lib.classroom.publish.slides.build.serve_copy", serve_copy)
-
-
-@pytest.mark.usefixtures("_no_server")
-def test_without_a_browser_the_command_says_how_to_get_one(monkeypatch, capsys):
-    monkeypatch.setattr(browser, "find_browser", lambda: None)
+@pytest.mark.parametrize(
+    ("browser_found", "missing", "said"),
+    [
+        (None, "no_such_module", "a PDF needs Chromium or Chrome: install one, or set CHROMIUM=/path/to/it"),
+        (sys.executable, "playwright.sync_api", "slides need Playwright: pip install -e '.[slides]'"),
+    ],
+)
+def test_without_a_browser_or_playwright_the_command_says_how_to_get_it(
+    monkeypatch, capsys, browser_found, missing, said
+):
+    server = "mha_lib.classroom.publish.slides.build.serve_copy"
+    monkeypatch.setattr(server, lambda *_: pytest.fail("nothing is started"))
+    monkeypatch.setattr(browser, "find_browser", lambda: browser_found)
+    monkeypatch.setitem(sys.modules, missing, None)
     assert command_line.main(["slides", "03"]) == 2
-    assert last_line(capsys) == (
-        "slides: a PDF needs Chromium or Chrome: install one, or set CHROMIUM=/path/to/it"
-    )
-
-
-@pytest.mark.usefixtures("_no_server")
-def test_without_playwright_the_command_says_how_to_get_it(monkeypatch, capsys):
-    monkeypatch.setattr(browser, "find_browser", lambda: sys.executable)
-    monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
-    assert command_line.main(["slides"]) == 2
-    assert last_line(capsys) == "slides: slides need Playwright: pip install -e '.[slides]'"
+    assert last_line(capsys) == f"slides: {said}"
 
 
 def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatch):
@@ -57,17 +51,15 @@ def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatc
 
 
 def test_a_run_without_an_end_is_ended_and_says_what_the_deck_does(monkeypatch):
-    class Page:
-        def evaluate(self, script):
-            return {"state": "running", "text": "2 of 9: slide 3\nepoch 1"}
-
-        def wait_for_timeout(self, milliseconds):
-            monkeypatch.setattr("time.monotonic", lambda: now + LONGEST_RUN + 1)
-
-    now = time.monotonic()
+    page = SimpleNamespace(
+        evaluate=lambda script: {"state": "running", "text": "2 of 9: slide 3\nepoch 1"},
+        wait_for_timeout=lambda milliseconds: None,
+    )
+    clock = SimpleNamespace(monotonic=count(step=LONGEST_RUN).__next__)
+    monkeypatch.setattr("mha_lib.classroom.publish.slides.build.time", clock)
     reason = r"after 20 minutes the deck still runs \(2 of 9: slide 3\)"
     with pytest.raises(CourseError, match=reason):
-        run_deck(Page(), LESSON, Progress({}))
+        run_deck(page, LESSON, Progress({}))
 
 
 def test_a_browser_that_does_not_start_is_one_line():
