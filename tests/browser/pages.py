@@ -25,4 +25,5 @@ def new_page(browser: Browser, **options: Any) -> Iterator[Page]:
 def expect_accessible(page: Page, part: str = "html") -> None:
     """Let axe look for what keeps people from a part of the page."""
     act(page, AXE)
-    assert answer_of(page, FOUND, part) == []
+    found = answer_of(page, FOUND, part)
+    assert found == [], found

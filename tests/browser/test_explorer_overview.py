@@ -106,13 +106,14 @@ def test_a_click_opens_a_head_and_the_button_returns(shown):
 
 
 def test_keys_move_through_the_overview_open_a_head_and_return(shown):
-    openers = shown.locator(OPENERS)
+    openers, stops = shown.locator(OPENERS), shown.locator(f"{OPENERS}[tabindex='0']")
+    expect(stops, "one stop of Tab is enough for all heads").to_have_count(1)
     openers.first.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowRight"):
         shown.keyboard.press(key)
     expect(openers.nth(HEADS_OF_LAYER + 1)).to_be_focused()
-    expect(shown.locator(f"{OPENERS}[tabindex='0']"), "one stop of Tab is enough for all").to_have_count(1)
-    expect(shown.locator(f"{OPENERS}[tabindex='0']")).to_be_focused()
+    expect(stops).to_have_count(1)
+    expect(stops).to_be_focused()
     expect(shown.get_by_role("status")).to_have_text(
         re.compile(rf"layer 1, head 1: size {NUMBERS[5]:.2f}, other 0.50")
     )
