@@ -1,5 +1,5 @@
 // biome-ignore-all lint/performance/useDomNodeTextContent: what matters is the text that the class sees
-// The faults in the layout of the slide that is shown, as a list of sentences; for test_deck.py.
+// The faults in the layout of the slide that is shown, as a list of sentences; for decks.py.
 () => {
   const slide = document.querySelector("section.present > section.present");
   const unit = Math.min(innerWidth / 1280, innerHeight / 720); // as deck.css has it

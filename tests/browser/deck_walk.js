@@ -1,5 +1,5 @@
 // biome-ignore-all lint/performance/useDomNodeTextContent: what matters is the text that the class sees
-// The faults of the slide that is shown, as a list of sentences; for test_deck.py.
+// The faults of the slide that is shown, as a list of sentences; for decks.py.
 () => {
   const slide = document.querySelector("section.present > section.present");
   const all = (selector) =>

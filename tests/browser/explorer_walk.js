@@ -1,5 +1,5 @@
 // Moves the explorers of the slide that is shown through their settings, and says which do not fit the slide or
-// leave much of it empty; for test_deck.py. With `all`, through every setting; otherwise through those at the ends of the sliders.
+// leave much of it empty; for decks.py. With `all`, through every setting; otherwise through those at the ends of the sliders.
 async (all) => {
   const slide = document.querySelector("section.present > section.present");
   const foot = document.querySelector("#deck-foot").getBoundingClientRect();

@@ -1,32 +1,27 @@
 """A clicker walks the core path of every lesson over a slow network, today and the day after."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.new_lesson import open_deck
-from tests.browser.test_deck import (
+from tests.browser.conftest import Serve, Watch
+from tests.browser.decks import (
     STEP,
     Faults,
     each_lesson,
+    each_size,
     faults_around,
     faults_of_step,
     report,
     run_deck,
+    slow_down,
 )
-from tests.browser.test_deck_saves import slow_down
+from tests.browser.new_lesson import open_deck
+from tests.browser.waiting import measure, until
+from tests.conftest import LayTranslator
 from tests.lessons import ROOT, copy_course
 
-if TYPE_CHECKING:
-    from tests.browser.conftest import Serve, Watch
-    from tests.conftest import LayTranslator
-
-SIZES = [(1280, 720), (1024, 768), (1920, 1080)]
 LATENCY = 200  # milliseconds
 IS_AT_THE_END = """() => {
     const slides = [...document.querySelectorAll(".slides > section > section")];
@@ -38,21 +33,20 @@ UNWANTED = """() => [".jp-Dialog", "aside.notes", ".reveal-skip"].filter((select
     [...document.querySelectorAll(selector)].some((node) => node.checkVisibility()))"""
 
 
-def walk_core(page: Page, see: Callable[[str], object] = lambda step: None) -> Faults:
+def walk_core(page: Page) -> Faults:
     """Press PageDown until the core path ends; returns the faults of each step."""
     faults: Faults = {}
     while True:
-        step = page.evaluate(STEP)
-        faults[step] = faults_of_step(page) + page.evaluate(UNWANTED)
-        see(step)
-        if page.evaluate(IS_AT_THE_END):
+        step, found = faults_of_step(page)
+        faults[step] = found + measure(page, UNWANTED)
+        if measure(page, IS_AT_THE_END):
             return faults
         page.keyboard.press("PageDown")
-        page.wait_for_function(f"step => ({STEP})() !== step", arg=step)
+        until(page, f"step => ({STEP})() !== step", step)
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: "{}x{}".format(*size))
+@each_size
 @each_lesson
 def test_nothing_interrupts_the_core_path_of_a_lesson(
     page: Page,
@@ -68,7 +62,8 @@ def test_nothing_interrupts_the_core_path_of_a_lesson(
     slow_down(page, LATENCY)
     path = lesson.relative_to(ROOT).as_posix()
     address = serve(tmp_path).address("rise", path)
-    faults = {"running": run_deck(page, address)} | walk_core(page)
+    open_deck(page, address)
+    faults = {"running": run_deck(page)} | walk_core(page)
     faults |= faults_around(watch, address)
 
     next_day = serve(tmp_path).address("rise", path)  # another server, with the outputs of the day before

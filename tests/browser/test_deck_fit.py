@@ -1,25 +1,21 @@
 """Code, pictures and explorers fill a slide, and code stays in its place when its output comes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PATIENCE
+from tests.browser.conftest import JupyterServer
+from tests.browser.decks import begin, each_lesson, go_to, lay_lesson, run_deck, shared_page
 from tests.browser.explorers import SPY_ON_TEXT
-from tests.browser.new_lesson import current, new_lesson, open_deck
-from tests.browser.test_deck import DRAWN, LOADED, ROOT, each_lesson, run_deck
-
-if TYPE_CHECKING:
-    from tests.browser.conftest import JupyterServer
+from tests.browser.new_lesson import open_deck
+from tests.browser.waiting import act, becomes, measure, until
+from tests.lessons import ROOT
 
 WORDS = "so Ann lent Tom her car as he hit it and Eva says pays"
 SETUP = f"""import torch
@@ -71,45 +67,30 @@ CODE = f"""() => [...document.querySelectorAll("{CELLS} .cm-content")]
     }})"""
 
 
-def write_lesson(file: Path) -> None:
-    cells = [cell.copy() for cells in SLIDES for cell in cells]
-    starts = {id(cell) for cell in cells if cell.cell_type == "markdown"}
-    for cell in cells:
-        cell.metadata["slideshow"] = {"slide_type": "slide" if id(cell) in starts else "-"}
-    nbformat.write(new_lesson(cells), file)
-
-
 Code = dict[str, Any]  # of each slide
 
 
 @pytest.fixture(scope="module")
 def ran(browser: Browser, jupyter: JupyterServer) -> Iterator[tuple[Page, Code]]:
     """A deck that was run and shows its first slide, shared by all tests, and its code before it ran."""
-    write_lesson(jupyter.folder / "notebooks" / "en" / "fit.ipynb")
-    address = jupyter.address("rise", "notebooks/en/fit.ipynb")
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    page.set_default_timeout(PATIENCE)
-    page.add_init_script(SPY_ON_TEXT)
-    open_deck(page, address)
-    before = code_of_slides(page)
-    run_deck(page, address)
-    yield page, before
-    page.close()
+    cells = [cell.copy() for cells in SLIDES for cell in cells]
+    for cell in cells:
+        starts = cell.cell_type == "markdown"
+        cell.metadata["slideshow"] = {"slide_type": "slide" if starts else "-"}
+    with shared_page(browser) as page:
+        page.add_init_script(SPY_ON_TEXT)
+        open_deck(page, lay_lesson(jupyter, "notebooks/en/fit.ipynb", cells))
+        before = code_of_slides(page)
+        run_deck(begin(page))
+        yield page, before
 
 
-def go_to(page: Page, slide: str) -> None:
-    page.evaluate("slide => { location.hash = `#/${slide}`; }", slide)
-    expect(current(page)).to_have_id(slide)
-    page.wait_for_function(LOADED)
-    page.evaluate(DRAWN)
-
-
-def code_of_slides(page: Page) -> dict[str, Any]:
-    ids = page.evaluate("[...document.querySelectorAll('.slides > section > section')].map(({id}) => id)")
+def code_of_slides(page: Page) -> Code:
+    ids = measure(page, "[...document.querySelectorAll('.slides > section > section')].map(({id}) => id)")
     found = {}
     for slide in ids:
         go_to(page, slide)
-        found[slide] = page.evaluate(CODE)
+        found[slide] = measure(page, CODE)
     return found
 
 
@@ -121,7 +102,7 @@ def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_sorter(ran: tuple[Pag
     picture = page.frame_locator("#deck-sorter").get_by_role("option").nth(EXPLORER).locator("canvas")
     expect(picture).to_have_attribute("width", re.compile(r"\d+"))
     corner = "canvas => [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data]"
-    assert picture.evaluate(corner) == [255] * 4, "its paper"
+    becomes(picture, corner, [255] * 4)  # its paper
     expect(page.locator(".slides .deck-unseen")).to_have_count(0)
     expect(page.locator("#slide-0-0")).to_be_visible()
     page.keyboard.press("Escape")
@@ -142,10 +123,9 @@ def test_code_neither_moves_nor_shrinks_when_its_output_comes(ran: tuple[Page, C
 def test_code_of_a_lesson_keeps_its_lines_when_its_output_comes(
     page: Page, jupyter: JupyterServer, lesson: Path
 ) -> None:
-    address = jupyter.address("rise", lesson.relative_to(ROOT).as_posix())
-    open_deck(page, address)
+    open_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
     before = code_of_slides(page)
-    run_deck(page, address)
+    run_deck(begin(page))
     moved: dict[str, list[tuple[float, float]]] = {}
     for slide, codes in code_of_slides(page).items():
         pairs = zip(before[slide], codes, strict=True)
@@ -158,13 +138,13 @@ def test_an_explorer_of_fourteen_words_names_each_of_them(ran: tuple[Page, Code]
     page, _ = ran
     go_to(page, f"slide-{EXPLORER}-0")
     slider = page.locator(f"{CELLS} input[type=range]")
-    slider.fill("1")
-    page.evaluate("window.written = []")
-    slider.fill("0")
-    page.wait_for_function("window.written.includes('pays')")
-    counts = page.evaluate(
-        "words => words.map((word) => written.filter((text) => text === word).length)", WORDS.split()
-    )
+    for setting, last_word in (("1", "Ann"), ("0", "pays")):
+        measure(page, "window.written.length")  # nothing is drawn any more
+        act(page, "window.written = []")
+        slider.fill(setting)
+        until(page, "word => window.written.includes(word)", last_word)
+    count = "words => words.map((word) => written.filter((text) => text === word).length)"
+    counts = measure(page, count, WORDS.split())
     assert len({*counts}) == 1, "beside its row and below its column, as often as every other"
 
 
@@ -180,33 +160,7 @@ def test_the_code_of_an_explorer_folds_away_and_the_explorer_has_its_room(ran: t
     for is_open in (False, True, False):
         expect(code).to_be_visible() if is_open else expect(code).to_be_hidden()
         expect(button).to_have_attribute("aria-expanded", str(is_open).lower())
-        page.wait_for_function(f"Math.abs({room} - ({foot} - {top})) < 20")
+        until(page, f"Math.abs({room} - ({foot} - {top})) < 20")
         button.click()
     page.set_viewport_size({"width": 1024, "height": 768})
-    page.wait_for_function(f"Math.abs({room} - ({foot} - {top})) < 20")
-
-
-ANSWERS_BELOW_THE_SLIDE = """() => {
-    const SHOWN = "details:not(.reveal-skip *)";
-    const slides = [...document.querySelectorAll(".slides > section > section")];
-    const withAnswers = slides.filter((slide) => slide.querySelector(SHOWN));
-    return withAnswers.flatMap((slide) => {
-        document.querySelector(".jp-Notebook").focus();
-        window.location.hash = `#/${slide.dataset.place}`;
-        window.dispatchEvent(new HashChangeEvent("hashchange", { newURL: window.location.href }));
-        for (const answer of slide.querySelectorAll(SHOWN)) answer.open = true;
-        const foot = document.getElementById("deck-foot").getBoundingClientRect().top;
-        const end = Math.max(...[...slide.querySelectorAll(SHOWN)].map(
-            (answer) => answer.getBoundingClientRect().bottom));
-        return end > 0 && end < foot ? [] : [`${slide.dataset.place} ends at ${end}`];
-    });
-}"""
-
-
-@pytest.mark.ci
-@each_lesson
-def test_open_answers_end_above_the_foot(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
-    open_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
-    page.evaluate("document.fonts.ready")
-    assert page.locator(".slides details").count() > 0
-    assert page.evaluate(ANSWERS_BELOW_THE_SLIDE) == []
+    until(page, f"Math.abs({room} - ({foot} - {top})) < 20")

@@ -1,19 +1,15 @@
 """Each kind of key with each kind of focus: who gets the key, and how the deck gets the keys back."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.new_lesson import current, new_lesson, status_of
-from tests.browser.test_deck_keys import cell
-
-if TYPE_CHECKING:
-    from tests.browser.conftest import JupyterServer
+from tests.browser.conftest import JupyterServer
+from tests.browser.decks import cell, expect_light, go_to, is_light, lay_lesson, press, shared_page
+from tests.browser.new_lesson import current, status_of
+from tests.browser.waiting import act, box_of, until
 
 CONTROLS = """
 from IPython.display import HTML, display
@@ -42,8 +38,8 @@ TYPED_IN = ("a code cell's editor", "a list", "a text box")
 KEEP_ARROWS = (*TYPED_IN, "the explorer's slider", "another widget's slider", "a button")
 
 
-@pytest.fixture
-def controls(page: Page, jupyter: JupyterServer) -> Page:
+@pytest.fixture(scope="module")
+def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
     """A deck that shows its second slide, with every kind of control on it."""
     cells = [
         cell("slide", new_markdown_cell, "# Before", "before"),
@@ -52,18 +48,24 @@ def controls(page: Page, jupyter: JupyterServer) -> Page:
         cell("-", new_code_cell, EXPLORER, "explorer"),
         cell("slide", new_markdown_cell, "# After", "after"),
     ]
-    nbformat.write(new_lesson(cells, title="Focus"), jupyter.folder / "focus.ipynb")
-    page.goto(jupyter.address("rise", "focus.ipynb") + "#/2")
-    expect(current(page)).to_have_id("slide-1-0")
-    page.keyboard.press("Shift+Enter")  # on to the explorer
-    page.keyboard.press("Control+Enter")
-    expect(current(page).locator(FOCUS["the explorer's slider"] or "").first).to_be_visible()
-    return page
+    with shared_page(browser) as page:
+        page.goto(lay_lesson(jupyter, "focus.ipynb", cells) + "#/2")
+        expect(current(page)).to_have_id("slide-1-0")
+        press(page, "Shift+Enter Control+Enter")  # the explorer's cell is the second
+        expect(control(page, "the explorer's slider")).to_be_visible()
+        yield page
+
+
+@pytest.fixture
+def controls(opened: Page) -> Page:
+    turn_back(opened)
+    control(opened, "a list").select_option("d")
+    control(opened, "a text box").fill("")
+    return opened
 
 
 def turn_back(page: Page) -> None:
-    page.evaluate("location.hash = '#/slide-1-0'")
-    expect(current(page)).to_have_id("slide-1-0")
+    go_to(page, "slide-1-0")
 
 
 def control(page: Page, kind: str) -> Locator:
@@ -72,18 +74,15 @@ def control(page: Page, kind: str) -> Locator:
 
 def focus(page: Page, kind: str) -> None:
     turn_back(page)
-    page.evaluate("document.activeElement.blur()")
+    act(page, "document.activeElement.blur()")
     if FOCUS[kind]:
         control(page, kind).focus()
-
-
-def is_light(page: Page) -> bool:
-    return page.locator("body").get_attribute("data-jp-theme-light") != "false"
 
 
 def test_keys_on_each_kind_of_focus(controls: Page) -> None:
     page = controls
     shown = current(page)
+    light = is_light(page)
     for kind in FOCUS:
         focus(page, kind)
         page.keyboard.press("PageDown")  # a presenter's remote control
@@ -91,18 +90,17 @@ def test_keys_on_each_kind_of_focus(controls: Page) -> None:
 
         focus(page, kind)
         page.keyboard.press("Escape")
-        page.wait_for_function(UNFOCUSED)
+        until(page, UNFOCUSED)
         page.keyboard.press("Space")
         expect(shown, f"Escape and Space on {kind}").to_have_id("slide-2-0")
 
         focus(page, kind)
-        was_light = is_light(page)
         page.keyboard.press("d")
-        assert (is_light(page) != was_light) == (kind not in TYPED_IN), f"D on {kind}"
-        for key in "gc1":
-            page.keyboard.press(key)
+        light = light == (kind in TYPED_IN)
+        press(page, "g c 1")
         asked = "" if kind in TYPED_IN else "Go to slide 1: Enter"
         expect(status_of(page), f"G and digits on {kind}").to_have_text(asked)
+        expect_light(page, light)
         page.keyboard.press("Escape")
         expect(status_of(page)).to_have_text("")
 
@@ -115,18 +113,19 @@ def test_keys_on_each_kind_of_focus(controls: Page) -> None:
 def test_a_key_right_after_escape_is_the_decks(controls: Page) -> None:
     for kind in ("the explorer's slider", "another widget's slider", "a list", "a text box"):
         focus(controls, kind)
-        controls.evaluate(
+        act(
+            controls,
             """() => {
-                 for (const [key, keyCode] of [["Escape", 27], [" ", 32]])
-                   document.activeElement.dispatchEvent(
-                     new KeyboardEvent("keydown", { key, keyCode, bubbles: true, cancelable: true }));
-               }"""
+                for (const [key, keyCode] of [["Escape", 27], [" ", 32]])
+                    document.activeElement.dispatchEvent(
+                        new KeyboardEvent("keydown", { key, keyCode, bubbles: true, cancelable: true }));
+            }""",
         )
         expect(current(controls), f"Escape, Space in {kind}").to_have_id("slide-2-0")
 
 
 def test_after_the_mouse_the_keys_are_the_decks_again_except_where_one_types(controls: Page) -> None:
-    page = controls
+    page, light = controls, is_light(controls)
     for kind in ("the explorer's slider", "another widget's slider", "a button", "a folded answer"):
         turn_back(page)
         drag(page, control(page, kind))
@@ -139,12 +138,11 @@ def test_after_the_mouse_the_keys_are_the_decks_again_except_where_one_types(con
         page.keyboard.type("d c1")
         expect(current(page), f"typing into {kind}").to_have_id("slide-1-0")
     expect(control(page, "a text box")).to_have_value("d c1")
-    assert is_light(page)
+    expect_light(page, light)
 
 
 def drag(page: Page, control: Locator) -> None:
-    box = control.bounding_box()
-    assert box
+    box = box_of(control)
     page.mouse.move(box["x"] + 3, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=3)
@@ -167,13 +165,12 @@ def test_escape_ends_pointer_magnifier_and_focus_in_one_press(controls: Page) ->
     page = controls
     for kind in FOCUS:
         focus(page, kind)
-        page.evaluate("document.activeElement.blur()")
-        for key in "lm":
-            page.keyboard.press(key)
+        act(page, "document.activeElement.blur()")
+        press(page, "l m")
         expect(page.locator("#deck-laser")).to_be_visible()
         if FOCUS[kind]:
             control(page, kind).focus()
         page.keyboard.press("Escape")
         expect(page.locator("#deck-laser"), kind).to_be_hidden()
         expect(page.locator(".slides"), kind).not_to_have_css("scale", "2")
-        page.wait_for_function(UNFOCUSED)
+        until(page, UNFOCUSED)

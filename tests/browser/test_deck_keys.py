@@ -1,31 +1,25 @@
 """Widgets live in a RISE deck, the keys pressed inside them stay there, and the deck's own keys work."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import nbformat
 import pytest
-from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Page, expect
 
 from mha_lib.classroom import look
-from tests.browser.conftest import PATIENCE
-from tests.browser.new_lesson import current, new_lesson, status_of
+from tests.browser.conftest import JupyterServer, Serve
+from tests.browser.decks import begin, cell, expect_light, lay_lesson, press, shared_page
+from tests.browser.new_lesson import current, status_of
+from tests.browser.waiting import attribute_of, count_of, text_of, until
+from tests.lessons import ROOT
 
-if TYPE_CHECKING:
-    from tests.browser.conftest import JupyterServer, Serve
-
-ROOT = Path(__file__).parents[2]
 INTERACT = """
 import os
 import matplotlib.pyplot as plt
@@ -64,60 +58,38 @@ NO_BRIDGE = """
 const get = async () => () => ({__esModule: true, default: []});
 window._JUPYTERLAB["mha-deck"] = {init() {}, get};
 """
-
-
-Make = Callable[..., NotebookNode]
-
-
-def cell(kind: str, make: Make, source: str, name: str, tags: tuple[str, ...] = ()) -> NotebookNode:
-    return make(source, id=name, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)})
+CELLS = [
+    cell("slide", new_markdown_cell, "# Widgets in a deck", "title"),
+    cell("notes", new_markdown_cell, "3 min. Greet the class: $x^2$.", "title-notes"),
+    cell("skip", new_code_cell, "prepared = 'set up'", "prepare", ("setup",)),
+    cell("slide", new_code_cell, INTERACT, "interact"),
+    cell("notes", new_markdown_cell, "Optional, 10 min. Let them try.", "interact-notes"),
+    cell("slide", new_code_cell, ANYWIDGET, "anywidget"),
+    cell("notes", new_markdown_cell, "1.5 min. Ask first.", "anywidget-notes"),
+    cell("slide", new_code_cell, "1 / 0", "broken"),
+    cell("fragment", new_code_cell, "print('prepared:', prepared)", "past-it"),
+    cell("slide", new_markdown_cell, r"## The end of $\color{#0067A5}{Q}$ & co", "end"),
+    cell("notes", new_markdown_cell, "2 min. Thank them.", "end-notes"),
+]
 
 
 @pytest.fixture
 def deck(jupyter: JupyterServer) -> str:
     """The address of a deck without outputs, written afresh for each test."""
-    write_deck(jupyter.folder / "widgets.ipynb")
-    return jupyter.address("rise", "widgets.ipynb")
+    return lay_lesson(jupyter, "widgets.ipynb", CELLS)
 
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
     """A page with a deck of which only the setup is run, shared by all tests that need no more."""
-    write_deck(jupyter.folder / "opened.ipynb")
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    page.set_default_timeout(PATIENCE)
-    open_slide(page, jupyter.address("rise", "opened.ipynb"), 0)
-    yield page
-    page.close()
+    with shared_page(browser) as page:
+        open_slide(page, lay_lesson(jupyter, "opened.ipynb", CELLS), 0)
+        yield page
 
 
 @pytest.fixture
 def at_start(opened: Page) -> Page:
-    """The opened deck on its first slide, with no key pressed and in the light."""
-    opened.locator(".jp-Notebook").focus()
-    opened.keyboard.press("Escape")
-    opened.keyboard.press("Home")
-    expect(current(opened)).to_have_id("slide-0-0")
-    if opened.locator("body").get_attribute("data-jp-theme-light") == "false":
-        opened.keyboard.press("d")
-    return opened
-
-
-def write_deck(file: Path) -> None:
-    cells = [
-        cell("slide", new_markdown_cell, "# Widgets in a deck", "title"),
-        cell("notes", new_markdown_cell, "3 min. Greet the class: $x^2$.", "title-notes"),
-        cell("skip", new_code_cell, "prepared = 'set up'", "prepare", ("setup",)),
-        cell("slide", new_code_cell, INTERACT, "interact"),
-        cell("notes", new_markdown_cell, "Optional, 10 min. Let them try.", "interact-notes"),
-        cell("slide", new_code_cell, ANYWIDGET, "anywidget"),
-        cell("notes", new_markdown_cell, "1.5 min. Ask first.", "anywidget-notes"),
-        cell("slide", new_code_cell, "1 / 0", "broken"),
-        cell("fragment", new_code_cell, "print('prepared:', prepared)", "past-it"),
-        cell("slide", new_markdown_cell, r"## The end of $\color{#0067A5}{Q}$ & co", "end"),
-        cell("notes", new_markdown_cell, "2 min. Thank them.", "end-notes"),
-    ]
-    nbformat.write(new_lesson(cells, title="A deck"), file)
+    return begin(opened)
 
 
 def open_slide(page: Page, deck: str, number: int, bridge: bool = True) -> None:
@@ -143,19 +115,12 @@ def run_cell(page: Page) -> None:
 def move_bar_slider(page: Page) -> None:
     """Move the slider of ``interact`` by a key and see the kernel redraw the figure on the same slide."""
     figure = current(page).locator(".jp-OutputArea-output img")
-    before = figure.get_attribute("src")
-    assert before
+    before = attribute_of(figure, "src") or ""
     current(page).locator(".noUi-handle").focus()
     page.keyboard.press("ArrowRight")
     expect(current(page).locator(".widget-readout")).to_have_text("4")
     expect(figure).not_to_have_attribute("src", before)
     expect(current(page)).to_have_id("slide-1-0")
-
-
-def test_interact_slider_redraws_its_figure_through_the_kernel(page: Page, deck: str) -> None:
-    open_slide(page, deck, 1)
-    run_cell(page)
-    move_bar_slider(page)
 
 
 def test_anywidget_follows_the_kernel(page: Page, deck: str) -> None:
@@ -179,18 +144,6 @@ def test_without_the_bridge_no_widget_lives(page: Page, deck: str) -> None:
     expect(current(page).locator(".noUi-handle")).to_have_count(0)
 
 
-def test_a_presenter_leaves_a_slider_with_page_down_or_escape(page: Page, deck: str) -> None:
-    open_slide(page, deck, 1)
-    run_cell(page)
-    handle = current(page).locator(".noUi-handle")
-    handle.focus()
-    page.keyboard.press("Escape")
-    expect(handle).not_to_be_focused()
-    handle.focus()
-    page.keyboard.press("PageDown")
-    expect(current(page)).to_have_id("slide-2-0")
-
-
 def test_s_runs_the_setup_cells_alone(at_start: Page) -> None:
     page = at_start
     page.keyboard.press("s")
@@ -211,7 +164,7 @@ def test_k_brings_the_deck_back_after_the_kernel_died(page: Page, deck: str) -> 
     open_slide(page, deck, 1)
     run_cell(page)
     kernel = current(page).locator(".jp-RenderedText", has_text="kernel")
-    pid = int(kernel.inner_text().split()[-1])
+    pid = int(text_of(kernel).split()[-1])
     os.kill(pid, signal.SIGKILL)
     expect(status_of(page)).to_have_text("The kernel has died. K brings the deck back.")
     page.keyboard.press("k")
@@ -227,7 +180,7 @@ def test_t_opens_notes_that_follow_the_deck_and_turn_it(at_start: Page) -> None:
         page.keyboard.press("t")
     notes = opened.value
     expect(notes.locator("main")).to_contain_text("3 min. Greet the class")
-    notes.wait_for_function("document.querySelector('mjx-c')?.getBoundingClientRect().width > 3")
+    until(notes, "document.querySelector('mjx-c')?.getBoundingClientRect().width > 3")
     for shown in range(2, 4):  # past the optional slide
         notes.keyboard.press("PageDown")
         expect(current(page)).to_have_id(f"slide-{shown}-0")
@@ -262,20 +215,18 @@ def test_no_stray_letter_changes_the_lesson(at_start: Page) -> None:
         page.keyboard.press("ArrowRight")
         expect(current(page)).to_have_id(f"slide-{slide}-0")
     expect(current(page).locator(".jp-CodeCell.jp-mod-active")).to_be_visible()
-    cells = page.locator(".jp-Cell").count()
-    for key in "bamxyc1":
-        page.keyboard.press(key)
+    cells = count_of(page.locator(".jp-Cell"))
+    press(page, "b a m x y c 1")
+    expect(status_of(page)).to_contain_text("slide 1")  # the last key has come
     expect(page.locator(".jp-CodeCell")).to_have_count(5)
     expect(page.locator(".jp-Cell")).to_have_count(cells)
-    page.keyboard.press("Escape")
-    for key in "bm":  # the screen and the magnifier
-        page.keyboard.press(key)
+    press(page, "Escape b m")  # the screen and the magnifier
 
 
 def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(at_start: Page) -> None:
     page = at_start
     page.keyboard.press("d")
-    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    expect_light(page, False)
     page.keyboard.press("?")
     expect(page.locator("#deck-help")).to_contain_text("run the setup cells")
     page.keyboard.press("Shift+?")
@@ -286,8 +237,6 @@ def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(at_start: Page) 
 def test_formulas_take_the_palette_of_the_theme(at_start: Page) -> None:
     page = at_start
     letter = page.locator("#slide-4-0 mjx-container [style*=color]").first
-    if page.locator("body").get_attribute("data-jp-theme-light") == "false":
-        page.keyboard.press("d")
     expect(letter).to_have_css("color", rgb(look.LIGHT["q"]))
     page.keyboard.press("d")
     expect(letter).to_have_css("color", rgb(look.DARK["q"]))
@@ -307,13 +256,13 @@ def fresh_python(tmp_path_factory: pytest.TempPathFactory) -> str:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     others = [each for each in extras["classroom"] if each != "mha-lib[lesson]"]  # that is this package
-    pip(python, "-c", ROOT / "constraints.txt", *extras["lesson"], *others)
+    pip(python, "install", "-c", ROOT / "constraints.txt", *extras["lesson"], *others)
     return python
 
 
-def pip(python: str, *arguments: object) -> None:
-    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *map(str, arguments)]
-    subprocess.run(command, check=True)
+def pip(python: str, command: str, *arguments: object) -> None:
+    quiet = ("--quiet", "--disable-pip-version-check")
+    subprocess.run([python, "-m", "pip", command, *quiet, *map(str, arguments)], check=True)
 
 
 @pytest.mark.ci
@@ -322,17 +271,14 @@ def test_widgets_live_in_a_fresh_environment(
     page: Page, serve: Serve, fresh_python: str, tmp_path: Path, way: str
 ) -> None:
     if way == "from a wheel":
-        subprocess.run(
-            [fresh_python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, ROOT], check=True
-        )
-        pip(fresh_python, "--no-deps", *tmp_path.glob("*.whl"))
+        pip(fresh_python, "wheel", "--no-deps", "-w", tmp_path, ROOT)
+        pip(fresh_python, "install", "--no-deps", *tmp_path.glob("*.whl"))
     elif way == "editable":
-        pip(fresh_python, "--no-deps", "--force-reinstall", "-e", ROOT)
+        pip(fresh_python, "install", "--no-deps", "--force-reinstall", "-e", ROOT)
     elif way == "with the fallback":
-        pip(fresh_python, "-r", ROOT / "constraints-fallback.txt")
-    write_deck(tmp_path / "widgets.ipynb")
-    server = serve(tmp_path, fresh_python)
-    open_slide(page, server.address("rise", "widgets.ipynb"), 1, bridge=way != "not at all")
+        pip(fresh_python, "install", "-r", ROOT / "constraints-fallback.txt")
+    address = lay_lesson(serve(tmp_path, fresh_python), "widgets.ipynb", CELLS)
+    open_slide(page, address, 1, bridge=way != "not at all")
     current(page).locator(".jp-CodeCell .cm-content").click()
     run_cell(page)
     if way == "not at all":

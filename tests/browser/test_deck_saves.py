@@ -1,25 +1,20 @@
 """Nothing interrupts a lecture: saves wait for one another, and no dialog and no note comes on the stage."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
-from nbformat.reader import NotJSONError
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, Request, Route, expect
 
-from tests.browser.new_lesson import current, new_lesson, open_deck, status_of
-from tests.browser.test_deck_keys import cell
-
-if TYPE_CHECKING:
-    from tests.browser.conftest import JupyterServer
+from tests.browser.conftest import JupyterServer
+from tests.browser.decks import cell, lay_lesson, press, slow_down
+from tests.browser.new_lesson import current, open_deck, status_of
+from tests.browser.waiting import act, each_of, measure, saved_when, until
 
 COUNT = 5  # slides with code
 COUNT_DIALOGS = """
@@ -39,10 +34,9 @@ def file(jupyter: JupyterServer, tmp_path: Path) -> Path:
         cells.append(cell("slide", new_code_cell, f"print('output', {number})", f"code-{number}"))
         cells.append(cell("notes", new_markdown_cell, f"1 min. A note {number}.", f"notes-{number}"))
     cells.append(cell("slide", new_code_cell, "import os\nos._exit(1)", "death"))
-    file = jupyter.folder / "work" / "deck-en" / f"{tmp_path.name}.ipynb"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(new_lesson(cells, title="Saves"), file)
-    return file
+    name = f"work/deck-en/{tmp_path.name}.ipynb"
+    lay_lesson(jupyter, name, cells)
+    return jupyter.folder / name
 
 
 @pytest.fixture
@@ -51,10 +45,9 @@ def deck(page: Page, jupyter: JupyterServer, file: Path) -> Iterator[Page]:
     page.add_init_script(COUNT_DIALOGS)
     open_deck(page, jupyter.address("rise", file.relative_to(jupyter.folder).as_posix()))
     yield page
-    assert page.evaluate("dialogs") == []
-    notes = notes_of(page)
-    expect(notes).to_have_count(COUNT)
-    for note in notes.all():
+    assert measure(page, "dialogs") == []
+    expect(notes_of(page)).to_have_count(COUNT)
+    for note in each_of(notes_of(page)):
         expect(note).to_be_hidden()
 
 
@@ -66,26 +59,8 @@ def writes(request: Request) -> bool:
     return request.method == "PUT" and "/api/contents/" in request.url
 
 
-def outputs_in(file: Path) -> list[str]:
-    """The printed outputs in the file; none while the server is writing it."""
-    try:
-        cells = nbformat.read(file, as_version=4).cells
-    except NotJSONError:
-        return []
-    return [output.text.strip() for one in cells for output in one.get("outputs", [])]
-
-
-@contextmanager
-def saved(page: Page) -> Iterator[None]:
-    with page.expect_response(lambda response: writes(response.request) and response.ok):
-        yield
-
-
-def slow_down(page: Page, latency: int) -> None:
-    session = page.context.new_cdp_session(page)
-    session.send("Network.enable")
-    limits = {"offline": False, "latency": latency, "downloadThroughput": -1, "uploadThroughput": -1}
-    session.send("Network.emulateNetworkConditions", limits)
+def outputs_in(lesson: NotebookNode) -> list[str]:
+    return [output.text.strip() for one in lesson.cells for output in one.get("outputs", [])]
 
 
 @pytest.mark.parametrize(
@@ -99,16 +74,12 @@ def test_no_two_saves_are_on_their_way_at_once(deck: Page, file: Path, latency: 
         with deck.expect_request(writes):
             deck.keyboard.press("Control+Enter")
             expect(current(deck).locator(".jp-OutputArea-output")).to_have_text(f"output {number}")
-        deck.keyboard.press("Shift+Enter")  # runs again, while the save is on its way
-        deck.keyboard.press("Control+s")
-        deck.keyboard.press("Shift+Enter")
-        deck.keyboard.press("ArrowRight")
-        deck.keyboard.press("Control+s")
+        # runs again, while the save is on its way
+        press(deck, "Shift+Enter Control+s Shift+Enter ArrowRight Control+s")
     expect(deck.locator(".jp-OutputArea-output")).to_have_count(COUNT)
-    deck.wait_for_function("!document.querySelector('[data-busy]')")
+    until(deck, "!document.querySelector('[data-busy]')")
     deck.keyboard.press("Control+s")
-    while len(outputs_in(file)) < COUNT:
-        deck.wait_for_timeout(100)
+    saved_when(file, lambda lesson: len(outputs_in(lesson)) == COUNT, "all outputs")
     expect(status_of(deck)).not_to_have_class("failed")
 
 
@@ -122,13 +93,11 @@ def test_a_file_that_was_changed_elsewhere_is_saved_over_in_the_decks_own_copy(
     deck: Page, file: Path
 ) -> None:
     change_elsewhere(file)
-    deck.keyboard.press("ArrowRight")
-    with saved(deck):
-        deck.keyboard.press("Control+Enter")
+    press(deck, "ArrowRight Control+Enter")
     expect(status_of(deck)).to_have_text(re.compile("changed elsewhere. The deck has saved its own over it"))
     expect(current(deck)).to_have_id("slide-1-0")
-    assert "# Saves" in file.read_text(encoding="utf-8")
-    assert outputs_in(file) == ["output 0"]
+    lesson = saved_when(file, lambda lesson: outputs_in(lesson) == ["output 0"], "its output")
+    assert lesson.cells[0].source == "# Saves"
 
 
 def test_any_other_file_that_was_changed_elsewhere_stays_as_it_is(
@@ -138,13 +107,12 @@ def test_any_other_file_that_was_changed_elsewhere_stays_as_it_is(
     page.add_init_script(COUNT_DIALOGS)
     open_deck(page, jupyter.address("rise", authors.name))
     change_elsewhere(authors)
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Control+Enter")
+    press(page, "ArrowRight Control+Enter")
     expect(status_of(page)).to_have_text(re.compile("Not saved: .* changed elsewhere, and stays as it is"))
     assert "# Changed elsewhere" in authors.read_text(encoding="utf-8")
     page.keyboard.press("ArrowRight")
     expect(current(page)).to_have_id("slide-2-0")
-    assert page.evaluate("dialogs") == []
+    assert measure(page, "dialogs") == []
 
 
 @pytest.mark.parametrize(("status", "said"), [(403, "the login is over"), (500, "the disk is full")])
@@ -164,28 +132,28 @@ def test_a_save_that_fails_says_so_at_the_foot_and_what_was_typed_is_saved_later
     deck.keyboard.type("  # typed")
     deck.keyboard.press("Control+s")
     expect(status_of(deck)).to_have_text(re.compile(f"Not saved: {said}"))
-    deck.keyboard.press("Escape")
-    deck.keyboard.press("ArrowRight")
+    press(deck, "Escape ArrowRight")
     expect(current(deck)).to_have_id("slide-2-0")
     deck.unroute("**/api/contents/**")
-    with saved(deck):
-        deck.keyboard.press("Control+s")
+    deck.keyboard.press("Control+s")
     expect(status_of(deck)).to_have_text("Saved")
-    assert "# typed" in file.read_text(encoding="utf-8")
+    saved_when(file, lambda lesson: "# typed" in lesson.cells[1].source, "what was typed")
 
 
 def test_no_dialog_comes_when_the_kernel_dies(deck: Page) -> None:
-    deck.keyboard.press("End")
-    deck.keyboard.press("Control+Enter")
+    press(deck, "End Control+Enter")
     expect(status_of(deck)).to_have_text("The kernel has died. K brings the deck back.")
     deck.keyboard.press("ArrowLeft")
     expect(current(deck)).to_have_id(f"slide-{COUNT}-0")
 
 
 def test_no_note_is_shown_even_if_jupyterlab_lays_the_notebook_out_anew(deck: Page) -> None:
-    deck.evaluate("""() => {
-        const panel = document.querySelector(".reveal");
-        for (const note of document.querySelectorAll("aside.notes .jp-Cell")) panel.prepend(note);
-        panel.classList.remove("reveal");
-    }""")
+    act(
+        deck,
+        """() => {
+            const panel = document.querySelector(".reveal");
+            for (const note of document.querySelectorAll("aside.notes .jp-Cell")) panel.prepend(note);
+            panel.classList.remove("reveal");
+        }""",
+    )
     expect(notes_of(deck).first).to_be_attached()  # the fixture sees that none is visible

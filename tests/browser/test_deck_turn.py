@@ -1,21 +1,16 @@
 """The deck stands where its keys have led: a clicker's path, and random keys against a model of the deck."""
 
-from __future__ import annotations
-
 import random
-import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.new_lesson import POSITION, current, new_lesson, open_deck, status_of
-from tests.browser.test_deck_keys import cell
-
-if TYPE_CHECKING:
-    from tests.browser.conftest import JupyterServer
+from tests.browser.conftest import JupyterServer
+from tests.browser.decks import begin, cell, lay_lesson, press, shared_page
+from tests.browser.new_lesson import POSITION, current, open_deck, status_of
+from tests.browser.waiting import act, becomes
 
 COLUMNS = [  # of each slide: its fragments, the second of which is code, and whether it is optional
     [(0, False), (0, True)],
@@ -75,15 +70,13 @@ CORE = ("PageDown", "PageUp", "Space", "Shift+Space")
 KEYS = (*CORE, "PageDown", "Space", "ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp", "Home", "End")
 
 
-@pytest.fixture
-def deck(page: Page, jupyter: JupyterServer) -> Page:
+@pytest.fixture(scope="module")
+def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
     cells = []
-    for column, row, steps, optional in [
-        (column, row, *slide) for column, slides in enumerate(COLUMNS) for row, slide in enumerate(slides)
-    ]:
+    for column, row, _, optional in SLIDES:
         kind = "subslide" if row else "slide"
         cells.append(cell(kind, new_markdown_cell, f"## Slide {column}.{row}", f"slide-{column}-{row}"))
-        for step in range(steps):
+        for step in range(COLUMNS[column][row][0]):
             make = new_code_cell if step % 2 else new_markdown_cell
             cells.append(cell("fragment", make, f"'step {step}'\n\n'end'", f"step-{column}-{row}-{step}"))
             if make is new_code_cell:
@@ -91,57 +84,64 @@ def deck(page: Page, jupyter: JupyterServer) -> Page:
         minutes = "Optional, 1 min." if optional else "1 min."
         cells.append(cell("notes", new_markdown_cell, minutes, f"notes-{column}-{row}"))
     cells += [cell("skip", new_code_cell, "pass", f"setup-{number}", ("setup",)) for number in range(3)]
-    nbformat.write(new_lesson(cells, title="Turn"), jupyter.folder / "turn.ipynb")
-    open_deck(page, jupyter.address("rise", "turn.ipynb"))
-    return page
+    with shared_page(browser) as page:
+        open_deck(page, lay_lesson(jupyter, "turn.ipynb", cells))
+        yield page
 
 
-@pytest.mark.parametrize("seconds", [8, pytest.param(60, marks=pytest.mark.whole)])
-def test_random_keys_lead_where_a_model_of_the_deck_says(deck: Page, seconds: int) -> None:
+@pytest.fixture
+def deck(opened: Page) -> Page:
+    return begin(opened)
+
+
+def goes(page: Page, column: int, row: int, shown: int, *keys: str) -> None:
+    """Press the keys, and see where they have led."""
+    for key in keys:
+        page.keyboard.press(key)
+    becomes(page, POSITION, [f"slide-{column}-{row}", shown])
+
+
+@pytest.mark.parametrize("rounds", [40, pytest.param(300, marks=pytest.mark.whole)])
+def test_random_keys_lead_where_a_model_of_the_deck_says(deck: Page, rounds: int) -> None:
     seed = random.randrange(10**9)
     chance = random.Random(seed)
     model = Model()
-    pressed: list[str] = []
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        for _ in range(chance.randrange(2, 12)):
-            pressed.append(chance.choice(KEYS))
-            model.press(pressed[-1])
-            deck.keyboard.press(pressed[-1])
-            time.sleep(chance.uniform(0.005, 0.05))  # the lecturer's hand
-        said = f"seed {seed}, after {len(pressed)} keys, the last of them {pressed[-12:]}"
-        assert deck.evaluate(POSITION) == model.position, said
-
-
-def press(page: Page, *keys: str) -> object:
-    for key in keys:
-        page.keyboard.press(key)
-    return page.evaluate(POSITION)
+    for _ in range(rounds):
+        keys = chance.choices(KEYS, k=chance.randrange(2, 12))
+        print(f"seed {seed}: {keys}")
+        for key in keys:
+            model.press(key)
+            deck.keyboard.press(key, delay=chance.uniform(5, 50))  # the lecturer's hand, in ms
+        becomes(deck, POSITION, model.position)
 
 
 def test_a_clicker_follows_the_core_path_from_optional_slides_too(deck: Page) -> None:
     core = [(slide[0], slide[1], shown) for slide in SLIDES if not slide[3] for shown in range(slide[2] + 1)]
-    path = [[f"slide-{column}-{row}", shown] for column, row, shown in core]
-    assert [press(deck), *(press(deck, "PageDown") for _ in path[1:])] == path
-    assert press(deck, "PageDown") == path[-1]
-    assert [press(deck, "PageUp") for _ in path[1:]] == path[-2::-1]
-    assert press(deck, "ArrowRight", *["Space"] * 5, "ArrowDown") == ["slide-1-1", 0]
-    assert press(deck, "PageDown") == ["slide-1-1", 1]
-    assert press(deck, "PageDown") == ["slide-2-0", 0]
+    goes(deck, *core[0])
+    for position in core[1:]:
+        goes(deck, *position, "PageDown")
+    deck.keyboard.press("PageDown")  # leads nowhere
+    for position in core[-2::-1]:
+        goes(deck, *position, "PageUp")
+    goes(deck, 1, 1, 0, "ArrowRight", *["Space"] * 5, "ArrowDown")
+    goes(deck, 1, 1, 1, "PageDown")
+    goes(deck, 2, 0, 0, "PageDown")
 
 
 def test_two_keys_in_one_moment_both_turn_the_deck(deck: Page) -> None:
     deck.keyboard.press("End")
-    deck.evaluate("""() => {
-        for (const key of ["Home", "ArrowRight"])
-            document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-    }""")
-    assert deck.evaluate(POSITION) == ["slide-1-0", 0]
+    act(
+        deck,
+        """() => {
+            for (const key of ["Home", "ArrowRight"])
+                document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+        }""",
+    )
+    goes(deck, 1, 0, 0)
 
 
 def test_a_number_can_be_typed_while_the_setup_runs(deck: Page) -> None:
-    deck.keyboard.press("s")
-    deck.keyboard.press("2")
+    press(deck, "s 2")
     question = "Go to slide 2: Enter"
     expect(status_of(deck)).to_have_text(question)
     expect(deck.locator(".jp-InputPrompt").last).to_have_text("[3]:")
@@ -151,6 +151,6 @@ def test_a_number_can_be_typed_while_the_setup_runs(deck: Page) -> None:
 
 
 def test_the_sorter_takes_keys_before_it_is_drawn(deck: Page) -> None:
-    assert press(deck, "o", "ArrowRight", "ArrowRight", "Enter") == ["slide-1-0", 0]
+    goes(deck, 1, 0, 0, "o", "ArrowRight", "ArrowRight", "Enter")
     deck.keyboard.press("b")
-    assert press(deck, "ArrowRight") == ["slide-1-0", 1]
+    goes(deck, 1, 0, 1, "ArrowRight")

@@ -9,7 +9,6 @@ A condition is asked from here again and again. Playwright's own ``wait_for_func
 the page, which the policy of a handout forbids as soon as the first answer is false.
 """
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -150,7 +149,7 @@ def saved_when(file: Path, condition: Callable[[NotebookNode], Any], what: str) 
 
     def read() -> NotebookNode | None:
         try:
-            notebook = nbformat.from_dict(json.loads(file.read_text(encoding="utf-8")))
+            notebook: NotebookNode = nbformat.read(file, as_version=4)
         except (FileNotFoundError, ValueError):
             return None
         return notebook if condition(notebook) else None

@@ -26,20 +26,32 @@ export async function showProgress({ app, load, panel, original, words }) {
     notebook.scrollToItem(index, "start");
   }
 
+  // A button that is replaced while the mouse is down gets no click, and one that has the focus loses it: so all
+  // elements stay, and are hidden where they have nothing to say.
+  const sentences = [0, 1, 2].map(() => line.node.appendChild(document.createElement("span")));
+  const goOn = addButton(words.go_on, () => show(here.first));
+  const showAll = addButton(words.show_optional, () =>
+    app.commands.execute(SHOW_OPTIONAL, { panel: panel.id }),
+  );
+  let here; // the part that is next
+
   function draw() {
     const cells = [...model.cells];
     const left = parts.filter(({ code }) =>
       cells.some((cell) => code.has(cell.id) && cell.executionCount === null),
     );
-    const here = left.find(({ first }) => cells.some(({ id }) => id === first));
-    line.node.replaceChildren(...sentencesOf(parts, left, cells, words).map(makeSentence));
-    if (here) addButton(words.go_on, () => show(here.first));
-    const open = () => app.commands.execute(SHOW_OPTIONAL, { panel: panel.id });
-    if (hasFolded(model)) addButton(words.show_optional, open);
+    here = left.find(({ first }) => cells.some(({ id }) => id === first));
+    for (const [index, text] of sentencesOf(parts, left, cells, words).entries())
+      Object.assign(sentences[index], { textContent: text, title: text, hidden: !text });
+    goOn.hidden = !here;
+    showAll.hidden = !hasFolded(model);
   }
 
   function addButton(label, act) {
-    line.node.appendChild(make("button", label)).addEventListener("click", act);
+    const button = line.node.appendChild(document.createElement("button"));
+    button.textContent = label;
+    button.addEventListener("click", act);
+    return button;
   }
 
   let waiting;
@@ -50,18 +62,16 @@ export async function showProgress({ app, load, panel, original, words }) {
   draw();
 }
 
-const make = (tag, textContent) => Object.assign(document.createElement(tag), { textContent });
-const makeSentence = (title) => Object.assign(make("span", title), { title });
-
+/** The three sentences; an empty text for one that has nothing to say. */
 function sentencesOf(parts, left, cells, words) {
   const { exercises, solved } = exercisesOf(cells);
   const gaps = { parts: parts.length, done: parts.length - left.length, exercises, solved };
   const minutes = Math.ceil(left.reduce((sum, part) => sum + part.minutes, 0));
   return [
-    parts.length && fill(words.parts, gaps),
-    minutes && fill(words.minutes, { minutes }),
-    exercises && fill(words.exercises, gaps),
-  ].filter(Boolean);
+    parts.length ? fill(words.parts, gaps) : "",
+    minutes ? fill(words.minutes, { minutes }) : "",
+    exercises ? fill(words.exercises, gaps) : "",
+  ];
 }
 
 /**

@@ -6,6 +6,7 @@ import { addCommands } from "./commands.js";
 import { openContents } from "./contents.js";
 import { explainOutputs } from "./explain.js";
 import { watchMoments } from "./moments.js";
+import { keepOpened } from "./optional.js";
 import { Original } from "./original.js";
 import { showProgress } from "./progress.js";
 import { Setup } from "./setup.js";
@@ -19,6 +20,7 @@ export default async function prepareSeat(app, load) {
     const { context, content: notebook } = panel;
     await context.ready;
     if (panel.isDisposed || !isLesson(notebook.model)) return;
+    keepOpened(notebook);
     const { contents } = app.serviceManager;
     const files = await filesOf(context.localPath, contents);
     const { words } = await readWords(context.localPath, files, contents, notebook.node);

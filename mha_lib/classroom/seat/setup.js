@@ -8,6 +8,7 @@ export class Setup {
   /** Called with the share of the work that is done whenever the label changes. */
   changed = () => {};
   #isDone = false; // in this kernel
+  #running; // a promise
 
   constructor({ load, panel, words: { deck, seat } }) {
     Object.assign(this, { load, panel, words: seat });
@@ -34,8 +35,15 @@ export class Setup {
     return this.#isDone ? this.words.is_set_up : this.words.set_up;
   }
 
-  /** Whether all setup cells have run without an error. */
-  async run() {
+  /** Whether all setup cells have run without an error; a call while they run waits for them. */
+  run() {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #run() {
     await this.runner.runSetup();
     this.changed(0);
     return this.#isDone;
@@ -47,7 +55,7 @@ export class Setup {
     this.changed(share);
   }
 
-  /** Say what failed, and show the cell. */
+  /** Say what failed, and show the cell. Whoever writes in another one meanwhile goes on writing there. */
   async #fail(text) {
     const { load, panel, words } = this;
     const { Notification } = await load("@jupyterlab/apputils");
@@ -56,7 +64,7 @@ export class Setup {
     const { content: notebook } = panel;
     const index = notebook.widgets.findIndex((cell) => isSetup(cell) && errorOf(cell));
     if (index < 0) return;
-    notebook.activeCellIndex = index;
+    if (notebook.mode !== "edit") notebook.activeCellIndex = index;
     notebook.scrollToItem(index, "start");
     if (errorOf(notebook.widgets[index]).ename === "ModuleNotFoundError") say(words.wrong_kernel);
   }

@@ -1,0 +1,170 @@
+"""What tests do with a deck: make its cells, run it, walk it, and name the faults of each step."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import JupyterServer, Watch
+from tests.browser.new_lesson import POSITION, current, new_lesson, open_deck, status_of
+from tests.browser.waiting import act, answer_of, attribute_of, measure, text_of, until
+from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
+from tests.waiting import PATIENCE
+
+SAMPLE = TRANSLATED[2]  # the others are the same code beside shorter texts
+each_lesson = pytest.mark.parametrize(
+    "lesson",
+    [
+        ENGLISH[0],
+        *(pytest.param(lesson, marks=pytest.mark.ci) for lesson in (*ENGLISH[1:], SAMPLE)),
+        *in_whole_runs(lesson for lesson in TRANSLATED if lesson != SAMPLE),
+    ],
+    ids=name_of,
+)
+each_size = pytest.mark.parametrize(
+    "size", [(1280, 720), (1920, 1080), (1024, 768)], ids="{0[0]}x{0[1]}".format
+)
+FAULTS_OF_SLIDE, FAULTS_OF_LAYOUT, FAULTS_OF_EXPLORER, FAULTS_OF_ANSWERS = (
+    (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8").rstrip().removesuffix(";")
+    for name in ("deck_walk", "deck_layout", "explorer_walk", "deck_answers")
+)
+STEP = f"() => ({POSITION})().join('+')"
+STEPS = """() => {
+    const highlights = [...document.querySelectorAll(".slides [data-highlight]")];
+    const lines = highlights.flatMap((cell) => [...cell.dataset.highlight.split("|"), "all"]);
+    return document.querySelectorAll(".slides > section > section, .slides .fragment").length + lines.length;
+}"""
+CAN_GO_DOWN = "Boolean(document.querySelector('.present > .present').nextElementSibling)"
+LOADED = """() => {
+    const slide = document.querySelector("section.present > section.present");
+    const widgets = [...slide.querySelectorAll("[data-mime-type*='widget-view']")];
+    return (
+        document.fonts.status === "loaded" &&
+        [...slide.querySelectorAll("img")].every((image) => image.complete) &&
+        !widgets.some((widget) => widget.textContent.includes("Loading widget"))
+    );
+}"""
+# Harmless errors in the console that RISE 0.43 makes with any notebook, with their causes.
+HARMLESS = {
+    r"Canceled future for (kernel_info|comm_info)_request": "it was asked of a kernel that was just replaced",
+}
+Faults = dict[str, list[str]]  # by place: a step such as "slide-3-0+1", or "console" and the like
+Make = Callable[..., NotebookNode]
+
+
+def cell(kind: str, make: Make, source: str, name: str, tags: tuple[str, ...] = ()) -> NotebookNode:
+    return make(source, id=name, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)})
+
+
+def lay_lesson(server: JupyterServer, name: str, cells: list[NotebookNode], title: str = "A lesson") -> str:
+    """Write a lesson into the server's folder, and return the address of its deck."""
+    file = server.folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_lesson(cells, title=title), file)
+    return server.address("rise", name)
+
+
+def press(page: Page, keys: str) -> None:
+    """Press keys one after the other, such as "g 1 2 Enter"."""
+    for key in keys.split():
+        page.keyboard.press(key)
+
+
+@contextmanager
+def shared_page(browser: Browser) -> Iterator[Page]:
+    """A page of a slide's size, for several tests."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.set_default_timeout(1000 * PATIENCE)
+    yield page
+    page.close()
+
+
+def begin(page: Page) -> Page:
+    """Bring a deck that tests share to its first slide, with no key pressed and in the light."""
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.locator(".jp-Notebook").focus()
+    press(page, "Escape Home")
+    expect(current(page)).to_have_id("slide-0-0")
+    if not is_light(page):
+        page.keyboard.press("d")
+        expect_light(page)
+    return page
+
+
+def is_light(page: Page) -> bool:
+    return attribute_of(page.locator("body"), "data-jp-theme-light") != "false"
+
+
+def expect_light(page: Page, light: bool = True) -> None:
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", str(light).lower())
+
+
+def go_to(page: Page, slide: str) -> None:
+    """Turn to a slide by the page's address, and wait until all of it has loaded."""
+    act(page, "slide => { location.hash = `#/${slide}`; }", slide)
+    expect(current(page)).to_have_id(slide)
+    until(page, LOADED)
+
+
+def slow_down(page: Page, latency: int) -> None:
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    limits = {"offline": False, "latency": latency, "downloadThroughput": -1, "uploadThroughput": -1}
+    session.send("Network.emulateNetworkConditions", limits)
+
+
+def run_deck(page: Page) -> list[str]:
+    """Run all of an open deck; returns the cells that failed."""
+    status = status_of(page)
+    page.keyboard.press("Escape")  # clears the status, so that the next one comes from the run
+    expect(status).to_have_attribute("class", "")
+    page.keyboard.press("Shift+R")
+    expect(status).to_have_class(re.compile("done|failed"), timeout=600_000)
+    expect(page.locator("#slide-0-0")).to_be_visible()
+    return re.findall("^slide .*", text_of(status), re.MULTILINE)
+
+
+def walk(page: Page, every_setting: bool = False) -> Faults:
+    """Go from the first slide to the last; returns the faults of each step.
+
+    Explorers are tried at the ends of their sliders, or at every setting.
+    """
+    expect(page.locator("#deck-foot b").last).to_have_text(re.compile("1 / [0-9]+$"))
+    steps = measure(page, STEPS)
+    faults: Faults = {}
+    for _ in range(steps):
+        step, found = faults_of_step(page)
+        faults[step] = found + answer_of(page, FAULTS_OF_EXPLORER, every_setting)
+        page.keyboard.press("ArrowDown" if measure(page, CAN_GO_DOWN) else "ArrowRight")
+        if len(faults) < steps:
+            until(page, f"step => ({STEP})() !== step", step)
+    return faults
+
+
+def faults_of_step(page: Page) -> tuple[str, list[str]]:
+    """The step that is shown, and its faults, once it is loaded and drawn."""
+    until(page, LOADED)
+    return measure(page, STEP), measure(page, FAULTS_OF_SLIDE) + measure(page, FAULTS_OF_LAYOUT)
+
+
+def faults_of(page: Page, watch: Watch, address: str) -> Faults:
+    """The faults of a lesson's deck: when it opens, when all of it runs, and at each step."""
+    open_deck(page, address)
+    faults = {"opening": [*watch.errors], "answers": answer_of(page, FAULTS_OF_ANSWERS)}
+    faults |= {"running": run_deck(page)} | walk(page) | faults_around(watch, address)
+    return {place: found for place, found in faults.items() if found}
+
+
+def faults_around(watch: Watch, address: str) -> Faults:
+    """Errors in the console, and requests to other servers than the deck's own."""
+    errors = [error for error in watch.errors if not any(re.search(known, error) for known in HARMLESS)]
+    return {"console": errors, "network": watch.requests_beyond(address.split("/rise/")[0])}
+
+
+def report(faults: Faults) -> str:
+    return "\n".join(f"{place}: {fault}" for place, found in faults.items() for fault in found)
