@@ -107,3 +107,12 @@ def test_scripts_import_one_way_and_what_is_there():
             assert other.is_file(), f"{file} imports {other}"
             beyond = {other.relative_to(LIBRARY / "classroom").parts[0]} - {room}
             assert beyond <= SCRIPTS_MAY_IMPORT.get(room, set()), f"{file} may not import {other}"
+
+
+def test_no_test_imports_from_a_file_of_tests():
+    """What several files of tests use stands in a module of its own."""
+    for file in Path(__file__).parent.rglob("*.py"):
+        imports = re.findall(
+            r"^from tests\.(?:\w+\.)*test_\w+ import", file.read_text(encoding="utf-8"), re.M
+        )
+        assert not imports, f"{file}: {', '.join(imports)}"

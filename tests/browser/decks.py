@@ -1,17 +1,15 @@
 """What tests do with a deck: make its cells, run it, walk it, and name the faults of each step."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbformat import NotebookNode
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import JupyterServer, Watch
-from tests.browser.new_lesson import POSITION, current, new_lesson, open_deck, status_of
+from tests.browser.conftest import Watch
+from tests.browser.new_lesson import POSITION, current, open_deck, press, status_of
 from tests.browser.waiting import act, answer_of, attribute_of, measure, text_of, until
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
 from tests.waiting import PATIENCE
@@ -54,25 +52,6 @@ HARMLESS = {
     r"Canceled future for (kernel_info|comm_info)_request": "it was asked of a kernel that was just replaced",
 }
 Faults = dict[str, list[str]]  # by place: a step such as "slide-3-0+1", or "console" and the like
-Make = Callable[..., NotebookNode]
-
-
-def cell(kind: str, make: Make, source: str, name: str, tags: tuple[str, ...] = ()) -> NotebookNode:
-    return make(source, id=name, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)})
-
-
-def lay_lesson(server: JupyterServer, name: str, cells: list[NotebookNode], title: str = "A lesson") -> str:
-    """Write a lesson into the server's folder, and return the address of its deck."""
-    file = server.folder / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(new_lesson(cells, title=title), file)
-    return server.address("rise", name)
-
-
-def press(page: Page, keys: str) -> None:
-    """Press keys one after the other, such as "g 1 2 Enter"."""
-    for key in keys.split():
-        page.keyboard.press(key)
 
 
 @contextmanager

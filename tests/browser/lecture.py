@@ -4,32 +4,15 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import nbformat
-from nbformat import NotebookNode
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.conftest import JupyterServer
-from tests.browser.new_lesson import current, new_lesson, status_of
+from tests.browser.new_lesson import current, press, status_of
 from tests.browser.waiting import measure
 
 BOXES = """(selector) => [...document.querySelectorAll(selector)].map((part) => {
     const { left, top, right, bottom } = part.getBoundingClientRect();
     return [part.outerHTML.slice(0, 99), left, top, right, bottom];
 })"""
-
-
-def lay_lesson(server: JupyterServer, name: str, cells: list[NotebookNode], title: str = "A lesson") -> str:
-    """Write a lesson into the server's folder, and return the address of its deck."""
-    file = server.folder / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(new_lesson(cells, title=title), file)
-    return server.address("rise", name)
-
-
-def press(page: Page, keys: str) -> None:
-    """Press keys one after the other, such as "g 1 2 Enter"."""
-    for key in keys.split():
-        page.keyboard.press(key)
 
 
 def turn(page: Page, keys: str, slide: str, of: Page | None = None) -> None:

@@ -1,14 +1,46 @@
 """Lessons that are made for a test, and what a test looks at in a deck."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 from playwright.sync_api import Locator, Page, expect
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import JupyterServer
+
+Make = Callable[..., NotebookNode]
 
 POSITION = """() => {  // of the deck: the slide, and how many of its steps are taken
     const slide = document.querySelector(".slides > .present > .present");
     const lines = [...slide.querySelectorAll("[data-taken]")].map((cell) => Number(cell.dataset.taken));
     return [slide.id, slide.querySelectorAll(".fragment.visible").length + lines.reduce((a, b) => a + b, 0)];
 }"""
+
+ANYWIDGET = """
+import anywidget, traitlets
+from IPython.display import display
+from ipywidgets import IntSlider
+
+class Square(anywidget.AnyWidget):
+    _esm = '''
+    export default { render({ model, el }) {
+      const canvas = document.createElement("canvas");
+      const draw = () => { canvas.width = canvas.height = canvas.dataset.size = model.get("size"); };
+      model.on("change:size", draw);
+      draw();
+      el.append(canvas);
+    } }'''
+    size = traitlets.Int(10).tag(sync=True)
+
+square, slider = Square(), IntSlider(10, 0, 99)
+slider.observe(lambda change: setattr(square, "size", 2 * change.new), "value")
+display(slider, square)
+"""
 
 
 def new_lesson(cells: list[NotebookNode], **metadata: str) -> NotebookNode:
@@ -17,6 +49,18 @@ def new_lesson(cells: list[NotebookNode], **metadata: str) -> NotebookNode:
     always = {"kernelspec": kernel, "rise": {"theme": "white"}}
     lesson: NotebookNode = new_notebook(cells=cells, metadata=always | metadata)
     return lesson
+
+
+def cell(kind: str, make: Make, source: str, name: str, tags: tuple[str, ...] = ()) -> NotebookNode:
+    return make(source, id=name, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)})
+
+
+def lay_lesson(server: JupyterServer, name: str, cells: list[NotebookNode], title: str = "A lesson") -> str:
+    """Write a lesson into the server's folder, and return the address of its deck."""
+    file = server.folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_lesson(cells, title=title), file)
+    return server.address("rise", name)
 
 
 def open_deck(page: Page, address: str) -> None:
@@ -31,3 +75,9 @@ def current(page: Page) -> Locator:
 
 def status_of(page: Page) -> Locator:
     return page.locator("#deck-foot output")
+
+
+def press(page: Page, keys: str) -> None:
+    """Press keys one after the other, such as "g 1 2 Enter"."""
+    for key in keys.split():
+        page.keyboard.press(key)

@@ -8,18 +8,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import JupyterServer, Watch
-from tests.browser.decks import (
-    cell,
-    each_lesson,
-    expect_light,
-    faults_of,
-    go_to,
-    lay_lesson,
-    report,
-    run_deck,
-    walk,
-)
-from tests.browser.new_lesson import open_deck
+from tests.browser.decks import each_lesson, expect_light, faults_of, go_to, report, run_deck, walk
+from tests.browser.new_lesson import cell, lay_lesson, open_deck
 from tests.conftest import LayTranslator
 from tests.lessons import ROOT
 

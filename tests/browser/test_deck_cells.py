@@ -8,9 +8,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.lecture import expect_done, foot_says, held, lay_lesson, outputs_of, press, reload, turn
-from tests.browser.new_lesson import current, open_deck, status_of
-from tests.browser.test_deck_keys import cell
+from tests.browser.lecture import expect_done, foot_says, held, outputs_of, reload, turn
+from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
 from tests.browser.waiting import box_of, each_of, measure, saved_when
 
 SETUP = """import math as maths

@@ -8,8 +8,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.decks import begin, cell, each_size, go_to, lay_lesson, press, shared_page
-from tests.browser.new_lesson import current, open_deck, status_of
+from tests.browser.decks import begin, each_size, go_to, shared_page
+from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
 from tests.browser.waiting import act, box_of, each_of, measure, text_of, until
 
 FILLED = "\n".join(f"def f{n}(x):\n    return x + {n}  # {'a long comment ' * 5}" for n in range(9))

@@ -11,9 +11,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.decks import begin, each_lesson, go_to, lay_lesson, run_deck, shared_page
+from tests.browser.decks import begin, each_lesson, go_to, run_deck, shared_page
 from tests.browser.explorers import SPY_ON_TEXT
-from tests.browser.new_lesson import open_deck
+from tests.browser.new_lesson import lay_lesson, open_deck
 from tests.browser.waiting import act, becomes, measure, until
 from tests.lessons import ROOT
 

@@ -7,8 +7,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.decks import cell, expect_light, go_to, is_light, lay_lesson, press, shared_page
-from tests.browser.new_lesson import current, status_of
+from tests.browser.decks import expect_light, go_to, is_light, shared_page
+from tests.browser.new_lesson import cell, current, lay_lesson, press, status_of
 from tests.browser.waiting import act, box_of, until
 
 CONTROLS = """

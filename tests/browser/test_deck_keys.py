@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from mha_lib.classroom import look
 from tests.browser.conftest import JupyterServer, Serve
-from tests.browser.decks import begin, cell, expect_light, lay_lesson, press, shared_page
-from tests.browser.new_lesson import current, status_of
+from tests.browser.decks import begin, expect_light, shared_page
+from tests.browser.new_lesson import ANYWIDGET, cell, current, lay_lesson, press, status_of
 from tests.browser.waiting import attribute_of, count_of, text_of, until
 from tests.lessons import ROOT
 
@@ -33,26 +33,6 @@ def bar(height=3):
     plt.show()
 
 print("kernel", os.getpid())
-"""
-ANYWIDGET = """
-import anywidget, traitlets
-from IPython.display import display
-from ipywidgets import IntSlider
-
-class Square(anywidget.AnyWidget):
-    _esm = '''
-    export default { render({ model, el }) {
-      const canvas = document.createElement("canvas");
-      const draw = () => { canvas.width = canvas.height = canvas.dataset.size = model.get("size"); };
-      model.on("change:size", draw);
-      draw();
-      el.append(canvas);
-    } }'''
-    size = traitlets.Int(10).tag(sync=True)
-
-square, slider = Square(), IntSlider(10, 0, 99)
-slider.observe(lambda change: setattr(square, "size", 2 * change.new), "value")
-display(slider, square)
 """
 NO_BRIDGE = """
 const get = async () => () => ({__esModule: true, default: []});

@@ -14,9 +14,8 @@ from playwright.sync_api import Locator, Page, Response, expect
 
 from mha_lib.classroom.course import make_deck_copy
 from tests.browser.conftest import JupyterServer, Watch
-from tests.browser.lecture import expect_done, foot_says, lay_lesson, outputs_of, reload, turn
-from tests.browser.new_lesson import current, open_deck, status_of
-from tests.browser.test_deck_keys import ANYWIDGET, cell
+from tests.browser.lecture import expect_done, foot_says, outputs_of, reload, turn
+from tests.browser.new_lesson import ANYWIDGET, cell, current, lay_lesson, open_deck, status_of
 from tests.browser.waiting import act, measure, saved_when, text_of
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
 

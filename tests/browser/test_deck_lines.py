@@ -5,9 +5,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.lecture import lay_lesson, open_notes, press, turn
-from tests.browser.new_lesson import current, open_deck
-from tests.browser.test_deck_keys import cell
+from tests.browser.lecture import open_notes, turn
+from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press
 from tests.browser.waiting import answer_of, becomes, until
 
 EXPLORER = """

@@ -6,9 +6,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.lecture import foot_says, held, lay_lesson, reload
-from tests.browser.new_lesson import open_deck, status_of
-from tests.browser.test_deck_keys import cell
+from tests.browser.lecture import foot_says, held, reload
+from tests.browser.new_lesson import cell, lay_lesson, open_deck, status_of
 from tests.browser.waiting import text_of
 
 # Prints as a training does, and ends when the test says so.

@@ -12,8 +12,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.decks import cell, lay_lesson, press, slow_down
-from tests.browser.new_lesson import current, open_deck, status_of
+from tests.browser.decks import slow_down
+from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
 from tests.browser.waiting import act, each_of, measure, saved_when, until
 
 COUNT = 5  # slides with code

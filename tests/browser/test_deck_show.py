@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 from mha_lib.classroom.course.qr_code import write_qr_code
 from tests.browser.conftest import JupyterServer
-from tests.browser.lecture import expect_inside, lay_lesson, press, turn
-from tests.browser.new_lesson import current, open_deck
+from tests.browser.lecture import expect_inside, turn
+from tests.browser.new_lesson import current, lay_lesson, open_deck, press
 from tests.browser.waiting import answer_of, becomes, box_of, measure, until
 
 CELLS = [  # slide type, source

@@ -8,8 +8,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT, JupyterServer
-from tests.browser.lecture import lay_lesson
-from tests.browser.new_lesson import open_deck
+from tests.browser.new_lesson import lay_lesson, open_deck
 from tests.browser.waiting import answer_of, becomes
 
 Case = dict[str, Any]

@@ -8,9 +8,8 @@ from nbformat.v4 import new_markdown_cell
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.lecture import expect_inside, lay_lesson, open_notes, reload, turn
-from tests.browser.new_lesson import current, open_deck
-from tests.browser.test_deck_keys import cell
+from tests.browser.lecture import expect_inside, open_notes, reload, turn
+from tests.browser.new_lesson import cell, current, lay_lesson, open_deck
 from tests.browser.waiting import act, box_of, measure
 
 CELLS = [  # slide type, source

@@ -8,8 +8,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.decks import begin, cell, lay_lesson, press, shared_page
-from tests.browser.new_lesson import POSITION, current, open_deck, status_of
+from tests.browser.decks import begin, shared_page
+from tests.browser.new_lesson import POSITION, cell, current, lay_lesson, open_deck, press, status_of
 from tests.browser.waiting import act, becomes
 
 COLUMNS = [  # of each slide: its fragments, the second of which is code, and whether it is optional

@@ -10,9 +10,8 @@ from playwright.sync_api import Page, expect
 from mha_lib.classroom.course.language import words_in
 from tests.brackets import bracketed, outside_brackets, write_words
 from tests.browser.conftest import JupyterServer, Serve
-from tests.browser.lecture import foot_says, lay_lesson
-from tests.browser.new_lesson import open_deck, status_of
-from tests.browser.test_deck_keys import cell
+from tests.browser.lecture import foot_says
+from tests.browser.new_lesson import cell, lay_lesson, open_deck, status_of
 from tests.browser.waiting import text_of, texts_of, until
 
 pytestmark = pytest.mark.ci

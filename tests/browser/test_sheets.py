@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from mha_lib.classroom import __main__ as command_line
 from tests.browser.pages import expect_accessible
-from tests.classroom.students.test_overview import ADA
+from tests.classroom.students.reports import ADA
 from tests.lessons import ROOT
 
 pytestmark = pytest.mark.ci

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mha_lib.classroom import __main__ as command_line
+from tests.printed import last_line
 
 
 @pytest.fixture
@@ -136,12 +137,6 @@ def test_present_asks_what_becomes_of_an_instructors_changes(served, tmp_path, m
     assert lesson.read_bytes() == edition
     assert json.loads(lesson.with_suffix(".mine.ipynb").read_text()) == CHANGED
     assert len(served) == 6
-
-
-def last_line(capsys):
-    error = capsys.readouterr().err.strip()
-    assert "\n" not in error, "one clear line"
-    return error
 
 
 @pytest.mark.parametrize(

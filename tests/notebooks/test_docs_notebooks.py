@@ -11,7 +11,7 @@ from tests.lessons import ROOT
 
 pytest.importorskip("transformers")
 
-from tests.classroom.models.test_load import saved
+from tests.classroom.models.small_models import saved
 
 NOTEBOOKS = sorted((ROOT / "docs").glob("*/*.ipynb"))
 REAL = "openai-community/gpt2"

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 
 import torch
 import transformers
+from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
+from transformers import PreTrainedTokenizerFast
 
 from mha_lib.classroom.models.attention import ModelAttention, read_attention
 
@@ -100,3 +102,16 @@ CASES = {
     "bart": Case(made("Bart", **BART), two_texts, of_two_texts(4)),
     "vit": Case(VIT, picture, {"self": (2, 3, 7, 7)}),
 }
+
+
+LETTERS = ["<pad>", "</s>", "<unk>", "the", "cat", "sat"]
+
+
+def saved(folder, name):
+    """A small model with a tokenizer of three words, as ``from_pretrained`` finds them."""
+    words = Tokenizer(models.WordLevel({word: at for at, word in enumerate(LETTERS)}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>", pad_token="<pad>")
+    for part in (CASES[name].make(), tokenizer):
+        part.save_pretrained(folder)
+    return str(folder)

@@ -6,24 +6,10 @@ pytest.importorskip("transformers")
 
 import huggingface_hub.constants
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
 
 from mha_lib.classroom.models import explore_model, load
 from mha_lib.classroom.models.load import CannotLoad
-from tests.classroom.models.small_models import CASES
-
-LETTERS = ["<pad>", "</s>", "<unk>", "the", "cat", "sat"]
-
-
-def saved(folder, name):
-    """A small model with a tokenizer of three words, as ``from_pretrained`` finds them."""
-    words = Tokenizer(models.WordLevel({word: at for at, word in enumerate(LETTERS)}, unk_token="<unk>"))
-    words.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>", pad_token="<pad>")
-    for part in (CASES[name].make(), tokenizer):
-        part.save_pretrained(folder)
-    return str(folder)
+from tests.classroom.models.small_models import saved
 
 
 def test_a_name_and_a_text_are_enough_and_the_model_keeps_the_layer_that_predicts_tokens(tmp_path):

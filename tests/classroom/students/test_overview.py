@@ -12,20 +12,12 @@ from bs4 import BeautifulSoup
 
 from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.live.exercises.reports import Progress, Report
+from mha_lib.classroom.live.exercises.reports import Progress
+from tests.classroom.students.reports import ADA
 from tests.lessons import ROOT
 
 ONE_VIEW = words_in("en")["mistakes"]["shared"]["cut_with_one_view"]
 NOT_SWAPPED = words_in("en")["mistakes"]["split_heads"]["axes_not_swapped"]
-ADA = Report(
-    lesson="multi_head_attention",
-    language="en",
-    version="0.1.0",
-    written="2026-11-22T08:00:00+00:00",
-    student="ada",
-    name="Ada Lovelace",
-    exercises={"split_heads": Progress("solved", 3, {"cut_with_one_view": 2})},
-)
 
 
 class Class:

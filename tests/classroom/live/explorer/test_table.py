@@ -1,6 +1,5 @@
 """The pictures of the settings, as the browser takes them: weights, masks, labels, errors."""
 
-import inspect
 import zlib
 
 import numpy as np
@@ -10,6 +9,7 @@ import torch
 from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.live.explorer.controls import make_control
 from mha_lib.classroom.live.explorer.table import Source, compute_answer, compute_table
+from tests.classroom.live.explorer.sources import source_of
 
 B, H, Q, K = 2, 7, 3, 5
 
@@ -18,12 +18,6 @@ def some_weights(num_heads=H, valid_lens=(5, 2)):
     mask = padding_mask(torch.tensor(valid_lens), K)  # (B, 1, K)
     scores = torch.randn(B, num_heads, Q, K, generator=torch.Generator().manual_seed(num_heads))
     return masked_softmax(scores, mask[:, None]), mask
-
-
-def source_of(weights_of, labels=None, **controls):
-    """A source that starts with the first options."""
-    made = [make_control(name, given, inspect.Parameter.empty) for name, given in controls.items()]
-    return Source(weights_of, made, {"query_labels": None, "key_labels": None} | (labels or {}))
 
 
 def maps(table, setting):

@@ -13,7 +13,7 @@ from mha_lib.classroom.course.language import words_in
 from mha_lib.classroom.live.explorer import Explorer, explore
 from mha_lib.classroom.live.explorer.widget import FOLDER, PARTS
 from tests.brackets import write_words
-from tests.classroom.live.explorer.test_table import source_of
+from tests.classroom.live.explorer.sources import source_of
 
 B, H, Q, K = 2, 7, 3, 5
 

@@ -12,7 +12,7 @@ from mha_lib.classroom.course import CourseError
 from mha_lib.classroom.publish import browser, slides
 from mha_lib.classroom.publish.build import Progress
 from mha_lib.classroom.publish.slides.build import LONGEST_RUN, address_of_slides, run_deck, start_browser
-from tests.classroom.test_command_line import last_line
+from tests.printed import last_line
 
 LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
 

@@ -1,0 +1,13 @@
+"""A report that a student hands in."""
+
+from mha_lib.classroom.live.exercises.reports import Progress, Report
+
+ADA = Report(
+    lesson="multi_head_attention",
+    language="en",
+    version="0.1.0",
+    written="2026-11-22T08:00:00+00:00",
+    student="ada",
+    name="Ada Lovelace",
+    exercises={"split_heads": Progress("solved", 3, {"cut_with_one_view": 2})},
+)
