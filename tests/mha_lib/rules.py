@@ -56,6 +56,7 @@ KEPT_CALLS = {
     "type",
     "super",
     "contiguous",
+    "detach",
 }
 MODULES = {"torch", "nn", "F", "math", "checks", "tracing", "inspect", "operator", "self", "cls", "super()"}
 NOT_COMPUTED = (ast.Raise, ast.Assert, ast.JoinedStr, ast.arguments, ast.AnnAssign)
@@ -88,6 +89,8 @@ def changes_in(node: ast.AST, parent: ast.AST) -> Iterator[Change]:
             for value in values:
                 if not is_asked(value):
                     yield "condition left out", value, str(isinstance(op, ast.And))
+        case ast.Compare() if isinstance(parent, ast.While):  # one round more changes nothing
+            pass
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in OPPOSITES:
             yield "comparison", node, f"({ast.unparse(left)} {OPPOSITES[type(op)]} {ast.unparse(right)})"
         case ast.Compare(left=left, ops=[first, second], comparators=[middle, right]):

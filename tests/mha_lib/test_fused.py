@@ -18,6 +18,7 @@ from mha_lib.fused import (
     fused_attention,
     has_varlen_kernel,
     knows_varlen_attn,
+    queries_at_a_time,
     worth_packing,
 )
 from mha_lib.masks import Limits
@@ -322,6 +323,13 @@ def test_masks_are_built_for_a_chunk_of_queries_and_kept_for_none(kind, chunks_o
     built_masks.clear()
     output.sum().backward()
     assert len(built_masks) == 8  # built again for the gradients
+
+
+def test_a_chunk_has_as_many_queries_as_a_mask_has_room_for():
+    """8 million cells hold 512 rows of 16,384 keys, and a mask for each of two samples halves that."""
+    queries, lengths = torch.empty(2, 1, 16_384, 1), torch.tensor([3, 16_384])
+    assert queries_at_a_time(queries, 16_384, Limits(is_causal=True)) == 512
+    assert queries_at_a_time(queries, 16_384, Limits(lengths, is_causal=True)) == 256
 
 
 def test_masks_are_built_once_where_no_gradient_is_wanted(small_chunks, built_masks):

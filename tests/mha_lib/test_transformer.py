@@ -431,6 +431,8 @@ BAD_CALLS = {
         "memory must be (B, N, 14), got shape (7, 14); for a single sample: memory[None]"),
     "a memory of two axes for a cache": (lambda: DecoderCache(MODEL, torch.zeros(S, D), 4), ValueError,
         "memory must be (B, N, 14), got shape (7, 14); for a single sample: memory[None]"),
+    "a cache of no model": (lambda: DecoderCache(LAYER, torch.zeros(B, S, D), 4), TypeError,
+        "model must be a EncoderDecoder, got DecoderLayer; its decoder makes the cache"),
     "decoding with a wrong source mask": (decode(source_mask=torch.ones(B, T).bool()), ValueError,
         "source_mask must be (B, S) = (3, 7), as source, got shape (3, 5)"),
     "decoding with the cache of a layer": (decode(cache=cache_of(LAYER_FOR_CACHE)), TypeError,
