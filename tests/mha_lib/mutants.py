@@ -43,6 +43,7 @@ MINUTES = 10  # what takes longer runs for ever
 # The tests that run first for a file; those of the same name where none are listed.
 FIRST = {
     "attention": ["attention", "torch_cases"],
+    "cache": ["cache", "window"],
     "checks": ["errors"],
     "encoder_decoder": ["transformer"],
     "masks": ["attention", "multihead", "window"],
@@ -144,7 +145,7 @@ def failure_of(mutant: Mutant | None, tests: list[str]) -> str:
             return compile(mutant.text, loader.path, "exec")
         return read(loader, name)
 
-    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+    SourceFileLoader.get_code = get_code
     failure = FirstFailure()
     for test in tests:
         result = pytest.main(
