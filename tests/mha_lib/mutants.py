@@ -50,7 +50,7 @@ FIRST = {
     "tracing": ["torch_cases", "fused"],
 }
 LAST = ("test_fused.py", "test_transformers.py")  # for other files: they take longest
-# Mutants that no test can notice, each with the reason.
+# Mutants that no test can notice, and those that never end; each with the reason.
 EQUIVALENT = {
     "cache.py KVCache.check_cacheable: keys → values (another name) in: if held is not None and "
     "(keys.dtype != held.dtype or keys.device != held.device):": "keys and values have one dtype",
@@ -66,6 +66,11 @@ EQUIVALENT = {
     "in: return blank_keys, blank_keys if values is keys else blank(values)": "the same, computed twice",
     "classroom/tasks/data.py is_held_out: 2 → 3 (number) in: mixed = numbers * 2_654_435_761 % 2**32 # "
     "Knuth's multiplicative hash, whose upper bits are mixed well": "no number is held out: it runs for ever",
+    "classroom/tasks/data.py inner_zeros: numbers[:, None] // 10 ** torch.arange(PLACES) % 10 > 0 → "
+    "(numbers[:, None] // 10 ** torch.arange(PLACES) % 10 >= 0) (comparison) in: is_digit = "
+    "numbers[:, None] // 10 ** torch.arange(PLACES) % 10 > 0 # (N, 8), the ones first": (
+        "no number has a zero inside: it runs for ever"
+    ),
     "classroom/tasks/data.py draw_training_numbers: 2 → 3 (number) in: drawn = 2 * count # nearly "
     "always enough, although held-out numbers are left out below": "more are drawn than are taken",
 }
