@@ -164,6 +164,7 @@ def moved(x, y, n, r, e, g, t):
         "flatten": y.flatten(),
         "expand": y.expand(a, 3, b),
         "expand -1": x.unsqueeze(1).expand(-1, 2, -1, -1),
+        "expand -1 behind a new axis": y.expand(a, -1, -1),
         "permute": x.permute(2, 0, 1),
         "transpose": x.mT,
         "unsqueeze": x.unsqueeze(-1),

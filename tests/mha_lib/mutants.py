@@ -2,117 +2,192 @@
 
     python tests/mha_lib/mutants.py             every mutant
     python tests/mha_lib/mutants.py softmax     the mutants whose name contains "softmax"
-    python tests/mha_lib/mutants.py --sample 9  nine of them, the same ones every time
+    python tests/mha_lib/mutants.py --sample 9  nine of them, others as soon as the library changes
 
-A mutant is one replacement in one file, as ``mutants.txt`` lists it. It is applied to a copy of the library
-in a temporary folder, never here. The tests of ``tests/mha_lib`` must notice it, those of the mutated file
-first; a file of the classroom has only its own.
-A mutant that survives shows that a test is missing: write it.
-
-They are chosen by hand, since a tool makes too many: mutmut 3 makes 420 of ``masks.py`` alone, some 6,000 of
-the library, which would take six hours; of 60 drawn, 8 survived, none for lack of a test of what is computed.
+The mutants are made of the library as it is today: ``rules.py`` breaks each line in many ways, and one in
+32 is taken, by a hash of its name. ``mutants.txt`` adds the classical mistakes that no rule makes.
+No file is written: a process of its own imports the broken text in place of the file. The tests of
+``tests/mha_lib`` must notice it, those of the broken file first; a file of the classroom has only its own.
+A mutant that survives shows that a test is missing: write it. Where no test can see a difference, say why in
+``EQUIVALENT``.
 """
 
 import argparse
+import gc
 import hashlib
+import importlib
+import multiprocessing
 import os
-import shutil
-import subprocess
+import signal
 import sys
-import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from typing import NamedTuple
+from types import CodeType
+
+import pytest
+import torch
 
 ROOT = Path(__file__).resolve().parents[2]
-SLOW = "not compile and not importing and not two_processes"  # no mutant needs these
-COPIED = ("mha_lib", "tests/mha_lib", "tests/classroom/tasks")
+sys.path.insert(0, str(ROOT))
+
+from tests.mha_lib.rules import Mutant, mutants_of  # noqa: E402 — found from any folder
+
+# Slow tests that no mutant needs.
+SLOW = "not compile and not importing and not two_processes and not exports and not expected_output"
+BROKEN = [file.name for file in sorted((ROOT / "mha_lib").glob("[!_]*.py"))]
+BROKEN += ["classroom/tasks/data.py", "classroom/tasks/translator.py"]
+ONE_IN = 32  # of the mutants that the rules make
+MINUTES = 10  # what takes longer runs for ever
+# The tests that run first for a file; those of the same name where none are listed.
+FIRST = {
+    "attention": ["attention", "torch_cases"],
+    "cache": ["cache", "window"],
+    "checks": ["errors"],
+    "encoder_decoder": ["transformer"],
+    "masks": ["attention", "multihead", "window"],
+    "tracing": ["torch_cases", "fused"],
+}
+LAST = ("test_fused.py", "test_transformers.py")  # for other files: they take longest
+# Mutants that no test can notice, and those that never end; each with the reason.
+EQUIVALENT = {
+    "cache.py KVCache.check_cacheable: keys → values (another name) in: if held is not None and "
+    "(keys.dtype != held.dtype or keys.device != held.device):": "keys and values have one dtype",
+    "fused.py fused_attention: limits.is_causal → True (condition left out) in: if limits.is_causal "
+    "and num_queries == 1 and limits.window is None: # it stands at the end: it sees all": (
+        "one query that is not causal loses nothing"
+    ),
+    "fused.py fused_attention: num_queries <= size and limits.window is None → False (never) in: if "
+    "num_queries <= size and limits.window is None:": "the loop makes one chunk, which is the same",
+    "fused.py masked_attention: queries → keys (another name) in: dtype, scores_shape = queries.dtype, "
+    "(*queries.shape[:3], keys.shape[2]) # (B, H, Q, K)": "queries and keys have one dtype",
+    "masks.py blank_padding: blank_keys if values is keys else blank(values) → (blank(values)) (never) "
+    "in: return blank_keys, blank_keys if values is keys else blank(values)": "the same, computed twice",
+    "classroom/tasks/data.py is_held_out: 2 → 3 (number) in: mixed = numbers * 2_654_435_761 % 2**32 # "
+    "Knuth's multiplicative hash, whose upper bits are mixed well": "no number is held out: it runs for ever",
+    "classroom/tasks/data.py inner_zeros: numbers[:, None] // 10 ** torch.arange(PLACES) % 10 > 0 → "
+    "(numbers[:, None] // 10 ** torch.arange(PLACES) % 10 >= 0) (comparison) in: is_digit = "
+    "numbers[:, None] // 10 ** torch.arange(PLACES) % 10 > 0 # (N, 8), the ones first": (
+        "no number has a zero inside: it runs for ever"
+    ),
+    "classroom/tasks/data.py draw_training_numbers: 2 → 3 (number) in: drawn = 2 * count # nearly "
+    "always enough, although held-out numbers are left out below": "more are drawn than are taken",
+}
 
 
-class Mutant(NamedTuple):
-    name: str
-    file: str
-    old: str
-    new: str
+def hashed(*texts: str) -> int:
+    return int.from_bytes(hashlib.sha256("\n".join(texts).encode()).digest()[:8])
 
 
-def read_mutants(listed: Path) -> list[Mutant]:
-    """Read a list: ``[file] name``, then the old text after ``-`` and the new text after ``+``."""
+def source_of(file: str) -> str:
+    return (ROOT / "mha_lib" / file).read_text(encoding="utf-8")
+
+
+def classical_mutants() -> list[Mutant]:
+    """Read ``mutants.txt``: ``[file] name``, then the old text after ``-`` and the new text after ``+``."""
     mutants = []
-    for block in listed.read_text(encoding="utf-8").split("\n\n"):
-        lines = [line for line in block.splitlines() if not line.startswith("#")]
-        if lines:
-            file, name = lines[0].removeprefix("[").split("] ")
-            old, new = ("\n".join(line[2:] for line in lines[1:] if line[0] == sign) for sign in "-+")
-            mutants.append(Mutant(name, file, old, new))
+    for block in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").strip().split("\n\n"):
+        title, *lines = block.splitlines()
+        file, name = title.removeprefix("[").split("] ")
+        old, new = ("\n".join(line[2:] for line in lines if line[0] == sign) for sign in "-+")
+        source = source_of(file)
+        if source.count(old) != 1:
+            raise ValueError(f"{name}: its text must occur once in {file}, it does {source.count(old)} times")
+        mutants.append(Mutant(f"{file}: {name}", file, source.replace(old, new)))
     return mutants
 
 
-MUTANTS = read_mutants(Path(__file__).with_suffix(".txt"))
+def all_mutants(but: Collection[str] = EQUIVALENT) -> list[Mutant]:
+    made = [mutant for file in BROKEN for mutant in mutants_of(file, source_of(file))]
+    taken = [mutant for mutant in made if hashed(mutant.name) % ONE_IN == 0 and mutant.name not in but]
+    return classical_mutants() + taken
 
 
-def applied(mutant: Mutant) -> str:
-    """Return the text of the mutated file."""
-    text = (ROOT / "mha_lib" / mutant.file).read_text(encoding="utf-8")
-    count = text.count(mutant.old)
-    if count != 1:
-        raise ValueError(
-            f"mutant {mutant.name!r}: its text must occur once in {mutant.file}, it does {count} times"
+def drawn(mutants: list[Mutant], count: int | None, library: str) -> list[Mutant]:
+    """Draw so many mutants: the same for the same library, others after each change of it."""
+    return sorted(mutants, key=lambda mutant: hashed(library, mutant.name))[:count]
+
+
+def tests_of(file: str) -> list[str]:
+    name = Path(file).stem
+    if "/" in file:
+        return [f"tests/{Path(file).parent}/test_{name}.py"]
+    first = [f"tests/mha_lib/test_{test}.py" for test in FIRST.get(name, [name])]
+    others = {str(test.relative_to(ROOT)) for test in (ROOT / "tests/mha_lib").glob("test_*.py")}
+    others -= {*first, "tests/mha_lib/test_mutants.py"}
+    return [*first, *sorted(others, key=lambda test: (test.endswith(LAST), test))]
+
+
+class FirstFailure:
+    """A plugin of pytest that keeps the name of the test that failed."""
+
+    name = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.name = report.nodeid.split("::")[-1]
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.name = report.nodeid
+
+
+def failure_of(mutant: Mutant | None, tests: list[str]) -> str:
+    """Return the name of the first test that fails, or nothing. Runs in a process of its own."""
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(60 * MINUTES)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # plugins would take longer to load than most tests
+    for name in [name for name in sys.modules if name.split(".")[0] in ("mha_lib", "tests")]:
+        del sys.modules[name]
+    read = SourceFileLoader.get_code
+
+    def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:
+        if mutant is not None and Path(loader.path) == ROOT / "mha_lib" / mutant.file:
+            return compile(mutant.text, loader.path, "exec")
+        return read(loader, name)
+
+    SourceFileLoader.get_code = get_code
+    failure = FirstFailure()
+    for test in tests:
+        result = pytest.main(
+            ["-x", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "-k", SLOW, test], [failure]
         )
-    return text.replace(mutant.old, mutant.new)
+        if result not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            return failure.name or f"{test}: {result!r}"
+    return ""
 
 
-def tests_of(mutant: Mutant) -> list[str]:
-    folder, name = Path(mutant.file).parent, f"test_{Path(mutant.file).name}"
-    places = [Path("tests", folder, name)] if folder.parts else [Path("tests/mha_lib", name), "tests/mha_lib"]
-    return [str(place) for place in places if (ROOT / place).exists()]
-
-
-def run_tests(tests: list[str], mutant: Mutant | None = None) -> tuple[bool, str]:
-    """Return whether the tests pass, and the name of the first that fails."""
-    with tempfile.TemporaryDirectory() as folder:
-        ignore = shutil.ignore_patterns("test_mutants.py", "__pycache__")
-        for place in COPIED:
-            shutil.copytree(ROOT / place, Path(folder, place), ignore=ignore)
-        for file in (ROOT / "tests").glob("*.py"):
-            shutil.copy(file, Path(folder, "tests"))
-        if mutant is not None:
-            Path(folder, "mha_lib", mutant.file).write_text(applied(mutant), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-k", SLOW, *tests]
-        environment = os.environ | {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
-        result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-        if result.returncode not in (0, 1):
-            raise RuntimeError(result.stdout + result.stderr)
-        failures = [line for line in result.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return result.returncode == 0, failures[0].split(" - ")[0].split("::")[-1] if failures else ""
+def too_long(*_: object) -> None:
+    raise TimeoutError
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", help="take the mutants whose names contain all of these")
-    parser.add_argument("--sample", type=int, help="take this many, the same ones every time")
+    parser.add_argument("--sample", type=int, help="take this many, others for another library")
     options = parser.parse_args()
-    chosen = [mutant for mutant in MUTANTS if all(word in mutant.name for word in options.words)]
-    # Sorted by a hash of the name, so that a new mutant changes at most one of the sample.
-    chosen = sorted(chosen, key=lambda mutant: hashlib.sha256(mutant.name.encode()).digest())[
-        : options.sample
-    ]
-    for mutant in chosen:
-        applied(mutant)
-    passed, failure = run_tests(sorted({test for mutant in chosen for test in tests_of(mutant)}))
-    if not passed:
-        print(f"The tests fail without any mutant: {failure}")
-        return 1
-
-    def tested(mutant: Mutant) -> tuple[bool, str]:
-        return run_tests(tests_of(mutant), mutant)
-
+    library = "".join(source_of(file) for file in BROKEN)
+    chosen = [mutant for mutant in all_mutants() if all(word in mutant.name for word in options.words)]
+    chosen = drawn(chosen, options.sample, library)
+    # Each process begins as a copy of this one. What it finds loaded, it need not load.
+    importlib.import_module("mha_lib")
+    torch.testing.assert_close(torch.ones(1), torch.ones(1))
+    gc.freeze()
     started, survivors = time.perf_counter(), []
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for mutant, (survived, failure) in zip(chosen, pool.map(tested, chosen), strict=True):
-            survivors += [mutant.name] * survived
-            print(f"{'SURVIVED' if survived else 'killed  '}  {mutant.name:45} {failure}", flush=True)
+    os.chdir(ROOT)
+    with multiprocessing.get_context("fork").Pool(os.cpu_count(), maxtasksperchild=1) as pool:
+        if failure := pool.apply(failure_of, [None, sorted({t for m in chosen for t in tests_of(m.file)})]):
+            print(f"The tests fail without any mutant: {failure}")
+            return 1
+        results = [pool.apply_async(failure_of, [mutant, tests_of(mutant.file)]) for mutant in chosen]
+        for mutant, result in zip(chosen, results, strict=True):
+            failure = result.get()
+            survivors += [mutant.name] * (not failure)
+            print(f"{'killed  ' if failure else 'SURVIVED'}  {mutant.name}  {failure}", flush=True)
     minutes = (time.perf_counter() - started) / 60
     print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants killed in {minutes:.1f} minutes")
     return 1 if survivors else 0

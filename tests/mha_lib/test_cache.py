@@ -1,7 +1,5 @@
 """Keys and values kept from call to call give the numbers of one call, with every other argument."""
 
-import copy
-
 import pytest
 import torch
 
@@ -110,14 +108,6 @@ def test_steps_obey_what_goes_along(extra, kind, sizes, need_weights):
     }
     output, _ = in_chunks(layer, x, sizes, need_weights, is_causal=causal, **of_chunk)
     torch.testing.assert_close(output, expected)
-
-
-def test_lengths_count_the_keys_of_earlier_calls():
-    layer, x, valid_lens = make_layer("plain"), torch.randn(B, N, D), torch.tensor([4, 6])
-    cache = KVCache(layer, B, N)
-    layer(x[:, :5], cache=cache)
-    output = layer(x[:, 5:], cache=cache, valid_lens=valid_lens)
-    torch.testing.assert_close(output, layer(x[:, 5:], x, valid_lens=valid_lens))
 
 
 @pytest.mark.parametrize("kind", LAYERS)
@@ -251,12 +241,6 @@ def test_after_a_reset_the_dtype_may_be_another_one():
         expected = layer(x, is_causal=True)
     assert cache.keys.dtype == torch.bfloat16
     torch.testing.assert_close(output, expected, atol=2e-2, rtol=2e-2)
-
-
-def test_each_layer_of_a_copied_model_wants_its_own_cache():
-    layer = make_layer("plain")
-    with pytest.raises(ValueError, match="made for this layer"):
-        copy.deepcopy(layer)(torch.randn(B, 1, D), cache=KVCache(layer, B, N))
 
 
 def test_steps_compile_to_one_graph():

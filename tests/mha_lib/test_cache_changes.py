@@ -188,6 +188,8 @@ BAD_CALLS: BadCalls = {
         "index must be a tensor of integers (B,), got torch.float32"),
     "reorder: two axes": (lambda: filled(PLAIN).reorder(torch.tensor([[0]])), TypeError,
         "index must be a tensor of integers (B,), got torch.int64 of shape (1, 1)"),
+    "reorder: a negative sample": (lambda: filled(PLAIN).reorder(torch.tensor([-1, 0])), ValueError,
+        "index must name samples from 0 to 1, got [-1, 0]"),
     "reorder: no such sample": (lambda: filled(PLAIN).reorder(torch.tensor([0, 2])), ValueError,
         "index must name samples from 0 to 1, got [0, 2]"),
 }

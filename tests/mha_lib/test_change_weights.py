@@ -104,14 +104,21 @@ def test_an_encoder_layer_and_latent_attention_pass_it_on():
         torch.testing.assert_close(weights, layer(x, need_weights=True)[1] / 4)
 
 
-def test_a_bias_for_each_head_and_causality_go_with_it(attend):
-    """Doubling the weights doubles what the values give, for every way through the layer."""
+DISTANCE = torch.arange(N)[:, None] - torch.arange(N)
+ALIBI = -alibi_slopes(H)[None, :, None, None] * DISTANCE.abs()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"valid_lens": torch.tensor([7, 4])},
+        {"valid_lens": torch.tensor([2, 5])},
+        {"score_bias": ALIBI, "mask": causal_mask(N, N)},
+    ],
+    ids=["lengths", "lengths below K", "bias, mask"],
+)
+def test_doubled_weights_double_the_output_on_every_way(attend, options):
     layer, x = MultiHeadAttention(D, H), torch.randn(B, N, D)
-    distance = torch.arange(N)[:, None] - torch.arange(N)
-    options = {
-        "score_bias": -alibi_slopes(H)[None, :, None, None] * distance.abs(),
-        "mask": causal_mask(N, N),
-    }
     doubled = attend(layer, x, change_weights=lambda weights, _: 2 * weights, **options)
     torch.testing.assert_close(doubled, 2 * attend(layer, x, **options))
 
@@ -132,10 +139,3 @@ BAD_CALLS: BadCalls = {
 @each_bad_call(BAD_CALLS)
 def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
     assert_refused(call, error, words)
-
-
-@pytest.mark.parametrize("lens", [[7, 4], [2, 5]], ids=str)
-def test_changed_weights_are_used_however_padding_is_left_out(attend, lens):
-    layer, x, valid_lens = MultiHeadAttention(D, H), torch.randn(B, N, D), torch.tensor(lens)
-    doubled = attend(layer, x, valid_lens=valid_lens, change_weights=lambda weights, _: 2 * weights)
-    torch.testing.assert_close(doubled, 2 * attend(layer, x, valid_lens=valid_lens))

@@ -18,6 +18,7 @@ from mha_lib.fused import (
     fused_attention,
     has_varlen_kernel,
     knows_varlen_attn,
+    queries_at_a_time,
     worth_packing,
 )
 from mha_lib.masks import Limits
@@ -133,33 +134,25 @@ def test_fast_path_gives_output_and_gradients_of_the_readable_path(kind, is_self
     assert_paths_agree(layer, *inputs, **make_arguments(kind, num_queries, K, H, B, device))
 
 
-@pytest.mark.parametrize("num_heads", [1, D])
+SIZES = {"query_size": 3, "key_size": 5, "value_size": 19, "head_dim": HEAD}
+SHARED = {"bias": True, "value_head_dim": 3, "rotary": True}
+LAYERS = {
+    "one head": MultiHeadAttention(D, 1),
+    "one dimension a head": MultiHeadAttention(D, D),
+    "narrow values": MultiHeadAttention(13, H, value_head_dim=2, **SIZES),
+    "wide values": MultiHeadAttention(13, H, value_head_dim=17, **SIZES),
+    "one key head, rotary": MultiHeadAttention(24, 6, num_kv_heads=1, **SHARED),
+    "two key heads, rotary": MultiHeadAttention(24, 6, num_kv_heads=2, **SHARED),
+}
+
+
+@pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
 @pytest.mark.parametrize("kind", MASKS)
 @pytest.mark.usefixtures("always_pack")
-def test_paths_agree_for_one_head_and_for_one_dimension_a_head(kind, num_heads):
-    layer = MultiHeadAttention(D, num_heads).double()
-    x, y = torch.randn(B, Q, D).double(), torch.randn(B, K, D).double()
-    assert_paths_agree(layer, x, y, **make_arguments(kind, Q, K, num_heads, B, "cpu"))
-
-
-@pytest.mark.parametrize("value_head_dim", [2, 17])
-@pytest.mark.parametrize("kind", ["none", "lengths (B,)", "causal, lengths (B,)", "(B, H, Q, K)"])
-@pytest.mark.usefixtures("always_pack")
-def test_paths_agree_for_sizes_of_all_kinds(kind, value_head_dim):
-    layer = MultiHeadAttention(
-        13, H, query_size=3, key_size=5, value_size=19, head_dim=HEAD, value_head_dim=value_head_dim
-    ).double()
-    inputs = [torch.randn(B, *shape).double() for shape in ((Q, 3), (K, 5), (K, 19))]
-    assert_paths_agree(layer, *inputs, **make_arguments(kind, Q, K, H, B, "cpu"))
-
-
-@pytest.mark.parametrize("kind", MASKS)
-@pytest.mark.parametrize("num_kv_heads", [1, 2])
-@pytest.mark.usefixtures("always_pack")
-def test_paths_agree_where_heads_share_keys_and_are_turned_by_their_position(kind, num_kv_heads):
-    layer = MultiHeadAttention(24, 6, bias=True, num_kv_heads=num_kv_heads, value_head_dim=3, rotary=True)
-    x, y = torch.randn(B, Q, 24).double(), torch.randn(B, K, 24).double()
-    assert_paths_agree(layer.double(), x, y, **make_arguments(kind, Q, K, 6, B, "cpu"))
+def test_paths_agree_for_layers_of_all_kinds(kind, layer):
+    widths = ((Q, layer.query_size), (K, layer.key_size), (K, layer.value_size))
+    inputs = [torch.randn(B, *shape).double() for shape in widths]
+    assert_paths_agree(layer.double(), *inputs, **make_arguments(kind, Q, K, layer.num_heads, B, "cpu"))
 
 
 @pytest.mark.parametrize("num_queries", [3, 4, 8])
@@ -332,6 +325,13 @@ def test_masks_are_built_for_a_chunk_of_queries_and_kept_for_none(kind, chunks_o
     assert len(built_masks) == 8  # built again for the gradients
 
 
+def test_a_chunk_has_as_many_queries_as_a_mask_has_room_for():
+    """8 million cells hold 512 rows of 16,384 keys, and a mask for each of two samples halves that."""
+    queries, lengths = torch.empty(2, 1, 16_384, 1), torch.tensor([3, 16_384])
+    assert queries_at_a_time(queries, 16_384, Limits(is_causal=True)) == 512
+    assert queries_at_a_time(queries, 16_384, Limits(lengths, is_causal=True)) == 256
+
+
 def test_masks_are_built_once_where_no_gradient_is_wanted(small_chunks, built_masks):
     layer, x, y = MultiHeadAttention(14, H), torch.randn(B, 4, 14), torch.randn(B, 6, 14)
     with torch.no_grad():
@@ -492,40 +492,36 @@ def a_new_gpu(monkeypatch):
     monkeypatch.setattr(mha_lib.fused, "knows_varlen_attn", lambda: True)
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("width", [8, 64, 256])
-def test_the_kernel_is_used_where_it_works(a_new_gpu, dtype, width):
-    queries = SimpleNamespace(**GPU | {"dtype": dtype, "shape": (2, 4, 8, width)})
-    assert has_varlen_kernel(queries, width, 0.0)
+HALF = {"dtype": torch.float16}
+NOT_TAKEN = {
+    "no gpu": (GPU | {"is_cuda": False}, 64, 0.0),
+    "float32": (GPU | {"dtype": torch.float32}, 64, 0.0),
+    "float64": (GPU | {"dtype": torch.float64}, 64, 0.0),
+    "narrow values": (GPU, 32, 0.0),
+    "dropout": (GPU, 64, 0.1),
+    "no multiple of 8": (GPU | {"shape": (2, 4, 8, 12)}, 12, 0.0),
+    "too wide": (GPU | {"shape": (2, 4, 8, 264)}, 264, 0.0),
+}
+MISSING = {
+    "old gpu": (torch.cuda, "get_device_capability", lambda device: (7, 5)),
+    "amd": (torch.version, "hip", "6.4"),
+    "no FlashAttention": (torch.backends.cuda, "is_flash_attention_available", lambda: False),
+    "no varlen_attn": (mha_lib.fused, "knows_varlen_attn", lambda: False),
+}
 
 
-@pytest.mark.parametrize(
-    ("queries", "value_head_dim", "dropout_p"),
-    [
-        (GPU | {"is_cuda": False}, 64, 0.0),
-        (GPU | {"dtype": torch.float32}, 64, 0.0),
-        (GPU | {"dtype": torch.float64}, 64, 0.0),
-        (GPU, 32, 0.0),
-        (GPU, 64, 0.1),
-        (GPU | {"shape": (2, 4, 8, 12)}, 12, 0.0),
-        (GPU | {"shape": (2, 4, 8, 264)}, 264, 0.0),
-    ],
-    ids=["no gpu", "float32", "float64", "narrow values", "dropout", "no multiple of 8", "too wide"],
-)
-def test_the_kernel_is_not_used_for_what_it_cannot_take(a_new_gpu, queries, value_head_dim, dropout_p):
-    assert not has_varlen_kernel(SimpleNamespace(**queries), value_head_dim, dropout_p)
+def test_the_kernel_is_used_only_for_what_it_can_take(a_new_gpu):
+    for width in (8, 64, 256):
+        for dtype in ({}, HALF):
+            queries = SimpleNamespace(**GPU | dtype | {"shape": (2, 4, 8, width)})
+            assert has_varlen_kernel(queries, width, 0.0)
+    for name, (queries, *others) in NOT_TAKEN.items():
+        assert not has_varlen_kernel(SimpleNamespace(**queries), *others), name
 
 
-@pytest.mark.parametrize("lacking", ["old gpu", "amd", "no FlashAttention", "no varlen_attn"])
+@pytest.mark.parametrize("lacking", MISSING.values(), ids=MISSING)
 def test_the_kernel_is_not_used_where_it_is_not_there(a_new_gpu, lacking, monkeypatch):
-    if lacking == "old gpu":
-        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
-    elif lacking == "amd":
-        monkeypatch.setattr(torch.version, "hip", "6.4")
-    elif lacking == "no FlashAttention":
-        monkeypatch.setattr(torch.backends.cuda, "is_flash_attention_available", lambda: False)
-    else:
-        monkeypatch.setattr(mha_lib.fused, "knows_varlen_attn", lambda: False)
+    monkeypatch.setattr(*lacking)
     assert not has_varlen_kernel(SimpleNamespace(**GPU), 64, 0.0)
 
 

@@ -121,6 +121,8 @@ BAD_CALLS: BadCalls = {
     "rotary a bool": (lambda: LatentAttention(D, H, C, R, head_dim=HEAD, rotary=True), TypeError,
         "rotary must be a Rotary, got bool; try Rotary(base=10_000)"),
     "too wide": (lambda: LAYER(torch.zeros(B, N, 9)), ValueError, "x … got shape (2, 7, 9)"),
+    "a bias of another shape": (lambda: LAYER(torch.zeros(B, N, D), score_bias=torch.zeros(3, 2)), ValueError,
+        "score_bias … got shape (3, 2)"),
     "a cache of another layer": (lambda: LAYER(torch.zeros(B, N, D), cache=KVCache(make_layer(), B, N)),
         ValueError,
         "cache … got the cache of another one; every layer needs its own"),
@@ -140,6 +142,13 @@ def test_a_head_mask_scales_the_output_of_each_head(absorb):
     with torch.no_grad():
         layer.W_o.weight.mul_(scales.repeat_interleave(VALUE))  # the columns of each head
     torch.testing.assert_close(layer(x, absorb=absorb), output)
+
+
+@FORMS
+def test_what_a_mask_forbids_gets_no_weight(absorb):
+    mask, key_mask = torch.rand(B, H, N, N) < 0.7, torch.rand(B, N) < 0.6
+    _, weights = make_layer()(tokens(), mask=mask, key_mask=key_mask, absorb=absorb, need_weights=True)
+    assert torch.equal(weights > 0, mask & key_mask[:, None, None])
 
 
 @FORMS

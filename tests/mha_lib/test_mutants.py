@@ -1,12 +1,23 @@
-import pytest
+import ast
 
-from tests.mha_lib.mutants import MUTANTS, applied
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_every_mutant_still_finds_its_place_in_the_library(mutant):
-    assert applied(mutant)
+from tests.mha_lib.mutants import EQUIVALENT, all_mutants, drawn, source_of
 
 
-def test_mutants_have_names_of_their_own():
-    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+def test_every_mutant_has_a_name_of_its_own_and_is_another_program():
+    mutants = all_mutants()
+    assert len({mutant.name for mutant in mutants}) == len(mutants) > 100
+    for mutant in mutants:
+        assert mutant.text != source_of(mutant.file)
+        assert ast.parse(mutant.text), "a broken syntax shows nothing"
+
+
+def test_every_exception_is_a_mutant_of_the_library_as_it_is():
+    assert set(EQUIVALENT) <= {mutant.name for mutant in all_mutants(but=())}
+
+
+def test_the_same_library_gets_the_same_sample_and_another_one_another():
+    mutants = all_mutants()
+    first = drawn(mutants, 9, "library")
+    assert first == drawn(mutants[::-1], 9, "library")
+    assert first != drawn(mutants, 9, "library with a changed line")
+    assert len(set(first)) == 9

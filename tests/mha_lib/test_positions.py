@@ -31,12 +31,6 @@ def test_positions_follow_the_formula_of_the_paper():
             assert math.isclose(positions[i, 2 * j + 1], math.cos(angle), abs_tol=1e-6)
 
 
-def test_moving_by_one_position_is_the_same_rotation_everywhere():
-    pairs = torch.view_as_complex(sinusoidal_positions(50, 8).unflatten(1, (4, 2)).double())  # sin + i cos
-    steps = pairs[1:] / pairs[:-1]
-    torch.testing.assert_close(steps, steps[:1].expand_as(steps), atol=1e-5, rtol=0)
-
-
 def test_far_positions_are_as_exact_as_near_ones():
     last = sinusoidal_positions(100_001, 6)[-1]
     expected = [f(100_000 / 10000 ** (j / 3)) for j in range(3) for f in (math.sin, math.cos)]
@@ -69,23 +63,6 @@ def test_each_pair_of_columns_is_turned_by_its_angle():
             torch.testing.assert_close(got[:, n, 2 * j : 2 * j + 2], expected, atol=1e-6, rtol=0)
 
 
-def test_position_zero_turns_nothing_and_no_position_changes_a_length():
-    x = torch.randn(4, 5, 6)
-    assert torch.equal(rotate_by_position(x, torch.zeros(5)), x)
-    torch.testing.assert_close(rotate_by_position(x, torch.arange(5)).norm(dim=-1), x.norm(dim=-1))
-
-
-def test_dot_products_of_turned_vectors_depend_on_the_distance_alone():
-    q, k = torch.randn(2, 3, 1, 8).double(), torch.randn(2, 3, 1, 8).double()
-
-    def score(i, j):
-        return rotate_by_position(q, torch.tensor([i])) @ rotate_by_position(k, torch.tensor([j])).mT
-
-    for shift in (1, 50, 5000):
-        torch.testing.assert_close(score(9 + shift, 4 + shift), score(9, 4))
-    assert not score(9, 4).allclose(score(9, 5), atol=1e-3)
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_turned_in_single_precision(dtype):
     x, positions = torch.randn(2, 5, 6).to(dtype), torch.arange(40_000, 40_005)
@@ -113,19 +90,6 @@ def test_a_rotary_layer_turns_queries_and_keys_but_not_values(attend, is_causal)
     heads, _ = dot_product_attention(q, k, v, mask)
     expected = layer.W_o(merge_heads(heads))
     torch.testing.assert_close(attend(layer, x, y, valid_lens=valid_lens, is_causal=is_causal), expected)
-
-
-def test_a_rotary_layer_sees_distances_but_not_positions(attend):
-    """The same tokens behind more padding give the same output; in another order they do not."""
-    layer, x = MultiHeadAttention(24, 6, rotary=True), torch.randn(2, 5, 24)
-    behind = torch.cat([torch.randn(2, 3, 24), x], dim=1)
-    key_mask = torch.arange(8).expand(2, 8) >= 3
-    expected = attend(layer, x)
-    torch.testing.assert_close(
-        attend(layer, behind, key_mask=key_mask)[:, 3:], expected, atol=1e-5, rtol=1e-4
-    )
-    order = torch.tensor([2, 0, 1, 4, 3])
-    assert not attend(layer, x[:, order]).allclose(expected[:, order], atol=1e-3)
 
 
 # Linear biases
@@ -263,16 +227,6 @@ def test_a_rotary_layer_turns_by_its_own_rotary(attend, halves):
     weights = (q @ k.mT / math.sqrt(8)).masked_fill(~mask, -math.inf).softmax(-1)
     expected = plain.W_o((weights @ split_heads(plain.W_v(x), 3)).transpose(1, 2).flatten(2))
     torch.testing.assert_close(attend(layer, x, valid_lens=lengths), expected)
-
-
-def test_rotary_true_is_that_of_the_paper():
-    torch.manual_seed(3)
-    first = MultiHeadAttention(12, 2, rotary=True)
-    torch.manual_seed(3)
-    second = MultiHeadAttention(12, 2, rotary=Rotary(base=10_000))
-    assert first.rotary == second.rotary == Rotary()
-    x = torch.randn(2, 5, 12)
-    assert torch.equal(first(x), second(x))
 
 
 def test_norms_of_queries_and_keys_divide_by_the_root_mean_square_of_a_head(attend):

@@ -5,7 +5,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from mha_lib import EncoderLayer, KVCache, MultiHeadAttention, causal_mask
+from mha_lib import KVCache, MultiHeadAttention, causal_mask
 from tests.mha_lib.bad_calls import BadCalls, assert_refused, each_bad_call
 from tests.mha_lib.layers import PATHS, output_of
 
@@ -129,12 +129,6 @@ def test_a_cache_with_a_window_goes_on_for_ever_in_the_memory_of_two_windows():
     cache = KVCache(layer, B, 1000)
     layer(x, cache=cache, is_causal=True)
     assert cache.keys.shape[2] == 2 * W
-
-
-def test_an_encoder_layer_has_a_window_too():
-    layer, x = EncoderLayer(D, H, 5, window=W), torch.randn(B, N, D)
-    _, weights = layer(x, is_causal=True, need_weights=True)
-    assert torch.equal((weights > 0)[0, 0], causal_mask(N, N, window=W))
 
 
 # fmt: off

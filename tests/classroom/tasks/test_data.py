@@ -129,13 +129,13 @@ def test_zeros_inside_are_counted(number, zeros):
 
 
 def test_strata_say_of_what_kind_each_number_is():
-    numbers = [7, 23_045, 20_450, 230_045, 10_000, 12_345_678, 30_000_005]
+    numbers = [7, 23_045, 20_450, 230_045, 10_000, 12_345_670, 30_000_005]
     found = strata(torch.tensor(numbers))
     kinds = {
         name: [n for n, yes in zip(numbers, chosen, strict=True) if yes] for name, chosen in found.items()
     }
     assert kinds["digits: 5"] == [23_045, 20_450, 10_000]
-    assert kinds["zeros inside: 0"] == [7, 10_000, 12_345_678]
+    assert kinds["zeros inside: 0"] == [7, 10_000, 12_345_670]
     assert kinds["zeros inside: 1"] == [23_045, 20_450]
     assert kinds["zeros inside: 2"] == [230_045]
     assert kinds["zeros inside: 3 or more"] == [30_000_005]
