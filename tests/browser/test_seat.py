@@ -14,6 +14,7 @@ from playwright.sync_api import Locator, Page, Response, Route, expect
 from mha_lib.classroom.course import make_working_copy
 from mha_lib.classroom.course.language import words_in
 from tests.browser.conftest import JupyterServer, Serve
+from tests.browser.lecture import held
 from tests.browser.new_lesson import new_lesson
 from tests.browser.waiting import act, saved_when
 
@@ -281,6 +282,22 @@ def test_a_cell_comes_back_as_the_lesson_has_it_and_the_students_own_by_undo(sea
 
     seat.choose("more", "give_back")
     expect(seat.page.get_by_text(WORDS["not_changed"]).first).to_be_visible()
+
+
+@pytest.mark.ci
+def test_a_cell_that_comes_back_late_leaves_alone_the_one_in_which_the_student_writes_by_then(
+    seat: Seat,
+) -> None:
+    lessons = "**/api/contents/notebooks**"
+    seat.page.route(lessons, lambda route: route.abort())  # so the lesson is read only when it is asked for
+    seat.open()
+    seat.write("add", "broken(")
+    seat.page.unroute(lessons)
+    with held(seat.page, lessons, "GET"):
+        seat.choose("add", "give_back")
+        seat.write("answer", "written meanwhile")
+    expect(seat.cell("add").locator(".cm-content")).to_have_text("helper + 2")
+    expect(seat.cell("answer").locator(".cm-content")).to_have_text("written meanwhile")
 
 
 @pytest.mark.ci

@@ -2,19 +2,24 @@
 import { hasTag } from "../deck/static/cells.js";
 import { differenceOf } from "./difference.js";
 
-/** Give the active cell back. What the student wrote stays in the cell's history: Ctrl+Z brings it back. */
+/**
+ * Give the active cell back. What the student wrote stays in the cell's history: Ctrl+Z brings it back. The student
+ * may be in another cell by the time the lesson is read: that one stays as it is.
+ */
 export async function giveBack(seat) {
   const { load, panel, words } = seat;
   const found = await findChanged(seat);
   if (!found) return;
   const { content: notebook } = panel;
+  const { id } = found.cell.model;
   const isAnswer = hasTag(found.cell.model, "exercise");
   if (isAnswer && !(await confirm(load, words))) return;
-  if (found.type !== found.cell.model.type) await changeType(notebook, found.type, load);
-  const { activeCell: cell } = notebook;
+  if (found.type !== found.cell.model.type) await changeType(notebook, found, load);
+  const cell = notebook.widgets.find(({ model }) => model.id === id);
+  if (!cell) return; // it was deleted meanwhile
   replace(cell.model.sharedModel, found.source);
   if (cell.model.type === "markdown") cell.rendered = true;
-  notebook.activate();
+  if (cell === notebook.activeCell) notebook.activate();
   const { Notification } = await load("@jupyterlab/apputils");
   Notification.info(words.is_back, { autoClose: 5000 });
 }
@@ -32,9 +37,14 @@ export async function compare(seat) {
   if (button.label === words.take) await giveBack(seat);
 }
 
-async function changeType(notebook, type, load) {
+/** JupyterLab changes the type of the active cell alone. */
+async function changeType(notebook, { cell, type }, load) {
   const { NotebookActions } = await load("@jupyterlab/notebook");
+  const { activeCellIndex } = notebook;
+  notebook.deselectAll();
+  notebook.activeCellIndex = notebook.widgets.indexOf(cell);
   NotebookActions.changeCellType(notebook, type);
+  notebook.activeCellIndex = activeCellIndex;
 }
 
 /** The active cell, and its type and source in the lesson; nothing, with a sentence that says why, where none differs. */

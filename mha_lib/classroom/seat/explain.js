@@ -9,8 +9,10 @@ export async function explainOutputs({ load, panel, setup, words }) {
   const run = (cell) => NotebookActions.runCells(notebook, [cell], sessionContext);
 
   async function explainMissing(failed) {
+    const { executionCount } = failed.model;
     const others = notebook.widgets.filter((cell) => cell.model.type === "code" && cell !== failed);
     const [first, ...further] = await cellsToRun(others, sessionContext);
+    if (failed.model.executionCount !== executionCount) return; // it ran again while the kernel was asked
     if (first && isSetup(first)) {
       addLine(failed, words.setup_missing, words.run_setup, async () => (await setup.run()) && run(failed));
     } else if (first) {
