@@ -31,7 +31,8 @@ SIZES = [(1200, 740), (1000, 600), (1920, 1040)]
 @pytest.fixture
 def deck(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
     """A deck whose clock stands still until the test sets it; the tab is new, and remembers no talk."""
-    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    # A zone of whole hours: the minutes on the clock are those of the test.
+    context = browser.new_context(viewport={"width": 1280, "height": 720}, timezone_id="UTC")
     page = context.new_page()
     set_clock(page, 0)
     cells = [cell(kind, new_markdown_cell, text, f"cell-{place}") for place, (kind, text) in enumerate(CELLS)]
