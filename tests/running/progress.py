@@ -65,7 +65,9 @@ class Progress:
                 self.left_out[tier] += 1
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Print no dot for a test that passes: lines tell how far the run is."""
+        """Print no letter for a test that passes or can't run here: lines tell how far the run is."""
+        if report.skipped:
+            return "skipped", "", "SKIPPED"
         return ("passed", "", "PASSED") if report.when == "call" and report.passed else None
 
     @pytest.hookimpl(trylast=True)
@@ -81,7 +83,7 @@ class Progress:
         if now - self.told >= EVERY and self.done < self.whole:
             self.told = now
             failed = f", {len(self.failed)} of them failed" if self.failed else ""
-            share = f"{self.done / self.whole:4.0%} after {clock(now - self.started)}"
+            share = f"{min(self.done / self.whole, 0.99):4.0%} after {clock(now - self.started)}"
             self.write(f"{share}: {self.ended} tests{failed}")
 
     def write(self, line: str) -> None:
