@@ -70,19 +70,30 @@ CODE = f"""() => [...document.querySelectorAll("{CELLS} .cm-content")]
 Code = dict[str, Any]  # of each slide
 
 
-@pytest.fixture(scope="module")
-def ran(browser: Browser, jupyter: JupyterServer) -> Iterator[tuple[Page, Code]]:
-    """A deck that was run and shows its first slide, shared by all tests, and its code before it ran."""
-    cells = [cell.copy() for cells in SLIDES for cell in cells]
+def lay_slides(jupyter: JupyterServer, name: str, slides: list[list[NotebookNode]]) -> str:
+    cells = [cell.copy() for cells in slides for cell in cells]
     for cell in cells:
         starts = cell.cell_type == "markdown"
         cell.metadata["slideshow"] = {"slide_type": "slide" if starts else "-"}
+    return lay_lesson(jupyter, f"notebooks/en/{name}.ipynb", cells)
+
+
+@pytest.fixture(scope="module")
+def ran_once(browser: Browser, jupyter: JupyterServer) -> Iterator[tuple[Page, Code]]:
+    """A deck that was run, and its code before it ran."""
     with shared_page(browser) as page:
         page.add_init_script(SPY_ON_TEXT)
-        open_deck(page, lay_lesson(jupyter, "notebooks/en/fit.ipynb", cells))
+        open_deck(page, lay_slides(jupyter, "fit", SLIDES))
         before = code_of_slides(page)
         run_deck(begin(page))
         yield page, before
+
+
+@pytest.fixture
+def ran(ran_once: tuple[Page, Code]) -> tuple[Page, Code]:
+    """The deck on its first slide, in its first size."""
+    begin(ran_once[0])
+    return ran_once
 
 
 def code_of_slides(page: Page) -> Code:
@@ -94,8 +105,9 @@ def code_of_slides(page: Page) -> Code:
     return found
 
 
-def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_sorter(ran: tuple[Page, Code]) -> None:
-    page, _ = ran
+def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_sorter(page: Page, jupyter: JupyterServer) -> None:
+    open_deck(page, lay_slides(jupyter, "unseen", SLIDES))
+    run_deck(page)
     expect(page.locator(".mha-explorer")).to_have_count(1)
     expect(page.locator(".mha-explorer [role=application]")).to_have_count(0)
     page.keyboard.press("o")
@@ -157,10 +169,11 @@ def test_the_code_of_an_explorer_folds_away_and_the_explorer_has_its_room(ran: t
     top = f"{cell}.querySelector('.mha-explorer').getBoundingClientRect().top"
     foot = "document.querySelector('#deck-foot').getBoundingClientRect().top"
     button = page.get_by_role("button", name="code", exact=True)
-    for is_open in (False, True, False):
+    for is_open in (False, True):
         expect(code).to_be_visible() if is_open else expect(code).to_be_hidden()
         expect(button).to_have_attribute("aria-expanded", str(is_open).lower())
         until(page, f"Math.abs({room} - ({foot} - {top})) < 20")
         button.click()
+    expect(code).to_be_hidden()
     page.set_viewport_size({"width": 1024, "height": 768})
     until(page, f"Math.abs({room} - ({foot} - {top})) < 20")
