@@ -1,4 +1,4 @@
-"""What a command has printed."""
+"""Reads what a command has printed."""
 
 
 def last_line(capsys):

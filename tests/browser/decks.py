@@ -1,4 +1,4 @@
-"""What tests do with a deck: make its cells, run it, walk it, and name the faults of each step."""
+"""Runs a deck, walks it, and names the faults of each step."""
 
 import re
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Watch
 from tests.browser.new_lesson import POSITION, current, open_deck, press, status_of
+from tests.browser.pages import new_page
 from tests.browser.waiting import act, answer_of, attribute_of, measure, text_of, until
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
-from tests.waiting import PATIENCE
 
 SAMPLE = TRANSLATED[2]  # the others are the same code beside shorter texts
 each_lesson = pytest.mark.parametrize(
@@ -57,10 +57,8 @@ Faults = dict[str, list[str]]  # by place: a step such as "slide-3-0+1", or "con
 @contextmanager
 def shared_page(browser: Browser) -> Iterator[Page]:
     """A page of a slide's size, for several tests."""
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    page.set_default_timeout(1000 * PATIENCE)
-    yield page
-    page.close()
+    with new_page(browser, viewport={"width": 1280, "height": 720}) as page:
+        yield page
 
 
 def begin(page: Page) -> Page:

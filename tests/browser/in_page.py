@@ -1,4 +1,4 @@
-"""What a handout computes where it will run: in a worker made of a blob, under a handout's policy."""
+"""Computes as a handout does, where it will run: in a worker made of a blob, under a handout's policy."""
 
 import base64
 import json

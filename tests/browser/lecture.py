@@ -1,4 +1,4 @@
-"""What a lecturer does with a deck, and what the deck shows when it is done."""
+"""Acts on a deck as a lecturer does, and waits until the deck shows that it is done."""
 
 import re
 from collections.abc import Iterator

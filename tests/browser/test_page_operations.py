@@ -138,7 +138,7 @@ def test_bad_inputs_and_programs_of_another_version_are_refused_with_a_sentence(
 
 
 def some(names):
-    """Those that are drawn run in CI, the others before a release."""
+    """The drawn ones run in CI, the others before a release."""
     in_ci = drawn(names)
     return [
         pytest.param(name, marks=pytest.mark.ci if name in in_ci else pytest.mark.whole) for name in names

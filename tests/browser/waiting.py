@@ -74,7 +74,7 @@ def asked(
 
 
 def settled(target: Page | Locator, read: Callable[[], Answer]) -> Answer:
-    """What ``read`` returns once it is the same in two frames in a row and no animation runs."""
+    """Return what ``read`` gives once it is the same in two frames in a row and no animation runs."""
     page, end = page_of(target), time.monotonic() + PATIENCE
     before: Answer | object = object()
     answer = read()
@@ -86,7 +86,7 @@ def settled(target: Page | Locator, read: Callable[[], Answer]) -> Answer:
 
 
 def measure(target: Page | Locator, script: str, argument: Any = None) -> Any:
-    """What a script measures in the page at rest."""
+    """Return what a script measures in the page at rest."""
     return settled(target, lambda: target.evaluate(script, argument))
 
 

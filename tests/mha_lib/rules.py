@@ -206,5 +206,5 @@ def nodes_in_functions(node: ast.AST, inside: str = "") -> Iterator[tuple[str, a
 
 
 def said_about(node: ast.AST) -> list[ast.AST]:
-    """What stands in a definition and computes nothing."""
+    """Return the parts of a definition that compute nothing."""
     return [*getattr(node, "decorator_list", ()), getattr(node, "returns", None)]

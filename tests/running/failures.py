@@ -1,4 +1,4 @@
-"""What a person would have seen where a test of a page failed: a picture and the console of each open page.
+"""Keeps a picture and the console of each open page where a test failed, as a person would see them.
 
 They lie in ``build/test-failures/``, in a folder for each failed test, until the next run of the tests.
 """

@@ -31,7 +31,7 @@ def setting_of(explorer, **texts):
 
 
 def answer_at(explorer, **texts):
-    """What the browser gets for a setting: the entry of a table's directory, and the table."""
+    """Return what the browser gets for a setting: the entry of a table's directory, and the table."""
     setting = setting_of(explorer, **texts)
     explorer.set_state({"setting": setting})
     tables = filter(None, (explorer.table, explorer.answer))

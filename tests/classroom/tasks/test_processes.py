@@ -49,7 +49,7 @@ def test_memory_grows_with_the_weights_and_hardly_without():
     ],
 )
 def test_processes_that_wait_in_vain_are_stopped(monkeypatch, fails, seconds, said):
-    """Those that nobody stops end by themselves, with code 0."""
+    """Processes that nobody stops end by themselves, with code 0."""
     started: list[subprocess.Popen] = []
 
     class Noted(subprocess.Popen):
