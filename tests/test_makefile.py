@@ -50,6 +50,7 @@ def test_old_python_is_refused_by_name(clone):
     assert not (clone / ".venv").exists()
 
 
+@pytest.mark.ci
 def test_no_network_at_set_up_is_said_and_leaves_no_mark_of_success(clone):
     """The environment borrows pip from this one: making its own would take ten seconds."""
     nowhere = {name: "" for name in os.environ if name.startswith("PIP_")}

@@ -73,6 +73,7 @@ def test_a_new_folder_of_lessons_is_found(repository):
     assert "fr" in list_languages(repository)
 
 
+@pytest.mark.ci
 def test_its_lessons_and_words_pass_the_tests_of_all_languages(repository):
     places = ("tests/notebooks/test_structure.py", "tests/notebooks/test_environment_cell.py")
     done = run_tests(
@@ -83,6 +84,7 @@ def test_its_lessons_and_words_pass_the_tests_of_all_languages(repository):
         assert f"[fr/{lesson.stem}] PASSED" in done.stdout
 
 
+@pytest.mark.ci
 def test_its_lessons_run_are_exported_and_presented_in_the_long_tests(repository):
     names = (
         "notebooks/test_execution.py",

@@ -70,6 +70,7 @@ BAD_SLIDES = {  # the fault: the source of the cell that has it, and the sentenc
 TEXTS = ("too long", "a raw dollar", "no picture", "the answers")
 
 
+@pytest.mark.ci
 def test_the_walk_finds_what_is_wrong_with_a_deck(page: Page, watch: Watch, jupyter: JupyterServer) -> None:
     cells = [cell("slide", new_code_cell, "from IPython.display import HTML, Javascript", "setup")]
     for number, (kind, (source, _)) in enumerate(BAD_SLIDES.items()):

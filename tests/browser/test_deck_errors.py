@@ -12,6 +12,8 @@ from tests.browser.decks import begin, each_size, go_to, shared_page
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
 from tests.browser.waiting import act, box_of, each_of, measure, text_of, until
 
+pytestmark = pytest.mark.ci
+
 FILLED = "\n".join(f"def f{n}(x):\n    return x + {n}  # {'a long comment ' * 5}" for n in range(9))
 DEEP = "def down(n):\n    return down(n - 1) if n else 1 / 0\ndown(9)"
 INTERACT = "from ipywidgets import interact\n@interact(n=(0, 9))\ndef invert(n=0):\n    return 1 / n"

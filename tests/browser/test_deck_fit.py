@@ -17,6 +17,8 @@ from tests.browser.new_lesson import lay_lesson, open_deck
 from tests.browser.waiting import act, becomes, measure, until
 from tests.lessons import ROOT
 
+pytestmark = pytest.mark.ci
+
 WORDS = "so Ann lent Tom her car as he hit it and Eva says pays"
 SETUP = f"""import torch
 from mha_lib.classroom import begin_lesson, explore, show_heads

@@ -103,6 +103,7 @@ def move_bar_slider(page: Page) -> None:
     expect(current(page)).to_have_id("slide-1-0")
 
 
+@pytest.mark.ci
 def test_anywidget_follows_the_kernel(page: Page, deck: str) -> None:
     open_slide(page, deck, 2)
     run_cell(page)
@@ -114,6 +115,7 @@ def test_anywidget_follows_the_kernel(page: Page, deck: str) -> None:
     expect(current(page)).to_have_id("slide-2-0")
 
 
+@pytest.mark.ci
 def test_without_the_bridge_no_widget_lives(page: Page, deck: str) -> None:
     """This shows the purpose of the bridge. When it fails, RISE itself has widgets, and the bridge can go."""
     page.route("**/mha-deck/extension/remoteEntry.js*", lambda route: route.fulfill(body=NO_BRIDGE))
@@ -140,6 +142,7 @@ def test_shift_r_runs_everything_past_a_failing_cell_and_names_it(page: Page, de
     expect(page.locator("#slide-3-0 .jp-OutputArea-output").last).to_contain_text("prepared: set up")
 
 
+@pytest.mark.ci
 def test_k_brings_the_deck_back_after_the_kernel_died(page: Page, deck: str) -> None:
     open_slide(page, deck, 1)
     run_cell(page)

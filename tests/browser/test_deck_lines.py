@@ -61,7 +61,10 @@ def light(page: Page, keys: str, lines: list[int]) -> None:
     expect_clear(page, lines)
 
 
-@pytest.mark.parametrize(("on", "back"), [("Space", "Shift+Space"), ("ArrowRight", "ArrowLeft")])
+@pytest.mark.parametrize(
+    ("on", "back"),
+    [("Space", "Shift+Space"), pytest.param("ArrowRight", "ArrowLeft", marks=pytest.mark.ci)],
+)
 def test_keys_walk_the_lines_after_the_cell_is_shown_and_then_show_all(
     deck: Page, on: str, back: str
 ) -> None:

@@ -9,6 +9,8 @@ from tests.browser.lecture import open_notes, outputs_of, reload, turn
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press
 from tests.browser.waiting import act, answer_of, attribute_of, box_of, each_of, measure, saved_when
 
+pytestmark = pytest.mark.ci
+
 CELLS = [
     cell("slide", new_markdown_cell, "# Draw here", "title"),
     cell("slide", new_code_cell, "print('drawn', 6 * 7)", "code"),

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
@@ -28,6 +29,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.ci
 def test_s_counts_the_seconds_shows_the_training_and_knows_the_last_time(
     page: Page, jupyter: JupyterServer
 ) -> None:

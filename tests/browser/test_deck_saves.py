@@ -100,6 +100,7 @@ def test_a_file_that_was_changed_elsewhere_is_saved_over_in_the_decks_own_copy(
     assert lesson.cells[0].source == "# Saves"
 
 
+@pytest.mark.ci
 def test_any_other_file_that_was_changed_elsewhere_stays_as_it_is(
     page: Page, jupyter: JupyterServer, file: Path
 ) -> None:
@@ -115,7 +116,10 @@ def test_any_other_file_that_was_changed_elsewhere_stays_as_it_is(
     assert measure(page, "dialogs") == []
 
 
-@pytest.mark.parametrize(("status", "said"), [(403, "the login is over"), (500, "the disk is full")])
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [pytest.param(403, "the login is over", marks=pytest.mark.ci), (500, "the disk is full")],
+)
 def test_a_save_that_fails_says_so_at_the_foot_and_what_was_typed_is_saved_later(
     deck: Page, file: Path, status: int, said: str
 ) -> None:
@@ -147,6 +151,7 @@ def test_no_dialog_comes_when_the_kernel_dies(deck: Page) -> None:
     expect(current(deck)).to_have_id(f"slide-{COUNT}-0")
 
 
+@pytest.mark.ci
 def test_no_note_is_shown_even_if_jupyterlab_lays_the_notebook_out_anew(deck: Page) -> None:
     act(
         deck,

@@ -205,6 +205,7 @@ def test_the_help_lists_every_key_on_the_screen(deck: Page, size: tuple[int, int
     deck.keyboard.press("?")
 
 
+@pytest.mark.ci
 def test_the_title_slide_has_the_address_of_the_handouts_and_its_code(
     page: Page, jupyter: JupyterServer
 ) -> None:

@@ -59,6 +59,7 @@ def expect_clock(speaker: Page, elapsed: str, plan: str) -> None:
     expect(speaker.locator("#plan")).to_have_text(plan)
 
 
+@pytest.mark.ci
 def test_the_clock_starts_with_the_first_turn_as_if_the_first_slide_had_kept_to_its_plan(deck: Page) -> None:
     speaker = open_notes(deck)
     set_clock(deck, 10)  # the class comes in
@@ -122,6 +123,7 @@ def test_it_shows_the_slide_as_the_class_sees_it_and_the_next_step_or_core_slide
     expect(coming(speaker)).to_have_count(0)
 
 
+@pytest.mark.ci
 def test_it_says_that_the_deck_is_away_and_goes_on_with_the_deck_that_comes_back(
     deck: Page, jupyter: JupyterServer
 ) -> None:
@@ -147,6 +149,7 @@ def test_it_says_that_the_deck_is_away_and_goes_on_with_the_deck_that_comes_back
     assert len(deck.context.pages) == 2
 
 
+@pytest.mark.ci
 def test_two_decks_have_a_window_each_and_leave_the_other_alone(deck: Page) -> None:
     speaker = open_notes(deck)
     with deck.expect_popup() as popup:

@@ -101,7 +101,9 @@ def goes(page: Page, column: int, row: int, shown: int, *keys: str) -> None:
     becomes(page, POSITION, [f"slide-{column}-{row}", shown])
 
 
-@pytest.mark.parametrize("rounds", [40, pytest.param(300, marks=pytest.mark.whole)])
+@pytest.mark.parametrize(
+    "rounds", [pytest.param(40, marks=pytest.mark.ci), pytest.param(300, marks=pytest.mark.whole)]
+)
 def test_random_keys_lead_where_a_model_of_the_deck_says(deck: Page, rounds: int) -> None:
     seed = random.randrange(10**9)
     chance = random.Random(seed)

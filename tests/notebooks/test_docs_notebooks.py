@@ -22,7 +22,11 @@ def read(path):
     return nbformat.read(path, as_version=4)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize(
+    "path",
+    [NOTEBOOKS[0], *(pytest.param(path, marks=pytest.mark.ci) for path in NOTEBOOKS[1:])],
+    ids=lambda path: path.parent.name,
+)
 def test_it_runs_with_another_model_and_shows_its_heads(path, tmp_path):
     notebook = read(path)
     (parameters,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]

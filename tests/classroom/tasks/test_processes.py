@@ -31,6 +31,7 @@ def test_two_devices_give_the_output_of_one_by_one_sum_though_python_would_abort
     assert layer.num_heads == 6, "the layer of this process stays whole"
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(torch.cuda.is_available(), reason="the peak of a GPU is exact")
 def test_memory_grows_with_the_weights_and_hardly_without():
     ballast = torch.ones(100_000_000)  # memory of the calling process is not counted
@@ -64,6 +65,7 @@ def test_processes_that_wait_in_vain_are_stopped(monkeypatch, fails, seconds, sa
     assert [process.returncode not in (None, 0) for process in started] == [True, True]
 
 
+@pytest.mark.ci
 def test_an_error_in_the_work_is_told():
     layer = MultiHeadAttention(9, 3)  # three heads for two devices
     with pytest.raises(ProcessesFailed, match="num_heads=3 must be divisible by the 2 devices"):

@@ -15,6 +15,7 @@ def test_the_table_has_a_result_for_every_number_of_heads_and_seed():
         assert all(len(seeds) == len(SEEDS) for seeds in results.values())
 
 
+@pytest.mark.ci
 def test_one_point_of_the_table_comes_out_again():
     """Another machine rounds differently, which after some steps acts like another seed."""
     all_numbers, zero_rich = read_table()["2"]["early"][0]

@@ -49,7 +49,9 @@ def tables(font):
     return {name: font.getTableData(name) for name in font.keys() if name != "GlyphOrder"}  # noqa: SIM118
 
 
-@pytest.mark.parametrize("name", LETTERS)
+@pytest.mark.parametrize(
+    "name", [CORE, *(pytest.param(name, marks=pytest.mark.ci) for name in (COMMON, WHOLE))]
+)
 def test_the_fonts_are_what_their_script_makes(make, name):
     font, letters = make.make(make.FONTS[name])
     assert letters == LETTERS[name]
