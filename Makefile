@@ -53,7 +53,8 @@ hub-image: ## build the image of a student's server (IMAGE="more options")
 
 hub-proxy: .venv/ready-dev $(PROXY_COMMAND) ## install the proxy that the tests of the hub need (needs npm)
 
-test: test-forecast lint ## test what matters in 8 minutes or less; the browser tests need Chromium or Chrome (T=tests/one)
+test: test-forecast ## test what matters in 8 minutes or less; the browser tests need Chromium or Chrome (T=tests/one)
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/python -m pytest $(or $(T),$(SIDE_BY_SIDE))
 
 .PHONY: test-forecast
@@ -100,7 +101,7 @@ $(PROXY_COMMAND):
 # The exact versions that were tested, into .venv; done again only when one of these files changes. The
 # extension is copied at set-up to where JupyterLab looks for its extensions.
 # A .venv whose Python is gone is made anew; otherwise pip goes on where it stopped.
-COPIED := $(wildcard $(addprefix mha_lib/classroom/,extension/* deck/static/* seat/* words/*/*.json look.css))
+COPIED := $(wildcard $(addprefix mha_lib/classroom/,jupyter/extension/* jupyter/deck/static/* jupyter/seat/* words/*/*.json look.css))
 .venv/ready-classroom: EXTRAS := classroom
 .venv/ready-slides: EXTRAS := classroom,slides
 .venv/ready-site: EXTRAS := classroom,site

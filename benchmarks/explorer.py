@@ -16,8 +16,8 @@ import torch
 from playwright.sync_api import Page, sync_playwright
 
 from mha_lib import causal_mask, masked_softmax
-from mha_lib.classroom.live.explorer import explore
-from mha_lib.classroom.publish.browser import find_browser
+from mha_lib.classroom.explorer import explore
+from mha_lib.classroom.pages.browser import find_browser
 from tests.browser.conftest import start_server
 from tests.browser.explorers import Lab, handout_page
 

@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from mha_lib.classroom.course.files import as_json
-from mha_lib.classroom.course.language import source_folder
-from mha_lib.classroom.course.lessons import written_languages
+from mha_lib.classroom.lesson.files import as_json
+from mha_lib.classroom.lesson.language import source_folder
+from mha_lib.classroom.lesson.lessons import written_languages
 
 ROOT = Path(__file__).parents[1]
 LESSONS = [

@@ -24,9 +24,10 @@ from torch import Tensor, nn
 from benchmarks.heads import run_cells
 from benchmarks.tables import Table, write_table
 from mha_lib import EncoderLayer, MultiHeadAttention
-from mha_lib.classroom.course.language import source_folder
-from mha_lib.classroom.tasks import VOCABULARY, TypedText, repeated_tokens, share_right
-from mha_lib.classroom.tasks.repeated_tokens import LENGTH, RepeatedTokens
+from mha_lib.classroom.explorer import TypedText
+from mha_lib.classroom.lesson.language import source_folder
+from mha_lib.classroom.trainings import VOCABULARY, repeated_tokens, share_right
+from mha_lib.classroom.trainings.repeated_tokens import LENGTH, RepeatedTokens
 
 ROOT = Path(__file__).parents[1]
 TABLE, KEPT = ROOT / "benchmarks" / "results" / "layers.json", ROOT / "build" / "layers"

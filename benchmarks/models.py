@@ -29,7 +29,7 @@ from playwright.sync_api import Browser, Page, Route, sync_playwright
 from benchmarks.attention import RESULTS
 from benchmarks.machine import describe_machine
 from mha_lib.classroom import explore_model
-from mha_lib.classroom.publish.browser import find_browser
+from mha_lib.classroom.pages.browser import find_browser
 from tests.browser.explorers import handout_page
 
 LENGTHS = (16, 64, 128)  # tokens

@@ -18,8 +18,8 @@ from typing import Any
 import torch
 
 from benchmarks.heads import run_cells
-from mha_lib.classroom.course.language import source_folder
-from mha_lib.classroom.tasks import train_translator
+from mha_lib.classroom.lesson.language import source_folder
+from mha_lib.classroom.translator import train_translator
 
 ROOT = Path(__file__).parents[1]
 TABLE, KEPT = ROOT / "benchmarks" / "results" / "today.json", ROOT / "build" / "today"

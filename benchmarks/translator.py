@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mha_lib import EncoderDecoder
-from mha_lib.classroom.tasks import (
+from mha_lib.classroom.translator import (
     Training,
     exact_matches,
     held_out_numbers,

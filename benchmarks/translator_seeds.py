@@ -21,8 +21,9 @@ import torch
 
 from benchmarks.heads import run_cells, source_of
 from benchmarks.tables import Table, write_table
-from mha_lib.classroom.course.language import source_folder
-from mha_lib.classroom.tasks import Head, Training, exact_matches, make_translator
+from mha_lib.classroom.heads import Head
+from mha_lib.classroom.lesson.language import source_folder
+from mha_lib.classroom.translator import Training, exact_matches, make_translator
 
 ROOT = Path(__file__).parents[1]
 TABLE, KEPT = ROOT / "benchmarks" / "results" / "translator_seeds.json", ROOT / "build" / "translator_seeds"

@@ -8,8 +8,9 @@ import os
 import sys
 from pathlib import Path
 
-from mha_lib.classroom import course
-from mha_lib.classroom.course.language import language_of_machine
+from mha_lib.classroom import jupyter
+from mha_lib.classroom import lesson as course
+from mha_lib.classroom.lesson.language import language_of_machine
 
 SETTINGS = [
     "--KernelManager.transport=ipc",  # otherwise kernels and their debuggers listen on ports
@@ -23,8 +24,7 @@ def main() -> None:
         os.environ["JUPYTERHUB_DEFAULT_URL"] = f"/lab/tree/{prepare(root)}"
     except (course.CourseError, OSError) as error:  # a full disk, say: only in Jupyter can the student delete
         print(course.in_one_line("course", error), file=sys.stderr)
-    settings = root / "mha_lib/classroom/course/jupyter"
-    os.environ["JUPYTER_CONFIG_PATH"] = str(settings)
+    os.environ["JUPYTER_CONFIG_PATH"] = str(jupyter.SETTINGS)
     # A new program in this process frees the memory of PyTorch. -P: Python imports no file of the home.
     os.execv(sys.executable, [sys.executable, "-P", "-m", "jupyterhub.singleuser", *SETTINGS, *sys.argv[1:]])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mha_lib.classroom.course import language
+from mha_lib.classroom.lesson import language
 
 
 def bracketed(words: Any) -> Any:

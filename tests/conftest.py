@@ -28,7 +28,7 @@ pytest_plugins = ["tests.running.failures", "tests.running.order", "tests.runnin
 @pytest.fixture(scope="session")
 def made_lessons() -> Path:
     """The folder of the lessons in traditional Chinese, which are made from the simplified ones."""
-    from mha_lib.classroom.course import make_traditional
+    from mha_lib.classroom.lesson import make_traditional
 
     return make_traditional(Path(__file__).parents[1])
 
@@ -52,12 +52,14 @@ def lay_translator(pytestconfig: pytest.Config) -> LayTranslator:
     """
     cache = pytestconfig.cache
     assert cache, "the tests need pytest's cache"
-    kept = cache.mkdir(f"translators-{made_of('*.py', 'classroom/tasks/*.py')}")
+    kept = cache.mkdir(
+        f"translators-{made_of('*.py', 'classroom/trainings/*.py', 'classroom/translator/*.py')}"
+    )
 
     def lay(lesson: Path, course: Path) -> None:
         if "train_translator" not in lesson.read_text(encoding="utf-8"):
             return
-        from mha_lib.classroom.tasks import train_translator
+        from mha_lib.classroom.translator import train_translator
 
         with FileLock(kept / "lock"):
             train_translator(folder=kept)

@@ -3,7 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 
-from mha_lib.classroom.course.figures import pieces_of
+from mha_lib.classroom.lesson.figures import pieces_of
 
 
 def folded(text: str) -> str:

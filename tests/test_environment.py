@@ -14,7 +14,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from mha_lib.classroom.course import list_languages, list_lessons
+from mha_lib.classroom.lesson import list_languages, list_lessons
 from tests.lessons import copy_course
 
 ROOT = Path(__file__).parents[1]
@@ -93,11 +93,11 @@ def test_the_classroom_brings_what_a_lesson_imports():
 IMPORT_LESSONS = """
 import sys
 from pathlib import Path
-from mha_lib.classroom.course.slides import read_lesson, source
+from mha_lib.classroom.lesson.slides import read_lesson, source
 for lesson in sys.argv[1:]:
     exec("".join(source(cell) for cell in read_lesson(Path(lesson))["cells"] if cell["id"] == "imports"))
-import mha_lib.classroom.course.chinese
-mha_lib.classroom.course.chinese.to_traditional("")  # as the words of a lesson in traditional Chinese are
+import mha_lib.classroom.lesson.chinese
+mha_lib.classroom.lesson.chinese.to_traditional("")  # as the words of a lesson in traditional Chinese are
 print(*sys.modules)
 """
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mha_lib.classroom.course import list_languages
-from mha_lib.classroom.course.files import as_json
-from mha_lib.classroom.course.slides import ENVIRONMENT, read_lesson, source
-from mha_lib.classroom.course.translations import ENGLISH_SOURCE, hash_of
+from mha_lib.classroom.lesson import list_languages
+from mha_lib.classroom.lesson.files import as_json
+from mha_lib.classroom.lesson.slides import ENVIRONMENT, read_lesson, source
+from mha_lib.classroom.lesson.translations import ENGLISH_SOURCE, hash_of
 from tests.brackets import bracketed
 from tests.drawings import words_of_drawing
 from tests.lessons import ENGLISH, ROOT
@@ -77,7 +77,7 @@ def test_a_new_folder_of_lessons_is_found(repository):
 def test_its_lessons_and_words_pass_the_tests_of_all_languages(repository):
     places = ("tests/notebooks/test_structure.py", "tests/notebooks/test_environment_cell.py")
     done = run_tests(
-        repository, "-vv", "-k", "fr or every_language or gap", *places, "tests/classroom/course"
+        repository, "-vv", "-k", "fr or every_language or gap", *places, "tests/classroom/lesson"
     )
     assert done.returncode == 0, done.stdout
     for lesson in ENGLISH:
@@ -88,7 +88,7 @@ def test_its_lessons_and_words_pass_the_tests_of_all_languages(repository):
 def test_its_lessons_run_are_exported_and_presented_in_the_long_tests(repository):
     names = (
         "notebooks/test_execution.py",
-        "classroom/publish/handout/test_handout.py",
+        "classroom/pages/handout/test_handout.py",
         "browser/test_deck.py",
     )
     files = [f"tests/{name}" for name in names]

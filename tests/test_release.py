@@ -11,7 +11,7 @@ import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
 
-from mha_lib.classroom.course import list_languages
+from mha_lib.classroom.lesson import list_languages
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mha_lib.classroom.publish.browser import find_browser
+from mha_lib.classroom.pages.browser import find_browser
 from tests.running import busy
 
 ROOT = Path(__file__).parents[1]

@@ -14,7 +14,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Locator, ViewportSize, sync_playwright
 
-from mha_lib.classroom.publish.browser import require_browser
+from mha_lib.classroom.pages.browser import require_browser
 
 ROOT = Path(__file__).parents[1]
 LESSON = "03_multi_head_attention"

@@ -17,8 +17,8 @@ from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from mha_lib.classroom import explore_model
-from mha_lib.classroom.course.language import LANGUAGE_ALONE
-from mha_lib.classroom.publish.browser import require_browser
+from mha_lib.classroom.lesson.language import LANGUAGE_ALONE
+from mha_lib.classroom.pages.browser import require_browser
 from tests.browser.explorers import handout_page
 
 ROOT = Path(__file__).parents[1]

@@ -11,19 +11,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mha_lib.classroom.live.begin import begin_lesson
-    from mha_lib.classroom.live.exercises import check
-    from mha_lib.classroom.live.explorer import explore
-    from mha_lib.classroom.live.plots import show_heads, show_heatmaps
-    from mha_lib.classroom.models.explore import explore_model
+    from mha_lib.classroom.begin import begin_lesson
+    from mha_lib.classroom.exercises import check
+    from mha_lib.classroom.explorer import explore
+    from mha_lib.classroom.heads.explore import explore_model
+    from mha_lib.classroom.pictures.plots import show_heads, show_heatmaps
 
 ROOMS = {
-    "begin_lesson": "live.begin",
-    "check": "live.exercises",
-    "explore": "live.explorer",
-    "explore_model": "models.explore",
-    "show_heads": "live.plots",
-    "show_heatmaps": "live.plots",
+    "begin_lesson": "begin",
+    "check": "exercises",
+    "explore": "explorer",
+    "explore_model": "heads.explore",
+    "show_heads": "pictures.plots",
+    "show_heatmaps": "pictures.plots",
 }
 __all__ = ["begin_lesson", "check", "explore", "explore_model", "show_heads", "show_heatmaps"]
 

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from mha_lib.classroom import course
-from mha_lib.classroom.course.language import ENGLISH, language_of_machine, words_in
+from mha_lib.classroom import lesson as course
+from mha_lib.classroom.jupyter import SETTINGS
+from mha_lib.classroom.lesson.language import ENGLISH, language_of_machine, words_in
 
 OLDEST_RISE = (0, 43)
 STOPPED = 130  # the exit status of what Ctrl-C has ended
@@ -133,7 +134,7 @@ def chosen_lessons(options: Namespace, lessons: list[Path]) -> list[Path]:
 
 
 def write_handouts(root: Path, lessons: list[Path], options: Namespace) -> int:
-    from mha_lib.classroom.publish import handout
+    from mha_lib.classroom.pages import handout
 
     return handout.write_handouts(
         root, chosen_lessons(options, lessons), options.audience, options.pdf, options.output
@@ -141,7 +142,7 @@ def write_handouts(root: Path, lessons: list[Path], options: Namespace) -> int:
 
 
 def write_slides(root: Path, lessons: list[Path], options: Namespace) -> int:
-    from mha_lib.classroom.publish import slides
+    from mha_lib.classroom.pages import slides
 
     check_rise()
     edition = slides.Edition(core=options.core, answers=options.answers)
@@ -149,7 +150,7 @@ def write_slides(root: Path, lessons: list[Path], options: Namespace) -> int:
 
 
 def write_site(root: Path, lessons: list[Path], options: Namespace) -> int:
-    from mha_lib.classroom.publish import site
+    from mha_lib.classroom.pages import site
 
     check_rise()
     languages = options.languages or course.list_languages(root)
@@ -158,7 +159,7 @@ def write_site(root: Path, lessons: list[Path], options: Namespace) -> int:
 
 
 def write_notes(root: Path, lessons: list[Path], options: Namespace) -> int:
-    from mha_lib.classroom.publish import notes
+    from mha_lib.classroom.pages import notes
 
     return notes.write_notes(root, chosen_lessons(options, lessons), options.output)
 
@@ -172,7 +173,7 @@ def write_overview(root: Path, lessons: list[Path], options: Namespace) -> int:
 
 def see_to_translations(root: Path, lessons: list[Path], options: Namespace) -> int:
     """List the cells that are out of step with the English ones; 1 where there are any."""
-    from mha_lib.classroom.course import translations
+    from mha_lib.classroom.lesson import translations
 
     words = words_in(options.language)["translations"]
     english = chosen_lessons(options, course.list_lessons(root, ENGLISH))
@@ -195,7 +196,7 @@ def see_to_translations(root: Path, lessons: list[Path], options: Namespace) -> 
 
 def set_repository(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Write the address of the repository where it has to stand, or print the one that stands there."""
-    from mha_lib.classroom.course import hosted
+    from mha_lib.classroom.lesson import hosted
 
     if options.address is not None:
         for file in hosted.write_repository(root, options.address.strip()):
@@ -222,7 +223,7 @@ def serve(root: Path, view: str, lesson: Path, messages: list[str], options: Nam
     for message in messages:
         print(message, file=sys.stderr)
     # Nothing asks the network, and no pop-up about news greets the class.
-    paths = [str(Path(__file__).parent / "course" / "jupyter"), os.environ.get("JUPYTER_CONFIG_PATH", "")]
+    paths = [str(SETTINGS), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
     address = quote(lesson.relative_to(root).as_posix())
     settings = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/{view}/{address}"]

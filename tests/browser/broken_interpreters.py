@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-from mha_lib.classroom.page_torch import INTERPRETER
+from torch_in_page import INTERPRETER
 
 SOURCE = INTERPRETER.read_text(encoding="utf-8")
 IN_CI = 8

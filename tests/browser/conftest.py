@@ -19,8 +19,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-from mha_lib.classroom.live.explorer import Explorer
-from mha_lib.classroom.publish.browser import find_browser
+from mha_lib.classroom.explorer import Explorer
+from mha_lib.classroom.jupyter import SETTINGS
+from mha_lib.classroom.pages.browser import find_browser
 from tests.lessons import copy_course
 from tests.running import failures
 from tests.waiting import eventually
@@ -158,7 +159,7 @@ def start_server(folder: Path, home: Path, python: str = sys.executable, library
     own = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
     own |= {f"JUPYTERLAB_{name}_DIR": str(home / name) for name in ("SETTINGS", "WORKSPACES")}
     # The settings of `lab` and `present`.
-    own["JUPYTER_CONFIG_PATH"] = str(ROOT / "mha_lib" / "classroom" / "course" / "jupyter")
+    own["JUPYTER_CONFIG_PATH"] = str(SETTINGS)
     if python == sys.executable:  # the deck of the working tree, not the copy that was installed
         own["JUPYTER_PATH"] = str(home / "path")
         install_deck(home / "path", library)

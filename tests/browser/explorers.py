@@ -11,11 +11,11 @@ from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Locator, Page, expect
 
 from mha_lib import masked_softmax, padding_mask
-from mha_lib.classroom.live.explorer import explore
-from mha_lib.classroom.publish.handout import HandoutExporter
+from mha_lib.classroom.explorer import explore
+from mha_lib.classroom.pages.handout import HandoutExporter
 from tests.browser.new_lesson import new_lesson
 from tests.browser.waiting import act, becomes, box_of, expect_idle, measure, until
-from tests.classroom.publish.handout.cells import STATE, widget
+from tests.classroom.pages.handout.cells import STATE, widget
 
 B, Q, K = 2, 6, 8
 WORDS = ["<img src=x onerror=window.hacked=1>", "", "the", "the", "注意力机制", "🙂", "long " * 99, "a\nb"]

@@ -12,9 +12,9 @@ import torch
 from playwright.sync_api import Page
 from torch import Tensor
 
-from mha_lib.classroom.page_torch import INTERPRETER, PageFunction, PageProgram
-from mha_lib.classroom.publish.handout.page import POLICY
+from mha_lib.classroom.pages.handout.page import POLICY
 from tests.browser.waiting import act, answer_of
+from torch_in_page import INTERPRETER, PageFunction, PageProgram
 
 HARNESS = Path(__file__).with_name("in_page.js").read_text(encoding="utf-8")
 START = """([name, source]) => {

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from mha_lib.classroom.course.language import words_in
+from mha_lib.classroom.lesson.language import words_in
 from tests.browser.explorers import Lab
 
 ANSWER = "def mine(scores, mask):\n    return ..."

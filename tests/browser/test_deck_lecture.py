@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, Response, expect
 
-from mha_lib.classroom.course import make_deck_copy
+from mha_lib.classroom.lesson import make_deck_copy
 from tests.browser.conftest import JupyterServer, Watch
 from tests.browser.lecture import expect_done, foot_says, outputs_of, reload, turn
 from tests.browser.new_lesson import ANYWIDGET, cell, current, lay_lesson, open_deck, status_of

@@ -12,10 +12,10 @@ from tests.browser.new_lesson import lay_lesson, open_deck
 from tests.browser.waiting import answer_of, becomes
 
 Case = dict[str, Any]
-TABLES = ROOT / "tests" / "classroom" / "course"
+TABLES = ROOT / "tests" / "classroom" / "lesson"
 CASES: list[Case] = json.loads((TABLES / "slides.json").read_text(encoding="utf-8"))
 HIGHLIGHTS: list[Case] = json.loads((TABLES / "highlights.json").read_text(encoding="utf-8"))
-SLIDES_JS = (ROOT / "mha_lib/classroom/deck/static/slides.js").read_text(encoding="utf-8")
+SLIDES_JS = (ROOT / "mha_lib/classroom/jupyter/deck/static/slides.js").read_text(encoding="utf-8")
 READ = """async ([script, cells]) => {
     const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
     const { readSlides, coreMinutes } = await import(address);

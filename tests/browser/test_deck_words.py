@@ -7,7 +7,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
-from mha_lib.classroom.course.language import words_in
+from mha_lib.classroom.lesson.language import words_in
 from tests.brackets import bracketed, outside_brackets, write_words
 from tests.browser.conftest import JupyterServer, Serve
 from tests.browser.lecture import foot_says

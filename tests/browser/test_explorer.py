@@ -15,8 +15,8 @@ from playwright.sync_api import expect
 
 from mha_lib import causal_mask, masked_softmax
 from mha_lib.classroom import look
-from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.live.explorer import Explorer, explore
+from mha_lib.classroom.explorer import Explorer, explore
+from mha_lib.classroom.lesson.language import words_in
 from tests.brackets import bracketed, outside_brackets
 from tests.browser.explorers import (
     HEADS,
@@ -156,7 +156,7 @@ def test_an_error_is_shown_in_place_with_its_traceback(page, show):
     expect(alert).to_contain_text("ZeroDivisionError: division by zero")
     alert.locator("summary").click()
     expect(alert.locator("pre")).to_contain_text("else 1 / 0")
-    expect(alert).not_to_contain_text("classroom/live/explorer/")
+    expect(alert).not_to_contain_text("classroom/explorer/")
     slider(page, "num_heads").press("ArrowRight")
     expect(alert).to_be_hidden()
     expect(page.locator(HEADS)).to_have_count(4)

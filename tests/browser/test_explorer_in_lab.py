@@ -5,7 +5,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from mha_lib import masked_softmax
-from mha_lib.classroom.course.language import words_in
+from mha_lib.classroom.lesson.language import words_in
 from tests.browser.explorers import HEADS, UNSAVED, Lab, assert_shows
 from tests.browser.waiting import act, answer_of, becomes
 from tests.waiting import eventually
@@ -39,7 +39,7 @@ explorer
 
 COUNT = """
 import ipywidgets
-from mha_lib.classroom.live.explorer import Explorer
+from mha_lib.classroom.explorer import Explorer
 kept = ipywidgets.widgets.widget._instances.values()
 print(sum(isinstance(widget, Explorer) for widget in kept), len(kept) // 2, len(Explorer._alive))
 """

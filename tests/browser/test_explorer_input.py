@@ -8,8 +8,8 @@ import torch
 from playwright.sync_api import Page, expect
 
 from mha_lib import masked_softmax, padding_mask
-from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.live.explorer import explore
+from mha_lib.classroom.explorer import explore
+from mha_lib.classroom.lesson.language import words_in
 from tests.browser.explorers import (
     HEADS,
     SPY_ON_TEXT,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from mha_lib.classroom.live.explorer.widget import FOLDER
+from mha_lib.classroom.explorer.widget import FOLDER
 from tests.browser.waiting import answer_of
 
 EM = 18  # pixels, the letters of a deck

@@ -7,9 +7,9 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from mha_lib.classroom.live.explorer import Explorer
-from mha_lib.classroom.live.explorer.controls import make_control
-from mha_lib.classroom.live.explorer.table import Overview, Picture, Source
+from mha_lib.classroom.explorer import Explorer
+from mha_lib.classroom.explorer.controls import make_control
+from mha_lib.classroom.explorer.table import Overview, Picture, Source
 from tests.browser.explorers import (
     HEADS,
     SPY_ON_TEXT,

@@ -8,7 +8,7 @@ import torch
 from playwright.sync_api import expect
 
 from mha_lib import causal_mask, masked_softmax
-from mha_lib.classroom.live.explorer import explore
+from mha_lib.classroom.explorer import explore
 from tests.browser.explorers import HEADS, assert_shows, give_room, slider, some_explorer, weights_of
 from tests.browser.waiting import act, answer_of, box_of, measure
 

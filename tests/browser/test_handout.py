@@ -15,15 +15,15 @@ from nbformat.v4 import new_notebook
 from playwright.sync_api import expect
 
 from mha_lib.classroom import explore
-from mha_lib.classroom.live.theme import to_svg
-from mha_lib.classroom.publish.browser import find_browser
-from mha_lib.classroom.publish.handout import HandoutExporter
-from mha_lib.classroom.publish.handout.outputs import shorter
-from mha_lib.classroom.publish.handout.pdf import write_pdf
+from mha_lib.classroom.pages.browser import find_browser
+from mha_lib.classroom.pages.handout import HandoutExporter
+from mha_lib.classroom.pages.handout.outputs import shorter
+from mha_lib.classroom.pages.handout.pdf import write_pdf
+from mha_lib.classroom.pictures.theme import to_svg
 from tests.browser.explorers import HEADS, handout_page
 from tests.browser.pages import new_page
 from tests.browser.waiting import act, becomes, box_of, each_of, measure, picture_of, text_of, until
-from tests.classroom.publish.handout.cells import STATE, code, printed, shown, text, widget
+from tests.classroom.pages.handout.cells import STATE, code, printed, shown, text, widget
 from tests.waiting import eventually
 
 ESM = """

@@ -21,7 +21,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
-from mha_lib.classroom.course.language import read_words
+from mha_lib.classroom.lesson.language import read_words
 from tests.brackets import bracketed, outside_brackets, write_words
 from tests.browser.explorers import SPY_ON_TEXT
 from tests.browser.new_lesson import new_lesson
@@ -203,7 +203,7 @@ def test_the_command_line_says_nothing_in_english(library: Path, course: Path, a
 def test_a_figure_speaks_the_language_in_the_deck_and_in_the_lab(page, serve, library, course):
     arguments = f"find_root(), {LANGUAGE!r}"
     for made in (f"make_deck_copy({arguments}, '01_small.ipynb')", f"make_working_copy({arguments})"):
-        code = f"from mha_lib.classroom.course import *; {made}"
+        code = f"from mha_lib.classroom.lesson import *; {made}"
         environment = os.environ | {"PYTHONPATH": str(library)}
         subprocess.run([sys.executable, "-c", code], cwd=course, env=environment, check=True)
     server = serve(course, library=library)

@@ -6,12 +6,12 @@ import pytest
 import torch
 from playwright.sync_api import Error
 
-from mha_lib.classroom.page_torch import INTERPRETER, export_for_page
-from mha_lib.classroom.page_torch.operations import KNOWN
-from mha_lib.classroom.page_torch.program import named_leaves
 from tests.browser.broken_interpreters import broken_interpreters, drawn
 from tests.browser.in_page import InPage, difference, plain_script
 from tests.browser.page_operations import DYNAMIC, SHAPES, every_operation, inputs_for
+from torch_in_page import INTERPRETER, export_for_page
+from torch_in_page.operations import KNOWN
+from torch_in_page.program import named_leaves
 
 CLOSE = 2e-6  # float32 computes with 24 bits
 BROKEN = broken_interpreters()

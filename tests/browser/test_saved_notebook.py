@@ -3,10 +3,10 @@
 import pytest
 from playwright.sync_api import expect
 
-from mha_lib.classroom.publish.handout import HandoutExporter
+from mha_lib.classroom.pages.handout import HandoutExporter
 from tests.browser.explorers import HEADS, Lab
 from tests.browser.waiting import saved_when
-from tests.classroom.publish.handout.cells import STATE
+from tests.classroom.pages.handout.cells import STATE
 
 pytestmark = pytest.mark.ci
 

@@ -11,8 +11,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, Response, Route, expect
 
-from mha_lib.classroom.course import make_working_copy
-from mha_lib.classroom.course.language import words_in
+from mha_lib.classroom.lesson import make_working_copy
+from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import JupyterServer, Serve
 from tests.browser.lecture import held
 from tests.browser.new_lesson import new_lesson

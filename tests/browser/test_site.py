@@ -12,12 +12,12 @@ from threading import Thread
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from mha_lib.classroom.publish.site import build
+from mha_lib.classroom.pages.site import build
 from tests.browser.conftest import Watch
 from tests.browser.explorers import HEADS
 from tests.browser.pages import expect_accessible, new_page
 from tests.browser.waiting import measure
-from tests.classroom.publish.site.course import small_course
+from tests.classroom.pages.site.course import small_course
 
 pytestmark = pytest.mark.ci
 

@@ -10,10 +10,10 @@ import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 from playwright.sync_api import Locator, Page, expect
 
-from mha_lib.classroom.live.explorer import explore
-from mha_lib.classroom.live.plots import show_heads
-from mha_lib.classroom.live.theme import to_svg
+from mha_lib.classroom.explorer import explore
 from mha_lib.classroom.look import DARK, HATCH, LIGHT
+from mha_lib.classroom.pictures.plots import show_heads
+from mha_lib.classroom.pictures.theme import to_svg
 from tests.browser.explorers import expect_paper, handout_page
 from tests.browser.pages import new_page
 from tests.browser.waiting import act, picture_of, until

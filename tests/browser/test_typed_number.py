@@ -5,11 +5,17 @@ import copy
 import pytest
 import torch
 
-from mha_lib.classroom.course.language import words_here
-from mha_lib.classroom.tasks import make_translator, train_translator, translate
-from mha_lib.classroom.tasks.data import held_out_numbers
-from mha_lib.classroom.tasks.numerals import ENGLISH_WORDS, NotUnderstood, in_chinese, in_english, read_number
-from mha_lib.classroom.tasks.typed_number import TypedNumber
+from mha_lib.classroom.lesson.language import words_here
+from mha_lib.classroom.translator import make_translator, train_translator, translate
+from mha_lib.classroom.translator.data import held_out_numbers
+from mha_lib.classroom.translator.numerals import (
+    ENGLISH_WORDS,
+    NotUnderstood,
+    in_chinese,
+    in_english,
+    read_number,
+)
+from mha_lib.classroom.translator.typed_number import TypedNumber
 from tests.browser.in_page import ask_function, assert_weighed, open_empty
 
 

@@ -7,9 +7,9 @@ from playwright.sync_api import expect
 from benchmarks.layers import LETTERS, AttentionLayers
 from mha_lib import MultiHeadAttention
 from mha_lib.classroom import explore
-from mha_lib.classroom.course.outputs import FOR_A_PAGE
-from mha_lib.classroom.tasks.numerals import NotUnderstood
-from mha_lib.classroom.tasks.typed_text import MOST, TypedText
+from mha_lib.classroom.explorer.typed_text import MOST, TypedText
+from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
+from mha_lib.classroom.translator.numerals import NotUnderstood
 from tests.browser.explorers import SPY_ON_TEXT, assert_shows, expect_written, handout_page
 from tests.browser.in_page import ask_function, assert_weighed, open_empty
 

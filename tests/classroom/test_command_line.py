@@ -218,7 +218,7 @@ ROOT = Path(__file__).parents[2]
 def test_a_course_that_cannot_be_written_to_is_one_line(
     served, tmp_path, capsys, monkeypatch, command, folder
 ):
-    monkeypatch.setattr("mha_lib.classroom.publish.slides.build.require_browser", lambda: "a browser")
+    monkeypatch.setattr("mha_lib.classroom.pages.slides.build.require_browser", lambda: "a browser")
     (tmp_path / folder).write_text("a file where a folder must be")
     assert command_line.main([command]) == 2
     line = last_line(capsys)
@@ -256,7 +256,7 @@ def test_ctrl_c_is_one_line(served, monkeypatch, capsys):
 
 
 def test_a_lesson_named_twice_is_written_once(served, monkeypatch):
-    from mha_lib.classroom.publish import handout
+    from mha_lib.classroom.pages import handout
 
     written = []
     monkeypatch.setattr(handout, "write_handouts", lambda root, lessons, *_: written.extend(lessons) or 0)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import sync_playwright
 
-from mha_lib.classroom.publish.browser import find_browser
+from mha_lib.classroom.pages.browser import find_browser
 from tests.browser.waiting import until
 from tests.hub.client import LESSON, PATIENCE, Student
 from tests.hub.server import IMAGE, Hub, run

@@ -37,7 +37,7 @@ from tests.mha_lib.rules import Mutant, mutants_of  # noqa: E402 — found from 
 # Slow tests that no mutant needs.
 SLOW = "not compile and not importing and not two_processes and not exports and not expected_output"
 BROKEN = [file.name for file in sorted((ROOT / "mha_lib").glob("[!_]*.py"))]
-BROKEN += ["classroom/tasks/data.py", "classroom/tasks/translator.py"]
+BROKEN += ["classroom/translator/data.py", "classroom/translator/model.py"]
 ONE_IN = 32  # of the mutants that the rules make
 MINUTES = 10  # what takes longer runs for ever
 # The tests that run first for a file; those of the same name where none are listed.
@@ -64,14 +64,14 @@ EQUIVALENT = {
     "(*queries.shape[:3], keys.shape[2]) # (B, H, Q, K)": "queries and keys have one dtype",
     "masks.py blank_padding: blank_keys if values is keys else blank(values) → (blank(values)) (never) "
     "in: return blank_keys, blank_keys if values is keys else blank(values)": "the same, computed twice",
-    "classroom/tasks/data.py is_held_out: 2 → 3 (number) in: mixed = numbers * 2_654_435_761 % 2**32 # "
+    "classroom/translator/data.py is_held_out: 2 → 3 (number) in: mixed = numbers * 2_654_435_761 % 2**32 # "
     "Knuth's multiplicative hash, whose upper bits are mixed well": "no number is held out: it runs for ever",
-    "classroom/tasks/data.py inner_zeros: numbers[:, None] // 10 ** torch.arange(PLACES) % 10 > 0 → "
+    "classroom/translator/data.py inner_zeros: numbers[:, None] // 10 ** torch.arange(PLACES) % 10 > 0 → "
     "(numbers[:, None] // 10 ** torch.arange(PLACES) % 10 >= 0) (comparison) in: is_digit = "
     "numbers[:, None] // 10 ** torch.arange(PLACES) % 10 > 0 # (N, 8), the ones first": (
         "no number has a zero inside: it runs for ever"
     ),
-    "classroom/tasks/data.py draw_training_numbers: 2 → 3 (number) in: drawn = 2 * count # nearly "
+    "classroom/translator/data.py draw_training_numbers: 2 → 3 (number) in: drawn = 2 * count # nearly "
     "always enough, although held-out numbers are left out below": "more are drawn than are taken",
 }
 

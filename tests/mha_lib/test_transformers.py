@@ -11,9 +11,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from mha_lib import KVCache, LatentAttention, Rotary
-from mha_lib.classroom.tasks import rebuilt
-from mha_lib.classroom.tasks.rebuilt import (
+from mha_lib import KVCache, LatentAttention, Rotary, from_transformers
+from mha_lib.from_transformers import (
     block_from,
     from_deepseek_v3,
     from_gemma3,
@@ -324,5 +323,5 @@ def test_one_number_tells_a_rounding_from_a_layer_that_turns_otherwise(model_typ
     one_layer = {"model_type": model_type, "num_hidden_layers": 1, "layer_types": None}
     config = COMPARED[model_type].settings | one_layer
     assert largest_difference(config, TOKENS) < 1e-5
-    monkeypatch.setattr(rebuilt, "rotary_of", lambda *_, **__: Rotary(3.0, halves=True))
+    monkeypatch.setattr(from_transformers, "rotary_of", lambda *_, **__: Rotary(3.0, halves=True))
     assert largest_difference(config, TOKENS) > 1e-2

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mha_lib.classroom.course import find_root
-from mha_lib.classroom.tasks import kept
+from mha_lib.classroom.lesson import find_root
+from mha_lib.classroom.trainings import kept
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -6,12 +6,12 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from mha_lib.classroom.publish.execution import LONGEST_CELL
+from mha_lib.classroom.pages.execution import LONGEST_CELL
 from tests.lessons import ROOT
 
 pytest.importorskip("transformers")
 
-from tests.classroom.models.small_models import saved
+from tests.classroom.heads.small_models import saved
 
 NOTEBOOKS = sorted((ROOT / "docs").glob("*/*.ipynb"))
 REAL = "openai-community/gpt2"

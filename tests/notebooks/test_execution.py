@@ -10,9 +10,9 @@ import pytest
 from bs4 import BeautifulSoup
 from nbclient import NotebookClient
 
-from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.course.outputs import CHECK
-from mha_lib.classroom.publish.execution import LONGEST_CELL
+from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.lesson.outputs import CHECK
+from mha_lib.classroom.pages.execution import LONGEST_CELL
 from tests.lessons import ENGLISH, MADE, ROOT, TRANSLATED, in_whole_runs, name_of
 
 # The numbers of lesson 05 are Chinese data: the conversion must not change them.
@@ -26,8 +26,8 @@ LESSONS = [
 # This cell runs after the last one of the lesson, and moves every explorer to every setting.
 DRIVE_EXPLORERS = """
 from ipywidgets.widgets.widget import _instances
-from mha_lib.classroom.live.explorer import Explorer
-from mha_lib.classroom.live.explorer.table import Collection
+from mha_lib.classroom.explorer import Explorer
+from mha_lib.classroom.explorer.table import Collection
 _sources = [widget._source for widget in list(_instances.values()) if isinstance(widget, Explorer)]
 for _source in _sources:
     for _setting in _source.settings():

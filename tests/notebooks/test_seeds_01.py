@@ -7,7 +7,7 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from mha_lib.classroom.course.slides import read_lesson, source
+from mha_lib.classroom.lesson.slides import read_lesson, source
 
 LESSON = Path(__file__).parents[2] / "notebooks" / "en" / "01_single_head_attention.ipynb"
 CELLS = {cell["id"]: source(cell) for cell in read_lesson(LESSON)["cells"]}

@@ -7,7 +7,7 @@ import matplotlib as mpl
 import pytest
 import torch
 
-from mha_lib.classroom.course.slides import read_lesson, source
+from mha_lib.classroom.lesson.slides import read_lesson, source
 
 LESSON = Path(__file__).parents[2] / "notebooks" / "en" / "02_self_attention.ipynb"
 CELLS = {cell["id"]: source(cell) for cell in read_lesson(LESSON)["cells"]}

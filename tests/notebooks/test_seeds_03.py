@@ -8,7 +8,7 @@ from torch import nn
 
 from benchmarks.heads import LESSONS, SEEDS, source_of, task_of
 from mha_lib import merge_heads, padding_mask, split_heads
-from mha_lib.classroom.tasks.threads import one_thread
+from mha_lib.classroom.trainings.threads import one_thread
 
 pytestmark = pytest.mark.whole
 LESSON = LESSONS[0]  # the code cells are the same in each language

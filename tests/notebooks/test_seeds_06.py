@@ -12,8 +12,8 @@ import torch
 
 from benchmarks.heads import run_cells, source_of
 from benchmarks.translator import ROOT
-from mha_lib.classroom.tasks import train_translator
-from mha_lib.classroom.tasks.threads import one_thread
+from mha_lib.classroom.trainings.threads import one_thread
+from mha_lib.classroom.translator import train_translator
 
 pytestmark = pytest.mark.whole
 LESSON = ROOT / "notebooks" / "en" / "06_heads_today.ipynb"  # the code cells are the same in each language

@@ -7,7 +7,8 @@ from functools import cache
 import nbformat
 import pytest
 
-from mha_lib.classroom.course.slides import (
+from mha_lib.classroom.exercises import names_by_lesson
+from mha_lib.classroom.lesson.slides import (
     MINUTES,
     STARTS,
     core_minutes,
@@ -18,9 +19,8 @@ from mha_lib.classroom.course.slides import (
     source,
     tags,
 )
-from mha_lib.classroom.course.translations import out_of_step
-from mha_lib.classroom.course.working_copy import FOLDED, for_students
-from mha_lib.classroom.live.exercises import names_by_lesson
+from mha_lib.classroom.lesson.translations import out_of_step
+from mha_lib.classroom.lesson.working_copy import FOLDED, for_students
 from tests.lessons import ENGLISH, ROOT, TRANSLATED, english_of, name_of
 
 each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
@@ -165,7 +165,7 @@ def test_the_words_with_which_cells_begin_are_the_english_ones_in_english_alone(
 
 @each_lesson
 def test_helpers_are_folded_under_a_line_that_names_them_and_nothing_else_is_but_solutions(lesson):
-    """course/slides.py says what a helper is."""
+    """lesson/slides.py says what a helper is."""
     word = word_for("Helper", lesson.parent)
     for cell in cells_of(lesson):
         line = source(cell).split("\n")[0]
@@ -286,7 +286,7 @@ def test_every_exercise_has_a_stub_a_check_and_a_hidden_solution_of_another_name
 
 @each_lesson
 def test_its_cells_check_every_exercise_of_the_lesson(lesson):
-    """JupyterLab counts the exercises of a notebook by these cells: seat/progress.js."""
+    """JupyterLab counts the exercises of a notebook by these cells: jupyter/seat/progress.js."""
     cells = [source(cell) for cell in cells_of(lesson) if "shows-check" in tags(cell)]
     checked = [name for code in cells for name in re.findall(r"\bcheck\.(?!report\b)(\w+)\(", code)]
     assert checked == names_by_lesson()[lesson.stem]

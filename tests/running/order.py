@@ -9,7 +9,11 @@ import random
 import pytest
 
 # Files that take long come first, so that no process is left alone with one at the end.
-LONG_FILES = ("test_execution.py", "test_deck.py", "test_deck_lecture.py", "test_deck_keys.py")
+LONG_FILES = [
+    *("test_execution.py", "test_deck.py", "test_explorer.py", "test_deck_lecture.py", "test_deck_saves.py"),
+    *("test_handout.py", "test_deck_fit.py", "test_seat.py", "test_deck_keys.py", "test_deck_lines.py"),
+    *("test_typed_number.py", "test_typed_text.py", "test_explorer_overview.py", "test_explorer_layout.py"),
+]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,7 +25,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         in_browser = item.path.parent.name == "browser"
         if seed:
             return in_browser, random.Random(f"{seed} {item.path}").random()
-        return in_browser, (*LONG_FILES, item.path.name).index(item.path.name)
+        return in_browser, [*LONG_FILES, item.path.name].index(item.path.name)
 
     if seed := config.getoption("--shuffle"):
         random.Random(seed).shuffle(items)

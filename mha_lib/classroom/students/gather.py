@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from mha_lib.classroom.course import CourseError, in_one_line
-from mha_lib.classroom.live.exercises.reports import FOLDER, Progress, Report, read_report, shown
+from mha_lib.classroom.exercises.reports import FOLDER, Progress, Report, read_report, shown
+from mha_lib.classroom.lesson import CourseError, in_one_line
 
 DEEPEST = 20  # folders in folders: no report lies deeper, and a student may lay thousands
 PASSED_OVER = ("node_modules", "site-packages", "__pycache__")  # large, without reports; hidden ones too

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.course import CourseError
-from mha_lib.classroom.course.files import write_whole
-from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.live.exercises.reports import MARKS, SUFFIX, shown
-from mha_lib.classroom.publish import page
-from mha_lib.classroom.publish.build import Build
+from mha_lib.classroom.exercises.reports import MARKS, SUFFIX, shown
+from mha_lib.classroom.lesson import CourseError
+from mha_lib.classroom.lesson.files import write_whole
+from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.pages import page
+from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.students.gather import HandedIn, gather
 from mha_lib.classroom.students.tally import LessonRow, progress_of, tally
 
@@ -91,7 +91,7 @@ def overview_page(rows: list[LessonRow], build: Build, *, with_names: bool) -> s
         "students/overview.html",
         language=build.language,
         title=words["title"],
-        styles=["publish/sheet.css", "students/overview.css"],
+        styles=["pages/sheet.css", "students/overview.css"],
         words=words,
         lessons=rows,
         remarks=build.warnings,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.course import CourseError
-from mha_lib.classroom.course.slides import read_lesson, title_of
-from mha_lib.classroom.live.exercises import names_by_lesson
-from mha_lib.classroom.live.exercises.reports import Progress, shown
+from mha_lib.classroom.exercises import names_by_lesson
+from mha_lib.classroom.exercises.reports import Progress, shown
+from mha_lib.classroom.lesson import CourseError
+from mha_lib.classroom.lesson.slides import read_lesson, title_of
 from mha_lib.classroom.students.gather import HandedIn
 
 GAP = re.compile(r"\{\w+(:[^{}]*)?\}")  # was filled in what the student read

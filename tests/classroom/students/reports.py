@@ -1,6 +1,6 @@
 """A report that a student hands in."""
 
-from mha_lib.classroom.live.exercises.reports import Progress, Report
+from mha_lib.classroom.exercises.reports import Progress, Report
 
 ADA = Report(
     lesson="multi_head_attention",

@@ -11,8 +11,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from mha_lib.classroom import __main__ as command_line
-from mha_lib.classroom.course.language import words_in
-from mha_lib.classroom.live.exercises.reports import Progress
+from mha_lib.classroom.exercises.reports import Progress
+from mha_lib.classroom.lesson.language import words_in
 from tests.classroom.students.reports import ADA
 from tests.lessons import ROOT
 

@@ -1,0 +1,397 @@
+"""Judges an answer: runs it on random cases, recognises the usual mistakes, shows the student's own line.
+
+Every sentence comes from ``words/``, in the language of the folder in which the lesson lies.
+"""
+
+import inspect
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, combinations
+from numbers import Real
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from mha_lib.classroom.exercises.cells import show_text
+from mha_lib.classroom.exercises.kept import keep_state
+from mha_lib.classroom.exercises.newest_cell import cells_so_far, syntax_error_since
+from mha_lib.classroom.exercises.on_the_way import Answer, Arguments, is_own
+from mha_lib.classroom.exercises.record import Noted, Record
+from mha_lib.classroom.exercises.reports import MARKS
+from mha_lib.classroom.lesson.language import words_here
+from mha_lib.classroom.lesson.outputs import check_metadata, report_metadata
+from mha_lib.classroom.trainings.threads import one_thread
+
+Steps = Mapping[str, Any]  # keywords of the right answer, each a step that a mistake replaces
+Mistake = Steps | Answer
+Symptom = Callable[[Tensor, Tensor], bool]  # of a wrong result and the right one
+Rule = Callable[[Answer, Arguments], bool]  # whether an answer breaks it
+
+
+class Draw(torch.Generator):
+    """Draws the sizes and tensors of random cases, the same ones every time."""
+
+    def __init__(self) -> None:
+        self.manual_seed(0)
+        self.round = 0
+
+    def in_turn(self, *kinds: Any) -> Any:
+        """Another of these kinds in each round, so that every kind comes up."""
+        return kinds[self.round % len(kinds)]
+
+    def number(self, low: int, high: int) -> int:
+        """A random size from low to high, both possible."""
+        return int(torch.randint(low, high + 1, (), generator=self))
+
+    def sizes(self, *sizes: int) -> tuple[int, ...]:
+        """The sizes in a random order, so that every axis has a different one."""
+        return tuple(sizes[place] for place in torch.randperm(len(sizes), generator=self).tolist())
+
+    def tensors(self, *shapes: tuple[int, ...]) -> tuple[Tensor, ...]:
+        return tuple(torch.randn(shape, generator=self) for shape in shapes)
+
+
+class Verdict(NamedTuple):
+    state: str  # "solved", "wrong" or "not yet"
+    sentence: str
+    names: tuple[str, ...] = ()  # of the mistakes, which a report counts
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The part of an exercise that ``Check`` uses. ``lesson`` is the name of its lesson's file, no suffix."""
+
+    name: str
+    lesson: str = field(default="", kw_only=True)
+
+    def judge(self, given: Answer) -> Verdict:
+        with one_thread():
+            return no_function(given) or self.judge_function(given)
+
+    def judge_function(self, given: Answer) -> Verdict:
+        raise NotImplementedError
+
+    def solved(self, remark: str, /, **gaps: object) -> Verdict:
+        """The verdict on a right answer to an exercise that has its own words of praise."""
+        return Verdict("solved", sentence_of("remarks", self.name, remark).format(**gaps))
+
+    def mistaken(self, mistake: str, /, **gaps: object) -> Verdict:
+        """The verdict on a mistake that was recognised."""
+        sentence = sentence_of("mistakes", self.name, mistake)
+        return Verdict("wrong", sentence.format(**gaps) if gaps else sentence, (mistake,))
+
+
+@dataclass(frozen=True)
+class Exercise(Judged):
+    """A right answer, random cases to try it on, and the mistakes that classes make.
+
+    ``cases`` draws the arguments of one call. An answer returns a tensor or a number.
+
+    ``mistakes`` maps the name of a mistake to the steps of the right answer that it replaces, or to code of
+    its own; several of them make a tuple. An answer that agrees with one of them on every case gets the
+    sentence of that name. Two mistakes at once are recognised if they replace different steps.
+
+    ``symptoms`` maps the name of a mistake to a test of a wrong result, for mistakes that come in more ways
+    than anybody lists. ``rules`` maps the name of a mistake to a test of how an answer with right results got
+    them. ``also_right`` maps the name of a remark to another right answer.
+    """
+
+    answer: Answer
+    cases: Callable[[Draw], Arguments]
+    mistakes: Mapping[str, Mistake | tuple[Mistake, ...]] = field(default_factory=dict)
+    symptoms: Mapping[str, Symptom] = field(default_factory=dict)
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    also_right: Mapping[str, Answer] = field(default_factory=dict)
+    rounds: int = 5
+
+    def recognising(self, **mistakes: Mistake | tuple[Mistake, ...]) -> "Exercise":
+        """The same exercise with these mistakes, each under its name."""
+        return replace(self, mistakes=mistakes)
+
+    def calls(self) -> Iterator[Arguments]:
+        """The same arguments every time, but new tensors: an answer that writes into them spoils nothing."""
+        draw = Draw()
+        for draw.round in range(self.rounds):
+            yield self.cases(draw)
+
+    def judge_function(self, given: Answer) -> Verdict:
+        wanted = [self.answer(*call) for call in self.calls()]
+        results, changed = [], None
+        for call, fresh, right in zip(self.calls(), self.calls(), wanted, strict=True):
+            result = run(given, call, right)
+            if isinstance(result, Verdict):
+                return result
+            results.append(result)
+            changed = changed or overwritten(given, call, fresh)
+        verdict = self.compare(results, [torch.as_tensor(right) for right in wanted])
+        return verdict if verdict.state == "wrong" else changed or self.break_of_a_rule(given) or verdict
+
+    def break_of_a_rule(self, given: Answer) -> Verdict | None:
+        """The verdict if a right answer breaks a rule, or fails on the arguments that show it."""
+        try:
+            broken = [name for name, breaks in self.rules.items() if breaks(given, next(self.calls()))]
+        except Exception as error:
+            return raised(error)
+        return self.mistaken(broken[0]) if broken else None
+
+    def compare(self, results: list[Tensor], wanted: list[Tensor]) -> Verdict:
+        if all(map(same, results, wanted)):
+            if wanted[0].dtype == torch.bool != results[0].dtype:
+                return wrong("boolean_wanted", dtype=results[0].dtype)
+            return Verdict("solved", say("right", rounds=self.rounds))
+        if recognised := self.recognise(results) or self.recognise_symptom(results, wanted):
+            return recognised
+        differing = zip(results, wanted, self.calls(), strict=True)
+        return next(difference(*case) for case in differing if not same(*case[:2]))
+
+    def recognise(self, results: list[Tensor]) -> Verdict | None:
+        for name, answer in self.also_right.items():
+            if self.agrees(results, answer):
+                remark = sentence_of("remarks", self.name, name)
+                return Verdict("solved", f"{say('right', rounds=self.rounds)} {remark}")
+        for names, mistake in chain(self.single_mistakes(), self.pairs_of_mistakes()):
+            if self.agrees(results, mistake):
+                return together(*map(self.mistaken, names))
+        return None
+
+    def recognise_symptom(self, results: list[Tensor], wanted: list[Tensor]) -> Verdict | None:
+        """The verdict if some results show a symptom, and the others are right or have one mistake."""
+        for name, shows in self.symptoms.items():
+            pairs = list(zip(results, wanted, strict=True))
+            others = [right if shows(result, right) else result for result, right in pairs]
+            if all(map(same, others, results)):
+                continue
+            if all(map(same, others, wanted)):
+                return self.mistaken(name)
+            for (other,), mistake in self.single_mistakes():
+                if self.agrees(others, mistake):
+                    return together(self.mistaken(other), self.mistaken(name))
+        return None
+
+    def each_mistake(self) -> Iterator[tuple[str, Mistake]]:
+        for name, mistakes in self.mistakes.items():
+            for mistake in mistakes if isinstance(mistakes, tuple) else (mistakes,):
+                yield name, mistake
+
+    def single_mistakes(self) -> Iterator[tuple[tuple[str, ...], Answer]]:
+        for name, mistake in self.each_mistake():
+            yield (name,), mistake if callable(mistake) else partial(self.answer, **mistake)
+
+    def pairs_of_mistakes(self) -> Iterator[tuple[tuple[str, ...], Answer]]:
+        replaced = [(name, steps) for name, steps in self.each_mistake() if not callable(steps)]
+        for (name, steps), (other_name, other_steps) in combinations(replaced, 2):
+            if not steps.keys() & other_steps.keys():
+                yield (name, other_name), partial(self.answer, **steps, **other_steps)
+
+    def agrees(self, results: list[Tensor], answer: Answer) -> bool:
+        """Whether the answer gives these results; it is not called again after the first that differs."""
+        try:
+            return all(map(same, results, (answer(*call) for call in self.calls())))
+        except (RuntimeError, ValueError, IndexError):  # two mistakes together may not run at all
+            return False
+
+
+class Check:
+    """One method an exercise; it keeps the verdicts for ``report``.
+
+    In IPython each verdict is an output of its own, whose metadata tells its state (``lesson/outputs.py``).
+    """
+
+    def __init__(self, *exercises: Judged):
+        self._exercises = {exercise.name: exercise for exercise in exercises}
+        self._record = Record()
+        names = [exercise.name for exercise in exercises]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"the name of an exercise must be unique over all lessons, got {twice} twice")
+
+    def __getattr__(self, name: str) -> Callable[[Answer], None]:
+        if name.startswith("_") or name not in self._exercises:
+            raise AttributeError(f"there is no exercise {name!r}; there are: {', '.join(self._exercises)}")
+
+        def check_answer(given: Answer) -> None:
+            exercise = self._exercises[name]
+            verdict = exercise.judge(given)
+            if getattr(given, "__name__", "").endswith("_solution"):  # not the student's answer
+                sentence = say("solution", exercise=name, sentence=verdict.sentence)
+            else:
+                self._record.noted.append(Noted(exercise.lesson, name, verdict.state, verdict.names))
+                keep_state(name, verdict.state)
+                mark = MARKS[verdict.state]
+                sentence = say("verdict", mark=mark, exercise=name, sentence=verdict.sentence)
+            show_text(sentence, check_metadata(name, verdict.state))
+
+        return check_answer
+
+    def __dir__(self) -> list[str]:
+        return [*self._exercises, "report", "solved"]
+
+    @property
+    def solved(self) -> list[str]:
+        """The exercises whose newest answer in this session is right."""
+        return [name for name, state in self._record.newest().items() if state == "solved"]
+
+    def report(self, name: str | None = None, *, folder: str | Path | None = None) -> None:
+        """Show which of the exercises that you checked in this session are solved.
+
+        With your name it also writes that into a small file to hand in: ``check.report("Ada Lovelace")``
+        writes ``reports/multi_head_attention-Ada-Lovelace.report.json`` beside the lesson, and
+        ``check.report("")`` one without a name. The file holds, for each exercise, whether it is solved, how
+        often it was checked, and which mistakes came up; none of your code. Nothing is sent: you hand the
+        file in.
+
+        A restarted kernel forgets its checks, but the file keeps them: new checks are added to it.
+        ``folder`` names another folder, which must exist. There only a file that this session wrote is
+        changed, since several students may share the folder.
+        """
+        newest = self._record.newest()
+        lines = [f"{MARKS[state]} {exercise}" for exercise, state in newest.items()]
+        lines.append(say("solved", solved=len(self.solved), checked=len(newest)))
+        show_text("\n".join(lines), report_metadata(newest))
+        if name is not None or folder is not None:
+            for sentence in self._record.write("" if name is None else name, folder):
+                print(sentence)
+
+
+def say(name: str, /, **gaps: object) -> str:
+    sentence: str = words_here()["checks"][name]
+    return sentence.format(**gaps)
+
+
+def sentence_of(kind: str, exercise: str, name: str) -> str:
+    """The sentence of a mistake or remark: the exercise's own, or else the one that all exercises share."""
+    words = words_here()[kind]
+    own = words.get(exercise, {})
+    sentence: str = own[name] if name in own else words["shared"][name]
+    return sentence
+
+
+def wrong(name: str, /, **gaps: object) -> Verdict:
+    return Verdict("wrong", say(name, **gaps), (name,))
+
+
+def together(first: Verdict, second: Verdict | None = None) -> Verdict:
+    """The verdict on an answer with one mistake or two."""
+    if second is None:
+        return first
+    sentence = say("two_mistakes", first=first.sentence, second=second.sentence)
+    return Verdict("wrong", sentence, first.names + second.names)
+
+
+def no_function(given: Answer) -> Verdict | None:
+    """The verdict if this is no function, or one whose newest definition Python could not read."""
+    if not callable(given):
+        return wrong("not_a_function", given=describe(given))
+    if error := syntax_error_since(given, cells_so_far()):
+        gaps = {"function": given.__name__, "line": error.lineno, "reason": error.msg}
+        return Verdict("not yet", say("not_read", **gaps), ("not_read",))
+    return None
+
+
+def result_of(given: Answer, call: Arguments) -> Any:
+    """The result of the answer, or a verdict if it raises an error or returns nothing."""
+    try:
+        result = given(*call)
+    except NotImplementedError:
+        return Verdict("not yet", say("not_yet"))
+    except Exception as error:
+        return raised(error)
+    if result is None or result is ...:
+        return Verdict("not yet", say("returns_nothing"))
+    return result
+
+
+def run(given: Answer, call: Arguments, right: Any) -> Tensor | Verdict:
+    """The result of the answer as a tensor, or a verdict if it cannot be one."""
+    result = result_of(given, call)
+    if isinstance(result, Verdict):
+        return result
+    wanted = "tensor_wanted" if isinstance(right, Tensor) else "number_wanted"
+    if isinstance(right, Tensor) and not isinstance(result, Tensor):
+        if not stands_for(result, right.dim()):
+            return wrong(wanted, given=describe(result))
+        if right.dim() and not len(result) + right.numel():
+            return torch.zeros_like(right)  # an empty list may have any number of axes
+    try:
+        return torch.as_tensor(plain(result))
+    except (TypeError, ValueError, RuntimeError):
+        return wrong(wanted, given=describe(result))
+
+
+def stands_for(result: Any, axes: int) -> bool:
+    """Whether a result may stand for a tensor: a number for one without axes, a nested list for others."""
+    if axes and isinstance(result, list | tuple):
+        return all(stands_for(entry, axes - 1) for entry in result)
+    return axes == 0 and (isinstance(result, Real) or (isinstance(result, Tensor) and result.dim() == 0))
+
+
+def plain(result: Any) -> Any:
+    """The result, with numbers in place of the tensors without axes in its lists."""
+    if isinstance(result, list | tuple):
+        return [plain(entry.item() if isinstance(entry, Tensor) else entry) for entry in result]
+    return result
+
+
+def raised(error: Exception) -> Verdict:
+    """The verdict on an error; it shows the last line of the student's own code in the traceback."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.line]
+    own = [frame for frame in frames if is_own(frame.filename)]
+    if own and type(error) is NameError and error.name:
+        return wrong("name_unknown", line=own[-1].line, name=error.name)
+    gaps = {"error": type(error).__name__, "reason": error}
+    return wrong("line_raised", line=own[-1].line, **gaps) if own else wrong("function_raised", **gaps)
+
+
+def difference(result: Tensor, right: Tensor, call: Arguments) -> Verdict:
+    """The verdict that names the first entry that differs."""
+    arguments = say("between").join(map(describe, call))
+    if result.shape != right.shape:
+        alike = same(result.flatten(), right.flatten())
+        name = "right_numbers" if alike and right.numel() else "wrong_shape"
+        return wrong(name, call=arguments, wanted=tuple(right.shape), given=tuple(result.shape))
+    where = (~close(result, right)).nonzero()[0].tolist()
+    pair = [tensor[tuple(where)].item() for tensor in (right, result)]
+    digits = next((few for few in (4, 6) if len({f"{number:.{few}g}" for number in pair}) == 2), 9)
+    wanted, is_given = (f"{number:.{digits}g}" for number in pair)
+    gaps = {"call": arguments, "wanted": wanted, "given": is_given}
+    return wrong("wrong_entry", entry=where, **gaps) if where else wrong("wrong_number", **gaps)
+
+
+def close(result: Tensor, right: Tensor) -> Tensor:
+    return torch.isclose(result.double(), right.double(), rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+def same(result: Any, right: Any) -> bool:
+    result, right = torch.as_tensor(result), torch.as_tensor(right)
+    return result.shape == right.shape and bool(close(result, right).all())
+
+
+def overwritten(given: Answer, call: Arguments, fresh: Arguments) -> Verdict | None:
+    """The verdict if the call has changed one of its arguments."""
+    for place, (after, before) in enumerate(zip(call, fresh, strict=True)):
+        if not unchanged(after, before):
+            names = list(inspect.signature(given).parameters)
+            return wrong("overwritten", argument=names[min(place, len(names) - 1)])
+    return None
+
+
+def unchanged(after: Any, before: Any) -> bool:
+    if isinstance(before, list | tuple):
+        return len(after) == len(before) and all(map(unchanged, after, before))
+    if isinstance(before, dict):
+        return unchanged(list(after.items()), list(before.items()))
+    return not isinstance(before, Tensor) or same(after, before)
+
+
+def describe(value: object) -> str:
+    if isinstance(value, Tensor):
+        numbers = "" if value.dim() != 1 or value.is_floating_point() else f" {value.tolist()}"
+        return say("tensor", shape=tuple(value.shape)) + numbers
+    if isinstance(value, int | float | str | dict):
+        return repr(value)
+    kind = "model" if isinstance(value, nn.Module) else "function" if callable(value) else "other"
+    return say(kind, type=type(value).__name__)

@@ -1,0 +1,232 @@
+"""The exercises of the lesson on single-head attention."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import gelu
+
+from mha_lib.classroom.exercises.judge import Draw, Exercise, Rule
+from mha_lib.classroom.exercises.mistakes import (
+    HIGH_FILLS,
+    SCALE,
+    SOFTMAX,
+    Sizes,
+    Step,
+    attention,
+    fill_lowest,
+    masked_weights,
+    nothing_done,
+    shared,
+)
+from mha_lib.classroom.exercises.on_the_way import Arguments, loops
+
+
+def draw_axes(draw: Draw) -> tuple[int, ...]:
+    """B, Q, K, d and d_v, all different."""
+    return draw.sizes(2, 3, 4, 5, 6, 7)[:5]
+
+
+def draw_scores(draw: Draw) -> tuple[Tensor, Tensor]:
+    """Scores (B, Q, K) and a mask with an allowed and a forbidden cell in each row and each column."""
+    batch, queries, keys, *_ = draw_axes(draw)
+    scores = 2 * torch.randn(batch, queries, keys, generator=draw)
+    order = torch.rand(batch, queries, keys, generator=draw).argsort(-1)  # each row's keys, shuffled
+    mask = order < torch.randint(1, keys, (batch, queries, 1), generator=draw)
+    mask[:, 1] = ~mask[:, 0]
+    return scores, mask
+
+
+def draw_low_scores(draw: Draw) -> tuple[Tensor, Tensor]:
+    """The same, but the last query's scores are so low that only -inf hides a key from it.
+
+    Those of the query before it are so far apart that a softmax without the mask leaves 0 for allowed keys.
+    """
+    scores, mask = draw_scores(draw)
+    scores[:, -1] -= 2000
+    scores[:, -2] += 60 - 120 * mask[:, -2].float()
+    return scores, mask
+
+
+def draw_scores_with_empty_rows(draw: Draw) -> tuple[Tensor, Tensor]:
+    scores, mask = draw_low_scores(draw)
+    mask[:, 0] = False
+    return scores, mask
+
+
+def draw_lengths(draw: Draw) -> tuple[Tensor, int]:
+    batch, _, num_keys, *_ = draw_axes(draw)
+    lengths = torch.randint(0, num_keys, (batch,), generator=draw)
+    lengths[0] = num_keys - 1  # fewer than all keys, so that <= differs from <
+    return lengths, num_keys
+
+
+def draw_attention(draw: Draw) -> tuple[Tensor, ...]:
+    """Queries, keys, values and a mask; the first query scores by far highest on a forbidden key."""
+    scores, mask = draw_scores(draw)
+    batch, num_queries, num_keys = scores.shape
+    d, d_v, _ = draw.sizes(7, 8, 9)  # neither is Q or K
+    queries, keys, values = draw.tensors(
+        (batch, num_queries, d), (batch, num_keys, d), (batch, num_keys, d_v)
+    )
+    queries[:, 0] = 100 * keys[torch.arange(batch), mask[:, 0].int().argmin(-1)]
+    return queries, keys, values, mask
+
+
+def draw_temperature(draw: Draw) -> tuple[Tensor, float]:
+    return draw_scores(draw)[0], draw.in_turn(0.3, 0.5, 2.0, 3.0)
+
+
+def draw_additive(draw: Draw) -> tuple[Tensor, ...]:
+    batch, queries, keys, query_size, key_size = draw_axes(draw)
+    hiddens, value_size = 8, 9
+    inputs = (batch, queries, query_size), (batch, keys, key_size), (batch, keys, value_size)
+    return draw.tensors(*inputs, (query_size, hiddens), (key_size, hiddens), (hiddens,))
+
+
+def lengths_of_size(size: int) -> Arguments:
+    return torch.arange(size), size
+
+
+def additive_of_size(size: int) -> Arguments:
+    inputs = (torch.ones(size, size, width) for width in (3, 4, 5))
+    return *inputs, torch.ones(3, 2), torch.ones(4, 2), torch.ones(2)
+
+
+def no_loop(call_of_size: Callable[[int], Arguments]) -> dict[str, Rule]:
+    return {"loop": lambda given, _: loops(given, call_of_size)}
+
+
+def mask_from_lengths(
+    valid_lens: Tensor,
+    num_keys: int,
+    *,
+    allowed: Step = lambda positions, lengths: positions < lengths,
+    masked: Step = nothing_done,
+    encode: Step = nothing_done,
+    place: Step = lambda mask: mask[:, None],
+) -> Tensor:
+    """(B,) to (B, 1, K); each keyword replaces one step."""
+    mask = masked(allowed(torch.arange(num_keys), valid_lens[:, None]))  # (B, K)
+    return place(encode(mask))
+
+
+def additive_attention(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    w_v: Tensor,
+    *,
+    hidden: Step = lambda q, k: torch.tanh(q + k),
+    read: Step = torch.matmul,
+    bend: Step = nothing_done,
+    divisor: Callable[[Sizes], float] = lambda sizes: 1.0,
+    **steps: Any,
+) -> Tensor:
+    """Attention with scores from a small network; each keyword replaces one step."""
+
+    def score(queries: Tensor, keys: Tensor) -> Tensor:
+        return bend(read(hidden((queries @ W_q)[:, :, None], (keys @ W_k)[:, None]), w_v))
+
+    return attention(queries, keys, values, num_hiddens=len(w_v), score=score, divisor=divisor, **steps)
+
+
+def tempered_softmax(
+    scores: Tensor,
+    temperature: float,
+    *,
+    temper: Step = lambda scores, temperature: scores / temperature,
+    **steps: Any,
+) -> Tensor:
+    return masked_weights(temper(scores, temperature), **steps)
+
+
+EXERCISES: tuple[Exercise, ...] = (
+    Exercise("masked_softmax", masked_weights, draw_low_scores).recognising(
+        **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+        **shared("forbidden_scores_too_high", "forbidden_weights_zero", "renormalised"),
+        **shared("zero_times_infinity", *SOFTMAX, "softmax_over_samples", "underflow"),
+    ),
+    Exercise("empty_rows", masked_weights, draw_scores_with_empty_rows).recognising(
+        nan={"finish": nothing_done},
+        uniform={"fill": fill_lowest},
+        **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+        **shared("forbidden_scores_too_high", "forbidden_weights_zero", "renormalised"),
+        **shared("zero_times_infinity", "underflow"),
+        **shared("softmax_over_queries", "softmax_over_samples", "exponentials"),
+    ),
+    Exercise(
+        "mask_from_lengths", mask_from_lengths, draw_lengths, rules=no_loop(lengths_of_size)
+    ).recognising(
+        mask_upside_down={"masked": torch.logical_not},
+        **shared("mask_to_be_added"),
+        one_key_too_many={"allowed": lambda positions, lengths: positions <= lengths},
+        one_key_too_few={"allowed": lambda positions, lengths: positions < lengths - 1},
+        last_keys={"allowed": lambda positions, lengths: positions.flip(-1) < lengths},
+        axis_missing={"place": nothing_done},
+        axis_at_the_end={"place": lambda mask: mask[:, :, None]},
+        row_for_each_key={"place": lambda mask: mask[:, None].expand(-1, mask.shape[1], -1)},
+        samples_at_the_end={"place": lambda mask: mask.mT[:, None]},
+        width_of_the_longest=lambda lengths, _: mask_from_lengths(lengths, int(lengths.max())),
+    ),
+    Exercise("dot_product_attention", attention, draw_attention).recognising(
+        **shared("scale_missing", "scale_without_root", "scale_multiplied"),
+        **shared("scale_of_number_of_keys"),
+        scale_of_values={"divisor": lambda sizes: sizes.value_head_dim**0.5},
+        **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+        forbidden_scores_too_high=HIGH_FILLS,
+        **shared("forbidden_weights_zero", "renormalised", "zero_times_infinity"),
+        **shared("softmax_over_queries", "softmax_over_samples", "softmax_missing"),
+        **shared("exponentials", "weights_returned"),
+        keys_mixed={"mix": lambda weights, keys, values: weights @ keys},
+    ),
+    Exercise("temperature", tempered_softmax, draw_temperature).recognising(
+        multiplied={"temper": lambda scores, t: scores * t},
+        not_used={"temper": lambda scores, t: scores},
+        rooted={"temper": lambda scores, t: scores / t**0.5},
+        squared={"temper": lambda scores, t: scores / t**2},
+        weights_divided=lambda scores, temperature: scores.softmax(-1) / temperature,
+        power_of_weights=lambda scores, temperature: scores.softmax(-1) ** (1 / temperature),
+        softmax_twice={"temper": lambda scores, t: scores.softmax(-1) / t},
+        **shared(*SOFTMAX, "softmax_over_samples"),
+    ),
+    Exercise(
+        "additive_attention", additive_attention, draw_additive, rules=no_loop(additive_of_size)
+    ).recognising(
+        tanh_missing={"hidden": lambda q, k: q + k},
+        tanh_before_sum={"hidden": lambda q, k: q.tanh() + k.tanh()},
+        tanh_after_w_v={"hidden": lambda q, k: q + k, "bend": torch.tanh},
+        w_v_missing={"read": lambda hidden, w_v: hidden.sum(-1)},
+        multiplied={"hidden": lambda q, k: (q * k).tanh()},
+        subtracted=({"hidden": lambda q, k: (q - k).tanh()}, {"hidden": lambda q, k: (k - q).tanh()}),
+        other_activation=tuple(
+            {"hidden": lambda q, k, bend=bend: bend(q + k)} for bend in (torch.relu, torch.sigmoid, gelu)
+        ),
+        scaled=SCALE["scale_of_whole_width"],
+        **shared(*SOFTMAX, "softmax_over_samples", "weights_returned"),
+    ),
+    Exercise(
+        "attention_flops",
+        lambda num_queries, num_keys, d, d_v: 2 * num_queries * num_keys * (d + d_v),
+        lambda draw: tuple((3 + torch.randperm(9, generator=draw)[:4]).tolist()),
+        also_right={"counted_exactly": lambda q, k, d, d_v: q * k * (2 * d - 1) + q * d_v * (2 * k - 1)},
+    ).recognising(
+        counted_once=lambda q, k, d, d_v: q * k * (d + d_v),
+        one_product_counted_once=(
+            lambda q, k, d, d_v: q * k * (d + 2 * d_v),
+            lambda q, k, d, d_v: q * k * (2 * d + d_v),
+        ),
+        scores_alone=(lambda q, k, d, d_v: 2 * q * k * d, lambda q, k, d, d_v: q * k * d),
+        mixture_alone=(lambda q, k, d, d_v: 2 * q * k * d_v, lambda q, k, d, d_v: q * k * d_v),
+        multiplied=tuple(lambda q, k, d, d_v, n=n: n * q * k * d * d_v for n in (1, 2, 4)),
+        softmax_counted=tuple(lambda q, k, d, d_v, n=n: 2 * q * k * (d + d_v) + n * q * k for n in (1, 2, 3)),
+        values_as_wide_as_keys=lambda q, k, d, d_v: 4 * q * k * d,
+        as_many_keys_as_queries=(
+            lambda q, k, d, d_v: 2 * q * q * (d + d_v),
+            lambda q, k, d, d_v: 2 * k * k * (d + d_v),
+        ),
+    ),
+)

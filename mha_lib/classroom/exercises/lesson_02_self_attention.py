@@ -1,0 +1,287 @@
+"""The exercises of the lesson on self-attention."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mha_lib import causal_mask
+from mha_lib.classroom.exercises.judge import Arguments, Draw, Exercise, Mistake
+from mha_lib.classroom.exercises.mistakes import (
+    ANGLES,
+    HIGH_FILLS,
+    MASK,
+    NOTHING_LEFT,
+    SOFTMAX,
+    Step,
+    attention,
+    nothing_done,
+    self_attention,
+    shared,
+)
+from mha_lib.classroom.exercises.on_the_way import calls_library
+
+Layer = Callable[[Tensor], Tensor]
+
+
+def draw_projections(draw: Draw) -> Arguments:
+    """x (2, N, D), W_q and W_k (D, d), W_v (D, d_v)"""
+    tokens, width, head_dim, value_head_dim = draw.sizes(3, 5, 6, 7)
+    matrices = (width, head_dim), (width, head_dim), (width, value_head_dim)
+    return draw.tensors((2, tokens, width), *matrices)
+
+
+def draw_attend(draw: Draw) -> Arguments:
+    """A layer that may depend on the order of its tokens, tokens (2, N, D) and a new order."""
+    tokens, width, head_dim = draw.sizes(4, 6, 7)
+    matrices = (width, head_dim), (width, head_dim), (width, width)
+    x, W_q, W_k, W_v, places = draw.tensors((2, tokens, width), *matrices, (tokens, width))
+    kind = draw.in_turn("plain", "with positions", "causal")
+
+    def attend(x: Tensor) -> Tensor:
+        placed = x + places if kind == "with positions" else x
+        mask = causal_mask(tokens, tokens) if kind == "causal" else None
+        return self_attention(placed, W_q, W_k, W_v, mask)
+
+    turned = torch.arange(tokens).roll(1)  # not its own inverse
+    return attend, x, turned[torch.randperm(tokens, generator=draw)] if kind == "plain" else turned
+
+
+def draw_mask_sizes(draw: Draw) -> Arguments:
+    queries = draw.number(2, 5)
+    return queries, queries + draw.number(1, 4)
+
+
+def draw_queries_keys_values(draw: Draw) -> Arguments:
+    """(N, d), (N, d) and (N, d_v); the first query scores by far highest on the last key, a later token's."""
+    tokens, head_dim, value_head_dim = draw.sizes(4, 5, 7)
+    queries, keys, values = draw.tensors((tokens, head_dim), (tokens, head_dim), (tokens, value_head_dim))
+    queries[0] = 100 * keys[-1]
+    return queries, keys, values
+
+
+def draw_layer(draw: Draw) -> Arguments:
+    """A layer that is causal or not, and tokens (N, D).
+
+    In some rounds the layer reads only one number of each token, in others it writes only one.
+    """
+    tokens, width, head_dim = draw.sizes(5, 6, 7)
+    shapes = (tokens, width), (width, head_dim), (width, head_dim), (width, width)
+    x, W_q, W_k, W_v = (tensor / width**0.5 for tensor in draw.tensors(*shapes))
+    kinds: tuple[dict[str, Any], ...] = (
+        {},  # causal
+        MASK["forbidden_weights_zero"][0],
+        {"masked": lambda mask: torch.ones_like(mask).tril(1)},  # each token sees the next one as well
+        MASK["mask_missing"][0],
+        {"masked": lambda mask: mask.mT},  # each token sees itself and the later ones
+        {},  # causal, but each token sees the mean of all
+    )
+    steps, minus_mean = draw.in_turn(*((steps, steps is kinds[-1]) for steps in kinds))
+    everything, one_number = torch.ones(width), torch.eye(width)[draw.in_turn(0, 2, -1)]
+    read, written = ((everything,) * 2, (one_number, everything), (everything, one_number))[draw.round // 4]
+
+    def layer(x: Tensor) -> Tensor:
+        seen = read * (x - x.mean(0) if minus_mean else x)
+        return written * causal_attention(seen @ W_q, seen @ W_k, seen @ W_v, **steps)
+
+    return layer, x
+
+
+def equivariance_gap(attend: Layer, x: Tensor, order: Tensor) -> Tensor:
+    return (attend(x[:, order]) - attend(x)[:, order]).abs().max()
+
+
+def waves(
+    num_positions: int,
+    num_hiddens: int,
+    *,
+    place: Step = nothing_done,
+    exponent: Step = lambda pairs, width: 2 * pairs / width,
+    base: float = 10000,
+    angle: Step = torch.div,
+    ordered: Step = lambda sines, cosines: torch.stack([sines, cosines], -1).flatten(1),
+) -> Tensor:
+    """Sinusoidal positions; each keyword replaces one step by a mistake."""
+    positions = place(torch.arange(num_positions, dtype=torch.float64))[:, None]
+    angles = angle(positions, base ** exponent(torch.arange(num_hiddens // 2).double(), num_hiddens))
+    return ordered(angles.sin(), angles.cos()).float()
+
+
+def causal_attention(queries: Tensor, keys: Tensor, values: Tensor, **steps: Any) -> Tensor:
+    """Causal attention over (N, d); each keyword replaces one step by a mistake."""
+    return attention(queries, keys, values, causal_mask(len(queries), len(keys)), **steps)
+
+
+def who_sees_whom(
+    layer: Layer,
+    x: Tensor,
+    *,
+    kept: bool = False,
+    changed: Any = slice(None),
+    differs: Callable[[Tensor], Tensor] = lambda differs: differs.any(-1),
+    finish: Step = nothing_done,
+) -> Tensor:
+    """(N, N), True where the output (row) changes with the token (column); each keyword replaces one step."""
+    before, seen, tokens = layer(x), [], x.clone()
+    for token in range(len(x)):
+        tokens = tokens if kept else x.clone()
+        tokens[token, changed] += 1
+        seen.append(differs(layer(tokens) != before))
+    return finish(torch.stack(seen, dim=1))
+
+
+def crossover(
+    num_hiddens: int,
+    head_dim: int,
+    value_head_dim: int,
+    *,
+    projected: Callable[[int, int], int] = lambda head_dim, value_head_dim: 2 * head_dim + value_head_dim,
+    paired: Callable[[int, int], int] = lambda head_dim, value_head_dim: head_dim + value_head_dim,
+    rounded: Callable[[float], float] = float,
+) -> float:
+    """N where N · D · (2d + d_v), the projections, equals N² · (d + d_v), scores and mixture."""
+    return rounded(num_hiddens * projected(head_dim, value_head_dim) / paired(head_dim, value_head_dim))
+
+
+def also_rounded_up(wrong: Mistake) -> tuple[Mistake, ...]:
+    """A mistake in ``crossover``, and the same with its number rounded up to a length."""
+    if callable(wrong):
+        return wrong, lambda *sizes: math.ceil(wrong(*sizes))
+    return wrong, {**wrong, "rounded": math.ceil}
+
+
+def mask_of_last_queries(
+    num_queries: int,
+    num_keys: int,
+    *,
+    keep: Step = torch.tril,
+    diagonal: Callable[[int, int], int] = lambda num_queries, num_keys: num_keys - num_queries,
+    masked: Step = nothing_done,
+    encode: Step = nothing_done,
+) -> Tensor:
+    """The causal mask (Q, K); each keyword replaces one step by a mistake."""
+    allowed = keep(torch.ones(num_queries, num_keys), diagonal(num_queries, num_keys)) > 0
+    return encode(masked(allowed))
+
+
+def wave_for_each_column(num_positions: int, num_hiddens: int) -> Tensor:
+    """The mistake in which sine and cosine of a pair have different angles."""
+    columns = torch.arange(num_hiddens)
+    angles = torch.arange(num_positions)[:, None] / 10000 ** (columns / num_hiddens)
+    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
+
+
+EXERCISES: tuple[Exercise, ...] = (
+    Exercise(
+        "self_attention", self_attention, draw_projections, rules={"library_called": calls_library}
+    ).recognising(
+        **shared("scale_missing", "scale_of_whole_width", "scale_multiplied"),
+        **shared("scale_without_root", "scale_of_whole_width_multiplied"),
+        **shared("scale_of_number_of_keys", "queries_and_keys_exchanged"),
+        **shared(*SOFTMAX, "softmax_over_samples"),
+        **shared("values_from_W_k", "weights_returned", "weights_transposed"),
+        queries_and_keys_not_projected=tuple(
+            {"project": lambda x, W_q, W_k, W_v, divide=divide: (x * divide(x, W_q), x, x @ W_v)}
+            for divide in (lambda x, W_q: 1.0, lambda x, W_q: (x.shape[-1] / W_q.shape[-1]) ** 0.5)
+        ),
+        keys_from_W_q={"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_q, x @ W_v)},
+        queries_from_W_k={"project": lambda x, W_q, W_k, W_v: (x @ W_k, x @ W_k, x @ W_v)},
+        values_not_projected={"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)},
+        masked={"masked": torch.tril},
+    ),
+    Exercise("equivariance_gap", equivariance_gap, draw_attend, rounds=9).recognising(
+        invariance=lambda f, x, order: (f(x[:, order]) - f(x)).abs().max(),
+        output_permuted_on_the_wrong_side=(
+            lambda f, x, order: (f(x[:, order])[:, order] - f(x)).abs().max(),
+            lambda f, x, order: (f(x[:, order]) - f(x)[:, order.argsort()]).abs().max(),
+        ),
+        abs_missing=tuple(
+            lambda f, x, order, sign=sign: (sign * (f(x[:, order]) - f(x)[:, order])).max()
+            for sign in (1, -1)
+        ),
+        mean=lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).abs().mean(),
+        summed=tuple(
+            lambda f, x, order, power=power: (f(x[:, order]) - f(x)[:, order]).norm(power) for power in (1, 2)
+        ),
+        squared=tuple(
+            lambda f, x, order, size=size: size((f(x[:, order]) - f(x)[:, order]).square())
+            for size in (torch.max, torch.mean, torch.sum)
+        ),
+        first_sample_alone=lambda f, x, order: (f(x[:, order]) - f(x)[:, order])[0].abs().max(),
+        yes_or_no=tuple(
+            lambda f, x, order, right=right: (equivariance_gap(f, x, order) < 1e-4) == right
+            for right in (True, False)
+        ),
+        input_not_permuted=lambda f, x, order: (f(x) - f(x)[:, order]).abs().max(),
+    ),
+    Exercise("positions", waves, lambda draw: (draw.number(5, 9), 2 * draw.number(3, 6))).recognising(
+        sines_first={"ordered": lambda s, c: torch.cat([s, c], -1)},
+        cosine_first={"ordered": lambda s, c: torch.stack([c, s], -1).flatten(1)},
+        sines_alone={"ordered": lambda s, c: torch.stack([s, s], -1).flatten(1)},
+        **ANGLES,
+        angle_for_each_column=wave_for_each_column,
+        angle_multiplied={"angle": torch.mul},
+    ),
+    Exercise("causal_mask", mask_of_last_queries, draw_mask_sizes).recognising(
+        mask_upside_down={"masked": torch.logical_not},
+        **shared("mask_to_be_added"),
+        aligned_at_the_start={"diagonal": lambda q, k: 0},
+        diagonal_missing={"diagonal": lambda q, k: k - q - 1},
+        next_token_seen={"diagonal": lambda q, k: k - q + 1},
+        future_instead_of_past={"keep": torch.triu},
+        all_tokens_ask=lambda q, k: mask_of_last_queries(k, k),
+        nothing_forbidden=lambda q, k: torch.ones(q, k) > 0,
+        keys_in_rows=lambda q, k: mask_of_last_queries(q, k).mT,
+    ),
+    Exercise("who_sees_whom", who_sees_whom, draw_layer, rounds=12).recognising(
+        rows_and_columns_exchanged={"finish": lambda seen: seen.mT},
+        changes_pile_up={"kept": True},
+        one_number_changed=({"changed": 0}, {"changed": -1}),
+        one_number_read=(
+            {"differs": lambda differs: differs[:, 0]},
+            {"differs": lambda differs: differs[:, -1]},
+        ),
+        all_for_any={"differs": lambda differs: differs.all(-1)},
+        unchanged={"finish": torch.logical_not},
+        own_output_alone={"finish": lambda seen: seen & torch.eye(len(seen)).bool()},
+        later_tokens_only={"finish": lambda seen: seen.triu(1)},
+        true_everywhere=lambda f, x: torch.ones(len(x), len(x)) > 0,
+    ),
+    Exercise("causal_attention", causal_attention, draw_queries_keys_values).recognising(
+        **shared("forbidden_weights_zero", "forbidden_scores_zero", "mask_missing", "renormalised"),
+        **shared("zero_times_infinity"),
+        forbidden_scores_too_high=HIGH_FILLS,
+        future_instead_of_past={"masked": lambda mask: mask.mT},
+        first_token_sees_nothing=tuple(
+            {"masked": lambda mask: mask.tril(-1), **rest} for rest in NOTHING_LEFT
+        ),
+        next_token_seen={"masked": lambda mask: torch.ones_like(mask).tril(1)},
+        **shared("mask_upside_down", "softmax_over_queries", "softmax_missing"),
+        **shared("exponentials", "scale_missing", "scale_without_root"),
+        **shared("scale_multiplied", "scale_of_number_of_keys"),
+        **shared("weights_returned", "weights_transposed"),
+    ),
+    Exercise(
+        "crossover",
+        crossover,
+        lambda draw: draw.sizes(7, 11, 13),
+        also_right={"rounded_up": partial(crossover, rounded=math.ceil)},
+    ).recognising(
+        one_projection_to_d=also_rounded_up({"projected": lambda d, d_v: d + d_v}),
+        values_not_projected=also_rounded_up({"projected": lambda d, d_v: 2 * d}),
+        mixture_missing=also_rounded_up({"paired": lambda d, d_v: d}),
+        scores_missing=also_rounded_up({"paired": lambda d, d_v: d_v}),
+        values_as_wide_as_keys=also_rounded_up(lambda D, d, d_v: 1.5 * D),
+        one_side_doubled=(
+            *also_rounded_up(lambda D, d, d_v: 2 * crossover(D, d, d_v)),
+            *also_rounded_up(lambda D, d, d_v: crossover(D, d, d_v) / 2),
+        ),
+        multiplied=lambda D, d, d_v: D * (2 * d + d_v) * (d + d_v),
+        width_missing=also_rounded_up(lambda D, d, d_v: crossover(1, d, d_v)),
+        upside_down=also_rounded_up(lambda D, d, d_v: 1 / crossover(D, d, d_v)),
+        rounded_down=({"rounded": math.floor}, {"rounded": round}),
+    ),
+)

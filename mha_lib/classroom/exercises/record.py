@@ -1,0 +1,161 @@
+"""Keeps the verdicts of this session, and writes them into a report when the student asks for one.
+
+A restarted kernel has forgotten them. The report keeps them, and new verdicts are added to it.
+"""
+
+import secrets
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from mha_lib.classroom.exercises.reports import (
+    FOLDER,
+    LONGEST_NAME,
+    MOST,
+    SUFFIX,
+    Progress,
+    Report,
+    is_seen,
+    read_report,
+)
+from mha_lib.classroom.lesson import CourseError, version
+from mha_lib.classroom.lesson.files import as_json, write_whole
+from mha_lib.classroom.lesson.language import language_here, words_here
+
+NO_NAMES_OF_FILES = set('/\\:*?"<>|')
+
+
+class Noted(NamedTuple):
+    """The verdict on one answer."""
+
+    lesson: str  # the name of its file, "03_multi_head_attention"
+    exercise: str
+    state: str
+    mistakes: tuple[str, ...]
+
+
+class Record:
+    """The verdicts of a session, the oldest first."""
+
+    def __init__(self) -> None:
+        self.student = secrets.token_hex(8)
+        self.noted: list[Noted] = []
+        self.written: dict[Path, int] = {}  # how many of the verdicts each file holds already
+
+    def newest(self) -> dict[str, str]:
+        """The newest state of each exercise, in the order in which they were first checked."""
+        return {noted.exercise: noted.state for noted in self.noted}
+
+    def write(self, name: str, folder: str | Path | None) -> Iterator[str]:
+        """Write a file for each lesson with checked exercises, and yield a sentence about each file."""
+        words = words_here()["report"]
+        try:
+            name, place = checked_name(name), checked_folder(folder)
+            lessons = sorted({noted.lesson for noted in self.noted})
+            if not lessons:
+                yield words["nothing"]
+            for lesson in lessons:
+                for what, file in self.write_lesson(lesson, name, place, is_own=folder is None):
+                    yield words[what].format(file=place_shown(file))
+        except CourseError as error:
+            raise ValueError(error.said_in(language_here())) from None
+
+    def write_lesson(
+        self, lesson: str, name: str, folder: Path, *, is_own: bool
+    ) -> Iterator[tuple[str, Path]]:
+        """Write the report on a lesson; yield each file with the name of a sentence about it."""
+        lesson_name = lesson.partition("_")[2]
+        stem = "-".join([lesson_name, *name.split()])
+        for number in count(1):
+            file = folder / f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
+            earlier = self.earlier_report(file, lesson_name, name, is_own=is_own)
+            if earlier or not (file.exists() or file.is_symlink()):
+                break
+            yield "not_mine", file
+        news = self.noted[self.written.get(file, 0) if earlier else 0 :]
+        earlier = earlier or self.report_of_an_earlier_edition(folder, lesson_name, name, is_own=is_own)
+        report = Report(
+            lesson=lesson_name,
+            language=language_here(),
+            version=version(),
+            written=datetime.now(UTC).isoformat(timespec="seconds"),
+            student=earlier.student if earlier else self.student,
+            name=name,
+            exercises=brought_on(
+                earlier.exercises if earlier else {},
+                (noted for noted in news if noted.lesson == lesson),
+            ),
+        )
+        try:
+            write_whole(file, as_json(report.as_tree()))
+        except OSError as error:
+            raise CourseError("report_not_written", file=file, reason=error.strerror) from None
+        self.written[file] = len(self.noted)
+        yield "written", file
+
+    def earlier_report(self, file: Path, lesson: str, name: str, *, is_own: bool) -> Report | None:
+        """The student's own report in the file; None if it is somebody else's, or no report.
+
+        Several students may share a folder that they name, and two of them may have the same name. There a
+        file counts as this student's only if this session has written it.
+        """
+        with suppress(CourseError):
+            report = read_report(file)
+            is_same = (report.lesson, report.name.casefold()) == (lesson, name.casefold())
+            return report if is_same and (is_own or report.student == self.student) else None
+        return None
+
+    def report_of_an_earlier_edition(
+        self, folder: Path, lesson: str, name: str, *, is_own: bool
+    ) -> Report | None:
+        """The newest of the student's own reports whose files are named by the number of the lesson."""
+        files = folder.glob(f"lesson-*{SUFFIX}")
+        found = [self.earlier_report(file, lesson, name, is_own=is_own) for file in files]
+        return max(filter(None, found), key=lambda one: datetime.fromisoformat(one.written), default=None)
+
+
+def brought_on(earlier: Mapping[str, Progress], news: Iterable[Noted]) -> dict[str, Progress]:
+    """The progress in each exercise, with the new verdicts added."""
+    exercises = dict(earlier)
+    for noted in news:
+        before = exercises.get(noted.exercise, Progress())
+        mistakes = dict(before.mistakes)
+        for mistake in noted.mistakes:
+            mistakes[mistake] = min(mistakes.get(mistake, 0) + 1, MOST)
+        exercises[noted.exercise] = Progress(noted.state, min(before.checks + 1, MOST), mistakes)
+    return exercises
+
+
+def checked_name(name: object) -> str:
+    """The name as the report keeps it; an error names the characters that a file's name can't have."""
+    if not isinstance(name, str):
+        raise CourseError("report_name_no_text", name=repr(name))
+    name = unicodedata.normalize("NFC", " ".join(name.split()))
+    bad = [letter for letter in name if letter in NO_NAMES_OF_FILES or not is_seen(letter)]
+    if bad:
+        raise CourseError("report_name_bad", name=repr(name), letters=" ".join(map(repr, dict.fromkeys(bad))))
+    if len(name) > LONGEST_NAME:
+        raise CourseError("report_name_long", length=len(name), longest=LONGEST_NAME)
+    return name
+
+
+def checked_folder(folder: object) -> Path:
+    if folder is None:
+        return Path.cwd() / FOLDER
+    if not isinstance(folder, str | Path) or not str(folder).strip():
+        raise CourseError("report_no_folder", folder=repr(folder))
+    with suppress(OSError, RuntimeError):  # ~ of an unknown user
+        place = Path(folder).expanduser().absolute()
+        if place.is_dir():
+            return place
+    raise CourseError("report_no_folder", folder=repr(str(folder)))
+
+
+def place_shown(file: Path) -> str:
+    """The file's path, relative to the folder of the lesson if it lies there."""
+    here = Path.cwd()
+    return (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()

@@ -1,0 +1,164 @@
+"""A student's report on the exercises of a lesson: a small file that ``check.report`` writes.
+
+It tells which exercises are solved and which mistakes came up, by their names in ``words/``. It holds none
+of the student's code. Whoever gathers reports gets them from others, so every entry is checked when read.
+"""
+
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from mha_lib.classroom.lesson import CourseError, in_one_line
+
+FORMAT = 1
+# Earlier editions, which had these five lessons, named a lesson by its number.
+FORMER_NAMES = {
+    "01": "single_head_attention",
+    "02": "self_attention",
+    "03": "multi_head_attention",
+    "04": "trained_heads",
+    "05": "heads_today",
+}
+FOLDER = "reports"  # beside the lesson
+SUFFIX = ".report.json"
+LARGEST = 200_000  # bytes; a report on a whole lesson has 3 000
+MOST = 1000  # entries in a table, and the highest count
+LONGEST_NAME = 50  # characters, so that the name of the file is never too long
+# Flags for opening somebody else's file. Windows lacks the first two and needs O_BINARY.
+HARMLESS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+MARKS = {"solved": "✓", "wrong": "✗", "not yet": "○"}  # the states of an exercise, and their marks
+JOINERS = "\u200c\u200d"  # Persian and Indian names have them: invisible, they change their neighbours
+IDENTIFIER = re.compile(r"[A-Za-z_]\w{0,60}", re.ASCII)
+
+
+@dataclass
+class Progress:
+    """The state of an exercise, and how often the student has checked it and made each mistake."""
+
+    state: str = "not yet"
+    checks: int = 0
+    mistakes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_started(self) -> bool:
+        return self.state != "not yet" or bool(self.mistakes)
+
+
+@dataclass
+class Report:
+    lesson: str  # the name of its file without the number, "multi_head_attention"
+    language: str
+    version: str  # of the course
+    written: str  # when, in ISO 8601, with the time zone
+    student: str  # a random token, the same whenever the file is written again
+    name: str  # as the student typed it; "" without
+    exercises: dict[str, Progress]
+
+    def as_tree(self) -> dict[str, Any]:
+        return {"mha_lib_report": FORMAT} | asdict(self)
+
+
+def read_report(file: Path) -> Report:
+    """The report in a file, whatever the file holds; a ``CourseError`` says what is wrong with it."""
+    try:
+        tree = json.loads(content_of(file).decode("utf-8-sig"), parse_constant=refuse)
+    except (ValueError, RecursionError):
+        raise CourseError("report_damaged", file=file) from None
+    except OSError as error:
+        raise in_one_line(file, error) from None
+    if not isinstance(tree, dict) or "mha_lib_report" not in tree:
+        raise CourseError("report_of_others", file=file)
+    if tree["mha_lib_report"] != FORMAT or isinstance(tree["mha_lib_report"], bool):
+        raise CourseError("report_other_format", file=file)
+    try:
+        return report_of(tree)
+    except BadEntry as error:
+        raise CourseError("report_bad_entry", file=file, entry=error.args[0]) from None
+
+
+def content_of(file: Path) -> bytes:
+    """The bytes of a plain file. A link may lead to a secret file, and a pipe never ends: both are errors."""
+    about = file.lstat()
+    if not stat.S_ISREG(about.st_mode):
+        raise CourseError("report_no_file", file=file)
+    if about.st_size > LARGEST:
+        raise CourseError("report_large", file=file, kilobytes=about.st_size // 1000)
+    with open(os.open(file, HARMLESS), "rb") as opened:  # it may have been replaced since lstat
+        return opened.read(LARGEST)
+
+
+class BadEntry(ValueError):
+    """Names an entry that no report can have."""
+
+
+def refuse(constant: str) -> float:
+    raise ValueError(constant)  # NaN and Infinity: Python reads them, but they are no JSON
+
+
+def report_of(tree: Mapping[str, Any]) -> Report:
+    exercises = entry(tree, "exercises", is_table)
+    lesson = entry(tree, "lesson", is_lesson)
+    return Report(
+        lesson=FORMER_NAMES.get(lesson, lesson),
+        language=entry(tree, "language", is_text),
+        version=entry(tree, "version", is_text),
+        written=entry(tree, "written", is_time),
+        student=entry(tree, "student", is_text),
+        name=shown(entry(tree, "name", is_text))[:LONGEST_NAME].strip(f" {JOINERS}"),
+        exercises={name: progress_of(exercises, name) for name in exercises},
+    )
+
+
+def progress_of(exercises: Mapping[str, Any], name: str) -> Progress:
+    progress = entry(exercises, name, lambda value: isinstance(value, dict))
+    mistakes = entry(progress, "mistakes", is_table)
+    return Progress(
+        state=entry(progress, "state", lambda value: is_text(value) and value in MARKS),
+        checks=entry(progress, "checks", is_count),
+        mistakes={mistake: entry(mistakes, mistake, is_count) for mistake in mistakes},
+    )
+
+
+def entry(table: Mapping[str, Any], name: str, is_right: Callable[[Any], object]) -> Any:
+    if name not in table or not is_right(table[name]):
+        raise BadEntry(name)
+    return table[name]
+
+
+def is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= 200
+
+
+def is_lesson(value: object) -> bool:
+    return is_text(value) and bool(value in FORMER_NAMES or IDENTIFIER.fullmatch(str(value)))
+
+
+def is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= MOST
+
+
+def is_table(value: object) -> bool:
+    """Whether this is a table of not too many entries, each with a key that could name an exercise."""
+    return isinstance(value, dict) and len(value) <= MOST and all(map(IDENTIFIER.fullmatch, value))
+
+
+def is_time(value: object) -> bool:
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def shown(text: str) -> str:
+    """The text, with a replacement for letters that are invisible or move a terminal's cursor."""
+    return "".join(letter if is_seen(letter) else "\ufffd" for letter in text)
+
+
+def is_seen(letter: str) -> bool:
+    return letter.isprintable() or letter in JOINERS

@@ -1,0 +1,254 @@
+"""Computes the pictures of an explorer: attention weights, masks and labels of each setting.
+
+This module knows no widgets. ``compute_table`` computes ahead as much as the budget allows, and
+``compute_answer`` computes the picture of one setting. Both return a ``Table``, which the browser reads.
+"""
+
+import itertools
+import math
+import time
+import traceback
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mha_lib.classroom.explorer.controls import Control, Setting, place_of, read_labels
+from mha_lib.classroom.pictures.weights import as_weights
+
+Labels = Sequence | Callable[..., Sequence] | None
+
+
+DIRECTORY_ENTRY = 64  # bytes, about
+BUDGET = 2_000_000  # bytes of maps that are computed ahead, before they are deflated
+MOST_TOKENS = 4096  # queries, or keys, in a picture: more are too slow for a browser
+MOST_WEIGHTS = 2**25  # in a picture
+KEPT_RESULTS = 64  # the next cell gets the weights on show without computing them again
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Makes a picture an overview: rows × columns of heads so small that each only opens a larger picture."""
+
+    rows: list[str]  # the name of each row
+    columns: list[str]  # the name of each column, short
+    corner: str  # what the names of the columns are names of
+    opens: list[tuple[dict[str, Any], int]]  # for each head the arguments to set, and the head to enlarge
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Weights with names and measures of the heads: ``weights_of`` may return it in their place."""
+
+    weights: Any
+    mask: Any = None
+    query_labels: Sequence | None = None
+    key_labels: Sequence | None = None
+    head_labels: list[str] | None = None
+    short_labels: list[str] | None = None  # of the heads, where the others find no room
+    measures: Mapping[str, Sequence[float]] = field(default_factory=dict)  # by name, a number for each head
+    note: str = ""  # a sentence to be said with the picture
+    decimals: int | None = None  # of the weights in the browser: fewer make the table smaller
+    overview: Overview | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Pictures of several settings, in the form that the browser takes."""
+
+    directory: list[dict[str, Any]]  # for each setting the place of its maps and labels, or else its error
+    maps: bytes  # of all settings, in float16, deflated
+    labels: list[list[list[str]]]  # each a list for each sample
+    carries: str = ""  # the settings of a table that was computed ahead: "all", "own_ranges" or "part"
+    of_masks: bool = False  # the maps show where a query may attend, not how much it does
+
+
+class Source:
+    """The function that gives the weights, with its controls and labels.
+
+    ``labels`` holds the labels of queries and keys, by their names in ``explore``.
+    """
+
+    def __init__(self, weights_of: Callable, controls: list[Control], labels: Mapping[str, Labels]):
+        self.weights_of, self.controls, self.labels = weights_of, controls, labels
+        self.start: Setting = tuple(place for control in controls for place in control.start)
+        entries = [options for control in controls for options in control.options]
+        # The values that each entry can have; a text box stays at its first text.
+        self.places = [range(len(o)) or [place] for o, place in zip(entries, self.start, strict=True)]
+        self.result_at = lru_cache(KEPT_RESULTS)(self._result_at)
+
+    def arguments(self, setting: Setting) -> dict[str, Any]:
+        """The arguments of ``weights_of`` at a setting."""
+        places = iter(setting)
+        return {
+            control.name: control.argument(itertools.islice(places, len(control.options)))
+            for control in self.controls
+        }
+
+    def _result_at(self, setting: Setting) -> Picture:
+        """The picture of a setting: weights, and the mask and the labels, if there are any."""
+        arguments = self.arguments(setting)
+        result = self.weights_of(**arguments)
+        if isinstance(result, Picture):
+            return result
+        weights, mask = result, None
+        if isinstance(result, tuple):
+            if len(result) != 2:
+                raise TypeError(
+                    f"weights_of must return weights, or (weights, mask), got a tuple of {len(result)}"
+                )
+            weights, mask = result
+        queries, keys = (
+            labels(**arguments) if callable(labels) else labels
+            for labels in map(self.labels.get, ("query_labels", "key_labels"))
+        )
+        return Picture(weights, mask, queries, keys)
+
+    def with_arguments(self, setting: Setting, arguments: Mapping[str, Any]) -> Setting:
+        """The setting after some arguments, each of one entry, have got other values."""
+        changed = list(setting)
+        at = 0
+        for control in self.controls:
+            if control.name in arguments:
+                changed[at] = place_of(arguments[control.name], control.options[0])
+            at += len(control.options)
+        return tuple(changed)
+
+    def settings(self) -> Iterable[Setting]:
+        return itertools.product(*self.places)
+
+    def own_ranges(self) -> list[Setting]:
+        """The settings that differ from the start in one entry."""
+        return [
+            (*self.start[:entry], place, *self.start[entry + 1 :])
+            for entry, places in enumerate(self.places)
+            for place in places
+            if place != self.start[entry]
+        ]
+
+
+class Collection:
+    """A table in the making. Maps and labels that several settings share are kept once."""
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.directory: list[dict[str, Any]] = []
+        self.maps = bytearray()
+        self.places: dict[bytes, int] = {}  # the place of each map that is kept already
+        self.labels: list[list[list[str]]] = []
+        self.are_masks = True  # so far each map equals its mask
+        self.largest_sum = 0.0  # of a row; the weights of a row sum to 1, the cells of a mask to more
+
+    def add(self, setting: Setting) -> None:
+        """Compute a setting's picture, or raise its error."""
+        picture = self.source.result_at(setting)
+        maps, allowed = as_weights(picture.weights, picture.mask)
+        samples, _, queries, keys = maps.shape
+        if max(queries, keys) > MOST_TOKENS or maps.size > MOST_WEIGHTS:
+            raise ValueError(
+                f"weights must have at most {MOST_TOKENS} queries and keys and {MOST_WEIGHTS:,} entries, "
+                f"got shape {maps.shape}; show a part of them, such as weights[..., :64, :64]"
+            )
+        self.are_masks &= allowed is not None and np.array_equal(maps, allowed)
+        self.largest_sum = max(self.largest_sum, float(maps.sum(-1).max()))
+        # The sign bit marks cells that the mask forbids: no weight is negative.
+        rounded = maps if picture.decimals is None else maps.round(picture.decimals)
+        half = np.abs(rounded.astype("<f2"))
+        half = half if allowed is None else np.where(allowed, half, -half)
+        at = [self._keep_maps(sample.tobytes()) for sample in half]
+        entry: dict[str, Any] = {"setting": setting, "shape": maps.shape, "at": at}
+        for name, count in (("query_labels", queries), ("key_labels", keys)):
+            entry[name] = self._keep_labels(read_labels(name, getattr(picture, name), samples, count))
+        self.directory.append(entry | self._described(setting, picture))
+
+    def _described(self, setting: Setting, picture: Picture) -> dict[str, Any]:
+        """The names, measures and note of a picture, and what its heads open, for the directory."""
+        described: dict[str, Any] = {"note": picture.note} if picture.note else {}
+        if picture.head_labels:
+            described["head_labels"] = picture.head_labels
+            described["short_labels"] = picture.short_labels or picture.head_labels
+        if picture.measures:
+            described["measures"] = {
+                name: [round(float(value), 4) for value in values]
+                for name, values in picture.measures.items()
+            }
+        if picture.overview:
+            opens = [
+                (self.source.with_arguments(setting, arguments), head)
+                for arguments, head in picture.overview.opens
+            ]
+            described["overview"] = vars(picture.overview) | {"opens": opens}
+        return described
+
+    def add_or_note_error(self, setting: Setting) -> None:
+        """Compute a setting's picture, or keep its error in the directory for the widget to show."""
+        try:
+            self.add(setting)
+        except Exception as error:
+            trace = error.__traceback__
+            while trace and trace.tb_frame.f_code.co_filename == __file__:
+                trace = trace.tb_next  # drop our own frames: the traceback starts in weights_of
+            lines = traceback.format_exception(type(error), error, trace)
+            said = lines[-1].strip().removeprefix(f"{type(error).__module__}.")  # the bare name is enough
+            self.directory.append({"setting": setting, "error": said, "traceback": "".join(lines)})
+
+    def finished(self, carries: str = "", level: int = -1) -> Table:
+        """The table; ``level`` is zlib's level of compression."""
+        of_masks = self.are_masks and self.largest_sum > 1.5
+        return Table(self.directory, zlib.compress(self.maps, level), self.labels, carries, of_masks)
+
+    def _keep_maps(self, maps: bytes) -> int:
+        """Keep the maps (H,Q,K) of a sample, and return where they begin."""
+        if maps not in self.places:
+            self.places[maps] = len(self.maps) // 2  # a float16 has two bytes
+            self.maps += maps
+        return self.places[maps]
+
+    def _keep_labels(self, labels: list[list[str]] | None) -> int | None:
+        if labels is None:
+            return None
+        if labels not in self.labels:
+            self.labels.append(labels)
+        return self.labels.index(labels)
+
+
+def compute_table(source: Source, *, seconds: float = 2.0, most: int = BUDGET) -> Table:
+    """The table of all settings, or else of each entry's own range, or else of a part, as the budget allows:
+    ``seconds``, and ``most`` bytes of maps and directory before they are deflated.
+
+    An error at the start is raised, since there is nothing to show then. Later errors go into the table.
+    """
+    collection = Collection(source)
+    collection.add(source.start)
+    began = time.perf_counter()
+
+    def add(settings: Iterable[Setting]) -> bool:
+        """Add the settings; returns whether the budget was enough for all of them."""
+        for setting in settings:
+            size = len(collection.maps) + DIRECTORY_ENTRY * len(collection.directory)
+            if size > most or time.perf_counter() - began > seconds:
+                return False
+            collection.add_or_note_error(setting)
+        return True
+
+    own_ranges = source.own_ranges()
+    if not add(own_ranges):
+        return collection.finished("part")
+    count, size = len(collection.directory), len(collection.maps)
+    seconds_for_all = (time.perf_counter() - began) / count * math.prod(map(len, source.places))
+    if seconds_for_all < 4 * seconds:  # the first calls are slow, so the rest may take less
+        taken = {source.start, *own_ranges}
+        if add(setting for setting in source.settings() if setting not in taken):
+            return collection.finished("all")
+        del collection.directory[count:], collection.maps[size:]
+    return collection.finished("own_ranges")
+
+
+def compute_answer(source: Source, setting: Setting) -> Table:
+    """The picture of one setting, or its error; compressed fast, since somebody is waiting for it."""
+    collection = Collection(source)
+    collection.add_or_note_error(setting)
+    return collection.finished(level=1)

@@ -1,0 +1,162 @@
+"""The explorer as a widget: it carries a table of pictures to the browser, where ``view/`` draws them."""
+
+import inspect
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from traitlets import Bool, Dict, Int, List
+
+from mha_lib.classroom import look
+from mha_lib.classroom.explorer.cell_widget import CellWidget
+from mha_lib.classroom.explorer.controls import Control, describe_inputs, make_control
+from mha_lib.classroom.explorer.table import Labels, Source, compute_answer, compute_table
+from mha_lib.classroom.lesson.language import words_here
+from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
+from torch_in_page import PageFunction, joined
+
+FOLDER = Path(__file__).with_name("view")
+PARTS = (
+    "decode",
+    "words",
+    "layout",
+    "arrange",
+    "inputs",
+    "paint",
+    "keyboard",
+    "page",
+    "view",
+)  # in this order
+
+
+def explore(
+    weights_of: Callable,
+    /,
+    *,
+    query_labels: Labels = None,
+    key_labels: Labels = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    in_page: Callable[[], PageFunction] | None = None,
+    **controls: Any,
+) -> "Explorer":
+    """Heatmaps of ``weights_of(**settings)``, one for each head, that follow the ``controls``.
+
+    ``weights_of`` returns weights (Q,K), (H,Q,K) or (B,H,Q,K), or ``(weights, mask)`` with a boolean mask,
+    True = may attend: (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K). The same settings must give the same weights.
+    A ``Picture`` in their place also names the heads, and measures them.
+
+    A range or a list of numbers makes a slider over its values, a list of ranges a vector with one slider for
+    each entry, a list of anything else a choice, a dict a choice by label, a bool a switch, a str a text box.
+    The first setting is that of the defaults in the signature of ``weights_of``, or else the first values.
+
+    Labels are a list, a list of lists (one a sample), or a function that is called as ``weights_of`` is.
+    ``xlabel`` and ``ylabel`` name the axes where they aren't keys and queries, in the singular, such as
+    ``"distance"`` and ``"head"``: the sentences about a cell use them.
+    ``in_page`` returns a function that computes the same in a handout, which has no kernel: its script gets
+    the settings by name, and answers ``{shape: [H, Q, K], weights, mask, queryLabels, keyLabels}``, or throws
+    an error to show. It is called only where the outputs become a page, since ``torch.export`` takes seconds.
+    A cell shows the explorer it ends with; ``settings`` and ``weights`` hand its state to the next cell.
+    """
+    defaults = {name: p.default for name, p in inspect.signature(weights_of).parameters.items()}
+    empty = inspect.Parameter.empty
+    made = [make_control(name, given, defaults.get(name, empty)) for name, given in controls.items()]
+    source = Source(weights_of, made, {"query_labels": query_labels, "key_labels": key_labels})
+    return Explorer(source, words_with(xlabel, ylabel), page=page_with(in_page, made))
+
+
+def page_with(in_page: Callable[[], PageFunction] | None, controls: list[Control]) -> dict[str, Any]:
+    """What a page needs to compute: the function, and the arguments that a setting stands for."""
+    if in_page is None or not os.environ.get(FOR_A_PAGE):
+        return {}
+    arguments = [{"name": c.name, "options": c.options, "is_vector": c.is_vector} for c in controls]
+    try:
+        json.dumps(arguments)
+    except TypeError:
+        raise TypeError("in_page takes settings that JSON can hold: numbers, texts, True and False") from None
+    return in_page().as_dict() | {"arguments": arguments}
+
+
+def words_with(xlabel: str | None, ylabel: str | None) -> dict[str, Any]:
+    """The explorer's sentences, about axes of these names."""
+    words = words_here()["explorer"]
+    own = words["own_axes"] if xlabel or ylabel else {}
+    return words | own | {"queries": ylabel or words["queries"], "keys": xlabel or words["keys"]}
+
+
+def read_module() -> str:
+    """The parts of ``view/`` as one module without imports, as anywidget and handouts need it."""
+    module = joined(FOLDER / f"{part}.js" for part in PARTS)
+    return module.encode("ascii", "backslashreplace").decode()  # or else a browser takes two bytes a letter
+
+
+class Explorer(CellWidget):
+    """The widget that ``explore`` returns. Its traits hold all that it shows: a handout needs no kernel."""
+
+    _esm = read_module()
+    # The look is set on the explorer alone: it must not replace colours of the page around it.
+    _css = look.CSS.replace(":root", ".mha-explorer") + (FOLDER / "view.css").read_text(encoding="utf-8")
+    words = Dict().tag(sync=True)  # its sentences, in the language of the lesson
+    controls: List = List().tag(sync=True)  # the inputs
+    setting: List = List().tag(sync=True)  # the state of the controls
+    table = Dict().tag(sync=True)  # a Table with the pictures that were computed ahead
+    answer = Dict().tag(sync=True)  # a Table with the picture that was last computed on demand
+    page = Dict().tag(sync=True)  # what a page without a kernel computes by; empty if it can't
+    sample = Int(0).tag(sync=True)
+    enlarged = Int(-1).tag(sync=True)  # the head that fills the picture; -1: all of them
+    to_max = Bool(False).tag(sync=True)  # the scale ends at the largest weight instead of at 1
+    by_root = Bool(False).tag(sync=True)  # colours follow the square root, so that small weights differ
+    measure = Int(0).tag(sync=True)  # the one beside each head, by its place among those of the first picture
+    order = Int(0).tag(sync=True)  # of the heads: 0 as they come, 1 highest measure first, 2 lowest first
+
+    def __init__(
+        self,
+        source: Source,
+        words: dict[str, Any] | None = None,
+        page: dict[str, Any] | None = None,
+        **budget: Any,
+    ):
+        self._source = source
+        table = compute_table(source, **budget)
+        self._known = {entry["setting"] for entry in table.directory}
+        self.table = vars(table)
+        self.page = page or {}
+        self.setting = list(source.start)
+        self.words = words or words_with(None, None)
+        samples = len(table.directory[0]["at"])
+        self.controls = describe_inputs(
+            source.controls,
+            samples,
+            self.words,
+            of_masks=table.of_masks,
+            measures=list(table.directory[0].get("measures", {})),
+        )
+        super().__init__()  # last, so that an error above leaves no half-made widget in the browser
+        self.observe(self._answer, "setting")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The current arguments of ``weights_of``."""
+        return self._source.arguments(tuple(self.setting))
+
+    @property
+    def weights(self) -> Any:
+        """The weights that ``weights_of`` gives for ``settings``, in full precision, without the mask."""
+        return self._source.result_at(tuple(self.setting)).weights
+
+    def __repr__(self) -> str:
+        """The text in its place on a page that runs no widgets, such as an untrusted notebook."""
+        return words_here()["explorer"]["not_alive"]
+
+    def _answer(self, change: Any) -> None:
+        """Compute the picture that the browser now needs if the table lacks it."""
+        if (setting := tuple(self.setting)) not in self._known:
+            self.answer = vars(compute_answer(self._source, setting))
+
+    def close(self) -> None:
+        # JupyterLab keeps the state of a closed widget, and the one before: leave nothing large in it.
+        self.table, self.answer, self.words, self.page = {}, {}, {}, {}
+        super().close()
+        self._source.result_at.cache_clear()  # IPython's Out may keep the explorer itself

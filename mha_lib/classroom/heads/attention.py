@@ -1,0 +1,309 @@
+"""Read and change the attention weights of a model of ``transformers``.
+
+Its attention modules ask one function for weights and output (``AttentionInterface``), by the name in the
+model's configuration. While we read or change, that name is ours: our function calls the module's own eager
+one, so that the weights are the model's own, and then hands them to those who watch. Afterwards the model has
+its former function again.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mha_lib.classroom.heads.changes import Change, Head, silenced
+
+OURS = "mha_lib"  # the name of our function among the attention functions of transformers
+# Where a model's output keeps its attentions, and how we call them.
+KINDS = {
+    "encoder_attentions": "encoder",
+    "attentions": "self",
+    "decoder_attentions": "decoder",
+    "cross_attentions": "cross",
+}
+# Takes a module's weights (B, H, Q, K) and the allowed cells in the same shape; returns the weights to use.
+Watch = Callable[[nn.Module, Tensor, Tensor], Tensor]
+WATCHING: list[Watch] = []
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The attention of one layer, for one text."""
+
+    weights: Tensor  # (H, Q, K)
+    allowed: Tensor  # (H, Q, K), boolean; all True if the model does not show its mask
+    module: nn.Module | None = None  # None if the model computes attention by itself
+
+
+@dataclass(frozen=True)
+class ModelAttention:
+    """The weights that a model's heads give in one text: for each kind of attention its layers.
+
+    The kinds are "self", or those of an encoder and a decoder: "encoder", "decoder", "cross".
+    """
+
+    model: nn.Module
+    layers: dict[str, list[Layer]]
+
+    @property
+    def heads(self) -> list[Head]:
+        return [
+            Head(kind, number, head)
+            for kind, layers in self.layers.items()
+            for number, layer in enumerate(layers)
+            for head in range(len(layer.weights))
+        ]
+
+
+def as_arguments(model: nn.Module, inputs: Any) -> dict[str, Any]:
+    """The inputs as the model takes them: a mapping as it is, a tensor under its main name."""
+    if isinstance(inputs, Mapping) or hasattr(inputs, "keys"):
+        arguments = {name: inputs[name] for name in inputs}
+    elif isinstance(inputs, Tensor):
+        arguments = {getattr(model, "main_input_name", "input_ids"): inputs}
+    else:
+        raise TypeError(
+            "inputs must be a tensor or a mapping, as a tokenizer returns it with return_tensors='pt', "
+            f"got {type(inputs).__name__}"
+        )
+    for name, value in arguments.items():
+        if not isinstance(value, Tensor):
+            continue
+        if value.dim() == 1 or (value.dim() and len(value) != 1):
+            one = f"{name}[None]" if value.dim() == 1 else f"{name}[:1]"
+            raise ValueError(
+                f"inputs must hold one text or picture, its first axis of length 1, got {name} of shape "
+                f"{tuple(value.shape)}; pass one of them, such as {one}"
+            )
+        if value.numel() == 0:
+            raise ValueError(f"inputs must hold at least one token, got {name} of shape {tuple(value.shape)}")
+    needs_target = getattr(getattr(model, "config", None), "is_encoder_decoder", False)
+    if needs_target and not arguments.keys() & {"decoder_input_ids", "decoder_inputs_embeds", "labels"}:
+        raise ValueError(
+            "inputs must hold decoder_input_ids too, since the model has a decoder: the text so far, such as "
+            "what model.generate(**inputs) returns"
+        )
+    return arguments
+
+
+def check_model(model: Any) -> None:
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must be a module of PyTorch, got {type(model).__name__}")
+    if model.training:
+        raise ValueError(
+            "model must be in evaluation mode, since dropout changes the weights; call model.eval() first"
+        )
+    taken = inspect.signature(model.forward).parameters.values()
+    if not any(each.name == "output_attentions" or each.kind == each.VAR_KEYWORD for each in taken):
+        raise ValueError(
+            f"model must take output_attentions=True and return attentions, as models of transformers do; "
+            f"{type(model).__name__}.forward does not take it"
+        )
+
+
+def misfit(model: nn.Module, arguments: Mapping[str, Any]) -> str:
+    """Say which text is too long for the model, or holds a token that it does not know; "" if none does."""
+    config = getattr(model, "config", None)
+    most, words = (getattr(config, name, None) for name in ("max_position_embeddings", "vocab_size"))
+    for name in ("input_ids", "decoder_input_ids"):
+        tokens = arguments.get(name)
+        if not isinstance(tokens, Tensor):
+            continue
+        if most and tokens.shape[-1] > most:
+            return (
+                f"inputs must hold at most {most} tokens, the number of {type(model).__name__}'s positions, "
+                f"got {name} of {tokens.shape[-1]}; pass a part of the text, such as {name}[:, :{most}]"
+            )
+        if words and int(tokens.max()) >= words:
+            return (
+                f"inputs must hold numbers of tokens below {words}, the size of the vocabulary, got "
+                f"{int(tokens.max())} in {name}; is it the tokenizer of another model?"
+            )
+    return ""
+
+
+@torch.no_grad()
+def read_attention(model: nn.Module, inputs: Any) -> ModelAttention:
+    """Run the model on one text, and return the weights of all its heads.
+
+    ``inputs`` is what the model is called with: a tensor, or a mapping such as a tokenizer returns. The model
+    may compute attention in any way (sdpa, flash): for this one run it uses its eager function.
+    """
+    check_model(model)
+    arguments = as_arguments(model, inputs)
+    seen: list[tuple[nn.Module, Tensor, Tensor]] = []
+
+    def note(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
+        seen.append((module, weights, allowed))
+        return weights
+
+    with watched(model, note):
+        try:
+            output = model(**arguments, output_attentions=True)
+        except (IndexError, RuntimeError) as error:
+            if reason := misfit(model, arguments):
+                raise ValueError(reason) from error
+            raise
+    layers = {
+        name: [as_layer(kind, number, weights, seen) for number, weights in enumerate(found)]
+        for kind, name in KINDS.items()
+        if (found := getattr(output, kind, None))
+    }
+    if not layers:
+        raise ValueError(
+            f"model must return attentions when it is called with output_attentions=True, as models of "
+            f"transformers do; {type(model).__name__} returned none of {', '.join(KINDS)}"
+        )
+    return ModelAttention(model, layers)
+
+
+def as_layer(kind: str, number: int, weights: Any, seen: list[tuple[nn.Module, Tensor, Tensor]]) -> Layer:
+    """The weights that a model has returned, with the module that made them and its mask."""
+    if not isinstance(weights, Tensor) or weights.dim() != 4 or len(weights) != 1:
+        got = "None" if weights is None else str(tuple(getattr(weights, "shape", ())))
+        raise ValueError(
+            f"{kind}[{number}] must be weights (1, H, Q, K), got {got}; does the layer compute them? "
+            'Load the model with attn_implementation="eager"'
+        )
+    for module, ours, allowed in seen:
+        if ours is weights:
+            return Layer(weights[0], allowed[0], module)
+    return Layer(weights[0], torch.ones_like(weights[0], dtype=torch.bool))
+
+
+@contextmanager
+def watched(model: nn.Module, watch: Watch) -> Iterator[None]:
+    """Let ``watch`` see, and change, all attention weights that the model computes inside the block."""
+    configurations = attention_configurations(model)
+    if configurations:
+        register()
+    former = [configuration._attn_implementation for configuration in configurations]
+    own = {*model.modules()}
+
+    def see(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
+        return watch(module, weights, allowed) if module in own else weights
+
+    for configuration in configurations:
+        configuration._attn_implementation = OURS
+    WATCHING.append(see)
+    try:
+        yield
+    finally:
+        WATCHING.remove(see)
+        for configuration, name in zip(configurations, former, strict=True):
+            configuration._attn_implementation = name
+
+
+def attention_configurations(model: nn.Module) -> list[Any]:
+    """The configurations in a model that name its attention function, each once."""
+    found = {id(config): config for part in model.modules() if (config := getattr(part, "config", None))}
+    return [config for config in found.values() if hasattr(config, "_attn_implementation")]
+
+
+def register() -> None:
+    """Make our function known to ``transformers``, with the masks that its eager functions take."""
+    utilities, masks = import_module("transformers"), import_module("transformers.masking_utils")
+    utilities.AttentionInterface.register(OURS, attend)
+    masks.AttentionMaskInterface.register(OURS, masks.eager_mask)
+
+
+def attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    **options: Any,
+) -> tuple[Tensor, Tensor]:
+    """Output (B, Q, H, d) and weights (B, H, Q, K) as the module computes them itself, then as changed."""
+    output, weights = eager_function(module)(module, query, key, value, attention_mask, **options)
+    changed = weights
+    for watch in WATCHING:
+        changed = watch(module, changed, allowed_cells(attention_mask, weights))
+    if changed is not weights:
+        shared = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)  # by each group of heads
+        output = (changed @ shared).transpose(1, 2).contiguous()
+    return output, changed
+
+
+def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
+    """The eager function that stands beside the module's class, or beside the one that it inherits from."""
+    for kind in type(module).__mro__:
+        if function := getattr(sys.modules[kind.__module__], "eager_attention_forward", None):
+            return function
+    raise ValueError(f"{type(module).__name__} has no eager_attention_forward beside it, so no weights")
+
+
+def allowed_cells(mask: Tensor | None, weights: Tensor) -> Tensor:
+    """Where a query may attend, (B, H, Q, K); masks are boolean, or added to the scores."""
+    if mask is None:
+        return torch.ones_like(weights, dtype=torch.bool)
+    mask = mask[..., : weights.shape[-1]]
+    allowed = mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
+    return allowed.expand(weights.shape)
+
+
+@contextmanager
+def changed_heads(
+    attention: ModelAttention, heads: Iterable[tuple[str, int, int]], change: Change = silenced
+) -> Iterator[nn.Module]:
+    """Inside the block these heads of the model have other weights: ``silenced``, ``evened``, ``permuted``.
+
+    ``heads`` are named as in ``attention.heads``: kind, layer, head. ``change`` makes the weights of one head
+    (B, Q, K) of its weights and the allowed cells. The model is the same afterwards.
+    """
+    chosen: dict[nn.Module, list[int]] = {}
+    for head in heads:
+        kind, layer, number = checked_head(attention, head)
+        module = attention.layers[kind][layer].module
+        if module is None:
+            raise ValueError(
+                f"{type(attention.model).__name__} computes its attention by itself, not by the "
+                "AttentionInterface of transformers, so its heads can't be changed from outside"
+            )
+        chosen.setdefault(module, []).append(number)
+
+    def watch(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
+        if numbers := chosen.get(module):
+            weights = weights.clone()
+            for number in numbers:
+                weights[:, number] = change(weights[:, number], allowed[:, number])
+        return weights
+
+    with watched(attention.model, watch):
+        yield attention.model
+
+
+def checked_head(attention: ModelAttention, head: tuple[str, int, int]) -> Head:
+    found = next((each for each in attention.heads if each == head), None)
+    if found is None:
+        known = "; ".join(
+            f"{kind!r}: {len(layers)} layers of {len(layers[0].weights)} heads"
+            for kind, layers in attention.layers.items()
+        )
+        raise ValueError(f"heads must be (kind, layer, head), counted from 0, got {head}; there are {known}")
+    return found
+
+
+@torch.no_grad()
+def importance_by_removal(
+    attention: ModelAttention,
+    metric: Callable[[Any], Any],
+    heads: Iterable[tuple[str, int, int]] | None = None,
+) -> dict[Head, float]:
+    """How much ``metric(model)`` grows without each head, the largest first.
+
+    The metric is yours: the loss of a text, the logit of an answer, the share of right answers.
+    """
+    before = float(metric(attention.model))
+    found = {}
+    for head in attention.heads if heads is None else [checked_head(attention, head) for head in heads]:
+        with changed_heads(attention, [head]) as model:
+            found[head] = float(metric(model)) - before
+    return dict(sorted(found.items(), key=lambda entry: -entry[1]))

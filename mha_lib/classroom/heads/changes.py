@@ -1,0 +1,41 @@
+"""A head by its place in a model, what its weights can be changed to, and how widely they spread."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Head(NamedTuple):
+    """The place of a head."""
+
+    attention: str
+    layer: int
+    head: int
+
+
+# Makes other weights of the weights of one head and of the allowed keys, both (B, Q, K).
+Change = Callable[[Tensor, Tensor], Tensor]
+
+
+def evened(weights: Tensor, allowed: Tensor) -> Tensor:
+    """Give every allowed key the same weight."""
+    return allowed.to(weights.dtype) / allowed.sum(-1, keepdim=True)
+
+
+def permuted(weights: Tensor, allowed: Tensor) -> Tensor:
+    """Deal out the same weights at random among the allowed keys."""
+    in_order = (~allowed).long().argsort(dim=-1, stable=True)  # those allowed first
+    at_random = torch.rand_like(weights).masked_fill(~allowed, 2).argsort(-1)
+    return torch.zeros_like(weights).scatter(-1, in_order, weights.gather(-1, at_random))
+
+
+def silenced(weights: Tensor, allowed: Tensor) -> Tensor:
+    """Take all weight away: the head adds nothing, as if it were removed."""
+    return torch.zeros_like(weights)
+
+
+def entropy(weights: Tensor) -> Tensor:
+    """The entropy of each row of weights, ``(…, Q, K) -> (…, Q)``, in nats."""
+    return -torch.special.xlogy(weights, weights).sum(-1)

@@ -1,0 +1,206 @@
+"""Show a model's heads in the explorer, which knows arrays only: an overview, and each layer."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mha_lib.classroom.explorer.controls import Control, make_control
+from mha_lib.classroom.explorer.table import BUDGET, Overview, Picture, Source
+from mha_lib.classroom.explorer.widget import Explorer, words_with
+from mha_lib.classroom.heads.attention import Layer, ModelAttention, read_attention
+from mha_lib.classroom.heads.load import load
+from mha_lib.classroom.heads.measures import measures_of
+from mha_lib.classroom.heads.tokens import SEQUENCES, labels_of, lengths_of
+from mha_lib.classroom.lesson.language import words_here
+from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
+
+WINDOW = 64  # tokens of a part: so many labels can be read
+WHOLE = 200  # tokens: of more a picture shows blocks, since a screen has no more cells to point at
+DECIMALS = 3  # of a weight in the browser, as many as the explorer says
+SMALL = 32  # blocks along a side of a picture in the overview
+SECONDS = 0.5  # to compute ahead: somebody waits for the first picture, and a kernel computes the others
+SECONDS_FOR_A_PAGE = 60.0  # the same where nobody waits
+Window = tuple[int, int] | None  # where a part begins and ends; None for the whole text
+
+
+def explore_model(model: Any, inputs: Any, tokens: Any = None) -> "ModelExplorer":
+    """The heads of any model that returns attentions in the way of ``transformers``.
+
+    model   a module in evaluation mode, or a name: then ``inputs`` is a text, and ``transformers`` loads the
+            model from its cache or the network
+    inputs  what the model is called with, for one text or picture: a tensor, or a mapping as a tokenizer
+            returns it with ``return_tensors="pt"``; with ``decoder_input_ids`` if the model has a decoder
+    tokens  the tokenizer, or a list of labels, or ``{"encoder": labels, "decoder": labels}``. Without them
+            patches of pictures are named by row and column, and tokens by number.
+
+    The overview shows all layers × heads; a click opens one. Texts of more than 64 tokens have a choice of
+    the part to see. ``explorer.attention`` is what ``changed_heads`` and ``importance_by_removal`` take, and
+    ``explorer.inputs`` are what the model was called with.
+    """
+    if isinstance(model, str):
+        model, inputs, tokens = load(model, inputs)
+    attention = read_attention(model, inputs)
+    return ModelExplorer(ModelPictures(attention, inputs, tokens), inputs)
+
+
+class ModelExplorer(Explorer):
+    """The explorer of a model's heads."""
+
+    def __init__(self, pictures: "ModelPictures", inputs: Any):
+        seconds = SECONDS_FOR_A_PAGE if os.environ.get(FOR_A_PAGE) else SECONDS
+        super().__init__(Source(pictures, pictures.controls(), {}), words_with(None, None), seconds=seconds)
+        self.attention = pictures.attention
+        self.inputs = inputs
+        self.by_root = max(lengths_of(self.attention).values()) > WINDOW  # of so many, each gets little
+
+    def close(self) -> None:
+        super().close()
+        self.attention.layers.clear()  # IPython's Out may keep the explorer itself
+
+
+class ModelPictures:
+    """The function that gives the explorer the picture of a setting."""
+
+    def __init__(self, attention: ModelAttention, inputs: Any, tokens: Any):
+        self.attention = attention
+        self.words: dict[str, Any] = words_here()["models"]
+        self.labels = labels_of(attention, inputs, tokens)
+        self.measures = measures_of(attention, inputs)
+        self.most = most_for_a_page(attention) if os.environ.get(FOR_A_PAGE) else WHOLE
+
+    def controls(self) -> list[Control]:
+        """The choice of a layer, and of the part of a long text along each axis."""
+        layers: dict[str, tuple[str, int | None]] = {}
+        for kind, found in self.attention.layers.items():
+            if len(found) > 1:
+                layers[self.named("all_layers", kind)] = (kind, None)
+            layers |= {
+                self.named("layer", kind, layer=number): (kind, number) for number in range(len(found))
+            }
+        controls = [made("layer", self.words["choose"], layers)]
+        longest = max(lengths_of(self.attention).values())
+        if longest > WINDOW:
+            parts: dict[str, Window] = {self.words["all_tokens"]: None}
+            for begin in range(0, longest, WINDOW):
+                end = min(begin + WINDOW, longest)
+                parts[f"{begin}–{end - 1}"] = (begin, end)
+            controls += [made(name, self.words[name], parts) for name in ("queries", "keys")]
+        return controls
+
+    def named(self, what: str, kind: str, **places: int) -> str:
+        """The name of a layer or a head, with the kind of attention if the model has several."""
+        name = self.words[what].format(**places)
+        if len(self.attention.layers) == 1:
+            return name
+        return self.words["of_kind"].format(kind=self.words["kinds"][kind], name=name)
+
+    def __call__(self, layer: tuple[str, int | None], queries: Window = None, keys: Window = None) -> Picture:
+        kind, number = layer
+        layers = self.attention.layers[kind]
+        which = [*range(len(layers))] if number is None else [number]
+        row, column = SEQUENCES[kind]
+        rows = self.checked(queries, row)
+        columns = self.checked(keys, column)
+        most = SMALL if number is None else self.most
+        heads = [(at, head) for at in which for head in range(len(layers[at].weights))]
+        shown = [in_blocks(layers[at], rows, columns, most) for at in which]
+        names = [self.named("head", kind, layer=at, head=head) for at, head in heads]
+        return Picture(
+            torch.cat([weights for weights, _ in shown]),
+            torch.cat([allowed for _, allowed in shown])[None],
+            query_labels=block_labels(self.labels[row], rows, most),
+            key_labels=block_labels(self.labels[column], columns, most),
+            head_labels=names,
+            short_labels=[self.words["short"].format(layer=at, head=head) for at, head in heads],
+            measures=self.measures_here(kind, which),
+            note=self.note(rows, columns, most),
+            decimals=DECIMALS,
+            overview=self.overview(kind, heads) if number is None else None,
+        )
+
+    def checked(self, window: Window, sequence: str) -> tuple[int, int]:
+        """The part of a sequence. The chosen one may lie beyond its end, if another sequence is longer."""
+        length = len(self.labels[sequence])
+        if window is None:
+            return 0, length
+        begin, end = window
+        if begin >= length:
+            raise ValueError(self.words["beyond"].format(count=length, begin=begin, end=end - 1))
+        return begin, min(end, length)
+
+    def measures_here(self, kind: str, which: list[int]) -> Mapping[str, list[float]]:
+        first = self.measures[kind][which[0]]
+        return {
+            self.words["measures"][name]: torch.cat([self.measures[kind][at][name] for at in which]).tolist()
+            for name in first
+        }
+
+    def note(self, rows: tuple[int, int], columns: tuple[int, int], most: int) -> str:
+        sizes = [block_size(part, most) for part in (rows, columns)]
+        return self.words["blocks"].format(queries=sizes[0], keys=sizes[1]) if max(sizes) > 1 else ""
+
+    def overview(self, kind: str, heads: list[tuple[int, int]]) -> Overview:
+        counts = {len(layer.weights) for layer in self.attention.layers[kind]}
+        is_grid = len(counts) == 1
+        return Overview(
+            rows=[self.words["layer"].format(layer=at) for at, head in heads if not head] if is_grid else [],
+            columns=[str(head) for head in range(max(counts))],
+            corner=self.words["corner"],
+            opens=[({"layer": (kind, at)}, head) for at, head in heads],
+        )
+
+
+def most_for_a_page(attention: ModelAttention) -> int:
+    """The blocks along a side, so many that a page, which computes nothing, carries all layers."""
+    shapes = [layer.weights.shape for layers in attention.layers.values() for layer in layers]
+
+    def size(most: int) -> int:
+        """In bytes, of all layers in float16."""
+        return sum(2 * heads * min(most, queries) * min(most, keys) for heads, queries, keys in shapes)
+
+    fitting = (most for most in range(WHOLE, SMALL, -1) if size(most) + size(SMALL) <= BUDGET)
+    return next(fitting, SMALL)
+
+
+def made(name: str, label: str, options: Mapping[str, Any]) -> Control:
+    """A choice that is shown under another name than its argument has."""
+    return replace(make_control(name, options, next(iter(options.values()))), label=label)
+
+
+def block_size(part: tuple[int, int], most: int) -> int:
+    """How many tokens make a block, so that a part of the text has at most so many blocks."""
+    begin, end = part
+    return -(-(end - begin) // most)
+
+
+def in_blocks(
+    layer: Layer, rows: tuple[int, int], columns: tuple[int, int], most: int
+) -> tuple[Tensor, Tensor]:
+    """Weights and mask of a part, in at most ``most`` × ``most`` blocks.
+
+    A block shows how much weight its queries give to all of its keys, on average: rows still sum to 1.
+    """
+    part = (slice(None), slice(*rows), slice(*columns))
+    weights, allowed = layer.weights[part], layer.allowed[part]
+    down, across = block_size(rows, most), block_size(columns, most)
+    if across > 1:
+        weights = torch.stack([block.sum(-1) for block in weights.split(across, -1)], -1)
+        allowed = torch.stack([block.any(-1) for block in allowed.split(across, -1)], -1)
+    if down > 1:
+        weights = torch.stack([block.mean(-2) for block in weights.split(down, -2)], -2)
+        allowed = torch.stack([block.any(-2) for block in allowed.split(down, -2)], -2)
+    return weights, allowed
+
+
+def block_labels(labels: list[str], part: tuple[int, int], most: int) -> list[str]:
+    """The label of each token of a part, or of each block: where it begins and ends."""
+    begin, end = part
+    size = block_size(part, most)
+    if size == 1:
+        return labels[begin:end]
+    blocks = range(begin, end, size)
+    return [f"{at}–{min(at + size, end) - 1} {' '.join(labels[at : min(at + size, end)])}" for at in blocks]

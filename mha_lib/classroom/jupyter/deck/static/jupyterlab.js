@@ -1,0 +1,65 @@
+// Things that JupyterLab and RISE do with a notebook and that do not belong into a deck.
+import { fill } from "./words.js";
+
+const OWN_COPY = /(^|\/)work\/deck-[^/]+\/[^/]+$/; // mha_lib/classroom/lesson makes these copies
+
+/**
+ * Take the toolbar off the notebook before it comes to the page. RISE only hides it, and there it goes on
+ * computing its colours, without end: in @microsoft/fast-foundation, on which JupyterLab's buttons stand,
+ * `fill-color` of the toolbar waits for `accent-fill-rest` of the panel around it, that for `accent-palette`,
+ * and that, by a dependency noted for the wrong one, for `fill-color`. Each is a new object at every turn, so
+ * none ever counts as unchanged; the console gets 5 to 40 RangeErrors a load (seen with RISE 0.43.1 and
+ * JupyterLab 4.6.6).
+ */
+export async function removeToolbar(app) {
+  await app.started; // then the factory of notebooks is there, and RISE has opened none yet
+  const factory = app.docRegistry.getWidgetFactory("Notebook");
+  factory?.widgetCreated.connect((_, panel) => {
+    panel.toolbar.parent = null;
+  });
+}
+
+/**
+ * RISE links to rise.css and <lesson>.css beside the lesson, whether they are there or not. Those that are not
+ * would be two errors in the console. `files` are those that are there.
+ */
+export function dropMissingStyles(files) {
+  const { head } = document;
+  const insert = head.insertAdjacentHTML.bind(head);
+  head.insertAdjacentHTML = (place, html) => {
+    const template = Object.assign(document.createElement("template"), { innerHTML: html });
+    const link = template.content.querySelector("#rise-custom-css, #rise-notebook-css");
+    const isThere = !link || decodeURIComponent(link.href.split("/").at(-1)) in files;
+    if (isThere) insert(place, html);
+  };
+}
+
+/** Show text as it was at once: a double-click or Enter turns it to Markdown in front of the class. */
+export function keepRendered(notebook) {
+  for (const cell of notebook.widgets)
+    cell.renderedChanged?.connect((_, isRendered) => {
+      if (isRendered) return;
+      cell.rendered = true;
+      notebook.mode = "command";
+    });
+}
+
+/**
+ * Answer JupyterLab's dialogs in the place of the lecturer: none comes over a slide, the foot tells what it said.
+ * Where the file has changed, the deck's own copy in work/ is written over it, for that copy is made for the deck
+ * alone; any other file stays as it is. The lesson on the screen is never given up for the file. All other
+ * dialogs are cancelled: they would restart or choose a kernel, close or rename, or they only say that
+ * something failed.
+ */
+export function answerDialogs(Dialog, { path, foot, words }) {
+  const isOwnCopy = OWN_COPY.test(path);
+  Dialog.flush(); // those that came while the page was loading
+  Dialog.prototype.launch = function answer() {
+    const overwrite = this._buttons.find(({ actions }) => actions.includes("overwrite"));
+    const text = this.node.querySelector(".jp-Dialog-header").textContent;
+    foot.say(overwrite ? words.file_changed : fill(words.dialog, { text }), "failed");
+    this.dispose();
+    const button = overwrite && isOwnCopy ? overwrite : Dialog.cancelButton();
+    return Promise.resolve({ button, isChecked: null, value: null });
+  };
+}

@@ -1,0 +1,20 @@
+"""The lessons of the course: finding and reading them, their languages, and their working copies."""
+# ruff: noqa: F401  (this file only gathers names for other rooms)
+
+from mha_lib.classroom.lesson.lessons import (
+    CourseError,
+    find_lesson,
+    find_root,
+    hands_out_solutions,
+    in_one_line,
+    list_languages,
+    list_lessons,
+    version,
+)
+from mha_lib.classroom.lesson.traditional import make_traditional, prepare_lessons
+from mha_lib.classroom.lesson.working_copy import (
+    make_deck_copy,
+    make_working_copy,
+    remember_language,
+    remembered_language,
+)

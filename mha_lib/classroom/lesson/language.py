@@ -1,0 +1,123 @@
+"""The language of a folder of lessons, and what the software says in that language.
+
+Everything the software says stands once in ``words/<language>/``: in ``interface.json``, and what belongs to
+one lesson in a file such as ``lesson_03_multi_head_attention.json``. A language code finds the nearest folder
+there is: ``zh-CN`` finds ``zh``, and so does ``zh-Hant``, whose words are converted. A sentence that a
+language lacks is said in English, and so is everything in a language without words.
+"""
+
+import json
+import locale
+import os
+import re
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mha_lib.classroom.lesson.chinese import SIMPLIFIED, TRADITIONAL, is_traditional, words_to_traditional
+
+WORDS = Path(__file__).parents[1] / "words"
+ENGLISH = "en"
+LANGUAGE_ALONE = "MHA_LANGUAGE"  # in the environment of a kernel: set by a lesson's cell "environment"
+TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # such as zh, zh-CN, zh-Hant
+
+
+def source_folder(root: Path, language: str) -> Path:
+    """The folder of the lessons that authors write: for traditional Chinese, those in simplified."""
+    return root / "notebooks" / (SIMPLIFIED if language == TRADITIONAL else language)
+
+
+def lesson_folder(root: Path, language: str) -> Path:
+    """The folder of the lessons that others read: those in traditional Chinese are made in ``build/``."""
+    return root / ("build" if language == TRADITIONAL else "notebooks") / language
+
+
+def language_of(folder: Path) -> str:
+    """The language of the lessons in a folder: ``zh`` of notebooks/zh, work/zh and work/deck-zh.
+
+    English in every folder that is not one of a course, such as ~/work/mine.
+    """
+    return folder.absolute().name.removeprefix("deck-") if course_of(folder) else ENGLISH
+
+
+def course_of(folder: Path) -> Path | None:
+    """The folder of the course to which a folder of lessons belongs; None where it belongs to none."""
+    folder = folder.absolute()
+    course, language = folder.parent.parent, folder.name.removeprefix("deck-")
+    places = ("notebooks", "work", lesson_folder(course, language).parent.name)
+    return course if folder.parent.name in places and source_folder(course, language).is_dir() else None
+
+
+def language_of_machine(known: Collection[str]) -> str:
+    """The language that this machine speaks where the course has it, or else English."""
+    names = [os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG")]
+    named = next(filter(None, names), None) or locale.getlocale()[0] or ""
+    region = named.split(".")[0].replace("_", "-")
+    if region.startswith(("zh-", "Chinese")):
+        is_traditional = re.search(r"Hant|TW|HK|MO|Traditional|Taiwan|Hong Kong|Macao", region)
+        region = TRADITIONAL if is_traditional else SIMPLIFIED
+    return next((language for language in (region, region.split("-")[0]) if language in known), ENGLISH)
+
+
+def find_for_language(folder: Path, language: str, suffix: str = "") -> Path | None:
+    """The file or folder that is named by the code nearest to the language: zh-CN, or else zh."""
+    if not TAG.fullmatch(language):
+        return None
+    parts = language.split("-")
+    named = [folder / f"{'-'.join(parts[:end])}{suffix}" for end in range(len(parts), 0, -1)]
+    return next((path for path in named if path.exists()), None)
+
+
+def has_words(language: str) -> bool:
+    """Whether the software speaks the language, or one near to it; in any other it speaks English."""
+    return find_for_language(WORDS, language) is not None
+
+
+@cache
+def words_in(language: str) -> dict[str, Any]:
+    """The words of a language, by who says them: ``words_in("en")["explorer"]["masked"]``."""
+    english = read_words(WORDS / ENGLISH)
+    folder = find_for_language(WORDS, language)
+    if folder is None:
+        return english
+    words = filled_up(read_words(folder), english)
+    return words_to_traditional(words) if is_traditional(language) else words
+
+
+def name_of_language(language: str) -> str:
+    """The name of a language in itself; its code where the software has no words in it."""
+    if not has_words(language):
+        return language
+    words = words_in(language)["language"]
+    return str(words["traditional" if is_traditional(language) else "name"])
+
+
+def language_here() -> str:
+    """The language of the lesson that is running: a notebook runs in the folder in which it lies.
+
+    A lesson that lies in no course, alone in Colab say, has told its language to its kernel.
+    """
+    here = Path.cwd()
+    return language_of(here) if course_of(here) else os.environ.get(LANGUAGE_ALONE) or ENGLISH
+
+
+def words_here() -> dict[str, Any]:
+    """The words of the lesson that is running."""
+    return words_in(language_here())
+
+
+def read_words(folder: Path) -> dict[str, Any]:
+    """All files of a language as one tree: each file may add to a group, such as "mistakes"."""
+    words: dict[str, Any] = {}
+    for file in sorted(folder.glob("*.json")):
+        for group, said in json.loads(file.read_text(encoding="utf-8")).items():
+            words[group] = words.get(group, {}) | said
+    return words
+
+
+def filled_up(words: Any, english: Any) -> Any:
+    """``words``, with the English ones in the place of those that are missing."""
+    if not isinstance(english, dict):
+        return words
+    return {name: filled_up(words[name], said) if name in words else said for name, said in english.items()}

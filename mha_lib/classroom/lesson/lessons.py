@@ -1,0 +1,116 @@
+"""Finds the course and its lessons, and reads the settings in ``course.json`` beside the lessons."""
+
+import importlib.metadata
+import json
+from pathlib import Path
+from typing import Any
+
+from mha_lib.classroom.lesson.chinese import SIMPLIFIED, TRADITIONAL
+from mha_lib.classroom.lesson.language import ENGLISH, lesson_folder, source_folder, words_in
+
+COURSE = "course.json"
+SOLUTIONS = ("folded", "none")  # what course.json may say of the solutions in students' copies
+
+
+class CourseError(Exception):
+    """Says in one line to the person at the terminal what went wrong.
+
+    ``name`` names a sentence under "errors" in ``words/``; ``details`` fill the gaps of that sentence.
+    """
+
+    def __init__(self, name: str, /, **details: Any):
+        super().__init__(name, details)
+        self.name, self.details = name, details
+
+    def said_in(self, language: str) -> str:
+        return str(words_in(language)["errors"][self.name].format(**self.details))
+
+    def __str__(self) -> str:
+        return self.said_in(ENGLISH)
+
+
+def in_one_line(subject: object, error: Exception) -> CourseError:
+    """Any error that stopped the work on one subject, such as a lesson, as a sentence of one line."""
+    if isinstance(error, CourseError):
+        return error
+    if isinstance(error, OSError) and error.strerror:
+        named = error.filename or subject
+        return CourseError("file_unusable", file=named, reason=error.strerror)
+    said = next(iter(str(error).splitlines()), "")
+    reason = f"{type(error).__name__}: {said}"[:200] if said else type(error).__name__
+    return CourseError("failed", subject=subject, reason=reason)
+
+
+def version() -> str:
+    """The version of the course that is installed; "" where it is on Python's path alone."""
+    try:
+        return importlib.metadata.version("mha-lib")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def find_root(start: Path | None = None) -> Path:
+    """The folder of the course: the nearest one, here or above, that holds ``notebooks/``."""
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents, Path(__file__).resolve().parents[3]):
+        if list((folder / "notebooks").glob("*/*.ipynb")):
+            return folder
+    raise CourseError("no_course", folder=here)
+
+
+def written_languages(root: Path) -> list[str]:
+    """The languages in which lessons are written: each has a folder in ``notebooks/``."""
+    return sorted({lesson.parent.name for lesson in (root / "notebooks").glob("*/*.ipynb")} - {TRADITIONAL})
+
+
+def list_languages(root: Path) -> list[str]:
+    """The languages in which lessons can be read: traditional Chinese is made from simplified."""
+    written = written_languages(root)
+    return sorted([*written, TRADITIONAL] if SIMPLIFIED in written else written)
+
+
+def list_lessons(root: Path, language: str) -> list[Path]:
+    """The lessons of a language; ``prepare_lessons`` first makes those in traditional Chinese."""
+    known = list_languages(root)
+    if language not in known:
+        raise CourseError("no_language", language=repr(language), known=", ".join(known))
+    written = sorted(source_folder(root, language).glob("*.ipynb"))
+    return [lesson_folder(root, language) / lesson.name for lesson in written]
+
+
+def find_lesson(name: str, lessons: list[Path]) -> Path:
+    """A lesson by its number (3 or 03), its name or its path."""
+    for lesson in lessons:
+        number = lesson.stem.split("_")[0]
+        is_its_number = name.isdecimal() and number.isdecimal() and int(name) == int(number)
+        if name in (lesson.stem, lesson.name) or is_its_number:
+            return lesson
+        if Path(name).suffix == ".ipynb" and Path(name).name == lesson.name and Path(name).exists():
+            return lesson
+    known = ", ".join(lesson.stem for lesson in lessons)
+    raise CourseError("no_lesson", name=repr(name), known=known)
+
+
+def setting(lessons: Path, name: str) -> str:
+    """An address that stands in ``course.json`` in the folder of the lessons; "" where none stands there."""
+    return str(read_course(lessons).get(name) or "")
+
+
+def hands_out_solutions(root: Path) -> bool:
+    """Whether students' copies hold the solutions: in no language if one ``course.json`` says "none"."""
+    folders = [source_folder(root, language) for language in written_languages(root)]
+    chosen = {folder / COURSE: read_course(folder).get("solutions", SOLUTIONS[0]) for folder in folders}
+    for file, choice in chosen.items():
+        if choice not in SOLUTIONS:
+            raise CourseError("bad_solutions", file=file, choice=repr(choice))
+    return "none" not in chosen.values()
+
+
+def read_course(lessons: Path) -> dict[str, Any]:
+    file = lessons / COURSE
+    if not file.is_file():
+        return {}
+    try:
+        return {**json.loads(file.read_text(encoding="utf-8"))}
+    except (ValueError, TypeError) as error:
+        raise CourseError("bad_course", file=file, reason=error) from None

@@ -1,0 +1,248 @@
+"""The grammar of a lesson: how the cells of a notebook make slides, and what their tags mean.
+
+The slide type of a cell tells its place: ``slide`` and ``subslide`` begin a slide, ``fragment`` and ``-``
+continue it, ``skip`` is on no slide, and ``notes`` belong to the instructor. The notes of a slide begin with
+its minutes: a number, the word of any language for minutes, and a full stop or the end of the line, as in
+``3 min. Show of hands first.`` or ``3 分。``. One word before the minutes, as in ``Optional, 3 min.``, takes
+the slide out of the core path and its time out of the total.
+
+``jupyter/deck/static/slides.js`` reads the same grammar in the browser; both are tested on one table of
+cases, ``tests/classroom/lesson/slides.json``.
+
+The deck keeps room for the output of a code cell before it runs. These tags say what comes: ``shows-text``
+(printed, also by a passed assert), ``shows-value`` (of the last expression), ``shows-table``,
+``shows-picture``, ``shows-explorer``, ``shows-check`` (of an exercise) and ``shows-nothing``; the tags
+``setup`` and ``exercise`` alone mean nothing, too. How many lines of how many letters are printed stands in
+the cell's metadata: ``"room": "3 x 61"``, and of a table its rows. A Chinese character is 5/3 letters wide.
+``"picture": "500 x 230"`` is the size of a picture in pixels. Without such tags a cell gets room for a few
+printed lines.
+
+The tag ``guess`` marks the cell with which a slide's question ends, in most cases the one that asks for a
+guess. A handout first hides what the slide shows after it: outputs, asserts and text, but for the code.
+
+A *helper* is a code cell that only installs, imports, draws, measures or prepares. It is a ``skip`` cell that
+JupyterLab folds (``"jupyter": {"source_hidden": true}``), and it begins with a comment that says what it
+does: ``# Helper: draws a bar for each head``. Students' copies fold the optional slides, too:
+``working_copy.py``.
+
+``"highlight": "1|3-4|6,8"`` in the metadata of a code cell takes the class through its code: the deck lights
+line 1, then lines 3 and 4, then lines 6 and 8, and then shows all lines as before. These steps follow the one
+that shows the cell.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from mha_lib.classroom.lesson.lessons import CourseError
+
+Cell = Mapping[str, Any]  # of a notebook's JSON
+
+STARTS = ("slide", "subslide")
+MINUTES = re.compile(
+    r"\s*(?:(?P<optional>[^\W\d]+)[,，、:：]\s*)?(?P<minutes>[0-9０-９]+(?:\.[0-9０-９]+)?)"
+    r"\s*[^\s0-9.。．]+\s*(?:[.。．\n]|$)"
+)
+ENVIRONMENT = "environment"  # the id of the cell that makes the environment of a lesson that is alone
+SOLUTION = "solution"
+SAYS_SOLUTION = re.compile(r"(?<!re)(?<!dis)solution|答案|解答")  # as in Solution, my-solutions, 参考答案
+# nbgrader marks the lines that it takes out of an assignment, such as by "### BEGIN SOLUTION".
+BEGINS_SOLUTION = re.compile(
+    r"^\W*BEGIN (?:SOLUTION|HIDDEN TESTS|MARK SCHEME)\W*?$", re.MULTILINE | re.IGNORECASE
+)
+LINES = re.compile(r"([0-9]+)(?:-([0-9]+))?")  # of ``highlight``: 3 or 3-4
+HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
+
+
+def slide_type(cell: Cell) -> str:
+    return str(cell["metadata"].get("slideshow", {}).get("slide_type") or "-")
+
+
+def tags(cell: Cell) -> list[str]:
+    """The tags of a cell, which tell its purpose.
+
+    ``setup``: run before class; ``why``: answers the slide's question in words, for someone who reads alone;
+    ``exercise``: a stub to fill in; ``solution``: in no student's handout, and in students' copies only if
+    ``hands_out_solutions`` says so.
+    """
+    return list(cell["metadata"].get("tags", []))
+
+
+def source(cell: Cell) -> str:
+    return "".join(cell["source"])
+
+
+def highlighted_lines(cell: Cell) -> list[list[int]]:
+    """The lines of a cell's code that each step lights; empty where its metadata have no ``highlight``.
+
+    ``jupyter/deck/static/lines.js`` reads the same; both are tested on
+    ``tests/classroom/lesson/highlights.json``.
+    """
+    text = cell["metadata"].get("highlight")
+    if text is None:
+        return []
+    count = len(source(cell).split("\n")) if cell["cell_type"] == "code" else 0
+    steps = [[lines_of(part, count) for part in step.split(",")] for step in str(text).split("|")]
+    if not isinstance(text, str) or not all(map(all, steps)):
+        wanted = f'lines from 1 to {count}, such as "1|3-4|6,8"' if count else "a cell of code"
+        raise ValueError(f"highlight={text!r} of the cell {cell['id']} wants {wanted}")
+    return [[line for lines in step for line in lines] for step in steps]
+
+
+def lines_of(text: str, count: int) -> list[int]:
+    """The lines that ``3`` or ``3-4`` names; empty where not all of them are there."""
+    found = LINES.fullmatch(text)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    return list(range(first, last + 1)) if first >= 1 and last <= count else []
+
+
+def is_notes(cell: Cell) -> bool:
+    return slide_type(cell) == "notes"
+
+
+def is_for_instructors(cell: Cell) -> bool:
+    return is_notes(cell) or SOLUTION in tags(cell)
+
+
+def sign_of_solution(cell: Cell) -> str:
+    """A tag or a line that calls a cell a solution, though not with the tag ``solution``; "" if it has none.
+
+    Such a cell would be published, so handouts refuse it.
+    """
+    if is_for_instructors(cell):
+        return ""
+    for tag in map(str, tags(cell)):
+        small = tag.lower()
+        if SAYS_SOLUTION.search(small) or get_close_matches(small, [SOLUTION], cutoff=0.9):
+            return tag
+    begins = BEGINS_SOLUTION.search(source(cell))
+    return begins[0].strip() if begins else ""
+
+
+@dataclass
+class Slide:
+    starts: str = "slide"  # or "subslide", which lies below a slide
+    cells: list[Cell] = field(default_factory=list)  # the cells that the slide shows
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """The first heading, as Markdown; without one, the first line."""
+        lines = "\n".join(map(source, self.cells)).strip().split("\n")
+        return first_heading(self.cells) or (f"`{lines[0].strip()}`" if lines[0] else "")
+
+    @property
+    def minutes(self) -> float:
+        return sum(float(time["minutes"]) for time in self.times)
+
+    @property
+    def is_optional(self) -> bool:
+        return any(time["optional"] for time in self.times)
+
+    @property
+    def times(self) -> list[re.Match[str]]:
+        return [found for note in self.notes if (found := MINUTES.match(note))]
+
+
+def read_slides(cells: list[Cell]) -> list[Slide]:
+    """The slides as RISE cuts them.
+
+    The first cell begins a slide whatever its type, and the notes of that slide may come before it. A lesson
+    of notes alone has one slide, which shows nothing.
+    """
+    slides = [Slide()]
+    for cell in cells:
+        kind = slide_type(cell)
+        if kind in STARTS and slides[-1].cells:
+            slides.append(Slide(kind))
+        if kind == "notes":
+            slides[-1].notes.append(source(cell))
+        elif kind != "skip":
+            slides[-1].cells.append(cell)
+    return [slide for slide in slides if slide.cells or slide.notes]
+
+
+def read_stacks(cells: list[Cell]) -> list[list[Slide]]:
+    """The slides along the top, each with those below it."""
+    stacks: list[list[Slide]] = []
+    for slide in read_slides(cells):
+        if slide.starts == "slide":
+            stacks.append([])
+        stacks[-1].append(slide)
+    return stacks
+
+
+def without_exercises(stacks: list[list[Slide]]) -> list[Slide]:
+    """The slides of a lesson but for the exercises and what lies among them."""
+    return [slide for stack in stacks if not any(map(has_exercise, stack)) for slide in stack]
+
+
+def has_exercise(slide: Slide) -> bool:
+    return any({"exercise", "shows-check"} & set(tags(cell)) for cell in slide.cells)
+
+
+def core_minutes(slides: list[Slide]) -> float:
+    return sum(slide.minutes for slide in slides if not slide.is_optional)
+
+
+def optional_minutes(slides: list[Slide]) -> float:
+    return sum(slide.minutes for slide in slides if slide.is_optional)
+
+
+def read_lesson(lesson: Path, *, with_ids: bool = False) -> dict[str, Any]:
+    try:
+        notebook = json.loads(lesson.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise CourseError("no_notebook", file=lesson, reason=error) from None
+    return require_notebook(notebook, lesson, with_ids=with_ids)
+
+
+def require_notebook(notebook: Any, file: object, *, with_ids: bool = False) -> Any:
+    """The notebook; a ``CourseError`` names the first entry that the functions here could not read."""
+    if wrong := next((entry for entry, is_right in entries_of(notebook, with_ids) if not is_right), None):
+        raise CourseError("wrong_entry", file=file, entry=wrong)
+    return notebook
+
+
+def entries_of(notebook: Any, with_ids: bool) -> Iterator[tuple[str, bool]]:
+    """The entries that the functions here read, each with whether they can; a wrong one is the last."""
+
+    def inside(table: Any, name: str, default: Any = None) -> Any:
+        return table.get(name, default) if isinstance(table, dict) else None
+
+    def are_texts(value: Any) -> bool:
+        return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+    cells, about = inside(notebook, "cells"), inside(notebook, "metadata")
+    yield "cells", isinstance(cells, list)
+    yield "metadata", isinstance(about, dict)
+    yield "metadata.former_names", are_texts(inside(about, "former_names", []))
+    for number, cell in enumerate(cells):
+        kind, text, its = (inside(cell, name) for name in ("cell_type", "source", "metadata"))
+        slideshow = inside(its, "slideshow", {})
+        yield f"cells[{number}].cell_type", isinstance(kind, str)
+        yield f"cells[{number}].source", isinstance(text, str) or are_texts(text)
+        yield f"cells[{number}].metadata", isinstance(its, dict)
+        yield f"cells[{number}].metadata.slideshow", isinstance(slideshow, dict)
+        yield f"cells[{number}].metadata.tags", are_texts(inside(its, "tags", []))
+        yield f"cells[{number}].id", not with_ids or isinstance(inside(cell, "id"), str)
+
+
+def title_of(notebook: Mapping[str, Any], default: str) -> str:
+    """The title in the notebook's metadata, or else its first heading."""
+    return str(notebook["metadata"].get("title") or first_heading(notebook["cells"]) or default)
+
+
+def former_names(notebook: Mapping[str, Any]) -> list[str]:
+    """The names that the lesson's file had before, such as ``04_trained_heads``, from the metadata."""
+    names = map(str, notebook["metadata"].get("former_names", []))
+    return [name for name in names if re.fullmatch(r"[\w-]+", name)]
+
+
+def first_heading(cells: list[Cell]) -> str | None:
+    texts = (source(cell) for cell in cells if cell["cell_type"] == "markdown")
+    return next((found[1] for found in map(HEADING.search, texts) if found), None)

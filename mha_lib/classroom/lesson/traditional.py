@@ -1,0 +1,120 @@
+"""Makes the lessons in traditional Chinese, in ``build/zh-Hant/``, from those in ``notebooks/zh/``.
+
+Nobody edits them. Comments, strings, Markdown and style sheets are converted. A string or comment that stands
+in the English lesson too was not translated: it is data, such as the numeral 万, and stays. Phrases that
+OpenCC and the terms of the course get wrong in these lessons stand in ``notebooks/zh/taiwan.json``.
+"""
+
+import io
+import json
+import tokenize
+from contextlib import suppress
+from functools import cache
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+from mha_lib.classroom.lesson.chinese import (
+    SIMPLIFIED,
+    TRADITIONAL,
+    Phrases,
+    markdown_to_traditional,
+    to_traditional,
+)
+from mha_lib.classroom.lesson.files import as_json, write_changed
+from mha_lib.classroom.lesson.language import ENGLISH, lesson_folder, source_folder, words_in
+from mha_lib.classroom.lesson.lessons import CourseError, list_lessons
+from mha_lib.classroom.lesson.slides import ENVIRONMENT, read_lesson, source
+
+PHRASES = "taiwan.json"  # beside the lessons: simplified and traditional phrases
+FOR_AUTHORS = (PHRASES, "glossary.json")  # beside the lessons, and in no copy of them
+WORDS_OF_DECK = "words.json"  # beside the lessons: the deck, in the browser, can't convert
+
+
+def prepare_lessons(root: Path, language: str) -> list[Path]:
+    """The lessons of a language, ready to be read: those in traditional Chinese are made now."""
+    lessons = list_lessons(root, language)
+    if language == TRADITIONAL:
+        make_traditional(root)
+    return lessons
+
+
+def make_traditional(root: Path) -> Path:
+    """Bring ``build/zh-Hant/`` in step with ``notebooks/zh/``; returns it. A file in step stays untouched."""
+    simplified, folder = source_folder(root, TRADITIONAL), lesson_folder(root, TRADITIONAL)
+    phrases = read_phrases(simplified / PHRASES)
+    made = {folder / WORDS_OF_DECK: as_json(words_in(TRADITIONAL)).encode()}
+    for file in simplified.iterdir():
+        if file.is_file() and file.name not in FOR_AUTHORS:
+            made[folder / file.name] = file.read_bytes()
+        if file.suffix == ".css":  # the names of course, instructor and date
+            made[folder / file.name] = to_traditional(file.read_text(encoding="utf-8"), phrases).encode()
+        if file.suffix == ".ipynb":
+            with suppress(CourseError):  # a file that is no notebook stays as it is: its readers say so
+                made[folder / file.name] = as_json(traditional_lesson(root, file, phrases)).encode()
+    write_changed(made)
+    for file in folder.iterdir():
+        if file.is_file() and file not in made:
+            file.unlink()
+    return folder
+
+
+def read_phrases(file: Path) -> Phrases:
+    try:
+        return tuple(json.loads(file.read_text(encoding="utf-8")).items()) if file.exists() else ()
+    except (ValueError, AttributeError) as error:
+        raise CourseError("file_unusable", file=file, reason=error) from None
+
+
+def traditional_lesson(root: Path, lesson: Path, phrases: Phrases) -> dict[str, Any]:
+    original = source_folder(root, ENGLISH) / lesson.name
+    english = (
+        {cell.get("id"): source(cell) for cell in read_lesson(original)["cells"]} if original.exists() else {}
+    )
+    notebook = read_lesson(lesson)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            text = code_to_traditional(source(cell), english.get(cell.get("id"), ""), phrases)
+            if cell.get("id") == ENVIRONMENT:  # this cell names the language of the lesson
+                text = text.replace(f'"{SIMPLIFIED}"', f'"{TRADITIONAL}"')
+        else:
+            text = markdown_to_traditional(source(cell), phrases)
+        cell["source"] = text.splitlines(keepends=True)
+    for name in {"title", "summary"} & notebook["metadata"].keys():
+        notebook["metadata"][name] = to_traditional(notebook["metadata"][name], phrases)
+    return notebook
+
+
+@cache  # a command makes the lessons more than once
+def code_to_traditional(code: str, english: str, phrases: Phrases = ()) -> str:
+    """Python code with its comments and strings converted, except for those that are data.
+
+    A text that stands in the English code too was not translated, so it is data.
+    """
+    pieces, data = texts_and_code(code), texts_in(english)
+    pieces[1::2] = [text if text in data else to_traditional(text, phrases) for text in texts_in(code)]
+    return "".join(pieces)
+
+
+def texts_in(code: str) -> list[str]:
+    """The strings, with their quotes, and the comments of Python code."""
+    return texts_and_code(code)[1::2]
+
+
+def texts_and_code(code: str) -> list[str]:
+    """Python code cut into pieces: every second one is a string or a comment. Other code is one piece."""
+    lines = list(accumulate((len(line) + 1 for line in code.split("\n")), initial=0))  # where each begins
+    cuts, depth = [0], 0  # depth: how many f-strings lie around the token
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            kind, begin = tokenize.tok_name[token.type], lines[token.start[0] - 1] + token.start[1]
+            begins, ends = kind.endswith("STRING_START"), kind.endswith("STRING_END")  # from Python 3.12 on
+            is_whole = kind in ("STRING", "COMMENT")
+            if depth == 0 and (begins or is_whole):
+                cuts.append(begin)
+            depth += begins - ends
+            if depth == 0 and (ends or is_whole):
+                cuts.append(begin + len(token.string))
+    except (SyntaxError, tokenize.TokenError):  # a magic command, say
+        return [code]
+    return [code[begin:end] for begin, end in pairwise([*cuts, len(code)])]

@@ -1,0 +1,270 @@
+"""Makes the copies of the lessons in which students and instructors run them.
+
+Running a lesson changes its file, so nobody runs ``notebooks/`` itself. Students work in
+``work/<language>/``, which holds the lessons without the instructor's notes, and what students make there.
+An instructor presents from ``work/deck-<language>/``, which holds them with the notes, without the outputs
+of the last lecture, and with the settings of the deck. Both are made on first use, and nobody loses changes
+there. An *edition* is a released state of a lesson's file.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
+from itertools import count
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec
+
+from mha_lib.classroom.lesson.figures import OWN, SHARED, figure_words, read_figure
+from mha_lib.classroom.lesson.files import as_json, write_whole
+from mha_lib.classroom.lesson.language import lesson_folder, words_in
+from mha_lib.classroom.lesson.lessons import COURSE, CourseError, hands_out_solutions, list_languages
+from mha_lib.classroom.lesson.qr_code import write_qr_code
+from mha_lib.classroom.lesson.slides import (
+    former_names,
+    is_for_instructors,
+    is_notes,
+    read_lesson,
+    read_stacks,
+    without_exercises,
+)
+from mha_lib.classroom.lesson.traditional import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
+
+RECORD = ".editions.json"  # in a working copy: the fingerprint of the edition that each file was made from
+CHOICE = ".language"  # in work/: the language of the last session
+FOLDED = "jp-MarkdownHeadingCollapsed"  # in a heading's metadata: JupyterLab folds what lies below it
+FOR_DECKS = ("course.css", COURSE, WORDS_OF_DECK)  # beside the lessons, and in no student's copy
+NO_NOTEBOOK = (ValueError, KeyError, TypeError)  # reading a half-written file raises one of these
+Choices = ParamSpec("Choices")
+
+
+def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
+    """Bring ``work/<language>/`` up to date; returns it and the messages for the user.
+
+    A new edition replaces a file whose cells nobody changed, whether they ran or not. A changed file stays,
+    and the new edition is laid beside it, once, as ``<name>.new.ipynb``. A lesson that can't be read as a
+    notebook (half-copied, say) stays too, and the message comes each time until that file is gone.
+    """
+    work = root / "work" / language
+    messages = []
+    solutions = hands_out_solutions(root)
+    with record_of(work) as record:
+        for name, content in editions(root, language, work):
+            if name in FOR_DECKS:
+                remove_former(work / name, content, record)
+                continue
+            if name.endswith(".ipynb"):
+                if unreadable := fault_of(root, language, name):
+                    messages.append(unreadable)  # its notes and solutions can't be told from the rest
+                    continue
+                content = for_students(content, solutions)
+            if beside := bring_up_to_date(work / name, content, record):
+                what = "kept" if is_readable(work / name) else "broken"
+                messages.append(say(root, language, what, work / name, beside))
+            for former in renamed(work, content, record):
+                messages.append(say(root, language, "renamed", former, work / name))
+    return work, messages
+
+
+def make_deck_copy(
+    root: Path, language: str, lesson: str, begins_afresh: Callable[[Path], bool] = lambda file: False
+) -> tuple[Path, list[str]]:
+    """Make a lesson's deck in ``work/deck-<language>/`` as fresh as on the first day; returns as above.
+
+    The outputs of the last lecture are removed. Where the instructor has changed the deck,
+    ``begins_afresh(file)`` decides: keep the changes, or set them aside and begin afresh. A deck that can't
+    be read as a notebook is always set aside. The decks of other lessons stay: one may be on show now.
+    """
+    work = root / "work" / f"deck-{language}"
+    messages = []
+    with record_of(work) as record:
+        released = editions(root, language, work)
+        read_lesson(lesson_folder(root, language) / lesson)  # a lesson that can't be read is no deck
+        write_qr_code(lesson_folder(root, language), work)
+        for name, content in released:
+            mine = work / name
+            if name.endswith(".ipynb") and name != lesson and fault_of(root, language, name):
+                continue
+            if mine.exists() and mine.suffix == ".ipynb" and name != lesson:
+                continue
+            if mine.exists() and deck_fingerprint(mine.read_bytes()) != record.get(name):
+                if is_readable(mine) and not begins_afresh(mine):
+                    write_whole(mine, without_outputs(mine.read_bytes()))
+                    messages.append(say(root, language, "own_deck", mine, mine))
+                    continue
+                aside = mine.rename(next(free for free in names_beside(mine, "mine") if not free.exists()))
+                messages.append(say(root, language, "set_aside", mine, aside))
+            content = without_outputs(content)  # an author may have left outputs in it
+            write_whole(mine, content)
+            record[name] = deck_fingerprint(content)
+            if name == lesson:
+                for former in renamed(work, content, record):
+                    messages.append(say(root, language, "renamed", former, mine))
+    return work, messages
+
+
+def remember_language(root: Path, language: str) -> None:
+    """Keep the language, so that the next session opens it when none is asked for."""
+    write_whole(root / "work" / CHOICE, f"{language}\n")
+
+
+def remembered_language(root: Path) -> str | None:
+    """The language of the last session, if the course still has it."""
+    with suppress(OSError, ValueError):
+        language = (root / "work" / CHOICE).read_text(encoding="utf-8").strip()
+        return language if language in list_languages(root) else None
+    return None
+
+
+def editions(root: Path, language: str, work: Path) -> list[tuple[str, bytes]]:
+    """Name and content of each file that a copy needs; writes the figures that the lessons show.
+
+    A language with words for figures gets figures of its own.
+    """
+    prepare_lessons(root, language)
+    files = sorted(file for file in lesson_folder(root, language).iterdir() if file.is_file())
+    contents = {file.name: file.read_bytes() for file in files if file.name not in FOR_AUTHORS}
+    if figure_words(root / "img", language) is not None:
+        for figure in filter(Path.is_file, (root / "img").iterdir()):
+            write_whole(work / OWN / figure.name, read_figure(figure, language))
+        shared, own = f"]({SHARED}".encode(), f"]({OWN}".encode()
+        contents = {name: content.replace(shared, own) for name, content in contents.items()}
+    return list(contents.items())
+
+
+def fault_of(root: Path, language: str, name: str) -> str:
+    """Why a lesson can't be read, as a message for the user; "" for one that can."""
+    try:
+        read_lesson(lesson_folder(root, language) / name)
+    except CourseError as error:
+        return error.said_in(language)
+    return ""
+
+
+def of_notebooks(
+    change: Callable[Concatenate[Any, Choices], None],
+) -> Callable[Concatenate[bytes, Choices], bytes]:
+    """Let a change of a notebook take and return the content of a file; one that is no notebook stays."""
+
+    @wraps(change)
+    def changed(content: bytes, *choices: Choices.args, **named: Choices.kwargs) -> bytes:
+        try:
+            notebook = json.loads(content)
+            change(notebook, *choices, **named)
+        except NO_NOTEBOOK:
+            return content
+        return as_json(notebook).encode()
+
+    return changed
+
+
+@of_notebooks
+def for_students(notebook: Any, solutions: bool) -> None:
+    """A lesson as a student gets it: without notes, and with the optional parts that have code folded.
+
+    ``solutions``: whether they stay in it, each in a folded cell.
+
+    The exercises, and what lies among them, are optional too; they stay open, for students look for them.
+    """
+    for slide in without_exercises(read_stacks(notebook["cells"])):
+        if slide.is_optional and any(cell["cell_type"] == "code" for cell in slide.cells):
+            slide.cells[0]["metadata"][FOLDED] = True
+    left_out = is_notes if solutions else is_for_instructors
+    notebook["cells"] = [cell for cell in notebook["cells"] if not left_out(cell)]
+
+
+@of_notebooks
+def without_outputs(notebook: Any) -> None:
+    """A lesson as it is before it runs."""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell |= {"outputs": [], "execution_count": None}
+    notebook["metadata"].pop("widgets", None)
+
+
+def say(root: Path, language: str, what: str, mine: Path, new: Path) -> str:
+    sentence = words_in(language)["working_copy"][what]
+    return str(sentence.format(mine=mine.relative_to(root).as_posix(), new=new.name))
+
+
+@contextmanager
+def record_of(work: Path) -> Iterator[dict[str, str]]:
+    """The fingerprint of the edition that each file was made from; without it, a file counts as changed."""
+    work.mkdir(parents=True, exist_ok=True)
+    record: dict[str, str] = {}
+    with suppress(OSError, ValueError, TypeError):
+        record = dict(json.loads((work / RECORD).read_text(encoding="utf-8")))
+    yield record
+    write_whole(work / RECORD, json.dumps(record, indent=1))
+
+
+def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path | None:
+    """Write a new edition over a file that nobody changed, or else once beside it; returns that one."""
+    new, former = fingerprint(content), record.get(mine.name)
+    current = fingerprint(mine.read_bytes()) if mine.exists() else None
+    record[mine.name] = new
+    if current is None or current == former != new:
+        write_whole(mine, content)
+    elif current != new and (former != new or not is_readable(mine)):
+        names = names_beside(mine, "new")
+        beside = next(name for name in names if not name.exists() or record.get(name.name) == new)
+        if not beside.exists():
+            write_whole(beside, content)
+        record[beside.name] = new
+        return beside
+    return None
+
+
+def remove_former(mine: Path, content: bytes, record: dict[str, str]) -> None:
+    """Remove a file that students no longer get, where nobody has changed it."""
+    if mine.exists() and fingerprint(mine.read_bytes()) in (fingerprint(content), record.get(mine.name)):
+        mine.unlink()
+    record.pop(mine.name, None)
+
+
+def renamed(work: Path, content: bytes, record: dict[str, str]) -> Iterator[Path]:
+    """The files, each once, of a lesson that had other names before: they stay as they are."""
+    with suppress(*NO_NOTEBOOK):
+        for name in former_names(json.loads(content)):
+            mine = work / f"{name}.ipynb"
+            if record.pop(mine.name, None) and mine.exists():
+                yield mine
+
+
+def names_beside(file: Path, state: str) -> Iterator[Path]:
+    """``<name>.new.ipynb`` beside the file, ``new2``, ``new3`` …"""
+    return (file.with_suffix(f".{state}{number if number > 1 else ''}{file.suffix}") for number in count(1))
+
+
+def is_readable(file: Path) -> bool:
+    """Whether a file can be read as its name says: a damaged notebook can't."""
+    return file.suffix != ".ipynb" or cells_of(file.read_bytes()) is not None
+
+
+def fingerprint(content: bytes) -> str:
+    """A hash that is equal for two states of a lesson that differ only in what running left in them."""
+    cells = cells_of(content)  # of other files, and of damaged notebooks, the bytes count
+    return hashlib.sha256(content if cells is None else json.dumps(cells).encode()).hexdigest()
+
+
+def deck_fingerprint(content: bytes) -> str:
+    """A hash that is equal for two states of a deck that differ only in what a lecture left in them.
+
+    An instructor may change the sources, the slide types and tags of cells, and the look of the deck.
+    """
+    try:
+        notebook = json.loads(content)
+        made = [[cell["metadata"].get(name) for name in ("slideshow", "tags")] for cell in notebook["cells"]]
+        made.append([notebook["metadata"].get(name) for name in ("title", "rise")])
+    except NO_NOTEBOOK:
+        made = []
+    return fingerprint(fingerprint(content).encode() + json.dumps(made).encode())
+
+
+def cells_of(content: bytes) -> list[list[str]] | None:
+    """Kind and source of each cell; None where the content is no notebook."""
+    try:
+        return [[cell["cell_type"], "".join(cell["source"])] for cell in json.loads(content)["cells"]]
+    except NO_NOTEBOOK:
+        return None

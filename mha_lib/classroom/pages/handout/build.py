@@ -1,0 +1,148 @@
+"""Runs lessons afresh and writes their handouts, with a page that lists them."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from mha_lib.classroom.lesson import CourseError
+from mha_lib.classroom.lesson.files import write_whole
+from mha_lib.classroom.lesson.language import language_of
+from mha_lib.classroom.lesson.slides import read_lesson, read_stacks
+from mha_lib.classroom.pages.browser import require_browser
+from mha_lib.classroom.pages.build import Build
+from mha_lib.classroom.pages.execution import CORES, execute, run_until_ctrl_c
+from mha_lib.classroom.pages.handout.index import write_index
+from mha_lib.classroom.pages.handout.links import among
+from mha_lib.classroom.pages.handout.notebook import (
+    STUDENT,
+    address_of_page,
+    cells_for,
+    read_notebook,
+    refuse_hidden_solutions,
+)
+from mha_lib.classroom.pages.handout.page import HandoutPage
+from mha_lib.classroom.pages.handout.pdf import write_pdf
+from mha_lib.classroom.pages.moved import write_moved_pages
+
+LONGEST_PAGE = 60  # seconds of computing, whatever else the machine does; the lessons' own take one or two
+LARGEST = 1_500_000  # bytes of a page that is still easily mailed, with a model that computes in it
+
+
+def write_handouts(
+    root: Path, lessons: list[Path], audience: str = STUDENT, pdf: bool = False, folder: Path | None = None
+) -> int:
+    """Run the lessons and write ``build/handouts/<language>/<lesson>.html`` and ``index.html`` beside them.
+
+    The instructor's handouts go to a folder of their own, ``build/handouts-instructor``: whoever uploads the
+    students' handouts uploads no solutions. The lessons themselves are only read. Returns the exit status; a
+    lesson that fails stops no other, and after Ctrl-C what has been written is listed too.
+    """
+    browser = require_browser() if pdf else None  # before the part that takes minutes
+    folder = folder or root / "build" / ("handouts" if audience == STUDENT else f"handouts-{audience}")
+    build = Build(folder, language_of(lessons[0].parent))
+    there = address_of_page(lessons[0], folder).parent.glob("*.html")
+    handouts = {file.stem for file in (*lessons, *there)}
+    written: list[Path] = []
+
+    def write(lesson: Path, notebook: NotebookNode) -> None:
+        handout = page_of(lesson, notebook, handouts, build, audience)
+        file = address_of_page(lesson, folder)
+        write_whole(file, handout.render())
+        write_moved_pages(file, handout)
+        file.with_suffix(".pdf").unlink(missing_ok=True)  # it was printed from the page before this one
+        written.append(file)
+        build.wrote(file)
+        if (size := file.stat().st_size) > LARGEST:
+            large = build.words["handout_build"]["large"]
+            build.warnings.append(large.format(file=file.name, megabytes=f"{size / 1e6:.1f}"))
+
+    with build.until_ctrl_c():
+        run_lessons(root, lessons, build, write, audience)
+        for file in written if browser else ():
+            with build.attempt(file):
+                build.wrote(write_pdf(str(browser), file))
+    with build.attempt(folder / "index.html"):
+        build.wrote(write_index(root, folder, audience), about="")
+    return build.end()
+
+
+def run_lessons(
+    root: Path,
+    lessons: list[Path],
+    build: Build,
+    use: Callable[[Path, NotebookNode], None] = lambda lesson, notebook: None,
+    audience: str = STUDENT,
+) -> None:
+    """Run the lessons, as many at once as there are cores, and hand over each as soon as it has run.
+
+    The students' notebook is kept with its outputs (``address_of_run``): the site is made from it.
+    """
+    free_cores = asyncio.Semaphore(CORES)
+    build.progress.lessons_to_come += len(lessons)
+
+    async def run(lesson: Path) -> None:
+        async with free_cores:
+            with build.attempt(lesson):
+                notebook = read_notebook(lesson, lesson)
+                refuse_hidden_solutions(notebook, audience, lesson)
+                # A solution that never runs cannot show in the output of another cell.
+                notebook.cells = cells_for(audience, notebook)
+                await execute(notebook, lesson, len(lessons), build.progress)
+                nbformat.validate(notebook, relax_add_props=True)
+                use(lesson, notebook)
+                if audience == STUDENT:
+                    write_whole(address_of_run(root, lesson), nbformat.writes(notebook))
+
+    async def run_all() -> None:
+        await asyncio.gather(*map(run, lessons))
+
+    run_until_ctrl_c(run_all())
+
+
+def address_of_run(root: Path, lesson: Path) -> Path:
+    """Where a lesson lies as it ran for students, with its outputs and the state of its widgets."""
+    return root / "build" / "executed" / lesson.parent.name / lesson.name
+
+
+def page_of(
+    lesson: Path, notebook: NotebookNode, handouts: Set[str], build: Build, audience: str = STUDENT
+) -> HandoutPage:
+    """The handout of a lesson that has run; its links to other lessons lead to their ``handouts``."""
+    with at_most(LONGEST_PAGE, lesson):
+        return HandoutPage(
+            notebook,
+            lesson.stem,
+            lesson.parent,
+            audience,
+            build.warn_of(lesson.stem),
+            among(handouts),
+            read_stacks(read_lesson(lesson)["cells"]),
+        )
+
+
+@contextmanager
+def at_most(seconds: float, lesson: Path) -> Iterator[None]:
+    """Raise where a page takes more computing: a notebook may hold what keeps its readers busy for hours.
+
+    Only where a process can be woken (not in Windows), and only in its main thread, where handouts are made.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise CourseError("page_too_long", lesson=lesson, seconds=seconds)
+
+    former = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds, seconds)  # again, where a library has caught the error
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, former)

@@ -1,0 +1,123 @@
+"""Headings and cells get anchors; links lead to them, to another page, or become plain words."""
+
+import re
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+from itertools import count
+from pathlib import PurePosixPath
+from urllib.parse import quote, unquote
+
+from bs4 import Tag
+from markupsafe import Markup
+
+from mha_lib.classroom.pages.html import plain
+from mha_lib.classroom.pages.html.tree import inside
+
+HEADINGS = re.compile(r"^h[1-6]$")
+ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#|$", re.IGNORECASE)  # not a file beside the notebook
+
+
+@dataclass
+class Heading:
+    level: int
+    anchor: str
+    html: Markup
+    words: str  # without any markup
+
+
+def add_anchors(page: Tag, link: str) -> list[Heading]:
+    """Give each heading an anchor and a link to it, and each cell its name as an anchor; return the headings.
+
+    Headings come first: where a cell has the name of a heading, a link leads to the heading.
+    """
+    taken = {str(element["id"]) for element in page.find_all(id=True)}
+    headings = []
+    for element in page.find_all(HEADINGS):
+        if not element.find_parent(class_="outputs"):
+            headings.append(make_heading(element, taken))
+            href = f"#{headings[-1].anchor}"
+            anchor = Tag(name="a", attrs={"class": "anchor", "href": href, "aria-label": link})
+            anchor.string = "#"
+            element.append(anchor)
+    for cell in page.select("[data-cell]"):
+        cell["id"] = free_anchor(str(cell.attrs.pop("data-cell")), taken)
+    return headings
+
+
+def say_where_figures_are(page: Tag, words: dict[str, str]) -> None:
+    """Name each figure that a program drew without a text of its own after the heading above it."""
+    for picture in page.find_all("img", alt=words["figure"]):
+        if heading := picture.find_previous(HEADINGS):
+            picture["alt"] = words["figure_below"].format(heading=plain(inside(heading)))
+
+
+def make_heading(element: Tag, taken: set[str]) -> Heading:
+    content = inside(element)
+    words = plain(content)
+    element.attrs.setdefault("id", free_anchor(words, taken))
+    level = int(element.name[1])
+    if element.find_parent(class_="subslide"):  # it stands below its slide's heading in the contents
+        level = max(level, 3)
+    return Heading(level, str(element["id"]), Markup(content), words)
+
+
+def anchor_for(words: str) -> str:
+    return re.sub(r"[^\w]+", "-", words.lower()).strip("-") or "section"
+
+
+def free_anchor(words: str, taken: set[str]) -> str:
+    """The words as an anchor, with a number where several say the same."""
+    base = anchor = anchor_for(words)
+    numbers = count(2)
+    while anchor in taken:
+        anchor = f"{base}-{next(numbers)}"
+    taken.add(anchor)
+    return anchor
+
+
+# The page of a file that a link names: "" for a file that needs none, None for one that is missing.
+AddressOf = Callable[[PurePosixPath], str | None]
+
+
+def among(handouts: Set[str]) -> AddressOf:
+    """Lead a link to a notebook beside this one to its handout."""
+
+    def address_of(file: PurePosixPath) -> str | None:
+        is_handout = file.suffix == ".ipynb" and str(file.parent) == "." and file.stem in handouts
+        return f"{quote(file.stem)}.html" if is_handout else None
+
+    return address_of
+
+
+def lead_links(
+    page: Tag, address_of: AddressOf, words: dict[str, str], complain: Callable[[str], object]
+) -> None:
+    """Lead links between files to their pages; a link to a file without a page becomes plain words."""
+    for link in page.find_all("a", href=True):
+        address = str(link["href"]).strip()
+        if ELSEWHERE.match(address):
+            continue
+        path, _, anchor = address.partition("#")
+        file = PurePosixPath(unquote(path.partition("?")[0]))
+        target = address_of(file)
+        if target:
+            link["href"] = target + (f"#{anchor_for(unquote(anchor))}" if anchor else "")
+        elif target == "":
+            link.unwrap()
+        else:
+            complain(words["link_left"].format(address=address))
+            link.name = "span"
+            link.attrs = {"class": "beyond", "title": words["not_among"].format(address=address)}
+
+
+def mend_anchors(page: Tag, words: dict[str, str], complain: Callable[[str], object]) -> None:
+    """Links within the notebook name headings as Jupyter does: ``#Part-one``, here ``#part-one``."""
+    known = {str(element["id"]) for element in page.find_all(id=True)}
+    for link in page.find_all("a", href=re.compile("^#.")):
+        anchor = unquote(str(link["href"])[1:])
+        if anchor in known:
+            continue
+        if anchor_for(anchor) in known:
+            link["href"] = f"#{anchor_for(anchor)}"
+        else:
+            complain(words["link_nowhere"].format(address=f"#{anchor}"))

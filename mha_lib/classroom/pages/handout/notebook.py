@@ -1,0 +1,146 @@
+"""Reads a notebook for a handout, leaves out what its readers may not see, and describes it."""
+
+import ast
+import json
+import re
+import textwrap
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import nbformat
+import nbformat.validator
+from nbformat import NotebookNode
+
+from mha_lib.classroom.lesson import CourseError
+from mha_lib.classroom.lesson.outputs import says_not_yet
+from mha_lib.classroom.lesson.slides import (
+    is_for_instructors,
+    require_notebook,
+    sign_of_solution,
+    slide_type,
+    source,
+    tags,
+    title_of,
+)
+from mha_lib.classroom.pages.html import plain, to_html
+from mha_lib.classroom.pages.html.tree import parse
+
+STUDENT, INSTRUCTOR = AUDIENCES = ("student", "instructor")
+LONGEST_SUMMARY = 300  # characters
+
+
+def read_notebook(file: Any, name: object) -> NotebookNode:
+    """The notebook in a file (a path, or an open file), of any format that nbformat can bring up to date."""
+    text = ""
+    try:
+        text = file.read() if hasattr(file, "read") else Path(file).read_text(encoding="utf-8")
+        _, notebook = nbformat.validator.normalize(nbformat.reads(text, as_version=4))
+        nbformat.validate(notebook, relax_add_props=True)
+    except OSError as error:
+        raise CourseError("file_unusable", file=name, reason=error.strerror) from None
+    except Exception as error:  # nbformat raises a dozen kinds, some of which name a line of its own
+        with suppress(ValueError, RecursionError):
+            require_notebook(json.loads(text), name)
+        reason = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise CourseError("no_notebook", file=name, reason=reason[:200]) from None
+    return cast(NotebookNode, require_notebook(notebook, name))
+
+
+def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:
+    """The cells that are run and shown for an audience: solutions and notes are for instructors alone."""
+    return [cell for cell in notebook.cells if audience == INSTRUCTOR or not is_for_instructors(cell)]
+
+
+def refuse_hidden_solutions(notebook: NotebookNode, audience: str, name: object) -> None:
+    """Raise where students would get a cell that its author takes for a solution."""
+    for cell in notebook.cells if audience != INSTRUCTOR else ():
+        if sign := sign_of_solution(cell):
+            raise CourseError("nearly_solution", lesson=name, cell=cell.get("id", ""), sign=sign)
+
+
+def is_on_the_page(cell: NotebookNode) -> bool:
+    """Whether a handout shows a cell: of the cells on no slide it shows these three kinds, and asserts."""
+    if is_tagged(cell, "remove-cell"):
+        return False
+    is_shown = slide_type(cell) != "skip" or bool({"solution", "why", "setup"} & set(tags(cell)))
+    return is_shown or only_asserts(cell)
+
+
+def only_asserts(cell: NotebookNode) -> bool:
+    """Whether a cell stands on no slide and checks what a slide has shown."""
+    is_code = cell.cell_type == "code" and slide_type(cell) == "skip" and "setup" not in tags(cell)
+    return is_code and bool(lines_of_asserts(cell.source))
+
+
+def lines_of_asserts(code: str) -> set[int]:
+    """The lines, counted from 1, of assert statements and of calls such as ``torch.testing.assert_close``."""
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError):  # IPython's own commands
+        return set()
+    asserts = [node for node in nodes if isinstance(node, ast.stmt) and is_assert(node)]
+    return {line for node in asserts for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+
+
+def is_assert(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return ast.unparse(node.value.func).split(".")[-1].startswith("assert")
+    return isinstance(node, ast.Assert)
+
+
+def is_tagged(cell: NotebookNode, *names: str) -> bool:
+    """Whether a cell has one of these tags, which Jupyter Book writes ``hide-input`` or ``hide_input``."""
+    return any(str(tag).replace("_", "-") in names for tag in tags(cell))
+
+
+def without_open_exercises(cells: list[NotebookNode]) -> list[NotebookNode]:
+    """The cells without those that say only that an exercise is not answered yet: on a page nobody answers.
+
+    A cell that holds nothing but the heading above such a cell goes with it.
+    """
+    kept: list[NotebookNode] = []
+    for cell in cells:
+        outputs = cell.get("outputs")
+        if not outputs or not all(map(says_not_yet, outputs)):
+            kept.append(cell)
+        elif kept and kept[-1].cell_type == "markdown" and re.fullmatch(r"#+ .*\s*", kept[-1].source):
+            kept.pop()
+    return kept
+
+
+@dataclass
+class Description:
+    """A lesson as a list of lessons describes it."""
+
+    title: str
+    summary: str
+    number: str  # "" where the name of the file begins with none
+
+
+def describe(notebook: NotebookNode, name: str, audience: str) -> Description:
+    """The title and the summary in the notebook's metadata, or else its first heading and first words."""
+    cells = [cell for cell in cells_for(audience, notebook) if is_on_the_page(cell)]
+    title = title_of({"cells": cells, "metadata": notebook.metadata}, name)
+    summary = str(notebook.metadata.get("summary") or "")
+    number = re.match(r"0*(\d+)_", name)
+    return Description(
+        title=plain(to_html(title, escape=True)),
+        summary=plain(to_html(summary, escape=True)) if summary else first_paragraph(cells),
+        number=number[1] if number else "",
+    )
+
+
+def first_paragraph(cells: list[NotebookNode]) -> str:
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            for paragraph in parse(to_html(source(cell))).find_all("p"):
+                if words := paragraph.get_text().strip():
+                    return textwrap.shorten(words, LONGEST_SUMMARY, placeholder=" …")
+    return ""
+
+
+def address_of_page(lesson: Path, folder: Path) -> Path:
+    """Where a lesson's handout lies: ``folder/<language>/<lesson>.html``."""
+    return folder / lesson.parent.name / f"{lesson.stem}.html"

@@ -1,0 +1,223 @@
+"""One notebook as one page: its cells become HTML, the page is cleaned, and a template frames it.
+
+A slide's outputs, asserts and texts after its guess have the class ``result``; ``reading.js`` hides them
+until the reader asks for them.
+"""
+
+import html
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+from nbformat import NotebookNode
+
+from mha_lib.classroom.lesson.hosted import links_to
+from mha_lib.classroom.lesson.language import ENGLISH, TAG, has_words, language_of, words_in
+from mha_lib.classroom.lesson.slides import STARTS, Slide, read_stacks, slide_type, tags, without_exercises
+from mha_lib.classroom.pages import page
+from mha_lib.classroom.pages.handout.links import (
+    AddressOf,
+    add_anchors,
+    lead_links,
+    mend_anchors,
+    say_where_figures_are,
+)
+from mha_lib.classroom.pages.handout.notebook import (
+    cells_for,
+    describe,
+    is_on_the_page,
+    is_tagged,
+    lines_of_asserts,
+    only_asserts,
+    refuse_hidden_solutions,
+    without_open_exercises,
+)
+from mha_lib.classroom.pages.handout.outputs import Outputs, terminal
+from mha_lib.classroom.pages.html import Cleaner, closed, code_block, to_html, with_formulas
+from mha_lib.classroom.pages.html.markdown import Footnotes, footnotes_in, footnotes_named
+from mha_lib.classroom.pages.html.tree import inside, parse, writable
+
+STYLES = [f"pages/handout/{name}.css" for name in ("code", "page", "others", "paper")]
+SCRIPTS = [f"pages/handout/{name}.js" for name in ("widgets", "page", "reading")]
+# A notebook's own programs and widgets run, without asking the network for anything.
+POLICY = {
+    "script-src": "'unsafe-inline' blob: data:",
+    **page.OWN_STYLES,
+    "img-src": "data: blob:",
+    "media-src": "data: blob:",
+    "font-src": "data:",
+    "connect-src": "data: blob:",
+}
+
+
+class HandoutPage:
+    """One notebook, for one audience, as a page that a template can frame."""
+
+    def __init__(
+        self,
+        notebook: NotebookNode,
+        name: str,
+        folder: Path,
+        audience: str,
+        complain: Callable[[str], object],
+        address_of: AddressOf,
+        stacks: list[list[Slide]] | None = None,
+    ):
+        """``stacks``: the slides of the lesson with their notes, which a notebook for students lacks."""
+        refuse_hidden_solutions(notebook, audience, name)
+        self.notebook = notebook
+        stacks = read_stacks(notebook.cells) if stacks is None else stacks
+        slides = [slide for stack in stacks for slide in stack if slide.cells and not slide.is_optional]
+        self.minutes = {slide.cells[0]["id"]: slide.minutes for slide in slides if slide.minutes}
+        skippable = (slide for slide in without_exercises(stacks) if slide.cells and slide.is_optional)
+        self.skippable = {slide.cells[0]["id"] for slide in skippable}
+        self.audience = audience
+        self.complain = complain
+        self.language = str(notebook.metadata.get("lang") or language_of(folder))
+        if not has_words(self.language):
+            complain(words_in(ENGLISH)["language"]["unknown"].format(language=self.language))
+        words = words_in(self.language)
+        self.words, self.hosted_words = words["handout"], words["hosted"]
+        code = notebook.metadata.get("language_info", {})
+        self.programming_language = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
+        self.description = describe(notebook, name, audience)
+        self.hosted = links_to(folder / f"{name}.ipynb")
+        self.outputs = Outputs(notebook.metadata, self.words, complain)
+        self.cleaner = Cleaner(folder, self.language, complain)
+        self.body = parse(self.cells())
+        lead_links(self.body, address_of, self.words, complain)
+        self.cleaner.clean_tree(self.body)
+        if count := self.outputs.widgets.not_stored:
+            complain(self.words["not_stored"].format(count=count))
+        say_where_figures_are(self.body, self.words)
+        self.headings = add_anchors(self.body, self.words["link"])
+        mend_anchors(self.body, self.words, complain)
+
+    def render(
+        self, template: str = "pages/handout/handout.html", styles: Iterable[str] = (), **more: Any
+    ) -> str:
+        """The whole page; a template that extends the handout's may take ``more``."""
+        text = page.render(
+            template,
+            language=self.language if TAG.fullmatch(self.language) else ENGLISH,
+            title=self.description.title,
+            description=self.description.summary,
+            policy=POLICY,
+            styles=[*STYLES, *styles],
+            more_style=self.cleaner.formulas.style(),
+            scripts=SCRIPTS,
+            spoken=self.words,
+            widgets=self.outputs.widgets.data(),
+            handout=self,
+            guard=page.read("pages/handout/guard.js"),
+            body=Markup(inside(self.body)),
+            **more,
+        )
+        return writable(text)
+
+    @property
+    def says_title(self) -> bool:
+        return any(one.level == 1 or one.words == self.description.title for one in self.headings)
+
+    @property
+    def explorers(self) -> dict[str, str]:
+        """The widgets that come alive on the page: the first of each cell, by the cell's anchor."""
+        cells = [(cell, cell.select_one("[data-widget]")) for cell in self.body.select(".cell")]
+        return {str(cell["id"]): str(figure["data-widget"]) for cell, figure in cells if figure}
+
+    def cells(self) -> str:
+        cells = [cell for cell in cells_for(self.audience, self.notebook) if is_on_the_page(cell)]
+        shown = without_open_exercises(cells)
+        self.footnotes = self.gather_footnotes([cell.source for cell in shown if cell.cell_type != "code"])
+        sections: list[list[NotebookNode]] = [[]]
+        for cell in shown:
+            if slide_type(cell) in STARTS and sections[-1]:
+                sections.append([])
+            sections[-1].append(cell)
+        return "".join(map(self.section, filter(None, sections)))
+
+    def gather_footnotes(self, sources: list[str]) -> Footnotes:
+        """The footnotes of all cells, to which any cell may refer. One that none refers to is said."""
+        found = {name: text for source in sources for name, text in footnotes_in(source).items()}
+        for name in sorted(found.keys() - set().union(*map(footnotes_named, sources))):
+            self.complain(self.words["footnote_left"].format(name=name.lower()))
+        return found
+
+    def section(self, cells: list[NotebookNode]) -> str:
+        """The cells of a slide."""
+        name = cells[0].id
+        kind = "slide optional" if name in self.skippable else "slide"
+        minutes = f' data-minutes="{self.minutes[name]:g}"' if name in self.minutes else ""
+        content, is_result = "", False
+        for cell in cells:
+            content += self.cell(cell, is_result)
+            is_result = is_result or "guess" in tags(cell)
+        return f'<section class="{kind}"{minutes}>\n{content}</section>\n'
+
+    def cell(self, cell: NotebookNode, is_result: bool) -> str:
+        if cell.cell_type == "code":
+            content = self.code_cell(cell, is_result)
+        else:
+            content = getattr(self, f"{cell.cell_type}_cell")(cell)
+        if not content:
+            return ""
+        kinds = ["cell"]
+        if "guess" in tags(cell):
+            kinds.append("guess")
+        if is_result and (cell.cell_type != "code" or only_asserts(cell)) and slide_type(cell) != "notes":
+            kinds.append("result")
+        if slide_type(cell) == "notes":
+            kinds.append("notes")
+            content = f'<p class="label">{self.words["notes"]}</p>\n{content}'
+        elif "exercise" in tags(cell):
+            kinds.append("exercise")
+        if slide_type(cell) == "subslide":
+            kinds.append("subslide")
+        if "why" in tags(cell):
+            kinds.append("why")
+            content = content.replace("<details>", "<details open>", 1)  # folded in the notebook
+        if "solution" in tags(cell):
+            content = folded("solution", self.words["solution"], content)
+        name = html.escape(str(cell.get("id", "cell")))
+        return f'<div class="{" ".join(kinds)}" data-cell="{name}">\n{content}</div>\n'
+
+    def markdown_cell(self, cell: NotebookNode) -> str:
+        return closed(to_html(cell.source, cell.get("attachments"), footnotes=self.footnotes))
+
+    def raw_cell(self, cell: NotebookNode) -> str:
+        """Its format says what it is; JupyterLab shows a raw cell without a format as text."""
+        kind = str(cell.metadata.get("format") or cell.metadata.get("raw_mimetype") or "text/plain")
+        if kind == "text/html":
+            return closed(with_formulas(cell.source))
+        if kind == "text/markdown":
+            return self.markdown_cell(cell)
+        if kind == "text/plain" and not cell.source.startswith("---\n"):  # settings for a converter
+            return terminal(cell.source, "raw")
+        self.complain(self.words["raw_left"].format(cell=cell.get("id", ""), type=kind))
+        return ""
+
+    def code_cell(self, cell: NotebookNode, is_result: bool) -> str:
+        asserts = lines_of_asserts(cell.source) if is_result else set()
+        is_shown = cell.source.strip() and not is_tagged(cell, "remove-input")
+        code = code_block(cell.source, self.programming_language, asserts) if is_shown else ""
+        is_hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
+        is_hidden = is_hidden or is_tagged(cell, "hide-input", "hide-cell")
+        if code and is_hidden and "solution" not in tags(cell):
+            code = folded("code", first_comment(cell.source) or self.words["code"], code)
+        outputs = "" if is_tagged(cell, "remove-output") else self.outputs.of(cell)
+        if outputs and is_tagged(cell, "hide-output", "hide-cell"):
+            outputs = folded("output", self.words["output"], outputs)
+        kind = "outputs result" if is_result else "outputs"
+        return code + (f'<div class="{kind}">\n{outputs}</div>\n' if outputs else "")
+
+
+def first_comment(code: str) -> str:
+    """The comment with which code begins: a folded cell is known by it, as in JupyterLab; "" without one."""
+    line, *_ = code.split("\n", 1)
+    return line.removeprefix("#").strip() if line.startswith("#") else ""
+
+
+def folded(kind: str, label: str, content: str) -> str:
+    summary = f"<summary>{html.escape(label)}</summary>"
+    return f'<details class="fold fold-{kind}">{summary}\n{content}</details>\n'

@@ -1,0 +1,72 @@
+"""The notes of a lesson as one page to print: each slide once, with its minutes, its start and its notes."""
+
+from collections.abc import Mapping
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from mha_lib.classroom.lesson.files import write_whole
+from mha_lib.classroom.lesson.slides import (
+    Slide,
+    core_minutes,
+    optional_minutes,
+    read_lesson,
+    read_slides,
+    title_of,
+)
+from mha_lib.classroom.pages import page
+from mha_lib.classroom.pages.build import Build
+from mha_lib.classroom.pages.html import Cleaner, plain, to_html
+from mha_lib.classroom.pages.html.tree import inside
+
+POLICY = {**page.OWN_STYLES, "img-src": "data:", "font-src": "data:"}
+
+
+def write_notes(root: Path, lessons: list[Path], folder: Path | None = None) -> int:
+    """Write ``build/notes/<language>/<lesson>.html`` for each lesson; returns the exit status."""
+    build = Build(folder or root / "build" / "notes", lessons[0].parent.name)
+    words = build.words["notes"]
+    with build.until_ctrl_c():
+        for lesson in lessons:
+            with build.attempt(lesson):
+                slides = read_slides(read_lesson(lesson)["cells"])
+                file = build.folder / lesson.parent.name / f"{lesson.stem}.html"
+                write_whole(file, notes_page(lesson, slides, build))
+                build.wrote(file, about=total(slides, words))
+    return build.end()
+
+
+def notes_page(lesson: Path, slides: list[Slide], build: Build) -> str:
+    words = build.words["notes"]
+    title = plain(to_html(title_of(read_lesson(lesson), lesson.stem), escape=True))
+    cleaner = Cleaner(lesson.parent, lesson.parent.name, build.warn_of(lesson.stem))
+
+    def rendered(*sources: str) -> Markup:
+        return Markup("".join(inside(cleaner.clean(to_html(source))) for source in sources))
+
+    # In minutes from the beginning; the clock leaves optional slides out.
+    starts = accumulate((0 if slide.is_optional else slide.minutes for slide in slides), initial=0.0)
+    rows = [
+        (slide, start, rendered(slide.title), rendered(*slide.notes))
+        for slide, start in zip(slides, starts, strict=False)
+    ]
+    return page.render(
+        "pages/notes.html",
+        language=lesson.parent.name,
+        title=words["title"].format(lesson=title),
+        policy=POLICY,
+        styles=["pages/sheet.css", "pages/notes.css"],
+        more_style=cleaner.formulas.style(),
+        words=words,
+        total=total(slides, words),
+        rows=rows,
+    )
+
+
+def total(slides: list[Slide], words: Mapping[str, Any]) -> str:
+    """The minutes of a lesson in words, those of its optional slides apart."""
+    core, optional = core_minutes(slides), optional_minutes(slides)
+    sentence = words["total_with_optional" if optional else "total"]
+    return str(sentence.format(core=f"{core:g}", optional=f"{optional:g}"))

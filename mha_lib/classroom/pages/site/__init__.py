@@ -1,0 +1,5 @@
+"""The course as a static site: for each language handouts, slides, notebooks, documents and a search."""
+
+from mha_lib.classroom.pages.site.build import write_site
+
+__all__ = ["write_site"]

@@ -1,0 +1,130 @@
+"""Runs the lessons and prints the slides that are older than their sources, and writes the site."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from mha_lib.classroom.lesson import CourseError, hands_out_solutions, list_languages
+from mha_lib.classroom.lesson.files import write_whole
+from mha_lib.classroom.pages.browser import require_browser
+from mha_lib.classroom.pages.build import Build
+from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_lessons
+from mha_lib.classroom.pages.handout.notebook import read_notebook
+from mha_lib.classroom.pages.moved import write_moved_pages
+from mha_lib.classroom.pages.page import CLASSROOM
+from mha_lib.classroom.pages.site.documents import read_documents
+from mha_lib.classroom.pages.site.notebook import students_notebook
+from mha_lib.classroom.pages.site.pages import LessonRow, SiteInLanguage, framed, front_page, root_page
+from mha_lib.classroom.pages.site.search import require_pagefind, write_search_index
+from mha_lib.classroom.pages.slides.build import address_of_slides, print_decks, require_playwright
+
+# These rooms change neither what a lesson puts out nor its slides.
+WITHOUT_EFFECT = tuple(CLASSROOM / room for room in ("pages", "students"))
+
+
+def write_site(
+    root: Path, lessons_by_language: list[list[Path]], language: str, folder: Path | None = None
+) -> int:
+    """Write ``build/site/`` with these lessons, a list for each language; returns the exit status.
+
+    Lessons that have run and slides in ``build/`` are taken as they are where they are newer than their
+    sources; the others are made first. A lesson that fails is not on the site, nor are slides that fail.
+    Another ``folder`` must hold nothing but a site, for it is replaced.
+    """
+    require_pagefind()  # before the part that takes minutes
+    solutions = hands_out_solutions(root)
+    parts = {"index.html", "pagefind", *list_languages(root)}
+    if folder and (others := sorted(file.name for file in folder.glob("*") if file.name not in parts)):
+        raise CourseError("not_a_site", folder=folder, others=", ".join(others[:3]))
+    build = Build(folder or root / "build" / "site", language)
+    lessons = [lesson for in_one_language in lessons_by_language for lesson in in_one_language]
+    with build.until_ctrl_c():
+        if old := outdated(root, lessons, address_of_run, build):
+            run_lessons(root, old, build)
+        with_slides = can_print(build)
+        if with_slides and (old := outdated(root, lessons, address_of_slides, build)):
+            with build.attempt("slides"):
+                print_decks(root, old, build)
+        sites = [read_site(root, one, build, solutions, with_slides) for one in lessons_by_language]
+        sites = [site for site in sites if site.rows]
+        if sites:
+            lay_out(build.folder, sites)
+            size = sum(file.stat().st_size for file in build.folder.rglob("*") if file.is_file())
+            gaps = {"file": build.folder / "index.html", "megabytes": f"{size / 1e6:.1f}"}
+            print(build.words["site_build"]["written"].format(**gaps))
+    return build.end()
+
+
+def outdated(
+    root: Path, lessons: list[Path], address_of: Callable[[Path, Path], Path], build: Build
+) -> list[Path]:
+    """The lessons whose file at this address is older than its sources; the other files are named."""
+    files = {lesson: address_of(root, lesson) for lesson in lessons}
+    new = [lesson for lesson, file in files.items() if is_new(file, lesson)]
+    for lesson in new:
+        print(build.words["site_build"]["as_it_is"].format(file=files[lesson]))
+    return [lesson for lesson in lessons if lesson not in new]
+
+
+def can_print(build: Build) -> bool:
+    """Whether there is a browser that prints slides; the site is written without them where there is none."""
+    try:
+        require_browser()
+        require_playwright()
+    except CourseError as error:
+        reason = error.said_in(build.language)
+        build.warnings.append(build.words["site_build"]["no_slides"].format(reason=reason))
+        return False
+    return True
+
+
+def is_new(file: Path, lesson: Path) -> bool:
+    """Whether a file was written after the last change of its sources."""
+    return file.exists() and file.stat().st_mtime > last_change(lesson)
+
+
+def last_change(lesson: Path) -> float:
+    """When the lesson, a file beside it, the figures or the library were changed last."""
+    beside = [file for file in lesson.parent.iterdir() if file.suffix != ".ipynb"]
+    figures = (lesson.parents[2] / "img").rglob("*.*")
+    library = (file for file in CLASSROOM.parent.rglob("*.*") if "__pycache__" not in file.parts)
+    used = (file for file in library if not any(room in file.parents for room in WITHOUT_EFFECT))
+    return max(file.stat().st_mtime for file in (lesson, *beside, *figures, *used))
+
+
+def read_site(
+    root: Path, lessons: list[Path], build: Build, solutions: bool, with_slides: bool
+) -> SiteInLanguage:
+    """The pages of one language: the lessons that have run since they were changed, and the documents."""
+    language = lessons[0].parent.name
+    ran = [lesson for lesson in lessons if is_new(address_of_run(root, lesson), lesson)]
+    names = {lesson.stem for lesson in ran}
+    rows = []
+    for lesson in ran:
+        run, slides = address_of_run(root, lesson), address_of_slides(root, lesson)
+        with build.attempt(lesson):
+            page = page_of(lesson, read_notebook(run, run), names, build)
+            rows.append(LessonRow(lesson, page, slides if with_slides and is_new(slides, lesson) else None))
+    return SiteInLanguage(language, rows, read_documents(root, language, names, build), solutions)
+
+
+def lay_out(folder: Path, sites: list[SiteInLanguage]) -> None:
+    """Write the site beside the folder and put it in its place: a reader never finds half of it."""
+    beside = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(beside, ignore_errors=True)
+    write_whole(beside / "index.html", root_page(sites))
+    for site in sites:
+        place = beside / site.language
+        write_whole(place / "index.html", front_page(site, sites))
+        for row in site.rows:
+            write_whole(place / row.address, framed("pages/site/lesson.html", row, site, sites))
+            write_moved_pages(place / row.address, row.page)
+            write_whole(place / row.lesson.name, students_notebook(row.lesson, site.solutions))
+            if row.slides:
+                shutil.copyfile(row.slides, place / row.slides.name)
+        for document in site.documents:
+            text = framed("pages/site/document.html", document, site, sites)
+            write_whole(place / document.address, text)
+    write_search_index(beside)
+    shutil.rmtree(folder, ignore_errors=True)
+    beside.rename(folder)

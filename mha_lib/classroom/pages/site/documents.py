@@ -1,0 +1,62 @@
+"""The pages of the site that come from ``docs/<language>/*.md``."""
+
+import os
+import re
+from collections.abc import Set
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+from nbformat.v4 import new_markdown_cell, new_notebook
+
+from mha_lib.classroom.pages.build import Build
+from mha_lib.classroom.pages.handout.links import AddressOf
+from mha_lib.classroom.pages.handout.notebook import STUDENT
+from mha_lib.classroom.pages.handout.page import HandoutPage
+
+# A document begins with a link to itself in another language; on the site the bar has it.
+OTHER_LANGUAGE = re.compile(r"\A\[[^\]]*\]\(\.\./[\w-]+/[\w-]+\.md\)\n+")
+
+
+@dataclass
+class Document:
+    page: HandoutPage
+    address: str  # in the folder of its language
+
+
+def read_documents(root: Path, language: str, lessons: Set[str], build: Build) -> list[Document]:
+    """The documents in a language, in alphabetical order; one that fails stops no other."""
+    documents = []
+    for file in sorted((root / "docs" / language).glob("*.md")):
+        with build.attempt(file):
+            text = OTHER_LANGUAGE.sub("", file.read_text(encoding="utf-8"))
+            cell = new_markdown_cell(text, id=file.stem)
+            page = HandoutPage(
+                new_notebook(cells=[cell], metadata={"lang": language}),
+                file.stem,
+                root / "notebooks" / language,  # from where ../../img/ leads to the figures too
+                STUDENT,
+                build.warn_of(file.name),
+                links_from(file, root, lessons),
+            )
+            documents.append(Document(page, f"{file.stem}.html"))
+    return documents
+
+
+def links_from(document: Path, root: Path, lessons: Set[str]) -> AddressOf:
+    """Leads a link to a README to the front page, and one to a document or a lesson to its page.
+
+    A link to another file of the repository becomes plain words.
+    """
+    folder, notebooks = document.parent, root / "notebooks" / document.parent.name
+
+    def address_of(link: PurePosixPath) -> str | None:
+        file = Path(os.path.normpath(folder / link))
+        if file.parent == root and re.fullmatch(r"README[\w.]*\.md", file.name):
+            return "index.html"
+        is_document = file.parent == folder and file.suffix == ".md" and file.exists()
+        if is_document or (file.parent == notebooks and file.stem in lessons):
+            return f"{quote(file.stem)}.html"
+        return "" if file.exists() else None
+
+    return address_of

@@ -1,0 +1,30 @@
+"""A lesson for students to download: one file that holds its figures and no notes for the instructor."""
+
+import json
+import re
+from pathlib import Path
+
+from mha_lib.classroom.lesson.figures import SHARED
+from mha_lib.classroom.lesson.files import as_json
+from mha_lib.classroom.lesson.slides import source
+from mha_lib.classroom.lesson.working_copy import for_students, without_outputs
+from mha_lib.classroom.pages.html.pictures import read_picture
+
+FIGURE = re.compile(rf"\]\({re.escape(SHARED)}(?P<name>[\w.-]+)\)")
+
+
+def students_notebook(lesson: Path, solutions: bool) -> str:
+    """The notebook as a working copy has it; a cell names its figures, and their data stand at its end.
+
+    The figures are no attachments, for JupyterLab shows no SVG from attachments.
+    """
+    notebook = json.loads(for_students(without_outputs(lesson.read_bytes()), solutions))
+    folder = lesson.parent
+    for cell in notebook["cells"]:
+        names = dict.fromkeys(FIGURE.findall(source(cell))) if cell["cell_type"] == "markdown" else {}
+        if names:
+            text = FIGURE.sub(r"][\g<name>]", source(cell))
+            figures = ((name, read_picture(SHARED + name, folder, folder.name)) for name in names)
+            data = (f"[{name}]: {figure.address}" for name, figure in figures if figure)
+            cell["source"] = "\n".join([text, "", *data]).splitlines(keepends=True)
+    return as_json(notebook)

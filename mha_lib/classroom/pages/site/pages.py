@@ -1,0 +1,119 @@
+"""The pages of the site: the root, a front page for each language, and lessons and documents with a bar."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mha_lib.classroom.lesson.language import name_of_language, words_in
+from mha_lib.classroom.lesson.slides import core_minutes, read_lesson, read_slides
+from mha_lib.classroom.pages import page
+from mha_lib.classroom.pages.handout.page import STYLES, HandoutPage
+from mha_lib.classroom.pages.notes import total
+from mha_lib.classroom.pages.site.documents import Document
+
+FRONT = "index.html"
+BAR = "pages/site/bar.css"
+FRONT_STYLES = [*STYLES, "pages/handout/index.css", BAR, "pages/site/front.css"]
+ROOT_POLICY = {"script-src": "'unsafe-inline'", **page.OWN_STYLES, "img-src": "data:"}
+# Pagefind's index is read by a program in WebAssembly, from this site.
+FRONT_POLICY = {
+    "script-src": "'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:",
+    "worker-src": "'self' blob:",
+    "connect-src": "'self'",
+    **page.OWN_STYLES,
+    "img-src": "data: blob:",
+    "font-src": "data:",
+}
+# The explorer of the front page: the first of these that the site has. A lesson, a cell, a sentence about it.
+BEST = (("5", "your-number-explorer", "typed"), ("3", "explorer", "explorer"))
+SPOKEN = ("found", "found_more", "nothing", "no_index", "needs_server")  # the words of the search
+
+
+@dataclass
+class LessonRow:
+    """A lesson as the front page shows it, and the files of the site that belong to it."""
+
+    lesson: Path
+    page: HandoutPage
+    slides: Path | None
+
+    @property
+    def address(self) -> str:
+        return f"{self.lesson.stem}.html"
+
+    @property
+    def minutes(self) -> str:
+        slides = read_slides(read_lesson(self.lesson)["cells"])
+        return total(slides, words_in(self.lesson.parent.name)["notes"]) if core_minutes(slides) else ""
+
+
+@dataclass
+class SiteInLanguage:
+    language: str
+    rows: list[LessonRow]
+    documents: list[Document]
+    solutions: bool  # whether the notebooks hold them
+
+    def __post_init__(self) -> None:
+        self.name = name_of_language(self.language)
+        self.words = words_in(self.language)
+
+    def nearest(self, address: str) -> str:
+        """The page at this address where this language has one, or else its front page."""
+        pages = {row.address for row in self.rows} | {document.address for document in self.documents}
+        return address if address in pages else FRONT
+
+
+def root_page(sites: list[SiteInLanguage]) -> str:
+    """The page at the site's own address: it leads to the language of the reader's browser."""
+    return render("root", sites[0], sites, policy=ROOT_POLICY, scripts=["pages/site/root.js"])
+
+
+def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
+    words, best = site.words["site"], best_explorer(site.rows)
+    return render(
+        "front",
+        site,
+        sites,
+        policy=FRONT_POLICY,
+        scripts=["pages/handout/widgets.js", "pages/site/search.js"],
+        spoken={name: words[name] for name in SPOKEN} | {"failed": site.words["handout"]["failed"]},
+        best=best,
+        widgets=best and best[0].page.outputs.widgets.data(best[0].page.explorers[best[1]]),
+        address=FRONT,
+    )
+
+
+def render(template: str, site: SiteInLanguage, sites: list[SiteInLanguage], **content: Any) -> str:
+    """A page about the whole site, in the language of ``site``."""
+    words = site.words["site"]
+    return page.render(
+        f"pages/site/{template}.html",
+        language=site.language,
+        title=words["title"],
+        description=words["lead"],
+        icon=True,
+        styles=FRONT_STYLES,
+        words=words,
+        site=site,
+        sites=sites,
+        **content,
+    )
+
+
+def framed(
+    template: str, framed: LessonRow | Document, site: SiteInLanguage, sites: list[SiteInLanguage]
+) -> str:
+    """The page of a lesson or a document below the site's bar; the search finds what is in it."""
+    return framed.page.render(
+        template, styles=[BAR], icon=True, site=site, sites=sites, address=framed.address
+    )
+
+
+def best_explorer(rows: list[LessonRow]) -> tuple[LessonRow, str, str] | None:
+    """The lesson and the cell whose explorer the front page shows, with the name of its sentence."""
+    shown = {(row.page.description.number, cell): row for row in rows for cell in row.page.explorers}
+    for number, cell, sentence in BEST:
+        if row := shown.get((number, cell)):
+            return row, cell, sentence
+    return next(((row, cell, "explorer") for (_, cell), row in shown.items()), None)

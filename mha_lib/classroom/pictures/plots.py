@@ -1,0 +1,232 @@
+"""Still heatmaps of attention weights, for paper and slides; they look like the explorer's."""
+
+import math
+import re
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis, XAxis
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.patches import Rectangle
+
+from mha_lib.classroom import look
+from mha_lib.classroom.lesson.chinese import is_traditional
+from mha_lib.classroom.lesson.language import language_here, words_here
+from mha_lib.classroom.pictures.weights import as_mask, as_weights, to_numpy
+
+MAX_COLUMNS, MAX_LETTERS = 4, 18  # heads side by side in a figure, and letters of a label
+LETTERS = 10  # points: a deck shows them in 14 pixels or more
+CJK_FAMILIES = (
+    "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC",
+    "Hiragino Sans GB", "Heiti SC", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
+    "Noto Serif CJK SC", "Noto Sans CJK TC", "Noto Sans TC", "Source Han Sans TC", "PingFang TC", "Heiti TC",
+    "Microsoft JhengHei", "Droid Sans Fallback", "Noto Sans CJK JP", "Noto Serif CJK JP", "Arial Unicode MS",
+)  # fmt: skip
+CHINESE = re.compile("[\u3400-\u9fff]+")
+
+
+def show_heatmaps(
+    matrices: Any,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    titles: Sequence[str] | None = None,
+    figsize: tuple[float, float] | None = None,
+    cmap: str = "viridis",
+    *,
+    mask: Any = None,
+    query_labels: Sequence | None = None,
+    key_labels: Sequence | None = None,
+    to_max: bool = False,
+) -> Figure:
+    """Heatmaps of ``matrices`` (rows, columns, Q, K) on one scale with one colour bar; called as in d2l.
+
+    The axes are named keys and queries unless ``xlabel`` and ``ylabel`` name them. ``titles`` name the
+    columns, or each map, row by row; ``figsize`` is the size of the whole figure. ``mask`` is boolean,
+    True = may attend, of shape (Q,K), (rows,Q,K), (rows,1,K) or (rows,columns,Q,K); cells that it forbids
+    are hatched. The scale is 0-1, or ends at the largest value with ``to_max``.
+
+    A cell shows the Figure it ends with; anywhere else, ``display`` it.
+    """
+    maps = to_numpy(matrices)
+    if maps.ndim != 4 or maps.size == 0:
+        raise ValueError(f"matrices must be (rows, columns, Q, K) and not empty, got shape {maps.shape}")
+    allowed = None if mask is None else as_mask(mask, maps.shape)
+    is_finite = np.isfinite(maps)
+    if allowed is not None:  # masked scores are -inf: their cells are drawn as forbidden ones
+        maps, is_finite = np.where(is_finite | allowed, maps, 0), is_finite | ~allowed
+    if not is_finite.all():
+        raise ValueError("matrices must be finite where the mask allows them, got NaN or infinity")
+    rows, columns = maps.shape[:2]
+    names = list(titles or [""] * columns)
+    if len(names) not in (columns, rows * columns):
+        raise ValueError(
+            f"titles must name the {columns} columns or the {rows * columns} maps, got {len(names)}"
+        )
+    labels = (query_labels, key_labels)
+    titles = names if len(names) == rows * columns else names * rows
+    return _draw(maps, allowed, titles, columns, (ylabel, xlabel), labels, to_max, figsize, cmap)
+
+
+def show_heads(
+    weights: Any,
+    mask: Any = None,
+    *,
+    query_labels: Sequence | None = None,
+    key_labels: Sequence | None = None,
+    to_max: bool = False,
+) -> Figure:
+    """One heatmap for each head of ``weights`` (Q,K), (H,Q,K) or (B,H,Q,K), as the explorer draws them.
+
+    ``mask`` is boolean, True = may attend, of shape (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K); cells that it
+    forbids are hatched. The scale is 0-1, or ends at the largest weight with ``to_max``. Each sample has a
+    row of its own.
+    """
+    maps, allowed = as_weights(weights, mask)
+    samples, heads = maps.shape[:2]
+    columns = math.ceil(heads / math.ceil(heads / MAX_COLUMNS)) if samples == 1 else heads
+    names = {(True, True): "head_of_sample", (True, False): "sample", (False, True): "head"}
+    title = words_here()["plots"].get(names.get((samples > 1, heads > 1)), "")  # none for what is alone
+    titles = [title.format(sample=sample, head=head) for sample in range(samples) for head in range(heads)]
+    return _draw(maps, allowed, titles, columns, (None, None), (query_labels, key_labels), to_max)
+
+
+def _draw(
+    maps: np.ndarray,
+    allowed: np.ndarray | None,
+    titles: list[str],
+    columns: int,
+    axis_names: tuple[str | None, str | None],
+    labels: tuple[Sequence | None, Sequence | None],
+    to_max: bool,
+    figsize: tuple[float, float] | None = None,
+    cmap: str = "viridis",
+) -> Figure:
+    """A figure with a panel for each map, row by row; only the outer panels name their axes and tokens."""
+    words = words_here()["plots"]
+    queries, keys = maps.shape[2:]
+    panels = maps.reshape(-1, queries, keys)
+    rows = math.ceil(len(panels) / columns)
+    if figsize is None:  # with room for titles, names and the colour bar
+        side = min(1.9 / max(queries, keys), 0.5)
+        figsize = columns * max(1.3, keys * side + 0.3) + 1.2, rows * max(1.0, queries * side + 0.6) + 0.5
+    room = max(figsize[0] - 1.2, 0.1) / columns, max(figsize[1] - 0.5, 0.1) / rows  # of a map, in inches
+    side = min(room[0] / keys, room[1] / queries)  # of a cell
+    figure, grid = plt.subplots(rows, columns, figsize=figsize, squeeze=False, layout="compressed")
+    plt.close(figure)  # else a cell that ends with the figure would show it twice
+    low, largest = min(0.0, float(panels.min())), float(panels.max())
+    top = (largest or 1.0) if to_max else max(1.0, largest)
+    forbidden = np.zeros_like(panels, bool) if allowed is None else ~allowed.reshape(panels.shape)
+    for i, axes in enumerate(grid.flat):
+        if i >= len(panels):
+            axes.set_visible(False)
+            continue
+        shown = np.ma.array(panels[i], mask=forbidden[i] & (panels[i] == 0))  # the ground shows there
+        image = axes.imshow(shown, cmap, vmin=low, vmax=top)
+        axes.set_facecolor(look.LIGHT["forbidden"])
+        axes.set_title(titles[i], fontsize=LETTERS, loc="left", family=_families())
+        if forbidden[i].any():
+            _hatch(axes, image, forbidden[i])
+        _set_tokens(axes.yaxis, "query_labels", labels[0], queries, side)
+        _set_tokens(axes.xaxis, "key_labels", labels[1], keys, side)
+        for axis, name, colour, is_inner in (
+            (axes.yaxis, axis_names[0] or words["queries"], look.LIGHT["q"], i % columns > 0),
+            (axes.xaxis, axis_names[1] or words["keys"], look.LIGHT["k"], i + columns < len(panels)),
+        ):
+            if is_inner:  # the outer one holds for the whole row or column
+                axis.set_ticks([])
+            else:
+                axis.set_label_text(name, color=colour, family=_families(), parse_math=False)
+    length = max(3, 8 * rows * queries * side)  # of the colour bar: it makes all bars equally wide
+    bar = figure.colorbar(image, ax=grid, aspect=length)
+    bar.set_label(words["weight"], family=_families())
+    return figure
+
+
+def _hatch(axes: Axes, image: AxesImage, forbidden: np.ndarray) -> None:
+    """Hatch the whole map, and lay the allowed cells over it: a patch for each cell would take seconds."""
+    queries, keys = forbidden.shape
+    gap = look.HATCH["gap"] * LETTERS  # points; matplotlib divides 12 √2 of them by the number of characters
+    hatch = ("/" if look.HATCH["angle"] > 0 else "\\") * max(1, round(12 * math.sqrt(2) / gap))
+    colours = {"facecolor": "none", "edgecolor": look.LIGHT["hatching"]}
+    with plt.rc_context({"hatch.linewidth": look.HATCH["line"] * LETTERS}):
+        axes.add_patch(Rectangle((-0.5, -0.5), keys, queries, hatch=hatch, linewidth=0, **colours))
+    allowed: np.ma.MaskedArray = np.ma.array(image.get_array(), mask=forbidden)
+    low, top = image.get_clim()
+    axes.imshow(allowed, image.get_cmap().with_extremes(bad="none"), vmin=low, vmax=top, zorder=2)
+
+
+def _set_tokens(axis: Axis, argument: str, labels: Any, count: int, side: float) -> None:
+    """Label as many cells as there is room for, with their tokens or else with numbers."""
+    if labels is not None and len(labels) != count:
+        raise ValueError(f"{argument} must hold {count} labels, got {len(labels)}")
+    tokens = [_drawable(str(label)) for label in (range(count) if labels is None else labels)]
+    width = 0.1 * max(1, *map(len, tokens))  # of the widest, in inches
+    is_level = isinstance(axis, XAxis)
+    is_turned = is_level and labels is not None and width > side
+    step = math.ceil((width if is_level and not is_turned else 0.16) / side)
+    if is_turned and all(CHINESE.fullmatch(token) for token in tokens):  # Chinese can be written downwards
+        tokens, is_turned = ["\n".join(token) for token in tokens], False
+    axis.set_ticks(range(0, count, step))
+    axis.set_ticklabels(tokens[::step], fontsize=LETTERS, family=_families(), parse_math=False)
+    axis.set_tick_params(length=0, labelrotation=90 if is_turned else 0)
+
+
+def write_chinese() -> None:
+    """Let every figure of matplotlib use Chinese letters, also figures that a lesson draws itself.
+
+    Without a Chinese font on the system, one warning names the way out.
+    """
+    plt.rcParams["font.family"] = _families()
+    if len(_families()) == 1:
+        _hint_once()
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # it comes for every letter
+
+
+@cache
+def _families() -> list[str]:
+    """matplotlib's own font, and the first Chinese one that this system has."""
+    wanted = list(CJK_FAMILIES)
+    if is_traditional(language_here()):  # it writes some characters with strokes of its own
+        wanted.sort(key=lambda family: not family.endswith(("TC", "JhengHei")))
+    if not set(wanted) & set(font_manager.get_font_names()):
+        _look_for_new_fonts()
+    known = set(font_manager.get_font_names())
+    return ["DejaVu Sans", *[family for family in wanted if family in known][:1]]
+
+
+def _look_for_new_fonts() -> None:
+    """Add fonts that were installed after matplotlib made its list, which it keeps between runs."""
+    known = {font.fname for font in font_manager.fontManager.ttflist}
+    for file in set(font_manager.findSystemFonts()) - known:
+        with suppress(OSError, RuntimeError):  # matplotlib cannot read this font
+            font_manager.fontManager.addfont(file)
+
+
+@cache
+def _characters() -> set[int]:
+    """The characters that these fonts can draw."""
+    paths = [font_manager.findfont(family) for family in _families()]
+    return {code for path in paths for code in font_manager.get_font(path).get_charmap()}
+
+
+@cache
+def _hint_once() -> None:
+    warnings.warn(words_here()["plots"]["no_font"], stacklevel=2)
+
+
+def _drawable(label: str) -> str:
+    """The label on one line, shortened, with □ for characters that the fonts lack."""
+    label = " ".join(label.split())
+    label = label if len(label) <= MAX_LETTERS else label[: MAX_LETTERS - 1] + "…"
+    if missing := {letter for letter in label if ord(letter) not in _characters()}:
+        _hint_once()
+        label = "".join("□" if letter in missing else letter for letter in label)
+    return label

@@ -1,5 +1,0 @@
-"""The course as a static site: for each language handouts, slides, notebooks, documents and a search."""
-
-from mha_lib.classroom.publish.site.build import write_site
-
-__all__ = ["write_site"]

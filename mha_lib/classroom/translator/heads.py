@@ -1,0 +1,249 @@
+"""Measure what each head of a translator does, and what the translations become without it.
+
+Heads are named by their place: ``Head("cross", 0, 2)`` is the third head of the cross-attention of the first
+decoder layer. A measure of all heads is a ``ByAttention`` with ``(H,)`` for each layer of each attention.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from mha_lib import (
+    ByAttention,
+    EncoderDecoder,
+    MultiHeadAttention,
+    prune_heads,
+)
+from mha_lib.classroom.heads.changes import Change, Head, entropy
+from mha_lib.classroom.trainings.threads import one_thread
+from mha_lib.classroom.translator.data import PADDING, Batch
+from mha_lib.classroom.translator.model import device_of, exact_matches, translation_loss
+from mha_lib.classroom.translator.numerals import alignment
+
+# Where the attention of each layer stands in a model.
+PLACES = {
+    "encoder": "encoder_layers.{}.self_attention",
+    "decoder": "decoder_layers.{}.self_attention",
+    "cross": "decoder_layers.{}.cross_attention",
+}
+
+
+def attention_layers(model: EncoderDecoder) -> dict[str, list[MultiHeadAttention]]:
+    """Return the attention of each layer, by name."""
+    layers = range(len(model.encoder_layers))  # there are as many decoder layers
+    return {
+        name: [cast(MultiHeadAttention, model.get_submodule(place.format(layer))) for layer in layers]
+        for name, place in PLACES.items()
+    }
+
+
+def by_head(measure: ByAttention) -> list[tuple[Head, Tensor]]:
+    """Return every head with its value: a view, which can be filled."""
+    return [
+        (Head(name, number, head), value)
+        for name, layers in measure._asdict().items()
+        for number, values in enumerate(layers)
+        for head, value in enumerate(values)
+    ]
+
+
+def all_heads(model: EncoderDecoder) -> list[Head]:
+    return [head for head, _ in by_head(head_masks_without(model))]
+
+
+def checked_heads(model: EncoderDecoder, heads: Iterable[Head]) -> list[Head]:
+    """Return the heads as a list; raise ValueError for a head that the model does not have."""
+    found, layers = [Head(*head) for head in heads], attention_layers(model)
+    for head in found:
+        counts = [layer.num_heads for layer in layers.get(head.attention, ())]
+        if not (0 <= head.layer < len(counts) and 0 <= head.head < counts[head.layer]):
+            known = "; ".join(f"{name!r}: {len(there)} layers" for name, there in layers.items())
+            raise ValueError(
+                f"heads must name heads of the model, layers and heads counted from 0, got {head}; "
+                f"it has {known}, of {layers['cross'][0].num_heads} heads; all_heads(model) lists them"
+            )
+    return found
+
+
+def head_masks_without(model: EncoderDecoder, removed: Iterable[Head] = ()) -> ByAttention:
+    """Return head masks of ones, with 0 for the heads that are removed."""
+    masks = {
+        name: [torch.ones(layer.num_heads, device=device_of(model)) for layer in layers]
+        for name, layers in attention_layers(model).items()
+    }
+    for attention, layer, head in checked_heads(model, removed):
+        masks[attention][layer][head] = 0
+    return ByAttention(**masks)
+
+
+@one_thread()
+def weights_of(model: EncoderDecoder, batch: Batch) -> ByAttention:
+    """Return the weights of all heads while the model is given the right numerals, as in training.
+
+    encoder ``(B, H, S, S)``, decoder ``(B, H, T, T)`` and cross ``(B, H, T, S)``, for each layer. Row t
+    predicts numeral t from the token before it: row 0 belongs to ``<bos>``.
+    """
+    with torch.no_grad():
+        _, weights = model(batch.source, batch.target[:, :-1], batch.source_mask, need_weights=True)
+    return weights
+
+
+@one_thread()
+@torch.no_grad()
+def importance_by_removal(model: EncoderDecoder, batch: Batch) -> ByAttention:
+    """How much the loss grows without each head; Michel et al. 2019, section 3.2, measure BLEU instead."""
+    importance = head_masks_without(model)  # only for its shape
+    loss = translation_loss(model, batch)
+    for head, value in by_head(importance):
+        value.fill_(translation_loss(model, batch, head_masks_without(model, [head])) - loss)
+    return importance
+
+
+@one_thread()
+def importance_by_gradient(model: EncoderDecoder, batch: Batch) -> ByAttention:
+    """How much the loss would change if each head were turned down a little: mean of |∂loss / ∂ξ|.
+
+    ξ is the head mask, 1 for every head. Each number has a derivative of its own, so numbers that pull in
+    opposite directions do not cancel.
+
+    Source: Michel et al. 2019, section 4.1, equation 2; they then divide by the l2 norm over each layer.
+    """
+    masks = [
+        [mask.repeat(len(batch.numbers), 1).requires_grad_() for mask in layers]  # (B, H)
+        for layers in head_masks_without(model)
+    ]
+    loss = translation_loss(model, batch, ByAttention(*masks))
+    gradients = iter(torch.autograd.grad(loss, [mask for layers in masks for mask in layers]))
+    return ByAttention(*([next(gradients).abs().sum(0) for _ in layers] for layers in masks))
+
+
+def entropies(model: EncoderDecoder, batch: Batch) -> ByAttention:
+    """How widely each head looks, in nats: 0 for a single key, log n for n equal keys, padding left out."""
+    return averages(model, batch, entropy)
+
+
+def similarities(model: EncoderDecoder, batch: Batch) -> ByAttention:
+    """How alike the heads of a layer are, ``(H, H)``: from 0, no key in common, to 1, the same weights.
+
+    For each query it is 1 − ½ Σ |difference of the weights|; the result is the mean over the queries.
+    """
+
+    def overlap(weights: Tensor) -> Tensor:
+        return 1 - (weights[:, :, None] - weights[:, None]).abs().sum(-1) / 2  # (B, H, H, Q)
+
+    return averages(model, batch, overlap)
+
+
+def averages(model: EncoderDecoder, batch: Batch, measure: Callable[[Tensor], Tensor]) -> ByAttention:
+    """Apply ``measure`` to the weights, ``(B, H, Q, K) -> (B, …, Q)``; average over queries but padding."""
+    of_source, of_target = batch.source_mask, batch.target[:, 1:] != PADDING  # (B, S) and (B, T)
+    found = []
+    for layers, counted in zip(weights_of(model, batch), (of_source, of_target, of_target), strict=True):
+        measured = [measure(weights).movedim(-1, 1) for weights in layers]  # (B, Q, …) each
+        found.append([values[counted].mean(0) for values in measured])
+    return ByAttention(*found)
+
+
+def alignment_scores(model: EncoderDecoder, batch: Batch) -> list[Tensor]:
+    """The share of its weight that each head of the cross-attention puts on the right word: ``(H,)`` a layer.
+
+    The right word is the source of the numeral that is being predicted. Numerals without a source (万, and 零
+    inside) and "<eos>" are left out. ``chance_of_alignment`` is the score of even weights.
+    """
+    sample, row, word = true_alignment(batch)
+    return [weights[sample, :, row, word].mean(0) for weights in weights_of(model, batch).cross]
+
+
+def chance_of_alignment(batch: Batch) -> float:
+    """The alignment score of a head that looks evenly at all words."""
+    sample, _, _ = true_alignment(batch)
+    return (1 / batch.source_mask.sum(1)[sample]).mean().item()
+
+
+def true_alignment(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+    """For each numeral that comes from a word, return its sample, its row and the column of the word."""
+    found = [
+        (sample, row, word)
+        for sample, number in enumerate(batch.numbers)
+        for row, word in enumerate(alignment(number))
+        if word is not None
+    ]
+    sample, row, word = torch.tensor(found, device=batch.source.device).unbind(1)
+    return sample, row, word
+
+
+def pruning_curve(model: EncoderDecoder, numbers: Iterable[int], order: Sequence[Head]) -> list[float]:
+    """The share of exact matches with all heads, without the first of ``order``, without two, and so on."""
+    numbers = [int(number) for number in numbers]
+    masks = [head_masks_without(model, order[:removed]) for removed in range(len(order) + 1)]
+    return [exact_matches(model, numbers, mask).float().mean().item() for mask in masks]
+
+
+def least_important_first(importance: ByAttention) -> list[Head]:
+    return [head for _, head in sorted((value.item(), head) for head, value in by_head(importance))]
+
+
+def prune_model(model: EncoderDecoder, removed: Iterable[Head]) -> EncoderDecoder:
+    """Return a copy that really lacks these heads: smaller, and equal to the model with head masks of 0.
+
+    Every layer must keep at least one head, otherwise ``prune_heads`` raises ValueError.
+    """
+    removed = set(checked_heads(model, removed))
+    return with_attentions(
+        model, lambda layer, heads: prune_heads(layer, [head.head for head in heads if head not in removed])
+    )
+
+
+def with_fewer_kv_heads(model: EncoderDecoder, num_kv_heads: int) -> EncoderDecoder:
+    """Return a copy whose attentions have fewer key-value heads, each the mean of those that it replaces.
+
+    The copy is another function, to be trained further. Source: Ainslie et al. 2023, section 2.1.
+    """
+    return with_attentions(model, lambda layer, _: MultiHeadAttention.from_multi_head(layer, num_kv_heads))
+
+
+def with_attentions(
+    model: EncoderDecoder, change: Callable[[MultiHeadAttention, list[Head]], MultiHeadAttention]
+) -> EncoderDecoder:
+    """Return a copy of the model, each attention replaced by ``change(attention, its heads)``."""
+    changed = copy.deepcopy(model)
+    for name, attentions in attention_layers(changed).items():
+        for number, layer in enumerate(attentions):
+            heads = [Head(name, number, head) for head in range(layer.num_heads)]
+            changed.set_submodule(PLACES[name].format(number), change(layer, heads))
+    return changed
+
+
+def with_changed_weights(model: EncoderDecoder, heads: Iterable[Head], change: Change) -> EncoderDecoder:
+    """Return a copy of the model in which these heads have other weights: ``evened``, ``permuted``, …
+
+    If weights explain what a model does, other weights should make it do something else.
+    Source: Jain and Wallace 2019, section 4.2, permute; Wiegreffe and Pinter 2019 discuss what follows.
+    """
+    named = checked_heads(model, heads)
+    changed = copy.deepcopy(model)
+    for name, layers in attention_layers(changed).items():
+        for number, layer in enumerate(layers):
+            if chosen := [head.head for head in named if head[:2] == (name, number)]:
+                change_heads(layer, chosen, change)
+    return changed
+
+
+def change_heads(layer: MultiHeadAttention, heads: list[int], change: Change) -> None:
+    """Make every call of the layer change the weights of these heads, after what the call changes itself."""
+
+    def add_change(layer: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        before = options.get("change_weights")
+
+        def change_weights(weights: Tensor, allowed: Tensor) -> Tensor:
+            weights = (before(weights, allowed) if before else weights).clone()
+            for head in heads:
+                weights[:, head] = change(weights[:, head], allowed[:, head])
+            return weights
+
+        return inputs, options | {"change_weights": change_weights}
+
+    layer.register_forward_pre_hook(add_change, with_kwargs=True)

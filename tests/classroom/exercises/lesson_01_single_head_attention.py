@@ -1,0 +1,187 @@
+"""Right and wrong answers to the exercises of the lesson on single-head attention."""
+
+import math
+
+import torch
+from torch.nn import functional as F
+
+import mha_lib
+from tests.classroom.exercises.answers import Answers
+
+
+def masked_row_by_row(scores, mask):
+    weights = torch.zeros_like(scores)
+    for place in [(b, q) for b in range(scores.shape[0]) for q in range(scores.shape[1])]:
+        weights[place][mask[place]] = scores[place][mask[place]].softmax(0)
+    return weights
+
+
+def attention(score=lambda q, k: q @ k.mT / q.shape[-1] ** 0.5, weigh=masked_row_by_row):
+    return lambda q, k, v, mask: weigh(score(q, k), mask) @ v
+
+
+def additive(join=torch.add, bend=torch.tanh, weigh=lambda scores: scores.softmax(-1)):
+    def answer(q, k, v, W_q, W_k, w_v):
+        return weigh(bend(join((q @ W_q)[:, :, None], (k @ W_k)[:, None])) @ w_v) @ v
+
+    return answer
+
+
+def additive_pair_by_pair(q, k, v, W_q, W_k, w_v):
+    scores = [
+        [torch.tanh(q[:, i] @ W_q + k[:, j] @ W_k) @ w_v for j in range(k.shape[1])]
+        for i in range(q.shape[1])
+    ]
+    return torch.stack([torch.stack(row, -1) for row in scores], 1).softmax(-1) @ v
+
+
+def counted_exactly(num_queries, num_keys, d, d_v):
+    scores = num_queries * num_keys * (d + (d - 1))
+    return scores + num_queries * d_v * (num_keys + (num_keys - 1))
+
+
+masked_softmax = Answers(
+    """
+def answer(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(-1)
+""",
+    right=[
+        mha_lib.masked_softmax,
+        masked_row_by_row,
+        lambda s, m: F.softmax(s + torch.zeros_like(s).masked_fill(~m, -torch.inf), dim=2),
+        lambda s, m: s.where(m, s.new_tensor(-torch.inf)).log_softmax(-1).exp(),
+        {"-1e9": "-1e6"},
+        {"-1e9": "torch.finfo().min"},
+    ],
+    wrong=[
+        ("forbidden_scores_too_high", {"-1e9": "-100"}),
+        ("overwritten", lambda scores, mask: scores.masked_fill_(~mask, -1e9).softmax(-1)),
+        ("renormalised", lambda s, m: s.softmax(-1) * m / (s.softmax(-1) * m).sum(-1, keepdim=True)),
+        ("renormalised", lambda s, m: F.normalize(s.softmax(-1) * m, p=1, dim=-1)),
+        ("underflow", lambda s, m: s.exp() * m / (s.exp() * m).sum(-1, keepdim=True)),
+        ("softmax_over_samples", lambda s, m: F.softmax(s.masked_fill(~m, -1e9), dim=0)),
+        ("forbidden_scores_zero", lambda s, m: torch.where(m, s, 0).softmax(-1)),
+        ("forbidden_scores_too_high", lambda s, m: (s - 10.0 * ~m).softmax(-1)),
+    ],
+)
+
+empty_rows = Answers(
+    right=[
+        mha_lib.masked_softmax,
+        masked_row_by_row,
+        lambda s, m: s.masked_fill(~m, -torch.inf).softmax(-1).nan_to_num(),
+        lambda s, m: s.masked_fill(~m, -1e9).softmax(-1) * m.any(-1, keepdim=True),
+    ],
+    wrong=[
+        ("overwritten", lambda s, m: s.masked_fill_(~m, -1e9).softmax(-1) * m),
+        ("underflow", lambda s, m: s.exp() * m / (s.exp() * m).sum(-1, keepdim=True)),
+        ("underflow", lambda s, m: s.exp() * m / ((s.exp() * m).sum(-1, keepdim=True) + 1e-9)),
+        ("underflow", lambda s, m: (s.exp() * m / (s.exp() * m).sum(-1, keepdim=True)).nan_to_num()),
+        ("renormalised", lambda s, m: F.normalize(s.softmax(-1) * m, p=1, dim=-1)),
+        ("forbidden_weights_zero", lambda s, m: torch.where(m, s.softmax(-1), 0)),
+        ("uniform", lambda s, m: s.masked_fill(~m, -1e9).softmax(-1)),
+        ("softmax_over_samples", lambda s, m: F.softmax(s.masked_fill(~m, -1e9), dim=0) * m),
+    ],
+)
+
+mask_from_lengths = Answers(
+    right=[
+        mha_lib.padding_mask,
+        lambda lens, K: (lens.view(-1, 1, 1) - 1).ge(torch.arange(K)),
+        lambda lens, K: F.one_hot(lens, K + 1)[:, None, :K].cumsum(-1) == 0,
+    ],
+    wrong=[
+        ("loop", lambda lens, K: torch.tensor([[[k < n for k in range(K)]] for n in lens.tolist()])),
+        ("loop", lambda lens, K: torch.stack([torch.arange(K) < n for n in lens])[:, None]),
+        ("one_key_too_few", lambda lens, K: torch.arange(K) < lens[:, None, None] - 1),
+        ("width_of_the_longest", lambda lens, K: torch.arange(int(lens.max())) < lens[:, None, None]),
+        ("row_for_each_key", lambda lens, K: (torch.arange(K) < lens[:, None, None]).repeat(1, K, 1)),
+        ("samples_at_the_end", lambda lens, K: (torch.arange(K)[:, None] < lens)[:, None]),
+        (
+            "boolean_wanted",
+            lambda lens, K: (torch.arange(K) < lens[:, None, None]).float(),
+            "is torch.float32",
+        ),
+        ("boolean_wanted", lambda lens, K: (torch.arange(K) < lens[:, None, None]).long(), "is torch.int64"),
+        ("mask_upside_down", lambda lens, K: (torch.arange(K) >= lens[:, None, None]).long()),
+    ],
+)
+
+dot_product_attention = Answers(
+    right=[
+        attention(),
+        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m),
+        lambda *call: mha_lib.dot_product_attention(*call)[0],
+    ],
+    wrong=[
+        ("renormalised", attention(weigh=lambda s, m: F.normalize(s.softmax(-1) * m, p=1, dim=-1))),
+        ("scale_of_number_of_keys", attention(lambda q, k: q @ k.mT / math.sqrt(k.shape[1]))),
+        ("mask_upside_down", attention(weigh=lambda s, m: s.masked_fill(m, -1e9).softmax(-1))),
+        ("softmax_over_samples", attention(weigh=lambda s, m: F.softmax(s.masked_fill(~m, -1e9), dim=0))),
+        ("forbidden_scores_too_high", attention(weigh=lambda s, m: s.masked_fill(~m, -10).softmax(-1))),
+    ],
+)
+
+temperature = Answers(
+    right=[
+        lambda s, t: (s / t).exp() / (s / t).exp().sum(-1, keepdim=True),
+        lambda s, t: F.normalize(s.softmax(-1) ** (1 / t), p=1, dim=-1),
+        lambda s, t: torch.stack([(row / t).softmax(-1) for row in s]),
+    ],
+    wrong=[
+        ("softmax_over_samples", lambda s, t: F.softmax(s / t, dim=0)),
+        ("overwritten", lambda s, t: s.div_(t).softmax(-1)),
+        ("exponentials", lambda s, t: (s / t).exp()),
+        ("not_used", lambda s, t: (s - t).softmax(-1)),
+        ("squared", lambda s, t: (s / t**2).softmax(-1)),
+        ("softmax_twice", lambda s, t: (s.softmax(-1) / t).softmax(-1)),
+    ],
+)
+
+additive_attention = Answers(
+    right=[
+        additive(),
+        additive(lambda q, k: -torch.sub(-q, k)),
+        lambda q, k, v, W_q, W_k, w_v: (
+            torch.einsum(
+                "bqkh,h->bqk", ((q @ W_q).unsqueeze(2) + (k @ W_k).unsqueeze(1)).tanh(), w_v
+            ).softmax(2)
+            @ v
+        ),
+    ],
+    wrong=[
+        ("loop", additive_pair_by_pair),
+        ("other_activation", additive(bend=torch.sigmoid)),
+        ("other_activation", additive(bend=F.gelu)),
+        (
+            "w_v_missing",
+            lambda q, k, v, W_q, W_k, w_v: (
+                (((q @ W_q)[:, :, None] + (k @ W_k)[:, None]).tanh().sum(-1)).softmax(-1) @ v
+            ),
+        ),
+        (
+            "tanh_after_w_v",
+            lambda q, k, v, W_q, W_k, w_v: (
+                (((q @ W_q)[:, :, None] + (k @ W_k)[:, None]) @ w_v).tanh().softmax(-1) @ v
+            ),
+        ),
+        ("subtracted", additive(torch.sub)),
+        ("softmax_over_samples", additive(weigh=lambda s: F.softmax(s, dim=0))),
+    ],
+)
+
+attention_flops = Answers(
+    right=[
+        lambda q, k, d, d_v: sum(2 * (d + d_v) for _ in range(q * k)),
+        lambda q, k, d, d_v: float(2 * q * k * d + 2 * q * k * d_v),
+        (counted_exactly, "right on 5 random cases. You count exactly"),
+    ],
+    wrong=[
+        ("mixture_alone", lambda q, k, d, d_v: 2 * q * k * d_v),
+        ("one_product_counted_once", lambda q, k, d, d_v: 2 * q * k * d + q * k * d_v),
+        ("one_product_counted_once", lambda q, k, d, d_v: q * k * d + 2 * q * k * d_v),
+        ("multiplied", lambda q, k, d, d_v: 2 * q * k * d * d_v),
+        ("softmax_counted", lambda q, k, d, d_v: 2 * q * k * (d + d_v) + q * k),
+        ("as_many_keys_as_queries", lambda q, k, d, d_v: 2 * k * k * (d + d_v)),
+    ],
+)

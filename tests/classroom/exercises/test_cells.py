@@ -1,0 +1,124 @@
+"""In a kernel the text of a check is an output of its own, whose metadata tells its state."""
+
+import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+
+from mha_lib.classroom.exercises import names_by_lesson
+from mha_lib.classroom.exercises.cells import shell_here, show_text
+from mha_lib.classroom.exercises.reports import read_report
+from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.lesson.outputs import CHECK, check_metadata, report_metadata, says_not_yet
+from mha_lib.classroom.pages.handout import HandoutExporter
+
+WORDS = words_in("zh")
+BEGIN = """
+from mha_lib import split_heads
+from mha_lib.classroom import begin_lesson, check, explore
+assert callable(explore)
+begin_lesson()
+"""
+CHECK_MINE = "check.split_heads(mine)"
+MINE = "def mine(x, num_heads):\n    return x.unflatten(2, (num_heads, -1)).transpose(1, 2)"
+CELLS = [
+    BEGIN,
+    "print('before')\ncheck.split_heads(lambda x, h: ...)\nprint('between')\n"
+    "check.split_heads(split_heads)\ncheck.serial_heads(3)\nprint('after')",
+    "check.report('王小明')",
+    "def split_heads_solution(x, h): return split_heads(x, h)\ncheck.split_heads(split_heads_solution)",
+    MINE,
+    CHECK_MINE,
+    "def mine(x, num_heads)\n    return x",
+    CHECK_MINE,
+    f"%%time\n{MINE}",
+    CHECK_MINE,
+]
+RESTARTED = [BEGIN, "check.serial_heads(lambda *_: ...)\ncheck.report('王小明')"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A student's lessons in Chinese."""
+    course = tmp_path_factory.mktemp("course")
+    for place in ("notebooks/zh", "work/zh"):
+        (course / place).mkdir(parents=True)
+    return course / "work" / "zh"
+
+
+def run(sources, folder):
+    notebook = new_notebook(cells=list(map(new_code_cell, sources)))
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=120, allow_errors=True, resources=resources).execute()
+    return notebook.cells
+
+
+@pytest.fixture(scope="module")
+def cells(folder):
+    return run(CELLS, folder)
+
+
+def shown(output):
+    return output.get("text") or output.data["text/plain"]
+
+
+def test_outside_ipython_it_is_printed(capsys):
+    assert shell_here() is None
+    show_text("said", {CHECK: {}})
+    assert capsys.readouterr().out == "said\n"
+
+
+def test_checks_and_prints_keep_their_order(cells):
+    said = [shown(output).split("：")[0].rstrip("\n") for output in cells[1].outputs]
+    assert said == ["before", "○ split_heads", "between", "✓ split_heads", "✗ serial_heads", "after"]
+
+
+def test_each_check_is_text_whose_metadata_tells_its_state(cells):
+    checks = [output for output in cells[1].outputs if output.output_type == "display_data"]
+    assert [{*output.data} for output in checks] == [{"text/plain"}] * 3
+    assert [output.metadata for output in checks] == [
+        check_metadata("split_heads", "not yet"),
+        check_metadata("split_heads", "solved"),
+        check_metadata("serial_heads", "wrong"),
+    ]
+    assert [says_not_yet(output) for output in checks] == [True, False, False]
+
+
+def test_in_a_handout_checks_look_like_prints(cells):
+    page, _ = HandoutExporter().from_notebook_node(new_notebook(cells=cells[1:2]))
+    assert page.count('<pre class="stdout">') == 6
+
+
+def test_the_report_is_one_text_whose_metadata_tells_the_state_of_each_exercise(cells):
+    report, written = cells[2].outputs
+    solved = WORDS["checks"]["solved"].format(solved=1, checked=2)
+    assert report.data == {"text/plain": f"✓ split_heads\n✗ serial_heads\n{solved}"}
+    assert report.metadata == report_metadata({"split_heads": "solved", "serial_heads": "wrong"})
+    assert "已写入 reports/multi_head_attention-王小明.report.json" in shown(written)
+
+
+def test_a_solution_tells_its_state_too(cells):
+    (solution,) = cells[3].outputs
+    assert solution.metadata == check_metadata("split_heads", "solved")
+    assert shown(solution).startswith(WORDS["checks"]["solution"].split("{")[0])
+
+
+def test_a_check_says_that_the_newest_cell_has_a_syntax_error(cells):
+    said = [[shown(output) for output in cell.outputs] for cell in cells[5::2]]
+    gaps = {"function": "mine", "line": 1, "reason": "expected ':'"}
+    not_read = f"○ split_heads：{WORDS['checks']['not_read'].format(**gaps)}"
+    right = f"✓ split_heads：{WORDS['checks']['right'].format(rounds=5)}"
+    assert said == [[right], [not_read], [right]]
+
+
+def test_a_restart_of_the_kernel_loses_nothing_that_was_solved_or_written(folder, cells):
+    assert cells[0].outputs == [], "nothing is kept yet"
+    begin, _ = run(RESTARTED, folder)
+    (kept,) = begin.outputs
+    number = len(names_by_lesson()["03_multi_head_attention"])
+    assert shown(kept) == WORDS["begin"]["kept"].format(lesson="03", solved=1, all=number)
+    assert kept.metadata == report_metadata({"split_heads": "solved", "serial_heads": "wrong"})
+    report = read_report(folder / "reports" / "multi_head_attention-王小明.report.json")
+    assert report.language == "zh"
+    assert report.exercises["split_heads"].state == "solved"
+    serial = report.exercises["serial_heads"]
+    assert (serial.state, serial.checks, serial.mistakes) == ("not yet", 2, {"not_a_function": 1})

@@ -1,0 +1,261 @@
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from mha_lib.classroom.exercises import judge
+from mha_lib.classroom.exercises.judge import Check, Exercise, sentence_of
+from mha_lib.classroom.lesson import language
+
+DOUBLED = Exercise("doubled", lambda x: 2 * x, lambda draw: draw.tensors((2, 3)))
+BOOLEAN = Exercise("boolean", lambda n: torch.arange(n) > 0, lambda draw: (3,))
+NUMBER = Exercise("number", lambda n: 2 * n, lambda draw: (5,))
+TABLE = Exercise("table", lambda n: torch.arange(6.0).view(2, 3)[:n], lambda draw: (2,))
+NOTHING = Exercise("table", lambda n: torch.zeros(0, 3), lambda draw: (2,))
+SCALED = Exercise("scaled", lambda n, *, scale=2, shift=3: scale * n + shift, lambda draw: (5,)).recognising(
+    scale_missing={"scale": 1}, mask_missing=({"shift": 0},)
+)
+
+
+def doubled_solution(x):
+    return 2 * x
+
+
+def raises(error):
+    raise error
+
+
+@pytest.fixture
+def course_in(tmp_path, monkeypatch):
+    """Makes the folder of a course whose language has these words, and changes into it."""
+
+    def make(code, words):
+        folder = tmp_path / "notebooks" / code
+        folder.mkdir(parents=True)
+        monkeypatch.chdir(folder)
+        words_in = {code: language.filled_up(words, language.words_in("en"))}
+        monkeypatch.setattr(language, "words_in", words_in.__getitem__)
+
+    return make
+
+
+def test_an_unknown_name_is_named_with_the_ways_out():
+    verdict = DOUBLED.judge(lambda x: raises(NameError("name 'F' is not defined", name="F")))
+    assert verdict.names == ("name_unknown",)
+    assert "uses F, which Python does not know here" in verdict.sentence
+
+
+def test_a_variable_without_a_value_is_no_unknown_name():
+    verdict = DOUBLED.judge(lambda x: raises(UnboundLocalError("no value", name="result")))
+    assert "raised UnboundLocalError" in verdict.sentence
+
+
+STUB = "not yet: it returns nothing so far; write it, then run both cells again."
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (lambda x: None, STUB),
+        (lambda x: ..., STUB),
+        (
+            lambda x: raises(NotImplementedError),
+            "not yet: write the function above, then run both cells again.",
+        ),
+    ],
+)
+def test_a_stub_is_not_yet_solved(answer, sentence):
+    assert DOUBLED.judge(answer)[:2] == ("not yet", sentence)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "sentence"),
+    [
+        (DOUBLED, 3, "hand over the function itself, without calling it; this is 3."),
+        (DOUBLED, torch.ones(2), "hand over the function itself, without calling it; this is a tensor (2,)."),
+        (DOUBLED, lambda x: "heads", "a tensor is wanted, and this returned 'heads'."),
+        (DOUBLED, lambda x: [1.0, 2.0], "a tensor is wanted, and this returned a list."),
+        (
+            BOOLEAN,
+            lambda n: torch.arange(n).clamp(max=1),
+            "the values are right as numbers, but a boolean tensor is wanted, and this one is torch.int64: "
+            "compare, or add .bool() at the end.",
+        ),
+        (DOUBLED, lambda x: len, "a tensor is wanted, and this returned a function."),
+        (DOUBLED, lambda x: torch.nn.ReLU(), "a tensor is wanted, and this returned a model."),
+        (NUMBER, lambda n: "heads", "a number is wanted, and this returned 'heads'."),
+        (DOUBLED, lambda x: x.mT, "for (a tensor (2, 3)) the shape (2, 3) is wanted, got (3, 2)."),
+        (NUMBER, lambda n: 11, "the values are not right: for (5) the number should be 10 and is 11."),
+        (
+            TABLE,
+            lambda n: torch.tensor([[0, 1, 7], [8, 4, 5]]),
+            "the values are not right: for (2) the entry [0, 2] should be 2 and is 7.",
+        ),
+        (
+            Exercise("sum", lambda lengths: lengths.sum(), lambda draw: (torch.tensor([3, 2]),)),
+            lambda lengths: lengths.max(),
+            "the values are not right: for (a tensor (2,) [3, 2]) the number should be 5 and is 3.",
+        ),
+        (
+            DOUBLED,
+            lambda x: (2 * x)[:, None],
+            "the numbers are right, but for (a tensor (2, 3)) the shape (2, 3) is wanted, got (2, 1, 3).",
+        ),
+        (DOUBLED, eval("lambda x: 1 / 0"), "your function raised ZeroDivisionError: division by zero"),
+    ],
+)
+def test_what_came_instead_is_said(exercise, answer, sentence):
+    assert exercise.judge(answer)[:2] == ("wrong", sentence)
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        (lambda n: [[0, 1, 2], [3, 4, 5]], "solved"),
+        (lambda n: ((0, 1.0, 2), [3, torch.tensor(4), 5]), "solved"),
+        (lambda n: torch.arange(6, dtype=torch.float64).view(2, 3), "solved"),
+        (lambda n: [0, 1, 2], "wrong"),
+        (lambda n: [torch.arange(3), torch.arange(3)], "wrong"),
+        (lambda n: [[0, 1], [2]], "wrong"),
+    ],
+)
+def test_lists_of_lists_of_numbers_stand_for_a_tensor_with_two_axes(answer, state):
+    verdict = TABLE.judge(answer)
+    assert verdict.state == state
+    assert verdict.names == (("tensor_wanted",) if state == "wrong" else ())
+
+
+@pytest.mark.parametrize("empty", [[], (), torch.zeros(0, 3)])
+def test_an_empty_list_stands_for_a_tensor_without_entries_and_for_no_other(empty):
+    assert NOTHING.judge(lambda n: empty).state == "solved"
+    assert TABLE.judge(lambda n: empty).state == "wrong"
+
+
+def test_numbers_that_differ_little_are_written_with_as_many_digits_as_show_it():
+    sentence = DOUBLED.judge(lambda x: 2 * x + 2e-4).sentence
+    wanted, given = re.search(r"should be (.*) and is (.*)\.$", sentence).groups()
+    assert float(given) - float(wanted) == pytest.approx(2e-4, rel=0.1)
+
+
+def test_a_right_answer_that_changes_an_argument_or_a_part_of_it_is_told_which():
+    exercise = Exercise(
+        "parts", lambda pairs, sizes: 2 * pairs[0][1], lambda draw: ([(1, torch.ones(2))], {1: 2})
+    )
+    empties = exercise.judge(lambda pairs, sizes: sizes.clear() or 2 * pairs[0][1])
+    doubles = exercise.judge(lambda pairs, sizes: pairs[0][1].mul_(2))
+    assert "has changed its argument sizes," in empties.sentence
+    assert "has changed its argument pairs," in doubles.sentence
+    assert exercise.judge(lambda pairs, sizes: pairs[0][1].add_(2)).names == ("wrong_entry",)
+
+
+def test_kinds_that_take_turns_all_come_up():
+    exercise = Exercise("turns", lambda kind: kind, lambda draw: (draw.in_turn(5, 7, 9),), rounds=4)
+    assert [*exercise.calls()] == [*exercise.calls()] == [(5,), (7,), (9,), (5,)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [
+        (lambda n: torch.arange(n), ("mask_missing",)),
+        (lambda n: 3 * torch.arange(n), ("scale_missing", "mask_missing")),
+        (lambda n: 7 * torch.arange(n), ("wrong_shape",)),
+    ],
+)
+def test_a_symptom_names_a_mistake_alone_or_beside_another(answer, names):
+    ramp = Exercise(
+        "ramp",
+        lambda n, *, step=1: step * torch.arange(n) if n % 2 else torch.zeros(0),
+        lambda draw: (draw.in_turn(4, 5),),
+        symptoms={"mask_missing": lambda result, right: result.numel() > right.numel() == 0},
+    ).recognising(scale_missing={"step": 3})
+    assert ramp.judge(answer).names == names
+
+
+def test_a_broken_rule_is_named_only_where_the_result_is_right():
+    exercise = replace(DOUBLED, name="temperature", rules={"rooted": lambda given, call: len(call) == 1})
+    assert exercise.judge(lambda x: 2 * x).names == ("rooted",)
+    assert exercise.judge(lambda x: 3 * x).names == ("wrong_entry",)
+
+
+def test_an_answer_that_fails_where_a_rule_is_looked_at_is_told_its_error():
+    larger = replace(DOUBLED, rules={"loop": lambda given, call: given(torch.ones(2)) is None})
+    assert "raised IndexError" in larger.judge(lambda x: 2 * x[:, :]).sentence
+
+
+def test_nan_where_a_number_is_wanted_is_wrong_and_nan_where_nan_is_wanted_is_right():
+    assert DOUBLED.judge(lambda x: x * torch.nan).state == "wrong"
+    exercise = Exercise("nan", lambda n: torch.tensor(torch.nan), lambda draw: (1,))
+    assert exercise.judge(lambda n: torch.tensor(torch.nan)).state == "solved"
+
+
+def test_judging_leaves_the_number_of_threads_as_it_was(monkeypatch):
+    threads: list[int] = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 7)
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+    DOUBLED.judge(lambda x: x)
+    assert threads == [1, 7]
+
+
+def test_two_mistakes_at_once_are_both_named(course_in):
+    course_in("xx", {"mistakes": {"shared": {"scale_missing": "⟦scale⟧", "mask_missing": "⟦mask⟧"}}})
+    sentence = SCALED.judge(lambda n: n).sentence
+    assert sentence == "there are two mistakes at once. First: ⟦scale⟧ Second: ⟦mask⟧"
+
+
+def test_two_mistakes_in_one_step_do_not_meet():
+    exercise = SCALED.recognising(scale_missing={"scale": 1}, mask_missing={"scale": 0})
+    assert not list(exercise.pairs_of_mistakes())
+
+
+def test_a_mistake_gets_its_own_sentence_or_the_shared_one_in_the_language_of_the_lesson(course_in):
+    course_in(
+        "xx", {"mistakes": {"temperature": {"rooted": "⟦rooted⟧"}, "shared": {"mask_missing": "⟦no mask⟧"}}}
+    )
+    exercise = Exercise("temperature", DOUBLED.answer, DOUBLED.cases, {"rooted": torch.sqrt})
+    assert exercise.judge(torch.sqrt)[:2] == ("wrong", "⟦rooted⟧")
+    assert sentence_of("mistakes", "masked_softmax", "mask_missing") == "⟦no mask⟧"
+
+
+def test_the_engine_speaks_the_language_of_the_lesson(course_in, capsys):
+    course_in("xx", {"checks": {"right": "⟦right {rounds}⟧", "solved": "⟦{solved}/{checked}⟧"}})
+    check = Check(DOUBLED)
+    check.doubled(lambda x: 2 * x)
+    check.report()
+    assert capsys.readouterr().out == "✓ doubled: ⟦right 5⟧\n✓ doubled\n⟦1/1⟧\n"
+
+
+def test_the_verdict_is_printed_with_its_mark(capsys):
+    check = Check(DOUBLED)
+    for answer in (lambda x: 2 * x, lambda x: None, lambda x: 2, doubled_solution):
+        check.doubled(answer)
+    assert capsys.readouterr().out.splitlines() == [
+        "✓ doubled: right on 5 random cases.",
+        "○ doubled: not yet: it returns nothing so far; write it, then run both cells again.",
+        "✗ doubled: a tensor is wanted, and this returned 2.",
+        "Solution of doubled, not your answer: right on 5 random cases.",
+    ]
+
+
+def test_the_report_counts_the_students_answers_and_not_the_solutions(capsys):
+    check = Check(DOUBLED, NUMBER)
+    for answer, report in [
+        (lambda x: ..., "○ doubled\n0 of 1 solved\n"),
+        (doubled_solution, "○ doubled\n0 of 1 solved\n"),
+        (lambda x: 2 * x, "✓ doubled\n1 of 1 solved\n"),
+    ]:
+        check.doubled(answer)
+        capsys.readouterr()
+        check.report()
+        assert capsys.readouterr().out == report
+
+
+def test_an_unknown_exercise_lists_the_known_ones():
+    with pytest.raises(AttributeError, match="there is no exercise 'doubles'; there are: doubled, number"):
+        Check(DOUBLED, NUMBER).doubles(None)
+
+
+def test_every_sentence_of_the_engine_is_said_by_it():
+    code = Path(judge.__file__).read_text(encoding="utf-8")
+    assert [name for name in language.words_in("en")["checks"] if f'"{name}"' not in code] == []

@@ -1,0 +1,77 @@
+"""The watch over an answer notices loops, calls and large tensors, in whatever way the answer makes them."""
+
+import sys
+
+import pytest
+import torch
+
+import mha_lib
+from mha_lib.classroom.exercises.on_the_way import calls_library, loops, makes_axes
+
+
+def ones(size):
+    return (torch.ones(size),)
+
+
+def comprehension(x):
+    return torch.tensor([2 * number for number in x.tolist()])
+
+
+def while_loop(x):
+    doubled, place = x.clone(), 0
+    while place < len(x):
+        doubled[place] *= 2
+        place += 1
+    return doubled
+
+
+def recursion(x):
+    return x if not len(x) else torch.cat([2 * x[:1], recursion(x[1:])])
+
+
+def helper(x):
+    return while_loop(x)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [comprehension, while_loop, recursion, helper, lambda x: torch.stack(list(map(lambda n: 2 * n, x)))],
+)
+def test_a_loop_is_found_however_it_is_written(answer):
+    assert loops(answer, ones)
+
+
+def longer_branch(x):
+    if len(x) > 5:
+        first, second = x[:1], x[1:]
+        return torch.cat([2 * first, 2 * second])
+    return 2 * x
+
+
+@pytest.mark.parametrize(
+    "answer", [lambda x: 2 * x, longer_branch, lambda x: torch.cat([part for part in (x, x)])]
+)
+def test_what_does_as_much_for_more_entries_is_no_loop(answer):
+    assert not loops(answer, ones)
+
+
+def test_an_answer_that_fails_leaves_the_tracing_of_python_as_it_was():
+    before = sys.gettrace()
+    with pytest.raises(IndexError):
+        loops(lambda x: x[99], ones)
+    assert sys.gettrace() is before
+
+
+def test_a_call_of_the_library_is_found_and_one_of_pytorch_is_none():
+    assert calls_library(lambda x: helper(mha_lib.split_heads(x[None, None], 1)), ones(3))
+    assert not calls_library(lambda x: torch.nn.functional.softmax(x, dim=0), ones(3))
+
+
+def test_a_tensor_with_a_long_axis_is_found_though_it_is_not_returned():
+    assert makes_axes(lambda x: torch.cat([x, x]).sum(), ones(3), 6)
+    assert not makes_axes(lambda x: (x + x).sum(), ones(3), 6)
+
+
+def test_two_axes_must_belong_to_one_tensor():
+    assert makes_axes(lambda x: (x[:, None] + torch.zeros(5)).sum(), ones(3), 3, 5)
+    assert not makes_axes(lambda x: (x + x).sum() + torch.zeros(5).sum(), ones(3), 3, 5)

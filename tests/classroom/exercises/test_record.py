@@ -1,0 +1,195 @@
+"""``check.report`` writes a student's progress into a file, and leaves other files alone."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from mha_lib.classroom.exercises.judge import Check, Exercise
+from mha_lib.classroom.exercises.reports import FORMER_NAMES, Progress, Report, read_report
+
+
+def scaled(n, *, scale=2, mask=3):
+    return scale * n + mask
+
+
+MISTAKES = {"scale_missing": {"scale": 1}, "mask_missing": {"mask": 0}}
+NUMBER = Exercise("number", scaled, lambda draw: (5,), MISTAKES, lesson="03_three")
+DOUBLED = Exercise("doubled", lambda x: 2 * x, lambda draw: draw.tensors((2, 3)), lesson="04_four")
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return Check(NUMBER, DOUBLED)
+
+
+def read(folder, name):
+    return read_report(folder / "reports" / f"{name}.report.json")
+
+
+def test_without_a_name_or_a_checked_answer_nothing_is_written(check, tmp_path, capsys):
+    check.report("Ada")
+    assert "Nothing was written" in capsys.readouterr().out
+    check.number(scaled)
+    check.report()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_says_what_is_solved_and_which_mistakes_came_up(check, tmp_path, capsys):
+    for answer in (lambda n: n + 3, lambda n: n + 3, lambda n: n, lambda n: n.my_very_own_line, scaled):
+        check.number(answer)
+    check.report("  Ada  Lovelace ")
+    report = read(tmp_path, "three-Ada-Lovelace")
+    assert (report.lesson, report.language, report.name) == ("three", "en", "Ada Lovelace")
+    progress = report.exercises["number"]
+    assert (progress.state, progress.checks) == ("solved", 5)
+    assert progress.mistakes == {"scale_missing": 3, "mask_missing": 1, "line_raised": 1}
+    said = capsys.readouterr().out
+    assert "Written: reports/three-Ada-Lovelace.report.json" in said
+    assert "Nothing is sent" in said
+    written = (tmp_path / "reports" / "three-Ada-Lovelace.report.json").read_text()
+    assert "my_very_own_line" not in written, "no code of the student's is in the file"
+
+
+def test_writing_again_adds_what_is_new_and_nothing_twice_and_the_newest_answer_counts(check, tmp_path):
+    for answer in (lambda n: n + 3, scaled, lambda n: n + 3):
+        check.number(answer)
+        check.report("Ada")
+        check.report("Ada")
+    progress = read(tmp_path, "three-Ada").exercises["number"]
+    assert (progress.state, progress.checks, progress.mistakes) == ("wrong", 3, {"scale_missing": 2})
+
+
+def test_a_new_session_goes_on_from_what_is_in_the_file(check, tmp_path):
+    check.number(lambda n: n + 3)
+    check.report("Ada")
+    first = read(tmp_path, "three-Ada")
+    restarted = Check(NUMBER, DOUBLED)
+    restarted.number(scaled)
+    restarted.report("Ada")
+    now = read(tmp_path, "three-Ada")
+    assert now.student == first.student
+    assert (now.exercises["number"].state, now.exercises["number"].checks) == ("solved", 2)
+    assert now.exercises["number"].mistakes == {"scale_missing": 1}
+
+
+def test_each_lesson_has_its_own_file(check, tmp_path):
+    check.number(scaled)
+    check.doubled(lambda x: x)
+    assert check.solved == ["number"]
+    check.report("")
+    assert list(read(tmp_path, "three").exercises) == ["number"]
+    assert list(read(tmp_path, "four").exercises) == ["doubled"]
+
+
+@pytest.mark.parametrize(("former", "lesson"), FORMER_NAMES.items())
+def test_a_report_of_an_earlier_edition_goes_on_under_the_name_of_its_lesson(
+    tmp_path, monkeypatch, former, lesson
+):
+    monkeypatch.chdir(tmp_path)
+    check = Check(replace(NUMBER, lesson=f"07_{lesson}"))
+    earlier = Report(
+        lesson=former,
+        language="en",
+        version="0.1.0",
+        written="2026-11-22T08:00:00+00:00",
+        student="ada",
+        name="Ada",
+        exercises={"number": Progress("wrong", 2, {"scale_missing": 2})},
+    )
+    tree = earlier.as_tree()
+    older = tree | {"written": "2026-11-21T08:00:00+00:00", "student": "somebody"}
+    others = tree | {"lesson": "02" if former == "01" else "01", "written": "2026-11-23T08:00:00+00:00"}
+    for number, each in enumerate([older, tree, others, tree | {"name": "Bob"}]):
+        file = tmp_path / "reports" / f"lesson-{former}-Ada-{number}.report.json"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(each))
+    check.number(scaled)
+    for _ in range(2):
+        check.report("Ada")
+    report = read(tmp_path, f"{lesson}-Ada")
+    assert (report.lesson, report.student) == (lesson, "ada")
+    assert report.exercises == {"number": Progress("solved", 3, {"scale_missing": 2})}
+    assert len(list((tmp_path / "reports").iterdir())) == 5, "earlier files stay"
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["my own notes", '{"mha_lib_report": 1', json.dumps({"mine": True}), ""],
+    ids=["text", "half", "other", "empty"],
+)
+def test_a_file_that_is_no_report_of_the_students_stays(check, tmp_path, capsys, content):
+    mine = tmp_path / "reports" / "three.report.json"
+    mine.parent.mkdir()
+    mine.write_text(content)
+    check.number(scaled)
+    check.report("")
+    assert mine.read_text() == content
+    assert read(tmp_path, "three-2").exercises["number"].state == "solved"
+    assert "three.report.json is another's, or can't be read: it stays" in capsys.readouterr().out
+
+
+def test_in_a_folder_that_was_named_a_file_of_another_session_stays(check, tmp_path):
+    shared = tmp_path / "exchange"
+    shared.mkdir()
+    for _ in range(2):  # two students of one name
+        student = Check(NUMBER, DOUBLED)
+        student.number(scaled)
+        student.report("Wei Wang", folder=shared)
+        student.number(lambda n: n)
+        student.report("Wei Wang", folder="exchange")
+    names = sorted(file.name for file in shared.iterdir())
+    assert names == ["three-Wei-Wang-2.report.json", "three-Wei-Wang.report.json"]
+    assert [read_report(shared / name).exercises["number"].checks for name in names] == [2, 2]
+    assert not (tmp_path / "reports").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("../Bob", "'/'"),
+        ("a\\b", "'\\\\'"),
+        ("C:Ada", "':'"),
+        ("<b>Ada", "'<' '>'"),
+        ("Ada\0", "'\\x00'"),
+        ("Ada\x1b[2J", "'\\x1b'"),
+        ("Ada\udcff", "'\\udcff'"),
+        ("Ada\u202e", "'\\u202e'"),
+        ("A" * 51, "51 characters; 50"),
+        (3, "and not 3"),
+        (b"Ada", "and not b'Ada'"),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_refused_and_nothing_is_written(check, tmp_path, name, said):
+    check.number(scaled)
+    with pytest.raises(ValueError, match="name") as error:
+        check.report(name)
+    assert said in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["O'Brien, Pat", "王小明", "علی‌رضا", "é" * 50, "𝔸" * 50, ".", "..", "Jr."])
+def test_names_of_all_the_world_are_written(check, tmp_path, name):
+    check.number(scaled)
+    check.report(name)
+    (file,) = (tmp_path / "reports").iterdir()
+    assert read_report(file).name == name
+
+
+@pytest.mark.parametrize("folder", ["not there", "file", "", " ", "~nobody-of-this-name", 3, "a\0b"])
+def test_a_folder_that_is_not_there_or_cannot_be_written_is_refused(check, tmp_path, folder):
+    (tmp_path / "file").touch()
+    check.number(scaled)
+    with pytest.raises(ValueError, match="there is no folder"):
+        check.report("Ada", folder=folder)
+    (tmp_path / "reports").touch()
+    with pytest.raises(ValueError, match=r"could not be written: .*Name a folder that can be"):
+        check.report("Ada")
+
+
+def test_an_error_is_said_in_the_language_of_the_lesson(check, tmp_path, monkeypatch):
+    (tmp_path / "notebooks" / "zh").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "notebooks" / "zh")
+    with pytest.raises(ValueError, match="没有文件夹"):
+        check.report("Ada", folder="nowhere")

@@ -1,0 +1,123 @@
+"""Files that somebody hands in: a report is read, and anything else is harmless and gets a message."""
+
+import json
+import os
+from dataclasses import replace
+
+import pytest
+
+from mha_lib.classroom.exercises.reports import Progress, Report, read_report
+from mha_lib.classroom.lesson import CourseError
+
+REPORT = Report(
+    lesson="multi_head_attention",
+    language="en",
+    version="0.1.0",
+    written="2026-11-22T08:00:00+00:00",
+    student="0123456789abcdef",
+    name="Ada",
+    exercises={"split_heads": Progress("wrong", 2, {"cut_with_one_view": 2})},
+)
+
+
+def changed(*path_and_value):
+    """The report's JSON with one entry changed: ``changed("exercises", "split_heads", "checks", -1)``."""
+    tree = REPORT.as_tree()
+    table = tree
+    *path, last, value = path_and_value
+    for step in path:
+        table = table[step]
+    table[last] = value
+    return json.dumps(tree)
+
+
+def test_a_report_is_read_as_it_was_written(tmp_path):
+    file = tmp_path / "a.report.json"
+    file.write_text(json.dumps(REPORT.as_tree()))
+    assert read_report(file) == REPORT
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())  # as an editor of Windows saves it
+    assert read_report(file) == REPORT
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        ("01", "single_head_attention"),
+        ("02", "self_attention"),
+        ("03", "multi_head_attention"),
+        ("04", "trained_heads"),
+        ("05", "heads_today"),
+    ],
+)
+def test_a_report_that_names_its_lesson_by_number_is_one_on_the_lesson_of_that_time(tmp_path, number, name):
+    (tmp_path / "a").write_text(changed("lesson", number))
+    assert read_report(tmp_path / "a") == replace(REPORT, lesson=name)
+
+
+ONE = ("exercises", "split_heads")
+HOSTILE = {
+    "nothing": ("", "damaged"),
+    "half": (json.dumps(REPORT.as_tree())[:90], "damaged"),
+    "bytes": (b"\xff\xfe\x00", "damaged"),
+    "deep": ("[" * 100_000, "damaged"),
+    "deep table": ('{"a":' * 20_000, "damaged"),
+    "huge": (json.dumps(REPORT.as_tree()) + " " * 300_000, "too large"),
+    "list": ("[]", "did not write it"),
+    "other": ('{"cells": []}', "did not write it"),
+    "newer": (changed("mha_lib_report", 2), "another edition"),
+    "true for 1": (changed("mha_lib_report", True), "another edition"),
+    "NaN": (changed(*ONE, "checks", float("nan")), "damaged"),
+    "infinity": (changed(*ONE, "checks", float("inf")), "damaged"),
+    "long number": (changed(*ONE, "checks", 7).replace(" 7,", " " + "7" * 5000 + ","), "damaged"),
+    "large number": (changed(*ONE, "checks", 10**9), "entry checks"),
+    "negative": (changed(*ONE, "checks", -1), "entry checks"),
+    "fraction": (changed(*ONE, "mistakes", {"nan": 0.5}), "entry nan"),
+    "true for a number": (changed(*ONE, "checks", True), "entry checks"),
+    "unknown state": (changed(*ONE, "state", "great"), "entry state"),
+    "list for a state": (changed(*ONE, "state", ["solved"]), "entry state"),
+    "text for a table": (changed("exercises", "split_heads"), "entry exercises"),
+    "null for progress": (changed("exercises", {"split_heads": None}), "entry split_heads"),
+    "HTML for an exercise": (changed("exercises", {"<script>": {}}), "entry exercises"),
+    "HTML for a mistake": (changed(*ONE, "mistakes", {"<b>": 1}), "entry mistakes"),
+    "many exercises": (changed("exercises", {f"e{n}": {} for n in range(2000)}), "entry exercises"),
+    "lesson": (changed("lesson", "../03"), "entry lesson"),
+    "other digits": (changed("lesson", "²"), "entry lesson"),
+    "number of no lesson": (changed("lesson", "06"), "entry lesson"),
+    "number for a lesson": (changed("lesson", 3), "entry lesson"),
+    "list for a lesson": (changed("lesson", ["03"]), "entry lesson"),
+    "long name": (changed("name", "A" * 1000), "entry name"),
+    "null name": (changed("name", None), "entry name"),
+    "no student": (json.dumps(REPORT.as_tree()).replace("student", "pupil"), "entry student"),
+    "no time": (changed("written", "yesterday"), "entry written"),
+    "time without zone": (changed("written", "2026-11-22T08:00:00"), "entry written"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_no_report_is_one_line_that_names_the_file(tmp_path, name):
+    content, said = HOSTILE[name]
+    file = tmp_path / "a.report.json"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(CourseError) as error:
+        read_report(file)
+    line = str(error.value)
+    assert line.startswith(f"{file}: left out, ")
+    assert said in line
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "\ud800", "\u202e", "a\nb"])
+def test_letters_that_nobody_sees_are_replaced(tmp_path, name):
+    (tmp_path / "a").write_text(changed("name", name))
+    assert "\ufffd" in read_report(tmp_path / "a").name
+
+
+def test_links_pipes_and_folders_are_left_out(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text(json.dumps(REPORT.as_tree()))
+    (tmp_path / "link").symlink_to(secret)
+    os.mkfifo(tmp_path / "pipe")  # reading it would never end
+    (tmp_path / "folder").mkdir()
+    for name in ("link", "pipe", "folder"):
+        with pytest.raises(CourseError, match=f"{name}: "):
+            read_report(tmp_path / name)

@@ -1,0 +1,97 @@
+"""The explorer as the kernel and the next cell see it, without a browser."""
+
+import zlib
+
+import ipywidgets
+import numpy as np
+import pytest
+import torch
+
+from mha_lib import masked_softmax, padding_mask
+from mha_lib.classroom.explorer import Explorer, explore
+from mha_lib.classroom.explorer.widget import FOLDER, PARTS
+from mha_lib.classroom.lesson import language
+from mha_lib.classroom.lesson.language import words_in
+from tests.brackets import write_words
+from tests.classroom.explorer.sources import source_of
+
+B, H, Q, K = 2, 7, 3, 5
+
+
+def some_weights(num_heads=H, valid_lens=(5, 2)):
+    mask = padding_mask(torch.tensor(valid_lens), K)  # (B, 1, K)
+    return masked_softmax(torch.arange(0.0, K).expand(B, num_heads, Q, K), mask[:, None]), mask
+
+
+def some_explorer():
+    return explore(some_weights, num_heads=[1, 2, H], valid_lens=[range(1, 6), range(0, 4)])
+
+
+def test_settings_and_weights_follow_the_browser():
+    explorer = some_explorer()
+    assert explorer.settings == {"num_heads": H, "valid_lens": [5, 2]}
+    explorer.set_state({"setting": [1, 2, 3]})
+    assert explorer.settings == {"num_heads": 2, "valid_lens": [3, 3]}
+    assert torch.equal(explorer.weights, some_weights(2, [3, 3])[0])
+
+
+def test_what_the_table_has_is_not_computed_again_and_what_it_lacks_is_answered():
+    source = source_of(lambda a, b: np.full((1, 20), (a + 20 * b) / 1000), a=range(20), b=range(20))
+    explorer = Explorer(source, most=5000)
+    assert explorer.table["carries"] == "own_ranges"
+    explorer.set_state({"setting": [3, 0]})
+    assert explorer.answer == {}
+    explorer.set_state({"setting": [3, 4]})
+    assert [entry["setting"] for entry in explorer.answer["directory"]] == [(3, 4)]
+    numbers = np.frombuffer(zlib.decompress(explorer.answer["maps"]), "<f2")
+    np.testing.assert_allclose(numbers, np.full(20, 0.083), rtol=1e-3)
+
+
+def test_an_error_at_a_setting_is_raised_for_the_next_cell():
+    def weights_of(num_heads):
+        return np.ones((num_heads, 1, 1)) if num_heads != 3 else 1 / 0
+
+    explorer = explore(weights_of, num_heads=[4, 3])
+    explorer.set_state({"setting": [1]})
+    with pytest.raises(ZeroDivisionError):
+        _ = explorer.weights
+
+
+def test_it_carries_the_words_of_the_lessons_language(tmp_path, monkeypatch, request):
+    request.addfinalizer(words_in.cache_clear)
+    english = words_in("en")
+    (tmp_path / "notebooks" / "xx").mkdir(parents=True)
+    write_words(tmp_path / "en", english)
+    write_words(tmp_path / "xx", {"explorer": {"masked": "⟦masked⟧"}})
+    monkeypatch.setattr(language, "WORDS", tmp_path)
+    monkeypatch.chdir(tmp_path / "notebooks" / "xx")
+    assert some_explorer().words == english["explorer"] | {"masked": "⟦masked⟧"}
+    monkeypatch.chdir(tmp_path)
+    assert some_explorer().words == english["explorer"]
+
+
+def test_a_page_without_widgets_gets_a_sentence():
+    data, _ = some_explorer()._repr_mimebundle_()
+    assert data["text/plain"] == words_in("en")["explorer"]["not_alive"]
+
+
+def test_its_script_is_one_module_that_imports_nothing():
+    lines = Explorer._esm.splitlines()
+    assert not [line for line in lines if line.startswith("import ") or line.startswith("} from ")]
+    assert [line for line in lines if line.startswith("export ")] == [lines[-1]]
+    assert {file.stem for file in FOLDER.glob("*.js")} == set(PARTS)
+
+
+def test_its_colours_stay_its_own():
+    assert "--q: light-dark(" in Explorer._css
+    assert ":root" not in Explorer._css
+
+
+def test_a_closed_explorer_lets_its_pictures_go_and_its_widgets():
+    explorer = some_explorer()
+    kept = {explorer.model_id, explorer.layout.model_id}
+    assert kept <= set(ipywidgets.widgets.widget._instances)
+    explorer.close()
+    assert not kept & set(ipywidgets.widgets.widget._instances)
+    assert explorer.table == {}
+    assert explorer._source.result_at.cache_info().currsize == 0

@@ -1,0 +1,177 @@
+"""Weights are read from models of each kind as the models compute them, and heads are changed by a hook."""
+
+import re
+
+import pytest
+import torch
+
+pytest.importorskip("transformers")
+
+from mha_lib.classroom import heads as models
+from mha_lib.classroom.heads import changed_heads, importance_by_removal, read_attention
+from mha_lib.classroom.heads.attention import KINDS
+from tests.classroom.heads.small_models import CASES, Fixed, ids
+
+each_case = pytest.mark.parametrize("name", CASES)
+
+
+@each_case
+def test_weights_are_the_models_own_and_have_its_mask(name):
+    case, eager, model = CASES[name], CASES[name].make(), CASES[name].make()
+    eager.set_attn_implementation("eager")
+    with torch.no_grad():
+        expected = eager(**case.inputs(), output_attentions=True)
+    before = model.config._attn_implementation
+    found = read_attention(model, case.inputs()).layers
+    assert before == model.config._attn_implementation == "sdpa"
+    assert {kind: (len(layers), *layers[0].weights.shape) for kind, layers in found.items()} == case.kinds
+    for kind, ours in KINDS.items():
+        theirs = getattr(expected, kind, None) or []
+        for layer, weights in zip(found.get(ours, []), theirs, strict=True):
+            assert torch.equal(layer.weights, weights[0])
+            assert torch.equal(layer.allowed, layer.weights > 0)  # random weights of allowed cells are not 0
+            assert not torch.equal(layer.weights[0], layer.weights[1])
+
+
+def test_padding_is_not_allowed():
+    inputs = CASES["bert"].inputs() | {"attention_mask": (torch.arange(11) < 8).long()[None]}
+    (layer, _) = read_attention(CASES["bert"].make(), inputs).layers["self"]
+    assert layer.allowed[..., :8].all()
+    assert not layer.allowed[..., 8:].any()
+
+
+@each_case
+def test_evened_heads_are_the_weights_that_the_model_computes_with(name):
+    """The oracle zeroes queries' projections: scores of 0 are even weights. Here the whole output must differ
+    where a head is changed, and the weights read inside the block are the changed ones."""
+    attention, inputs = CASES[name].read(), CASES[name].inputs()
+    head = attention.heads[-1]
+    with torch.no_grad():
+        whole = attention.model(**inputs)[0]
+        with changed_heads(attention, [head], models.evened) as changed:
+            other = changed(**inputs)[0]
+            inside = read_attention(changed, inputs).layers[head.attention][head.layer]
+        again = attention.model(**inputs)[0]
+    torch.testing.assert_close(again, whole)
+    assert (other - whole).abs().max() > 1e-3
+    expected = inside.allowed[head.head] / inside.allowed[head.head].sum(-1, keepdim=True)
+    torch.testing.assert_close(inside.weights[head.head], expected)
+    same = attention.layers[head.attention][head.layer].weights[: head.head]
+    assert torch.equal(inside.weights[: head.head], same)  # the other heads of the layer keep theirs
+
+
+OUTPUTS = {
+    "gpt2": "transformer.h.1.attn.c_proj",
+    "bert": "encoder.layer.1.attention.output.dense",
+    "llama": "model.layers.1.self_attn.o_proj",
+    "t5": "decoder.block.2.layer.1.EncDecAttention.o",
+    "bart": "decoder.layers.2.encoder_attn.out_proj",
+    "vit": "layers.1.attention.o_proj",
+}
+
+
+@each_case
+def test_a_silenced_head_is_one_whose_part_of_the_output_projection_is_zero(name):
+    attention, inputs = CASES[name].read(), CASES[name].inputs()
+    kind, layer, head = attention.heads[-2]
+    heads = len(attention.layers[kind][layer].weights)
+    with torch.no_grad(), changed_heads(attention, [(kind, layer, head)]) as changed:
+        ours = changed(**inputs)[0]
+    matrix = attention.model.get_parameter(f"{OUTPUTS[name]}.weight")
+    inward = matrix if name == "gpt2" else matrix.T  # (H*d, D)
+    with torch.no_grad():
+        inward.unflatten(0, (heads, -1))[head] = 0
+        theirs = attention.model(**inputs)[0]
+    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
+
+
+@torch.no_grad()
+def test_permuted_weights_of_a_llama_use_the_values_of_their_group():
+    attention, inputs = CASES["llama"].read(), CASES["llama"].inputs()
+    expected = attention.model(**inputs)[0]
+    with changed_heads(attention, attention.heads, lambda weights, _: weights.clone()) as same:
+        torch.testing.assert_close(same(**inputs)[0], expected)
+    with changed_heads(attention, attention.heads, models.permuted) as permuted:
+        assert (permuted(**inputs)[0] - expected).abs().max() > 1e-2
+
+
+def test_the_metric_is_the_callers_and_the_most_important_head_comes_first():
+    attention, inputs = CASES["gpt2"].read(), CASES["gpt2"].inputs()
+
+    def loss(model):
+        return model(**inputs, labels=inputs["input_ids"]).loss
+
+    found = importance_by_removal(attention, loss)
+    assert {*found} == {*attention.heads}
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    head, value = next(iter(found.items()))
+    with torch.no_grad(), changed_heads(attention, [head], models.silenced) as changed:
+        after = loss(changed)
+    assert value == pytest.approx((after - loss(attention.model)).item())
+    assert importance_by_removal(attention, lambda _: 1.0, [head]) == {head: 0.0}
+
+
+def test_a_model_that_attends_by_itself_is_read_but_not_changed():
+    weights = torch.rand(1, 2, 3, 3)
+    attention = read_attention(Fixed((weights,)), ids(3, 0))
+    (layer,) = attention.layers["self"]
+    assert torch.equal(layer.weights, weights[0])
+    assert layer.allowed.all()
+    with pytest.raises(ValueError, match="by itself"), changed_heads(attention, [("self", 0, 1)]):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("model", "inputs", "message"),
+    [
+        (Fixed(None), ids(3, 0), "must return attentions"),
+        (Fixed((None,)), ids(3, 0), r'attentions\[0\] must be .*got None.*"eager"'),
+        (Fixed(None).train(), ids(3, 0), r"model\.eval\(\)"),
+        (Fixed(None), torch.ones(2, 3), r"one text.*\(2, 3\).*input_ids\[:1\]"),
+        (Fixed(None), {"input_ids": torch.ones(1, 0)}, "at least one token"),
+        (Fixed(None), "The cat", "inputs must be a tensor or a mapping.*str"),
+        ("gpt2", ids(3, 0), "model must be a module"),
+        (Fixed(None), torch.ones(3), r"first axis of length 1.*\(3,\).*input_ids\[None\]"),
+        (torch.nn.Linear(3, 3).eval(), ids(3, 0), r"Linear\.forward does not take it"),
+        (CASES["t5"].make(), ids(3, 0), "decoder_input_ids too"),
+    ],
+)
+def test_bad_input_gets_a_clear_error(model, inputs, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        read_attention(model, inputs)
+
+
+BEYOND_POSITIONS = r"at most 64 tokens.*got input_ids of 65.*input_ids\[:, :64\]"
+BEYOND_VOCABULARY = "below 61, .*got 61 in {}; is it the tokenizer of another"
+NO_TOKEN = torch.tensor([[5, 7, 61]])
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("gpt2", {"input_ids": ids(65, 0)}, BEYOND_POSITIONS),
+        ("bert", {"input_ids": ids(65, 0)}, BEYOND_POSITIONS),
+        ("bart", {"input_ids": ids(65, 0)}, BEYOND_POSITIONS),
+        ("llama", {"input_ids": NO_TOKEN}, BEYOND_VOCABULARY.format("input_ids")),
+        ("t5", {"decoder_input_ids": NO_TOKEN}, BEYOND_VOCABULARY.format("decoder_input_ids")),
+    ],
+)
+def test_a_text_that_is_too_long_and_a_token_that_is_too_large_get_a_clear_error(name, given, message):
+    with pytest.raises(ValueError, match=message):
+        read_attention(CASES[name].make(), CASES[name].inputs() | given)
+
+
+def test_another_error_of_a_model_stays_as_it_is():
+    class Broken(Fixed):
+        def forward(self, input_ids, output_attentions=False):
+            raise RuntimeError("out of memory")
+
+    with pytest.raises(RuntimeError, match="out of memory"):
+        read_attention(Broken(None), ids(3, 0))
+
+
+@pytest.mark.parametrize("head", [("self", 2, 0), ("self", 0, 3), ("self", 0, -1), ("cross", 0, 0), (0, 0)])
+def test_an_unknown_head_gets_an_error_that_names_the_known_ones(head):
+    expected = re.escape(f"{head}; there are 'self': 2 layers of 3 heads")
+    with pytest.raises(ValueError, match=expected), changed_heads(CASES["gpt2"].read(), [head]):
+        pass

@@ -1,0 +1,111 @@
+"""The address of the repository is written everywhere at once, and the links of a lesson come from it."""
+
+import json
+
+import pytest
+
+from mha_lib.classroom.lesson import CourseError, make_traditional, make_working_copy
+from mha_lib.classroom.lesson.hosted import links_to, read_repository, write_repository
+from mha_lib.classroom.lesson.slides import read_lesson
+from mha_lib.classroom.lesson.translations import out_of_step
+from tests.lessons import WRITTEN_LANGUAGES, copy_course
+
+ADDRESS = "https://github.com/school/attention"
+NAME = "03_multi_head_attention.ipynb"
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A copy of the course, in no repository."""
+    write_repository(copy_course(tmp_path), "")
+    return tmp_path
+
+
+def contents(course):
+    return {file: file.read_bytes() for file in course.glob("notebooks/*/*") if file.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("address", "owner", "name", "branch"),
+    [
+        (ADDRESS, "school", "attention", "main"),
+        (f"{ADDRESS}/", "school", "attention", "main"),
+        (f"{ADDRESS}.git", "school", "attention", "main"),
+        ("https://github.com/a-b/c.d_e/tree/v1.0", "a-b", "c.d_e", "v1.0"),
+    ],
+)
+def test_an_address_names_owner_repository_and_branch(address, owner, name, branch):
+    assert read_repository(address) == (owner, name, branch)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "school/attention",
+        "http://github.com/school/attention",
+        "https://github.com/school",
+        "https://gitlab.com/school/attention",
+        "https://github.com/school/attention/blob/main/README.md",
+        'https://github.com/school/attention"; print("more',
+        "https://github.com/school/attention/tree/main\n",
+    ],
+)
+def test_what_is_no_address_of_a_repository_is_refused_with_the_way_out(address):
+    with pytest.raises(CourseError, match=r"wanted: https://github\.com/OWNER/NAME"):
+        read_repository(address)
+
+
+def test_the_address_is_written_wherever_it_has_to_stand_and_taken_out_again(course):
+    before = contents(course)
+    with pytest.raises(CourseError):
+        write_repository(course, "no address")
+    assert contents(course) == before
+    holders = {file for file in before if file.name == "course.json" or file.suffix == ".ipynb"}
+    assert set(write_repository(course, ADDRESS)) == holders
+    for folder in (course / "notebooks" / language for language in WRITTEN_LANGUAGES):
+        assert json.loads((folder / "course.json").read_text())["repository"] == ADDRESS
+        for lesson in folder.glob("*.ipynb"):
+            assert f'archive = \\"{ADDRESS}/archive/main.zip\\"' in lesson.read_text()
+            english = read_lesson(course / "notebooks" / "en" / lesson.name)
+            assert folder.name == "en" or list(out_of_step(english, read_lesson(lesson))) == []
+    assert write_repository(course, ADDRESS) == [], "it stands there"
+    write_repository(course, "")
+    assert contents(course) == before
+
+
+def test_what_else_course_json_says_stays(course):
+    file = course / "notebooks" / "en" / "course.json"
+    file.write_text('{"handouts": "https://example.org"}')
+    write_repository(course, ADDRESS)
+    assert json.loads(file.read_text()) == {"handouts": "https://example.org", "repository": ADDRESS}
+
+
+def test_where_students_get_no_solutions_no_link_leads_to_the_repositorys_notebooks(course):
+    write_repository(course, ADDRESS)
+    (course / "notebooks" / "en" / "course.json").write_text('{"solutions": "none"}')
+    assert list(links_to(course / "notebooks" / "zh" / NAME)) == ["binder"]
+
+
+def test_a_lesson_and_its_copy_open_in_colab_from_the_repository_and_in_binder_as_the_copy(course):
+    write_repository(course, f"{ADDRESS}/tree/autumn")
+    make_working_copy(course, "zh")
+    for folder in ("notebooks", "work"):
+        assert links_to(course / folder / "zh" / NAME) == {
+            "colab": f"https://colab.research.google.com/github/school/attention/blob/autumn/notebooks/zh/{NAME}",
+            "binder": f"https://mybinder.org/v2/gh/school/attention/autumn?urlpath=lab%2Ftree%2Fwork%2Fzh%2F{NAME}",
+        }
+
+
+def test_traditional_chinese_which_is_in_no_repository_opens_in_binder_alone(course):
+    write_repository(course, ADDRESS)
+    folder = make_traditional(course)
+    assert links_to(folder / NAME).keys() == {"binder"}
+    assert make_working_copy(course, "zh-Hant")[0] == course / "work" / "zh-Hant"
+    assert links_to(course / "work" / "zh-Hant" / NAME) == links_to(folder / NAME)
+
+
+def test_without_an_address_no_lesson_leads_anywhere_and_with_one_no_other_notebook_does(course):
+    assert links_to(course / "notebooks" / "en" / NAME) == {}
+    write_repository(course, ADDRESS)
+    for place in ("notebooks/en/mine.ipynb", "mine/lesson.ipynb", f"mine/{NAME}"):
+        assert links_to(course / place) == {}, place

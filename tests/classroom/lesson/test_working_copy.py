@@ -1,0 +1,445 @@
+import errno
+import json
+from pathlib import Path
+
+import pytest
+
+from mha_lib.classroom.lesson import (
+    CourseError,
+    find_lesson,
+    find_root,
+    list_lessons,
+    make_deck_copy,
+    make_working_copy,
+    working_copy,
+)
+
+OUTPUT = {"output_type": "stream", "name": "stdout", "text": "1"}
+
+
+def write_lesson(file, *sources, outputs=()):
+    ran: dict = {"outputs": list(outputs), "execution_count": None, "metadata": {}}
+    cells = [{"cell_type": "code", "source": source} | ran for source in sources]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+
+
+def sources(file):
+    return ["".join(cell["source"]) for cell in json.loads(file.read_text())["cells"]]
+
+
+def texts(folder):
+    """The sources of every notebook in the folder, by the name of its file."""
+    return {file.stem: sources(file) for file in folder.glob("*.ipynb")}
+
+
+def add_cell(lesson, source, **metadata):
+    notebook = json.loads(lesson.read_text())
+    notebook["cells"].append({**notebook["cells"][0], "source": source, "metadata": metadata})
+    lesson.write_text(json.dumps(notebook))
+
+
+@pytest.fixture
+def root(tmp_path):
+    write_lesson(tmp_path / "notebooks/en/01_one.ipynb", "1")
+    write_lesson(tmp_path / "notebooks/en/03_three.ipynb", "3")
+    (tmp_path / "notebooks/en/course.css").write_text("a {}")
+    return tmp_path
+
+
+@pytest.fixture
+def work(root):
+    return make_working_copy(root, "en")[0]
+
+
+def test_first_use_copies_every_file_but_those_for_authors_and_for_students_those_for_decks(root):
+    for name in ("glossary.json", "taiwan.json", "course.json", "numbers.csv"):
+        (root / "notebooks/en" / name).write_text("{}")
+    lessons = {"01_one.ipynb", "03_three.ipynb", "numbers.csv"}
+    settings = {"course.css", "course.json"}
+    for (work, messages), wanted in (
+        (make_working_copy(root, "en"), lessons),
+        (present(root), lessons | settings),
+    ):
+        assert messages == []
+        assert {file.name for file in work.glob("[!.]*")} == wanted
+
+
+@pytest.mark.parametrize(("mine", "stays"), [("a {}", False), ("former {}", False), ("b {}", True)])
+def test_settings_in_a_former_copy_go_if_nobody_has_changed_them(root, work, mine, stays):
+    former = working_copy.fingerprint(b"former {}")
+    record = json.loads((work / ".editions.json").read_text()) | {"course.css": former}
+    (work / ".editions.json").write_text(json.dumps(record))
+    (work / "course.css").write_text(mine)
+    for _ in range(2):
+        assert make_working_copy(root, "en")[1] == []
+        assert (work / "course.css").exists() == stays
+
+
+OPENED = {"jp-MarkdownHeadingCollapsed": False, "jupyter": {"source_hidden": True}}
+
+
+@pytest.mark.parametrize("left", [{"outputs": [OUTPUT]}, {"metadata": OPENED}], ids=["run", "opened"])
+def test_a_lesson_that_was_only_run_or_opened_stays_until_a_new_edition_replaces_it(root, work, left):
+    lesson = work / "01_one.ipynb"
+    notebook = json.loads(lesson.read_text())
+    notebook["cells"][0] |= left
+    lesson.write_text(json.dumps(notebook))
+    make_working_copy(root, "en")
+    assert json.loads(lesson.read_text()) == notebook
+    write_lesson(root / "notebooks/en/01_one.ipynb", "1 + 1")
+    assert make_working_copy(root, "en")[1] == []
+    assert sources(lesson) == ["1 + 1"]
+
+
+def test_a_changed_lesson_stays_and_each_new_edition_is_laid_beside_it_once(root, work):
+    write_lesson(work / "03_three.ipynb", "my answer")
+    laid = {"03_three": ["my answer"], "01_one": ["1"]}
+    for edition, beside in (("second", "03_three.new"), ("third", "03_three.new2")):
+        write_lesson(root / "notebooks/en/03_three.ipynb", edition)
+        (message,) = make_working_copy(root, "en")[1]
+        assert f"{beside}.ipynb" in message
+        laid |= {beside: [edition]}
+        assert make_working_copy(root, "en")[1] == []
+        assert texts(work) == laid
+
+
+def rename(root, former="03_three", now="04_three"):
+    file = root / f"notebooks/en/{now}.ipynb"
+    notebook = json.loads((root / f"notebooks/en/{former}.ipynb").read_text())
+    notebook["metadata"]["former_names"] = [former]
+    file.with_stem(former).unlink()
+    file.write_text(json.dumps(notebook))
+
+
+@pytest.mark.parametrize("mine", ["3", "my answer"])
+def test_a_lesson_under_a_former_name_stays_beside_the_new_one_and_it_is_said_once(root, work, mine):
+    write_lesson(work / "03_three.ipynb", mine)
+    rename(root)
+    said = ["work/en/03_three.ipynb stays as it is; the lesson is now 04_three.ipynb"]
+    assert make_working_copy(root, "en")[1] == said
+    assert make_working_copy(root, "en")[1] == []
+    assert texts(work) == {"01_one": ["1"], "03_three": [mine], "04_three": ["3"]}
+
+
+def test_a_deck_under_a_former_name_is_said_when_its_lesson_is_presented(root, deck):
+    write_lesson(deck, "my own slide")
+    rename(root)
+    assert present(root, lesson="01_one.ipynb")[1] == []
+    (said,) = present(root, lesson="04_three.ipynb")[1]
+    assert "03_three.ipynb stays as it is; the lesson is now 04_three.ipynb" in said
+    assert present(root, lesson="04_three.ipynb")[1] == []
+    assert sources(deck) == ["my own slide"]
+
+
+@pytest.mark.parametrize("damage", ["", "not json", "[]"])
+def test_lost_record_of_editions_overwrites_nothing(root, work, damage):
+    write_lesson(work / "03_three.ipynb", "my answer")
+    (work / ".editions.json").write_text(damage)
+    make_working_copy(root, "en")
+    assert sources(work / "03_three.ipynb") == ["my answer"]
+
+
+@pytest.mark.parametrize("broken", ['{"cells": [', "", "[]", '{"cells": [{"source": "1"}]}'])
+def test_a_broken_lesson_is_said_and_the_good_one_laid_beside_it_once(root, work, broken):
+    (work / "03_three.ipynb").write_text(broken)
+    for _ in range(3):
+        (message,) = make_working_copy(root, "en")[1]
+        assert "work/en/03_three.ipynb can't be read" in message
+        assert "03_three.new.ipynb" in message
+        assert (work / "03_three.ipynb").read_text() == broken
+        assert sorted(work.glob("03_three.new*")) == [work / "03_three.new.ipynb"]
+        assert sources(work / "03_three.new.ipynb")[0] == "3"
+        write_lesson(work / "03_three.new.ipynb", "3", "my answer, meanwhile")
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
+    assert "03_three.new2.ipynb" in make_working_copy(root, "en")[1][0]
+    (work / "03_three.ipynb").unlink()
+    assert make_working_copy(root, "en")[1] == []
+    assert sources(work / "03_three.ipynb") == ["3, second edition"]
+
+
+def test_a_copy_that_is_cut_short_leaves_no_half_lesson(root, work, monkeypatch):
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
+    write = Path.write_bytes
+
+    def write_half(path, content):
+        write(path, content[:9])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+    with pytest.raises(OSError, match="No space left"):
+        make_working_copy(root, "en")
+    monkeypatch.undo()
+    assert sources(work / "03_three.ipynb") == ["3"]
+    assert make_working_copy(root, "en")[1] == []
+    assert sources(work / "03_three.ipynb") == ["3, second edition"]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "language"),
+    [
+        ("img/words/en.json", "{", "en"),
+        ("notebooks/zh/taiwan.json", "{", "zh-Hant"),
+        ("notebooks/en/course.json", "no json", "en"),
+        ("notebooks/en/course.json", "[]", "en"),
+    ],
+)
+def test_settings_that_cannot_be_read_are_one_line(root, file, content, language):
+    write_lesson(root / "notebooks/zh/01_one.ipynb", "1")
+    (root / file).parent.mkdir(exist_ok=True, parents=True)
+    (root / file).write_text(content)
+    with pytest.raises(CourseError, match=rf"^\S*{file}\S* [^\n]+$"):
+        make_working_copy(root, language)
+
+
+def test_deleted_lesson_comes_back(root, work):
+    (work / "01_one.ipynb").unlink()
+    make_working_copy(root, "en")
+    assert sources(work / "01_one.ipynb") == ["1"]
+
+
+def add_notes(lesson):
+    add_cell(lesson, "2 min.", slideshow={"slide_type": "notes"})
+
+
+def test_students_get_no_notes_and_instructors_do(root):
+    add_notes(root / "notebooks/en/01_one.ipynb")
+    assert sources(make_working_copy(root, "en")[0] / "01_one.ipynb") == ["1"]
+    assert sources(present(root, lesson="01_one.ipynb")[0] / "01_one.ipynb") == ["1", "2 min."]
+
+
+def test_optional_parts_with_code_are_folded_for_students_but_for_the_exercises(root):
+    def cell(name, kind, source, *its_tags):
+        metadata = {"slideshow": {"slide_type": kind}, "tags": list(its_tags)}
+        made = {"id": name, "cell_type": "markdown", "source": source, "metadata": metadata}
+        is_code = not source.startswith("#") and kind != "notes"
+        return made | ({"cell_type": "code", "outputs": [], "execution_count": None} if is_code else {})
+
+    def part(name, kind, notes, *code):
+        return [cell(name, kind, f"## {name}"), *code, cell(f"{name}-notes", "notes", notes)]
+
+    cells = [
+        *part("core", "slide", "1 min.", cell("a", "fragment", "1")),
+        *part("optional", "subslide", "Optional, 1 min.", cell("b", "fragment", "2")),
+        *part("words-alone", "subslide", "Optional, 1 min.", cell("helper", "skip", "3", "setup")),
+        *part("exercises", "slide", "Optional, 1 min."),
+        *part("answer-here", "subslide", "Optional, 1 min.", cell("c", "fragment", "4", "exercise")),
+        *part("among-them", "subslide", "Optional, 1 min.", cell("d", "fragment", "5")),
+        *part("report", "slide", "Optional, 1 min.", cell("e", "fragment", "6", "shows-check")),
+        *part("last", "slide", "Optional, 1 min.", cell("f", "fragment", "7")),
+    ]
+    file = root / "notebooks/en/01_one.ipynb"
+    file.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    copy = make_working_copy(root, "en")[0] / "01_one.ipynb"
+    deck = present(root, lesson="01_one.ipynb")[0] / "01_one.ipynb"
+    for lesson, folded in ((copy, ["optional", "last"]), (deck, [])):
+        found = json.loads(lesson.read_text())["cells"]
+        assert [cell["id"] for cell in found if cell["metadata"].get(working_copy.FOLDED)] == folded
+
+
+def test_a_copy_from_before_the_notes_were_left_out_loses_no_answer(root, monkeypatch):
+    add_notes(root / "notebooks/en/01_one.ipynb")
+    add_notes(root / "notebooks/en/03_three.ipynb")
+    with monkeypatch.context() as former:
+        former.setattr(working_copy, "for_students", lambda content, *_: content)
+        make_working_copy(root, "en")
+    write_lesson(root / "work/en/03_three.ipynb", "my answer")
+    work, messages = make_working_copy(root, "en")
+    assert texts(work) == {"01_one": ["1"], "03_three": ["my answer"], "03_three.new": ["3"]}
+    assert len(messages) == 1
+
+
+def choose(root, language, solutions):
+    file = root / "notebooks" / language / "course.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps({"solutions": solutions}))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_where_one_language_hands_out_no_solutions_no_copy_has_them_and_no_answer_is_lost(root, language):
+    for name in ("en/01_one", "en/03_three", "zh/01_one"):
+        write_lesson(root / f"notebooks/{name}.ipynb", "1")
+        add_cell(root / f"notebooks/{name}.ipynb", "solution", tags=["solution"])
+    choose(root, "en", "folded")
+    work = make_working_copy(root, "en")[0]
+    assert sources(work / "01_one.ipynb") == ["1", "solution"]
+    mine = ["my answer", "solution"]
+    write_lesson(work / "03_three.ipynb", *mine)
+    choose(root, language, "none")
+    work, messages = make_working_copy(root, "en")
+    assert texts(work) == {"01_one": ["1"], "03_three": mine, "03_three.new": ["1"]}
+    assert len(messages) == 1
+    assert sources(present(root, lesson="01_one.ipynb")[0] / "01_one.ipynb") == ["1", "solution"]
+
+
+@pytest.mark.parametrize("choice", ["None", "", False, None, ["none"]])
+def test_an_unknown_choice_of_solutions_hands_out_nothing_and_says_what_there_is(root, choice):
+    choose(root, "en", choice)
+    with pytest.raises(CourseError, match=r'course\.json: "solutions" must be "folded" or "none", got'):
+        make_working_copy(root, "en")
+    assert not list(root.glob("work/en/*.ipynb"))
+
+
+def present(root, begins_afresh=lambda file: False, lesson="03_three.ipynb"):
+    return make_deck_copy(root, "en", lesson, begins_afresh)
+
+
+@pytest.fixture
+def deck(root):
+    """The deck of lesson 03 after it was presented once."""
+    return present(root)[0] / "03_three.ipynb"
+
+
+def refuse_to_ask(file):
+    raise AssertionError(f"nobody has changed {file}")
+
+
+def test_a_deck_has_no_outputs_of_its_author_and_is_as_fresh_as_on_the_first_day(root):
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3", outputs=[OUTPUT])
+    deck = present(root)[0] / "03_three.ipynb"
+    first_day = deck.read_bytes()
+    assert json.loads(first_day)["cells"][0]["outputs"] == []
+    write_lesson(deck, "3", outputs=[OUTPUT])
+    assert present(root, refuse_to_ask) == (deck.parent, [])
+    assert deck.read_bytes() == first_day
+
+
+def test_a_deck_on_show_is_left_alone_when_another_lesson_is_presented(root, deck):
+    write_lesson(deck, "3", outputs=[OUTPUT])
+    on_show = deck.read_bytes()
+    assert present(root, refuse_to_ask, lesson="01_one.ipynb") == (deck.parent, [])
+    assert deck.read_bytes() == on_show
+
+
+CHANGES = [
+    lambda notebook: notebook["cells"][0].update(source="my own slide"),
+    lambda notebook: notebook["cells"][0]["metadata"].update(slideshow={"slide_type": "skip"}),
+    lambda notebook: notebook["metadata"].update(rise={"theme": "black"}),
+]
+
+
+@pytest.fixture(params=CHANGES, ids=["source", "slide type", "theme"])
+def changed(request, deck):
+    """The content of the deck after a change, without the outputs with which it lies there."""
+    notebook = json.loads(deck.read_text())
+    request.param(notebook)
+    notebook["cells"][0] |= {"outputs": [OUTPUT], "execution_count": 1}
+    deck.write_text(json.dumps(notebook))
+    notebook["cells"][0] |= {"outputs": [], "execution_count": None}
+    return notebook
+
+
+def test_a_deck_that_the_instructor_changed_is_presented_with_the_changes_and_without_outputs(
+    root, deck, changed
+):
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3, second edition")
+    for _ in range(2):
+        (message,) = present(root)[1]
+        assert "work/deck-en/03_three.ipynb has your changes" in message
+        assert json.loads(deck.read_text()) == changed
+    deck.unlink()
+    assert present(root)[1] == []
+    assert sources(deck) == ["3, second edition"]
+
+
+@pytest.mark.usefixtures("changed")
+def test_a_deck_that_begins_afresh_sets_the_changes_aside(root, deck):
+    mine, aside = deck.read_bytes(), deck.with_name("03_three.mine.ipynb")
+    asked = []
+    (message,) = present(root, lambda file: asked.append(file) or True)[1]
+    assert asked == [deck]
+    assert sources(deck) == ["3"]
+    assert aside.read_bytes() == mine
+    assert "03_three.mine.ipynb" in message
+    assert present(root, refuse_to_ask)[1] == []
+    assert aside.read_bytes() == mine
+
+
+def test_a_style_sheet_that_the_instructor_changed_is_kept(root, deck):
+    deck.with_name("course.css").write_text("mine {}")
+    _, messages = present(root)
+    assert deck.with_name("course.css").read_text() == "mine {}"
+    assert "course.css has your changes" in messages[0]
+
+
+def test_a_half_written_deck_is_set_aside_and_the_lesson_presented(root, deck):
+    deck.write_text('{"cells": [')
+    (message,) = present(root, refuse_to_ask)[1]
+    assert "03_three.mine.ipynb" in message
+    assert deck.with_name("03_three.mine.ipynb").read_text() == '{"cells": ['
+    assert sources(deck) == ["3"]
+
+
+ODD_CELLS = [
+    {},
+    "x",
+    {"cell_type": "code", "metadata": {}, "source": 3},
+    {"cell_type": "code", "metadata": [], "source": "1"},
+    {"cell_type": "code", "metadata": {"slideshow": "notes"}, "source": "1"},
+    {"cell_type": "code", "metadata": {"tags": "solution"}, "source": "1"},
+    {"cell_type": "code", "metadata": {"tags": [{}]}, "source": "1"},
+]
+NO_NOTEBOOKS = [
+    '{"cells": [',
+    *map(json.dumps, ([], None, "x", {"metadata": {}}, {"cells": {}, "metadata": {}}, {"cells": []})),
+    *(json.dumps({"cells": [cell], "metadata": {}}) for cell in ODD_CELLS),
+]
+
+
+@pytest.mark.parametrize("content", NO_NOTEBOOKS)
+def test_a_lesson_that_is_no_notebook_is_in_no_copy_and_a_line_says_so(root, work, content):
+    """Nobody could tell its notes and solutions from the rest."""
+    (root / "notebooks/en/01_one.ipynb").write_text(content)
+    (root / "notebooks/en/02_two.ipynb").write_text(content)
+    write_lesson(root / "notebooks/en/03_three.ipynb", "3 + 3")
+    work, messages = make_working_copy(root, "en")
+    named = [message.split(" is not a notebook")[0] for message in messages]
+    assert [Path(name).name for name in named] == ["01_one.ipynb", "02_two.ipynb"]
+    assert texts(work) == {"01_one": ["1"], "03_three": ["3 + 3"]}, "the copy of before stays"
+    assert sources(present(root)[0] / "03_three.ipynb") == ["3 + 3"]
+    with pytest.raises(CourseError, match="is not a notebook"):
+        present(root, lesson="01_one.ipynb")
+
+
+def test_a_lesson_that_is_no_notebook_stops_no_other_in_traditional_chinese(root):
+    write_lesson(root / "notebooks/zh/01_one.ipynb", "# 头")
+    (root / "notebooks/zh/02_two.ipynb").write_text("[]")
+    work, messages = make_working_copy(root, "zh-Hant")
+    assert sources(work / "01_one.ipynb") == ["# 頭"]
+    assert len(messages) == 1
+
+
+def test_a_language_with_figure_words_has_figures_of_its_own_beside_its_lessons(root):
+    write_lesson(root / "notebooks/zh/01_one.ipynb", "![a figure](../../img/a.svg)")
+    (root / "img/words").mkdir(parents=True)
+    (root / "img/a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><text>keys</text></svg>')
+    assert not (make_working_copy(root, "en")[0] / "img").exists()
+    work, _ = make_working_copy(root, "zh")
+    assert sources(work / "01_one.ipynb") == ["![a figure](../../img/a.svg)"]
+    (root / "img/words/zh.json").write_text(json.dumps({"a.svg": {"keys": "键"}}))
+    for work, messages in (make_working_copy(root, "zh"), make_deck_copy(root, "zh", "01_one.ipynb")):
+        assert sources(work / "01_one.ipynb") == ["![a figure](img/a.svg)"]
+        assert "键" in (work / "img/a.svg").read_text()
+        assert messages == []
+
+
+@pytest.mark.parametrize("name", ["3", "03", "03_three", "03_three.ipynb", "notebooks/en/03_three.ipynb"])
+def test_lesson_is_found_by_number_name_and_path(root, name, monkeypatch):
+    monkeypatch.chdir(root)
+    assert find_lesson(name, list_lessons(root, "en")).name == "03_three.ipynb"
+
+
+@pytest.mark.parametrize("name", ["7", "three", "elsewhere/09_nine.ipynb", ""])
+def test_unknown_lesson_lists_the_known_ones(root, name):
+    with pytest.raises(CourseError, match="01_one, 03_three"):
+        find_lesson(name, list_lessons(root, "en"))
+
+
+def test_unknown_language_lists_the_known_ones(root):
+    with pytest.raises(CourseError, match="'xx'; there are: en"):
+        make_working_copy(root, "xx")
+
+
+def test_root_is_found_from_a_folder_inside(root):
+    (root / "work/en").mkdir(parents=True)
+    assert find_root(root / "work/en") == root

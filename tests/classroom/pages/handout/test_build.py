@@ -1,0 +1,389 @@
+"""Handouts of all lessons: read, run afresh, written and listed; a failure is one line."""
+
+import errno
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import pytest
+from nbconvert.utils.exceptions import ConversionException
+from nbformat.v4 import new_markdown_cell, new_notebook
+
+from mha_lib.classroom.lesson import CourseError
+from mha_lib.classroom.lesson.files import write_whole
+from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.pages import execution
+from mha_lib.classroom.pages.handout import HandoutExporter, build, index, write_handouts
+from mha_lib.classroom.pages.handout.index import write_index
+from mha_lib.classroom.pages.handout.pdf import write_pdf
+from tests.classroom.pages.handout.cells import code, text
+from tests.classroom.pages.pages import read
+from tests.waiting import eventually
+
+
+class Course:
+    """A folder of lessons, and one for their handouts."""
+
+    def __init__(self, folder):
+        self.root = folder
+        self.notebooks = folder / "notebooks"
+        self.handouts = folder / "build" / "handouts"
+
+    def lesson(self, name, *cells, language="en", **metadata):
+        notebook = new_notebook(cells=list(cells), metadata=metadata)
+        return self.broken_lesson(name, nbformat.writes(notebook), language)
+
+    def broken_lesson(self, name, content, language="en"):
+        path = self.notebooks / language / name
+        write_whole(path, content)
+        return path
+
+    def page(self, lesson, content="a page"):
+        """As if the lesson's handout had been written before."""
+        path = self.handouts / lesson.parent.name / f"{lesson.stem}.html"
+        write_whole(path, content)
+        return path
+
+    def index(self, audience="student"):
+        return write_index(self.root, self.handouts, audience).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def course(tmp_path):
+    return Course(tmp_path)
+
+
+def test_lessons_are_read_run_afresh_and_listed(course, capsys):
+    good = course.lesson(
+        "01_good.ipynb",
+        text("# Good & one\n\nA *summary*."),
+        code("print(6 * 7)"),
+        code("answer = 'sec' + 'ret'\nprint(answer)", tags=["solution"]),
+        code("print(globals().get('answer'))"),
+    )
+    before = good.read_bytes()
+    assert write_handouts(course.root, [good]) == 0
+    page = (course.handouts / "en" / "01_good.html").read_text()
+    assert "42</pre>" in page
+    assert "secret" not in page, "a solution may not even run"
+    assert good.read_bytes() == before
+    ran = nbformat.read(course.root / "build" / "executed" / "en" / "01_good.ipynb", as_version=4)
+    assert [cell.outputs[0].text for cell in ran.cells[1:]] == ["42\n", "None\n"]
+    index = (course.handouts / "index.html").read_text()
+    assert 'href="en/01_good.html">Good &amp; one</a>' in index
+    assert "<p>A summary.</p>" in index
+    assert str(course.handouts / "en" / "01_good.html") in capsys.readouterr().out
+
+    assert write_handouts(course.root, [good], "instructor") == 0
+    instructors = course.handouts.with_name("handouts-instructor")
+    assert "secret</pre>" in (instructors / "en" / "01_good.html").read_text()
+    assert (course.handouts / "en" / "01_good.html").read_text() == page, "the students' file stays theirs"
+
+
+def test_a_cell_that_nearly_says_solution_is_refused_before_anything_runs(course, capsys):
+    secret = "secret = open('ran.txt', 'w')"
+    hidden = course.lesson("01_hidden.ipynb", code(secret, tags=["Solution"], id="answer"))
+    good = course.lesson("02_good.ipynb", text("# Good"))
+    assert write_handouts(course.root, [hidden, good]) == 1
+    said = capsys.readouterr().err
+    assert "01_hidden.ipynb: cell answer says “Solution”" in said
+    assert [file.name for file in (course.handouts / "en").iterdir()] == ["02_good.html"]
+    assert not list(course.root.rglob("ran.txt"))
+    with pytest.raises(ConversionException, match="cell answer says"):
+        HandoutExporter().from_filename(str(hidden))
+    page, _ = HandoutExporter(audience="instructor").from_filename(str(hidden))
+    assert "secret" in page
+
+
+def test_whatever_stops_a_lesson_is_one_line_and_the_others_and_the_index_are_written(
+    course, capfd, monkeypatch
+):
+    write = Path.write_bytes
+
+    def write_on_a_disk_that_is_full_for_one(path, content):
+        if "05_full" in path.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, content)
+
+    kernel = {"name": "julia-0.1", "display_name": "Julia", "language": "julia"}
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
+    lessons = [
+        course.lesson("01_kernel.ipynb", code("1"), kernelspec=kernel),
+        course.lesson("02_dead.ipynb", code("import os; os._exit(1)")),
+        course.lesson("03_output.ipynb", code("display({'text/html': [3]}, raw=True)")),
+        course.lesson("04_exit.ipynb", code("raise SystemExit(3)", id="ends")),
+        course.lesson("05_full.ipynb", text("# Full")),
+        course.lesson("06_folder.ipynb", text("# Folder")),
+        course.lesson("07_slides.ipynb", new_markdown_cell("# Odd", metadata={"slideshow": "odd"})),
+        course.lesson("08_failing.ipynb", code("fine = 1"), code("1 / 0", id="fails")),
+        course.broken_lesson("09_broken.ipynb", "no json"),
+        course.broken_lesson("10_future.ipynb", json.dumps(notebook | {"nbformat": 99})),
+        course.broken_lesson("11_invalid.ipynb", json.dumps(notebook | {"cells": 3})),
+        course.lesson("12_good.ipynb", text("# Good"), kernelspec=kernel),  # which words don't need
+        course.lesson("01_address.ipynb", text("# Address"), language="zh"),
+    ]
+    lessons[-1].with_name("course.json").write_text('{"repository": "school/attention"}')
+    old = course.page(lessons[7], "old")
+    (course.handouts / "en" / "06_folder.html" / "taken").mkdir(parents=True)
+    monkeypatch.setattr(Path, "write_bytes", write_on_a_disk_that_is_full_for_one)
+    assert write_handouts(course.root, lessons) == 1
+    said = capfd.readouterr()
+    wanted = [
+        "01_kernel.ipynb: its kernel julia-0.1 is not installed; there are: python3",
+        "02_dead.ipynb: the kernel died",
+        "03_output.ipynb: NotebookValidationError: ",
+        "04_exit.ipynb, cell ends: SystemExit: 3",
+        f"{course.handouts / 'en' / '05_full.html'}: No space left on device",
+        f"{course.handouts / 'en' / '06_folder.html'}: ",
+        "its entry cells[0].metadata.slideshow is missing or not",
+        "08_failing.ipynb, cell fails: ZeroDivisionError: division by zero",
+        "09_broken.ipynb is not a notebook",
+        "10_future.ipynb is not a notebook this can read",
+        "11_invalid.ipynb is not a notebook this can read",
+        "wanted: https://github.com/OWNER/NAME",
+    ]
+    for line, part in zip(said.err.splitlines(), wanted, strict=True):
+        assert part in line
+    assert "12_good.html" in said.out
+    assert "Good</a>" in (course.handouts / "index.html").read_text()
+    assert old.read_text() == "old"
+    names = {path.name for path in old.parent.iterdir()}
+    assert names == {"06_folder.html", "08_failing.html", "12_good.html"}
+    assert not list(course.handouts.rglob("*.part"))
+
+
+def test_a_cell_that_never_ends_is_ended_in_one_line(course, capfd, monkeypatch):
+    monkeypatch.setattr(execution, "LONGEST_CELL", 1)
+    lesson = course.lesson("01_endless.ipynb", code("while True: pass"))
+    assert write_handouts(course.root, [lesson]) == 1
+    assert capfd.readouterr().err == f"{lesson}: a cell took longer than 1 s\n"
+
+
+# The first error may come within the callback of a weak reference: Python warns of it, and another one comes.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.skipif(os.name != "posix", reason="nothing wakes a process there")
+def test_a_page_that_is_never_made_is_one_line_and_the_others_are_written(course, capsys, monkeypatch):
+    endless = course.lesson("01_endless.ipynb", text("a <pre> " * 100_000))
+    good = course.lesson("02_good.ipynb", text("# Good"))
+    at_most = build.at_most
+
+    def sooner(seconds, lesson):
+        assert seconds == build.LONGEST_PAGE
+        return at_most(0.5 if lesson == endless else seconds, lesson)
+
+    monkeypatch.setattr(build, "at_most", sooner)
+    assert write_handouts(course.root, [endless, good]) == 1
+    assert capsys.readouterr().err == f"{endless}: its page is not made in 0.5 s of computing\n"
+    assert "Good</a>" in (course.handouts / "index.html").read_text()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="nothing wakes a process there")
+def test_a_library_that_catches_every_error_does_not_keep_the_page_going():
+    def compute():
+        for _ in range(10**8):
+            pass
+
+    def library():
+        with suppress(Exception):
+            compute()
+        compute()
+
+    with pytest.raises(CourseError), build.at_most(0.1, Path("01_lesson.ipynb")):
+        library()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="nothing wakes a process there")
+def test_what_others_do_on_the_machine_counts_for_no_page():
+    """The alarm is that of the time for which this process computes, and no clock's."""
+    with build.at_most(60, Path("01_lesson.ipynb")):
+        assert signal.getitimer(signal.ITIMER_PROF) == pytest.approx((60, 60), abs=30)
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
+
+
+def test_the_list_leads_to_lessons_whatever_letters_their_names_have(course):
+    lessons = [
+        course.lesson(f"{name}.ipynb", text("# Good")) for name in ("01_a#b", "02_50%25", "03_why?", "04 我")
+    ]
+    assert write_handouts(course.root, lessons) == 0
+    listed = read((course.handouts / "index.html").read_text()).select("a.title")
+    files = [course.handouts / unquote(urlsplit(link["href"]).path) for link in listed]
+    assert [file.stem for file in files] == [lesson.stem for lesson in lessons]
+    assert all(file.exists() for file in files)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent in another way")
+def test_ctrl_c_ends_in_one_line_and_leaves_the_old_files_whole(course):
+    endless = "open('begun-{}', 'w').close()\nwhile True: pass"
+    lessons = [course.lesson(f"0{i}_endless.ipynb", code(endless.format(i))) for i in (1, 2)]
+    old = [course.page(lesson, "old") for lesson in lessons]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "mha_lib.classroom", "handouts"],
+        cwd=course.notebooks,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[4])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # where the tests' own is ignored
+    )
+    begun = [lesson.with_name(f"begun-{i}") for i, lesson in enumerate(lessons, 1)]
+    wanted = begun[: execution.CORES]
+    eventually(
+        lambda: run.poll() is not None or all(mark.exists() for mark in wanted), "lessons that have begun"
+    )
+    run.send_signal(signal.SIGINT)
+    out, error = run.communicate()
+    assert error == "stopped by Ctrl-C; what was whole before is whole now\n"
+    assert run.returncode == 130
+    assert out.splitlines() == [f"{course.handouts / 'index.html'}"]
+    assert [page.read_text() for page in old] == ["old", "old"]
+    assert not list(course.handouts.rglob("*.part"))
+
+
+def test_what_the_exporter_warns_of_and_a_page_that_is_hard_to_mail_are_said(course, capsys, monkeypatch):
+    monkeypatch.setattr(build, "LARGEST", 100_000)
+    words = "many words " * 10_000
+    lesson = course.lesson("01_long.ipynb", text(f"# Long\n\n![lost](nowhere.png)\n\n{words}"))
+    assert write_handouts(course.root, [lesson]) == 0
+    assert sorted(capsys.readouterr().err.splitlines()) == [
+        "01_long.html: 0.1 MB is much for a handout",
+        "01_long: picture left out, it is not beside the notebook: nowhere.png",
+    ]
+
+
+# ---- the index ----
+
+
+def test_the_index_takes_title_number_and_summary_from_the_notebooks(course):
+    course.page(course.lesson("03_three.ipynb", text("# One $x^2$ & `more`\n\nFirst words.")))
+    course.page(course.lesson("04_four.ipynb", text("# A"), summary="How `many` heads for $x$ < *two*?"))
+    course.page(course.lesson("10_ten.ipynb", text("# Heading"), title="Title", summary="Of <itself>"))
+    course.page(course.lesson("plain.ipynb", code("1 + 1")))
+    index = course.index()
+    for part in (
+        '<span class="number" aria-hidden="true">3</span>',
+        '<a class="title" href="en/03_three.html">One x^2 &amp; more</a>',
+        "<p>First words.</p>",
+        "<p>How many heads for x &lt; two?</p>",
+        '<span class="number" aria-hidden="true">10</span>',
+        '<a class="title" href="en/10_ten.html">Title</a>',
+        "<p>Of &lt;itself&gt;</p>",
+        '<a class="title" href="en/plain.html">plain</a>',
+    ):
+        assert part in index
+
+
+def test_the_index_lists_what_is_written_and_no_lesson_that_is_gone_and_one_that_broke_by_its_name(course):
+    course.lesson("01_one.ipynb", text("# One"))
+    assert "No lesson has been written yet." in course.index()
+    gone = course.lesson("02_two.ipynb", text("# Two"))
+    course.page(gone)
+    gone.unlink()
+    course.page(course.broken_lesson("03_broken.ipynb", "no json"))
+    listed = read(course.index()).select("a.title")
+    assert [(link["href"], link.get_text()) for link in listed] == [("en/03_broken.html", "03_broken")]
+
+
+def test_the_students_index_says_nothing_from_notes_and_solutions(course):
+    cells = [text("# Secret of the notes", slide="notes"), text("# Open\n\nWords.")]
+    course.page(course.lesson("01_one.ipynb", *cells))
+    assert "Secret" not in course.index()
+    assert "Secret of the notes" in course.index(audience="instructor")
+
+
+def test_at_a_former_address_a_page_leads_to_the_lesson_and_is_not_listed(course):
+    lesson = course.lesson("02_b.ipynb", text("# B"), former_names=["01_b", "../03_b"])
+    course.page(lesson.with_name("01_b.ipynb"), "the former handout")
+    assert write_handouts(course.root, [lesson]) == 0
+    moved = (course.handouts / "en/01_b.html").read_text()
+    assert '<a class="open-in" href="02_b.html">B</a>' in moved
+    assert "01_b" not in course.index()
+    assert not (course.handouts / "03_b.html").exists()
+
+
+def test_of_two_runs_at_once_the_index_lists_the_handouts_of_both(course, monkeypatch):
+    course.page(course.lesson("01_one.ipynb", text("# One")))
+    other = course.lesson("02_two.ipynb", text("# Two"))
+    pages: list[Path] = []
+
+    def write_while_another_run_writes(path, content):
+        if not pages:
+            pages.append(course.page(other))
+        write_whole(path, content)
+
+    monkeypatch.setattr(index, "write_whole", write_while_another_run_writes)
+    assert "Two</a>" in course.index()
+
+
+def test_each_language_is_listed_under_its_own_name_and_words(course):
+    for language in ("en", "zh", "fr"):
+        course.page(course.lesson("01_one.ipynb", text("# One"), language=language))
+    course.page(course.lesson("02_two.ipynb", text("# Two"), language="zh")).with_suffix(".pdf").touch()
+    index = course.index()
+    assert '<h2 lang="en">English</h2>' in index
+    assert '<h2 lang="zh">中文</h2>' in index
+    assert '<h2 lang="fr">fr</h2>' in index, "a language that has no words is called by its code"
+    assert '<a class="pdf" href="zh/02_two.pdf">' in index
+    assert index.count('class="pdf"') == 1
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_where_a_repository_is_named_a_handout_leads_to_its_lesson_in_colab_and_binder(course, language):
+    lesson = course.lesson("01_one.ipynb", text("# One"), language=language)
+    words = words_in(language)["hosted"]
+
+    def pages():
+        page, _ = HandoutExporter().from_filename(str(lesson))
+        course.page(lesson)
+        return page, course.index()
+
+    assert all(words["colab"] not in page for page in pages())
+    address = "https://github.com/school/attention"
+    lesson.with_name("course.json").write_text(json.dumps({"repository": address}))
+    colab = f"{address.replace('github.com', 'colab.research.google.com/github')}/blob/main/notebooks/"
+    for page in pages():
+        assert f'<a class="open-in" href="{colab}{language}/01_one.ipynb">{words["colab"]}</a>' in page
+        assert f'%2F01_one.ipynb">{words["binder"]}</a>' in page
+        assert not re.search(r"<img|<link|<script src", page), "the buttons fetch nothing"
+
+
+# ---- files ----
+
+
+def test_an_older_notebook_is_read(tmp_path):
+    old = tmp_path / "old.ipynb"
+    cell = {"cell_type": "heading", "level": 1, "metadata": {}, "source": "Old but fine"}
+    sheets = [{"cells": [cell], "metadata": {}}]
+    old.write_text(json.dumps({"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": sheets}))
+    page, _ = HandoutExporter().from_filename(str(old))
+    assert "Old but fine</title>" in page
+    old.write_text("no json")
+    with pytest.raises(ConversionException, match=r"old\.ipynb is not a notebook"):
+        HandoutExporter().from_filename(str(old))
+
+
+def test_of_two_that_write_a_file_at_once_each_writes_it_whole(tmp_path):
+    page = tmp_path / "new" / "page.html"
+    texts = [letter * 100_000 for letter in "abcd"]
+    with ThreadPoolExecutor(len(texts)) as threads:
+        for done in [threads.submit(write_whole, page, text) for text in texts * 20]:
+            done.result()
+    assert page.read_text() in texts
+    assert list(page.parent.iterdir()) == [page]
+
+
+def test_what_an_earlier_run_left_of_a_pdf_is_not_taken_for_one(tmp_path):
+    page = tmp_path / "lesson.html"
+    for name in ("lesson.html", "lesson.pdf.part"):
+        (tmp_path / name).write_text("half")
+    with pytest.raises(CourseError, match="wrote no PDF"):
+        write_pdf("true", page)
+    assert not page.with_suffix(".pdf").exists()

@@ -1,0 +1,531 @@
+"""The text of a handout's page: things that must stand in it, and things that must not."""
+
+import html
+import json
+import re
+from typing import Any
+
+import nbformat
+import pytest
+from nbconvert.exporters import get_exporter
+from nbformat.v4 import new_output, new_raw_cell
+
+from mha_lib.classroom.lesson.outputs import check_metadata, report_metadata
+from mha_lib.classroom.pages.handout import HandoutExporter
+from mha_lib.classroom.pages.html.pictures import Picture
+from tests.classroom.pages.handout.cells import (
+    PIXEL,
+    STATE,
+    Handout,
+    code,
+    printed,
+    shown,
+    stored,
+    text,
+    widget,
+)
+from tests.classroom.pages.pages import read
+from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
+
+DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="4"/></svg>'
+HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+ODD_STATES: tuple[Any, ...] = (
+    {STATE: {"state": [1, 2]}},
+    {STATE: {"state": {"odd": 3}}},
+    {STATE: {"state": {"odd": {"state": ["x"]}}}},
+    {STATE: 3},
+    {"another": {}},
+    {STATE: {"state": {"odd": {"state": {"_esm": 3}}}}},
+    {STATE: {"state": {"odd": {"state": {"_esm": "", "_css": ["x"]}}}}},
+    {STATE: {"state": {"odd": {"state": {"_esm": ""}, "buffers": [{"of": "nothing"}]}}}},
+    {STATE: {"state": {"odd": {"state": {"outputs": "x"}}}}},
+    {STATE: {"state": {"odd": {"state": {"children": 3}}}}},
+    {STATE: {"state": {"odd": {"model_name": "FloatProgressModel", "state": {"min": "low"}}}}},
+)
+
+
+def export(*cells, **about):
+    return Handout(*cells, **about).html
+
+
+# ---- slides and guesses ----
+
+
+def test_what_follows_a_guess_is_its_result_but_for_the_code():
+    source = "x = 6 * 7\nassert (\n    x == 42\n), 'so it is'\nprint(x)\ntorch.testing.assert_close(x, x)"
+    page = Handout(
+        text("## One\n\nShown.", slide="slide"),
+        code("1", printed("one"), slide="fragment"),
+        text("## Two\n\n*Guess!*", slide="slide", tags=["guess"]),
+        code(source, printed("42"), slide="fragment", id="code"),
+        code("y = x - 42\nassert y == 0", printed("✓"), slide="skip", id="check"),
+        text("Forty-two.", slide="skip", tags=["why"], id="because"),
+        text("Ask the class.", slide="notes", id="notes"),
+        text("## Three", slide="subslide", id="three"),
+        audience="instructor",
+    ).soup
+    first, second, third = page.select("main > section.slide")
+    assert not first.select(".result, .guess")
+    assert second.select_one(".guess").get_text().startswith("\nTwo")
+    assert "result" in second.select_one("#because")["class"]
+    assert "result" in second.select_one("#check")["class"], "what prepares a check tells what it finds"
+    assert "result" not in second.select_one("#notes")["class"]
+    assert "result" in second.select_one("#code .outputs")["class"]
+    lines = [line.get_text() for line in second.select("#code .code .result")]
+    assert lines == ["assert (\n    x == 42\n), 'so it is'\n", "torch.testing.assert_close(x, x)"]
+    assert second.select_one("#code code").get_text() == source
+    assert not third.select(".result")
+
+
+def test_asserts_stand_on_the_page_even_if_no_slide_shows_them():
+    cells = [
+        code("assert 1 + 1 == 2", printed("✓ two"), slide="skip"),
+        code("import os", printed("an import"), slide="skip"),
+    ]
+    page = export(text("## One", slide="slide"), *cells)
+    assert "✓ two" in page
+    assert "an import" not in page
+
+
+def test_a_slide_has_its_minutes_and_what_is_optional_is_marked_but_for_exercises():
+    page = export(
+        text("## Core", slide="slide"),
+        text("3 min. Ask.", slide="notes"),
+        text("## More", slide="subslide"),
+        text("Optional, 2 min.", slide="notes"),
+        text("## Exercises", slide="slide"),
+        text("Optional, 1 min.", slide="notes"),
+        text("## One of them", slide="subslide"),
+        code("...", slide="fragment", tags=["exercise"]),
+        text("Optional, 5 min.", slide="notes"),
+        audience="instructor",
+    )
+    slides = read(page).select("main > section")
+    assert [slide.get("data-minutes") for slide in slides] == ["3", None, None, None]
+    assert ["optional" in slide["class"] for slide in slides] == [False, True, False, False]
+
+
+# ---- audiences ----
+
+
+def test_a_why_stands_open_and_helpers_are_folded_under_the_line_that_names_them():
+    def helper(source):
+        cell = code(source, slide="skip", tags=["setup"])
+        cell.metadata["jupyter"] = {"source_hidden": True}
+        return cell
+
+    page = export(
+        text("# A"),
+        text(
+            "<details><summary>Why</summary>\n\nBecause $x$ is *small*.\n\n</details>",
+            slide="skip",
+            tags=["why"],
+        ),
+        helper("# Helper: imports <all>\nimport x"),
+        code("secret", slide="skip"),
+        helper("import y"),
+        code("class Shown: ...", slide="skip", tags=["setup"]),
+    )
+    soup = read(page)
+    opened, folded = soup.select_one(".why details[open]"), soup.select("details.fold-code:not([open])")
+    assert opened.select_one("p em").get_text() == "small"
+    assert opened.select_one("p .formula")
+    assert [one.summary.get_text() for one in folded] == ["Helper: imports <all>", "Code"]
+    assert ["import x" in folded[0].get_text(), "import y" in folded[1].get_text()] == [True, True]
+    assert not soup.find(string="Shown").find_parent("details")
+    assert "secret" not in page
+
+
+def test_notes_skipped_cells_and_solutions_are_in_no_students_file():
+    cells = [
+        text("# Shown"),
+        text("secret-note", slide="notes"),
+        code("secret_skip", slide="skip"),
+        code("secret_solution", printed("secret-output"), slide="skip", tags=["solution"]),
+        text("## secret-heading", tags=["solution"]),
+    ]
+    student, instructor = export(*cells), export(*cells, audience="instructor")
+    assert "Shown" in student
+    assert "secret" not in student
+    assert "secret_skip" not in instructor
+    for kept in ("secret-note", "secret_solution", "secret-output", "secret-heading"):
+        assert kept in instructor
+    assert instructor.count('<details class="fold fold-solution">') == 2
+
+
+@pytest.mark.parametrize("lesson", [*ENGLISH, *in_whole_runs(TRANSLATED)], ids=name_of)
+def test_no_text_of_a_lessons_solutions_is_anywhere_in_the_students_file(lesson):
+    notebook = nbformat.read(lesson, as_version=4)
+    models, others = {}, ""
+    for cell in notebook.cells:
+        if "solution" not in cell.metadata.get("tags", []):
+            others += cell.source
+        elif cell.cell_type == "code":  # as if it had been run: it printed, and it showed a widget
+            models[f"w-{cell.id}"] = ("AnyModel", {"_esm": "secret module", "label": "secret label"})
+            cell.outputs = [printed("secret output"), widget(f"w-{cell.id}").outputs[0]]
+    notebook.metadata["widgets"] = stored(**models)
+    resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}}
+    page, _ = HandoutExporter().from_notebook_node(notebook, resources)
+    assert "secret" not in page
+    lines = [
+        line.strip()
+        for cell in notebook.cells
+        if "solution" in cell.metadata.get("tags", [])
+        for line in cell.source.splitlines()
+        if len(line.strip()) > 12 and line.strip() not in others
+    ]
+    assert lines
+    words = html.unescape(re.sub(r"<[^>]*>", "", page))
+    assert [line for line in lines if line in words or line in page] == []
+
+
+# ---- text ----
+
+
+def test_formulas_are_set_in_a_font_that_the_page_carries_and_q_k_v_and_o_keep_their_colours():
+    page = export(
+        text(r"Weights $\frac{QK^\top}{\sqrt{d}}$ of $\mathrm{head}_i$ and $$\sum_i \alpha_i v_i$$"),
+        text(r"$\color{#0067A5}{Q} \textcolor{#b04500}{K} {\color{#007556} V} x$"),
+    )
+    assert len(re.findall(r'<(?:span|div) class="formula"><math[ >]', page)) == 4
+    assert r'alttext="\frac{QK^\top}{\sqrt{d}}"' in page
+    assert "<mi>head</mi>" in page
+    assert re.findall(r'style="color:([^;"]+)', page) == ["var(--q)", "var(--k)", "var(--v)"]
+    assert page.count("font-family: Formulas; src: url(data:font/woff2;base64,") == 1
+    assert "url(data:font" not in export(text("No formula")), "no more than is needed"
+
+
+def test_headings_have_anchors_of_their_own_and_stand_in_the_contents():
+    page = export(
+        text("# Title"),
+        text("## Same `code` $x$\n\n### Same"),
+        text("## Same"),
+        text("## 多头注意力"),
+        code("", shown({"text/markdown": "## Printed"})),
+    )
+    contents = page[page.index("<nav") : page.index("</nav>")]
+    anchors = re.findall(r'<a href="#([^"]+)"', contents)
+    assert len(set(anchors)) == 4
+    assert "多头注意力" in anchors
+    for anchor in anchors:
+        assert page.count(f'id="{anchor}"') == 1
+    assert not re.search("Title|Printed", contents)
+    assert "<title>Title</title>" in page
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "contents", "is_known"),
+    [
+        ("en", "en", "Contents", True),
+        ("zh", "zh", "目录", True),
+        ("zh-TW", "zh-TW", "目录", True),
+        ("fr", "fr", "Contents", False),
+        ('x"><script>alert(1)</script>', "en", "Contents", False),
+    ],
+)
+def test_the_language_is_said_once_and_spoken_or_its_words_are_english(language, said, contents, is_known):
+    page = Handout(text("## a"), lang=language)
+    assert f'<html lang="{said}"' in page.html
+    assert contents in page.html
+    assert "alert(1)" not in page.html
+    unknown = f"No words are known for the language {language}: what the software says is in English."
+    assert page.said == ([] if is_known else [unknown])
+
+
+@pytest.mark.parametrize(("folder", "language"), [("notebooks/zh", "zh"), ("elsewhere", "en")])
+def test_the_language_is_that_of_the_folder_of_a_lesson(tmp_path, folder, language):
+    (tmp_path / folder).mkdir(parents=True)
+    assert Handout(text("## a"), folder=tmp_path / folder).soup.html["lang"] == language
+
+
+@pytest.mark.parametrize(
+    ("cells", "title", "headings"),
+    [
+        ([text("# A *lesson*\n\n## Part")], "A lesson", ["A lesson", "Part"]),
+        ([text("## Part")], "Part", ["Part"]),
+        ([text("words")], "03_lesson", ["03_lesson"]),
+        ([text("# Secret", slide="notes"), text("## Part")], "Part", ["Part"]),
+        ([text("# Not shown", slide="skip"), text("## Part")], "Part", ["Part"]),
+    ],
+)
+def test_the_title_is_said_once(cells, title, headings):
+    page = Handout(*cells).soup
+    assert page.title.get_text() == title
+    assert [heading.get_text().rstrip("#") for heading in page.main.find_all(["h1", "h2"])] == headings
+
+
+def test_the_metadata_gives_title_and_summary():
+    page = Handout(text("words"), title="Title", summary='A "summary"').soup
+    assert page.title.get_text() == page.h1.get_text() == "Title"
+    assert page.find("meta", attrs={"name": "description"})["content"] == 'A "summary"'
+
+
+def test_the_headings_of_a_sub_slide_stand_below_those_of_its_slide():
+    cells = [text("## One", slide="slide"), text("## Two", slide="subslide")]
+    page = Handout(*cells).soup
+    levels = [(item["class"], item.get_text()) for item in page.nav.find_all("li")]
+    assert levels == [(["level-2"], "One"), (["level-3"], "Two")]
+
+
+def test_a_heading_goes_before_a_cell_of_its_name_and_no_name_is_given_twice():
+    cells = [
+        text("one", id="same"),
+        text("## Same", id="other"),
+        text('<h2 id="other">More</h2>', id="third"),
+    ]
+    page = Handout(*cells).soup
+    assert page.h2["id"] == "same"
+    assert [cell["id"] for cell in page.find_all(class_="cell")] == ["same-2", "other-2", "third"]
+    assert [link["href"] for link in page.nav.find_all("a")] == ["#same", "#other"]
+
+
+# ---- pictures ----
+
+
+def test_pictures_beside_the_notebook_and_in_it_are_inlined_with_their_alt_text(tmp_path):
+    (tmp_path / "img").mkdir()
+    (tmp_path / "img" / "x y.svg").write_text(DRAWING)
+    folder = tmp_path / "notebooks" / "en"
+    folder.mkdir(parents=True)
+    page = export(
+        text("![a *round* thing](../../img/x%20y.svg)"),
+        text("<img src='../../img/x y.svg' alt='as HTML' width=40>"),
+        text("![pasted](attachment:p.png)", attachments={"p.png": {"image/png": PIXEL}}),
+        code("", shown({"image/png": PIXEL}, alt='a "plot"')),
+        folder=folder,
+    )
+    drawing = Picture("image/svg+xml", DRAWING.encode()).address_in_html
+    pasted = f"data:image/png;base64,{PIXEL}"
+    images = read(page).find_all("img")
+    assert [(image["src"], image["alt"], image["width"]) for image in images] == [
+        (drawing, "a round thing", "9"),
+        (drawing, "as HTML", "40"),
+        (pasted, "pasted", "1"),
+        (pasted, 'a "plot"', "1"),
+    ]
+
+
+def test_nothing_is_left_that_would_be_fetched():
+    address = "https://example.org/x"
+    page = Handout(
+        text(f"![far away]({address}.png) <img src='{address}.png' alt='too'> [a link]({address})"),
+        text("![lost](nowhere.png)"),
+        code(
+            "", shown({"text/html": f"<script src='{address}.js'></script><iframe src='{address}'></iframe>"})
+        ),
+        text(f"<link rel=stylesheet href={address}.css>\n\n<video src='{address}.mp4'>x</video>"),
+    )
+    assert not re.search(rf"(?:src|data)=['\"]?{address}|</video>|<link", page.html)
+    assert page.html.count(f'href="{address}"') == 2  # the link, and one in the frame's place
+    assert "far away" in page.html
+    assert sum("left out" in said for said in page.said) == 7
+    assert "default-src 'none'" in page.html
+
+
+# ---- outputs that only a notebook needs ----
+
+
+def said_by_a_check(text, metadata):
+    return shown({"text/plain": text}, **metadata)
+
+
+def told(state):
+    """The outputs of a check and of the report about an exercise in this state."""
+    states = {"split_heads": state, "multi_head": "not yet"}
+    return (
+        said_by_a_check("said of split_heads", check_metadata("split_heads", state)),
+        said_by_a_check("said in the report", report_metadata(states)),
+    )
+
+
+@pytest.mark.parametrize(("state", "is_shown"), [("not yet", False), ("solved", True), ("wrong", True)])
+def test_what_an_answer_was_told_is_in_a_handout_but_not_that_there_is_none(state, is_shown):
+    verdict, report = told(state)
+    page = Handout(
+        text("## Exercise"),
+        code("def answer(): ...", tags=["exercise"]),
+        code("check.it(answer)", verdict),
+        text("## What you have solved"),
+        code("check.report()", report),
+        text("## Sources"),
+    )
+    words = page.main.get_text()
+    for kept in ("Exercise", "def answer", "Sources"):
+        assert kept in words
+    for said in ("said of split_heads", "check.it", "said in the report", "What you have solved"):
+        assert (said in words) == is_shown, said
+
+
+def test_what_a_cell_prints_or_shows_beside_a_check_is_in_a_handout():
+    page = export(
+        code("3", printed("○ my own list\n")),
+        code("4", told("not yet")[0], printed("and more\n")),
+        code("5", shown({"text/plain": "○ another list"}, mha_check="of somebody else")),
+    )
+    for said in ("○ my own list", "said of split_heads", "and more", "○ another list"):
+        assert said in page
+
+
+def test_a_figure_that_says_nothing_of_itself_is_named_after_its_section():
+    page = export(
+        code("", shown({"image/png": PIXEL})),
+        text("## Several *heads*"),
+        code("", shown({"image/png": PIXEL})),
+        code("", shown({"image/png": PIXEL}, **{"image/png": {"alt": "Two curves"}})),
+    )
+    figures = [image["alt"] for image in read(page).find_all("img")]
+    assert figures == [
+        "Figure drawn by the code above",
+        "Figure drawn by the code above, in “Several heads”",
+        "Two curves",
+    ]
+
+
+# ---- hostile text ----
+
+
+def test_what_a_program_prints_stays_text():
+    page = export(
+        code(
+            "1",
+            printed(HOSTILE),
+            new_output("error", ename=HOSTILE, evalue=HOSTILE, traceback=[HOSTILE]),
+            new_output("error", ename=HOSTILE, evalue=HOSTILE, traceback=[]),
+            shown({"text/markdown": "[a link](javascript:alert(1))"}),
+            *(shown({mime: HOSTILE}) for mime in ("text/plain", "text/markdown", "text/latex")),
+            shown({"application/json": {"a": HOSTILE}}),
+            shown({"application/javascript": "alert(1)"}),
+            shown({"image/svg+xml": f"<svg>{HOSTILE}</svg>"}),
+            shown({"image/png": f'"><script>alert(1)</script>{PIXEL}'}, alt=f'"{HOSTILE}'),
+        ),
+        name=HOSTILE,
+        title=HOSTILE,
+        lang='en"><script>alert(1)</script>',
+        summary=f'"{HOSTILE}',
+    )
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    for tag in read(page).find_all(True):
+        assert not [name for name in tag.attrs if name.startswith("on")], tag
+        assert not str(tag.get("href", "")).startswith("javascript:"), tag
+
+
+@pytest.mark.parametrize(
+    "opened", ["</div></div></main>", "<div><b>", "<!--", "<style>", "<textarea>", "<details>"]
+)
+def test_what_one_cell_leaves_open_or_closes_stays_within_it(opened):
+    printed_html = code("", shown({"text/html": opened}), shown({"text/html": "<i>beside</i>"}), id="html")
+    cells = [
+        text(f"{opened} one", id="one"),
+        printed_html,
+        new_raw_cell(f"{opened} raw", metadata={"format": "text/html"}, id="raw"),
+        text("two", id="two"),
+    ]
+    page = Handout(*cells).soup
+    inside = [cell["id"] for cell in page.select("main > .slide > .cell")]
+    assert inside == ["one", "html", "raw", "two"]
+    assert page.find(id="two").get_text().strip() == "two"
+    assert page.find(id="html").find("i").parent.parent["class"] == ["outputs"]
+    assert page.main.find("footer", recursive=False) is not None
+
+
+def test_widget_state_is_text():
+    state = {"description": HOSTILE, "value": HOSTILE, "_options_labels": [HOSTILE], "index": 0}
+    page = export(
+        widget("drop"),
+        widget("html"),
+        widget("live"),
+        widget(f"x{HOSTILE}"),
+        widgets=stored(
+            drop=("DropdownModel", state),
+            html=("HTMLModel", {"value": f"<b>{HOSTILE}</b>"}),
+            live=("AnyModel", {"_esm": "export default {}", "label": HOSTILE}),
+        ),
+    )
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    data = json.loads(page.split('id="widgets">')[1].split("</script>")[0])
+    assert data["models"]["live"]["state"]["label"] == HOSTILE
+
+
+# ---- widgets ----
+
+
+def test_explorers_share_one_copy_of_their_module():
+    module = "export default { render() {} } // once"
+    states = {name: ("AnyModel", {"_esm": module, "_css": "p {}", "n": 1}) for name in "ab"}
+    page = export(widget("a"), widget("b"), widget("a"), widgets=stored(**states))
+    assert page.count("// once") == 1
+    assert page.count("data-widget=") == 3
+    assert len(json.loads(page.split('id="widgets">')[1].split("</script>")[0])["models"]) == 2
+
+
+def test_other_widgets_show_their_last_state():
+    picture = {"output_type": "display_data", "data": {"image/png": PIXEL}, "metadata": {}}
+    page = Handout(
+        widget("interact"),
+        widgets=stored(
+            interact=("VBoxModel", {"children": ["IPY_MODEL_seed", "IPY_MODEL_bar", "IPY_MODEL_out"]}),
+            seed=("IntSliderModel", {"description": "seed", "value": 4}),
+            bar=("FloatProgressModel", {"description": "done", "value": 7.0, "min": 0.0, "max": 10.0}),
+            out=("OutputModel", {"outputs": [picture]}),
+        ),
+    )
+    words = " ".join(page.main.get_text().split())
+    assert "seed = 4 done" in words
+    assert "in the notebook these controls move" in words
+    assert page.main.progress.attrs == {"value": "7", "max": "10"}
+    assert page.main.img["src"] == f"data:image/png;base64,{PIXEL}"
+
+
+def test_a_widget_nobody_knows_falls_back_on_what_lies_beside_it():
+    states = stored(known=("CustomModel", {"secret": [1, 2]}))
+    page = Handout(
+        widget("known", **{"text/plain": "as text"}),
+        widget("gone", **{"text/plain": "as text too", "image/png": PIXEL}),
+        widget("gone", **{"text/plain": "<Thing object at 0x7f00>"}),
+        widgets=states,
+    )
+    assert "as text</pre>" in page.html
+    assert f"base64,{PIXEL}" in page.html
+    assert "0x7f00" not in page.html
+    assert "the notebook was saved without its state. In JupyterLab, turn on" in page.html
+    assert [said.partition(". In JupyterLab, turn on")[0] for said in page.said] == [
+        "left out, since only Jupyter can show it: a widget of the kind Custom",
+        "left out, since the notebook was saved without their state: 2 widgets",
+    ]
+
+
+@pytest.mark.parametrize("states", ODD_STATES)
+def test_a_state_of_another_form_is_a_widget_that_was_not_stored(states):
+    page = Handout(widget("odd"), text("# After"), widgets=states)
+    assert "the notebook was saved without its state" in page.html
+    assert "After" in page.html
+    assert "1 widgets" in page.said[0]
+
+
+def test_a_line_that_was_overwritten_shows_its_last_state_and_blanks_leave_nothing():
+    outputs = [printed("1 of 3\r2 of 3\r"), printed("3 of 3\nend\n")]
+    in_a_widget = {"widgets": stored(out=("OutputModel", {"outputs": outputs}))}
+    for page in (export(code("", *outputs)), export(widget("out"), **in_a_widget)):
+        assert "3 of 3\nend</pre>" in page
+        assert "2 of 3" not in page
+    blank = Handout(code("", printed("\rstep 1"), printed("\r      \r")))
+    assert not blank.soup.select(".outputs pre")
+
+
+def test_prints_to_one_stream_are_one_text():
+    page = export(
+        code("", printed("one "), printed("two\n"), new_output("stream", name="stderr", text="three"))
+    )
+    outputs = read(page).find(class_="outputs")
+    assert [(pre["class"], pre.get_text()) for pre in outputs.find_all("pre")] == [
+        (["stdout"], "one two"),
+        (["stderr"], "three"),
+    ]
+
+
+def test_nbconvert_finds_the_exporter():
+    assert get_exporter("handout") is HandoutExporter

@@ -1,0 +1,97 @@
+"""Everything that handouts, their index and notes say comes from the words of their language."""
+
+import json
+import re
+
+import pytest
+from nbformat.v4 import new_notebook, writes
+
+from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.pages.handout import HandoutExporter
+from mha_lib.classroom.pages.handout.index import write_index
+from mha_lib.classroom.pages.notes import write_notes
+from tests.brackets import outside_brackets, speak_in_brackets
+from tests.classroom.pages.handout.cells import PIXEL, VIEW, code, shown, stored, text
+from tests.classroom.pages.pages import read
+
+
+@pytest.fixture
+def lessons(tmp_path, monkeypatch):
+    """A folder of lessons in a language whose every sentence is the English one in brackets."""
+    speak_in_brackets(tmp_path / "words", monkeypatch)
+    lessons = tmp_path / "notebooks" / "xx"
+    lessons.mkdir(parents=True)
+    yield lessons
+    words_in.cache_clear()
+
+
+def small_lesson():
+    """A lesson that makes a handout say all that it can say. Its own words are numbers."""
+
+    views = [shown({VIEW: {"model_id": name}}) for name in ("live", "still", "lost")]
+    hidden = code("13")
+    hidden.metadata["jupyter"] = {"source_hidden": True}
+    cells = [
+        text("# 1\n\n2\n\n## 3", slide="slide"),
+        text("4 min. 5", slide="notes"),
+        text("## 6", slide="subslide"),
+        text("xyz, 7 min. 8", slide="notes"),
+        code("9", shown({"image/png": PIXEL}), *views),
+        code("10", tags=["solution"]),
+        hidden,
+        text("![11](12.png) $\\foo$ <video src=12.mp4>"),
+    ]
+    widgets = stored(live=("Model", {"_esm": ""}), still=("Model", {"value": 7}))
+    return new_notebook(cells=cells, metadata={"widgets": widgets})
+
+
+def words_outside_brackets(text):
+    return re.findall(r"[^\W\d_]{2,}", outside_brackets(text))
+
+
+def said_by(page):
+    """The text that a page shows or reads aloud, its title included."""
+    soup = read(page)
+    for unseen in soup.find_all(["script", "style", "math"]):
+        unseen.decompose()
+    attributes = [str(tag.get(name, "")) for tag in soup.find_all(True) for name in ("alt", "aria-label")]
+    return " ".join([soup.get_text(" "), *attributes])
+
+
+@pytest.mark.parametrize("audience", ["student", "instructor"])
+def test_a_handout_says_nothing_in_english(lessons, audience, caplog):
+    exporter = HandoutExporter(audience=audience)
+    resources = {"metadata": {"name": "01_lesson", "path": str(lessons)}}
+    page, _ = exporter.from_notebook_node(small_lesson(), resources)
+    theirs = ["xyz", "min", "min"] if audience == "instructor" else []
+    allowed = sorted([*theirs, "foo", "mp"])  # the lesson's own words
+    assert sorted(words_outside_brackets(said_by(page))) == allowed
+    assert page.count("⟦") > 10
+    assert len(caplog.records) == 4
+    for record in caplog.records:
+        assert words_outside_brackets(record.getMessage()) == []
+    scripts = read(page).find_all("script")[-1].string
+    spoken = json.loads(re.search(r"const WORDS = (\{.*\});", scripts)[1])
+    assert words_outside_brackets(" ".join(spoken.values())) == []
+
+
+def test_the_index_says_nothing_in_english(lessons, tmp_path):
+    (lessons / "01_lesson.ipynb").write_text(writes(small_lesson()))
+    empty = write_index(tmp_path, tmp_path / "empty", "student").read_text()
+    assert words_outside_brackets(said_by(empty)) == []
+    pages = tmp_path / "build" / "xx"
+    pages.mkdir(parents=True)
+    for suffix in (".html", ".pdf"):
+        (pages / f"01_lesson{suffix}").touch()
+    page = write_index(tmp_path, tmp_path / "build", "student").read_text()
+    assert words_outside_brackets(said_by(page)) == []
+    assert "⟦PDF⟧" in page
+
+
+def test_the_notes_say_nothing_in_english(lessons, tmp_path, capsys):
+    lesson = lessons / "01_lesson.ipynb"
+    lesson.write_text(writes(small_lesson()))
+    write_notes(tmp_path, [lesson])
+    page = (tmp_path / "build" / "notes" / "xx" / "01_lesson.html").read_text(encoding="utf-8")
+    assert sorted(set(words_outside_brackets(said_by(page)))) == ["min", "xyz"]  # of the notes
+    assert "⟦" in capsys.readouterr().out

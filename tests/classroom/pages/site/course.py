@@ -1,0 +1,97 @@
+"""A small course in three languages, as if its lessons had run and its slides been written just now."""
+
+import shutil
+from copy import deepcopy
+from pathlib import Path
+
+import nbformat
+import numpy as np
+from ipywidgets.embed import embed_data
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from mha_lib.classroom import explore
+from mha_lib.classroom.lesson import prepare_lessons
+from mha_lib.classroom.lesson.files import write_whole
+from mha_lib.classroom.lesson.working_copy import without_outputs
+from mha_lib.classroom.pages.handout.build import address_of_run
+from mha_lib.classroom.pages.slides.build import address_of_slides
+
+ROOT = Path(__file__).parents[4]
+VIEW = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+LANGUAGES = ("en", "zh", "zh-Hant")
+TEXTS = {
+    "en": ("Single-head attention", "Several heads", "Why a mask?", "Padding must not be looked at."),
+    "zh": ("单头注意力", "多个头", "为什么要掩码？", "填充的位置不能被查询看到。"),
+}
+FIGURE = "![A mask](../../img/masks.svg)"
+
+
+def weights_of(num_heads=2):
+    return np.full((num_heads, 3, 5), 0.2, "f4")
+
+
+def cell(make, source, slide="-", tags=(), **more):
+    return make(source, metadata={"slideshow": {"slide_type": slide}, "tags": list(tags)}, **more)
+
+
+def lesson_cells(title, heading, sentence, explorer):
+    view = new_output("display_data", data={VIEW: {"model_id": explorer.model_id}})
+    return [
+        cell(new_markdown_cell, f"# {title}", "slide", id="title"),
+        cell(new_markdown_cell, "5 min. Say hello.", "notes", id="title-notes"),
+        cell(new_markdown_cell, f"## {heading}\n\n{sentence}\n\n{FIGURE}", "slide", id="why-a-mask"),
+        cell(new_markdown_cell, "Optional, 3 min. Ask.", "notes", id="why-notes"),
+        cell(new_code_cell, "masked_softmax(1)", id="explorer", outputs=[view]),
+        cell(new_code_cell, "answer = 42", tags=["solution"], id="solution"),
+    ]
+
+
+def write_lesson(path, explorer, title, heading, sentence):
+    """The lesson, without outputs, and a copy that has run."""
+    state = embed_data([explorer], drop_defaults=False)["manager_state"]["state"]
+    ran = new_notebook(
+        cells=lesson_cells(title, heading, sentence, explorer),
+        metadata={
+            "title": title,
+            "summary": f"{title}?",
+            "former_names": [f"00_{path.stem[3:]}"],
+            "widgets": {STATE: {"state": state}},
+        },
+    )
+    write_whole(path, without_outputs(nbformat.writes(ran).encode()))
+    return ran
+
+
+def keep(root, lesson, ran):
+    """As if the lesson had run and its slides had been printed."""
+    for file, content in (
+        (address_of_run(root, lesson), nbformat.writes(ran).encode()),
+        (address_of_slides(root, lesson), b"%PDF"),
+    ):
+        write_whole(file, content)
+
+
+def small_course(root: Path) -> list[list[Path]]:
+    """Two lessons in each language, everything in build/ as new as can be; the lessons, by language."""
+    (root / "img" / "words").mkdir(parents=True)
+    for name in ("masks.svg", "words/zh.json"):
+        shutil.copy(ROOT / "img" / name, root / "img" / name)
+    ran = {}
+    for language, (title, second, heading, sentence) in TEXTS.items():
+        for stem, explorer, named in (
+            ("01_single", explore(weights_of, num_heads=[1, 2]), title),
+            ("03_multi", explore(weights_of, num_heads=[1, 2, 4, 8]), second),
+        ):
+            lesson = root / "notebooks" / language / f"{stem}.ipynb"
+            ran[language, stem] = write_lesson(lesson, explorer, named, heading, sentence)
+    by_language = [prepare_lessons(root, language) for language in LANGUAGES]
+    for lesson in (lesson for lessons in by_language for lesson in lessons):
+        notebook = ran[lesson.parent.name.split("-")[0], lesson.stem]
+        if lesson.parent.name == "zh-Hant":  # its own words, and the outputs of the simplified lesson
+            notebook, made = deepcopy(notebook), nbformat.read(lesson, as_version=4)
+            for one, own in zip(notebook.cells, made.cells, strict=True):
+                one.source = own.source
+            notebook.metadata |= made.metadata
+        keep(root, lesson, notebook)
+    return by_language

@@ -1,0 +1,335 @@
+"""The site: its pages, their sources, and the messages where something is missing."""
+
+import base64
+import json
+import os
+import re
+import shutil
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+
+from mha_lib.classroom import __main__ as command_line
+from mha_lib.classroom.lesson import CourseError, list_lessons
+from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.pages.handout import HandoutExporter
+from mha_lib.classroom.pages.handout.build import address_of_run
+from mha_lib.classroom.pages.html import to_html
+from mha_lib.classroom.pages.page import read as read_texts
+from mha_lib.classroom.pages.site import build, pages
+from mha_lib.classroom.pages.site.notebook import students_notebook
+from tests.brackets import outside_brackets, speak_in_brackets
+from tests.classroom.pages.site.course import LANGUAGES, ROOT, small_course
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A course whose site was written from what lay in build/."""
+    root = tmp_path_factory.mktemp("kept")
+    by_language = small_course(root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "run_lessons", refuse)
+        patch.setattr(build, "print_decks", refuse)
+        patch.setattr(build, "require_browser", lambda: "a browser")
+        assert build.write_site(root, by_language, "en") == 0
+    return root, by_language
+
+
+def refuse(*arguments):
+    pytest.fail(f"nothing had changed, and yet it was written again: {arguments}")
+
+
+@pytest.fixture
+def course(kept, tmp_path, monkeypatch):
+    """A copy of the course, of which no browser is asked to print anything."""
+    root = tmp_path / "course"
+    shutil.copytree(kept[0], root)
+    monkeypatch.setattr(build, "require_browser", lambda: "a browser")
+    return root, [[root / lesson.relative_to(kept[0]) for lesson in lessons] for lessons in kept[1]]
+
+
+def read(file):
+    return BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+
+
+def test_what_is_newer_than_its_sources_is_taken_as_it_is(kept):
+    site = kept[0] / "build" / "site"
+    assert {path.name for path in site.iterdir()} == {"index.html", "pagefind", *LANGUAGES}
+    assert not list(site.rglob("*ui.*")), "Pagefind's own search box"
+    assert "CloudCannon" in (site / "pagefind" / "LICENSE.txt").read_text(encoding="utf-8")
+    for lang in LANGUAGES:
+        names = {path.name for path in (site / lang).iterdir()}
+        kinds = ("html", "pdf", "ipynb")
+        lessons = {f"{stem}.{kind}" for stem in ("01_single", "03_multi") for kind in kinds}
+        assert names == {"index.html", *lessons, "00_single.html", "00_multi.html"}  # two former names
+
+
+@pytest.mark.parametrize("changed", ["notebooks/zh/03_multi.ipynb", "img/masks.svg"])
+def test_what_is_older_than_a_source_is_written_first(course, monkeypatch, changed):
+    root, by_language = course
+    os.utime(root / changed, (2e9, 2e9))
+    written, printed = [], []
+    monkeypatch.setattr(build, "run_lessons", lambda root, lessons, _: written.extend(lessons))
+    monkeypatch.setattr(build, "print_decks", lambda root, lessons, _: printed.extend(lessons))
+    build.write_site(root, by_language, "en")
+    everything = [lesson for lessons in by_language for lesson in lessons]
+    assert written == printed == (everything if changed.startswith("img") else [root / changed])
+
+
+def test_a_lesson_that_fails_is_not_on_the_site_and_the_others_are(course, monkeypatch):
+    root, by_language = course
+    lesson = by_language[0][0]
+    os.utime(lesson, (2e9, 2e9))
+
+    def fail(root, lessons, run):
+        with run.attempt(lesson):
+            raise CourseError("kernel_died", lesson=lesson)
+
+    monkeypatch.setattr(build, "run_lessons", fail)
+    monkeypatch.setattr(build, "print_decks", lambda *_: None)
+    assert build.write_site(root, by_language, "en") == 1
+    front = root / "build" / "site" / "en" / "index.html"
+    assert [link.text for link in read(front).select(".lessons .title")] == ["Several heads"]
+    assert not front.with_name("01_single.html").exists(), "nor is what lay there from before"
+    bar = read(front.parents[1] / "zh" / "01_single.html").select_one(".bar a[hreflang=en]")
+    assert bar["href"] == "../en/index.html", "the language has no such page"
+
+
+def test_ctrl_c_ends_it_and_leaves_the_site_of_before(course, monkeypatch):
+    root, by_language = course
+    before = (root / "build" / "site" / "index.html").stat().st_mtime_ns
+    os.utime(by_language[0][0], (2e9, 2e9))
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(build, "run_lessons", interrupt)
+    assert build.write_site(root, by_language, "en") == 130
+    assert (root / "build" / "site" / "index.html").stat().st_mtime_ns == before
+
+
+def test_without_a_browser_the_site_has_no_slides_and_says_so_in_one_line(course, monkeypatch, capsys):
+    root, by_language = course
+
+    def no_browser():
+        raise CourseError("no_browser")
+
+    monkeypatch.setattr(build, "require_browser", no_browser)
+    assert build.write_site(root, by_language[:1], "en") == 0
+    assert re.fullmatch(r"The site is written without slides: .* Chromium .*\n", capsys.readouterr().err)
+    assert not list((root / "build" / "site").rglob("*.pdf"))
+    assert "Slides" not in (root / "build" / "site" / "en" / "index.html").read_text(encoding="utf-8")
+
+
+def test_without_pagefind_nothing_is_begun(course, monkeypatch, capsys):
+    root, _ = course
+    monkeypatch.chdir(root)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(build, "run_lessons", refuse)
+    assert command_line.main(["site", "--languages", "en"]) == 2
+    assert "pip install -e '.[site]'" in capsys.readouterr().err
+
+
+PAGES_OF_MULTI = ("index", "03_multi", "00_multi")  # the last one is its former name
+
+
+def test_the_command_takes_some_lessons_and_some_languages(course, monkeypatch):
+    root, _ = course
+    monkeypatch.chdir(root)
+    assert command_line.main(["site", "3", "--languages", "zh", "zh-Hant"]) == 0
+    names = {path.relative_to(root / "build" / "site").as_posix() for path in root.rglob("site/*/*.html")}
+    assert names == {f"{lang}/{page}.html" for lang in ("zh", "zh-Hant") for page in PAGES_OF_MULTI}
+
+
+def test_every_link_leads_to_a_page_and_a_place_on_it(kept):
+    site = (kept[0] / "build" / "site").resolve()
+    count = 0
+    for page in site.rglob("*.html"):
+        for link in read(page).select(".bar a, .front a"):
+            path, anchor = urldefrag(link["href"])
+            target = (page.parent / unquote(path)).resolve()
+            assert target.is_file(), f"{page}: {link['href']}"
+            assert site in target.parents
+            assert not anchor or read(target).find(id=anchor), f"{page}: {link['href']}"
+            count += 1
+    assert count > 50
+
+
+def test_the_front_page_shows_lesson_threes_explorer_and_carries_no_other(kept):
+    page = read(kept[0] / "build" / "site" / "en" / "index.html")
+    figure = page.select_one("figure[data-widget]")
+    stored = json.loads(page.select_one("#widgets").string)
+    assert list(stored["models"]) == [figure["data-widget"]]
+    model = stored["models"][figure["data-widget"]]
+    assert model["state"]["controls"][0]["texts"] == ["1", "2", "4", "8"]
+    assert set(stored["sources"]) == {model["module"], model["style"]}
+
+
+def test_a_lesson_says_its_question_and_its_minutes(kept):
+    front = read(kept[0] / "build" / "site" / "zh-Hant" / "index.html")
+    lesson = front.select_one(".lessons > li")
+    assert lesson.select_one(".title").text == "單頭注意力"
+    assert lesson.p.text == "單頭注意力?"
+    assert lesson.select_one(".minutes").text == "5 分鐘，另有選讀 3 分鐘"
+    assert [link.text for link in lesson.select(".files a")] == ["講義", "投影片（PDF）", "筆記本"]
+
+
+def test_a_repository_that_is_set_leads_to_hosted_notebooks(course):
+    root, _ = course
+    (root / "notebooks" / "en" / "course.json").write_text('{"repository": "https://github.com/OWNER/NAME"}')
+    os.utime(root / "notebooks" / "en" / "course.json", (1e9, 1e9))  # the lessons need not run again for it
+    lessons = list_lessons(root, "en")
+    assert build.write_site(root, [lessons], "en") == 0
+    front = read(root / "build" / "site" / "en" / "index.html")
+    links = front.select_one(".files").select("a[href^=https]")
+    assert {link.text: urlsplit(link["href"]).hostname for link in links} == {
+        "Open in Colab": "colab.research.google.com",
+        "Open in Binder": "mybinder.org",
+    }
+
+
+def test_the_root_lists_the_languages_for_a_browser_without_scripts(kept):
+    page = read(kept[0] / "build" / "site" / "index.html")
+    assert page.html["lang"] == "en"
+    links = {link["hreflang"]: link.text for link in page.select("a[hreflang]")}
+    assert links == {"en": "English", "zh": "中文", "zh-Hant": "繁體中文"}
+
+
+def test_a_lesson_on_the_site_is_its_handout_below_a_bar(kept):
+    root, by_language = kept
+    lesson = by_language[1][1]
+    framed = (root / "build" / "site" / "zh" / "03_multi.html").read_text(encoding="utf-8")
+    about = {"name": lesson.stem, "path": str(lesson.parent)}
+    resources = {"metadata": about, "handouts": {"01_single", "03_multi"}}
+    notebook = nbformat.read(address_of_run(root, lesson), as_version=4)
+    plain, _ = HandoutExporter().from_notebook_node(notebook, resources)
+    bar = re.search(r'<header class="bar">.*?</header>\n', framed, re.DOTALL)[0]
+    icon = re.search(r'<link rel="icon".*?>\n', framed)[0]
+    style = "\n" + read_texts(pages.BAR)
+    for added in (bar, icon, style, " data-pagefind-body"):
+        assert framed.count(added) == 1
+        framed = framed.replace(added, "")
+    assert framed == plain
+
+
+def test_a_downloaded_notebook_is_whole_and_has_neither_notes_nor_outputs(course):
+    root, by_language = course
+    file = root / "downloaded.ipynb"
+    file.write_text(students_notebook(by_language[1][0], solutions=True), encoding="utf-8")
+    notebook = nbformat.read(file, as_version=4)
+    nbformat.validate(notebook)
+    assert [cell.id for cell in notebook.cells] == ["title", "why-a-mask", "explorer", "solution"]
+    assert not any(cell.get("outputs") for cell in notebook.cells)
+    picture = BeautifulSoup(to_html(notebook.cells[1].source), "html.parser").img
+    assert picture["alt"] == "A mask"
+    kind, data = picture["src"].split(",")
+    assert kind == "data:image/svg+xml;base64"
+    drawing = base64.b64decode(data).decode()
+    assert "键" in drawing, "the words of its language"
+
+
+def test_another_folder_is_replaced_only_if_it_holds_nothing_but_a_site(
+    course, tmp_path, monkeypatch, capsys
+):
+    root, _ = course
+    monkeypatch.chdir(root)
+    for _ in range(2):
+        assert command_line.main(["site", "--languages", "en", "--output", str(tmp_path / "mine")]) == 0
+    assert (tmp_path / "mine" / "en" / "index.html").exists()
+    (tmp_path / "mine" / ".git").mkdir()
+    assert command_line.main(["site", "--languages", "en", "--output", str(tmp_path / "mine")]) == 2
+    assert "mine holds other files (.git)" in capsys.readouterr().err
+    assert (tmp_path / "mine" / ".git").exists()
+
+
+@pytest.mark.parametrize(("choice", "ids"), [("folded", ["solution"]), ("none", [])])
+def test_downloads_hold_solutions_as_the_course_chose_and_the_front_page_says_so(
+    course, monkeypatch, choice, ids
+):
+    root, by_language = course
+    monkeypatch.setattr(build, "is_new", lambda file, lesson: file.exists())
+    (root / "notebooks" / "en" / "course.json").write_text(json.dumps({"solutions": choice}))
+    assert build.write_site(root, by_language, "en") == 0
+    said = {"folded": "with_solutions", "none": "without_solutions"}[choice]
+    for lang in LANGUAGES:
+        site = root / "build" / "site" / lang
+        cells = json.loads((site / "01_single.ipynb").read_text(encoding="utf-8"))["cells"]
+        assert [cell["id"] for cell in cells if "answer = 42" in "".join(cell["source"])] == ids
+        assert words_in(lang)["site"][said] in read(site / "index.html").main.text
+
+
+DOCUMENT = """[中文](../zh/teach.md)
+
+# Teach with it
+
+First words.
+
+![A mask](../../img/masks.svg)
+
+## Hand out
+
+[to itself](#hand-out) [the library](library.md#the-table) [the front](../../README.md)
+[a lesson](../../notebooks/en/03_multi.ipynb) [a figure](../../img/masks.svg)
+[elsewhere](https://example.org/x.md) [not written](nowhere.md)
+"""
+
+
+def test_documents_are_pages_of_the_site_and_their_links_work_there_or_are_words(course, capsys):
+    root, by_language = course
+    for name, text in {"teach": DOCUMENT, "library": "# The library\n\n## The table\n\nAll names."}.items():
+        file = root / "docs" / "en" / f"{name}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert build.write_site(root, by_language[:2], "en") == 0
+    site = root / "build" / "site" / "en"
+    listed = {link.text: link["href"] for link in read(site / "index.html").select(".front > .files a")}
+    assert listed == {"The library": "library.html", "Teach with it": "teach.html"}
+    page = read(site / "teach.html")
+    assert page.title.text == "Teach with it"
+    assert page.find("meta", attrs={"name": "description"})["content"] == "First words."
+    assert page.main.img["src"].startswith("data:image/svg+xml")
+    assert {link.text: link["href"] for link in page.main.select("p a")} == {
+        "to itself": "#hand-out",
+        "the library": "library.html#the-table",
+        "the front": "index.html",
+        "a lesson": "03_multi.html",
+        "elsewhere": "https://example.org/x.md",
+    }
+    assert "a figure" in page.main.text
+    assert [words.text for words in page.main.select("span.beyond")] == ["not written"]
+    assert read(site / "library.html").find(id="the-table")
+    said = capsys.readouterr().err
+    assert re.fullmatch(r"teach\.md: a link leads to nowhere\.md.*\n", said)
+    assert page.select_one(".bar a[hreflang=zh]")["href"] == "../zh/index.html"
+    assert not page.select(".kicker, footer"), "it is no handout"
+
+
+@pytest.mark.parametrize(("lang", "readme"), [("en", "README.md"), ("zh", "README.zh.md")])
+def test_how_to_run_it_is_what_the_readme_says(kept, lang, readme):
+    """The README, and the page to which it leads where there is no make."""
+    pages = (ROOT / readme, ROOT / "docs" / lang / "run-elsewhere.md")
+    said = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    blocks = read(kept[0] / f"build/site/{lang}/index.html").select("pre")
+    commands = [line for block in blocks for line in block.text.splitlines()]
+    assert len(commands) == 4
+    for line in commands:
+        assert re.search(rf"^{re.escape(line)}( |$)", said, re.MULTILINE), line
+
+
+def test_the_site_says_nothing_in_english(course, tmp_path, monkeypatch):
+    root, _ = course
+    speak_in_brackets(tmp_path / "words", monkeypatch)
+    for kind in ("notebooks", "build/executed", "build/slides"):
+        shutil.copytree(root / kind / "zh", root / kind / "xx")
+    lessons = sorted((root / "notebooks" / "xx").glob("*.ipynb"))
+    assert build.write_site(root, [lessons], "xx") == 0
+    words_in.cache_clear()
+    site = root / "build" / "site"
+    for page in (read(site / "index.html"), read(site / "xx" / "index.html")):
+        for unseen in page.find_all(["script", "style", "pre"]):
+            unseen.decompose()
+        said = " ".join([page.get_text(" "), *(tag.get("aria-label", "") for tag in page.find_all(True))])
+        assert re.findall(r"[A-Za-z]{3,}", outside_brackets(said)) == []
+        assert "⟦" in said

@@ -1,0 +1,40 @@
+"""Slides are made of a copy of the course, which begins with what the lessons have trained and kept."""
+
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from nbformat.v4 import new_markdown_cell, new_notebook
+
+from mha_lib.classroom.lesson import list_lessons
+from mha_lib.classroom.pages.slides import server
+
+
+@pytest.fixture
+def _no_server(monkeypatch):
+    process = SimpleNamespace(terminate=lambda: None, wait=lambda: None)
+    monkeypatch.setattr(server, "start", lambda *_: process)
+    monkeypatch.setattr(server, "wait_for", lambda *_: None)
+
+
+@pytest.mark.usefixtures("_no_server")
+def test_the_copy_has_what_a_lesson_has_trained_and_nothing_else_of_the_working_copies(tmp_path):
+    for name in ("notebooks/en/01.ipynb", "work/trainings/train.pt", "work/en/01.ipynb"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    with server.serve_copy(tmp_path) as served:
+        files = {file.relative_to(served.course).as_posix() for file in served.course.rglob("*.*")}
+    assert files == {"notebooks/en/01.ipynb", "work/trainings/train.pt"}
+
+
+@pytest.mark.usefixtures("_no_server")
+def test_the_copy_has_a_deck_in_traditional_chinese_too(tmp_path):
+    for language, words in (("en", "head"), ("zh", "头")):
+        lesson = tmp_path / "notebooks" / language / "01.ipynb"
+        lesson.parent.mkdir(parents=True)
+        nbformat.write(new_notebook(cells=[new_markdown_cell(words, id="it")]), lesson)
+    (lesson,) = list_lessons(tmp_path, "zh-Hant")
+    with server.serve_copy(tmp_path) as served:
+        served.deck_of(lesson)
+        deck = served.course / "work" / "deck-zh-Hant" / "01.ipynb"
+        assert nbformat.read(deck, as_version=4).cells[0].source == "頭"

@@ -1,0 +1,66 @@
+"""The notes of a lesson: each slide once, with its minutes and the time at which it starts."""
+
+import json
+import re
+
+import pytest
+
+from mha_lib.classroom.pages.notes import write_notes
+from tests.classroom.pages.pages import read
+
+CELLS = [
+    ("markdown", "slide", "# Attention & more"),
+    ("markdown", "notes", "2 min. Greet: $x^2$."),
+    ("code", "skip", "import torch"),
+    ("markdown", "slide", "Some words\n\n## A heading below them"),
+    ("code", "fragment", "1 + 1"),
+    ("markdown", "notes", "1.5 min. Guess first."),
+    ("markdown", "subslide", "## Beyond"),
+    ("markdown", "notes", "Optional, 4 min. Only if they ask."),
+    ("code", "slide", "def f(x):\n    return x"),
+    ("markdown", "notes", "There are 64 words here and no minutes."),
+    ("markdown", "slide", "## The end"),
+    ("markdown", "notes", "3 min"),
+]
+
+
+@pytest.fixture
+def lesson(tmp_path):
+    cells = [
+        {"cell_type": kind, "metadata": {"slideshow": {"slide_type": place}}, "source": source}
+        for kind, place, source in CELLS
+    ]
+    path = tmp_path / "en" / "01_a_lesson.ipynb"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"metadata": {"title": "A <lesson>"}, "cells": cells}), encoding="utf-8")
+    return path
+
+
+def test_a_lesson_that_is_no_notebook_is_one_line_and_the_others_are_written(lesson, tmp_path, capsys):
+    broken, odd = lesson.with_name("00_broken.ipynb"), lesson.with_name("02_odd.ipynb")
+    broken.write_text('{"cells": [')
+    odd.write_text('{"metadata": {}, "cells": [3]}')
+    assert write_notes(tmp_path, [broken, lesson, odd]) == 1
+    said = capsys.readouterr()
+    assert "01_a_lesson.html" in said.out
+    lines = said.err.splitlines()
+    assert len(lines) == 2
+    assert "00_broken.ipynb is not a notebook" in lines[0]
+    assert "02_odd.ipynb is not a notebook this can read: its entry cells[0].cell_type" in lines[1]
+
+
+def test_the_page_has_every_slide_with_its_minutes_and_its_start(lesson, tmp_path, capsys):
+    assert write_notes(tmp_path, [lesson]) == 0
+    page = (tmp_path / "build" / "notes" / "en" / "01_a_lesson.html").read_text(encoding="utf-8")
+    titles = ["Attention & more", "A heading below them", "Beyond", "def f(x):", "The end"]
+    rows = read(page).tbody.find_all("tr")
+    assert [row.find_all("td")[1].get_text().strip() for row in rows] == titles
+    assert [row.get("class") for row in rows] == [None, None, ["optional"], None, None]
+    numbers = re.findall(r'<td class="number">(.*?)</td>', page)
+    assert numbers == ["1", "2", "0", "2", "1.5", "2", "3", "4", "", "4", "?", "3.5", "5", "3", "3.5"]
+    assert "6.5 min and 4 min optional" in page
+    assert "6.5 min and 4 min optional" in capsys.readouterr().out
+    assert "A &lt;lesson&gt;" in page
+    assert "<math" in page, "formulas are set"
+    assert "$" not in page
+    assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")

@@ -1,0 +1,216 @@
+"""Still pictures: their maps, scales, labels and fonts."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from matplotlib import font_manager
+from matplotlib.patches import Rectangle
+
+from mha_lib import causal_mask, masked_softmax, padding_mask
+from mha_lib.classroom import look
+from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.pictures import plots
+from mha_lib.classroom.pictures.plots import show_heads, show_heatmaps
+
+B, H, Q, K = 2, 5, 3, 7
+
+
+def weights(*shape):
+    return masked_softmax(torch.randn(*shape, generator=torch.Generator().manual_seed(1)))
+
+
+def panels(figure):
+    return [axes for axes in figure.axes if axes.get_visible() and axes.get_label() != "<colorbar>"]
+
+
+def test_every_head_is_drawn_on_one_scale_with_one_colour_bar():
+    given = weights(H, Q, K)
+    figure = show_heads(given)
+    images = [axes.images[0] for axes in panels(figure)]
+    for image, head in zip(images, given, strict=True):
+        np.testing.assert_allclose(image.get_array(), head)
+    assert {image.get_clim() for image in images} == {(0, 1)}
+    assert sum(axes.get_label() == "<colorbar>" for axes in figure.axes) == 1
+    assert show_heads(given, to_max=True).axes[0].images[0].get_clim() == (0, given.max().item())
+
+
+def test_d2ls_call_draws_rows_and_columns_with_their_titles():
+    given = weights(B, 4, Q, K)
+    figure = show_heatmaps(
+        given, "Keys", "Queries", titles=[f"Head {i}" for i in range(1, 5)], figsize=(7, 3.5)
+    )
+    assert [axes.get_title(loc="left") for axes in panels(figure)] == [f"Head {i}" for i in range(1, 5)] * 2
+    np.testing.assert_allclose(panels(figure)[5].images[0].get_array(), given[1, 1])
+    assert figure.get_size_inches().tolist() == [7, 3.5]
+    assert [axes.get_xlabel() for axes in panels(figure)] == [""] * 4 + ["Keys"] * 4
+    assert [axes.get_ylabel() for axes in panels(figure)] == ["Queries", "", "", ""] * 2
+
+
+def test_titles_name_the_columns_or_each_map():
+    given = weights(B, 4, Q, K)
+    names = [f"map {i}" for i in range(4 * B)]
+    assert [axes.get_title(loc="left") for axes in panels(show_heatmaps(given, titles=names))] == names
+    with pytest.raises(ValueError, match=f"the 4 columns or the {4 * B} maps, got 3"):
+        show_heatmaps(given, titles=names[:3])
+
+
+def test_what_the_figure_says_comes_from_the_words_and_its_colours_from_the_palette(monkeypatch):
+    words = {name: f"⟦{said}⟧" for name, said in words_in("en")["plots"].items()}
+    monkeypatch.setattr(plots, "words_here", lambda: {"plots": words})
+    figure = show_heads(weights(1, 2, Q, K), to_max=True)
+    assert [axes.get_title(loc="left") for axes in panels(figure)] == ["⟦head 0⟧", "⟦head 1⟧"]
+    titles = [axes.get_title(loc="left") for axes in panels(show_heads(weights(2, 2, Q, K)))]
+    assert titles[1:3] == ["⟦sample 0, head 1⟧", "⟦sample 1, head 0⟧"]
+    first = panels(figure)[0]
+    assert (first.get_ylabel(), first.get_xlabel()) == ("⟦queries⟧", "⟦keys⟧")
+    assert figure.axes[-1].get_ylabel() == "⟦weight⟧"
+    assert first.yaxis.label.get_color() == look.LIGHT["q"]
+    assert first.xaxis.label.get_color() == look.LIGHT["k"]
+
+
+def test_what_is_alone_has_no_number():
+    titles = [axes.get_title(loc="left") for axes in panels(show_heads(weights(B, 1, Q, K)))]
+    assert titles == ["sample 0", "sample 1"]
+    assert panels(show_heads(weights(Q, K)))[0].get_title(loc="left") == ""
+
+
+def hatched(axes):
+    """The hatched cells: the hatching shows through the holes of the map above it."""
+    (patch,) = axes.patches
+    assert isinstance(patch, Rectangle)
+    assert patch.get_hatch()
+    assert patch.get_bbox().bounds == (-0.5, -0.5, K, Q)
+    map_below, map_above = axes.images
+    assert map_below.zorder < patch.zorder < map_above.zorder
+    assert map_above.get_cmap().get_bad()[3] == 0  # transparent
+    allowed = ~map_above.get_array().mask
+    np.testing.assert_allclose(map_above.get_array()[allowed], map_below.get_array()[allowed])
+    assert map_above.get_clim() == map_below.get_clim()
+    return ~allowed
+
+
+def test_exactly_what_the_mask_forbids_is_hatched():
+    mask = padding_mask(torch.tensor([4, 6]), K)
+    figure = show_heads(masked_softmax(torch.zeros(B, H, Q, K), mask[:, None]), mask)
+    for i, axes in enumerate(panels(figure)):
+        assert np.array_equal(hatched(axes), np.broadcast_to(~mask[i // H], (Q, K)))
+    causal = causal_mask(Q, K)
+    assert np.array_equal(hatched(panels(show_heads(weights(H, Q, K), causal))[0]), ~causal)
+    assert not panels(show_heads(weights(H, Q, K)))[0].patches
+
+
+def test_a_mask_of_many_pieces_is_drawn_at_once():
+    """One patch for each run of forbidden cells took 13 s."""
+    mask = torch.rand(1, 4, 128, 128, generator=torch.Generator().manual_seed(1)) > 0.5
+    figure = show_heads(weights(4, 128, 128), mask)
+    assert sum(len(axes.get_children()) for axes in panels(figure)) < 4 * 20
+    assert np.array_equal(panels(figure)[3].images[1].get_array().mask, ~mask[0, 3])
+
+
+def test_scores_that_a_mask_made_infinite_are_drawn_as_forbidden():
+    causal = causal_mask(Q, K)
+    scores = torch.randn(1, 1, Q, K).masked_fill(~causal, -torch.inf)
+    axes = panels(show_heatmaps(scores, mask=causal))[0]
+    assert np.array_equal(hatched(axes), ~causal)
+    assert np.isfinite(axes.images[0].get_clim()).all()
+    with pytest.raises(ValueError, match="matrices must be finite where the mask allows them"):
+        show_heatmaps(scores)  # they would look masked
+
+
+@pytest.mark.parametrize("labels", [[""] * K, [" "] * K])
+def test_empty_labels_are_drawn(labels):
+    show_heads(weights(1, K, K), query_labels=labels, key_labels=labels).canvas.draw()
+
+
+@pytest.mark.parametrize("figsize", [(0.5, 0.3), (1.2, 0.5), (9, 0.2), (0.2, 9)])
+@pytest.mark.filterwarnings("ignore:constrained_layout not applied")
+def test_the_smallest_figure_is_drawn(figsize):
+    show_heatmaps(weights(1, 4, Q, K), figsize=figsize).canvas.draw()
+
+
+def test_labels_are_drawn_as_text_and_thin_out():
+    words = ["$x$", "the", "the", "", "注意力", "a label that is far too long to be drawn", "7"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = show_heads(weights(1, K, K), query_labels=words, key_labels=words)
+        figure.canvas.draw()
+    drawn = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert drawn[:4] == ["$x$", "the", "the", ""]
+    assert drawn[5].endswith("…")
+    ticks = panels(show_heads(weights(1, 64, 64)))[0].get_xticks()
+    assert 5 < len(ticks) < 30
+
+
+@pytest.mark.parametrize(
+    ("word", "drawn", "rotation"),
+    [("弄坏了", "弄\n坏\n了", 0), ("broke", "broke", 90), ("猫 cat", "猫 cat", 90)],
+)
+def test_long_keys_are_turned_and_chinese_ones_are_written_downwards(word, drawn, rotation):
+    figure = show_heads(weights(1, 9, 9), key_labels=[word] * 9)
+    label = figure.axes[0].get_xticklabels()[0]
+    assert (label.get_text(), label.get_rotation()) == (drawn, rotation)
+
+
+@pytest.fixture
+def other_fonts():
+    """Lets a test change the installed fonts: found fonts are forgotten before and after it."""
+    caches = (plots._families, plots._characters, plots._hint_once)
+    listed = list(font_manager.fontManager.ttflist)
+    for cached in caches:
+        cached.cache_clear()
+    yield
+    font_manager.fontManager.ttflist[:] = listed
+    for cached in caches:
+        cached.cache_clear()
+
+
+def test_a_system_without_the_font_says_so_once_and_draws_on(monkeypatch, other_fonts):
+    def show_twice():
+        for _ in range(2):
+            show_heads(weights(1, 2, 2), key_labels=["注", "b"]).canvas.draw()
+
+    monkeypatch.setattr(plots, "CJK_FAMILIES", ())
+    with pytest.warns(UserWarning, match="fonts-noto-cjk; macOS, Windows: open its file") as caught:
+        show_twice()
+    assert len(caught) == 1
+
+
+def test_a_font_that_was_installed_after_matplotlib_made_its_list_is_found(monkeypatch, other_fonts):
+    listed = font_manager.fontManager.ttflist
+    files = {font.fname for font in listed if font.name in plots.CJK_FAMILIES}
+    if not files:
+        pytest.skip("no Chinese font here")
+    listed[:] = [font for font in listed if font.fname not in files]
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [*files, __file__])
+    assert len(plots._families()) == 2
+
+
+def test_traditional_chinese_is_drawn_with_taiwans_strokes(monkeypatch, other_fonts, tmp_path):
+    for folder in ("notebooks/zh", "work/zh-Hant"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "work" / "zh-Hant")
+    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Noto Sans CJK SC", "Noto Sans CJK TC"])
+    assert plots._families()[1:] == ["Noto Sans CJK TC"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"weights": [[0.5, -0.5]]}, "must not be negative"),
+        ({"weights": [[0.5, float("nan")]]}, "must be finite"),
+        ({"weights": [[0.5, 1e6]]}, r"must not be above 65504, got 1e\+06; are these scores before softmax"),
+        ({"weights": [0.5]}, "must be .Q,K., .H,Q,K. or"),
+        ({"weights": [[0.5, 0.5]], "mask": [[True, False, True]]}, "mask .1, 3. must be"),
+        ({"weights": [[0.5, 0.5]], "key_labels": ["a"]}, "key_labels must hold 2 labels, got 1"),
+    ],
+)
+def test_what_cannot_be_drawn_is_an_error_that_says_why(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        show_heads(**arguments)
+
+
+def test_lengths_in_place_of_a_mask_are_an_error():
+    with pytest.raises(TypeError, match="mask must be boolean"):
+        show_heads([[0.5, 0.5]], mask=[1, 2])

@@ -1,8 +1,0 @@
-import pytest
-
-from tests.classroom.publish.pages import Cleaning
-
-
-@pytest.fixture
-def clean(tmp_path):
-    return Cleaning(tmp_path)

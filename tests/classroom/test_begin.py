@@ -1,0 +1,64 @@
+"""A lesson begins with one call; without it nothing of IPython is changed."""
+
+import sys
+
+import matplotlib.pyplot as plt
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+from mha_lib.classroom import begin, begin_lesson
+
+ASSERT = "assert 1 + 1 == 2, 'one and one'"
+
+
+@pytest.fixture
+def shell(monkeypatch):
+    shell = InteractiveShell(config=Config(HistoryManager={"enabled": False}))
+    monkeypatch.setattr(begin, "shell_here", lambda: shell)
+    return shell
+
+
+def test_importing_changes_nothing_and_the_call_does(shell, capsys):
+    transformers = list(shell.ast_transformers)
+    shell.run_cell(f"from mha_lib.classroom import check, explore, show_heads\n{ASSERT}")
+    assert "✓" not in capsys.readouterr().out
+    assert shell.ast_transformers == transformers
+    begin_lesson()
+    shell.run_cell(ASSERT)
+    assert "one and one" in capsys.readouterr().out
+
+
+def test_a_second_call_does_not_tick_twice(shell, capsys):
+    for _ in range(3):
+        begin_lesson()
+    shell.run_cell(ASSERT)
+    assert capsys.readouterr().out.count("one and one") == 1
+    assert len(shell.ast_transformers) == 1
+
+
+def test_figures_are_themed(shell):
+    begin_lesson()
+    figure, _ = plt.subplots()
+    plt.close(figure)
+    shown, _ = shell.display_formatter.format(figure)
+    assert set(shown) == {"text/plain", "image/svg+xml"}
+
+
+@pytest.mark.parametrize(
+    ("folder", "writes_chinese"), [("notebooks/en", False), ("notebooks/zh", True), ("build/zh-Hant", True)]
+)
+def test_figures_of_a_chinese_lesson_write_chinese(shell, monkeypatch, tmp_path, folder, writes_chinese):
+    for place in (folder, "notebooks/zh"):
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(tmp_path / folder)
+    called: list[bool] = []
+    monkeypatch.setattr(begin, "write_chinese", lambda: called.append(True))
+    begin_lesson()
+    assert bool(called) == writes_chinese
+
+
+def test_outside_ipython_it_does_nothing(monkeypatch):
+    monkeypatch.delitem(sys.modules, "IPython")
+    monkeypatch.setattr(begin, "write_chinese", None)
+    begin_lesson()

@@ -1,0 +1,427 @@
+"""A training loop over ``kept_steps``: what is loaded, what begins anew, and where a stopped one goes on."""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from mha_lib.classroom.lesson import language
+from mha_lib.classroom.trainings import fingerprint, forget_trainings, kept
+from tests.brackets import bracketed, outside_brackets
+
+# A lesson's training, with one of each that it may depend on.
+LESSON = """
+import torch
+from torch import nn
+from mha_lib import MultiHeadAttention
+from mha_lib.classroom.trainings import kept_steps
+
+scale = 1.0
+settings = {"sizes": [4, 3], "kinds": {"one", "two", "three"}}
+made = []
+stop_at = None
+
+def draw(generator):
+    return 2.0 * scale * torch.randn(*settings["sizes"], generator=generator)
+
+def no_grad_draw(generator):
+    with torch.no_grad():
+        return draw(generator)
+
+class Model(nn.Module):
+    def __init__(self, num_heads=2):
+        super().__init__()
+        self.inner = nn.Linear(3, 8)
+        self.attention = MultiHeadAttention(8, num_heads)
+
+    def forward(self, x):
+        return self.attention(self.inner(x)[None])
+
+@torch.enable_grad()
+def loss_of(model, x):
+    return model(x).square().mean()
+
+def train(seed=0, steps=9, num_heads=2, learning_rate=0.01, decay=0.9):
+    torch.manual_seed(seed)
+    model = Model(num_heads)
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(model.parameters(), learning_rate)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, decay)
+    losses = []
+    for step in kept_steps(steps, model, optimizer, schedule, generator, losses):
+        loss = loss_of(model, no_grad_draw(generator))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step == stop_at:
+            raise KeyboardInterrupt
+        schedule.step()
+        losses.append(loss.item())
+        made.append(step)
+    weights = [p.tolist() for p in model.parameters()]
+    return weights, generator.get_state().tolist(), losses, schedule.last_epoch
+"""
+CELLS = """
+model = nn.Linear(3, 1)
+with torch.no_grad():
+    model.weight.fill_(0.1)
+    model.bias.fill_(0.2)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for step in kept_steps(3, model, optimizer):
+    x = torch.ones(2, 3)
+    loss = model(x).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    made.append(step)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(course, monkeypatch):
+    """The folder where the lessons of the test's course keep their trainings, without lines of progress."""
+    monkeypatch.setattr(kept, "SECONDS_BETWEEN", 3600)  # a busy machine would print some
+    return course / "work" / "trainings"
+
+
+def lesson(source: str = LESSON) -> dict:
+    """The names of a lesson in a fresh kernel."""
+    names: dict = {"__name__": "__main__"}
+    exec(source, names)
+    return names
+
+
+def changed(old: str, new: str) -> str:
+    assert LESSON.count(old) == 1, old
+    return LESSON.replace(old, new)
+
+
+def train(source: str = LESSON, *arguments: int) -> list[int]:
+    """Train in a fresh kernel; returns the steps that were made."""
+    names = lesson(source)
+    names["train"](*arguments)
+    return list(names["made"])
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """Note a state, and write the file, after each step."""
+    monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0)
+
+
+def test_the_second_training_makes_no_step_and_ends_in_the_same_state(folder, capsys):
+    first, second = lesson(), lesson()
+    expected = first["train"]()
+    assert second["train"]() == expected
+    assert (len(first["made"]), second["made"]) == (9, [])
+    assert capsys.readouterr().out == ""
+    assert [file.name.rpartition("-")[0] for file in folder.iterdir()] == ["train-Model"]
+
+
+def test_a_loop_over_kept_steps_learns_what_a_loop_over_range_learns():
+    plain = lesson()
+    plain["kept_steps"] = lambda steps, *parts: range(steps)
+    assert lesson()["train"]() == plain["train"]()
+
+
+CHANGES = {
+    "constant": ("scale = 1.0", "scale = 1.5"),
+    "constant in a function": ("return 2.0 *", "return 3.0 *"),
+    "data": ('"sizes": [4, 3]', '"sizes": [5, 3]'),
+    "set": ('"two", ', ""),
+    "helper": ("return 2.0 *", "return 2.0 + 0 *"),
+    "helper of a helper": ("\n        return draw", "\n        return -draw"),
+    "decorated function": (".square().mean()", ".square().sum()"),
+    "method": ("self.inner(x)[None]", "self.inner(2 * x)[None]"),
+    "loop": ("optimizer.zero_grad()", "optimizer.zero_grad(set_to_none=False)"),
+    "seed": ("seed=0", "seed=1"),
+    "steps": ("steps=9", "steps=8"),
+    "number of heads, with parameters of the same shape": ("num_heads=2, l", "num_heads=4, l"),
+    "optimizer": ("learning_rate=0.01", "learning_rate=0.02"),
+    "schedule": ("decay=0.9", "decay=0.8"),
+    "local variable": ("losses = []", "losses, more = [], 3.0"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_decides_the_result_trains_anew(change, folder):
+    train()
+    assert len(train(changed(*CHANGES[change]))) >= 8
+    assert len(list(folder.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    torch.manual_seed(seed)\n", "    # a comment\n\n    torch.manual_seed(seed)\n"),
+        ("class Model", "def unrelated():\n    return 7\n\nclass Model"),
+        ("made = []", "made, square, other = [], 3, torch.rand(4)"),
+    ],
+)
+def test_comments_and_what_the_training_does_not_use_change_nothing(old, new):
+    train()
+    assert train(changed(old, new)) == []
+
+
+@pytest.mark.parametrize(
+    ("library", "name", "value"),
+    [(fingerprint, "edition", lambda: "another"), (torch, "__version__", "1.0")],
+    ids=["library", "PyTorch"],
+)
+def test_another_library_trains_anew(library, name, value, monkeypatch):
+    train()
+    monkeypatch.setattr(library, name, value)
+    assert len(train()) == 9
+
+
+def test_the_edition_of_the_library_is_that_of_its_files(tmp_path, monkeypatch):
+    found = {fingerprint.edition.__wrapped__()}
+    monkeypatch.setattr(fingerprint, "LIBRARY", tmp_path)
+    for text in ("x = 1", "x = 2"):
+        (tmp_path / "new.py").write_text(text)
+        found.add(fingerprint.edition.__wrapped__())
+    assert len(found) == 3
+
+
+def test_a_module_beside_the_lesson_counts_with_what_its_file_holds(tmp_path, monkeypatch):
+    module, file = ModuleType("of_mine"), tmp_path / "of_mine.py"
+    module.__file__ = str(file)
+    monkeypatch.setitem(sys.modules, "of_mine", module)
+    source = "import of_mine\n" + changed("return 2.0 *", "of_mine\n    return 2.0 *")
+    made = []
+    for text in ("a = 1", "a = 1", "a = 2"):
+        file.write_text(text)
+        made.append(len(train(source)))
+    assert made == [9, 0, 9]
+
+
+@pytest.fixture
+def during(monkeypatch):
+    """``during(step, act)`` calls ``act`` amid that step, when the optimizer has changed the model.
+
+    It is a change in PyTorch, not in the lesson: the training stays the same one.
+    """
+    step_of_adam = torch.optim.Adam.step
+
+    def during(step: int, act: Callable[[], object]) -> None:
+        steps: list[object] = []
+
+        def step_and_act(optimizer, *arguments):
+            step_of_adam(optimizer, *arguments)
+            steps.append(optimizer)
+            if len(steps) == step + 1:
+                act()
+
+        monkeypatch.setattr(torch.optim.Adam, "step", step_and_act)
+
+    return during
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("step", [1, 4, 8])
+@pytest.mark.usefixtures("often")
+def test_a_stopped_training_goes_on_and_ends_in_the_same_state_to_the_last_bit(step, during, capsys):
+    expected = lesson()["train"]()
+    forget_trainings()
+    stopped, gone_on = lesson(), lesson()
+    during(step, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        stopped["train"]()
+    assert f"Stopped after {step} of 9 steps. What was learnt is kept" in capsys.readouterr().out
+    assert gone_on["train"]() == expected
+    assert (stopped["made"], gone_on["made"]) == ([*range(step)], [*range(step, 9)])
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("way", ["break", "raise ZeroDivisionError"])
+def test_a_loop_that_is_left_and_one_that_fails_are_kept_too(way):
+    source = changed("stop_at = None", "stop_at = 3").replace("raise KeyboardInterrupt", way)
+    first, second = lesson(source), lesson(source)
+    for names in (first, second):
+        with suppress(ZeroDivisionError):
+            names["train"]()
+    assert (first["made"], second["made"]) == ([0, 1, 2], [])
+
+
+@pytest.mark.usefixtures("often")
+def test_what_is_written_now_and_then_serves_when_the_kernel_dies(folder, during, monkeypatch):
+    monkeypatch.setattr(kept, "SECONDS_TO_FILE", 0)
+    found: list[int] = []
+    during(5, lambda: found.extend(torch.load(file)["step"] for file in folder.iterdir()))
+    train()
+    assert found == [5]
+
+
+def test_a_cell_that_trains_by_itself_is_kept_and_may_run_twice():
+    """The variables of its first run are there when it runs again."""
+    first, second = lesson(), lesson()
+    for names, expected in ((first, [0, 1, 2]), (first, []), (second, [])):
+        names["made"].clear()
+        exec(CELLS, names)
+        assert names["made"] == expected
+        assert names["model"].weight.tolist() == [[pytest.approx(-0.5)] * 3]
+
+
+def test_it_is_the_same_training_in_another_process():
+    """Sets have another order there, and objects other addresses."""
+    train()
+    program = "import sys; exec(sys.argv[1]); train(); print(made)"
+    environment = os.environ | {"PYTHONPATH": str(fingerprint.LIBRARY.parent), "PYTHONHASHSEED": "7"}
+    command = [sys.executable, "-c", program, LESSON]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
+def test_lessons_side_by_side_keep_each_their_own():
+    sources = (LESSON, changed("decay=0.9", "decay=0.7"))
+    results = [lesson(source)["train"]() for source in sources]
+    again = [lesson(source) for source in sources]
+    assert [names["train"]() for names in again] == results
+    assert [names["made"] for names in again] == [[], []]
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "empty": lambda file: file.write_bytes(b""),
+    "text": lambda file: file.write_text("no training"),
+    "half": lambda file: file.write_bytes(file.read_bytes()[: file.stat().st_size // 2]),
+    "foreign pickle": lambda file: file.write_bytes(pickle.dumps({"fingerprint": Path("foreign")})),
+    "pickle that ends the kernel": lambda file: file.write_bytes(b"cbuiltins\nexit\n(tR."),
+    "foreign weights": lambda file: torch.save({"weight": torch.ones(3)}, file),
+    "another training": lambda file: torch.save(torch.load(file) | {"fingerprint": "another"}, file),
+    "another optimizer": lambda file: torch.save(
+        (right := torch.load(file)) | {"states": [right["states"][0], {}, *right["states"][2:]]}, file
+    ),
+    "folder": lambda file: [file.unlink(), (file / "full").mkdir(parents=True)],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_said_in_a_line_and_trained_anew_and_nothing_in_it_runs(damage, folder, capsys):
+    expected = lesson()["train"]()
+    (file,) = folder.iterdir()
+    DAMAGES[damage](file)
+    anew = lesson()
+    assert anew["train"]() == expected
+    assert len(anew["made"]) == 9
+    said = capsys.readouterr().out.strip()
+    assert said.startswith(f"{file} is damaged, so the model is trained anew.")
+    if damage == "folder":
+        assert "This training is not kept: " in said
+    else:
+        assert "\n" not in said
+        assert train() == [], "it was kept in the place of the other"
+
+
+def test_where_nothing_can_be_written_the_training_is_not_lost(folder, capsys):
+    folder.parent.mkdir()
+    folder.write_text("a file where the folder should be")
+    assert len(train()) == 9
+    assert capsys.readouterr().out.strip().startswith("This training is not kept: ")
+
+
+def test_what_cannot_be_compared_is_said_and_trains_each_time(folder, capsys):
+    for _ in range(2):
+        assert (
+            len(train(changed("losses = []", "losses, numbers = [], (number for number in range(3))"))) == 9
+        )
+        said = capsys.readouterr().out
+        assert said.strip() == "This training is not kept: cannot pickle 'generator' object"
+    assert not folder.exists()
+
+
+def test_an_object_without_a_state_is_refused():
+    with pytest.raises(TypeError, match=r"keeps models, .*, lists and dicts, got int"):
+        kept.kept_steps(3, 7)
+
+
+def test_a_lesson_in_no_course_keeps_beside_itself(tmp_path, monkeypatch):
+    def no_course():
+        raise kept.CourseError("no_course", folder=tmp_path)
+
+    monkeypatch.setattr(kept, "find_root", no_course)
+    monkeypatch.chdir(tmp_path)
+    train()
+    assert len(list((tmp_path / "work" / "trainings").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("train", "train-Model"), ("训练", "Model"), ("con", "con-Model")]
+)
+def test_the_name_of_a_file_says_what_was_trained_on_every_system(name, file, folder):
+    lesson(LESSON.replace("def train(", f"def {name}("))[name]()
+    (found,) = folder.iterdir()
+    assert found.name.startswith(f"{file}-")
+    assert len(found.name) < 80
+    assert all(letter.isascii() and (letter.isalnum() or letter in "-.") for letter in found.name)
+
+
+def test_those_used_longest_ago_go_when_they_become_too_many(folder, monkeypatch):
+    files = []
+    for seed in range(3):
+        train(LESSON, seed)
+        files += [file for file in folder.iterdir() if file not in files]
+        os.utime(files[-1], (seed, seed))
+    train(LESSON, 0)  # used again
+    monkeypatch.setattr(kept, "MOST_BYTES", 3.5 * files[0].stat().st_size)
+    train(LESSON, 3)
+    assert files[1] not in folder.iterdir()
+    assert {files[0], files[2]} < {*folder.iterdir()}
+
+
+def test_forgotten_trainings_begin_anew(folder, capsys):
+    for seed in range(2):
+        train(LESSON, seed)
+    forget_trainings()
+    assert capsys.readouterr().out == "Trainings forgotten: 2\n"
+    assert [*folder.iterdir()] == []
+
+
+@pytest.mark.usefixtures("often")
+def test_what_is_shown_is_one_line_that_is_written_over_and_goes(capsys):
+    train()
+    lines = capsys.readouterr().out.split("\r")
+    assert lines[0] == lines[-1] == ""
+    assert lines[1].startswith("███░░░░░░░░░░░░░░░░░░░░░░░░░░░ step 1 of 9, ")
+    assert lines[-2].strip() == ""
+    assert all(len(line) >= len(before.rstrip()) for before, line in pairwise(lines[:-1]))
+    assert "\n" not in "".join(lines)
+
+
+def test_it_computes_with_one_thread_and_leaves_the_others_as_they_were(during):
+    before, threads = torch.get_num_threads(), []
+    torch.set_num_threads(2)
+    try:
+        during(1, lambda: [threads.append(torch.get_num_threads()), interrupt()])
+        with pytest.raises(KeyboardInterrupt):
+            train()
+        assert (threads, torch.get_num_threads()) == ([1], 2)
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("often")
+def test_everything_is_said_in_the_language_of_the_lesson(folder, monkeypatch, capsys, during):
+    words = bracketed(language.words_in("en"))
+    monkeypatch.setattr(kept, "words_here", lambda: words)
+    train()
+    (file,) = folder.iterdir()
+    file.write_text("nothing")
+    during(4, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        train()
+    forget_trainings()
+    said = capsys.readouterr().out
+    for begins in ("⟦step", "is damaged", "⟦Stopped", "⟦Trainings forgotten"):
+        assert begins in said
+    assert not any(letter.isalpha() for letter in outside_brackets(said))

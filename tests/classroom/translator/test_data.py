@@ -1,0 +1,142 @@
+"""Batches and their numbers: for training, held out, and rare."""
+
+import pytest
+import torch
+
+from mha_lib.classroom.translator import (
+    BEGIN,
+    END,
+    LARGEST,
+    MAX_TARGET_TOKENS,
+    PADDING,
+    SOURCE_VOCABULARY,
+    TARGET_VOCABULARY,
+    as_numeral,
+    draw_training_numbers,
+    held_out_numbers,
+    in_chinese,
+    in_english,
+    inner_zeros,
+    is_held_out,
+    make_batch,
+    strata,
+)
+
+
+def test_a_batch_holds_the_numbers_in_both_languages():
+    numbers = [0, 23_045, 99_999_999, 20_000_000]
+    batch = make_batch(numbers)
+    for number, source, target, mask in zip(
+        numbers, batch.source, batch.target, batch.source_mask, strict=True
+    ):
+        words = [SOURCE_VOCABULARY[token] for token in source[mask]]
+        assert " ".join(words) == in_english(number)
+        assert (source[~mask] == PADDING).all()
+        length = len(in_chinese(number))
+        assert target[0] == BEGIN
+        assert target[length + 1] == END
+        assert (target[length + 2 :] == PADDING).all()
+        assert as_numeral(target[1:].tolist()) == in_chinese(number)
+
+
+def test_the_special_tokens_are_where_their_names_are_and_the_longest_numeral_has_room():
+    assert [TARGET_VOCABULARY[token] for token in (PADDING, BEGIN, END)] == ["<pad>", "<bos>", "<eos>"]
+    assert SOURCE_VOCABULARY[PADDING] == "<pad>"
+    assert make_batch([LARGEST]).target.shape[1] == MAX_TARGET_TOKENS + 1  # and its "<bos>"
+
+
+def test_what_a_model_writes_is_shown_whole_even_if_it_is_nonsense():
+    assert as_numeral([TARGET_VOCABULARY.index("万"), BEGIN, PADDING]) == "万<bos><pad>"
+
+
+def test_one_number_in_sixteen_is_held_out_whatever_its_kind():
+    draw = torch.Generator().manual_seed(3)
+    numbers = torch.randint(0, LARGEST + 1, (100_000,), generator=draw)
+    kinds = {
+        "any": numbers,
+        "small": torch.arange(100, 100_100),
+        "thousands": torch.arange(1, 100_000) * 1000,
+        "10,000s": torch.arange(1, 10_000) * 10_000,
+        "one digit between zeros": torch.arange(1, 10_000) * 10_000 + 7,
+    }
+    for kind, found in kinds.items():
+        assert is_held_out(found).float().mean() == pytest.approx(1 / 16, abs=0.006), kind
+
+
+def test_held_out_numbers_stay_the_same_and_are_none_below_a_hundred():
+    """If they changed, a translator kept from before would be examined with numbers it was trained on."""
+    numbers = torch.arange(LARGEST - 100_000, LARGEST)
+    assert numbers[is_held_out(numbers)][:4].tolist() == [99_900_019, 99_900_032, 99_900_053, 99_900_074]
+    assert not is_held_out(torch.arange(100)).any()
+
+
+def test_no_training_number_is_held_out_and_each_exam_number_is():
+    numbers = draw_training_numbers(20_000, torch.Generator().manual_seed(0))
+    assert len(numbers) == 20_000
+    assert not is_held_out(numbers).any()
+    for zero_rich in (False, True):
+        exam = held_out_numbers(3_000, zero_rich=zero_rich)
+        assert len(exam) == 3_000
+        assert is_held_out(exam).all()
+        assert int(exam.max()) <= LARGEST
+
+
+def test_however_few_numbers_are_drawn_there_are_that_many():
+    for seed in range(300):
+        assert len(draw_training_numbers(1, torch.Generator().manual_seed(seed))) == 1
+        assert len(held_out_numbers(1, max_digits=3, seed=seed)) == 1
+
+
+@pytest.mark.parametrize(("max_digits", "zero_rich"), [(2, False), (9, False), (5, True)])
+def test_numbers_of_too_few_or_too_many_digits_are_an_error(max_digits, zero_rich):
+    with pytest.raises(ValueError, match=f"max_digits must be from [38] to 8, since .*, got {max_digits}"):
+        held_out_numbers(3, max_digits=max_digits, zero_rich=zero_rich)
+    for digits in (0, 9):
+        with pytest.raises(ValueError, match=f"max_digits must be from 1 to 8, got {digits}"):
+            draw_training_numbers(3, torch.Generator(), digits)
+
+
+def test_training_sees_short_numbers_and_those_with_zeros_often():
+    numbers = draw_training_numbers(20_000, torch.Generator().manual_seed(0))
+    shares = {name: chosen.float().mean().item() for name, chosen in strata(numbers).items()}
+    assert all(shares[f"digits: {length}"] > 0.01 for length in range(1, 9))
+    natural = held_out_numbers(20_000)
+    assert (inner_zeros(numbers) >= 2).float().mean() > 1.3 * (inner_zeros(natural) >= 2).float().mean()
+    assert shares["zeros at 万"] > 0.1
+    assert {0, 7, 10, 100} <= set(numbers.tolist())
+
+
+def test_numbers_are_drawn_alike_for_a_seed():
+    draws = [draw_training_numbers(50, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)]
+    assert torch.equal(draws[0], draws[1])
+    assert not torch.equal(draws[0], draws[2])
+    assert not torch.equal(held_out_numbers(50, seed=1), held_out_numbers(50, seed=2))
+
+
+def test_hard_numbers_have_many_zeros_inside():
+    numbers = held_out_numbers(2_000, zero_rich=True)
+    assert (inner_zeros(numbers) >= 2).all()
+    assert {len(str(number)) for number in numbers.tolist()} == {4, 5, 6, 7, 8}
+
+
+@pytest.mark.parametrize(
+    ("number", "zeros"),
+    [(0, 0), (100, 0), (101, 1), (1_002_300, 2), (20_450, 1), (230_045, 2), (10_000_001, 6)],
+)
+def test_zeros_inside_are_counted(number, zeros):
+    digits = str(number).strip("0")
+    assert inner_zeros(torch.tensor([number])).item() == zeros == digits.count("0")
+
+
+def test_strata_say_of_what_kind_each_number_is():
+    numbers = [7, 23_045, 20_450, 230_045, 10_000, 12_345_670, 30_000_005]
+    found = strata(torch.tensor(numbers))
+    kinds = {
+        name: [n for n, yes in zip(numbers, chosen, strict=True) if yes] for name, chosen in found.items()
+    }
+    assert kinds["digits: 5"] == [23_045, 20_450, 10_000]
+    assert kinds["zeros inside: 0"] == [7, 10_000, 12_345_670]
+    assert kinds["zeros inside: 1"] == [23_045, 20_450]
+    assert kinds["zeros inside: 2"] == [230_045]
+    assert kinds["zeros inside: 3 or more"] == [30_000_005]
+    assert kinds["zeros at 万"] == [20_450, 230_045, 30_000_005]

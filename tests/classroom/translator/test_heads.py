@@ -1,0 +1,285 @@
+"""The measures of heads, in cases with a known answer and in relations that must hold."""
+
+import math
+import re
+
+import pytest
+import torch
+
+from mha_lib.classroom.heads import Head, evened, permuted
+from mha_lib.classroom.translator import (
+    alignment,
+    alignment_scores,
+    all_heads,
+    chance_of_alignment,
+    entropies,
+    exact_matches,
+    head_masks_without,
+    importance_by_gradient,
+    importance_by_removal,
+    least_important_first,
+    make_batch,
+    make_translator,
+    prune_model,
+    pruning_curve,
+    similarities,
+    translate,
+    translation_loss,
+    weights_of,
+    with_changed_weights,
+    with_fewer_kv_heads,
+)
+from mha_lib.classroom.translator.heads import attention_layers
+from tests.classroom.translator.conftest import NUMBERS
+
+MIXED = [0, 345, 7, 900, 12, 101, 23_045]
+HEADS = 4
+
+
+@pytest.fixture
+def batch():
+    return make_batch(MIXED)
+
+
+@pytest.fixture
+def fresh():
+    """Return a translator whose heads matter: it has learnt nothing, but its weights are uneven."""
+    model = make_translator(HEADS, seed=3).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3)
+    return model.eval()
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """Return a function that replaces the weights of a model by known ones."""
+
+    def put(**weights):
+        found = weights_of(make_translator(HEADS), make_batch(MIXED))
+        monkeypatch.setattr(
+            "mha_lib.classroom.translator.heads.weights_of", lambda *_: found._replace(**weights)
+        )
+
+    return put
+
+
+def one_hot_cross(batch, place_of):
+    """Make weights of four heads: three look at one word only, the last looks evenly at all words."""
+    samples, rows, words = len(batch.numbers), batch.target.shape[1] - 1, batch.source.shape[1]
+    weights = torch.zeros(samples, HEADS, rows, words)
+    for sample, number in enumerate(batch.numbers):
+        aligned = [*alignment(number), *[None] * rows][:rows]
+        for row, word in enumerate(aligned):
+            weights[sample, :2, row, place_of(word, number)] = 1
+            weights[sample, 2, row, 0] = 1
+    weights[:, 3] = (batch.source_mask / batch.source_mask.sum(1, keepdim=True))[:, None]
+    return weights
+
+
+def test_a_head_that_looks_at_the_right_words_has_an_alignment_of_one(known, batch):
+    weights = one_hot_cross(batch, lambda word, number: 0 if word is None else word)
+    known(cross=[weights])
+    scores = alignment_scores(make_translator(HEADS), batch)[0]
+    assert scores[:2].tolist() == [1, 1]
+    first = [word == 0 for number in MIXED for word in alignment(number) if word is not None]
+    assert scores[2].item() == pytest.approx(sum(first) / len(first))
+    assert scores[3].item() == pytest.approx(chance_of_alignment(batch))
+
+
+def test_padding_in_the_batch_changes_no_alignment(trained):
+    """Each numeral counts alike, so the mean over several batches is the mean over one."""
+    parts = [make_batch([number]) for number in MIXED]
+    counts = torch.tensor([sum(word is not None for word in alignment(number)) for number in MIXED])
+    scores = torch.stack([alignment_scores(trained, part)[0] for part in parts])  # (N, H)
+    whole = alignment_scores(trained, make_batch(MIXED))[0]
+    torch.testing.assert_close(whole, (scores * counts[:, None]).sum(0) / counts.sum())
+
+
+def test_a_trained_translator_looks_at_the_right_words(trained):
+    batch = make_batch(NUMBERS)
+    assert max(alignment_scores(trained, batch)[0]) > 1.8 * chance_of_alignment(batch)
+    fresh = alignment_scores(make_translator(HEADS), batch)[0]
+    torch.testing.assert_close(fresh, torch.full((HEADS,), chance_of_alignment(batch)), atol=0.05, rtol=0)
+
+
+def test_weights_belong_to_the_numeral_that_they_predict(trained, batch):
+    inputs = batch.target[:, :-1]
+    _, expected = trained(batch.source, inputs, batch.source_mask, need_weights=True)
+    found = weights_of(trained, batch)
+    assert torch.equal(found.cross[0], expected.cross[0])
+    assert found.decoder[0].shape == (len(MIXED), HEADS, inputs.shape[1], inputs.shape[1])
+    assert not found.cross[0].requires_grad
+
+
+def test_entropy_is_0_on_one_word_and_log_n_evenly_on_n(known, batch):
+    known(cross=[one_hot_cross(batch, lambda word, number: 0)])
+    found = entropies(make_translator(HEADS), batch).cross[0]
+    lengths = batch.source_mask.sum(1).tolist()
+    rows = [len(alignment(number)) + 1 for number in MIXED]  # and that of "<eos>"
+    even = sum(count * math.log(n) for count, n in zip(rows, lengths, strict=True)) / sum(rows)
+    torch.testing.assert_close(found, torch.tensor([0, 0, 0, even]))
+
+
+def test_similarity_is_1_for_the_same_weights_and_0_for_other_words(known, batch):
+    weights = one_hot_cross(batch, lambda word, number: 0)
+    weights[:, 1] = weights[:, 0].roll(1, dims=-1)
+    known(cross=[weights])
+    found = similarities(make_translator(HEADS), batch).cross[0]
+    torch.testing.assert_close(found.diagonal(), torch.ones(HEADS))
+    torch.testing.assert_close(found, found.T)
+    assert found[0, 2] == 1
+    assert found[0, 1] == 0
+    assert 0 < found[0, 3] < 1
+
+
+@pytest.mark.parametrize("measure", [entropies, similarities])
+def test_padding_counts_for_nothing(trained, measure):
+    """The measure of a batch is the mean over all queries of its numbers alone."""
+    whole = measure(trained, make_batch(MIXED))
+    alone = [measure(trained, make_batch([number])) for number in MIXED]
+    sources = torch.tensor([make_batch([number]).source.shape[1] for number in MIXED])
+    targets = torch.tensor([make_batch([number]).target.shape[1] - 1 for number in MIXED])
+    for name, counts in (("encoder", sources), ("decoder", targets), ("cross", targets)):
+        parts = torch.stack([getattr(each, name)[0] for each in alone])
+        mean = torch.einsum("n...,n->...", parts, counts / counts.sum())
+        torch.testing.assert_close(getattr(whole, name)[0], mean)
+
+
+def test_importance_by_removal_is_the_loss_without_the_head(fresh, batch):
+    importance = importance_by_removal(fresh, batch)
+    for head in (Head("encoder", 0, 1), Head("decoder", 0, 3), Head("cross", 0, 0)):
+        expected = translation_loss(prune_model(fresh, [head]), batch) - translation_loss(fresh, batch)
+        torch.testing.assert_close(getattr(importance, head.attention)[0][head.head].double(), expected)
+
+
+def test_importance_by_gradient_is_the_slope_of_the_loss(fresh, batch):
+    """Compute the slope of each number alone, by a small step of the head mask."""
+    importance = importance_by_gradient(fresh, batch)
+    tokens = sum(len(alignment(number)) + 1 for number in MIXED)
+    for head in (Head("encoder", 0, 2), Head("decoder", 0, 0), Head("cross", 0, 3)):
+        slopes = 0.0
+        for number in MIXED:
+            losses = []
+            for step in (1e-5, -1e-5):
+                masks = head_masks_without(fresh)
+                getattr(masks, head.attention)[0] = getattr(masks, head.attention)[0].double()
+                getattr(masks, head.attention)[0][head.head] += step
+                losses.append(translation_loss(fresh, make_batch([number]), masks).item())
+            slopes += abs(losses[0] - losses[1]) / 2e-5 * (len(alignment(number)) + 1) / tokens
+        found = getattr(importance, head.attention)[0][head.head].item()
+        assert found == pytest.approx(slopes, rel=1e-4)
+    assert all(parameter.grad is None for parameter in fresh.parameters())
+
+
+def test_heads_are_ordered_from_the_least_important():
+    model = make_translator(2)
+    masks = head_masks_without(model)
+    for value, head in zip((3.0, 1.0, 2.0, 6.0, 5.0, 4.0), all_heads(model), strict=True):
+        getattr(masks, head.attention)[head.layer][head.head] = value
+    order = least_important_first(masks)
+    assert [(head.attention, head.head) for head in order] == [
+        ("encoder", 1), ("decoder", 0), ("encoder", 0), ("cross", 1), ("cross", 0), ("decoder", 1)
+    ]  # fmt: skip
+
+
+def test_pruned_heads_are_gone_and_nothing_else_has_changed(trained):
+    removed = [Head("encoder", 0, 0), Head("decoder", 0, 3), Head("cross", 0, 1), Head("cross", 0, 2)]
+    pruned = prune_model(trained, removed)
+    batch, masks = make_batch(NUMBERS), head_masks_without(trained, removed)
+    inputs = (batch.source, batch.target[:, :-1], batch.source_mask)
+    torch.testing.assert_close(pruned(*inputs), trained(*inputs, head_masks=masks))
+    assert translate(pruned, NUMBERS) == translate(trained, NUMBERS, masks)
+    gone = len(removed) * 4 * 64 * 16
+    counts = [sum(x.numel() for x in model.parameters()) for model in (trained, pruned)]
+    assert counts[0] - counts[1] == gone
+    heads = {name: layers[0].num_heads for name, layers in attention_layers(pruned).items()}
+    assert heads == {"encoder": 3, "decoder": 3, "cross": 2}
+
+
+def test_a_layer_keeps_at_least_one_head(trained):
+    with pytest.raises(ValueError, match="keep must name some of the heads"):
+        prune_model(trained, [Head("cross", 0, head) for head in range(HEADS)])
+
+
+def test_the_curve_counts_matches_while_heads_go(trained):
+    order = [Head("cross", 0, head) for head in range(HEADS)]
+    curve = pruning_curve(trained, NUMBERS, order)
+    assert len(curve) == HEADS + 1
+    assert curve[0] == 1
+    pruned = prune_model(trained, order[:2])
+    assert curve[2] == exact_matches(pruned, NUMBERS).float().mean().item()
+    assert curve[-1] < 0.1, "without cross-attention nothing is known of the source"
+
+
+def test_even_and_permuted_weights_stay_weights():
+    allowed = torch.ones(3, 5, 5).tril().bool()
+    weights = torch.rand(3, 5, 5).masked_fill(~allowed, 0)
+    weights /= weights.sum(-1, keepdim=True)
+    even, dealt = evened(weights, allowed), permuted(weights, allowed)
+    for changed in (even, dealt):
+        assert not changed[~allowed].any()
+        torch.testing.assert_close(changed.sum(-1), torch.ones(3, 5))
+    torch.testing.assert_close(even[:, 3, :4], torch.full((3, 4), 0.25))
+    assert torch.equal(dealt.sort(-1).values, weights.sort(-1).values)
+    assert not torch.equal(dealt, weights)
+
+
+@pytest.mark.parametrize("name", ["encoder", "decoder", "cross"])
+def test_weights_are_changed_in_the_heads_that_are_named_and_nowhere_else(trained, batch, name):
+    heads = [Head(name, 0, 1), Head(name, 0, 2)]
+    same = with_changed_weights(trained, heads, lambda weights, allowed: weights)
+    inputs = (batch.source, batch.target[:, :-1], batch.source_mask)
+    torch.testing.assert_close(same(*inputs), trained(*inputs))
+    masks = head_masks_without(trained, [Head(name, 0, 1)])
+    torch.testing.assert_close(same(*inputs, head_masks=masks), trained(*inputs, head_masks=masks))
+    assert translate(same, NUMBERS) == translate(trained, NUMBERS)
+    even = with_changed_weights(trained, heads, evened)
+    before, after = (getattr(weights_of(model, batch), name)[0] for model in (trained, even))
+    for head in range(HEADS):
+        assert torch.allclose(before[:, head], after[:, head]) == (head not in (1, 2))
+    silenced = with_changed_weights(trained, heads, lambda weights, allowed: 0 * weights)
+    assert translate(silenced, NUMBERS) == translate(trained, NUMBERS, head_masks_without(trained, heads))
+
+
+def test_changes_of_weights_add_up(trained, batch):
+    once = with_changed_weights(trained, [Head("cross", 0, 1)], evened)
+    twice = with_changed_weights(once, [Head("cross", 0, 2)], evened)
+    both = with_changed_weights(trained, [Head("cross", 0, 1), Head("cross", 0, 2)], evened)
+    torch.testing.assert_close(weights_of(twice, batch).cross[0], weights_of(both, batch).cross[0])
+
+
+@pytest.mark.parametrize(
+    "head", [("cros", 0, 1), ("cross", 1, 0), ("cross", 0, -1), ("encoder", -1, 0), ("decoder", 0, 99)]
+)
+@pytest.mark.parametrize(
+    "use",
+    [head_masks_without, prune_model, lambda model, heads: with_changed_weights(model, heads, evened)],
+    ids=["head_masks_without", "prune_model", "with_changed_weights"],
+)
+def test_a_head_that_there_is_not_is_an_error(trained, use, head):
+    message = "heads must name heads of the model.*got " + re.escape(str(Head(*head)))
+    with pytest.raises(ValueError, match=message):
+        use(trained, [Head(*head)])
+
+
+def test_padding_gets_no_weight_however_weights_are_changed(trained, batch):
+    for change in (evened, permuted):
+        changed = with_changed_weights(trained, [Head("cross", 0, 0), Head("encoder", 0, 0)], change)
+        weights = weights_of(changed, batch)
+        assert not weights.cross[0].transpose(1, 3)[~batch.source_mask].any()
+        assert not weights.encoder[0].transpose(1, 3)[~batch.source_mask].any()
+
+
+@pytest.mark.parametrize("num_kv_heads", [4, 2, 1])
+def test_fewer_key_value_heads_are_the_means_in_every_attention(trained, num_kv_heads):
+    converted = with_fewer_kv_heads(trained, num_kv_heads)
+    before, after = attention_layers(trained), attention_layers(converted)
+    for name, (layer,) in after.items():
+        assert layer.num_kv_heads == num_kv_heads
+        heads = before[name][0].W_k.weight.unflatten(0, (num_kv_heads, HEADS // num_kv_heads, 16))
+        torch.testing.assert_close(layer.W_k.weight, heads.mean(1).flatten(0, 1))
+        assert torch.equal(layer.W_q.weight, before[name][0].W_q.weight)
+    assert before["cross"][0].num_kv_heads == HEADS, "the model itself stays as it was"
+    if num_kv_heads == HEADS:
+        assert translate(converted, NUMBERS) == translate(trained, NUMBERS)

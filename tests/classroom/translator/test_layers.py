@@ -1,0 +1,85 @@
+"""The table of layers: one of its models trained anew, the orders that lessons rely on, and its measures."""
+
+import pytest
+import torch
+
+from benchmarks import layers
+from benchmarks.layers import FOUR_HEADS, LESSON, ONE_LAYER, TWO_LAYERS
+from benchmarks.tables import read_table
+from mha_lib.classroom.trainings import repeated_tokens
+
+TABLE = read_table(layers.TABLE)
+
+
+def test_every_model_has_its_numbers():
+    assert list(TABLE["right"]) == list(layers.ROWS)
+    for part in (TWO_LAYERS, FOUR_HEADS):
+        assert {len(numbers) for numbers in TABLE[part].values()} == {len(TABLE["right"][part])}
+    assert len(TABLE["right"][TWO_LAYERS]) == len(TABLE["right"]["1 layer, 8 heads"]) == len(layers.SEEDS)
+
+
+def test_two_layers_are_far_ahead_of_heads_side_by_side_with_every_seed():
+    rows = TABLE["right"]
+    side_by_side = [name for name in rows if name.startswith("1 layer") and "keys of" not in name]
+    for name in side_by_side:
+        assert max(rows[name]) < (0.5 if "2000" not in name else 0.8)
+    assert min(rows[TWO_LAYERS]) > 0.95
+    assert min(rows["1 layer, 1 head, keys of the token before"]) > 0.95
+
+
+def test_one_layer_knows_distances_and_two_layers_know_what_stood_before():
+    """At a distance that training had not, heads side by side get nothing right."""
+    for size in (5, 17):
+        assert min(TABLE[TWO_LAYERS][f"right, blocks of {size}"]) > 0.8
+        for name in ONE_LAYER:
+            assert max(TABLE[name][f"right, blocks of {size}"]) < 0.05
+
+
+def test_the_second_layer_needs_the_first_in_its_keys_alone():
+    found = TABLE[TWO_LAYERS]
+    assert min(found["right, layer 0 hidden from the queries and values"]) > 0.9
+    assert max(found["right, layer 0 hidden from the keys"]) < 0.3
+
+
+@pytest.mark.ci
+def test_one_model_of_the_table_comes_out_again():
+    """Another machine rounds differently, which after some steps acts like another seed."""
+    model = layers.make(TWO_LAYERS, 3)
+    curve = layers.train(model, 3)
+    with torch.no_grad():
+        assert layers.right(model) == pytest.approx(TABLE["right"][TWO_LAYERS][3], abs=0.03)
+    assert curve[4].right < 0.3
+
+
+def test_scores_are_weights_at_the_right_places():
+    batch = repeated_tokens(20, torch.Generator().manual_seed(0))
+    places = batch.tokens.shape[1] - 1
+    previous, perfect = torch.zeros(20, 2, places, places), torch.zeros(20, 2, places, places)
+    previous[:, 1, range(1, places), range(places - 1)] = 0.75
+    for sample, ago in enumerate(batch.ago.tolist()):
+        for place, steps in enumerate(ago):
+            if steps:
+                perfect[sample, 0, place - 1, place - steps] = 0.5
+    torch.testing.assert_close(layers.previous_scores(previous), torch.tensor([0, 0.75]))
+    torch.testing.assert_close(layers.induction_scores(perfect, batch), torch.tensor([0.5, 0]))
+    assert layers.previous_scores(perfect)[0] == layers.induction_scores(previous, batch)[1] == 0
+
+
+def test_composition_is_none_where_the_second_map_reads_what_the_first_does_not_write():
+    composition = LESSON["composition_of"]
+    writes, reads = torch.zeros(6, 6), torch.zeros(6, 6)
+    writes[:, :3], reads[3:] = torch.rand(6, 3), torch.rand(3, 6)
+    assert composition(writes, reads) == 0 < composition(reads, writes)
+    one = torch.rand(6, 1) @ torch.rand(1, 6)
+    assert composition(one, one.T) == pytest.approx(1)
+
+
+def test_a_diagonal_is_the_largest_of_each_row():
+    assert layers.on_diagonal(torch.eye(32)) == 1
+    assert layers.on_diagonal(torch.eye(32).roll(1, 0)) == 0
+
+
+def test_a_moment_lies_on_the_line_between_two_points():
+    assert layers.moment([0, 0.5, 1], 0.75) == 37.5
+    assert layers.moment([0.5, 1], 0.25) == 0
+    assert layers.moment([0, 0.1], 0.5) == 25

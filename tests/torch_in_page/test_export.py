@@ -1,0 +1,171 @@
+"""What ``export_for_page`` writes, and what it refuses."""
+
+import ast
+import json
+import re
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+from torch_in_page import INTERPRETER, export_for_page
+from torch_in_page.program import Weight, named_leaves
+
+X = torch.randn(2, 5, generator=torch.Generator().manual_seed(0))
+FREE = {"x": {1: "N"}}
+
+
+def test_python_runs_what_was_recorded_at_every_length():
+    layer = nn.LayerNorm(2)
+    program = export_for_page(lambda x: layer(x.mT).softmax(0), {"x": X}, FREE, half=False)
+    for length in (1, 2, 5, 9):
+        x = torch.randn(2, length)
+        torch.testing.assert_close(program.run(x=x)["output"], layer(x.mT).softmax(0))
+    with pytest.raises(TypeError, match="the inputs must be x, got y"):
+        program.run(y=X)
+
+
+def test_a_program_can_be_written_as_json():
+    program = export_for_page(lambda x: torch.where(x > 0, x, -torch.inf), {"x": X}, FREE)
+    written = json.loads(json.dumps(program.as_dict(), allow_nan=False))
+    assert written["inputs"] == [{"name": "x", "dtype": "float32", "shape": [2, "N"]}]
+    assert written["lengths"] == {"N": [1, None]}
+    assert "-Infinity" in json.dumps(written["nodes"])
+
+
+def test_outputs_are_named_by_the_way_that_leads_to_them():
+    program = export_for_page(lambda x: {"a": (x, [x + 1, x + 2]), "b": x.max(1)}, {"x": X})
+    assert list(program.outputs) == ["a.0", "a.1.0", "a.1.1", "b.0", "b.1"]
+    torch.testing.assert_close(
+        program.run(x=X), named_leaves({"a": (X, [X + 1, X + 2]), "b": tuple(X.max(1))})
+    )
+
+
+def test_half_precision_rounds_weights_alone_and_halves_them():
+    weight = torch.randn(7, 2, generator=torch.Generator().manual_seed(1))
+    exact, rounded = (export_for_page(lambda x: weight @ x, {"x": X}, half=half) for half in (False, True))
+    assert len(rounded.weights[0].stored.numpy().tobytes()) * 2 == weight.numel() * 4
+    torch.testing.assert_close(exact.run(x=X)["output"], weight @ X)
+    torch.testing.assert_close(rounded.run(x=X)["output"], weight.half().float() @ X)
+    assert not torch.equal(rounded.run(x=X)["output"], weight @ X)
+
+
+@pytest.mark.parametrize("number", [1e6, 1e-9], ids=str)
+def test_numbers_that_float16_does_not_have_stay_float32(number):
+    weight = Weight.of(torch.full((3,), number), half=True)
+    assert weight.stored.dtype == torch.float32
+
+
+def test_whole_numbers_are_stored_in_the_least_that_holds_them():
+    assert Weight.of(torch.tensor([-5, 2**31 - 1])).stored.dtype == torch.int32
+    assert Weight.of(torch.tensor([2**40])).stored.dtype == torch.float64
+    with pytest.raises(ValueError, match="exact up to 2⁵³, got whole numbers from 0 to 9223372036854775807"):
+        Weight.of(torch.tensor([0, 2**63 - 1]))
+
+
+def test_what_is_shared_is_stored_once_and_what_is_unused_not_at_all():
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.unused = nn.Embedding(7, 3), nn.Linear(3, 3)
+            self.out = nn.Linear(3, 7, bias=False)
+            self.out.weight = self.embedding.weight
+
+        def forward(self, tokens):
+            return self.out(self.embedding(tokens))
+
+    program = export_for_page(Tied(), {"tokens": torch.tensor([1, 2])})
+    assert [weight.value.shape for weight in program.weights] == [(7, 3)]
+
+
+def test_one_example_for_two_inputs_makes_two_inputs():
+    program = export_for_page(lambda a, b: a - b, {"a": X, "b": X})
+    torch.testing.assert_close(program.run(a=X, b=3 * X)["output"], -2 * X)
+
+
+def test_an_unknown_operation_is_named_with_its_line():
+    def function(x):
+        y = x + 1
+        return torch.linalg.vector_norm(y)
+
+    line = function.__code__.co_firstlineno + 2
+    said = (
+        f"the page does not know aten.linalg_vector_norm.default, which is computed in line {line} of "
+        "test_export.py: return torch.linalg.vector_norm(y); it knows "
+    )
+    with pytest.raises(NotImplementedError, match=f"^{re.escape(said)}.*matmul"):
+        export_for_page(function, {"x": X})
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: x.half() + 1, r"does not know torch.float16, .* in line \d+ of test_export.py"),
+        (lambda x: x.long() & x.long().flip(0), r"does not know aten\.bitwise_and"),
+        (lambda x: x.add_(1), "writes into .*write into a clone"),
+        (lambda x: x[0].zero_(), "writes into .*write into a clone"),
+        (lambda x: {"sum": x.sum(), "size": x.shape[1]}, "every output must be a tensor, got .* as size"),
+    ],
+)
+def test_what_the_page_cannot_do_is_named(function, message):
+    with pytest.raises(NotImplementedError, match=message):
+        export_for_page(function, {"x": X.clone()}, FREE)
+
+
+def test_a_branch_on_numbers_is_refused_in_the_words_of_pytorch():
+    with pytest.raises(RuntimeError, match=r"can't record <lambda>: .* not on the numbers .*words:\n.*"):
+        export_for_page(lambda x: x if x.sum() > 0 else -x, {"x": X})
+
+
+def test_the_least_length_is_what_the_function_takes():
+    def needs_two(x):
+        if x.shape[1] < 2:
+            raise ValueError("too short")
+        return x[:, 1:].sum(1)
+
+    assert export_for_page(needs_two, {"x": X}, FREE).lengths == {"N": (2, None)}
+    assert export_for_page(lambda x: x.sum(1), {"x": X}, FREE).lengths == {"N": (1, None)}
+
+
+def test_a_condition_between_lengths_is_checked():
+    def attend(x, y):
+        if x.shape[1] > y.shape[1]:
+            raise ValueError("x is longer than y")
+        return x.sum() + y.sum()
+
+    program = export_for_page(attend, {"x": X, "y": torch.ones(2, 7)}, {**FREE, "y": {1: "M"}})
+    checks = [node for node in program.nodes if node[0] == "check"]
+    assert [node[-1] for node in checks] == ["N <= M"]
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "sentence"),
+    [
+        ({"y": {0: "N"}}, "dynamic must name inputs, got 'y'; the inputs are x"),
+        ({"x": {2: "N"}}, r"dynamic must name axes of x, whose shape is \(2, 5\), got 2"),
+        ({"x": {1: "2N"}}, "dynamic must give lengths a name like 'S', got '2N' for x"),
+    ],
+)
+def test_a_dynamic_that_fits_nothing_is_refused(dynamic, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        export_for_page(lambda x: x, {"x": X}, dynamic)
+    with pytest.raises(ValueError, match="the example of x must be 2 or longer along axis 1"):
+        export_for_page(lambda x: x, {"x": X[:, :1]}, FREE)
+
+
+def test_the_package_imports_torch_alone():
+    for file in INTERPRETER.parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+            for name in names:
+                known = sys.stdlib_module_names | {"torch"}
+                assert name.split(".")[0] in known or name.startswith("torch_in_page")
+
+
+def test_the_interpreter_is_small_and_evaluates_no_text():
+    text = INTERPRETER.read_text(encoding="utf-8")
+    assert len(text.encode()) <= 30_000
+    for word in ("eval(", "Function(", "WebAssembly", "fetch(", "import ", "document", "window"):
+        assert word not in text

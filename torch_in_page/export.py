@@ -1,0 +1,134 @@
+"""Record a function with ``torch.export``."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.export import Dim, ExportedProgram
+
+from torch_in_page.program import PageProgram, named_leaves
+from torch_in_page.writer import Dynamic, Writer
+
+
+@torch.no_grad()
+def export_for_page(
+    function: Callable[..., Any],
+    example_inputs: Mapping[str, Tensor],
+    dynamic: Dynamic | None = None,
+    *,
+    half: bool = True,
+) -> PageProgram:
+    """Record what a function or a module computes, so that a page can compute it.
+
+    function        called as ``function(**example_inputs)``; returns a tensor, or dicts, tuples and lists of
+                    tensors. In ``{"maps": (a, b)}`` the outputs are named ``maps.0`` and ``maps.1``
+    example_inputs  tensors by name; their numbers don't matter, but their dtypes and shapes do
+    dynamic         the lengths that are free: ``{"source": {1: "S"}, "target": {1: "T"}}``; where the same
+                    name stands, the length is the same. The example's must be 2 or more
+    half            whether float32 weights are stored as float16, half as large; ``PageProgram.run`` then
+                    computes with the same rounded weights
+
+    Raises NotImplementedError for an operation that the page does not know, with the line that it comes from,
+    and RuntimeError for what ``torch.export`` can't record.
+    """
+    dynamic = dynamic or {}
+    check_dynamic(example_inputs, dynamic)
+    recorded = record(function, example_inputs, dynamic)
+    program = Writer(recorded, list(example_inputs), dynamic).program()
+    for name in lengths_that_may_be_1(program, function, example_inputs, dynamic):
+        program.lengths[name] = (1, program.lengths[name][1])
+    return program.rounded() if half else program
+
+
+def check_dynamic(example_inputs: Mapping[str, Tensor], dynamic: Dynamic) -> None:
+    for name, axes in dynamic.items():
+        if name not in example_inputs:
+            known = ", ".join(example_inputs)
+            raise ValueError(f"dynamic must name inputs, got {name!r}; the inputs are {known}")
+        shape = tuple(example_inputs[name].shape)
+        for axis, length in axes.items():
+            if not 0 <= axis < len(shape):
+                raise ValueError(f"dynamic must name axes of {name}, whose shape is {shape}, got {axis}")
+            if not length.isidentifier():
+                raise ValueError(f"dynamic must give lengths a name like 'S', got {length!r} for {name}")
+            if shape[axis] < 2:
+                raise ValueError(
+                    f"the example of {name} must be 2 or longer along axis {axis}, got shape {shape}: "
+                    "torch.export takes a length of 1 as fixed"
+                )
+
+
+class Called(nn.Module):
+    """Calls a function with a dict of inputs, whose order ``torch.export`` keeps."""
+
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__()
+        self.function = function if isinstance(function, nn.Module) else named_forward(function)
+
+    def forward(self, inputs: dict[str, Tensor]) -> Any:
+        return self.function(**inputs)
+
+
+def named_forward(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function under the name whose lines PyTorch notes while it records."""
+    if not isinstance(function, FunctionType):
+        return function
+    code = function.__code__.replace(co_name="forward")
+    named = FunctionType(code, function.__globals__, "forward", function.__defaults__, function.__closure__)
+    named.__kwdefaults__ = function.__kwdefaults__
+    return named
+
+
+def record(
+    function: Callable[..., Any], example_inputs: Mapping[str, Tensor], dynamic: Dynamic
+) -> ExportedProgram:
+    dims = {length: Dim(length) for axes in dynamic.values() for length in axes.values()}
+    shapes = {
+        name: {axis: dims[length] for axis, length in dynamic.get(name, {}).items()}
+        for name in example_inputs
+    }
+    # One tensor given twice would be recorded as one input.
+    inputs = {name: tensor.detach().clone() for name, tensor in example_inputs.items()}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own
+            return torch.export.export(
+                Called(function),
+                (inputs,),
+                dynamic_shapes=(shapes,),
+                prefer_deferred_runtime_asserts_over_guards=True,  # as nodes, which the page computes
+            ).run_decompositions()
+    except Exception as error:
+        name = getattr(function, "__name__", type(function).__name__)
+        raise RuntimeError(
+            f"torch.export can't record {name}: what is computed may depend on the shapes of the inputs, "
+            f"but not on the numbers in them. Its own words:\n{error}"
+        ) from error
+
+
+def lengths_that_may_be_1(
+    program: PageProgram, function: Callable[..., Any], example_inputs: Mapping[str, Tensor], dynamic: Dynamic
+) -> list[str]:
+    """Try with what is recorded for 2 and more whether it also holds for 1."""
+
+    def agrees(*lengths: str) -> bool:
+        inputs = dict(example_inputs)
+        for name, axes in dynamic.items():
+            for axis, length in axes.items():
+                if length in lengths:
+                    inputs[name] = inputs[name].narrow(axis, 0, 1)
+        try:
+            expected, computed = named_leaves(function(**inputs)), program.run(**inputs)
+        except Exception:  # the function takes no input so short
+            return False
+        return all(
+            leaf.shape == computed[name].shape
+            and torch.allclose(leaf.double(), computed[name].double(), rtol=1e-4, atol=1e-5, equal_nan=True)
+            for name, leaf in expected.items()
+        )
+
+    alone = [name for name, (smallest, _) in program.lengths.items() if smallest == 2 and agrees(name)]
+    return alone if len(alone) < 2 or agrees(*alone) else []
