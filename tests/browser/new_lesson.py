@@ -43,10 +43,13 @@ display(slider, square)
 """
 
 
-def new_lesson(cells: list[NotebookNode], **metadata: str) -> NotebookNode:
+def new_lesson(
+    cells: list[NotebookNode], language: str = "en", kind: str = "student", **metadata: str
+) -> NotebookNode:
     """A notebook of these cells, with the kernel and the theme that every lesson has."""
+    identity = {"lesson": "lesson", "language": language, "kind": kind}
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    always = {"kernelspec": kernel, "rise": {"theme": "white"}}
+    always = {"kernelspec": kernel, "rise": {"theme": "white"}, "mha": identity}
     lesson: NotebookNode = new_notebook(cells=cells, metadata=always | metadata)
     return lesson
 
@@ -55,11 +58,18 @@ def cell(kind: str, make: Make, source: str, name: str, tags: tuple[str, ...] = 
     return make(source, id=name, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)})
 
 
-def lay_lesson(server: JupyterServer, name: str, cells: list[NotebookNode], title: str = "A lesson") -> str:
+def lay_lesson(
+    server: JupyterServer,
+    name: str,
+    cells: list[NotebookNode],
+    title: str = "A lesson",
+    language: str = "en",
+    kind: str = "student",
+) -> str:
     """Write a lesson into the server's folder, and return the address of its deck."""
     file = server.folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(new_lesson(cells, title=title), file)
+    nbformat.write(new_lesson(cells, language, kind, title=title), file)
     return server.address("rise", name)
 
 

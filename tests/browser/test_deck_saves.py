@@ -35,7 +35,7 @@ def file(jupyter: JupyterServer, tmp_path: Path) -> Path:
         cells.append(cell("notes", new_markdown_cell, f"1 min. A note {number}.", f"notes-{number}"))
     cells.append(cell("slide", new_code_cell, "import os\nos._exit(1)", "death"))
     name = f"work/deck-en/{tmp_path.name}.ipynb"
-    lay_lesson(jupyter, name, cells)
+    lay_lesson(jupyter, name, cells, kind="deck")
     return jupyter.folder / name
 
 
@@ -103,7 +103,8 @@ def test_a_file_that_was_changed_elsewhere_is_saved_over_in_the_decks_own_copy(
 def test_any_other_file_that_was_changed_elsewhere_stays_as_it_is(
     page: Page, jupyter: JupyterServer, file: Path
 ) -> None:
-    authors = file.rename(jupyter.folder / file.name)
+    lay_lesson(jupyter, file.name, nbformat.read(file, as_version=4).cells, kind="source")
+    authors = jupyter.folder / file.name
     page.add_init_script(COUNT_DIALOGS)
     open_deck(page, jupyter.address("rise", authors.name))
     change_elsewhere(authors)

@@ -1,8 +1,9 @@
-"""The deck speaks the language of its lesson, as the folder of the lesson tells it."""
+"""The deck speaks the language of its lesson, as the lesson says it, wherever it lies."""
 
 import json
 import re
 
+import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
@@ -11,7 +12,7 @@ from mha_lib.classroom.lesson.language import words_in
 from tests.brackets import bracketed, outside_brackets, write_words
 from tests.browser.conftest import JupyterServer, Serve
 from tests.browser.lecture import foot_says
-from tests.browser.new_lesson import cell, lay_lesson, open_deck, status_of
+from tests.browser.new_lesson import cell, lay_lesson, new_lesson, open_deck, status_of
 from tests.browser.waiting import text_of, texts_of, until
 
 pytestmark = pytest.mark.ci
@@ -35,20 +36,30 @@ def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterSer
         write_words(server.extension / "words" / language, words)
     lessons = [f"notebooks/{language}" for language in (MARKED, f"{MARKED}-CN", "fr", "xx")]
     made = ["build/zh-Hant", "work/deck-zh-Hant"]
-    for place in [*lessons, *made, f"work/deck-{MARKED}", "work/zh-Hant", "work/mine"]:
-        lay_lesson(server, f"{place}/lesson.ipynb", CELLS, title="1")
+    copies = [f"work/deck-{MARKED}", "work/zh-Hant"]
+    for place in [*lessons, *made, *copies]:
+        language = place.split("/")[1].removeprefix("deck-")
+        lay_lesson(server, f"{place}/lesson.ipynb", CELLS, title="1", language=language)
+    lay_lesson(server, "mine/moved/lesson.ipynb", CELLS, language=MARKED)
+    lay_lesson(server, "zh-Hant.ipynb", CELLS, language="zh-Hant")
+    older = new_lesson(CELLS, title="1", summary="What?")  # made before lessons said what they are
+    del older.metadata["mha"]
+    for place in (f"work/{MARKED}/older.ipynb", f"mine/{MARKED}/older.ipynb"):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(older, folder / place)
     words = {"deck": {"keys_hint": "? 列出按鍵"}}  # made from simplified Chinese
     for place in made:
         (folder / place / "words.json").write_text(json.dumps(words), encoding="utf-8")
     return server
 
 
-def open_lesson(page: Page, course: JupyterServer, folder: str) -> None:
-    open_deck(page, course.address("rise", f"{folder}/lesson.ipynb"))
+def open_lesson(page: Page, course: JupyterServer, place: str) -> None:
+    name = place if place.endswith(".ipynb") else f"{place}/lesson.ipynb"
+    open_deck(page, course.address("rise", name))
 
 
 @pytest.mark.parametrize(
-    ("folder", "said"),
+    ("place", "said"),
     [
         (f"notebooks/{MARKED}-CN", f"⟦{HINT}⟧"),
         (f"work/deck-{MARKED}", f"⟦{HINT}⟧"),
@@ -56,11 +67,14 @@ def open_lesson(page: Page, course: JupyterServer, folder: str) -> None:
         ("work/deck-zh-Hant", "? 列出按鍵"),
         ("work/zh-Hant", "? 列出按鍵"),  # a student's copy holds no words.json
         ("notebooks/xx", f"{ENGLISH['language']['unknown'].format(language='xx')}\n{HINT}"),
-        ("work/mine", HINT),
+        ("mine/moved", f"⟦{HINT}⟧"),
+        ("zh-Hant.ipynb", "? 列出按鍵"),
+        (f"work/{MARKED}/older.ipynb", f"⟦{HINT}⟧"),
+        (f"mine/{MARKED}/older.ipynb", HINT),
     ],
 )
-def test_the_folder_tells_the_language(page: Page, course: JupyterServer, folder: str, said: str) -> None:
-    open_lesson(page, course, folder)
+def test_the_lesson_tells_the_language(page: Page, course: JupyterServer, place: str, said: str) -> None:
+    open_lesson(page, course, place)
     expect(status_of(page)).to_have_text(said)
 
 

@@ -89,7 +89,7 @@ def small_lesson() -> nbformat.NotebookNode:
     ]
     for number, each in enumerate(cells):
         each.id = f"c{number}"
-    return new_lesson(cells)
+    return new_lesson(cells, LANGUAGE)
 
 
 def words_of_figure() -> set[str]:

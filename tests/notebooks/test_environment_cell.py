@@ -7,9 +7,10 @@ import subprocess
 
 import pytest
 
+from mha_lib.classroom.lesson.grammar import tags
 from mha_lib.classroom.lesson.hosted import archive_of, with_archive
 from mha_lib.classroom.lesson.language import LANGUAGE_ALONE, language_here, words_here, words_in
-from mha_lib.classroom.lesson.slides import ENVIRONMENT, read_lesson, slide_type, source, tags
+from mha_lib.classroom.lesson.slides import ENVIRONMENT, read_lesson, slide_type, source
 from tests.lessons import ENGLISH, MADE, TRANSLATED, name_of
 
 LESSONS = ENGLISH + TRANSLATED

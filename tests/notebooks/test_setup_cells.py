@@ -6,7 +6,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from mha_lib.classroom.lesson.slides import read_lesson, source, tags
+from mha_lib.classroom.lesson.grammar import tags
+from mha_lib.classroom.lesson.slides import read_lesson, source
 from mha_lib.classroom.pages.execution import LONGEST_CELL
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
 

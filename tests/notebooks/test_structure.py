@@ -8,6 +8,7 @@ import nbformat
 import pytest
 
 from mha_lib.classroom.exercises import names_by_lesson
+from mha_lib.classroom.lesson.grammar import tags
 from mha_lib.classroom.lesson.slides import (
     MINUTES,
     STARTS,
@@ -17,7 +18,6 @@ from mha_lib.classroom.lesson.slides import (
     read_slides,
     slide_type,
     source,
-    tags,
 )
 from mha_lib.classroom.lesson.translations import out_of_step
 from mha_lib.classroom.lesson.working_copy import FOLDED, for_students
@@ -38,7 +38,7 @@ def test_is_valid_and_clean(lesson):
     for cell in cells_of(lesson):
         assert not cell.get("outputs"), f"{cell['id']} has outputs: commit without them"
         assert not cell.get("execution_count"), f"{cell['id']} has been run: commit without counts"
-    allowed = {"kernelspec", "language_info", "title", "summary", "rise", "former_names"}
+    allowed = {"kernelspec", "language_info", "title", "summary", "rise", "former_names", "mha"}
     assert set(notebook.metadata) <= allowed
     assert notebook.metadata.kernelspec.name == "python3"
     assert notebook.metadata.title

@@ -7,6 +7,7 @@ from mha_lib.classroom.lesson.lessons import (
     find_root,
     hands_out_solutions,
     in_one_line,
+    language_in,
     list_languages,
     list_lessons,
     version,

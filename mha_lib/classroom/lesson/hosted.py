@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from mha_lib.classroom.lesson.chinese import TRADITIONAL
 from mha_lib.classroom.lesson.files import as_json, write_changed
+from mha_lib.classroom.lesson.grammar import Cell, identity_in
 from mha_lib.classroom.lesson.language import ENGLISH, course_of, language_of, source_folder
 from mha_lib.classroom.lesson.lessons import (
     COURSE,
@@ -24,7 +25,7 @@ from mha_lib.classroom.lesson.lessons import (
     setting,
     written_languages,
 )
-from mha_lib.classroom.lesson.slides import ENVIRONMENT, Cell, read_lesson, source
+from mha_lib.classroom.lesson.slides import ENVIRONMENT, read_lesson, source
 from mha_lib.classroom.lesson.translations import ENGLISH_SOURCE, Notebook, hash_of
 
 REPOSITORY = "repository"  # the name of the address in course.json
@@ -55,14 +56,16 @@ def links_to(lesson: Path) -> dict[str, str]:
     makes there.
     """
     course, language = course_of(lesson.parent), language_of(lesson.parent)
-    if course is None or not (source_folder(course, language) / lesson.name).exists():
+    identity = identity_in(lesson)
+    file_name = f"{identity.lesson}.ipynb" if identity else lesson.name  # a copy may have another
+    if course is None or not (source_folder(course, language) / file_name).exists():
         return {}
     repository = read_repository(setting(source_folder(course, language), REPOSITORY))
     if repository is None:
         return {}
     owner, name, branch = repository
-    source_path = quote(f"notebooks/{language}/{lesson.name}")
-    copy_path = quote(f"lab/tree/work/{language}/{lesson.name}", safe="")
+    source_path = quote(f"notebooks/{language}/{file_name}")
+    copy_path = quote(f"lab/tree/work/{language}/{file_name}", safe="")
     colab = f"https://colab.research.google.com/github/{owner}/{name}/blob/{branch}/{source_path}"
     binder = {"binder": f"https://mybinder.org/v2/gh/{owner}/{name}/{branch}?urlpath={copy_path}"}
     return binder if language == TRADITIONAL or not hands_out_solutions(course) else {"colab": colab} | binder

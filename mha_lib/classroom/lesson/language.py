@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson.chinese import SIMPLIFIED, TRADITIONAL, is_traditional, words_to_traditional
+from mha_lib.classroom.lesson.grammar import identity_here
 
 WORDS = Path(__file__).parents[1] / "words"
 ENGLISH = "en"
@@ -34,9 +35,9 @@ def lesson_folder(root: Path, language: str) -> Path:
 
 
 def language_of(folder: Path) -> str:
-    """The language of the lessons in a folder: ``zh`` of notebooks/zh, work/zh and work/deck-zh.
+    """The language of the lessons in a folder of a course: ``zh`` of notebooks/zh, work/zh and work/deck-zh.
 
-    English in every folder that is not one of a course, such as ~/work/mine.
+    English in every other folder. Where a file says its language itself, nobody asks its folder.
     """
     return folder.absolute().name.removeprefix("deck-") if course_of(folder) else ENGLISH
 
@@ -94,10 +95,13 @@ def name_of_language(language: str) -> str:
 
 
 def language_here() -> str:
-    """The language of the lesson that is running: a notebook runs in the folder in which it lies.
+    """The language of the lesson that is running.
 
-    A lesson that lies in no course, alone in Colab say, has told its language to its kernel.
+    Its file tells, where Jupyter has named it to the kernel. A lesson in the hands of another program, such
+    as nbconvert or Colab, has told its language to its kernel. Of an older copy the folder tells it.
     """
+    if identity := identity_here():
+        return identity.language
     here = Path.cwd()
     return language_of(here) if course_of(here) else os.environ.get(LANGUAGE_ALONE) or ENGLISH
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson.chinese import SIMPLIFIED, TRADITIONAL
-from mha_lib.classroom.lesson.language import ENGLISH, lesson_folder, source_folder, words_in
+from mha_lib.classroom.lesson.grammar import identity_in
+from mha_lib.classroom.lesson.language import ENGLISH, language_of, lesson_folder, source_folder, words_in
 
 COURSE = "course.json"
 SOLUTIONS = ("folded", "none")  # what course.json may say of the solutions in students' copies
@@ -76,6 +77,12 @@ def list_lessons(root: Path, language: str) -> list[Path]:
         raise CourseError("no_language", language=repr(language), known=", ".join(known))
     written = sorted(source_folder(root, language).glob("*.ipynb"))
     return [lesson_folder(root, language) / lesson.name for lesson in written]
+
+
+def language_in(lesson: Path) -> str:
+    """The language in which a lesson is written: its file says it."""
+    identity = identity_in(lesson)
+    return identity.language if identity else language_of(lesson.parent)
 
 
 def find_lesson(name: str, lessons: list[Path]) -> Path:

@@ -38,9 +38,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from mha_lib.classroom.lesson.grammar import ROLES, Cell, has_role, tags
 from mha_lib.classroom.lesson.lessons import CourseError
-
-Cell = Mapping[str, Any]  # of a notebook's JSON
 
 STARTS = ("slide", "subslide")
 MINUTES = re.compile(
@@ -48,7 +47,6 @@ MINUTES = re.compile(
     r"\s*[^\s0-9.。．]+\s*(?:[.。．\n]|$)"
 )
 ENVIRONMENT = "environment"  # the id of the cell that makes the environment of a lesson that is alone
-SOLUTION = "solution"
 SAYS_SOLUTION = re.compile(r"(?<!re)(?<!dis)solution|答案|解答")  # as in Solution, my-solutions, 参考答案
 # nbgrader marks the lines that it takes out of an assignment, such as by "### BEGIN SOLUTION".
 BEGINS_SOLUTION = re.compile(
@@ -60,16 +58,6 @@ HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 
 def slide_type(cell: Cell) -> str:
     return str(cell["metadata"].get("slideshow", {}).get("slide_type") or "-")
-
-
-def tags(cell: Cell) -> list[str]:
-    """The tags of a cell, which tell its purpose.
-
-    ``setup``: run before class; ``why``: answers the slide's question in words, for someone who reads alone;
-    ``exercise``: a stub to fill in; ``solution``: in no student's handout, and in students' copies only if
-    ``hands_out_solutions`` says so.
-    """
-    return list(cell["metadata"].get("tags", []))
 
 
 def source(cell: Cell) -> str:
@@ -105,7 +93,7 @@ def is_notes(cell: Cell) -> bool:
 
 
 def is_for_instructors(cell: Cell) -> bool:
-    return is_notes(cell) or SOLUTION in tags(cell)
+    return is_notes(cell) or has_role(cell, "solution")
 
 
 def sign_of_solution(cell: Cell) -> str:
@@ -117,7 +105,7 @@ def sign_of_solution(cell: Cell) -> str:
         return ""
     for tag in map(str, tags(cell)):
         small = tag.lower()
-        if SAYS_SOLUTION.search(small) or get_close_matches(small, [SOLUTION], cutoff=0.9):
+        if SAYS_SOLUTION.search(small) or get_close_matches(small, [ROLES["solution"]], cutoff=0.9):
             return tag
     begins = BEGINS_SOLUTION.search(source(cell))
     return begins[0].strip() if begins else ""
@@ -182,7 +170,7 @@ def without_exercises(stacks: list[list[Slide]]) -> list[Slide]:
 
 
 def has_exercise(slide: Slide) -> bool:
-    return any({"exercise", "shows-check"} & set(tags(cell)) for cell in slide.cells)
+    return any(has_role(cell, "exercise", "check") for cell in slide.cells)
 
 
 def core_minutes(slides: list[Slide]) -> float:

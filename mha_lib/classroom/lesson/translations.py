@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson.files import as_json, write_whole
+from mha_lib.classroom.lesson.grammar import Cell, tags
 from mha_lib.classroom.lesson.language import ENGLISH, source_folder
 from mha_lib.classroom.lesson.lessons import CourseError, written_languages
-from mha_lib.classroom.lesson.slides import Cell, read_lesson, slide_type, source, tags
+from mha_lib.classroom.lesson.slides import read_lesson, slide_type, source
 
 ENGLISH_SOURCE = "english"  # in the metadata of a translated cell: the hash of its English cell
 
@@ -51,8 +52,9 @@ def out_of_step(english: Notebook, translated: Notebook) -> Iterator[tuple[str, 
     yield from ((name, "moved") for name, here in zip(shared, in_their_order, strict=True) if name != here)
 
 
-def place_of(cell: Cell) -> tuple[str, str, list[str], str | None]:
-    return cell["cell_type"], slide_type(cell), tags(cell), cell["metadata"].get("highlight")
+def place_of(cell: Cell) -> tuple[Any, ...]:
+    its = cell["metadata"]
+    return cell["cell_type"], slide_type(cell), tags(cell), its.get("highlight"), its.get("checks")
 
 
 def brought_in_step(english: Notebook, translated: Notebook) -> Notebook:

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import wraps
 from itertools import count
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from mha_lib.classroom.lesson.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.lesson.files import as_json, write_whole
+from mha_lib.classroom.lesson.grammar import BLOCK, DECK, STUDENT, identity_of
 from mha_lib.classroom.lesson.language import lesson_folder, words_in
 from mha_lib.classroom.lesson.lessons import COURSE, CourseError, hands_out_solutions, list_languages
 from mha_lib.classroom.lesson.qr_code import write_qr_code
@@ -58,7 +60,7 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
                 if unreadable := fault_of(root, language, name):
                     messages.append(unreadable)  # its notes and solutions can't be told from the rest
                     continue
-                content = for_students(content, solutions)
+                content = as_copy(for_students(content, solutions), STUDENT, fingerprint(content))
             if beside := bring_up_to_date(work / name, content, record):
                 what = "kept" if is_readable(work / name) else "broken"
                 messages.append(say(root, language, what, work / name, beside))
@@ -95,7 +97,8 @@ def make_deck_copy(
                     continue
                 aside = mine.rename(next(free for free in names_beside(mine, "mine") if not free.exists()))
                 messages.append(say(root, language, "set_aside", mine, aside))
-            content = without_outputs(content)  # an author may have left outputs in it
+            # an author may have left outputs in it
+            content = as_copy(without_outputs(content), DECK, fingerprint(content))
             write_whole(mine, content)
             record[name] = deck_fingerprint(content)
             if name == lesson:
@@ -172,6 +175,13 @@ def for_students(notebook: Any, solutions: bool) -> None:
             slide.cells[0]["metadata"][FOLDED] = True
     left_out = is_notes if solutions else is_for_instructors
     notebook["cells"] = [cell for cell in notebook["cells"] if not left_out(cell)]
+
+
+@of_notebooks
+def as_copy(notebook: Any, kind: str, edition: str) -> None:
+    """Let the copy of a lesson say what it is."""
+    if identity := identity_of(notebook):
+        notebook["metadata"][BLOCK] = replace(identity, kind=kind, edition=edition[:12]).block()
 
 
 @of_notebooks

@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.slides import (
     Slide,
@@ -26,13 +27,13 @@ POLICY = {**page.OWN_STYLES, "img-src": "data:", "font-src": "data:"}
 
 def write_notes(root: Path, lessons: list[Path], folder: Path | None = None) -> int:
     """Write ``build/notes/<language>/<lesson>.html`` for each lesson; returns the exit status."""
-    build = Build(folder or root / "build" / "notes", lessons[0].parent.name)
+    build = Build(folder or root / "build" / "notes", language_in(lessons[0]))
     words = build.words["notes"]
     with build.until_ctrl_c():
         for lesson in lessons:
             with build.attempt(lesson):
                 slides = read_slides(read_lesson(lesson)["cells"])
-                file = build.folder / lesson.parent.name / f"{lesson.stem}.html"
+                file = build.folder / language_in(lesson) / f"{lesson.stem}.html"
                 write_whole(file, notes_page(lesson, slides, build))
                 build.wrote(file, about=total(slides, words))
     return build.end()
@@ -41,7 +42,7 @@ def write_notes(root: Path, lessons: list[Path], folder: Path | None = None) -> 
 def notes_page(lesson: Path, slides: list[Slide], build: Build) -> str:
     words = build.words["notes"]
     title = plain(to_html(title_of(read_lesson(lesson), lesson.stem), escape=True))
-    cleaner = Cleaner(lesson.parent, lesson.parent.name, build.warn_of(lesson.stem))
+    cleaner = Cleaner(lesson.parent, language_in(lesson), build.warn_of(lesson.stem))
 
     def rendered(*sources: str) -> Markup:
         return Markup("".join(inside(cleaner.clean(to_html(source))) for source in sources))
@@ -54,7 +55,7 @@ def notes_page(lesson: Path, slides: list[Slide], build: Build) -> str:
     ]
     return page.render(
         "pages/notes.html",
-        language=lesson.parent.name,
+        language=language_in(lesson),
         title=words["title"].format(lesson=title),
         policy=POLICY,
         styles=["pages/sheet.css", "pages/notes.css"],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.exercises.reports import MARKS, SUFFIX, shown
-from mha_lib.classroom.lesson import CourseError
+from mha_lib.classroom.lesson import CourseError, language_in
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages import page
@@ -32,7 +32,7 @@ def write_overview(
     Without names the page is called ``overview-without-names.html``, and there is no table. Returns the exit
     status.
     """
-    language = lessons[0].parent.name
+    language = language_in(lessons[0])
     words = words_in(language)
     found, remarks = gather(folder)
     rows = list(tally(found, lessons, words, remarks))

@@ -1,5 +1,5 @@
 // One cell as the lesson has it: gives it back, or shows the difference.
-import { hasTag } from "../deck/static/cells.js";
+import { hasRole } from "../deck/static/grammar.js";
 import { differenceOf } from "./difference.js";
 
 /**
@@ -12,7 +12,7 @@ export async function giveBack(seat) {
   if (!found) return;
   const { content: notebook } = panel;
   const { id } = found.cell.model;
-  const isAnswer = hasTag(found.cell.model, "exercise");
+  const isAnswer = hasRole(found.cell.model, "exercise");
   if (isAnswer && !(await confirm(load, words))) return;
   if (found.type !== found.cell.model.type) await changeType(notebook, found, load);
   const cell = notebook.widgets.find(({ model }) => model.id === id);

@@ -1,6 +1,7 @@
 // A line above the output of a cell that says which other cell has to run first: the one from which a missing name
 // comes, or an answer that was changed since it ran. A button runs it, and then the cell again.
-import { errorOf, hasTag, isSetup } from "../deck/static/cells.js";
+import { errorOf, isSetup } from "../deck/static/cells.js";
+import { hasRole } from "../deck/static/grammar.js";
 import { cellsToRun } from "../extension/names.js";
 
 export async function explainOutputs({ load, panel, setup, words }) {
@@ -42,9 +43,9 @@ export async function explainOutputs({ load, panel, setup, words }) {
 
 /** The answer that a check judges: it stands above, and no text between them. Nothing for a cell that is no check. */
 function answerBefore(check, { widgets }) {
-  if (!hasTag(check.model, "shows-check")) return undefined;
+  if (!hasRole(check.model, "check")) return undefined;
   const above = widgets.slice(0, widgets.indexOf(check));
-  const last = above.findLast(({ model }) => model.type !== "code" || hasTag(model, "exercise"));
+  const last = above.findLast(({ model }) => model.type !== "code" || hasRole(model, "exercise"));
   return last?.model.type === "code" ? last : undefined;
 }
 

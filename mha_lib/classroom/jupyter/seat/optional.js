@@ -1,4 +1,4 @@
-// The optional parts of a lesson, which a student's copy folds below their headings: course/working_copy.py. JupyterLab
+// The optional parts of a lesson, which a student's copy folds below their headings: lesson/working_copy.py. JupyterLab
 // itself opens one by a click, and where a search or an arrow leads into it.
 
 const FOLDED = "jp-MarkdownHeadingCollapsed"; // in the metadata of a heading

@@ -1,4 +1,5 @@
-// The lesson from which a student's copy was made. A copy under another name is known by its title.
+// The lesson from which a student's copy was made, which the copy names; one that has another name by now is known by
+// its title.
 import { lessonsOf } from "../deck/static/course.js";
 
 const SHARED = "](../../img/"; // the figures as the lessons name them,
@@ -7,8 +8,8 @@ const OWN = "](img/"; // and as a copy does that has figures of its own: lesson/
 export class Original {
   #cells;
 
-  constructor({ context, contents }) {
-    Object.assign(this, { context, contents });
+  constructor({ identity, context, contents }) {
+    Object.assign(this, { identity, context, contents });
   }
 
   /** The cells of the lesson, as the notebook's JSON has them; null where the notebook is no copy of a lesson. */
@@ -26,15 +27,15 @@ export class Original {
   }
 
   async #read() {
-    const { contents, context } = this;
-    const folder = await lessonsOf(context.localPath, contents);
+    const { contents, context, identity } = this;
+    const folder = await lessonsOf(identity, context.localPath, contents);
     const lesson = folder && (await this.#find(folder));
     return lesson ? this.#named(lesson.cells) : null;
   }
 
-  /** The lesson in the folder that has the name of the copy, or else its title. */
+  /** The lesson in the folder that the copy names, or else the one with its title. */
   async #find(folder) {
-    const name = this.context.localPath.split("/").at(-1);
+    const name = `${this.identity.lesson}.ipynb`;
     const lessons = (await this.#list(folder)).filter(({ type }) => type === "notebook");
     lessons.sort((one) => (one.name === name ? -1 : 1));
     const title = this.context.model.getMetadata("title");

@@ -1,14 +1,13 @@
 // The line above a lesson: how much of its core path has run, how long the rest takes, which exercises are solved, and
 // a button that shows the optional parts. All of it is read from the notebook, and so survives a restart: cells keep
 // their numbers, and outputs of checks carry the state of their exercises (lesson/outputs.py).
-import { hasTag } from "../deck/static/cells.js";
+import { checkedBy, hasRole } from "../deck/static/grammar.js";
 import { coreMinutes, readSlides } from "../deck/static/slides.js";
 import { fill } from "../deck/static/words.js";
 import { SHOW_OPTIONAL } from "./commands.js";
 import { hasFolded } from "./optional.js";
 
 const CHECK = "mha_check"; // in the metadata of an output
-const CHECKED = /\bcheck\.(?!report\b)(\w+)\(/g; // in the code of a cell with the tag "shows-check"
 const DELAY = 200; // ms, in which several changes are drawn at once
 
 export async function showProgress({ app, load, panel, original, words }) {
@@ -93,16 +92,12 @@ function partsOf(cells) {
 }
 
 /** Whether a student runs this cell: others run by the button for the setup, or are for instructors. */
-const isToRun = ({ cell_type, metadata: { tags = [] } }) =>
-  cell_type === "code" && !tags.includes("setup") && !tags.includes("solution");
+const isToRun = (cell) => cell.cell_type === "code" && !hasRole(cell, "setup", "solution");
 
 /** How many exercises the lesson checks, and how many of them are solved. */
 function exercisesOf(models) {
-  const cells = models.filter((model) => model.type === "code" && !hasTag(model, "solution"));
-  const codes = cells.filter((model) => hasTag(model, "shows-check"));
-  const names = new Set(
-    codes.flatMap((model) => [...model.sharedModel.getSource().matchAll(CHECKED)].map(([, name]) => name)),
-  );
+  const cells = models.filter((model) => model.type === "code" && !hasRole(model, "solution"));
+  const names = new Set(cells.map(checkedBy).filter(Boolean));
   const told = cells
     .flatMap(({ outputs }) => outputs.toJSON().map(({ metadata }) => metadata?.[CHECK]))
     .filter(Boolean);

@@ -1,6 +1,7 @@
 // The seat of a student: what JupyterLab gets for a lesson. Each part has a file of its own; this one puts them
-// together. A notebook is a lesson if its metadata has a title and a summary, also when it was renamed or copied.
+// together. A notebook is a lesson if it says so, also when it was renamed, copied or moved.
 import { filesOf } from "../deck/static/course.js";
+import { identityOf } from "../deck/static/grammar.js";
 import { readWords } from "../deck/static/words.js";
 import { addCommands } from "./commands.js";
 import { openContents } from "./contents.js";
@@ -19,12 +20,13 @@ export default async function prepareSeat(app, load) {
   async function open(panel) {
     const { context, content: notebook } = panel;
     await context.ready;
-    if (panel.isDisposed || !isLesson(notebook.model)) return;
+    const identity = !panel.isDisposed && identityOf(notebook.model, context.localPath);
+    if (!identity) return;
     keepOpened(notebook);
     const { contents } = app.serviceManager;
-    const files = await filesOf(context.localPath, contents);
-    const { words } = await readWords(context.localPath, files, contents, notebook.node);
-    const original = new Original({ context, contents });
+    const files = await filesOf(identity, context.localPath, contents);
+    const { words } = await readWords(identity.language, files, notebook.node);
+    const original = new Original({ identity, context, contents });
     const setup = new Setup({ load, panel, words });
     const seat = { app, load, panel, words: words.seat, original, setup };
     seats.add(seat);
@@ -38,8 +40,6 @@ export default async function prepareSeat(app, load) {
 
   app.docRegistry.addWidgetExtension("Notebook", { createNew: (panel) => void open(panel) });
 }
-
-const isLesson = (model) => Boolean(model?.getMetadata("title") && model.getMetadata("summary"));
 
 async function readSheet(name) {
   const answer = await fetch(new URL(name, import.meta.url));

@@ -10,9 +10,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from mha_lib.classroom.lesson import CourseError
+from mha_lib.classroom.lesson import CourseError, language_in
 from mha_lib.classroom.lesson.files import write_whole
-from mha_lib.classroom.lesson.language import language_of
 from mha_lib.classroom.lesson.slides import read_lesson, read_stacks
 from mha_lib.classroom.pages.browser import require_browser
 from mha_lib.classroom.pages.build import Build
@@ -45,7 +44,7 @@ def write_handouts(
     """
     browser = require_browser() if pdf else None  # before the part that takes minutes
     folder = folder or root / "build" / ("handouts" if audience == STUDENT else f"handouts-{audience}")
-    build = Build(folder, language_of(lessons[0].parent))
+    build = Build(folder, language_in(lessons[0]))
     there = address_of_page(lessons[0], folder).parent.glob("*.html")
     handouts = {file.stem for file in (*lessons, *there)}
     written: list[Path] = []
@@ -107,7 +106,7 @@ def run_lessons(
 
 def address_of_run(root: Path, lesson: Path) -> Path:
     """Where a lesson lies as it ran for students, with its outputs and the state of its widgets."""
-    return root / "build" / "executed" / lesson.parent.name / lesson.name
+    return root / "build" / "executed" / language_in(lesson) / lesson.name
 
 
 def page_of(

@@ -13,7 +13,8 @@ import nbformat
 import nbformat.validator
 from nbformat import NotebookNode
 
-from mha_lib.classroom.lesson import CourseError
+from mha_lib.classroom.lesson import CourseError, language_in
+from mha_lib.classroom.lesson.grammar import has_role, tags
 from mha_lib.classroom.lesson.outputs import says_not_yet
 from mha_lib.classroom.lesson.slides import (
     is_for_instructors,
@@ -21,7 +22,6 @@ from mha_lib.classroom.lesson.slides import (
     sign_of_solution,
     slide_type,
     source,
-    tags,
     title_of,
 )
 from mha_lib.classroom.pages.html import plain, to_html
@@ -64,13 +64,13 @@ def is_on_the_page(cell: NotebookNode) -> bool:
     """Whether a handout shows a cell: of the cells on no slide it shows these three kinds, and asserts."""
     if is_tagged(cell, "remove-cell"):
         return False
-    is_shown = slide_type(cell) != "skip" or bool({"solution", "why", "setup"} & set(tags(cell)))
+    is_shown = slide_type(cell) != "skip" or has_role(cell, "solution", "why", "setup")
     return is_shown or only_asserts(cell)
 
 
 def only_asserts(cell: NotebookNode) -> bool:
     """Whether a cell stands on no slide and checks what a slide has shown."""
-    is_code = cell.cell_type == "code" and slide_type(cell) == "skip" and "setup" not in tags(cell)
+    is_code = cell.cell_type == "code" and slide_type(cell) == "skip" and not has_role(cell, "setup")
     return is_code and bool(lines_of_asserts(cell.source))
 
 
@@ -143,4 +143,4 @@ def first_paragraph(cells: list[NotebookNode]) -> str:
 
 def address_of_page(lesson: Path, folder: Path) -> Path:
     """Where a lesson's handout lies: ``folder/<language>/<lesson>.html``."""
-    return folder / lesson.parent.name / f"{lesson.stem}.html"
+    return folder / language_in(lesson) / f"{lesson.stem}.html"

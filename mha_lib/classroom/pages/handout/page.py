@@ -12,9 +12,10 @@ from typing import Any
 from markupsafe import Markup
 from nbformat import NotebookNode
 
+from mha_lib.classroom.lesson.grammar import has_role, identity_of
 from mha_lib.classroom.lesson.hosted import links_to
 from mha_lib.classroom.lesson.language import ENGLISH, TAG, has_words, language_of, words_in
-from mha_lib.classroom.lesson.slides import STARTS, Slide, read_stacks, slide_type, tags, without_exercises
+from mha_lib.classroom.lesson.slides import STARTS, Slide, read_stacks, slide_type, without_exercises
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.handout.links import (
     AddressOf,
@@ -74,7 +75,9 @@ class HandoutPage:
         self.skippable = {slide.cells[0]["id"] for slide in skippable}
         self.audience = audience
         self.complain = complain
-        self.language = str(notebook.metadata.get("lang") or language_of(folder))
+        identity = identity_of(notebook)
+        said = notebook.metadata.get("lang") or (identity.language if identity else language_of(folder))
+        self.language = str(said)
         if not has_words(self.language):
             complain(words_in(ENGLISH)["language"]["unknown"].format(language=self.language))
         words = words_in(self.language)
@@ -152,7 +155,7 @@ class HandoutPage:
         content, is_result = "", False
         for cell in cells:
             content += self.cell(cell, is_result)
-            is_result = is_result or "guess" in tags(cell)
+            is_result = is_result or has_role(cell, "guess")
         return f'<section class="{kind}"{minutes}>\n{content}</section>\n'
 
     def cell(self, cell: NotebookNode, is_result: bool) -> str:
@@ -163,21 +166,21 @@ class HandoutPage:
         if not content:
             return ""
         kinds = ["cell"]
-        if "guess" in tags(cell):
+        if has_role(cell, "guess"):
             kinds.append("guess")
         if is_result and (cell.cell_type != "code" or only_asserts(cell)) and slide_type(cell) != "notes":
             kinds.append("result")
         if slide_type(cell) == "notes":
             kinds.append("notes")
             content = f'<p class="label">{self.words["notes"]}</p>\n{content}'
-        elif "exercise" in tags(cell):
+        elif has_role(cell, "exercise"):
             kinds.append("exercise")
         if slide_type(cell) == "subslide":
             kinds.append("subslide")
-        if "why" in tags(cell):
+        if has_role(cell, "why"):
             kinds.append("why")
             content = content.replace("<details>", "<details open>", 1)  # folded in the notebook
-        if "solution" in tags(cell):
+        if has_role(cell, "solution"):
             content = folded("solution", self.words["solution"], content)
         name = html.escape(str(cell.get("id", "cell")))
         return f'<div class="{" ".join(kinds)}" data-cell="{name}">\n{content}</div>\n'
@@ -203,7 +206,7 @@ class HandoutPage:
         code = code_block(cell.source, self.programming_language, asserts) if is_shown else ""
         is_hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
         is_hidden = is_hidden or is_tagged(cell, "hide-input", "hide-cell")
-        if code and is_hidden and "solution" not in tags(cell):
+        if code and is_hidden and not has_role(cell, "solution"):
             code = folded("code", first_comment(cell.source) or self.words["code"], code)
         outputs = "" if is_tagged(cell, "remove-output") else self.outputs.of(cell)
         if outputs and is_tagged(cell, "hide-output", "hide-cell"):

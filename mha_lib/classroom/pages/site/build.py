@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from mha_lib.classroom.lesson import CourseError, hands_out_solutions, list_languages
+from mha_lib.classroom.lesson import CourseError, hands_out_solutions, language_in, list_languages
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.pages.browser import require_browser
 from mha_lib.classroom.pages.build import Build
@@ -96,7 +96,7 @@ def read_site(
     root: Path, lessons: list[Path], build: Build, solutions: bool, with_slides: bool
 ) -> SiteInLanguage:
     """The pages of one language: the lessons that have run since they were changed, and the documents."""
-    language = lessons[0].parent.name
+    language = language_in(lessons[0])
     ran = [lesson for lesson in lessons if is_new(address_of_run(root, lesson), lesson)]
     names = {lesson.stem for lesson in ran}
     rows = []

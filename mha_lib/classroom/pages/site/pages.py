@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.language import name_of_language, words_in
 from mha_lib.classroom.lesson.slides import core_minutes, read_lesson, read_slides
 from mha_lib.classroom.pages import page
@@ -44,7 +45,7 @@ class LessonRow:
     @property
     def minutes(self) -> str:
         slides = read_slides(read_lesson(self.lesson)["cells"])
-        return total(slides, words_in(self.lesson.parent.name)["notes"]) if core_minutes(slides) else ""
+        return total(slides, words_in(language_in(self.lesson))["notes"]) if core_minutes(slides) else ""
 
 
 @dataclass

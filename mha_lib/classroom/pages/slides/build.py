@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson import CourseError, in_one_line
+from mha_lib.classroom.lesson import CourseError, in_one_line, language_in
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.pages.browser import is_administrator, require_browser
 from mha_lib.classroom.pages.build import Build, Progress
@@ -40,7 +40,7 @@ def write_slides(
     The name of another edition says which it is, such as ``01_single_head_attention-core.pdf``.
     """
     require_browser(), require_playwright()
-    build = Build(folder or root / "build" / "slides", lessons[0].parent.name)
+    build = Build(folder or root / "build" / "slides", language_in(lessons[0]))
     with build.until_ctrl_c():
         print_decks(root, lessons, build, edition, build.folder)
     return build.end()
@@ -64,7 +64,7 @@ def print_decks(
 
 
 def address_of_slides(root: Path, lesson: Path, edition: Edition = WHOLE, folder: Path | None = None) -> Path:
-    return (folder or root / "build" / "slides") / lesson.parent.name / f"{lesson.stem}{edition.suffix}.pdf"
+    return (folder or root / "build" / "slides") / language_in(lesson) / f"{lesson.stem}{edition.suffix}.pdf"
 
 
 def start_browser(playwright: Any, browser: str) -> Any:

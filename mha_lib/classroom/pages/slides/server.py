@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mha_lib.classroom.jupyter import SETTINGS
-from mha_lib.classroom.lesson import CourseError, make_deck_copy
+from mha_lib.classroom.lesson import CourseError, language_in, make_deck_copy
 
 LONGEST_START = 120  # seconds
 TRAININGS = Path("work", "trainings")  # what lessons have trained and kept: they need not again
@@ -33,7 +33,7 @@ class Server:
 
     def deck_of(self, lesson: Path) -> str:
         """The address of a lesson's deck; running it changes neither the lesson nor a working copy."""
-        folder, _ = make_deck_copy(self.course, lesson.parent.name, lesson.name)
+        folder, _ = make_deck_copy(self.course, language_in(lesson), lesson.name)
         deck = (folder / lesson.name).relative_to(self.course).as_posix()
         return f"{self.url}/rise/{deck}?token={self.token}"
 

@@ -1,9 +1,9 @@
 // Runs one cell, and finds out whether an error means that the setup was forgotten.
 import { cellsToRun } from "../../extension/names.js";
+import { hasRole } from "./grammar.js";
 
-export const hasTag = (model, tag) => Boolean(model.getMetadata("tags")?.includes(tag));
-export const isSetup = ({ model }) => hasTag(model, "setup");
-export const mayFail = ({ model }) => hasTag(model, "raises-exception");
+export const isSetup = ({ model }) => hasRole(model, "setup");
+export const mayFail = ({ model }) => hasRole(model, "may_fail");
 
 /** The error that a cell's outputs show. */
 export const errorOf = ({ model }) => model.outputs.toJSON().find((output) => output.output_type === "error");

@@ -2,30 +2,38 @@
 import { sections } from "./stage.js";
 
 const SETTINGS = "course.json";
-const COPY = /^(.*\/)?work\/(?:deck-)?([^/]+)\/[^/]+$/;
 
 /**
  * The folder of the lessons from which a copy was made: notebooks/<language>, or build/<language> for lessons that a
- * program makes. Null where the notebook is no copy of a lesson. Folders are looked up in the list of the folder above
- * them, and files in that of theirs: to ask for what is not there would be an error in the browser's console.
+ * program makes, in a folder above the copy. Null where there is none. Folders are looked up in the list of the folder
+ * above them, and files in that of theirs: to ask for what is not there would be an error in the browser's console.
  */
-export async function lessonsOf(path, contents) {
-  const [, root = "", language] = COPY.exec(path) ?? [];
-  for (const folder of language ? ["notebooks", "build"] : []) {
-    const { content } = await contents.get(root + folder);
-    if (content.some(({ name }) => name === language)) return `${root}${folder}/${language}`;
+export async function lessonsOf({ language }, path, contents) {
+  const parts = path.split("/").slice(0, -1);
+  for (let depth = 0; depth <= parts.length; depth++) {
+    const root = parts.slice(0, depth).join("/");
+    const above = await namesIn(root, contents);
+    for (const name of ["notebooks", "build"].filter((each) => above.includes(each))) {
+      const folder = root ? `${root}/${name}` : name;
+      if ((await namesIn(folder, contents)).includes(language)) return `${folder}/${language}`;
+    }
   }
   return null;
+}
+
+async function namesIn(folder, contents) {
+  const { content } = await contents.get(folder);
+  return content.map(({ name }) => name);
 }
 
 /**
  * The address of each file beside the lesson, by its name. A student's copy holds lessons alone: the files of the course
  * lie where it was made from.
  */
-export async function filesOf(lesson, contents) {
-  const beside = await filesIn(lesson.replace(/\/?[^/]*$/, ""), contents);
-  if (beside[SETTINGS]) return beside;
-  const lessons = await lessonsOf(lesson, contents).catch(() => null); // in no course
+export async function filesOf(identity, path, contents) {
+  const beside = await filesIn(path.replace(/\/?[^/]*$/, ""), contents);
+  if (beside[SETTINGS] || !identity) return beside;
+  const lessons = await lessonsOf(identity, path, contents).catch(() => null); // in no course
   return lessons === null ? beside : { ...(await filesIn(lessons, contents)), ...beside };
 }
 

@@ -4,6 +4,7 @@ import { filesOf, showHandouts } from "./course.js";
 import { drawErrors, hideTraceback } from "./errors.js";
 import { Fit } from "./fit.js";
 import { Foot } from "./foot.js";
+import { identityOf } from "./grammar.js";
 import { markOutputs } from "./guess.js";
 import { listKeys } from "./help.js";
 import { answerDialogs, dropMissingStyles, keepRendered, removeToolbar } from "./jupyterlab.js";
@@ -32,19 +33,30 @@ export default async function prepareDeck(app, load) {
   const { notebookPath } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
   const { contents } = app.serviceManager;
   removeToolbar(app);
-  const files = await filesOf(notebookPath, contents);
+  const { content: lesson } = await contents.get(notebookPath);
+  const identity = identityOf(lesson, notebookPath);
+  const files = await filesOf(identity, notebookPath, contents);
   dropMissingStyles(files);
   const [{ words, notice }] = await Promise.all([
-    readWords(notebookPath, files, contents),
+    readWords(identity?.language, files),
     adoptStyles(files["course.css"]),
   ]);
   await drawErrors({ app, load, words: words.deck });
   const { Dialog } = await load("@jupyterlab/apputils");
-  const open = () => openDeck({ app, load, Dialog, path: notebookPath, files, words, notice });
+  const isOwnCopy = identity?.kind === "deck"; // it was made for the deck alone
+  const open = () => openDeck({ app, load, Dialog, isOwnCopy, files, words, notice });
   document.addEventListener("ready", open, { once: true }); // Reveal's event
 }
 
-function openDeck({ app, load, Dialog, path, files, words: { deck: words, speaker: speakerWords }, notice }) {
+function openDeck({
+  app,
+  load,
+  Dialog,
+  isOwnCopy,
+  files,
+  words: { deck: words, speaker: speakerWords },
+  notice,
+}) {
   const panel = app.shell.currentWidget;
   const notebook = panel.content;
   const slides = readSlides(notebook.model.toJSON().cells);
@@ -56,7 +68,7 @@ function openDeck({ app, load, Dialog, path, files, words: { deck: words, speake
   const execute = (command) => app.commands.execute(`RISE:${command}`);
   const passKey = (event) => notebook.node.dispatchEvent(new KeyboardEvent("keydown", event));
   const foot = new Foot(panel, words);
-  answerDialogs(Dialog, { path, foot, words });
+  answerDialogs(Dialog, { isOwnCopy, foot, words });
   queueSaves(panel.context, { foot, words });
   const runner = new Runner({ panel, load, foot, words });
   const fit = new Fit({ words });

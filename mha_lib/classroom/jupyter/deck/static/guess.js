@@ -1,5 +1,6 @@
 // The room that is kept for the output of a cell, so that its code need not move when it comes. The cell's tags
 // say what it shows, `room` and `picture` in its metadata how much: mha_lib/classroom/lesson/slides.py explains it.
+import { hasRole, shownBy } from "./grammar.js";
 
 const EM = 0.602; // the width of a letter of code
 // Lines and columns of a cell without `room`. A cell without any of the tags counts as text until it ran.
@@ -10,10 +11,8 @@ const TABLE = { line: 33, column: 13 }; // heights and widths, in u
 /** Write on each code cell what it will show; the copies of a cell, in pictures of its slide, have it too. */
 export function markOutputs(notebook) {
   for (const { model, node } of notebook.widgets) {
-    const tags = model.getMetadata("tags") ?? [];
-    const shows = tags.filter((tag) => tag.startsWith("shows-")).map((tag) => tag.replace("shows-", ""));
-    const isSilent = tags.includes("setup") || tags.includes("exercise");
-    node.dataset.shows = shows.join(" ") || (isSilent ? "nothing" : "");
+    const isSilent = hasRole(model, "setup", "exercise");
+    node.dataset.shows = shownBy(model).join(" ") || (isSilent ? "nothing" : "");
     for (const name of ["room", "picture"]) {
       const size = model.getMetadata(name);
       if (/^\d+ x \d+$/.test(size)) node.dataset[name] = size;

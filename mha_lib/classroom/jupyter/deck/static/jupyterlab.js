@@ -1,8 +1,6 @@
 // Things that JupyterLab and RISE do with a notebook and that do not belong into a deck.
 import { fill } from "./words.js";
 
-const OWN_COPY = /(^|\/)work\/deck-[^/]+\/[^/]+$/; // mha_lib/classroom/lesson makes these copies
-
 /**
  * Take the toolbar off the notebook before it comes to the page. RISE only hides it, and there it goes on
  * computing its colours, without end: in @microsoft/fast-foundation, on which JupyterLab's buttons stand,
@@ -51,8 +49,7 @@ export function keepRendered(notebook) {
  * dialogs are cancelled: they would restart or choose a kernel, close or rename, or they only say that
  * something failed.
  */
-export function answerDialogs(Dialog, { path, foot, words }) {
-  const isOwnCopy = OWN_COPY.test(path);
+export function answerDialogs(Dialog, { isOwnCopy, foot, words }) {
   Dialog.flush(); // those that came while the page was loading
   Dialog.prototype.launch = function answer() {
     const overwrite = this._buttons.find(({ actions }) => actions.includes("overwrite"));

@@ -1,26 +1,19 @@
-// Reads the words of the deck from words/<language>/interface.json. The folder of the
-// lesson tells the language, by the same rules as in language.py: zh-CN finds zh, a sentence that a language
-// lacks is said in English, and so is everything in a language without words. A program makes the words in
-// traditional Chinese, and lays them beside the lesson.
+// Reads the words of the deck from words/<language>/interface.json. The lesson says its language, by the same rules as
+// in language.py: zh-CN finds zh, a sentence that a language lacks is said in English, and so is everything in a
+// language without words. A program makes the words in traditional Chinese, and lays them beside the lesson.
 
 const ENGLISH = "en";
-const FOLDER = /^(.*\/)?(?:notebooks|work|build)\/(?:deck-)?([^/]+)\/[^/]+$/; // such as work/deck-zh/03.ipynb
-const MADE = "words.json"; // in the folder of the lesson
+const MADE = "words.json"; // beside the lesson
 const TAG = /^[a-z]{2,8}(-[a-z\d]{1,8})*$/i; // such as zh, zh-CN, zh-Hant
 
 /**
- * The words by who says them, and a notice where the language has none. `files` lie beside the lesson, and `node`
+ * The words of a language by who says them, and a notice where it has none. `files` lie beside the lesson, and `node`
  * holds it on the page: its language is set.
  */
-export async function readWords(lesson, files, contents, node = document.documentElement) {
+export async function readWords(language = ENGLISH, files = {}, node = document.documentElement) {
   const english = await readFile(wordsIn(ENGLISH));
-  const [, root = "", language = ENGLISH] = FOLDER.exec(lesson) ?? [];
   if (language === ENGLISH) return { words: english };
-  const made = files[MADE];
-  const folder =
-    made ?? (await contents.get(`${root}notebooks/${language}`, { content: false }).catch(() => null));
-  if (!folder) return { words: english }; // a lesson in work/mine, say, belongs to no course
-  const words = made ? await readFile(made) : await readNearest(language);
+  const words = files[MADE] ? await readFile(files[MADE]) : await readNearest(language);
   if (!words) return { words: english, notice: fill(english.language.unknown, { language }) };
   node.lang = language;
   return { words: filledUp(words, english) };

@@ -1,0 +1,32 @@
+// What a lesson's file says of itself, and what the tags of its cells mean, by the table lesson/grammar.json, which is
+// installed beside the deck. lesson/grammar.py reads the same table. Nobody else reads a tag or learns from a path.
+
+const answer = await fetch(new URL("../../grammar.json", import.meta.url));
+const ROLES = await answer.json();
+// Where copies lay that were made before copies said what they are.
+const FORMER_PLACE = /(?:^|\/)(?:notebooks|work|build)\/(deck-)?([^/]+)\/([^/]+)\.ipynb$/;
+
+/** An entry of the metadata of a notebook or a cell: of its model, or of its JSON. */
+const metadataOf = (one, name) => (one.getMetadata ? one.getMetadata(name) : one.metadata?.[name]);
+
+/** Whether a cell has one of these roles; an unknown role is an error. */
+export function hasRole(cell, ...roles) {
+  const tags = metadataOf(cell, "tags") ?? [];
+  return roles.some((role) => tags.includes(ROLES[role].tag));
+}
+
+/** What the cell shows, by its roles: text, value, table, picture, explorer, check, nothing. */
+export const shownBy = (cell) =>
+  Object.keys(ROLES).filter((role) => ROLES[role].tag.startsWith("shows-") && hasRole(cell, role));
+
+/** The name of the exercise that a cell checks; undefined for another cell. */
+export const checkedBy = (cell) => (hasRole(cell, "check") ? metadataOf(cell, "checks") : undefined);
+
+/** What a lesson says of itself: {lesson, language, kind, edition}; nothing for a notebook that is no lesson. */
+export function identityOf(notebook, path) {
+  const block = metadataOf(notebook, "mha");
+  if (block) return block;
+  const [title, summary] = ["title", "summary"].map((name) => metadataOf(notebook, name));
+  const [, deck, language, lesson] = (title && summary && FORMER_PLACE.exec(path)) || [];
+  return lesson && { lesson, language, kind: deck ? "deck" : "student" };
+}

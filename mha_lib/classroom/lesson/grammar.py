@@ -1,0 +1,80 @@
+"""What a lesson's file says of itself, and what the tags of its cells mean.
+
+``grammar.json`` is the table: the roles that a cell can have, each with its tag. For scripts, ``grammar.js``
+of the deck reads the same table. Nobody else reads a tag. Which lesson a file is, in which language, and
+which kind of copy, stands in ``metadata.mha``: nobody learns it from a path.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+Cell = Mapping[str, Any]  # of a notebook's JSON
+
+BLOCK = "mha"  # in the notebook's metadata
+SOURCE, STUDENT, DECK = KINDS = ("source", "student", "deck")
+TABLE = json.loads(Path(__file__).with_name("grammar.json").read_text(encoding="utf-8"))
+ROLES = {role: str(about["tag"]) for role, about in TABLE.items()}
+FILE_OF_KERNEL = "JPY_SESSION_NAME"  # in the environment of a kernel: Jupyter's server names the notebook
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a lesson's file says of itself.
+
+    lesson    such as ``03_multi_head_attention``, under whatever name the file lies
+    kind      ``source``; or the copy of a ``student``, or of a ``deck``
+    edition   of a copy: the fingerprint of the lesson from which it was made
+    """
+
+    lesson: str
+    language: str
+    kind: str = SOURCE
+    edition: str = ""
+
+    def block(self) -> dict[str, str]:
+        """The block ``metadata.mha``."""
+        return {name: value for name, value in asdict(self).items() if value}
+
+
+def identity_of(notebook: Mapping[str, Any]) -> Identity | None:
+    """What the notebook says of itself; None for one that is no lesson."""
+    block = notebook.get("metadata", {}).get(BLOCK)
+    try:
+        identity = Identity(**block)
+    except TypeError:  # no block, or an entry that nobody knows
+        return None
+    are_texts = all(isinstance(value, str) for value in block.values())
+    return identity if are_texts and identity.kind in KINDS else None
+
+
+def identity_in(file: Path) -> Identity | None:
+    """What the notebook in a file says of itself."""
+    with suppress(OSError, ValueError, AttributeError):
+        return identity_of(json.loads(file.read_text(encoding="utf-8")))
+    return None
+
+
+def identity_here() -> Identity | None:
+    """What the notebook says of itself in whose kernel this runs; None where Jupyter has not named it."""
+    name = Path(os.environ.get(FILE_OF_KERNEL) or "").name
+    return read_once(Path.cwd() / name) if name else None
+
+
+@cache  # a lesson keeps its language while it runs
+def read_once(file: Path) -> Identity | None:
+    return identity_in(file)
+
+
+def tags(cell: Cell) -> list[str]:
+    return list(cell["metadata"].get("tags", []))
+
+
+def has_role(cell: Cell, *roles: str) -> bool:
+    """Whether a cell has one of these roles, which ``grammar.json`` explains."""
+    return not {ROLES[role] for role in roles}.isdisjoint(tags(cell))
