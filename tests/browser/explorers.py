@@ -126,10 +126,10 @@ def middle_of(page: Page, head: int, query: int, key: int) -> tuple[float, float
 class Lab:
     """A notebook in JupyterLab whose cells are run by number."""
 
-    def __init__(self, page: Page, jupyter, name: str, *sources: str):
+    def __init__(self, page: Page, jupyter, name: str, *sources: str, language: str = "en"):
         self.page, self.runs = page, 0
         cells = [new_code_cell(source) for source in sources]
-        nbformat.write(new_lesson(cells), jupyter.folder / name)
+        nbformat.write(new_lesson(cells, language), jupyter.folder / name)
         page.goto(jupyter.address("lab", name) + "&reset")  # without the tabs of an earlier test
         expect_idle(page)
 
