@@ -59,6 +59,7 @@ class Verdict(NamedTuple):
     state: str  # "solved", "wrong" or "not yet"
     sentence: str
     names: tuple[str, ...] = ()  # of the mistakes, which a report counts
+    raised: type[Exception] | None = None  # the error that the answer has raised
 
 
 @dataclass(frozen=True)
@@ -343,7 +344,8 @@ def raised(error: Exception) -> Verdict:
     if own and type(error) is NameError and error.name:
         return wrong("name_unknown", line=own[-1].line, name=error.name)
     gaps = {"error": type(error).__name__, "reason": error}
-    return wrong("line_raised", line=own[-1].line, **gaps) if own else wrong("function_raised", **gaps)
+    verdict = wrong("line_raised", line=own[-1].line, **gaps) if own else wrong("function_raised", **gaps)
+    return verdict._replace(raised=type(error))
 
 
 def difference(result: Tensor, right: Tensor, call: Arguments) -> Verdict:

@@ -163,7 +163,7 @@ class DescribeModel(Judged):
 
     def judge_layer(self, layer: Any, wanted: MultiHeadAttention, model: str) -> Verdict | None:
         if isinstance(layer, Verdict):
-            if "KeyError" not in layer.sentence:
+            if layer.raised is not KeyError:
                 return layer
             hint = self.mistaken("entry_missing")
             return hint._replace(sentence=f"{layer.sentence} {hint.sentence}")

@@ -34,11 +34,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.grammar import ROLES, Cell, has_role, tags
+from mha_lib.classroom.lesson.grammar import Cell, has_role
 from mha_lib.classroom.lesson.lessons import CourseError
 
 STARTS = ("slide", "subslide")
@@ -47,11 +46,6 @@ MINUTES = re.compile(
     r"\s*[^\s0-9.。．]+\s*(?:[.。．\n]|$)"
 )
 ENVIRONMENT = "environment"  # the id of the cell that makes the environment of a lesson that is alone
-SAYS_SOLUTION = re.compile(r"(?<!re)(?<!dis)solution|答案|解答")  # as in Solution, my-solutions, 参考答案
-# nbgrader marks the lines that it takes out of an assignment, such as by "### BEGIN SOLUTION".
-BEGINS_SOLUTION = re.compile(
-    r"^\W*BEGIN (?:SOLUTION|HIDDEN TESTS|MARK SCHEME)\W*?$", re.MULTILINE | re.IGNORECASE
-)
 LINES = re.compile(r"([0-9]+)(?:-([0-9]+))?")  # of ``highlight``: 3 or 3-4
 HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 
@@ -94,21 +88,6 @@ def is_notes(cell: Cell) -> bool:
 
 def is_for_instructors(cell: Cell) -> bool:
     return is_notes(cell) or has_role(cell, "solution")
-
-
-def sign_of_solution(cell: Cell) -> str:
-    """A tag or a line that calls a cell a solution, though not with the tag ``solution``; "" if it has none.
-
-    Such a cell would be published, so handouts refuse it.
-    """
-    if is_for_instructors(cell):
-        return ""
-    for tag in map(str, tags(cell)):
-        small = tag.lower()
-        if SAYS_SOLUTION.search(small) or get_close_matches(small, [ROLES["solution"]], cutoff=0.9):
-            return tag
-    begins = BEGINS_SOLUTION.search(source(cell))
-    return begins[0].strip() if begins else ""
 
 
 @dataclass

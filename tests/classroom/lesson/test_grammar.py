@@ -25,6 +25,12 @@ def course(tmp_path_factory):
     return copy_course(tmp_path_factory.mktemp("course"))
 
 
+def said_by(file):
+    identity = identity_in(file)
+    assert identity, f"{file} says nothing of itself"
+    return identity
+
+
 @each_lesson
 def test_a_lesson_says_what_it_is(lesson):
     assert identity_in(lesson) == Identity(lesson.stem, lesson.parent.name, "source")
@@ -53,7 +59,7 @@ def test_no_script_but_the_reader_spells_a_tag():
 def test_a_copy_says_whose_it_is_and_of_which_edition(course):
     student, _ = make_working_copy(course, "zh")
     deck, _ = make_deck_copy(course, "zh", NAME)
-    copies = [identity_in(folder / NAME) for folder in (student, deck)]
+    copies = [said_by(folder / NAME) for folder in (student, deck)]
     assert [(copy.lesson, copy.language, copy.kind) for copy in copies] == [
         (NAME.removesuffix(".ipynb"), "zh", "student"),
         (NAME.removesuffix(".ipynb"), "zh", "deck"),
@@ -62,7 +68,7 @@ def test_a_copy_says_whose_it_is_and_of_which_edition(course):
     source = course / "notebooks" / "zh" / NAME
     source.write_text(source.read_text(encoding="utf-8").replace("# 多头注意力", "# 多头"), encoding="utf-8")
     make_deck_copy(course, "zh", NAME)
-    assert identity_in(deck / NAME).edition not in (edition, "")
+    assert said_by(deck / NAME).edition not in (edition, "")
     assert language_in(make_traditional(course) / NAME) == "zh-Hant"
 
 

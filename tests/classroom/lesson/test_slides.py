@@ -11,7 +11,6 @@ from mha_lib.classroom.lesson.slides import (
     highlighted_lines,
     optional_minutes,
     read_slides,
-    sign_of_solution,
 )
 
 CASES = json.loads(Path(__file__).with_name("slides.json").read_text(encoding="utf-8"))
@@ -60,27 +59,3 @@ def test_a_cell_names_the_lines_that_are_lit(case):
 def test_only_code_has_lines():
     with pytest.raises(ValueError, match="of the cell the-cell wants a cell of code"):
         highlighted_lines(highlighted(HIGHLIGHTS[0], "markdown"))
-
-
-def cell(*tags, source="x = 1"):
-    return {"cell_type": "code", "metadata": {"tags": list(tags)}, "source": source}
-
-
-@pytest.mark.parametrize(
-    "tag",
-    ["Solution", "solutions", "SOLUTION", "my-solution", "solution ", "soluton", "sollution", "参考答案"],
-)
-def test_a_tag_that_nearly_says_solution_is_seen(tag):
-    assert sign_of_solution(cell("setup", tag)) == tag
-    assert sign_of_solution(cell("solution", tag)) == ""
-
-
-@pytest.mark.parametrize("line", ["### BEGIN SOLUTION", "    # begin solution ", "=== BEGIN MARK SCHEME ==="])
-def test_a_solution_of_nbgrader_is_seen(line):
-    assert sign_of_solution(cell(source=f"def f():\n{line}\n    return 1")) == line.strip()
-
-
-@pytest.mark.parametrize("tag", ["exercise", "why", "resolution", "setup", "answer"])
-def test_other_cells_are_no_solutions(tag):
-    source = "# We begin solution by solution.\nbegin_solution = 1  # BEGIN SOLUTION OF ONE'S OWN"
-    assert sign_of_solution(cell(tag, source=source)) == ""

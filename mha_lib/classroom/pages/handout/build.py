@@ -23,7 +23,6 @@ from mha_lib.classroom.pages.handout.notebook import (
     address_of_page,
     cells_for,
     read_notebook,
-    refuse_hidden_solutions,
 )
 from mha_lib.classroom.pages.handout.page import HandoutPage
 from mha_lib.classroom.pages.handout.pdf import write_pdf
@@ -89,7 +88,6 @@ def run_lessons(
         async with free_cores:
             with build.attempt(lesson):
                 notebook = read_notebook(lesson, lesson)
-                refuse_hidden_solutions(notebook, audience, lesson)
                 # A solution that never runs cannot show in the output of another cell.
                 notebook.cells = cells_for(audience, notebook)
                 await execute(notebook, lesson, len(lessons), build.progress)

@@ -19,7 +19,6 @@ from mha_lib.classroom.lesson.outputs import says_not_yet
 from mha_lib.classroom.lesson.slides import (
     is_for_instructors,
     require_notebook,
-    sign_of_solution,
     slide_type,
     source,
     title_of,
@@ -51,13 +50,6 @@ def read_notebook(file: Any, name: object) -> NotebookNode:
 def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:
     """The cells that are run and shown for an audience: solutions and notes are for instructors alone."""
     return [cell for cell in notebook.cells if audience == INSTRUCTOR or not is_for_instructors(cell)]
-
-
-def refuse_hidden_solutions(notebook: NotebookNode, audience: str, name: object) -> None:
-    """Raise where students would get a cell that its author takes for a solution."""
-    for cell in notebook.cells if audience != INSTRUCTOR else ():
-        if sign := sign_of_solution(cell):
-            raise CourseError("nearly_solution", lesson=name, cell=cell.get("id", ""), sign=sign)
 
 
 def is_on_the_page(cell: NotebookNode) -> bool:

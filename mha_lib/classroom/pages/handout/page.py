@@ -31,7 +31,6 @@ from mha_lib.classroom.pages.handout.notebook import (
     is_tagged,
     lines_of_asserts,
     only_asserts,
-    refuse_hidden_solutions,
     without_open_exercises,
 )
 from mha_lib.classroom.pages.handout.outputs import Outputs, terminal
@@ -66,7 +65,6 @@ class HandoutPage:
         stacks: list[list[Slide]] | None = None,
     ):
         """``stacks``: the slides of the lesson with their notes, which a notebook for students lacks."""
-        refuse_hidden_solutions(notebook, audience, name)
         self.notebook = notebook
         stacks = read_stacks(notebook.cells) if stacks is None else stacks
         slides = [slide for stack in stacks for slide in stack if slide.cells and not slide.is_optional]

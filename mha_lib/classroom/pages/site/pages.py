@@ -25,8 +25,9 @@ FRONT_POLICY = {
     "img-src": "data: blob:",
     "font-src": "data:",
 }
-# The explorer of the front page: the first of these that the site has. A lesson, a cell, a sentence about it.
-BEST = (("5", "your-number-explorer", "typed"), ("3", "explorer", "explorer"))
+# A cell whose explorer the front page may show has `front_page` in its metadata: the name of the sentence about
+# it. The page shows the first of these that the site has.
+SENTENCES = ("typed", "explorer")
 SPOKEN = ("found", "found_more", "nothing", "no_index", "needs_server")  # the words of the search
 
 
@@ -113,8 +114,8 @@ def framed(
 
 def best_explorer(rows: list[LessonRow]) -> tuple[LessonRow, str, str] | None:
     """The lesson and the cell whose explorer the front page shows, with the name of its sentence."""
-    shown = {(row.page.description.number, cell): row for row in rows for cell in row.page.explorers}
-    for number, cell, sentence in BEST:
-        if row := shown.get((number, cell)):
-            return row, cell, sentence
-    return next(((row, cell, "explorer") for (_, cell), row in shown.items()), None)
+    shown = [(row, cell) for row in rows for cell in row.page.notebook.cells if cell.id in row.page.explorers]
+    for sentence in SENTENCES:
+        if found := next((each for each in shown if each[1].metadata.get("front_page") == sentence), None):
+            return found[0], found[1].id, sentence
+    return next(((row, cell.id, SENTENCES[-1]) for row, cell in shown), None)

@@ -88,21 +88,6 @@ def test_lessons_are_read_run_afresh_and_listed(course, capsys):
     assert (course.handouts / "en" / "01_good.html").read_text() == page, "the students' file stays theirs"
 
 
-def test_a_cell_that_nearly_says_solution_is_refused_before_anything_runs(course, capsys):
-    secret = "secret = open('ran.txt', 'w')"
-    hidden = course.lesson("01_hidden.ipynb", code(secret, tags=["Solution"], id="answer"))
-    good = course.lesson("02_good.ipynb", text("# Good"))
-    assert write_handouts(course.root, [hidden, good]) == 1
-    said = capsys.readouterr().err
-    assert "01_hidden.ipynb: cell answer says “Solution”" in said
-    assert [file.name for file in (course.handouts / "en").iterdir()] == ["02_good.html"]
-    assert not list(course.root.rglob("ran.txt"))
-    with pytest.raises(ConversionException, match="cell answer says"):
-        HandoutExporter().from_filename(str(hidden))
-    page, _ = HandoutExporter(audience="instructor").from_filename(str(hidden))
-    assert "secret" in page
-
-
 def test_whatever_stops_a_lesson_is_one_line_and_the_others_and_the_index_are_written(
     course, capfd, monkeypatch
 ):

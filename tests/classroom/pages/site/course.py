@@ -35,23 +35,25 @@ def cell(make, source, slide="-", tags=(), **more):
     return make(source, metadata={"slideshow": {"slide_type": slide}, "tags": list(tags)}, **more)
 
 
-def lesson_cells(title, heading, sentence, explorer):
+def lesson_cells(title, heading, sentence, explorer, front):
     view = new_output("display_data", data={VIEW: {"model_id": explorer.model_id}})
+    shows = cell(new_code_cell, "masked_softmax(1)", id="explorer", outputs=[view])
+    shows.metadata |= front
     return [
         cell(new_markdown_cell, f"# {title}", "slide", id="title"),
         cell(new_markdown_cell, "5 min. Say hello.", "notes", id="title-notes"),
         cell(new_markdown_cell, f"## {heading}\n\n{sentence}\n\n{FIGURE}", "slide", id="why-a-mask"),
         cell(new_markdown_cell, "Optional, 3 min. Ask.", "notes", id="why-notes"),
-        cell(new_code_cell, "masked_softmax(1)", id="explorer", outputs=[view]),
+        shows,
         cell(new_code_cell, "answer = 42", tags=["solution"], id="solution"),
     ]
 
 
-def write_lesson(path, explorer, title, heading, sentence):
+def write_lesson(path, explorer, title, heading, sentence, front):
     """The lesson, without outputs, and a copy that has run."""
     state = embed_data([explorer], drop_defaults=False)["manager_state"]["state"]
     ran = new_notebook(
-        cells=lesson_cells(title, heading, sentence, explorer),
+        cells=lesson_cells(title, heading, sentence, explorer, front),
         metadata={
             "title": title,
             "summary": f"{title}?",
@@ -84,7 +86,8 @@ def small_course(root: Path) -> list[list[Path]]:
             ("03_multi", explore(weights_of, num_heads=[1, 2, 4, 8]), second),
         ):
             lesson = root / "notebooks" / language / f"{stem}.ipynb"
-            ran[language, stem] = write_lesson(lesson, explorer, named, heading, sentence)
+            front = {"front_page": "explorer"} if stem == "03_multi" else {}
+            ran[language, stem] = write_lesson(lesson, explorer, named, heading, sentence, front)
     by_language = [prepare_lessons(root, language) for language in LANGUAGES]
     for lesson in (lesson for lessons in by_language for lesson in lessons):
         notebook = ran[lesson.parent.name.split("-")[0], lesson.stem]
