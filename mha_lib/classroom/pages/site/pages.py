@@ -25,7 +25,7 @@ FRONT_POLICY = {
     "img-src": "data: blob:",
     "font-src": "data:",
 }
-# A cell whose explorer the front page may show has `front_page` in its metadata: the name of the sentence about
+# A cell whose explorer the front page may show has `front_page` in its metadata: the name of the sentence on
 # it. The page shows the first of these that the site has.
 SENTENCES = ("typed", "explorer")
 SPOKEN = ("found", "found_more", "nothing", "no_index", "needs_server")  # the words of the search

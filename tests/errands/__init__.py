@@ -1,0 +1,5 @@
+"""The errands of CONTRIBUTING.md as scripts: each makes its change in a copy of the repository.
+
+A module has the HEADING of its recipe, ``make(root)``, which writes the files that the recipe names, and
+TESTS, arguments of pytest that must pass in the copy afterwards.
+"""

@@ -1,0 +1,54 @@
+"""An argument of MultiHeadAttention: ``sharpness`` multiplies the queries of all heads."""
+
+from pathlib import Path
+
+from tests.errands.edits import add_above, add_below
+
+IF_NEEDED = ("mha_lib/fused.py",)
+HEADING = "Give `MultiHeadAttention` an argument"
+TESTS = ["tests/mha_lib/test_multihead.py", "tests/mha_lib/test_errors.py", "tests/test_docs.py"]
+
+TEST = """
+
+def test_sharper_heads_have_larger_scores():
+    plain, sharp = MultiHeadAttention(6, 2), MultiHeadAttention(6, 2, sharpness=3.0)
+    sharp.load_state_dict(plain.state_dict())
+    plain.W_q.weight.data *= 3
+    x = torch.randn(2, 5, 6)
+    for need_weights in (True, False):
+        torch.testing.assert_close(sharp(x, need_weights=need_weights), plain(x, need_weights=need_weights))
+"""
+BAD_CALL = """
+
+def test_a_sharpness_of_nothing_is_an_error():
+    with pytest.raises(ValueError, match="sharpness=0.0 must be above 0"):
+        MultiHeadAttention(6, 2, sharpness=0.0)
+"""
+
+
+def make(root: Path) -> None:
+    layer = root / "mha_lib" / "multihead.py"
+    add_below(
+        layer,
+        "    window          how many keys",
+        "    sharpness       by what all queries are multiplied\n",
+    )
+    add_below(layer, "        window: int | None = None,", "        sharpness: float = 1.0,\n")
+    add_below(
+        layer,
+        "        self.window = None if window is None",
+        '        if sharpness <= 0:\n            raise ValueError(f"sharpness={sharpness} must be above 0")\n'
+        "        self.sharpness = sharpness\n",
+    )
+    add_below(
+        layer,
+        "        x = by_heads(projection(tokens), self.head_dim)",
+        '        x = x * self.sharpness if kind == "q" else x\n',
+    )
+    for file, code in (("test_multihead.py", TEST), ("test_errors.py", BAD_CALL)):
+        test = root / "tests" / "mha_lib" / file
+        test.write_text(test.read_text(encoding="utf-8").rstrip() + "\n" + code, encoding="utf-8")
+    for language in ("en", "zh"):
+        page = root / "docs" / language / "library.md"
+        add_below(page, "`qk_norm=True` |", "| sharper heads | `sharpness=3.0` |\n")
+    add_above(root / "CHANGELOG.md", "### ", "- `MultiHeadAttention` takes `sharpness`.\n\n")

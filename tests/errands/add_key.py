@@ -1,0 +1,37 @@
+"""A key of the deck: U goes up to the first slide, as Home does."""
+
+from pathlib import Path
+
+from tests.errands.edits import add_above, add_below
+
+HEADING = "Give the deck a key"
+TESTS = [
+    "-m",
+    "not whole",
+    "-k",
+    "top or key or help or language or gap or english",
+    "tests/browser/test_deck_keys.py",
+]
+TESTS += ["tests/browser/test_deck_show.py", "tests/classroom/lesson", "tests/test_docs.py"]
+SAID = {"en": "to the very first slide", "zh": "回到最前面的一页"}
+TEST = """
+
+def test_u_goes_to_the_top(at_start: Page) -> None:
+    at_start.keyboard.press("End")
+    expect(current(at_start)).not_to_have_id("slide-0-0")
+    at_start.keyboard.press("u")
+    expect(current(at_start)).to_have_id("slide-0-0")
+"""
+
+
+def make(root: Path) -> None:
+    classroom = root / "mha_lib" / "classroom"
+    keys = classroom / "jupyter" / "deck" / "static" / "keys.js"
+    add_below(keys, '{ keys: "Home"', '  { keys: "U", modes: "deck", name: "top", act: goHome },\n')
+    for language, said in SAID.items():
+        add_above(
+            classroom / "words" / language / "interface.json", '      "sorter": ', f'      "top": "{said}",\n'
+        )
+        add_below(root / "docs" / language / "teach.md", "| E | ", f"| U | {said} |\n")
+    test = root / "tests" / "browser" / "test_deck_keys.py"
+    test.write_text(test.read_text(encoding="utf-8").rstrip() + "\n" + TEST, encoding="utf-8")

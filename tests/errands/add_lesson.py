@@ -1,0 +1,78 @@
+"""Lesson 07: lesson 01 once more, with exercises of its own names."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from mha_lib.classroom.exercises import names_by_lesson
+from mha_lib.classroom.lesson.files import as_json
+from mha_lib.classroom.lesson.slides import source
+from mha_lib.classroom.lesson.translations import ENGLISH_SOURCE, hash_of
+
+HEADING = "Add lesson 07"
+TESTS = [
+    "-k",
+    "07_name or lesson_07 or test_lessons or readme or test_answers",
+    "tests/notebooks/test_structure.py",
+]
+TESTS += ["tests/classroom/exercises", "tests/classroom/lesson", "tests/test_docs.py"]
+
+FORMER, NAME = "01_single_head_attention", "07_name"
+NAMES = "|".join(names_by_lesson()[FORMER])
+ROW = re.compile(rf"^\| \[01 (.*)\]\(notebooks/(\w+)/{FORMER}\.ipynb\) \| (.*) \|\n", re.MULTILINE)
+
+
+def make(root: Path) -> None:
+    classroom, answers = root / "mha_lib" / "classroom", root / "tests" / "classroom" / "exercises"
+    english: dict[str, Any] = {}
+    for language, readme in (("en", "README.md"), ("zh", "README.zh.md")):
+        lessons = root / "notebooks" / language
+        lesson = json.loads((lessons / f"{FORMER}.ipynb").read_text(encoding="utf-8"))
+        english = english or lesson
+        again(lesson, english)
+        (lessons / f"{NAME}.ipynb").write_text(as_json(lesson), encoding="utf-8")
+        words = classroom / "words" / language
+        said = json.loads((words / f"lesson_{FORMER}.json").read_text(encoding="utf-8"))
+        (words / f"lesson_{NAME}.json").write_text(as_json(again_said(said)), encoding="utf-8")
+        add_row(root / readme)
+    for folder, written in (
+        (classroom / "exercises", rf'"({NAMES})"'),
+        (answers, rf"^({NAMES})(?= = Answers\()"),
+    ):
+        code = (folder / f"lesson_{FORMER}.py").read_text(encoding="utf-8")
+        code = re.sub(
+            written, lambda found: found[0].replace(found[1], f"{found[1]}_again"), code, flags=re.M
+        )
+        (folder / f"lesson_{NAME}.py").write_text(code, encoding="utf-8")
+
+
+def again(lesson: Any, english: Any) -> None:
+    """Give the lesson its own name and its exercises theirs; ``english`` is the lesson that it translates."""
+    lesson["metadata"]["mha"]["lesson"] = NAME
+    theirs = {cell["id"]: cell for cell in english["cells"]}
+    for cell in lesson["cells"]:
+        cell["source"] = re.sub(rf"\bcheck\.({NAMES})\(", r"check.\1_again(", source(cell)).splitlines(True)
+        if "checks" in cell["metadata"]:
+            cell["metadata"]["checks"] += "_again"
+        if ENGLISH_SOURCE in cell["metadata"]:
+            cell["metadata"][ENGLISH_SOURCE] = hash_of(theirs[cell["id"]])
+
+
+def again_said(said: Any) -> Any:
+    """The sentences about mistakes and remarks, each another one than in lesson 01."""
+    return {
+        kind: {
+            f"{exercise}_again": {name: f"{sentence} (07)" for name, sentence in its.items()}
+            for exercise, its in by_exercise.items()
+        }
+        for kind, by_exercise in said.items()
+    }
+
+
+def add_row(readme: Path) -> None:
+    text = readme.read_text(encoding="utf-8")
+    row = ROW.search(text)
+    assert row, f"{readme} has no row for lesson 01"
+    new = f"| [07 {row[1]}](notebooks/{row[2]}/{NAME}.ipynb) | {row[3]} |\n"
+    readme.write_text(text.replace(row[0], row[0] + new), encoding="utf-8")

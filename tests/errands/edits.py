@@ -1,0 +1,19 @@
+"""Lines that an errand adds to a file, above or below the first line that holds a text."""
+
+from pathlib import Path
+
+
+def add_below(file: Path, text: str, added: str) -> None:
+    insert(file, text, added, 1)
+
+
+def add_above(file: Path, text: str, added: str) -> None:
+    insert(file, text, added, 0)
+
+
+def insert(file: Path, text: str, added: str, down: int) -> None:
+    rows = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    place = next((number for number, row in enumerate(rows) if text in row), None)
+    assert place is not None, f"{file} has no line with {text!r}: the recipe and its errand must follow it"
+    rows.insert(place + down, added)
+    file.write_text("".join(rows), encoding="utf-8")

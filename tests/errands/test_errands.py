@@ -1,0 +1,51 @@
+"""Each errand of CONTRIBUTING.md needs the files that its recipe names, and no other."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.errands import add_argument, add_key, add_lesson
+from tests.lessons import ROOT
+
+pytestmark = pytest.mark.ci
+
+ERRANDS = [add_lesson, add_argument, add_key]
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+LEFT_OUT = shutil.ignore_patterns(
+    *(".git", ".venv", "build", "work", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache"),
+    *(".ruff_cache", ".hypothesis", "zh-Hant"),
+)
+
+
+def named_in(heading: str) -> list[str]:
+    """The files and folders that a recipe names."""
+    recipe = GUIDE.split(f"### {heading}\n")[1].split("\n### ")[0]
+    steps = "\n".join(re.findall(r"^\d+\. .*", recipe, re.MULTILINE))
+    return [name for name in re.findall(r"`([\w./-]+)`", steps) if "/" in name or name.endswith(".md")]
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    files = (file for file in root.rglob("*") if file.is_file())
+    return {file.relative_to(root).as_posix(): file.read_bytes() for file in files}
+
+
+@pytest.mark.parametrize("errand", ERRANDS, ids=lambda errand: errand.__name__.split(".")[-1])
+def test_an_errand_needs_the_files_that_its_recipe_names(errand, tmp_path):
+    root = tmp_path / "repository"
+    shutil.copytree(ROOT, root, ignore=LEFT_OUT)
+    before = contents(root)
+    errand.make(root)
+    touched = [name for name, content in contents(root).items() if before.get(name) != content]
+    named = named_in(errand.HEADING)
+    assert [name for name in touched if not name.startswith(tuple(named))] == [], "these are in no recipe"
+    unused = [name for name in named if not any(touch.startswith(name) for touch in touched)]
+    assert {*unused} <= {*getattr(errand, "IF_NEEDED", ())}, "the recipe names these in vain"
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *errand.TESTS]
+    environment = os.environ | {"PYTHONPATH": str(root)}
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
