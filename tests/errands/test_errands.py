@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.errands import add_argument, add_key, add_lesson
-from tests.lessons import ROOT
+from tests.errands import add_argument, add_key, add_language, add_lesson
+from tests.lessons import ENGLISH, ROOT
 
 pytestmark = pytest.mark.ci
 
-ERRANDS = [add_lesson, add_argument, add_key]
+ERRANDS = [add_lesson, add_language, add_argument, add_key]
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 LEFT_OUT = shutil.ignore_patterns(
     *(".git", ".venv", "build", "work", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache"),
@@ -45,7 +45,23 @@ def test_an_errand_needs_the_files_that_its_recipe_names(errand, tmp_path):
     assert [name for name in touched if not name.startswith(tuple(named))] == [], "these are in no recipe"
     unused = [name for name in named if not any(touch.startswith(name) for touch in touched)]
     assert {*unused} <= {*getattr(errand, "IF_NEEDED", ())}, "the recipe names these in vain"
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *errand.TESTS]
-    environment = os.environ | {"PYTHONPATH": str(root)}
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    done = run_tests(root, *errand.TESTS)
     assert done.returncode == 0, done.stdout
+
+
+def run_tests(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    environment = os.environ | {"PYTHONPATH": str(root)}
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+
+
+def test_the_long_tests_run_export_and_present_the_lessons_of_a_new_language(tmp_path):
+    root = tmp_path / "repository"
+    shutil.copytree(ROOT, root, ignore=LEFT_OUT)
+    add_language.make(root)
+    names = ("notebooks/test_execution.py", "classroom/pages/handout/test_handout.py", "browser/test_deck.py")
+    files = [f"tests/{name}" for name in names]
+    listed = run_tests(root, "--collect-only", "-m", "whole or not whole", *files).stdout.splitlines()
+    for file in files:
+        for lesson in ENGLISH:
+            assert any(line.startswith(file) and f"fr/{lesson.stem}" in line for line in listed)
