@@ -1,9 +1,10 @@
 // Every key of the deck. A row says
 //   keys    which keys: "B ." are two keys, "Shift+R" is one
 //   modes   where they hold: "help" and "sorter" while these are open, "number" while the number of a slide is
-//           typed, "pen" while it is on; else by what has the focus: the "deck", a "widget", or an "editor"
+//           typed, "pen" while it is on; else by what has the focus: the "deck", a "widget", or an "editor";
+//           no key stands twice in one mode
 //   name    the row's sentence in the help, under deck.help in the words; `label` stands there for the keys
-//   act     what they do; where it returns false, the key goes on to the next row that it fits
+//   act     what they do; where it returns false, the key goes on to the next mode that holds
 // The help lists the rows that have a name, in this order.
 import { showTraceback } from "./errors.js";
 import { reveal, toggleAnswers, toggleDark } from "./stage.js";
