@@ -17,9 +17,9 @@ def report_metadata(states: Mapping[str, str]) -> dict[str, Any]:
     return {CHECK: {"report": dict(states)}}
 
 
-def progress_metadata(step: int, steps: int, seconds: float) -> dict[str, Any]:
-    """The metadata of the output that tells how far a training is, and about how many seconds are left."""
-    return {PROGRESS: {"step": step, "steps": steps, "seconds": round(seconds)}}
+def progress_metadata(step: int, steps: int, said: str) -> dict[str, Any]:
+    """The metadata of the output that tells how far a training is: in numbers, and in a sentence."""
+    return {PROGRESS: {"step": step, "steps": steps, "said": said}}
 
 
 def says_not_yet(output: Mapping[str, Any]) -> bool:

@@ -187,8 +187,7 @@ class KeptTraining:
         if self.show_progress:
             done = "█" * (BAR_WIDTH * self.step // self.steps)
             said = self.words["progress"].format(step=self.step, steps=self.steps, seconds=f"{seconds:.0f}")
-            about = progress_metadata(self.step, self.steps, seconds)
-            self.line.write(f"{done:░<{BAR_WIDTH}} {said}", about)
+            self.line.write(f"{done:░<{BAR_WIDTH}} {said}", progress_metadata(self.step, self.steps, said))
 
     def say(self, name: str, **gaps: object) -> None:
         """Say something in a line that stays, in the place of the line of progress."""

@@ -409,6 +409,7 @@ def test_in_a_lesson_it_is_one_output_that_tells_its_steps_and_has_nothing_in_th
     *shown, (last, _) = [what for what, _ in said]
     assert [about["mha_progress"]["step"] for _, about in shown] == [*range(1, 9)]
     assert {about["mha_progress"]["steps"] for _, about in shown} == {9}
+    assert all(data["text/plain"].endswith(f" {about['mha_progress']['said']}") for data, about in shown)
     assert "step 8 of 9, " in shown[-1][0]["text/plain"]
     assert last == {}
     assert [how["update"] for _, how in said] == [False, *[True] * 8]

@@ -518,7 +518,9 @@ def test_a_line_that_was_overwritten_shows_its_last_state_and_blanks_leave_nothi
 
 @pytest.mark.parametrize("data", [{"text/plain": "█░ step 1 of 2, 3 s left"}, {}], ids=["stopped", "ended"])
 def test_nothing_is_left_of_the_line_of_a_training(data):
-    line = new_output("display_data", data, metadata=progress_metadata(1, 2, 3) if data else {})
+    line = new_output(
+        "display_data", data, metadata=progress_metadata(1, 2, "step 1 of 2, 3 s left") if data else {}
+    )
     assert not Handout(code("", line)).soup.select(".outputs")
 
 

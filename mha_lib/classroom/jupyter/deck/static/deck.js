@@ -44,7 +44,7 @@ export default async function prepareDeck(app, load) {
   document.addEventListener("ready", open, { once: true }); // Reveal's event
 }
 
-function openDeck({ app, load, Dialog, path, files, words: { deck: words, ...otherWords }, notice }) {
+function openDeck({ app, load, Dialog, path, files, words: { deck: words, speaker: speakerWords }, notice }) {
   const panel = app.shell.currentWidget;
   const notebook = panel.content;
   const slides = readSlides(notebook.model.toJSON().cells);
@@ -58,9 +58,9 @@ function openDeck({ app, load, Dialog, path, files, words: { deck: words, ...oth
   const foot = new Foot(panel, words);
   answerDialogs(Dialog, { path, foot, words });
   queueSaves(panel.context, { foot, words });
-  const runner = new Runner({ panel, load, foot, words, trainingWords: otherWords.training });
+  const runner = new Runner({ panel, load, foot, words });
   const fit = new Fit({ words });
-  const speaker = new Speaker({ slides, words: otherWords.speaker, passKey, fit });
+  const speaker = new Speaker({ slides, words: speakerWords, passKey, fit });
   followDeck({ foot, speaker });
   foot.greet(notice);
   showBusy({ panel, foot, words });

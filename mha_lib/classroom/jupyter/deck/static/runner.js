@@ -15,8 +15,8 @@ export class Runner {
   /** How far the last run is: {state: "idle", "running", "done" or "failed", text}, as the foot has said it. */
   progress = { state: "idle", text: "" };
 
-  constructor({ panel, load, foot, words, trainingWords }) {
-    Object.assign(this, { panel, load, foot, words, trainingWords });
+  constructor({ panel, load, foot, words }) {
+    Object.assign(this, { panel, load, foot, words });
   }
 
   runSetup() {
@@ -127,12 +127,10 @@ export class Runner {
   /** Tell how long the run has taken, and how far the training in its cell is. */
   #tick() {
     const { doing, share, cell } = this.now;
-    const progress = progressOf(cell);
-    const training = progress && fill(this.trainingWords.progress, progress);
     const { took, took_last } = this.words;
     const gaps = { doing, seconds: this.#seconds, last: this.tookLast };
     const line = fill(this.tookLast ? took_last : took, gaps);
-    this.#report("running", [line, training].filter(Boolean).join("\n"), share);
+    this.#report("running", [line, progressOf(cell)].filter(Boolean).join("\n"), share);
   }
 
   #report(state, text, share) {
@@ -178,9 +176,9 @@ function noteSeconds(run, seconds) {
   }
 }
 
-/** How far the newest training of the cell is, in numbers (lesson/outputs.py); undefined where none runs. */
+/** How far the newest training of the cell is, in words, as its output says (lesson/outputs.py); none where none runs. */
 function progressOf(cell) {
   const { outputs } = cell?.model ?? {};
   const numbers = Array.from({ length: outputs?.length ?? 0 }, (_, index) => index);
-  return numbers.map((index) => outputs.get(index).metadata.mha_progress).findLast(Boolean);
+  return numbers.map((index) => outputs.get(index).metadata.mha_progress?.said).findLast(Boolean);
 }
