@@ -2,8 +2,8 @@
 
 from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.exercises.asserts import show_passed_asserts
-from mha_lib.classroom.exercises.cells import shell_here, show_text
 from mha_lib.classroom.exercises.kept import kept_states
+from mha_lib.classroom.lesson.cells import shell_here, show_text
 from mha_lib.classroom.lesson.chinese import SIMPLIFIED
 from mha_lib.classroom.lesson.language import language_here, words_here
 from mha_lib.classroom.lesson.outputs import report_metadata

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from mha_lib.classroom import look
 from tests.browser.conftest import JupyterServer, Serve
 from tests.browser.decks import begin, expect_light, shared_page
 from tests.browser.new_lesson import ANYWIDGET, cell, current, lay_lesson, press, status_of
-from tests.browser.waiting import attribute_of, count_of, text_of, until
+from tests.browser.waiting import answer_of, attribute_of, count_of, text_of, until
 from tests.lessons import ROOT
 
 INTERACT = """
@@ -38,6 +39,11 @@ NO_BRIDGE = """
 const get = async () => () => ({__esModule: true, default: []});
 window._JUPYTERLAB["mha-deck"] = {init() {}, get};
 """
+ROWS = """async (address) => {
+    const { keysOf } = await import(address);
+    const anything = new Proxy(() => {}, { get: () => anything });
+    return keysOf(anything).map(({ keys, modes }) => [keys.split(" "), modes.split(" ")]);
+}"""
 CELLS = [
     cell("slide", new_markdown_cell, "# Widgets in a deck", "title"),
     cell("notes", new_markdown_cell, "3 min. Greet the class: $x^2$.", "title-notes"),
@@ -189,6 +195,18 @@ def test_the_notes_plan_the_time_without_optional_slides(at_start: Page) -> None
         if place == "3":
             page.keyboard.press("ArrowRight")  # past the fragment
     opened.value.close()
+
+
+def test_no_key_has_two_meanings_in_one_mode(at_start: Page, jupyter: JupyterServer) -> None:
+    address = f"{jupyter.url}/lab/extensions/mha-deck/deck/static/keys.js"
+    rows = answer_of(at_start, ROWS, address)
+    in_mode: dict[str, list[str]] = {}
+    for keys, modes in rows:
+        for mode in modes:
+            in_mode.setdefault(mode, []).extend(keys)
+    for mode, keys in in_mode.items():
+        assert [key for key, count in Counter(keys).items() if count > 1] == [], mode
+        assert "Any" not in keys[:-1], f"in the mode {mode} no row is reached after the one for any key"
 
 
 def test_no_stray_letter_changes_the_lesson(at_start: Page) -> None:

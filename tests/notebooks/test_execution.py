@@ -107,10 +107,9 @@ def shown_by(cell):
             rows += BeautifulSoup(table, "html.parser").find_all("tr")
         elif output.output_type == "execute_result":
             kinds.add("shows-value")
-        else:
-            printed.append(output.get("text") or data["text/plain"] + "\n")
-    text = "\n".join(line.rstrip("\r").split("\r")[-1] for line in "".join(printed).split("\n"))
-    lines = text.rstrip().split("\n")
+        elif text := output.get("text") or data.get("text/plain"):  # nothing is left of a training's line
+            printed.append(text if "text" in output else f"{text}\n")
+    lines = "".join(printed).rstrip().split("\n")
     if lines != [""]:
         kinds.add("shows-check" if cell.source.startswith("check.") else "shows-text")
     return kinds, [*filter(None, lines[:1]), *lines[1:]], rows

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from mha_lib.classroom.exercises.cells import show_text
 from mha_lib.classroom.exercises.kept import keep_state
 from mha_lib.classroom.exercises.newest_cell import cells_so_far, syntax_error_since
 from mha_lib.classroom.exercises.on_the_way import Answer, Arguments, is_own
 from mha_lib.classroom.exercises.record import Noted, Record
 from mha_lib.classroom.exercises.reports import MARKS
+from mha_lib.classroom.lesson.cells import show_text
 from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.lesson.outputs import check_metadata, report_metadata
 from mha_lib.classroom.trainings.threads import one_thread

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from mha_lib.classroom.exercises.cells import shell_here
+from mha_lib.classroom.lesson.cells import shell_here
 
 
 class Cell(NamedTuple):

@@ -1,9 +1,9 @@
-"""Metadata of a cell's outputs: other rooms recognise a check by it, and parse no printed sentence."""
+"""Metadata of a cell's outputs: other rooms recognise checks and trainings by it, and parse no text."""
 
 from collections.abc import Mapping
 from typing import Any
 
-CHECK = "mha_check"  # in the metadata of an output
+CHECK, PROGRESS = "mha_check", "mha_progress"  # in the metadata of an output
 FOR_A_PAGE = "MHA_FOR_A_PAGE"  # in the environment of a kernel: its outputs become a page without a kernel
 
 
@@ -15,6 +15,11 @@ def check_metadata(exercise: str, state: str) -> dict[str, Any]:
 def report_metadata(states: Mapping[str, str]) -> dict[str, Any]:
     """The metadata of the output of ``check.report()``: the state of each exercise that was checked."""
     return {CHECK: {"report": dict(states)}}
+
+
+def progress_metadata(step: int, steps: int, said: str) -> dict[str, Any]:
+    """The metadata of the output that tells how far a training is: in numbers, and in a sentence."""
+    return {PROGRESS: {"step": step, "steps": steps, "said": said}}
 
 
 def says_not_yet(output: Mapping[str, Any]) -> bool:

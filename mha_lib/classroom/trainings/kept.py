@@ -18,8 +18,10 @@ from typing import Any
 import torch
 
 from mha_lib.classroom.lesson import CourseError, find_root
+from mha_lib.classroom.lesson.cells import Line
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import words_here
+from mha_lib.classroom.lesson.outputs import progress_metadata
 from mha_lib.classroom.trainings.fingerprint import NotComparable, fingerprint
 from mha_lib.classroom.trainings.threads import one_thread
 
@@ -112,7 +114,7 @@ class KeptTraining:
         self.steps, self.parts, self.show_progress = steps, parts, show_progress
         self.file: Path | None = None  # set where the training can be recognized
         self.fingerprint = ""
-        self.words, self.width = words_here()["training"], 0
+        self.words, self.line = words_here()["training"], Line()
         self.note(0)
 
     def note(self, step: int) -> None:
@@ -157,8 +159,8 @@ class KeptTraining:
                             saved = now
                     yield step
             self.note(self.steps)
-            self.write("")
         finally:  # also after an error or an interrupt, or where the loop was left
+            self.line.remove()
             if self.step > first:
                 self.save()
             if 0 < self.step < self.steps:
@@ -181,16 +183,14 @@ class KeptTraining:
             self.file = None  # said once
 
     def show(self, seconds: float) -> None:
-        done = "█" * (BAR_WIDTH * self.step // self.steps)
-        said = self.words["progress"].format(step=self.step, steps=self.steps, seconds=f"{seconds:.0f}")
-        self.write(f"{done:░<{BAR_WIDTH}} {said}")
+        """Show how far the training is, and that it takes about so many seconds more."""
+        if self.show_progress:
+            done = "█" * (BAR_WIDTH * self.step // self.steps)
+            said = self.words["progress"].format(step=self.step, steps=self.steps, seconds=f"{seconds:.0f}")
+            self.line.write(f"{done:░<{BAR_WIDTH}} {said}", progress_metadata(self.step, self.steps, said))
 
     def say(self, name: str, **gaps: object) -> None:
-        """Say something in a line that stays."""
-        self.write(self.words[name].format(**gaps), end="\n")
-
-    def write(self, line: str, end: str = "") -> None:
-        """Write over the line before, in a lesson, a deck or a terminal; an empty line removes it."""
-        if self.show_progress and (line or self.width):
-            print("\r" + line.ljust(self.width), end=end or ("" if line else "\r"), flush=True)
-            self.width = 0 if end else len(line)
+        """Say something in a line that stays, in the place of the line of progress."""
+        if self.show_progress:
+            self.line.remove()
+            print(self.words[name].format(**gaps), flush=True)

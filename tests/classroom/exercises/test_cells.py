@@ -5,8 +5,8 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from mha_lib.classroom.exercises import names_by_lesson
-from mha_lib.classroom.exercises.cells import shell_here, show_text
 from mha_lib.classroom.exercises.reports import read_report
+from mha_lib.classroom.lesson.cells import shell_here, show_text
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.outputs import CHECK, check_metadata, report_metadata, says_not_yet
 from mha_lib.classroom.pages.handout import HandoutExporter

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
 
-from mha_lib.classroom.lesson import language
+from mha_lib.classroom.lesson import cells, language
 from mha_lib.classroom.trainings import fingerprint, forget_trainings, kept
 from tests.brackets import bracketed, outside_brackets
 
@@ -396,6 +396,25 @@ def test_what_is_shown_is_one_line_that_is_written_over_and_goes(capsys):
     assert lines[-2].strip() == ""
     assert all(len(line) >= len(before.rstrip()) for before, line in pairwise(lines[:-1]))
     assert "\n" not in "".join(lines)
+
+
+@pytest.mark.usefixtures("often")
+def test_in_a_lesson_it_is_one_output_that_tells_its_steps_and_has_nothing_in_the_end(monkeypatch, capsys):
+    said = []
+    shell = SimpleNamespace(
+        display_pub=SimpleNamespace(publish=lambda *what, **how: said.append((what, how)))
+    )
+    monkeypatch.setattr(cells, "shell_here", lambda: shell)
+    train()
+    *shown, (last, _) = [what for what, _ in said]
+    assert [about["mha_progress"]["step"] for _, about in shown] == [*range(1, 9)]
+    assert {about["mha_progress"]["steps"] for _, about in shown} == {9}
+    assert all(data["text/plain"].endswith(f" {about['mha_progress']['said']}") for data, about in shown)
+    assert "step 8 of 9, " in shown[-1][0]["text/plain"]
+    assert last == {}
+    assert [how["update"] for _, how in said] == [False, *[True] * 8]
+    assert len({how["transient"]["display_id"] for _, how in said}) == 1
+    assert capsys.readouterr().out == ""
 
 
 def test_it_computes_with_one_thread_and_leaves_the_others_as_they_were(during):

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import scour.scour
 from nbconvert.filters.ansi import ansi2html, strip_ansi
 
-from mha_lib.classroom.lesson.outputs import CHECK
+from mha_lib.classroom.lesson.outputs import CHECK, PROGRESS
 from mha_lib.classroom.pages.handout.widgets import VIEW, Widgets, with_whole_streams
 from mha_lib.classroom.pages.html import closed, displayed_formula, to_html, with_formulas
 from mha_lib.classroom.pages.html.markdown import formulas_in
@@ -60,6 +60,8 @@ class Outputs:
 
     def bundle(self, data: dict[str, Any], metadata: dict[str, Any]) -> str:
         """The richest form of a result that needs neither a kernel nor a network."""
+        if PROGRESS in metadata:  # of a training that was stopped amid its steps
+            return ""
         if view := data.get(VIEW):
             rest = {kind: content for kind, content in data.items() if kind != VIEW}
             return self.widgets.render(str(view.get("model_id")), self.bundle(rest, metadata))

@@ -10,7 +10,7 @@ import pytest
 from nbconvert.exporters import get_exporter
 from nbformat.v4 import new_output, new_raw_cell
 
-from mha_lib.classroom.lesson.outputs import check_metadata, report_metadata
+from mha_lib.classroom.lesson.outputs import check_metadata, progress_metadata, report_metadata
 from mha_lib.classroom.pages.handout import HandoutExporter
 from mha_lib.classroom.pages.html.pictures import Picture
 from tests.classroom.pages.handout.cells import (
@@ -514,6 +514,14 @@ def test_a_line_that_was_overwritten_shows_its_last_state_and_blanks_leave_nothi
         assert "2 of 3" not in page
     blank = Handout(code("", printed("\rstep 1"), printed("\r      \r")))
     assert not blank.soup.select(".outputs pre")
+
+
+@pytest.mark.parametrize("data", [{"text/plain": "█░ step 1 of 2, 3 s left"}, {}], ids=["stopped", "ended"])
+def test_nothing_is_left_of_the_line_of_a_training(data):
+    line = new_output(
+        "display_data", data, metadata=progress_metadata(1, 2, "step 1 of 2, 3 s left") if data else {}
+    )
+    assert not Handout(code("", line)).soup.select(".outputs")
 
 
 def test_prints_to_one_stream_are_one_text():

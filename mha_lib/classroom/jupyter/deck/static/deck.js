@@ -13,7 +13,7 @@ import { keysOf } from "./keys.js";
 import { markLines } from "./lines.js";
 import { keepOriginals } from "./originals.js";
 import { layOut } from "./paper.js";
-import { Pen } from "./pen.js";
+import { penOf } from "./pen.js";
 import { followAddress, markPlaces, typedNumber } from "./places.js";
 import { pointersOf } from "./pointer.js";
 import { Runner } from "./runner.js";
@@ -79,7 +79,7 @@ function openDeck({
   markDeadWidgets({ panel, words });
 
   const pointers = pointersOf(panel);
-  const pen = new Pen({ panel, foot, words });
+  const pen = penOf({ panel, foot, words });
   // Escape ends all of these in one press, wherever the focus is. A part with a mode of its own is added here.
   const endModes = () => {
     for (const end of [pointers.leave, pen.leave, hideTraceback]) end();
@@ -95,7 +95,6 @@ function openDeck({
     help: panel.node.appendChild(Object.assign(document.createElement("dialog"), { id: "deck-help" })),
     sorter: new Sorter({ panel, title: words.help.sorter, passKey, fit }),
     number: typedNumber({ foot, words }),
-    pen,
   };
   const exchange = keepOriginals({ notebook, foot, words });
   const cell = followSlides({ panel, load, foot, words, exchange });
@@ -110,6 +109,7 @@ function openDeck({
     runner,
     openNotes,
     pointers,
+    pen,
     cell,
   });
   listKeys(opened.help, keys, words);

@@ -1,9 +1,10 @@
 // Every key of the deck. A row says
 //   keys    which keys: "B ." are two keys, "Shift+R" is one
 //   modes   where they hold: "help" and "sorter" while these are open, "number" while the number of a slide is
-//           typed, "pen" while it is on; else by what has the focus: the "deck", a "widget", or an "editor"
+//           typed; else by what has the focus: the "deck", a "widget", or an "editor";
+//           no key stands twice in one mode
 //   name    the row's sentence in the help, under deck.help in the words; `label` stands there for the keys
-//   act     what they do; where it returns false, the key goes on to the next row that it fits
+//   act     what they do; where it returns false, the key goes on to the next mode that holds
 // The help lists the rows that have a name, in this order.
 import { showTraceback } from "./errors.js";
 import { reveal, toggleAnswers, toggleDark } from "./stage.js";
@@ -51,6 +52,7 @@ export const keysOf = ({
   { keys: "L", modes: "deck widget", name: "laser", act: pointers.togglePointer },
   { keys: "M", modes: "deck widget", name: "magnifier", act: pointers.toggleMagnifier },
   { keys: "P", modes: "deck widget", name: "pen", act: pen.toggle },
+  { keys: "Delete Backspace", modes: "deck", act: pen.clear },
   { keys: "Digit", modes: "number deck widget", name: "go_to", label: "17 Enter", act: number.type },
   { keys: "Shift+Enter", modes: "deck widget editor", name: "run_cell", act: cell.runAndGoOn },
   { keys: "Control+Enter", modes: "deck widget editor", act: cell.run },
@@ -65,10 +67,6 @@ export const keysOf = ({
   { keys: "Backspace", modes: "number", act: number.takeBack },
   { keys: "Escape", modes: "number", act: () => foot.clear() },
   { keys: "Any", modes: "number", act: number.leave },
-
-  { keys: "Control+z", modes: "pen", act: pen.undo },
-  { keys: "X", modes: "pen", act: pen.changeColour },
-  { keys: "Delete Backspace", modes: "pen", act: pen.clear },
 
   { keys: "ArrowLeft", modes: "sorter", act: () => sorter.move(-1) },
   { keys: "ArrowRight", modes: "sorter", act: () => sorter.move(1) },

@@ -16,7 +16,6 @@ export async function layOut({ words, core = false, answers = false }) {
   const pictures = [];
   const count = sections().filter(isCore).length;
   const optional = sections().length - count;
-  for (const ink of document.querySelectorAll(".deck-ink")) ink.remove();
   for (const section of sections().filter((one) => !core || isCore(one))) {
     goTo(section);
     if (core) section.dataset.foot = fill(words.foot.core, { place: section.dataset.place, count });

@@ -124,13 +124,13 @@ export class Runner {
     this.#tick();
   }
 
-  /** Tell how long the run has taken, and the last line that its cell has printed, as of a training. */
+  /** Tell how long the run has taken, and how far the training in its cell is. */
   #tick() {
     const { doing, share, cell } = this.now;
     const { took, took_last } = this.words;
     const gaps = { doing, seconds: this.#seconds, last: this.tookLast };
     const line = fill(this.tookLast ? took_last : took, gaps);
-    this.#report("running", [line, lastLineOf(cell)].filter(Boolean).join("\n"), share);
+    this.#report("running", [line, progressOf(cell)].filter(Boolean).join("\n"), share);
   }
 
   #report(state, text, share) {
@@ -176,10 +176,9 @@ function noteSeconds(run, seconds) {
   }
 }
 
-/** The last line that a cell has printed, without the bar that it may draw: the foot has one of its own. */
-function lastLineOf(cell) {
+/** How far the newest training of the cell is, in words, as its output says (lesson/outputs.py); none where none runs. */
+function progressOf(cell) {
   const { outputs } = cell?.model ?? {};
-  const last = outputs?.length ? outputs.get(outputs.length - 1).toJSON() : {};
-  const line = [last.text ?? ""].flat().join("").trim().split("\n").at(-1);
-  return line.replace(/[▀-▟]+/g, "").trim();
+  const numbers = Array.from({ length: outputs?.length ?? 0 }, (_, index) => index);
+  return numbers.map((index) => outputs.get(index).metadata.mha_progress?.said).findLast(Boolean);
 }

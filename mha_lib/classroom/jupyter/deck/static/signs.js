@@ -42,7 +42,6 @@ export function showBusy({ panel, foot, words }) {
     const [first] = busy.keys();
     if (!busy.delete(cell)) return;
     delete cell.node.dataset.busy;
-    removeBlanks(cell.model.outputs);
     const [next] = busy.keys();
     if (next && cell === first) busy.set(next, Date.now());
     draw();
@@ -55,12 +54,6 @@ export function showBusy({ panel, foot, words }) {
     cell.model.stateChanged.connect((_, { name, newValue }) => {
       if (name === "executionState") (newValue === "running" ? begin : end)(cell);
     });
-}
-
-/** Remove the blanks with which a training has written over its line of progress. */
-function removeBlanks(outputs) {
-  const { text } = outputs?.length === 1 ? outputs.get(0).toJSON() : {};
-  if (text && ![text].flat().join("").trim()) outputs.clear();
 }
 
 /** After a reload, mark the outputs that show a widget of which the kernel knows nothing. */

@@ -1,0 +1,43 @@
+"""The cells in which a lesson runs: IPython's shell, text that a cell shows, a line that is written over."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+
+def shell_here() -> Any:
+    """The shell of IPython that runs this code; None in plain Python, which need not have IPython."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython else None
+
+
+def show_text(text: str, metadata: Mapping[str, Any]) -> None:
+    """Print the text; in IPython show it as an output of the cell, which carries the metadata."""
+    if shell := shell_here():
+        shell.display_pub.publish({"text/plain": text}, dict(metadata))
+    else:
+        print(text)
+
+
+class Line:
+    """A line that is written over: an output of a cell, or else the last line of a terminal."""
+
+    def __init__(self) -> None:
+        self.text, self.display_id = "", uuid4().hex
+
+    def write(self, text: str, metadata: Mapping[str, Any]) -> None:
+        """Show the text in the place of the one before; the output of a cell carries the metadata."""
+        shell = shell_here()
+        before, self.text = self.text, text  # first, so that an interrupt leaves no line that nobody removes
+        if shell and not sys.stdout.isatty():
+            data = {"text/plain": text} if text else {}  # without data an output takes no room
+            where = {"display_id": self.display_id}
+            shell.display_pub.publish(data, dict(metadata), transient=where, update=bool(before))
+        else:
+            print("\r" + text.ljust(len(before)), end="" if text else "\r", flush=True)
+
+    def remove(self) -> None:
+        """Remove the line; nothing is seen of it any more."""
+        if self.text:
+            self.write("", {})
