@@ -30,16 +30,13 @@ CALLOUT = "data-callout"  # the attribute of a callout's title: the kind of the 
 ATTACHMENT = "attachment:"  # the start of the address of a picture that is stored in the notebook's cell
 
 PLUGINS = ("strikethrough", "url", "task_lists", "def_list", "footnotes")
-REFERENCE = r"\\(?:eq)?ref\{[^{}\s]+\}"
 # The parts of HTML in which no formula is looked for.
 MARKUP = re.compile(
     r"<!--.*?-->|<(script|style|pre|code|textarea|title|svg|math)\b.*?</\1\s*>|</?[a-z][^>]*>|<[!?][^>]*>",
     re.DOTALL | re.IGNORECASE,
 )
 ENVIRONMENT = r"\\begin\{(?P<name>[a-z]+\*?)\}.*?\\end\{(?P=name)\}"
-TEX = re.compile(
-    rf"(?<!\\)\$\$(?P<block>.+?)(?<!\\)\$\$|(?P<lines>{ENVIRONMENT})|{INLINE_TEX}|{REFERENCE}", re.DOTALL
-)
+TEX = re.compile(rf"(?<!\\)\$\$(?P<block>.+?)(?<!\\)\$\$|(?P<lines>{ENVIRONMENT})|{INLINE_TEX}", re.DOTALL)
 # An amount of money between two dollar signs: "$ 300 $", "a day $ 5 or 7$ more", "$5 or 7 $".
 MONEY = re.compile(r"\s*[\d.,]+\s*(?:$|[A-Za-z]{2})")
 
@@ -108,7 +105,7 @@ def formulas_in(text: str) -> str:
     def element(found: re.Match[str]) -> str:
         if tex := found["block"] or found["lines"]:
             return displayed_formula(html.unescape(tex))
-        tex = html.unescape(found["math_inline_tex"] or found[0])
+        tex = html.unescape(found["math_inline_tex"])
         return "".join(map(inline_formula, apart(tex))) if is_formula(tex) else found[0]
 
     return TEX.sub(element, text)
@@ -157,20 +154,15 @@ def displayed_formula(tex: str) -> str:
 
 
 class InlineParser(MathInlineParser):
-    """Finds formulas by ``is_formula``, and references to equations outside of dollar signs."""
+    """Finds formulas by ``is_formula``."""
 
-    SPECIFICATION = MathInlineParser.SPECIFICATION | {"inline_math_tex": INLINE_TEX, "reference": REFERENCE}
-    DEFAULT_RULES = ("reference", *MathInlineParser.DEFAULT_RULES)
+    SPECIFICATION = MathInlineParser.SPECIFICATION | {"inline_math_tex": INLINE_TEX}
 
     def parse_inline_math_tex(self, m: re.Match[str], state: Any) -> int:
         if not is_formula(m["math_inline_tex"]):
             return 0
         for tex in apart(m["math_inline_tex"]):
             state.append_token({"type": "inline_math", "raw": tex})
-        return m.end()
-
-    def parse_reference(self, m: re.Match[str], state: Any) -> int:
-        state.append_token({"type": "inline_math", "raw": m[0]})
         return m.end()
 
 

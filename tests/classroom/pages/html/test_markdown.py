@@ -20,7 +20,6 @@ def formulas(page):
         ("$HOME and $PATH, costs $ a lot and $b", []),
         ("`echo $HOME $PATH`\n\n    a = '$x$'\n\n```sh\n$$x$$ \\begin{aligned}a\\end{aligned} $y$\n```", []),
         (r"$\text{if $x$}$ and $\colorbox{red}{$y$}$", [r"\text{if $x$}", r"\colorbox{red}{$y$}"]),
-        (r"see \eqref{eq:a} and \ref{b}", [r"\eqref{eq:a}", r"\ref{b}"]),
         (r"`$x$` and \$x\$", []),
         (r"A $n$$\times$$m$ matrix, 设$x$$y$，$a$ $b$", ["n", r"\times", "m", "x", "y", "a", "b"]),
         (r"$\text{a $$ b}$$c_{d$$e}$", [r"\text{a $$ b}", "c_{d$$e}"]),
