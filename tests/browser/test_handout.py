@@ -17,9 +17,9 @@ from playwright.sync_api import expect
 from mha_lib.classroom import explore
 from mha_lib.classroom.pages.browser import find_browser
 from mha_lib.classroom.pages.handout import HandoutExporter
-from mha_lib.classroom.pages.handout.outputs import shorter
 from mha_lib.classroom.pages.handout.pdf import write_pdf
 from mha_lib.classroom.pictures.theme import to_svg
+from offline_notebook.outputs import shorter
 from tests.browser.explorers import HEADS, handout_page
 from tests.browser.pages import new_page
 from tests.browser.waiting import act, becomes, box_of, each_of, measure, picture_of, text_of, until

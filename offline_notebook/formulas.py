@@ -5,16 +5,13 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mha_lib.classroom import look
-from mha_lib.classroom.pages.html import converter
-from mha_lib.classroom.pages.html.fonts import font_face
+from offline_notebook import converter
+from offline_notebook.fonts import font_face
 
-# The colours of Q, K, V and O change their shade with the theme: the page's style sheet defines both.
-THEMED = {colour.upper(): f"var(--{letter})" for letter, colour in look.LIGHT.items()}
 STYLE = Path(__file__).with_suffix(".css")
 Formula = tuple[str, bool]  # its TeX, and whether it is displayed
 LONGEST_WAIT = 10  # seconds; the slowest of a thousand formulas that were tried took half a second
@@ -32,7 +29,8 @@ class Refusal:
 class Formulas:
     """Sets the formulas of one page. A definition in a formula holds for all later ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, colours: Mapping[str, str]):
+        self.colours = {colour.upper(): written for colour, written in colours.items()}
         self.known: list[Formula] = []  # earlier formulas, which may define commands
         self.letters: set[str] = set()
 
@@ -64,7 +62,7 @@ class Formulas:
         if "mathml" not in answer:
             return Refusal(**answer)
         start, _, content = answer["mathml"].removesuffix("</math>").partition(">")
-        content = re.sub("color:(#[0-9A-F]{6})", themed, content)
+        content = re.sub("(?<=color:)#[0-9A-F]{6}", self.colour, content)
         self.letters.update(html.unescape(re.sub("<[^>]*>", "", content)))
         return f'{start} alttext="{html.escape(tex)}">{content}</math>' if content else ""
 
@@ -72,6 +70,5 @@ class Formulas:
         """The style sheet for all formulas that were set so far, with their font."""
         return STYLE.read_text(encoding="utf-8") + (font_face(self.letters) if self.letters else "")
 
-
-def themed(colour: re.Match[str]) -> str:
-    return f"color:{THEMED.get(colour[1], colour[1])}"
+    def colour(self, written: re.Match[str]) -> str:
+        return self.colours.get(written[0], written[0])
