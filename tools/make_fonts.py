@@ -14,7 +14,7 @@ from typing import Any
 
 from fontTools import subset
 
-FOLDER = Path(__file__).parents[1] / "mha_lib" / "classroom" / "pages" / "html" / "fonts"
+FOLDER = Path(__file__).parents[1] / "offline_notebook" / "fonts"
 WHOLE = "stix-two-math.woff2"
 # Each font holds the letters of the one before it, and all sizes of its delimiters: browsers look for those
 # in the first font alone, so one font for letters and another one for what grows would not do.

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -17,9 +18,9 @@ from playwright.sync_api import expect
 from mha_lib.classroom import explore
 from mha_lib.classroom.pages.browser import find_browser
 from mha_lib.classroom.pages.handout import HandoutExporter
-from mha_lib.classroom.pages.handout.outputs import shorter
 from mha_lib.classroom.pages.handout.pdf import write_pdf
 from mha_lib.classroom.pictures.theme import to_svg
+from offline_notebook.outputs import shorter
 from tests.browser.explorers import HEADS, handout_page
 from tests.browser.pages import new_page
 from tests.browser.waiting import act, becomes, box_of, each_of, measure, picture_of, text_of, until
@@ -472,6 +473,17 @@ WAYS_OUT = (
 )
 
 
+# What the HTML of a cell may not do, a widget's own program may try: it runs.
+TRYING = """
+export default { render({ el }) {
+  el.innerHTML = WAY_OUT;
+  for (const { text, type } of el.querySelectorAll("script")) {
+    el.append(Object.assign(document.createElement("script"), { text, type }));
+  }
+} };
+"""
+
+
 @pytest.fixture
 def listener():
     """A server that keeps what it was asked for."""
@@ -499,8 +511,11 @@ def test_what_a_notebook_holds_leads_nowhere(page, listener, tmp_path):
     server, asked = listener
     handouts = []
     for number, way_out in enumerate(WAYS_OUT):
-        output = shown({"text/html": way_out.format(server=f"{server}/handout/")})
-        file = write(tmp_path / f"handout{number}.html", [code("", output)])
+        source = way_out.format(server=f"{server}/handout/")
+        program = TRYING.replace("WAY_OUT", json.dumps(source))
+        tries = "<form" not in source  # sending one replaces the page, even where the policy blocks it
+        cells = [code("", shown({"text/html": source})), *([widget("trying")] if tries else [])]
+        file = write(tmp_path / f"handout{number}.html", cells, {"trying": stored(esm=program)})
         plain = tmp_path / f"plain{number}.html"
         plain.write_text(f"<main>{way_out.format(server=f'{server}/plain{number}/')}</main>")
         tabs = [page.context.new_page() for _ in range(2)]

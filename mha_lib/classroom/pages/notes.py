@@ -19,8 +19,8 @@ from mha_lib.classroom.lesson.slides import (
 )
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.build import Build
-from mha_lib.classroom.pages.html import Cleaner, plain, to_html
-from mha_lib.classroom.pages.html.tree import inside
+from mha_lib.classroom.pages.cells import cleaner_for
+from offline_notebook import inside, plain, to_html
 
 POLICY = {**page.OWN_STYLES, "img-src": "data:", "font-src": "data:"}
 
@@ -42,10 +42,10 @@ def write_notes(root: Path, lessons: list[Path], folder: Path | None = None) -> 
 def notes_page(lesson: Path, slides: list[Slide], build: Build) -> str:
     words = build.words["notes"]
     title = plain(to_html(title_of(read_lesson(lesson), lesson.stem), escape=True))
-    cleaner = Cleaner(lesson.parent, language_in(lesson), build.warn_of(lesson.stem))
+    cleaner = cleaner_for(lesson.parent, language_in(lesson), build.warn_of(lesson.stem))
 
     def rendered(*sources: str) -> Markup:
-        return Markup("".join(inside(cleaner.clean(to_html(source))) for source in sources))
+        return Markup("".join(inside(cleaner.clean(cleaner.markdown(source))) for source in sources))
 
     # In minutes from the beginning; the clock leaves optional slides out.
     starts = accumulate((0 if slide.is_optional else slide.minutes for slide in slides), initial=0.0)

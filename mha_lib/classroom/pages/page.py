@@ -1,6 +1,6 @@
 """The frame of every published page: its head, its styles, its scripts, and what it may load.
 
-Templates, style sheets and scripts are named by their paths from ``mha_lib/classroom/``.
+Templates, style sheets and scripts are named by their paths from ``mha_lib/classroom/``, or whole ones.
 """
 
 from collections.abc import Iterable, Mapping

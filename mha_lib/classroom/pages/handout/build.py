@@ -17,7 +17,6 @@ from mha_lib.classroom.pages.browser import require_browser
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.execution import CORES, execute, run_until_ctrl_c
 from mha_lib.classroom.pages.handout.index import write_index
-from mha_lib.classroom.pages.handout.links import among
 from mha_lib.classroom.pages.handout.notebook import (
     STUDENT,
     address_of_page,
@@ -27,6 +26,7 @@ from mha_lib.classroom.pages.handout.notebook import (
 from mha_lib.classroom.pages.handout.page import HandoutPage
 from mha_lib.classroom.pages.handout.pdf import write_pdf
 from mha_lib.classroom.pages.moved import write_moved_pages
+from offline_notebook import among
 
 LONGEST_PAGE = 60  # seconds of computing, whatever else the machine does; the lessons' own take one or two
 LARGEST = 1_500_000  # bytes of a page that is still easily mailed, with a model that computes in it

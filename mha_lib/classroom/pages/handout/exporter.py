@@ -11,9 +11,9 @@ from traitlets import Enum
 
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.language import ENGLISH, words_in
-from mha_lib.classroom.pages.handout.links import among
 from mha_lib.classroom.pages.handout.notebook import AUDIENCES, STUDENT, read_notebook
 from mha_lib.classroom.pages.handout.page import HandoutPage
+from offline_notebook import among
 
 WORDS = words_in(ENGLISH)["handout_exporter"]  # Jupyter shows them before it knows a notebook's language
 

@@ -23,8 +23,7 @@ from mha_lib.classroom.lesson.slides import (
     source,
     title_of,
 )
-from mha_lib.classroom.pages.html import plain, to_html
-from mha_lib.classroom.pages.html.tree import parse
+from offline_notebook import parse, plain, to_html
 
 STUDENT, INSTRUCTOR = AUDIENCES = ("student", "instructor")
 LONGEST_SUMMARY = 300  # characters

@@ -15,15 +15,10 @@ from nbformat import NotebookNode
 from mha_lib.classroom.lesson.grammar import has_role, identity_of
 from mha_lib.classroom.lesson.hosted import links_to
 from mha_lib.classroom.lesson.language import ENGLISH, TAG, has_words, language_of, words_in
+from mha_lib.classroom.lesson.outputs import CHECK, PROGRESS
 from mha_lib.classroom.lesson.slides import STARTS, Slide, read_stacks, slide_type, without_exercises
 from mha_lib.classroom.pages import page
-from mha_lib.classroom.pages.handout.links import (
-    AddressOf,
-    add_anchors,
-    lead_links,
-    mend_anchors,
-    say_where_figures_are,
-)
+from mha_lib.classroom.pages.cells import cleaner_for
 from mha_lib.classroom.pages.handout.notebook import (
     cells_for,
     describe,
@@ -33,13 +28,23 @@ from mha_lib.classroom.pages.handout.notebook import (
     only_asserts,
     without_open_exercises,
 )
-from mha_lib.classroom.pages.handout.outputs import Outputs, terminal
-from mha_lib.classroom.pages.html import Cleaner, closed, code_block, to_html, with_formulas
-from mha_lib.classroom.pages.html.markdown import Footnotes, footnotes_in, footnotes_named
-from mha_lib.classroom.pages.html.tree import inside, parse, writable
+from offline_notebook import (
+    WIDGETS_SCRIPT,
+    AddressOf,
+    Outputs,
+    add_anchors,
+    code_block,
+    inside,
+    lead_links,
+    mend_anchors,
+    parse,
+    say_where_figures_are,
+    terminal,
+    writable,
+)
 
 STYLES = [f"pages/handout/{name}.css" for name in ("code", "page", "others", "paper")]
-SCRIPTS = [f"pages/handout/{name}.js" for name in ("widgets", "page", "reading")]
+SCRIPTS = [str(WIDGETS_SCRIPT), "pages/handout/page.js", "pages/handout/reading.js"]
 # A notebook's own programs and widgets run, without asking the network for anything.
 POLICY = {
     "script-src": "'unsafe-inline' blob: data:",
@@ -84,15 +89,15 @@ class HandoutPage:
         self.programming_language = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
         self.description = describe(notebook, name, audience)
         self.hosted = links_to(folder / f"{name}.ipynb")
-        self.outputs = Outputs(notebook.metadata, self.words, complain)
-        self.cleaner = Cleaner(folder, self.language, complain)
+        self.cleaner = cleaner_for(folder, self.language, complain)
+        self.outputs = Outputs(notebook.metadata, self.cleaner, is_print=lambda metadata: CHECK in metadata)
         self.body = parse(self.cells())
         lead_links(self.body, address_of, self.words, complain)
         self.cleaner.clean_tree(self.body)
         if count := self.outputs.widgets.not_stored:
             complain(self.words["not_stored"].format(count=count))
         say_where_figures_are(self.body, self.words)
-        self.headings = add_anchors(self.body, self.words["link"])
+        self.headings = add_anchors(self.body, self.words["link"], lowered_in="subslide")
         mend_anchors(self.body, self.words, complain)
 
     def render(
@@ -129,21 +134,12 @@ class HandoutPage:
 
     def cells(self) -> str:
         cells = [cell for cell in cells_for(self.audience, self.notebook) if is_on_the_page(cell)]
-        shown = without_open_exercises(cells)
-        self.footnotes = self.gather_footnotes([cell.source for cell in shown if cell.cell_type != "code"])
         sections: list[list[NotebookNode]] = [[]]
-        for cell in shown:
+        for cell in without_open_exercises(cells):
             if slide_type(cell) in STARTS and sections[-1]:
                 sections.append([])
             sections[-1].append(cell)
         return "".join(map(self.section, filter(None, sections)))
-
-    def gather_footnotes(self, sources: list[str]) -> Footnotes:
-        """The footnotes of all cells, to which any cell may refer. One that none refers to is said."""
-        found = {name: text for source in sources for name, text in footnotes_in(source).items()}
-        for name in sorted(found.keys() - set().union(*map(footnotes_named, sources))):
-            self.complain(self.words["footnote_left"].format(name=name.lower()))
-        return found
 
     def section(self, cells: list[NotebookNode]) -> str:
         """The cells of a slide."""
@@ -184,13 +180,13 @@ class HandoutPage:
         return f'<div class="{" ".join(kinds)}" data-cell="{name}">\n{content}</div>\n'
 
     def markdown_cell(self, cell: NotebookNode) -> str:
-        return closed(to_html(cell.source, cell.get("attachments"), footnotes=self.footnotes))
+        return self.cleaner.markdown(cell.source, cell.get("attachments"))
 
     def raw_cell(self, cell: NotebookNode) -> str:
         """Its format says what it is; JupyterLab shows a raw cell without a format as text."""
         kind = str(cell.metadata.get("format") or cell.metadata.get("raw_mimetype") or "text/plain")
         if kind == "text/html":
-            return closed(with_formulas(cell.source))
+            return self.cleaner.html(cell.source)
         if kind == "text/markdown":
             return self.markdown_cell(cell)
         if kind == "text/plain" and not cell.source.startswith("---\n"):  # settings for a converter
@@ -206,11 +202,17 @@ class HandoutPage:
         is_hidden = is_hidden or is_tagged(cell, "hide-input", "hide-cell")
         if code and is_hidden and not has_role(cell, "solution"):
             code = folded("code", first_comment(cell.source) or self.words["code"], code)
+        cell.outputs = [output for output in cell.outputs if not is_progress(output)]
         outputs = "" if is_tagged(cell, "remove-output") else self.outputs.of(cell)
         if outputs and is_tagged(cell, "hide-output", "hide-cell"):
             outputs = folded("output", self.words["output"], outputs)
         kind = "outputs result" if is_result else "outputs"
         return code + (f'<div class="{kind}">\n{outputs}</div>\n' if outputs else "")
+
+
+def is_progress(output: NotebookNode) -> bool:
+    """Whether an output tells how far a training was that was stopped amid its steps."""
+    return PROGRESS in output.get("metadata", {})
 
 
 def first_comment(code: str) -> str:

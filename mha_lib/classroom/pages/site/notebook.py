@@ -8,7 +8,7 @@ from mha_lib.classroom.lesson.figures import SHARED
 from mha_lib.classroom.lesson.files import as_json
 from mha_lib.classroom.lesson.slides import source
 from mha_lib.classroom.lesson.working_copy import for_students, without_outputs
-from mha_lib.classroom.pages.html.pictures import read_picture
+from mha_lib.classroom.pages.cells import pictures_of
 
 FIGURE = re.compile(rf"\]\({re.escape(SHARED)}(?P<name>[\w.-]+)\)")
 
@@ -19,12 +19,12 @@ def students_notebook(lesson: Path, solutions: bool) -> str:
     The figures are no attachments, for JupyterLab shows no SVG from attachments.
     """
     notebook = json.loads(for_students(without_outputs(lesson.read_bytes()), solutions))
-    folder = lesson.parent
+    pictures = pictures_of(lesson.parent, lesson.parent.name)
     for cell in notebook["cells"]:
         names = dict.fromkeys(FIGURE.findall(source(cell))) if cell["cell_type"] == "markdown" else {}
         if names:
             text = FIGURE.sub(r"][\g<name>]", source(cell))
-            figures = ((name, read_picture(SHARED + name, folder, folder.name)) for name in names)
+            figures = ((name, pictures.read(SHARED + name)) for name in names)
             data = (f"[{name}]: {figure.address}" for name, figure in figures if figure)
             cell["source"] = "\n".join([text, "", *data]).splitlines(keepends=True)
     return as_json(notebook)

@@ -11,6 +11,7 @@ from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.handout.page import STYLES, HandoutPage
 from mha_lib.classroom.pages.notes import total
 from mha_lib.classroom.pages.site.documents import Document
+from offline_notebook import WIDGETS_SCRIPT
 
 FRONT = "index.html"
 BAR = "pages/site/bar.css"
@@ -78,7 +79,7 @@ def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
         site,
         sites,
         policy=FRONT_POLICY,
-        scripts=["pages/handout/widgets.js", "pages/site/search.js"],
+        scripts=[str(WIDGETS_SCRIPT), "pages/site/search.js"],
         spoken={name: words[name] for name in SPOKEN} | {"failed": site.words["handout"]["failed"]},
         best=best,
         widgets=best and best[0].page.outputs.widgets.data(best[0].page.explorers[best[1]]),

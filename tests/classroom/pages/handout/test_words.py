@@ -64,7 +64,7 @@ def test_a_handout_says_nothing_in_english(lessons, audience, caplog):
     resources = {"metadata": {"name": "01_lesson", "path": str(lessons)}}
     page, _ = exporter.from_notebook_node(small_lesson(), resources)
     theirs = ["xyz", "min", "min"] if audience == "instructor" else []
-    allowed = sorted([*theirs, "foo", "mp"])  # the lesson's own words
+    allowed = sorted([*theirs, "foo"])  # the lesson's own words
     assert sorted(words_outside_brackets(said_by(page))) == allowed
     assert page.count("⟦") > 10
     assert len(caplog.records) == 4

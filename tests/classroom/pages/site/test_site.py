@@ -16,10 +16,10 @@ from mha_lib.classroom.lesson import CourseError, list_lessons
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages.handout import HandoutExporter
 from mha_lib.classroom.pages.handout.build import address_of_run
-from mha_lib.classroom.pages.html import to_html
 from mha_lib.classroom.pages.page import read as read_texts
 from mha_lib.classroom.pages.site import build, pages
 from mha_lib.classroom.pages.site.notebook import students_notebook
+from offline_notebook import to_html
 from tests.brackets import outside_brackets, speak_in_brackets
 from tests.classroom.pages.site.course import LANGUAGES, ROOT, small_course
 

@@ -5,13 +5,11 @@ import mimetypes
 import os
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 from urllib.request import urlopen
-
-from mha_lib.classroom.lesson.figures import read_figure
-from mha_lib.classroom.lesson.language import course_of
 
 REMOTE = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
 SVG = "image/svg+xml"
@@ -75,31 +73,37 @@ def pixels(length: str) -> float:
     return max(0.0, float(found[1]) * PIXELS.get(found[2].lower(), 0)) if found else 0.0
 
 
-def read_picture(address: str, folder: Path, language: str) -> Picture | None:
-    """The picture at an address that a notebook in the folder names, or None if there is none.
+class Pictures:
+    """Reads the pictures that a notebook in a folder names.
 
-    Only files in this folder and below it are read, and for a lesson also the course's ``img/``, so that no
-    handout carries other files of the author's disk. A figure has its words in the language if they are
-    translated (``lesson/figures.py``).
+    Only files in this folder and in ``others``, and below these, are read, so that no page carries other
+    files of the author's disk. ``read_file`` may change what a file holds, for example translate a drawing.
     """
-    if REMOTE.match(address):
+
+    def __init__(
+        self, folder: Path, others: Iterable[Path] = (), read_file: Callable[[Path], bytes] = Path.read_bytes
+    ):
+        self.folder = folder
+        self.places = [os.path.realpath(place) for place in (folder, *others)]  # symbolic links resolved
+        self.read_file = read_file
+
+    def read(self, address: str) -> Picture | None:
+        """The picture at an address in the notebook, or None if there is none."""
+        if REMOTE.match(address):
+            return None
+        try:
+            if address.startswith("data:image/"):
+                with urlopen(address) as data:
+                    return Picture(data.headers.get_content_type(), data.read())
+            file = self.folder / unquote(re.split(r"[?#]", address)[0])
+            kind, _ = mimetypes.guess_type(file.name)
+            is_readable = file.is_file() and self.is_within_reach(file)  # reading a pipe would never end
+            if kind and kind.startswith("image/") and is_readable:
+                return Picture(kind, self.read_file(file))
+        except (OSError, ValueError, ET.ParseError):  # no such file, no valid file name, or no valid data
+            pass
         return None
-    try:
-        if address.startswith("data:image/"):
-            with urlopen(address) as data:
-                return Picture(data.headers.get_content_type(), data.read())
-        file = folder / unquote(re.split(r"[?#]", address)[0])
-        kind, _ = mimetypes.guess_type(file.name)
-        is_readable = file.is_file() and is_within_reach(file, folder)  # reading a pipe would never end
-        if kind and kind.startswith("image/") and is_readable:
-            return Picture(kind, read_figure(file, language))
-    except (OSError, ValueError, ET.ParseError):  # no such file, no valid file name, or no valid data
-        pass
-    return None
 
-
-def is_within_reach(file: Path, folder: Path) -> bool:
-    course = course_of(folder)
-    places = [folder, course / "img"] if course else [folder]
-    where = Path(os.path.realpath(file))  # symbolic links resolved
-    return any(where.is_relative_to(os.path.realpath(place)) for place in places)
+    def is_within_reach(self, file: Path) -> bool:
+        where = Path(os.path.realpath(file))
+        return any(where.is_relative_to(place) for place in self.places)

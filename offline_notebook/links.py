@@ -10,8 +10,7 @@ from urllib.parse import quote, unquote
 from bs4 import Tag
 from markupsafe import Markup
 
-from mha_lib.classroom.pages.html import plain
-from mha_lib.classroom.pages.html.tree import inside
+from offline_notebook.tree import inside, plain
 
 HEADINGS = re.compile(r"^h[1-6]$")
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#|$", re.IGNORECASE)  # not a file beside the notebook
@@ -25,16 +24,18 @@ class Heading:
     words: str  # without any markup
 
 
-def add_anchors(page: Tag, link: str) -> list[Heading]:
-    """Give each heading an anchor and a link to it, and each cell its name as an anchor; return the headings.
+def add_anchors(page: Tag, link: str, lowered_in: str = "") -> list[Heading]:
+    """Give each heading an anchor and a link to it, and each cell (``data-cell``) its name as an anchor.
 
-    Headings come first: where a cell has the name of a heading, a link leads to the heading.
+    Returns the headings; within an element of the class ``lowered_in`` they stand at level 3 or below, and
+    those that a program printed are none. Headings come first: where a cell has the name of a heading, a
+    link leads to the heading.
     """
     taken = {str(element["id"]) for element in page.find_all(id=True)}
     headings = []
     for element in page.find_all(HEADINGS):
         if not element.find_parent(class_="outputs"):
-            headings.append(make_heading(element, taken))
+            headings.append(make_heading(element, taken, lowered_in))
             href = f"#{headings[-1].anchor}"
             anchor = Tag(name="a", attrs={"class": "anchor", "href": href, "aria-label": link})
             anchor.string = "#"
@@ -51,12 +52,12 @@ def say_where_figures_are(page: Tag, words: dict[str, str]) -> None:
             picture["alt"] = words["figure_below"].format(heading=plain(inside(heading)))
 
 
-def make_heading(element: Tag, taken: set[str]) -> Heading:
+def make_heading(element: Tag, taken: set[str], lowered_in: str) -> Heading:
     content = inside(element)
     words = plain(content)
     element.attrs.setdefault("id", free_anchor(words, taken))
     level = int(element.name[1])
-    if element.find_parent(class_="subslide"):  # it stands below its slide's heading in the contents
+    if lowered_in and element.find_parent(class_=lowered_in):
         level = max(level, 3)
     return Heading(level, str(element["id"]), Markup(content), words)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.classroom.pages.pages import Cleaning
+from tests.offline_notebook.pages import Cleaning
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from mha_lib.classroom.pages.html.fonts import FONTS
+from offline_notebook.fonts import FONTS
 
 LETTERS = json.loads((FONTS / "letters.json").read_text(encoding="utf-8"))
 CORE, COMMON, WHOLE = LETTERS

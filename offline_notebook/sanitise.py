@@ -1,0 +1,140 @@
+"""Make a piece of HTML inert: nh3 (ammonia) lets through what runs, fetches and sends nothing."""
+
+import html
+import re
+import xml.etree.ElementTree as ET
+from urllib.parse import quote
+
+import nh3
+
+MATHML = """math menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms
+    mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover semantics"""
+MORE = "audio input progress section source tfoot video"
+TAGS = (nh3.ALLOWED_TAGS - {"area", "map", "nav"}) | {*MATHML.split(), *MORE.split()}
+# No name: an element called "body" would hide document.body from scripts.
+ANYWHERE = """align alt class dir height id lang style title valign width
+    accent columnalign columnspan display displaystyle fence linethickness lspace mathcolor mathsize
+    mathvariant movablelimits notation rowspan rspace scriptlevel separator stretchy symmetric"""
+ATTRIBUTES = {
+    "*": ANYWHERE,
+    "a": "href",
+    "audio": "controls src",
+    "col": "span",
+    "colgroup": "span",
+    "details": "open",
+    "img": "src",
+    "input": "checked",
+    "li": "value",
+    "ol": "reversed start type",
+    "progress": "max value",
+    "source": "src type",
+    "td": "colspan",
+    "th": "colspan scope",
+    "video": "controls loop src",
+}
+# Properties whose values name no file. None of them lets an element stand over the rest of the page.
+PROPERTIES = """background-color border border-bottom border-collapse border-color border-left border-radius
+    border-right border-style border-top border-width color display font-family font-size font-style
+    font-variant font-weight height letter-spacing line-height margin margin-bottom margin-left margin-right
+    margin-top max-height max-width min-height min-width opacity padding padding-bottom padding-left
+    padding-right padding-top text-align text-decoration text-indent vertical-align white-space width"""
+FETCHING = re.compile(r"url|image|src|\\", re.IGNORECASE)  # in a style; the \ may hide one of these words
+CONTENT_TOO = {"canvas", "iframe", "noscript", "object", "script", "select", "style", "template", "textarea"}
+# What readers of the notebook may miss. Tables of pandas have a <style scoped> that a page does without.
+MISSED = re.compile(
+    r"<(script|iframe|object|embed|canvas|form|select|textarea|link|meta|base|style(?!\s+scoped))\b", re.I
+)
+MEDIA = {"audio", "source", "video"}
+DRAWING = re.compile(r"<svg\b.*?</svg\s*>", re.DOTALL | re.IGNORECASE)
+TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][\w-]*)", re.IGNORECASE)
+# A browser ends these by itself where the next one begins.
+ENDING = {
+    "br",
+    "col",
+    "dd",
+    "dt",
+    "hr",
+    "img",
+    "input",
+    "li",
+    "option",
+    "p",
+    "source",
+    "td",
+    "th",
+    "tr",
+    "wbr",
+}
+DEEPEST = 5000  # elements within elements: nh3's time grows with the square of them
+HALVES = re.compile("[\ud800-\udfff]")
+
+
+def sanitised(source: str) -> tuple[str, list[str]]:
+    """The part of a piece of HTML that needs no program and no network, with each element closed, and what
+    is missing in it."""
+    source = writable(source)
+    if is_deep(source):
+        return "", [f"<…> × {DEEPEST}"]
+    missing = [f"<{name.lower()}>" for name in MISSED.findall(source)]
+
+    def checked(element: str, name: str, value: str) -> str | None:
+        """An attribute's value, or None for one that a page may not have."""
+        if name == "style" and FETCHING.search(value):
+            return None
+        if name == "src" and element in MEDIA and not value.startswith("data:"):
+            missing.append(f"<{element}> {value}")
+            return None
+        return None if name == "href" and value.startswith("data:") else value
+
+    clean = nh3.clean(
+        DRAWING.sub(as_picture, source),
+        tags=TAGS,
+        clean_content_tags=CONTENT_TOO,
+        attributes={element: set(names.split()) for element, names in ATTRIBUTES.items()},
+        attribute_filter=checked,
+        tag_attribute_values={"input": {"type": {"checkbox"}}},
+        set_tag_attribute_values={"input": {"disabled": ""}},
+        filter_style_properties=set(PROPERTIES.split()),
+        url_schemes={"http", "https", "mailto", "data"},
+        link_rel=None,
+    )
+    return clean, list(dict.fromkeys(missing))
+
+
+def as_picture(drawing: re.Match[str]) -> str:
+    """A drawing that stands in HTML as a picture: in a picture no script runs, and it fetches nothing."""
+    source = drawing[0]
+    if "xmlns=" not in source:
+        source = re.sub("^<svg", '<svg xmlns="http://www.w3.org/2000/svg"', source, flags=re.IGNORECASE)
+    try:
+        ET.fromstring(source)
+    except ET.ParseError:  # browsers would not draw it
+        return ""
+    return f'<img alt="" src="data:image/svg+xml,{quote(source)}">'
+
+
+def is_deep(source: str) -> bool:
+    """Whether elements are nested more deeply than any page needs. Elements that are not closed in their
+    order count as nested."""
+    opened: list[str] = []
+    for tag in TAG.finditer(source):
+        name = tag["name"].lower()
+        if name in ENDING:
+            continue
+        if not tag["end"]:
+            opened.append(name)
+            if len(opened) > DEEPEST:
+                return True
+        elif opened and opened[-1] == name:
+            opened.pop()
+    return False
+
+
+def writable(text: str) -> str:
+    """The text without lone surrogates, which JSON can hold but no file."""
+    return HALVES.sub("\ufffd", text)
+
+
+def escaped(text: str) -> str:
+    """Text as it stands between two tags."""
+    return html.escape(text, quote=False)

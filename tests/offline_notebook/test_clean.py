@@ -1,0 +1,335 @@
+"""What a page takes from HTML of strangers, and what it puts in its place."""
+
+import os
+from urllib.parse import unquote
+
+import pytest
+
+from offline_notebook import Pictures, plain
+from offline_notebook.sanitise import DEEPEST, sanitised
+from tests.counting import growth_of_work
+from tests.offline_notebook.pages import read
+
+DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>keys</text></svg>'
+GIF = "data:image/gif;base64,R0lG"
+FAR = "https://example.org/x"
+
+
+# ---- closed within itself ----
+
+
+@pytest.mark.parametrize(
+    ("piece", "whole"),
+    [
+        ("<b>bold", "<b>bold</b>"),
+        ("</div>a</b>", "a"),
+        ("<div>a</b></div>", "<div>a</div>"),
+        ("<details><summary>s", "<details><summary>s</summary></details>"),
+        ("<textarea>a", ""),
+        ("a &lt; b &amp; c", "a &lt; b &amp; c"),
+        ("<i data-b=1 class='y x' id=z>a</i>", '<i class="y x" id="z">a</i>'),
+        ("<?xml version='1.0'?>a", "a"),
+        ("a <b title='c", "a "),
+        ("<p><b>" * 3, "".join(f"<p>{'<b>' * n}{'</b>' * n}</p>" for n in (1, 2, 3))),
+    ],
+)
+def test_a_piece_of_html_is_closed_within_itself(piece, whole):
+    assert sanitised(piece)[0] == whole
+
+
+@pytest.mark.parametrize("opened", ["<!-- a", "<style>p {", "<script>if (a", "<title>", "<table><tr><td>"])
+def test_what_a_piece_leaves_open_swallows_nothing_after_it(opened):
+    page = read(f"<div>{sanitised(opened)[0]}</div><p>after</p>")
+    assert [element.name for element in page.find_all(recursive=False)] == ["div", "p"]
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "<div><p>a</p></div>",
+        '<video controls="" src="data:video/mp4;base64,AAAA"></video>',
+        f'<a href="{FAR}">a</a> <a href="b.html">b</a> <a href="#c">c</a> javascript: a word',
+        '<table class="dataframe"><tbody><tr><td style="width:9px;color:red">1</td></tr></tbody></table>',
+        '<math display="block"><mfrac><mi mathvariant="normal">x</mi><mn>2</mn></mfrac></math>',
+        '<div class="alert alert-info"><progress max="9" value="3"></progress></div>',
+    ],
+)
+def test_what_is_harmless_stays(clean, right):
+    assert read(clean(right)) == read(right)
+    assert clean.complaints == []
+
+
+def test_an_empty_paragraph_is_removed_and_a_picture_alone_is_a_figure(clean):
+    page = clean(f'<p>a<div>b</div></p><p> <img src="{GIF}"> </p>')
+    figure = f'<figure class="picture"> <img alt="" class="paper" src="{GIF}"> </figure>'
+    assert page == f"<p>a</p><div>b</div>{figure}"
+
+
+@pytest.mark.parametrize("piece", ["<p><b>", "a</p>", "<div>a</div></p>", "<p>a<hr>b</p>", "$$x$$ $y$"])
+def test_twice_the_html_takes_twice_the_work(clean, piece):
+    assert growth_of_work(lambda count: clean(piece * count), 150) < 2.2
+
+
+@pytest.mark.parametrize("piece", ["<div>", "<div></i>", "<b><i></b>"])
+def test_html_that_is_nested_without_end_is_left_out_and_said(piece):
+    assert sanitised(piece * 2 * DEEPEST) == ("", [f"<…> × {DEEPEST}"])
+    assert sanitised(f"<ul>{'<li><br><i>a</i>' * DEEPEST}</ul>")[1] == []
+
+
+def test_a_formula_in_a_sentence_has_a_line_of_its_own_within_the_paragraph(clean):
+    page = read(clean.markdown("so **that $$x$$ and** on\n\n$$y$$"))
+    paragraph, alone = page.find_all(recursive=False)
+    assert paragraph.strong.span["class"] == ["formula", "display"]
+    assert paragraph.math["display"] == "block"
+    assert (alone.name, alone["class"]) == ("div", ["formula"])
+
+
+# ---- pictures ----
+
+
+def test_a_picture_keeps_what_its_author_gave_it(clean, tmp_path):
+    (tmp_path / "x.svg").write_text(DRAWING)
+    page = clean('<img src="x.svg?raw#top" width="40%" class="round" style="opacity:.5" srcset="y.svg 2x">')
+    image = read(page).img
+    assert image["width"] == "40%"
+    assert image["class"] == ["round", "paper"]
+    assert image["style"] == "opacity:0.5"
+    assert "srcset" not in image.attrs
+    assert clean.complaints == []
+
+
+@pytest.mark.parametrize(
+    "address", ["data:image/png;base64,a", "data:image/png", "x" * 5000 + ".png", "text.txt", "."]
+)
+def test_a_picture_that_cannot_be_read_is_left_out_and_said(clean, tmp_path, address):
+    (tmp_path / "text.txt").write_text("no picture")
+    page = clean(f'<img src="{address}" alt="what it shows">')
+    assert read(page).a.get_text() == "what it shows"
+    assert "<img" not in page
+    assert len(clean.complaints) == 1
+    assert len(clean.complaints[0]) < 300
+
+
+def test_a_picture_in_its_address_is_taken_however_it_is_written(clean):
+    page = clean("<img src=\"data:image/svg+xml;utf8,<svg viewBox='0 0 7 5'/>\">")
+    image = read(page).img
+    assert image["src"] == "data:image/svg+xml,<svg viewBox='0 0 7 5'/>"
+    assert image["width"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("size", "width"),
+    [
+        ("width='400' viewBox='0 0 1 1'", "400"),
+        ("viewBox='0 0 1 1' width='400px' height='5'", "400"),
+        ("width='254mm'", "960"),
+        ("width='2.54 cm' viewBox='0 0 7 5'", "96"),
+        ("width='6.5in'", "624"),
+        ("width='345.6pt' height='300pt' viewBox='0 0 9 9'", "461"),
+        ("width='10em'", "160"),
+        ("width='.2'", "1"),
+        ("height='50' viewBox='0,0,40,20'", "100"),
+        ("width='100%' viewBox='0 0 640 480'", "640"),
+        ("width='100%' height='100%' viewBox='-1 -1 6.4e2 480'", "640"),
+        ("width='100%'", None),
+        ("width='auto' viewBox='0 0 1.2.3 4'", None),
+        ("viewBox='0 0 5'", None),
+        ("viewBox='0 0 nan 4'", None),
+        ("width='-5' viewBox='0 0 -5 4'", None),
+        ("width='0' viewBox='0 0 0 4'", None),
+        ("width='1e999'", None),
+        ("width='3furlongs'", None),
+    ],
+)
+def test_a_drawing_has_the_width_that_browsers_give_it(clean, tmp_path, size, width):
+    (tmp_path / "x.svg").write_text(f"<?xml version='1.0'?><!-- <svg width='1'> --><svg {size}><a/></svg>")
+    image = read(clean("<img src='x.svg'>")).img
+    assert image.get("width") == width
+    assert image.get("style") == (f"--natural:{width}" if width else None)
+    assert clean.complaints == []
+
+
+@pytest.mark.parametrize(
+    "drawing", [b"", b"no drawing", b"<svg width=5>", b"\xff\xfe\0", b"<?xml encoding='x'?>"]
+)
+def test_a_broken_drawing_stops_no_page(clean, tmp_path, drawing):
+    (tmp_path / "x.svg").write_bytes(drawing)
+    assert "<img" in clean("<img src='x.svg'>")
+
+
+def test_a_picture_may_be_read_in_another_way(tmp_path):
+    (tmp_path / "x.svg").write_text(DRAWING)
+    pictures = Pictures(tmp_path, read_file=lambda file: file.read_bytes().replace(b"keys", "键".encode()))
+    picture = pictures.read("x.svg")
+    assert picture
+    assert plain(unquote(picture.address_in_html.split(",", 1)[1])) == "键"
+
+
+def test_a_drawing_in_html_becomes_a_picture_in_which_no_script_runs(clean):
+    drawing = (
+        '<svg width="7" viewBox="0 0 7 5"><defs><style>*{fill:red}</style></defs><text>a &lt; b</text></svg>'
+    )
+    page = read(clean(f"<div>{drawing}</div><svg><b></svg>after"))
+    assert page.img["width"] == "7"
+    assert "<text>a &lt; b</text>" in unquote(page.img["src"])
+    assert page.find(["svg", "b", "style"]) is None
+    assert page.get_text() == "after"
+    hostile = "<svg onload='alert(1)'><script>alert(1)</script></svg>"
+    page = read(clean(f"{hostile}<svg><style><img src=x onerror=1></style></svg>"))
+    assert [element.name for element in page.find_all(True)] == ["img"], "and that runs no script"
+
+
+# ---- what would be fetched ----
+
+
+@pytest.mark.parametrize(
+    ("html", "left"),
+    [
+        (f'<video src="{FAR}">x</video>', ""),
+        (f'<video><source src="{FAR}">x</video>', ""),
+        (f'<audio src="{FAR}"></audio>', ""),
+        (f'<object data="{FAR}"><p>x</p></object>', ""),
+        (f'<iframe src="{FAR}"></iframe>', ""),
+        (f"<embed src={FAR}>", ""),
+        (f'<script src="{FAR}"></script>', ""),
+        (f'<link rel="stylesheet" href="{FAR}">', ""),
+        (f"<style>@import '{FAR}'; p {{background: url({FAR})}}</style>", ""),
+        (f"<svg><image href={FAR}></image></svg>", None),
+        (f"<svg><use xlink:href={FAR}></use></svg>", None),
+        (f"<img src={FAR}>", f'<a class="missing" href="{FAR}">{FAR}</a>'),
+        (f"<picture><source srcset='{FAR} 2x'></picture>", "<source>"),
+        (f"<input type=image src={FAR}>", '<input disabled="">'),
+        (f"<video poster={FAR} src=data:video/mp4,x></video>", '<video src="data:video/mp4,x"></video>'),
+        (f"<table background={FAR}></table>", "<table></table>"),
+        (f"<p style='color:red;background:url({FAR})'>x</p>", "<p>x</p>"),
+        (f"<p style='color:red;background:u\\72l({FAR})'>x</p>", "<p>x</p>"),
+        (f"<p style='background-image:image-set(\"{FAR}\" 1x)'>x</p>", "<p>x</p>"),
+        (f"<p style='list-style:-webkit-cross-fade({FAR});position:fixed'>x</p>", '<p style="">x</p>'),
+    ],
+)
+def test_nothing_is_left_that_would_be_fetched(clean, html, left):
+    page = read(clean(f"<div>a{html}b</div>"))
+    if left is None:
+        assert page.find(True, href=True) is None
+    else:
+        assert page == read(f"<div>a{left}b</div>")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "video",
+        "audio",
+        "object",
+        "iframe",
+        "embed",
+        "script",
+        "link",
+        "canvas",
+        "form",
+        "select",
+        "meta",
+        "base",
+    ],
+)
+def test_what_readers_may_miss_is_said(clean, name):
+    clean(f"<{name} src='{FAR}' srcset='{FAR}'></{name}>")
+    assert len(clean.complaints) == 1
+    assert f"<{name}>" in clean.complaints[0]
+
+
+def test_a_style_sheet_is_said_but_for_that_of_every_table_of_pandas(clean):
+    clean("<style scoped>td {color: red}</style>")
+    assert clean.complaints == []
+    clean("<style>td {color: red}</style>")
+    assert clean.complaints == ["left out: <style>"]
+
+
+# ---- ways out of the page ----
+
+
+@pytest.mark.parametrize(
+    "way_out",
+    [
+        "<meta http-equiv=refresh content='0;url=https://example.org'>",
+        "<META HTTP-EQUIV='Refresh' content='0;url=https://example.org'>",
+        "<base href='https://example.org'>",
+        "<script type=speculationrules>{}</script>",
+        "<SCRIPT TYPE=SpeculationRules>{}</SCRIPT>",
+        "<a href='javascript:alert(1)'>a</a>",
+        "<a href=' JavaScript:alert(1)'>a</a>",
+        "<a href='java&#10;script:alert(1)'>a</a>",
+        "<a href='&#1;vbscript:alert(1)'>a</a>",
+        "<img src='javascript:alert(1)'>",
+        "<form action='javascript:alert(1)'><button formaction='javascript:alert(1)'>a</button></form>",
+        "<svg><a xlink:href='javascript:alert(1)'>a</a></svg>",
+        "<svg><a><set attributeName=href to='javascript:alert(1)'></set></a></svg>",
+        "<iframe src='javascript:alert(1)'></iframe>",
+        "<object data='javascript:alert(1)'></object>",
+    ],
+)
+def test_no_way_out_that_needs_no_click_and_no_link_that_is_a_program(clean, way_out):
+    page = clean(f"{way_out} after")
+    squeezed = "".join(page.split()).lower()
+    for sign in ("http-equiv", "<base", "speculationrules", "script:", "<form", "action", "https:"):
+        assert sign not in squeezed
+    assert "after" in page
+
+
+EVENTS = "<b onclick=1 onmouseover=1 onfocus=1 tabindex=0 autofocus contenteditable>a</b>"
+NAMES = f"<img name=body src={GIF}><form name=head><input name=title></form><a name=forms>x</a>"
+
+
+@pytest.mark.parametrize("html", [EVENTS, NAMES])
+def test_no_attribute_runs_a_program_or_hides_a_member_of_the_document(clean, html):
+    page = read(clean(html))
+    left = {name for element in page.find_all(True) for name in element.attrs}
+    assert left <= {"alt", "class", "disabled", "src"}
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<svg></p><style><a id='</style><img src=1 onerror=alert(1)>'>",
+        "<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src onerror=1&gt;'>",
+        "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
+        "<form><math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
+        "<xmp><p title='</xmp><img src=x onerror=alert(1)>'>",
+        "<a title='<b>&quot; onclick=&quot;alert(1)'>x</a>",
+    ],
+)
+def test_html_that_reads_differently_the_second_time_is_inert_each_time(clean, html):
+    page = clean(clean(html))
+    for element in read(page).find_all(True):
+        assert not [name for name in element.attrs if name.startswith("on")]
+
+
+def test_pictures_come_from_the_notebooks_folder_and_those_named_and_not_from_elsewhere(tmp_path):
+    mine = tmp_path / "mine"
+    for name in ("mine/sub/a.svg", "shared/b.svg", "c.svg"):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(DRAWING)
+    (mine / "link.svg").symlink_to(tmp_path / "c.svg")
+    elsewhere = ["../c.svg", "link.svg", "%2e%2e/c.svg", f"{tmp_path}/c.svg", f"file://{tmp_path}/c.svg"]
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(mine / "pipe.png")
+        elsewhere.append("pipe.png")
+    pictures = Pictures(mine, [tmp_path / "shared"])
+    for address in ("sub/a.svg", "sub/../sub/a.svg", "../shared/b.svg"):
+        assert pictures.read(address), address
+    assert not any(map(pictures.read, elsewhere))
+    assert Pictures(mine).read("../shared/b.svg") is None
+
+
+def test_what_stands_beside_a_formula_goes_with_it(clean):
+    page = clean.markdown("a ($x$), $n$th and “$y$”: 由$z$，再 $w$ and $v$—so")
+    texts = [span.get_text() for span in read(page).select("span.formula")]
+    assert texts == ["(𝑥),", "𝑛th", "“𝑦”:", "𝑧，", "𝑤", "𝑣"] or texts == [
+        "(x),",
+        "nth",
+        "“y”:",
+        "z，",
+        "w",
+        "v",
+    ]
