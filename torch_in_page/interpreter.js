@@ -9,7 +9,6 @@ const ARRAYS = {
   float32: Float32Array,
   float64: Float64Array,
   int64: Float64Array,
-  int32: Int32Array,
   bool: Uint8Array,
 };
 
@@ -17,7 +16,6 @@ const count = (shape) => shape.reduce((product, size) => product * size, 1);
 const empty = (dtype, shape) => ({ dtype, shape, data: new ARRAYS[dtype](count(shape)) });
 const viewed = ({ dtype, data }, shape) => ({ dtype, shape, data });
 const axisOf = (axis, axes) => (axis < 0 ? axis + axes : axis);
-const without = (list, place) => list.filter((_, i) => i !== place);
 const replaced = (list, place, value) => list.map((old, i) => (i === place ? value : old));
 
 /** How far apart the neighbours along each axis lie. */
@@ -113,7 +111,7 @@ function each(dtype, f, ...operands) {
 function cast(dtype, x) {
   if (x.dtype === dtype) return x;
   if (dtype === "bool") return each(dtype, (a) => a !== 0, x);
-  return each(dtype, dtype.startsWith("int") ? Math.trunc : (a) => a, x);
+  return each(dtype, dtype === "int64" ? Math.trunc : (a) => a, x);
 }
 
 /** The product of each (rows, inner) of `a` and (inner, columns) of `b`; both are read in their order. */
@@ -139,7 +137,7 @@ function matmul(dtype, a, b) {
 /** The axes `dims`, all unless given, as the last one: [numbers, how many of them belong together, shape]. */
 function grouped(x, dims, keepdim) {
   const axes = x.shape.map((_, axis) => axis);
-  const listed = dims === null || dims === undefined ? [] : [dims].flat();
+  const listed = [dims ?? []].flat();
   const gone = new Set(listed.length ? listed.map((axis) => axisOf(axis, axes.length)) : axes);
   const kept = axes.filter((axis) => !gone.has(axis));
   const shape = keepdim
@@ -184,28 +182,11 @@ function scatter(data, from, to) {
   return sum;
 }
 
-const folded = (f, start) => (data, from, to) => {
-  let value = start;
-  for (let i = from; i < to; i++) value = f(value, data[i]);
-  return value;
-};
-
-/** The first place of the largest number; NaN is larger than any. */
-const placeOfBest = (isBetter) => (data, from, to) => {
-  let best = from;
-  for (let i = from; i < to && !Number.isNaN(data[best]); i++) {
-    if (isBetter(data[i], data[best]) || Number.isNaN(data[i])) best = i;
-  }
-  return best - from;
-};
-const placeOfLargest = placeOfBest((a, b) => a > b);
-const placeOfSmallest = placeOfBest((a, b) => a < b);
-
-function softmaxed(row, isLog) {
+function softmaxed(row) {
   const largest = row.reduce((a, b) => Math.max(a, b), -Infinity);
   const powers = Float64Array.from(row, (x) => Math.exp(x - largest));
   const sum = total(powers, 0, powers.length);
-  return isLog ? row.map((x) => x - largest - Math.log(sum)) : powers.map((x) => x / sum);
+  return powers.map((x) => x / sum);
 }
 
 function layerNorm([dtype], x, sizes, weight, bias, epsilon) {
@@ -227,62 +208,28 @@ function layerNorm([dtype], x, sizes, weight, bias, epsilon) {
   ];
 }
 
-function placeIn(index, size) {
-  const place = index < 0 ? index + size : index;
-  if (!(place >= 0 && place < size)) throw new RangeError(`index ${index} must be from 0 to ${size - 1}`);
-  return place;
+function checkIndex(index, size) {
+  if (!(index >= 0 && index < size)) throw new RangeError(`index ${index} must be from 0 to ${size - 1}`);
 }
 
-/** For each number of the last of `indices`, all of one shape, a block of `x` from its first axes. */
-function picked(x, indices) {
-  const sizes = x.shape.slice(0, indices.length);
-  const block = x.shape.slice(indices.length);
-  const width = count(block);
-  const result = empty(x.dtype, [...indices[0].shape, ...block]);
-  for (let i = 0; i < indices[0].data.length; i++) {
-    const place = sizes.reduce(
-      (before, size, axis) => before * size + placeIn(indices[axis].data[i], size),
-      0,
-    );
-    result.data.set(x.data.subarray(place * width, (place + 1) * width), i * width);
-  }
+/** For each number of `index` the row of `x` at that place. */
+function embedded(x, index) {
+  const [size, width] = x.shape;
+  const result = empty(x.dtype, [...index.shape, width]);
+  index.data.forEach((row, i) => {
+    checkIndex(row, size);
+    result.data.set(x.data.subarray(row * width, (row + 1) * width), i * width);
+  });
   return result;
 }
 
-/** x[indices], where null stands for a whole axis. */
-function indexed(x, indices) {
-  const axes = x.shape.map((_, axis) => axis);
-  const chosen = axes.filter((axis) => indices[axis]);
-  const others = axes.filter((axis) => !indices[axis]);
-  const shape = broadcast(chosen.map((axis) => indices[axis].shape));
-  const found = picked(
-    permute(x, [...chosen, ...others]),
-    chosen.map((axis) => expand(indices[axis], shape)),
-  );
-  const together = chosen.at(-1) - chosen[0] === chosen.length - 1;
-  const before = together ? chosen[0] : 0; // as many whole axes come before those of the indices
-  const front = Array.from({ length: before }, (_, i) => shape.length + i);
-  const middle = shape.map((_, i) => i);
-  return permute(found, [
-    ...front,
-    ...middle,
-    ...others.slice(before).map((_, i) => shape.length + before + i),
-  ]);
-}
-
-function gathered(x, dim, index) {
+function selected(x, dim, index) {
   const axis = axisOf(dim, x.shape.length);
-  const [inner, strides] = [stridesOf(index.shape), stridesOf(x.shape)];
-  const result = empty(x.dtype, index.shape);
-  for (let i = 0; i < result.data.length; i++) {
-    const place = placeIn(index.data[i], x.shape[axis]);
-    const from = strides.reduce((sum, stride, other) => {
-      const here = other === axis ? place : Math.floor(i / inner[other]) % index.shape[other];
-      return sum + here * stride;
-    }, 0);
-    result.data[i] = x.data[from];
-  }
-  return result;
+  const parts = Array.from(index.data, (place) => {
+    checkIndex(place, x.shape[axis]);
+    return along(x, axis, place, 1);
+  });
+  return joined(x.dtype, parts, axis);
 }
 
 function joined(dtype, tensors, dim = 0) {
@@ -301,96 +248,10 @@ function joined(dtype, tensors, dim = 0) {
   return result;
 }
 
-function splitted(x, sizes, dim = 0) {
-  const axis = axisOf(dim, x.shape.length);
-  const starts = sizes.map((_, i) => total(sizes, 0, i));
-  return sizes.map((size, i) => along(x, axis, starts[i], size));
-}
-
-function repeated(x, times) {
-  const added = times.length - x.shape.length;
-  const shape = [...new Array(added).fill(1), ...x.shape];
-  const strides = stridesOf(shape);
-  const copied = strided(
-    x,
-    times.flatMap((time, axis) => [time, shape[axis]]),
-    strides.flatMap((stride) => [0, stride]),
-  );
-  return viewed(
-    copied,
-    times.map((time, axis) => time * shape[axis]),
-  );
-}
-
-/** Numbers before and after each axis, the last axis first; fewer than none cut it. */
-function padded(dtype, x, pads, value = 0) {
-  let result = x;
-  for (let i = 0; i < pads.length; i += 2) {
-    const axis = x.shape.length - 1 - i / 2;
-    const [before, after] = pads.slice(i, i + 2);
-    const start = Math.max(0, -before);
-    const kept = along(result, axis, start, result.shape[axis] - start - Math.max(0, -after));
-    const filled = (size) =>
-      each(dtype, (a) => a, expand(number(dtype, value), replaced(kept.shape, axis, size)));
-    result = joined(dtype, [filled(Math.max(0, before)), kept, filled(Math.max(0, after))], axis);
-  }
-  return result;
-}
-
 const number = (dtype, value) => ({ dtype, shape: [], data: ARRAYS[dtype].of(Number(value)) });
 
-/** The places of a row's numbers in their order; equal ones keep theirs, NaN is larger than any. */
-function inOrder(row, descending) {
-  const sign = descending ? -1 : 1;
-  const larger = (a, b) => (Number.isNaN(a) ? 1 : 0) - (Number.isNaN(b) ? 1 : 0) || a - b || 0;
-  return [...row.keys()].sort((a, b) => sign * larger(row[a], row[b]));
-}
-
-function sorted([dtype, indexType], x, dim = -1, descending = false) {
-  const sortRow = (row) => inOrder(row, descending).map((place) => row[place]);
-  return [rows(dtype, x, dim, sortRow), rows(indexType, x, dim, (row) => inOrder(row, descending))];
-}
-
-function largest(dtypes, x, size, dim = -1, isLargest = true) {
-  return sorted(dtypes, x, dim, isLargest).map((found) => slice(found, dim, 0, size));
-}
-
-/** The error function: its series around 0, and a continued fraction further out. */
-function erf(x) {
-  const [size, square] = [Math.abs(x), x * x];
-  if (size < 2.5) {
-    let [sum, term] = [x, x];
-    for (let n = 1; n < 60; n++) {
-      term *= -square / n;
-      sum += term / (2 * n + 1);
-    }
-    return (2 / Math.sqrt(Math.PI)) * sum;
-  }
-  let fraction = 0;
-  for (let n = 60; n > 0; n--) fraction = n / 2 / (size + fraction);
-  return Math.sign(x) * (1 - Math.exp(-square) / (Math.sqrt(Math.PI) * (size + fraction)));
-}
-
-function gelu(x, approximate) {
-  if (approximate === "none") return (x / 2) * (1 + erf(x * Math.SQRT1_2));
-  return (x / 2) * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
-}
-
-function roundToEven(x) {
-  const rounded = Math.round(x);
-  return rounded - x === 0.5 && rounded % 2 ? rounded - 1 : rounded;
-}
-
-/** The rest of a division, with the sign of the divisor. */
-function remainder(a, b) {
-  const rest = a % b;
-  return rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest;
-}
-
-const ROUNDED = { floor: Math.floor, trunc: Math.trunc };
 const unary = (f) => (dtype, x) => each(dtype, f, x);
 const binary = (f) => (dtype, a, b) => each(dtype, f, a, b);
-const reduced = (f) => (dtype, x, dims, keepdim) => reduce(dtype, x, dims, keepdim, f);
 const shared =
   (f) =>
   (_, ...given) =>
@@ -400,17 +261,11 @@ const shared =
 export const operations = {
   // lengths, which are plain numbers
   size: (_, x, dim) => x.shape[axisOf(dim, x.shape.length)],
-  "+": (_, a, b) => a + b,
-  "-": (_, a, b) => a - b,
   "*": (_, a, b) => a * b,
-  "//": (_, a, b) => Math.floor(a / b),
-  "%": (_, a, b) => remainder(a, b),
-  "<": (_, a, b) => a < b,
-  "<=": (_, a, b) => a <= b,
+  "**": (_, a, b) => a ** b,
   "==": (_, a, b) => a === b,
   not: (_, a) => !a,
   least: (_, a, b) => Math.min(a, b),
-  most: (_, a, b) => Math.max(a, b),
   check: (_, holds, expression) => {
     if (!holds) throw new RangeError(`the lengths of the inputs don't fit one another: ${expression}`);
   },
@@ -418,29 +273,11 @@ export const operations = {
 
   // each number on its own
   neg: unary((x) => -x),
-  abs: unary(Math.abs),
-  sign: unary((x) => Math.sign(x) || 0), // 0 for NaN, as in PyTorch
-  exp: unary(Math.exp),
-  expm1: unary(Math.expm1),
-  log: unary(Math.log),
-  log1p: unary(Math.log1p),
-  sqrt: unary(Math.sqrt),
   rsqrt: unary((x) => 1 / Math.sqrt(x)),
-  reciprocal: unary((x) => 1 / x),
   sin: unary(Math.sin),
   cos: unary(Math.cos),
-  tanh: unary(Math.tanh),
   sigmoid: unary((x) => 1 / (1 + Math.exp(-x))),
   relu: unary((x) => Math.max(x, 0)),
-  erf: unary(erf),
-  gelu: (dtype, x, approximate = "none") => each(dtype, (a) => gelu(a, approximate), x),
-  floor: unary(Math.floor),
-  ceil: unary(Math.ceil),
-  trunc: unary(Math.trunc),
-  round: unary(roundToEven),
-  logical_not: unary((x) => !x),
-  isnan: unary(Number.isNaN),
-  isinf: unary((x) => Math.abs(x) === Infinity),
   clamp: (dtype, x, min, max) =>
     each(dtype, (a, b, c) => Math.min(Math.max(a, b), c), x, min ?? -Infinity, max ?? Infinity),
   cast,
@@ -449,27 +286,16 @@ export const operations = {
   add: (dtype, a, b, alpha = 1) => each(dtype, (x, y) => x + alpha * y, a, b),
   sub: (dtype, a, b, alpha = 1) => each(dtype, (x, y) => x - alpha * y, a, b),
   mul: binary((a, b) => a * b),
-  div: (dtype, a, b, rounding) => each(dtype, (x, y) => (ROUNDED[rounding] ?? Number)(x / y), a, b),
+  div: binary((a, b) => a / b),
   pow: binary((a, b) => a ** b),
   fmod: binary((a, b) => a % b),
-  remainder: binary(remainder),
-  maximum: binary((a, b) => Math.max(a, b)),
-  minimum: binary((a, b) => Math.min(a, b)),
-  eq: binary((a, b) => a === b),
-  ne: binary((a, b) => a !== b),
-  lt: binary((a, b) => a < b),
   le: binary((a, b) => a <= b),
-  gt: binary((a, b) => a > b),
-  ge: binary((a, b) => a >= b),
   logical_and: binary((a, b) => a && b),
-  logical_or: binary((a, b) => a || b),
-  logical_xor: binary((a, b) => !a !== !b),
   where: (dtype, condition, a, b) => each(dtype, (c, x, y) => (c ? x : y), condition, a, b),
 
   // new tensors
   scalar: number,
   full: (dtype, shape, value) => expand(number(dtype, value), shape),
-  full_like: (dtype, x, value) => expand(number(dtype, value), x.shape),
   arange: (dtype, start, end, step = 1) => {
     const size = Math.max(0, Math.ceil((end - start) / step));
     return { dtype, shape: [size], data: ARRAYS[dtype].from({ length: size }, (_, i) => start + i * step) };
@@ -487,10 +313,6 @@ export const operations = {
       x.shape.filter((size, axis) => size !== 1 || !gone.includes(axis)),
     );
   },
-  select: (_, x, dim, index) => {
-    const axis = axisOf(dim, x.shape.length);
-    return viewed(along(x, axis, placeIn(index, x.shape[axis]), 1), without(x.shape, axis));
-  },
   slice: shared(slice),
   flip: (_, x, dims) =>
     dims.reduce((flipped, dim) => {
@@ -498,47 +320,13 @@ export const operations = {
       return along(flipped, axis, x.shape[axis] - 1, x.shape[axis], -1);
     }, x),
   cat: joined,
-  split: shared(splitted),
-  repeat: shared(repeated),
-  pad: padded,
-  embedding: (_, x, index) => picked(x, [index]),
-  index: shared(indexed),
-  index_select: (_, x, dim, index) => {
-    const axis = axisOf(dim, x.shape.length);
-    return indexed(x, [...new Array(axis).fill(null), index]);
-  },
-  gather: shared(gathered),
+  embedding: shared(embedded),
+  index_select: shared(selected),
 
-  // sums, and what is largest
-  sum: reduced(total),
-  mean: reduced((data, from, to) => total(data, from, to) / (to - from)),
-  var: (dtype, x, dims, correction = 1, keepdim = false) =>
-    reduce(dtype, x, dims, keepdim, (data, from, to) => scatter(data, from, to) / (to - from - correction)),
-  prod: reduced(folded((a, b) => a * b, 1)),
-  amax: reduced(folded((a, b) => Math.max(a, b), -Infinity)),
-  amin: reduced(folded((a, b) => Math.min(a, b), Infinity)),
-  any: reduced(folded((a, b) => a || b !== 0, false)),
-  argmax: reduced(placeOfLargest),
-  argmin: reduced(placeOfSmallest),
-  max: ([dtype, indexType], x, dim, keepdim) => [
-    operations.amax(dtype, x, dim, keepdim),
-    operations.argmax(indexType, x, dim, keepdim),
-  ],
-  min: ([dtype, indexType], x, dim, keepdim) => [
-    operations.amin(dtype, x, dim, keepdim),
-    operations.argmin(indexType, x, dim, keepdim),
-  ],
-  cumsum: (dtype, x, dim) => {
-    const sums = (row) => {
-      let sum = 0;
-      return Array.from(row, (number) => (sum += number));
-    };
-    return rows(dtype, x, dim, sums);
-  },
-  sort: sorted,
-  topk: largest,
-  softmax: (dtype, x, dim) => rows(dtype, x, dim, (row) => softmaxed(row, false)),
-  log_softmax: (dtype, x, dim) => rows(dtype, x, dim, (row) => softmaxed(row, true)),
+  // sums
+  mean: (dtype, x, dims, keepdim) =>
+    reduce(dtype, x, dims, keepdim, (data, from, to) => total(data, from, to) / (to - from)),
+  softmax: (dtype, x, dim) => rows(dtype, x, dim, softmaxed),
   layer_norm: layerNorm,
 
   // products of matrices
@@ -555,7 +343,7 @@ function fromHalf(bits) {
   return sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24);
 }
 
-const STORED = { float16: Uint16Array, ...ARRAYS };
+const STORED = { float16: Uint16Array, int32: Int32Array, ...ARRAYS };
 
 function constantsOf({ constants, weights }) {
   const bytes = Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0));

@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 
 VERSION = 1  # of the JSON, which interpreter.js reads
 # The dtypes that the interpreter has; in the page an int64 is a float64, exact up to 2⁵³.
-DTYPES = {getattr(torch, name): name for name in ("float32", "float64", "int64", "int32", "bool")}
+DTYPES = {getattr(torch, name): name for name in ("float32", "float64", "int64", "bool")}
 EXACT_IN_FLOAT64 = 2**53
 
 

@@ -13,7 +13,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 
-from torch_in_page.operations import COMPARISONS, KNOWN, NAMES, WITH_NUMBERS
+from torch_in_page.operations import KNOWN, NAMES, WITH_NUMBERS
 from torch_in_page.program import (
     DTYPES,
     EXACT_IN_FLOAT64,
@@ -24,8 +24,8 @@ from torch_in_page.program import (
 
 Dynamic = Mapping[str, Mapping[int, str]]
 NOT_THE_CALLERS = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
-# Arguments that the dtype of the result says too, or that mean nothing in a page, where every sort is stable.
-LEFT_OUT = {"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit", "stable"}
+# Arguments that the dtype of the result says too, or that mean nothing in a page.
+LEFT_OUT = {"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"}
 CHECK = torch.ops.aten._assert_scalar.default
 COMPUTES_NOTHING = {
     torch.ops.aten._assert_tensor_metadata.default,
@@ -68,7 +68,7 @@ class Writer:
         self.graph.eliminate_dead_code()
 
     def condition(self, check: Node) -> str:
-        """The condition between lengths, with their names, such as ``A < B + 50``."""
+        """The condition between lengths, with their names, such as ``Eq(Min(A, 2*B), A)``."""
         holds: Any = check.args[0]
         if not isinstance(holds, Node):
             return str(holds)
@@ -131,8 +131,7 @@ class Writer:
     def write(self, node: Node) -> None:
         name = NAMES.get(node.target)
         dtype = dtype_of(node)
-        is_of_bits = isinstance(node.target, OpOverload) and "bitwise" in str(node.target)
-        if name is None or (is_of_bits and dtype != "bool"):
+        if name is None:
             raise NotImplementedError(
                 f"the page does not know {node.target}, which is computed in {line_of(node)}; it knows "
                 + ", ".join(KNOWN)
@@ -202,7 +201,7 @@ def arguments_of(node: Node) -> list[Any]:
 
 def common_dtype(name: str, node: Node) -> torch.dtype:
     """The dtype that PyTorch computes in."""
-    if name not in COMPARISONS:
+    if name != "le":
         return node.meta["val"].dtype
     sides: Any = [part.meta["val"] if isinstance(part, Node) else part for part in node.args]
     return torch.result_type(*sides)

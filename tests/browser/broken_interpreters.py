@@ -1,4 +1,4 @@
-"""Ways to break the interpreter of ``page_torch``: patterns of its JavaScript, and what then stands there.
+"""Ways to break the interpreter of ``torch_in_page``: patterns of its JavaScript, and what then stands there.
 
 Every place where a pattern fits makes one broken interpreter; comments and messages are left alone.
 """
@@ -23,7 +23,6 @@ PATTERNS = {
     r"widths\[i\]": "widths[0]",
     r"\? -1 : 1": "? 1 : -1",
     r"from -= .*;": "",
-    r"\[(\w+), \.\.\.(\w+)\]": r"[...\2, \1]",
     r"\[\.\.\.(\w+), \.\.\.(\w+)\]": r"[...\2, ...\1]",
     # numbers
     r"\? ([\w.]+) : ([\w.]+)(?=[,;)\]])": r"? \2 : \1",
@@ -33,15 +32,13 @@ PATTERNS = {
     r"Math\.floor\b": "Math.ceil",
     r"Math\.trunc\b": "Math.floor",
     r"unary\(Math\.\w+\)": "unary(Math.cbrt)",
-    r" - (largest|mean|correction|rest)\b": "",
-    r" \+ (epsilon|fraction)": "",
-    r"\b(alpha|beta|sign) \* ": "",
+    r" - (largest|mean)\b": "",
+    r" \+ epsilon": "",
+    r"\b(alpha|beta) \* ": "",
     r"(=> \w+) ([*/%]) ": r"\1 + ",
     r"=> -x": "=> x",
-    r"rest \+ b :": "rest :",
     r"-Infinity": "Infinity",
-    r"\bn < 60\b": "n < 9",
-    r"\b(1023|1024|0\.044715|0\.5)\b": "3",
+    r"\b(1023|1024)\b": "3",
     r"sums\.fill\(0\)": "sums.at(0)",
     # conditions
     r"=> a (<=?|>=?|===|!==) b": r"=> !(a \1 b)",
@@ -50,10 +47,8 @@ PATTERNS = {
     r" && ": " || ",
     r" \|\| ": " && ",
     r"\.every\(": ".some(",
-    r"(keepdim|isLog|together|weight|bias|exponent)(?=\s+\?)": "true",
+    r"(keepdim|weight|bias|exponent)(?=\s+\?)": "true",
     r"if \((.+)\) (?=refuse|throw)": "if (false) ",
-    r"data: \[Number\((\w+)\)\]": r"data: [\1]",
-    r"\b(sum|value|before) \* ?size \+ ": "",
 }
 
 

@@ -71,7 +71,7 @@ def plain_script(interpreter: str = INTERPRETER.read_text(encoding="utf-8")) -> 
 
 
 class InPage:
-    """Runs programs in a page by the interpreter of ``page_torch``."""
+    """Runs programs in a page by the interpreter of ``torch_in_page``."""
 
     def __init__(self, page: Page, folder: Path):
         open_empty(page, folder)

@@ -191,16 +191,35 @@ def test_the_edition_of_the_library_is_that_of_its_files(tmp_path, monkeypatch):
     assert len(found) == 3
 
 
-def test_a_module_beside_the_lesson_counts_with_what_its_file_holds(tmp_path, monkeypatch):
-    module, file = ModuleType("of_mine"), tmp_path / "of_mine.py"
-    module.__file__ = str(file)
-    monkeypatch.setitem(sys.modules, "of_mine", module)
-    source = "import of_mine\n" + changed("return 2.0 *", "of_mine\n    return 2.0 *")
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [("import of_mine", "of_mine.factor()"), ("from of_mine import factor", "factor()")],
+)
+def test_of_a_module_beside_the_lesson_counts_what_is_loaded_of_it(imports, call, monkeypatch):
+    source = f"{imports}\n" + changed("return 2.0 *", f"return {call} *")
     made = []
-    for text in ("a = 1", "a = 1", "a = 2"):
-        file.write_text(text)
+    for number in (1, 1, 2):
+        module = ModuleType("of_mine")
+        monkeypatch.setitem(sys.modules, "of_mine", module)
+        exec(f"def number(): return {number}.0\ndef factor(): return number()", vars(module))
         made.append(len(train(source)))
     assert made == [9, 0, 9]
+
+
+def test_the_names_of_arguments_count():
+    """Functions that differ in the order of their arguments alone have the same instructions."""
+    source = changed("2.0 * scale", "minus(one=scale, two=3.0)")
+    assert len(train(source + "\ndef minus(one, two): return one - two")) == 9
+    assert len(train(source + "\ndef minus(two, one): return two - one")) == 9
+
+
+def test_what_a_cell_has_set_before_its_loop_counts():
+    names = lesson()
+    cell = CELLS.replace("optimizer =", "scale = torch.rand(1)\noptimizer =", 1)
+    for _ in range(2):
+        names["made"].clear()
+        exec(cell.replace("x = torch.ones(2, 3)", "x = scale * torch.ones(2, 3)"), names)
+        assert names["made"] == [0, 1, 2]
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 // Pictures that a handout computes: a worker runs what Python has exported from the lesson's model
-// (page_torch), and its weights are drawn like all others.
+// (torch_in_page), and its weights are drawn like all others.
 import { SIGN_BIT } from "./decode.js";
 
 const float32 = new Float32Array(1);
