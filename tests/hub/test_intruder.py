@@ -179,8 +179,9 @@ def test_nothing_of_the_hub_is_in_the_environment_or_the_image(hub: Hub, thief: 
     assert about["User"] == "student"
     assert about["Size"] < 2.5e9
     found = thief.run("import os; print(*os.listdir('/opt/mha'), *os.listdir('/opt/mha/hub'))")
-    of_the_course = "LICENSE LICENSE-TEXTS README.md constraints.txt img mha_lib notebooks pyproject.toml"
-    assert set(found.split()) == {*of_the_course.split(), "build", "hub", "student.py", "work"}
+    of_the_course = "LICENSE LICENSE-TEXTS README.md constraints.txt img notebooks pyproject.toml"
+    packages = {"mha_lib", "offline_notebook", "torch_in_page"}
+    assert set(found.split()) == {*of_the_course.split(), *packages, "build", "hub", "student.py", "work"}
 
 
 def test_memory_is_limited_with_shared_memory_and_the_others_go_on(hub: Hub, victim: Student, thief: Student):

@@ -35,7 +35,8 @@ PARTS = 6
 PROCESSES = 4  # of pytest: with the busy ones, three times as many as there are cores
 BUSY = 2
 SELECTED = ["-m", "not whole"]
-COURSE = ("mha_lib", "notebooks", "img", "hub", "pyproject.toml", "constraints.txt")
+PACKAGES = ("mha_lib", "offline_notebook", "torch_in_page")
+COURSE = (*PACKAGES, "notebooks", "img", "hub", "pyproject.toml", "constraints.txt")
 FOREIGN = {"TZ": "Pacific/Chatham", "LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8", "LANGUAGE": "tr"}
 
 

@@ -1,12 +1,15 @@
 """What the course gives the package that makes its pages: figures, in the reader's language."""
 
 import json
+import re
 from urllib.parse import unquote
 
 import pytest
 
+from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages.cells import pictures_of
 from tests.classroom.pages.pages import read
+from tests.offline_notebook.pages import SENTENCES
 
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>keys</text></svg>'
 
@@ -47,3 +50,11 @@ def test_a_figure_has_the_words_of_the_pages_language(disk):
 
     assert words("zh") == words("zh-CN") == "键"
     assert words("en") == "keys"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_course_has_each_sentence_of_the_package_with_the_same_gaps(language):
+    words = words_in(language)
+    known = words["rendering"] | words["handout"]
+    gaps = {name: set(re.findall(r"{\w+}", sentence)) for name, sentence in SENTENCES.items()}
+    assert {name: set(re.findall(r"{\w+}", known[name])) for name in SENTENCES} == gaps
