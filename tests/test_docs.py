@@ -119,7 +119,7 @@ def test_every_option_named_by_itself_is_one_of_a_command(page):
 @each_page
 def test_every_path_in_a_span_of_code_exists(page):
     """But for those that are made, and the examples of a new lesson and of a new language."""
-    folders = r"(?:\.ci|\.github|benchmarks|docs|hub|img|mha_lib|notebooks|tests)"
+    folders = r"(?:\.ci|\.github|benchmarks|docs|evidence|hub|img|mha_lib|notebooks|tests)"
     for code in re.findall(r"`([^`\n]+)`", prose_of(page)):
         if re.fullmatch(rf"{folders}/[\w./-]*", code) and not re.search(r"/fr(/|\.)|_07_|/07_", code):
             assert (ROOT / code).exists(), code

@@ -4,7 +4,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from benchmarks.layers import LETTERS, AttentionLayers
+from evidence.layers import LETTERS, AttentionLayers
 from mha_lib import MultiHeadAttention
 from mha_lib.classroom import explore
 from mha_lib.classroom.explorer.typed_text import MOST, TypedText

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from benchmarks.heads import (
+from evidence.heads import (
     HEADS,
     LESSONS,
     SEEDS,

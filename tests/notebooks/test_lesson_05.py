@@ -4,9 +4,9 @@ from statistics import mean
 
 import pytest
 
-from benchmarks import translator, translator_seeds
-from benchmarks.heads import run_cells
-from benchmarks.tables import read_table
+from evidence import translator, translator_seeds
+from evidence.heads import run_cells
+from evidence.tables import read_table
 from tests.lessons import ROOT
 
 LESSONS = sorted(ROOT.glob("notebooks/*/05_trained_heads.ipynb"))
@@ -20,7 +20,7 @@ def test_the_table_of_heads_and_seeds_is_the_measured_one(lesson):
             time: [tuple(round(share, 3) for share in result) for result in results]
             for time, results in by_time.items()
         }
-        for heads, by_time in translator.read_table().items()
+        for heads, by_time in read_table(translator.TABLE).items()
     }
     assert run_cells(lesson, "heads-and-seeds")["heads_and_seeds"] == expected
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks.heads import LESSONS, SEEDS, source_of, task_of
+from evidence.heads import LESSONS, SEEDS, source_of, task_of
 from mha_lib import merge_heads, padding_mask, split_heads
 from mha_lib.classroom.trainings.threads import one_thread
 

@@ -10,8 +10,8 @@ from functools import partial
 import pytest
 import torch
 
-from benchmarks.heads import run_cells, source_of
-from benchmarks.translator import ROOT
+from evidence.heads import run_cells, source_of
+from evidence.translator import ROOT
 from mha_lib.classroom.trainings.threads import one_thread
 from mha_lib.classroom.translator import train_translator
 

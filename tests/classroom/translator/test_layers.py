@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from benchmarks import layers
-from benchmarks.layers import FOUR_HEADS, LESSON, ONE_LAYER, TWO_LAYERS
-from benchmarks.tables import read_table
+from evidence import layers
+from evidence.layers import FOUR_HEADS, LESSON, ONE_LAYER, TWO_LAYERS
+from evidence.tables import read_table
 from mha_lib.classroom.trainings import repeated_tokens
 
 TABLE = read_table(layers.TABLE)

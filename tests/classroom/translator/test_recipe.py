@@ -3,12 +3,13 @@
 import pytest
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.translator import HEADS, SEEDS, exam, read_table, train_briefly
+from evidence.tables import read_table
+from evidence.translator import HEADS, SEEDS, TABLE, exam, train_briefly
 from mha_lib.classroom.translator import Training, make_translator, train_translator
 
 
 def test_the_table_has_a_result_for_every_number_of_heads_and_seed():
-    table = read_table()
+    table = read_table(TABLE)
     assert [int(heads) for heads in table] == list(HEADS)
     for results in table.values():
         assert list(results) == ["early", "late"]
@@ -18,14 +19,14 @@ def test_the_table_has_a_result_for_every_number_of_heads_and_seed():
 @pytest.mark.ci
 def test_one_point_of_the_table_comes_out_again():
     """Another machine rounds differently, which after some steps acts like another seed."""
-    all_numbers, zero_rich = read_table()["2"]["early"][0]
+    all_numbers, zero_rich = read_table(TABLE)["2"]["early"][0]
     found = exam(train_briefly(2, 0), numbers=1000)
     assert found == (pytest.approx(all_numbers, abs=0.04), pytest.approx(zero_rich, abs=0.12))
 
 
 def test_one_head_is_behind_four_where_training_is_brief():
     """For every seed and both kinds of numbers; after the whole training, in the mean of zero-rich ones."""
-    table = read_table()
+    table = read_table(TABLE)
     for kind in (0, 1):
         most_with_one = max(result[kind] for result in table["1"]["early"])
         assert most_with_one < min(result[kind] for result in table["4"]["early"])

@@ -5,14 +5,16 @@ from statistics import mean
 import pytest
 import torch
 
-from benchmarks.heads import run_cells
-from benchmarks.today import LENGTHS, LESSON, MEASURES, POSITIONS, ROOT, at_each_length, read_table
+from evidence import today
+from evidence.heads import run_cells
+from evidence.tables import read_table
+from evidence.today import LENGTHS, LESSON, MEASURES, POSITIONS, ROOT, at_each_length
 from mha_lib.classroom.lesson.language import source_folder
 from mha_lib.classroom.lesson.lessons import written_languages
 
 SLOWER, SLOW_PAIRS, AS_TRAINED = "all pairs 4 × slower", "slow pairs 4 × slower", "as trained"
 MORE = ", 50 steps more"
-TABLE = read_table()
+TABLE = read_table(today.TABLE)
 
 
 def test_every_model_has_a_number_for_each_seed():

@@ -4,9 +4,9 @@ from statistics import mean
 
 import pytest
 
-from benchmarks import translator_seeds
-from benchmarks.tables import read_table
-from benchmarks.translator_seeds import SEEDS, museum, start
+from evidence import translator_seeds
+from evidence.tables import read_table
+from evidence.translator_seeds import SEEDS, museum, start
 
 TABLE = read_table(translator_seeds.TABLE)
 

@@ -1,8 +1,8 @@
 """Can two layers do what heads side by side cannot? Twelve seeds of small models on repeated tokens.
 
-    python -m benchmarks.layers           # trains what is not kept yet; prints what all models reach
-    python -m benchmarks.layers --write   # also puts it into benchmarks/results/layers.json
-    python -m benchmarks.layers --kept    # trains nothing, and measures the models that are kept
+    python -m evidence.layers           # trains what is not kept yet; prints what all models reach
+    python -m evidence.layers --write   # also puts it into evidence/results/layers.json
+    python -m evidence.layers --kept    # trains nothing, and measures the models that are kept
 
 All models take about 45 minutes of one quiet core, 5 to 10 seconds each and the long trainings up to two
 minutes. The lesson's own cells make and train them. They are kept in build/layers/; to measure them takes
@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from benchmarks.heads import run_cells
-from benchmarks.tables import Table, write_table
+from evidence.heads import run_cells
+from evidence.tables import Table, write_table
 from mha_lib import EncoderLayer, MultiHeadAttention
 from mha_lib.classroom.explorer import TypedText
 from mha_lib.classroom.lesson.language import source_folder
@@ -30,7 +30,7 @@ from mha_lib.classroom.trainings import VOCABULARY, repeated_tokens, share_right
 from mha_lib.classroom.trainings.repeated_tokens import LENGTH, RepeatedTokens
 
 ROOT = Path(__file__).parents[1]
-TABLE, KEPT = ROOT / "benchmarks" / "results" / "layers.json", ROOT / "build" / "layers"
+TABLE, KEPT = ROOT / "evidence" / "results" / "layers.json", ROOT / "build" / "layers"
 SEEDS, FEW = range(12), range(3)  # few for the models that train longest
 STEPS, LONG, EVERY = 400, 2000, 25  # steps of a training, of a long one, and between two points of a curve
 

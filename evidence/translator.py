@@ -1,8 +1,8 @@
 """How many heads does the translator of lesson 05 take? Three seeds each, trained briefly and to the end.
 
-    python -m benchmarks.translator            # trains 24 models, some 15 minutes, and prints what they reach
-    python -m benchmarks.translator --write    # also puts them into benchmarks/results/translator.json
-    python -m benchmarks.translator --heads 4  # trains some of them
+    python -m evidence.translator            # trains 24 models, some 15 minutes, and prints what they reach
+    python -m evidence.translator --write    # also puts them into evidence/results/translator.json
+    python -m evidence.translator --heads 4  # trains some of them
 
 The number of parameters is the same for every number of heads. A result is the share of exact matches on
 4,000 numbers of all kinds and on 4,000 with many zeros inside; no translator was trained on them. Translators
@@ -11,10 +11,10 @@ trains one of the brief ones anew.
 """
 
 import argparse
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from evidence.tables import read_table, write_table
 from mha_lib import EncoderDecoder
 from mha_lib.classroom.translator import (
     Training,
@@ -25,7 +25,7 @@ from mha_lib.classroom.translator import (
 )
 
 ROOT = Path(__file__).parents[1]
-TABLE = ROOT / "benchmarks" / "results" / "translator.json"
+TABLE = ROOT / "evidence" / "results" / "translator.json"
 HEADS, SEEDS, EARLY, EXAMS = (1, 2, 4, 8), range(3), 250, 4000
 
 Result = tuple[float, float]  # exact matches on all numbers and on those with many zeros
@@ -50,16 +50,6 @@ def exam(model: EncoderDecoder, numbers: int = EXAMS) -> Result:
     return round(all_numbers, 4), round(zero_rich, 4)
 
 
-def read_table() -> dict[str, dict[str, list[Result]]]:
-    """Return the result of each seed, by the number of heads and then by "early" or "late"."""
-    return json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
-
-
-def write_table(table: dict[str, dict[str, list[Result]]]) -> None:
-    rows = [f'  "{heads}": {json.dumps(table[heads])}' for heads in sorted(table, key=int)]
-    TABLE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--heads", type=int, nargs="+", choices=HEADS, default=HEADS)
@@ -72,7 +62,7 @@ def main() -> None:
         }
         print(f"\n{heads}: {results}", flush=True)
         if options.write:
-            write_table(read_table() | {str(heads): results})
+            write_table(TABLE, read_table(TABLE) | {str(heads): results})
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """How well do the small models of lesson 06 do, over seeds? Positions, a cache that slides, pooled heads.
 
-    python -m benchmarks.today           # trains what is not kept yet; prints what all models reach
-    python -m benchmarks.today --write   # also puts it into benchmarks/results/today.json
+    python -m evidence.today           # trains what is not kept yet; prints what all models reach
+    python -m evidence.today --write   # also puts it into evidence/results/today.json
 
 All trainings take about 40 minutes of one quiet core; half of them are the translators of lesson 05. The
 lesson's own cells make and train the models. What a seed has reached is kept in build/today/, so a run that
@@ -13,16 +13,15 @@ import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from benchmarks.heads import run_cells
+from evidence.heads import run_cells
 from mha_lib.classroom.lesson.language import source_folder
 from mha_lib.classroom.translator import train_translator
 
 ROOT = Path(__file__).parents[1]
-TABLE, KEPT = ROOT / "benchmarks" / "results" / "today.json", ROOT / "build" / "today"
+TABLE, KEPT = ROOT / "evidence" / "results" / "today.json", ROOT / "build" / "today"
 POSITIONS, LENGTHS = ("none", "learnt", "rotary", "ALiBi"), (40, 80, 160, 320)
 SEEDS, TRANSLATOR_SEEDS = range(12), range(8)
 
@@ -98,10 +97,6 @@ def table_of(name: str) -> dict[str, dict[str, list[float]]]:
         model: {measure: [round(each[model][measure], 3) for each in seeds] for measure in measures}
         for model, measures in seeds[0].items()
     }
-
-
-def read_table() -> dict[str, Any]:
-    return json.loads(TABLE.read_text(encoding="utf-8"))
 
 
 def main() -> None:

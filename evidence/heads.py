@@ -1,7 +1,7 @@
 """How many heads do the four reports of lesson 03 take? Twelve seeds each, by the lesson's own cells.
 
-    python -m benchmarks.heads            # trains 72 models, some minutes; prints the lesson's table
-    python -m benchmarks.heads --write    # also puts it into the lesson of each language
+    python -m evidence.heads            # trains 72 models, some minutes; prints the lesson's table
+    python -m evidence.heads --write    # also puts it into the lesson of each language
 
 The lesson keeps the table in its cell ``five-seeds``; a test trains one of them anew.
 """

@@ -1,8 +1,8 @@
 """Lesson 05 makes claims about its translator: this measures them on twelve seeds.
 
-    python -m benchmarks.translator_seeds           # trains what is not kept yet, and prints all measures
-    python -m benchmarks.translator_seeds --write   # also puts them into results/translator_seeds.json
-    python -m benchmarks.translator_seeds --kept    # trains nothing, and measures the models that are kept
+    python -m evidence.translator_seeds           # trains what is not kept yet, and prints all measures
+    python -m evidence.translator_seeds --write   # also puts them into evidence/results/translator_seeds.json
+    python -m evidence.translator_seeds --kept    # trains nothing, and measures the models that are kept
 
 All of it takes about half an hour of one quiet core. The lesson's own cells measure. Trained models are kept
 in build/translator_seeds/: delete that folder after a change of the task, the model or the training. A test
@@ -19,14 +19,14 @@ from typing import Any
 
 import torch
 
-from benchmarks.heads import run_cells, source_of
-from benchmarks.tables import Table, write_table
+from evidence.heads import run_cells, source_of
+from evidence.tables import Table, write_table
 from mha_lib.classroom.heads import Head
 from mha_lib.classroom.lesson.language import source_folder
 from mha_lib.classroom.translator import Training, exact_matches, make_translator
 
 ROOT = Path(__file__).parents[1]
-TABLE, KEPT = ROOT / "benchmarks" / "results" / "translator_seeds.json", ROOT / "build" / "translator_seeds"
+TABLE, KEPT = ROOT / "evidence" / "results" / "translator_seeds.json", ROOT / "build" / "translator_seeds"
 LESSON = source_folder(ROOT, "en") / "05_trained_heads.ipynb"
 SEEDS, MORE = range(12), 300  # steps with which a translator goes on
 CELLS = [

@@ -1,9 +1,10 @@
-"""Tables of results by part and measure, with a number for each seed: small JSON files in ``results/``."""
+"""Tables of results by part and measure, with a result for each seed: small JSON files in ``results/``."""
 
 import json
 from pathlib import Path
+from typing import Any
 
-Table = dict[str, dict[str, list[float]]]
+Table = dict[str, dict[str, Any]]
 
 
 def read_table(file: Path) -> Table:
@@ -19,5 +20,5 @@ def write_table(file: Path, table: Table) -> None:
     file.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
 
 
-def as_text(value: str | list[float]) -> str:
+def as_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)

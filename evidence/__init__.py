@@ -1,0 +1,1 @@
+"""Experiments over many seeds that lessons cite; ``results/`` keeps their tables."""
