@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.errands import add_argument, add_key, add_language, add_lesson
+from tests.errands import add_argument, add_key, add_language, add_lesson, add_output, move_jupyterlab
 from tests.lessons import ENGLISH, ROOT
 
 pytestmark = pytest.mark.ci
 
-ERRANDS = [add_lesson, add_language, add_argument, add_key]
+ERRANDS = [add_lesson, add_language, add_argument, add_key, add_output, move_jupyterlab]
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 LEFT_OUT = shutil.ignore_patterns(
     *(".git", ".venv", "build", "work", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache"),
@@ -22,11 +22,16 @@ LEFT_OUT = shutil.ignore_patterns(
 )
 
 
+def test_the_guide_has_a_recipe_for_each_errand_and_no_other():
+    recipes = re.findall(r"^### (.+)$", GUIDE.split("## Six errands")[1], re.MULTILINE)
+    assert recipes == [errand.HEADING for errand in ERRANDS]
+
+
 def named_in(heading: str) -> list[str]:
     """The files and folders that a recipe names."""
     recipe = GUIDE.split(f"### {heading}\n")[1].split("\n### ")[0]
     steps = "\n".join(re.findall(r"^\d+\. .*", recipe, re.MULTILINE))
-    return [name for name in re.findall(r"`([\w./-]+)`", steps) if "/" in name or name.endswith(".md")]
+    return [name for name in re.findall(r"`([\w./-]+)`", steps) if re.search(r"/|\.(md|toml|txt)$", name)]
 
 
 def contents(root: Path) -> dict[str, bytes]:

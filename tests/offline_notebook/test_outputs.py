@@ -5,6 +5,7 @@ import re
 import pytest
 
 from offline_notebook import plain
+from offline_notebook.outputs import SHOWN, VIEW
 from tests.offline_notebook.pages import PIXEL, Shown, printed, shown
 
 PLOTLY = "application/vnd.plotly.v1+json"
@@ -105,3 +106,13 @@ def test_a_terminals_own_commands_are_left_out_and_its_colours_and_first_line_en
     pre = Shown(printed(text)).page.pre
     assert pre.get_text() == "\n\na link <i>", "of two, a browser shows one"
     assert pre.select_one(".ansi-red-fg").get_text() == "link"
+
+
+@pytest.mark.parametrize("kind", sorted(SHOWN - {VIEW}))
+def test_every_kind_that_counts_as_shown_shows_something(kind):
+    content = (
+        PIXEL if kind.startswith("image/") and kind != "image/svg+xml" else "<svg><title>1</title></svg>"
+    )
+    page = Shown(shown({kind: content}))
+    assert page.said == []
+    assert page.page.find(["img", "svg"]) or page.page.get_text().strip()

@@ -1,0 +1,28 @@
+"""A kind of output in handouts: ``text/x-poem``, whose lines stay as they are."""
+
+from pathlib import Path
+
+from tests.errands.edits import add_above
+
+HEADING = "Show a kind of output in handouts"
+IF_NEEDED = ("mha_lib/classroom/pages/handout/others.css",)
+TESTS = ["tests/offline_notebook/test_outputs.py"]
+TEST = """
+
+def test_a_poem_keeps_its_lines():
+    page = Shown(shown({"text/x-poem": "one\\ntwo", "text/plain": "a poem"}))
+    assert page.page.pre.get_text() == "one\\ntwo"
+    assert page.said == []
+"""
+
+
+def make(root: Path) -> None:
+    outputs = root / "offline_notebook" / "outputs.py"
+    text = outputs.read_text(encoding="utf-8")
+    outputs.write_text(text.replace("SHOWN = {", 'SHOWN = {"text/x-poem", ', 1), encoding="utf-8")
+    branch = (
+        '        if poem := data.get("text/x-poem"):\n            return terminal(joined(poem), "result")\n'
+    )
+    add_above(outputs, '        if "application/json" in data:', branch)
+    test = root / "tests" / "offline_notebook" / "test_outputs.py"
+    test.write_text(test.read_text(encoding="utf-8").rstrip() + "\n" + TEST, encoding="utf-8")
