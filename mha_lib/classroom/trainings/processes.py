@@ -6,31 +6,29 @@ and talk over the computer's own loop, with no network and no port. They always 
 first error of any of them, or when their time is over.
 """
 
+import ctypes
 import os
 import socket
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from copy import deepcopy
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, multiprocessing
 
 from mha_lib import MultiHeadAttention
 from mha_lib.classroom.lesson.language import words_here
 
 DEVICES = 2
 SECONDS = 100.0  # loading PyTorch in each process and the work take about ten on a quiet machine
-PROGRAM = "from mha_lib.classroom.trainings import processes; processes.work_here()"
-INPUTS, MEETING, SAID, RESULT = "inputs.pt", "meeting", "said-{}.txt", "result-{}.pt"
-NULL = subprocess.DEVNULL
+INPUTS, MEETING, RESULT = "inputs.pt", "meeting", "result-{}.pt"
 LOOPS = ("lo", "lo0")  # on Linux and on macOS, the interface that never leaves the computer
-# Lets Linux give and take back the memory of each tensor, so that the peak is that of tensors alone.
-MEMORY_BY_THE_SYSTEM = {"MALLOC_MMAP_THRESHOLD_": "65536"}
+MALLOC_MMAP_THRESHOLD = -3  # what C's mallopt calls it
 
 
 class Share(NamedTuple):
@@ -48,13 +46,14 @@ def heads_on_two_devices(layer: MultiHeadAttention, x: Tensor, *, seconds: float
 
     A process stands for a device, and computes on the CPU. Raises ProcessesFailed if one fails or is slow.
     """
-    return run_in_processes("attend_with_a_share", (deepcopy(layer).cpu(), x.cpu()), DEVICES, seconds)
+    return run_in_processes(attend_with_a_share, (deepcopy(layer).cpu(), x.cpu()), DEVICES, seconds)
 
 
 def attend_with_a_share(rank: int, folder: Path, layer: MultiHeadAttention, x: Tensor) -> Share:
     """Compute with some of the heads, as one device; one sum over the devices makes the output whole."""
     from torch import distributed  # imported here: it takes seconds, and nothing else needs it
     from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.debug import CommDebugMode
 
     from mha_lib.parallel import shard_heads
 
@@ -66,28 +65,13 @@ def attend_with_a_share(rank: int, folder: Path, layer: MultiHeadAttention, x: T
     limit = timedelta(seconds=SECONDS)
     distributed.init_process_group("gloo", store=store, rank=rank, world_size=DEVICES, timeout=limit)
     part = shard_heads(layer, init_device_mesh("cpu", (DEVICES,)))
-    with torch.no_grad(), count_sums() as counted:
+    with torch.no_grad(), CommDebugMode() as counted:
         output = part(x).clone()  # clone() waits until the all-reduce has finished
     heads = range(rank * part.num_heads, (rank + 1) * part.num_heads)
     own = sum(p.to_local().numel() for p in part.parameters())  # type: ignore[attr-defined]
     distributed.destroy_process_group()
-    return Share(output, list(heads), own, counted.sums, counted.bytes_summed)
-
-
-def count_sums() -> Any:
-    """Return a context that counts the all-reduces inside it, and the bytes this process gives to them."""
-    from torch.distributed.tensor.debug import CommDebugMode
-
-    class CountingMode(CommDebugMode):
-        sums = bytes_summed = 0
-
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if "all_reduce" in str(func) and isinstance(args[0], Tensor):
-                self.sums += 1
-                self.bytes_summed += args[0].numel() * args[0].element_size()
-            return super().__torch_dispatch__(func, types, args, kwargs)
-
-    return CountingMode()
+    sums = counted.get_total_counts()  # each of this device's part of the output
+    return Share(output, list(heads), own, sums, sums * output.nbytes)
 
 
 def peak_memory(lengths: list[int], *, need_weights: bool, seconds: float = SECONDS) -> list[float]:
@@ -97,11 +81,13 @@ def peak_memory(lengths: list[int], *, need_weights: bool, seconds: float = SECO
     """
     if torch.cuda.is_available():
         return peaks_of_gpu(lengths, need_weights)
-    return run_in_processes("peaks_of_process", (lengths, need_weights), 1, seconds)[0]
+    return run_in_processes(peaks_of_process, (lengths, need_weights), 1, seconds)[0]
 
 
 def peaks_of_process(rank: int, folder: Path, lengths: list[int], need_weights: bool) -> list[float]:
     """Return the peak after each length, less the memory that the process held before the first one."""
+    if sys.platform == "linux":  # it takes back the memory of each tensor: the peak is that of tensors alone
+        ctypes.CDLL(None).mallopt(MALLOC_MMAP_THRESHOLD, 65536)
     attend_once(64, need_weights, "cpu")  # PyTorch loads parts of itself at first use
     before, peaks = peak_of_process(), []
     for length in lengths:
@@ -146,49 +132,34 @@ class ProcessesFailed(RuntimeError):
     """A process failed or was too slow; the message quotes the first one that failed."""
 
 
-def run_in_processes(work: str, inputs: tuple, count: int, seconds: float) -> list[Any]:
-    """Call the function ``work`` of this module in ``count`` new processes; return all results.
+def run_in_processes(work: Callable[..., Any], inputs: tuple, count: int, seconds: float) -> list[Any]:
+    """Call ``work``, a function of a module, in ``count`` new processes; return all results.
 
     Its arguments are the number of the process, a folder that all share, and the inputs.
     """
-    paths = [str(Path(__file__).parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)} | MEMORY_BY_THE_SYSTEM
+    words, end = words_here()["processes"], time.monotonic() + seconds
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         torch.save(inputs, folder / INPUTS)
-        processes = []
+        started = multiprocessing.spawn(work_here, (work, folder), count, join=False, daemon=True)
         try:
-            for rank in range(count):
-                command = [sys.executable, "-c", PROGRAM, work, str(rank), name]
-                with open(folder / SAID.format(rank), "wb") as said:
-                    process = subprocess.Popen(command, env=environment, stdin=NULL, stdout=NULL, stderr=said)
-                processes.append(process)
-            wait_for(processes, folder, seconds)
+            while not started.join(max(0, end - time.monotonic())):
+                if time.monotonic() > end:
+                    raise ProcessesFailed(words["too_slow"].format(seconds=f"{seconds:g}"))
+        except (multiprocessing.ProcessRaisedException, multiprocessing.ProcessExitedException) as error:
+            reason = str(error).strip().split("\n")[-1]
+            gaps = {"number": error.error_index, "reason": reason}
+            raise ProcessesFailed(words["failed"].format(**gaps)) from None
         finally:
-            for process in processes:
+            for process in started.processes:
                 process.kill()
-                process.wait()
+                process.join()
         return [torch.load(folder / RESULT.format(rank), weights_only=False) for rank in range(count)]
 
 
-def wait_for(processes: list[subprocess.Popen], folder: Path, seconds: float) -> None:
-    """Wait until all have ended or one has failed, since the others would wait for that one in vain."""
-    words, end = words_here()["processes"], time.monotonic() + seconds
-    while (codes := [process.poll() for process in processes]).count(0) < len(processes):
-        for rank, code in enumerate(codes):
-            if code:
-                said = (folder / SAID.format(rank)).read_text(encoding="utf-8", errors="replace")
-                *_, last = ["", *said.strip().split("\n")]
-                raise ProcessesFailed(words["failed"].format(number=rank, code=code, reason=last))
-        if time.monotonic() > end:
-            raise ProcessesFailed(words["too_slow"].format(seconds=f"{seconds:g}"))
-        time.sleep(0.02)
-
-
-def work_here() -> None:
-    """Do the work of a new process. ``PROGRAM`` passes its name, the number of the process and the folder."""
-    work, rank, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+def work_here(rank: int, work: Callable[..., Any], folder: Path) -> None:
+    """Do the work of a new process."""
     torch.set_num_threads(1)  # several processes share the cores
     inputs = torch.load(folder / INPUTS, weights_only=False)  # written by the process that started this one
-    torch.save(globals()[work](rank, folder, *inputs), folder / RESULT.format(rank))
+    torch.save(work(rank, folder, *inputs), folder / RESULT.format(rank))
     os._exit(0)  # without Python's own end, which may abort while threads of gloo still run

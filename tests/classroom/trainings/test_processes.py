@@ -1,6 +1,8 @@
 """Work in new processes: right results, and an end of all processes even if one fails."""
 
-import subprocess
+import atexit
+import os
+import threading
 
 import pytest
 import torch
@@ -14,17 +16,18 @@ from mha_lib.classroom.trainings import (
 )
 
 PATIENCE = 600.0  # seconds; a test that passes never waits so long
-WAITS_IN_VAIN = """
-import sys, threading
-if sys.argv[2] == "{fails}":
-    sys.exit("no gloo\\n\\n")
-threading.Event().wait(600)
-"""
+
+
+attend = processes.attend_with_a_share
+
+
+def attend_and_abort_at_the_end(*given):
+    atexit.register(os.abort)
+    return attend(*given)
 
 
 def test_two_devices_give_the_output_of_one_by_one_sum_though_python_would_abort_as_it_ends(monkeypatch):
-    aborts = "import atexit, os; atexit.register(os.abort); "
-    monkeypatch.setattr(processes, "PROGRAM", aborts + processes.PROGRAM)
+    monkeypatch.setattr(processes, "attend_with_a_share", attend_and_abort_at_the_end)
     layer, x = MultiHeadAttention(24, 6, num_kv_heads=2, bias=True), torch.randn(2, 5, 24)
     shares = heads_on_two_devices(layer, x, seconds=PATIENCE)
     assert [share.heads for share in shares] == [[0, 1, 2], [3, 4, 5]]
@@ -47,27 +50,39 @@ def test_memory_grows_with_the_weights_and_hardly_without():
     assert ballast.sum() > 0
 
 
+def wait_in_vain(rank, folder, fails):
+    if rank == fails:
+        raise RuntimeError("no gloo\n\n")
+    threading.Event().wait(600)
+
+
+def end_at_once(rank, folder, fails):
+    if rank == fails:
+        os._exit(7)
+    threading.Event().wait(600)
+
+
 @pytest.mark.parametrize(
-    ("fails", "seconds", "said"),
+    ("work", "fails", "seconds", "said"),
     [
-        ("none", 0.5, "The processes had not ended after 0.5 s"),
-        ("1", PATIENCE, "Process 1 ended with code 1, and the others were stopped. It said: no gloo"),
+        (wait_in_vain, None, 0.5, "The processes had not ended after 0.5 s"),
+        (wait_in_vain, 1, PATIENCE, "Process 1 failed, and .* stopped. It said: RuntimeError: no gloo"),
+        (end_at_once, 0, PATIENCE, "Process 0 failed, .* It said: process 0 terminated with exit code 7"),
     ],
 )
-def test_processes_that_wait_in_vain_are_stopped(monkeypatch, fails, seconds, said):
+def test_processes_that_wait_in_vain_are_stopped(monkeypatch, work, fails, seconds, said):
     """Processes that nobody stops end by themselves, with code 0."""
-    started: list[subprocess.Popen] = []
+    started = []
+    spawn = processes.multiprocessing.spawn
 
-    class Noted(subprocess.Popen):
-        def __init__(self, *arguments, **named):
-            super().__init__(*arguments, **named)
-            started.append(self)
+    def noted(*arguments, **named):
+        started.append(spawn(*arguments, **named))
+        return started[0]
 
-    monkeypatch.setattr(subprocess, "Popen", Noted)
-    monkeypatch.setattr(processes, "PROGRAM", WAITS_IN_VAIN.format(fails=fails))
+    monkeypatch.setattr(processes.multiprocessing, "spawn", noted)
     with pytest.raises(ProcessesFailed, match=said):
-        heads_on_two_devices(MultiHeadAttention(8, 2), torch.randn(1, 3, 8), seconds=seconds)
-    assert [process.returncode not in (None, 0) for process in started] == [True, True]
+        processes.run_in_processes(work, (fails,), 2, seconds)
+    assert [process.exitcode not in (None, 0) for process in started[0].processes] == [True, True]
 
 
 @pytest.mark.ci
