@@ -160,6 +160,11 @@ MODELS = {
 WHOLE_BLOCKS = ("llama", "qwen3")  # of the others we have the attention, and other blocks around it
 
 
+def relative_difference(output: Tensor, expected: Tensor) -> float:
+    """The largest difference of two outputs, as a share of the largest that was expected."""
+    return ((output - expected).abs().max() / expected.abs().max()).item()
+
+
 @torch.no_grad()
 def largest_difference(config: Mapping[str, Any], num_tokens: int) -> float:
     """Compare the first layer of a model of ``transformers`` with ours, with random parameters.
@@ -197,4 +202,4 @@ def largest_difference(config: Mapping[str, Any], num_tokens: int) -> float:
         model(inputs_embeds=x, use_cache=False)
     ((came, result),) = calls
     expected = result[0] if isinstance(result, tuple) else result
-    return ((ours(came, is_causal=True) - expected).abs().max() / expected.abs().max()).item()
+    return relative_difference(ours(came, is_causal=True), expected)

@@ -46,6 +46,7 @@ FIRST = {
     "cache": ["cache", "window"],
     "checks": ["errors"],
     "encoder_decoder": ["transformer"],
+    "from_transformers": ["transformers"],
     "masks": ["attention", "multihead", "window"],
     "tracing": ["torch_cases", "fused"],
 }
@@ -64,15 +65,6 @@ EQUIVALENT = {
     "(*queries.shape[:3], keys.shape[2]) # (B, H, Q, K)": "queries and keys have one dtype",
     "masks.py blank_padding: blank_keys if values is keys else blank(values) → (blank(values)) (never) "
     "in: return blank_keys, blank_keys if values is keys else blank(values)": "the same, computed twice",
-    "classroom/translator/data.py is_held_out: 2 → 3 (number) in: mixed = numbers * 2_654_435_761 % 2**32 # "
-    "Knuth's multiplicative hash, whose upper bits are mixed well": "no number is held out: it runs for ever",
-    "classroom/translator/data.py inner_zeros: numbers[:, None] // 10 ** torch.arange(PLACES) % 10 > 0 → "
-    "(numbers[:, None] // 10 ** torch.arange(PLACES) % 10 >= 0) (comparison) in: is_digit = "
-    "numbers[:, None] // 10 ** torch.arange(PLACES) % 10 > 0 # (N, 8), the ones first": (
-        "no number has a zero inside: it runs for ever"
-    ),
-    "classroom/translator/data.py draw_training_numbers: 2 → 3 (number) in: drawn = 2 * count # nearly "
-    "always enough, although held-out numbers are left out below": "more are drawn than are taken",
 }
 
 

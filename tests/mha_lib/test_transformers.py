@@ -315,6 +315,11 @@ def test_a_whole_block_with_a_cache_gives_what_theirs_gives_for_all_tokens_at_on
     assert_equal(torch.cat(output, dim=1), call_within(model, theirs, x).output)
 
 
+def test_a_difference_is_a_share_of_the_largest_output_of_either_sign():
+    output, expected = torch.tensor([-4.0, 1.5]), torch.tensor([-5.0, 1.0])
+    assert from_transformers.relative_difference(output, expected) == pytest.approx(1 / 5)
+
+
 COMPARED = {"llama": LLAMA, "qwen3": QWEN3, "gemma3_text": GEMMA3, "deepseek_v3": DEEPSEEK_V3}
 
 

@@ -12,11 +12,12 @@ NUMBERS = held_out_numbers(100, max_digits=3)
 
 
 @pytest.fixture(scope="session")
-def trained(pytestconfig):
+def trained(pytestconfig, tmp_path_factory):
     """Return a trained translator. All tests share it, so none may change it.
 
     pytest's cache keeps it for processes side by side and for later runs, until the code changes.
     """
-    folder = pytestconfig.cache.mkdir("small-translator")
+    cache = getattr(pytestconfig, "cache", None)  # a mutant is trained without one
+    folder = (cache.mkdir if cache else tmp_path_factory.mktemp)("small-translator")
     with FileLock(folder / "lock"):
         return Training(make_translator(), **SMALL).run(show_progress=False, folder=folder).model
