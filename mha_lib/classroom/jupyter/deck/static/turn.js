@@ -24,7 +24,7 @@ export function goTo(section) {
 }
 
 /** Show the next step of the slide; false where none is left. */
-export function stepOn() {
+function stepOn() {
   const step = stepsOf(shownSection()).find((one) => !isTaken(one));
   if (step) take(step, "nextFragment", 0);
   return Boolean(step);
