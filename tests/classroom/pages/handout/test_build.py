@@ -156,7 +156,7 @@ def test_a_cell_that_never_ends_is_ended_in_one_line(course, capfd, monkeypatch)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.skipif(os.name != "posix", reason="nothing wakes a process there")
 def test_a_page_that_is_never_made_is_one_line_and_the_others_are_written(course, capsys, monkeypatch):
-    endless = course.lesson("01_endless.ipynb", text("a <pre> " * 100_000))
+    endless = course.lesson("01_endless.ipynb", text("\\begin{a} " * 20_000))
     good = course.lesson("02_good.ipynb", text("# Good"))
     at_most = build.at_most
 
