@@ -53,8 +53,7 @@ hub-image: ## build the image of a student's server (IMAGE="more options")
 
 hub-proxy: .venv/ready-dev $(PROXY_COMMAND) ## install the proxy that the tests of the hub need (needs npm)
 
-test: test-forecast ## test what matters in 8 minutes or less; the browser tests need Chromium or Chrome (T=tests/one)
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+test: test-forecast formatting ## test what matters in 8 minutes or less; the browser tests need Chromium or Chrome (T=tests/one)
 	@$(BIN)/python -m pytest $(or $(T),$(SIDE_BY_SIDE))
 
 .PHONY: test-forecast
@@ -74,8 +73,12 @@ test-all: lint ## the long walks too: every slide at every size, every seed, eve
 	@$(if $(T),,$(BIN)/python -m pytest -m "ci or not ci" tests/hub)
 	@$(if $(T),,$(BIN)/python tests/mha_lib/mutants.py)
 
-lint: .venv/ready-dev ## formatting, likely mistakes, types and the walls between rooms: what a commit must pass
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+.PHONY: formatting
+formatting: .venv/ready-dev
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+lint: formatting ## formatting, likely mistakes, types and the walls between rooms: what a commit must pass
+	@$(BIN)/mypy
 	@$(BIN)/python -m pytest tests/test_house.py
 	@if [ -x $(BIOME_COMMAND) ]; then $(BIOME_COMMAND) check --error-on-warnings .; \
 	else echo "Left out: the checks of JavaScript and CSS; make biome installs their tool, by npm."; fi

@@ -15,7 +15,7 @@ from nbconvert.filters.ansi import ansi2html, strip_ansi
 
 from offline_notebook.clean import Cleaner
 from offline_notebook.markdown import displayed_formula, formulas_in, to_html, with_formulas
-from offline_notebook.sanitise import sanitised
+from offline_notebook.sanitise import escaped, sanitised
 from offline_notebook.tree import parse, plain
 from offline_notebook.widgets import VIEW, Widgets, with_whole_streams
 
@@ -116,7 +116,7 @@ def latex(source: str) -> str:
         return displayed_formula(
             re.sub(r"\\displaystyle\b", "", (whole[2] or whole[3] or "") if whole else tex)
         )
-    return f"<p>{formulas_in(html.escape(tex, quote=False))}</p>\n"
+    return f"<p>{formulas_in(escaped(tex))}</p>\n"
 
 
 def terminal(text: str | list[str], kind: str) -> str:

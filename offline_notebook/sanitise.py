@@ -40,7 +40,7 @@ PROPERTIES = """background-color border border-bottom border-collapse border-col
     padding-right padding-top text-align text-decoration text-indent vertical-align white-space width"""
 FETCHING = re.compile(r"url|image|src|\\", re.IGNORECASE)  # in a style; the \ may hide one of these words
 CONTENT_TOO = {"canvas", "iframe", "noscript", "object", "script", "select", "style", "template", "textarea"}
-# What readers of the notebook may miss. Tables of pandas have a <style scoped> that a page does without.
+# Readers of the notebook may miss these. Tables of pandas have a <style scoped> that a page does without.
 MISSED = re.compile(
     r"<(script|iframe|object|embed|canvas|form|select|textarea|link|meta|base|style(?!\s+scoped))\b", re.I
 )
@@ -49,21 +49,7 @@ DRAWING = re.compile(r"<svg\b.*?</svg\s*>", re.DOTALL | re.IGNORECASE)
 TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][\w-]*)", re.IGNORECASE)
 # A browser ends these by itself where the next one begins.
 ENDING = {
-    "br",
-    "col",
-    "dd",
-    "dt",
-    "hr",
-    "img",
-    "input",
-    "li",
-    "option",
-    "p",
-    "source",
-    "td",
-    "th",
-    "tr",
-    "wbr",
+    *["br", "col", "dd", "dt", "hr", "img", "input", "li", "option", "p", "source", "td", "th", "tr", "wbr"]
 }
 DEEPEST = 5000  # elements within elements: nh3's time grows with the square of them
 HALVES = re.compile("[\ud800-\udfff]")

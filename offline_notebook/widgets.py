@@ -14,6 +14,7 @@ from nbformat import NotebookNode, from_dict
 
 from offline_notebook.clean import Cleaner
 from offline_notebook.markdown import formulas_in
+from offline_notebook.sanitise import escaped
 from offline_notebook.tree import parse
 
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -176,7 +177,7 @@ def control(state: dict[str, Any]) -> str:
     if text is None and (value is not None or not label):
         return ""
     equals = " = " if label and text else ""
-    return f'<p class="control">{label}{equals}{formulas_in(html.escape(text or "", quote=False))}</p>\n'
+    return f'<p class="control">{label}{equals}{formulas_in(escaped(text or ""))}</p>\n'
 
 
 def words_for(value: Any) -> str | None:

@@ -1,6 +1,5 @@
 """For every test, and for every process a test starts."""
 
-import hashlib
 import os
 import shutil
 from collections.abc import Callable
@@ -36,13 +35,6 @@ def made_lessons() -> Path:
 LayTranslator = Callable[[Path, Path], None]
 
 
-def made_of(*places: str) -> str:
-    """A name for the code in these places, another one as soon as a line of it changes."""
-    library = Path(__file__).parents[1] / "mha_lib"
-    code = [file.read_bytes() for place in places for file in sorted(library.glob(place))]
-    return hashlib.sha256(b"".join(code)).hexdigest()[:16]
-
-
 @pytest.fixture(scope="session")
 def lay_translator(pytestconfig: pytest.Config) -> LayTranslator:
     """``lay_translator(lesson, course)``: a lesson that trains a translator finds one in ``course/work/``.
@@ -52,9 +44,9 @@ def lay_translator(pytestconfig: pytest.Config) -> LayTranslator:
     """
     cache = pytestconfig.cache
     assert cache, "the tests need pytest's cache"
-    kept = cache.mkdir(
-        f"translators-{made_of('*.py', 'classroom/trainings/*.py', 'classroom/translator/*.py')}"
-    )
+    from mha_lib.classroom.trainings.fingerprint import edition
+
+    kept = cache.mkdir(f"translators-{edition()[:16]}")
 
     def lay(lesson: Path, course: Path) -> None:
         if "train_translator" not in lesson.read_text(encoding="utf-8"):

@@ -39,10 +39,14 @@ def contents(root: Path) -> dict[str, bytes]:
     return {file.relative_to(root).as_posix(): file.read_bytes() for file in files}
 
 
+@pytest.fixture
+def root(tmp_path):
+    """A copy of the repository."""
+    return Path(shutil.copytree(ROOT, tmp_path / "repository", ignore=LEFT_OUT))
+
+
 @pytest.mark.parametrize("errand", ERRANDS, ids=lambda errand: errand.__name__.split(".")[-1])
-def test_an_errand_needs_the_files_that_its_recipe_names(errand, tmp_path):
-    root = tmp_path / "repository"
-    shutil.copytree(ROOT, root, ignore=LEFT_OUT)
+def test_an_errand_needs_the_files_that_its_recipe_names(errand, root):
     before = contents(root)
     errand.make(root)
     touched = [name for name, content in contents(root).items() if before.get(name) != content]
@@ -60,9 +64,7 @@ def run_tests(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
 
 
-def test_the_long_tests_run_export_and_present_the_lessons_of_a_new_language(tmp_path):
-    root = tmp_path / "repository"
-    shutil.copytree(ROOT, root, ignore=LEFT_OUT)
+def test_the_long_tests_run_export_and_present_the_lessons_of_a_new_language(root):
     add_language.make(root)
     names = ("notebooks/test_execution.py", "classroom/pages/handout/test_handout.py", "browser/test_deck.py")
     files = [f"tests/{name}" for name in names]

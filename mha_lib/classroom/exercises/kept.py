@@ -6,8 +6,8 @@ from pathlib import Path
 
 from mha_lib.classroom.exercises.reports import MARKS
 from mha_lib.classroom.lesson.files import as_json, write_whole
-from mha_lib.classroom.lesson.grammar import STUDENT, identity_here
-from mha_lib.classroom.lesson.language import course_of
+from mha_lib.classroom.lesson.grammar import STUDENT
+from mha_lib.classroom.lesson.language import identity_here
 
 FILE = ".exercises.json"
 
@@ -29,8 +29,5 @@ def keep_state(exercise: str, state: str) -> None:
 
 def file_here() -> Path | None:
     """The file beside a student's copy; None beside any other notebook, such as an instructor's deck."""
-    here, identity = Path.cwd(), identity_here()
-    if identity:
-        return here / FILE if identity.kind == STUDENT else None
-    is_students = here.parent.name == "work" and not here.name.startswith("deck-") and course_of(here)
-    return here / FILE if is_students else None  # where copies have always lain
+    identity = identity_here()
+    return Path.cwd() / FILE if identity and identity.kind == STUDENT else None

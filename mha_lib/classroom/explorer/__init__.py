@@ -1,8 +1,8 @@
 """The live heatmap explorer: Python computes attention weights, the browser draws them.
 
 ``controls.py`` reads the arguments of ``explore``, ``table.py`` computes the pictures, ``widget.py`` carries
-them to the browser, and the JavaScript in ``view/`` draws them. ``typed_text.py`` lets a
-reader type a text, in a page too.
+them to the browser, and the JavaScript in ``view/`` draws them. ``typed_text.py`` lets a reader
+type a text, in a page too.
 """
 
 from mha_lib.classroom.explorer.typed_text import NotUnderstood, TypedText

@@ -19,7 +19,7 @@ MOST = 64  # letters: more cells than that are too small
 
 
 class NotUnderstood(ValueError):
-    """A text is no number; the message says which part was not understood."""
+    """A typed text says nothing that can be read; the message says which part was not understood."""
 
 
 class TypedText:

@@ -1,4 +1,4 @@
-"""What a lesson's file says of itself, and what the tags of its cells mean.
+"""Reads which lesson a file is, by its own word, and which roles its cells have, by their tags.
 
 ``grammar.json`` is the table: the roles that a cell can have, each with its tag. For scripts, ``grammar.js``
 of the deck reads the same table. Nobody else reads a tag. Which lesson a file is, in which language, and
@@ -6,11 +6,9 @@ which kind of copy, stands in ``metadata.mha``: nobody learns it from a path.
 """
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +18,11 @@ BLOCK = "mha"  # in the notebook's metadata
 SOURCE, STUDENT, DECK = KINDS = ("source", "student", "deck")
 TABLE = json.loads(Path(__file__).with_name("grammar.json").read_text(encoding="utf-8"))
 ROLES = {role: str(about["tag"]) for role, about in TABLE.items()}
-FILE_OF_KERNEL = "JPY_SESSION_NAME"  # in the environment of a kernel: Jupyter's server names the notebook
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What a lesson's file says of itself.
+    """Says which lesson a file is, in which language, and which kind of copy.
 
     lesson    such as ``03_multi_head_attention``, under whatever name the file lies
     kind      ``source``; or the copy of a ``student``, or of a ``deck``
@@ -43,7 +40,7 @@ class Identity:
 
 
 def identity_of(notebook: Mapping[str, Any]) -> Identity | None:
-    """What the notebook says of itself; None for one that is no lesson."""
+    """The identity that a notebook names; None for one that is no lesson."""
     block = notebook.get("metadata", {}).get(BLOCK)
     try:
         identity = Identity(**block)
@@ -53,22 +50,17 @@ def identity_of(notebook: Mapping[str, Any]) -> Identity | None:
     return identity if are_texts and identity.kind in KINDS else None
 
 
+def identified(notebook: dict[str, Any], **changes: str) -> None:
+    """Change entries of a lesson's identity, where it has one."""
+    if identity := identity_of(notebook):
+        notebook["metadata"][BLOCK] = replace(identity, **changes).block()
+
+
 def identity_in(file: Path) -> Identity | None:
-    """What the notebook in a file says of itself."""
+    """The identity that the notebook in a file names."""
     with suppress(OSError, ValueError, AttributeError):
         return identity_of(json.loads(file.read_text(encoding="utf-8")))
     return None
-
-
-def identity_here() -> Identity | None:
-    """What the notebook says of itself in whose kernel this runs; None where Jupyter has not named it."""
-    name = Path(os.environ.get(FILE_OF_KERNEL) or "").name
-    return read_once(Path.cwd() / name) if name else None
-
-
-@cache  # a lesson keeps its language while it runs
-def read_once(file: Path) -> Identity | None:
-    return identity_in(file)
 
 
 def tags(cell: Cell) -> list[str]:

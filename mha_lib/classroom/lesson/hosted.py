@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from mha_lib.classroom.lesson.chinese import TRADITIONAL
 from mha_lib.classroom.lesson.files import as_json, write_changed
-from mha_lib.classroom.lesson.grammar import Cell, identity_in
-from mha_lib.classroom.lesson.language import ENGLISH, course_of, language_of, source_folder
+from mha_lib.classroom.lesson.grammar import Cell
+from mha_lib.classroom.lesson.language import ENGLISH, course_of, identity_at, source_folder
 from mha_lib.classroom.lesson.lessons import (
     COURSE,
     CourseError,
@@ -55,10 +55,11 @@ def links_to(lesson: Path) -> dict[str, str]:
     machine, and none where students get no solutions. Binder opens the student's copy, which ``postBuild``
     makes there.
     """
-    course, language = course_of(lesson.parent), language_of(lesson.parent)
-    identity = identity_in(lesson)
-    file_name = f"{identity.lesson}.ipynb" if identity else lesson.name  # a copy may have another
-    if course is None or not (source_folder(course, language) / file_name).exists():
+    course, identity = course_of(lesson.parent), identity_at(lesson)
+    if course is None or identity is None:
+        return {}
+    language, file_name = identity.language, f"{identity.lesson}.ipynb"  # a copy may have another name
+    if not (source_folder(course, language) / file_name).exists():
         return {}
     repository = read_repository(setting(source_folder(course, language), REPOSITORY))
     if repository is None:

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson.chinese import SIMPLIFIED, TRADITIONAL, is_traditional, words_to_traditional
-from mha_lib.classroom.lesson.grammar import identity_here
+from mha_lib.classroom.lesson.grammar import DECK, SOURCE, STUDENT, Identity, identity_in
 
 WORDS = Path(__file__).parents[1] / "words"
 ENGLISH = "en"
 LANGUAGE_ALONE = "MHA_LANGUAGE"  # in the environment of a kernel: set by a lesson's cell "environment"
+FILE_OF_KERNEL = "JPY_SESSION_NAME"  # in the environment of a kernel: Jupyter's server names the notebook
 TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # such as zh, zh-CN, zh-Hant
 
 
@@ -94,16 +95,35 @@ def name_of_language(language: str) -> str:
     return str(words["traditional" if is_traditional(language) else "name"])
 
 
+def identity_by_place(folder: Path, name: str) -> Identity | None:
+    """The identity of a copy from before lessons named theirs, by its place in a course."""
+    if not course_of(folder):
+        return None
+    kind = STUDENT if folder.absolute().parent.name == "work" else SOURCE
+    return Identity(name, language_of(folder), DECK if folder.absolute().name.startswith("deck-") else kind)
+
+
+def identity_at(file: Path) -> Identity | None:
+    """The identity of the lesson in a file; None where no lesson lies there."""
+    return identity_in(file) or identity_by_place(file.parent, file.stem)
+
+
+read_once = cache(identity_in)  # a lesson keeps its identity while it runs
+
+
+def identity_here() -> Identity | None:
+    """The identity of the lesson that runs; None where neither Jupyter's server nor the place tells it."""
+    here, name = Path.cwd(), Path(os.environ.get(FILE_OF_KERNEL) or "").name
+    return (name and read_once(here / name)) or identity_by_place(here, Path(name).stem)
+
+
 def language_here() -> str:
     """The language of the lesson that is running.
 
-    Its file tells, where Jupyter has named it to the kernel. A lesson in the hands of another program, such
-    as nbconvert or Colab, has told its language to its kernel. Of an older copy the folder tells it.
+    A lesson in the hands of another program, such as Colab, has told it to its kernel.
     """
-    if identity := identity_here():
-        return identity.language
-    here = Path.cwd()
-    return language_of(here) if course_of(here) else os.environ.get(LANGUAGE_ALONE) or ENGLISH
+    identity = identity_here()
+    return identity.language if identity else os.environ.get(LANGUAGE_ALONE) or ENGLISH
 
 
 def words_here() -> dict[str, Any]:

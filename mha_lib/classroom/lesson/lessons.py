@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson.chinese import SIMPLIFIED, TRADITIONAL
-from mha_lib.classroom.lesson.grammar import identity_in
-from mha_lib.classroom.lesson.language import ENGLISH, language_of, lesson_folder, source_folder, words_in
+from mha_lib.classroom.lesson.language import ENGLISH, identity_at, lesson_folder, source_folder, words_in
 
 COURSE = "course.json"
 SOLUTIONS = ("folded", "none")  # what course.json may say of the solutions in students' copies
@@ -80,9 +79,9 @@ def list_lessons(root: Path, language: str) -> list[Path]:
 
 
 def language_in(lesson: Path) -> str:
-    """The language in which a lesson is written: its file says it."""
-    identity = identity_in(lesson)
-    return identity.language if identity else language_of(lesson.parent)
+    """The language in which a lesson is written."""
+    identity = identity_at(lesson)
+    return identity.language if identity else ENGLISH
 
 
 def find_lesson(name: str, lessons: list[Path]) -> Path:

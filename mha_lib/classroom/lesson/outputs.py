@@ -22,6 +22,11 @@ def progress_metadata(step: int, steps: int, said: str) -> dict[str, Any]:
     return {PROGRESS: {"step": step, "steps": steps, "said": said}}
 
 
+def is_progress(output: Mapping[str, Any]) -> bool:
+    """Whether an output tells how far a training is, or was when it was stopped."""
+    return PROGRESS in output.get("metadata", {})
+
+
 def says_not_yet(output: Mapping[str, Any]) -> bool:
     """Whether an output says only that an exercise, or every exercise of a report, is not answered yet."""
     about = output.get("metadata", {}).get(CHECK)

@@ -22,7 +22,7 @@ from mha_lib.classroom.lesson.chinese import (
     to_traditional,
 )
 from mha_lib.classroom.lesson.files import as_json, write_changed
-from mha_lib.classroom.lesson.grammar import BLOCK
+from mha_lib.classroom.lesson.grammar import identified
 from mha_lib.classroom.lesson.language import ENGLISH, lesson_folder, source_folder, words_in
 from mha_lib.classroom.lesson.lessons import CourseError, list_lessons
 from mha_lib.classroom.lesson.slides import ENVIRONMENT, read_lesson, source
@@ -81,7 +81,7 @@ def traditional_lesson(root: Path, lesson: Path, phrases: Phrases) -> dict[str, 
         else:
             text = markdown_to_traditional(source(cell), phrases)
         cell["source"] = text.splitlines(keepends=True)
-    notebook["metadata"].get(BLOCK, {})["language"] = TRADITIONAL
+    identified(notebook, language=TRADITIONAL)
     for name in {"title", "summary"} & notebook["metadata"].keys():
         notebook["metadata"][name] = to_traditional(notebook["metadata"][name], phrases)
     return notebook

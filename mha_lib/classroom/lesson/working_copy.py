@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import wraps
 from itertools import count
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from mha_lib.classroom.lesson.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.lesson.files import as_json, write_whole
-from mha_lib.classroom.lesson.grammar import BLOCK, DECK, STUDENT, identity_of
+from mha_lib.classroom.lesson.grammar import DECK, STUDENT, identified
 from mha_lib.classroom.lesson.language import lesson_folder, words_in
 from mha_lib.classroom.lesson.lessons import COURSE, CourseError, hands_out_solutions, list_languages
 from mha_lib.classroom.lesson.qr_code import write_qr_code
@@ -180,8 +179,7 @@ def for_students(notebook: Any, solutions: bool) -> None:
 @of_notebooks
 def as_copy(notebook: Any, kind: str, edition: str) -> None:
     """Let the copy of a lesson say what it is."""
-    if identity := identity_of(notebook):
-        notebook["metadata"][BLOCK] = replace(identity, kind=kind, edition=edition[:12]).block()
+    identified(notebook, kind=kind, edition=edition[:12])
 
 
 @of_notebooks

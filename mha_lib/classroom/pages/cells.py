@@ -1,4 +1,4 @@
-"""What the course gives ``offline_notebook``: its sentences, its figures and the colours of its formulas."""
+"""Gives ``offline_notebook`` the course's sentences, its figures and the colours of its formulas."""
 
 from collections.abc import Callable
 from pathlib import Path

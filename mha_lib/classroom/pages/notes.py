@@ -33,7 +33,7 @@ def write_notes(root: Path, lessons: list[Path], folder: Path | None = None) -> 
         for lesson in lessons:
             with build.attempt(lesson):
                 slides = read_slides(read_lesson(lesson)["cells"])
-                file = build.folder / language_in(lesson) / f"{lesson.stem}.html"
+                file = build.folder / build.language / f"{lesson.stem}.html"
                 write_whole(file, notes_page(lesson, slides, build))
                 build.wrote(file, about=total(slides, words))
     return build.end()
@@ -42,7 +42,7 @@ def write_notes(root: Path, lessons: list[Path], folder: Path | None = None) -> 
 def notes_page(lesson: Path, slides: list[Slide], build: Build) -> str:
     words = build.words["notes"]
     title = plain(to_html(title_of(read_lesson(lesson), lesson.stem), escape=True))
-    cleaner = cleaner_for(lesson.parent, language_in(lesson), build.warn_of(lesson.stem))
+    cleaner = cleaner_for(lesson.parent, build.language, build.warn_of(lesson.stem))
 
     def rendered(*sources: str) -> Markup:
         return Markup("".join(inside(cleaner.clean(cleaner.markdown(source))) for source in sources))
@@ -55,7 +55,7 @@ def notes_page(lesson: Path, slides: list[Slide], build: Build) -> str:
     ]
     return page.render(
         "pages/notes.html",
-        language=language_in(lesson),
+        language=build.language,
         title=words["title"].format(lesson=title),
         policy=POLICY,
         styles=["pages/sheet.css", "pages/notes.css"],

@@ -1,4 +1,4 @@
-"""What the trainings of all lessons need: loops whose steps are kept, sequences to learn, further processes.
+"""Serves the trainings of all lessons: loops whose steps are kept, sequences to learn, further processes.
 
 ``kept.py`` keeps trainings, and ``fingerprint.py`` recognizes them. ``threads.py`` lets a block compute with
 one thread, ``processes.py`` measures outside the lesson's kernel, and ``repeated_tokens.py`` draws the

@@ -25,7 +25,7 @@ TRAINING_CODE = ("*.py", "classroom/trainings/*.py", "classroom/translator/*.py"
 LEFT_OUT = {"__annotations__", "__builtins__", "__cached__", "__dict__", "__doc__", "__file__", "__loader__"}
 LEFT_OUT |= {"__firstlineno__", "__module__", "__path__", "__spec__", "__static_attributes__", "__weakref__"}
 LEFT_OUT |= {"_abc_impl"}
-# What code is, beside the file and the lines where it stands.
+# The parts of code but for the file and the lines where it stands.
 OF_CODE = ["code", "consts", "exceptiontable", "names", "varnames", "cellvars", "freevars", "flags"]
 OF_CODE += ["argcount", "posonlyargcount", "kwonlyargcount"]
 

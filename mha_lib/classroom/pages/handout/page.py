@@ -14,8 +14,8 @@ from nbformat import NotebookNode
 
 from mha_lib.classroom.lesson.grammar import has_role, identity_of
 from mha_lib.classroom.lesson.hosted import links_to
-from mha_lib.classroom.lesson.language import ENGLISH, TAG, has_words, language_of, words_in
-from mha_lib.classroom.lesson.outputs import CHECK, PROGRESS
+from mha_lib.classroom.lesson.language import ENGLISH, TAG, has_words, identity_by_place, words_in
+from mha_lib.classroom.lesson.outputs import CHECK, is_progress
 from mha_lib.classroom.lesson.slides import STARTS, Slide, read_stacks, slide_type, without_exercises
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.cells import cleaner_for
@@ -78,9 +78,8 @@ class HandoutPage:
         self.skippable = {slide.cells[0]["id"] for slide in skippable}
         self.audience = audience
         self.complain = complain
-        identity = identity_of(notebook)
-        said = notebook.metadata.get("lang") or (identity.language if identity else language_of(folder))
-        self.language = str(said)
+        identity = identity_of(notebook) or identity_by_place(folder, name)
+        self.language = str(notebook.metadata.get("lang") or (identity.language if identity else ENGLISH))
         if not has_words(self.language):
             complain(words_in(ENGLISH)["language"]["unknown"].format(language=self.language))
         words = words_in(self.language)
@@ -208,11 +207,6 @@ class HandoutPage:
             outputs = folded("output", self.words["output"], outputs)
         kind = "outputs result" if is_result else "outputs"
         return code + (f'<div class="{kind}">\n{outputs}</div>\n' if outputs else "")
-
-
-def is_progress(output: NotebookNode) -> bool:
-    """Whether an output tells how far a training was that was stopped amid its steps."""
-    return PROGRESS in output.get("metadata", {})
 
 
 def first_comment(code: str) -> str:

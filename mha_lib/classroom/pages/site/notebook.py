@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.figures import SHARED
 from mha_lib.classroom.lesson.files import as_json
 from mha_lib.classroom.lesson.slides import source
@@ -19,7 +20,7 @@ def students_notebook(lesson: Path, solutions: bool) -> str:
     The figures are no attachments, for JupyterLab shows no SVG from attachments.
     """
     notebook = json.loads(for_students(without_outputs(lesson.read_bytes()), solutions))
-    pictures = pictures_of(lesson.parent, lesson.parent.name)
+    pictures = pictures_of(lesson.parent, language_in(lesson))
     for cell in notebook["cells"]:
         names = dict.fromkeys(FIGURE.findall(source(cell))) if cell["cell_type"] == "markdown" else {}
         if names:

@@ -1,5 +1,5 @@
-// What a lesson's file says of itself, and what the tags of its cells mean, by the table lesson/grammar.json, which is
-// installed beside the deck. lesson/grammar.py reads the same table. Nobody else reads a tag or learns from a path.
+// Reads which lesson a file is, by its own word, and which roles its cells have, by the table lesson/grammar.json, which
+// is installed beside the deck. lesson/grammar.py reads the same table. Nobody else reads a tag or learns from a path.
 
 const answer = await fetch(new URL("../../grammar.json", import.meta.url));
 const ROLES = await answer.json();
@@ -15,14 +15,14 @@ export function hasRole(cell, ...roles) {
   return roles.some((role) => tags.includes(ROLES[role].tag));
 }
 
-/** What the cell shows, by its roles: text, value, table, picture, explorer, check, nothing. */
+/** The roles of a cell that say what it shows: text, value, table, picture, explorer, check, nothing. */
 export const shownBy = (cell) =>
   Object.keys(ROLES).filter((role) => ROLES[role].tag.startsWith("shows-") && hasRole(cell, role));
 
 /** The name of the exercise that a cell checks; undefined for another cell. */
 export const checkedBy = (cell) => (hasRole(cell, "check") ? metadataOf(cell, "checks") : undefined);
 
-/** What a lesson says of itself: {lesson, language, kind, edition}; nothing for a notebook that is no lesson. */
+/** The identity that a lesson names: {lesson, language, kind, edition}; nothing for a notebook that is no lesson. */
 export function identityOf(notebook, path) {
   const block = metadataOf(notebook, "mha");
   if (block) return block;
