@@ -8,7 +8,7 @@ from typing import Self
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, Response, Route, expect
 
 from mha_lib.classroom.lesson import make_working_copy
@@ -319,7 +319,9 @@ def test_a_copy_that_was_renamed_and_moved_is_still_a_copy_and_any_other_noteboo
     outside.choose("add", "compare")
     expect(seat.page.get_by_text(WORDS["no_original"]).first).to_be_visible()
 
-    nbformat.write(new_notebook(cells=[new_code_cell("1")]), course.folder / "other.ipynb")
+    other = new_lesson([new_code_cell("1")])
+    del other.metadata["mha"]
+    nbformat.write(other, course.folder / "other.ipynb")
     seat.page.goto(course.address("lab", "other.ipynb") + "&reset")
     expect(seat.page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
     expect(seat.page.locator(".mha-set-up, .mha-progress")).to_have_count(0)
