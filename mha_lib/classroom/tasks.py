@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-ROOMS = ("explorer", "heads", "trainings", "translator")
+ROOMS = ("translator", "explorer", "heads", "trainings")  # two have `importance_by_removal`: lessons had the first
 
 
 def __getattr__(name: str) -> Any:
