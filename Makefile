@@ -28,8 +28,8 @@ lab: setup ## open the lessons in JupyterLab (L=language, PORT=8889, JUPYTER="mo
 present: setup ## open a lesson as live slides (NB=03; also L, PORT, JUPYTER)
 	@$(COURSE) present $(or $(NB),03) $(SERVER)
 
-handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L, AUDIENCE=instructor, PDF=1)
-	@$(COURSE) handouts $(NB) --audience $(or $(AUDIENCE),student) $(if $(PDF),--pdf)
+handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L, AUDIENCE=instructor)
+	@$(COURSE) handouts $(NB) --audience $(or $(AUDIENCE),student)
 
 slides: .venv/ready-slides ## write each lesson's slides as a PDF to build/slides/ (NB=03, L, CORE=1, ANSWERS=1; needs Chromium or Chrome)
 	@$(COURSE) slides $(NB) $(if $(CORE),--core) $(if $(ANSWERS),--answers)
