@@ -13,14 +13,9 @@ from mha_lib.classroom.pages.handout.page import STYLES
 
 
 def write_index(root: Path, folder: Path, audience: str) -> Path:
-    """List the handouts in the folder: each lesson that has one, in its order.
-
-    Written again until it lists what there is then: another run may have written a handout meanwhile.
-    """
-    file, written = folder / "index.html", ""
-    while written != (listed := render_index(root, folder, audience)):
-        write_whole(file, listed)
-        written = listed
+    """List the handouts in the folder: each lesson that has one, in its order."""
+    file = folder / "index.html"
+    write_whole(file, render_index(root, folder, audience))
     return file
 
 

@@ -19,7 +19,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages import execution
-from mha_lib.classroom.pages.handout import HandoutExporter, build, index, write_handouts
+from mha_lib.classroom.pages.handout import HandoutExporter, build, write_handouts
 from mha_lib.classroom.pages.handout.index import write_index
 from tests.classroom.pages.handout.cells import code, text
 from tests.classroom.pages.pages import read
@@ -247,20 +247,6 @@ def test_at_a_former_address_a_page_leads_to_the_lesson_and_is_not_listed(course
     assert '<a class="open-in" href="02_b.html">B</a>' in moved
     assert "01_b" not in course.index()
     assert not (course.handouts / "03_b.html").exists()
-
-
-def test_of_two_runs_at_once_the_index_lists_the_handouts_of_both(course, monkeypatch):
-    course.page(course.lesson("01_one.ipynb", text("# One")))
-    other = course.lesson("02_two.ipynb", text("# Two"))
-    pages: list[Path] = []
-
-    def write_while_another_run_writes(path, content):
-        if not pages:
-            pages.append(course.page(other))
-        write_whole(path, content)
-
-    monkeypatch.setattr(index, "write_whole", write_while_another_run_writes)
-    assert "Two</a>" in course.index()
 
 
 def test_each_language_is_listed_under_its_own_name_and_words(course):
