@@ -28,13 +28,13 @@ lab: setup ## open the lessons in JupyterLab (L=language, PORT=8889, JUPYTER="mo
 present: setup ## open a lesson as live slides (NB=03; also L, PORT, JUPYTER)
 	@$(COURSE) present $(or $(NB),03) $(SERVER)
 
-handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L, AUDIENCE=instructor, PDF=1)
-	@$(COURSE) handouts $(NB) --audience $(or $(AUDIENCE),student) $(if $(PDF),--pdf)
+handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L, AUDIENCE=instructor)
+	@$(COURSE) handouts $(NB) --audience $(or $(AUDIENCE),student)
 
 slides: .venv/ready-slides ## write each lesson's slides as a PDF to build/slides/ (NB=03, L, CORE=1, ANSWERS=1; needs Chromium or Chrome)
 	@$(COURSE) slides $(NB) $(if $(CORE),--core) $(if $(ANSWERS),--answers)
 
-site: .venv/ready-site ## write handouts, slides, notebooks and search as a static site to build/site/ (NB=03, L)
+site: .venv/ready-slides ## write handouts, slides and notebooks as a static site to build/site/ (NB=03, L)
 	@$(COURSE) site $(NB) $(if $(L),--languages $(L))
 
 notes: setup ## write the running order of each lesson to build/notes/ (NB=03, L)
@@ -107,7 +107,6 @@ $(PROXY_COMMAND):
 COPIED := $(wildcard $(addprefix mha_lib/classroom/,jupyter/extension/* jupyter/deck/static/* jupyter/seat/* words/*/*.json lesson/grammar.json look.css))
 .venv/ready-classroom: EXTRAS := classroom
 .venv/ready-slides: EXTRAS := classroom,slides
-.venv/ready-site: EXTRAS := classroom,site
 .venv/ready-hub: EXTRAS := classroom,hub
 .venv/ready-dev: EXTRAS := classroom,hub,dev
 .venv/ready-%: pyproject.toml constraints.txt $(COPIED)

@@ -1,4 +1,3 @@
-# PYTHON_ARGCOMPLETE_OK
 """The course from the command line, on every platform: ``python -m mha_lib.classroom lab``.
 
 What stands after ``--`` goes to Jupyter as it is: ``python -m mha_lib.classroom lab -- --ip=0.0.0.0``.
@@ -12,7 +11,6 @@ import socket
 import sys
 from argparse import ArgumentError, ArgumentParser, Namespace
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,16 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     words = words_in(language)["command_line"]
     parser = make_parser(words, language)
-    if "_ARGCOMPLETE" in os.environ:  # a shell asks what may be typed next; set by argcomplete
-        import argcomplete
-
-        argcomplete.autocomplete(parser)
-    try:
-        options = parser.parse_args(arguments[:cut])
-    except SystemExit as stop:
-        if stop.code and (meant := near_misses(arguments[:cut])):
-            print(words["did_you_mean"].format(meant=", ".join(meant)), file=sys.stderr)
-        raise
+    options = parser.parse_args(arguments[:cut])
     # Kernels share the cores: threads that wait by spinning would make a training of 3 s one of minutes.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
@@ -97,15 +86,6 @@ def make_parser(words: dict[str, Any], language: str) -> ArgumentParser:
     return parser
 
 
-def near_misses(arguments: list[str]) -> list[str]:
-    """The names of commands and options that were meant where something was mistyped."""
-    options = [argument for _, *its in COMMANDS.values() for argument, *_ in its if argument.startswith("-")]
-    known = {*COMMANDS, *options, "--language", "--version", "--help"}
-    mistyped = [argument.partition("=")[0] for argument in arguments]
-    near = [get_close_matches(name, known, n=1) for name in mistyped if name not in known]
-    return [found for one in near for found in one]
-
-
 def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Open the first lesson in JupyterLab; returns when the server ends."""
     check_port(options.port)
@@ -136,9 +116,7 @@ def chosen_lessons(options: Namespace, lessons: list[Path]) -> list[Path]:
 def write_handouts(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.pages import handout
 
-    return handout.write_handouts(
-        root, chosen_lessons(options, lessons), options.audience, options.pdf, options.output
-    )
+    return handout.write_handouts(root, chosen_lessons(options, lessons), options.audience, options.output)
 
 
 def write_slides(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -177,8 +155,6 @@ def see_to_translations(root: Path, lessons: list[Path], options: Namespace) -> 
 
     words = words_in(options.language)["translations"]
     english = chosen_lessons(options, course.list_lessons(root, ENGLISH))
-    if options.done:
-        translations.require_cells(english, options.done)
     count = unread = 0
     for lesson in english:
         try:
@@ -270,7 +246,6 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
         write_handouts,
         LESSONS,
         ("--audience", "audience", {"choices": ("student", "instructor"), "default": "student"}),
-        ("--pdf", "pdf", SWITCH),
         OUTPUT,
     ),
     "slides": (write_slides, LESSONS, ("--core", "core", SWITCH), ("--answers", "answers", SWITCH), OUTPUT),

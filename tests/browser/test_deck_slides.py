@@ -55,7 +55,7 @@ def test_the_deck_reads_slides_as_python_does(page: Page, case: Case) -> None:
         assert read == {name: case[name] for name in ("slides", "core")}
 
 
-def test_the_deck_reads_highlighted_lines_as_python_does(page: Page, jupyter: JupyterServer) -> None:
+def test_the_deck_reads_highlighted_lines(page: Page, jupyter: JupyterServer) -> None:
     cells = [new_markdown_cell("# Lines", metadata={"slideshow": {"slide_type": "slide"}})]
     cells += [
         new_code_cell("\n".join(["1"] * case["lines"]), metadata={"highlight": case["highlight"]})

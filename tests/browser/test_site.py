@@ -1,4 +1,4 @@
-"""The site in a browser, below a path as on GitHub Pages: languages, search, explorer, phone, keyboard."""
+"""The site in a browser, below a path as on GitHub Pages: languages, explorer, phone, keyboard."""
 
 from __future__ import annotations
 
@@ -46,12 +46,6 @@ def site(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     server.server_close()
 
 
-def search(page: Page, words: str) -> None:
-    box = page.get_by_role("searchbox")
-    expect(box).to_be_enabled()
-    box.fill(words)
-
-
 @pytest.mark.parametrize(
     ("locale", "language"),
     [("en-GB", "en"), ("zh-CN", "zh"), ("zh-TW", "zh-Hant"), ("zh-HK", "zh-Hant"), ("fr", "en")],
@@ -67,34 +61,6 @@ def test_the_root_leads_to_the_readers_language_and_stays_there(
         expect(page.locator("html")).to_have_attribute("lang", "en")
 
 
-@pytest.mark.parametrize(
-    ("language", "words", "page_found"),
-    [
-        ("en", "padding", "en/03_multi.html"),
-        ("en", "masked_softmax", "en/01_single.html"),
-        ("zh", "为什么要掩码", "zh/01_single.html"),
-        ("zh", "多个头", "zh/03_multi.html"),
-        ("zh-Hant", "查詢", "zh-Hant/03_multi.html"),
-        ("zh-Hant", "多個頭", "zh-Hant/03_multi.html"),
-    ],
-)
-def test_a_search_leads_to_the_section(
-    page: Page, watch: Watch, site: str, language: str, words: str, page_found: str
-) -> None:
-    page.goto(f"{site}{language}/index.html")
-    search(page, words)
-    found = page.locator(f".results a[href*='{page_found}']").first
-    expect(found).to_be_visible()
-    expect(page.locator(".results mark").first).to_be_visible()
-    links = measure(page, "[...document.querySelectorAll('.results a')].map((link) => link.href)")
-    assert all(link.startswith(f"{site}{language}/") for link in links)
-    found.click()
-    expect(page).to_have_url(re.compile(re.escape(f"{site}{page_found}")))
-    expect(page.locator("main h1")).to_be_visible()
-    assert watch.requests_beyond(site) == []
-    assert watch.errors == []
-
-
 def test_a_former_address_leads_to_the_place_in_the_lesson(browser: Browser, page: Page, site: str) -> None:
     page.goto(f"{site}en/00_multi.html#why-a-mask")
     expect(page).to_have_url(re.compile(re.escape(f"{site}en/03_multi.html#why-a-mask")))
@@ -103,16 +69,6 @@ def test_a_former_address_leads_to_the_place_in_the_lesson(browser: Browser, pag
         without_scripts.goto(f"{site}en/00_multi.html")
         without_scripts.get_by_role("link").click()
         expect(without_scripts).to_have_url(f"{site}en/03_multi.html")
-
-
-def test_a_search_that_finds_nothing_says_so(page: Page, site: str) -> None:
-    page.goto(f"{site}en/index.html")
-    search(page, "<b>zzzq")
-    status = page.locator("#search").get_by_role("status")
-    expect(status).to_have_text("Nothing found for “<b>zzzq”.")
-    page.get_by_role("searchbox").fill("")
-    expect(status).to_have_text("")
-    expect(page.locator(".results li")).to_have_count(0)
 
 
 def test_the_explorer_moves_by_keyboard_and_asks_nobody(page: Page, watch: Watch, site: str) -> None:
@@ -152,14 +108,10 @@ def test_on_a_phone_nothing_is_too_wide_and_axe_finds_nothing(
     expect_accessible(page)
 
 
-def test_opened_as_a_file_all_is_there_but_the_search_which_says_why(
-    page: Page, watch: Watch, folder: Path
-) -> None:
+def test_opened_as_a_file_all_is_there(page: Page, watch: Watch, folder: Path) -> None:
     page.goto((folder / "index.html").as_uri())
     expect(page).to_have_url(re.compile("/en/index.html$"))
     expect(page.locator(HEADS)).to_have_count(2)
-    expect(page.locator("#search").get_by_role("status")).to_contain_text("opened as a file")
-    expect(page.get_by_role("searchbox")).to_be_disabled()
     page.get_by_role("link", name="Several heads").first.click()
     expect(page.locator("main h1")).to_be_visible()
     assert watch.requests_beyond(folder.as_uri()) == []

@@ -3,18 +3,10 @@
 import copy
 
 import pytest
-import torch
 
-from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.translator import make_translator, train_translator, translate
 from mha_lib.classroom.translator.data import held_out_numbers
-from mha_lib.classroom.translator.numerals import (
-    ENGLISH_WORDS,
-    NotUnderstood,
-    in_chinese,
-    in_english,
-    read_number,
-)
+from mha_lib.classroom.translator.numerals import NotUnderstood, in_english, read_number
 from mha_lib.classroom.translator.typed_number import TypedNumber
 from tests.browser.in_page import ask_function, assert_weighed, open_empty
 
@@ -53,14 +45,8 @@ def test_the_page_writes_and_weighs_what_python_does(ask, model):
 
 
 TEXTS = [
-    "", " ", "23,045", "２３０４５", "1 000 000", "100000000", "-5", "−3", "12.", "twenty-three",
-    "Twenty  Ten", "a hundred and five", "fifteen hundred", "twenty hundred", "zero", "zero one",
-    "and five", "a", "a five", "five a hundred", "hundred", "one thousand million",
-    "one million one million", "nine billion", "twenti", "23 apples", "apples 23", "thousend", "fourty",
-    "x", "ten ten", "one hundred and", "一百五", "一百零五", "两万", "二百五", "三万五", "一千零十二",
-    "一百十二", "105万", "1亿", "万", "十", "二十百", "一〇五", "壹百", "萬",
-    "九千九百九十九万九千九百九十九", "一百零零五", "一千五百零", "twenty " * 100,
-    "ninety nine million nine hundred ninety nine thousand",
+    "", " ", "0", "000", "23,045", "２３０４５", "1 000 000", "99999999", "100000000", "-5", "−3", "12.",
+    "3.5", "0" * 100 + "7", "9" * 400, "twenty", "23 apples", "二十三", "105万", ",", "1,,2", "1\u00a0000",
 ]  # fmt: skip
 
 
@@ -73,27 +59,9 @@ def read(text):
 
 
 def test_the_page_reads_a_text_as_python_does_and_refuses_it_in_the_same_words(ask):
-    generator = torch.Generator().manual_seed(0)
-
-    def drawn(*letters):
-        count = int(torch.randint(1, 7, (), generator=generator))
-        places = torch.randint(0, len(letters), (count,), generator=generator).tolist()
-        return [letters[place] for place in places]
-
-    numbers = held_out_numbers(40).tolist()
-    texts = [*TEXTS, *map(in_english, numbers), *map(in_chinese, numbers)]
-    texts += [" ".join(drawn(*ENGLISH_WORDS, "a", "and", "-")) for _ in range(150)]
-    texts += ["".join(drawn(*"零一二三四五六七八九十百千万两5")) for _ in range(150)]
-    texts += [
-        word[:at] + letter + word[at + 1 :] for word in ENGLISH_WORDS for at, letter in [(1, "x"), (3, "")]
-    ]
-    answers = ask(*(asked(text, "encoder") for text in texts))
-    for text, found in zip(texts, answers, strict=True):
+    texts = [*TEXTS, *map(str, held_out_numbers(40).tolist())]
+    for text, found in zip(texts, ask(*(asked(text, "encoder") for text in texts)), strict=True):
         assert found.get("error", found.get("queryLabels")) == read(text), text
-    assert len({found.get("error", "").split(":")[-1][:20] for found in answers}) > 9, (
-        "few sentences are tried"
-    )
-    assert words_here()["numerals"]["mixed"]
 
 
 @pytest.mark.whole

@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -78,34 +78,6 @@ def test_the_version_is_printed(capsys):
     with pytest.raises(SystemExit, match=r"^0$"):
         command_line.main(["--version"])
     assert capsys.readouterr().out.strip() == f"mha-lib {importlib.metadata.version('mha-lib')}"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "meant"),
-    [
-        (["handuots"], "handouts"),
-        (["--langauge", "en", "lab"], "--language"),
-        (["handouts", "03", "--autience=student"], "--audience"),
-        (["--language", "en", "note"], "notes"),
-        (["xyzzy"], None),
-    ],
-)
-def test_what_is_mistyped_is_answered_with_what_was_meant(served, capsys, arguments, meant):
-    with pytest.raises(SystemExit, match=r"^2$"):
-        command_line.main(arguments)
-    said = capsys.readouterr().err
-    assert said.endswith(f"did you mean: {meant}?\n") if meant else "did you mean" not in said
-
-
-def test_a_shell_with_argcomplete_is_told_what_may_be_typed(served, monkeypatch):
-    asked: list[ArgumentParser] = []
-    monkeypatch.setitem(sys.modules, "argcomplete", Namespace(autocomplete=asked.append))
-    monkeypatch.setenv("_ARGCOMPLETE", "1")
-    assert command_line.main(["lab"]) == 0
-    assert asked[0].parse_args(["notes", "03"]).command == "notes"
-    assert "PYTHON_ARGCOMPLETE_OK" in Path(command_line.__file__).read_text()[:1024], (
-        "argcomplete looks there"
-    )
 
 
 def test_a_running_order_is_written_for_the_lessons_that_are_named(served, tmp_path, capsys):
@@ -320,8 +292,6 @@ def test_translations_lists_what_is_out_of_step_and_mends_what_it_can(monkeypatc
     status, lines = listed("--update", "--done", "title")
     assert (status, len(lines)) == (1, 2), "the new cell has come, in English"
     assert listed("1", "--done", "end") == (0, ["Cells out of step: 0"])
-    assert command_line.main(["translations", "--done", "ned"]) == 2
-    assert "no cell ned in 01_heads" in last_line(capsys)
     (tmp_path / "notebooks" / "zh" / "01_heads.ipynb").rename(tmp_path / "notebooks" / "zh" / "02_x.ipynb")
     assert "is not translated" in listed()[1][0]
     (tmp_path / "notebooks" / "en" / "02_x.ipynb").write_text("[]")

@@ -13,7 +13,6 @@ from mha_lib.classroom.lesson.slides import (
     MINUTES,
     STARTS,
     core_minutes,
-    highlighted_lines,
     read_lesson,
     read_slides,
     slide_type,
@@ -87,10 +86,14 @@ def test_every_slide_is_followed_by_notes_that_begin_with_minutes(lesson):
 
 @each_lesson
 def test_highlighted_lines_are_there(lesson):
-    lit = {cell["id"]: highlighted_lines(cell) for cell in cells_of(lesson)}
-    assert any(lit.values())
+    lit = [cell for cell in cells_of(lesson) if "highlight" in cell["metadata"]]
+    assert lit
+    for cell in lit:
+        highlight, count = cell["metadata"]["highlight"], len(source(cell).split("\n"))
+        assert re.fullmatch(r"\d+(-\d+)?([,|]\d+(-\d+)?)*", highlight), cell["id"]
+        assert all(1 <= int(line) <= count for line in re.findall(r"\d+", highlight)), cell["id"]
     on_slides = {cell["id"] for slide in read_slides(cells_of(lesson)) for cell in slide.cells}
-    assert {name for name, steps in lit.items() if steps} <= on_slides
+    assert {cell["id"] for cell in lit} <= on_slides
 
 
 @each_lesson

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, combinations
 from numbers import Real
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -236,7 +235,7 @@ class Check:
         """The exercises whose newest answer in this session is right."""
         return [name for name, state in self._record.newest().items() if state == "solved"]
 
-    def report(self, name: str | None = None, *, folder: str | Path | None = None) -> None:
+    def report(self, name: str | None = None) -> None:
         """Show which of the exercises that you checked in this session are solved.
 
         With your name it also writes that into a small file to hand in: ``check.report("Ada Lovelace")``
@@ -246,15 +245,13 @@ class Check:
         file in.
 
         A restarted kernel forgets its checks, but the file keeps them: new checks are added to it.
-        ``folder`` names another folder, which must exist. There only a file that this session wrote is
-        changed, since several students may share the folder.
         """
         newest = self._record.newest()
         lines = [f"{MARKS[state]} {exercise}" for exercise, state in newest.items()]
         lines.append(say("solved", solved=len(self.solved), checked=len(newest)))
         show_text("\n".join(lines), report_metadata(newest))
-        if name is not None or folder is not None:
-            for sentence in self._record.write("" if name is None else name, folder):
+        if name is not None:
+            for sentence in self._record.write(name):
                 print(sentence)
 
 

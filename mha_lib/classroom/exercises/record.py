@@ -50,34 +50,32 @@ class Record:
         """The newest state of each exercise, in the order in which they were first checked."""
         return {noted.exercise: noted.state for noted in self.noted}
 
-    def write(self, name: str, folder: str | Path | None) -> Iterator[str]:
+    def write(self, name: str) -> Iterator[str]:
         """Write a file for each lesson with checked exercises, and yield a sentence about each file."""
         words = words_here()["report"]
         try:
-            name, place = checked_name(name), checked_folder(folder)
+            name = checked_name(name)
             lessons = sorted({noted.lesson for noted in self.noted})
             if not lessons:
                 yield words["nothing"]
             for lesson in lessons:
-                for what, file in self.write_lesson(lesson, name, place, is_own=folder is None):
-                    yield words[what].format(file=place_shown(file))
+                for what, file in self.write_lesson(lesson, name):
+                    yield words[what].format(file=f"{FOLDER}/{file.name}")
         except CourseError as error:
             raise ValueError(error.said_in(language_here())) from None
 
-    def write_lesson(
-        self, lesson: str, name: str, folder: Path, *, is_own: bool
-    ) -> Iterator[tuple[str, Path]]:
+    def write_lesson(self, lesson: str, name: str) -> Iterator[tuple[str, Path]]:
         """Write the report on a lesson; yield each file with the name of a sentence about it."""
-        lesson_name = lesson.partition("_")[2]
+        folder, lesson_name = Path.cwd() / FOLDER, lesson.partition("_")[2]
         stem = "-".join([lesson_name, *name.split()])
         for number in count(1):
             file = folder / f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
-            earlier = self.earlier_report(file, lesson_name, name, is_own=is_own)
+            earlier = earlier_report(file, lesson_name, name)
             if earlier or not (file.exists() or file.is_symlink()):
                 break
             yield "not_mine", file
         news = self.noted[self.written.get(file, 0) if earlier else 0 :]
-        earlier = earlier or self.report_of_an_earlier_edition(folder, lesson_name, name, is_own=is_own)
+        earlier = earlier or report_of_an_earlier_edition(folder, lesson_name, name)
         report = Report(
             lesson=lesson_name,
             language=language_here(),
@@ -97,25 +95,19 @@ class Record:
         self.written[file] = len(self.noted)
         yield "written", file
 
-    def earlier_report(self, file: Path, lesson: str, name: str, *, is_own: bool) -> Report | None:
-        """The student's own report in the file; None if it is somebody else's, or no report.
 
-        Several students may share a folder that they name, and two of them may have the same name. There a
-        file counts as this student's only if this session has written it.
-        """
-        with suppress(CourseError):
-            report = read_report(file)
-            is_same = (report.lesson, report.name.casefold()) == (lesson, name.casefold())
-            return report if is_same and (is_own or report.student == self.student) else None
-        return None
+def earlier_report(file: Path, lesson: str, name: str) -> Report | None:
+    """The student's own report in the file; None if it is somebody else's, or no report."""
+    with suppress(CourseError):
+        report = read_report(file)
+        return report if (report.lesson, report.name.casefold()) == (lesson, name.casefold()) else None
+    return None
 
-    def report_of_an_earlier_edition(
-        self, folder: Path, lesson: str, name: str, *, is_own: bool
-    ) -> Report | None:
-        """The newest of the student's own reports whose files are named by the number of the lesson."""
-        files = folder.glob(f"lesson-*{SUFFIX}")
-        found = [self.earlier_report(file, lesson, name, is_own=is_own) for file in files]
-        return max(filter(None, found), key=lambda one: datetime.fromisoformat(one.written), default=None)
+
+def report_of_an_earlier_edition(folder: Path, lesson: str, name: str) -> Report | None:
+    """The newest of the student's own reports whose files are named by the number of the lesson."""
+    found = [earlier_report(file, lesson, name) for file in folder.glob(f"lesson-*{SUFFIX}")]
+    return max(filter(None, found), key=lambda one: datetime.fromisoformat(one.written), default=None)
 
 
 def brought_on(earlier: Mapping[str, Progress], news: Iterable[Noted]) -> dict[str, Progress]:
@@ -141,21 +133,3 @@ def checked_name(name: object) -> str:
     if len(name) > LONGEST_NAME:
         raise CourseError("report_name_long", length=len(name), longest=LONGEST_NAME)
     return name
-
-
-def checked_folder(folder: object) -> Path:
-    if folder is None:
-        return Path.cwd() / FOLDER
-    if not isinstance(folder, str | Path) or not str(folder).strip():
-        raise CourseError("report_no_folder", folder=repr(folder))
-    with suppress(OSError, RuntimeError):  # ~ of an unknown user
-        place = Path(folder).expanduser().absolute()
-        if place.is_dir():
-            return place
-    raise CourseError("report_no_folder", folder=repr(str(folder)))
-
-
-def place_shown(file: Path) -> str:
-    """The file's path, relative to the folder of the lesson if it lies there."""
-    here = Path.cwd()
-    return (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()

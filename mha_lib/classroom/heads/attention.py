@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mha_lib.classroom.heads.changes import Change, Head, silenced
+from mha_lib.classroom.heads.changes import Change, Head, change_weights, checked_heads, silenced
 
 OURS = "mha_lib"  # the name of our function among the attention functions of transformers
 # Where a model's output keeps its attentions, and how we call them.
@@ -259,8 +259,7 @@ def changed_heads(
     (B, Q, K) of its weights and the allowed cells. The model is the same afterwards.
     """
     chosen: dict[nn.Module, list[int]] = {}
-    for head in heads:
-        kind, layer, number = checked_head(attention, head)
+    for kind, layer, number in checked_heads(heads, attention.heads):
         module = attention.layers[kind][layer].module
         if module is None:
             raise ValueError(
@@ -270,25 +269,10 @@ def changed_heads(
         chosen.setdefault(module, []).append(number)
 
     def watch(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
-        if numbers := chosen.get(module):
-            weights = weights.clone()
-            for number in numbers:
-                weights[:, number] = change(weights[:, number], allowed[:, number])
-        return weights
+        return change_weights(weights, allowed, chosen[module], change) if module in chosen else weights
 
     with watched(attention.model, watch):
         yield attention.model
-
-
-def checked_head(attention: ModelAttention, head: tuple[str, int, int]) -> Head:
-    found = next((each for each in attention.heads if each == head), None)
-    if found is None:
-        known = "; ".join(
-            f"{kind!r}: {len(layers)} layers of {len(layers[0].weights)} heads"
-            for kind, layers in attention.layers.items()
-        )
-        raise ValueError(f"heads must be (kind, layer, head), counted from 0, got {head}; there are {known}")
-    return found
 
 
 @torch.no_grad()
@@ -303,7 +287,7 @@ def importance_by_removal(
     """
     before = float(metric(attention.model))
     found = {}
-    for head in attention.heads if heads is None else [checked_head(attention, head) for head in heads]:
+    for head in attention.heads if heads is None else checked_heads(heads, attention.heads):
         with changed_heads(attention, [head]) as model:
             found[head] = float(metric(model)) - before
     return dict(sorted(found.items(), key=lambda entry: -entry[1]))

@@ -1,6 +1,9 @@
-"""A head by its place in a model, what its weights can be changed to, and how widely they spread."""
+"""A head by its place in a model, what its weights can be changed to, and how widely they spread.
 
-from collections.abc import Callable
+All of it serves models of ``transformers`` (``attention.py``) and the course's own translator.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -17,6 +20,30 @@ class Head(NamedTuple):
 
 # Makes other weights of the weights of one head and of the allowed keys, both (B, Q, K).
 Change = Callable[[Tensor, Tensor], Tensor]
+
+
+def checked_heads(heads: Iterable[tuple[str, int, int]], known: Sequence[Head]) -> list[Head]:
+    """Return the heads; raise ValueError for one that is not among those that are ``known``."""
+    heads = list(heads)
+    for head in heads:
+        if head not in known:
+            last = {kind: (layer, number) for kind, layer, number in known}
+            there = (
+                f"{kind!r}: {at + 1} layers of {number + 1} heads" for kind, (at, number) in last.items()
+            )
+            raise ValueError(
+                f"heads must be (kind, layer, head), counted from 0, got {head}; there are "
+                + "; ".join(there)
+            )
+    return [Head(*head) for head in heads]
+
+
+def change_weights(weights: Tensor, allowed: Tensor, heads: Iterable[int], change: Change) -> Tensor:
+    """Return the weights (B, H, Q, K) with those of some heads changed."""
+    weights = weights.clone()
+    for head in heads:
+        weights[:, head] = change(weights[:, head], allowed[:, head])
+    return weights
 
 
 def evened(weights: Tensor, allowed: Tensor) -> Tensor:

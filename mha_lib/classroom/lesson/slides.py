@@ -27,7 +27,7 @@ does: ``# Helper: draws a bar for each head``. Students' copies fold the optiona
 
 ``"highlight": "1|3-4|6,8"`` in the metadata of a code cell takes the class through its code: the deck lights
 line 1, then lines 3 and 4, then lines 6 and 8, and then shows all lines as before. These steps follow the one
-that shows the cell.
+that shows the cell. ``jupyter/deck/static/lines.js`` reads them.
 """
 
 import json
@@ -46,7 +46,6 @@ MINUTES = re.compile(
     r"\s*[^\s0-9.。．]+\s*(?:[.。．\n]|$)"
 )
 ENVIRONMENT = "environment"  # the id of the cell that makes the environment of a lesson that is alone
-LINES = re.compile(r"([0-9]+)(?:-([0-9]+))?")  # of ``highlight``: 3 or 3-4
 HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 
 
@@ -56,30 +55,6 @@ def slide_type(cell: Cell) -> str:
 
 def source(cell: Cell) -> str:
     return "".join(cell["source"])
-
-
-def highlighted_lines(cell: Cell) -> list[list[int]]:
-    """The lines of a cell's code that each step lights; empty where its metadata have no ``highlight``.
-
-    ``jupyter/deck/static/lines.js`` reads the same; both are tested on
-    ``tests/classroom/lesson/highlights.json``.
-    """
-    text = cell["metadata"].get("highlight")
-    if text is None:
-        return []
-    count = len(source(cell).split("\n")) if cell["cell_type"] == "code" else 0
-    steps = [[lines_of(part, count) for part in step.split(",")] for step in str(text).split("|")]
-    if not isinstance(text, str) or not all(map(all, steps)):
-        wanted = f'lines from 1 to {count}, such as "1|3-4|6,8"' if count else "a cell of code"
-        raise ValueError(f"highlight={text!r} of the cell {cell['id']} wants {wanted}")
-    return [[line for lines in step for line in lines] for step in steps]
-
-
-def lines_of(text: str, count: int) -> list[int]:
-    """The lines that ``3`` or ``3-4`` names; empty where not all of them are there."""
-    found = LINES.fullmatch(text)
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
-    return list(range(first, last + 1)) if first >= 1 and last <= count else []
 
 
 def is_notes(cell: Cell) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from mha_lib.classroom.lesson.files import as_json, write_whole
 from mha_lib.classroom.lesson.grammar import Cell, tags
 from mha_lib.classroom.lesson.language import ENGLISH, source_folder
-from mha_lib.classroom.lesson.lessons import CourseError, written_languages
+from mha_lib.classroom.lesson.lessons import written_languages
 from mha_lib.classroom.lesson.slides import read_lesson, slide_type, source
 
 ENGLISH_SOURCE = "english"  # in the metadata of a translated cell: the hash of its English cell
@@ -114,15 +114,6 @@ def see_to(
             write_whole(file, as_json(changed))
         for cell, what in out_of_step(english, changed):
             yield name, cell, what
-
-
-def require_cells(lessons: list[Path], names: Collection[str]) -> None:
-    """Raise if none of these lessons has a cell of one of these ids."""
-    known = {cell["id"] for lesson in lessons for cell in read_lesson(lesson, with_ids=True)["cells"]}
-    if unknown := [name for name in names if name not in known]:
-        raise CourseError(
-            "no_cell", cell=", ".join(unknown), lessons=", ".join(each.stem for each in lessons)
-        )
 
 
 class WithoutWords(ast.NodeTransformer):

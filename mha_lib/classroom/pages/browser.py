@@ -1,4 +1,4 @@
-"""The browser that prints handouts and slides, and runs the browser tests."""
+"""The browser that prints slides, and runs the browser tests."""
 
 import os
 import shutil

@@ -32,7 +32,6 @@ from mha_lib.classroom.translator.heads import (
     least_important_first,
     prune_model,
     pruning_curve,
-    similarities,
     weights_of,
     with_changed_weights,
     with_fewer_kv_heads,

@@ -11,13 +11,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from mha_lib import (
-    ByAttention,
-    EncoderDecoder,
-    MultiHeadAttention,
-    prune_heads,
-)
-from mha_lib.classroom.heads.changes import Change, Head, entropy
+from mha_lib import ByAttention, EncoderDecoder, MultiHeadAttention, prune_heads
+from mha_lib.classroom.heads.changes import Change, Head, change_weights, checked_heads, entropy
 from mha_lib.classroom.trainings.threads import one_thread
 from mha_lib.classroom.translator.data import PADDING, Batch
 from mha_lib.classroom.translator.model import device_of, exact_matches, translation_loss
@@ -51,21 +46,12 @@ def by_head(measure: ByAttention) -> list[tuple[Head, Tensor]]:
 
 
 def all_heads(model: EncoderDecoder) -> list[Head]:
-    return [head for head, _ in by_head(head_masks_without(model))]
-
-
-def checked_heads(model: EncoderDecoder, heads: Iterable[Head]) -> list[Head]:
-    """Return the heads as a list; raise ValueError for a head that the model does not have."""
-    found, layers = [Head(*head) for head in heads], attention_layers(model)
-    for head in found:
-        counts = [layer.num_heads for layer in layers.get(head.attention, ())]
-        if not (0 <= head.layer < len(counts) and 0 <= head.head < counts[head.layer]):
-            known = "; ".join(f"{name!r}: {len(there)} layers" for name, there in layers.items())
-            raise ValueError(
-                f"heads must name heads of the model, layers and heads counted from 0, got {head}; "
-                f"it has {known}, of {layers['cross'][0].num_heads} heads; all_heads(model) lists them"
-            )
-    return found
+    return [
+        Head(name, number, head)
+        for name, layers in attention_layers(model).items()
+        for number, layer in enumerate(layers)
+        for head in range(layer.num_heads)
+    ]
 
 
 def head_masks_without(model: EncoderDecoder, removed: Iterable[Head] = ()) -> ByAttention:
@@ -74,7 +60,7 @@ def head_masks_without(model: EncoderDecoder, removed: Iterable[Head] = ()) -> B
         name: [torch.ones(layer.num_heads, device=device_of(model)) for layer in layers]
         for name, layers in attention_layers(model).items()
     }
-    for attention, layer, head in checked_heads(model, removed):
+    for attention, layer, head in checked_heads(removed, all_heads(model)):
         masks[attention][layer][head] = 0
     return ByAttention(**masks)
 
@@ -121,30 +107,19 @@ def importance_by_gradient(model: EncoderDecoder, batch: Batch) -> ByAttention:
 
 
 def entropies(model: EncoderDecoder, batch: Batch) -> ByAttention:
-    """How widely each head looks, in nats: 0 for a single key, log n for n equal keys, padding left out."""
-    return averages(model, batch, entropy)
+    """How widely each head looks, in nats: 0 for a single key, log n for n equal keys.
 
-
-def similarities(model: EncoderDecoder, batch: Batch) -> ByAttention:
-    """How alike the heads of a layer are, ``(H, H)``: from 0, no key in common, to 1, the same weights.
-
-    For each query it is 1 − ½ Σ |difference of the weights|; the result is the mean over the queries.
+    The mean over all queries but padding.
     """
-
-    def overlap(weights: Tensor) -> Tensor:
-        return 1 - (weights[:, :, None] - weights[:, None]).abs().sum(-1) / 2  # (B, H, H, Q)
-
-    return averages(model, batch, overlap)
-
-
-def averages(model: EncoderDecoder, batch: Batch, measure: Callable[[Tensor], Tensor]) -> ByAttention:
-    """Apply ``measure`` to the weights, ``(B, H, Q, K) -> (B, …, Q)``; average over queries but padding."""
     of_source, of_target = batch.source_mask, batch.target[:, 1:] != PADDING  # (B, S) and (B, T)
-    found = []
-    for layers, counted in zip(weights_of(model, batch), (of_source, of_target, of_target), strict=True):
-        measured = [measure(weights).movedim(-1, 1) for weights in layers]  # (B, Q, …) each
-        found.append([values[counted].mean(0) for values in measured])
-    return ByAttention(*found)
+    return ByAttention(
+        *(
+            [entropy(weights).movedim(-1, 1)[counted].mean(0) for weights in layers]
+            for layers, counted in zip(
+                weights_of(model, batch), (of_source, of_target, of_target), strict=True
+            )
+        )
+    )
 
 
 def alignment_scores(model: EncoderDecoder, batch: Batch) -> list[Tensor]:
@@ -191,7 +166,7 @@ def prune_model(model: EncoderDecoder, removed: Iterable[Head]) -> EncoderDecode
 
     Every layer must keep at least one head, otherwise ``prune_heads`` raises ValueError.
     """
-    removed = set(checked_heads(model, removed))
+    removed = set(checked_heads(removed, all_heads(model)))
     return with_attentions(
         model, lambda layer, heads: prune_heads(layer, [head.head for head in heads if head not in removed])
     )
@@ -223,27 +198,25 @@ def with_changed_weights(model: EncoderDecoder, heads: Iterable[Head], change: C
     If weights explain what a model does, other weights should make it do something else.
     Source: Jain and Wallace 2019, section 4.2, permute; Wiegreffe and Pinter 2019 discuss what follows.
     """
-    named = checked_heads(model, heads)
-    changed = copy.deepcopy(model)
-    for name, layers in attention_layers(changed).items():
-        for number, layer in enumerate(layers):
-            if chosen := [head.head for head in named if head[:2] == (name, number)]:
-                change_heads(layer, chosen, change)
-    return changed
+    named = checked_heads(heads, all_heads(model))
+
+    def changed(layer: MultiHeadAttention, its: list[Head]) -> MultiHeadAttention:
+        if chosen := [head.head for head in its if head in named]:
+            change_heads(layer, chosen, change)
+        return layer
+
+    return with_attentions(model, changed)
 
 
 def change_heads(layer: MultiHeadAttention, heads: list[int], change: Change) -> None:
     """Make every call of the layer change the weights of these heads, after what the call changes itself."""
 
     def add_change(layer: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        before = options.get("change_weights")
+        before = options.get("change_weights") or (lambda weights, allowed: weights)
 
-        def change_weights(weights: Tensor, allowed: Tensor) -> Tensor:
-            weights = (before(weights, allowed) if before else weights).clone()
-            for head in heads:
-                weights[:, head] = change(weights[:, head], allowed[:, head])
-            return weights
+        def after(weights: Tensor, allowed: Tensor) -> Tensor:
+            return change_weights(before(weights, allowed), allowed, heads, change)
 
-        return inputs, options | {"change_weights": change_weights}
+        return inputs, options | {"change_weights": after}
 
     layer.register_forward_pre_hook(add_change, with_kwargs=True)

@@ -102,10 +102,11 @@ class TypedNumber:
             "num_heads": len(head_masks_without(self.model).cross[0]),
             "small": numerals.SMALL,
             "tens": numerals.TENS,
+            "scales": list(numerals.SCALES.items()),
             "digits": numerals.DIGITS,
             "units": numerals.UNITS,
-            "largest": numerals.LARGEST,
-            "spelling": {chr(one): chr(other) for one, other in numerals.OTHER_SHAPES.items()},
+            "typed": numerals.TYPED,
+            "largest": f"{numerals.LARGEST:,}",
             "sentences": words_here()["numerals"],
         }
         return PageFunction(joined(SCRIPTS), programs_of(self.model), data)

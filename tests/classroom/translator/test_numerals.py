@@ -1,4 +1,4 @@
-"""English words and Chinese numerals: against a published table, a second way, and there and back."""
+"""English words and Chinese numerals, against a published table and a second way; and typed digits."""
 
 import random
 import re
@@ -68,11 +68,10 @@ def english_another_way(number):
     return ENGLISH_WORDS[18 + number // 10] + (f" {small[number % 10]}" if number % 10 else "")
 
 
-def check_there_and_back(numbers):
+def check_another_way(numbers):
     for number in numbers:
         english, chinese = in_english(number), in_chinese(number)
         assert (english, chinese) == (english_another_way(number), chinese_another_way(number))
-        assert read_number(english) == read_number(chinese) == number
 
 
 @pytest.mark.parametrize("number", PUBLISHED)
@@ -96,15 +95,15 @@ def test_words_are_those_that_people_say(number):
     assert in_english(number) == SPOKEN[number]
 
 
-def test_numbers_go_there_and_back():
-    check_there_and_back(range(0, 100_000, 11))
-    check_there_and_back(some_numbers(5_000))
+def test_numbers_are_spelled_as_in_another_way():
+    check_another_way(range(0, 100_000, 11))
+    check_another_way(some_numbers(5_000))
 
 
 @pytest.mark.whole
-def test_every_small_number_and_a_million_others_go_there_and_back():
-    check_there_and_back(range(100_000))
-    check_there_and_back(some_numbers(1_000_000))
+def test_every_small_number_and_a_million_others_are_spelled_so_too():
+    check_another_way(range(100_000))
+    check_another_way(some_numbers(1_000_000))
 
 
 def test_only_the_words_of_the_vocabulary_occur():
@@ -168,89 +167,24 @@ def test_only_the_10000_and_zeros_inside_come_from_no_word():
         assert all((numeral in "万零") == (place is None) for numeral, place in pairs) or number == 0
 
 
-SPELLINGS = {
-    0: ["0"],
-    7: ["007", "0" * 5_000 + "7"],
-    12: ["一十二"],
-    112: ["一百十二"],
-    150: ["一百五", "一百五十"],
-    250: ["二百五", "两百五"],
-    1_012: ["一千零十二"],
-    23: ["Twenty-three", "  TWENTY  three ", "twenty‑three.", "ｔｗｅｎｔｙ－ｔｈｒｅｅ"],
-    105: ["one hundred and five", "a hundred and five", "一百零五"],
-    1_001: ["a thousand and one"],
-    1_234: ["one thousand, two hundred and thirty-four"],
-    1_200: ["一千二"],
-    1_250: ["一千二百五"],
-    1_500: ["fifteen hundred"],
-    1_505: ["fifteen hundred and five"],
-    20_045: ["二萬〇四十五", "二万 零四十五"],
-    23_045: ["23045", "23,045", "２３，０４５", "二万三千零四十五", "两万三千零四十五"],
-    35_000: ["三万五", "三萬五"],
-    100_010: ["十万零十"],
-    125_300: ["十二万五千三"],
-    1_000_000: ["A million"],
-    2_000_005: ["two million and five"],
-    12_345_678: ["12,345,678", "12 345 678"],
-}
-
-
-@pytest.mark.parametrize(("number", "text"), [(key, text) for key in SPELLINGS for text in SPELLINGS[key]])
-def test_usual_spellings_are_understood(text, number):
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *((text, 23_045) for text in ("23045", "23,045", " 23 045 ", "２３，０４５")),
+        *((text, 7) for text in ("007", "0" * 5_000 + "7")),
+        *((text, 0) for text in ("0", "000")),
+        ("99,999,999", LARGEST),
+    ],
+)
+def test_digits_are_understood_as_people_type_them(text, number):
     assert read_number(text) == number
 
 
-SENTENCES = {
-    "Type a number: in digits, in English words or in Chinese numerals.": ["", " . ", "-"],
-    "“fourty” was not understood; is “forty” meant?": ["fourty two"],
-    "“apples” was not understood: it is no number word that is known here.": ["twenty apples", "23 apples"],
-    "“<b>” was not understood: it is no number word that is known here.": ["<b>"],
-    "“3.5” was not understood: it is no number word that is known here.": ["3.5"],
-    "The numbers here go from 0 to 99,999,999.": [
-        "-5",
-        "one hundred million",
-        "two billion",
-        "100000000",
-        "9" * 5_000,
-        "一亿",
-        "1亿",
-    ],
-    "“1,23” was not understood: it is no number word that is known here.": ["1,23"],
-    "“23” was not understood: it is no number word that is known here.": ["23 thousand"],
-    "“twelve” was not understood: it can't follow “twenty”.": ["twenty twelve"],
-    "“three” was not understood: it can't follow “two”.": ["two three"],
-    "“million” was not understood: it can't follow “thousand”.": ["five thousand million"],
-    "“thousand” was not understood: it can't follow “two”.": ["one thousand two thousand"],
-    "“hundred” was not understood: a number can't begin with it.": ["hundred"],
-    "“thousand” was not understood: a number can't begin with it.": ["thousand five"],
-    "“hundred” was not understood: it can't follow “twenty”.": ["twenty hundred"],
-    "“hundred” was not understood: it can't follow “hundred”.": ["one hundred hundred"],
-    "“thousand” was not understood: it can't follow “hundred”.": ["fifteen hundred thousand"],
-    "“zero” was not understood: a number can't begin with it.": ["zero thousand", "zero zero"],
-    "“zero” was not understood: it can't follow “hundred”.": ["one hundred zero"],
-    "“and” was not understood: a number can't begin with it.": ["and five"],
-    "“and” was not understood: it can't follow “twenty”.": ["twenty and five"],
-    "“and” was not understood: it can't follow “hundred”.": ["one hundred and thousand"],
-    "The number ends with “and”: what comes after it is missing.": ["one hundred and"],
-    "The number ends with “a”: what comes after it is missing.": ["a"],
-    "“a” was not understood: a number can't begin with it.": ["a five"],
-    "“a” was not understood: it can't follow “five”.": ["five a hundred"],
-    "“二万四十五” was not understood; is “二万零四十五” meant?": ["二万四十五"],
-    "“105万” was not understood: it mixes digits and Chinese numerals. Write all of it in one of the two.": [
-        "105万"
-    ],
-    "“万五” was not understood: its numerals don't make a number in this order.": ["万五"],
-    "“二零十” was not understood: its numerals don't make a number in this order.": ["二零十"],
-    "“三五” was not understood: its numerals don't make a number in this order.": ["三五"],
-    "“万” was not understood: its numerals don't make a number in this order.": ["万"],
-    "“万万万” was not understood: its numerals don't make a number in this order.": ["万万万"],
-    "“t” was not understood: it is no number word that is known here.": ["二十three"],
-}
-
-
-@pytest.mark.parametrize(("sentence", "text"), [(key, text) for key in SENTENCES for text in SENTENCES[key]])
-def test_anything_else_gets_a_sentence_in_the_language_of_the_lesson(text, sentence, monkeypatch):
-    with pytest.raises(NotUnderstood, match=f"^{re.escape(sentence)}$"):
+@pytest.mark.parametrize(
+    "text", ["", " ", "-5", "3.5", "23 apples", "100000000", "9" * 5_000, "七", "twenty"]
+)
+def test_anything_else_gets_a_sentence_in_the_language_of_the_lesson(text, monkeypatch):
+    with pytest.raises(NotUnderstood, match=r"^Type a number in digits, from 0 to 99,999,999\.$"):
         read_number(text)
     words = bracketed(language.words_in("en"))
     monkeypatch.setattr("mha_lib.classroom.translator.numerals.words_here", lambda: words)

@@ -1,19 +1,15 @@
 """Runs lessons afresh and writes their handouts, with a page that lists them."""
 
 import asyncio
-import signal
-import threading
-from collections.abc import Callable, Iterator, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Set
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
-from mha_lib.classroom.lesson import CourseError, language_in
+from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.slides import read_lesson, read_stacks
-from mha_lib.classroom.pages.browser import require_browser
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.execution import CORES, execute, run_until_ctrl_c
 from mha_lib.classroom.pages.handout.index import write_index
@@ -24,16 +20,14 @@ from mha_lib.classroom.pages.handout.notebook import (
     read_notebook,
 )
 from mha_lib.classroom.pages.handout.page import HandoutPage
-from mha_lib.classroom.pages.handout.pdf import write_pdf
 from mha_lib.classroom.pages.moved import write_moved_pages
 from offline_notebook import among
 
-LONGEST_PAGE = 60  # seconds of computing, whatever else the machine does; the lessons' own take one or two
 LARGEST = 1_500_000  # bytes of a page that is still easily mailed, with a model that computes in it
 
 
 def write_handouts(
-    root: Path, lessons: list[Path], audience: str = STUDENT, pdf: bool = False, folder: Path | None = None
+    root: Path, lessons: list[Path], audience: str = STUDENT, folder: Path | None = None
 ) -> int:
     """Run the lessons and write ``build/handouts/<language>/<lesson>.html`` and ``index.html`` beside them.
 
@@ -41,20 +35,16 @@ def write_handouts(
     students' handouts uploads no solutions. The lessons themselves are only read. Returns the exit status; a
     lesson that fails stops no other, and after Ctrl-C what has been written is listed too.
     """
-    browser = require_browser() if pdf else None  # before the part that takes minutes
     folder = folder or root / "build" / ("handouts" if audience == STUDENT else f"handouts-{audience}")
     build = Build(folder, language_in(lessons[0]))
     there = address_of_page(lessons[0], folder).parent.glob("*.html")
     handouts = {file.stem for file in (*lessons, *there)}
-    written: list[Path] = []
 
     def write(lesson: Path, notebook: NotebookNode) -> None:
         handout = page_of(lesson, notebook, handouts, build, audience)
         file = address_of_page(lesson, folder)
         write_whole(file, handout.render())
         write_moved_pages(file, handout)
-        file.with_suffix(".pdf").unlink(missing_ok=True)  # it was printed from the page before this one
-        written.append(file)
         build.wrote(file)
         if (size := file.stat().st_size) > LARGEST:
             large = build.words["handout_build"]["large"]
@@ -62,9 +52,6 @@ def write_handouts(
 
     with build.until_ctrl_c():
         run_lessons(root, lessons, build, write, audience)
-        for file in written if browser else ():
-            with build.attempt(file):
-                build.wrote(write_pdf(str(browser), file))
     with build.attempt(folder / "index.html"):
         build.wrote(write_index(root, folder, audience), about="")
     return build.end()
@@ -111,35 +98,12 @@ def page_of(
     lesson: Path, notebook: NotebookNode, handouts: Set[str], build: Build, audience: str = STUDENT
 ) -> HandoutPage:
     """The handout of a lesson that has run; its links to other lessons lead to their ``handouts``."""
-    with at_most(LONGEST_PAGE, lesson):
-        return HandoutPage(
-            notebook,
-            lesson.stem,
-            lesson.parent,
-            audience,
-            build.warn_of(lesson.stem),
-            among(handouts),
-            read_stacks(read_lesson(lesson)["cells"]),
-        )
-
-
-@contextmanager
-def at_most(seconds: float, lesson: Path) -> Iterator[None]:
-    """Raise where a page takes more computing: a notebook may hold what keeps its readers busy for hours.
-
-    Only where a process can be woken (not in Windows), and only in its main thread, where handouts are made.
-    """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise CourseError("page_too_long", lesson=lesson, seconds=seconds)
-
-    former = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds, seconds)  # again, where a library has caught the error
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, former)
+    return HandoutPage(
+        notebook,
+        lesson.stem,
+        lesson.parent,
+        audience,
+        build.warn_of(lesson.stem),
+        among(handouts),
+        read_stacks(read_lesson(lesson)["cells"]),
+    )

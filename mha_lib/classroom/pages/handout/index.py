@@ -13,14 +13,9 @@ from mha_lib.classroom.pages.handout.page import STYLES
 
 
 def write_index(root: Path, folder: Path, audience: str) -> Path:
-    """List the handouts in the folder: each lesson that has one, in its order.
-
-    Written again until it lists what there is then: another run may have written a handout meanwhile.
-    """
-    file, written = folder / "index.html", ""
-    while written != (listed := render_index(root, folder, audience)):
-        write_whole(file, listed)
-        written = listed
+    """List the handouts in the folder: each lesson that has one, in its order."""
+    file = folder / "index.html"
+    write_whole(file, render_index(root, folder, audience))
     return file
 
 
@@ -46,15 +41,13 @@ def rows_in(root: Path, language: str, folder: Path, audience: str) -> list[dict
 
 
 def row_of(lesson: Path, file: Path, folder: Path, audience: str) -> dict[str, Any]:
-    """A lesson as the template shows it: without a PDF, the address of the PDF is ""."""
+    """A lesson as the template shows it."""
     try:
         description = describe(read_notebook(lesson, lesson), lesson.stem, audience)
     except Exception:  # its handout is an older one, and why there is no newer one has been said
         description = Description(title=lesson.stem, summary="", number="")
-    pdf = file.with_suffix(".pdf")
     return {
         "description": description,
         "address": file.relative_to(folder).as_posix(),
-        "pdf": pdf.relative_to(folder).as_posix() if pdf.exists() else "",
         "hosted": links_to(lesson),
     }

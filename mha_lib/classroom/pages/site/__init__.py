@@ -1,4 +1,4 @@
-"""The course as a static site: for each language handouts, slides, notebooks, documents and a search."""
+"""The course as a static site: for each language handouts, slides, notebooks and documents."""
 
 from mha_lib.classroom.pages.site.build import write_site
 

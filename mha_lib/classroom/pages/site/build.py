@@ -15,7 +15,6 @@ from mha_lib.classroom.pages.page import CLASSROOM
 from mha_lib.classroom.pages.site.documents import read_documents
 from mha_lib.classroom.pages.site.notebook import students_notebook
 from mha_lib.classroom.pages.site.pages import LessonRow, SiteInLanguage, framed, front_page, root_page
-from mha_lib.classroom.pages.site.search import require_pagefind, write_search_index
 from mha_lib.classroom.pages.slides.build import address_of_slides, print_decks, require_playwright
 
 # These rooms change neither what a lesson puts out nor its slides.
@@ -31,9 +30,8 @@ def write_site(
     sources; the others are made first. A lesson that fails is not on the site, nor are slides that fail.
     Another ``folder`` must hold nothing but a site, for it is replaced.
     """
-    require_pagefind()  # before the part that takes minutes
     solutions = hands_out_solutions(root)
-    parts = {"index.html", "pagefind", *list_languages(root)}
+    parts = {"index.html", *list_languages(root)}
     if folder and (others := sorted(file.name for file in folder.glob("*") if file.name not in parts)):
         raise CourseError("not_a_site", folder=folder, others=", ".join(others[:3]))
     build = Build(folder or root / "build" / "site", language)
@@ -125,6 +123,5 @@ def lay_out(folder: Path, sites: list[SiteInLanguage]) -> None:
         for document in site.documents:
             text = framed("pages/site/document.html", document, site, sites)
             write_whole(place / document.address, text)
-    write_search_index(beside)
     shutil.rmtree(folder, ignore_errors=True)
     beside.rename(folder)

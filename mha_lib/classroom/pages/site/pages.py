@@ -8,7 +8,7 @@ from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.language import name_of_language, words_in
 from mha_lib.classroom.lesson.slides import core_minutes, read_lesson, read_slides
 from mha_lib.classroom.pages import page
-from mha_lib.classroom.pages.handout.page import STYLES, HandoutPage
+from mha_lib.classroom.pages.handout.page import POLICY, STYLES, HandoutPage
 from mha_lib.classroom.pages.notes import total
 from mha_lib.classroom.pages.site.documents import Document
 from offline_notebook import WIDGETS_SCRIPT
@@ -17,19 +17,9 @@ FRONT = "index.html"
 BAR = "pages/site/bar.css"
 FRONT_STYLES = [*STYLES, "pages/handout/index.css", BAR, "pages/site/front.css"]
 ROOT_POLICY = {"script-src": "'unsafe-inline'", **page.OWN_STYLES, "img-src": "data:"}
-# Pagefind's index is read by a program in WebAssembly, from this site.
-FRONT_POLICY = {
-    "script-src": "'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:",
-    "worker-src": "'self' blob:",
-    "connect-src": "'self'",
-    **page.OWN_STYLES,
-    "img-src": "data: blob:",
-    "font-src": "data:",
-}
 # A cell whose explorer the front page may show has `front_page` in its metadata: the name of the sentence on
 # it. The page shows the first of these that the site has.
 SENTENCES = ("typed", "explorer")
-SPOKEN = ("found", "found_more", "nothing", "no_index", "needs_server")  # the words of the search
 
 
 @dataclass
@@ -73,14 +63,14 @@ def root_page(sites: list[SiteInLanguage]) -> str:
 
 
 def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
-    words, best = site.words["site"], best_explorer(site.rows)
+    best = best_explorer(site.rows)
     return render(
         "front",
         site,
         sites,
-        policy=FRONT_POLICY,
-        scripts=[str(WIDGETS_SCRIPT), "pages/site/search.js"],
-        spoken={name: words[name] for name in SPOKEN} | {"failed": site.words["handout"]["failed"]},
+        policy=POLICY,
+        scripts=[str(WIDGETS_SCRIPT)],
+        spoken={"failed": site.words["handout"]["failed"]},
         best=best,
         widgets=best and best[0].page.outputs.widgets.data(best[0].page.explorers[best[1]]),
         address=FRONT,
@@ -107,7 +97,7 @@ def render(template: str, site: SiteInLanguage, sites: list[SiteInLanguage], **c
 def framed(
     template: str, framed: LessonRow | Document, site: SiteInLanguage, sites: list[SiteInLanguage]
 ) -> str:
-    """The page of a lesson or a document below the site's bar; the search finds what is in it."""
+    """The page of a lesson or a document below the site's bar."""
     return framed.page.render(
         template, styles=[BAR], icon=True, site=site, sites=sites, address=framed.address
     )

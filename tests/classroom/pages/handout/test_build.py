@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -17,13 +16,11 @@ import pytest
 from nbconvert.utils.exceptions import ConversionException
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages import execution
-from mha_lib.classroom.pages.handout import HandoutExporter, build, index, write_handouts
+from mha_lib.classroom.pages.handout import HandoutExporter, build, write_handouts
 from mha_lib.classroom.pages.handout.index import write_index
-from mha_lib.classroom.pages.handout.pdf import write_pdf
 from tests.classroom.pages.handout.cells import code, text
 from tests.classroom.pages.pages import read
 from tests.waiting import eventually
@@ -152,48 +149,6 @@ def test_a_cell_that_never_ends_is_ended_in_one_line(course, capfd, monkeypatch)
     assert capfd.readouterr().err == f"{lesson}: a cell took longer than 1 s\n"
 
 
-# The first error may come within the callback of a weak reference: Python warns of it, and another one comes.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.skipif(os.name != "posix", reason="nothing wakes a process there")
-def test_a_page_that_is_never_made_is_one_line_and_the_others_are_written(course, capsys, monkeypatch):
-    endless = course.lesson("01_endless.ipynb", text("\\begin{a} " * 20_000))
-    good = course.lesson("02_good.ipynb", text("# Good"))
-    at_most = build.at_most
-
-    def sooner(seconds, lesson):
-        assert seconds == build.LONGEST_PAGE
-        return at_most(0.5 if lesson == endless else seconds, lesson)
-
-    monkeypatch.setattr(build, "at_most", sooner)
-    assert write_handouts(course.root, [endless, good]) == 1
-    assert capsys.readouterr().err == f"{endless}: its page is not made in 0.5 s of computing\n"
-    assert "Good</a>" in (course.handouts / "index.html").read_text()
-
-
-@pytest.mark.skipif(os.name != "posix", reason="nothing wakes a process there")
-def test_a_library_that_catches_every_error_does_not_keep_the_page_going():
-    def compute():
-        for _ in range(10**8):
-            pass
-
-    def library():
-        with suppress(Exception):
-            compute()
-        compute()
-
-    with pytest.raises(CourseError), build.at_most(0.1, Path("01_lesson.ipynb")):
-        library()
-
-
-@pytest.mark.skipif(os.name != "posix", reason="nothing wakes a process there")
-def test_what_others_do_on_the_machine_counts_for_no_page():
-    """The alarm is that of the time for which this process computes, and no clock's."""
-    with build.at_most(60, Path("01_lesson.ipynb")):
-        assert signal.getitimer(signal.ITIMER_PROF) == pytest.approx((60, 60), abs=30)
-        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
-    assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
-
-
 def test_the_list_leads_to_lessons_whatever_letters_their_names_have(course):
     lessons = [
         course.lesson(f"{name}.ipynb", text("# Good")) for name in ("01_a#b", "02_50%25", "03_why?", "04 我")
@@ -294,30 +249,14 @@ def test_at_a_former_address_a_page_leads_to_the_lesson_and_is_not_listed(course
     assert not (course.handouts / "03_b.html").exists()
 
 
-def test_of_two_runs_at_once_the_index_lists_the_handouts_of_both(course, monkeypatch):
-    course.page(course.lesson("01_one.ipynb", text("# One")))
-    other = course.lesson("02_two.ipynb", text("# Two"))
-    pages: list[Path] = []
-
-    def write_while_another_run_writes(path, content):
-        if not pages:
-            pages.append(course.page(other))
-        write_whole(path, content)
-
-    monkeypatch.setattr(index, "write_whole", write_while_another_run_writes)
-    assert "Two</a>" in course.index()
-
-
 def test_each_language_is_listed_under_its_own_name_and_words(course):
     for language in ("en", "zh", "fr"):
         course.page(course.lesson("01_one.ipynb", text("# One"), language=language))
-    course.page(course.lesson("02_two.ipynb", text("# Two"), language="zh")).with_suffix(".pdf").touch()
+    course.page(course.lesson("02_two.ipynb", text("# Two"), language="zh"))
     index = course.index()
     assert '<h2 lang="en">English</h2>' in index
     assert '<h2 lang="zh">中文</h2>' in index
     assert '<h2 lang="fr">fr</h2>' in index, "a language that has no words is called by its code"
-    assert '<a class="pdf" href="zh/02_two.pdf">' in index
-    assert index.count('class="pdf"') == 1
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -363,12 +302,3 @@ def test_of_two_that_write_a_file_at_once_each_writes_it_whole(tmp_path):
             done.result()
     assert page.read_text() in texts
     assert list(page.parent.iterdir()) == [page]
-
-
-def test_what_an_earlier_run_left_of_a_pdf_is_not_taken_for_one(tmp_path):
-    page = tmp_path / "lesson.html"
-    for name in ("lesson.html", "lesson.pdf.part"):
-        (tmp_path / name).write_text("half")
-    with pytest.raises(CourseError, match="wrote no PDF"):
-        write_pdf("true", page)
-    assert not page.with_suffix(".pdf").exists()

@@ -56,9 +56,7 @@ def read(file):
 
 def test_what_is_newer_than_its_sources_is_taken_as_it_is(kept):
     site = kept[0] / "build" / "site"
-    assert {path.name for path in site.iterdir()} == {"index.html", "pagefind", *LANGUAGES}
-    assert not list(site.rglob("*ui.*")), "Pagefind's own search box"
-    assert "CloudCannon" in (site / "pagefind" / "LICENSE.txt").read_text(encoding="utf-8")
+    assert {path.name for path in site.iterdir()} == {"index.html", *LANGUAGES}
     for lang in LANGUAGES:
         names = {path.name for path in (site / lang).iterdir()}
         kinds = ("html", "pdf", "ipynb")
@@ -121,15 +119,6 @@ def test_without_a_browser_the_site_has_no_slides_and_says_so_in_one_line(course
     assert re.fullmatch(r"The site is written without slides: .* Chromium .*\n", capsys.readouterr().err)
     assert not list((root / "build" / "site").rglob("*.pdf"))
     assert "Slides" not in (root / "build" / "site" / "en" / "index.html").read_text(encoding="utf-8")
-
-
-def test_without_pagefind_nothing_is_begun(course, monkeypatch, capsys):
-    root, _ = course
-    monkeypatch.chdir(root)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    monkeypatch.setattr(build, "run_lessons", refuse)
-    assert command_line.main(["site", "--languages", "en"]) == 2
-    assert "pip install -e '.[site]'" in capsys.readouterr().err
 
 
 PAGES_OF_MULTI = ("index", "03_multi", "00_multi")  # the last one is its former name
@@ -208,7 +197,7 @@ def test_a_lesson_on_the_site_is_its_handout_below_a_bar(kept):
     bar = re.search(r'<header class="bar">.*?</header>\n', framed, re.DOTALL)[0]
     icon = re.search(r'<link rel="icon".*?>\n', framed)[0]
     style = "\n" + read_texts(pages.BAR)
-    for added in (bar, icon, style, " data-pagefind-body"):
+    for added in (bar, icon, style):
         assert framed.count(added) == 1
         framed = framed.replace(added, "")
     assert framed == plain
