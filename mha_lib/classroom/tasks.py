@@ -3,7 +3,8 @@
 import importlib
 from typing import Any
 
-ROOMS = ("translator", "explorer", "heads", "trainings")  # two have `importance_by_removal`: lessons had the first
+# Two have an `importance_by_removal`; the lessons had the first.
+ROOMS = ("translator", "explorer", "heads", "trainings")
 
 
 def __getattr__(name: str) -> Any:

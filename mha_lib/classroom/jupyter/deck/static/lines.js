@@ -1,5 +1,5 @@
 // Which lines of a cell's code are lit one after the other: "1|3-4|6" under `highlight` in its metadata, which
-// lesson/slides.py explains. Both readers are tested on one table, tests/classroom/lesson/highlights.json.
+// docs/en/write.md explains. tests/classroom/lesson/highlights.json lists what it reads.
 import { sections, shownSection } from "./stage.js";
 import { finishLines, passLines } from "./steps.js";
 
