@@ -3,7 +3,12 @@
 import importlib
 from typing import Any
 
-ROOMS = ("translator", "explorer", "heads", "trainings")  # two have `importance_by_removal`: lessons had the first
+ROOMS = (
+    "translator",
+    "explorer",
+    "heads",
+    "trainings",
+)  # two have `importance_by_removal`: lessons had the first
 
 
 def __getattr__(name: str) -> Any:
