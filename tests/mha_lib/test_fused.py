@@ -5,8 +5,6 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import mha_lib.fused
@@ -134,66 +132,6 @@ def test_fast_path_gives_output_and_gradients_of_the_readable_path(kind, is_self
     assert_paths_agree(layer, *inputs, **make_arguments(kind, num_queries, K, H, B, device))
 
 
-SIZES = {"query_size": 3, "key_size": 5, "value_size": 19, "head_dim": HEAD}
-SHARED = {"bias": True, "value_head_dim": 3, "rotary": True}
-LAYERS = {
-    "one head": MultiHeadAttention(D, 1),
-    "one dimension a head": MultiHeadAttention(D, D),
-    "narrow values": MultiHeadAttention(13, H, value_head_dim=2, **SIZES),
-    "wide values": MultiHeadAttention(13, H, value_head_dim=17, **SIZES),
-    "one key head, rotary": MultiHeadAttention(24, 6, num_kv_heads=1, **SHARED),
-    "two key heads, rotary": MultiHeadAttention(24, 6, num_kv_heads=2, **SHARED),
-}
-
-
-@pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
-@pytest.mark.parametrize("kind", MASKS)
-@pytest.mark.usefixtures("always_pack")
-def test_paths_agree_for_layers_of_all_kinds(kind, layer):
-    widths = ((Q, layer.query_size), (K, layer.key_size), (K, layer.value_size))
-    inputs = [torch.randn(B, *shape).double() for shape in widths]
-    assert_paths_agree(layer.double(), *inputs, **make_arguments(kind, Q, K, layer.num_heads, B, "cpu"))
-
-
-@pytest.mark.parametrize("num_queries", [3, 4, 8])
-@pytest.mark.parametrize("kind", MASKS)
-@pytest.mark.usefixtures("small_chunks")
-def test_paths_agree_where_queries_are_computed_in_chunks(kind, num_queries):
-    layer = MultiHeadAttention(14, H, bias=True, dropout=0.0).double()
-    x, y = torch.randn(B, num_queries, 14).double(), torch.randn(B, 8, 14).double()
-    assert_paths_agree(layer, x, y, **make_arguments(kind, num_queries, 8, H, B, "cpu"))
-
-
-@pytest.mark.parametrize("chunks", [False, True])
-@pytest.mark.parametrize("shape", [(Q, K), (1, K), (B, Q, K), (B, 1, K), (1, H, Q, K), (B, H, 1, K)])
-@pytest.mark.parametrize("with_mask", [False, True])
-def test_a_learned_bias_has_the_same_gradient_on_both_paths(shape, with_mask, chunks, request):
-    if chunks:
-        request.getfixturevalue("small_chunks")
-    layer, x, y = MultiHeadAttention(14, H).double(), torch.randn(B, Q, 14), torch.randn(B, K, 14)
-    mask = torch.rand(B, H, Q, K) < 0.6 if with_mask else None
-    bias = torch.randn(shape, dtype=torch.float64, requires_grad=True)
-    gradients: list[torch.Tensor | None] = []
-    for need_weights in (False, True):
-        arguments = {"mask": mask, "score_bias": bias, "is_causal": chunks}
-        output = output_of(layer, x.double(), y.double(), need_weights=need_weights, **arguments)
-        gradients += torch.autograd.grad(output.square().sum(), bias)
-    assert gradients[0].any()
-    torch.testing.assert_close(gradients[0], gradients[1])
-
-
-@pytest.mark.parametrize("batch", [0, 1, 4])
-@pytest.mark.parametrize(("num_queries", "num_keys"), [(0, K), (1, K), (Q, K), (K, K), (Q, 0), (0, 0)])
-@pytest.mark.parametrize("kind", MASKS)
-@pytest.mark.usefixtures("always_pack")
-def test_paths_agree_where_there_is_little_or_nothing(kind, num_queries, num_keys, batch):
-    if "causal" in kind and num_queries > num_keys:
-        pytest.skip("causality wants at least as many keys as queries")
-    layer = MultiHeadAttention(14, H, bias=True).double()
-    x, y = torch.randn(batch, num_queries, 14).double(), torch.randn(batch, num_keys, 14).double()
-    assert_paths_agree(layer, x, y, **make_arguments(kind, num_queries, num_keys, H, batch, "cpu"))
-
-
 @pytest.mark.parametrize("kind", ["none", "lengths (B,)", "causal, lengths (B,)", "(B, H, Q, K)"])
 @pytest.mark.usefixtures("always_pack")
 def test_paths_agree_on_non_contiguous_input(kind):
@@ -203,61 +141,6 @@ def test_paths_agree_on_non_contiguous_input(kind):
     arguments = {k: v.mT.contiguous().mT if k == "mask" else v for k, v in arguments.items()}
     output = layer(x, **arguments)
     torch.testing.assert_close(output, layer(x.contiguous(), need_weights=True, **arguments)[0])
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(data=st.data())
-def test_paths_agree_on_anything_drawn(data):
-    draw = data.draw
-    batch, num_keys = draw(st.integers(1, 4)), draw(st.integers(1, 9))
-    is_causal = draw(st.booleans())
-    num_queries = draw(st.integers(1, num_keys if is_causal else 9))
-    num_heads, num_kv_heads, head_dim = draw(
-        st.sampled_from([(1, 1, 5), (3, 3, 1), (2, 1, 4), (5, 5, 3), (4, 2, 2), (6, 2, 3)])
-    )
-    rotary = head_dim % 2 == 0 and num_queries <= num_keys and draw(st.booleans())
-    dtype = draw(st.sampled_from([torch.float64, torch.float32, torch.bfloat16]))
-    lengths = st.integers(0, num_keys)
-    shape = draw(st.sampled_from([None, (batch,), (batch, num_queries)]))
-    arguments = {"is_causal": is_causal}
-    if shape is not None:
-        count = shape[0] * (shape[1] if len(shape) == 2 else 1)
-        drawn = draw(st.lists(lengths, min_size=count, max_size=count))
-        length_dtype = draw(st.sampled_from([torch.int64, torch.int32, torch.uint8]))
-        lens = torch.tensor(drawn, dtype=length_dtype).reshape(shape)
-        assume(
-            num_keys == 1 or lens.dim() == 1 or shape[1] != num_keys or lens.max() > 1
-        )  # it would be a mask
-        arguments["valid_lens"] = lens
-    torch.manual_seed(draw(st.integers(0, 1000)))
-    if draw(st.booleans()):
-        mask_kind = draw(st.sampled_from(["(Q, K)", "(B, Q, K)", "(B, 1, K)", "(B, H, Q, K)"]))
-        arguments["mask"] = make_mask(mask_kind, num_queries, num_keys, num_heads, batch, "cpu")
-    if draw(st.booleans()):
-        arguments["key_mask"] = torch.rand(batch, num_keys) < 0.7
-    if draw(st.booleans()):
-        shape = draw(
-            st.sampled_from([(num_queries, num_keys), (batch, 1, num_keys), (1, num_heads, 1, num_keys)])
-        )
-        arguments["score_bias"] = torch.randn(shape).round(decimals=1)
-    if draw(st.booleans()):
-        arguments["head_mask"] = torch.rand((batch, num_heads) if draw(st.booleans()) else (num_heads,))
-    layer = MultiHeadAttention(
-        num_heads * head_dim,
-        num_heads,
-        bias=draw(st.booleans()),
-        num_kv_heads=num_kv_heads,
-        rotary=rotary,
-        dtype=dtype,
-    )
-    x = torch.randn(batch, num_queries, num_heads * head_dim).to(dtype)
-    y = torch.randn(batch, num_keys, num_heads * head_dim).to(dtype)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mha_lib.fused, "WORTH_SKIPPING", draw(st.sampled_from([-1, 2_000_000])))
-        if draw(st.booleans()):
-            patch.setattr(mha_lib.fused, "MASK_CELLS", 1)
-            patch.setattr(mha_lib.fused, "SMALLEST_CHUNK", draw(st.integers(1, 4)))
-        assert_paths_agree(layer, x, y, **arguments)
 
 
 def test_large_padded_batches_skip_their_padding_and_small_ones_mask_it(packed_calls):
