@@ -132,17 +132,6 @@ def test_fast_path_gives_output_and_gradients_of_the_readable_path(kind, is_self
     assert_paths_agree(layer, *inputs, **make_arguments(kind, num_queries, K, H, B, device))
 
 
-@pytest.mark.parametrize("kind", ["none", "lengths (B,)", "causal, lengths (B,)", "(B, H, Q, K)"])
-@pytest.mark.usefixtures("always_pack")
-def test_paths_agree_on_non_contiguous_input(kind):
-    layer = MultiHeadAttention(D, H).double()
-    x = torch.randn(D, 2 * K, B).double().permute(2, 1, 0)[:, ::2]  # (B, K, D), strided in every axis
-    arguments = make_arguments(kind, K, K, H, B, "cpu")
-    arguments = {k: v.mT.contiguous().mT if k == "mask" else v for k, v in arguments.items()}
-    output = layer(x, **arguments)
-    torch.testing.assert_close(output, layer(x.contiguous(), need_weights=True, **arguments)[0])
-
-
 def test_large_padded_batches_skip_their_padding_and_small_ones_mask_it(packed_calls):
     layer = MultiHeadAttention(64, 4)
     for num_tokens, calls in ((8, 0), (256, 1)):

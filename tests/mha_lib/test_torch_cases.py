@@ -162,12 +162,12 @@ def test_the_fast_path_says_which_derivatives_its_kernel_lacks():
         gradient.sum().backward()
 
 
-@PATHS
-def test_func_grad_gives_the_gradient(need_weights):
-    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D, requires_grad=True)
+def test_func_grad_gives_the_gradient(attend):
+    """Where queries are computed in chunks, ``checkpoint`` would raise."""
+    layer, x, y = MultiHeadAttention(D, H), torch.randn(B, 3, D, requires_grad=True), torch.randn(B, K, D)
 
     def loss(x):
-        return output_of(layer, x, valid_lens=LENS, is_causal=True, need_weights=need_weights).square().sum()
+        return attend(layer, x, y, valid_lens=LENS, is_causal=True).square().sum()
 
     torch.testing.assert_close(torch.func.grad(loss)(x), torch.autograd.grad(loss(x), x)[0])
 
@@ -355,16 +355,6 @@ def test_masks_are_made_on_the_device_asked_for():
     assert causal_mask(3, K, device=torch.device("meta")).device.type == "meta"
     assert padding_mask(LENS.to("meta"), K).device.type == "meta"
     assert padding_mask(LENS, K).device.type == causal_mask(3, K).device.type == "cpu"
-
-
-def test_func_grad_gives_the_gradient_where_queries_are_computed_in_chunks(small_chunks):
-    """``checkpoint`` would raise there."""
-    layer, x, y = MultiHeadAttention(D, H), torch.randn(B, 3, D, requires_grad=True), torch.randn(B, K, D)
-
-    def loss(x):
-        return layer(x, y, is_causal=True).square().sum()
-
-    torch.testing.assert_close(torch.func.grad(loss)(x), torch.autograd.grad(loss(x), x)[0])
 
 
 def test_tables_of_positions_are_not_kept_while_pytorch_traces():
