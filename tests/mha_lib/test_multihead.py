@@ -12,7 +12,9 @@ from torch import nn
 
 import mha_lib
 from mha_lib import (
+    EncoderLayer,
     KVCache,
+    LatentAttention,
     MultiHeadAttention,
     Rotary,
     SingleHeadAttention,
@@ -238,6 +240,32 @@ def test_two_dimensional_lengths_of_0_and_1_are_lengths_where_they_cannot_be_a_m
     torch.testing.assert_close(attend(layer, x, y, valid_lens=lens), expected)
     one = torch.ones(B, 1).long()  # Q = K = 1
     torch.testing.assert_close(attend(layer, x[:, :1], valid_lens=one), attend(layer, x[:, :1]))
+
+
+# The seam between weights and values
+
+
+def test_changed_weights_are_returned_dropped_and_differentiated():
+    layer, x = MultiHeadAttention(D, H, dropout=1.0, bias=True), torch.randn(B, K, D)
+    output, weights = layer(x, change_weights=lambda weights, _: weights / 2, need_weights=True)
+    torch.testing.assert_close(weights.sum(-1), torch.full((B, H, K), 0.5))
+    torch.testing.assert_close(output, layer.W_o.bias.expand(B, K, D))  # every weight was dropped
+    gate = torch.ones(H, 1, 1, requires_grad=True)
+    layer.eval()(x, change_weights=lambda weights, _: weights * gate).sum().backward()
+    by_mask = torch.ones(H, requires_grad=True)
+    layer(x, head_mask=by_mask).sum().backward()
+    torch.testing.assert_close(gate.grad[:, 0, 0], by_mask.grad)
+
+
+def test_an_encoder_layer_and_latent_attention_pass_it_on():
+    x = torch.randn(B, K, D)
+    layer = EncoderLayer(D, H, 5)
+    _, weights = layer(x, change_weights=lambda weights, _: weights / 4, need_weights=True)
+    torch.testing.assert_close(weights, layer(x, need_weights=True)[1] / 4)
+    layer = LatentAttention(D, H, 5, 2)
+    for absorb in (False, True):
+        _, weights = layer(x, change_weights=lambda w, _: w / 4, need_weights=True, absorb=absorb)
+        torch.testing.assert_close(weights, layer(x, need_weights=True)[1] / 4)
 
 
 # Heads that share keys

@@ -1,5 +1,7 @@
 """The transformer: against PyTorch's layers, against itself, and bad calls."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -25,7 +27,6 @@ from tests.mha_lib.layers import DEVICES, PATHS, output_of, with_random_paramete
 
 B, S, T, H, D, FFN, L, V, W = 3, 7, 5, 2, 14, 11, 2, 13, 17
 BEGIN, END = 1, 2
-PARTS = ("self_attn", "multihead_attn", "linear1", "linear2", "norm1", "norm2", "norm3")
 
 
 def torch_layer(kind, **options):
@@ -95,47 +96,14 @@ def test_a_decoder_layer_gives_what_pytorchs_gives(in_float64, need_weights, bia
 def check_gradients(ours, theirs, output, expected, inputs):
     """The gradients of every input and of every parameter of our layer must be those of PyTorch's."""
     seen = torch.randn_like(expected)
-    wanted = [*inputs, *parameters_of(theirs)]
-    found = [*inputs, *parameters_of(ours)]
-    assert len(found) == len(inputs) + len(list(ours.parameters())), "no parameter is left out"
-    for a, b in zip(
-        split_like(torch.autograd.grad(expected, wanted, seen), theirs, len(inputs)),
-        torch.autograd.grad(output, found, seen),
-        strict=True,
-    ):
-        torch.testing.assert_close(b, a)
-
-
-def parameters_of(layer):
-    """Return the parameters in the order of PyTorch's parts; ours has three projections for one stacked."""
-    if isinstance(layer, (EncoderLayer, DecoderLayer)):
-        cross = getattr(layer, "cross_attention", None)
-        norms = [layer.self_attention_norm, getattr(layer, "cross_attention_norm", None)]
-        norms.append(layer.feed_forward_norm)
-        parts = [layer.self_attention, cross, layer.feed_forward.W_1, layer.feed_forward.W_2, *norms]
-    else:
-        parts = [getattr(layer, name, None) for name in PARTS]
-    return [parameter for part in parts if part is not None for parameter in ordered(part)]
-
-
-def ordered(part):
-    if isinstance(part, MultiHeadAttention):
-        projections = (part.W_q, part.W_k, part.W_v)
-        stacked = [p.weight for p in projections] + [p.bias for p in projections if p.bias is not None]
-        return [*stacked, *part.W_o.parameters()]
-    return list(part.parameters())
-
-
-def split_like(gradients, theirs, num_inputs):
-    """Split the gradients of PyTorch's stacked projections into three."""
-    names = ["input"] * num_inputs + [
-        name
-        for part in PARTS
-        if hasattr(theirs, part)
-        for name, _ in getattr(theirs, part).named_parameters()
-    ]
-    for name, gradient in zip(names, gradients, strict=True):
-        yield from gradient.chunk(3) if name.startswith("in_proj") else [gradient]
+    found = torch.autograd.grad(output, [*inputs, *ours.parameters()], seen)
+    wanted = torch.autograd.grad(expected, [*inputs, *theirs.parameters()], seen)
+    graded = copy.deepcopy(theirs)  # PyTorch's layer with its gradients in the place of its parameters
+    for parameter, gradient in zip(graded.parameters(), wanted[len(inputs) :], strict=True):
+        parameter.data = gradient
+    converted = type(ours).from_torch(graded).parameters()
+    for one, other in zip(found, [*wanted[: len(inputs)], *converted], strict=True):
+        torch.testing.assert_close(one, other)
 
 
 @pytest.mark.parametrize("ours", [EncoderLayer, DecoderLayer])

@@ -5,7 +5,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from mha_lib import KVCache, MultiHeadAttention, causal_mask
-from tests.mha_lib.bad_calls import BadCalls, assert_refused, each_bad_call
 
 B, N, H, D, W = 2, 11, 3, 12, 4
 
@@ -55,18 +54,3 @@ def test_a_cache_with_a_window_goes_on_for_ever_in_the_memory_of_two_windows():
     cache = KVCache(layer, B, 1000)
     layer(x, cache=cache, is_causal=True)
     assert cache.keys.shape[2] == 2 * W
-
-
-# fmt: off
-BAD_CALLS: BadCalls = {
-    "no window": (lambda: MultiHeadAttention(D, H, window=0), ValueError, "window must be at least 1, got 0"),
-    "a float": (lambda: MultiHeadAttention(D, H, window=2.0), TypeError,
-        "window must be an integer, got 2.0; try int(window)"),
-    "of a mask": (lambda: causal_mask(3, 3, window=0), ValueError, "window must be at least 1, got 0"),
-}
-# fmt: on
-
-
-@each_bad_call(BAD_CALLS)
-def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
-    assert_refused(call, error, words)
