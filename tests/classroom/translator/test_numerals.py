@@ -154,6 +154,8 @@ SPELLINGS = {
     1_012: ["一千零十二"],
     23: ["Twenty-three", "  TWENTY  three ", "twenty‑three.", "ｔｗｅｎｔｙ－ｔｈｒｅｅ"],
     105: ["one hundred and five", "a hundred and five", "一百零五"],
+    1_001: ["a thousand and one"],
+    1_200: ["一千二"],
     1_234: ["one thousand, two hundred and thirty-four"],
     1_250: ["一千二百五"],
     1_505: ["fifteen hundred and five"],
@@ -181,6 +183,7 @@ SENTENCES = {
     "The numbers here go from 0 to 99,999,999.": [
         "-5",
         "one hundred million",
+        "two billion",
         "9" * 5_000,
         "一亿",
         "1亿",
