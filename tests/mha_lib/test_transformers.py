@@ -234,25 +234,6 @@ def test_outputs_and_weights_are_theirs(case, model, x):
 
 @chunked
 @each_case
-def test_a_cache_gives_what_they_give_for_all_tokens_at_once(case, model, x, sizes):
-    theirs = attention_of(model, case)
-    ours = case.convert(theirs)
-    call = call_within(model, theirs, x)
-    for form in forms_of(ours):
-        cache, end = KVCache(ours, BATCH, TOKENS), 0
-        for size in sizes:
-            start, end = end, end + size
-            chunk = call.x[:, start:end]
-            output, weights = ours(chunk, cache=cache, is_causal=True, need_weights=True, **form)
-            expected = call.weights[:, :, start:end, :end]
-            unseen = end - weights.shape[3]  # keys that a cache with a window has forgotten
-            assert not expected[..., :unseen].any()
-            assert_equal(weights, expected[..., unseen:])
-            assert_equal(output, call.output[:, start:end])
-
-
-@chunked
-@each_case
 def test_a_cache_gives_what_their_cache_gives(case, model, x, sizes):
     theirs = attention_of(model, case)
     ours = case.convert(theirs)
@@ -303,16 +284,6 @@ def test_a_whole_block_is_theirs(case, model, x):
     assert_equal(weights, attention.weights)
     assert_equal(output, call.output)
     assert_equal(ours(small, is_causal=True), call.output)
-
-
-@chunked
-@each_block
-def test_a_whole_block_with_a_cache_gives_what_theirs_gives_for_all_tokens_at_once(case, model, x, sizes):
-    theirs = block_of(model, case)
-    ours = block_from(theirs, case.convert(theirs.self_attn))
-    cache = KVCache(ours.self_attention, BATCH, TOKENS)
-    output = [ours(chunk, cache=cache, is_causal=True) for chunk in x.split(sizes, dim=1)]
-    assert_equal(torch.cat(output, dim=1), call_within(model, theirs, x).output)
 
 
 def test_a_difference_is_a_share_of_the_largest_output_of_either_sign():

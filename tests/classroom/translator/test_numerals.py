@@ -80,22 +80,6 @@ def test_numerals_are_those_of_the_published_table(number):
     assert in_chinese(number) == chinese_another_way(number) == PUBLISHED[number]
 
 
-SPOKEN = {
-    0: "zero",
-    13: "thirteen",
-    40: "forty",
-    105: "one hundred five",
-    23_045: "twenty three thousand forty five",
-    1_000_000: "one million",
-    90_012_300: "ninety million twelve thousand three hundred",
-}
-
-
-@pytest.mark.parametrize("number", SPOKEN)
-def test_words_are_those_that_people_say(number):
-    assert in_english(number) == SPOKEN[number]
-
-
 def test_numbers_go_there_and_back():
     check_there_and_back(range(0, 100_000, 11))
     check_there_and_back(some_numbers(5_000))
@@ -116,19 +100,12 @@ def test_only_the_words_of_the_vocabulary_occur():
 ALIGNED = {
     # numeral and word, "-" where no word stands for the numeral
     0: "零 zero",
-    7: "七 seven",
-    10: "十 ten",
     12: "十 twelve 二 twelve",
     20: "二 twenty 十 twenty",
-    105: "一 one 百 hundred 零 - 五 five",
     112: "一 one 百 hundred 一 twelve 十 twelve 二 twelve",
-    3_000: "三 three 千 thousand",
     13_000: "一 thirteen 万 - 三 thirteen 千 thousand",
-    20_000: "二 twenty 万 -",
     23_045: "二 twenty 万 - 三 three 千 thousand 零 - 四 forty 十 forty 五 five",
     100_000: "十 hundred 万 -",
-    201_000: "二 two 十 hundred 万 - 一 one 千 thousand",
-    1_000_000: "一 one 百 million 万 -",
     11_000_000: "一 eleven 千 eleven 一 eleven 百 million 万 -",
     2_300_004: "二 two 百 million 三 three 十 hundred 万 - 零 - 四 four",
     20_500_000: "二 twenty 千 twenty 零 - 五 five 十 hundred 万 -",
@@ -173,24 +150,20 @@ SPELLINGS = {
     7: ["007", "0" * 5_000 + "7"],
     12: ["一十二"],
     112: ["一百十二"],
-    150: ["一百五", "一百五十"],
     250: ["二百五", "两百五"],
     1_012: ["一千零十二"],
     23: ["Twenty-three", "  TWENTY  three ", "twenty‑three.", "ｔｗｅｎｔｙ－ｔｈｒｅｅ"],
     105: ["one hundred and five", "a hundred and five", "一百零五"],
     1_001: ["a thousand and one"],
-    1_234: ["one thousand, two hundred and thirty-four"],
     1_200: ["一千二"],
+    1_234: ["one thousand, two hundred and thirty-four"],
     1_250: ["一千二百五"],
-    1_500: ["fifteen hundred"],
     1_505: ["fifteen hundred and five"],
     20_045: ["二萬〇四十五", "二万 零四十五"],
     23_045: ["23045", "23,045", "２３，０４５", "二万三千零四十五", "两万三千零四十五"],
     35_000: ["三万五", "三萬五"],
     100_010: ["十万零十"],
-    125_300: ["十二万五千三"],
     1_000_000: ["A million"],
-    2_000_005: ["two million and five"],
     12_345_678: ["12,345,678", "12 345 678"],
 }
 
@@ -205,26 +178,21 @@ SENTENCES = {
     "“fourty” was not understood; is “forty” meant?": ["fourty two"],
     "“apples” was not understood: it is no number word that is known here.": ["twenty apples", "23 apples"],
     "“<b>” was not understood: it is no number word that is known here.": ["<b>"],
-    "“3.5” was not understood: it is no number word that is known here.": ["3.5"],
+    "“1,23” was not understood: it is no number word that is known here.": ["1,23"],
+    "“23” was not understood: it is no number word that is known here.": ["23 thousand"],
     "The numbers here go from 0 to 99,999,999.": [
         "-5",
         "one hundred million",
         "two billion",
-        "100000000",
         "9" * 5_000,
         "一亿",
         "1亿",
     ],
-    "“1,23” was not understood: it is no number word that is known here.": ["1,23"],
-    "“23” was not understood: it is no number word that is known here.": ["23 thousand"],
     "“twelve” was not understood: it can't follow “twenty”.": ["twenty twelve"],
     "“three” was not understood: it can't follow “two”.": ["two three"],
-    "“million” was not understood: it can't follow “thousand”.": ["five thousand million"],
     "“thousand” was not understood: it can't follow “two”.": ["one thousand two thousand"],
     "“hundred” was not understood: a number can't begin with it.": ["hundred"],
-    "“thousand” was not understood: a number can't begin with it.": ["thousand five"],
     "“hundred” was not understood: it can't follow “twenty”.": ["twenty hundred"],
-    "“hundred” was not understood: it can't follow “hundred”.": ["one hundred hundred"],
     "“thousand” was not understood: it can't follow “hundred”.": ["fifteen hundred thousand"],
     "“zero” was not understood: a number can't begin with it.": ["zero thousand", "zero zero"],
     "“zero” was not understood: it can't follow “hundred”.": ["one hundred zero"],
@@ -241,9 +209,6 @@ SENTENCES = {
     ],
     "“万五” was not understood: its numerals don't make a number in this order.": ["万五"],
     "“二零十” was not understood: its numerals don't make a number in this order.": ["二零十"],
-    "“三五” was not understood: its numerals don't make a number in this order.": ["三五"],
-    "“万” was not understood: its numerals don't make a number in this order.": ["万"],
-    "“万万万” was not understood: its numerals don't make a number in this order.": ["万万万"],
     "“t” was not understood: it is no number word that is known here.": ["二十three"],
 }
 
