@@ -24,29 +24,48 @@ def without_gradients():
         yield
 
 
-@KINDS
-@pytest.mark.parametrize("seed", range(20))
+def broken(weights, allowed):
+    raise RuntimeError("a change of weights that fails")
+
+
+@pytest.mark.parametrize("kind", [*LAYERS, "window"])
+@pytest.mark.parametrize("seed", range(25))
 def test_whatever_was_done_to_a_cache_it_holds_the_tokens_that_are_left(kind, seed):
-    """Positions are counted within the cache, as StreamingLLM does: the layer alone suffices to compare."""
-    draw, layer = random.Random(seed), LAYERS[kind]()
-    cache, held = KVCache(layer, B, N), torch.zeros(B, 0, D)
-    for _ in range(20):
+    """Positions are counted within the cache, as StreamingLLM does: the layer alone suffices to compare.
+
+    A call that fails, and a change that is refused, leave the cache as it was.
+    """
+    draw, window = random.Random(seed), 4 if kind == "window" else None
+    layer = MultiHeadAttention(D, H, rotary=True, window=window) if window else LAYERS[kind]()
+    room = 3 * N if window else N
+    cache, held = KVCache(layer, B, room), torch.zeros(B, 0, D)
+    for _ in range(25):
         size = held.shape[1]
-        match draw.choice(["step", "step", "keep", "crop", "reorder", "reset"]):
+        new = torch.randn(len(held), min(draw.choice([1, 1, 5, 11]), room - size), D)
+        match draw.choice(["step", "step", "failing step", "keep", "crop", "reorder", "reset"]):
             case "step":
-                new = torch.randn(len(held), min(draw.choice([1, 1, 5]), N - size), D)
                 held = torch.cat([held, new], dim=1)
                 output = layer(new, cache=cache, is_causal=True)
                 torch.testing.assert_close(output, layer(held, is_causal=True)[:, size:])
+            case "failing step" if new.shape[1]:
+                with pytest.raises(RuntimeError, match="that fails"):
+                    layer(new, cache=cache, is_causal=True, change_weights=broken)
             case "keep":
-                first, last = draw.randint(0, 5), draw.randint(0, 5)
-                cache.keep(first, last)
-                if size > first + last:
+                first, last = draw.choice([0, 2, 4]), draw.choice([0, 1, 4])
+                if window:
+                    with pytest.raises(ValueError, match="cache.keep needs a layer without window"):
+                        cache.keep(first, last)
+                elif size > first + last:
+                    cache.keep(first, last)
                     held = torch.cat([held[:, :first], held[:, size - last :]], dim=1)
             case "crop":
-                left = draw.randint(size // 2, size)
-                cache.crop(left)
-                held = held[:, :left]
+                left = draw.randint(0, len(cache))
+                if left < len(cache) < size:
+                    with pytest.raises(ValueError, match="cache must still hold"):
+                        cache.crop(left)
+                else:
+                    held = held[:, : size - len(cache) + left]
+                    cache.crop(left)
             case "reorder" if size:
                 index = draw.choices(range(len(held)), k=draw.choice([1, 2, 3]))
                 cache.reorder(torch.tensor(index))
@@ -54,7 +73,7 @@ def test_whatever_was_done_to_a_cache_it_holds_the_tokens_that_are_left(kind, se
             case "reset" if len(held) == B:
                 cache.reset()
                 held = held[:, :0]
-        assert len(cache) == held.shape[1]
+        assert len(cache) == (min(held.shape[1], window - 1) if window else held.shape[1])
 
 
 @KINDS

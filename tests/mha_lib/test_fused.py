@@ -11,15 +11,15 @@ import mha_lib.fused
 from mha_lib import MultiHeadAttention, causal_mask
 from mha_lib.fused import (
     Counts,
+    attend,
     attend_one_by_one,
     attend_varlen,
-    fused_attention,
     has_varlen_kernel,
     knows_varlen_attn,
     queries_at_a_time,
     worth_packing,
 )
-from mha_lib.masks import Limits
+from mha_lib.masks import Limits, checked_limits
 from tests.mha_lib.layers import DEVICES, NEEDS_GPU, output_of
 
 B, Q, K, H, HEAD = 2, 3, 5, 7, 11
@@ -36,10 +36,8 @@ TOLERANCE = {
 @pytest.fixture
 def built_masks(monkeypatch):
     """Record the masks that the fast path builds."""
-    built, combine = [], mha_lib.fused.combine_masks
-    monkeypatch.setattr(
-        mha_lib.fused, "combine_masks", lambda *args: built.append(combine(*args)) or built[-1]
-    )
+    built, allowed = [], Limits.allowed
+    monkeypatch.setattr(Limits, "allowed", lambda *args: built.append(allowed(*args)) or built[-1])
     return built
 
 
@@ -47,9 +45,9 @@ def built_masks(monkeypatch):
 def packed_calls(monkeypatch):
     """Record the calls that leave out padded keys."""
     calls = []
-    original = mha_lib.multihead.packed_attention
+    original = mha_lib.fused.packed_attention
     monkeypatch.setattr(
-        mha_lib.multihead, "packed_attention", lambda *args: calls.append(args) or original(*args)
+        mha_lib.fused, "packed_attention", lambda *args: calls.append(args) or original(*args)
     )
     return calls
 
@@ -160,7 +158,7 @@ def test_padded_keys_are_not_even_projected(always_pack):
     layer.W_k.register_forward_hook(lambda module, inputs, output: projected.append(inputs[0]))
     x = torch.randn(B, K, 14)
     layer(x, valid_lens=torch.tensor([2, 4]))
-    assert torch.equal(projected[0], torch.cat([x[0, :2], x[1, :4]]))
+    assert torch.equal(projected[0], torch.cat([x[0, :2], x[1, :4]])[None])
 
 
 @pytest.mark.parametrize("valid_lens", [None, [1, 40, 64], [0, 64, 64]])
@@ -200,8 +198,9 @@ def test_masks_are_built_for_a_chunk_of_queries_and_kept_for_none(kind, chunks_o
 def test_a_chunk_has_as_many_queries_as_a_mask_has_room_for():
     """8 million cells hold 512 rows of 16,384 keys, and a mask for each of two samples halves that."""
     queries, lengths = torch.empty(2, 1, 16_384, 1), torch.tensor([3, 16_384])
-    assert queries_at_a_time(queries, 16_384, Limits(is_causal=True)) == 512
-    assert queries_at_a_time(queries, 16_384, Limits(lengths, is_causal=True)) == 256
+    shape, device = (2, 1, 16_384, 16_384), torch.device("cpu")
+    assert queries_at_a_time(queries, checked_limits(shape, device, is_causal=True)) == 512
+    assert queries_at_a_time(queries, checked_limits(shape, device, lengths, is_causal=True)) == 256
 
 
 def test_masks_are_built_once_where_no_gradient_is_wanted(small_chunks, built_masks):
@@ -414,28 +413,31 @@ def test_varlen_attn_is_found_by_its_arguments(signature, varlen, monkeypatch):
 def test_only_a_cpu_takes_samples_one_by_one(device, has_kernel, monkeypatch):
     monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: has_kernel)
     queries = SimpleNamespace(device=torch.device(device), shape=(2, 8, 512, 64))
-    lengths = torch.tensor([3, 512])
-    assert worth_packing(queries, 8, 512, 64, Limits(lengths), lengths, 0.0) == (
-        has_kernel or device == "cpu"
-    )
+    limits = checked_limits((2, 8, 512, 512), torch.device("cpu"), torch.tensor([3, 512]))
+    assert worth_packing(queries, 8, 64, limits, 0.0) == (has_kernel or device == "cpu")
 
 
 @pytest.mark.parametrize(
     "limits",
     [
-        Limits(),
-        Limits(torch.ones(2, 512).long()),
-        Limits(torch.tensor([3, 512]), key_mask=torch.ones(2, 512).bool()),
-        Limits(torch.tensor([3, 512]), mask=torch.ones(512, 512).bool()),
-        Limits(torch.tensor([3, 512], device="meta")),
+        {},
+        {"valid_lens": torch.full((2, 512), 7)},
+        {"valid_lens": torch.tensor([3, 512]), "key_mask": torch.ones(2, 512).bool()},
+        {"valid_lens": torch.tensor([3, 512]), "mask": torch.ones(512, 512).bool()},
+        {"valid_lens": torch.tensor([3, 512]), "window": 7},
+        {"valid_lens": torch.tensor([3, 512]), "score_bias": torch.zeros(512, 512)},
+        {"valid_lens": torch.tensor([3, 512], device="meta")},
     ],
-    ids=["no lengths", "lengths (B, Q)", "key_mask", "mask", "lengths nobody can read"],
+    ids=["no lengths", "lengths (B, Q)", "key_mask", "mask", "window", "bias", "lengths nobody can read"],
 )
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_only_lengths_of_samples_are_packed(limits, device, monkeypatch):
     monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: True)
     queries = SimpleNamespace(device=torch.device(device), shape=(2, 8, 512, 64))
-    assert not worth_packing(queries, 8, 512, 64, limits, limits.valid_lens, 0.0)
+    lengths = limits.get("valid_lens")
+    place = torch.device("cpu") if lengths is None else lengths.device
+    limits = checked_limits((2, 8, 512, 512), place, **limits)
+    assert not worth_packing(queries, 8, 64, limits, 0.0)
 
 
 def test_heads_that_share_keys_are_not_given_copies_of_them(monkeypatch):
@@ -450,7 +452,8 @@ def test_heads_that_share_keys_are_not_given_copies_of_them(monkeypatch):
     )
     q, k, v = torch.randn(B, 6, Q, HEAD), torch.randn(B, 2, K, HEAD), torch.randn(B, 2, K, HEAD)
     expected = sdpa(q, k.repeat_interleave(3, dim=1), v.repeat_interleave(3, dim=1))
-    torch.testing.assert_close(fused_attention(q, k, v), expected)
+    limits = checked_limits((B, 6, Q, K), q.device)
+    torch.testing.assert_close(attend(q, k, v, limits)[0], expected)
     assert shapes == [(k.shape, v.shape)]
 
 

@@ -375,7 +375,7 @@ def test_to_torch_gives_a_module_that_gives_the_same(options):
 def test_printing_a_layer_shows_its_heads():
     layer = MultiHeadAttention(12, 6, 0.1, num_kv_heads=2, rotary=Rotary(base=500), window=4)
     rotary = "Rotary(base=500, scaling=1.0, halves=False)"
-    assert f"12, num_heads=6, num_kv_heads=2, dropout=0.1, rotary={rotary}, window=4" in repr(layer)
+    assert f"12, num_heads=6, dropout=0.1, num_kv_heads=2, rotary={rotary}, window=4" in repr(layer)
     assert repr(MultiHeadAttention(12, 6)).startswith("MultiHeadAttention(\n  12, num_heads=6\n")
 
 

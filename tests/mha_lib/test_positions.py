@@ -65,7 +65,7 @@ def test_half_precision_is_turned_in_single_precision(dtype):
     assert got.dtype == dtype
     assert torch.equal(got, rotate_by_position(x.float(), positions).to(dtype))
     assert torch.equal(Rotary().turn(x, 40_000), got)
-    assert torch.equal(Rotary().turn_all(x[:, :1], 40_000), got[:, :1])
+    assert torch.equal(Rotary().turn(x[:, :1], torch.tensor([40_000])), got[:, :1])
 
 
 def test_far_positions_are_turned_as_exactly_as_near_ones():

@@ -40,7 +40,7 @@ def test_memory_grows_with_the_tokens_and_not_with_their_square():
             layer(x, is_causal=True).sum().backward()
         largest.append(seen.count)
     assert largest[1] <= 2 * largest[0]
-    assert largest[1] < 2048 * 2048 / 20
+    assert largest[1] <= 2048 * 2 * 64  # each query and the keys of two blocks
 
 
 @torch.no_grad()
