@@ -16,7 +16,9 @@ from mha_lib.tracing import autocasts, can_be_read
 
 def check_class(name: str, value: object, expected: type, way_out: str) -> None:
     if not isinstance(value, expected):
-        raise TypeError(f"{name} must be a {expected.__name__}, got {type(value).__name__}; {way_out}")
+        kind = expected.__name__
+        article = "an" if kind[0] in "AEIOU" else "a"
+        raise TypeError(f"{name} must be {article} {kind}, got {type(value).__name__}; {way_out}")
 
 
 def checked_size(name: str, size: int, minimum: int = 1) -> int:

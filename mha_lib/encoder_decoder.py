@@ -69,7 +69,7 @@ class EncoderDecoder(nn.Module):
     ):
         super().__init__()
         place: Any = {"device": device, "dtype": dtype}
-        sizes: Any = (num_hiddens, num_heads, ffn_num_hiddens, dropout, bias)
+        sizes = (num_hiddens, num_heads, ffn_num_hiddens, dropout, bias)
         layers = range(checks.checked_size("num_layers", num_layers))
         checks.checked_size("num_hiddens", num_hiddens)
         self.adds_positions = not options.get("rotary", False)
@@ -77,8 +77,9 @@ class EncoderDecoder(nn.Module):
             checks.check_even("num_hiddens", num_hiddens)
         checks.checked_size("source_vocab_size", source_vocab_size)
         checks.checked_size("target_vocab_size", target_vocab_size)
-        self.encoder_layers = nn.ModuleList(EncoderLayer(*sizes, **place, **options) for _ in layers)
-        self.decoder_layers = nn.ModuleList(DecoderLayer(*sizes, **place, **options) for _ in layers)
+        options |= place
+        self.encoder_layers = nn.ModuleList(EncoderLayer(*sizes, **options) for _ in layers)
+        self.decoder_layers = nn.ModuleList(DecoderLayer(*sizes, **options) for _ in layers)
         norm = options.get("norm", nn.LayerNorm)
         self.encoder_norm, self.decoder_norm = norm(num_hiddens, **place), norm(num_hiddens, **place)
         self.source_embedding = nn.Embedding(source_vocab_size, num_hiddens, **place)

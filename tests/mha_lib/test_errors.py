@@ -1,6 +1,7 @@
 """Bad calls: the error names the argument, what was required, what came, and the way out."""
 
 import math
+import warnings
 from typing import Any
 
 import pytest
@@ -107,9 +108,26 @@ def attend_two_more(**arguments: Any) -> Call:
     return lambda: LAYER(x(B, 2, D), cache=filled_cache(3), **arguments)
 
 
+def nested(*samples: torch.Tensor) -> torch.Tensor:
+    return torch.nested.nested_tensor(list(samples), layout=torch.jagged)
+
+
+def scripted() -> None:
+    with warnings.catch_warnings(action="ignore"):  # PyTorch itself says that its language is deprecated
+        torch.jit.script(LAYER)
+
+
 # fmt: off
 BAD_CALLS: BadCalls = {
     # how it is called: (the call, the error, the words that its message must hold, in this order)
+    "queries: nested": (lambda: LAYER(nested(x(2, D), x(3, D))), TypeError,
+        "queries must be a plain tensor, got a nested one; try queries.to_padded_tensor(0.0)"),
+    "bias: of heads or of samples": (lambda: LAYER(x(H, Q, D), score_bias=x(H, Q, Q)), ValueError,
+        "score_bias must have four axes … score_bias[None] if it is one for each head, score_bias[:, None]"),
+    "head mask: complex": (attend(head_mask=torch.ones(H, dtype=torch.complex64)), TypeError,
+        "head_mask must hold real numbers, got torch.complex64; try head_mask.real"),
+    "scripting": (scripted, TypeError,
+        "a MultiHeadAttention can't be scripted by torch.jit … try torch.compile"),
     "lengths: a list": (attend(valid_lens=[1, 2]), TypeError,
         "valid_lens … got list; try torch.tensor(valid_lens)"),
     "lengths: floats": (attend(valid_lens=lens(1.0, 2.0)), TypeError,

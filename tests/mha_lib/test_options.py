@@ -97,7 +97,9 @@ def test_what_was_changed_by_hand_is_handed_over_or_refused():
         attention.to_torch()
 
 
-@pytest.mark.parametrize("name", [name for name in options_of(EncoderLayer) if name not in ("dropout", "bias")])
+@pytest.mark.parametrize(
+    "name", [name for name in options_of(EncoderLayer) if name not in ("dropout", "bias")]
+)
 @torch.no_grad()
 def test_a_model_with_any_option_writes_with_a_cache_what_it_writes_without(name):
     model = EncoderDecoder(7, 7, 8, 4, 6, num_layers=2, **{name: OTHER[name]}).eval()
@@ -131,7 +133,7 @@ def test_a_state_dict_of_other_heads_is_refused_and_one_without_notes_is_not(tmp
     MultiHeadAttention(12, 3).load_state_dict(saved)
     other.load_state_dict(dict(saved))  # nothing says what it was
     model = EncoderDecoder(5, 5, 12, 3, 6)
-    with pytest.raises(RuntimeError, match="encoder_layers.0.self_attention.must have heads as wide"):
+    with pytest.raises(RuntimeError, match=r"encoder_layers\.0\.self_attention\.must have heads as wide"):
         EncoderDecoder(5, 5, 12, 2, 6).load_state_dict(model.state_dict())
 
 
@@ -149,7 +151,7 @@ def test_a_model_with_a_cache_is_not_exported(strict):
             return self.layer(x, cache=cache, is_causal=True)
 
     with torch.no_grad():
-        with pytest.raises(Exception, match="cache must be used outside torch.export"):
+        with pytest.raises(Exception, match=r"cache must be used outside torch\.export"):
             torch.export.export(Step(), (torch.randn(1, 2, 8),), strict=strict)
         assert cache.keys is None
         assert len(cache) == 0

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from mha_lib import (
+    KVCache,
     Llama3Scaling,
     MultiHeadAttention,
     Rotary,
@@ -13,7 +14,7 @@ from mha_lib import (
     sinusoidal_positions,
     split_heads,
 )
-from mha_lib.positions import kept_table
+from mha_lib.positions import kept_table, waves_like
 from tests.mha_lib.bad_calls import BadCalls, assert_refused, each_bad_call
 
 
@@ -178,6 +179,39 @@ def test_kept_tables_serve_every_mode_dtype_and_length():
     positions = sinusoidal_positions(5, 8)
     positions.zero_()
     assert sinusoidal_positions(5, 8).any(), "what a caller writes into must not be kept"
+
+
+@pytest.mark.parametrize("width", [6, 8])
+@pytest.mark.parametrize("halves", [False, True])
+def test_kept_angles_are_those_of_the_positions_wherever_sections_begin(width, halves):
+    rotary = Rotary(100.0, halves=halves)
+    for start in (0, 1, 63, 64, 65, 128, 2**20 - 1):
+        for count in (1, 2, 63, 64, 65, 129):
+            x = torch.randn(1, count, width)
+            expected = rotate_by_position(x, torch.arange(start, start + count), rotary)
+            assert torch.equal(rotary.turn(x, start), expected)
+            rows = sinusoidal_positions(200, width)[min(start, 50) : min(start, 50) + count]
+            assert torch.equal(waves_like(x[:, : len(rows)], min(start, 50)), rows)
+
+
+def test_far_tokens_need_angles_for_themselves_alone_and_all_layers_share_them():
+    kept_table.cache_clear()
+    layers = [MultiHeadAttention(8, 2, rotary=True, window=3) for _ in range(4)]
+    for layer in layers:
+        cache = KVCache(layer, 1, 9)
+        cache.num_seen = 2**20
+        with torch.no_grad():
+            for token in torch.randn(1, 5, 8).split(1, dim=1):
+                layer(token, cache=cache, is_causal=True)
+    assert kept_table.cache_info().currsize == 1
+    assert kept_table(
+        Rotary.turns, Rotary(), 2**20, 2**20 + 64, torch.device("cpu"), 4, torch.float32
+    ).shape == (
+        64,
+        2,
+        4,
+    )
+    assert kept_table.cache_info().currsize == 1
 
 
 WRONG: Any = {"base": "far", "scaling": "llama3", "halves": 1}

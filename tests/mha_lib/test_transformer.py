@@ -336,6 +336,70 @@ def change_dropout(module):
     module.dropout1.p = 0.5
 
 
+# What a cache of the target may become
+
+
+def score_of(model, source, target):
+    """The log-probability of a target of which the first token is given."""
+    logits = model(source, target[:, :-1])
+    return logits.log_softmax(-1).gather(2, target[:, 1:, None]).sum()
+
+
+@torch.no_grad()
+def test_a_beam_as_wide_as_all_targets_finds_the_best_of_them():
+    """Beam search goes on from reordered caches; an exhaustive search scores every target by itself."""
+    torch.manual_seed(3)
+    model, steps, vocabulary = with_random_parameters(EncoderDecoder(W, 4, D, H, FFN, L)).eval(), 3, 4
+    source = torch.randint(W, (1, S))
+    targets = torch.cartesian_prod(*[torch.arange(vocabulary)] * steps)  # (4³, 3)
+    targets = torch.cat([torch.full((len(targets), 1), BEGIN), targets], dim=1)
+    scores = torch.stack([score_of(model, source, target[None]) for target in targets])
+
+    memory = model.encode(source)
+    cache, beams, total = DecoderCache(model, memory, steps), torch.full((1, 1), BEGIN), torch.zeros(1)
+    for _ in range(steps):
+        logits = model.decode(beams[:, -1:], memory, cache=cache)[:, -1]
+        total = (total[:, None] + logits.log_softmax(-1)).flatten()
+        total, best = total.topk(min(len(total), 16))
+        came_from = best // vocabulary
+        beams = torch.cat([beams[came_from], best[:, None] % vocabulary], dim=1)
+        cache.reorder(came_from)
+        memory = memory[came_from]
+    assert torch.equal(beams[0], targets[scores.argmax()])
+    torch.testing.assert_close(total[0], scores.max())
+
+
+@torch.no_grad()
+def test_a_guess_is_taken_back_and_another_target_begins_on_the_same_memory(model, tokens):
+    source, target, mask = tokens
+    memory = model.encode(source, mask)
+    cache = DecoderCache(model, memory, T)
+    expected = model.decode(target, memory, mask)
+    model.decode(target[:, :2], memory, mask, cache=cache)
+    model.decode(target[:, :1], memory, mask, cache=cache)
+    cache.crop(2)
+    torch.testing.assert_close(model.decode(target[:, 2:], memory, mask, cache=cache), expected[:, 2:])
+    cache.reset()
+    assert len(cache) == 0
+    torch.testing.assert_close(model.decode(target, memory, mask, cache=cache), expected)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("num_source_tokens", [1, S])
+def test_a_step_that_fails_in_a_later_layer_leaves_all_caches_as_they_were(model, tokens, num_source_tokens):
+    source, target, _ = tokens
+    memory = model.encode(source[:, :num_source_tokens])
+    cache = DecoderCache(model, memory, T)
+    expected = model.decode(target, memory)
+    bad = ByAttention([torch.ones(H)] * L, [torch.ones(H), torch.ones(H + 1)], [torch.ones(H)] * L)
+    for position in range(T):
+        with pytest.raises(ValueError, match="head_mask must be"):
+            model.decode(target[:, position : position + 1], memory, cache=cache, head_masks=bad)
+        step = model.decode(target[:, position : position + 1], memory, cache=cache)
+        torch.testing.assert_close(step, expected[:, position : position + 1])
+    assert {len(each) for each, _ in cache.layers} == {T}
+
+
 def decode(**options):
     return lambda: MODEL.decode(TARGET, torch.zeros(B, S, D), **options)
 
@@ -388,11 +452,23 @@ BAD_CALLS = {
     "a memory of two axes for a cache": (lambda: DecoderCache(MODEL, torch.zeros(S, D), 4), ValueError,
         "memory must be (B, N, 14), got shape (7, 14); for a single sample: memory[None]"),
     "a cache of no model": (lambda: DecoderCache(LAYER, torch.zeros(B, S, D), 4), TypeError,
-        "model must be a EncoderDecoder, got DecoderLayer; its decoder makes the cache"),
+        "model must be an EncoderDecoder, got DecoderLayer; its decoder makes the cache"),
     "decoding with a wrong source mask": (decode(source_mask=torch.ones(B, T).bool()), ValueError,
         "source_mask must be (B, S) = (3, 7), as source, got shape (3, 5)"),
     "decoding with the cache of a layer": (decode(cache=cache_of(LAYER_FOR_CACHE)), TypeError,
         "cache must be a DecoderCache, got KVCache; try DecoderCache(model, memory, max_tokens)"),
+    "one head mask for two attentions": (lambda: LAYER(*INPUTS, head_masks=(None,)), ValueError,
+        "head_masks must be two, a mask or None for the self-attention … got 1; try (mask, None)"),
+    "a feed-forward of no width": (lambda: FeedForward(0, 4), ValueError,
+        "num_hiddens must be at least 1, got 0"),
+    "a feed-forward that drops too much": (lambda: FeedForward(4, 4, 2.0), ValueError,
+        "dropout must be a probability from 0 to 1, got 2.0"),
+    "tokens that are no tensor": (lambda: FeedForward(4, 4)([1.0]), TypeError,
+        "x must be a tensor, got list"),
+    "tokens too wide": (lambda: FeedForward(4, 4)(torch.zeros(1, 2, 5)), ValueError,
+        "x must be (B, N, 4), got shape (1, 2, 5); for such x build the layer with num_hiddens=5"),
+    "a norm that is made": (lambda: EncoderLayer(8, 2, 4, norm=nn.LayerNorm(8)), TypeError,
+        "norm must make a norm, got one that is made, LayerNorm … try norm=LayerNorm, or a"),
     "gated in words": (lambda: EncoderLayer(D, H, FFN, gated="no"), TypeError,
         "gated must be True or False, got 'no'"),
     "one cache for two attentions": (

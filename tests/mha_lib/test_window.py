@@ -1,6 +1,8 @@
 """A window: no query sees further back, no more memory is needed than for it, and a cache forgets."""
 
+import pytest
 import torch
+import torch._dynamo.testing
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -41,6 +43,52 @@ def test_memory_grows_with_the_tokens_and_not_with_their_square():
         largest.append(seen.count)
     assert largest[1] <= 2 * largest[0]
     assert largest[1] <= 2048 * 2 * 64  # each query and the keys of two blocks
+
+
+def with_and_without(window):
+    layer, whole = MultiHeadAttention(D, H, window=window), MultiHeadAttention(D, H)
+    whole.load_state_dict(layer.state_dict())
+    return layer, whole
+
+
+@torch.no_grad()
+def test_a_single_query_sees_no_more_than_its_window(attend):
+    layer, whole = with_and_without(window=W)
+    queries, keys = torch.randn(B, 1, D), torch.randn(B, N, D)
+    for is_causal in (True, False):
+        expected = attend(whole, queries, keys[:, -W:])
+        torch.testing.assert_close(attend(layer, queries, keys, is_causal=is_causal), expected)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("num_queries", "num_keys"), [(6, 6), (4, 9), (9, 4)])
+def test_without_causality_a_window_is_as_wide_on_both_sides(attend, num_queries, num_keys):
+    layer, whole = with_and_without(window=2)
+    own, place = torch.arange(num_keys - num_queries, num_keys)[:, None], torch.arange(num_keys)
+    queries, keys = torch.randn(B, num_queries, D), torch.randn(B, num_keys, D)
+    expected = attend(whole, queries, keys, mask=(own - place).abs() < 2)
+    torch.testing.assert_close(attend(layer, queries, keys), expected)
+
+
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_windows_export_with_any_length_and_compile_to_one_graph(is_causal):
+    class Called(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = MultiHeadAttention(8, 2, window=5, rotary=True).eval()
+
+        def forward(self, x):
+            return self.layer(x, is_causal=is_causal)
+
+    called, sizes = Called(), {0: torch.export.Dim("batch", min=2), 1: torch.export.Dim("tokens", min=2)}
+    program = torch.export.export(called, (torch.randn(2, 9, 8),), dynamic_shapes={"x": sizes}).module()
+    graphs = torch._dynamo.testing.CompileCounter()
+    compiled = torch.compile(called, backend=graphs, dynamic=True, fullgraph=True)
+    for num_tokens in (3, 9, 64, 65, 200):
+        x = torch.randn(4, num_tokens, 8)
+        torch.testing.assert_close(program(x), called(x))
+        torch.testing.assert_close(compiled(x), called(x))
+    assert graphs.frame_count == 1
 
 
 @torch.no_grad()
