@@ -15,15 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from mha_lib import checks, tracing
-from mha_lib.masks import (
-    Limits,
-    add_head_axis,
-    blank_padding,
-    checked_limits,
-    combine_masks,
-    finite_queries,
-    unhidden_keys,
-)
+from mha_lib.masks import Limits, add_head_axis, blank_padding, checked_limits, finite_queries
 
 # Makes new weights of the weights and of what is allowed, both (B, H, Q, K).
 ChangeWeights = Callable[[Tensor, Tensor], Tensor]
@@ -63,17 +55,6 @@ def at_least_float32(x: Tensor) -> Tensor:
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
-def without_infinity(score_bias: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    """Turn a bias of −∞, which forbids a key, into a mask; a row of −∞ alone would give NaN.
-
-    Numbers that can be read on the CPU are read, which costs less than a mask.
-    """
-    if checks.is_read_at_once(score_bias) and score_bias.detach().amin() > -math.inf:
-        return score_bias, mask
-    allowed = score_bias != -math.inf
-    return score_bias.masked_fill(~allowed, 0.0), allowed if mask is None else mask & allowed
-
-
 def dot_product_attention(
     queries: Tensor,
     keys: Tensor,
@@ -107,30 +88,26 @@ def dot_product_attention(
     checks.check_same_width(queries, keys)
     checks.check_dropout("dropout_p", dropout_p)
     scores_shape = (*queries.shape[:-1], keys.shape[-2])  # (..., Q, K)
-    if mask is not None:
-        checks.check_mask(mask, scores_shape, queries.device)
-    if score_bias is not None:
-        checks.check_score_bias(score_bias, scores_shape, queries.device)
-    return attend_with_weights(queries, keys, values, mask, dropout_p, score_bias)
+    limits = checked_limits(scores_shape, queries.device, mask=mask, score_bias=score_bias)
+    return attend_with_weights(queries, keys, values, limits, dropout_p)
 
 
 def attend_with_weights(
     queries: Tensor,
     keys: Tensor,
     values: Tensor,
-    mask: Tensor | None,
+    limits: Limits,
     dropout_p: float,
-    score_bias: Tensor | None,
     change_weights: ChangeWeights | None = None,
-    may_hide_all: bool = True,
+    sink_logits: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """``dot_product_attention`` for checked arguments, where H/G heads in a row may share keys and values.
 
     Heads that share keys are computed as one head with H/G times as many queries, so no key is repeated.
 
-    queries ``(..., H, Q, d)``, keys ``(..., G, K, d)``, values ``(..., G, K, d_v)``, mask and bias for the
-    scores ``(..., H, Q, K)`` -> output ``(..., H, Q, d_v)``, weights like the scores. ``may_hide_all`` says
-    whether the mask may leave a query without any key.
+    queries ``(..., H, Q, d)``, keys ``(..., G, K, d)``, values ``(..., G, K, d_v)`` -> output
+    ``(..., H, Q, d_v)``, weights ``(..., H, Q, K)``. ``sink_logits``, ``(H,)``, take part in the softmax of
+    each head as the score of a key that has no value.
     """
     dtype, num_queries = queries.dtype, queries.shape[-2]
     share = 1 if queries.dim() < 4 else queries.shape[1] // keys.shape[1]  # H/G
@@ -146,54 +123,29 @@ def attend_with_weights(
         keys = keys.contiguous()  # their transpose then needs no copy of its own
         scaled = queries / math.sqrt(keys.shape[-1])
         scores = unstacked(stacked(scaled) @ keys.transpose(-2, -1))  # (..., H, Q, K)
-        addend, nothing = additive_mask(mask, score_bias, scores.dim(), scores.dtype, may_hide_all)
+        addend, nothing, allowed = limits.addend(scores.dim(), scores.dtype)
         in_place = tracing.nobody_differentiates(scores)
         if addend is not None:
             scores = scores.add_(addend) if in_place else scores + addend
-        weights = torch.softmax(scores, dim=-1, out=scores if in_place else None)
+        if sink_logits is not None:
+            sinks = sink_logits.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
+            weights = torch.softmax(torch.cat([scores, sinks], dim=-1), dim=-1)[..., :-1]
+        else:
+            weights = torch.softmax(scores, dim=-1, out=scores if in_place else None)
         if nothing is not None:
             weights = weights.masked_fill_(nothing, 0.0) if in_place else weights.masked_fill(nothing, 0.0)
         if change_weights is not None:
-            weights = changed_weights(change_weights, weights, mask)
+            weights = changed_weights(change_weights, weights, allowed)
         dropped = nn.functional.dropout(weights, dropout_p) if dropout_p else weights
         output = unstacked(stacked(dropped) @ values)  # (..., H, Q, d_v)
     return output.to(dtype), weights.to(dtype)
-
-
-def additive_mask(
-    mask: Tensor | None,
-    score_bias: Tensor | None,
-    num_axes: int,
-    dtype: torch.dtype,
-    may_hide_all: bool = True,
-) -> tuple[Tensor | None, Tensor | None]:
-    """Return what is added to scores of so many axes, and which rows of the result become zeros.
-
-    A forbidden key gets −∞. A row of −∞ alone would give NaN: such a row may attend to all keys here, and
-    its weights or its output are then replaced by zeros. The second tensor, ``(..., Q, 1)``, is True for it.
-    """
-    mask = None if mask is None else add_head_axis(mask, num_axes)
-    if score_bias is not None:
-        score_bias, with_bias = without_infinity(add_head_axis(score_bias, num_axes), mask)
-        may_hide_all |= with_bias is not mask
-        score_bias, mask = score_bias.to(dtype), with_bias
-    if mask is None:
-        return score_bias, None
-    nothing = None
-    if may_hide_all:
-        nothing = ~mask.any(dim=-1, keepdim=True)
-        if mask.device.type == "cpu" and tracing.can_be_read(nothing) and not nothing.any():
-            nothing = None
-        else:
-            mask = mask | nothing
-    return torch.where(mask, 0.0 if score_bias is None else score_bias, -math.inf).to(dtype), nothing
 
 
 def changed_weights(change_weights: ChangeWeights, weights: Tensor, mask: Tensor | None) -> Tensor:
     """The weights that a caller makes of ``weights``, ``(B, H, Q, K)``."""
     if mask is None:
         mask = torch.ones(weights.shape[-1], dtype=torch.bool, device=weights.device)
-    changed = change_weights(weights, add_head_axis(mask, weights.dim()).expand(weights.shape))
+    changed = change_weights(weights, mask.expand(weights.shape))
     checks.check_changed_weights(changed, weights)
     return changed
 
@@ -326,11 +278,9 @@ class SingleHeadAttention(nn.Module):
         checks.check_tokens("values", values, self.num_hiddens, "num_hiddens", self.W_v)
         checks.check_queries_keys_values(queries, keys, values)
         scores_shape = (*queries.shape[:2], keys.shape[1])  # (B, Q, K)
-        limits = Limits(valid_lens, key_mask, mask, is_causal)
-        limits = checked_limits(limits, scores_shape, queries.device)
-        unhidden = unhidden_keys(limits, keys.shape[1], queries.device)
+        limits = checked_limits(scores_shape, queries.device, valid_lens, key_mask, mask, is_causal)
         if keys is queries:
-            queries = finite_queries(queries, limits, keys.shape[1])
-        keys, values = blank_padding(keys, values, unhidden)
-        allowed = combine_masks(limits, scores_shape, queries.device)
+            queries = finite_queries(queries, limits)
+        keys, values = blank_padding(keys, values, limits)
+        allowed = limits.allowed(num_axes=3)
         return dot_product_attention(self.W_q(queries), self.W_k(keys), self.W_v(values), allowed)

@@ -3,6 +3,10 @@
 The shape letters are those of ``attention.py``; N counts the tokens of one call.
 """
 
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -11,10 +15,35 @@ from mha_lib.positions import Rotary
 
 
 class CachedAttention(nn.Module):
-    """What a layer must have so that a ``KVCache`` can keep its keys and values."""
+    """What a layer must have so that a ``KVCache`` can keep its keys and values.
+
+    Its state dict notes how wide a head is: the same parameters make other heads of another width.
+    """
 
     rotary: Rotary | None  # how the kept keys have been turned
     window: int | None  # how many keys a query sees, None for all
+    head_dim: int
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        if notes := getattr(destination, "_metadata", {}).get(prefix[:-1]):
+            notes["head_dim"] = self.head_dim
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, *lists: list[str]
+    ) -> None:
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, *lists)
+        if (saved := local_metadata.get("head_dim", self.head_dim)) != self.head_dim:
+            lists[-1].append(
+                f"{prefix or 'layer '}must have heads as wide as the saved ones, head_dim={saved}, got "
+                f"head_dim={self.head_dim}; build the layer with the num_heads of the one that was saved"
+            )
+
+    def __prepare_scriptable__(self) -> None:
+        raise TypeError(
+            f"a {type(self).__name__} can't be scripted by torch.jit, whose language it is not written in; "
+            "try torch.compile, or torch.export without a cache"
+        )
 
 
 class KVCache:
@@ -81,29 +110,28 @@ class KVCache:
         """Add projected keys and values ``(B, G, N, ·)``; return all that it now holds, ``(B, G, K, ·)``."""
         self.check_cacheable(keys, values)
         held_keys, held_values = self.buffers(keys, values)
-        new, held, size = keys.shape[2], len(self), held_keys.shape[2]
+        new, start, end = keys.shape[2], self.start, self.end + keys.shape[2]
         if not new:  # an empty write would still spoil what earlier calls need for their gradients
-            return held_keys[:, :, self.start : self.end], held_values[:, :, self.start : self.end]
+            return held_keys[:, :, start:end], held_values[:, :, start:end]
         self.num_seen += new
-        if held + new > size:  # a chunk longer than two windows: only its end will be needed later
-            both = [
-                (x, torch.cat([x[:, :, self.start : self.end], y], dim=2))
-                for x, y in ((held_keys, keys), (held_values, values))
-            ]
-            last = min(size, held + new)
-            for buffer, joined in both:
-                buffer[:, :, :last] = joined[:, :, -last:]
-            self.start, self.end = 0, last
+        if end <= held_keys.shape[2]:
+            held_keys[:, :, self.end : end] = keys
+            held_values[:, :, self.end : end] = values
+            self.end = end
             self.forget()
-            return both[0][1], both[1][1]
-        if self.end + new > size:
-            self.move(self.start, 0, held)
-        first, self.end = self.start, self.end + new
-        held_keys[:, :, self.end - new : self.end] = keys
-        held_values[:, :, self.end - new : self.end] = values
-        last = self.end
+            return held_keys[:, :, start:end], held_values[:, :, start:end]
+        # The end of the memory is reached: another one holds what goes on, so that the call can be undone.
+        all_keys = torch.cat([held_keys[:, :, start : self.end], keys], dim=2)
+        all_values = torch.cat([held_values[:, :, start : self.end], values], dim=2)
+        self.start = self.end = 0
+        self.keys, self.values = None, None
+        kept = min(held_keys.shape[2], end - start)  # of a long chunk, its end will be needed later
+        held_keys, held_values = self.buffers(keys, values)
+        held_keys[:, :, :kept] = all_keys[:, :, -kept:]
+        held_values[:, :, :kept] = all_values[:, :, -kept:]
+        self.end = kept
         self.forget()
-        return held_keys[:, :, first:last], held_values[:, :, first:last]
+        return all_keys, all_values
 
     def buffers(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """The memory for keys and values like these."""
@@ -117,13 +145,6 @@ class KVCache:
                 )
         assert self.values is not None
         return self.keys, self.values
-
-    def move(self, source: int, target: int, count: int) -> None:
-        """Move so many tokens to another place; the last of them becomes the last that is held."""
-        for buffer in (self.keys, self.values):
-            if buffer is not None:
-                buffer[:, :, target : target + count] = buffer[:, :, source : source + count].clone()
-        self.start, self.end = min(self.start, target), target + count
 
     def forget(self) -> None:
         """Let go the tokens that no later query will see."""
@@ -153,9 +174,15 @@ class KVCache:
             if self.first_keys is None or self.first_keys.shape[2] != first:
                 self.first_keys, self.first_moved = self.keys[:, :, :first].clone(), 0
             self.first_moved += removed  # turned anew each time, so that roundings do not add up
-            self.keys[:, :, :first] = self.layer.rotary.turn_all(self.first_keys, self.first_moved)
+            moved = torch.tensor([self.first_moved], device=self.keys.device)
+            self.keys[:, :, :first] = self.layer.rotary.turn(self.first_keys, moved)
+        else:
+            self.first_keys = None
         self.num_dropped += removed
-        self.move(self.end - last, first, last)
+        for buffer in (self.keys, self.values):
+            assert buffer is not None
+            buffer[:, :, first : first + last] = buffer[:, :, self.end - last : self.end].clone()
+        self.end = first + last
 
     def crop(self, num_tokens: int) -> None:
         """Keep the first ``num_tokens`` that it holds, and forget those after them: to take back a guess.
@@ -178,6 +205,8 @@ class KVCache:
             )
         self.end -= removed
         self.num_seen -= removed
+        if self.first_keys is not None and num_tokens < self.first_keys.shape[2]:
+            self.first_keys = None  # other tokens will stand there
 
     def reorder(self, index: Tensor) -> None:
         """Make sample i go on from what sample ``index[i]`` holds, as beam search does; ``(B,)``, integers.
@@ -227,6 +256,11 @@ class KVCache:
                 "cache holds keys and values without their gradients, got some that require gradients; "
                 "call the layer under torch.no_grad(), or without a cache"
             )
+        if tracing.is_exporting():
+            raise RuntimeError(
+                "cache must be used outside torch.export and make_fx, which would keep what it holds now "
+                "for ever; export the layer without a cache, or use torch.compile"
+            )
         if tracing.is_transformed(keys):
             raise RuntimeError(
                 "cache must be used outside torch.func.vmap, grad and jvp, got a call inside one of them; "
@@ -238,3 +272,20 @@ class KVCache:
                 f"cache must go on with what it holds, {held.dtype} on {held.device}, got {keys.dtype} on "
                 f"{keys.device}; call cache.reset() first"
             )
+
+
+class UnchangedByErrors:
+    """While its block runs, an error leaves the caches as they were, so that a call can be tried again."""
+
+    def __init__(self, caches: Iterable[KVCache | None]):
+        self.before = [(cache, dict(vars(cache))) for cache in caches if cache is not None]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, error: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
+    ) -> None:
+        if error is not None:
+            for cache, state in self.before:
+                vars(cache).update(state)

@@ -6,7 +6,7 @@ Nothing here computes attention: skip this file when reading the library for the
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,9 @@ from mha_lib.tracing import autocasts, can_be_read
 
 def check_class(name: str, value: object, expected: type, way_out: str) -> None:
     if not isinstance(value, expected):
-        raise TypeError(f"{name} must be a {expected.__name__}, got {type(value).__name__}; {way_out}")
+        kind = expected.__name__
+        article = "an" if kind[0] in "AEIOU" else "a"
+        raise TypeError(f"{name} must be {article} {kind}, got {type(value).__name__}; {way_out}")
 
 
 def checked_size(name: str, size: int, minimum: int = 1) -> int:
@@ -95,6 +97,11 @@ def check_dropout(name: str, probability: float) -> None:
 def check_tensor(name: str, x: Tensor) -> None:
     if not isinstance(x, Tensor):
         raise TypeError(f"{name} must be a tensor, got {type(x).__name__}; try torch.as_tensor({name})")
+    if x.is_nested:
+        raise TypeError(
+            f"{name} must be a plain tensor, got a nested one; try {name}.to_padded_tensor(0.0), with the "
+            "length of each sample as valid_lens"
+        )
 
 
 def check_floating(name: str, x: Tensor) -> None:
@@ -296,6 +303,12 @@ def check_score_bias(score_bias: Tensor, scores_shape: Sequence[int], device: to
     if isinstance(score_bias, Tensor) and score_bias.dtype == torch.bool:
         raise TypeError("score_bias must hold floating-point numbers, got torch.bool; a mask goes into mask=")
     check_floating("score_bias", score_bias)
+    if score_bias.dim() == 3 and len(scores_shape) == 4 and 1 < scores_shape[0] == scores_shape[1]:
+        raise ValueError(
+            f"score_bias must have four axes (B, H, Q, K) where there are as many samples as heads, "
+            f"{scores_shape[0]}, got shape {tuple(score_bias.shape)}; score_bias[None] if it is one for each "
+            "head, score_bias[:, None] if it is one for each sample"
+        )
     check_fits_scores("score_bias", score_bias, scores_shape)
     check_device("score_bias", score_bias, device)
     if is_read_at_once(score_bias) and not (largest := score_bias.detach().amax()) < math.inf:
@@ -334,6 +347,8 @@ def check_head_mask(head_mask: Tensor, batch: int, num_heads: int, device: torch
         raise TypeError(
             f"head_mask must be a tensor, got {type(head_mask).__name__}; try torch.tensor(head_mask)"
         )
+    if head_mask.is_complex():
+        raise TypeError(f"head_mask must hold real numbers, got {head_mask.dtype}; try head_mask.real")
     if tuple(head_mask.shape) not in ((num_heads,), (batch, num_heads)):
         raise ValueError(
             f"head_mask must be (H,) = ({num_heads},) or (B, H) = ({batch}, {num_heads}), "
@@ -409,6 +424,16 @@ def check_without_hooks(name: str, module: nn.Module) -> None:
         raise TypeError(
             f"{name} must be without forward hooks, which may change what it computes, got one with hooks; "
             "remove them first, or copy its weights into a new layer"
+        )
+
+
+def check_trained_alike(projections: Iterable[nn.Linear]) -> None:
+    """Projections that become one tensor must all be trained, or none."""
+    trained = {x.requires_grad for projection in projections for x in projection.parameters()}
+    if len(trained) > 1:
+        raise ValueError(
+            "W_q, W_k and W_v must be alike in requires_grad, since PyTorch has one parameter for all three, "
+            "got some with and some without; layer.requires_grad_() gives it to all"
         )
 
 

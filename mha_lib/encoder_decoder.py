@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from mha_lib import checks
-from mha_lib.cache import KVCache
+from mha_lib.cache import KVCache, UnchangedByErrors
 from mha_lib.positions import waves_like
 from mha_lib.transformer import DecoderLayer, EncoderLayer
 
@@ -40,8 +40,10 @@ class EncoderDecoder(nn.Module):
 
     source_vocab_size  how many tokens the source may choose from
     target_vocab_size  V, how many tokens the target may choose from
-    num_hiddens        D, even, since positions are pairs of a sine and a cosine
+    num_hiddens        D; even unless ``rotary``, since positions are pairs of a sine and a cosine
     num_layers         L, of the encoder and of the decoder
+    options            those of ``EncoderLayer`` from ``head_dim`` on. With ``rotary`` no positions are added
+                       to the embeddings
     The other arguments are those of ``EncoderLayer``.
 
     Raises ValueError or TypeError for sizes and probabilities that make no model.
@@ -63,18 +65,23 @@ class EncoderDecoder(nn.Module):
         *,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        **options: Any,
     ):
         super().__init__()
         place: Any = {"device": device, "dtype": dtype}
         sizes = (num_hiddens, num_heads, ffn_num_hiddens, dropout, bias)
         layers = range(checks.checked_size("num_layers", num_layers))
-        checks.check_even("num_hiddens", checks.checked_size("num_hiddens", num_hiddens))  # for the positions
+        checks.checked_size("num_hiddens", num_hiddens)
+        self.adds_positions = not options.get("rotary", False)
+        if self.adds_positions:
+            checks.check_even("num_hiddens", num_hiddens)
         checks.checked_size("source_vocab_size", source_vocab_size)
         checks.checked_size("target_vocab_size", target_vocab_size)
-        self.encoder_layers = nn.ModuleList(EncoderLayer(*sizes, **place) for _ in layers)
-        self.decoder_layers = nn.ModuleList(DecoderLayer(*sizes, **place) for _ in layers)
-        self.encoder_norm = nn.LayerNorm(num_hiddens, **place)
-        self.decoder_norm = nn.LayerNorm(num_hiddens, **place)
+        options |= place
+        self.encoder_layers = nn.ModuleList(EncoderLayer(*sizes, **options) for _ in layers)
+        self.decoder_layers = nn.ModuleList(DecoderLayer(*sizes, **options) for _ in layers)
+        norm = options.get("norm", nn.LayerNorm)
+        self.encoder_norm, self.decoder_norm = norm(num_hiddens, **place), norm(num_hiddens, **place)
         self.source_embedding = nn.Embedding(source_vocab_size, num_hiddens, **place)
         self.target_embedding = nn.Embedding(target_vocab_size, num_hiddens, **place)
         self.W_logits = nn.Linear(num_hiddens, target_vocab_size, **place)
@@ -148,25 +155,26 @@ class EncoderDecoder(nn.Module):
             checks.check_source_mask(source_mask, memory)
         if cache is not None:
             checks.check_class("cache", cache, DecoderCache, "try DecoderCache(model, memory, max_tokens)")
-        x = self.embed(target, self.target_embedding, start=0 if cache is None else len(cache))  # (B, T, D)
+        x = self.embed(target, self.target_embedding, 0 if cache is None else cache.num_seen)  # (B, T, D)
         self_masks, cross_masks = (
             checked_head_masks(name, head_masks, len(self.decoder_layers)) for name in ("decoder", "cross")
         )
         all_self_weights: list[Tensor] = []
         all_cross_weights: list[Tensor] = []
-        for number, layer in enumerate(self.decoder_layers):
-            decoded = layer(
-                x,
-                memory,
-                source_mask,
-                is_causal=is_causal,
-                head_masks=(self_masks[number], cross_masks[number]),
-                caches=None if cache is None else cache.layers[number],
-                need_weights=need_weights,
-            )
-            x, *weights = decoded if need_weights else [decoded]
-            all_self_weights += weights[:1]
-            all_cross_weights += weights[1:]
+        with UnchangedByErrors([] if cache is None else cache.all):
+            for number, layer in enumerate(self.decoder_layers):
+                decoded = layer(
+                    x,
+                    memory,
+                    source_mask,
+                    is_causal=is_causal,
+                    head_masks=(self_masks[number], cross_masks[number]),
+                    caches=None if cache is None else cache.layers[number],
+                    need_weights=need_weights,
+                )
+                x, *weights = decoded if need_weights else [decoded]
+                all_self_weights += weights[:1]
+                all_cross_weights += weights[1:]
         logits = self.W_logits(self.decoder_norm(x))
         return (logits, all_self_weights, all_cross_weights) if need_weights else logits
 
@@ -214,7 +222,7 @@ class EncoderDecoder(nn.Module):
     def embed(self, tokens: Tensor, embedding: nn.Embedding, start: int = 0) -> Tensor:
         """``(B, N) -> (B, N, D)``: a vector for each token and one for its position, from ``start`` on."""
         embedded = embedding(tokens)  # (B, N, D)
-        return self.dropout(embedded + waves_like(embedded, start))
+        return self.dropout(embedded + waves_like(embedded, start) if self.adds_positions else embedded)
 
 
 class DecoderCache:
@@ -224,7 +232,8 @@ class DecoderCache:
     memory      ``(B, S, D)``, the output of its encoder; its keys and values are computed once
     max_tokens  how many target tokens fit in
 
-    ``len(cache)`` tells how many target tokens it holds::
+    ``len(cache)`` tells how many target tokens it holds; ``crop``, ``reorder`` and ``reset`` are those of
+    ``KVCache``, of the target alone but for ``reorder``::
 
         memory = model.encode(source)
         cache = DecoderCache(model, memory, max_tokens)
@@ -245,8 +254,38 @@ class DecoderCache:
             for layer in cast(Iterable[DecoderLayer], model.decoder_layers)
         ]
 
+    @property
+    def all(self) -> list[KVCache]:
+        """The caches of all layers."""
+        return [cache for pair in self.layers for cache in pair]
+
+    @property
+    def num_seen(self) -> int:
+        """The position of the next target token."""
+        return self.layers[0][0].num_seen
+
     def __len__(self) -> int:
         return len(self.layers[0][0])
+
+    def reset(self) -> None:
+        """Forget the target; the memory stays, for another target of the same source."""
+        for cache, _ in self.layers:
+            cache.reset()
+
+    def crop(self, num_tokens: int) -> None:
+        """Keep the first ``num_tokens`` target tokens, as ``KVCache.crop`` does."""
+        with UnchangedByErrors(self.all):
+            for cache, _ in self.layers:
+                cache.crop(num_tokens)
+
+    def reorder(self, index: Tensor) -> None:
+        """Make sample i go on from sample ``index[i]``, as ``KVCache.reorder`` does: for beam search.
+
+        The later calls get ``memory[index]`` and, if there is one, ``source_mask[index]``.
+        """
+        with UnchangedByErrors(self.all):
+            for cache in self.all:
+                cache.reorder(index)
 
     __bool__ = KVCache.__bool__
 

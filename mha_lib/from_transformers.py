@@ -101,6 +101,14 @@ def from_gemma3(theirs: Any) -> MultiHeadAttention:
     return loaded(layer, weights_of(theirs, PROJECTIONS) | gains)
 
 
+def from_gpt_oss(theirs: Any) -> MultiHeadAttention:
+    options = {"bias": theirs.q_proj.bias is not None, "window": theirs.sliding_window, "sinks": True}
+    layer = grouped_attention(theirs.config, theirs.config.rope_parameters, **options)
+    biases = {f"{ours}.bias": getattr(theirs, name).bias for ours, name in PROJECTIONS.items()}
+    parameters = weights_of(theirs, PROJECTIONS) | {"sink_logits": theirs.sinks}
+    return loaded(layer, parameters | (biases if options["bias"] else {}))
+
+
 def from_deepseek_v3(theirs: Any) -> LatentAttention:
     config = theirs.config
     layer = LatentAttention(

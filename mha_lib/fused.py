@@ -1,10 +1,6 @@
-"""Attention without its weights: the output of ``dot_product_attention``, never building (B, H, Q, K).
+"""The ways to compute attention, and which one a call takes: ``attend``.
 
-There are two ways. ``fused_attention`` masks what is forbidden, and works for every mask.
-``packed_attention`` works where each sample has one length: padded keys are left out before they are even
-projected, and the T keys that remain, those of all samples, stand end to end in one tensor.
-
-One more shape letter: G, the key-value heads; H/G heads in a row share one.
+One more shape letter: T, the keys of all samples together, where padding has been left out.
 """
 
 import inspect
@@ -19,14 +15,8 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from mha_lib import tracing
-from mha_lib.attention import (
-    ChangeWeights,
-    additive_mask,
-    at_least_float32,
-    attend_with_weights,
-    without_autocast,
-)
-from mha_lib.masks import Limits, combine_masks, may_hide_all, part_of_scores
+from mha_lib.attention import ChangeWeights, at_least_float32, attend_with_weights, without_autocast
+from mha_lib.masks import Limits, band, blank_padding
 
 # On a CPU, packed samples are computed one by one, and each costs about 40 µs more than in a batch, forward
 # and backward. Packing pays where it saves more multiplications a sample than this (measured).
@@ -36,72 +26,121 @@ WORTH_SKIPPING = 2_000_000
 # queries are computed in chunks, so that memory grows with Q + K and not with Q * K.
 MASK_CELLS = 2**23
 SMALLEST_CHUNK = 128  # queries
+SMALLEST_BLOCK = 64  # queries: with fewer at a time a CPU is not busy
 
 
-def fused_attention(
+def attend(
     queries: Tensor,
     keys: Tensor,
     values: Tensor,
-    limits: Limits | None = None,
+    limits: Limits,
     dropout_p: float = 0.0,
-    score_bias: Tensor | None = None,
-) -> Tensor:
-    """The output of ``dot_product_attention`` for heads.
+    change_weights: ChangeWeights | None = None,
+    sink_logits: Tensor | None = None,
+    need_weights: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """The heads, ``(B, H, Q, d_v)``, and their weights ``(B, H, Q, K)``, or None where they are not wanted.
 
-    queries     ``(B, H, Q, d)``
-    keys        ``(B, G, K, d)``
-    values      ``(B, G, K, d_v)``
-    limits      checked; their mask may have a head axis
-    score_bias  as in ``dot_product_attention``
+        way         where                                                    memory for masks and weights
+        packed      ``pack`` has left padding out before keys were projected   none
+        explicit    weights are wanted, or something changes them              B · H · Q · K
+        one kernel  order alone limits the call, and no window                 none
+        blocks      a window, and else only limits that all queries share      2 · Q · window
+        chunks      a mask for all queries at once would be too large          MASK_CELLS
+        one mask    everything else                                            its cells
 
-    Returns ``(B, H, Q, d_v)``.
+    queries ``(B, H, Q, d)``, keys ``(B, G, K, d)``, values ``(B, G, K, d_v)``; packed: keys ``(1, G, T, d)``.
     """
-    limits = Limits() if limits is None else limits
-    num_queries, num_keys = queries.shape[2], keys.shape[2]
-    if limits.is_causal and num_queries == 1 and limits.window is None:  # it stands at the end: it sees all
-        limits = Limits(limits.valid_lens, limits.key_mask, limits.mask, shortest=limits.shortest)
-    is_masked = any(x is not None for x in (limits.valid_lens, limits.key_mask, limits.mask, score_bias))
-    # PyTorch's is_causal is aligned at the start, ours at the end: the same for Q = K only.
-    if not is_masked and limits.window is None and (not limits.is_causal or num_queries == num_keys):
-        return attend_in_one_kernel(queries, keys, values, None, dropout_p, limits.is_causal)
-    size = queries_at_a_time(queries, num_keys, limits)
-    if num_queries <= size and limits.window is None:
-        return masked_attention(queries, keys, values, limits, dropout_p, score_bias)
-    chunks = []
-    for start in range(0, num_queries, size):
-        end = min(start + size, num_queries)
-        own = num_keys - num_queries + start  # the key at which the first query of this chunk stands
-        first = 0 if limits.window is None else max(0, own - limits.window + 1)
-        last = own + end - start if limits.is_causal else num_keys
-        chunk = (
-            queries[:, :, start:end],
-            keys[:, :, first:last],
-            values[:, :, first:last],
-            limits.part(start, end, first, last),
-            dropout_p,
-            None if score_bias is None else part_of_scores(score_bias, start, end, first, last),
+    if limits.rows is not None:
+        return packed_attention(queries, keys, values, limits, dropout_p), None
+    if need_weights or change_weights is not None or sink_logits is not None:
+        heads, weights = attend_with_weights(
+            queries, keys, values, limits, dropout_p, change_weights, sink_logits
         )
-        if can_recompute(chunk[:3]):  # so that the masks of all chunks need not be kept for the gradients
+        return heads, weights if need_weights else None
+    if limits.sees_all:
+        return attend_in_one_kernel(queries, keys, values, None, dropout_p), None
+    # PyTorch's is_causal is aligned at the start, ours at the end: the same for Q = K only.
+    if limits.is_by_order and limits.window is None and limits.num_queries == limits.num_keys:
+        return attend_in_one_kernel(queries, keys, values, None, dropout_p, is_causal=True), None
+    if limits.window is not None and limits.is_by_key and is_longer(limits):
+        return attend_in_blocks(queries, keys, values, limits, dropout_p), None
+    if limits.num_queries > queries_at_a_time(queries, limits):
+        return attend_in_chunks(queries, keys, values, limits, dropout_p), None
+    return masked_attention(queries, keys, values, limits, dropout_p), None
+
+
+def is_longer(limits: Limits) -> bool:
+    """Whether blocks are smaller than the call. While PyTorch traces, the answer must not depend on it."""
+    return tracing.is_tracing() or limits.num_queries > block_size(limits)
+
+
+def block_size(limits: Limits) -> int:
+    assert limits.window is not None
+    return max(SMALLEST_BLOCK, limits.window)
+
+
+def attend_in_blocks(
+    queries: Tensor, keys: Tensor, values: Tensor, limits: Limits, dropout_p: float
+) -> Tensor:
+    """Each block of queries with the block of keys at its own places and the blocks beside it, in one batch.
+
+    A block is as long as the window or longer, so the blocks beside it hold all that its queries see.
+    """
+    size, num_queries = block_size(limits), limits.num_queries
+    num_blocks = (num_queries + size - 1) // size
+    if tracing.is_tracing():  # where a single block would pass for what is always one
+        num_blocks = num_blocks + 1
+    sides = 2 if limits.is_causal else 3  # the blocks before, own and, unless causal, after
+    end = num_blocks * size
+
+    def keys_by_block(x: Tensor) -> Tensor:  # (B, ·, K, n) -> (B * blocks, ·, sides * size, n)
+        after = end - num_queries + (sides - 2) * size
+        x = F.pad(x, (0, 0, size - limits.own, after))  # pads, or leaves out keys that nobody sees
+        return x.unfold(2, sides * size, size).permute(0, 2, 1, 4, 3).flatten(0, 1)
+
+    q = F.pad(queries, (0, 0, 0, end - num_queries)).unfold(2, size, size)  # (B, H, blocks, d, size)
+    q = q.permute(0, 2, 1, 4, 3).flatten(0, 1)  # (B * blocks, H, size, d)
+    k, v = keys_by_block(keys), keys_by_block(values)
+    unhidden = limits.unhidden()
+    if unhidden is None:
+        unhidden = torch.ones(1, limits.num_keys, dtype=torch.bool, device=keys.device)
+    there = keys_by_block(unhidden.expand(keys.shape[0], -1)[:, None, :, None])  # False where padded
+    order = band(size, sides * size, size, limits.is_causal, limits.window, keys.device)
+    mask = order & there.transpose(2, 3)  # (B * blocks, 1, size, sides * size)
+    own = Limits(size, sides * size, keys.device, own=size, mask=mask)
+    heads = masked_attention(q, k, v, own, dropout_p)
+    heads = heads.unflatten(0, (queries.shape[0], num_blocks)).transpose(1, 2).flatten(2, 3)
+    return heads.index_select(2, torch.arange(num_queries, device=heads.device))
+
+
+def attend_in_chunks(
+    queries: Tensor, keys: Tensor, values: Tensor, limits: Limits, dropout_p: float
+) -> Tensor:
+    """Some queries at a time, each with a mask of its own."""
+    size = queries_at_a_time(queries, limits)
+    chunks = []
+    for start in range(0, limits.num_queries, size):
+        end = min(start + size, limits.num_queries)
+        first, last = limits.seen(start, end)
+        q, k, v = queries[:, :, start:end], keys[:, :, first:last], values[:, :, first:last]
+        chunk = (q, k, v, limits.part(start, end, first, last), dropout_p)
+        if can_recompute((q, k, v)):  # so that the masks of all chunks need not be kept for the gradients
             chunks.append(checkpoint(masked_attention, *chunk, use_reentrant=False))
         else:
             chunks.append(masked_attention(*chunk))
-    return chunks[0] if len(chunks) == 1 else torch.cat(chunks, dim=2)  # (B, H, Q, d_v)
+    return torch.cat(chunks, dim=2)  # (B, H, Q, d_v)
 
 
-def queries_at_a_time(queries: Tensor, num_keys: int, limits: Limits) -> int:
+def queries_at_a_time(queries: Tensor, limits: Limits) -> int:
     """How many queries get their mask at once: all of them if every query has the same mask."""
-    batch, _, num_queries, _ = queries.shape
-    has_lens_per_query = limits.valid_lens is not None and limits.valid_lens.dim() == 2
-    if not (limits.is_causal or has_lens_per_query):
-        return num_queries
-    differs_by_sample = limits.valid_lens is not None or limits.key_mask is not None
-    rows = batch if differs_by_sample else 1
+    of_each_query = limits.lengths is not None and limits.lengths.dim() == 2
+    if not (limits.is_causal or limits.window is not None or of_each_query):
+        return limits.num_queries
+    rows = 1 if limits.lengths is None and limits.key_mask is None else queries.shape[0]
     if limits.mask is not None:
         rows = max(rows, math.prod(limits.mask.shape[:-2]))
-    most = num_queries
-    if limits.window is not None:  # a chunk of W queries sees 2 W keys: less work than longer chunks
-        most, num_keys = limits.window, 2 * limits.window
-    return max(SMALLEST_CHUNK, min(most, MASK_CELLS // max(1, rows * num_keys)))
+    return max(SMALLEST_CHUNK, MASK_CELLS // max(1, rows * limits.num_keys))
 
 
 def can_recompute(inputs: tuple[Tensor, ...]) -> bool:
@@ -112,26 +151,20 @@ def can_recompute(inputs: tuple[Tensor, ...]) -> bool:
 
 
 def masked_attention(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    limits: Limits,
-    dropout_p: float,
-    score_bias: Tensor | None,
+    queries: Tensor, keys: Tensor, values: Tensor, limits: Limits, dropout_p: float
 ) -> Tensor:
-    """``fused_attention`` with all limits in one mask."""
-    dtype, scores_shape = queries.dtype, (*queries.shape[:3], keys.shape[2])  # (B, H, Q, K)
-    mask = combine_masks(limits, scores_shape, queries.device)
-    if score_bias is None:
-        addend, nothing = additive_mask(mask, None, 4, dtype, may_hide_all(limits))
-        output = attend_in_one_kernel(queries, keys, values, addend, dropout_p, False)
+    """All limits in one mask, for one kernel."""
+    dtype, bias = queries.dtype, limits.score_bias
+    if bias is None:
+        addend, nothing, _ = limits.addend(4, dtype)
+        output = attend_in_one_kernel(queries, keys, values, addend, dropout_p)
     else:
         with without_autocast(queries.device):  # it would round the bias
-            if score_bias.dtype != dtype and not takes_precise_bias(score_bias, dropout_p):
+            if bias.dtype != dtype and not takes_precise_bias(bias, dropout_p):
                 queries, keys, values = (at_least_float32(x) for x in (queries, keys, values))
-            wide = dtype if score_bias.dtype == dtype else torch.promote_types(dtype, torch.float32)
-            addend, nothing = additive_mask(mask, score_bias, 4, wide)
-            output = attend_in_one_kernel(queries, keys, values, addend, dropout_p, False).to(dtype)
+            wide = dtype if bias.dtype == dtype else torch.promote_types(dtype, torch.float32)
+            addend, nothing, _ = limits.addend(4, wide)
+            output = attend_in_one_kernel(queries, keys, values, addend, dropout_p).to(dtype)
     return output if nothing is None else output.masked_fill(nothing, 0.0)
 
 
@@ -145,7 +178,12 @@ def takes_precise_bias(score_bias: Tensor, dropout_p: float) -> bool:
 
 
 def attend_in_one_kernel(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool = False,
 ) -> Tensor:
     """PyTorch's attention. Its fast kernels need inputs of one width: zeros are appended."""
     num_heads, head_dim, value_head_dim = queries.shape[1], queries.shape[3], values.shape[3]
@@ -163,27 +201,6 @@ def attend_in_one_kernel(
         **({"enable_gqa": True} if keys.shape[1] != num_heads else {}),
     )
     return output[..., :value_head_dim]
-
-
-def attend(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    limits: Limits,
-    dropout_p: float,
-    score_bias: Tensor | None,
-    change_weights: ChangeWeights | None,
-    need_weights: bool,
-) -> tuple[Tensor, Tensor | None]:
-    """``fused_attention`` unless the weights ``(B, H, Q, K)`` are wanted, or changed; None if not wanted."""
-    if not need_weights and change_weights is None:
-        return fused_attention(queries, keys, values, limits, dropout_p, score_bias), None
-    scores_shape = (*queries.shape[:3], keys.shape[2])
-    mask = combine_masks(limits, scores_shape, queries.device)
-    heads, weights = attend_with_weights(
-        queries, keys, values, mask, dropout_p, score_bias, change_weights, may_hide_all(limits)
-    )
-    return heads, weights if need_weights else None
 
 
 # Packing
@@ -212,28 +229,45 @@ class Counts(NamedTuple):
 
 
 def worth_packing(
-    queries: Tensor,
-    num_kv_heads: int,
-    num_keys: int,
-    value_head_dim: int,
-    limits: Limits,
-    lengths: Tensor | None,
-    dropout_p: float,
+    queries: Tensor, num_kv_heads: int, value_head_dim: int, limits: Limits, dropout_p: float
 ) -> bool:
-    """Whether leaving out padded keys is faster than masking them, for projected queries ``(B, H, Q, d)``.
-
-    The lengths are those of the limits, on the CPU.
-    """
-    if lengths is None or limits.valid_lens is None or lengths.dim() != 1 or not tracing.can_be_read(lengths):
+    """Whether leaving out padded keys is faster than masking them, for projected queries ``(B, H, Q, d)``."""
+    if limits.read is None or not limits.is_by_key or limits.key_mask is not None:
         return False
-    if limits.key_mask is not None or limits.mask is not None or limits.window is not None:
+    if limits.window is not None:
         return False
     batch, num_heads, num_queries, head_dim = queries.shape
     if queries.device.type != "cpu":
         return has_varlen_kernel(queries, value_head_dim, dropout_p)
-    skipped_keys = batch * num_keys - int(lengths.sum())
+    skipped_keys = batch * limits.num_keys - int(limits.read.sum())
     saved = skipped_keys * num_heads * head_dim * (num_queries + num_kv_heads * head_dim)
     return saved > WORTH_SKIPPING * batch
+
+
+def cut(keys: Tensor, values: Tensor, limits: Limits) -> tuple[Tensor, Tensor, Limits]:
+    """Leave out the keys ``(B, K, ·)`` at the end that are padding in all samples."""
+    shown = limits.last_shown
+    if shown == limits.num_keys:
+        return keys, values, limits
+    shown_keys = keys[:, :shown]
+    shown_values = shown_keys if values is keys else values[:, :shown]
+    return shown_keys, shown_values, limits.part(0, limits.num_queries, 0, shown)
+
+
+def pack(keys: Tensor, values: Tensor, limits: Limits) -> tuple[Tensor, Tensor, Limits]:
+    """Leave out the padding of all samples: ``(B, K, ·) -> (1, T, ·)``, end to end."""
+    if limits.shortest == 0:  # a sample of length 0 keeps one key, which is padding
+        keys, values = blank_padding(keys, values, limits)
+    rows = first_rows(kept_counts(counts_of(limits)), limits.num_keys)  # (T,)
+    packed_keys = keys.flatten(0, 1).index_select(0, rows)[None]
+    packed_values = packed_keys if values is keys else values.flatten(0, 1).index_select(0, rows)[None]
+    return packed_keys, packed_values, limits._replace(rows=rows)
+
+
+def counts_of(limits: Limits) -> Counts:
+    assert limits.read is not None  # worth_packing has checked both
+    assert limits.lengths is not None
+    return Counts(limits.read, limits.lengths)
 
 
 def rows_of(first: Tensor, counts: Counts) -> Tensor:
@@ -254,29 +288,18 @@ def kept_counts(lengths: Counts) -> Counts:
 
 
 def packed_attention(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    lengths: Counts,
-    num_keys: int,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
+    queries: Tensor, keys: Tensor, values: Tensor, limits: Limits, dropout_p: float
 ) -> Tensor:
-    """The output of ``dot_product_attention`` where each sample has a different number of keys.
-
-    queries    ``(B, H, Q, d)``
-    keys       ``(T, G, d)``: the keys of all samples end to end, ``kept_counts`` of each
-    values     ``(T, G, d_v)``
-    lengths    ``(B,)``, how many keys each sample has
-    num_keys   K, the padding included: causality aligns the last query with the last of these
-
-    Returns ``(B, H, Q, d_v)``.
-    """
+    """Queries ``(B, H, Q, d)`` with what ``pack`` has left, projected: keys ``(1, G, T, d)`` and values."""
+    keys, values = keys[0].transpose(0, 1), values[0].transpose(0, 1)  # (T, G, d) and (T, G, d_v)
+    lengths, num_keys = counts_of(limits), limits.num_keys
     batch, _, num_queries, _ = queries.shape
-    attend = attend_varlen if has_varlen_kernel(queries, values.shape[-1], dropout_p) else attend_one_by_one
+    attend_packed = (
+        attend_varlen if has_varlen_kernel(queries, values.shape[-1], dropout_p) else attend_one_by_one
+    )
     packed_queries = queries.transpose(1, 2).flatten(0, 1)  # (B*Q, H, d)
     key_counts = kept_counts(lengths)
-    if is_causal:
+    if limits.is_causal:
         # Causality limits the first queries only. The later ones stand behind the last valid key of their
         # sample, and see all of its keys. So the queries are split into these two groups.
         held_counts = key_counts.each(lambda n: (n - (num_keys - num_queries)).clamp(min=0))
@@ -285,13 +308,13 @@ def packed_attention(
         first_free = torch.arange(batch, device=held.device) * num_queries + held_counts.there
         free = rows_of(first_free, free_counts)  # (T_free,)
         q_held, q_free = (packed_queries.index_select(0, rows) for rows in (held, free))
-        heads_held = attend(q_held, keys, values, held_counts, key_counts, dropout_p, is_causal=True)
-        heads_free = attend(q_free, keys, values, free_counts, key_counts, dropout_p, is_causal=False)
+        heads_held = attend_packed(q_held, keys, values, held_counts, key_counts, dropout_p, is_causal=True)
+        heads_free = attend_packed(q_free, keys, values, free_counts, key_counts, dropout_p, is_causal=False)
         places = torch.cat([held, free]).argsort()  # (B*Q,)
         output = torch.cat([heads_held, heads_free]).index_select(0, places)  # (B*Q, H, d_v)
     else:
         counts = lengths.each(lambda n: torch.full_like(n, num_queries))
-        output = attend(packed_queries, keys, values, counts, key_counts, dropout_p, is_causal=False)
+        output = attend_packed(packed_queries, keys, values, counts, key_counts, dropout_p, is_causal=False)
     output = output.unflatten(0, (batch, num_queries)).transpose(1, 2)  # (B, H, Q, d_v)
     if lengths.here.min() > 0:
         return output
@@ -315,8 +338,11 @@ def attend_one_by_one(
     samples = zip(
         heads(queries, query_counts), heads(keys, key_counts), heads(values, key_counts), strict=True
     )
-    limits = Limits(is_causal=is_causal)
-    outputs = [fused_attention(q, k, v, limits, dropout_p) for q, k, v in samples]  # (1, H, N, d_v) each
+    outputs = []
+    for q, k, v in samples:
+        num_queries, num_keys = q.shape[2], k.shape[2]
+        limits = Limits(num_queries, num_keys, q.device, num_keys - num_queries, is_causal=is_causal)
+        outputs.append(attend(q, k, v, limits, dropout_p)[0])  # (1, H, N, d_v)
     return torch.cat([output[0].transpose(0, 1) for output in outputs])
 
 

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from mha_lib import checks
 from mha_lib.attention import ChangeWeights
-from mha_lib.cache import CachedAttention, KVCache
+from mha_lib.cache import CachedAttention, KVCache, UnchangedByErrors
 from mha_lib.fused import attend
-from mha_lib.masks import Limits, blank_padding, checked_limits, finite_queries, unhidden_keys
+from mha_lib.masks import Limits, blank_padding, checked_limits, finite_queries
 from mha_lib.multihead import merge_heads, split_heads
 from mha_lib.positions import Rotary
 
@@ -129,34 +129,50 @@ class LatentAttention(CachedAttention):
         """
         checks.check_tokens("x", x, self.num_hiddens, "num_hiddens", self.W_dkv)
         checks.check_flag("need_weights", need_weights)
+        if absorb is not None:
+            checks.check_flag("absorb", absorb, "None chooses by the number of keys")
         batch, num_tokens, _ = x.shape
-        num_keys, start = num_tokens, 0
+        if head_mask is not None:
+            checks.check_head_mask(head_mask, batch, self.num_heads, x.device)
+        num_held = 0
         if cache is not None:
             checks.check_class("cache", cache, KVCache, "try KVCache(layer, batch, max_tokens)")
             cache.check_room(self, batch, num_tokens)
-            num_keys, start = num_keys + len(cache), cache.num_seen
-        scores_shape = (batch, self.num_heads, num_tokens, num_keys)  # (B, H, Q, K)
-        limits = checked_limits(Limits(valid_lens, key_mask, mask, is_causal), scores_shape, x.device)
-        if score_bias is not None:
-            checks.check_score_bias(score_bias, scores_shape, x.device)
-        if head_mask is not None:
-            checks.check_head_mask(head_mask, batch, self.num_heads, x.device)
+            num_held = len(cache)
+        scores_shape = (batch, self.num_heads, num_tokens, num_held + num_tokens)  # (B, H, Q, K)
+        limits = checked_limits(
+            scores_shape, x.device, valid_lens, key_mask, mask, is_causal, score_bias=score_bias
+        )
+        if absorb is None:
+            absorb = limits.num_keys > 2 * num_tokens
+        dropout_p = self.dropout if self.training else 0.0
+        with UnchangedByErrors([cache]):
+            q, k, v = self.project(x, limits, cache, absorb)
+            heads, weights = attend(q, k, v, limits, dropout_p, change_weights, need_weights=need_weights)
+            if absorb:
+                heads = heads @ self.by_head(self.W_uv).transpose(1, 2)  # (B, H, Q, d_v)
+            if head_mask is not None:
+                heads = heads * head_mask.to(heads.dtype)[..., None, None]
+            output = self.W_o(merge_heads(heads))  # (B, N, D)
+            return output if weights is None else (output, weights)
 
-        queries, turned_queries = self.queries(finite_queries(x, limits, num_keys), start)
-        unhidden = unhidden_keys(limits, num_keys, x.device)
-        x, _ = blank_padding(x, x, unhidden, keep_finite=cache is not None)
+    def project(
+        self, x: Tensor, limits: Limits, cache: KVCache | None, absorb: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries ``(B, H, Q, ·)``, keys and values, of each head or, ``(B, 1, K, ·)``, of all."""
+        start = 0 if cache is None else cache.num_seen
+        queries, turned_queries = self.queries(finite_queries(x, limits), start)
+        x, _ = blank_padding(x, x, limits, keep_finite=cache is not None)
         latents = self.latent_norm(self.W_dkv(x))[:, None]  # (B, 1, N, c)
         turned_keys = self.rotary.turn(self.W_kr(x)[:, None], start)  # (B, 1, N, r)
         if cache is not None:
             turned_keys, latents = cache.extend(turned_keys, latents)  # (B, 1, K, ·)
-        if absorb is None:
-            absorb = num_keys > 2 * num_tokens
         if absorb:
             # (q W_uk) latent = q (W_uk latent). The scores will be divided by √(c + r) instead of √(d + r).
             scale = math.sqrt((self.latent_dim + self.rope_dim) / (self.head_dim + self.rope_dim))
             queries = queries @ self.by_head(self.W_uk) * scale  # (B, H, Q, c)
             turned_queries = turned_queries * scale
-            values = latents
+            keys = values = latents
         else:
             keys, values = (
                 W(latents[:, 0]).unflatten(2, (self.num_heads, -1)).transpose(1, 2)
@@ -164,15 +180,7 @@ class LatentAttention(CachedAttention):
             )  # (B, H, K, d) and (B, H, K, d_v)
             turned_keys = turned_keys.expand(-1, self.num_heads, -1, -1)
         q = torch.cat([queries, turned_queries], dim=3)
-        k = torch.cat([latents if absorb else keys, turned_keys], dim=3)
-        dropout_p = self.dropout if self.training else 0.0
-        heads, weights = attend(q, k, values, limits, dropout_p, score_bias, change_weights, need_weights)
-        if absorb:
-            heads = heads @ self.by_head(self.W_uv).transpose(1, 2)  # (B, H, Q, d_v)
-        if head_mask is not None:
-            heads = heads * head_mask.to(heads.dtype)[..., None, None]
-        output = self.W_o(merge_heads(heads))  # (B, N, D)
-        return output if weights is None else (output, weights)
+        return q, torch.cat([keys, turned_keys], dim=3), values
 
     def queries(self, x: Tensor, start: int) -> tuple[Tensor, Tensor]:
         """The two parts of the queries, ``(B, H, N, d)`` and, turned, ``(B, H, N, r)``."""

@@ -4,24 +4,17 @@ The shape letters are those of ``attention.py``.
 """
 
 import copy
-from typing import Literal, overload
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from mha_lib import checks
 from mha_lib.attention import ChangeWeights
-from mha_lib.cache import CachedAttention, KVCache
-from mha_lib.fused import Counts, attend, first_rows, kept_counts, packed_attention, worth_packing
-from mha_lib.masks import (
-    Limits,
-    blank_padding,
-    checked_limits,
-    finite_queries,
-    part_of_scores,
-    unhidden_keys,
-)
-from mha_lib.positions import Rotary, rotate_by_position
+from mha_lib.cache import CachedAttention, KVCache, UnchangedByErrors
+from mha_lib.fused import attend, cut, pack, worth_packing
+from mha_lib.masks import Limits, blank_padding, checked_limits, finite_queries
+from mha_lib.positions import Rotary
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
@@ -63,7 +56,10 @@ class MultiHeadAttention(CachedAttention):
     rotary          whether queries and keys are turned by their position, or how: a ``Rotary``
     qk_norm         whether each query and each key of a head is divided by its root mean square (plus 1e-6)
                     and multiplied by a gain for each column, before it is turned: ``q_norm`` and ``k_norm``
-    window          how many keys a query sees at most, its own and those before it; None for all
+    window          a query sees no key that is ``window`` or more places away: of those before it and its own
+                    at most ``window``, and where it is not causal, as many after it. None: it sees all
+    sinks           whether each head has one more score in its softmax, a learnt one, ``sink_logits``, which
+                    belongs to no key: its weight is lost, so that a head may look nowhere
     device, dtype   of the parameters, as in ``nn.Linear``
 
     ``W_q``, ``W_k`` and ``W_v`` hold their heads side by side: head i owns the i-th d of the output columns.
@@ -73,9 +69,10 @@ class MultiHeadAttention(CachedAttention):
 
     Source: Vaswani et al. 2017, section 3.2.2; for ``num_kv_heads`` Shazeer 2019 (1: multi-query attention)
     and Ainslie et al. 2023 (grouped-query attention); for ``qk_norm`` Henry et al. 2020 and Dehghani et al.
-    2023; for ``window`` Beltagy et al. 2020. Elsewhere: ``num_hiddens`` is ``embed_dim`` (PyTorch),
-    d_model (paper), n_embd, dim; ``head_dim`` and ``value_head_dim`` are d_k and d_v; ``query_size`` is
-    d2l's; ``num_kv_heads`` is ``num_key_value_heads`` (Hugging Face).
+    2023; for ``window`` Beltagy et al. 2020; for ``sinks`` OpenAI 2025 (gpt-oss). Elsewhere:
+    ``num_hiddens`` is ``embed_dim`` (PyTorch), d_model (paper), n_embd, dim; ``head_dim`` and
+    ``value_head_dim`` are d_k and d_v; ``query_size`` is d2l's; ``num_kv_heads`` is
+    ``num_key_value_heads``, ``window`` ``sliding_window`` (Hugging Face).
     """
 
     def __init__(
@@ -94,6 +91,7 @@ class MultiHeadAttention(CachedAttention):
         rotary: bool | Rotary = False,
         qk_norm: bool = False,
         window: int | None = None,
+        sinks: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ):
@@ -115,6 +113,7 @@ class MultiHeadAttention(CachedAttention):
         checks.check_dropout("dropout", dropout)
         self.dropout = dropout
         checks.check_flag("bias", bias)
+        self.bias = bias
         self.rotary = checked_rotary(rotary)
         if self.rotary is not None:
             checks.check_even("head_dim", self.head_dim)
@@ -128,46 +127,15 @@ class MultiHeadAttention(CachedAttention):
         self.W_v = linear(self.value_size, self.num_kv_heads * self.value_head_dim)
         self.W_o = linear(self.num_heads * self.value_head_dim, self.num_hiddens)
         checks.check_flag("qk_norm", qk_norm)
+        self.qk_norm = qk_norm
         norms = (
             nn.RMSNorm(self.head_dim, 1e-6, device=device, dtype=dtype) if qk_norm else None for _ in "qk"
         )
         self.q_norm, self.k_norm = norms
-
-    @overload
-    def forward(
-        self,
-        queries: Tensor,
-        keys: Tensor | None = ...,
-        values: Tensor | None = ...,
-        valid_lens: Tensor | None = ...,
-        *,
-        key_mask: Tensor | None = ...,
-        mask: Tensor | None = ...,
-        is_causal: bool = ...,
-        need_weights: Literal[False] = ...,
-        head_mask: Tensor | None = ...,
-        score_bias: Tensor | None = ...,
-        change_weights: ChangeWeights | None = ...,
-        cache: KVCache | None = ...,
-    ) -> Tensor: ...
-
-    @overload
-    def forward(
-        self,
-        queries: Tensor,
-        keys: Tensor | None = ...,
-        values: Tensor | None = ...,
-        valid_lens: Tensor | None = ...,
-        *,
-        key_mask: Tensor | None = ...,
-        mask: Tensor | None = ...,
-        is_causal: bool = ...,
-        need_weights: bool,
-        head_mask: Tensor | None = ...,
-        score_bias: Tensor | None = ...,
-        change_weights: ChangeWeights | None = ...,
-        cache: KVCache | None = ...,
-    ) -> Tensor | tuple[Tensor, Tensor]: ...
+        checks.check_flag("sinks", sinks)
+        self.sinks = sinks
+        zeros = torch.zeros(self.num_heads, device=device, dtype=dtype) if sinks else None
+        self.sink_logits = None if zeros is None else nn.Parameter(zeros)
 
     def forward(
         self,
@@ -226,97 +194,104 @@ class MultiHeadAttention(CachedAttention):
         """
         keys = queries if keys is None else keys
         values = keys if values is None else values
-        self.check_inputs(queries, keys, values)
+        self.check(queries, keys, values, need_weights, head_mask, cache)
+        num_keys = keys.shape[1] + (0 if cache is None else len(cache))
+        batch, num_queries = queries.shape[:2]
+        scores_shape = (batch, self.num_heads, num_queries, num_keys)  # (B, H, Q, K)
+        limits = checked_limits(
+            scores_shape, queries.device, valid_lens, key_mask, mask, is_causal, self.window, score_bias
+        )
+        dropout_p = self.dropout if self.training else 0.0
+        with UnchangedByErrors([cache]):
+            changes = change_weights is not None
+            q, k, v, limits = self.project(
+                queries, keys, values, limits, cache, need_weights, changes, dropout_p
+            )
+            heads, weights = attend(
+                q, k, v, limits, dropout_p, change_weights, self.sink_logits, need_weights
+            )
+            return self.merge(heads, weights, head_mask, num_keys)
+
+    def check(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        need_weights: bool,
+        head_mask: Tensor | None,
+        cache: KVCache | None,
+    ) -> None:
+        """All that a call brings, but what limits it, must fit this layer."""
+        checks.check_tokens("queries", queries, self.query_size, "query_size", self.W_q)
+        is_self_attention = keys is queries and values is queries
+        if not is_self_attention or not self.key_size == self.value_size == self.query_size:
+            checks.check_tokens("keys", keys, self.key_size, "key_size", self.W_k)
+            checks.check_tokens("values", values, self.value_size, "value_size", self.W_v)
+            checks.check_queries_keys_values(queries, keys, values)
         checks.check_flag("need_weights", need_weights)
         batch, num_queries, num_new_keys = *queries.shape[:2], keys.shape[1]
-        num_keys, start = num_new_keys, 0  # the position of the first new key
+        if head_mask is not None:
+            checks.check_head_mask(head_mask, batch, self.num_heads, queries.device)
+        num_held = 0
         if cache is not None:
             checks.check_class("cache", cache, KVCache, "try KVCache(layer, batch, max_tokens)")
             cache.check_room(self, batch, num_new_keys)
-            num_keys, start = num_keys + len(cache), cache.num_seen
-        scores_shape = (batch, self.num_heads, num_queries, num_keys)  # (B, H, Q, K)
-        limits = Limits(valid_lens, key_mask, mask, is_causal, self.window)
-        limits = checked_limits(limits, scores_shape, queries.device)
+            num_held = len(cache)
         if self.rotary is not None:
-            checks.check_rotary(num_queries, num_new_keys, num_keys, cache is not None)
-        if score_bias is not None:
-            checks.check_score_bias(score_bias, scores_shape, queries.device)
-        if head_mask is not None:
-            checks.check_head_mask(head_mask, batch, self.num_heads, queries.device)
-        dropout_p = self.dropout if self.training else 0.0
-        here, limits = limits.valid_lens, limits.on(queries.device)  # the lengths are sent to a GPU only once
+            checks.check_rotary(num_queries, num_new_keys, num_held + num_new_keys, cache is not None)
 
+    def project(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        limits: Limits,
+        cache: KVCache | None,
+        need_weights: bool,
+        changes: bool,
+        dropout_p: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Limits]:
+        """Queries ``(B, H, Q, d)``, keys ``(B, G, K, d)`` and values ``(B, G, K, d_v)`` of the heads.
+
+        Padding that no query sees is left out or blanked, and what limits the rest comes back.
+        """
+        start, held = (0, 0) if cache is None else (cache.num_seen, len(cache))
         if keys is queries:
-            queries = finite_queries(queries, limits, num_keys)
-        shown = num_keys
-        if cache is None and change_weights is None:
-            shown = last_shown_key(limits, num_keys)
-        if shown < num_keys:  # the keys after it are hidden from all
-            same, keys = values is keys, keys[:, :shown]
-            values = keys if same else values[:, :shown]
-            limits = limits.part(0, num_queries, 0, shown)
-            score_bias = None if score_bias is None else part_of_scores(score_bias, 0, num_queries, 0, shown)
-        q = self.heads_of("q", queries, start + num_new_keys - num_queries)  # (B, H, Q, d)
-        weights: Tensor | None = None
-        can_pack = not need_weights and change_weights is None and score_bias is None and cache is None
-        if can_pack and worth_packing(
-            q, self.num_kv_heads, shown, self.value_head_dim, limits, here, dropout_p
-        ):
-            heads = self.packed_heads(q, keys, values, limits, here, dropout_p)  # (B, H, Q, d_v)
-        else:
-            unhidden = unhidden_keys(limits, shown, queries.device)
-            keys, values = blank_padding(keys, values, unhidden, keep_finite=cache is not None)
-            k = self.heads_of("k", keys, start)  # (B, G, K, d)
-            v = by_heads(self.W_v(values), self.value_head_dim)  # (B, G, K, d_v)
-            if cache is not None:
-                k, v = cache.extend(k, v)  # (B, G, K, ·), those of earlier calls included
-            heads, weights = attend(q, k, v, limits, dropout_p, score_bias, change_weights, need_weights)
+            queries = finite_queries(queries, limits)
+        q = self.heads_of("q", queries, start - held + limits.own)
+        if cache is None and not changes:
+            keys, values, limits = cut(keys, values, limits)
+            is_plain = not need_weights and self.sink_logits is None
+            if is_plain and worth_packing(q, self.num_kv_heads, self.value_head_dim, limits, dropout_p):
+                keys, values, limits = pack(keys, values, limits)  # (1, T, ·)
+        if limits.rows is None:
+            keys, values = blank_padding(keys, values, limits, keep_finite=cache is not None)
+        k = self.heads_of("k", keys, start if limits.rows is None else limits.rows % limits.num_keys)
+        v = by_heads(self.W_v(values), self.value_head_dim)
+        if cache is not None:
+            k, v = cache.extend(k, v)  # those of earlier calls included
+        return q, k, v, limits
 
-        if head_mask is not None:
-            heads = heads * head_mask.to(heads.dtype)[..., None, None]  # (H, 1, 1) or (B, H, 1, 1)
-        output = self.W_o(heads.transpose(1, 2).flatten(2))  # (B, Q, D)
-        if weights is None:
-            return output
-        return output, weights if shown == num_keys else nn.functional.pad(weights, (0, num_keys - shown))
-
-    def check_inputs(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
-        checks.check_tokens("queries", queries, self.query_size, "query_size", self.W_q)
-        is_self_attention = keys is queries and values is queries
-        if is_self_attention and self.key_size == self.value_size == self.query_size:
-            return
-        checks.check_tokens("keys", keys, self.key_size, "key_size", self.W_k)
-        checks.check_tokens("values", values, self.value_size, "value_size", self.W_v)
-        checks.check_queries_keys_values(queries, keys, values)
-
-    def heads_of(self, kind: Literal["q", "k"], tokens: Tensor, start: int) -> Tensor:
+    def heads_of(self, kind: Literal["q", "k"], tokens: Tensor, where: int | Tensor) -> Tensor:
         """Project tokens ``(B, N, ·)`` to queries or keys ``(B, H, N, d)``, norm them, and turn them.
 
-        They stand at the positions from ``start`` on.
+        They stand at the positions from ``where`` on, or at the positions ``(N,)``.
         """
         projection, norm = (self.W_q, self.q_norm) if kind == "q" else (self.W_k, self.k_norm)
         x = by_heads(projection(tokens), self.head_dim)  # (B, H, N, d)
         x = x if norm is None else norm(x)
-        return x if self.rotary is None else self.rotary.turn(x, start)
+        return x if self.rotary is None else self.rotary.turn(x, where)
 
-    def packed_heads(
-        self, q: Tensor, keys: Tensor, values: Tensor, limits: Limits, here: Tensor | None, dropout_p: float
-    ) -> Tensor:
-        """Compute the heads ``(B, H, Q, d_v)``; padded keys are left out before they are projected."""
-        num_keys, there = keys.shape[1], limits.valid_lens
-        assert here is not None  # worth_packing has checked it
-        assert there is not None
-        lengths = Counts(here, there)
-        if limits.shortest == 0:  # a sample of length 0 keeps one key, which is padding
-            keys, values = blank_padding(keys, values, unhidden_keys(limits, num_keys, q.device))
-        rows = first_rows(kept_counts(lengths), num_keys)  # (T,)
-        packed_keys = keys.flatten(0, 1).index_select(0, rows)  # (T, key_size)
-        packed_values = packed_keys if values is keys else values.flatten(0, 1).index_select(0, rows)
-        k = self.W_k(packed_keys).unflatten(1, (self.num_kv_heads, self.head_dim))  # (T, G, d)
-        v = self.W_v(packed_values).unflatten(1, (self.num_kv_heads, self.value_head_dim))  # (T, G, d_v)
-        k = k if self.k_norm is None else self.k_norm(k)
-        if self.rotary is not None:
-            k = rotate_by_position(k.transpose(0, 1), rows % num_keys, self.rotary).transpose(0, 1)
-        return packed_attention(q, k, v, lengths, num_keys, dropout_p, limits.is_causal)
+    def merge(
+        self, heads: Tensor, weights: Tensor | None, head_mask: Tensor | None, num_keys: int
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Mix the heads ``(B, H, Q, d_v)`` to the output ``(B, Q, D)``; with weights, return both."""
+        if head_mask is not None:
+            heads = heads * head_mask.to(heads.dtype)[..., None, None]  # (H, 1, 1) or (B, H, 1, 1)
+        output = self.W_o(heads.transpose(1, 2).flatten(2))
+        if weights is None:
+            return output
+        return output, nn.functional.pad(weights, (0, num_keys - weights.shape[3]))
 
     @classmethod
     def from_torch(cls, module: nn.MultiheadAttention) -> "MultiHeadAttention":
@@ -363,25 +338,17 @@ class MultiHeadAttention(CachedAttention):
         """The same layer as an ``nn.MultiheadAttention``, with copies of its parameters.
 
         Its inputs are (B, N, ·), ``batch_first=True``; its masks are True = *ignore*.
-        Raises ValueError where PyTorch's layer has no counterpart: fewer key-value heads, heads of another
-        width than D/H, queries of another width than D, rotary positions, norms of queries and keys, a
-        window. Raises TypeError for projections that were replaced.
+        Raises ValueError where PyTorch's layer has no counterpart for an option: fewer key-value heads, heads
+        of another width than D/H, rotary positions and so on, or projections of which some are trained alone.
+        Raises TypeError for projections that were replaced, and for hooks.
         """
         checks.check_plain_projections(self, "W_q", "W_k", "W_v", "W_o")
-        sizes = {
-            "num_kv_heads": (self.num_kv_heads, self.num_heads),
-            "head_dim": (self.head_dim * self.num_heads, self.num_hiddens),
-            "value_head_dim": (self.value_head_dim * self.num_heads, self.num_hiddens),
-            "query_size": (self.query_size, self.num_hiddens),
-            "rotary": (self.rotary, None),
-            "qk_norm": (self.q_norm, None),
-            "window": (self.window, None),
-        }
-        for name, (ours, theirs) in sizes.items():
-            if ours != theirs:
+        checks.check_without_hooks("layer", self)
+        for name, value in self.unusual_options().items():
+            if name not in CARRIED_OVER:
                 raise ValueError(
                     f"layer must be built without {name} to become an nn.MultiheadAttention, which has none, "
-                    f"got {name}={getattr(self, name, True)}"
+                    f"got {name}={value}"
                 )
         module = nn.MultiheadAttention(
             self.num_hiddens,
@@ -396,6 +363,7 @@ class MultiHeadAttention(CachedAttention):
         inputs = (self.W_q, self.W_k, self.W_v)
         trains = self.W_q.weight.requires_grad
         if module.in_proj_weight is not None:
+            checks.check_trained_alike(inputs)
             stacked = torch.cat([projection.weight.detach() for projection in inputs])  # (3 D, D)
             module.in_proj_weight = nn.Parameter(stacked, requires_grad=trains)
         else:
@@ -411,15 +379,28 @@ class MultiHeadAttention(CachedAttention):
             setattr(module.out_proj, name, copied)
         return module.train(self.training)
 
+    def unusual_options(self) -> dict[str, Any]:
+        """The options of this layer that are other than ``__init__`` has them unless said otherwise."""
+        usual = {
+            "dropout": 0.0,
+            "bias": False,
+            "query_size": self.num_hiddens,
+            "key_size": self.num_hiddens,
+            "value_size": self.num_hiddens,
+            "head_dim": self.num_hiddens / self.num_heads,
+            "value_head_dim": self.head_dim,
+            "num_kv_heads": self.num_heads,
+            "rotary": None,
+            "qk_norm": False,
+            "window": None,
+            "sinks": False,
+        }
+        return {name: value for name, than in usual.items() if (value := getattr(self, name)) != than}
+
     def extra_repr(self) -> str:
         """What ``print(layer)`` shows before the projections."""
-        shown = [f"{self.num_hiddens}, num_heads={self.num_heads}"]
-        if self.num_kv_heads != self.num_heads:
-            shown.append(f"num_kv_heads={self.num_kv_heads}")
-        shown += [
-            f"{name}={getattr(self, name)}" for name in ("dropout", "rotary", "window") if getattr(self, name)
-        ]
-        return ", ".join(shown)
+        options = {"num_heads": self.num_heads} | self.unusual_options()
+        return ", ".join([str(self.num_hiddens), *(f"{name}={value}" for name, value in options.items())])
 
     @classmethod
     def from_multi_head(cls, layer: "MultiHeadAttention", num_kv_heads: int) -> "MultiHeadAttention":
@@ -444,21 +425,15 @@ class MultiHeadAttention(CachedAttention):
         return pooled
 
 
+# The options that ``to_torch`` hands over.
+CARRIED_OVER = ("dropout", "bias", "key_size", "value_size")
+
+
 def checked_rotary(rotary: bool | Rotary) -> Rotary | None:
     if isinstance(rotary, Rotary):
         return rotary
     checks.check_flag("rotary", rotary, "or how: Rotary(base=10_000)")
     return Rotary() if rotary else None
-
-
-def last_shown_key(limits: Limits, num_keys: int) -> int:
-    """How many keys need be computed: those after it are padding in all samples.
-
-    Causal layers compute all of them, since their masks are aligned at the last key.
-    """
-    if limits.longest is None or limits.is_causal:
-        return num_keys
-    return max(1, limits.longest)
 
 
 def check_layer(layer: MultiHeadAttention) -> None:

@@ -30,8 +30,8 @@ def shard_heads(layer: MultiHeadAttention, mesh: DeviceMesh) -> MultiHeadAttenti
     ``head_mask`` and a mask or bias with a head axis belong to its own heads. Dropout draws on each
     device for itself.
 
-    Raises TypeError for another class of layer or mesh, ValueError for a mesh of several axes and if the
-    number of devices does not divide the heads or the key-value heads.
+    Raises TypeError for another class of layer or mesh, ValueError for a mesh of several axes, for a layer
+    with ``sinks``, and if the number of devices does not divide the heads or the key-value heads.
 
     Source: Shoeybi et al. 2019 (Megatron-LM), section 3. Elsewhere: ``ColwiseParallel`` and
     ``RowwiseParallel`` (PyTorch), tensor parallelism.
@@ -52,6 +52,8 @@ def check_sharding(layer: MultiHeadAttention, mesh: DeviceMesh) -> None:
     checks.check_class("mesh", mesh, DeviceMesh, "torch.distributed.device_mesh.init_device_mesh makes one")
     if mesh.ndim != 1:
         raise ValueError(f"mesh must have one axis, got {mesh.ndim}; take one of its axes: mesh['name']")
+    if layer.sinks:
+        raise ValueError("layer must be built without sinks to be sharded, got sinks=True")
     for name in ("num_heads", "num_kv_heads"):
         heads = getattr(layer, name)
         if heads % mesh.size():

@@ -8,12 +8,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from mha_lib import checks, tracing
+
+SECTION = 64  # positions
 
 
 def sinusoidal_positions(num_positions: int, num_hiddens: int) -> Tensor:
@@ -31,20 +32,13 @@ def sinusoidal_positions(num_positions: int, num_hiddens: int) -> Tensor:
     num_positions = checks.checked_size("num_positions", num_positions, minimum=0)
     num_hiddens = checks.checked_size("num_hiddens", num_hiddens)
     checks.check_even("num_hiddens", num_hiddens)
-    return waves(num_hiddens, torch.get_default_dtype(), torch.empty(0).device, num_positions)
-
-
-def waves(width: int, dtype: torch.dtype, device: torch.device, num_positions: int) -> Tensor:
-    """``sinusoidal_positions`` in any dtype, on any device: rounded only at the end."""
-    angles = Rotary().angles(torch.arange(num_positions, device=device), width)  # (N, D/2)
-    pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (N, D/2, 2)
-    return pairs.flatten(1).to(dtype)  # (N, D): sine, cosine, sine, cosine …
+    positions = torch.arange(num_positions, device=torch.empty(0).device)
+    return Rotary().waves(positions, num_hiddens, torch.get_default_dtype())
 
 
 def waves_like(x: Tensor, start: int) -> Tensor:
     """The rows of ``sinusoidal_positions`` for tokens ``(B, N, D)`` at the positions from ``start`` on."""
-    end = start + x.shape[1]
-    return table(end, waves, x.shape[2], x.dtype, x.device)[start:end]
+    return table(Rotary.waves, Rotary(), start, start + x.shape[1], x.device, x.shape[2], x.dtype)
 
 
 @dataclass(frozen=True)
@@ -118,21 +112,24 @@ class Rotary:
             speeds = speeds / self.scaling
         return positions.to(dtype)[:, None] * speeds  # (N, width/2)
 
-    def turns(self, width: int, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Each column's cosine, and the sine by which its partner counts: ``(N, width)`` each."""
+    def waves(self, positions: Tensor, width: int, dtype: torch.dtype) -> Tensor:
+        """The rows of ``sinusoidal_positions`` for some positions: rounded only at the end."""
+        angles = self.angles(positions, width)  # (N, D/2)
+        pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (N, D/2, 2)
+        return pairs.flatten(1).to(dtype)  # (N, D): sine, cosine, sine, cosine …
+
+    def turns(self, positions: Tensor, width: int, dtype: torch.dtype) -> Tensor:
+        """Each column's cosine, and the sine by which its partner counts: ``(N, 2, width)``."""
         angles = self.angles(positions, width)
         cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)  # (N, width/2)
         if self.halves:
-            return torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)
+            return torch.stack([torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)], dim=1)
         pairs = torch.stack([cos, cos], dim=-1), torch.stack([-sin, sin], dim=-1)  # (N, width/2, 2)
-        return pairs[0].flatten(1), pairs[1].flatten(1)
+        return torch.stack([pairs[0].flatten(1), pairs[1].flatten(1)], dim=1)
 
-    def first_turns(self, width: int, dtype: torch.dtype, device: torch.device, num_positions: int) -> Tensor:
-        """``turns`` for the positions from 0 on: ``(2, N, width)``."""
-        return torch.stack(self.turns(width, torch.arange(num_positions, device=device), dtype))
-
-    def apply(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    def apply(self, x: Tensor, turns: Tensor) -> Tensor:
         """Turn ``x``, ``(..., N, d)``, by what ``turns`` gave for its positions."""
+        cos, sin = turns.unbind(1)
         wide = x.to(cos.dtype)
         if self.halves:
             partner = wide.roll(x.shape[-1] // 2, dims=-1)
@@ -140,29 +137,38 @@ class Rotary:
             partner = wide.unflatten(-1, (-1, 2)).flip(-1).flatten(-2)
         return torch.addcmul(wide * cos, partner, sin).to(x.dtype)
 
-    def turn(self, x: Tensor, start: int) -> Tensor:
-        """Turn tokens ``(..., N, d)`` that stand at the positions from ``start`` on."""
-        dtype, end = torch.promote_types(x.dtype, torch.float32), start + x.shape[-2]
-        cos, sin = table(end, Rotary.first_turns, self, x.shape[-1], dtype, x.device)[:, start:end].unbind()
-        return self.apply(x, cos, sin)
-
-    def turn_all(self, x: Tensor, position: int) -> Tensor:
-        """Turn all tokens ``(..., N, d)`` alike: those that are turned already move on by ``position``."""
-        positions = torch.tensor([position], device=x.device)
-        return self.apply(x, *self.turns(x.shape[-1], positions, torch.promote_types(x.dtype, torch.float32)))
+    def turn(self, x: Tensor, where: int | Tensor) -> Tensor:
+        """Turn tokens ``(..., N, d)`` at the positions from ``where`` on, or at the positions ``(N,)``."""
+        width, dtype = x.shape[-1], torch.promote_types(x.dtype, torch.float32)
+        if isinstance(where, Tensor):
+            return self.apply(x, self.turns(where, width, dtype))
+        return self.apply(x, table(Rotary.turns, self, where, where + x.shape[-2], x.device, width, dtype))
 
 
-def table(end: int, make: Callable[..., Tensor], *arguments: Any) -> Tensor:
-    """``make(*arguments, N)`` for ``end`` positions or more; kept, so that later calls only slice it."""
+# Makes numbers for positions (N,) of a width and a dtype: Rotary.turns, Rotary.waves.
+Make = Callable[[Rotary, Tensor, int, torch.dtype], Tensor]
+
+
+def table(
+    make: Make, rotary: Rotary, start: int, end: int, device: torch.device, width: int, dtype: torch.dtype
+) -> Tensor:
+    """What ``make`` says for the positions from ``start`` to ``end``: ``(N, ...)``.
+
+    It is kept for whole sections of positions, so that all layers share it, and tokens that come one by one.
+    It is as large as what is asked for, however far along that is.
+    """
     if tracing.is_tracing():
-        return make(*arguments, end)
-    return kept_table(make, *arguments, max(64, 1 << max(0, end - 1).bit_length()))
+        return make(rotary, torch.arange(start, end, device=device), width, dtype)
+    first, last = start // SECTION * SECTION, -(-end // SECTION) * SECTION
+    return kept_table(make, rotary, first, last, device, width, dtype)[start - first : end - first]
 
 
-@lru_cache(maxsize=32)
-def kept_table(make: Callable[..., Tensor], *arguments: Any) -> Tensor:
+@lru_cache(maxsize=8)
+def kept_table(
+    make: Make, rotary: Rotary, first: int, last: int, device: torch.device, width: int, dtype: torch.dtype
+) -> Tensor:
     with torch.inference_mode(False):  # usable in and outside inference mode
-        return make(*arguments)
+        return make(rotary, torch.arange(first, last, device=device), width, dtype)
 
 
 def rotate_by_position(x: Tensor, positions: Tensor, rotary: Rotary | None = None) -> Tensor:
@@ -181,8 +187,7 @@ def rotate_by_position(x: Tensor, positions: Tensor, rotary: Rotary | None = Non
     checks.check_positions(x, positions)
     rotary = Rotary() if rotary is None else rotary
     checks.check_class("rotary", rotary, Rotary, "try Rotary(base=10_000)")
-    cos, sin = rotary.turns(x.shape[-1], positions, torch.promote_types(x.dtype, torch.float32))
-    return rotary.apply(x, cos, sin)
+    return rotary.turn(x, positions)
 
 
 def alibi_slopes(num_heads: int) -> Tensor:

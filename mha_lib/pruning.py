@@ -38,6 +38,8 @@ def prune_heads(layer: MultiHeadAttention, keep: Sequence[int]) -> MultiHeadAtte
         for name, x in list(projection.named_parameters()):  # weight (H*d, size), bias (H*d,)
             setattr(projection, name, kept(x, width, dim=0))
         projection.out_features = len(projection.weight)
+    if layer.sink_logits is not None:
+        pruned.sink_logits = kept(layer.sink_logits, 1, dim=0)
     pruned.W_o.weight = kept(layer.W_o.weight, layer.value_head_dim, dim=1)  # (D, H*d_v)
     pruned.W_o.in_features = pruned.W_o.weight.shape[1]
     return pruned

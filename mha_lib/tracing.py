@@ -28,6 +28,12 @@ def is_tracing() -> bool:
     return torch._guards.active_fake_mode() is not None or get_proxy_mode() is not None
 
 
+def is_exporting() -> bool:
+    """Whether ``torch.export`` or ``make_fx`` record what will run without the objects it changes now."""
+    exports = getattr(torch.compiler, "is_exporting", lambda: False)  # since 2.7
+    return exports() or (not torch.compiler.is_compiling() and get_proxy_mode() is not None)
+
+
 def can_be_read(x: Tensor) -> bool:
     """Whether Python may read the numbers in ``x``.
 

@@ -9,7 +9,7 @@ The shape letters are those of ``attention.py``, and three more:
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any, Literal, cast, overload
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from mha_lib import checks
 from mha_lib.attention import ChangeWeights
-from mha_lib.cache import KVCache
+from mha_lib.cache import KVCache, UnchangedByErrors
 from mha_lib.multihead import MultiHeadAttention
 from mha_lib.positions import Rotary
 
@@ -51,7 +51,9 @@ class FeedForward(nn.Module):
         dtype: torch.dtype | None = None,
     ):
         super().__init__()
+        checks.checked_size("num_hiddens", num_hiddens)
         checks.checked_size("ffn_num_hiddens", ffn_num_hiddens)
+        checks.check_dropout("dropout", dropout)
         checks.check_flag("gated", gated)
 
         def linear(in_features: int, out_features: int) -> nn.Linear:
@@ -63,7 +65,8 @@ class FeedForward(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """``(B, N, D) -> (B, N, D)``."""
+        """``(B, N, D) -> (B, N, D)``. Raises ValueError or TypeError for other tokens."""
+        checks.check_tokens("x", x, self.W_1.in_features, "num_hiddens", self.W_1)
         inner = self.W_1(x).relu() if self.W_gate is None else F.silu(self.W_gate(x)) * self.W_1(x)
         return self.W_2(self.dropout(inner))
 
@@ -80,7 +83,7 @@ class EncoderLayer(nn.Module):
     dropout          probability while training, of each weight, of each number that is added to a token, and
                      inside the feed-forward network
     bias             whether the projections of the attention add a bias
-    head_dim, num_kv_heads, rotary, qk_norm, window  as for ``MultiHeadAttention``
+    head_dim, num_kv_heads, rotary, qk_norm, window, sinks  as for ``MultiHeadAttention``
     gated            as for ``FeedForward``
     norm             makes a norm for a width: ``nn.LayerNorm``, ``nn.RMSNorm``, or a ``partial`` of them
     device, dtype    of the parameters, as in ``nn.Linear``
@@ -110,6 +113,7 @@ class EncoderLayer(nn.Module):
         rotary: bool | Rotary = False,
         qk_norm: bool = False,
         window: int | None = None,
+        sinks: bool = False,
         gated: bool = False,
         norm: Callable[..., nn.Module] = nn.LayerNorm,
         device: torch.device | str | None = None,
@@ -126,9 +130,11 @@ class EncoderLayer(nn.Module):
             rotary=rotary,
             qk_norm=qk_norm,
             window=window,
+            sinks=sinks,
             device=device,
             dtype=dtype,
         )
+        check_norm(norm)
         self.feed_forward = FeedForward(
             num_hiddens, ffn_num_hiddens, dropout, gated=gated, device=device, dtype=dtype
         )
@@ -136,68 +142,48 @@ class EncoderLayer(nn.Module):
         self.feed_forward_norm = norm(num_hiddens, device=device, dtype=dtype)
         self.dropout = nn.Dropout(dropout)
 
-    @overload
-    def forward(
-        self,
-        x: Tensor,
-        key_mask: Tensor | None = ...,
-        *,
-        is_causal: bool = ...,
-        need_weights: Literal[False] = ...,
-        head_mask: Tensor | None = ...,
-        change_weights: ChangeWeights | None = ...,
-        cache: KVCache | None = ...,
-    ) -> Tensor: ...
-
-    @overload
-    def forward(
-        self,
-        x: Tensor,
-        key_mask: Tensor | None = ...,
-        *,
-        is_causal: bool = ...,
-        need_weights: bool,
-        head_mask: Tensor | None = ...,
-        change_weights: ChangeWeights | None = ...,
-        cache: KVCache | None = ...,
-    ) -> Tensor | tuple[Tensor, Tensor]: ...
-
     def forward(
         self,
         x: Tensor,
         key_mask: Tensor | None = None,
         *,
+        valid_lens: Tensor | None = None,
+        mask: Tensor | None = None,
         is_causal: bool = False,
         need_weights: bool = False,
         head_mask: Tensor | None = None,
+        score_bias: Tensor | None = None,
         change_weights: ChangeWeights | None = None,
         cache: KVCache | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """
-        x               ``(B, S, D)``; with a cache, only the tokens after those of earlier calls
-        key_mask        ``(B, S)``, boolean, True = may be attended to: False for padding
-        is_causal       whether a token is kept from seeing later ones
-        head_mask       ``(H,)`` or ``(B, H)``: scales the output of each head; 0 silences it
-        change_weights  a function between the softmax and the values, as for ``MultiHeadAttention``
-        cache           a ``KVCache`` of ``self_attention``, which takes in the tokens of each call
+        x      ``(B, S, D)``; with a cache, only the tokens after those of earlier calls
+        cache  a ``KVCache`` of ``self_attention``, which takes in the tokens of each call
+
+        The other arguments are those of ``MultiHeadAttention.forward``: ``valid_lens`` or ``key_mask`` for
+        padding, ``is_causal`` for a model that writes.
 
         Returns ``(B, S, D)``; with ``need_weights=True`` the weights ``(B, H, S, S)`` too. With a cache, S as
         keys counts the tokens of earlier calls as well.
         Raises ValueError or TypeError for arguments that don't fit.
         """
         checks.check_tokens("x", x, self.self_attention.num_hiddens, "num_hiddens", self.self_attention.W_q)
-        attended = self.self_attention(
-            self.self_attention_norm(x),
-            key_mask=key_mask,
-            is_causal=is_causal,
-            head_mask=head_mask,
-            change_weights=change_weights,
-            cache=cache,
-            need_weights=need_weights,
-        )
-        attended, *weights = attended if need_weights else [attended]  # without weights: an empty list
-        x = x + self.dropout(attended)
-        x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        with UnchangedByErrors([cache]):
+            attended = self.self_attention(
+                self.self_attention_norm(x),
+                valid_lens=valid_lens,
+                key_mask=key_mask,
+                mask=mask,
+                is_causal=is_causal,
+                head_mask=head_mask,
+                score_bias=score_bias,
+                change_weights=change_weights,
+                cache=cache,
+                need_weights=need_weights,
+            )
+            attended, *weights = attended if need_weights else [attended]  # without weights: an empty list
+            x = x + self.dropout(attended)
+            x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
         return (x, *weights) if need_weights else x
 
     @classmethod
@@ -218,16 +204,10 @@ class EncoderLayer(nn.Module):
     def to_torch(self) -> nn.TransformerEncoderLayer:
         """The same layer as an ``nn.TransformerEncoderLayer``, with copies of the parameters.
 
-        Raises ValueError where PyTorch's layer has no counterpart: fewer key-value heads, rotary positions,
-        norms of queries and keys, a window, a gated network.
+        Raises ValueError where PyTorch's layer has no counterpart for an option, such as rotary positions, a
+        gated network or another norm than ``nn.LayerNorm``, and TypeError for parts that were replaced.
         """
-        check_plain_feed_forward(self.feed_forward)
-        sizes = self.self_attention.num_hiddens, self.self_attention.num_heads, 1, self.dropout.p
-        module = nn.TransformerEncoderLayer(*sizes, batch_first=True, norm_first=True, device="meta")
-        module.self_attn = self.self_attention.to_torch()
-        for name, theirs in ENCODER_PARTS.items():
-            module.set_submodule(theirs, deepcopy(self.get_submodule(name)))
-        return module.train(self.training)
+        return like_ours(self, nn.TransformerEncoderLayer, ENCODER_PARTS, {"self_attention": "self_attn"})
 
 
 # Our names of the parts that PyTorch's layers have too, and theirs.
@@ -247,8 +227,9 @@ class DecoderLayer(nn.Module):
         x = x + cross_attention(norm(x), memory)      queries from the target, keys and values from the source
         x = x + feed_forward(norm(x))
 
-    The arguments are those of ``EncoderLayer``. Elsewhere: ``nn.TransformerDecoderLayer`` with
-    ``norm_first=True``; d2l's ``TransformerDecoderBlock`` (post-norm).
+    The arguments are those of ``EncoderLayer``; ``rotary``, ``window`` and ``sinks`` are of the
+    self-attention alone, since source and target have no common places. Elsewhere:
+    ``nn.TransformerDecoderLayer`` with ``norm_first=True``; d2l's ``TransformerDecoderBlock`` (post-norm).
     """
 
     def __init__(
@@ -259,17 +240,28 @@ class DecoderLayer(nn.Module):
         dropout: float = 0.0,
         bias: bool = False,
         *,
+        head_dim: int | None = None,
+        num_kv_heads: int | None = None,
+        rotary: bool | Rotary = False,
+        qk_norm: bool = False,
+        window: int | None = None,
+        sinks: bool = False,
+        gated: bool = False,
+        norm: Callable[..., nn.Module] = nn.LayerNorm,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ):
         super().__init__()
+        check_norm(norm)
         place: Any = {"device": device, "dtype": dtype}
-        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias, **place)
-        self.cross_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias, **place)
-        self.feed_forward = FeedForward(num_hiddens, ffn_num_hiddens, dropout, **place)
-        self.self_attention_norm = nn.LayerNorm(num_hiddens, **place)
-        self.cross_attention_norm = nn.LayerNorm(num_hiddens, **place)
-        self.feed_forward_norm = nn.LayerNorm(num_hiddens, **place)
+        sizes = (num_hiddens, num_heads, dropout, bias)
+        both: Any = {"head_dim": head_dim, "num_kv_heads": num_kv_heads, "qk_norm": qk_norm, **place}
+        self.self_attention = MultiHeadAttention(*sizes, rotary=rotary, window=window, sinks=sinks, **both)
+        self.cross_attention = MultiHeadAttention(*sizes, **both)
+        self.feed_forward = FeedForward(num_hiddens, ffn_num_hiddens, dropout, gated=gated, **place)
+        self.self_attention_norm = norm(num_hiddens, **place)
+        self.cross_attention_norm = norm(num_hiddens, **place)
+        self.feed_forward_norm = norm(num_hiddens, **place)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -301,29 +293,32 @@ class DecoderLayer(nn.Module):
             checks.check_tokens(
                 name, tokens, self.self_attention.num_hiddens, "num_hiddens", self.self_attention.W_q
             )
+        check_two_masks(head_masks)
         self_cache, cross_cache = checked_caches(caches)
-        attended = self.self_attention(
-            self.self_attention_norm(x),
-            is_causal=is_causal,
-            head_mask=head_masks[0],
-            cache=self_cache,
-            need_weights=need_weights,
-        )
-        attended, *self_weights = attended if need_weights else [attended]
-        x = x + self.dropout(attended)
+        is_held = cross_cache is not None and len(cross_cache) > 0
+        with UnchangedByErrors([self_cache, cross_cache]):
+            attended = self.self_attention(
+                self.self_attention_norm(x),
+                is_causal=is_causal,
+                head_mask=head_masks[0],
+                cache=self_cache,
+                need_weights=need_weights,
+            )
+            attended, *self_weights = attended if need_weights else [attended]
+            x = x + self.dropout(attended)
 
-        attended = self.cross_attention(
-            self.cross_attention_norm(x),
-            memory if cross_cache is None or len(cross_cache) == 0 else memory[:, :0],  # the cache holds it
-            key_mask=key_mask,
-            head_mask=head_masks[1],
-            cache=cross_cache,
-            need_weights=need_weights,
-        )
-        attended, *cross_weights = attended if need_weights else [attended]
-        x = x + self.dropout(attended)
+            attended = self.cross_attention(
+                self.cross_attention_norm(x),
+                memory[:, :0] if is_held else memory,
+                key_mask=key_mask,
+                head_mask=head_masks[1],
+                cache=cross_cache,
+                need_weights=need_weights,
+            )
+            attended, *cross_weights = attended if need_weights else [attended]
+            x = x + self.dropout(attended)
 
-        x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+            x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
         return (x, *self_weights, *cross_weights) if need_weights else x
 
     @classmethod
@@ -349,14 +344,55 @@ class DecoderLayer(nn.Module):
 
     def to_torch(self) -> nn.TransformerDecoderLayer:
         """The same layer as an ``nn.TransformerDecoderLayer`` that is called as ``from_torch`` says."""
-        check_plain_feed_forward(self.feed_forward)
-        sizes = self.self_attention.num_hiddens, self.self_attention.num_heads, 1, self.dropout.p
-        module = nn.TransformerDecoderLayer(*sizes, batch_first=True, norm_first=True, device="meta")
-        module.self_attn = self.self_attention.to_torch()
-        module.multihead_attn = self.cross_attention.to_torch()
-        for name, theirs in DECODER_PARTS.items():
-            module.set_submodule(theirs, deepcopy(self.get_submodule(name)))
-        return module.train(self.training)
+        attentions = {"self_attention": "self_attn", "cross_attention": "multihead_attn"}
+        return like_ours(self, nn.TransformerDecoderLayer, DECODER_PARTS, attentions)
+
+
+def like_ours(layer: Any, kind: type[Any], parts: dict[str, str], attentions: dict[str, str]) -> Any:
+    """Return a layer of PyTorch of this kind with copies of our parts; check that nothing would be lost."""
+    checks.check_plain_projections(layer.feed_forward, "W_1", "W_2")
+    if layer.feed_forward.W_gate is not None:
+        raise ValueError(
+            "layer must be built without gated, got gated=True, which PyTorch's layers don't have"
+        )
+    for name, part in layer.named_modules():
+        checks.check_without_hooks(name or "layer", part)
+        if name.endswith("_norm") and name.count(".") == 0:
+            check_plain_norm(name, part)
+        if name.endswith("dropout") and type(part) is not nn.Dropout:
+            raise TypeError(f"{name} of layer must be an nn.Dropout, got {type(part).__name__}")
+    sizes = layer.self_attention.num_hiddens, layer.self_attention.num_heads, 1, layer.dropout.p
+    module = kind(*sizes, batch_first=True, norm_first=True, device="meta")
+    module.dropout.p = layer.feed_forward.dropout.p
+    for name, theirs in attentions.items():
+        module.set_submodule(theirs, layer.get_submodule(name).to_torch())
+    for name, theirs in parts.items():
+        module.set_submodule(theirs, deepcopy(layer.get_submodule(name)))
+    return module.train(layer.training)
+
+
+def check_plain_norm(name: str, norm: nn.Module) -> None:
+    if type(norm) is not nn.LayerNorm or norm.weight is None or norm.bias is None:
+        raise ValueError(
+            f"{name} of layer must be an nn.LayerNorm with weight and bias, as PyTorch has it, got {norm}"
+        )
+
+
+def check_norm(norm: Callable[..., nn.Module]) -> None:
+    if isinstance(norm, nn.Module):
+        raise TypeError(
+            f"norm must make a norm, got one that is made, {norm}; try norm={type(norm).__name__}, or a "
+            "functools.partial of it"
+        )
+
+
+def check_two_masks(head_masks: tuple[Tensor | None, Tensor | None]) -> None:
+    if not isinstance(head_masks, (tuple, list)) or len(head_masks) != 2:
+        came = len(head_masks) if isinstance(head_masks, (tuple, list)) else type(head_masks).__name__
+        raise ValueError(
+            "head_masks must be two, a mask or None for the self-attention and one for the cross-attention, "
+            f"got {came}; try (mask, None)"
+        )
 
 
 def checked_caches(caches: tuple[KVCache, KVCache] | None) -> tuple[KVCache | None, KVCache | None]:
@@ -390,10 +426,3 @@ def check_convertible(module: nn.Module, expected: type[nn.Module]) -> None:
                 f"module must drop with one probability, {probability}, got {dropout} as its {name}; "
                 "give all of them the same"
             )
-
-
-def check_plain_feed_forward(feed_forward: FeedForward) -> None:
-    if feed_forward.W_gate is not None:
-        raise ValueError(
-            "layer must be built without gated, got gated=True, which PyTorch's layers don't have"
-        )

@@ -6,12 +6,13 @@ from mha_lib import from_transformers
 from mha_lib.classroom import explorer, heads, tasks, trainings, translator
 
 NAMES = {  # that the lessons of the last edition import from there, by the room that has them now
-    translator: "BEGIN END PADDING TARGET_VOCABULARY Training TypedNumber alignment alignment_scores "
-    "all_heads as_numeral chance_of_alignment draw_training_numbers entropies exact_matches head_masks_without "
-    "held_out_numbers importance_by_gradient importance_by_removal in_chinese in_english inner_zeros "
-    "is_held_out least_important_first make_batch make_translator prune_model pruning_curve read_number "
-    "train_translator translate translation translation_loss weights_of with_changed_weights "
-    "with_fewer_kv_heads",
+    translator: "BEGIN END PADDING TARGET_VOCABULARY Training TypedNumber alignment "
+    "alignment_scores all_heads as_numeral chance_of_alignment draw_training_numbers "
+    "entropies exact_matches head_masks_without held_out_numbers "
+    "importance_by_gradient importance_by_removal in_chinese in_english inner_zeros "
+    "is_held_out least_important_first make_batch make_translator prune_model "
+    "pruning_curve read_number train_translator translate translation "
+    "translation_loss weights_of with_changed_weights with_fewer_kv_heads",
     explorer: "TypedText",
     heads: "evened permuted",
     trainings: "VOCABULARY heads_on_two_devices kept_steps peak_memory repeated_tokens share_right",

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from tests.errands.edits import add_above, add_below
 
-IF_NEEDED = ("mha_lib/fused.py",)
+IF_NEEDED = ("mha_lib/masks.py", "mha_lib/fused.py")
 HEADING = "Give `MultiHeadAttention` an argument"
-TESTS = ["tests/mha_lib/test_multihead.py", "tests/mha_lib/test_errors.py", "tests/test_docs.py"]
+TESTS = [f"tests/mha_lib/test_{name}.py" for name in ("multihead", "errors", "options")]
+TESTS.append("tests/test_docs.py")
 
 TEST = """
 
@@ -28,9 +29,9 @@ def test_a_sharpness_of_nothing_is_an_error():
 
 def make(root: Path) -> None:
     layer = root / "mha_lib" / "multihead.py"
-    add_below(
+    add_above(
         layer,
-        "    window          how many keys",
+        "    sinks           whether each head",
         "    sharpness       by what all queries are multiplied\n",
     )
     add_below(layer, "        window: int | None = None,", "        sharpness: float = 1.0,\n")
@@ -45,6 +46,8 @@ def make(root: Path) -> None:
         "        x = by_heads(projection(tokens), self.head_dim)",
         '        x = x * self.sharpness if kind == "q" else x\n',
     )
+    add_below(layer, '            "window": None,', '            "sharpness": 1.0,\n')
+    add_below(root / "tests" / "mha_lib" / "test_options.py", '    "window": 3,', '    "sharpness": 2.0,\n')
     for file, code in (("test_multihead.py", TEST), ("test_errors.py", BAD_CALL)):
         test = root / "tests" / "mha_lib" / file
         test.write_text(test.read_text(encoding="utf-8").rstrip() + "\n" + code, encoding="utf-8")

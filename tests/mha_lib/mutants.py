@@ -55,14 +55,10 @@ LAST = ("test_fused.py", "test_transformers.py")  # for other files: they take l
 EQUIVALENT = {
     "cache.py KVCache.check_cacheable: keys → values (another name) in: if held is not None and "
     "(keys.dtype != held.dtype or keys.device != held.device):": "keys and values have one dtype",
-    "fused.py fused_attention: limits.is_causal → True (condition left out) in: if limits.is_causal "
-    "and num_queries == 1 and limits.window is None: # it stands at the end: it sees all": (
-        "one query that is not causal loses nothing"
-    ),
-    "fused.py fused_attention: num_queries <= size and limits.window is None → False (never) in: if "
-    "num_queries <= size and limits.window is None:": "the loop makes one chunk, which is the same",
-    "fused.py masked_attention: queries → keys (another name) in: dtype, scores_shape = queries.dtype, "
-    "(*queries.shape[:3], keys.shape[2]) # (B, H, Q, K)": "queries and keys have one dtype",
+    "fused.py attend_in_blocks: 2 → 3 (number) in: sides = 2 if limits.is_causal else 3 # the blocks "
+    "before, own and, unless causal, after": "one block more, which nobody sees",
+    "fused.py attend_in_blocks: (num_queries + size - 1) // size → (num_queries + size - 1) (left side "
+    "alone) in: num_blocks = (num_queries + size - 1) // size": "more blocks, of padding",
     "masks.py blank_padding: blank_keys if values is keys else blank(values) → (blank(values)) (never) "
     "in: return blank_keys, blank_keys if values is keys else blank(values)": "the same, computed twice",
 }

@@ -32,12 +32,6 @@ def test_causal_mask_is_aligned_at_the_end():
     assert torch.equal(causal_mask(3, 5), expected)
 
 
-def test_a_row_with_nothing_to_attend_to_is_all_zeros():
-    weights = masked_softmax(torch.randn(2, K), torch.tensor([[False], [True]]).expand(2, K))
-    assert torch.equal(weights[0], torch.zeros(K))
-    torch.testing.assert_close(weights[1].sum(), torch.tensor(1.0))
-
-
 @pytest.mark.parametrize("kind", ["dot product", "additive"])
 def test_identical_keys_average_the_valid_values(kind):
     """d2l, attention scoring functions: identical keys, values 0 … 39, lengths 2 and 6."""
@@ -59,15 +53,6 @@ def test_dot_product_attention_gives_the_numbers_of_the_uva_tutorial():
     expected = torch.tensor([0.4028, 0.2886, 0.3086])
     torch.testing.assert_close(weights[0], expected, atol=5e-5, rtol=0)
     torch.testing.assert_close(output[0], expected @ values, atol=2e-4, rtol=0)
-
-
-def test_a_bias_is_added_to_the_scores_whatever_its_axes():
-    q, k, v = torch.randn(B, H, Q, 4), torch.randn(B, H, K, 4), torch.randn(B, H, K, 3)
-    for shape in ((Q, K), (1, K), (B, Q, K), (B, 1, K), (B, H, Q, K), (1, H, 1, K)):
-        bias = torch.randn(shape, dtype=torch.float64)
-        full = bias[:, None] if bias.dim() == 3 else bias
-        _, weights = dot_product_attention(q, k, v, score_bias=bias)
-        torch.testing.assert_close(weights, (q @ k.mT / 2 + full).softmax(-1).float())
 
 
 @pytest.mark.parametrize("scores_shape", [(Q, K), (B, Q, K), (B, H, Q, K)])
@@ -101,6 +86,7 @@ def test_a_row_with_nothing_to_attend_to_has_zero_gradient(dtype):
     scores = torch.randn(2, K).to(dtype).requires_grad_()
     weights = masked_softmax(scores, torch.tensor([[False], [True]]).expand(2, K))
     assert weights.dtype == dtype
+    assert not weights[0].any()
     with torch.autograd.detect_anomaly(check_nan=True):
         (weights * torch.randn(K)).sum().backward()
     assert not scores.grad[0].any()

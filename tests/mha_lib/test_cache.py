@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from mha_lib import KVCache, MultiHeadAttention, alibi_slopes
+from mha_lib import KVCache, MultiHeadAttention
 from tests.mha_lib.layers import PATHS, output_of
 
 B, N, M, H, D = 2, 7, 5, 6, 24
@@ -12,11 +12,9 @@ LAYERS = {
     "plain": {},
     "biased": {"bias": True, "value_head_dim": 3},
     "shared keys": {"num_kv_heads": 2},
-    "one key head": {"num_kv_heads": 1},
     "rotary": {"rotary": True},
     "rotary, shared keys": {"rotary": True, "num_kv_heads": 3},
 }
-SIZES = [(1, 1, 1, 1, 1, 1, 1), (3, 1, 3), (2, 5), (7,)]
 
 
 @pytest.fixture(autouse=True)
@@ -29,98 +27,18 @@ def make_layer(kind):
     return MultiHeadAttention(D, H, **LAYERS[kind])
 
 
-def in_chunks(layer, x, sizes, need_weights=False, cache=None, **of_chunk):
-    """Call ``layer`` with a few tokens at a time; ``of_chunk`` makes arguments from start and end."""
+def in_chunks(layer, x, sizes=(3, 4), cache=None, **arguments):
+    """Call ``layer`` with a few tokens at a time."""
     cache = KVCache(layer, len(x), x.shape[1]) if cache is None else cache
-    outputs, weights, end = [], [], 0
-    for size in sizes:
-        start, end = end, end + size
-        arguments = {name: make(start, end) for name, make in of_chunk.items()}
-        result = layer(x[:, start:end], cache=cache, need_weights=need_weights, **arguments)
-        outputs.append(result[0] if need_weights else result)
-        weights.append(result[1] if need_weights else None)
-        assert len(cache) == end
-    return torch.cat(outputs, dim=1), weights
+    outputs = [layer(chunk, cache=cache, **arguments) for chunk in x.split(sizes, dim=1)]
+    return torch.cat(outputs, dim=1)
 
 
-def causal(start, end):
-    return True
-
-
-@PATHS
-@pytest.mark.parametrize("sizes", SIZES)
-@pytest.mark.parametrize("kind", LAYERS)
-def test_steps_give_what_all_tokens_at_once_give(kind, sizes, need_weights):
-    layer, x = make_layer(kind), torch.randn(B, N, D)
-    expected, expected_weights = layer(x, is_causal=True, need_weights=True)
-    output, weights = in_chunks(layer, x, sizes, need_weights, is_causal=causal)
-    torch.testing.assert_close(output, expected)
-    end = 0
-    for size, part in zip(sizes, weights, strict=True):
-        start, end = end, end + size
-        if need_weights:
-            torch.testing.assert_close(part, expected_weights[:, :, start:end, :end])
-
-
-@PATHS
-def test_without_causality_a_chunk_sees_all_that_is_held(need_weights):
+def test_without_causality_a_chunk_sees_all_that_is_held():
     layer, x = make_layer("plain"), torch.randn(B, N, D)
-    output, _ = in_chunks(layer, x, (3, 4), need_weights)
+    output = in_chunks(layer, x)
     torch.testing.assert_close(output[:, :3], layer(x[:, :3]))
     torch.testing.assert_close(output[:, 3:], layer(x[:, 3:], x))
-
-
-WITH = {
-    "mask": lambda: {"mask": torch.rand(B, H, N, N) < 0.7},
-    "key_mask": lambda: {"key_mask": torch.rand(B, N) < 0.7},
-    "lengths (B, Q)": lambda: {"valid_lens": torch.tensor([1, 2, 2, 3, 4, 2, 5]).expand(B, N)},
-    "score_bias": lambda: {"score_bias": torch.randn(1, H, N, N)},
-    "ALiBi": lambda: {
-        "score_bias": -alibi_slopes(H)[None, :, None, None]
-        * (torch.arange(N)[:, None] - torch.arange(N)).abs()
-    },
-    "head_mask": lambda: {"head_mask": torch.rand(B, H)},
-    "everything": lambda: {
-        "mask": torch.rand(N, N) < 0.8,
-        "key_mask": torch.rand(B, N) < 0.8,
-        "score_bias": torch.randn(B, N, N),
-        "head_mask": torch.rand(H),
-    },
-}
-SLICES = {
-    "mask": lambda x, start, end: x[..., start:end, :end],
-    "score_bias": lambda x, start, end: x[..., start:end, :end],
-    "key_mask": lambda x, start, end: x[:, :end],
-    "valid_lens": lambda x, start, end: x[:, start:end],
-    "head_mask": lambda x, start, end: x,
-}
-
-
-@PATHS
-@pytest.mark.parametrize("sizes", SIZES[:3])
-@pytest.mark.parametrize("kind", ["biased", "rotary, shared keys"])
-@pytest.mark.parametrize("extra", WITH)
-def test_steps_obey_what_goes_along(extra, kind, sizes, need_weights):
-    layer, x, arguments = make_layer(kind), torch.randn(B, N, D), WITH[extra]()
-    expected = layer(x, is_causal=True, **arguments)
-    of_chunk = {
-        name: lambda start, end, name=name: SLICES[name](arguments[name], start, end) for name in arguments
-    }
-    output, _ = in_chunks(layer, x, sizes, need_weights, is_causal=causal, **of_chunk)
-    torch.testing.assert_close(output, expected)
-
-
-@pytest.mark.parametrize("kind", LAYERS)
-def test_prompts_padded_on_the_left_give_what_they_give_alone(kind):
-    """Padding in front takes no part: with rotary positions, only the distances count."""
-    layer, x = make_layer(kind), torch.randn(B, N, D)
-    key_mask = torch.arange(N) >= torch.tensor([[0], [2]])
-    x[1, :2] = torch.nan
-    output, _ = in_chunks(
-        layer, x, (4, 1, 2), is_causal=causal, key_mask=lambda start, end: key_mask[:, :end]
-    )
-    torch.testing.assert_close(output[:1], layer(x[:1], is_causal=True))
-    torch.testing.assert_close(output[1:, 2:], layer(x[1:, 2:], is_causal=True), atol=1e-5, rtol=1e-4)
 
 
 @PATHS
@@ -151,11 +69,11 @@ def test_keys_and_values_of_their_own_may_be_kept():
 def test_a_cache_that_was_reset_is_as_new():
     layer, x, y = make_layer("rotary"), torch.randn(B, N, D), torch.randn(B, N, D)
     cache = KVCache(layer, B, N)
-    in_chunks(layer, x, (3, 4), cache=cache, is_causal=causal)
+    in_chunks(layer, x, cache=cache, is_causal=True)
     room = cache.keys
     cache.reset()
     assert len(cache) == 0
-    output, _ = in_chunks(layer, y, (3, 4), cache=cache, is_causal=causal)
+    output = in_chunks(layer, y, cache=cache, is_causal=True)
     torch.testing.assert_close(output, layer(y, is_causal=True))
     assert cache.keys is room
 
@@ -225,7 +143,7 @@ def test_a_cache_that_was_filled_in_inference_mode_goes_on_outside_it():
 def test_the_cache_holds_what_the_layer_computes_in(dtype):
     layer, x = MultiHeadAttention(D, H, dtype=dtype), torch.randn(B, N, D, dtype=dtype)
     cache = KVCache(layer, B, N)
-    output, _ = in_chunks(layer, x, (3, 4), cache=cache, is_causal=causal)
+    output = in_chunks(layer, x, cache=cache, is_causal=True)
     assert cache.keys.dtype == cache.values.dtype == dtype
     tolerance = {"atol": 2e-2, "rtol": 2e-2} if dtype == torch.bfloat16 else {}
     torch.testing.assert_close(output, layer(x, is_causal=True), **tolerance)
@@ -237,7 +155,7 @@ def test_after_a_reset_the_dtype_may_be_another_one():
     layer(x, cache=cache)
     cache.reset()
     with torch.autocast("cpu", torch.bfloat16):
-        output, _ = in_chunks(layer, x, (3, 4), cache=cache, is_causal=causal)
+        output = in_chunks(layer, x, cache=cache, is_causal=True)
         expected = layer(x, is_causal=True)
     assert cache.keys.dtype == torch.bfloat16
     torch.testing.assert_close(output, expected, atol=2e-2, rtol=2e-2)

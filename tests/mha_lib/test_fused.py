@@ -5,23 +5,21 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import mha_lib.fused
 from mha_lib import MultiHeadAttention, causal_mask
 from mha_lib.fused import (
     Counts,
+    attend,
     attend_one_by_one,
     attend_varlen,
-    fused_attention,
     has_varlen_kernel,
     knows_varlen_attn,
     queries_at_a_time,
     worth_packing,
 )
-from mha_lib.masks import Limits
+from mha_lib.masks import Limits, checked_limits
 from tests.mha_lib.layers import DEVICES, NEEDS_GPU, output_of
 
 B, Q, K, H, HEAD = 2, 3, 5, 7, 11
@@ -38,10 +36,8 @@ TOLERANCE = {
 @pytest.fixture
 def built_masks(monkeypatch):
     """Record the masks that the fast path builds."""
-    built, combine = [], mha_lib.fused.combine_masks
-    monkeypatch.setattr(
-        mha_lib.fused, "combine_masks", lambda *args: built.append(combine(*args)) or built[-1]
-    )
+    built, allowed = [], Limits.allowed
+    monkeypatch.setattr(Limits, "allowed", lambda *args: built.append(allowed(*args)) or built[-1])
     return built
 
 
@@ -49,9 +45,9 @@ def built_masks(monkeypatch):
 def packed_calls(monkeypatch):
     """Record the calls that leave out padded keys."""
     calls = []
-    original = mha_lib.multihead.packed_attention
+    original = mha_lib.fused.packed_attention
     monkeypatch.setattr(
-        mha_lib.multihead, "packed_attention", lambda *args: calls.append(args) or original(*args)
+        mha_lib.fused, "packed_attention", lambda *args: calls.append(args) or original(*args)
     )
     return calls
 
@@ -134,132 +130,6 @@ def test_fast_path_gives_output_and_gradients_of_the_readable_path(kind, is_self
     assert_paths_agree(layer, *inputs, **make_arguments(kind, num_queries, K, H, B, device))
 
 
-SIZES = {"query_size": 3, "key_size": 5, "value_size": 19, "head_dim": HEAD}
-SHARED = {"bias": True, "value_head_dim": 3, "rotary": True}
-LAYERS = {
-    "one head": MultiHeadAttention(D, 1),
-    "one dimension a head": MultiHeadAttention(D, D),
-    "narrow values": MultiHeadAttention(13, H, value_head_dim=2, **SIZES),
-    "wide values": MultiHeadAttention(13, H, value_head_dim=17, **SIZES),
-    "one key head, rotary": MultiHeadAttention(24, 6, num_kv_heads=1, **SHARED),
-    "two key heads, rotary": MultiHeadAttention(24, 6, num_kv_heads=2, **SHARED),
-}
-
-
-@pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
-@pytest.mark.parametrize("kind", MASKS)
-@pytest.mark.usefixtures("always_pack")
-def test_paths_agree_for_layers_of_all_kinds(kind, layer):
-    widths = ((Q, layer.query_size), (K, layer.key_size), (K, layer.value_size))
-    inputs = [torch.randn(B, *shape).double() for shape in widths]
-    assert_paths_agree(layer.double(), *inputs, **make_arguments(kind, Q, K, layer.num_heads, B, "cpu"))
-
-
-@pytest.mark.parametrize("num_queries", [3, 4, 8])
-@pytest.mark.parametrize("kind", MASKS)
-@pytest.mark.usefixtures("small_chunks")
-def test_paths_agree_where_queries_are_computed_in_chunks(kind, num_queries):
-    layer = MultiHeadAttention(14, H, bias=True, dropout=0.0).double()
-    x, y = torch.randn(B, num_queries, 14).double(), torch.randn(B, 8, 14).double()
-    assert_paths_agree(layer, x, y, **make_arguments(kind, num_queries, 8, H, B, "cpu"))
-
-
-@pytest.mark.parametrize("chunks", [False, True])
-@pytest.mark.parametrize("shape", [(Q, K), (1, K), (B, Q, K), (B, 1, K), (1, H, Q, K), (B, H, 1, K)])
-@pytest.mark.parametrize("with_mask", [False, True])
-def test_a_learned_bias_has_the_same_gradient_on_both_paths(shape, with_mask, chunks, request):
-    if chunks:
-        request.getfixturevalue("small_chunks")
-    layer, x, y = MultiHeadAttention(14, H).double(), torch.randn(B, Q, 14), torch.randn(B, K, 14)
-    mask = torch.rand(B, H, Q, K) < 0.6 if with_mask else None
-    bias = torch.randn(shape, dtype=torch.float64, requires_grad=True)
-    gradients: list[torch.Tensor | None] = []
-    for need_weights in (False, True):
-        arguments = {"mask": mask, "score_bias": bias, "is_causal": chunks}
-        output = output_of(layer, x.double(), y.double(), need_weights=need_weights, **arguments)
-        gradients += torch.autograd.grad(output.square().sum(), bias)
-    assert gradients[0].any()
-    torch.testing.assert_close(gradients[0], gradients[1])
-
-
-@pytest.mark.parametrize("batch", [0, 1, 4])
-@pytest.mark.parametrize(("num_queries", "num_keys"), [(0, K), (1, K), (Q, K), (K, K), (Q, 0), (0, 0)])
-@pytest.mark.parametrize("kind", MASKS)
-@pytest.mark.usefixtures("always_pack")
-def test_paths_agree_where_there_is_little_or_nothing(kind, num_queries, num_keys, batch):
-    if "causal" in kind and num_queries > num_keys:
-        pytest.skip("causality wants at least as many keys as queries")
-    layer = MultiHeadAttention(14, H, bias=True).double()
-    x, y = torch.randn(batch, num_queries, 14).double(), torch.randn(batch, num_keys, 14).double()
-    assert_paths_agree(layer, x, y, **make_arguments(kind, num_queries, num_keys, H, batch, "cpu"))
-
-
-@pytest.mark.parametrize("kind", ["none", "lengths (B,)", "causal, lengths (B,)", "(B, H, Q, K)"])
-@pytest.mark.usefixtures("always_pack")
-def test_paths_agree_on_non_contiguous_input(kind):
-    layer = MultiHeadAttention(D, H).double()
-    x = torch.randn(D, 2 * K, B).double().permute(2, 1, 0)[:, ::2]  # (B, K, D), strided in every axis
-    arguments = make_arguments(kind, K, K, H, B, "cpu")
-    arguments = {k: v.mT.contiguous().mT if k == "mask" else v for k, v in arguments.items()}
-    output = layer(x, **arguments)
-    torch.testing.assert_close(output, layer(x.contiguous(), need_weights=True, **arguments)[0])
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(data=st.data())
-def test_paths_agree_on_anything_drawn(data):
-    draw = data.draw
-    batch, num_keys = draw(st.integers(1, 4)), draw(st.integers(1, 9))
-    is_causal = draw(st.booleans())
-    num_queries = draw(st.integers(1, num_keys if is_causal else 9))
-    num_heads, num_kv_heads, head_dim = draw(
-        st.sampled_from([(1, 1, 5), (3, 3, 1), (2, 1, 4), (5, 5, 3), (4, 2, 2), (6, 2, 3)])
-    )
-    rotary = head_dim % 2 == 0 and num_queries <= num_keys and draw(st.booleans())
-    dtype = draw(st.sampled_from([torch.float64, torch.float32, torch.bfloat16]))
-    lengths = st.integers(0, num_keys)
-    shape = draw(st.sampled_from([None, (batch,), (batch, num_queries)]))
-    arguments = {"is_causal": is_causal}
-    if shape is not None:
-        count = shape[0] * (shape[1] if len(shape) == 2 else 1)
-        drawn = draw(st.lists(lengths, min_size=count, max_size=count))
-        length_dtype = draw(st.sampled_from([torch.int64, torch.int32, torch.uint8]))
-        lens = torch.tensor(drawn, dtype=length_dtype).reshape(shape)
-        assume(
-            num_keys == 1 or lens.dim() == 1 or shape[1] != num_keys or lens.max() > 1
-        )  # it would be a mask
-        arguments["valid_lens"] = lens
-    torch.manual_seed(draw(st.integers(0, 1000)))
-    if draw(st.booleans()):
-        mask_kind = draw(st.sampled_from(["(Q, K)", "(B, Q, K)", "(B, 1, K)", "(B, H, Q, K)"]))
-        arguments["mask"] = make_mask(mask_kind, num_queries, num_keys, num_heads, batch, "cpu")
-    if draw(st.booleans()):
-        arguments["key_mask"] = torch.rand(batch, num_keys) < 0.7
-    if draw(st.booleans()):
-        shape = draw(
-            st.sampled_from([(num_queries, num_keys), (batch, 1, num_keys), (1, num_heads, 1, num_keys)])
-        )
-        arguments["score_bias"] = torch.randn(shape).round(decimals=1)
-    if draw(st.booleans()):
-        arguments["head_mask"] = torch.rand((batch, num_heads) if draw(st.booleans()) else (num_heads,))
-    layer = MultiHeadAttention(
-        num_heads * head_dim,
-        num_heads,
-        bias=draw(st.booleans()),
-        num_kv_heads=num_kv_heads,
-        rotary=rotary,
-        dtype=dtype,
-    )
-    x = torch.randn(batch, num_queries, num_heads * head_dim).to(dtype)
-    y = torch.randn(batch, num_keys, num_heads * head_dim).to(dtype)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mha_lib.fused, "WORTH_SKIPPING", draw(st.sampled_from([-1, 2_000_000])))
-        if draw(st.booleans()):
-            patch.setattr(mha_lib.fused, "MASK_CELLS", 1)
-            patch.setattr(mha_lib.fused, "SMALLEST_CHUNK", draw(st.integers(1, 4)))
-        assert_paths_agree(layer, x, y, **arguments)
-
-
 def test_large_padded_batches_skip_their_padding_and_small_ones_mask_it(packed_calls):
     layer = MultiHeadAttention(64, 4)
     for num_tokens, calls in ((8, 0), (256, 1)):
@@ -288,7 +158,7 @@ def test_padded_keys_are_not_even_projected(always_pack):
     layer.W_k.register_forward_hook(lambda module, inputs, output: projected.append(inputs[0]))
     x = torch.randn(B, K, 14)
     layer(x, valid_lens=torch.tensor([2, 4]))
-    assert torch.equal(projected[0], torch.cat([x[0, :2], x[1, :4]]))
+    assert torch.equal(projected[0], torch.cat([x[0, :2], x[1, :4]])[None])
 
 
 @pytest.mark.parametrize("valid_lens", [None, [1, 40, 64], [0, 64, 64]])
@@ -328,8 +198,9 @@ def test_masks_are_built_for_a_chunk_of_queries_and_kept_for_none(kind, chunks_o
 def test_a_chunk_has_as_many_queries_as_a_mask_has_room_for():
     """8 million cells hold 512 rows of 16,384 keys, and a mask for each of two samples halves that."""
     queries, lengths = torch.empty(2, 1, 16_384, 1), torch.tensor([3, 16_384])
-    assert queries_at_a_time(queries, 16_384, Limits(is_causal=True)) == 512
-    assert queries_at_a_time(queries, 16_384, Limits(lengths, is_causal=True)) == 256
+    shape, device = (2, 1, 16_384, 16_384), torch.device("cpu")
+    assert queries_at_a_time(queries, checked_limits(shape, device, is_causal=True)) == 512
+    assert queries_at_a_time(queries, checked_limits(shape, device, lengths, is_causal=True)) == 256
 
 
 def test_masks_are_built_once_where_no_gradient_is_wanted(small_chunks, built_masks):
@@ -542,28 +413,31 @@ def test_varlen_attn_is_found_by_its_arguments(signature, varlen, monkeypatch):
 def test_only_a_cpu_takes_samples_one_by_one(device, has_kernel, monkeypatch):
     monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: has_kernel)
     queries = SimpleNamespace(device=torch.device(device), shape=(2, 8, 512, 64))
-    lengths = torch.tensor([3, 512])
-    assert worth_packing(queries, 8, 512, 64, Limits(lengths), lengths, 0.0) == (
-        has_kernel or device == "cpu"
-    )
+    limits = checked_limits((2, 8, 512, 512), torch.device("cpu"), torch.tensor([3, 512]))
+    assert worth_packing(queries, 8, 64, limits, 0.0) == (has_kernel or device == "cpu")
 
 
 @pytest.mark.parametrize(
     "limits",
     [
-        Limits(),
-        Limits(torch.ones(2, 512).long()),
-        Limits(torch.tensor([3, 512]), key_mask=torch.ones(2, 512).bool()),
-        Limits(torch.tensor([3, 512]), mask=torch.ones(512, 512).bool()),
-        Limits(torch.tensor([3, 512], device="meta")),
+        {},
+        {"valid_lens": torch.full((2, 512), 7)},
+        {"valid_lens": torch.tensor([3, 512]), "key_mask": torch.ones(2, 512).bool()},
+        {"valid_lens": torch.tensor([3, 512]), "mask": torch.ones(512, 512).bool()},
+        {"valid_lens": torch.tensor([3, 512]), "window": 7},
+        {"valid_lens": torch.tensor([3, 512]), "score_bias": torch.zeros(512, 512)},
+        {"valid_lens": torch.tensor([3, 512], device="meta")},
     ],
-    ids=["no lengths", "lengths (B, Q)", "key_mask", "mask", "lengths nobody can read"],
+    ids=["no lengths", "lengths (B, Q)", "key_mask", "mask", "window", "bias", "lengths nobody can read"],
 )
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_only_lengths_of_samples_are_packed(limits, device, monkeypatch):
     monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: True)
     queries = SimpleNamespace(device=torch.device(device), shape=(2, 8, 512, 64))
-    assert not worth_packing(queries, 8, 512, 64, limits, limits.valid_lens, 0.0)
+    lengths = limits.get("valid_lens")
+    place = torch.device("cpu") if lengths is None else lengths.device
+    limits = checked_limits((2, 8, 512, 512), place, **limits)
+    assert not worth_packing(queries, 8, 64, limits, 0.0)
 
 
 def test_heads_that_share_keys_are_not_given_copies_of_them(monkeypatch):
@@ -578,7 +452,8 @@ def test_heads_that_share_keys_are_not_given_copies_of_them(monkeypatch):
     )
     q, k, v = torch.randn(B, 6, Q, HEAD), torch.randn(B, 2, K, HEAD), torch.randn(B, 2, K, HEAD)
     expected = sdpa(q, k.repeat_interleave(3, dim=1), v.repeat_interleave(3, dim=1))
-    torch.testing.assert_close(fused_attention(q, k, v), expected)
+    limits = checked_limits((B, 6, Q, K), q.device)
+    torch.testing.assert_close(attend(q, k, v, limits)[0], expected)
     assert shapes == [(k.shape, v.shape)]
 
 

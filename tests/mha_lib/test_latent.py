@@ -112,12 +112,8 @@ LAYER = LatentAttention(D, H, C, R, head_dim=HEAD)
 BAD_CALLS: BadCalls = {
     "an odd part for positions": (lambda: LatentAttention(D, H, C, 3, head_dim=HEAD), ValueError,
         "rope_dim must be even, since its columns form pairs, got 3; try 4"),
-    "heads do not divide": (lambda: LatentAttention(D, H, C, R), ValueError,
-        "num_hiddens=10 must be divisible by num_heads=3; divisors: 1, 2, 5, 10"),
     "no latent": (lambda: LatentAttention(D, H, 0, R, head_dim=HEAD), ValueError,
         "latent_dim must be at least 1, got 0"),
-    "no latent query": (lambda: LatentAttention(D, H, C, R, head_dim=HEAD, query_latent_dim=0), ValueError,
-        "query_latent_dim must be at least 1, got 0"),
     "rotary a bool": (lambda: LatentAttention(D, H, C, R, head_dim=HEAD, rotary=True), TypeError,
         "rotary must be a Rotary, got bool; try Rotary(base=10_000)"),
     "too wide": (lambda: LAYER(torch.zeros(B, N, 9)), ValueError, "x … got shape (2, 7, 9)"),

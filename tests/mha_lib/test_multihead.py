@@ -12,11 +12,12 @@ from torch import nn
 
 import mha_lib
 from mha_lib import (
+    EncoderLayer,
     KVCache,
+    LatentAttention,
     MultiHeadAttention,
     Rotary,
     SingleHeadAttention,
-    dot_product_attention,
     merge_heads,
     padding_mask,
     split_heads,
@@ -83,140 +84,12 @@ def test_layers_have_the_published_number_of_parameters(num_hiddens, num_heads, 
 # Relations
 
 
-def test_padding_changes_neither_output_nor_gradient(attend):
-    layer, valid_lens = MultiHeadAttention(D, H).double(), torch.tensor([2, 4])
-    queries, keys, values = (torch.randn(B, n, D).double() for n in (Q, K, K))
-    results = []
-    for padding in (0.0, 1e3):
-        is_padding = ~padding_mask(valid_lens, K).mT  # (B, K, 1)
-        inputs = [queries, keys.masked_fill(is_padding, padding), values.masked_fill(is_padding, -padding)]
-        inputs = [x.clone().requires_grad_() for x in inputs]
-        layer.zero_grad()
-        output = attend(layer, *inputs, valid_lens=valid_lens)
-        output.square().sum().backward()
-        results.append([output, *(x.grad for x in inputs), *(p.grad for p in layer.parameters())])
-        for x in inputs[1:]:
-            assert not x.grad.masked_select(is_padding).any()
-    for one, other in zip(*results, strict=True):
-        torch.testing.assert_close(one, other)
-
-
-def test_padded_tokens_do_not_reach_the_valid_rows_of_self_attention(attend):
-    layer, x, y = MultiHeadAttention(D, H), torch.randn(1, K, D), torch.randn(1, K, D)
-    y[:, :3] = x[:, :3]
-    one, other = (attend(layer, z, valid_lens=torch.tensor([3])) for z in (x, y))
-    torch.testing.assert_close(one[:, :3], other[:, :3])
-    assert not one[:, 3:].allclose(other[:, 3:], atol=1e-3)  # padded positions are queries too
-
-
-def test_a_causal_prefix_does_not_see_its_future(attend):
-    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D, requires_grad=True)
-    output = attend(layer, x, is_causal=True)
-    for n in range(1, K + 1):
-        torch.testing.assert_close(attend(layer, x[:, :n], is_causal=True), output[:, :n])
-    output[:, :3].sum().backward()
-    assert not x.grad[:, 3:].any()
-    assert x.grad[:, :3].all()
-
-
-@pytest.mark.parametrize("sizes", [(1, 1, 1, 1, 1), (2, 3), (1, 1, 2, 1), (5,)])
-def test_decoding_a_few_tokens_at_a_time_gives_the_causal_output(attend, sizes):
-    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D)
-    parts, end = [], 0
-    for size in sizes:
-        end += size
-        parts.append(attend(layer, x[:, end - size : end], x[:, :end], is_causal=True))
-    torch.testing.assert_close(torch.cat(parts, dim=1), attend(layer, x, is_causal=True))
-
-
-@pytest.mark.parametrize("is_causal", [False, True])
-def test_a_sample_alone_gives_what_it_gives_in_a_batch(attend, is_causal):
-    layer, x, y, lengths = MultiHeadAttention(D, H), torch.randn(4, Q, D), torch.randn(4, K, D), [2, 5, 1, 3]
-    batch = attend(layer, x, y, valid_lens=torch.tensor(lengths), is_causal=is_causal)
-    for b, n in enumerate(lengths):
-        last_seen = torch.arange(Q)[:, None] + (K - Q if is_causal else K)  # by each query, counting padding
-        alone = attend(layer, x[b : b + 1], y[b : b + 1, :n], mask=torch.arange(n) <= last_seen)
-        torch.testing.assert_close(batch[b : b + 1], alone)
-
-
-def test_the_output_is_a_sum_over_heads(attend):
-    """Also where all widths differ."""
-    sizes = {"query_size": 4, "key_size": 6, "value_size": 8, "head_dim": HEAD, "value_head_dim": 3}
-    layer = MultiHeadAttention(13, H, **sizes)
-    inputs = [torch.randn(B, *shape) for shape in ((Q, 4), (K, 6), (K, 8))]
-    projections = (layer.W_q, layer.W_k, layer.W_v)
-    q, k, v = (split_heads(projection(x), H) for projection, x in zip(projections, inputs, strict=True))
-    total = 0
-    for h in range(H):
-        head, _ = dot_product_attention(q[:, h], k[:, h], v[:, h])
-        total = total + head @ layer.W_o.weight[:, h * 3 : (h + 1) * 3].T
-    torch.testing.assert_close(attend(layer, *inputs), total)
-
-
-def test_a_head_mask_of_zero_removes_the_head_as_zeroing_its_part_of_the_output_projection_does(attend):
-    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D)
-    head_mask = torch.ones(H)
-    head_mask[2] = 0
-    got = attend(layer, x, head_mask=head_mask)
-    with torch.no_grad():
-        layer.W_o.weight[:, 2 * HEAD : 3 * HEAD] = 0
-    torch.testing.assert_close(got, attend(layer, x))
-
-
-def test_a_head_mask_scales_the_heads_of_each_sample(attend):
-    layer, x, head_mask = MultiHeadAttention(D, H, bias=True), torch.randn(B, K, D), torch.rand(B, H)
-    together = attend(layer, x, valid_lens=torch.tensor([2, 4]), head_mask=head_mask)
-    for b, valid_len in enumerate([2, 4]):
-        scaled = copy.deepcopy(layer)
-        with torch.no_grad():
-            scaled.W_o.weight *= head_mask[b].repeat_interleave(HEAD)
-        alone = attend(scaled, x[b : b + 1], valid_lens=torch.tensor([valid_len]))
-        torch.testing.assert_close(together[b : b + 1], alone)
-
-
 @pytest.mark.parametrize("dtype", [torch.bool, torch.long, torch.float64])
 def test_a_head_mask_may_have_any_dtype_and_leaves_the_weights_alone(dtype):
     layer, x, head_mask = MultiHeadAttention(D, H), torch.randn(B, K, D), torch.arange(H) % 2
     output, weights = layer(x, head_mask=head_mask.to(dtype), need_weights=True)
     torch.testing.assert_close(output, layer(x, head_mask=head_mask.float()))
     torch.testing.assert_close(weights, layer(x, need_weights=True)[1])
-
-
-@PATHS
-def test_a_mask_of_three_axes_is_for_samples_not_heads_even_where_their_numbers_agree(need_weights):
-    layer, x, y = MultiHeadAttention(D, H), torch.randn(H, Q, D), torch.randn(H, K, D)  # B = H
-    mask = torch.rand(H, Q, K) < 0.6
-    together = layer(x, y, mask=mask, need_weights=need_weights)
-    for b in range(H):
-        alone = layer(x[b : b + 1], y[b : b + 1], mask=mask[b], need_weights=need_weights)
-        if need_weights:
-            torch.testing.assert_close(together[1][b], alone[1][0])
-        output, expected = (together[0], alone[0]) if need_weights else (together, alone)
-        torch.testing.assert_close(output[b : b + 1], expected)
-
-
-def test_everything_that_forbids_is_obeyed_at_once(attend):
-    layer, x, y = MultiHeadAttention(D, H), torch.randn(B, Q, D), torch.randn(B, K, D)
-    mask, valid_lens = torch.rand(B, H, Q, K) < 0.7, torch.tensor([3, 5])
-    causal = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]], dtype=torch.bool)
-    valid = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], dtype=torch.bool)
-    expected = attend(layer, x, y, mask=mask & causal & valid[:, None, None])
-    torch.testing.assert_close(
-        attend(layer, x, y, valid_lens=valid_lens, mask=mask, is_causal=True), expected
-    )
-
-
-def test_a_query_that_may_attend_to_nothing_gets_the_bias_of_the_output_alone(attend):
-    layer, x = MultiHeadAttention(D, H, bias=True), torch.randn(B, K, D)
-    output = attend(layer, x, valid_lens=torch.tensor([0, 3]))
-    torch.testing.assert_close(output[0], layer.W_o.bias.expand(K, D))
-
-
-def test_values_are_the_keys_and_keys_the_queries_unless_given(attend):
-    layer, x, y = MultiHeadAttention(D, H), torch.randn(B, Q, D), torch.randn(B, K, D)
-    torch.testing.assert_close(attend(layer, x), attend(layer, x, x, x))
-    torch.testing.assert_close(attend(layer, x, y), attend(layer, x, y, y))
-    assert not attend(layer, x, y).allclose(attend(layer, x, y, y.flip(1)), atol=1e-3)
 
 
 # Dropout
@@ -229,14 +102,6 @@ def test_dropout_is_for_training_only(attend):
     expected = attend(plain, x, valid_lens=valid_lens)
     assert not attend(layer, x, valid_lens=valid_lens).allclose(expected, atol=1e-3)
     torch.testing.assert_close(attend(layer.eval(), x, valid_lens=valid_lens), expected)
-
-
-def test_dropout_keeps_the_expected_output(attend):
-    layer, x = MultiHeadAttention(8, 2, dropout=0.3).double(), torch.randn(1, K, 8).double()
-    expected = attend(layer.eval(), x)
-    outputs = attend(layer.train(), x.expand(20_000, K, 8))
-    deviation = (outputs.mean(0) - expected[0]) / (outputs.std(0) / 20_000**0.5)
-    assert deviation.abs().max() < 5  # standard errors
 
 
 # Precision
@@ -314,19 +179,6 @@ def test_inputs_are_never_written_to(attend):
     assert all(torch.equal(torch.as_tensor(arguments[k]), torch.as_tensor(before[2][k])) for k in arguments)
 
 
-def test_from_torch_copies_and_keeps_dtype_mode_and_dropout():
-    theirs = nn.MultiheadAttention(D, H, dropout=0.25, dtype=torch.float64).eval()
-    ours = MultiHeadAttention.from_torch(theirs)
-    assert ours.dropout == 0.25
-    assert not ours.training
-    assert all(
-        parameter.dtype == torch.float64 and parameter.requires_grad for parameter in ours.parameters()
-    )
-    before = ours.W_q.weight.clone()
-    nn.init.zeros_(theirs.in_proj_weight)
-    assert torch.equal(ours.W_q.weight, before)
-
-
 def test_importing_the_library_imports_torch_and_nothing_slow():
     code = (
         "import sys, torch; before = set(sys.modules); import mha_lib; "
@@ -341,30 +193,6 @@ def test_importing_the_library_imports_torch_and_nothing_slow():
 # Padding never leaks
 
 BAD_NUMBERS = pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
-
-
-@BAD_NUMBERS
-@pytest.mark.parametrize("kind", ["lengths (B,)", "lengths (B, Q)", "key_mask"])
-@pytest.mark.parametrize("num_keys", [8, 512])
-def test_bad_numbers_in_padded_keys_reach_neither_output_nor_gradient(attend, bad, kind, num_keys):
-    layer, lens = MultiHeadAttention(14, 7, bias=True), torch.tensor([0, 6])
-    x, y = torch.randn(B, Q, 14), torch.randn(B, num_keys, 14)
-    is_padding = ~padding_mask(lens, num_keys).mT  # (B, K, 1)
-    arguments = {
-        "lengths (B,)": {"valid_lens": lens},
-        "lengths (B, Q)": {"valid_lens": torch.tensor([[0, 0, 0], [2, 6, 3]])},
-        "key_mask": {"key_mask": ~is_padding[..., 0]},
-    }[kind]
-    results = []
-    for padding in (0.0, bad):
-        inputs = [x.clone(), y.masked_fill(is_padding, padding), y.flip(2).masked_fill(is_padding, padding)]
-        inputs = [z.requires_grad_() for z in inputs]
-        layer.zero_grad()
-        output = attend(layer, *inputs, **arguments)
-        output.square().sum().backward()
-        results.append([output, *(z.grad for z in inputs), *(p.grad for p in layer.parameters())])
-    for expected, got in zip(*results, strict=True):
-        torch.testing.assert_close(got, expected)
 
 
 @BAD_NUMBERS
@@ -402,32 +230,7 @@ def test_bad_numbers_in_padding_do_not_come_back_from_a_cache(need_weights):
     torch.testing.assert_close(output[1, 1], expected[1, 1])  # row 0 belongs to a bad query
 
 
-@pytest.mark.parametrize("with_key_mask", [False, True])
-def test_bad_numbers_in_the_padding_of_one_head_reach_nothing(with_key_mask):
-    head, x, y = SingleHeadAttention(13, 4), torch.randn(B, Q, 13), torch.randn(B, K, 13)
-    lens = torch.tensor([0, 3])
-    is_padding = ~padding_mask(lens, K)[:, 0]
-    arguments = {"key_mask": ~is_padding} if with_key_mask else {"valid_lens": lens}
-    expected, _ = head(x, y, **arguments)
-    got, weights = head(x, y.masked_fill(is_padding[..., None], torch.nan), **arguments)
-    torch.testing.assert_close(got, expected)
-    assert weights.isfinite().all()
-
-
 # Masks of keys
-
-
-def test_a_key_mask_is_a_mask_for_every_query(attend):
-    layer, x, y = MultiHeadAttention(D, H, bias=True), torch.randn(B, Q, D), torch.randn(B, K, D)
-    key_mask = torch.tensor([[0, 1, 0, 1, 1], [0, 0, 0, 0, 0]]).bool()
-    expected = attend(layer, x, y, mask=key_mask[:, None])
-    torch.testing.assert_close(attend(layer, x, y, key_mask=key_mask), expected)
-    torch.testing.assert_close(expected[1], layer.W_o.bias.expand(Q, D))
-    lens, mask = torch.tensor([4, 5]), torch.rand(Q, K) < 0.7
-    torch.testing.assert_close(
-        attend(layer, x, y, key_mask=key_mask, valid_lens=lens, mask=mask),
-        attend(layer, x, y, mask=key_mask[:, None] & padding_mask(lens, K) & mask),
-    )
 
 
 def test_two_dimensional_lengths_of_0_and_1_are_lengths_where_they_cannot_be_a_mask(attend):
@@ -439,33 +242,33 @@ def test_two_dimensional_lengths_of_0_and_1_are_lengths_where_they_cannot_be_a_m
     torch.testing.assert_close(attend(layer, x[:, :1], valid_lens=one), attend(layer, x[:, :1]))
 
 
+# The seam between weights and values
+
+
+def test_changed_weights_are_returned_dropped_and_differentiated():
+    layer, x = MultiHeadAttention(D, H, dropout=1.0, bias=True), torch.randn(B, K, D)
+    output, weights = layer(x, change_weights=lambda weights, _: weights / 2, need_weights=True)
+    torch.testing.assert_close(weights.sum(-1), torch.full((B, H, K), 0.5))
+    torch.testing.assert_close(output, layer.W_o.bias.expand(B, K, D))  # every weight was dropped
+    gate = torch.ones(H, 1, 1, requires_grad=True)
+    layer.eval()(x, change_weights=lambda weights, _: weights * gate).sum().backward()
+    by_mask = torch.ones(H, requires_grad=True)
+    layer(x, head_mask=by_mask).sum().backward()
+    torch.testing.assert_close(gate.grad[:, 0, 0], by_mask.grad)
+
+
+def test_an_encoder_layer_and_latent_attention_pass_it_on():
+    x = torch.randn(B, K, D)
+    layer = EncoderLayer(D, H, 5)
+    _, weights = layer(x, change_weights=lambda weights, _: weights / 4, need_weights=True)
+    torch.testing.assert_close(weights, layer(x, need_weights=True)[1] / 4)
+    layer = LatentAttention(D, H, 5, 2)
+    for absorb in (False, True):
+        _, weights = layer(x, change_weights=lambda w, _: w / 4, need_weights=True, absorb=absorb)
+        torch.testing.assert_close(weights, layer(x, need_weights=True)[1] / 4)
+
+
 # Heads that share keys
-
-
-@pytest.mark.parametrize("num_kv_heads", [1, 2, 3, 6])
-@pytest.mark.parametrize("kind", ["plain", "causal", "lengths", "mask", "bias"])
-def test_heads_in_a_row_share_the_keys_and_values_of_one(attend, num_kv_heads, kind):
-    """A layer equals one without sharing that repeats each shared head for the heads that use it."""
-    layer = MultiHeadAttention(24, 6, bias=True, num_kv_heads=num_kv_heads, value_head_dim=3)
-    assert layer.W_k.out_features == 4 * num_kv_heads
-    assert layer.W_v.out_features == 3 * num_kv_heads
-    full = MultiHeadAttention(24, 6, bias=True, value_head_dim=3)
-    state = layer.state_dict()
-    for name in ("W_k.weight", "W_k.bias", "W_v.weight", "W_v.bias"):
-        heads = state[name].unflatten(0, (num_kv_heads, -1))
-        state[name] = heads.repeat_interleave(6 // num_kv_heads, dim=0).flatten(0, 1)
-    full.load_state_dict(state)
-    x, y = torch.randn(B, Q, 24), torch.randn(B, K, 24)
-    arguments = {
-        "plain": {},
-        "causal": {"is_causal": True},
-        "lengths": {"valid_lens": torch.tensor([2, 5])},
-        "mask": {"mask": torch.rand(B, 6, Q, K) < 0.7},
-        "bias": {"score_bias": torch.randn(1, 6, Q, K)},
-    }[kind]
-    torch.testing.assert_close(attend(layer, x, y, **arguments), attend(full, x, y, **arguments))
-    _, weights = layer(x, y, need_weights=True, **arguments)
-    torch.testing.assert_close(weights, full(x, y, need_weights=True, **arguments)[1])
 
 
 def test_shared_heads_are_pooled_by_their_mean():
@@ -516,26 +319,25 @@ def test_from_torch_takes_subclasses_and_an_output_bias_by_itself(bias):
 
 
 @pytest.mark.parametrize("kdim", [None, 5])
-def test_from_torch_copies_what_is_trained(kdim):
-    theirs = nn.MultiheadAttention(D, H, kdim=kdim)
+def test_from_torch_copies_parameters_and_keeps_dropout_mode_dtype_device_and_what_is_trained(kdim):
+    theirs = nn.MultiheadAttention(D, H, dropout=0.25, kdim=kdim, dtype=torch.float64).eval()
     theirs.in_proj_bias.requires_grad_(False)
     theirs.out_proj.weight.requires_grad_(False)
     (theirs.in_proj_weight if kdim is None else theirs.k_proj_weight).requires_grad_(False)
+    before = torch.get_rng_state()
     with torch.no_grad():
         ours = MultiHeadAttention.from_torch(theirs)
+    assert torch.equal(torch.get_rng_state(), before), "no random numbers are drawn"
     frozen = {name for name, parameter in ours.named_parameters() if not parameter.requires_grad}
     weights = {"W_q.weight", "W_k.weight", "W_v.weight"} if kdim is None else {"W_k.weight"}
     assert frozen == weights | {"W_q.bias", "W_k.bias", "W_v.bias", "W_o.weight"}
-
-
-@pytest.mark.parametrize("training", [False, True])
-def test_from_torch_keeps_device_and_mode_and_draws_no_random_numbers(training):
-    theirs = nn.MultiheadAttention(D, H, device="meta").train(training)
-    before = torch.get_rng_state()
-    ours = MultiHeadAttention.from_torch(theirs)
-    assert torch.equal(torch.get_rng_state(), before)
-    assert {parameter.device.type for parameter in ours.parameters()} == {"meta"}
-    assert ours.training == ours.W_q.training == training
+    assert {parameter.dtype for parameter in ours.parameters()} == {torch.float64}
+    assert (ours.dropout, ours.training, ours.W_q.training) == (0.25, False, False)
+    places = [p.data_ptr() for layer in (theirs, ours) for p in layer.parameters()]
+    assert len(set(places)) == len(places), "copies"
+    on_meta = MultiHeadAttention.from_torch(nn.MultiheadAttention(D, H, kdim=kdim, device="meta"))
+    assert all(parameter.is_meta for parameter in on_meta.parameters())
+    assert on_meta.training
 
 
 TORCH_LAYERS = {
@@ -564,19 +366,16 @@ def test_to_torch_gives_a_module_that_gives_the_same(options):
     with torch.no_grad():
         layer.W_q.weight.zero_()
         assert torch.equal(module(x, keys, values, key_padding_mask=~key_mask)[0], found[0]), "copies"
-
-
-def test_to_torch_keeps_device_and_mode():
-    layer = MultiHeadAttention(12, 3, device="meta")
-    module = layer.to_torch()
-    assert module.training
-    assert all(p.is_meta for p in module.parameters())
+    on_meta = MultiHeadAttention(12, 3, device="meta", **options).to_torch()
+    assert on_meta.training
+    assert all(p.is_meta and p.requires_grad for p in on_meta.parameters())
+    assert not any(p.requires_grad for p in layer.requires_grad_(False).to_torch().parameters())
 
 
 def test_printing_a_layer_shows_its_heads():
     layer = MultiHeadAttention(12, 6, 0.1, num_kv_heads=2, rotary=Rotary(base=500), window=4)
     rotary = "Rotary(base=500, scaling=1.0, halves=False)"
-    assert f"12, num_heads=6, num_kv_heads=2, dropout=0.1, rotary={rotary}, window=4" in repr(layer)
+    assert f"12, num_heads=6, dropout=0.1, num_kv_heads=2, rotary={rotary}, window=4" in repr(layer)
     assert repr(MultiHeadAttention(12, 6)).startswith("MultiHeadAttention(\n  12, num_heads=6\n")
 
 
@@ -626,28 +425,14 @@ def test_a_bad_number_in_a_query_that_is_no_key_is_not_hidden():
 
 
 @BAD_NUMBERS
-def test_bad_numbers_in_keys_that_lengths_or_a_key_mask_hide_reach_nothing(attend, bad):
-    layer, x, y = MultiHeadAttention(14, 7), torch.randn(B, Q, 14), torch.randn(B, K, 14)
-    lens, key_mask = torch.tensor([4, 5]), torch.tensor([[1, 0, 1, 1, 1], [0, 1, 1, 0, 1]]).bool()
-    hidden = ~(key_mask & padding_mask(lens, K)[:, 0])[..., None]  # (B, K, 1)
-    expected = attend(layer, x, y, valid_lens=lens, key_mask=key_mask)
-    got = attend(layer, x, y.masked_fill(hidden, bad), valid_lens=lens, key_mask=key_mask)
-    torch.testing.assert_close(got, expected)
-
-
-@BAD_NUMBERS
-def test_bad_numbers_in_the_padding_of_one_head_spoil_no_gradient(bad):
-    head, x, lens = SingleHeadAttention(13, 4), torch.randn(B, K, 13), torch.tensor([2, 5])
+@pytest.mark.parametrize("with_key_mask", [False, True])
+def test_bad_numbers_in_the_padding_of_one_head_reach_neither_output_nor_gradient(bad, with_key_mask):
+    head, x, lens = SingleHeadAttention(13, 4), torch.randn(3, K, 13), torch.tensor([0, 2, 5])
     valid = padding_mask(lens, K)[:, 0]
+    arguments = {"key_mask": valid} if with_key_mask else {"valid_lens": lens}
     found = []
     for padding in (0.0, bad):
-        output, _ = head(x.masked_fill(~valid[..., None], padding), valid_lens=lens)
-        found.append(torch.autograd.grad(output[valid].square().sum(), [*head.parameters()]))
+        output, weights = head(x.masked_fill(~valid[..., None], padding), **arguments)
+        gradients = torch.autograd.grad(output[valid].square().sum(), [*head.parameters()])
+        found.append([output[valid], weights[valid], *gradients])
     torch.testing.assert_close(*found)
-
-
-@pytest.mark.parametrize("key_size", [12, 5])
-def test_to_torch_copies_what_is_trained(key_size):
-    layer = MultiHeadAttention(12, 3, bias=True, key_size=key_size)
-    assert all(p.requires_grad for p in layer.to_torch().parameters())
-    assert not any(p.requires_grad for p in layer.requires_grad_(False).to_torch().parameters())

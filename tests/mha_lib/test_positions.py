@@ -5,21 +5,17 @@ import pytest
 import torch
 
 from mha_lib import (
+    KVCache,
     Llama3Scaling,
     MultiHeadAttention,
     Rotary,
     alibi_slopes,
-    causal_mask,
-    dot_product_attention,
-    merge_heads,
-    padding_mask,
     rotate_by_position,
     sinusoidal_positions,
     split_heads,
 )
-from mha_lib.positions import kept_table
+from mha_lib.positions import kept_table, waves_like
 from tests.mha_lib.bad_calls import BadCalls, assert_refused, each_bad_call
-from tests.mha_lib.layers import with_random_parameters
 
 
 def test_positions_follow_the_formula_of_the_paper():
@@ -70,26 +66,13 @@ def test_half_precision_is_turned_in_single_precision(dtype):
     assert got.dtype == dtype
     assert torch.equal(got, rotate_by_position(x.float(), positions).to(dtype))
     assert torch.equal(Rotary().turn(x, 40_000), got)
-    assert torch.equal(Rotary().turn_all(x[:, :1], 40_000), got[:, :1])
+    assert torch.equal(Rotary().turn(x[:, :1], torch.tensor([40_000])), got[:, :1])
 
 
 def test_far_positions_are_turned_as_exactly_as_near_ones():
     got = rotate_by_position(torch.tensor([[1.0, 0.0, 1.0, 0.0]]), torch.tensor([100_000]))
     expected = [math.cos(100_000), math.sin(100_000), math.cos(1000), math.sin(1000)]
     torch.testing.assert_close(got[0], torch.tensor(expected), atol=1e-6, rtol=0)
-
-
-@pytest.mark.parametrize("is_causal", [False, True])
-def test_a_rotary_layer_turns_queries_and_keys_but_not_values(attend, is_causal):
-    layer, x, y = MultiHeadAttention(24, 6, rotary=True), torch.randn(2, 3, 24), torch.randn(2, 5, 24)
-    q, k, v = (split_heads(W(z), 6) for W, z in ((layer.W_q, x), (layer.W_k, y), (layer.W_v, y)))
-    q = rotate_by_position(q, torch.arange(2, 5))  # the last query stands at the last key
-    k = rotate_by_position(k, torch.arange(5))
-    valid_lens = torch.tensor([2, 5])
-    mask = padding_mask(valid_lens, 5) & (causal_mask(3, 5) if is_causal else torch.tensor(True))
-    heads, _ = dot_product_attention(q, k, v, mask)
-    expected = layer.W_o(merge_heads(heads))
-    torch.testing.assert_close(attend(layer, x, y, valid_lens=valid_lens, is_causal=is_causal), expected)
 
 
 # Linear biases
@@ -102,29 +85,6 @@ def test_alibi_slopes_are_those_of_the_paper():
     torch.testing.assert_close(alibi_slopes(6), torch.tensor([2.0**-n for n in (2, 4, 6, 8, 1, 3)]))
     torch.testing.assert_close(alibi_slopes(16), torch.tensor([2.0 ** (-n / 2) for n in range(1, 17)]))
     torch.testing.assert_close(alibi_slopes(12)[8:], torch.tensor([2.0 ** (-n / 2) for n in (1, 3, 5, 7)]))
-
-
-@pytest.mark.parametrize("is_causal", [False, True])
-def test_a_linear_bias_is_added_to_the_scaled_scores(attend, is_causal):
-    layer, x, y = MultiHeadAttention(24, 6), torch.randn(2, 3, 24), torch.randn(2, 5, 24)
-    distance = (torch.arange(2, 5)[:, None] - torch.arange(5)).abs()
-    bias = -alibi_slopes(6)[:, None, None] * distance  # (H, Q, K)
-    q, k, v = (split_heads(W(z), 6) for W, z in ((layer.W_q, x), (layer.W_k, y), (layer.W_v, y)))
-    scores = q @ k.mT / 2 + bias
-    if is_causal:
-        scores = scores.masked_fill(~causal_mask(3, 5), -torch.inf)
-    expected = layer.W_o(merge_heads(scores.softmax(-1) @ v))
-    got = attend(layer, x, y, score_bias=bias[None], is_causal=is_causal)
-    torch.testing.assert_close(got, expected)
-
-
-def test_a_bias_never_brings_back_what_a_mask_forbids(attend):
-    layer, x = MultiHeadAttention(24, 6), torch.randn(2, 5, 24)
-    key_mask = torch.tensor([[1, 1, 1, 0, 0], [0, 0, 0, 0, 0]]).bool()
-    bias = torch.where(key_mask, 0.0, 1e4)[:, None]  # (B, 1, K)
-    got = attend(layer, x, key_mask=key_mask, score_bias=bias)
-    torch.testing.assert_close(got, attend(layer, x, key_mask=key_mask))
-    assert not got[1].any()
 
 
 @pytest.mark.parametrize("low", [torch.finfo(torch.float32).min, -math.inf], ids=str)
@@ -143,17 +103,6 @@ def test_very_low_biases_mean_the_same_on_every_way(attend, low):
 
 
 SLOPES = torch.tensor([0.3, 0.07])  # numbers up to 614, with differences that half precision rounds away
-
-
-def test_a_bias_may_leave_nothing_of_what_lengths_allow(attend):
-    """Lengths alone leave each query a key, and the bias takes it away: zeros, and no NaN in a gradient."""
-    layer, x = MultiHeadAttention(12, 2, bias=True), torch.randn(2, 5, 12)
-    bias = torch.zeros(5, 5).index_fill(1, torch.tensor([0, 1]), -math.inf)
-    output = attend(layer, x, valid_lens=torch.tensor([2, 3]), score_bias=bias)
-    torch.testing.assert_close(output[0], layer.W_o.bias.expand(5, 12))
-    torch.testing.assert_close(output[1], layer(x[1:, :1], x[1:, 2:3])[0].expand(5, 12))
-    output.sum().backward()
-    assert all(p.grad.isfinite().all() for p in layer.parameters())
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
@@ -216,33 +165,6 @@ def test_llama_3_scaling_keeps_fast_pairs_blends_and_slows_slow_ones():
     assert ((ratio[29:35] > 1) & (ratio[29:35] < 8)).all()
 
 
-@PAIRINGS
-def test_a_rotary_layer_turns_by_its_own_rotary(attend, halves):
-    rotary = Rotary(base=30.0, scaling=3.0, halves=halves)
-    layer, plain = MultiHeadAttention(24, 3, rotary=rotary), MultiHeadAttention(24, 3)
-    plain.load_state_dict(layer.state_dict())
-    x, lengths = torch.randn(2, 7, 24), torch.tensor([7, 3])
-    q, k = (rotate_by_position(split_heads(W(x), 3), torch.arange(7), rotary) for W in (plain.W_q, plain.W_k))
-    mask = torch.arange(7) < lengths[:, None, None, None]
-    weights = (q @ k.mT / math.sqrt(8)).masked_fill(~mask, -math.inf).softmax(-1)
-    expected = plain.W_o((weights @ split_heads(plain.W_v(x), 3)).transpose(1, 2).flatten(2))
-    torch.testing.assert_close(attend(layer, x, valid_lens=lengths), expected)
-
-
-def test_norms_of_queries_and_keys_divide_by_the_root_mean_square_of_a_head(attend):
-    layer = with_random_parameters(MultiHeadAttention(12, 3, num_kv_heads=1, qk_norm=True, rotary=True))
-    x = torch.randn(2, 5, 12)
-    q, k = split_heads(layer.W_q(x), 3), split_heads(layer.W_k(x), 1)
-    q, k = (
-        y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt() * norm.weight
-        for y, norm in ((q, layer.q_norm), (k, layer.k_norm))
-    )
-    q, k = (rotate_by_position(y, torch.arange(5)) for y in (q, k))
-    weights = (q @ k.mT / math.sqrt(4)).masked_fill(~torch.ones(5, 5).tril().bool(), -math.inf).softmax(-1)
-    expected = layer.W_o((weights @ split_heads(layer.W_v(x), 1)).transpose(1, 2).flatten(2))
-    torch.testing.assert_close(attend(layer, x, is_causal=True), expected)
-
-
 def test_kept_tables_serve_every_mode_dtype_and_length():
     kept_table.cache_clear()
     layer = MultiHeadAttention(8, 2, rotary=True)
@@ -259,13 +181,44 @@ def test_kept_tables_serve_every_mode_dtype_and_length():
     assert sinusoidal_positions(5, 8).any(), "what a caller writes into must not be kept"
 
 
+@pytest.mark.parametrize("width", [6, 8])
+@pytest.mark.parametrize("halves", [False, True])
+def test_kept_angles_are_those_of_the_positions_wherever_sections_begin(width, halves):
+    rotary = Rotary(100.0, halves=halves)
+    for start in (0, 1, 63, 64, 65, 128, 2**20 - 1):
+        for count in (1, 2, 63, 64, 65, 129):
+            x = torch.randn(1, count, width)
+            expected = rotate_by_position(x, torch.arange(start, start + count), rotary)
+            assert torch.equal(rotary.turn(x, start), expected)
+            rows = sinusoidal_positions(200, width)[min(start, 50) : min(start, 50) + count]
+            assert torch.equal(waves_like(x[:, : len(rows)], min(start, 50)), rows)
+
+
+def test_far_tokens_need_angles_for_themselves_alone_and_all_layers_share_them():
+    kept_table.cache_clear()
+    layers = [MultiHeadAttention(8, 2, rotary=True, window=3) for _ in range(4)]
+    for layer in layers:
+        cache = KVCache(layer, 1, 9)
+        cache.num_seen = 2**20
+        with torch.no_grad():
+            for token in torch.randn(1, 5, 8).split(1, dim=1):
+                layer(token, cache=cache, is_causal=True)
+    assert kept_table.cache_info().currsize == 1
+    assert kept_table(
+        Rotary.turns, Rotary(), 2**20, 2**20 + 64, torch.device("cpu"), 4, torch.float32
+    ).shape == (
+        64,
+        2,
+        4,
+    )
+    assert kept_table.cache_info().currsize == 1
+
+
 WRONG: Any = {"base": "far", "scaling": "llama3", "halves": 1}
 # fmt: off
 BAD_CALLS: BadCalls = {
     "no base": (lambda: Rotary(base=0), ValueError, "base must be a number above 0, got 0"),
     "a base of NaN": (lambda: Rotary(base=math.nan), ValueError, "base must be a number above 0, got nan"),
-    "a base in words": (lambda: Rotary(base=WRONG["base"]), TypeError,
-        "base must be a number above 0, got 'far'"),
     "scaling in words": (lambda: Rotary(scaling=WRONG["scaling"]), TypeError,
         "scaling must be a number above 0 or a Llama3Scaling, got 'llama3'"),
     "halves a number": (lambda: Rotary(halves=WRONG["halves"]), TypeError,
@@ -273,8 +226,6 @@ BAD_CALLS: BadCalls = {
     "high below low": (lambda: Llama3Scaling(low=4, high=1), ValueError, "high must be above low=4, got 1"),
     "rotary in words": (lambda: MultiHeadAttention(8, 2, rotary=WRONG["base"]), TypeError,
         "rotary must be True or False, got 'far'; or how: Rotary(base=10_000)"),
-    "rotary a base": (lambda: MultiHeadAttention(8, 2, rotary=10000.0), TypeError,
-        "rotary must be True or False, got 10000.0; or how: Rotary(base=10_000)"),
 }
 # fmt: on
 

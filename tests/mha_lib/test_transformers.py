@@ -1,4 +1,4 @@
-"""Our layers compute what the attention of five models of ``transformers`` computes, with their parameters.
+"""Our layers compute what the attention of seven models of ``transformers`` computes, with their parameters.
 
 Their models run whole and small, with random parameters and masks of their own making. Hooks take down what
 comes into an attention, or into a block, and what goes out of it.
@@ -11,12 +11,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from mha_lib import KVCache, LatentAttention, Rotary, from_transformers
+from mha_lib import KVCache, LatentAttention, MultiHeadAttention, Rotary, from_transformers
 from mha_lib.from_transformers import (
     block_from,
     from_deepseek_v3,
     from_gemma3,
     from_gpt2,
+    from_gpt_oss,
     from_llama,
     from_qwen3,
     largest_difference,
@@ -115,6 +116,27 @@ DEEPSEEK_V3 = Case(
 )
 
 
+GPT_OSS = Case(
+    transformers.GptOssConfig,
+    transformers.GptOssModel,
+    {
+        "num_hidden_layers": 2,
+        "hidden_size": 28,
+        "intermediate_size": 23,
+        "num_local_experts": 2,
+        "num_experts_per_tok": 1,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 6,
+        "sliding_window": 5,
+        "layer_types": ["sliding_attention", "full_attention"],
+        "attention_bias": True,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 30.0},
+    },
+    from_gpt_oss,
+)
+
+
 def changed(case: Case, **settings: Any) -> Case:
     return case._replace(settings=case.settings | settings)
 
@@ -130,12 +152,14 @@ CASES = {
     "qwen3": QWEN3,
     "gemma3 sliding": GEMMA3,
     "gemma3 global": GEMMA3._replace(layer=1),
+    "gpt-oss sliding": GPT_OSS,
+    "gpt-oss global": GPT_OSS._replace(layer=1),
     "deepseek-v3": DEEPSEEK_V3,
     "deepseek-v3 without q_lora_rank": changed(DEEPSEEK_V3, q_lora_rank=None),
     "deepseek-v3 halves": changed(DEEPSEEK_V3, rope_interleave=False),
 }
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-WITH_NORMS = {name: case for name, case in CASES.items() if name not in ("gpt2", "llama3")}
+WITH_NORMS = {name: case for name, case in CASES.items() if name[:4] not in ("gpt2", "gpt-", "llam")}
 each_case_with_norms = pytest.mark.parametrize("case", WITH_NORMS.values(), ids=WITH_NORMS)
 each_block = pytest.mark.parametrize("case", [LLAMA, QWEN3], ids=["llama3", "qwen3"])
 
@@ -154,6 +178,7 @@ def model_of(case: Case) -> Any:
     sizes = {"num_hidden_layers": 1, "vocab_size": 3, "pad_token_id": 0, "max_position_embeddings": 211}
     config = case.config_class(**sizes | case.settings)
     config._attn_implementation = "eager"  # the one that returns weights
+    config._experts_implementation = "eager"  # others want widths of another kind
     return with_random_parameters(case.model_class(config).eval())
 
 
@@ -234,25 +259,6 @@ def test_outputs_and_weights_are_theirs(case, model, x):
 
 @chunked
 @each_case
-def test_a_cache_gives_what_they_give_for_all_tokens_at_once(case, model, x, sizes):
-    theirs = attention_of(model, case)
-    ours = case.convert(theirs)
-    call = call_within(model, theirs, x)
-    for form in forms_of(ours):
-        cache, end = KVCache(ours, BATCH, TOKENS), 0
-        for size in sizes:
-            start, end = end, end + size
-            chunk = call.x[:, start:end]
-            output, weights = ours(chunk, cache=cache, is_causal=True, need_weights=True, **form)
-            expected = call.weights[:, :, start:end, :end]
-            unseen = end - weights.shape[3]  # keys that a cache with a window has forgotten
-            assert not expected[..., :unseen].any()
-            assert_equal(weights, expected[..., unseen:])
-            assert_equal(output, call.output[:, start:end])
-
-
-@chunked
-@each_case
 def test_a_cache_gives_what_their_cache_gives(case, model, x, sizes):
     theirs = attention_of(model, case)
     ours = case.convert(theirs)
@@ -305,14 +311,27 @@ def test_a_whole_block_is_theirs(case, model, x):
     assert_equal(ours(small, is_causal=True), call.output)
 
 
-@chunked
-@each_block
-def test_a_whole_block_with_a_cache_gives_what_theirs_gives_for_all_tokens_at_once(case, model, x, sizes):
-    theirs = block_of(model, case)
-    ours = block_from(theirs, case.convert(theirs.self_attn))
-    cache = KVCache(ours.self_attention, BATCH, TOKENS)
-    output = [ours(chunk, cache=cache, is_causal=True) for chunk in x.split(sizes, dim=1)]
-    assert_equal(torch.cat(output, dim=1), call_within(model, theirs, x).output)
+@pytest.mark.parametrize("number", [0, 1], ids=["global", "sliding"])
+def test_a_window_without_causality_is_that_of_modern_bert(number):
+    kinds = ["full_attention", "sliding_attention"]
+    sizes = {"hidden_size": 24, "num_attention_heads": 4, "intermediate_size": 19, "num_hidden_layers": 2}
+    options = {"local_attention": 6, "layer_types": kinds, "vocab_size": 3, "pad_token_id": 0}
+    model = with_random_parameters(
+        transformers.ModernBertModel(
+            transformers.ModernBertConfig(**sizes, **options, attn_implementation="eager")
+        ).eval()
+    )
+    theirs = model.layers[number].attn
+    rope = model.config.rope_parameters[kinds[number]]
+    ours = MultiHeadAttention(
+        24, 4, rotary=Rotary(rope["rope_theta"], halves=True), window=theirs.sliding_window
+    )
+    for projection, weight in zip((ours.W_q, ours.W_k, ours.W_v), theirs.Wqkv.weight.chunk(3), strict=True):
+        projection.weight.copy_(weight)
+    ours.W_o.weight.copy_(theirs.Wo.weight)
+    call = call_within(model, theirs, torch.randn(BATCH, TOKENS, 24))
+    assert_equal(ours(call.x), call.output)
+    assert_equal(ours(call.x, need_weights=True)[1], call.weights)
 
 
 def test_a_difference_is_a_share_of_the_largest_output_of_either_sign():

@@ -72,46 +72,6 @@ def test_pooled_heads_are_not_those_that_were_trained_and_a_good_start(converted
 
 
 @each_seed
-def test_heads_in_a_row_share_keys(seed):
-    who_shares = with_seed(seed, "who-shares")["who_shares"]
-    for kv_heads in (1, 2, 4, 8):
-        expected = torch.arange(kv_heads)[:, None] == torch.arange(8) // (8 // kv_heads)
-        assert torch.equal(who_shares(kv_heads), expected.float())
-
-
-@each_seed
-def test_tiles_are_equal_to_the_library(seed, capsys):
-    lesson = with_seed(seed, "attend-in-tiles", "tiles-equal")
-    differences = [float(found) for found in re.findall(r": (\S+)", capsys.readouterr().out)]
-    assert len(differences) == 4
-    assert max(differences) < 2e-6
-    q, k, v = 100 * lesson["q"], lesson["k"], lesson["v"]  # scores of some hundred: exp alone would overflow
-    expected, _ = lesson["dot_product_attention"](q, k, v)
-    for size in (1, 7, 64, 300):
-        torch.testing.assert_close(lesson["attend_in_tiles"](q, k, v, size), expected, atol=1e-3, rtol=1e-3)
-
-
-@each_seed
-def test_a_new_tile_makes_the_weights_before_it_smaller(seed):
-    with_seed(seed, "tiles-of-step", "tiles-explorer-asserts")
-
-
-@each_seed
-def test_absorbed_matrices_change_no_output_and_latent_layers_step_as_they_go(seed, capsys):
-    with_seed(seed, "counted", "latents-code", "absorb-code")
-    assert "86 times fewer" in capsys.readouterr().out
-
-
-@each_seed
-def test_rotary_scores_depend_on_the_distance_alone(seed):
-    lesson = with_seed(seed, "rotary-shifted")
-    for far in (0, 1, 2, 10):
-        scores = [lesson["score"](at + far, at) for at in lesson["starts"]]
-        assert max(scores) - min(scores) < 1e-4
-    assert lesson["score"](0, 0) == pytest.approx((lesson["q"] @ lesson["k"].T).item(), abs=1e-4)
-
-
-@each_seed
 def test_the_same_token_is_likeliest_at_distance_0_wherever_it_stands(seed):
     lesson = with_seed(seed, "over-distance", "distance-asserts")
     for query_at in (31, 100, 1000):

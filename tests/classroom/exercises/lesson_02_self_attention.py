@@ -68,7 +68,6 @@ def answer(x, W_q, W_k, W_v):
     ],
     wrong=[
         ("queries_and_keys_not_projected", lambda x, W_q, W_k, W_v: attend(x, x, x @ W_v)),
-        ("queries_and_keys_not_projected", {"x @ W_q @ (x @ W_k).mT": "x @ x.mT"}),
         ("library_called", {LINE: "return mha_lib.dot_product_attention(x @ W_q, x @ W_k, x @ W_v)[0]"}),
         ("keys_from_W_q", lambda x, W_q, W_k, W_v: attend(x @ W_q, x @ W_q, x @ W_v)),
         ("weights_transposed", {"softmax(-1)": "softmax(-1).mT"}),
@@ -90,9 +89,7 @@ def answer(f, x, order):
     wrong=[
         ("output_permuted_on_the_wrong_side", {"f(x)[:, order]": "f(x)[:, order.argsort()]"}),
         ("summed", {"max": "sum"}),
-        ("summed", {"abs().max": "norm"}),
         ("yes_or_no", lambda f, x, order: torch.allclose(f(x[:, order]), f(x)[:, order], atol=1e-5)),
-        ("yes_or_no", lambda f, x, order: not torch.allclose(f(x[:, order]), f(x)[:, order], atol=1e-5)),
         ("squared", {"abs": "square"}),
         ("abs_missing", lambda f, x, order: (f(x)[:, order] - f(x[:, order])).max().item()),
         ("first_sample_alone", {".abs": "[0].abs"}),
@@ -132,7 +129,6 @@ causal_mask = Answers(
         ("keys_in_rows", lambda q, k: torch.arange(k)[:, None] <= torch.arange(k - q, k)),
         ("future_instead_of_past", lambda q, k: torch.arange(k) >= torch.arange(k - q, k)[:, None]),
         ("boolean_wanted", lambda q, k: torch.ones(q, k).tril(k - q), "is torch.float32"),
-        ("boolean_wanted", lambda q, k: torch.ones(q, k).tril(k - q).long(), "is torch.int64"),
         ("mask_upside_down", lambda q, k: 1 - torch.ones(q, k).tril(k - q).long()),
     ],
 )
@@ -145,7 +141,6 @@ who_sees_whom = Answers(
     ],
     wrong=[
         ("one_number_changed", seen(change=lambda x, j: changed(x, j, 0))),
-        ("one_number_changed", seen(change=lambda x, j: changed(x, j, -1, by=100))),
         ("one_number_read", seen(lambda after, before: after[:, 0] != before[:, 0])),
         ("all_for_any", seen(lambda after, before: (after != before).all(-1))),
         ("changes_pile_up", changing(restores=False)),
@@ -164,7 +159,6 @@ causal_attention = Answers(
     ],
     wrong=[
         ("renormalised", causal(lambda s: s.softmax(-1).tril() / s.softmax(-1).tril().sum(-1, keepdim=True))),
-        ("renormalised", causal(lambda s: F.normalize(s.softmax(-1).tril(), p=1, dim=-1))),
         ("forbidden_scores_zero", causal(lambda s: s.tril().softmax(-1))),
         ("zero_times_infinity", causal(lambda s: (s + torch.ones_like(s).triu(1) * -torch.inf).softmax(-1))),
         ("next_token_seen", causal(lambda s: s.masked_fill(~lower(s, 1), -1e9).softmax(-1))),
@@ -182,11 +176,9 @@ crossover = Answers(
     ],
     wrong=[
         ("one_side_doubled", lambda D, d, d_v: 2 * D * (2 * d + d_v) / (d + d_v)),
-        ("one_side_doubled", lambda D, d, d_v: D * (2 * d + d_v) / (2 * (d + d_v))),
         ("multiplied", lambda D, d, d_v: D * (2 * d + d_v) * (d + d_v)),
         ("width_missing", lambda D, d, d_v: (2 * d + d_v) / (d + d_v)),
         ("values_as_wide_as_keys", lambda D, d, d_v: 3 * D / 2),
         ("rounded_down", lambda D, d, d_v: D * (2 * d + d_v) // (d + d_v)),
-        ("rounded_down", lambda *sizes: rounded_up(*sizes) - 1),
     ],
 )

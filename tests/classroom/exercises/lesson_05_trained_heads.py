@@ -143,12 +143,6 @@ def answer(loss_of, num_heads):
         ("in_one_row", {"return torch.stack(rows)": "return torch.cat(rows)"}),
         ("heads_in_rows", {"torch.stack(rows)": "torch.stack(rows, dim=1)"}),
         ("others_removed", {"[head] = 0": "[:] = torch.arange(num_heads) == head"}),
-        (
-            "others_removed",
-            {"torch.ones(num_heads) for": "torch.zeros(num_heads) for", "[head] = 0": "[head] = 1"},
-        ),
-        ("divided", {"loss - whole": "loss / whole"}),
-        ("other_order", {"torch.stack(rows)": "torch.stack(rows[::-1])"}),
     ],
     together=[("difference_turned", "other_order"), ("absolute", "heads_in_rows")],
 )
@@ -229,12 +223,10 @@ breaks_the_model = Answers(
         ("model_is_right", lambda: Written(written=Written().right), "writes 一千七百万零三百零五, and that"),
         ("known_kind", shown(14_000_007), "for 14,000,007 (fourteen million seven) the model is wrong, but"),
         ("not_trained", untrained("20,045"), "has 0% of other numbers right."),
-        ("not_trained", lambda: Written(share=0.89), "any number breaks this model: it has 89%"),
         ("number_alone", lambda: 20_045),
         ("number_alone", lambda: "20,045"),
         ("number_alone", lambda: torch.tensor(20_045)),
         ("translation_wanted", lambda: [20_045], "this returned a list" + WAY_OUT),
-        ("translation_wanted", lambda: make_translator(), "this returned a model" + WAY_OUT),
         (
             "line_raised",
             untrained("20.045"),

@@ -302,14 +302,6 @@ def test_it_is_the_same_training_in_another_process():
     assert ran.stdout == "[]\n"
 
 
-def test_lessons_side_by_side_keep_each_their_own():
-    sources = (LESSON, changed("decay=0.9", "decay=0.7"))
-    results = [lesson(source)["train"]() for source in sources]
-    again = [lesson(source) for source in sources]
-    assert [names["train"]() for names in again] == results
-    assert [names["made"] for names in again] == [[], []]
-
-
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "empty": lambda file: file.write_bytes(b""),
     "text": lambda file: file.write_text("no training"),
