@@ -21,7 +21,7 @@ from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages import execution
-from mha_lib.classroom.pages.handout import HandoutExporter, build, index, write_handouts
+from mha_lib.classroom.pages.handout import HandoutExporter, build, write_handouts
 from mha_lib.classroom.pages.handout.index import write_index
 from mha_lib.classroom.pages.handout.pdf import write_pdf
 from tests.classroom.pages.handout.cells import code, text
@@ -185,15 +185,6 @@ def test_a_library_that_catches_every_error_does_not_keep_the_page_going():
         library()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="nothing wakes a process there")
-def test_what_others_do_on_the_machine_counts_for_no_page():
-    """The alarm is that of the time for which this process computes, and no clock's."""
-    with build.at_most(60, Path("01_lesson.ipynb")):
-        assert signal.getitimer(signal.ITIMER_PROF) == pytest.approx((60, 60), abs=30)
-        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
-    assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
-
-
 def test_the_list_leads_to_lessons_whatever_letters_their_names_have(course):
     lessons = [
         course.lesson(f"{name}.ipynb", text("# Good")) for name in ("01_a#b", "02_50%25", "03_why?", "04 我")
@@ -292,20 +283,6 @@ def test_at_a_former_address_a_page_leads_to_the_lesson_and_is_not_listed(course
     assert '<a class="open-in" href="02_b.html">B</a>' in moved
     assert "01_b" not in course.index()
     assert not (course.handouts / "03_b.html").exists()
-
-
-def test_of_two_runs_at_once_the_index_lists_the_handouts_of_both(course, monkeypatch):
-    course.page(course.lesson("01_one.ipynb", text("# One")))
-    other = course.lesson("02_two.ipynb", text("# Two"))
-    pages: list[Path] = []
-
-    def write_while_another_run_writes(path, content):
-        if not pages:
-            pages.append(course.page(other))
-        write_whole(path, content)
-
-    monkeypatch.setattr(index, "write_whole", write_while_another_run_writes)
-    assert "Two</a>" in course.index()
 
 
 def test_each_language_is_listed_under_its_own_name_and_words(course):
