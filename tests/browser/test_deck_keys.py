@@ -179,23 +179,18 @@ def test_no_stray_letter_changes_the_lesson(at_start: Page) -> None:
     press(page, "Escape b m")  # the screen and the magnifier
 
 
-def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(at_start: Page) -> None:
+def test_d_turns_the_deck_and_its_formulas_dark_and_question_mark_lists_the_keys(at_start: Page) -> None:
     page = at_start
+    letter = page.locator("#slide-4-0 mjx-container [style*=color]").first
+    expect(letter).to_have_css("color", rgb(look.LIGHT["q"]))
     page.keyboard.press("d")
     expect_light(page, False)
+    expect(letter).to_have_css("color", rgb(look.DARK["q"]))
     page.keyboard.press("?")
     expect(page.locator("#deck-help")).to_contain_text("run the setup cells")
     page.keyboard.press("Shift+?")
     expect(page.locator("#deck-help")).to_be_hidden()
     expect(current(page)).to_have_id("slide-0-0")
-
-
-def test_formulas_take_the_palette_of_the_theme(at_start: Page) -> None:
-    page = at_start
-    letter = page.locator("#slide-4-0 mjx-container [style*=color]").first
-    expect(letter).to_have_css("color", rgb(look.LIGHT["q"]))
-    page.keyboard.press("d")
-    expect(letter).to_have_css("color", rgb(look.DARK["q"]))
 
 
 def rgb(colour: str) -> str:

@@ -16,7 +16,7 @@ from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import JupyterServer, Serve
 from tests.browser.lecture import held
 from tests.browser.new_lesson import new_lesson
-from tests.browser.waiting import act, saved_when
+from tests.browser.waiting import saved_when
 
 WORDS = words_in("en")["seat"]
 IMPORTS = "from mha_lib.classroom import begin_lesson, check\nbegin_lesson()"
@@ -347,10 +347,17 @@ def test_the_contents_are_open_beside_the_first_lesson_until_they_are_closed(sea
     expect(contents).to_be_hidden()
 
 
-def test_optional_parts_are_folded_until_a_command_a_click_or_a_search_opens_them(seat: Seat) -> None:
+def test_helpers_and_optional_parts_are_folded_until_a_command_a_click_or_a_search_opens_them(
+    seat: Seat,
+) -> None:
     show_all = seat.progress.get_by_role("button", name=WORDS["show_optional"])
     hidden = seat.page.get_by_text("cell hidden")
+    folded, named = (seat.cell("folded").locator(part) for part in (".cm-content", ".jp-Placeholder"))
     seat.open()
+    expect(named).to_contain_text("# Helper: a number")
+    expect(folded).to_be_hidden()
+    named.get_by_text("# Helper").click()
+    expect(folded).to_contain_text("folded = 1")
     expect(seat.cell("second")).to_be_visible()
     expect(hidden).to_have_count(2)
     expect(seat.cell("more")).to_be_hidden()
@@ -378,39 +385,6 @@ def test_optional_parts_are_folded_until_a_command_a_click_or_a_search_opens_the
     expect(show_all).to_have_count(0)
 
 
-# A heading becomes known to JupyterLab when a test says so: a busy machine takes its time.
-KNOWN_LATE = """async function activate(app) {
-    const { MarkdownCell } = await load("@jupyterlab/cells");
-    const { getHeadings } = MarkdownCell.prototype;
-    const known = new Promise((resolve) => { window.readHeadings = resolve; });
-    MarkdownCell.prototype.getHeadings = async function () {
-        if (IS_LATE) await known;
-        return getHeadings.call(this);
-    };
-"""
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize(
-    ("late", "clicked", "left"),
-    [("true", WORDS["show_optional"], 0), ("!this.headingCollapsed", "2 cells hidden", 1)],
-)
-def test_what_is_opened_while_the_lesson_loads_stays_open(
-    seat: Seat, late: str, clicked: str, left: int
-) -> None:
-    def delay(route: Route) -> None:
-        script = KNOWN_LATE.replace("IS_LATE", late)
-        route.fulfill(body=route.fetch().text().replace("async function activate(app) {", script))
-
-    seat.page.route("**/extension/remoteEntry.js*", delay)
-    seat.page.goto(seat.address + "&reset")
-    seat.page.get_by_text(clicked, exact=True).click()
-    expect(seat.page.locator(".jp-NotebookPanel")).to_have_attribute("data-seat", "ready")
-    act(seat.page, "readHeadings()")
-    expect(seat.page.get_by_text(re.compile("cells? hidden"))).to_have_count(left)
-    expect(seat.cell("still-more")).to_be_visible()
-
-
 @pytest.mark.ci
 def test_a_button_that_is_pressed_while_a_cell_ends_gets_its_click(seat: Seat) -> None:
     seat.open()
@@ -433,15 +407,6 @@ def test_hidden_cells_run_with_all_others(seat: Seat) -> None:
     expect(seat.cell("still-more")).to_be_hidden()
     seat.progress.get_by_role("button", name=WORDS["show_optional"]).click()
     expect(seat.output("still-more")).to_have_text("44")
-
-
-def test_a_folded_helper_shows_the_line_that_names_it(seat: Seat) -> None:
-    seat.open()
-    code, placeholder = (seat.cell("folded").locator(part) for part in (".cm-content", ".jp-Placeholder"))
-    expect(placeholder).to_contain_text("# Helper: a number")
-    expect(code).to_be_hidden()
-    placeholder.get_by_text("# Helper").click()
-    expect(code).to_contain_text("folded = 1")
 
 
 @pytest.mark.ci

@@ -70,11 +70,8 @@ def test_the_root_leads_to_the_readers_language_and_stays_there(
 @pytest.mark.parametrize(
     ("language", "words", "page_found"),
     [
-        ("en", "padding", "en/03_multi.html"),
         ("en", "masked_softmax", "en/01_single.html"),
         ("zh", "为什么要掩码", "zh/01_single.html"),
-        ("zh", "多个头", "zh/03_multi.html"),
-        ("zh-Hant", "查詢", "zh-Hant/03_multi.html"),
         ("zh-Hant", "多個頭", "zh-Hant/03_multi.html"),
     ],
 )
@@ -113,24 +110,6 @@ def test_a_search_that_finds_nothing_says_so(page: Page, site: str) -> None:
     page.get_by_role("searchbox").fill("")
     expect(status).to_have_text("")
     expect(page.locator(".results li")).to_have_count(0)
-
-
-def test_the_explorer_moves_by_keyboard_and_asks_nobody(page: Page, watch: Watch, site: str) -> None:
-    page.goto(f"{site}zh/index.html")
-    expect(page.locator(HEADS)).to_have_count(2)
-    page.get_by_label("num_heads", exact=True).press("ArrowRight")
-    expect(page.locator(HEADS)).to_have_count(4)
-    assert watch.requests_beyond(site) == []
-    assert watch.errors == []
-
-
-def test_each_page_leads_to_itself_in_the_other_languages(page: Page, site: str) -> None:
-    page.goto(f"{site}en/03_multi.html")
-    page.locator(".bar").get_by_role("link", name="繁體中文").click()
-    expect(page).to_have_url(f"{site}zh-Hant/03_multi.html")
-    expect(page.locator("main h1")).to_have_text("多個頭#")
-    page.locator(".bar .home").click()
-    expect(page).to_have_url(f"{site}zh-Hant/index.html")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -181,19 +181,6 @@ def test_no_text_of_a_lessons_solutions_is_anywhere_in_the_students_file(lesson)
 # ---- text ----
 
 
-def test_formulas_are_set_in_a_font_that_the_page_carries_and_q_k_v_and_o_keep_their_colours():
-    page = export(
-        text(r"Weights $\frac{QK^\top}{\sqrt{d}}$ of $\mathrm{head}_i$ and $$\sum_i \alpha_i v_i$$"),
-        text(r"$\color{#0067A5}{Q} \textcolor{#b04500}{K} \color{#007556}{V} x$"),
-    )
-    assert len(re.findall(r'<(?:span|div) class="formula(?: display)?"><math[ >]', page)) == 4
-    assert r'alttext="\frac{QK^\top}{\sqrt{d}}"' in page
-    assert "<mi>head</mi>" in page
-    assert re.findall(r'style="color:([^;"]+)', page) == ["var(--q)", "var(--k)", "var(--v)"]
-    assert page.count("font-family: Formulas; src: url(data:font/woff2;base64,") == 1
-    assert "url(data:font" not in export(text("No formula")), "no more than is needed"
-
-
 def test_headings_have_anchors_of_their_own_and_stand_in_the_contents():
     page = export(
         text("# Title"),
