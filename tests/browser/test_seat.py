@@ -16,7 +16,7 @@ from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import JupyterServer, Serve
 from tests.browser.lecture import held
 from tests.browser.new_lesson import new_lesson
-from tests.browser.waiting import saved_when
+from tests.browser.waiting import act, saved_when
 
 WORDS = words_in("en")["seat"]
 IMPORTS = "from mha_lib.classroom import begin_lesson, check\nbegin_lesson()"
@@ -383,6 +383,39 @@ def test_helpers_and_optional_parts_are_folded_until_a_command_a_click_or_a_sear
     seat.open()
     expect(seat.cell("more")).to_be_visible()
     expect(show_all).to_have_count(0)
+
+
+# A heading becomes known to JupyterLab when a test says so: a busy machine takes its time.
+KNOWN_LATE = """async function activate(app) {
+    const { MarkdownCell } = await load("@jupyterlab/cells");
+    const { getHeadings } = MarkdownCell.prototype;
+    const known = new Promise((resolve) => { window.readHeadings = resolve; });
+    MarkdownCell.prototype.getHeadings = async function () {
+        if (IS_LATE) await known;
+        return getHeadings.call(this);
+    };
+"""
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize(
+    ("late", "clicked", "left"),
+    [("true", WORDS["show_optional"], 0), ("!this.headingCollapsed", "2 cells hidden", 1)],
+)
+def test_what_is_opened_while_the_lesson_loads_stays_open(
+    seat: Seat, late: str, clicked: str, left: int
+) -> None:
+    def delay(route: Route) -> None:
+        script = KNOWN_LATE.replace("IS_LATE", late)
+        route.fulfill(body=route.fetch().text().replace("async function activate(app) {", script))
+
+    seat.page.route("**/extension/remoteEntry.js*", delay)
+    seat.page.goto(seat.address + "&reset")
+    seat.page.get_by_text(clicked, exact=True).click()
+    expect(seat.page.locator(".jp-NotebookPanel")).to_have_attribute("data-seat", "ready")
+    act(seat.page, "readHeadings()")
+    expect(seat.page.get_by_text(re.compile("cells? hidden"))).to_have_count(left)
+    expect(seat.cell("still-more")).to_be_visible()
 
 
 @pytest.mark.ci
