@@ -76,7 +76,6 @@ def expect_clock(speaker: Page, elapsed: str, plan: str) -> None:
     expect(speaker.locator("#plan")).to_have_text(plan)
 
 
-@pytest.mark.ci
 def test_the_clock_starts_with_the_first_turn_as_if_the_first_slide_had_kept_to_its_plan(deck: Page) -> None:
     speaker = open_speaker(deck)
     set_clock(deck, 10)  # the class comes in

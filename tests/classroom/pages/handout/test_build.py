@@ -185,6 +185,15 @@ def test_a_library_that_catches_every_error_does_not_keep_the_page_going():
         library()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="nothing wakes a process there")
+def test_what_others_do_on_the_machine_counts_for_no_page():
+    """The alarm is that of the time for which this process computes, and no clock's."""
+    with build.at_most(60, Path("01_lesson.ipynb")):
+        assert signal.getitimer(signal.ITIMER_PROF) == pytest.approx((60, 60), abs=30)
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
+
+
 def test_the_list_leads_to_lessons_whatever_letters_their_names_have(course):
     lessons = [
         course.lesson(f"{name}.ipynb", text("# Good")) for name in ("01_a#b", "02_50%25", "03_why?", "04 我")
