@@ -162,8 +162,9 @@ def test_on_a_slide_its_letters_are_the_slides_and_an_error_stays_in_its_room(pa
 
     show(explore(broken, n=[1, 2]))
     for letters in (14, 36):
-        give_room(page, 300, letters)
+        give_room(page, 30 * letters, letters)
         expect(page.locator(".mha-explorer label").first).to_have_css("font-size", f"{letters}px")
+    give_room(page, 300)
     slider(page, "n").press("ArrowRight")
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("RecursionError")
