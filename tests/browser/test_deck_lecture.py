@@ -132,6 +132,7 @@ def test_k_runs_the_setup_and_what_had_run_up_to_the_first_error(page: Page, lec
     expect(current(page)).to_have_id("slide-3-0")
 
 
+@pytest.mark.ci
 def test_shift_r_leaves_the_instructor_where_he_went_and_c_clears_outputs(
     page: Page, jupyter: JupyterServer, lecture: str, tmp_path: Path
 ) -> None:

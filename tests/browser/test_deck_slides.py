@@ -55,6 +55,7 @@ def test_the_deck_reads_slides_as_python_does(page: Page) -> None:
             assert read == {name: case[name] for name in ("slides", "core")}, case["case"]
 
 
+@pytest.mark.ci
 def test_the_deck_reads_highlighted_lines_as_python_does(page: Page, jupyter: JupyterServer) -> None:
     cells = [new_markdown_cell("# Lines", metadata={"slideshow": {"slide_type": "slide"}})]
     cells += [

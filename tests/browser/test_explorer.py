@@ -329,6 +329,7 @@ SAID = """() => {
 }"""
 
 
+@pytest.mark.ci
 def test_all_that_it_says_comes_from_its_words_and_what_a_handout_lacks_is_said(page, show, monkeypatch):
     words = bracketed(words_in("en")["explorer"])
     monkeypatch.setattr(sys.modules[Explorer.__module__], "words_here", lambda: {"explorer": words})

@@ -232,6 +232,7 @@ def test_the_overview_of_twelve_layers_fits_the_window(page, open_overview):
         assert box_of(page.locator("canvas"))["height"] < height
 
 
+@pytest.mark.ci
 def test_a_slide_shows_as_many_sorted_heads_as_have_room_and_says_so(page, open_overview):
     order = torch.randperm(144, generator=torch.Generator().manual_seed(0)).tolist()
     picture = Picture(

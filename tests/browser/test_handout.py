@@ -426,6 +426,7 @@ def test_on_paper_a_picture_that_was_drawn_for_a_wide_window_is_not_cut_off(page
     assert canvas["width"] / canvas["height"] == pytest.approx(4, rel=0.01)
 
 
+@pytest.mark.ci
 def test_the_pdf_is_a4_and_has_the_headings_as_its_outline(file):
     chromium = find_browser()
     assert chromium
