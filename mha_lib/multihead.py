@@ -291,7 +291,8 @@ class MultiHeadAttention(CachedAttention):
         output = self.W_o(heads.transpose(1, 2).flatten(2))
         if weights is None:
             return output
-        return output, nn.functional.pad(weights, (0, num_keys - weights.shape[3]))
+        hidden = num_keys - weights.shape[3]  # keys at the end that were not computed
+        return output, nn.functional.pad(weights, (0, hidden)) if hidden else weights
 
     @classmethod
     def from_torch(cls, module: nn.MultiheadAttention) -> "MultiHeadAttention":

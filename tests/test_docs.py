@@ -107,16 +107,6 @@ def test_every_command_is_one_that_the_program_takes(page):
 
 
 @each_page
-def test_every_option_named_by_itself_is_one_of_a_command(page):
-    parser = make_parser(words_in("en")["command_line"], "en")
-    commands = next(action.choices for action in parser._actions if action.dest == "command")
-    assert isinstance(commands, dict)
-    taken = {option for one in (parser, *commands.values()) for option in one._option_string_actions}
-    named = [code.split()[0] for code in code_of(page) if re.match("--[a-z]", code)]
-    assert {name for name in named if name != "--to"} <= taken
-
-
-@each_page
 def test_every_path_in_a_span_of_code_exists(page):
     """But for those that are made, and the examples of a new lesson and of a new language."""
     folders = r"(?:\.ci|\.github|benchmarks|docs|evidence|hub|img|mha_lib|notebooks|tests)"

@@ -43,16 +43,6 @@ def test_each_job_has_the_rights_it_needs_and_no_others():
     assert [step["with"]["persist-credentials"] for step in checkouts] == [False] * 2
 
 
-def test_nothing_is_built_before_the_tests_nor_published_before_it_is_built():
-    assert [step.get("run") for step in JOBS["test"]["steps"]][-1] == ".ci/run"
-    assert {name: job.get("needs") for name, job in JOBS.items()} == {
-        "test": None,
-        "build": "test",
-        "attach": "build",
-        "publish": "build",
-    }
-
-
 def test_every_make_target_and_file_that_is_named_exists():
     targets = set(re.findall(r"\bmake ([a-z-]+)", COMMANDS))
     assert targets == {"setup", "handouts", "site"}

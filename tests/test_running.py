@@ -1,6 +1,5 @@
 """The runs of the tests themselves: progress, what is left of a failure, and the run on a busy machine."""
 
-import json
 import os
 import re
 import subprocess
@@ -88,28 +87,3 @@ def test_the_parts_of_the_busy_run_hold_every_file_once_and_take_about_the_same_
     loads = [sum(seconds[file] for file in part) for part in parts]
     assert max(loads) - min(loads) <= max(seconds.values())
     assert parts == busy.deal(dict(reversed(seconds.items())), 6)
-
-
-def test_the_busy_run_remembers_files_that_passed_each_time_until_something_changes(tmp_path, monkeypatch):
-    """One of the two files fails in the second run alone."""
-    monkeypatch.setattr(busy, "ROOT", tmp_path)
-    monkeypatch.setattr(busy, "REMEMBERED", tmp_path / "build" / "busy.json")
-    monkeypatch.setattr(busy, "BUSY", 0)
-    runs = iter([[], ["tests.test_b::test_one"], [], [], [], []])
-    ran: list[list[str]] = []
-
-    def failed_in(files, seed):
-        ran.append(sorted(file.name for file in files))
-        return next(runs)
-
-    monkeypatch.setattr(busy, "failed_in", failed_in)
-    (tmp_path / "tests").mkdir()
-    files = [tmp_path / "tests" / f"test_{name}.py" for name in "ab"]
-    for file in files:
-        file.touch()
-    assert busy.run_three_times(files) == {"tests.test_b::test_one": 1}
-    assert list(json.loads(busy.REMEMBERED.read_text())) == ["tests/test_a.py"]
-    assert busy.run_three_times(files) == {}
-    assert ran == [["test_a.py", "test_b.py"]] * 3 + [["test_b.py"]] * 3
-    assert busy.run_three_times(files) == {}, "nothing is left to run"
-    assert len(ran) == 6

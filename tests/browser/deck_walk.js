@@ -68,5 +68,12 @@
     ];
   }
 
-  return [...misplaced(), ...cutOff(), ...smallType(), ...brokenContent()];
+  /** What nobody may see on a deck, on whatever slide. */
+  function unwanted() {
+    const parts = [".jp-Dialog", "aside.notes", ".reveal-skip"];
+    const isSeen = (part) => [...document.querySelectorAll(part)].some((node) => node.checkVisibility());
+    return parts.filter(isSeen).map((part) => `${part} is seen`);
+  }
+
+  return [...misplaced(), ...cutOff(), ...smallType(), ...brokenContent(), ...unwanted()];
 };

@@ -23,9 +23,6 @@ each_lesson = pytest.mark.parametrize(
     ],
     ids=name_of,
 )
-each_size = pytest.mark.parametrize(
-    "size", [(1280, 720), (1920, 1080), (1024, 768)], ids="{0[0]}x{0[1]}".format
-)
 FAULTS_OF_SLIDE, FAULTS_OF_LAYOUT, FAULTS_OF_EXPLORER, FAULTS_OF_ANSWERS = (
     (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8").rstrip().removesuffix(";")
     for name in ("deck_walk", "deck_layout", "explorer_walk", "deck_answers")

@@ -65,9 +65,9 @@ def assert_weighed(found: dict[str, Any], typed: Any, question: dict[str, Any]) 
     assert mask.view_as(allowed).equal(allowed)
 
 
-def plain_script(interpreter: str = INTERPRETER.read_text(encoding="utf-8")) -> str:
-    """An interpreter for a worker that is no module: Chromium runs none from a page that is a file."""
-    return interpreter.replace("\nexport ", "\n")
+def plain_script() -> str:
+    """The interpreter for a worker that is no module: Chromium runs none from a page that is a file."""
+    return INTERPRETER.read_text(encoding="utf-8").replace("\nexport ", "\n")
 
 
 class InPage:
@@ -76,12 +76,7 @@ class InPage:
     def __init__(self, page: Page, folder: Path):
         open_empty(page, folder)
         self.page = page
-        self.use(plain_script())
-
-    def use(self, source: str) -> None:
-        """Take this text as the interpreter."""
-        act(self.page, "() => window.interpreter?.terminate()")
-        act(self.page, START, ["interpreter", source + HARNESS])
+        act(page, START, ["interpreter", plain_script() + HARNESS])
 
     def ask(self, **question: Any) -> Any:
         return json.loads(answer_of(self.page, ASK, ["interpreter", json.dumps(question)]))

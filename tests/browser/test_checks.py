@@ -1,5 +1,6 @@
 """The exercises' checks in JupyterLab, as a student who works in Chinese meets them."""
 
+import pytest
 from playwright.sync_api import expect
 
 from mha_lib.classroom.lesson.language import words_in
@@ -12,6 +13,7 @@ RIGHT = "def mine(scores, mask):\n    return scores.masked_fill(~mask, -float('i
 CHECK = "from mha_lib.classroom import check\ncheck.masked_softmax(mine)"
 
 
+@pytest.mark.ci
 def test_a_check_answers_in_chinese(page, jupyter):
     # Its file says its language to the kernel, wherever it lies.
     lab = Lab(page, jupyter, "checks.ipynb", CHECK, ANSWER, WRONG, UNREADABLE, RIGHT, language="zh")

@@ -8,7 +8,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.decks import begin, each_size, go_to, shared_page
+from tests.browser.decks import begin, go_to, shared_page
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
 from tests.browser.waiting import act, box_of, each_of, measure, text_of, until
 
@@ -70,7 +70,7 @@ def show(page: Page, name: str) -> Locator:
     return current(page).locator(SAID)
 
 
-@each_size
+@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080), (1024, 768)], ids="{0[0]}x{0[1]}".format)
 def test_an_error_is_first_and_on_the_slide(deck: Page, size: tuple[int, int]) -> None:
     deck.set_viewport_size({"width": size[0], "height": size[1]})
     unit = min(size[0] / 1280, size[1] / 720)
@@ -100,7 +100,7 @@ def test_a_syntax_error_points_at_the_code(deck: Page) -> None:
     expect(error.locator("button")).to_have_count(0)
 
 
-def test_a_key_shows_the_traceback_which_the_arrows_and_the_wheel_scroll(deck: Page) -> None:
+def test_a_key_and_a_button_show_the_traceback_which_the_arrows_and_the_wheel_scroll(deck: Page) -> None:
     show(deck, "deep")
     page = deck.locator(".deck-traceback:popover-open")
     deck.keyboard.press("e")
@@ -118,7 +118,11 @@ def test_a_key_shows_the_traceback_which_the_arrows_and_the_wheel_scroll(deck: P
     until(page, "(page, before) => page.scrollTop > before", before)
     deck.keyboard.press("Escape")
     expect(page).to_have_count(0)
-    press(deck, "e PageDown")
+    current(deck).get_by_role("button", name="traceback").click()
+    deck.keyboard.press("ArrowDown")
+    until(page, "page => page.scrollTop > 10")
+    expect(current(deck)).to_have_id("slide-0-0")
+    press(deck, "Escape e PageDown")
     expect(current(deck)).to_have_id("slide-1-0")
     expect(page).to_have_count(0)
 
@@ -132,15 +136,6 @@ def test_further_presses_show_the_tracebacks_of_further_errors(deck: Page) -> No
         expect(page.locator("pre").first).to_contain_text(said)
     deck.keyboard.press("e")
     expect(page).to_have_count(0)
-
-
-def test_after_a_click_on_its_button_the_arrows_scroll_the_traceback(deck: Page) -> None:
-    show(deck, "deep")
-    current(deck).get_by_role("button", name="traceback").click()
-    deck.keyboard.press("ArrowDown")
-    until(deck, "document.activeElement.scrollTop > 10")
-    expect(current(deck)).to_have_id("slide-0-0")
-    deck.keyboard.press("Escape")
 
 
 def test_the_speakers_window_shows_what_an_error_says(deck: Page) -> None:

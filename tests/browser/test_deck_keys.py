@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import tomllib
@@ -17,8 +16,8 @@ from playwright.sync_api import Browser, Page, expect
 from mha_lib.classroom import look
 from tests.browser.conftest import JupyterServer, Serve
 from tests.browser.decks import begin, expect_light, shared_page
-from tests.browser.new_lesson import ANYWIDGET, cell, current, lay_lesson, press, status_of
-from tests.browser.waiting import answer_of, attribute_of, count_of, text_of, until
+from tests.browser.new_lesson import cell, current, lay_lesson, press, status_of
+from tests.browser.waiting import answer_of, attribute_of, count_of, until
 from tests.lessons import ROOT
 
 INTERACT = """
@@ -35,10 +34,6 @@ def bar(height=3):
 
 print("kernel", os.getpid())
 """
-NO_BRIDGE = """
-const get = async () => () => ({__esModule: true, default: []});
-window._JUPYTERLAB["mha-deck"] = {init() {}, get};
-"""
 ROWS = """async (address) => {
     const { keysOf } = await import(address);
     const anything = new Proxy(() => {}, { get: () => anything });
@@ -50,8 +45,8 @@ CELLS = [
     cell("skip", new_code_cell, "prepared = 'set up'", "prepare", ("setup",)),
     cell("slide", new_code_cell, INTERACT, "interact"),
     cell("notes", new_markdown_cell, "Optional, 10 min. Let them try.", "interact-notes"),
-    cell("slide", new_code_cell, ANYWIDGET, "anywidget"),
-    cell("notes", new_markdown_cell, "1.5 min. Ask first.", "anywidget-notes"),
+    cell("slide", new_code_cell, "print(1)", "print"),
+    cell("notes", new_markdown_cell, "1.5 min. Ask first.", "print-notes"),
     cell("slide", new_code_cell, "1 / 0", "broken"),
     cell("fragment", new_code_cell, "print('prepared:', prepared)", "past-it"),
     cell("slide", new_markdown_cell, r"## The end of $\color{#0067A5}{Q}$ & co", "end"),
@@ -59,15 +54,8 @@ CELLS = [
 ]
 
 
-@pytest.fixture
-def deck(jupyter: JupyterServer) -> str:
-    """The address of a deck without outputs, written afresh for each test."""
-    return lay_lesson(jupyter, "widgets.ipynb", CELLS)
-
-
 @pytest.fixture(scope="module")
 def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
-    """A page with a deck of which only the setup is run, shared by all tests that need no more."""
     with shared_page(browser) as page:
         open_slide(page, lay_lesson(jupyter, "opened.ipynb", CELLS), 0)
         yield page
@@ -75,6 +63,7 @@ def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
 
 @pytest.fixture
 def at_start(opened: Page) -> Page:
+    """A deck that all tests here share, on its first slide."""
     return begin(opened)
 
 
@@ -109,58 +98,24 @@ def move_bar_slider(page: Page) -> None:
     expect(current(page)).to_have_id("slide-1-0")
 
 
-@pytest.mark.ci
-def test_anywidget_follows_the_kernel(page: Page, deck: str) -> None:
-    open_slide(page, deck, 2)
-    run_cell(page)
-    canvas = current(page).locator("canvas")
-    expect(canvas).to_have_attribute("data-size", "10")
-    current(page).locator(".noUi-handle").focus()
-    page.keyboard.press("ArrowRight")
-    expect(canvas).to_have_attribute("data-size", "22")
-    expect(current(page)).to_have_id("slide-2-0")
-
-
-@pytest.mark.ci
-def test_without_the_bridge_no_widget_lives(page: Page, deck: str) -> None:
-    """This shows the purpose of the bridge. When it fails, RISE itself has widgets, and the bridge can go."""
-    page.route("**/mha-deck/extension/remoteEntry.js*", lambda route: route.fulfill(body=NO_BRIDGE))
-    open_slide(page, deck, 1, bridge=False)
-    current(page).locator(".jp-CodeCell .cm-content").click()
-    run_cell(page)
-    expect(current(page).locator(".jp-RenderedText", has_text="interactive(")).to_be_visible()
-    expect(current(page).locator(".noUi-handle")).to_have_count(0)
-
-
 def test_s_runs_the_setup_cells_alone(at_start: Page) -> None:
     page = at_start
+    press(page, "c c")  # what another test has run
+    expect(page.locator(".jp-OutputArea-output")).to_have_count(0)
     page.keyboard.press("s")
     expect(status_of(page)).to_contain_text("Setup: 1 of 1 cells ran")
     expect(page.locator(".jp-OutputArea-output")).to_have_count(0)
 
 
-def test_shift_r_runs_everything_past_a_failing_cell_and_names_it(page: Page, deck: str) -> None:
-    open_slide(page, deck, 2)
+def test_shift_r_runs_everything_past_a_failing_cell_and_names_it(at_start: Page) -> None:
+    page = at_start
+    page.keyboard.press("ArrowRight")
+    expect(current(page)).to_have_id("slide-1-0")
     page.keyboard.press("Shift+R")
     failure = re.compile("All: 4 of 5 cells ran in \\d+ s\nslide 3 .broken.: ZeroDivisionError: ")
     expect(status_of(page)).to_have_text(failure)
     expect(current(page)).to_have_id("slide-0-0")
     expect(page.locator("#slide-3-0 .jp-OutputArea-output").last).to_contain_text("prepared: set up")
-
-
-@pytest.mark.ci
-def test_k_brings_the_deck_back_after_the_kernel_died(page: Page, deck: str) -> None:
-    open_slide(page, deck, 1)
-    run_cell(page)
-    kernel = current(page).locator(".jp-RenderedText", has_text="kernel")
-    pid = int(text_of(kernel).split()[-1])
-    os.kill(pid, signal.SIGKILL)
-    expect(status_of(page)).to_have_text("The kernel has died. K brings the deck back.")
-    page.keyboard.press("k")
-    expect(status_of(page)).to_contain_text("Revival: 2 of 2 cells ran")  # the setup, and what had run
-    expect(page.locator(".jp-Dialog")).to_have_count(0)
-    expect(kernel).not_to_contain_text(str(pid))
-    move_bar_slider(page)
 
 
 def test_t_opens_notes_that_follow_the_deck_and_turn_it(at_start: Page) -> None:
@@ -224,23 +179,18 @@ def test_no_stray_letter_changes_the_lesson(at_start: Page) -> None:
     press(page, "Escape b m")  # the screen and the magnifier
 
 
-def test_d_turns_the_deck_dark_and_question_mark_lists_the_keys(at_start: Page) -> None:
+def test_d_turns_the_deck_and_its_formulas_dark_and_question_mark_lists_the_keys(at_start: Page) -> None:
     page = at_start
+    letter = page.locator("#slide-4-0 mjx-container [style*=color]").first
+    expect(letter).to_have_css("color", rgb(look.LIGHT["q"]))
     page.keyboard.press("d")
     expect_light(page, False)
+    expect(letter).to_have_css("color", rgb(look.DARK["q"]))
     page.keyboard.press("?")
     expect(page.locator("#deck-help")).to_contain_text("run the setup cells")
     page.keyboard.press("Shift+?")
     expect(page.locator("#deck-help")).to_be_hidden()
     expect(current(page)).to_have_id("slide-0-0")
-
-
-def test_formulas_take_the_palette_of_the_theme(at_start: Page) -> None:
-    page = at_start
-    letter = page.locator("#slide-4-0 mjx-container [style*=color]").first
-    expect(letter).to_have_css("color", rgb(look.LIGHT["q"]))
-    page.keyboard.press("d")
-    expect(letter).to_have_css("color", rgb(look.DARK["q"]))
 
 
 def rgb(colour: str) -> str:

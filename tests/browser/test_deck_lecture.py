@@ -16,7 +16,7 @@ from mha_lib.classroom.lesson import make_deck_copy
 from tests.browser.conftest import JupyterServer, Watch
 from tests.browser.lecture import expect_done, foot_says, outputs_of, reload, turn
 from tests.browser.new_lesson import ANYWIDGET, cell, current, lay_lesson, open_deck, status_of
-from tests.browser.waiting import act, measure, saved_when, text_of
+from tests.browser.waiting import measure, saved_when, text_of
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
 
 
@@ -132,6 +132,7 @@ def test_k_runs_the_setup_and_what_had_run_up_to_the_first_error(page: Page, lec
     expect(current(page)).to_have_id("slide-3-0")
 
 
+@pytest.mark.ci
 def test_shift_r_leaves_the_instructor_where_he_went_and_c_clears_outputs(
     page: Page, jupyter: JupyterServer, lecture: str, tmp_path: Path
 ) -> None:
@@ -154,30 +155,6 @@ def test_shift_r_leaves_the_instructor_where_he_went_and_c_clears_outputs(
     reload(page)
     expect(page.locator("#slide-2-0 .jp-InputPrompt")).to_have_text("[ ]:")
     expect(outputs).to_have_count(0)
-
-
-def test_addresses_and_numbers_go_to_the_slide_that_the_foot_names(page: Page, lecture: str) -> None:
-    open_deck(page, f"{lecture}#/6")
-    expect(current(page)).to_have_id("slide-6-0")
-    expect(page.locator("#deck-foot b").last).to_contain_text("6 / 6")
-    turn(page, "2 Enter", "slide-1-0")
-    turn(page, "5 . 1 Enter", "slide-5-0")  # the optional one after slide 5
-    act(page, "() => { location.hash = '#/4'; }")
-    expect(current(page)).to_have_id("slide-3-0")
-    act(
-        page,
-        """() => {
-            for (const key of ["2", "Enter"])
-                document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-            history.replaceState(null, "", "#/slide-3-0"); // as Reveal does, a moment after it has turned
-        }""",
-    )
-    expect(current(page)).to_have_id("slide-1-0")
-    foot_says(page, "g 2", "Go to slide 2: Enter")
-    foot_says(page, "Escape", "")
-    turn(page, "g 1 2 Backspace g", "slide-0-0")
-    foot_says(page, "9 9 Enter", "There is no slide 99; the last is 6")
-    expect(current(page)).to_have_id("slide-0-0")
 
 
 def test_a_reload_stays_on_the_slide_and_its_widgets_live_or_name_a_key(

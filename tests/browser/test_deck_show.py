@@ -8,9 +8,10 @@ from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 from mha_lib.classroom.lesson.qr_code import write_qr_code
 from tests.browser.conftest import JupyterServer
-from tests.browser.lecture import expect_inside, turn
+from tests.browser.decks import begin, shared_page
+from tests.browser.lecture import expect_inside, foot_says, turn
 from tests.browser.new_lesson import current, lay_lesson, open_deck, press
-from tests.browser.waiting import answer_of, becomes, box_of, measure, until
+from tests.browser.waiting import act, answer_of, becomes, box_of, measure, until
 
 CELLS = [  # slide type, source
     ("slide", "# A title"),
@@ -51,27 +52,45 @@ def lay_deck(server: JupyterServer, name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
-    """A page with the deck, shared by all tests here."""
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    open_deck(page, lay_deck(jupyter, "show.ipynb"))
-    yield page
-    page.close()
+def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[tuple[Page, list[str]]]:
+    """A page with the deck, shared by all tests here, and the addresses at which it found nothing."""
+    missing: list[str] = []
+    with shared_page(browser) as page:
+        page.on("response", lambda answer: missing.append(answer.url) if answer.status == 404 else None)
+        open_deck(page, lay_deck(jupyter, "show.ipynb"))
+        yield page, missing
 
 
 @pytest.fixture
-def deck(opened: Page) -> Page:
+def deck(opened: tuple[Page, list[str]]) -> Page:
     """The deck on its first slide."""
-    opened.set_viewport_size({"width": 1280, "height": 720})
-    opened.locator(".jp-Notebook").focus()
-    turn(opened, "Escape Home", "slide-0-0")  # Escape closes what a failed test has left open
-    return opened
+    return begin(opened[0])
 
 
 def test_the_foot_counts_the_core_path_and_marks_what_is_optional(deck: Page) -> None:
     for keys, slide, said in WALK:
         turn(deck, keys, slide)
         expect(deck.locator("#deck-foot b").last).to_have_text(said)
+
+
+def test_addresses_and_numbers_go_to_the_slide_that_the_foot_names(deck: Page) -> None:
+    turn(deck, "2 . 1 Enter", "slide-1-1")  # the first optional one after slide 2
+    act(deck, "() => { location.hash = '#/4'; }")
+    expect(current(deck)).to_have_id("slide-2-1")
+    act(
+        deck,
+        """() => {
+            for (const key of ["2", "Enter"])
+                document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+            history.replaceState(null, "", "#/slide-2-1"); // as Reveal does, a moment after it has turned
+        }""",
+    )
+    expect(current(deck)).to_have_id("slide-1-0")
+    foot_says(deck, "g 2", "Go to slide 2: Enter")
+    foot_says(deck, "Escape", "")
+    turn(deck, "g 1 2 Backspace g", "slide-0-0")
+    foot_says(deck, "9 9 Enter", "There is no slide 99; the last is 6")
+    expect(current(deck)).to_have_id("slide-0-0")
 
 
 def sorter_of(page: Page) -> FrameLocator:
@@ -167,10 +186,11 @@ def test_the_pointer_and_the_magnifier_follow_the_mouse_until_escape(deck: Page)
     assert box_of(heading) == before
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("edition", "feet", "title"),
     [
-        pytest.param({}, FEET, "8 pages, 2 of them optional, as their foot says", marks=pytest.mark.ci),
+        ({}, FEET, "8 pages, 2 of them optional, as their foot says"),
         (
             {"core": True, "answers": True},
             [f"{place} / 6" for place in range(1, 7)],
@@ -226,10 +246,8 @@ def test_the_title_slide_has_the_address_of_the_handouts_and_its_code(
 
 
 def test_without_an_address_and_a_sheet_of_the_course_nothing_is_shown_and_nothing_missed(
-    page: Page, jupyter: JupyterServer
+    opened: tuple[Page, list[str]],
 ) -> None:
-    missing: list[str] = []
-    page.on("response", lambda response: missing.append(response.url) if response.status == 404 else None)
-    open_deck(page, lay_deck(jupyter, "plain/show.ipynb"))
+    page, missing = opened
     expect(page.locator("#deck-handouts")).to_have_count(0)
     assert not missing

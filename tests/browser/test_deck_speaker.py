@@ -8,8 +8,10 @@ from nbformat.v4 import new_markdown_cell
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import JupyterServer
+from tests.browser.decks import begin
 from tests.browser.lecture import expect_inside, open_notes, reload, turn
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck
+from tests.browser.pages import new_page
 from tests.browser.waiting import act, box_of, measure
 
 CELLS = [  # slide type, source
@@ -28,17 +30,32 @@ NOON = 1_800_014_400  # seconds since 1970
 SIZES = [(1200, 740), (1000, 600), (1920, 1040)]
 
 
-@pytest.fixture
-def deck(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
-    """A deck whose clock stands still until the test sets it; the tab is new, and remembers no talk."""
+@pytest.fixture(scope="module")
+def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
     # A zone of whole hours: the minutes on the clock are those of the test.
-    context = browser.new_context(viewport={"width": 1280, "height": 720}, timezone_id="UTC")
-    page = context.new_page()
-    set_clock(page, 0)
-    cells = [cell(kind, new_markdown_cell, text, f"cell-{place}") for place, (kind, text) in enumerate(CELLS)]
-    open_deck(page, lay_lesson(jupyter, "speaker.ipynb", cells))
-    yield page
-    context.close()
+    with new_page(browser, viewport={"width": 1280, "height": 720}, timezone_id="UTC") as page:
+        set_clock(page, 0)
+        cells = [cell(kind, new_markdown_cell, text, f"cell-{n}") for n, (kind, text) in enumerate(CELLS)]
+        open_deck(page, lay_lesson(jupyter, "speaker.ipynb", cells))
+        yield page
+
+
+@pytest.fixture
+def deck(opened: Page) -> Iterator[Page]:
+    """A deck that all tests here share, on its first slide; its clock stands still until a test sets it."""
+    set_clock(opened, 0)
+    yield begin(opened)
+    for other in opened.context.pages:
+        if other is not opened:
+            other.close()
+
+
+def open_speaker(deck: Page) -> Page:
+    """The speaker's window, without the talk of an earlier test."""
+    speaker = open_notes(deck)
+    speaker.get_by_role("button", name="reset").click()
+    expect_clock(speaker, "0:00", "starts with the first turn")
+    return speaker
 
 
 def set_clock(page: Page, minutes: float) -> None:
@@ -59,9 +76,8 @@ def expect_clock(speaker: Page, elapsed: str, plan: str) -> None:
     expect(speaker.locator("#plan")).to_have_text(plan)
 
 
-@pytest.mark.ci
 def test_the_clock_starts_with_the_first_turn_as_if_the_first_slide_had_kept_to_its_plan(deck: Page) -> None:
-    speaker = open_notes(deck)
+    speaker = open_speaker(deck)
     set_clock(deck, 10)  # the class comes in
     expect(speaker.locator("time")).to_have_text(re.compile(r"\d\d:10:00"))
     expect_clock(speaker, "0:00", "starts with the first turn")
@@ -81,7 +97,7 @@ def test_the_clock_starts_with_the_first_turn_as_if_the_first_slide_had_kept_to_
 
 
 def test_the_clock_says_how_far_ahead_the_talk_is_and_can_be_paused_and_set_back(deck: Page) -> None:
-    speaker = open_notes(deck)
+    speaker = open_speaker(deck)
     speaker.get_by_role("button", name="start").click()
     turn(deck, "End", "slide-2-0")
     expect_clock(speaker, "0:00", "5 min ahead")
@@ -99,7 +115,7 @@ def test_the_clock_says_how_far_ahead_the_talk_is_and_can_be_paused_and_set_back
 
 
 def test_it_shows_the_slide_as_the_class_sees_it_and_the_next_step_or_core_slide(deck: Page) -> None:
-    speaker = open_notes(deck)
+    speaker = open_speaker(deck)
     aside = speaker.locator("aside")
     expect(now(speaker).get_by_text("A title")).to_be_visible()
     expect(coming(speaker).get_by_text("The second")).to_be_visible()
@@ -127,7 +143,7 @@ def test_it_shows_the_slide_as_the_class_sees_it_and_the_next_step_or_core_slide
 def test_it_says_that_the_deck_is_away_and_goes_on_with_the_deck_that_comes_back(
     deck: Page, jupyter: JupyterServer
 ) -> None:
-    speaker = open_notes(deck)
+    speaker = open_speaker(deck)
     alone = speaker.locator("#alone")
     turn(deck, "Space", "slide-1-0")
     set_clock(deck, 5)
@@ -151,7 +167,7 @@ def test_it_says_that_the_deck_is_away_and_goes_on_with_the_deck_that_comes_back
 
 @pytest.mark.ci
 def test_two_decks_have_a_window_each_and_leave_the_other_alone(deck: Page) -> None:
-    speaker = open_notes(deck)
+    speaker = open_speaker(deck)
     with deck.expect_popup() as popup:
         # A tab that could take the other's window by its name.
         act(deck, "() => void window.open(location.href)")
@@ -168,7 +184,7 @@ def test_two_decks_have_a_window_each_and_leave_the_other_alone(deck: Page) -> N
 
 
 def test_clock_and_plan_can_be_read_from_two_metres_and_nothing_is_cut_off(deck: Page) -> None:
-    speaker = open_notes(deck)
+    speaker = open_speaker(deck)
     turn(deck, "Space", "slide-1-0")
     expect(speaker.locator("h1")).to_have_text("The second")
     for width, height in SIZES:

@@ -16,6 +16,7 @@ from tests.browser.explorers import (
     B,
     K,
     Q,
+    assert_shows,
     expect_written,
     middle_of,
     slider,
@@ -75,7 +76,10 @@ def test_the_way_to_enlarge_and_back_is_said_and_the_status_is_of_the_head_that_
     show(explore(lambda: weights))
     largest = "Largest weight: head 2, query 0 → key 0: 1.000"
     expect(status(page)).to_have_text(f"Heads: 3, queries: {Q}, keys: {K}. {largest}{SAID['to_enlarge']}")
+    before = box_of(page.locator(HEADS).nth(1))
     page.locator(HEADS).nth(1).click()
+    assert box_of(page.get_by_label("head 1"))["width"] > 1.2 * before["width"]
+    assert_shows(page, weights[None, 1:2], torch.ones(1, 1, Q, K))
     expect(status(page)).to_have_text(re.compile("^Head 1 alone.*head 1, query 3 → key 5: 0.500"))
     expect(status(page)).to_contain_text(SAID["to_return"])
     page.get_by_role("button", name="all heads").click()
@@ -139,24 +143,25 @@ def test_with_the_keyboard_the_arrows_stay_until_escape(page, show):
     becomes(page, "passed", ["Escape", "ArrowRight"])
 
 
-@pytest.mark.parametrize(
-    ("element", "own", "others"),
-    [
-        ("input[type=range]", ["ArrowLeft", "Home", "x", "Delete"], ["Control+s", "Shift+Enter", "F1"]),
-        ("[role=application]", ["ArrowLeft", "d", "Enter", "Enter"], ["Control+s", "Control+c", "Alt+a"]),
-        ("select", ["ArrowDown", "b"], ["Control+s", "Control+Shift+c"]),
-        ("input:not([type])", ["x", "Control+a", "Control+x", "Control+z"], ["Control+s", "Shift+Enter"]),
-    ],
-)
-def test_keys_that_it_does_not_use_are_jupyters(page, show, element, own, others):
+KEYS = {  # of each element: its own, and some of JupyterLab's
+    "input[type=range]": (["ArrowLeft", "Home", "x", "Delete"], ["Control+s", "Shift+Enter", "F1"]),
+    "[role=application]": (["ArrowLeft", "d", "Enter", "Enter"], ["Control+s", "Control+c", "Alt+a"]),
+    "select": (["ArrowDown", "b"], ["Control+s", "Control+Shift+c"]),
+    "input:not([type])": (["x", "Control+a", "Control+x", "Control+z"], ["Control+s", "Shift+Enter"]),
+}
+
+
+def test_keys_that_it_does_not_use_are_jupyters(page, show):
     show(explore(lambda a, c, t: torch.ones(2, 2, 2) / a, a=[2, 3, 4], c=["a", "b"], t="t"))
     act(page, DECK)
-    page.locator(element).first.focus()
-    for key in own + others:
-        page.keyboard.press(key)
-    pressed = [[key.split("+")[-1], key in own] for key in own + others]
-    becomes(page, "hidden", pressed)
-    becomes(page, "passed", [key for key, is_own in pressed if not is_own])
+    for element, (own, others) in KEYS.items():
+        act(page, "() => { window.passed.length = window.hidden.length = 0; }")
+        page.locator(element).first.focus()
+        for key in own + others:
+            page.keyboard.press(key)
+        pressed = [[key.split("+")[-1], key in own] for key in own + others]
+        becomes(page, "hidden", pressed)
+        becomes(page, "passed", [key for key, is_own in pressed if not is_own])
 
 
 # ---- what is said and shown ----

@@ -1,4 +1,4 @@
-"""The layout of an explorer's maps, through thousands of sizes: arithmetic alone, without an explorer."""
+"""The layout of an explorer's maps, through a thousand sizes: arithmetic alone, without an explorer."""
 
 import random
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def many(page: Page, seed: int, *, is_fixed: bool = True) -> Iterator[tuple[Maps
         room = room_of(chance.uniform(900, 1800), chance.uniform(330, 700), is_fixed=is_fixed)
         return maps_of(count, rows, columns, *labels), room
 
-    cases = [case() for _ in range(3000)]
+    cases = [case() for _ in range(1000)]
     if not is_fixed:
         cases += [(maps, {**room, "width": room["width"] / 4, "em": 12}) for maps, room in cases]
     for (maps, room), layout in zip(cases, lay_out(page, cases), strict=True):
@@ -92,7 +92,7 @@ def test_names_are_level_where_their_columns_have_room_and_legible(page: Page) -
             assert layout["columnRoom"] == pytest.approx(label * layout["em"]), "not cut off"
         elif maps["hasColumnNames"]:
             assert label * layout["em"] < layout["cellWidth"], at
-    assert 300 < turned < 2700
+    assert 100 < turned < 900
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,28 @@
 """Each operation of ``torch_in_page`` alone, and a language model that is made of them, against PyTorch; what
-the page refuses; broken interpreters.
+the page refuses.
 """
 
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
 import torch
-from playwright.sync_api import Error
 from torch import nn
 from torch.nn.functional import embedding
 
 from mha_lib import EncoderLayer, Llama3Scaling, Rotary
-from tests.browser.broken_interpreters import broken_interpreters, drawn
-from tests.browser.in_page import InPage, difference, plain_script
+from tests.browser.in_page import InPage, difference
 from tests.browser.page_operations import DYNAMIC, SHAPES, every_operation, inputs_for
-from torch_in_page import INTERPRETER, export_for_page
+from torch_in_page import export_for_page
 from torch_in_page.operations import KNOWN
 from torch_in_page.program import named_leaves
 
 CLOSE = 2e-6  # float32 computes with 24 bits
-BROKEN = broken_interpreters()
 HALVES = torch.tensor([0.1, -1.5, 6e-8, 3e-5, -(2.0**-14), 0.0, -torch.inf])
 
 
 @pytest.fixture(scope="module")
 def program():
     return export_for_page(every_operation, inputs_for(2, 3), DYNAMIC, half=False)
-
-
-@pytest.fixture(scope="module")
-def expected():
-    return [named_leaves(every_operation(**inputs_for(*shape))) for shape in SHAPES]
 
 
 @pytest.fixture
@@ -56,19 +47,15 @@ def small():
     return export_for_page(with_halves, EXAMPLE, {"x": {1: "N"}, "tokens": {1: "N"}})
 
 
-def wrong_operations(in_page, program, expected):
-    """The names of the outputs that differ, with shapes and differences."""
+def test_every_operation_computes_what_pytorch_computes(in_page, program):
     inputs = [inputs_for(*shape) for shape in SHAPES]
+    expected = [named_leaves(every_operation(**given)) for given in inputs]
     apart = [
         (name, shape, difference(found[name], right[name]))
         for shape, found, right in zip(SHAPES, in_page.run(program, *inputs), expected, strict=True)
         for name in right
     ]
-    return [case for case in apart if not case[-1] <= CLOSE]
-
-
-def test_every_operation_computes_what_pytorch_computes(in_page, program, expected):
-    assert wrong_operations(in_page, program, expected) == []
+    assert [case for case in apart if not case[-1] <= CLOSE] == []
 
 
 def test_every_operation_that_is_known_is_in_the_interpreter_and_tested(in_page, program):
@@ -96,6 +83,7 @@ class LanguageModel(nn.Module):
         return {"logits": self.norm(x) @ self.embedding.weight.T, "maps": maps}
 
 
+@pytest.mark.ci
 def test_a_language_model_of_todays_layers_computes_what_pytorch_computes(in_page):
     torch.manual_seed(0)
     model = LanguageModel().eval()
@@ -111,15 +99,10 @@ def test_a_language_model_of_todays_layers_computes_what_pytorch_computes(in_pag
         assert all(difference(found[name], right[name]) < 1e-5 for name in right)
 
 
-def wrong_halves(in_page, small):
-    """The outputs whose weights, rounded to float16, are others than in Python."""
-    found, right = in_page.run(small, EXAMPLE)[0], small.run(**EXAMPLE)
-    return [name for name in right if not torch.equal(found[name], right[name])]
-
-
 def test_weights_in_float16_are_the_same_numbers_in_page_and_python(in_page, small):
-    assert wrong_halves(in_page, small) == []
-    rounded = small.run(**EXAMPLE)["weighed"][0]
+    found, right = in_page.run(small, EXAMPLE)[0], small.run(**EXAMPLE)
+    assert [name for name in right if not torch.equal(found[name], right[name])] == []
+    rounded = right["weighed"][0]
     torch.testing.assert_close(rounded, HALVES, rtol=0, atol=1.5 * 2**-11)
     assert not torch.equal(rounded, HALVES)
 
@@ -160,57 +143,15 @@ REFUSED = {
 }
 
 
-def not_refused(in_page, small, program) -> Iterator[str]:
-    """The bad inputs that the page takes, or answers with another sentence."""
-    for name, (inputs, sentence) in REFUSED.items():
-        if (said := in_page.error(small.as_dict(), inputs)) != sentence:
-            yield f"{name}: {said}"
+def test_bad_inputs_and_programs_of_another_version_are_refused_with_a_sentence(in_page, small, program):
+    said = {name: in_page.error(small.as_dict(), inputs) for name, (inputs, _) in REFUSED.items()}
+    assert said == {name: sentence for name, (_, sentence) in REFUSED.items()}
     long = {
         name: {"shape": list(x.shape), "data": x.double().nan_to_num().flatten().tolist()}
         for name, x in inputs_for(60, 1).items()
     }
-    if "the lengths of the inputs don't fit one another: Eq(Min(A, 50*B), A)" not in in_page.error(
-        program.as_dict(), long
-    ):
-        yield "lengths"
-    if in_page.error(small.as_dict() | {"version": 2}, GOOD) != "the program must have version 1, got 2":
-        yield "version"
-
-
-def test_bad_inputs_and_programs_of_another_version_are_refused_with_a_sentence(in_page, small, program):
-    assert list(not_refused(in_page, small, program)) == []
+    refused = "the lengths of the inputs don't fit one another: Eq(Min(A, 50*B), A)"
+    assert refused in in_page.error(program.as_dict(), long)
+    later = small.as_dict() | {"version": 2}
+    assert in_page.error(later, GOOD) == "the program must have version 1, got 2"
     assert in_page.error(small.as_dict(), GOOD) == "no error"
-
-
-def some(names):
-    """The drawn ones run in CI, the others before a release."""
-    in_ci = drawn(names)
-    return [
-        pytest.param(name, marks=pytest.mark.ci if name in in_ci else pytest.mark.whole) for name in names
-    ]
-
-
-def what_differs(in_page, program, expected, small):
-    return (
-        wrong_operations(in_page, program, expected)
-        or wrong_halves(in_page, small)
-        or list(not_refused(in_page, small, program))
-    )
-
-
-@pytest.mark.parametrize("name", some(BROKEN))
-def test_a_broken_interpreter_is_noticed(name, in_page, program, expected, small):
-    in_page.use(plain_script(BROKEN[name]))
-    try:
-        noticed = what_differs(in_page, program, expected, small)
-    except (AssertionError, Error, TypeError):  # the page says that it failed, or what it gives is no answer
-        return
-    assert noticed
-
-
-def test_interpreters_are_broken_in_many_ways_and_ci_runs_others_after_each_change():
-    source = INTERPRETER.read_text(encoding="utf-8")
-    assert len(BROKEN) > 150
-    assert source not in BROKEN.values()
-    assert drawn(BROKEN, source) == drawn([*BROKEN][::-1], source)
-    assert drawn(BROKEN, source) != drawn(BROKEN, source + " ")

@@ -347,10 +347,17 @@ def test_the_contents_are_open_beside_the_first_lesson_until_they_are_closed(sea
     expect(contents).to_be_hidden()
 
 
-def test_optional_parts_are_folded_until_a_command_a_click_or_a_search_opens_them(seat: Seat) -> None:
+def test_helpers_and_optional_parts_are_folded_until_a_command_a_click_or_a_search_opens_them(
+    seat: Seat,
+) -> None:
     show_all = seat.progress.get_by_role("button", name=WORDS["show_optional"])
     hidden = seat.page.get_by_text("cell hidden")
+    folded, named = (seat.cell("folded").locator(part) for part in (".cm-content", ".jp-Placeholder"))
     seat.open()
+    expect(named).to_contain_text("# Helper: a number")
+    expect(folded).to_be_hidden()
+    named.get_by_text("# Helper").click()
+    expect(folded).to_contain_text("folded = 1")
     expect(seat.cell("second")).to_be_visible()
     expect(hidden).to_have_count(2)
     expect(seat.cell("more")).to_be_hidden()
@@ -433,15 +440,6 @@ def test_hidden_cells_run_with_all_others(seat: Seat) -> None:
     expect(seat.cell("still-more")).to_be_hidden()
     seat.progress.get_by_role("button", name=WORDS["show_optional"]).click()
     expect(seat.output("still-more")).to_have_text("44")
-
-
-def test_a_folded_helper_shows_the_line_that_names_it(seat: Seat) -> None:
-    seat.open()
-    code, placeholder = (seat.cell("folded").locator(part) for part in (".cm-content", ".jp-Placeholder"))
-    expect(placeholder).to_contain_text("# Helper: a number")
-    expect(code).to_be_hidden()
-    placeholder.get_by_text("# Helper").click()
-    expect(code).to_contain_text("folded = 1")
 
 
 @pytest.mark.ci

@@ -23,24 +23,30 @@ def model():
     return make_translator()
 
 
+@pytest.fixture(scope="module")
+def in_page(model):
+    return TypedNumber(model).in_page()
+
+
 @pytest.fixture
-def ask(page, tmp_path, model):
+def ask(page, tmp_path):
+    """Asks a function in the page several questions."""
     open_empty(page, tmp_path)
-    return lambda *questions, of=model: ask_function(page, TypedNumber(of).in_page(), *questions)
+    return lambda function, *questions: ask_function(page, function, *questions)
 
 
 def asked(number, attention="cross", silenced="none"):
     return {"number": number, "attention": attention, "silenced": silenced}
 
 
-def test_the_page_writes_and_weighs_what_python_does(ask, model):
+def test_the_page_writes_and_weighs_what_python_does(ask, model, in_page):
     typed = TypedNumber(rounded(model))
     numbers = [0, 7, 10, 105, 20_045, 99_999_999, *held_out_numbers(20).tolist()]
     questions = [
         asked(str(number), ("encoder", "decoder", "cross")[place % 3], ["none", 0, 3][place % 4 % 3])
         for place, number in enumerate(numbers)
     ]
-    for question, found in zip(questions, ask(*questions), strict=True):
+    for question, found in zip(questions, ask(in_page, *questions), strict=True):
         assert_weighed(found, typed, question)
 
 
@@ -58,9 +64,9 @@ def read(text):
         return f"NotUnderstood: {error}"
 
 
-def test_the_page_reads_a_text_as_python_does_and_refuses_it_in_the_same_words(ask):
+def test_the_page_reads_a_text_as_python_does_and_refuses_it_in_the_same_words(ask, in_page):
     texts = [*TEXTS, *map(str, held_out_numbers(40).tolist())]
-    for text, found in zip(texts, ask(*(asked(text, "encoder") for text in texts)), strict=True):
+    for text, found in zip(texts, ask(in_page, *(asked(text, "encoder") for text in texts)), strict=True):
         assert found.get("error", found.get("queryLabels")) == read(text), text
 
 
@@ -69,7 +75,7 @@ def test_a_trained_translator_writes_the_same_thousand_numbers(ask, tmp_path):
     trained = train_translator(folder=tmp_path).model.cpu()
     numbers = held_out_numbers(1000).tolist()
     in_python = translate(rounded(trained), numbers)
-    answers = ask(*(asked(str(number)) for number in numbers), of=trained)
+    answers = ask(TypedNumber(trained).in_page(), *(asked(str(number)) for number in numbers))
     in_page = ["".join(name.removesuffix(" ✗") for name in found["queryLabels"][:-1]) for found in answers]
     assert in_page == in_python
     changed = sum(one != other for one, other in zip(in_python, translate(trained, numbers), strict=True))

@@ -24,26 +24,17 @@ def typed():
     return TypedText(model, LETTERS)
 
 
-@pytest.fixture
-def ask(page, tmp_path, typed):
-    """Asks the page about texts in a layer."""
+GOOD = ("AB", "P y thon IC PYTHONI", "27", "ZYX" * 21, "Q" * MOST)
+REFUSED = ("", " ", "A", "A" * (MOST + 1), "AB!", "AB1", "é", "字")
+
+
+def test_the_page_reads_and_weighs_what_python_does_and_refuses_the_rest_in_its_words(page, tmp_path, typed):
     open_empty(page, tmp_path)
-
-    def ask(layer, *texts):
-        questions = [{"text": text, "layer": layer} for text in texts]
-        return zip(questions, ask_function(page, typed.in_page(), *questions), strict=True)
-
-    return ask
-
-
-@pytest.mark.parametrize("layer", [0, 1])
-def test_the_page_reads_and_weighs_what_python_does(ask, typed, layer):
-    for question, found in ask(layer, "AB", "P y thon IC PYTHONI", "27", "ZYX" * 21, "Q" * MOST):
-        assert_weighed(found, typed, question)
-
-
-def test_the_page_refuses_a_text_in_pythons_words(ask, typed):
-    for question, found in ask(0, "", " ", "A", "A" * (MOST + 1), "AB!", "AB1", "é", "字"):
+    questions = [{"text": text, "layer": layer} for layer in (0, 1) for text in GOOD + REFUSED]
+    for question, found in zip(questions, ask_function(page, typed.in_page(), *questions), strict=True):
+        if question["text"] in GOOD:
+            assert_weighed(found, typed, question)
+            continue
         with pytest.raises(NotUnderstood) as refused:
             typed.read(question["text"])
         assert found["error"] == f"NotUnderstood: {refused.value}"

@@ -19,31 +19,6 @@ FAR = "https://example.org/x"
 
 
 @pytest.mark.parametrize(
-    ("piece", "whole"),
-    [
-        ("<b>bold", "<b>bold</b>"),
-        ("</div>a</b>", "a"),
-        ("<div>a</b></div>", "<div>a</div>"),
-        ("<details><summary>s", "<details><summary>s</summary></details>"),
-        ("<textarea>a", ""),
-        ("a &lt; b &amp; c", "a &lt; b &amp; c"),
-        ("<i data-b=1 class='y x' id=z>a</i>", '<i class="y x" id="z">a</i>'),
-        ("<?xml version='1.0'?>a", "a"),
-        ("a <b title='c", "a "),
-        ("<p><b>" * 3, "".join(f"<p>{'<b>' * n}{'</b>' * n}</p>" for n in (1, 2, 3))),
-    ],
-)
-def test_a_piece_of_html_is_closed_within_itself(piece, whole):
-    assert sanitised(piece)[0] == whole
-
-
-@pytest.mark.parametrize("opened", ["<!-- a", "<style>p {", "<script>if (a", "<title>", "<table><tr><td>"])
-def test_what_a_piece_leaves_open_swallows_nothing_after_it(opened):
-    page = read(f"<div>{sanitised(opened)[0]}</div><p>after</p>")
-    assert [element.name for element in page.find_all(recursive=False)] == ["div", "p"]
-
-
-@pytest.mark.parametrize(
     "right",
     [
         "<div><p>a</p></div>",
@@ -120,24 +95,17 @@ def test_a_picture_in_its_address_is_taken_however_it_is_written(clean):
 @pytest.mark.parametrize(
     ("size", "width"),
     [
-        ("width='400' viewBox='0 0 1 1'", "400"),
         ("viewBox='0 0 1 1' width='400px' height='5'", "400"),
-        ("width='254mm'", "960"),
         ("width='2.54 cm' viewBox='0 0 7 5'", "96"),
-        ("width='6.5in'", "624"),
         ("width='345.6pt' height='300pt' viewBox='0 0 9 9'", "461"),
-        ("width='10em'", "160"),
         ("width='.2'", "1"),
         ("height='50' viewBox='0,0,40,20'", "100"),
-        ("width='100%' viewBox='0 0 640 480'", "640"),
         ("width='100%' height='100%' viewBox='-1 -1 6.4e2 480'", "640"),
         ("width='100%'", None),
         ("width='auto' viewBox='0 0 1.2.3 4'", None),
-        ("viewBox='0 0 5'", None),
         ("viewBox='0 0 nan 4'", None),
         ("width='-5' viewBox='0 0 -5 4'", None),
         ("width='0' viewBox='0 0 0 4'", None),
-        ("width='1e999'", None),
         ("width='3furlongs'", None),
     ],
 )
@@ -187,15 +155,10 @@ def test_a_drawing_in_html_becomes_a_picture_in_which_no_script_runs(clean):
     [
         (f'<video src="{FAR}">x</video>', ""),
         (f'<video><source src="{FAR}">x</video>', ""),
-        (f'<audio src="{FAR}"></audio>', ""),
         (f'<object data="{FAR}"><p>x</p></object>', ""),
-        (f'<iframe src="{FAR}"></iframe>', ""),
-        (f"<embed src={FAR}>", ""),
-        (f'<script src="{FAR}"></script>', ""),
         (f'<link rel="stylesheet" href="{FAR}">', ""),
         (f"<style>@import '{FAR}'; p {{background: url({FAR})}}</style>", ""),
         (f"<svg><image href={FAR}></image></svg>", None),
-        (f"<svg><use xlink:href={FAR}></use></svg>", None),
         (f"<img src={FAR}>", f'<a class="missing" href="{FAR}">{FAR}</a>'),
         (f"<picture><source srcset='{FAR} 2x'></picture>", "<source>"),
         (f"<input type=image src={FAR}>", '<input disabled="">'),
@@ -215,23 +178,10 @@ def test_nothing_is_left_that_would_be_fetched(clean, html, left):
         assert page == read(f"<div>a{left}b</div>")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "video",
-        "audio",
-        "object",
-        "iframe",
-        "embed",
-        "script",
-        "link",
-        "canvas",
-        "form",
-        "select",
-        "meta",
-        "base",
-    ],
-)
+MISSED = "video audio object iframe embed script link canvas form select meta base"
+
+
+@pytest.mark.parametrize("name", MISSED.split())
 def test_what_readers_may_miss_is_said(clean, name):
     clean(f"<{name} src='{FAR}' srcset='{FAR}'></{name}>")
     assert len(clean.complaints) == 1
@@ -252,21 +202,13 @@ def test_a_style_sheet_is_said_but_for_that_of_every_table_of_pandas(clean):
     "way_out",
     [
         "<meta http-equiv=refresh content='0;url=https://example.org'>",
-        "<META HTTP-EQUIV='Refresh' content='0;url=https://example.org'>",
         "<base href='https://example.org'>",
         "<script type=speculationrules>{}</script>",
-        "<SCRIPT TYPE=SpeculationRules>{}</SCRIPT>",
-        "<a href='javascript:alert(1)'>a</a>",
-        "<a href=' JavaScript:alert(1)'>a</a>",
-        "<a href='java&#10;script:alert(1)'>a</a>",
-        "<a href='&#1;vbscript:alert(1)'>a</a>",
+        "<a href=' java&#10;Script:alert(1)'>a</a>",
         "<a href='data:text/html,&lt;script>alert(1)&lt;/script>'>a</a>",
-        "<img src='javascript:alert(1)'>",
         "<form action='javascript:alert(1)'><button formaction='javascript:alert(1)'>a</button></form>",
-        "<svg><a xlink:href='javascript:alert(1)'>a</a></svg>",
         "<svg><a><set attributeName=href to='javascript:alert(1)'></set></a></svg>",
         "<iframe src='javascript:alert(1)'></iframe>",
-        "<object data='javascript:alert(1)'></object>",
     ],
 )
 def test_no_way_out_that_needs_no_click_and_no_link_that_is_a_program(clean, way_out):
@@ -291,11 +233,8 @@ def test_no_attribute_runs_a_program_or_hides_a_member_of_the_document(clean, ht
 @pytest.mark.parametrize(
     "html",
     [
-        "<svg></p><style><a id='</style><img src=1 onerror=alert(1)>'>",
         "<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src onerror=1&gt;'>",
-        "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
         "<form><math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
-        "<xmp><p title='</xmp><img src=x onerror=alert(1)>'>",
         "<a title='<b>&quot; onclick=&quot;alert(1)'>x</a>",
     ],
 )

@@ -30,29 +30,6 @@ def test_each_control_hands_over_its_value():
     assert seen[-1] == (3, [2, 7], False, "y", "u", 0.25)
 
 
-def test_the_browser_asks_for_every_entry_and_for_the_traits_beside_them():
-    controls = [
-        make_control("lens", [range(2), [7]], [1, 7]),
-        make_control("ratio", [0.25, 1.0], 1.0),
-        make_control("on", True, False),
-        make_control("which", {"a": "x"}, "x"),
-        make_control("text", "t", "t"),
-    ]
-    assert describe_inputs(controls, 2, WORDS) == [
-        {"name": "lens[0]", "kind": "slider", "texts": ["0", "1"], "trait": "setting", "at": 0},
-        {"name": "lens[1]", "kind": "slider", "texts": ["7"], "trait": "setting", "at": 1},
-        {"name": "ratio", "kind": "slider", "texts": ["0.25", "1"], "trait": "setting", "at": 2},
-        {"name": "on", "kind": "switch", "texts": ["aus", "ein"], "trait": "setting", "at": 3},
-        {"name": "which", "kind": "choice", "texts": ["a"], "trait": "setting", "at": 4},
-        {"name": "text", "kind": "text", "texts": [], "trait": "setting", "at": 5},
-        {"name": "Satz", "kind": "slider", "texts": ["0", "1"], "trait": "sample", "at": -1},
-        {"name": "0–größtes", "kind": "switch", "texts": ["aus", "ein"], "trait": "to_max", "at": -1},
-    ]
-    assert [control.start for control in controls] == [(1, 0), (1,), (1,), (0,), ("t",)]
-    assert [entry["trait"] for entry in describe_inputs([], 1, WORDS)] == ["to_max"]
-    assert [entry["trait"] for entry in describe_inputs([], 2, WORDS, of_masks=True)] == ["sample"]
-
-
 def test_the_caption_of_a_language_stands_beside_the_name_of_a_setting():
     controls = [make_control("lens", [range(2), range(2)], [1, 1]), make_control("on", True, False)]
     described = describe_inputs(controls, 1, WORDS | {"captions": {"lens": "Längen"}}, of_masks=True)

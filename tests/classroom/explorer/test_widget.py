@@ -9,7 +9,6 @@ import torch
 
 from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.explorer import Explorer, explore
-from mha_lib.classroom.explorer.widget import FOLDER, PARTS
 from mha_lib.classroom.lesson import language
 from mha_lib.classroom.lesson.language import words_in
 from tests.brackets import write_words
@@ -73,13 +72,6 @@ def test_it_carries_the_words_of_the_lessons_language(tmp_path, monkeypatch, req
 def test_a_page_without_widgets_gets_a_sentence():
     data, _ = some_explorer()._repr_mimebundle_()
     assert data["text/plain"] == words_in("en")["explorer"]["not_alive"]
-
-
-def test_its_script_is_one_module_that_imports_nothing():
-    lines = Explorer._esm.splitlines()
-    assert not [line for line in lines if line.startswith("import ") or line.startswith("} from ")]
-    assert [line for line in lines if line.startswith("export ")] == [lines[-1]]
-    assert {file.stem for file in FOLDER.glob("*.js")} == set(PARTS)
 
 
 def test_its_colours_stay_its_own():

@@ -196,12 +196,3 @@ def test_files_that_are_as_they_should_be_are_not_written_again(course):
     before = lesson.stat().st_mtime_ns
     make_traditional(course)
     assert lesson.stat().st_mtime_ns == before
-
-
-def test_code_is_converted_once_and_a_changed_cell_anew(course):
-    lesson = make_traditional(course) / "01_heads.ipynb"
-    conversions = code_to_traditional.cache_info().misses
-    write_lesson(course, "zh", ("markdown", "# 滑块"), ("code", CHINESE))
-    make_traditional(course)
-    assert json.loads(lesson.read_text())["cells"][0]["source"] == ["# 滑桿"]
-    assert code_to_traditional.cache_info().misses == conversions, "its code is as it was"

@@ -192,12 +192,6 @@ def test_settings_that_cannot_be_read_are_one_line(root, file, content, language
         make_working_copy(root, language)
 
 
-def test_deleted_lesson_comes_back(root, work):
-    (work / "01_one.ipynb").unlink()
-    make_working_copy(root, "en")
-    assert sources(work / "01_one.ipynb") == ["1"]
-
-
 def add_notes(lesson):
     add_cell(lesson, "2 min.", slideshow={"slide_type": "notes"})
 
@@ -235,18 +229,6 @@ def test_optional_parts_with_code_are_folded_for_students_but_for_the_exercises(
     for lesson, folded in ((copy, ["optional", "last"]), (deck, [])):
         found = json.loads(lesson.read_text())["cells"]
         assert [cell["id"] for cell in found if cell["metadata"].get(working_copy.FOLDED)] == folded
-
-
-def test_a_copy_from_before_the_notes_were_left_out_loses_no_answer(root, monkeypatch):
-    add_notes(root / "notebooks/en/01_one.ipynb")
-    add_notes(root / "notebooks/en/03_three.ipynb")
-    with monkeypatch.context() as former:
-        former.setattr(working_copy, "for_students", lambda content, *_: content)
-        make_working_copy(root, "en")
-    write_lesson(root / "work/en/03_three.ipynb", "my answer")
-    work, messages = make_working_copy(root, "en")
-    assert texts(work) == {"01_one": ["1"], "03_three": ["my answer"], "03_three.new": ["3"]}
-    assert len(messages) == 1
 
 
 def choose(root, language, solutions):

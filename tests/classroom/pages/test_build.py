@@ -4,7 +4,7 @@ import sys
 
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.language import words_in
-from mha_lib.classroom.pages.build import STOPPED, Build, Progress
+from mha_lib.classroom.pages.build import Build, Progress
 
 
 def start(monkeypatch, *, terminal):
@@ -54,19 +54,3 @@ def test_each_failure_is_one_line_in_order_in_the_users_language_and_the_status_
     died = words_in("zh")["errors"]["kernel_died"]
     lines = ["04: odd", *(died.format(lesson=lesson) for lesson in ("01", "02", "03"))]
     assert capsys.readouterr().err.splitlines() == lines
-
-
-def test_an_error_in_one_subject_stops_no_other(tmp_path):
-    build = Build(tmp_path, "en")
-    assert build.end() == 0
-    with build.attempt("01"):
-        raise ZeroDivisionError("division by zero")
-    assert [str(error) for _, error in build.failures] == ["01: ZeroDivisionError: division by zero"]
-
-
-def test_ctrl_c_ends_the_work_and_the_status_says_so(tmp_path, capsys):
-    build = Build(tmp_path, "en")
-    with build.until_ctrl_c(), build.attempt("01"):
-        raise KeyboardInterrupt
-    assert build.end() == STOPPED == 130
-    assert capsys.readouterr().err == "stopped by Ctrl-C; what was whole before is whole now\n"

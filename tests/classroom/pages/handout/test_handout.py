@@ -8,11 +8,10 @@ from typing import Any
 import nbformat
 import pytest
 from nbconvert.exporters import get_exporter
-from nbformat.v4 import new_output, new_raw_cell
+from nbformat.v4 import new_output
 
 from mha_lib.classroom.lesson.outputs import check_metadata, progress_metadata, report_metadata
 from mha_lib.classroom.pages.handout import HandoutExporter
-from offline_notebook import Picture
 from tests.classroom.pages.handout.cells import (
     PIXEL,
     STATE,
@@ -27,7 +26,6 @@ from tests.classroom.pages.handout.cells import (
 from tests.classroom.pages.pages import read
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
 
-DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="4"/></svg>'
 HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
@@ -183,19 +181,6 @@ def test_no_text_of_a_lessons_solutions_is_anywhere_in_the_students_file(lesson)
 # ---- text ----
 
 
-def test_formulas_are_set_in_a_font_that_the_page_carries_and_q_k_v_and_o_keep_their_colours():
-    page = export(
-        text(r"Weights $\frac{QK^\top}{\sqrt{d}}$ of $\mathrm{head}_i$ and $$\sum_i \alpha_i v_i$$"),
-        text(r"$\color{#0067A5}{Q} \textcolor{#b04500}{K} \color{#007556}{V} x$"),
-    )
-    assert len(re.findall(r'<(?:span|div) class="formula(?: display)?"><math[ >]', page)) == 4
-    assert r'alttext="\frac{QK^\top}{\sqrt{d}}"' in page
-    assert "<mi>head</mi>" in page
-    assert re.findall(r'style="color:([^;"]+)', page) == ["var(--q)", "var(--k)", "var(--v)"]
-    assert page.count("font-family: Formulas; src: url(data:font/woff2;base64,") == 1
-    assert "url(data:font" not in export(text("No formula")), "no more than is needed"
-
-
 def test_headings_have_anchors_of_their_own_and_stand_in_the_contents():
     page = export(
         text("# Title"),
@@ -281,47 +266,6 @@ def test_a_heading_goes_before_a_cell_of_its_name_and_no_name_is_given_twice():
 
 
 # ---- pictures ----
-
-
-def test_pictures_beside_the_notebook_and_in_it_are_inlined_with_their_alt_text(tmp_path):
-    (tmp_path / "img").mkdir()
-    (tmp_path / "img" / "x y.svg").write_text(DRAWING)
-    folder = tmp_path / "notebooks" / "en"
-    folder.mkdir(parents=True)
-    page = export(
-        text("![a *round* thing](../../img/x%20y.svg)"),
-        text("<img src='../../img/x y.svg' alt='as HTML' width=40>"),
-        text("![pasted](attachment:p.png)", attachments={"p.png": {"image/png": PIXEL}}),
-        code("", shown({"image/png": PIXEL}, alt='a "plot"')),
-        folder=folder,
-    )
-    drawing = Picture("image/svg+xml", DRAWING.encode()).address_in_html
-    pasted = f"data:image/png;base64,{PIXEL}"
-    images = read(page).find_all("img")
-    assert [(image["src"], image["alt"], image["width"]) for image in images] == [
-        (drawing, "a round thing", "9"),
-        (drawing, "as HTML", "40"),
-        (pasted, "pasted", "1"),
-        (pasted, 'a "plot"', "1"),
-    ]
-
-
-def test_nothing_is_left_that_would_be_fetched():
-    address = "https://example.org/x"
-    page = Handout(
-        text(f"![far away]({address}.png) <img src='{address}.png' alt='too'> [a link]({address})"),
-        text("![lost](nowhere.png)"),
-        code(
-            "", shown({"text/html": f"<script src='{address}.js'></script><iframe src='{address}'></iframe>"})
-        ),
-        text(f"<link rel=stylesheet href={address}.css>\n\n<video src='{address}.mp4'>x</video>"),
-    )
-    assert not re.search(rf"(?:src|data)=['\"]?{address}|</video>|<link", page.html)
-    assert page.html.count(f'href="{address}"') == 1  # the link
-    assert "far away" in page.html
-    assert sum("left out" in said for said in page.said) == 5
-    assert len(page.notes) == 1
-    assert "default-src 'none'" in page.html
 
 
 # ---- outputs that only a notebook needs ----
@@ -412,26 +356,6 @@ def test_what_a_program_prints_stays_text():
         assert not str(tag.get("href", "")).startswith("javascript:"), tag
 
 
-@pytest.mark.parametrize(
-    "opened", ["</div></div></main>", "<div><b>", "<!--", "<style>", "<textarea>", "<details>"]
-)
-def test_what_one_cell_leaves_open_or_closes_stays_within_it(opened):
-    printed_html = code("", shown({"text/html": opened}), shown({"text/html": "<i>beside</i>"}), id="html")
-    cells = [
-        text(f"{opened} one", id="one"),
-        printed_html,
-        new_raw_cell(f"{opened} raw", metadata={"format": "text/html"}, id="raw"),
-        text("two", id="two"),
-    ]
-    page = Handout(*cells).soup
-    swallowed = {"one", "raw"} if opened in ("<!--", "<style>", "<textarea>") else set()
-    inside = [cell["id"] for cell in page.select("main > .slide > .cell")]
-    assert inside == [name for name in ("one", "html", "raw", "two") if name not in swallowed]
-    assert page.find(id="two").get_text().strip() == "two"
-    assert page.find(id="html").find("i").parent.parent["class"] == ["outputs"]
-    assert page.main.find("footer", recursive=False) is not None
-
-
 def test_widget_state_is_text():
     state = {"description": HOSTILE, "value": HOSTILE, "_options_labels": [HOSTILE], "index": 0}
     page = export(
@@ -461,23 +385,6 @@ def test_explorers_share_one_copy_of_their_module():
     assert page.count("// once") == 1
     assert page.count("data-widget=") == 3
     assert len(json.loads(page.split('id="widgets">')[1].split("</script>")[0])["models"]) == 2
-
-
-def test_other_widgets_show_their_last_state():
-    picture = {"output_type": "display_data", "data": {"image/png": PIXEL}, "metadata": {}}
-    page = Handout(
-        widget("interact"),
-        widgets=stored(
-            interact=("VBoxModel", {"children": ["IPY_MODEL_seed", "IPY_MODEL_bar", "IPY_MODEL_out"]}),
-            seed=("IntSliderModel", {"description": "seed", "value": 4}),
-            bar=("FloatProgressModel", {"description": "done", "value": 7.0, "min": 0.0, "max": 10.0}),
-            out=("OutputModel", {"outputs": [picture]}),
-        ),
-    )
-    words = " ".join(page.main.get_text().split())
-    assert "seed = 4 done = 7.0" in words
-    assert "in the notebook these controls move" in words
-    assert page.main.img["src"] == f"data:image/png;base64,{PIXEL}"
 
 
 def test_a_widget_nobody_knows_falls_back_on_what_lies_beside_it():
