@@ -60,13 +60,12 @@ EQUIVALENT = {
     "fused.py attend_in_blocks: (num_queries + size - 1) // size → (num_queries + size - 1) (left side "
     "alone) in: num_blocks = (num_queries + size - 1) // size": "more blocks, of padding",
     "cache.py KVCache.crop: num_tokens < self.first_keys.shape[2] → (num_tokens <= "
-    "self.first_keys.shape[2]) (comparison) in: if self.first_keys is not None and num_tokens < self.first_keys.shape[2]:": (
-        "the same but for roundings"
-    ),
+    "self.first_keys.shape[2]) (comparison) in: if self.first_keys is not None and num_tokens < "
+    "self.first_keys.shape[2]:": "the same but for roundings",
     "cache.py KVCache.extend: keys → values (another name) in: new, start, end = keys.shape[2], self.start, "
     "self.end + keys.shape[2]": "there are as many values as keys",
-    "fused.py packed_attention: queries → keys (another name) in: attend_varlen if has_varlen_kernel(queries, "
-    "values.shape[-1], dropout_p) else attend_one_by_one": "queries and keys have one dtype and one width",
+    "fused.py packed_attention: queries → keys (another name) in: attend_varlen if "
+    "has_varlen_kernel(queries, values.shape[-1], dropout_p) else attend_one_by_one": "queries and keys have one dtype and one width",
     "masks.py checked_limits: shortest=shortest → **{} (left out) in: shortest=shortest,": "only slower",
     "masks.py blank_padding: blank_keys if values is keys else blank(values) → (blank(values)) (never) "
     "in: return blank_keys, blank_keys if values is keys else blank(values)": "the same, computed twice",
