@@ -65,7 +65,7 @@ EQUIVALENT = {
     "cache.py KVCache.extend: keys → values (another name) in: new, start, end = keys.shape[2], self.start, "
     "self.end + keys.shape[2]": "there are as many values as keys",
     "fused.py packed_attention: queries → keys (another name) in: attend_varlen if "
-    "has_varlen_kernel(queries, values.shape[-1], dropout_p) else attend_one_by_one": "queries and keys have one dtype and one width",
+    "has_varlen_kernel(queries, values.shape[-1], dropout_p) else attend_one_by_one": "they are alike",
     "masks.py checked_limits: shortest=shortest → **{} (left out) in: shortest=shortest,": "only slower",
     "masks.py blank_padding: blank_keys if values is keys else blank(values) → (blank(values)) (never) "
     "in: return blank_keys, blank_keys if values is keys else blank(values)": "the same, computed twice",
