@@ -102,11 +102,10 @@ def from_gemma3(theirs: Any) -> MultiHeadAttention:
 
 
 def from_gpt_oss(theirs: Any) -> MultiHeadAttention:
-    options = {"bias": theirs.q_proj.bias is not None, "window": theirs.sliding_window, "sinks": True}
+    options = {"bias": True, "window": theirs.sliding_window, "sinks": True}
     layer = grouped_attention(theirs.config, theirs.config.rope_parameters, **options)
     biases = {f"{ours}.bias": getattr(theirs, name).bias for ours, name in PROJECTIONS.items()}
-    parameters = weights_of(theirs, PROJECTIONS) | {"sink_logits": theirs.sinks}
-    return loaded(layer, parameters | (biases if options["bias"] else {}))
+    return loaded(layer, weights_of(theirs, PROJECTIONS) | biases | {"sink_logits": theirs.sinks})
 
 
 def from_deepseek_v3(theirs: Any) -> LatentAttention:

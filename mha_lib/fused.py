@@ -63,16 +63,13 @@ def attend(
     # PyTorch's is_causal is aligned at the start, ours at the end: the same for Q = K only.
     if limits.is_by_order and limits.window is None and limits.num_queries == limits.num_keys:
         return attend_in_one_kernel(queries, keys, values, None, dropout_p, is_causal=True), None
-    if limits.window is not None and limits.is_by_key and is_longer(limits):
+    # While PyTorch traces, the way must not depend on the number of queries.
+    is_long = limits.window is not None and (tracing.is_tracing() or limits.num_queries > block_size(limits))
+    if is_long and limits.is_by_key:
         return attend_in_blocks(queries, keys, values, limits, dropout_p), None
     if limits.num_queries > queries_at_a_time(queries, limits):
         return attend_in_chunks(queries, keys, values, limits, dropout_p), None
     return masked_attention(queries, keys, values, limits, dropout_p), None
-
-
-def is_longer(limits: Limits) -> bool:
-    """Whether blocks are smaller than the call. While PyTorch traces, the answer must not depend on it."""
-    return tracing.is_tracing() or limits.num_queries > block_size(limits)
 
 
 def block_size(limits: Limits) -> int:
@@ -134,13 +131,8 @@ def attend_in_chunks(
 
 def queries_at_a_time(queries: Tensor, limits: Limits) -> int:
     """How many queries get their mask at once: all of them if every query has the same mask."""
-    of_each_query = limits.lengths is not None and limits.lengths.dim() == 2
-    if not (limits.is_causal or limits.window is not None or of_each_query):
-        return limits.num_queries
-    rows = 1 if limits.lengths is None and limits.key_mask is None else queries.shape[0]
-    if limits.mask is not None:
-        rows = max(rows, math.prod(limits.mask.shape[:-2]))
-    return max(SMALLEST_CHUNK, MASK_CELLS // max(1, rows * limits.num_keys))
+    cells = limits.cells_of_a_query(queries.shape[0])
+    return max(SMALLEST_CHUNK, MASK_CELLS // cells) if cells else limits.num_queries
 
 
 def can_recompute(inputs: tuple[Tensor, ...]) -> bool:
@@ -232,9 +224,7 @@ def worth_packing(
     queries: Tensor, num_kv_heads: int, value_head_dim: int, limits: Limits, dropout_p: float
 ) -> bool:
     """Whether leaving out padded keys is faster than masking them, for projected queries ``(B, H, Q, d)``."""
-    if limits.read is None or not limits.is_by_key or limits.key_mask is not None:
-        return False
-    if limits.window is not None:
+    if limits.read is None or not limits.is_by_length:
         return False
     batch, num_heads, num_queries, head_dim = queries.shape
     if queries.device.type != "cpu":

@@ -117,6 +117,11 @@ class Limits(NamedTuple):
         return self.is_by_key and self.lengths is None and self.key_mask is None
 
     @property
+    def is_by_length(self) -> bool:
+        """Whether a length for each sample and causality are all that limits the call."""
+        return self.lengths is not None and self.is_by_key and self.key_mask is None and self.window is None
+
+    @property
     def sees_all(self) -> bool:
         """Whether every query sees every key: a single one at the end does, causal or not."""
         is_free = not self.is_causal or (self.num_queries == 1 and self.own == self.num_keys - 1)
@@ -140,6 +145,16 @@ class Limits(NamedTuple):
         if self.longest is None or self.is_causal or self.window is not None:
             return self.num_keys
         return max(1, self.longest)
+
+    def cells_of_a_query(self, batch: int) -> int:
+        """How many cells a mask must have for each query; 0 where all queries share one row."""
+        has_own_row = self.is_causal or self.window is not None
+        if not has_own_row and (self.lengths is None or self.lengths.dim() == 1):
+            return 0
+        rows = 1 if self.lengths is None and self.key_mask is None else batch
+        if self.mask is not None:
+            rows = max(rows, math.prod(self.mask.shape[:-2]))
+        return rows * self.num_keys
 
     def seen(self, start: int, end: int) -> tuple[int, int]:
         """The first and the last key that order lets the queries ``start`` to ``end`` see."""

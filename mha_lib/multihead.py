@@ -134,8 +134,8 @@ class MultiHeadAttention(CachedAttention):
         self.q_norm, self.k_norm = norms
         checks.check_flag("sinks", sinks)
         self.sinks = sinks
-        zeros = torch.zeros(self.num_heads, device=device, dtype=dtype) if sinks else None
-        self.sink_logits = None if zeros is None else nn.Parameter(zeros)
+        sink_logits = torch.zeros(self.num_heads, device=device, dtype=dtype)
+        self.sink_logits = nn.Parameter(sink_logits) if sinks else None
 
     def forward(
         self,
