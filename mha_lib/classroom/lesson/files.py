@@ -1,9 +1,10 @@
 """Writes files so that a reader always finds them whole, even while several processes write them."""
 
+import hashlib
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,12 @@ def write_changed(contents: Mapping[Path, bytes]) -> list[Path]:
     for file in changed:
         write_whole(file, contents[file])
     return changed
+
+
+def digest(files: Iterable[Path]) -> str:
+    """A hash of the names and the contents of files, in whatever order they come."""
+    found = sorted((file.name.encode(), hashlib.sha256(file.read_bytes()).digest()) for file in files)
+    return hashlib.sha256(b"".join(part for pair in found for part in pair)).hexdigest()
 
 
 def as_json(tree: Any) -> str:

@@ -19,6 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mha_lib.classroom.lesson.files import digest
+
 LIBRARY = Path(__file__).parents[2]
 TRAINING_CODE = ("*.py", "classroom/trainings/*.py", "classroom/translator/*.py")
 # Names in a class or a module that say nothing of what it computes, or differ from process to process.
@@ -47,8 +49,7 @@ def fingerprint(caller: types.FrameType, *values: Any) -> str:
 @cache
 def edition() -> str:
     """Hash the files of the library with which lessons train."""
-    files = [file for place in TRAINING_CODE for file in sorted(LIBRARY.glob(place))]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    return digest(file for place in TRAINING_CODE for file in LIBRARY.glob(place))
 
 
 def is_of_library(module: str | None) -> bool:

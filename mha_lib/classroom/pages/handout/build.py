@@ -21,6 +21,7 @@ from mha_lib.classroom.pages.handout.notebook import (
 )
 from mha_lib.classroom.pages.handout.page import HandoutPage
 from mha_lib.classroom.pages.moved import write_moved_pages
+from mha_lib.classroom.pages.sources import sources_of, write_made
 from offline_notebook import among
 
 LARGEST = 1_500_000  # bytes of a page that is still easily mailed, with a model that computes in it
@@ -74,6 +75,7 @@ def run_lessons(
     async def run(lesson: Path) -> None:
         async with free_cores:
             with build.attempt(lesson):
+                sources = sources_of(lesson)
                 notebook = read_notebook(lesson, lesson)
                 # A solution that never runs cannot show in the output of another cell.
                 notebook.cells = cells_for(audience, notebook)
@@ -81,7 +83,7 @@ def run_lessons(
                 nbformat.validate(notebook, relax_add_props=True)
                 use(lesson, notebook)
                 if audience == STUDENT:
-                    write_whole(address_of_run(root, lesson), nbformat.writes(notebook))
+                    write_made(address_of_run(root, lesson), nbformat.writes(notebook), sources)
 
     async def run_all() -> None:
         await asyncio.gather(*map(run, lessons))

@@ -1,4 +1,4 @@
-"""Runs the lessons and prints the slides that are older than their sources, and writes the site."""
+"""Runs the lessons and prints the slides whose sources have changed, and writes the site."""
 
 import shutil
 from collections.abc import Callable
@@ -11,14 +11,11 @@ from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_lessons
 from mha_lib.classroom.pages.handout.notebook import read_notebook
 from mha_lib.classroom.pages.moved import write_moved_pages
-from mha_lib.classroom.pages.page import CLASSROOM
 from mha_lib.classroom.pages.site.documents import read_documents
 from mha_lib.classroom.pages.site.notebook import students_notebook
 from mha_lib.classroom.pages.site.pages import LessonRow, SiteInLanguage, framed, front_page, root_page
 from mha_lib.classroom.pages.slides.build import address_of_slides, print_decks, require_playwright
-
-# These rooms change neither what a lesson puts out nor its slides.
-WITHOUT_EFFECT = tuple(CLASSROOM / room for room in ("pages", "students"))
+from mha_lib.classroom.pages.sources import is_current
 
 
 def write_site(
@@ -26,8 +23,8 @@ def write_site(
 ) -> int:
     """Write ``build/site/`` with these lessons, a list for each language; returns the exit status.
 
-    Lessons that have run and slides in ``build/`` are taken as they are where they are newer than their
-    sources; the others are made first. A lesson that fails is not on the site, nor are slides that fail.
+    Lessons that have run and slides in ``build/`` are taken as they are where their sources have not changed
+    since; the others are made first. A lesson that fails is not on the site, nor are slides that fail.
     Another ``folder`` must hold nothing but a site, for it is replaced.
     """
     solutions = hands_out_solutions(root)
@@ -56,9 +53,9 @@ def write_site(
 def outdated(
     root: Path, lessons: list[Path], address_of: Callable[[Path, Path], Path], build: Build
 ) -> list[Path]:
-    """The lessons whose file at this address is older than its sources; the other files are named."""
+    """The lessons whose file at this address was made from other sources; the other files are named."""
     files = {lesson: address_of(root, lesson) for lesson in lessons}
-    new = [lesson for lesson, file in files.items() if is_new(file, lesson)]
+    new = [lesson for lesson, file in files.items() if is_current(file, lesson)]
     for lesson in new:
         print(build.words["site_build"]["as_it_is"].format(file=files[lesson]))
     return [lesson for lesson in lessons if lesson not in new]
@@ -76,33 +73,21 @@ def can_print(build: Build) -> bool:
     return True
 
 
-def is_new(file: Path, lesson: Path) -> bool:
-    """Whether a file was written after the last change of its sources."""
-    return file.exists() and file.stat().st_mtime > last_change(lesson)
-
-
-def last_change(lesson: Path) -> float:
-    """When the lesson, a file beside it, the figures or the library were changed last."""
-    beside = [file for file in lesson.parent.iterdir() if file.suffix != ".ipynb"]
-    figures = (lesson.parents[2] / "img").rglob("*.*")
-    library = (file for file in CLASSROOM.parent.rglob("*.*") if "__pycache__" not in file.parts)
-    used = (file for file in library if not any(room in file.parents for room in WITHOUT_EFFECT))
-    return max(file.stat().st_mtime for file in (lesson, *beside, *figures, *used))
-
-
 def read_site(
     root: Path, lessons: list[Path], build: Build, solutions: bool, with_slides: bool
 ) -> SiteInLanguage:
     """The pages of one language: the lessons that have run since they were changed, and the documents."""
     language = language_in(lessons[0])
-    ran = [lesson for lesson in lessons if is_new(address_of_run(root, lesson), lesson)]
+    ran = [lesson for lesson in lessons if is_current(address_of_run(root, lesson), lesson)]
     names = {lesson.stem for lesson in ran}
     rows = []
     for lesson in ran:
         run, slides = address_of_run(root, lesson), address_of_slides(root, lesson)
         with build.attempt(lesson):
             page = page_of(lesson, read_notebook(run, run), names, build)
-            rows.append(LessonRow(lesson, page, slides if with_slides and is_new(slides, lesson) else None))
+            rows.append(
+                LessonRow(lesson, page, slides if with_slides and is_current(slides, lesson) else None)
+            )
     return SiteInLanguage(language, rows, read_documents(root, language, names, build), solutions)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson import CourseError, in_one_line, language_in
-from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.pages.browser import is_administrator, require_browser
 from mha_lib.classroom.pages.build import Build, Progress
 from mha_lib.classroom.pages.slides.server import serve_copy
+from mha_lib.classroom.pages.sources import sources_of, write_made
 
 WIDTH, HEIGHT = 1280, 720  # of a page, in CSS pixels
 LONGEST_RUN = 1200  # seconds of a lesson
@@ -56,9 +56,10 @@ def print_decks(
         for lesson in lessons:
             target = address_of_slides(root, lesson, edition, folder)
             with build.attempt(lesson):
+                sources = sources_of(lesson)
                 page = open_page(chromium, server.deck_of(lesson))
                 run_deck(page, lesson, build.progress)
-                print_deck(page, target, edition)
+                write_made(target, printed(page, edition), sources)
                 build.wrote(target)
         chromium.close()
 
@@ -95,12 +96,13 @@ def open_page(chromium: Any, address: str) -> Any:
     return page
 
 
-def print_deck(page: Any, target: Path, edition: Edition) -> None:
+def printed(page: Any, edition: Edition) -> bytes:
     """Lay the slides of a deck out one below the other, and print them."""
     page.evaluate("edition => mhaDeck.layOut(edition)", asdict(edition))
     options = {"width": f"{WIDTH}px", "height": f"{HEIGHT}px", "print_background": True}
-    write_whole(target, page.pdf(**options, tagged=True, outline=True))
+    pdf: bytes = page.pdf(**options, tagged=True, outline=True)
     page.close()
+    return pdf
 
 
 def run_deck(page: Any, lesson: Path, progress: Progress) -> None:

@@ -15,6 +15,7 @@ from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.working_copy import without_outputs
 from mha_lib.classroom.pages.handout.build import address_of_run
 from mha_lib.classroom.pages.slides.build import address_of_slides
+from mha_lib.classroom.pages.sources import sources_of, write_made
 
 ROOT = Path(__file__).parents[4]
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -71,7 +72,7 @@ def keep(root, lesson, ran):
         (address_of_run(root, lesson), nbformat.writes(ran).encode()),
         (address_of_slides(root, lesson), b"%PDF"),
     ):
-        write_whole(file, content)
+        write_made(file, content, sources_of(lesson))
 
 
 def small_course(root: Path) -> list[list[Path]]:
