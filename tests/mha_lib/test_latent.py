@@ -110,6 +110,8 @@ def test_it_says_what_it_is():
 # fmt: off
 LAYER = LatentAttention(D, H, C, R, head_dim=HEAD)
 BAD_CALLS: BadCalls = {
+    "absorb in words": (lambda: LatentAttention(8, 2, 3, 4)(torch.zeros(1, 2, 8), absorb="no"), TypeError,
+        "absorb must be True or False, got 'no'; None chooses by the number of keys"),
     "an odd part for positions": (lambda: LatentAttention(D, H, C, 3, head_dim=HEAD), ValueError,
         "rope_dim must be even, since its columns form pairs, got 3; try 4"),
     "no latent": (lambda: LatentAttention(D, H, 0, R, head_dim=HEAD), ValueError,
