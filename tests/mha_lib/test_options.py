@@ -110,6 +110,14 @@ def test_a_model_with_any_option_writes_with_a_cache_what_it_writes_without(name
     assert torch.equal(logits.argmax(-1), written)
 
 
+@pytest.mark.parametrize("kind", [MultiHeadAttention, EncoderLayer, DecoderLayer])
+def test_all_parameters_are_of_the_dtype_and_on_the_device_that_are_asked_for(kind):
+    options = {name: OTHER[name] for name in options_of(kind)}
+    sizes = (8, 4) if kind is MultiHeadAttention else (8, 4, 6)
+    layer = kind(*sizes, **options, dtype=torch.float64, device="meta")
+    assert {(x.dtype, x.device.type) for x in layer.parameters()} == {(torch.float64, "meta")}
+
+
 @pytest.mark.parametrize("kind", ["mask", "valid_lens", "score_bias"])
 def test_an_encoder_layer_takes_what_its_attention_takes(kind):
     layer, x = EncoderLayer(8, 2, 6), torch.randn(2, 5, 8)
