@@ -66,6 +66,8 @@ EQUIVALENT = {
     "self.end + keys.shape[2]": "there are as many values as keys",
     "fused.py packed_attention: queries → keys (another name) in: attend_varlen if "
     "has_varlen_kernel(queries, values.shape[-1], dropout_p) else attend_one_by_one": "they are alike",
+    "transformer.py DecoderLayer.forward: [self_cache, cross_cache] → [cross_cache, self_cache] (exchanged) "
+    "in: with UnchangedByErrors([self_cache, cross_cache]):": "both are kept",
     "masks.py checked_limits: shortest=shortest → **{} (left out) in: shortest=shortest,": "only slower",
     "masks.py blank_padding: blank_keys if values is keys else blank(values) → (blank(values)) (never) "
     "in: return blank_keys, blank_keys if values is keys else blank(values)": "the same, computed twice",
