@@ -15,14 +15,25 @@ from mha_lib.positions import Rotary
 
 
 class CachedAttention(nn.Module):
-    """What a layer must have so that a ``KVCache`` can keep its keys and values.
+    """A layer whose keys and values a ``KVCache`` can keep.
 
     Its state dict notes how wide a head is: the same parameters make other heads of another width.
     """
 
     rotary: Rotary | None  # how the kept keys have been turned
     window: int | None  # how many keys a query sees, None for all
+    num_heads: int
     head_dim: int
+
+    def check_heads_and_cache(
+        self, queries: Tensor, num_new_keys: int, head_mask: Tensor | None, cache: "KVCache | None"
+    ) -> None:
+        """A head mask and a cache must be of this layer, and of the batch of ``queries``."""
+        if head_mask is not None:
+            checks.check_head_mask(head_mask, queries.shape[0], self.num_heads, queries.device)
+        if cache is not None:
+            checks.check_class("cache", cache, KVCache, "try KVCache(layer, batch, max_tokens)")
+            cache.check_room(self, queries.shape[0], num_new_keys)
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)

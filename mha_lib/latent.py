@@ -132,13 +132,8 @@ class LatentAttention(CachedAttention):
         if absorb is not None:
             checks.check_flag("absorb", absorb, "None chooses by the number of keys")
         batch, num_tokens, _ = x.shape
-        if head_mask is not None:
-            checks.check_head_mask(head_mask, batch, self.num_heads, x.device)
-        num_held = 0
-        if cache is not None:
-            checks.check_class("cache", cache, KVCache, "try KVCache(layer, batch, max_tokens)")
-            cache.check_room(self, batch, num_tokens)
-            num_held = len(cache)
+        self.check_heads_and_cache(x, num_tokens, head_mask, cache)
+        num_held = 0 if cache is None else len(cache)
         scores_shape = (batch, self.num_heads, num_tokens, num_held + num_tokens)  # (B, H, Q, K)
         limits = checked_limits(
             scores_shape, x.device, valid_lens, key_mask, mask, is_causal, score_bias=score_bias

@@ -84,7 +84,7 @@ def band(
 
 
 class Limits(NamedTuple):
-    """What limits one call: all of it must allow a key. None allows every key.
+    """The limits of one call, all of which must allow a key. None allows every key.
 
     A layer bundles it once, by ``checked_limits``. What computes the call asks the methods alone, so a limit
     of another kind is added here and nowhere else.
@@ -129,8 +129,8 @@ class Limits(NamedTuple):
 
     @property
     def may_hide_all(self) -> bool:
-        """Whether a query may have no key at all, as far as is known without reading a mask."""
-        if self.mask is not None or self.key_mask is not None or self.score_bias is not None:
+        """Whether a query may have no key at all, as far as is known without reading a mask or a bias."""
+        if self.mask is not None or self.key_mask is not None:
             return True
         if self.window is not None and (self.lengths is not None or self.own < 0):
             return True
@@ -203,7 +203,7 @@ class Limits(NamedTuple):
         return combined
 
     def addend(self, num_axes: int, dtype: torch.dtype) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """What is added to the scores; which rows become zeros, ``(..., Q, 1)``; and what is allowed.
+        """The numbers added to the scores, the rows ``(..., Q, 1)`` that become zeros, the keys allowed.
 
         A forbidden key gets −∞. A row of −∞ alone would give NaN: such a row may attend to all keys here, and
         its weights or its output are then replaced by zeros.
@@ -211,7 +211,6 @@ class Limits(NamedTuple):
         allowed, score_bias = self.allowed(num_axes), self.score_bias
         may_hide_all = self.may_hide_all
         if score_bias is not None:
-            may_hide_all = self._replace(score_bias=None).may_hide_all
             score_bias, with_bias = without_infinity(add_head_axis(score_bias, num_axes), allowed)
             may_hide_all |= with_bias is not allowed
             score_bias, allowed = score_bias.to(dtype), with_bias

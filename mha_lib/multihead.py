@@ -134,8 +134,9 @@ class MultiHeadAttention(CachedAttention):
         self.q_norm, self.k_norm = norms
         checks.check_flag("sinks", sinks)
         self.sinks = sinks
-        sink_logits = torch.zeros(self.num_heads, device=device, dtype=dtype)
-        self.sink_logits = nn.Parameter(sink_logits) if sinks else None
+        self.sink_logits = None
+        if sinks:
+            self.sink_logits = nn.Parameter(torch.zeros(self.num_heads, device=device, dtype=dtype))
 
     def forward(
         self,
@@ -229,16 +230,10 @@ class MultiHeadAttention(CachedAttention):
             checks.check_tokens("values", values, self.value_size, "value_size", self.W_v)
             checks.check_queries_keys_values(queries, keys, values)
         checks.check_flag("need_weights", need_weights)
-        batch, num_queries, num_new_keys = *queries.shape[:2], keys.shape[1]
-        if head_mask is not None:
-            checks.check_head_mask(head_mask, batch, self.num_heads, queries.device)
-        num_held = 0
-        if cache is not None:
-            checks.check_class("cache", cache, KVCache, "try KVCache(layer, batch, max_tokens)")
-            cache.check_room(self, batch, num_new_keys)
-            num_held = len(cache)
+        self.check_heads_and_cache(queries, keys.shape[1], head_mask, cache)
         if self.rotary is not None:
-            checks.check_rotary(num_queries, num_new_keys, num_held + num_new_keys, cache is not None)
+            num_held = 0 if cache is None else len(cache)
+            checks.check_rotary(queries.shape[1], keys.shape[1], num_held + keys.shape[1], cache is not None)
 
     def project(
         self,

@@ -152,7 +152,7 @@ Make = Callable[[Rotary, Tensor, int, torch.dtype], Tensor]
 def table(
     make: Make, rotary: Rotary, start: int, end: int, device: torch.device, width: int, dtype: torch.dtype
 ) -> Tensor:
-    """What ``make`` says for the positions from ``start`` to ``end``: ``(N, ...)``.
+    """The rows that ``make`` gives for the positions from ``start`` to ``end``: ``(N, ...)``.
 
     It is kept for whole sections of positions, so that all layers share it, and tokens that come one by one.
     It is as large as what is asked for, however far along that is.

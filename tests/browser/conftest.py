@@ -224,6 +224,14 @@ def jupyter(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterSe
 
 
 @pytest.fixture
+def deck(opened: Page) -> Page:
+    """The deck that a file has opened for all its tests, on its first slide."""
+    from tests.browser.decks import begin
+
+    return begin(opened)
+
+
+@pytest.fixture
 def show(page: Page, tmp_path: Path) -> Callable[..., None]:
     """Opens a handout with an explorer in it."""
     from tests.browser.explorers import HEADS, handout_page

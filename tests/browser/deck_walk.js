@@ -68,7 +68,7 @@
     ];
   }
 
-  /** What nobody may see on a deck, on whatever slide. */
+  /** Dialogs, notes and skipped cells that are seen: no slide may show any. */
   function unwanted() {
     const parts = [".jp-Dialog", "aside.notes", ".reveal-skip"];
     const isSeen = (part) => [...document.querySelectorAll(part)].some((node) => node.checkVisibility());

@@ -7,7 +7,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.decks import begin, shared_page
+from tests.browser.decks import shared_page
 from tests.browser.lecture import open_notes, turn
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press
 from tests.browser.waiting import becomes, until
@@ -48,12 +48,6 @@ def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
     with shared_page(browser) as page:
         open_deck(page, lay_lesson(jupyter, "lines.ipynb", cells))
         yield page
-
-
-@pytest.fixture
-def deck(opened: Page) -> Page:
-    """A deck that all tests here share, on its first slide."""
-    return begin(opened)
 
 
 def expect_clear(page: Page, lines: list[int]) -> None:

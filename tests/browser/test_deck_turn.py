@@ -8,7 +8,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.decks import begin, shared_page
+from tests.browser.decks import shared_page
 from tests.browser.new_lesson import POSITION, cell, current, lay_lesson, open_deck, press, status_of
 from tests.browser.waiting import act, becomes
 
@@ -87,11 +87,6 @@ def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
     with shared_page(browser) as page:
         open_deck(page, lay_lesson(jupyter, "turn.ipynb", cells))
         yield page
-
-
-@pytest.fixture
-def deck(opened: Page) -> Page:
-    return begin(opened)
 
 
 def goes(page: Page, column: int, row: int, shown: int, *keys: str) -> None:

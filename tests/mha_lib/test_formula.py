@@ -157,7 +157,7 @@ def output_and_gradients(layer, call, inputs, options):
 @drawn
 @given(data=st.data())
 def test_every_way_gives_output_weights_and_gradients_of_the_formula(data):
-    """What ``valid_lens`` or ``key_mask`` hide from all queries of a sample is NaN or ∞, and does nothing."""
+    """Keys that ``valid_lens`` or ``key_mask`` hide from all queries are NaN or ∞, and do nothing."""
     draw = data.draw
     torch.manual_seed(draw(st.integers(0, 1000)))
     num_inputs = draw(st.sampled_from([1, 2, 3]))

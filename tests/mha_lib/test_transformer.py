@@ -336,7 +336,7 @@ def change_dropout(module):
     module.dropout1.p = 0.5
 
 
-# What a cache of the target may become
+# A cache of the target: put in another order, cropped, reset, and kept when a call fails
 
 
 def score_of(model, source, target):

@@ -1,4 +1,4 @@
-"""What a lesson's run or print was made from, noted beside it by content: what has changed is made again."""
+"""Notes beside a lesson's run or print the content of its sources, and tells whether they have changed."""
 
 from functools import cache
 from pathlib import Path
