@@ -8,6 +8,8 @@ from typing import Any
 
 import requests
 import websocket
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
 
 from tests.waiting import eventually
 
@@ -28,6 +30,10 @@ class Student:
     def __init__(self, hub: str, name: str, password: str):
         self.hub, self.name, self.password = hub, name, password
         self.web = requests.Session()
+        # A connection that was kept may have been cut since, as by a server that was killed: a browser then
+        # asks for the page once more, and so does this.
+        again = Retry(total=None, connect=0, read=1, redirect=0, status=0, other=0, allowed_methods=["GET"])
+        self.web.mount("http://", HTTPAdapter(max_retries=again))
         self.socket: websocket.WebSocket | None = None
 
     @property
