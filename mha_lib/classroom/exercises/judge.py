@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from mha_lib.classroom.exercises.kept import keep_state
+from mha_lib.classroom.exercises.kept import keep_state, kept_states
 from mha_lib.classroom.exercises.newest_cell import cells_so_far, syntax_error_since
 from mha_lib.classroom.exercises.on_the_way import Answer, Arguments, is_own
 from mha_lib.classroom.exercises.record import Noted, Record
@@ -228,12 +228,28 @@ class Check:
         return check_answer
 
     def __dir__(self) -> list[str]:
-        return [*self._exercises, "report", "solved"]
+        return [*self._exercises, "reached", "report", "solved"]
 
     @property
     def solved(self) -> list[str]:
         """The exercises whose newest answer in this session is right."""
         return [name for name, state in self._record.newest().items() if state == "solved"]
+
+    def reached(self, objectives: Mapping[str, str]) -> None:
+        """Show which objectives of the lesson are reached: those of which all exercises are solved.
+
+        ``objectives`` maps each to the names of its exercises, with blanks between them. What earlier
+        sessions have solved counts.
+        """
+        states = kept_states() | self._record.newest()
+        lines = []
+        for objective, exercises in objectives.items():
+            names = exercises.split()
+            left = [name for name in names if states.get(name) != "solved"]
+            gaps = {"objective": objective, "solved": len(names) - len(left), "all": len(names)}
+            sentence = say("objective_left" if left else "objective", **gaps, left=", ".join(left))
+            lines.append(f"{MARKS['not yet' if left else 'solved']} {sentence}")
+        show_text("\n".join(lines), {})
 
     def report(self, name: str | None = None) -> None:
         """Show which of the exercises that you checked in this session are solved.

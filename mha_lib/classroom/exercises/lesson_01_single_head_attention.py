@@ -1,5 +1,6 @@
 """The exercises of the lesson on single-head attention."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu
 
-from mha_lib.classroom.exercises.judge import Draw, Exercise, Rule
+from mha_lib.classroom.exercises.judge import Draw, Exercise, Judged, Rule
 from mha_lib.classroom.exercises.mistakes import (
     HIGH_FILLS,
     SCALE,
@@ -21,6 +22,7 @@ from mha_lib.classroom.exercises.mistakes import (
     shared,
 )
 from mha_lib.classroom.exercises.on_the_way import Arguments, loops
+from mha_lib.classroom.exercises.small import Small
 
 
 def draw_axes(draw: Draw) -> tuple[int, ...]:
@@ -144,7 +146,36 @@ def tempered_softmax(
     return masked_weights(temper(scores, temperature), **steps)
 
 
-EXERCISES: tuple[Exercise, ...] = (
+RAW, REAL = torch.tensor([2.0, 1.0, 3.0, 0.5]), torch.tensor([True, True, False, False])
+
+EXERCISES: tuple[Judged, ...] = (
+    Small(
+        "one_weight",
+        lambda: torch.tensor([3.0, 1.0, 1.0]).softmax(0)[0],
+        {
+            "share_of_scores": lambda: 3 / 5,
+            "not_divided": lambda: math.exp(3),
+            "of_another_key": lambda: torch.tensor([3.0, 1.0, 1.0]).softmax(0)[1],
+        },
+        within=0.006,
+    ),
+    Small("softmax_axis", lambda: 1, {"over_queries": lambda: 0}, also=(-1,)),
+    Small("best_scale", lambda: 2, {"no_root": lambda: 1, "squared": lambda: 3, "nothing": lambda: 4}),
+    Small(
+        "mended_mask",
+        lambda: RAW.masked_fill(~REAL, -torch.inf).softmax(0),
+        {"score_zero": lambda: (RAW * REAL).softmax(0), "after_softmax": lambda: RAW.softmax(0) * REAL},
+    ),
+    Small(
+        "one_key_more",
+        lambda: [2, 3, 4, 5, 6],
+        {
+            "one_too_few": lambda: [1, 2, 3, 4, 5],
+            "all_keys": lambda: [6] * 5,
+            "backwards": lambda: [6, 5, 4, 3, 2],
+        },
+    ),
+    Small("cost_factor", lambda: 2, {"both_twice": lambda: 4, "same_work": lambda: 1}),
     Exercise("masked_softmax", masked_weights, draw_low_scores).recognising(
         **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
         **shared("forbidden_scores_too_high", "forbidden_weights_zero", "renormalised"),

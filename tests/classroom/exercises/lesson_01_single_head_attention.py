@@ -177,3 +177,25 @@ attention_flops = Answers(
         ("as_many_keys_as_queries", lambda q, k, d, d_v: 2 * k * k * (d + d_v)),
     ],
 )
+
+one_weight = Answers(
+    right=[0.79, 0.787, torch.tensor(0.7869)],
+    wrong=[
+        *[("share_of_scores", 0.6), ("not_divided", 20.086), ("of_another_key", 0.11)],
+        *[("another_value", 0.5, "0.5"), ("number_wanted", ["a half"])],
+    ],
+)
+softmax_axis = Answers(right=[1, -1], wrong=[("over_queries", 0), ("another_value", 2, "2")])
+best_scale = Answers(right=[2, 2.0], wrong=[("no_root", 1), ("squared", 3), ("nothing", 4)])
+mended_mask = Answers(
+    right=[torch.tensor([2.0, 1.0, -torch.inf, -torch.inf]).softmax(0), [0.73106, 0.26894, 0, 0]],
+    wrong=[
+        ("score_zero", torch.tensor([2.0, 1.0, 0.0, 0.0]).softmax(0)),
+        *[("after_softmax", [0.23206, 0.08537, 0, 0]), ("another_value", [1, 2], "[1.0, 2.0]")],
+    ],
+)
+one_key_more = Answers(
+    right=[[2, 3, 4, 5, 6], torch.arange(5) + 2],
+    wrong=[("one_too_few", torch.arange(5) + 1), ("all_keys", [6] * 5), ("backwards", [6, 5, 4, 3, 2])],
+)
+cost_factor = Answers(right=[2, 2.0], wrong=[("both_twice", 4), ("same_work", 1)])

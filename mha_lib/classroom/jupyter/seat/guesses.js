@@ -6,6 +6,7 @@ import { hasRole } from "../deck/static/grammar.js";
 const KEPT = "mha_guess"; // in the cell's metadata: {text, is_open}
 const WAITS = "mha-waits"; // the class of a cell whose output, or text, waits
 
+const isCode = ({ model }) => model.type === "code";
 export const isOpen = (model) => Boolean(model.getMetadata(KEPT)?.is_open);
 
 /** The cells of the step after the one that asks: up to the next step. */
@@ -48,7 +49,7 @@ export function askForGuesses({ panel: { content: notebook }, words }, open) {
     model.metadataChanged.connect((_, { key }) => key === KEPT && draw());
   }
 
-  /** Hide what waits; an error never does. */
+  /** Hide what waits; errors and exercises never do. */
   function draw() {
     for (const cell of notebook.widgets) {
       const asks = hasRole(cell.model, "guess");
@@ -56,8 +57,8 @@ export function askForGuesses({ panel: { content: notebook }, words }, open) {
       if (!asks) continue;
       cell.toggleClass("mha-asks", !isOpen(cell.model));
       for (const after of resultOf(notebook, cell)) {
-        const failed = after.model.type === "code" && errorOf(after);
-        after.toggleClass(WAITS, !isOpen(cell.model) && !failed);
+        const isSeen = hasRole(after.model, "exercise", "check") || (isCode(after) && errorOf(after));
+        after.toggleClass(WAITS, !isOpen(cell.model) && !isSeen);
       }
     }
   }
