@@ -203,7 +203,7 @@ class Check:
 
     def __init__(self, *exercises: Judged):
         self._exercises = {exercise.name: exercise for exercise in exercises}
-        self._record = Record()
+        self._record = Record({exercise.name: exercise.lesson for exercise in exercises})
         names = [exercise.name for exercise in exercises]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -236,7 +236,7 @@ class Check:
         return [name for name, state in self._record.newest().items() if state == "solved"]
 
     def report(self, name: str | None = None) -> None:
-        """Show which of the exercises that you checked in this session are solved.
+        """Show which of the exercises that you checked, also before a restart, are solved.
 
         With your name it also writes that into a small file to hand in: ``check.report("Ada Lovelace")``
         writes ``reports/multi_head_attention-Ada-Lovelace.report.json`` beside the lesson, and
@@ -244,12 +244,12 @@ class Check:
         often it was checked, and which mistakes came up; none of your code. Nothing is sent: you hand the
         file in.
 
-        A restarted kernel forgets its checks, but the file keeps them: new checks are added to it.
+        A restarted kernel forgets counts and mistakes, but the file keeps them: new checks are added to it.
         """
-        newest = self._record.newest()
-        lines = [f"{MARKS[state]} {exercise}" for exercise, state in newest.items()]
-        lines.append(say("solved", solved=len(self.solved), checked=len(newest)))
-        show_text("\n".join(lines), report_metadata(newest))
+        states = self._record.states()
+        lines = [f"{MARKS[state]} {exercise}" for exercise, state in states.items()]
+        lines.append(say("solved", solved=[*states.values()].count("solved"), checked=len(states)))
+        show_text("\n".join(lines), report_metadata(states))
         if name is not None:
             for sentence in self._record.write(name):
                 print(sentence)
