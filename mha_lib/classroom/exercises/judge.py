@@ -249,10 +249,10 @@ class Check:
         lines = []
         for objective, exercises in objectives.items():
             names = exercises.split()
-            left = [name for name in names if states.get(name) != "solved"]
-            gaps = {"objective": objective, "solved": len(names) - len(left), "all": len(names)}
-            sentence = say("objective_left" if left else "objective", **gaps, left=", ".join(left))
-            lines.append(f"{MARKS['not yet' if left else 'solved']} {sentence}")
+            solved = sum(states.get(name) == "solved" for name in names)
+            mark = MARKS["solved" if solved == len(names) else "not yet"]
+            sentence = say("objective", objective=objective, solved=solved, all=len(names))
+            lines.append(f"{mark} {sentence}")
         show_text("\n".join(lines), {})
 
     def report(self, name: str | None = None) -> None:
