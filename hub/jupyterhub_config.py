@@ -57,7 +57,7 @@ class ClassSpawner(DockerSpawner):
 
     def template_namespace(self) -> dict[str, Any]:
         role = "-instructor" if self.user.admin else ""
-        return super().template_namespace() | {"role": role}
+        return super().template_namespace() | {"role": role, "image": self.image}
 
     async def start(self) -> tuple[str, int]:
         self.network_name = self.container_name
@@ -152,6 +152,7 @@ c.Authenticator.username_pattern = r"\A[a-z][a-z0-9-]{0,19}\Z"
 
 c.JupyterHub.spawner_class = ClassSpawner
 c.DockerSpawner.image = "localhost/mha"
+c.DockerSpawner.extra_create_kwargs = {"image": "{image}{role}"}  # an instructor's has notes and solutions
 c.DockerSpawner.pull_policy = "never"
 c.DockerSpawner.prefix = "mha"
 c.DockerSpawner.remove = True  # the volume stays
