@@ -19,6 +19,7 @@ from docker.types import IPAMConfig, IPAMPool, LogConfig, Ulimit
 from dockerspawner import DockerSpawner
 from jupyterhub import orm
 from jupyterhub.authenticators.shared import SharedPasswordAuthenticator
+from jupyterhub.spawner import SpawnException
 from sqlalchemy import event
 from traitlets import Unicode
 
@@ -27,6 +28,7 @@ STATE = Path(os.environ.get("MHA_HUB_STATE", "/var/lib/mha-hub"))  # database, c
 SETTINGS = Path(os.environ.get("MHA_HUB_SETTINGS", "/etc/mha-hub.py"))
 PROXY = COURSE / ".venv/hub/node_modules/.bin/configurable-http-proxy"  # where make installs it
 PODMAN, DOCKER = Path("/run/podman/podman.sock"), Path("/var/run/docker.sock")
+PROXY_USER = 10002  # no account of the machine has this number
 LIMITS = {"core": 0, "nofile": 4096, "nproc": 32768}  # nproc counts the processes of all students together
 # Reject what comes from a container unless it asks the hub or answers it, and what the network asks the hub
 # past the proxy. Containers find no way to each other, to other services of this machine, or out of it.
@@ -50,6 +52,17 @@ table inet {name} {{
 """
 
 
+class NoWall(SpawnException):
+    jupyterhub_message = (  # the page shows it
+        "This server is not started: the firewall rules that keep students away from the hub's machine are "
+        "gone or changed, as after a restart of nftables. The way out, for your instructor: restart the hub, "
+        "by sudo systemctl restart mha-hub, or end it and run sudo make hub again."
+    )
+
+    def __init__(self) -> None:
+        super().__init__(self.jupyterhub_message, reason="no wall", status_code=503)
+
+
 class ClassSpawner(DockerSpawner):
     """Start each student's container in a network of its own, which has no way out."""
 
@@ -60,6 +73,8 @@ class ClassSpawner(DockerSpawner):
         return super().template_namespace() | {"role": role, "image": self.image}
 
     async def start(self) -> tuple[str, int]:
+        if listed_wall() != standing_wall:
+            raise NoWall
         self.network_name = self.container_name
         all_of_them = IPv4Network(self.subnets)
         first = all_of_them[self.user.id * 8 % all_of_them.num_addresses]
@@ -78,6 +93,12 @@ class ClassSpawner(DockerSpawner):
             await self.docker("remove_network", self.network_name)
         except APIError as error:  # the next start takes it again
             self.log.warning("The network %s stays: %s", self.network_name, error)
+
+
+def listed_wall() -> str:
+    """The rules of the wall that the kernel has now; "" where there are none."""
+    command = ["nft", "list", "table", "inet", f"mha_hub_{c.JupyterHub.hub_port}"]
+    return subprocess.run(command, capture_output=True, text=True).stdout
 
 
 @event.listens_for(orm.User.admin, "set", active_history=True)
@@ -137,8 +158,8 @@ c.JupyterHub.hub_connect_ip = "127.0.0.1"  # for the proxy; containers have addr
 c.JupyterHub.hub_port = 8081
 c.JupyterHub.cleanup_servers = False  # a hub that starts again finds the servers of its students
 c.JupyterHub.active_server_limit = 100
-if PROXY.exists():
-    c.ConfigurableHTTPProxy.command = [str(PROXY)]
+as_nobody = ["setpriv", f"--reuid={PROXY_USER}", f"--regid={PROXY_USER}", "--clear-groups", "--no-new-privs"]
+c.ConfigurableHTTPProxy.command = [*as_nobody, str(PROXY) if PROXY.exists() else PROXY.name]
 c.ConfigurableHTTPProxy.pid_file = str(STATE / "proxy.pid")
 
 # For a trial, everybody who knows one password may log in, under any name. README.md says what that does
@@ -185,12 +206,20 @@ c.JupyterHub.load_roles = [
 ]
 
 if SETTINGS.exists():
+    about = SETTINGS.stat()
+    if about.st_uid != os.geteuid() or about.st_mode & 0o077:
+        sys.exit(
+            f"{SETTINGS} must belong to root and have mode 600, for the hub runs it as root and it may hold "
+            f"passwords; it belongs to user {about.st_uid} and has mode {about.st_mode & 0o777:o}. "
+            f"To mend it: sudo chown root {SETTINGS} && sudo chmod 600 {SETTINGS}"
+        )
     load_subconfig(str(SETTINGS))  # type: ignore[name-defined]  # noqa: F821 - as get_config
 # Cookies that no student's page can replace need HTTPS.
 c.JupyterHub.cookie_host_prefix_enabled = c.JupyterHub.subdomain_host.startswith("https://")
 subnets = c.ClassSpawner.get("subnets", ClassSpawner.subnets.default_value)
 wall = WALL.format(name=f"mha_hub_{c.JupyterHub.hub_port}", subnets=subnets, port=c.JupyterHub.hub_port)
 subprocess.run(["nft", "-f", "-"], input=wall, text=True, check=True)
+standing_wall = listed_wall()
 if c.JupyterHub.authenticator_class is SharedPasswordAuthenticator:
     print(
         f"A trial: log in at {c.JupyterHub.subdomain_host} with a name of your own and the password in "

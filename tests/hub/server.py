@@ -124,10 +124,11 @@ class Hub:
         self.visitors: list[Student] = []
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self, settings: str = "") -> None:
+    def start(self, settings: str = "", mode: int = 0o600) -> None:
         """Until it answers; ``settings`` come after its own, as those of an instructor do."""
         file = self.folder / "settings.py"
         file.write_text(self.settings + settings)
+        file.chmod(mode)
         environment = os.environ | {"MHA_LANGUAGE": "en", "MHA_HUB_STATE": str(self.folder / "state")}
         environment |= {"MHA_HUB_SETTINGS": str(file)}
         environment |= {"DOCKER_HOST": f"unix://{self.folder}/podman.sock"}

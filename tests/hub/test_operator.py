@@ -1,0 +1,44 @@
+"""What whoever runs the hub meets: a wall that is gone, settings that others can read, logins, recipes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.hub.client import PATIENCE
+from tests.hub.server import Hub, run
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.ci
+
+
+@pytest.mark.parametrize("change", ["delete table inet {}", "flush chain inet {} forward"])
+def test_without_the_wall_no_server_starts_and_the_page_says_why(hub: Hub, change: str):
+    walter = hub.student("walter")
+    assert walter.log_in()
+    run("nft", *change.format(hub.wall).split(), check=True)
+    walter.web.get(f"{hub.url}/hub/spawn")
+    page = f"{hub.url}/hub/spawn-pending/walter"
+    eventually(lambda: walter.web.get(page).status_code == 503, lambda: hub.log, PATIENCE)
+    assert "the firewall rules that keep students away from" in walter.web.get(page).text
+    assert run("podman", "container", "exists", f"{hub.prefix}-walter").returncode == 1
+    hub.stop()
+    hub.start()
+    assert walter.start_server().ok
+    walter.stop_server()
+
+
+def test_settings_that_others_can_read_are_refused(hub: Hub):
+    hub.stop()
+    try:
+        with pytest.raises(AssertionError, match=f"has mode 640.* sudo chmod 600 {hub.folder}/settings.py"):
+            hub.start(mode=0o640)
+    finally:
+        hub.stop()
+        hub.start()
+
+
+def test_the_proxy_has_no_rights(hub: Hub):
+    status = Path(f"/proc/{hub.proxy}/status").read_text()
+    assert "Uid:\t10002\t10002\t10002\t10002" in status
+    assert f"CapPrm:\t{0:016x}" in status
+    assert run("getent", "passwd", "10002").returncode == 2
