@@ -29,6 +29,9 @@ SETTINGS = Path(os.environ.get("MHA_HUB_SETTINGS", "/etc/mha-hub.py"))
 PROXY = COURSE / ".venv/hub/node_modules/.bin/configurable-http-proxy"  # where make installs it
 PODMAN, DOCKER = Path("/run/podman/podman.sock"), Path("/var/run/docker.sock")
 PROXY_USER = 10002  # no account of the machine has this number
+MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9  # of this machine, in GB
+OF_SYSTEM, OF_STUDENT = 4, 1.33  # GB: what no student gets, and the most that one took in lesson 03
+STARTS_PER_CORE = 5  # at once; on 2 cores 10 servers took 146 s to start, and start_timeout is 180 s
 LIMITS = {"core": 0, "nofile": 4096, "nproc": 32768}  # nproc counts the processes of all students together
 # Reject what comes from a container unless it asks the hub or answers it, and what the network asks the hub
 # past the proxy. Containers find no way to each other, to other services of this machine, or out of it.
@@ -157,7 +160,8 @@ c.JupyterHub.hub_ip = "0.0.0.0"  # behind the wall above
 c.JupyterHub.hub_connect_ip = "127.0.0.1"  # for the proxy; containers have addresses of their own
 c.JupyterHub.hub_port = 8081
 c.JupyterHub.cleanup_servers = False  # a hub that starts again finds the servers of its students
-c.JupyterHub.active_server_limit = 100
+c.JupyterHub.active_server_limit = most_students = max(1, int((MEMORY - OF_SYSTEM) / OF_STUDENT))
+c.JupyterHub.concurrent_spawn_limit = STARTS_PER_CORE * (os.cpu_count() or 1)
 as_nobody = ["setpriv", f"--reuid={PROXY_USER}", f"--regid={PROXY_USER}", "--clear-groups", "--no-new-privs"]
 c.ConfigurableHTTPProxy.command = [*as_nobody, str(PROXY) if PROXY.exists() else PROXY.name]
 c.ConfigurableHTTPProxy.pid_file = str(STATE / "proxy.pid")
@@ -220,6 +224,12 @@ subnets = c.ClassSpawner.get("subnets", ClassSpawner.subnets.default_value)
 wall = WALL.format(name=f"mha_hub_{c.JupyterHub.hub_port}", subnets=subnets, port=c.JupyterHub.hub_port)
 subprocess.run(["nft", "-f", "-"], input=wall, text=True, check=True)
 standing_wall = listed_wall()
+print(
+    f"This machine has {MEMORY:.0f} GB of memory and holds {most_students} students at once: each takes up "
+    f"to {OF_STUDENT} GB in lesson 03, and {OF_SYSTEM} GB are left to the system. At most "
+    f"{c.JupyterHub.active_server_limit} servers run at once (c.JupyterHub.active_server_limit).",
+    flush=True,
+)
 if c.JupyterHub.authenticator_class is SharedPasswordAuthenticator:
     print(
         f"A trial: log in at {c.JupyterHub.subdomain_host} with a name of your own and the password in "

@@ -40,6 +40,7 @@ c.DockerSpawner.image = "{image}"
 c.DockerSpawner.prefix = "{prefix}"
 c.ClassSpawner.subnets = "{subnets}"
 c.Spawner.poll_interval = 2
+c.JupyterHub.active_server_limit = 40
 """
 
 

@@ -1,5 +1,6 @@
 """What whoever runs the hub meets: a wall that is gone, settings that others can read, logins, recipes."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,13 @@ def test_settings_that_others_can_read_are_refused(hub: Hub):
     finally:
         hub.stop()
         hub.start()
+
+
+def test_the_hub_says_how_many_students_the_machine_holds(hub: Hub):
+    said = re.findall(r"has (\d+) GB of memory and holds (\d+) students .* At most (\d+) servers", hub.log)
+    memory, held, most = map(int, said[-1])
+    assert max(1, (memory - 0.5 - 4) / 1.33 - 1) <= held <= max(1, (memory + 0.5 - 4) / 1.33)
+    assert most == 40  # as the settings of these tests say
 
 
 def test_the_proxy_has_no_rights(hub: Hub):
