@@ -172,8 +172,9 @@ c.JupyterHub.authenticator_class = SharedPasswordAuthenticator
 c.SharedPasswordAuthenticator.user_password = kept_secret("class-password", 6)
 c.SharedPasswordAuthenticator.admin_password = kept_secret("instructor-password", 16)
 c.SharedPasswordAuthenticator.allow_all = True  # and no other login
-c.Authenticator.admin_users = {"instructor"}
-c.Authenticator.username_pattern = r"\A[a-z][a-z0-9-]{0,19}\Z"
+# DockerSpawner escapes names with control characters so that two of them could share a volume.
+c.Authenticator.username_pattern = r"\A[^\x00-\x1f]+\Z"
+c.SharedPasswordAuthenticator.username_pattern = r"\A[a-z][a-z0-9-]{0,19}\Z"
 
 c.JupyterHub.spawner_class = ClassSpawner
 c.DockerSpawner.image = "localhost/mha"
@@ -231,6 +232,9 @@ print(
     flush=True,
 )
 if c.JupyterHub.authenticator_class is SharedPasswordAuthenticator:
+    c.Authenticator.setdefault(
+        "admin_users", {"instructor"}
+    )  # of no other login: there it may be a student's
     print(
         f"A trial: log in at {c.JupyterHub.subdomain_host} with a name of your own and the password in "
         f"{STATE / 'class-password'}. For instructors: {STATE / 'instructor-password'}.",
