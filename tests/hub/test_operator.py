@@ -9,8 +9,8 @@ from escapism import unescape
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.hub.client import PATIENCE
-from tests.hub.server import Hub, run
+from tests.hub.client import LESSON, PATIENCE, code_cells, with_source
+from tests.hub.server import ROOT, Hub, run
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.ci
@@ -88,3 +88,33 @@ def test_an_institutions_names_log_in_where_they_are_allowed(hub: Hub):
     finally:
         hub.stop()
         hub.start()
+
+
+def test_the_recipes_of_the_readme_keep_restore_and_remove_a_students_work(hub: Hub, tmp_path: Path):
+    guide = (ROOT / "hub/README.md").read_text().partition("## Back up")[2]
+    places = {"sudo ": "", "/var/backups/mha": f"{tmp_path}/kept", "/var/lib/mha-hub": f"{hub.folder}/state"}
+    places |= {"/etc/mha-hub.py": f"{hub.folder}/settings.py", "mha-ann": f"{hub.prefix}-rita"}
+    for place, here in (places | {"^mha-": f"^{hub.prefix}-"}).items():
+        guide = guide.replace(place, here)
+    back_up, restore, remove = re.findall(r"^```\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)[:3]
+
+    rita = hub.student("rita")
+    assert rita.log_in()
+    assert rita.start_server().ok
+    cell = next(iter(code_cells(rita.read())))
+    rita.save(with_source(rita.read(), cell, "mine = 1"))
+    run("sh", "-ec", back_up, check=True)
+    assert (tmp_path / "kept/state/jupyterhub.sqlite").exists()
+    rita.save(with_source(rita.read(), cell, "mine = 2"))
+    rita.stop_server()
+    run("sh", "-ec", restore, check=True)
+    assert rita.start_server().ok
+    assert code_cells(rita.read(LESSON))[cell] == "mine = 1"
+
+    lin = hub.instructor()
+    assert lin.log_in()
+    assert lin.ask_hub("DELETE", "users/rita").ok
+    run("sh", "-ec", remove, check=True)
+    assert run("podman", "volume", "exists", f"{hub.prefix}-rita").returncode == 1
+    assert run("podman", "container", "exists", f"{hub.prefix}-rita").returncode == 1
+    assert not (tmp_path / f"kept/{hub.prefix}-rita.tar").exists()
