@@ -1,5 +1,6 @@
 """Every lesson runs from start to end in a fresh kernel, as a student's "Run all" does."""
 
+import random
 import re
 import shutil
 import unicodedata
@@ -10,8 +11,10 @@ import pytest
 from bs4 import BeautifulSoup
 from nbclient import NotebookClient
 
+from mha_lib.classroom.lesson.grammar import has_role
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.outputs import CHECK
+from mha_lib.classroom.lesson.slides import STARTS, core_minutes, read_slides, slide_type, source
 from mha_lib.classroom.pages.execution import LONGEST_CELL
 from tests.lessons import ENGLISH, MADE, ROOT, TRANSLATED, in_whole_runs, name_of
 
@@ -22,6 +25,8 @@ LESSONS = [
     pytest.param(SAMPLE, marks=pytest.mark.ci),
     *in_whole_runs(TRANSLATED + [each for each in MADE if each != SAMPLE]),
 ]
+
+QUICK = ("01_single_head_attention", "02_self_attention")  # their core slides run again within seconds
 
 # This cell runs after the last one of the lesson, and moves every explorer to every setting.
 DRIVE_EXPLORERS = """
@@ -36,8 +41,22 @@ print("explorers driven:", sum(len(list(source.settings())) > 1 for source in _s
 """
 
 
+# This one runs slides again, each a list of cells.
+RUN_AGAIN = """
+_failed = []
+for _slide in {slides}:
+    for _code in _slide:
+        try:
+            exec(_code, globals())
+        except Exception as error:
+            _failed.append((_code, repr(error)))
+assert _failed == []
+"""
+
+
 @pytest.fixture(scope="module", params=LESSONS, ids=name_of)
-def executed(request, tmp_path_factory, lay_translator, made_lessons):
+def client(request, tmp_path_factory, lay_translator, made_lessons):
+    """The client that has run the lesson; its kernel still holds all names of the lesson."""
     folder = tmp_path_factory.mktemp("course")
     shutil.copytree(ROOT / "img", folder / "img")
     place = folder / "notebooks" / request.param.parent.name
@@ -45,9 +64,16 @@ def executed(request, tmp_path_factory, lay_translator, made_lessons):
     lay_translator(request.param, folder)
     notebook = nbformat.read(request.param, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell(DRIVE_EXPLORERS, id="drive-explorers"))
-    NotebookClient(notebook, timeout=LONGEST_CELL, resources={"metadata": {"path": str(place)}}).execute()
-    notebook.metadata["language"] = request.param.parent.name
-    return notebook
+    client = NotebookClient(notebook, timeout=LONGEST_CELL, resources={"metadata": {"path": str(place)}})
+    with client.setup_kernel():
+        client.execute(cleanup_kc=False)
+        notebook.metadata["language"] = request.param.parent.name
+        yield client
+
+
+@pytest.fixture(scope="module")
+def executed(client):
+    return client.nb
 
 
 def states_in(cell):
@@ -164,3 +190,28 @@ def test_the_deck_keeps_room_for_as_many_lines_as_a_cell_prints(executed):
         if needs_room or not (lines == kept_lines and is_as_wide):
             wrong[cell.id] = f"{lines} x {columns}"
     assert wrong == {}, "the cells should have this room"
+
+
+def core_slides(cells):
+    """The code of each core slide, its helpers among it; cells that may fail are left out."""
+    slides: list[list] = []
+    for cell in cells:
+        if slide_type(cell) in STARTS:
+            slides.append([])
+        slides[-1].append(cell)
+    core = [slide for slide in slides if core_minutes(read_slides(slide))]
+    return [
+        [source(c) for c in slide if c.cell_type == "code" and not has_role(c, "may_fail")] for slide in core
+    ]
+
+
+@pytest.mark.ci
+def test_core_slides_run_again_in_any_order(client, executed):
+    """Last to first, and in a quick lesson in twenty random orders: a student goes back at any time."""
+    core = core_slides(executed.cells[:-1])
+    is_quick = executed.metadata.mha.lesson in QUICK
+    draw = random.Random(0)
+    orders = [core[::-1], *(draw.sample(core, len(core)) for _ in range(20 if is_quick else 0))]
+    again = RUN_AGAIN.format(slides=[slide for order in orders for slide in order])
+    client.nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(again)])
+    client.execute(cleanup_kc=False)

@@ -101,7 +101,7 @@ def marks(lesson):
 def test_two_of_the_exhibits_are_the_mistakes_they_are_said_to_be(lesson):
     """The correct tensors, computed by the library: exhibit 2 differs only in the root of its divisor."""
     lab = relations_of(lesson)
-    layer, x, lens = lab["layer"], lab["x"], lab["lens"]
+    layer, x, lens = lab["layer"], lab["batch"], lab["lens"]
     q, k, v = (split_heads(W(x), 5) for W in (layer.W_q, layer.W_k, layer.W_v))
     right, _ = dot_product_attention(q / math.sqrt(5), k, v, padding_mask(lens, 4))  # √100 = √5 · √20
     torch.testing.assert_close(lab["exhibit_2"](x, lens), layer.W_o(merge_heads(right)))
