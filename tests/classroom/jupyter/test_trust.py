@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 
@@ -174,10 +175,13 @@ def test_the_signature_of_a_harmless_notebook_holds_for_no_other(server):
 
 
 def test_a_server_takes_these_settings_without_pytorch():
-    code = f"""
+    code = """
 import sys
-from traitlets.config.loader import PyFileConfigLoader
-PyFileConfigLoader({str(CONFIGURATION)!r}).load_config()
+from jupyter_server.serverapp import ServerApp
+server = ServerApp()
+server.load_config_file()
+assert server.contents_manager_class.__name__ == "CarefulContentsManager"
 assert "torch" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    environment = os.environ | {"JUPYTER_CONFIG_PATH": str(SETTINGS)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
