@@ -48,8 +48,10 @@ overview: $(if $(wildcard .venv/ready-*),,setup) ## who solved what, from the fi
 hub: .venv/ready-hub $(PROXY_COMMAND) ## serve a class by JupyterHub, as root, in containers (hub/README.md; also L)
 	@MHA_LANGUAGE=$(L) $(BIN)/python -m jupyterhub -f hub/jupyterhub_config.py
 
-hub-image: ## build the image of a student's server (IMAGE="more options")
-	@$(if $(wildcard /run/podman/podman.sock),podman,docker) build -f hub/Dockerfile -t localhost/mha $(IMAGE) .
+ENGINE = $(if $(wildcard /run/podman/podman.sock),podman,docker)
+hub-image: ## build the images of the servers of students and instructors (IMAGE="more options")
+	@$(ENGINE) build -f hub/Dockerfile --target student -t localhost/mha $(IMAGE) .
+	@$(ENGINE) build -f hub/Dockerfile --target instructor -t localhost/mha-instructor $(IMAGE) .
 
 hub-proxy: .venv/ready-dev $(PROXY_COMMAND) ## install the proxy that the tests of the hub need (needs npm)
 

@@ -19,6 +19,7 @@ from docker.types import IPAMConfig, IPAMPool, LogConfig, Ulimit
 from dockerspawner import DockerSpawner
 from jupyterhub import orm
 from jupyterhub.authenticators.shared import SharedPasswordAuthenticator
+from jupyterhub.spawner import SpawnException
 from sqlalchemy import event
 from traitlets import Unicode
 
@@ -27,6 +28,10 @@ STATE = Path(os.environ.get("MHA_HUB_STATE", "/var/lib/mha-hub"))  # database, c
 SETTINGS = Path(os.environ.get("MHA_HUB_SETTINGS", "/etc/mha-hub.py"))
 PROXY = COURSE / ".venv/hub/node_modules/.bin/configurable-http-proxy"  # where make installs it
 PODMAN, DOCKER = Path("/run/podman/podman.sock"), Path("/var/run/docker.sock")
+PROXY_USER = 10002  # no account of the machine has this number
+MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9  # of this machine, in GB
+OF_SYSTEM, OF_STUDENT = 4, 1.33  # GB: what no student gets, and the most that one took in lesson 03
+STARTS_PER_CORE = 5  # at once; on 2 cores 10 servers took 146 s to start, and start_timeout is 180 s
 LIMITS = {"core": 0, "nofile": 4096, "nproc": 32768}  # nproc counts the processes of all students together
 # Reject what comes from a container unless it asks the hub or answers it, and what the network asks the hub
 # past the proxy. Containers find no way to each other, to other services of this machine, or out of it.
@@ -50,6 +55,17 @@ table inet {name} {{
 """
 
 
+class NoWall(SpawnException):
+    jupyterhub_message = (  # the page shows it
+        "This server is not started: the firewall rules that keep students away from the hub's machine are "
+        "gone or changed, as after a restart of nftables. The way out, for your instructor: restart the hub, "
+        "by sudo systemctl restart mha-hub, or end it and run sudo make hub again."
+    )
+
+    def __init__(self) -> None:
+        super().__init__(self.jupyterhub_message, reason="no wall", status_code=503)
+
+
 class ClassSpawner(DockerSpawner):
     """Start each student's container in a network of its own, which has no way out."""
 
@@ -57,9 +73,11 @@ class ClassSpawner(DockerSpawner):
 
     def template_namespace(self) -> dict[str, Any]:
         role = "-instructor" if self.user.admin else ""
-        return super().template_namespace() | {"role": role}
+        return super().template_namespace() | {"role": role, "image": self.image}
 
     async def start(self) -> tuple[str, int]:
+        if listed_wall() != standing_wall:
+            raise NoWall
         self.network_name = self.container_name
         all_of_them = IPv4Network(self.subnets)
         first = all_of_them[self.user.id * 8 % all_of_them.num_addresses]
@@ -78,6 +96,12 @@ class ClassSpawner(DockerSpawner):
             await self.docker("remove_network", self.network_name)
         except APIError as error:  # the next start takes it again
             self.log.warning("The network %s stays: %s", self.network_name, error)
+
+
+def listed_wall() -> str:
+    """The rules of the wall that the kernel has now; "" where there are none."""
+    command = ["nft", "list", "table", "inet", f"mha_hub_{c.JupyterHub.hub_port}"]
+    return subprocess.run(command, capture_output=True, text=True).stdout
 
 
 @event.listens_for(orm.User.admin, "set", active_history=True)
@@ -136,9 +160,10 @@ c.JupyterHub.hub_ip = "0.0.0.0"  # behind the wall above
 c.JupyterHub.hub_connect_ip = "127.0.0.1"  # for the proxy; containers have addresses of their own
 c.JupyterHub.hub_port = 8081
 c.JupyterHub.cleanup_servers = False  # a hub that starts again finds the servers of its students
-c.JupyterHub.active_server_limit = 100
-if PROXY.exists():
-    c.ConfigurableHTTPProxy.command = [str(PROXY)]
+c.JupyterHub.active_server_limit = most_students = max(1, int((MEMORY - OF_SYSTEM) / OF_STUDENT))
+c.JupyterHub.concurrent_spawn_limit = STARTS_PER_CORE * (os.cpu_count() or 1)
+as_nobody = ["setpriv", f"--reuid={PROXY_USER}", f"--regid={PROXY_USER}", "--clear-groups", "--no-new-privs"]
+c.ConfigurableHTTPProxy.command = [*as_nobody, str(PROXY) if PROXY.exists() else PROXY.name]
 c.ConfigurableHTTPProxy.pid_file = str(STATE / "proxy.pid")
 
 # For a trial, everybody who knows one password may log in, under any name. README.md says what that does
@@ -147,11 +172,13 @@ c.JupyterHub.authenticator_class = SharedPasswordAuthenticator
 c.SharedPasswordAuthenticator.user_password = kept_secret("class-password", 6)
 c.SharedPasswordAuthenticator.admin_password = kept_secret("instructor-password", 16)
 c.SharedPasswordAuthenticator.allow_all = True  # and no other login
-c.Authenticator.admin_users = {"instructor"}
-c.Authenticator.username_pattern = r"\A[a-z][a-z0-9-]{0,19}\Z"
+# DockerSpawner escapes names with control characters so that two of them could share a volume.
+c.Authenticator.username_pattern = r"\A[^\x00-\x1f]+\Z"
+c.SharedPasswordAuthenticator.username_pattern = r"\A[a-z][a-z0-9-]{0,19}\Z"
 
 c.JupyterHub.spawner_class = ClassSpawner
 c.DockerSpawner.image = "localhost/mha"
+c.DockerSpawner.extra_create_kwargs = {"image": "{image}{role}"}  # an instructor's has notes and solutions
 c.DockerSpawner.pull_policy = "never"
 c.DockerSpawner.prefix = "mha"
 c.DockerSpawner.remove = True  # the volume stays
@@ -184,13 +211,30 @@ c.JupyterHub.load_roles = [
 ]
 
 if SETTINGS.exists():
+    about = SETTINGS.stat()
+    if about.st_uid != os.geteuid() or about.st_mode & 0o077:
+        sys.exit(
+            f"{SETTINGS} must belong to root and have mode 600, for the hub runs it as root and it may hold "
+            f"passwords; it belongs to user {about.st_uid} and has mode {about.st_mode & 0o777:o}. "
+            f"To mend it: sudo chown root {SETTINGS} && sudo chmod 600 {SETTINGS}"
+        )
     load_subconfig(str(SETTINGS))  # type: ignore[name-defined]  # noqa: F821 - as get_config
 # Cookies that no student's page can replace need HTTPS.
 c.JupyterHub.cookie_host_prefix_enabled = c.JupyterHub.subdomain_host.startswith("https://")
 subnets = c.ClassSpawner.get("subnets", ClassSpawner.subnets.default_value)
 wall = WALL.format(name=f"mha_hub_{c.JupyterHub.hub_port}", subnets=subnets, port=c.JupyterHub.hub_port)
 subprocess.run(["nft", "-f", "-"], input=wall, text=True, check=True)
+standing_wall = listed_wall()
+print(
+    f"This machine has {MEMORY:.0f} GB of memory and holds {most_students} students at once: each takes up "
+    f"to {OF_STUDENT} GB in lesson 03, and {OF_SYSTEM} GB are left to the system. At most "
+    f"{c.JupyterHub.active_server_limit} servers run at once (c.JupyterHub.active_server_limit).",
+    flush=True,
+)
 if c.JupyterHub.authenticator_class is SharedPasswordAuthenticator:
+    c.Authenticator.setdefault(
+        "admin_users", {"instructor"}
+    )  # of no other login: there it may be a student's
     print(
         f"A trial: log in at {c.JupyterHub.subdomain_host} with a name of your own and the password in "
         f"{STATE / 'class-password'}. For instructors: {STATE / 'instructor-password'}.",

@@ -16,6 +16,7 @@ from nbformat.v4 import new_notebook
 from playwright.sync_api import expect
 
 from mha_lib.classroom import explore
+from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages.handout import HandoutExporter
 from mha_lib.classroom.pictures.theme import to_svg
 from offline_notebook.outputs import shorter
@@ -93,6 +94,24 @@ def test_the_page_is_alive_and_asks_for_nothing(page, watch, file):
     assert watch.requests_beyond(file.as_uri()) == []
     assert watch.errors == []
     assert measure(page, "window.hacked") is None
+
+
+def test_a_small_exercise_that_asks_for_a_number_is_answered_in_the_page(page, watch, tmp_path):
+    small = code("factor = ...\ncheck.cost_factor(factor)")
+    small.metadata["checks"] = "cost_factor"
+    page.goto(write(tmp_path / "small.html", [text("## Twice the queries"), small]).as_uri())
+    said, sentences = page.locator(".small output"), words_in("en")
+    expect(page.get_by_text("check.cost_factor")).to_have_count(0)
+    for typed, verdict in {
+        "2": f"✓ {sentences['remarks']['cost_factor']['right']}",
+        " 4,0 ": f"✗ {sentences['mistakes']['cost_factor']['both_twice']}",
+        "3": f"✗ {sentences['handout']['another_value'].format(given=3)}",
+        "two": sentences["handout"]["no_number"],
+    }.items():
+        page.get_by_label(sentences["handout"]["your_answer"]).fill(typed)
+        page.get_by_role("button", name=sentences["handout"]["judge"]).click()
+        expect(said).to_have_text(verdict)
+    assert watch.errors == []
 
 
 def test_the_frame_of_an_explorer_is_as_wide_as_what_is_in_it_and_does_not_move(page, tmp_path):
@@ -307,7 +326,8 @@ def test_everything_is_opened_at_once_and_that_is_remembered(page, questions):
     page.emulate_media(reduced_motion="reduce")  # the page scrolls at once
     page.goto(questions)
     last = page.get_by_role("heading", name="Last")
-    last.scroll_into_view_if_needed()
+    page.keyboard.press("End")  # so that the last slide is the one that is read
+    expect(page.locator(".reading span")).to_contain_text("4 of 4")
     everything = page.get_by_role("checkbox", name="Open everything")
     everything.focus()  # which scrolls, as the bar is sticky
     before = box_of(last)

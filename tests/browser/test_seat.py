@@ -14,7 +14,6 @@ from playwright.sync_api import Locator, Page, Response, Route, expect
 from mha_lib.classroom.lesson import make_working_copy
 from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import JupyterServer, Serve
-from tests.browser.lecture import held
 from tests.browser.new_lesson import new_lesson
 from tests.browser.waiting import act, saved_when
 
@@ -22,6 +21,7 @@ WORDS = words_in("en")["seat"]
 IMPORTS = "from mha_lib.classroom import begin_lesson, check\nbegin_lesson()"
 RIGHT = "def mine(scores, mask):\n    return scores.masked_fill(~mask, -float('inf')).softmax(-1)"
 WAITS = "import pathlib, time\nwhile not pathlib.Path('go-on').exists(): time.sleep(0.1)"
+FOLDED = {"source_hidden": True}
 STUB = "def mine(scores, mask):\n    return ...  # your answer"
 
 
@@ -36,15 +36,16 @@ def text(name, source, kind="slide"):
 
 
 def lesson(language: str = "en") -> nbformat.NotebookNode:
-    """A lesson with a core path of 9 minutes; two of its parts have code."""
+    """A lesson with a core path of 12 minutes in five steps; in three of them there is something to do."""
     cells = [
         text("title", "# A lesson"),
         text("title-notes", "1 min.", "notes"),
         cell("imports", IMPORTS, "skip", ["setup"]),
         cell("helpers", "helper = 40", "skip", ["setup"]),
-        cell("folded", "# Helper: a number\nfolded = 1", "skip", ["setup"], jupyter={"source_hidden": True}),
+        cell("folded", "# Helper: a number\nfolded = 1", "skip", ["setup"], jupyter=FOLDED),
         text("first", "## First"),
         cell("add", "helper + 2", "fragment"),
+        cell("add-check", "# Check\nassert helper == 40, 'ticked'", "fragment", jupyter=FOLDED),
         text("first-notes", "3 min.", "notes"),
         text("second", "## Optional: second", "subslide"),
         cell("more", "helper + 3", "fragment"),
@@ -52,8 +53,13 @@ def lesson(language: str = "en") -> nbformat.NotebookNode:
         text("third", "## Optional: third", "subslide"),
         cell("still-more", "helper + 4", "fragment"),
         text("third-notes", "Optional, 2 min.", "notes"),
-        text("before", "## Before the exercise"),
+        text("before", "## Before the guess"),
         text("before-notes", "2 min.", "notes"),
+        cell("asks", "## *Guess: how much?*", "slide", ["guess"], new_markdown_cell),
+        cell("result", "helper + 5", "fragment"),
+        cell("says", "It is 45.", "fragment", make=new_markdown_cell),
+        cell("asks-why", "Why: 40 + 5.", "skip", ["why"], new_markdown_cell),
+        text("asks-notes", "3 min.", "notes"),
         text("exercise", "## Exercise"),
         cell("answer", STUB, "fragment", ["exercise"]),
         cell("check", "check.masked_softmax(mine)", "fragment", ["shows-check"], checks="masked_softmax"),
@@ -122,6 +128,13 @@ class Seat:
         self.page.locator("[data-command='notebook:restart-kernel']").click()
         self.page.get_by_role("button", name="Confirm Kernel Restart").click()
 
+    def show_optional(self) -> None:
+        self.progress.get_by_role("button", name=self.words["menu"]).click()
+        self.page.locator(".lm-Menu").get_by_text(self.words["show_optional"], exact=True).click()
+
+    def guess(self, name: str) -> Locator:
+        return self.cell(name).get_by_role("textbox", name=self.words["your_guess"])
+
     def set_up(self) -> None:
         self.page.get_by_text(self.words["set_up"], exact=True).click()
         expect(self.page.get_by_text(self.words["is_set_up"])).to_be_visible()
@@ -187,17 +200,18 @@ def test_a_check_says_that_its_answer_failed_or_was_changed_since_it_ran(seat: S
 def test_the_button_runs_the_setup_and_says_what_failed(seat: Seat) -> None:
     seat.open()
     seat.write("helpers", f"{WAITS}\nhelper = 1 / 0")
-    failed = notice(seat.page, "cell helpers: ZeroDivisionError: division by zero")
+    failed = notice(seat.page, "ZeroDivisionError: division by zero")
     # whoever writes in another cell goes on there
-    for count, (place, active) in enumerate([(".cm-content", "add"), (".jp-InputPrompt", "helpers")], 1):
+    for place, active in [(".cm-content", "add"), (".jp-InputPrompt", "helpers")]:
         seat.page.get_by_text(WORDS["set_up"], exact=True).click()
         seat.cell("add").locator(place).click()
         seat.go_on.touch()
-        expect(failed).to_have_count(count)
+        expect(failed).to_have_count(1)  # that of an earlier try is gone
         expect(seat.cell(active)).to_have_class(re.compile("jp-mod-active"))
         seat.go_on.unlink()
     seat.write("helpers", "helper = 40")
     seat.set_up()
+    expect(failed).to_have_count(0)
     expect(seat.run("add").locator(".jp-OutputArea-output")).to_have_text("42")
     seat.restart()
     expect(seat.page.get_by_text(WORDS["set_up"], exact=True)).to_be_visible()
@@ -206,28 +220,33 @@ def test_the_button_runs_the_setup_and_says_what_failed(seat: Seat) -> None:
 @pytest.mark.ci
 def test_the_line_above_the_lesson_tells_where_the_student_is_and_survives_restarts(seat: Seat) -> None:
     def expect_progress(done: int, minutes: int, solved: int) -> None:
-        expect(seat.progress).to_contain_text(WORDS["parts"].format(done=done, parts=2))
+        expect(seat.progress).to_contain_text(WORDS["steps"].format(done=done, steps=5))
         expect(seat.progress).to_contain_text(WORDS["exercises"].format(solved=solved, exercises=1))
         if minutes:
             expect(seat.progress).to_contain_text(WORDS["minutes"].format(minutes=minutes))
 
-    seat.open()
-    expect_progress(0, 9, 0)
-    seat.set_up()
+    seat.open().set_up()
+    expect(seat.progress).to_contain_text(WORDS["how_to_go_on"])
     solution = seat.run("solution").locator(".jp-OutputArea-output")
     expect(solution).to_contain_text("masked_softmax")  # which the course has solved, not the student
-    seat.run("add")
-    expect_progress(1, 5, 0)
-    seat.progress.get_by_text(WORDS["go_on"]).click()
-    expect(seat.cell("before")).to_have_class(re.compile("jp-mod-active"))
+    seat.cell("add").locator(".cm-content").click()
+    seat.page.keyboard.press("Shift+Enter")  # the check below it runs along
+    expect_progress(3, 6, 0)
+    go_on = seat.progress.get_by_text(WORDS["go_on"])
+    for name in ("asks", "exercise"):
+        go_on.click()
+        expect(seat.cell(name)).to_have_class(re.compile("jp-mod-active"))
     seat.write("answer", RIGHT)
     seat.run("answer")
     seat.run("check")
-    expect_progress(2, 0, 1)
-    expect(seat.progress.get_by_text(WORDS["go_on"])).to_be_hidden()
+    expect_progress(4, 3, 1)
+    go_on.click()
+    expect(seat.cell("asks")).to_have_class(re.compile("jp-mod-active"))  # which is left
+    seat.guess("asks").press("Enter")
+    expect_progress(5, 0, 1)
     seat.save()
     seat.open()
-    expect_progress(2, 0, 1)
+    expect_progress(5, 0, 1)
 
     # without the outputs, what was kept in work/ counts
     notebook = nbformat.read(seat.file, 4)
@@ -235,11 +254,10 @@ def test_the_line_above_the_lesson_tells_where_the_student_is_and_survives_resta
         if each.cell_type == "code":
             each.outputs, each.execution_count = [], None
     nbformat.write(notebook, seat.file)
-    seat.open()
-    expect_progress(0, 9, 0)
-    seat.restart()
-    seat.set_up()
-    expect_progress(0, 9, 1)
+    seat.open().set_up()
+    seat.cell("add").locator(".cm-content").click()
+    seat.page.keyboard.press("Shift+Enter")  # the check below it runs along
+    expect_progress(3, 6, 1)
     expect(seat.output("imports")).to_be_visible()
 
 
@@ -273,7 +291,7 @@ def test_a_cell_comes_back_as_the_lesson_has_it_and_the_students_own_by_undo(sea
     expect(answer).to_contain_text("# your answer")
 
     # a cell that became text by a key is code again
-    seat.progress.get_by_role("button", name=WORDS["show_optional"]).click()
+    seat.show_optional()
     seat.cell("more").locator(".jp-InputPrompt").click()
     seat.page.keyboard.press("m")
     expect(seat.cell("more")).to_have_class(re.compile("jp-MarkdownCell"))
@@ -285,22 +303,6 @@ def test_a_cell_comes_back_as_the_lesson_has_it_and_the_students_own_by_undo(sea
 
 
 @pytest.mark.ci
-def test_a_cell_that_comes_back_late_leaves_alone_the_one_in_which_the_student_writes_by_then(
-    seat: Seat,
-) -> None:
-    lessons = "**/api/contents/notebooks**"
-    seat.page.route(lessons, lambda route: route.abort())  # so the lesson is read only when it is asked for
-    seat.open()
-    seat.write("add", "broken(")
-    seat.page.unroute(lessons)
-    with held(seat.page, lessons, "GET"):
-        seat.choose("add", "give_back")
-        seat.write("answer", "written meanwhile")
-    expect(seat.cell("add").locator(".cm-content")).to_have_text("helper + 2")
-    expect(seat.cell("answer").locator(".cm-content")).to_have_text("written meanwhile")
-
-
-@pytest.mark.ci
 def test_a_copy_that_was_renamed_and_moved_is_still_a_copy_and_any_other_notebook_is_left_alone(
     seat: Seat, course: JupyterServer
 ) -> None:
@@ -308,13 +310,13 @@ def test_a_copy_that_was_renamed_and_moved_is_still_a_copy_and_any_other_noteboo
     copy.file.parent.mkdir()
     shutil.move(seat.file, copy.file)
     copy.open()
-    expect(copy.progress).to_contain_text(WORDS["parts"].format(done=0, parts=2))
+    expect(copy.progress).to_contain_text(WORDS["steps"].format(done=0, steps=5))
     copy.write("add", "broken(")
     copy.choose("add", "give_back")
     expect(copy.cell("add").locator(".cm-content")).to_have_text("helper + 2")
 
-    outside = Seat(seat.page, course, "outside.ipynb")  # of a course in a language that this one lacks
-    nbformat.write(lesson("fr"), outside.file)
+    outside = Seat(seat.page, course, "outside.ipynb")  # no copy that the course has made
+    nbformat.write(lesson(), outside.file)
     outside.open()
     outside.choose("add", "compare")
     expect(seat.page.get_by_text(WORDS["no_original"]).first).to_be_visible()
@@ -350,7 +352,6 @@ def test_the_contents_are_open_beside_the_first_lesson_until_they_are_closed(sea
 def test_helpers_and_optional_parts_are_folded_until_a_command_a_click_or_a_search_opens_them(
     seat: Seat,
 ) -> None:
-    show_all = seat.progress.get_by_role("button", name=WORDS["show_optional"])
     hidden = seat.page.get_by_text("cell hidden")
     folded, named = (seat.cell("folded").locator(part) for part in (".cm-content", ".jp-Placeholder"))
     seat.open()
@@ -361,11 +362,10 @@ def test_helpers_and_optional_parts_are_folded_until_a_command_a_click_or_a_sear
     expect(seat.cell("second")).to_be_visible()
     expect(hidden).to_have_count(2)
     expect(seat.cell("more")).to_be_hidden()
-    show_all.click()
+    seat.show_optional()
     expect(hidden).to_have_count(0)
     expect(seat.cell("more")).to_be_visible()
     expect(seat.cell("still-more")).to_be_visible()
-    expect(show_all).to_have_count(0)
 
     seat.open()  # nothing was saved
     hidden.first.click()
@@ -382,7 +382,7 @@ def test_helpers_and_optional_parts_are_folded_until_a_command_a_click_or_a_sear
     seat.save()
     seat.open()
     expect(seat.cell("more")).to_be_visible()
-    expect(show_all).to_have_count(0)
+    expect(hidden).to_have_count(0)
 
 
 # A heading becomes known to JupyterLab when a test says so: a busy machine takes its time.
@@ -399,11 +399,10 @@ KNOWN_LATE = """async function activate(app) {
 
 @pytest.mark.ci
 @pytest.mark.parametrize(
-    ("late", "clicked", "left"),
-    [("true", WORDS["show_optional"], 0), ("!this.headingCollapsed", "2 cells hidden", 1)],
+    ("late", "clicked", "left"), [("true", None, 0), ("!this.headingCollapsed", "2 cells hidden", 1)]
 )
 def test_what_is_opened_while_the_lesson_loads_stays_open(
-    seat: Seat, late: str, clicked: str, left: int
+    seat: Seat, late: str, clicked: str | None, left: int
 ) -> None:
     def delay(route: Route) -> None:
         script = KNOWN_LATE.replace("IS_LATE", late)
@@ -411,7 +410,7 @@ def test_what_is_opened_while_the_lesson_loads_stays_open(
 
     seat.page.route("**/extension/remoteEntry.js*", delay)
     seat.page.goto(seat.address + "&reset")
-    seat.page.get_by_text(clicked, exact=True).click()
+    seat.page.get_by_text(clicked, exact=True).click() if clicked else seat.show_optional()
     expect(seat.page.locator(".jp-NotebookPanel")).to_have_attribute("data-seat", "ready")
     act(seat.page, "readHeadings()")
     expect(seat.page.get_by_text(re.compile("cells? hidden"))).to_have_count(left)
@@ -423,12 +422,12 @@ def test_a_button_that_is_pressed_while_a_cell_ends_gets_its_click(seat: Seat) -
     seat.open()
     seat.write("add", WAITS)
     seat.run("add")
-    seat.progress.get_by_role("button", name=WORDS["show_optional"]).hover()
+    seat.progress.get_by_role("button", name=WORDS["menu"]).hover()
     seat.page.mouse.down()
     seat.go_on.touch()
-    expect(seat.progress).to_contain_text(WORDS["parts"].format(done=1, parts=2))
+    expect(seat.cell("add").locator(".jp-InputPrompt")).to_have_text("[1]:")
     seat.page.mouse.up()
-    expect(seat.cell("more")).to_be_visible()
+    expect(seat.page.locator(".lm-Menu")).to_be_visible()
 
 
 @pytest.mark.ci
@@ -438,7 +437,7 @@ def test_hidden_cells_run_with_all_others(seat: Seat) -> None:
     seat.page.get_by_text("Run All Cells", exact=True).click()
     expect(seat.output("check")).to_contain_text("masked_softmax")
     expect(seat.cell("still-more")).to_be_hidden()
-    seat.progress.get_by_role("button", name=WORDS["show_optional"]).click()
+    seat.show_optional()
     expect(seat.output("still-more")).to_have_text("44")
 
 
@@ -447,7 +446,7 @@ def test_the_seat_speaks_the_language_of_the_lesson(seat: Seat, course: JupyterS
     chinese = Seat(seat.page, course, "work/zh/07_lesson.ipynb")
     chinese.words = words_in("zh")["seat"]
     chinese.open().set_up()
-    expect(chinese.progress).to_contain_text(chinese.words["parts"].format(done=0, parts=2))
+    expect(chinese.progress).to_contain_text(chinese.words["steps"].format(done=0, steps=5))
     chinese.write("add", "broken(")
     chinese.choose("add", "give_back")
     expect(chinese.cell("add").locator(".cm-content")).to_have_text("helper + 2")
@@ -512,3 +511,89 @@ def test_a_kernel_without_the_course_is_named_as_the_cause(seat: Seat) -> None:
     seat.write("imports", "import no_such_course")
     seat.page.get_by_text(WORDS["set_up"], exact=True).click()
     expect(notice(seat.page, WORDS["wrong_kernel"])).to_be_visible()
+
+
+def test_shift_enter_walks_the_core_path_and_sets_up_by_itself(seat: Seat) -> None:
+    seat.open()
+    seat.cell("title").click()
+    for name in ("first", "add", "before", "asks"):  # past helpers, checks and folded optional parts
+        seat.page.keyboard.press("Shift+Enter")
+        expect(seat.cell(name)).to_have_class(re.compile("jp-mod-active"))
+    expect(seat.output("add")).to_have_text("42")  # the setup has run
+    seat.show_optional()
+    expect(seat.output("add-check")).to_contain_text("✓ ticked")  # folded, and below its cell
+    expect(seat.output("more")).to_have_count(0)
+    seat.page.keyboard.press("Escape")
+    seat.cell("asks").click()
+    seat.page.keyboard.press("Shift+Enter")
+    expect(seat.guess("asks")).to_be_focused()
+    seat.page.keyboard.press("Escape")
+    seat.restart()
+    seat.page.keyboard.press("Shift+Enter")
+    seat.page.keyboard.press("Enter")  # without a guess: the result all the same
+    expect(seat.output("result")).to_have_text("45")
+    expect(seat.cell("says")).to_have_class(re.compile("jp-mod-active"))
+    expect(seat.page.get_by_text(WORDS["is_set_up"])).to_be_visible()
+
+
+def test_a_guess_is_kept_in_the_copy_and_its_result_waits(seat: Seat, course: JupyterServer) -> None:
+    result, says = seat.output("result"), seat.cell("says").locator("p")
+    show = seat.cell("asks").get_by_role("button", name=WORDS["show_result"])
+    seat.open()
+    seat.page.get_by_role("menuitem", name="Run", exact=True).click()
+    seat.page.get_by_text("Run All Cells", exact=True).click()
+    expect(seat.output("check")).to_contain_text("masked_softmax")
+    for waits in (result, says, seat.cell("asks-why").locator("p")):
+        expect(waits).to_be_hidden()
+    expect(seat.cell("result").locator(".cm-content")).to_be_visible()  # the code can be read
+    seat.guess("asks").press_sequentially("aa dd 44")  # JupyterLab's own keys in these letters do nothing
+    seat.page.keyboard.press("Escape")
+    seat.save()
+    seat.restart()
+
+    moved = Seat(seat.page, course, "renamed.ipynb")
+    shutil.move(seat.file, moved.file)
+    moved.open()
+    expect(moved.guess("asks")).to_have_value("aa dd 44")
+    expect(moved.output("result")).to_be_hidden()
+    moved.cell("asks").get_by_role("button", name=WORDS["show_result"]).click()
+    expect(moved.output("result")).to_have_text("45")
+    expect(moved.cell("says").locator("p")).to_be_visible()
+    expect(show).to_be_hidden()
+    moved.save()
+    moved.open()
+    expect(moved.output("result")).to_have_text("45")
+    assert "aa dd 44" not in (seat.file.parent / ".exercises.json").read_text(encoding="utf-8")
+
+
+def test_an_error_never_waits_for_a_guess(seat: Seat) -> None:
+    seat.open()
+    expect(seat.run("result").locator(".jp-OutputArea-output")).to_contain_text("NameError")
+
+
+@pytest.mark.ci
+def test_a_fresh_lesson_leaves_the_former_one_beside_it(seat: Seat) -> None:
+    seat.open()
+    seat.write("add", "mine = 1")
+    seat.guess("asks").fill("my guess")
+    seat.progress.get_by_role("button", name=WORDS["menu"]).click()
+    seat.page.locator(".lm-Menu").get_by_text(WORDS["fresh"], exact=True).click()
+    seat.page.get_by_role("dialog").get_by_text(WORDS["fresh_begin"]).click()
+    expect(seat.cell("add").locator(".cm-content")).to_have_text("helper + 2")
+    expect(seat.guess("asks")).to_have_value("")
+    expect(notice(seat.page, "07_lesson-Copy1.ipynb")).to_be_visible()
+    former = str(nbformat.read(seat.file.with_name("07_lesson-Copy1.ipynb"), 4))
+    assert "mine = 1" in former
+    assert "my guess" in former
+
+
+@pytest.mark.ci
+def test_a_setup_cell_that_was_deleted_comes_back_when_it_is_needed(seat: Seat) -> None:
+    seat.open()
+    seat.cell("helpers").locator(".jp-InputPrompt").click()
+    seat.page.keyboard.press("d")
+    seat.page.keyboard.press("d")
+    expect(seat.page.get_by_text("helper = 40")).to_have_count(0)
+    seat.set_up()
+    expect(seat.cell("helpers").locator(".cm-content")).to_have_text("helper = 40")
+    expect(seat.run("add").locator(".jp-OutputArea-output")).to_have_text("42")

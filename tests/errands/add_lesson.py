@@ -37,7 +37,7 @@ def make(root: Path) -> None:
         (words / f"lesson_{NAME}.json").write_text(as_json(again_said(said)), encoding="utf-8")
         add_row(root / readme)
     for folder, written in (
-        (classroom / "exercises", rf'"({NAMES})"'),
+        (classroom / "exercises", rf'(?:Exercise|Small)\(\s*"({NAMES})"'),
         (answers, rf"^({NAMES})(?= = Answers\()"),
     ):
         code = (folder / f"lesson_{FORMER}.py").read_text(encoding="utf-8")
@@ -52,7 +52,10 @@ def again(lesson: Any, english: Any) -> None:
     lesson["metadata"]["mha"]["lesson"] = NAME
     theirs = {cell["id"]: cell for cell in english["cells"]}
     for cell in lesson["cells"]:
-        cell["source"] = re.sub(rf"\bcheck\.({NAMES})\(", r"check.\1_again(", source(cell)).splitlines(True)
+        code = re.sub(rf"\bcheck\.({NAMES})\(", r"check.\1_again(", source(cell))
+        if cell["id"] == "reached":  # it names them, too
+            code = re.sub(rf"\b({NAMES})\b", r"\1_again", code)
+        cell["source"] = code.splitlines(True)
         if "checks" in cell["metadata"]:
             cell["metadata"]["checks"] += "_again"
         if ENGLISH_SOURCE in cell["metadata"]:

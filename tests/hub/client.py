@@ -5,9 +5,11 @@ import re
 import socket
 import uuid
 from typing import Any
+from urllib.parse import quote
 
 import requests
 import websocket
+from jupyterhub.utils import subdomain_hook_idna
 from requests.adapters import HTTPAdapter
 from urllib3.util import Retry
 
@@ -38,7 +40,13 @@ class Student:
 
     @property
     def server(self) -> str:
-        return f"{self.hub.replace('://', f'://{self.name}.')}/user/{self.name}"
+        scheme, host = self.hub.split("://")
+        return f"{scheme}://{subdomain_hook_idna(self.name, host, 'user')}{self.path}"
+
+    @property
+    def path(self) -> str:
+        """The server's path at its address."""
+        return f"/user/{quote(self.name, safe='@')}"
 
     def log_in(self) -> bool:
         """By the form that a browser shows, one that is new here; whether it lets the student in."""
@@ -62,7 +70,7 @@ class Student:
 
     def ask(self, method: str, path: str, tree: Any = None) -> Any:
         """A request to the student's own server; what it answers."""
-        headers = {"X-XSRFToken": self.token_of_form(f"/user/{self.name}/")}
+        headers = {"X-XSRFToken": self.token_of_form(f"{self.path}/")}
         url = f"{self.server}/api/{path}"
         answer = self.web.request(method, url, json=tree, headers=headers, timeout=PATIENCE)
         assert answer.ok, f"{method} {url}: {answer.status_code} {answer.text[:500]}"
@@ -121,7 +129,7 @@ class Student:
         address = f"{self.server}/api/kernels/{self.kernel}/channels"
         prepared = requests.Request("GET", address).prepare()
         cookies = requests.cookies.get_cookie_header(self.web.cookies, prepared)
-        address += f"?_xsrf={self.token_of_form(f'/user/{self.name}/')}"
+        address += f"?_xsrf={self.token_of_form(f'{self.path}/')}"
         origin = self.server.partition("/user")[0]
         self.socket = websocket.create_connection(
             address.replace("http", "ws", 1), timeout=PATIENCE, cookie=cookies, origin=origin

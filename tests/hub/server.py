@@ -40,6 +40,7 @@ c.DockerSpawner.image = "{image}"
 c.DockerSpawner.prefix = "{prefix}"
 c.ClassSpawner.subnets = "{subnets}"
 c.Spawner.poll_interval = 2
+c.JupyterHub.active_server_limit = 40
 """
 
 
@@ -78,15 +79,16 @@ def build_image() -> None:
             run("debootstrap", "--variant=minbase", "bookworm", f"{folder}/base", check=True)
             pack = f"tar --create --directory={folder}/base --exclude=./var/cache/apt/archives/*.deb ."
             run("sh", "-ec", f"{pack} | podman import - {BASE}", check=True)
-    known = ("podman", "image", "ls", "--quiet", "--no-trunc", IMAGE)
-    former = run(*known).stdout
     with tempfile.TemporaryDirectory() as folder:
         mounts = pip_as_here(Path(folder))
-        command = ["podman", "build", "--network=host", f"--file={ROOT}/hub/Dockerfile", f"--tag={IMAGE}"]
-        command += [f"--build-arg=BASE={BASE}", "--build-arg=PIP_EXTRA_INDEX_URL=", *mounts, str(ROOT)]
-        run("nice", *command, check=True)
-    if former and former != run(*known).stdout:
-        run("podman", "image", "rm", former.strip())  # it has no name any more
+        options = ["--network=host", f"--file={ROOT}/hub/Dockerfile", f"--build-arg=BASE={BASE}"]
+        options += ["--build-arg=PIP_EXTRA_INDEX_URL=", *mounts, str(ROOT)]
+        for name, target in ((IMAGE, "student"), (f"{IMAGE}-instructor", "instructor")):
+            known = ("podman", "image", "ls", "--quiet", "--no-trunc", name)
+            former = run(*known).stdout
+            run("nice", "podman", "build", f"--tag={name}", f"--target={target}", *options, check=True)
+            if former and former != run(*known).stdout:
+                run("podman", "image", "rm", former.strip())  # it has no name any more
 
 
 def pip_as_here(folder: Path) -> list[str]:
@@ -123,11 +125,13 @@ class Hub:
         self.visitors: list[Student] = []
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self, settings: str = "") -> None:
+    def start(self, settings: str = "", mode: int = 0o600) -> None:
         """Until it answers; ``settings`` come after its own, as those of an instructor do."""
-        (self.folder / "settings.py").write_text(self.settings + settings)
+        file = self.folder / "settings.py"
+        file.write_text(self.settings + settings)
+        file.chmod(mode)
         environment = os.environ | {"MHA_LANGUAGE": "en", "MHA_HUB_STATE": str(self.folder / "state")}
-        environment |= {"MHA_HUB_SETTINGS": str(self.folder / "settings.py")}
+        environment |= {"MHA_HUB_SETTINGS": str(file)}
         environment |= {"DOCKER_HOST": f"unix://{self.folder}/podman.sock"}
         command = [sys.executable, "-P", "-m", "jupyterhub", "-f", str(CONFIGURATION)]
         with (self.folder / "hub.log").open("a") as log:

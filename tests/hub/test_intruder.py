@@ -4,17 +4,21 @@ import json
 import os
 import re
 import socket
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import sync_playwright
 
+from mha_lib.classroom.lesson import list_languages, prepare_lessons
+from mha_lib.classroom.lesson.slides import is_for_instructors, read_lesson, source
 from mha_lib.classroom.pages.browser import find_browser
 from tests.browser.waiting import until
 from tests.hub.client import LESSON, PATIENCE, Student
-from tests.hub.server import IMAGE, Hub, run
+from tests.hub.server import IMAGE, OF_PODMAN, ROOT, Hub, run
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.ci
@@ -147,7 +151,7 @@ def test_a_neighbour_in_the_network_of_this_machine_finds_no_port(hub: Hub, vict
 
 def test_the_system_is_read_only_and_gives_no_rights(thief: Student):
     for path in (
-        "/opt/mha/README.md",
+        "/opt/student.py",
         "/usr/bin/x",
         "/etc/passwd",
         "/opt/mha/notebooks/en/x.ipynb",
@@ -178,10 +182,9 @@ def test_nothing_of_the_hub_is_in_the_environment_or_the_image(hub: Hub, thief: 
     about = json.loads(run("podman", "image", "inspect", IMAGE, check=True).stdout)[0]
     assert about["User"] == "student"
     assert about["Size"] < 2.5e9
-    found = thief.run("import os; print(*os.listdir('/opt/mha'), *os.listdir('/opt/mha/hub'))")
-    of_the_course = "LICENSE LICENSE-TEXTS README.md constraints.txt img notebooks pyproject.toml"
-    packages = {"mha_lib", "offline_notebook", "torch_in_page"}
-    assert set(found.split()) == {*of_the_course.split(), *packages, "build", "hub", "student.py", "work"}
+    found = thief.run("import os; print(*os.listdir('/opt'), *os.listdir('/opt/mha'))")
+    beside = {"constraints.txt", "mha", "pyproject.toml", "student.py", "venv", "wheel"}
+    assert set(found.split()) == {*beside, "build", "img", "notebooks", "work"}
 
 
 def test_memory_is_limited_with_shared_memory_and_the_others_go_on(hub: Hub, victim: Student, thief: Student):
@@ -249,6 +252,48 @@ def test_no_account_of_this_machine_owns_what_students_write():
     volumes = run("podman", "info", "--format={{.Store.VolumePath}}", check=True).stdout.strip()
     others = run("setpriv", "--reuid=10001", "--regid=10001", "--clear-groups", "ls", volumes)
     assert "Permission denied" in others.stderr
+
+
+# What is for instructors
+
+
+def written_for_instructors() -> str:
+    """The longest piece of each note and solution, in all languages, as it stands in a file; one a line."""
+    lessons = [lesson for language in list_languages(ROOT) for lesson in prepare_lessons(ROOT, language)]
+    cells = [cell for lesson in lessons for cell in read_lesson(lesson)["cells"] if is_for_instructors(cell)]
+    pieces = [re.split(r'["\\\n]', source(cell)) for cell in cells]  # a notebook's JSON escapes these
+    return "\n".join(max(some, key=len).strip() for some in pieces)
+
+
+def files_with(texts: str, *container: str) -> list[str]:
+    """The files of a container, read by the student's account, that hold one of the texts."""
+    # The judge computes the right answer to compare with: hub/README.md says that it can be read there.
+    search = ["grep", "-rlaFs", "--exclude-dir=exercises", "--file=-"]
+    command = [*container, "sh", "-c", 'exec "$@" $(ls -d /* | grep -vxE "/(proc|sys|dev)")', "sh", *search]
+    return subprocess.run(command, input=texts, env=OF_PODMAN, capture_output=True, text=True).stdout.split()
+
+
+def files_shown(student: Student, folder: str = "") -> Iterator[str]:
+    """The path of each file in a folder and all below it, as Jupyter's server lists them."""
+    for entry in student.ask("GET", f"contents/{quote(folder)}")["content"]:
+        if entry["type"] == "directory":
+            yield from files_shown(student, entry["path"])
+        else:
+            yield entry["path"]
+
+
+def test_no_file_that_a_student_can_reach_has_a_solution_or_a_note(hub: Hub, thief: Student):
+    texts = written_for_instructors()
+    shown = list(files_shown(thief))
+    assert {path.partition("/")[0] for path in shown} == {"build", "img", "notebooks", "work"}
+    assert {LESSON, "notebooks/zh/03_multi_head_attention.ipynb"} <= set(shown)
+    for path in shown:
+        file = thief.web.get(f"{thief.server}/files/{quote(path)}").content
+        assert not [text for text in texts.encode().splitlines() if text in file], path
+    thiefs = ("podman", "exec", "--interactive", f"{hub.prefix}-{thief.name}")
+    assert files_with(texts, *thiefs) == []
+    instructors = ("podman", "run", "--rm", "--interactive", "--network=none", f"{IMAGE}-instructor")
+    assert len(files_with(texts, *instructors)) == 6 * len(list_languages(ROOT))
 
 
 # The hub
@@ -331,9 +376,11 @@ def test_secrets_of_the_hub_are_for_root_alone(hub: Hub):
 def test_another_login_lets_in_only_who_is_named(hub: Hub):
     try:
         hub.stop()
-        hub.start("c.JupyterHub.authenticator_class = 'dummy'\nc.Authenticator.allowed_users = {'ann'}\n")
+        dummy = "c.JupyterHub.authenticator_class = 'dummy'\nc.Authenticator.allowed_users = {'ann'}\n"
+        hub.start(f"{dummy}del c.Authenticator.admin_users\n")
         assert hub.student("ann").log_in()
-        assert not hub.student("eve").log_in()
+        for name in ("eve", "instructor"):
+            assert not hub.student(name).log_in()
     finally:
         hub.stop()
         hub.start()

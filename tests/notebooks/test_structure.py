@@ -1,5 +1,6 @@
 """The form of every lesson, in every language, before it runs: slide by slide, cell by cell."""
 
+import ast
 import json
 import re
 from functools import cache
@@ -22,6 +23,7 @@ from mha_lib.classroom.lesson.translations import out_of_step
 from mha_lib.classroom.lesson.working_copy import FOLDED, for_students
 from tests.lessons import ENGLISH, ROOT, TRANSLATED, english_of, name_of
 
+THIRD_EDITION = {"01_single_head_attention"}  # lessons with small exercises, and objectives that meet them
 each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
 each_translation = pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
 
@@ -270,10 +272,39 @@ def test_images_exist_and_have_alt_text(lesson):
         assert "<img" not in source(cell), f"{cell['id']}: write images as ![alt text](path)"
 
 
+def is_small(cell):
+    """Whether a cell holds the place for an answer, and checks it: a small exercise."""
+    return {"exercise", "shows-check"} <= set(tags(cell))
+
+
+@each_lesson
+def test_a_small_exercise_asks_for_one_value_in_a_cell_of_its_own_slide(lesson):
+    for slide in read_slides(cells_of(lesson)):
+        for cell in filter(is_small, slide.cells):
+            name = cell["metadata"]["checks"]
+            *_, answer, check = source(cell).split("\n")
+            assert re.fullmatch(r"(\w+) = \.\.\.  # .+", answer), cell["id"]
+            assert check == f"check.{name}({answer.split()[0]})"
+            assert len(slide.cells) == 2, f"{slide.title} holds more than a question and a small exercise"
+
+
+@each_lesson
+def test_each_objective_has_its_exercises_and_the_end_of_the_lesson_says_which_are_reached(lesson):
+    (reached,) = [cell for cell in cells_of(lesson) if cell["id"] == "reached"] or [None]
+    if reached is None:
+        assert lesson.stem not in THIRD_EDITION
+        return
+    objectives = ast.literal_eval(source(reached).removeprefix("check.reached(").removesuffix(")").strip())
+    (listed,) = [source(cell) for cell in cells_of(lesson) if cell["id"] == "objectives"]
+    assert list(objectives) == re.findall(r"^- (.+)$", listed.replace(r"$\sqrt{d}$", "√d"), re.M)
+    exercises = [name for names in objectives.values() for name in names.split()]
+    assert sorted(exercises) == sorted(names_by_lesson()[lesson.stem])
+
+
 @each_lesson
 def test_every_exercise_has_a_stub_a_check_and_a_hidden_solution_of_another_name(lesson):
     code = [cell for cell in cells_of(lesson) if cell["cell_type"] == "code"]
-    exercises = [place for place, cell in enumerate(code) if "exercise" in tags(cell)]
+    exercises = [place for place, cell in enumerate(code) if "exercise" in tags(cell) and not is_small(cell)]
     assert exercises
     for place in exercises:
         stub, check, solution = code[place : place + 3]
@@ -291,5 +322,5 @@ def test_every_exercise_has_a_stub_a_check_and_a_hidden_solution_of_another_name
 def test_its_cells_check_every_exercise_of_the_lesson(lesson):
     """JupyterLab counts the exercises of a notebook by these cells: jupyter/seat/progress.js."""
     cells = [source(cell) for cell in cells_of(lesson) if "shows-check" in tags(cell)]
-    checked = [name for code in cells for name in re.findall(r"\bcheck\.(?!report\b)(\w+)\(", code)]
+    checked = [name for code in cells for name in re.findall(r"\bcheck\.(?!report\b|reached\b)(\w+)\(", code)]
     assert checked == names_by_lesson()[lesson.stem]

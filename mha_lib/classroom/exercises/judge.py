@@ -4,6 +4,7 @@ Every sentence comes from ``words/``, in the language of the folder in which the
 """
 
 import inspect
+import re
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from mha_lib.classroom.exercises.kept import keep_state
+from mha_lib.classroom.exercises.kept import keep_state, kept_states
 from mha_lib.classroom.exercises.newest_cell import cells_so_far, syntax_error_since
 from mha_lib.classroom.exercises.on_the_way import Answer, Arguments, is_own
 from mha_lib.classroom.exercises.record import Noted, Record
@@ -143,6 +144,8 @@ class Exercise(Judged):
             if wanted[0].dtype == torch.bool != results[0].dtype:
                 return wrong("boolean_wanted", dtype=results[0].dtype)
             return Verdict("solved", say("right", rounds=self.rounds))
+        if all(map(is_only_zeros, results, wanted)):
+            return self.mistaken("only_zeros")
         if recognised := self.recognise(results) or self.recognise_symptom(results, wanted):
             return recognised
         differing = zip(results, wanted, self.calls(), strict=True)
@@ -176,6 +179,7 @@ class Exercise(Judged):
         for name, mistakes in self.mistakes.items():
             for mistake in mistakes if isinstance(mistakes, tuple) else (mistakes,):
                 yield name, mistake
+        yield "only_nan", lambda *call: self.answer(*call) * torch.tensor(torch.nan)
 
     def single_mistakes(self) -> Iterator[tuple[tuple[str, ...], Answer]]:
         for name, mistake in self.each_mistake():
@@ -203,7 +207,7 @@ class Check:
 
     def __init__(self, *exercises: Judged):
         self._exercises = {exercise.name: exercise for exercise in exercises}
-        self._record = Record()
+        self._record = Record({exercise.name: exercise.lesson for exercise in exercises})
         names = [exercise.name for exercise in exercises]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -228,15 +232,31 @@ class Check:
         return check_answer
 
     def __dir__(self) -> list[str]:
-        return [*self._exercises, "report", "solved"]
+        return [*self._exercises, "reached", "report", "solved"]
 
     @property
     def solved(self) -> list[str]:
         """The exercises whose newest answer in this session is right."""
         return [name for name, state in self._record.newest().items() if state == "solved"]
 
+    def reached(self, objectives: Mapping[str, str]) -> None:
+        """Show which objectives of the lesson are reached: those of which all exercises are solved.
+
+        ``objectives`` maps each to the names of its exercises, with blanks between them. What earlier
+        sessions have solved counts.
+        """
+        states = kept_states() | self._record.newest()
+        lines = []
+        for objective, exercises in objectives.items():
+            names = exercises.split()
+            solved = sum(states.get(name) == "solved" for name in names)
+            mark = MARKS["solved" if solved == len(names) else "not yet"]
+            sentence = say("objective", objective=objective, solved=solved, all=len(names))
+            lines.append(f"{mark} {sentence}")
+        show_text("\n".join(lines), {})
+
     def report(self, name: str | None = None) -> None:
-        """Show which of the exercises that you checked in this session are solved.
+        """Show which of the exercises that you checked, also before a restart, are solved.
 
         With your name it also writes that into a small file to hand in: ``check.report("Ada Lovelace")``
         writes ``reports/multi_head_attention-Ada-Lovelace.report.json`` beside the lesson, and
@@ -244,12 +264,12 @@ class Check:
         often it was checked, and which mistakes came up; none of your code. Nothing is sent: you hand the
         file in.
 
-        A restarted kernel forgets its checks, but the file keeps them: new checks are added to it.
+        A restarted kernel forgets counts and mistakes, but the file keeps them: new checks are added to it.
         """
-        newest = self._record.newest()
-        lines = [f"{MARKS[state]} {exercise}" for exercise, state in newest.items()]
-        lines.append(say("solved", solved=len(self.solved), checked=len(newest)))
-        show_text("\n".join(lines), report_metadata(newest))
+        states = self._record.states()
+        lines = [f"{MARKS[state]} {exercise}" for exercise, state in states.items()]
+        lines.append(say("solved", solved=[*states.values()].count("solved"), checked=len(states)))
+        show_text("\n".join(lines), report_metadata(states))
         if name is not None:
             for sentence in self._record.write(name):
                 print(sentence)
@@ -294,10 +314,11 @@ def result_of(given: Answer, call: Arguments) -> Any:
     """The result of the answer, or a verdict if it raises an error or returns nothing."""
     try:
         result = given(*call)
-    except NotImplementedError:
-        return Verdict("not yet", say("not_yet"))
     except Exception as error:
-        return raised(error)
+        is_stub = isinstance(error, NotImplementedError) and "implemented for" not in str(error)  # PyTorch's
+        return Verdict("not yet", say("not_yet")) if is_stub else raised(error)
+    if result is None and "print" in getattr(getattr(given, "__code__", None), "co_names", ()):
+        return wrong("printed")
     if result is None or result is ...:
         return Verdict("not yet", say("returns_nothing"))
     return result
@@ -336,13 +357,34 @@ def plain(result: Any) -> Any:
 
 def raised(error: Exception) -> Verdict:
     """The verdict on an error; it shows the last line of the student's own code in the traceback."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.line]
-    own = [frame for frame in frames if is_own(frame.filename)]
-    if own and type(error) is NameError and error.name:
-        return wrong("name_unknown", line=own[-1].line, name=error.name)
+    tb = error.__traceback__
+    frames = zip(traceback.walk_tb(tb), traceback.extract_tb(tb), strict=True)
+    own = [(part.line, frame.f_locals) for (frame, _), part in frames if part.line and is_own(part.filename)]
     gaps = {"error": type(error).__name__, "reason": error}
-    verdict = wrong("line_raised", line=own[-1].line, **gaps) if own else wrong("function_raised", **gaps)
-    return verdict._replace(raised=type(error))
+    if not own:
+        return wrong("function_raised", **gaps)._replace(raised=type(error))
+    line, variables = own[-1]
+    if type(error) is NameError and error.name:
+        return wrong("name_unknown", line=line, name=error.name)
+    sentences = [say("line_raised", line=line, **gaps), *hints(str(error), line, variables)]
+    return Verdict("wrong", "\n".join(sentences), ("line_raised",), type(error))
+
+
+def hints(reason: str, line: str, variables: Mapping[str, Any]) -> Iterator[str]:
+    """What to look for, where the reason of an error in this line of an answer is a usual slip."""
+    if "Boolean value of Tensor" in reason:
+        yield say("one_truth_value")
+    if re.search(r"must be Tensor, not (int|float)|for \^|_xor_", reason):
+        yield say("power_of_a_number")
+    named = {name: variables.get(name) for name in re.findall(r"\w+", line)}
+    tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
+    if tensors and re.search("size|shape", reason):
+        shapes = (f"{name} {tuple(tensor.shape)}" for name, tensor in tensors.items())
+        yield say("shapes_in_line", shapes=say("between").join(shapes))
+        if any(tensor.dim() > 2 and re.search(rf"\b{name}\.T\b", line) for name, tensor in tensors.items()):
+            yield say("all_axes_turned")
+        elif "non-singleton" in reason and len({tensor.dim() for tensor in tensors.values()}) > 1:
+            yield say("axis_missing_before")
 
 
 def difference(result: Tensor, right: Tensor, call: Arguments) -> Verdict:
@@ -362,6 +404,10 @@ def difference(result: Tensor, right: Tensor, call: Arguments) -> Verdict:
 
 def close(result: Tensor, right: Tensor) -> Tensor:
     return torch.isclose(result.double(), right.double(), rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+def is_only_zeros(result: Tensor, right: Tensor) -> bool:
+    return result.shape == right.shape and bool(right.any()) and not result.any()
 
 
 def same(result: Any, right: Any) -> bool:

@@ -1,5 +1,6 @@
 """The exercises of the lesson on single-head attention."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -7,12 +8,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu
 
-from mha_lib.classroom.exercises.judge import Draw, Exercise, Rule
+from mha_lib.classroom.exercises.judge import Draw, Exercise, Judged, Rule
 from mha_lib.classroom.exercises.mistakes import (
     HIGH_FILLS,
     SCALE,
     SOFTMAX,
-    Sizes,
+    WHOLE_WIDTH,
+    Divisor,
     Step,
     attention,
     fill_lowest,
@@ -20,7 +22,8 @@ from mha_lib.classroom.exercises.mistakes import (
     nothing_done,
     shared,
 )
-from mha_lib.classroom.exercises.on_the_way import Arguments, loops
+from mha_lib.classroom.exercises.on_the_way import NO_ATTENTION, Arguments, loops, not_by
+from mha_lib.classroom.exercises.small import Small
 
 
 def draw_axes(draw: Draw) -> tuple[int, ...]:
@@ -123,7 +126,7 @@ def additive_attention(
     hidden: Step = lambda q, k: torch.tanh(q + k),
     read: Step = torch.matmul,
     bend: Step = nothing_done,
-    divisor: Callable[[Sizes], float] = lambda sizes: 1.0,
+    divisor: Divisor = lambda *_: 1.0,
     **steps: Any,
 ) -> Tensor:
     """Attention with scores from a small network; each keyword replaces one step."""
@@ -144,22 +147,55 @@ def tempered_softmax(
     return masked_weights(temper(scores, temperature), **steps)
 
 
-EXERCISES: tuple[Exercise, ...] = (
-    Exercise("masked_softmax", masked_weights, draw_low_scores).recognising(
+RAW, REAL = torch.tensor([2.0, 1.0, 3.0, 0.5]), torch.tensor([True, True, False, False])
+
+EXERCISES: tuple[Judged, ...] = (
+    Small(
+        "one_weight",
+        lambda: torch.tensor([3.0, 1.0, 1.0]).softmax(0)[0],
+        {
+            "share_of_scores": lambda: 3 / 5,
+            "not_divided": lambda: math.exp(3),
+            "of_another_key": lambda: torch.tensor([3.0, 1.0, 1.0]).softmax(0)[1],
+        },
+        within=0.006,
+    ),
+    Small("softmax_axis", lambda: 1, {"over_queries": lambda: 0}, also=(-1,)),
+    Small("best_scale", lambda: 2, {"no_root": lambda: 1, "squared": lambda: 3, "nothing": lambda: 4}),
+    Small(
+        "mended_mask",
+        lambda: RAW.masked_fill(~REAL, -torch.inf).softmax(0),
+        {"score_zero": lambda: (RAW * REAL).softmax(0), "after_softmax": lambda: RAW.softmax(0) * REAL},
+    ),
+    Small(
+        "one_key_more",
+        lambda: [2, 3, 4, 5, 6],
+        {
+            "one_too_few": lambda: [1, 2, 3, 4, 5],
+            "all_keys": lambda: [6] * 5,
+            "backwards": lambda: [6, 5, 4, 3, 2],
+        },
+    ),
+    Small("cost_factor", lambda: 2, {"both_twice": lambda: 4, "same_work": lambda: 1}),
+    Exercise("masked_softmax", masked_weights, draw_low_scores, rules=not_by("masked_softmax")).recognising(
         **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
         **shared("forbidden_scores_too_high", "forbidden_weights_zero", "renormalised"),
-        **shared("zero_times_infinity", *SOFTMAX, "softmax_over_samples", "underflow"),
+        **shared(*SOFTMAX, "softmax_over_samples", "underflow"),
     ),
-    Exercise("empty_rows", masked_weights, draw_scores_with_empty_rows).recognising(
+    Exercise(
+        "empty_rows", masked_weights, draw_scores_with_empty_rows, rules=not_by("masked_softmax")
+    ).recognising(
         nan={"finish": nothing_done},
         uniform={"fill": fill_lowest},
         **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
-        **shared("forbidden_scores_too_high", "forbidden_weights_zero", "renormalised"),
-        **shared("zero_times_infinity", "underflow"),
+        **shared("forbidden_scores_too_high", "forbidden_weights_zero", "renormalised", "underflow"),
         **shared("softmax_over_queries", "softmax_over_samples", "exponentials"),
     ),
     Exercise(
-        "mask_from_lengths", mask_from_lengths, draw_lengths, rules=no_loop(lengths_of_size)
+        "mask_from_lengths",
+        mask_from_lengths,
+        draw_lengths,
+        rules=no_loop(lengths_of_size) | not_by("padding_mask"),
     ).recognising(
         mask_upside_down={"masked": torch.logical_not},
         **shared("mask_to_be_added"),
@@ -172,13 +208,11 @@ EXERCISES: tuple[Exercise, ...] = (
         samples_at_the_end={"place": lambda mask: mask.mT[:, None]},
         width_of_the_longest=lambda lengths, _: mask_from_lengths(lengths, int(lengths.max())),
     ),
-    Exercise("dot_product_attention", attention, draw_attention).recognising(
-        **shared("scale_missing", "scale_without_root", "scale_multiplied"),
-        **shared("scale_of_number_of_keys"),
-        scale_of_values={"divisor": lambda sizes: sizes.value_head_dim**0.5},
+    Exercise("dot_product_attention", attention, draw_attention, rules=NO_ATTENTION).recognising(
+        **shared(*SCALE, "scale_of_values"),
         **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
         forbidden_scores_too_high=HIGH_FILLS,
-        **shared("forbidden_weights_zero", "renormalised", "zero_times_infinity"),
+        **shared("forbidden_weights_zero", "renormalised"),
         **shared("softmax_over_queries", "softmax_over_samples", "softmax_missing"),
         **shared("exponentials", "weights_returned"),
         keys_mixed={"mix": lambda weights, keys, values: weights @ keys},
@@ -205,7 +239,7 @@ EXERCISES: tuple[Exercise, ...] = (
         other_activation=tuple(
             {"hidden": lambda q, k, bend=bend: bend(q + k)} for bend in (torch.relu, torch.sigmoid, gelu)
         ),
-        scaled=SCALE["scale_of_whole_width"],
+        scaled=WHOLE_WIDTH["scale_of_whole_width"],
         **shared(*SOFTMAX, "softmax_over_samples", "weights_returned"),
     ),
     Exercise(

@@ -15,14 +15,16 @@ from mha_lib.classroom.exercises.mistakes import (
     HIGH_FILLS,
     MASK,
     NOTHING_LEFT,
+    SCALE,
     SOFTMAX,
+    WHOLE_WIDTH,
     Step,
     attention,
     nothing_done,
     self_attention,
     shared,
 )
-from mha_lib.classroom.exercises.on_the_way import calls_library
+from mha_lib.classroom.exercises.on_the_way import NO_ATTENTION, TORCH_ALONE, not_by
 
 Layer = Callable[[Tensor], Tensor]
 
@@ -175,12 +177,8 @@ def wave_for_each_column(num_positions: int, num_hiddens: int) -> Tensor:
 
 
 EXERCISES: tuple[Exercise, ...] = (
-    Exercise(
-        "self_attention", self_attention, draw_projections, rules={"library_called": calls_library}
-    ).recognising(
-        **shared("scale_missing", "scale_of_whole_width", "scale_multiplied"),
-        **shared("scale_without_root", "scale_of_whole_width_multiplied"),
-        **shared("scale_of_number_of_keys", "queries_and_keys_exchanged"),
+    Exercise("self_attention", self_attention, draw_projections, rules=TORCH_ALONE).recognising(
+        **shared(*SCALE, *WHOLE_WIDTH, "scale_of_values", "queries_and_keys_exchanged"),
         **shared(*SOFTMAX, "softmax_over_samples"),
         **shared("values_from_W_k", "weights_returned", "weights_transposed"),
         queries_and_keys_not_projected=tuple(
@@ -217,7 +215,12 @@ EXERCISES: tuple[Exercise, ...] = (
         ),
         input_not_permuted=lambda f, x, order: (f(x) - f(x)[:, order]).abs().max(),
     ),
-    Exercise("positions", waves, lambda draw: (draw.number(5, 9), 2 * draw.number(3, 6))).recognising(
+    Exercise(
+        "positions",
+        waves,
+        lambda draw: (draw.number(5, 9), 2 * draw.number(3, 6)),
+        rules=not_by("sinusoidal_positions"),
+    ).recognising(
         sines_first={"ordered": lambda s, c: torch.cat([s, c], -1)},
         cosine_first={"ordered": lambda s, c: torch.stack([c, s], -1).flatten(1)},
         sines_alone={"ordered": lambda s, c: torch.stack([s, s], -1).flatten(1)},
@@ -225,7 +228,7 @@ EXERCISES: tuple[Exercise, ...] = (
         angle_for_each_column=wave_for_each_column,
         angle_multiplied={"angle": torch.mul},
     ),
-    Exercise("causal_mask", mask_of_last_queries, draw_mask_sizes).recognising(
+    Exercise("causal_mask", mask_of_last_queries, draw_mask_sizes, rules=not_by("causal_mask")).recognising(
         mask_upside_down={"masked": torch.logical_not},
         **shared("mask_to_be_added"),
         aligned_at_the_start={"diagonal": lambda q, k: 0},
@@ -250,9 +253,8 @@ EXERCISES: tuple[Exercise, ...] = (
         later_tokens_only={"finish": lambda seen: seen.triu(1)},
         true_everywhere=lambda f, x: torch.ones(len(x), len(x)) > 0,
     ),
-    Exercise("causal_attention", causal_attention, draw_queries_keys_values).recognising(
+    Exercise("causal_attention", causal_attention, draw_queries_keys_values, rules=NO_ATTENTION).recognising(
         **shared("forbidden_weights_zero", "forbidden_scores_zero", "mask_missing", "renormalised"),
-        **shared("zero_times_infinity"),
         forbidden_scores_too_high=HIGH_FILLS,
         future_instead_of_past={"masked": lambda mask: mask.mT},
         first_token_sees_nothing=tuple(
@@ -260,9 +262,7 @@ EXERCISES: tuple[Exercise, ...] = (
         ),
         next_token_seen={"masked": lambda mask: torch.ones_like(mask).tril(1)},
         **shared("mask_upside_down", "softmax_over_queries", "softmax_missing"),
-        **shared("exponentials", "scale_missing", "scale_without_root"),
-        **shared("scale_multiplied", "scale_of_number_of_keys"),
-        **shared("weights_returned", "weights_transposed"),
+        **shared(*SCALE, "scale_of_values", "exponentials", "weights_returned", "weights_transposed"),
     ),
     Exercise(
         "crossover",
@@ -280,8 +280,8 @@ EXERCISES: tuple[Exercise, ...] = (
             *also_rounded_up(lambda D, d, d_v: crossover(D, d, d_v) / 2),
         ),
         multiplied=lambda D, d, d_v: D * (2 * d + d_v) * (d + d_v),
-        width_missing=also_rounded_up(lambda D, d, d_v: crossover(1, d, d_v)),
-        upside_down=also_rounded_up(lambda D, d, d_v: 1 / crossover(D, d, d_v)),
+        width_missing=lambda D, d, d_v: crossover(1, d, d_v),
+        upside_down=lambda D, d, d_v: 1 / crossover(D, d, d_v),
         rounded_down=({"rounded": math.floor}, {"rounded": round}),
     ),
 )

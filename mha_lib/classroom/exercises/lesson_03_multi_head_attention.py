@@ -19,6 +19,7 @@ from mha_lib.classroom.exercises.mistakes import (
     PROJECTIONS,
     SCALE,
     SOFTMAX,
+    WHOLE_WIDTH,
     Step,
     cut_every_other_number,
     cut_with_one_view,
@@ -27,7 +28,7 @@ from mha_lib.classroom.exercises.mistakes import (
     removal,
     shared,
 )
-from mha_lib.classroom.exercises.on_the_way import calls_library, loops
+from mha_lib.classroom.exercises.on_the_way import TORCH_ALONE, loops, not_by
 
 
 def draw_input(draw: Draw) -> tuple[Tensor, int]:
@@ -146,7 +147,7 @@ def choose_num_heads(
 
 
 EXERCISES: tuple[Exercise, ...] = (
-    Exercise("split_heads", split_heads, draw_input).recognising(
+    Exercise("split_heads", split_heads, draw_input, rules=not_by("split_heads")).recognising(
         cut_with_one_view=cut_with_one_view,
         axes_not_swapped=lambda x, h: x.reshape(*x.shape[:2], h, -1),
         every_other_number=cut_every_other_number,
@@ -165,10 +166,8 @@ EXERCISES: tuple[Exercise, ...] = (
         as_often_as_samples=lambda valid_lens, _: valid_lens.repeat_interleave(len(valid_lens)),
         multiplied=lambda valid_lens, num_heads: valid_lens * num_heads,
     ),
-    Exercise(
-        "multi_head", multi_head, draw_layer_and_lengths, rules={"library_called": calls_library}
-    ).recognising(
-        **shared("zero_times_infinity", *SCALE, *PROJECTIONS, *HEADS, "lengths_repeated"),
+    Exercise("multi_head", multi_head, draw_layer_and_lengths, rules=TORCH_ALONE).recognising(
+        **shared(*SCALE, *WHOLE_WIDTH, *PROJECTIONS, *HEADS, "lengths_repeated"),
         **shared("softmax_over_queries", "exponentials", "weights_transposed"),
         softmax_over_heads=tuple(
             {"normalise": lambda scores: scores.softmax(1)} | rest for rest in NOTHING_LEFT
@@ -183,7 +182,8 @@ EXERCISES: tuple[Exercise, ...] = (
         draw_layer,
         rules={"loop_missing": lambda given, _: not loops(given, heads_of_size)},
     ).recognising(
-        **shared(*SCALE, *SOFTMAX, *PROJECTIONS, *HEADS, "softmax_over_samples", "weights_transposed")
+        **shared(*SCALE, *WHOLE_WIDTH, *SOFTMAX, *PROJECTIONS, *HEADS),
+        **shared("softmax_over_samples", "weights_transposed"),
     ),
     Exercise("count_parameters", count, lambda draw: draw.sizes(6, 3, 5, 7)).recognising(
         single_head=lambda D, h, d, d_v: D * (2 * d + d_v) + d_v * D,
@@ -252,7 +252,11 @@ EXERCISES: tuple[Exercise, ...] = (
         ),
     ),
     Exercise("mean_entropies", mean_entropy, draw_weights).recognising(
-        nan=lambda w: -(w * w.log()).sum(-1).mean((0, 2)),
+        number_added=tuple(
+            {"entropy": lambda w, both=both, small=small: -((w + both) * (w + small).log()).sum(-1)}
+            for small in (1e-3, 1e-4, 1e-5)
+            for both in (0, small)
+        ),
         sign_missing=lambda w: -mean_entropy(w),
         bits=lambda w: mean_entropy(w) / math.log(2),
         averaged_first=lambda w: mean_entropy(w.mean((0, 2))[None, :, None]),

@@ -129,7 +129,6 @@ class PreviousHead(Judged):
     also_right = ("set",)
 
     def judge_function(self, given: Answer) -> Verdict:
-        least = 1.0
         for num_tokens, num_places in ((7, 9), (5, 6), (4, 11)):
             matrices = result_of(given, (num_tokens, num_places))
             if isinstance(matrices, Verdict):
@@ -142,14 +141,12 @@ class PreviousHead(Judged):
             x = torch.cat([one_hot(tokens, num_tokens), place], -1).float()  # (4, P, T + P)
             scores = x @ W_q @ (x @ W_k).mT / W_q.shape[1] ** 0.5
             weights = masked_softmax(scores, causal_mask(num_places, num_places))
-            before = weights.diagonal(-1, -2, -1)  # (4, P - 1): the weight on the place before
-            if not before.min() > 0.99:
+            if not weights.diagonal(-1, -2, -1).min() > 0.99:  # (4, P - 1): the weight on the place before
                 return self.looks_elsewhere(scores, weights)
             handed_on = (weights @ x @ W_v)[:, 1:]
             if not torch.allclose(handed_on, x[:, :-1, :num_tokens], atol=0.05):
                 return self.mistaken("other_values")
-            least = min(least, before.min().item())
-        return self.solved("set", weight=f"{least:.3f}")
+        return self.solved("set")
 
     def judge_shapes(self, matrices: Any, num_tokens: int, num_places: int) -> Verdict | None:
         is_three = isinstance(matrices, tuple | list) and len(matrices) == 3
@@ -180,7 +177,7 @@ class PreviousHead(Judged):
             return self.mistaken("itself")
         wrong = (seen != here - 1).any(0)
         if not wrong.any():
-            return self.mistaken("too_flat", weight=f"{weights.diagonal(-1, -2, -1).min():.2f}")
+            return self.mistaken("too_flat", weight=f"{weights.diagonal(-1, -2, -1).min():.3f}")
         place = int(wrong.int().argmax()) + 1
         return self.mistaken("elsewhere", place=place, seen=int(seen[0, place - 1]))
 
@@ -390,6 +387,7 @@ EXERCISES: tuple[Judged, ...] = (
         scale_missing={"divisor": lambda head_dim, width: 1.0},
         scale_without_root={"divisor": lambda head_dim, width: head_dim},
         scale_multiplied={"divisor": lambda head_dim, width: head_dim**-0.5},
+        scale_half_of_d=tuple({"divisor": lambda head_dim, width, n=n: n * head_dim} for n in (0.5, 2)),
         scale_of_whole_width={"divisor": lambda head_dim, width: width**0.5},
         softmax_too_early={"finish": lambda qk: qk.softmax(-1)},
         values_from_W_k={"values": lambda W_k, W_v: W_k},

@@ -23,6 +23,7 @@ from mha_lib.classroom.exercises.judge import (
     result_of,
 )
 from mha_lib.classroom.exercises.mistakes import DIVIDED, Step, nothing_done, removal
+from mha_lib.classroom.exercises.on_the_way import not_by
 
 PADDING, BEGIN, END, MAX_TOKENS = 0, 1, 2, 6
 Places = Sequence[int | None]
@@ -265,7 +266,7 @@ class BreakTheModel(Judged):
         if is_like_fourteen_million_seven(found["number"]):
             return self.mistaken("known_kind", **found)
         if (share := right_elsewhere()) < TRAINED:
-            return self.mistaken("not_trained", share=f"{share:.0%}")
+            return self.mistaken("not_trained", share=f"{share:.1%}")
         return self.solved("broken", **found)
 
 
@@ -358,7 +359,7 @@ EXERCISES: tuple[Judged, ...] = (
         heads_in_rows={"finish": lambda importance: importance.mT},
         in_one_row={"finish": torch.flatten},
     ),
-    Exercise("greedy_decode", greedy_decode, draw_decoding, rounds=6).recognising(
+    Exercise("greedy_decode", greedy_decode, draw_decoding, rules=not_by("generate"), rounds=6).recognising(
         begin_kept={"finish": nothing_done},
         last_token_alone={"seen": lambda tokens: tokens[:, -1:]},
         begin_alone=({"seen": lambda tokens: tokens[:, :1]}, {"last": 0}),

@@ -5,7 +5,7 @@ one step replaced by a wrong one. The sentence about a mistake stands in ``words
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,19 +13,15 @@ from torch import Tensor
 from mha_lib import merge_heads, padding_mask, split_heads
 
 Step = Callable[..., Tensor]
-
-
-class Sizes(NamedTuple):
-    """The sizes from which an answer may take the divisor of the scores, rightly or wrongly."""
-
-    num_keys: int
-    head_dim: int
-    value_head_dim: int
-    num_hiddens: int
+Divisor = Callable[..., float]  # of queries, keys, values and the width of the tokens before their projection
 
 
 def nothing_done(x: Tensor, *_: Any) -> Tensor:
     return x
+
+
+def root_of_d(queries: Tensor, *_: Any) -> float:
+    return queries.shape[-1] ** 0.5
 
 
 def fill_number(number: float) -> Step:
@@ -64,7 +60,7 @@ def attention(
     num_hiddens: int = 0,
     *,
     score: Step = lambda queries, keys: queries @ keys.mT,
-    divisor: Callable[[Sizes], float] = lambda sizes: sizes.head_dim**0.5,
+    divisor: Divisor = root_of_d,
     mix: Step = lambda weights, keys, values: weights @ values,
     **steps: Any,
 ) -> Tensor:
@@ -72,8 +68,7 @@ def attention(
 
     ``num_hiddens`` is the width of the tokens before their projection, if there is one.
     """
-    sizes = Sizes(keys.shape[-2], queries.shape[-1], values.shape[-1], num_hiddens)
-    scores = score(queries, keys) / divisor(sizes)  # (..., Q, K)
+    scores = score(queries, keys) / divisor(queries, keys, values, num_hiddens)  # (..., Q, K)
     return mix(masked_weights(scores, mask, **steps), keys, values)
 
 
@@ -194,12 +189,19 @@ DIVIDED: tuple[dict[str, Any], ...] = (
 # The mistakes by name, each with the different steps that make it.
 Shared = dict[str, tuple[dict[str, Any], ...]]
 SCALE: Shared = {
-    "scale_missing": ({"divisor": lambda sizes: 1.0},),
-    "scale_without_root": ({"divisor": lambda sizes: sizes.head_dim},),
-    "scale_multiplied": ({"divisor": lambda sizes: sizes.head_dim**-0.5},),
-    "scale_of_whole_width": ({"divisor": lambda sizes: sizes.num_hiddens**0.5},),
-    "scale_of_whole_width_multiplied": ({"divisor": lambda sizes: sizes.num_hiddens**-0.5},),
-    "scale_of_number_of_keys": ({"divisor": lambda sizes: sizes.num_keys**0.5},),
+    "scale_missing": ({"divisor": lambda *_: 1.0},),
+    "scale_without_root": ({"divisor": lambda q, *_: q.shape[-1]},),
+    "scale_multiplied": ({"divisor": lambda q, *_: q.shape[-1] ** -0.5},),
+    "scale_half_of_d": tuple({"divisor": lambda q, *_, n=n: n * q.shape[-1]} for n in (0.5, 2)),
+    "scale_after_softmax": ({"divisor": lambda *_: 1.0, "mix": lambda w, k, v: w @ v / root_of_d(k)},),
+    "scale_of_another_axis": tuple(
+        {"divisor": lambda q, k, *_, place=place: (*q.shape[-3:-1], len(q), k.shape[-2])[place] ** 0.5}
+        for place in (0, 1, -2, -1)
+    ),
+}
+WHOLE_WIDTH: Shared = {
+    "scale_of_whole_width": ({"divisor": lambda q, k, v, width: width**0.5},),
+    "scale_of_whole_width_multiplied": ({"divisor": lambda q, k, v, width: width**-0.5},),
 }
 MASK: Shared = {
     "mask_missing": ({"masked": torch.ones_like},),
@@ -212,9 +214,6 @@ MASK: Shared = {
         for low in (-torch.inf, -1e9, torch.finfo().min)
     ),
     "forbidden_weights_zero": ({"fill": nothing_done, "finish": lambda weights, mask: weights * mask},),
-    "zero_times_infinity": tuple(
-        {"fill": lambda scores, mask: scores + ~mask * -torch.inf} | rest for rest in NOTHING_LEFT[:2]
-    ),
     "renormalised": tuple(map(masked_afterwards, DIVISIONS)),
 }
 SOFTMAX: Shared = {
@@ -258,6 +257,7 @@ OTHERS: Shared = {
         {"normalise": lambda scores: scores.softmax(0)} | rest for rest in NOTHING_LEFT
     ),
     "underflow": tuple(masked_afterwards(divide) | {"normalise": torch.exp} for divide in DIVISIONS),
+    "scale_of_values": ({"divisor": lambda q, k, v, *_: root_of_d(v)},),
     "weights_transposed": ({"mix": lambda weights, keys, values: weights.mT @ values},),
     "lengths_repeated": ({"repeat": lambda valid_lens, num_heads: valid_lens.repeat(num_heads)},),
 }
@@ -270,7 +270,7 @@ ANGLES: Shared = {  # of sinusoidal and of rotary positions
     "one_angle": ({"exponent": lambda pairs, width: 0 * pairs},),
     "other_base": tuple({"base": base} for base in (1000.0, 100_000.0, 500_000.0)),
 }
-SHARED = SCALE | MASK | SOFTMAX | PROJECTIONS | HEADS | OTHERS | ANGLES
+SHARED = SCALE | WHOLE_WIDTH | MASK | SOFTMAX | PROJECTIONS | HEADS | OTHERS | ANGLES
 
 
 def shared(*names: str) -> Shared:

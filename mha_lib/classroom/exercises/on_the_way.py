@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from torch import Tensor
@@ -20,14 +20,14 @@ def is_own(file: str) -> bool:
     return not file.startswith(LIBRARY) and "site-packages" not in file
 
 
-def trace(given: Answer, call: Arguments, note: Callable[[str], None]) -> None:
-    """Call the answer, and ``note`` with the file of each step that Python takes in it.
+def trace(given: Answer, call: Arguments, note: Callable[[CodeType], None]) -> None:
+    """Call the answer, and ``note`` with the code of each step that Python takes in it.
 
     A step is a call, a line or a return. A comprehension takes one for each entry, though it is one line.
     """
 
     def step(frame: FrameType, _: str, __: object) -> Any:
-        note(frame.f_code.co_filename)
+        note(frame.f_code)
         return step
 
     before = sys.gettrace()
@@ -39,9 +39,9 @@ def trace(given: Answer, call: Arguments, note: Callable[[str], None]) -> None:
 
 
 def count_steps(given: Answer, call: Arguments) -> int:
-    files: list[str] = []
-    trace(given, call, files.append)
-    return sum(map(is_own, files))
+    steps: list[CodeType] = []
+    trace(given, call, steps.append)
+    return sum(is_own(step.co_filename) for step in steps)
 
 
 def loops(given: Answer, call_of_size: Callable[[int], Arguments]) -> bool:
@@ -50,20 +50,38 @@ def loops(given: Answer, call_of_size: Callable[[int], Arguments]) -> bool:
     return more - many >= MORE - MANY
 
 
-def calls_library(given: Answer, call: Arguments) -> bool:
-    files: set[str] = set()
-    trace(given, call, files.add)
-    return any(file.startswith(LIBRARY) for file in files)
+def library_calls(given: Answer, call: Arguments) -> set[str]:
+    """The names of the library's functions that the answer calls."""
+    steps: set[CodeType] = set()
+    trace(given, call, steps.add)
+    return {step.co_name for step in steps if step.co_filename.startswith(LIBRARY)}
 
 
-class Axes(TorchFunctionMode):
-    """Notes the lengths of the axes of each tensor that is made inside this block."""
+def not_by(*finished: str) -> dict[str, Callable[[Answer, Arguments], bool]]:
+    """The rule against calls of these functions, the library's or PyTorch's, or with a keyword of theirs."""
+
+    def calls(given: Answer, call: Arguments) -> bool:
+        with Watch() as watch:
+            given(*call)
+        return not library_calls(given, call).union(watch.called).isdisjoint(finished)
+
+    return {"finished_function": calls}
+
+
+NO_ATTENTION = not_by("dot_product_attention", "scaled_dot_product_attention", "multi_head_attention_forward")
+TORCH_ALONE = {"library_called": lambda *called: bool(library_calls(*called))} | NO_ATTENTION
+
+
+class Watch(TorchFunctionMode):
+    """Notes the functions of PyTorch called in this block, their keywords, and the axes of their results."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.called: set[str] = set()
         self.made: set[tuple[int, ...]] = set()
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.called |= {getattr(function, "__name__", ""), *(kwargs or {})}
         made = function(*args, **(kwargs or {}))
         if isinstance(made, Tensor):
             self.made.add(tuple(made.shape))
@@ -72,6 +90,6 @@ class Axes(TorchFunctionMode):
 
 def makes_axes(given: Answer, call: Arguments, *lengths: int) -> bool:
     """Whether the answer makes a tensor that has an axis of each of these lengths."""
-    with Axes() as axes:
+    with Watch() as watch:
         given(*call)
-    return any(set(lengths) <= set(shape) for shape in axes.made)
+    return any(set(lengths) <= set(shape) for shape in watch.made)

@@ -18,13 +18,15 @@ from mha_lib.classroom.exercises.mistakes import (
     NOTHING_LEFT,
     SCALE,
     SOFTMAX,
-    Sizes,
+    WHOLE_WIDTH,
+    Divisor,
     Step,
     attention,
     nothing_done,
+    root_of_d,
     shared,
 )
-from mha_lib.classroom.exercises.on_the_way import makes_axes
+from mha_lib.classroom.exercises.on_the_way import makes_axes, not_by
 
 Turn = Callable[..., tuple[Tensor, Tensor]]
 Tiles = Iterable[tuple[Tensor, Tensor]]  # keys (k, d) and values (k, d_v)
@@ -166,7 +168,7 @@ def absorb(
     **steps: Any,
 ) -> Tensor:
     """(H, Q, d_v) of latent vectors, with no key and no value made; each keyword replaces one step."""
-    scale: dict[str, Any] = {"divisor": lambda sizes: queries.shape[-1] ** 0.5}
+    scale: dict[str, Any] = {"divisor": lambda *_: queries.shape[-1] ** 0.5}
     heads = attention(widen(queries, W_uk), latents, latents, **scale | steps)  # (H, Q, c)
     return deliver(make_values(heads, W_uv))
 
@@ -254,7 +256,7 @@ def online_softmax(
     tiles: Tiles,
     *,
     start: float = -torch.inf,
-    divisor: Callable[[Sizes], float] = lambda sizes: sizes.head_dim**0.5,
+    divisor: Divisor = root_of_d,
     rise: Step = lambda largest, scores: torch.maximum(largest, scores.amax(1, keepdim=True)),
     shrink: Step = lambda largest, now_largest: (largest - now_largest).exp(),
     old_total: Step = torch.mul,
@@ -267,7 +269,7 @@ def online_softmax(
     largest = torch.full((len(queries), 1), start)
     total, output = torch.zeros(1), torch.zeros(1)
     for keys, values in tiles:
-        scores = queries @ keys.mT / divisor(Sizes(len(keys), queries.shape[1], values.shape[1], 0))  # (Q, k)
+        scores = queries @ keys.mT / divisor(queries, keys, values)  # (Q, k)
         now_largest = rise(largest, scores)  # (Q, 1)
         factor, exponentials = shrink(largest, now_largest), (scores - now_largest).exp()
         total = old_total(total, factor) + add_up(exponentials)  # (Q, 1)
@@ -291,7 +293,9 @@ def each_tile(queries: Tensor, tiles: Tiles) -> Tensor:
 
 
 SHARING: tuple[Judged, ...] = (
-    Exercise("grouped_query_attention", grouped_query_attention, draw_grouped_heads).recognising(
+    Exercise(
+        "grouped_query_attention", grouped_query_attention, draw_grouped_heads, rules=not_by("enable_gqa")
+    ).recognising(
         dealt_out=dict.fromkeys(SHARES, deal_out),
         keys_dealt_out={"share_keys": deal_out},
         values_dealt_out={"share_values": deal_out},
@@ -306,7 +310,8 @@ SHARING: tuple[Judged, ...] = (
         ),
         group_axis_left={"deliver": lambda heads, G: heads.unflatten(1, (G, -1))},
         merged={"deliver": lambda heads, G: merge_heads(heads)},
-        **shared(*SCALE, *SOFTMAX, "softmax_over_samples", "weights_returned"),
+        **shared(*SCALE, *WHOLE_WIDTH, "scale_of_values"),
+        **shared(*SOFTMAX, "softmax_over_samples", "weights_returned"),
     ),
     Exercise("pool_heads", pool_heads, draw_projection).recognising(
         dealt_out={"cut": lambda W, size, number: W.unflatten(1, (size, number, -1)).transpose(1, 2)},
@@ -338,15 +343,15 @@ SHARING: tuple[Judged, ...] = (
     Exercise(
         "absorb", absorb, draw_latents, rules={"latents_expanded": expands_latents}, rounds=6
     ).recognising(
-        scale_of_latents={"divisor": lambda sizes: sizes.head_dim**0.5},
+        scale_of_latents={"divisor": root_of_d},
         values_not_made={"make_values": nothing_done},
         one_matrix_for_queries={"widen": lambda queries, W_uk: queries @ W_uk[0].mT},
         one_matrix_for_values={"make_values": lambda heads, W_uv: heads @ W_uv[0]},
         merged={"deliver": lambda heads: heads.transpose(0, 1).flatten(1)},
         heads_summed=({"deliver": lambda heads: heads.sum(0)}, {"deliver": lambda heads: heads.mean(0)}),
-        **shared("scale_missing", "scale_of_number_of_keys", *SOFTMAX),
+        **shared("scale_missing", "scale_of_another_axis", *SOFTMAX),
     ),
-    Exercise("rotate", rotate, draw_positions).recognising(
+    Exercise("rotate", rotate, draw_positions, rules=not_by("rotate_by_position")).recognising(
         halves_paired={"split": HALVES, "join": HALVES},
         joined_as_halves={"join": HALVES},
         split_into_halves={"split": HALVES},
@@ -394,9 +399,9 @@ STREAMING: tuple[Judged, ...] = (
         new_tokens_first=({"keep": put_before, "look": put_before}, {"look": put_before}),
         queries_kept={"key_of": lambda x, W_q, W_k: x @ W_q},
         last_token_alone={"deliver": lambda heads: heads[:, -1:]},
-        **shared(*SCALE, *SOFTMAX, "softmax_over_samples", "weights_returned"),
-        **shared("mask_upside_down", "forbidden_scores_zero", "forbidden_weights_zero"),
-        **shared("renormalised", "zero_times_infinity"),
+        **shared(*SCALE, *WHOLE_WIDTH, "scale_of_values"),
+        **shared(*SOFTMAX, "softmax_over_samples", "weights_returned"),
+        **shared("mask_upside_down", "forbidden_scores_zero", "forbidden_weights_zero", "renormalised"),
         forbidden_scores_too_high=HIGH_FILLS,
     ),
     Exercise(
@@ -413,7 +418,7 @@ STREAMING: tuple[Judged, ...] = (
         largest_of_the_tile={"rise": lambda largest, scores: scores.amax(1, keepdim=True)},
         one_largest_for_all={"rise": lambda largest, scores: torch.maximum(largest, scores.max())},
         starts_at_zero={"start": 0.0},
-        grows=({"shrink": grow}, {"shrink": lambda largest, now_largest: (now_largest - largest).exp()}),
+        grows={"shrink": grow},
         divided_at_each_tile=(
             lambda queries, tiles: each_tile(queries, tiles).sum(0),
             {"each": torch.div, "finish": nothing_done},
@@ -429,7 +434,7 @@ STREAMING: tuple[Judged, ...] = (
         output_of_the_last_tile={"old_output": forget},
         not_divided={"finish": nothing_done},
         sum_of_all_queries={"add_up": torch.sum},
-        **shared("scale_missing", "scale_without_root", "scale_multiplied"),
-        scale_of_number_of_keys={"divisor": lambda sizes: sizes.num_keys**0.5},
+        **shared("scale_missing", "scale_without_root", "scale_multiplied", "scale_half_of_d"),
+        **shared("scale_of_values", "scale_of_another_axis"),
     ),
 )

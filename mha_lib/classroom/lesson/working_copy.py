@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from functools import wraps
 from itertools import count
 from pathlib import Path
@@ -32,6 +33,11 @@ from mha_lib.classroom.lesson.slides import (
 )
 from mha_lib.classroom.lesson.traditional import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
 
+STEP = "mha_step"  # in the metadata of the cell with which a step begins: its minutes, whether it is optional
+GUESS = (
+    "mha_guess"  # in a cell's metadata: what the student has guessed there, and whether the result is open
+)
+ORIGINAL = "mha_original"  # in a copy's metadata: its cells as they were when it was made
 RECORD = ".editions.json"  # in a working copy: the fingerprint of the edition that each file was made from
 CHOICE = ".language"  # in work/: the language of the last session
 FOLDED = "jp-MarkdownHeadingCollapsed"  # in a heading's metadata: JupyterLab folds what lies below it
@@ -168,12 +174,27 @@ def for_students(notebook: Any, solutions: bool) -> None:
     ``solutions``: whether they stay in it, each in a folded cell.
 
     The exercises, and what lies among them, are optional too; they stay open, for students look for them.
+    The copy carries what JupyterLab asks for: minutes of each step, and its cells as they were.
     """
-    for slide in without_exercises(read_stacks(notebook["cells"])):
+    stacks = read_stacks(notebook["cells"])
+    for slide in without_exercises(stacks):
         if slide.is_optional and any(cell["cell_type"] == "code" for cell in slide.cells):
             slide.cells[0]["metadata"][FOLDED] = True
+    for slide in (slide for stack in stacks for slide in stack if slide.cells):
+        slide.cells[0]["metadata"][STEP] = {"minutes": slide.minutes, "is_optional": slide.is_optional}
     left_out = is_notes if solutions else is_for_instructors
     notebook["cells"] = [cell for cell in notebook["cells"] if not left_out(cell)]
+    notebook["metadata"][ORIGINAL] = {"cells": deepcopy(notebook["cells"])}
+
+
+@of_notebooks
+def with_guesses(notebook: Any, former: bytes) -> None:
+    """The copy of a new edition, with what the student has guessed in the former one."""
+    cells = json.loads(former)["cells"]
+    guesses = {cell["id"]: cell["metadata"][GUESS] for cell in cells if GUESS in cell["metadata"]}
+    for cell in notebook["cells"]:
+        if cell["id"] in guesses:
+            cell["metadata"][GUESS] = guesses[cell["id"]]
 
 
 @of_notebooks
@@ -212,8 +233,10 @@ def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path
     new, former = fingerprint(content), record.get(mine.name)
     current = fingerprint(mine.read_bytes()) if mine.exists() else None
     record[mine.name] = new
-    if current is None or current == former != new:
+    if current is None:
         write_whole(mine, content)
+    elif current == former != new:
+        write_whole(mine, with_guesses(content, mine.read_bytes()))
     elif current != new and (former != new or not is_readable(mine)):
         names = names_beside(mine, "new")
         beside = next(name for name in names if not name.exists() or record.get(name.name) == new)

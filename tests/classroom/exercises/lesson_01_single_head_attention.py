@@ -46,7 +46,6 @@ def answer(scores, mask):
     return scores.masked_fill(~mask, -1e9).softmax(-1)
 """,
     right=[
-        mha_lib.masked_softmax,
         masked_row_by_row,
         lambda s, m: F.softmax(s + torch.zeros_like(s).masked_fill(~m, -torch.inf), dim=2),
         lambda s, m: s.where(m, s.new_tensor(-torch.inf)).log_softmax(-1).exp(),
@@ -60,12 +59,17 @@ def answer(scores, mask):
         ("underflow", lambda s, m: s.exp() * m / (s.exp() * m).sum(-1, keepdim=True)),
         ("softmax_over_samples", lambda s, m: F.softmax(s.masked_fill(~m, -1e9), dim=0)),
         ("forbidden_scores_zero", lambda s, m: torch.where(m, s, 0).softmax(-1)),
+        ("finished_function", mha_lib.masked_softmax),
+        ("only_zeros", lambda s, m: torch.zeros_like(s)),
+        ("only_zeros", lambda s, m: (s + ~m * -torch.inf).softmax(-1).nan_to_num()),
+        ("only_nan", lambda s, m: (s + ~m * -torch.inf).softmax(-1)),
+        ("only_nan", lambda s, m: s.masked_fill(~m, torch.inf).softmax(-1)),
+        ("printed", {"return scores.masked_fill(~mask, -1e9).softmax(-1)": "print(scores.softmax(-1))"}),
     ],
 )
 
 empty_rows = Answers(
     right=[
-        mha_lib.masked_softmax,
         masked_row_by_row,
         lambda s, m: s.masked_fill(~m, -torch.inf).softmax(-1).nan_to_num(),
         lambda s, m: s.masked_fill(~m, -1e9).softmax(-1) * m.any(-1, keepdim=True),
@@ -76,13 +80,14 @@ empty_rows = Answers(
         ("renormalised", lambda s, m: F.normalize(s.softmax(-1) * m, p=1, dim=-1)),
         ("forbidden_weights_zero", lambda s, m: torch.where(m, s.softmax(-1), 0)),
         ("uniform", lambda s, m: s.masked_fill(~m, -1e9).softmax(-1)),
+        ("finished_function", lambda s, m: mha_lib.masked_softmax(s, m)),
+        ("only_zeros", lambda s, m: torch.zeros_like(s)),
         ("softmax_over_samples", lambda s, m: F.softmax(s.masked_fill(~m, -1e9), dim=0) * m),
     ],
 )
 
 mask_from_lengths = Answers(
     right=[
-        mha_lib.padding_mask,
         lambda lens, K: (lens.view(-1, 1, 1) - 1).ge(torch.arange(K)),
         lambda lens, K: F.one_hot(lens, K + 1)[:, None, :K].cumsum(-1) == 0,
     ],
@@ -98,21 +103,32 @@ mask_from_lengths = Answers(
             "is torch.float32",
         ),
         ("mask_upside_down", lambda lens, K: (torch.arange(K) >= lens[:, None, None]).long()),
+        ("finished_function", mha_lib.padding_mask),
+        ("only_zeros", lambda lens, K: torch.zeros(len(lens), 1, K) > 0),
     ],
 )
 
 dot_product_attention = Answers(
     right=[
         attention(),
-        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m),
-        lambda *call: mha_lib.dot_product_attention(*call)[0],
+        attention(weigh=mha_lib.masked_softmax),
     ],
     wrong=[
         ("renormalised", attention(weigh=lambda s, m: F.normalize(s.softmax(-1) * m, p=1, dim=-1))),
-        ("scale_of_number_of_keys", attention(lambda q, k: q @ k.mT / math.sqrt(k.shape[1]))),
-        ("mask_upside_down", attention(weigh=lambda s, m: s.masked_fill(m, -1e9).softmax(-1))),
-        ("softmax_over_samples", attention(weigh=lambda s, m: F.softmax(s.masked_fill(~m, -1e9), dim=0))),
-        ("forbidden_scores_too_high", attention(weigh=lambda s, m: s.masked_fill(~m, -10).softmax(-1))),
+        *(
+            ("scale_of_another_axis", attention(lambda q, k, axis=axis: q @ k.mT / math.sqrt(axis(q, k))))
+            for axis in (lambda q, k: k.shape[1], lambda q, k: q.shape[1], lambda q, k: len(q))
+        ),
+        ("scale_half_of_d", attention(lambda q, k: q @ k.mT / q.shape[-1] ** 1 / 2)),
+        ("scale_half_of_d", attention(lambda q, k: q @ k.mT / (q.shape[-1] ** 1 / 2))),
+        ("scale_of_values", lambda q, k, v, m: masked_row_by_row(q @ k.mT / v.shape[-1] ** 0.5, m) @ v),
+        (
+            "scale_after_softmax",
+            lambda q, k, v, m: masked_row_by_row(q @ k.mT, m) / math.sqrt(q.shape[-1]) @ v,
+        ),
+        ("finished_function", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m)),
+        ("finished_function", lambda *call: mha_lib.dot_product_attention(*call)[0]),
+        ("only_zeros", lambda q, k, v, m: torch.zeros_like(q @ k.mT @ v)),
     ],
 )
 
@@ -177,3 +193,25 @@ attention_flops = Answers(
         ("as_many_keys_as_queries", lambda q, k, d, d_v: 2 * k * k * (d + d_v)),
     ],
 )
+
+one_weight = Answers(
+    right=[0.79, 0.787, torch.tensor(0.7869)],
+    wrong=[
+        *[("share_of_scores", 0.6), ("not_divided", 20.086), ("of_another_key", 0.11)],
+        *[("another_value", 0.5, "0.5"), ("number_wanted", ["a half"])],
+    ],
+)
+softmax_axis = Answers(right=[1, -1], wrong=[("over_queries", 0), ("another_value", 2, "2")])
+best_scale = Answers(right=[2, 2.0], wrong=[("no_root", 1), ("squared", 3), ("nothing", 4)])
+mended_mask = Answers(
+    right=[torch.tensor([2.0, 1.0, -torch.inf, -torch.inf]).softmax(0), [0.73106, 0.26894, 0, 0]],
+    wrong=[
+        ("score_zero", torch.tensor([2.0, 1.0, 0.0, 0.0]).softmax(0)),
+        *[("after_softmax", [0.23206, 0.08537, 0, 0]), ("another_value", [1, 2], "[1.0, 2.0]")],
+    ],
+)
+one_key_more = Answers(
+    right=[[2, 3, 4, 5, 6], torch.arange(5) + 2],
+    wrong=[("one_too_few", torch.arange(5) + 1), ("all_keys", [6] * 5), ("backwards", [6, 5, 4, 3, 2])],
+)
+cost_factor = Answers(right=[2, 2.0], wrong=[("both_twice", 4), ("same_work", 1)])

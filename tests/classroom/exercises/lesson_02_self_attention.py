@@ -9,8 +9,8 @@ import mha_lib
 from tests.classroom.exercises.answers import Answers
 
 
-def attend(q, k, v, mask=None):
-    scores = q @ k.mT / math.sqrt(q.shape[-1])
+def attend(q, k, v, mask=None, d=None):
+    scores = q @ k.mT / math.sqrt(d or q.shape[-1])
     return (scores if mask is None else scores.masked_fill(~mask, -torch.inf)).softmax(-1) @ v
 
 
@@ -62,7 +62,6 @@ def answer(x, W_q, W_k, W_v):
     {LINE}
 """,
     right=[
-        lambda x, W_q, W_k, W_v: F.scaled_dot_product_attention(x @ W_q, x @ W_k, x @ W_v),
         lambda x, W_q, W_k, W_v: torch.stack([attend(one @ W_q, one @ W_k, one @ W_v) for one in x]),
         lambda x, W_q, W_k, W_v: (x @ (W_q @ W_k.mT) @ x.mT / W_k.shape[1] ** 0.5).softmax(2) @ x @ W_v,
     ],
@@ -73,6 +72,16 @@ def answer(x, W_q, W_k, W_v):
         ("weights_transposed", {"softmax(-1)": "softmax(-1).mT"}),
         ("masked", lambda x, W_q, W_k, W_v: attend(x @ W_q, x @ W_k, x @ W_v, lower(x @ x.mT))),
         ("softmax_over_samples", {"softmax(-1)": "softmax(0)"}),
+        ("scale_of_another_axis", {"W_q.shape[1]": "len(x)"}),
+        ("scale_of_another_axis", {"W_q.shape[1]": "x.shape[1]"}),
+        ("scale_of_values", {"W_q.shape[1]": "W_v.shape[1]"}),
+        ("scale_half_of_d", {"0.5": "1 / 2"}),
+        ("scale_after_softmax", {" / W_q.shape[1] ** 0.5)": ")", ") @ x": ") / W_q.shape[1] ** 0.5 @ x"}),
+        (
+            "finished_function",
+            lambda x, W_q, W_k, W_v: F.scaled_dot_product_attention(x @ W_q, x @ W_k, x @ W_v),
+        ),
+        ("printed", {LINE: LINE.replace("return ", "print(") + ")"}),
     ],
 )
 
@@ -103,7 +112,7 @@ def answer(num_positions, num_hiddens):
     angles = torch.arange(num_positions)[:, None] / 10000 ** (2 * j / num_hiddens)
     return torch.where(torch.arange(num_hiddens) % 2 == 0, angles.sin(), angles.cos())
 """,
-    right=[mha_lib.sinusoidal_positions, {"angles.cos()": "(angles + torch.pi / 2).sin()"}],
+    right=[{"angles.cos()": "(angles + torch.pi / 2).sin()"}],
     wrong=[
         ("other_base", {"10000": "1000"}),
         ("exponent_doubled_twice", {"2 * j": "4 * j"}),
@@ -111,12 +120,12 @@ def answer(num_positions, num_hiddens):
         ("last_pair_at_1", {"2 * j / num_hiddens": "j / (num_hiddens // 2 - 1)"}),
         ("sines_alone", {"cos": "sin"}),
         ("exponent_not_doubled", {"2 * j": "j"}),
+        ("finished_function", mha_lib.sinusoidal_positions),
     ],
 )
 
 causal_mask = Answers(
     right=[
-        mha_lib.causal_mask,
         lambda q, k: torch.ones(k, k, dtype=torch.bool).tril()[-q:],
         lambda q, k: ~torch.ones(q, k, dtype=torch.bool).triu(1 + k - q),
         lambda q, k: torch.tensor([[j <= k - q + i for j in range(k)] for i in range(q)]),
@@ -130,6 +139,7 @@ causal_mask = Answers(
         ("future_instead_of_past", lambda q, k: torch.arange(k) >= torch.arange(k - q, k)[:, None]),
         ("boolean_wanted", lambda q, k: torch.ones(q, k).tril(k - q), "is torch.float32"),
         ("mask_upside_down", lambda q, k: 1 - torch.ones(q, k).tril(k - q).long()),
+        ("finished_function", mha_lib.causal_mask),
     ],
 )
 
@@ -154,13 +164,19 @@ who_sees_whom = Answers(
 causal_attention = Answers(
     right=[
         causal_row_by_row,
-        lambda q, k, v: F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True)[0],
+        causal(lambda s: mha_lib.masked_softmax(s, mha_lib.causal_mask(*s.shape))),
         causal(lambda s: (s + torch.full_like(s, -torch.inf).triu(1)).softmax(-1)),
     ],
     wrong=[
         ("renormalised", causal(lambda s: s.softmax(-1).tril() / s.softmax(-1).tril().sum(-1, keepdim=True))),
         ("forbidden_scores_zero", causal(lambda s: s.tril().softmax(-1))),
-        ("zero_times_infinity", causal(lambda s: (s + torch.ones_like(s).triu(1) * -torch.inf).softmax(-1))),
+        (
+            "finished_function",
+            lambda q, k, v: F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True)[0],
+        ),
+        ("scale_of_values", lambda q, k, v: attend(q, k, v, lower(q @ k.mT), v.shape[-1])),
+        ("only_zeros", causal(torch.zeros_like)),
+        ("only_nan", causal(lambda s: (s + torch.ones_like(s).triu(1) * -torch.inf).softmax(-1))),
         ("next_token_seen", causal(lambda s: s.masked_fill(~lower(s, 1), -1e9).softmax(-1))),
         ("future_instead_of_past", causal(lambda s: s.masked_fill(~lower(s).mT, -1e9).softmax(-1))),
         ("softmax_over_queries", causal(lambda s: F.softmax(s.masked_fill(~lower(s), -1e9), dim=0))),

@@ -34,6 +34,15 @@ def batched(x, W_q, W_k, W_v, W_o, H):
     return heads.transpose(1, 2).flatten(2) @ W_o
 
 
+def by_the_module(x, W_q, W_k, W_v, W_o, H, valid_lens):
+    layer = torch.nn.MultiheadAttention(x.shape[-1], H, bias=False, batch_first=True)
+    with torch.no_grad():
+        layer.in_proj_weight.copy_(torch.cat([W_q.T, W_k.T, W_v.T]))
+        layer.out_proj.weight.copy_(W_o.T)
+    padding = torch.arange(x.shape[1]) >= valid_lens[:, None]
+    return layer(x, x, x, key_padding_mask=padding)[0].detach()
+
+
 def distances(far=lambda a, b: (a - b).abs().sum(-1).mean((0, -1)) / 2):
     return lambda w: far(w[:, :, None], w[:, None])
 
@@ -81,6 +90,7 @@ VIEW = ".view(batch, num_tokens, num_heads, d).transpose(1, 2)"
 MERGE = "heads.transpose(1, 2).reshape(batch, num_tokens, width)"
 SOFTMAX = "weights = scores.softmax(dim=-1)"
 FILL = "scores = scores.masked_fill(~mask, -torch.inf)"
+TORCHS = "torch.nn.functional.scaled_dot_product_attention"
 KEYS = "valid_lens[:, None])[:, None, None]"
 ROWS = "valid_lens[:, None])[:, None, :, None]"
 MERGED = {MERGE: "heads.permute(0, 2, 3, 1).reshape(batch, num_tokens, width)"}
@@ -94,7 +104,6 @@ HIDES_ALL = {  # slips that leave some queries nothing to attend to
 
 split_heads = Answers(
     right=[
-        mha_lib.split_heads,
         lambda x, H: torch.stack(x.chunk(H, -1), 1),
         lambda x, H: x.view(*x.shape[:2], H, -1).permute(0, 2, 1, 3),
         lambda x, H: torch.einsum("bnhd->bhnd", x.unflatten(2, (H, -1))),
@@ -106,6 +115,7 @@ split_heads = Answers(
         ("every_other_number", lambda x, H: torch.stack([x[..., i::H] for i in range(H)], 1)),
         ("cut_with_one_view", lambda x, H: x.view(x.shape[0], H, x.shape[1], -1)),
         ("right_numbers", lambda x, H: split(x, H).flatten(0, 1)),
+        ("finished_function", lambda x, H: mha_lib.split_heads(x, H)),
     ],
 )
 
@@ -151,7 +161,12 @@ def answer(x, W_q, W_k, W_v, W_o, num_heads, valid_lens):
         ("scale_without_root", {"/ d**0.5": "/ d"}),
         ("scale_multiplied", {"/ d**0.5": "* d**0.5"}),
         ("scale_of_whole_width_multiplied", {"/ d**0.5": "* width**0.5"}),
-        ("scale_of_number_of_keys", {"/ d**0.5": "/ num_tokens**0.5"}),
+        *(
+            ("scale_of_another_axis", {"/ d**0.5": f"/ {axis}**0.5"})
+            for axis in ("num_tokens", "batch", "num_heads")
+        ),
+        ("scale_half_of_d", {"/ d**0.5": "/ d**1/2"}),
+        ("scale_after_softmax", {" / d**0.5": "", SOFTMAX: f"{SOFTMAX} / d**0.5"}),
         ("mask_upside_down", {"~mask": "mask"}),
         ("mask_missing", {FILL: "pass"}),
         ("mask_on_queries", {KEYS: ROWS}),
@@ -168,7 +183,9 @@ def answer(x, W_q, W_k, W_v, W_o, num_heads, valid_lens):
             "renormalised",
             {FILL: "pass", "weights @": "torch.nn.functional.normalize(weights * mask, 1, -1) @"},
         ),
-        ("zero_times_infinity", {FILL: "scores = scores + ~mask * -torch.inf"}),
+        ("only_nan", {FILL: "scores = scores + ~mask * -torch.inf"}),
+        ("finished_function", {"weights @ v": f"{TORCHS}(q, k, v, mask)"}),
+        ("finished_function", by_the_module),
         ("weights_transposed", {"weights @ v": "weights.mT @ v"}),
         ("softmax_over_heads", {"-torch.inf": "-1e9", "softmax(dim=-1)": "softmax(dim=1)"}),
         ("forbidden_scores_too_high", {FILL: "scores = scores - 10 * ~mask"}),
@@ -280,7 +297,10 @@ mean_entropies = Answers(
         ("softmax_again", lambda w: torch.distributions.Categorical(logits=w).entropy().mean((0, 2))),
         ("divided_by_largest", lambda w: torch.special.entr(w).sum(-1).mean((0, 2)) / math.log(w.shape[-1])),
         ("bits", lambda w: -(w * (w + 1e-12).log2()).sum(-1).mean((0, 2))),
-        ("nan", lambda w: -(w * torch.log(w)).sum(-1).mean(-1).mean(0)),
+        ("only_nan", lambda w: -(w * torch.log(w)).sum(-1).mean(-1).mean(0)),
+        ("number_added", lambda w: -(w * (w + 1e-5).log()).sum(-1).mean((0, 2))),
+        ("number_added", lambda w: -((w + 1e-5) * (w + 1e-5).log()).sum(-1).mean((0, 2))),
+        ("number_added", "summed", lambda w: -(w * (w + 1e-3).log()).sum(-1).mean(-1).sum(0)),
     ],
 )
 

@@ -152,6 +152,7 @@ circuits = Answers(
         ("queries_and_keys_exchanged", maps(lambda E, q, k: E @ k @ q.T @ E.T / q.shape[1] ** 0.5)),
         ("scale_missing", maps(lambda E, q, k: E @ q @ (E @ k).T)),
         ("scale_of_whole_width", maps(lambda E, q, k: E @ q @ (E @ k).T / E.shape[-1] ** 0.5)),
+        ("scale_half_of_d", maps(lambda E, q, k: E @ q @ (E @ k).T / k.shape[-1] ** 1 / 2)),
         ("scale_without_root", maps(lambda E, q, k: E @ q @ (E @ k).T / k.shape[-1])),
         ("softmax_too_early", maps(lambda E, q, k: (E @ q @ (E @ k).T / q.shape[1] ** 0.5).softmax(1))),
         ("OV_transposed", maps(ov=lambda E, v, o, U: U.T @ o.T @ v.T @ E.T)),
@@ -239,7 +240,7 @@ def altered(change):
     return lambda T, P: change(T, P, *place_before(T, P))
 
 
-PRAISE = "right for 3 sizes: the token before gets a weight of 1.000 or more."
+PRAISE = "right for 3 sizes: everywhere the token before gets more than .99 of the weight."
 previous_head = Answers(
     right=[(place_before, PRAISE), (by_waves, PRAISE), (shifted_keys, PRAISE)],
     wrong=[
@@ -250,7 +251,8 @@ previous_head = Answers(
         ("token_decides", altered(lambda T, P, W_q, W_k, W_v: (W_q.roll(P, 0), W_k.roll(P, 0), W_v))),
         ("nothing_chosen", altered(lambda T, P, *matrices: [0 * W for W in matrices])),
         ("other_values", altered(lambda T, P, W_q, W_k, W_v: (W_q, W_k, W_v.roll(1, 1)))),
-        ("too_flat", lambda T, P: place_before(T, P, loud=5.0), "but with a weight of 0.40 only"),
+        ("too_flat", lambda T, P: place_before(T, P, loud=5.0), "but with a weight of 0.398 only"),
+        ("too_flat", lambda T, P: place_before(T, P, loud=21.5), "0.985 only; more than .99 is wanted"),
         ("elsewhere", lambda T, P: place_before(T, P, shift=2), "place 2 looks at place 0"),
         ("three_matrices_wanted", lambda T, P: place_before(T, P)[0], "returned a tensor (16, 9)"),
         (

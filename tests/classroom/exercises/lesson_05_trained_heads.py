@@ -161,12 +161,12 @@ def answer(model, source, source_mask, begin, end, max_tokens):
     return torch.tensor(written)[:, 1:]
 """,
     right=[
-        by_generate,
         {"torch.tensor(written)[:, 1:]": "[row[1:] for row in written]"},
         {"logits.argmax(-1)": "logits.softmax(-1).argmax(-1)"},
     ],
     wrong=[
         ("begin_kept", {"[:, 1:]": ""}),
+        ("finished_function", by_generate),
         ("goes_on_after_end", {"end if end in row else token": "token"}),
         ("stops_at_the_first_end", {"if all(": "if any("}),
         ("never_stops", {"            break": "            pass"}),
@@ -222,7 +222,7 @@ breaks_the_model = Answers(
     wrong=[
         ("model_is_right", lambda: Written(written=Written().right), "writes 一千七百万零三百零五, and that"),
         ("known_kind", shown(14_000_007), "for 14,000,007 (fourteen million seven) the model is wrong, but"),
-        ("not_trained", untrained("20,045"), "has 0% of other numbers right."),
+        ("not_trained", untrained("20,045"), "has 0.0% of other numbers right."),
         ("number_alone", lambda: 20_045),
         ("number_alone", lambda: "20,045"),
         ("number_alone", lambda: torch.tensor(20_045)),

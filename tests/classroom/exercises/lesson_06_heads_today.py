@@ -68,7 +68,7 @@ def answer(queries, keys, values):
     return torch.stack(heads, dim=1)
 """,
     right=[
-        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+        {"weights @ v": "torch.nn.functional.scaled_dot_product_attention(queries[:, h], k, v)"},
         {"h] @ k.mT": "h].double() @ k.double().mT", "@ v)": "@ v.double())"},
     ],
     wrong=[
@@ -93,6 +93,10 @@ def answer(queries, keys, values):
             {"keys[:, h // shared_by]": "keys.mean(1)", "values[:, h // shared_by]": "values.mean(1)"},
         ),
         ("softmax_over_samples", {"scores.softmax(-1)": "scores.softmax(0)"}),
+        ("scale_of_another_axis", {"d**0.5": "queries.shape[1] ** 0.5"}),
+        ("scale_of_another_axis", {"d**0.5": "queries.shape[2] ** 0.5"}),
+        ("scale_of_values", {"d**0.5": "v.shape[-1] ** 0.5"}),
+        ("finished_function", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True)),
     ],
     together=[("dealt_out", "scale_missing"), ("values_dealt_out", "softmax_over_queries")],
 )
@@ -159,7 +163,7 @@ def answer(queries, latents, W_uk, W_uv):
         ("merged", {"torch.stack(heads)": "torch.cat(heads, dim=1)"}),
         ("heads_summed", {"torch.stack(heads)": "sum(heads)"}),
         ("scale_missing", {" / q.shape[1] ** 0.5": ""}),
-        ("scale_of_number_of_keys", {"q.shape[1] **": "len(latents) **"}),
+        ("scale_of_another_axis", {"q.shape[1] **": "len(latents) **"}),
         ("softmax_over_queries", {"softmax(-1)": "softmax(-2)"}),
         ("exponentials", {"scores.softmax(-1)": "scores.exp()"}),
     ],
@@ -185,7 +189,7 @@ def answer(x, positions):
         turned[..., 2 * j + 1] = a * angle.sin() + b * angle.cos()
     return turned
 """,
-    right=[mha_lib.rotate_by_position, {"torch.zeros_like(x)": "x.clone()"}, rotated_as_complex_numbers],
+    right=[{"torch.zeros_like(x)": "x.clone()"}, rotated_as_complex_numbers],
     wrong=[
         ("split_into_halves", {"x[..., 2 * j + 1]": "x[..., j + d // 2]", "x[..., 2 * j]": "x[..., j]"}),
         ("halves_paired", {"2 * j + 1]": "j + d // 2]", "2 * j]": "j]"}),
@@ -203,6 +207,7 @@ def answer(x, positions):
         ("angle_multiplied", {" / 10000 **": " * 10000 **"}),
         ("other_base", {"10000": "1000"}),
         ("overwritten", {"return turned": "return x.copy_(turned)"}),
+        ("finished_function", mha_lib.rotate_by_position),
     ],
     together=[("exponent_not_doubled", "turned_backwards"), ("split_into_halves", "positions_from_1")],
 )
@@ -301,7 +306,7 @@ def answer(x, W_q, W_k, W_v, cache):
         ("last_token_alone", {"weights @ values": "(weights @ values)[:, -1:]"}),
         ("scale_missing", {" / q.shape[-1] ** 0.5": ""}),
         ("scale_of_whole_width", {" / q.shape[-1]": " / x.shape[-1]"}),
-        ("scale_of_number_of_keys", {" / q.shape[-1]": " / keys.shape[1]"}),
+        ("scale_of_another_axis", {" / q.shape[-1]": " / keys.shape[1]"}),
         ("softmax_over_queries", {"softmax(-1)": "softmax(1)"}),
         ("forbidden_scores_zero", {"-1e9": "0"}),
         ("weights_returned", {"weights @ values": "weights"}),
@@ -309,7 +314,7 @@ def answer(x, W_q, W_k, W_v, cache):
             "renormalised",
             {FILLED: "scores", "weights @": "torch.nn.functional.normalize(weights * mask, 1, -1) @"},
         ),
-        ("zero_times_infinity", {FILLED: "scores + ~mask * -torch.inf"}),
+        ("only_nan", {FILLED: "scores + ~mask * -torch.inf"}),
         ("softmax_over_samples", {"softmax(-1)": "softmax(0)"}),
         ("line_raised", keeps_no_values, "your line `return (x @ W_q @ cache.keys.mT)"),
         ("tensor_wanted", {"weights @ values": "weights @ values, cache"}, "returned a tuple"),
@@ -356,7 +361,7 @@ def answer(queries, tiles):
         ("largest_of_the_tile", {"torch.maximum(largest, here)": "here"}),
         ("one_largest_for_all", {"scores.max(dim=1, keepdim=True).values": "scores.max()"}),
         ("starts_at_zero", {"-torch.inf": "0.0"}),
-        ("grows", {"largest - new": "new - largest"}),
+        ("only_nan", {"largest - new": "new - largest"}),
         (
             "divided_at_each_tile",
             {"    return output / total": "        output = output / total\n    return output"},
@@ -369,7 +374,7 @@ def answer(queries, tiles):
         ("sum_of_all_queries", {".sum(dim=1, keepdim=True)": ".sum()"}),
         ("scale_missing", {" / queries.shape[1] ** 0.5": ""}),
         ("scale_without_root", {"queries.shape[1] ** 0.5": "queries.shape[1]"}),
-        ("scale_of_number_of_keys", {"/ queries.shape[1]": "/ keys.shape[0]"}),
+        ("scale_of_another_axis", {"/ queries.shape[1]": "/ keys.shape[0]"}),
         ("all_tiles_at_once", all_tiles),
         ("tiles_averaged", lambda q, tiles: sum(all_tiles(q, [tile]) for tile in tiles) / len(tiles)),
     ],

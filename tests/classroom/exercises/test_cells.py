@@ -13,7 +13,6 @@ from mha_lib.classroom.pages.handout import HandoutExporter
 
 WORDS = words_in("zh")
 BEGIN = """
-from mha_lib import split_heads
 from mha_lib.classroom import begin_lesson, check, explore
 assert callable(explore)
 begin_lesson()
@@ -23,9 +22,11 @@ MINE = "def mine(x, num_heads):\n    return x.unflatten(2, (num_heads, -1)).tran
 CELLS = [
     BEGIN,
     "print('before')\ncheck.split_heads(lambda x, h: ...)\nprint('between')\n"
-    "check.split_heads(split_heads)\ncheck.serial_heads(3)\nprint('after')",
+    "check.split_heads(lambda x, h: x.unflatten(2, (h, -1)).transpose(1, 2))\n"
+    "check.serial_heads(3)\nprint('after')",
     "check.report('王小明')",
-    "def split_heads_solution(x, h): return split_heads(x, h)\ncheck.split_heads(split_heads_solution)",
+    "def split_heads_solution(x, h): return x.unflatten(2, (h, -1)).transpose(1, 2)\n"
+    "check.split_heads(split_heads_solution)",
     MINE,
     CHECK_MINE,
     "def mine(x, num_heads)\n    return x",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from mha_lib.classroom.exercises import judge
+from mha_lib.classroom.exercises import judge, small
 from mha_lib.classroom.exercises.judge import Check, Exercise, sentence_of
 from mha_lib.classroom.lesson import language
 
@@ -47,12 +47,73 @@ def test_an_unknown_name_is_named_with_the_ways_out():
     assert "uses F, which Python does not know here" in verdict.sentence
 
 
+def turned(q, k, mask):
+    return q @ k.T
+
+
+def not_turned(q, k, mask):
+    return q @ k
+
+
+def one_truth(q, k, mask):
+    return (q @ k.mT).masked_fill(not mask, 0)
+
+
+def one_axis_missing(q, k, mask):
+    scores = torch.ones(2, 9, 3, 4)
+    return scores.masked_fill(mask, 0)
+
+
+def root_of_a_number(q, k, mask):
+    return q @ k.mT / torch.sqrt(7)
+
+
+def other_sign(q, k, mask):
+    return q @ k.mT / 7 ^ 0.5
+
+
+def other_sign_of_a_number(q, k, mask):
+    return 7 ^ 0.5
+
+
+SHAPES = "Shapes in this line: "
+POWER = ["The square root of a number d is"]
+
+
+@pytest.mark.filterwarnings("ignore:The use of `x.T`")
+@pytest.mark.parametrize(
+    ("answer", "error", "hints"),
+    [
+        (turned, "RuntimeError", [f"{SHAPES}q (2, 3, 5), k (2, 4, 5).", "With more than two axes, .T turns"]),
+        (not_turned, "RuntimeError", [f"{SHAPES}q (2, 3, 5), k (2, 4, 5)."]),
+        (one_truth, "RuntimeError", ["`not`, `and`, `or` and `if` take one"]),
+        (
+            one_axis_missing,
+            "RuntimeError",
+            [f"{SHAPES}scores (2, 9, 3, 4), mask (2, 3, 4).", "Axes are"],
+        ),
+        (root_of_a_number, "TypeError", POWER),
+        (other_sign, "NotImplementedError", POWER),  # of PyTorch: this is no stub
+        (other_sign_of_a_number, "TypeError", POWER),
+    ],
+)
+def test_beside_an_error_stands_what_to_look_for(answer, error, hints):
+    exercise = Exercise(
+        "scores", lambda q, k, mask: q @ k.mT, lambda draw: draw.tensors((2, 3, 5), (2, 4, 5), (2, 3, 4))
+    )
+    verdict = exercise.judge(lambda q, k, mask: answer(q, k, mask > 0))
+    said, *lines = verdict.sentence.split("\n")
+    assert f"raised {error}: " in said
+    assert [line.startswith(hint) for line, hint in zip(lines, hints, strict=True)] == [True] * len(hints)
+    assert verdict.names == ("line_raised",)
+
+
 def test_a_variable_without_a_value_is_no_unknown_name():
     verdict = DOUBLED.judge(lambda x: raises(UnboundLocalError("no value", name="result")))
     assert "raised UnboundLocalError" in verdict.sentence
 
 
-STUB = "not yet: it returns nothing so far; write it, then run both cells again."
+STUB = "not yet: it returns nothing so far; write it, with a return at its end, then run both cells again."
 
 
 @pytest.mark.parametrize(
@@ -232,7 +293,7 @@ def test_the_verdict_is_printed_with_its_mark(capsys):
         check.doubled(answer)
     assert capsys.readouterr().out.splitlines() == [
         "✓ doubled: right on 5 random cases.",
-        "○ doubled: not yet: it returns nothing so far; write it, then run both cells again.",
+        f"○ doubled: {STUB}",
         "✗ doubled: a tensor is wanted, and this returned 2.",
         "Solution of doubled, not your answer: right on 5 random cases.",
     ]
@@ -257,5 +318,5 @@ def test_an_unknown_exercise_lists_the_known_ones():
 
 
 def test_every_sentence_of_the_engine_is_said_by_it():
-    code = Path(judge.__file__).read_text(encoding="utf-8")
+    code = "".join(Path(file.__file__).read_text(encoding="utf-8") for file in (judge, small))
     assert [name for name in language.words_in("en")["checks"] if f'"{name}"' not in code] == []

@@ -1,11 +1,15 @@
 """A restarted kernel finds in ``work/`` what earlier sessions have solved."""
 
+from dataclasses import replace
+
 import pytest
 
 from mha_lib.classroom.exercises import kept
 from mha_lib.classroom.exercises.judge import Check, Exercise
+from mha_lib.classroom.exercises.reports import Progress, read_report
 
 NUMBER = Exercise("number", lambda n: 2 * n, lambda draw: (5,), lesson="03_three")
+SECOND, OTHER = replace(NUMBER, name="second"), replace(NUMBER, name="other", lesson="04_four")
 
 
 @pytest.fixture
@@ -28,6 +32,30 @@ def test_the_newest_state_of_each_exercise_is_kept(here):
     kept.keep_state("other", "not yet")
     Check(NUMBER).number(lambda n: n)
     assert kept.kept_states() == {"number": "wrong", "other": "not yet"}
+
+
+def test_a_report_begins_from_what_earlier_sessions_have_kept(here, capsys):
+    """It is on the lessons that this session has checked, and on all before the first check."""
+
+    def reported(check):
+        capsys.readouterr()
+        check.report("Ada")
+        files = [read_report(file) for file in sorted((here / "reports").iterdir())]
+        return capsys.readouterr().out.partition("Written")[0], *(file.exercises for file in files)
+
+    first, second, third = (Check(NUMBER, SECOND, OTHER) for _ in range(3))
+    first.number(lambda n: n)
+    first.report("Ada")  # the file says "wrong", and what is kept is newer
+    for exercise in (first.number, first.second, first.other):
+        exercise(lambda n: 2 * n)
+    kept.keep_state("of an earlier edition", "solved")
+    three = {"number": Progress("solved", 1, {"wrong_number": 1}), "second": Progress("solved", 1)}
+    four = {"other": Progress("solved", 1)}
+    assert reported(second) == ("✓ number\n✓ second\n✓ other\n3 of 3 solved\n", four, three)
+    third.second(lambda n: n)
+    now = {"second": Progress("wrong", 2, {"wrong_number": 1})}
+    assert reported(third) == ("✓ number\n✗ second\n1 of 2 solved\n", four, three | now)
+    assert third.solved == []
 
 
 def test_a_solution_of_the_course_is_not_kept(here):

@@ -7,28 +7,31 @@ import pytest
 
 from mha_lib.classroom import exercises
 from mha_lib.classroom.exercises import check, find_exercises, names_by_lesson
-from mha_lib.classroom.exercises.judge import Check
+from mha_lib.classroom.exercises.judge import Check, Exercise
+from mha_lib.classroom.exercises.small import Small
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.slides import read_lesson, source
 from tests.classroom.exercises.answers import EXERCISES
 from tests.lessons import ENGLISH, name_of
 
+OF_ALL = {"only_zeros", "only_nan"}  # every exercise knows them, and may have a sentence of its own
 SENTENCES = words_in("en")["mistakes"]
 MISTAKES = {
     exercise.name: {*exercise.mistakes, *getattr(exercise, "symptoms", ()), *getattr(exercise, "rules", ())}
+    | (OF_ALL if isinstance(exercise, Exercise) else set())
     for exercise in EXERCISES.values()
 }
 
 
 def test_check_knows_the_exercises_of_all_lessons():
-    assert dir(check) == sorted(["report", "solved", *EXERCISES])
+    assert dir(check) == sorted(["reached", "report", "solved", *EXERCISES])
     assert {*names_by_lesson()} <= {lesson.stem for lesson in ENGLISH}
 
 
 @pytest.mark.parametrize("lesson", ENGLISH, ids=name_of)
 def test_the_exercises_of_a_lesson_are_those_that_it_checks_in_its_order(lesson):
     code = "\n".join(source(cell) for cell in read_lesson(lesson)["cells"] if cell["cell_type"] == "code")
-    checked = re.findall(r"^check\.(?!report\b)(\w+)\(", code, re.MULTILINE)
+    checked = re.findall(r"^check\.(?!report\b|reached\b)(\w+)\(", code, re.MULTILINE)
     assert names_by_lesson().get(lesson.stem, []) == list(dict.fromkeys(checked))
 
 
@@ -63,7 +66,7 @@ def test_every_mistake_has_one_sentence_and_every_sentence_its_mistake():
     for exercise, mistakes in MISTAKES.items():
         own = {*SENTENCES.get(exercise, {})}
         assert own <= mistakes
-        assert own.isdisjoint(mistakes & {*SENTENCES["shared"]}), exercise
+        assert own.isdisjoint((mistakes & {*SENTENCES["shared"]}) - OF_ALL), exercise
         assert mistakes <= own | {*SENTENCES["shared"]}, exercise
     assert {*SENTENCES} - {"shared"} <= {*EXERCISES}
     sentences = [sentence for said in SENTENCES.values() for sentence in said.values()]
@@ -74,7 +77,9 @@ def test_every_mistake_has_one_sentence_and_every_sentence_its_mistake():
 
 def test_every_remark_has_its_sentence():
     remarks = {
-        exercise.name: {*exercise.also_right} for exercise in EXERCISES.values() if exercise.also_right
+        exercise.name: {"right"} if isinstance(exercise, Small) else {*exercise.also_right}
+        for exercise in EXERCISES.values()
+        if isinstance(exercise, Small) or exercise.also_right
     }
     assert remarks == {name: {*said} for name, said in words_in("en")["remarks"].items()}
 

@@ -142,6 +142,7 @@ def test_a_file_that_is_no_report_of_the_students_stays(check, tmp_path, capsys,
         ("Ada\udcff", "'\\udcff'"),
         ("Ada\u202e", "'\\u202e'"),
         ("A" * 51, "51 characters; 50"),
+        *((ellipsis, "your own name in the place of") for ellipsis in ("…", "...", " ……", "。。。", "..")),
         (3, "and not 3"),
         (b"Ada", "and not b'Ada'"),
     ],
@@ -154,7 +155,7 @@ def test_a_name_that_no_file_can_have_is_refused_and_nothing_is_written(check, t
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["O'Brien, Pat", "王小明", "علی‌رضا", "é" * 50, "𝔸" * 50, ".", "..", "Jr."])
+@pytest.mark.parametrize("name", ["O'Brien, Pat", "王小明", "علی‌رضا", "é" * 50, "𝔸" * 50, "Ada …", "Jr."])
 def test_names_of_all_the_world_are_written(check, tmp_path, name):
     check.number(scaled)
     check.report(name)

@@ -1,12 +1,12 @@
 // Finds the cells from which a missing name should have come.
 
 /**
- * The cells that define the name that the kernel has missed last, and that have not run in this kernel as they are
- * now. The kernel itself knows both.
+ * The cells that have not run in this kernel as they are now, and that define the name that the kernel has missed last,
+ * or `all` such cells. The kernel itself knows both.
  */
-export async function cellsToRun(cells, { session }) {
+export async function cellsToRun(cells, { session }, { all = false } = {}) {
   const sources = cells.map(({ model }) => model.sharedModel.getSource());
-  const answer = `(lambda names: exec(${JSON.stringify(QUESTION)}, names) or names["answer"])(${JSON.stringify({ sources })})`;
+  const answer = `(lambda names: exec(${JSON.stringify(QUESTION)}, names) or names["answer"])(${JSON.stringify({ sources, wants_all: Number(all) })})`;
   const asked = session.kernel.requestExecute({ code: "", silent: true, user_expressions: { answer } });
   const { content } = await asked.done;
   const found = content.user_expressions?.answer.data?.["text/plain"] ?? "[]"; // a list of numbers
@@ -27,6 +27,7 @@ def defines(source, name):
 have_run = shell.history_manager.input_hist_raw
 answer = [
     index for index, source in enumerate(sources)
-    if type(error) is NameError and source.rstrip("\\n") not in have_run and defines(source, error.name)
+    if source.rstrip("\\n") not in have_run
+    and (wants_all or type(error) is NameError and defines(source, error.name))
 ]
 `;

@@ -1,11 +1,9 @@
 // One cell as the lesson has it: gives it back, or shows the difference.
 import { hasRole } from "../deck/static/grammar.js";
 import { differenceOf } from "./difference.js";
+import { sourceOf } from "./original.js";
 
-/**
- * Give the active cell back. What the student wrote stays in the cell's history: Ctrl+Z brings it back. The student
- * may be in another cell by the time the lesson is read: that one stays as it is.
- */
+/** Give the active cell back. What the student wrote stays in the cell's history: Ctrl+Z brings it back. */
 export async function giveBack(seat) {
   const { load, panel, words } = seat;
   const found = await findChanged(seat);
@@ -53,10 +51,10 @@ async function findChanged({ load, panel, words, original }) {
   const { Notification } = await load("@jupyterlab/apputils");
   const say = (sentence) => void Notification.info(sentence, { autoClose: 5000 });
   if (!cell) return say(words.no_cell);
-  if (!(await original.cells)) return say(words.no_original);
-  const lesson = await original.cell(cell.model.id);
+  if (!original.cells.length) return say(words.no_original);
+  const lesson = original.cell(cell.model.id);
   if (!lesson) return say(words.own_cell);
-  const { source, cell_type: type } = lesson;
+  const [source, type] = [sourceOf(lesson), lesson.cell_type];
   if (type === cell.model.type && source === cell.model.sharedModel.getSource())
     return say(words.not_changed);
   return { cell, type, source };

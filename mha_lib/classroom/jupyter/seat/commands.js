@@ -1,11 +1,20 @@
-// The student's commands: a button in the toolbar, entries in the menu of a cell and in JupyterLab's palette.
+// The student's commands: a button in the toolbar, the menus of a lesson and of a cell, JupyterLab's palette, and
+// Shift+Enter.
 import { compare, giveBack } from "./cell.js";
+import { startAfresh } from "./fresh.js";
 import { hasFolded, showFolded } from "./optional.js";
 
 const SET_UP = "mha-deck:set-up";
 const GIVE_BACK = "mha-deck:give-cell-back";
 const COMPARE = "mha-deck:compare-cell";
-export const SHOW_OPTIONAL = "mha-deck:show-optional";
+const SHOW_OPTIONAL = "mha-deck:show-optional";
+const START_AFRESH = "mha-deck:start-afresh";
+const WALK = "mha-deck:run-and-go-on";
+// More specific than JupyterLab's own selectors for this key, and so these win.
+const IN_A_LESSON = [
+  ".jp-Notebook.mha-lesson.jp-mod-editMode",
+  ".jp-Notebook.mha-lesson.jp-mod-commandMode:not(.jp-mod-readWrite) :focus:not(:read-write)",
+];
 
 /** Add the commands; returns a function that adds the button to the toolbar of a seat. */
 export async function addCommands({ app, load, seats }) {
@@ -16,7 +25,7 @@ export async function addCommands({ app, load, seats }) {
   /** The seat of the panel that is named, or else of the one that is in front. */
   const seatOf = ({ panel = shell.currentWidget?.id }) => [...seats].find((seat) => seat.panel.id === panel);
 
-  function add(id, { label, caption, act, isVisible = () => true, isEnabled = () => true }) {
+  function add(id, { label, caption = label, act, isVisible = () => true, isEnabled = () => true }) {
     const isThere = (args) => Boolean(seatOf(args)) && isVisible(seatOf(args));
     const say = (sentence) => (args) => (seatOf(args) ? sentence(seatOf(args)) : "");
     commands.addCommand(id, {
@@ -36,18 +45,17 @@ export async function addCommands({ app, load, seats }) {
     isVisible: ({ setup }) => setup.hasCells,
     isEnabled: ({ setup }) => !setup.isRunning,
   });
-  add(GIVE_BACK, {
-    label: ({ words }) => words.give_back,
-    caption: ({ words }) => words.give_back,
-    act: giveBack,
-  });
-  add(COMPARE, { label: ({ words }) => words.compare, caption: ({ words }) => words.compare, act: compare });
+  add(GIVE_BACK, { label: ({ words }) => words.give_back, act: giveBack });
+  add(COMPARE, { label: ({ words }) => words.compare, act: compare });
   add(SHOW_OPTIONAL, {
     label: ({ words }) => words.show_optional,
-    caption: ({ words }) => words.show_optional,
     act: showFolded,
     isVisible: ({ panel }) => hasFolded(panel.content.model),
   });
+  add(START_AFRESH, { label: ({ words }) => words.fresh, act: startAfresh });
+  add(WALK, { label: ({ words }) => words.walk, act: ({ walk }) => walk.step() });
+  for (const selector of IN_A_LESSON)
+    commands.addKeyBinding({ command: WALK, keys: ["Shift Enter"], selector });
   for (const [rank, command] of [COMPARE, GIVE_BACK].entries())
     contextMenu.addItem({ command, selector: ".jp-Notebook .jp-Cell", rank: rank / 10 });
 
@@ -60,5 +68,16 @@ export async function addCommands({ app, load, seats }) {
       button.node.style.setProperty("--share", share);
     };
   }
-  return { addButton };
+
+  /** The menu of a lesson, below the button that opens it. */
+  const { Menu } = await load("@lumino/widgets");
+  const menu = new Menu({ commands });
+  function openMenu({ panel: { id } }, button) {
+    menu.clearItems();
+    for (const command of [SET_UP, COMPARE, GIVE_BACK, SHOW_OPTIONAL, START_AFRESH])
+      menu.addItem({ command, args: { panel: id } });
+    const { left, bottom } = button.getBoundingClientRect();
+    menu.open(left, bottom);
+  }
+  return { addButton, openMenu };
 }

@@ -1,49 +1,58 @@
-// The line above a lesson: how much of its core path has run, how long the rest takes, which exercises are solved, and
-// a button that shows the optional parts. All of it is read from the notebook, and so survives a restart: cells keep
-// their numbers, and outputs of checks carry the state of their exercises (lesson/outputs.py).
+// The line above a lesson: how far the student is on the core path, which exercises are solved, and buttons that go on
+// and open the menu. All of it is read from the notebook, and so survives a restart: cells keep their numbers
+// and guesses, and outputs of checks carry the state of their exercises (lesson/outputs.py).
 import { checkedBy, hasRole } from "../deck/static/grammar.js";
-import { coreMinutes, readSlides } from "../deck/static/slides.js";
 import { fill } from "../deck/static/words.js";
-import { SHOW_OPTIONAL } from "./commands.js";
-import { hasFolded } from "./optional.js";
+import { progressOf, stepsOf } from "./steps.js";
 
 const CHECK = "mha_check"; // in the metadata of an output
 const DELAY = 200; // ms, in which several changes are drawn at once
 
-export async function showProgress({ app, load, panel, original, words }) {
+export async function showProgress(seat, openMenu) {
+  const { load, panel, original, walk, words } = seat;
   const { Widget } = await load("@lumino/widgets");
   const { content: notebook } = panel;
   const { model } = notebook;
-  const parts = partsOf((await original.cells) ?? model.toJSON().cells);
+  const steps = stepsOf(original.cells);
   const line = new Widget();
   line.addClass("mha-progress");
   panel.contentHeader.addWidget(line);
 
-  function show(id) {
-    const index = [...model.cells].findIndex((cell) => cell.id === id);
-    notebook.activeCellIndex = index;
-    notebook.scrollToItem(index, "start");
+  /** Go to the first step that is left; from there, and from the steps after it, to the next one. */
+  function goOn() {
+    const { core, here } = progressOf(steps, model.cells);
+    const active = notebook.activeCell?.model.id;
+    const now = core.findIndex(({ cells }) => cells.some(({ id }) => id === active));
+    const next = now < core.indexOf(here) ? here : (core[now + 1] ?? here ?? core[0]);
+    const cell = notebook.widgets.find((each) => each.model.id === next.first);
+    walk.goTo(cell);
+    notebook.scrollToItem(notebook.activeCellIndex, "start");
   }
 
   // A button that is replaced while the mouse is down gets no click, and one that has the focus loses it: so all
   // elements stay, and are hidden where they have nothing to say.
-  const sentences = [0, 1, 2].map(() => line.node.appendChild(document.createElement("span")));
-  const goOn = addButton(words.go_on, () => show(here.first));
-  const showAll = addButton(words.show_optional, () =>
-    app.commands.execute(SHOW_OPTIONAL, { panel: panel.id }),
-  );
-  let here; // the part that is next
+  const sentences = [0, 1, 2, 3].map(() => line.node.appendChild(document.createElement("span")));
+  const goingOn = addButton(words.go_on, goOn);
+
+  const menu = addButton(words.menu, () => openMenu(seat, menu));
+  menu.ariaHasPopup = "menu";
 
   function draw() {
-    const cells = [...model.cells];
-    const left = parts.filter(({ code }) =>
-      cells.some((cell) => code.has(cell.id) && cell.executionCount === null),
-    );
-    here = left.find(({ first }) => cells.some(({ id }) => id === first));
-    for (const [index, text] of sentencesOf(parts, left, cells, words).entries())
-      Object.assign(sentences[index], { textContent: text, title: text, hidden: !text });
-    goOn.hidden = !here;
-    showAll.hidden = !hasFolded(model);
+    const { core, left } = progressOf(steps, model.cells);
+    const { exercises, solved } = exercisesOf([...model.cells]);
+    const minutes = Math.ceil(left.reduce((sum, step) => sum + step.minutes, 0));
+    const done = core.length - left.length;
+    const isFresh = core.length && !done;
+    const said = [
+      core.length && fill(words.steps, { done, steps: core.length }),
+      isFresh && words.how_to_go_on,
+      minutes && !isFresh && fill(words.minutes, { minutes }),
+      exercises && !isFresh && fill(words.exercises, { exercises, solved }),
+    ];
+    for (const [index, text] of said.entries())
+      Object.assign(sentences[index], { textContent: text || "", title: text || "", hidden: !text });
+    sentences[0].title = words.steps_hint;
+    goingOn.hidden = !core.length;
   }
 
   function addButton(label, act) {
@@ -60,39 +69,6 @@ export async function showProgress({ app, load, panel, original, words }) {
   });
   draw();
 }
-
-/** The three sentences; an empty text for one that has nothing to say. */
-function sentencesOf(parts, left, cells, words) {
-  const { exercises, solved } = exercisesOf(cells);
-  const gaps = { parts: parts.length, done: parts.length - left.length, exercises, solved };
-  const minutes = Math.ceil(left.reduce((sum, part) => sum + part.minutes, 0));
-  return [
-    parts.length ? fill(words.parts, gaps) : "",
-    minutes ? fill(words.minutes, { minutes }) : "",
-    exercises ? fill(words.exercises, gaps) : "",
-  ];
-}
-
-/**
- * The core path, cut into parts that end with a slide that has code to run. No parts where no notes tell the
- * minutes: then they do not tell either which slides are optional.
- */
-function partsOf(cells) {
-  const parts = [];
-  let slides = [];
-  for (const slide of readSlides(cells).filter(({ isOptional }) => !isOptional)) {
-    slides.push(slide);
-    const code = slide.cells.filter(isToRun).map(({ id }) => id);
-    if (!code.length) continue;
-    parts.push({ first: slides[0].cells[0]?.id, code: new Set(code), minutes: coreMinutes(slides) });
-    slides = [];
-  }
-  if (parts.length) parts.at(-1).minutes += coreMinutes(slides);
-  return parts.some(({ minutes }) => minutes) ? parts : [];
-}
-
-/** Whether a student runs this cell: others run by the button for the setup, or are for instructors. */
-const isToRun = (cell) => cell.cell_type === "code" && !hasRole(cell, "setup", "solution");
 
 /** How many exercises the lesson checks, and how many of them are solved. */
 function exercisesOf(models) {

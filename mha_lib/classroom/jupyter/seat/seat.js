@@ -7,15 +7,17 @@ import { readWords } from "../deck/static/words.js";
 import { addCommands } from "./commands.js";
 import { openContents } from "./contents.js";
 import { explainOutputs } from "./explain.js";
+import { askForGuesses } from "./guesses.js";
 import { watchMoments } from "./moments.js";
 import { keepOpened } from "./optional.js";
 import { Original } from "./original.js";
 import { showProgress } from "./progress.js";
 import { Setup } from "./setup.js";
+import { Walk } from "./walk.js";
 
 export default async function prepareSeat(app, load) {
-  const seats = new Set(); // one for each open lesson: {panel, words, original, setup}
-  const { addButton } = await addCommands({ app, load, seats });
+  const seats = new Set(); // one for each open lesson: {panel, words, original, setup, walk}
+  const { addButton, openMenu } = await addCommands({ app, load, seats });
   document.adoptedStyleSheets.push(await readSheet("seat.css"));
 
   async function open(panel) {
@@ -33,15 +35,18 @@ export default async function prepareSeat(app, load) {
       panel.contentHeader.addWidget(new Widget({ node: line }));
     }
     if (!identity) return;
-    const original = new Original({ identity, context, contents });
-    const setup = new Setup({ load, panel, words });
+    const original = new Original(notebook.model);
+    const setup = new Setup({ load, panel, words, original });
     const seat = { app, load, panel, words: words.seat, original, setup };
+    seat.guesses = askForGuesses(seat, (cell) => seat.walk.show(cell));
+    seat.walk = new Walk(seat);
+    notebook.addClass("mha-lesson");
     seats.add(seat);
     panel.disposed.connect(() => seats.delete(seat));
     addButton(seat);
     explainOutputs(seat);
     watchMoments(seat);
-    await Promise.all([showProgress(seat), openContents(app, load)]);
+    await Promise.all([showProgress(seat, openMenu), openContents(app, load)]);
     panel.node.dataset.seat = "ready";
   }
 

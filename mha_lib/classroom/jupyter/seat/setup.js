@@ -1,6 +1,8 @@
 // Runs the setup cells of a lesson, as the deck does; the button in the toolbar tells how far.
 import { errorOf, isSetup } from "../deck/static/cells.js";
+import { hasRole } from "../deck/static/grammar.js";
 import { Runner } from "../deck/static/runner.js";
+import { cellsToRun } from "../extension/names.js";
 
 const GONE = ["restarting", "autorestarting", "dead"];
 
@@ -9,9 +11,10 @@ export class Setup {
   changed = () => {};
   #isDone = false; // in this kernel
   #running; // a promise
+  #said = []; // notifications of what failed, which go when the setup runs again
 
-  constructor({ load, panel, words: { deck, seat } }) {
-    Object.assign(this, { load, panel, words: seat });
+  constructor({ load, panel, words: { deck, seat }, original }) {
+    Object.assign(this, { load, panel, words: seat, original });
     const foot = {
       say: (text, state, share) => this.#hear(text, state, share),
       sayDead: () => this.#fail(seat.kernel_gone),
@@ -35,6 +38,17 @@ export class Setup {
     return this.#isDone ? this.words.is_set_up : this.words.set_up;
   }
 
+  /** Whether the setup has run in this kernel, or runs now without an error. */
+  async ready() {
+    if (this.#isDone) return true;
+    const { content, sessionContext } = this.panel;
+    await sessionContext.ready;
+    const left = await cellsToRun(content.widgets.filter(isSetup), sessionContext, { all: true });
+    this.#isDone = !this.isRunning && !left.length;
+    this.changed(0);
+    return this.#isDone || this.run();
+  }
+
   /** Whether all setup cells have run without an error; a call while they run waits for them. */
   run() {
     this.#running ??= this.#run().finally(() => {
@@ -44,6 +58,9 @@ export class Setup {
   }
 
   async #run() {
+    await this.#dismiss();
+    const { model } = this.panel.content;
+    this.original.putBack(model, (cell) => hasRole(cell, "setup")); // a student may have deleted one
     await this.runner.runSetup();
     this.changed(0);
     return this.#isDone;
@@ -55,11 +72,16 @@ export class Setup {
     this.changed(share);
   }
 
+  async #dismiss() {
+    const { Notification } = await this.load("@jupyterlab/apputils");
+    for (const id of this.#said.splice(0)) Notification.dismiss(id);
+  }
+
   /** Say what failed, and show the cell. Whoever writes in another one meanwhile goes on writing there. */
   async #fail(text) {
     const { load, panel, words } = this;
     const { Notification } = await load("@jupyterlab/apputils");
-    const say = (sentence) => Notification.error(sentence, { autoClose: false });
+    const say = (sentence) => this.#said.push(Notification.error(sentence, { autoClose: false }));
     say(text.replaceAll("\n", " · ")); // a notification has no line breaks
     const { content: notebook } = panel;
     const index = notebook.widgets.findIndex((cell) => isSetup(cell) && errorOf(cell));

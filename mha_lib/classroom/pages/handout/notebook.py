@@ -4,6 +4,7 @@ import ast
 import json
 import re
 import textwrap
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,15 +87,19 @@ def is_tagged(cell: NotebookNode, *names: str) -> bool:
     return any(str(tag).replace("_", "-") in names for tag in tags(cell))
 
 
-def without_open_exercises(cells: list[NotebookNode]) -> list[NotebookNode]:
-    """The cells without those that say only that an exercise is not answered yet: on a page nobody answers.
+def without_open_exercises(
+    cells: list[NotebookNode], answered_here: Collection[str] = ()
+) -> list[NotebookNode]:
+    """The cells without those that say only that an exercise is not answered yet.
+
+    Those that are ``answered_here``, by their ids, stay: there the page itself asks for the answer.
 
     A cell that holds nothing but the heading above such a cell goes with it.
     """
     kept: list[NotebookNode] = []
     for cell in cells:
         outputs = cell.get("outputs")
-        if not outputs or not all(map(says_not_yet, outputs)):
+        if cell.get("id") in answered_here or not outputs or not all(map(says_not_yet, outputs)):
             kept.append(cell)
         elif kept and kept[-1].cell_type == "markdown" and re.fullmatch(r"#+ .*\s*", kept[-1].source):
             kept.pop()

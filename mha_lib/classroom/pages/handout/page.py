@@ -5,13 +5,15 @@ until the reader asks for them.
 """
 
 import html
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 from nbformat import NotebookNode
 
+from mha_lib.classroom.exercises import find_exercises
+from mha_lib.classroom.exercises.small import Small
 from mha_lib.classroom.lesson.grammar import has_role, identity_of
 from mha_lib.classroom.lesson.hosted import links_to
 from mha_lib.classroom.lesson.language import ENGLISH, TAG, has_words, identity_by_place, words_in
@@ -44,7 +46,7 @@ from offline_notebook import (
 )
 
 STYLES = [f"pages/handout/{name}.css" for name in ("code", "page", "others", "paper")]
-SCRIPTS = [str(WIDGETS_SCRIPT), "pages/handout/page.js", "pages/handout/reading.js"]
+SCRIPTS = [str(WIDGETS_SCRIPT), *(f"pages/handout/{name}.js" for name in ("page", "reading", "small"))]
 # A notebook's own programs and widgets run, without asking the network for anything.
 POLICY = {
     "script-src": "'unsafe-inline' blob: data:",
@@ -84,6 +86,7 @@ class HandoutPage:
             complain(words_in(ENGLISH)["language"]["unknown"].format(language=self.language))
         words = words_in(self.language)
         self.words, self.hosted_words = words["handout"], words["hosted"]
+        self.small = small_exercises(notebook, words)
         code = notebook.metadata.get("language_info", {})
         self.programming_language = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
         self.description = describe(notebook, name, audience)
@@ -112,7 +115,7 @@ class HandoutPage:
             styles=[*STYLES, *styles],
             more_style=self.cleaner.formulas.style(),
             scripts=SCRIPTS,
-            spoken=self.words,
+            spoken={**self.words, "small": self.small},
             widgets=self.outputs.widgets.data(),
             handout=self,
             guard=page.read("pages/handout/guard.js"),
@@ -134,7 +137,7 @@ class HandoutPage:
     def cells(self) -> str:
         cells = [cell for cell in cells_for(self.audience, self.notebook) if is_on_the_page(cell)]
         sections: list[list[NotebookNode]] = [[]]
-        for cell in without_open_exercises(cells):
+        for cell in without_open_exercises(cells, answered_here=self.small):
             if slide_type(cell) in STARTS and sections[-1]:
                 sections.append([])
             sections[-1].append(cell)
@@ -194,6 +197,8 @@ class HandoutPage:
         return ""
 
     def code_cell(self, cell: NotebookNode, is_result: bool) -> str:
+        if cell.get("id") in self.small:
+            return '<div class="small"></div>\n'  # small.js asks there for the answer
         asserts = lines_of_asserts(cell.source) if is_result else set()
         is_shown = cell.source.strip() and not is_tagged(cell, "remove-input")
         code = code_block(cell.source, self.programming_language, asserts) if is_shown else ""
@@ -207,6 +212,14 @@ class HandoutPage:
             outputs = folded("output", self.words["output"], outputs)
         kind = "outputs result" if is_result else "outputs"
         return code + (f'<div class="{kind}">\n{outputs}</div>\n' if outputs else "")
+
+
+def small_exercises(notebook: NotebookNode, words: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page needs for each small exercise that asks for a number, by the id of its cell."""
+    names = {str(cell.get("id")): cell.metadata.get("checks") for cell in notebook.cells}
+    known = {each.name: each for each in find_exercises() if isinstance(each, Small)}
+    found = {cell: known[name].in_page(words) for cell, name in names.items() if name in known}
+    return {cell: exercise for cell, exercise in found.items() if exercise}
 
 
 def first_comment(code: str) -> str:

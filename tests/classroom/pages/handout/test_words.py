@@ -72,7 +72,7 @@ def test_a_handout_says_nothing_in_english(lessons, audience, caplog):
         assert words_outside_brackets(record.getMessage()) == []
     scripts = read(page).find_all("script")[-1].string
     spoken = json.loads(re.search(r"const WORDS = (\{.*\});", scripts)[1])
-    assert words_outside_brackets(" ".join(spoken.values())) == []
+    assert words_outside_brackets(" ".join(map(str, spoken.values()))) == []
 
 
 def test_the_index_says_nothing_in_english(lessons, tmp_path):

@@ -96,7 +96,8 @@ export class Runner {
     const failures = [];
     let ran = 0;
     for (const [done, cell] of cells.entries()) {
-      const place = fill(words.place, { slide: placeOf(cell.node), cell: cell.model.id });
+      const [line] = cell.model.sharedModel.getSource().split("\n");
+      const place = fill(words.place, { slide: placeOf(cell.node), cell: cell.model.id, line });
       this.#begin(fill(words.running, { run, number: done + 1, count, place }), done / count, cell);
       const reply = await this.#runCell(cell);
       if (!this.isRunning) {

@@ -1,0 +1,58 @@
+"""Small exercises: a number or a line, written in the place of ``...`` into the cell that checks it.
+
+A handout judges those that ask for a number in the page, by what ``in_page`` tells.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from mha_lib.classroom.exercises.judge import Judged, Verdict, describe, plain, say, wrong
+
+
+@dataclass(frozen=True)
+class Small(Judged):
+    """A value that is right, and the values to which slips lead.
+
+    answer    computes the right value, a number or a tensor; a list of numbers counts as a tensor
+    mistakes  computes for the name of each slip the value that it gives
+    within    how far a value may be off
+    also      other right values
+    """
+
+    answer: Callable[[], Any]
+    mistakes: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    within: float = 1e-4
+    also: tuple[float, ...] = ()
+
+    def judge(self, given: object) -> Verdict:
+        if given is None or given is ...:
+            return Verdict("not yet", say("nothing_written"))
+        try:
+            value = torch.as_tensor(plain(given)).double()
+        except (TypeError, ValueError, RuntimeError):
+            return wrong("number_wanted", given=describe(given))
+        if any(self.agrees(value, right) for right in (self.answer(), *self.also)):
+            return self.solved("right")
+        slips = (name for name, made in self.mistakes.items() if self.agrees(value, made()))
+        name = next(slips, None)
+        seen = torch.round(value, decimals=4).tolist()
+        return self.mistaken(name) if name else wrong("another_value", given=seen)
+
+    def agrees(self, value: torch.Tensor, wanted: Any) -> bool:
+        wanted = torch.as_tensor(wanted).double()
+        return value.shape == wanted.shape and bool(((value - wanted).abs() <= self.within).all())
+
+    def in_page(self, words: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What a page needs to judge a number, in words of its language; None where none is asked for."""
+        if torch.as_tensor(self.answer()).dim():
+            return None
+        sentences = words["mistakes"].get(self.name, {})
+        return {
+            "right": [float(right) for right in (self.answer(), *self.also)],
+            "within": self.within,
+            "praise": words["remarks"][self.name]["right"],
+            "slips": [[float(made()), sentences[name]] for name, made in self.mistakes.items()],
+        }

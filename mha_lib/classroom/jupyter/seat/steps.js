@@ -1,0 +1,40 @@
+// The steps of a lesson, as its copy names them in the metadata of the cell with which each begins
+// (lesson/working_copy.py), and what of them a student has done: all of it is kept in the notebook.
+import { hasRole } from "../deck/static/grammar.js";
+import { isOpen } from "./guesses.js";
+
+/** Each step: {first, minutes, is_optional, cells}, the cells as the notebook's JSON has them. */
+export function stepsOf(cells) {
+  const steps = [];
+  for (const cell of cells) {
+    if (cell.metadata.mha_step) steps.push({ ...cell.metadata.mha_step, first: cell.id, cells: [] });
+    steps.at(-1)?.cells.push(cell);
+  }
+  return steps;
+}
+
+/** Whether a student runs this cell: others run with the setup, or are for instructors. */
+export const isToRun = (cell) =>
+  (cell.cell_type ?? cell.type) === "code" && !hasRole(cell, "setup", "solution");
+
+/** The cells of a step in which there is something to do: code to run, and a guess. */
+const work = ({ cells }) => cells.filter((cell) => isToRun(cell) || hasRole(cell, "guess"));
+
+/**
+ * The core path and how far the student is on it: {core, left, here}. `left` are the steps with something to do, `here`
+ * is the first of them. A step without anything to do is left as long as one before it is, and as nothing is done.
+ */
+export function progressOf(steps, models) {
+  const byId = new Map([...models].map((model) => [model.id, model]));
+  const isDone = (cell) => {
+    const model = byId.get(cell.id);
+    return !model || (model.type === "code" ? model.executionCount !== null : isOpen(model));
+  };
+  const core = steps.filter(({ first, is_optional }) => !is_optional && byId.has(first));
+  const here = core.find((step) => !work(step).every(isDone));
+  const first = core.some((step) => work(step).some(isDone)) ? core.indexOf(here) : 0;
+  const left = core.filter((step, at) =>
+    work(step).length ? !work(step).every(isDone) : here && at >= first,
+  );
+  return { core, left, here };
+}

@@ -1,0 +1,24 @@
+// Small exercises that ask for a number are answered in the page. WORDS.small tells how each is judged, by its cell.
+
+function verdictOn(text, { right, within, praise, slips }) {
+  const number = Number(text.trim().replace(",", ".").replace("−", "-"));
+  if (!text.trim() || Number.isNaN(number)) return WORDS.no_number;
+  const is = (value) => Math.abs(number - value) <= within;
+  if (right.some(is)) return `✓ ${praise}`;
+  const slip = slips.find(([value]) => is(value));
+  return `✗ ${slip ? slip[1] : WORDS.another_value.replace("{given}", number)}`;
+}
+
+for (const [name, exercise] of Object.entries(WORDS.small)) {
+  const place = document.getElementById(name)?.querySelector(".small");
+  const make = (kind, properties) => Object.assign(document.createElement(kind), properties);
+  const answer = make("input", { ariaLabel: WORDS.your_answer, placeholder: WORDS.your_answer });
+  const line = make("form", { className: "ask", autocomplete: "off" });
+  const said = make("output");
+  line.append(answer, make("button", { textContent: WORDS.judge }), said);
+  line.addEventListener("submit", (event) => {
+    event.preventDefault();
+    said.textContent = verdictOn(answer.value, exercise);
+  });
+  place?.append(line);
+}
