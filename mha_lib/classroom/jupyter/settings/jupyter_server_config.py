@@ -33,11 +33,9 @@ class StrictNotary(NotebookNotary):
     """
 
     def compute_signature(self, nb: NotebookNode) -> str:
-        hmac = HMAC(self.secret, digestmod=self.digestmod)
         with signature_removed(nb):
-            for part in json.JSONEncoder(sort_keys=True).iterencode(nb):
-                hmac.update(part.encode())
-        return hmac.hexdigest()
+            text = json.dumps(nb, sort_keys=True)
+        return HMAC(self.secret, text.encode(), self.digestmod).hexdigest()
 
 
 class CarefulContentsManager(AsyncLargeFileManager):
@@ -62,8 +60,7 @@ class CarefulContentsManager(AsyncLargeFileManager):
 
     async def trust_notebook(self, path: str) -> None:
         nb = (await self.get(path))["content"]
-        if WITHHELD in nb.metadata:
-            give_back(nb.metadata)
+        give_back(nb.metadata)
         self.notary.mark_cells(nb, True)
         self.check_and_sign(nb, path)
 
@@ -78,7 +75,7 @@ def runs_code(metadata: NotebookNode) -> list[str]:
 def give_back(metadata: NotebookNode) -> None:
     """Put back what was withheld; widgets that the page has made since, and stores, are added."""
     made = metadata.get("widgets", {})
-    metadata.update(metadata.pop(WITHHELD))
+    metadata.update(metadata.pop(WITHHELD, {}))
     with suppress(KeyError, TypeError):  # either may lack a state, or be of another form
         metadata["widgets"][STATE]["state"] |= made[STATE]["state"]
 

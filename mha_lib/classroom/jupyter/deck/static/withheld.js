@@ -1,22 +1,16 @@
 // A line above a notebook that nobody has trusted: the server withholds what would run in the page, such as stored
 // widgets (settings/jupyter_server_config.py). A button trusts the notebook, and loads the page again.
 import { save } from "./saves.js";
-import { fill } from "./words.js";
 
 const WITHHELD = "mha_withheld"; // in the notebook's metadata
-const STATE = "application/vnd.jupyter.widget-state+json";
-const PARTS = /(Layout|Style)Model$/; // of widgets: nobody counts them
 
 /** The line, as an element; null where nothing is withheld. */
 export function lineOfWithheld({ app, load, panel, words }) {
-  const withheld = panel.content.model.getMetadata(WITHHELD);
-  if (!withheld) return null;
-  const models = Object.values(withheld.widgets?.[STATE]?.state ?? {});
-  const count = models.filter((model) => !PARTS.test(model?.model_name)).length;
+  if (!panel.content.model.getMetadata(WITHHELD)) return null;
   const line = Object.assign(document.createElement("div"), { className: "mha-withheld" });
   line.innerHTML = "<span></span><button></button>";
   const [text, button] = line.children;
-  text.textContent = text.title = fill(words.notice, { count });
+  text.textContent = text.title = words.notice;
   button.textContent = words.trust;
   button.addEventListener("click", async () => {
     const isTrusted = (await save(panel.context)) && (await trust({ app, load, panel }).catch(() => false));
