@@ -21,12 +21,12 @@ from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import JupyterServer, Watch, install_deck, start_server
 from tests.browser.new_lesson import ANYWIDGET, new_lesson
 from tests.browser.pages import expect_accessible, new_page
-from tests.classroom.pages.handout.cells import STATE
+from tests.classroom.pages.handout.cells import STATE, VIEW, shown
 from tests.waiting import eventually
 
 WORDS = words_in("en")["withheld"]
 NOTEBOOK = "notebook==7.6.5"  # for the JupyterLab in constraints.txt
-OVERLAY = "<img src='x' onerror=\"fetch('/overlay-has-run')\">"
+CALLING = "<img src='x' onerror=\"fetch('/{}-has-run')\">"
 ATTACK = """
 const { baseUrl } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
 const headers = { "X-XSRFToken": document.cookie.match(/_xsrf=([^;]*)/)[1] };
@@ -41,17 +41,19 @@ export default { render() {} };
 
 
 def lay_hostile(folder: Path) -> tuple[Path, Path]:
-    """A notebook with a cell that shows a harmless widget; and the file that a stored one makes where it runs."""
+    """A notebook whose stored widget makes a file, beside a cell that shows a harmless one; and that file."""
     mark, file = folder.parent / "has-run", folder / "hostile.ipynb"
 
     class Hostile(anywidget.AnyWidget):
         _esm = ATTACK.replace("CODE", json.dumps(f"open({str(mark)!r}, 'w').close()"))
 
     hostile = Hostile()
-    notebook = new_lesson([new_markdown_cell("# Hello"), new_code_cell(ANYWIDGET)])
+    outputs = [shown({"text/html": CALLING.format("output")}), shown({VIEW: {"model_id": hostile.model_id}})]
+    claims_trust = new_code_cell("1", outputs=outputs, metadata={"trusted": True})
+    notebook = new_lesson([new_markdown_cell("# Hello"), claims_trust, new_code_cell(ANYWIDGET)])
     embedded = embed_data([hostile], state=dependency_state([hostile], drop_defaults=False))
     notebook.metadata.widgets = {STATE: embedded["manager_state"]}
-    notebook.metadata.rise["overlay"] = OVERLAY
+    notebook.metadata.rise["overlay"] = CALLING.format("overlay")
     folder.mkdir()
     nbformat.write(notebook, file)
     return file, mark
@@ -84,8 +86,8 @@ def served(folder: Path, home: Path, python: str) -> Iterator[JupyterServer]:
 
 
 def attacks(watch: Watch) -> list[str]:
-    """What the stored widget and the overlay of the notebook have asked for: only they ask for these."""
-    return [url for url in watch.requests if url.endswith(("/api/kernels", "/overlay-has-run"))]
+    """What the notebook's stored widget, output and overlay have asked for: only they ask for these."""
+    return [url for url in watch.requests if url.endswith(("/api/kernels", "-has-run"))]
 
 
 def saves(response: Response) -> bool:
@@ -108,7 +110,7 @@ def test_what_a_notebook_has_stored_never_runs_until_it_is_trusted(
             page.goto(server.address(view, file.name))
             expect(page.locator(".mha-withheld")).to_contain_text(WORDS["notice"])
             expect_accessible(page, ".mha-withheld")
-            page.locator(".jp-CodeCell .cm-content").click()
+            page.locator(".jp-CodeCell .cm-content").last.click()
             page.keyboard.press("Shift+Enter")
             # The page restores what is stored before it draws the widgets of its own cells.
             expect(page.locator("canvas[data-size='10']")).to_be_attached()
@@ -123,8 +125,8 @@ def test_what_a_notebook_has_stored_never_runs_until_it_is_trusted(
                 page.get_by_text(WORDS["trust"]).click()
                 eventually(mark.exists, "the file that the stored widget makes")
                 expect(page.locator(".mha-withheld")).to_have_count(0)
-                overlays = ["/overlay-has-run"] if view == "rise" else []
-                assert {urlsplit(url).path for url in attacks(watch)} == {"/api/kernels", *overlays}
+                ran = ["/api/kernels", "/output-has-run", *["/overlay-has-run"] * (view == "rise")]
+                assert {urlsplit(url).path for url in attacks(watch)} == {*ran}
 
 
 SPY = "<script>try { document.title = document.cookie } catch ({ name }) { document.title = name }</script>"
