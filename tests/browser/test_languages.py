@@ -61,8 +61,8 @@ check.masked_softmax(lambda scores, mask: scores + 1)
 check.masked_softmax(lambda scores, mask: scores[0])
 check.masked_softmax(3)
 check.masked_softmax(lambda scores, mask: scores.masked_fill(~mask, -1e9).softmax(-1))
-check.attention_flops(lambda *sizes: 7)
-check.attention_flops(lambda *sizes: "7")
+check.crossover(lambda *sizes: 7)
+check.crossover(lambda *sizes: "7")
 check.report()
 """
 

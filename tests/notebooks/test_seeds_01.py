@@ -1,4 +1,4 @@
-"""The statements of lesson 01 about numbers that depend on a seed hold for twelve other seeds."""
+"""The statements of lesson 01 about numbers that depend on a seed hold for twenty-four other seeds."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ CELLS = {cell["id"]: source(cell) for cell in read_lesson(LESSON)["cells"]}
 pytestmark = pytest.mark.whole
 
 
-@pytest.fixture(params=range(1, 13))
+@pytest.fixture(params=range(1, 25))
 def run(request):
     """Runs cells of the lesson by their ids, every seed shifted, and returns their names."""
     mpl.use("Agg")
@@ -30,14 +30,15 @@ def run(request):
     return run_cells
 
 
-def test_a_summary_of_64_numbers_recovers_three_fifths_of_16_words_and_a_fifth_of_64(run):
-    shares = run("recover", "summary-loses")["shares"]
-    assert 0.595 < shares[16] < 0.625
-    assert 0.175 < shares[64] < 0.205
+def test_the_sum_of_many_embeddings_loses_most_of_its_words(run):
+    recovered = run("recover", "summary-loses")["recovered"]
+    assert 0.77 < recovered[4] < 0.86
+    assert 0.35 < recovered[16] < 0.39
+    assert 0.24 < recovered[64] < 0.28
 
 
 def test_32_recurrent_steps_leave_less_than_a_millionth_of_the_gradient(run):
-    names = run("gradient-of-first-word", "direct-reads-keep-it")
+    names = run("gradient-of-first-word")
     assert names["by_steps"] < 1e-6
     assert abs(names["at_once"] - 4 / 32) < 1e-6
 
@@ -46,18 +47,8 @@ def test_the_variance_of_a_dot_product_is_d(run):
     run("variance-is-d", "variance-asserted")
 
 
-def test_the_scores_of_a_fresh_layer_spread_by_a_third_once_scaled(run):
-    spreads = run("fresh-spread", "fresh-spread-is-a-third")["spreads"].values()
-    assert all(abs(spread - 1 / 3) < 0.03 for spread in spreads)
-
-
 def test_unscaled_the_median_query_loses_its_gradient_and_the_mean_much_less_of_it(run):
     measured = run("measure-softmax")["measured"][False]
-    (_, at_4, mean_at_4, _), (_, at_1024, mean_at_1024, _) = measured[0], measured[-1]
+    (at_4, mean_at_4, _), *_, (at_1024, mean_at_1024, _) = measured
     assert at_4 / at_1024 > 2_000
     assert 4 < mean_at_4 / mean_at_1024 < 12
-
-
-def test_unscaled_scores_of_4096_numbers_underflow_in_half_of_the_weights(run):
-    zeros = run("exact-zeros")["zeros"]
-    assert 0.4 < zeros.float().mean() < 0.65

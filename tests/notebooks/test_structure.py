@@ -21,6 +21,7 @@ from mha_lib.classroom.lesson.slides import (
 )
 from mha_lib.classroom.lesson.translations import out_of_step
 from mha_lib.classroom.lesson.working_copy import FOLDED, for_students
+from mha_lib.classroom.pages.handout.notebook import lines_of_asserts
 from tests.lessons import ENGLISH, ROOT, TRANSLATED, english_of, name_of
 
 THIRD_EDITION = {"01_single_head_attention"}  # lessons with small exercises, and objectives that meet them
@@ -133,7 +134,7 @@ def test_what_a_students_copy_folds_hides_optional_parts_alone(lesson):
     assert folded
 
 
-HELPER = re.compile(r"# (?P<word>\w+)(: |：)\S.*")
+NAMED = re.compile(r"# (?P<word>\w+)(: |：)\S.*")  # the first line of a helper, and of a test
 
 
 def is_hidden(cell):
@@ -147,14 +148,15 @@ def is_helper(cell):
 WHY = re.compile(r"<details><summary>(?P<word>[^<>]+)</summary>\n\n(?P<text>.+)\n\n</details>\s*", re.DOTALL)
 # What begins with a word: its form, and the cells that have it.
 BEGINS = {
-    "Helper": (HELPER, lambda cell: cell["id"] == "imports"),
+    "Helper": (NAMED, lambda cell: cell["id"] == "imports"),
+    "Test": (NAMED, lambda cell: is_hidden(cell) and not is_helper(cell) and "solution" not in tags(cell)),
     "Why": (WHY, lambda cell: "why" in tags(cell)),
 }
 
 
 @cache
 def word_for(english, folder):
-    """A language's word for "Helper" or "Why": the first such cell of its first lesson begins with it."""
+    """A language's word for "Helper", say: the first such cell of its first lesson begins with it."""
     form, is_meant = BEGINS[english]
     lesson = min(folder.glob("*.ipynb"))
     found = form.match(source(next(filter(is_meant, cells_of(lesson)))))
@@ -169,18 +171,28 @@ def test_the_words_with_which_cells_begin_are_the_english_ones_in_english_alone(
 
 
 @each_lesson
-def test_helpers_are_folded_under_a_line_that_names_them_and_nothing_else_is_but_solutions(lesson):
-    """lesson/slides.py says what a helper is."""
-    word = word_for("Helper", lesson.parent)
+def test_helpers_and_tests_are_folded_under_a_line_that_names_them_and_nothing_else_is_but_solutions(lesson):
+    """lesson/slides.py says what both are."""
     for cell in cells_of(lesson):
         line = source(cell).split("\n")[0]
-        named = HELPER.fullmatch(line) if cell["cell_type"] == "code" else None
+        word = word_for("Helper" if is_helper(cell) else "Test", lesson.parent)
+        named = NAMED.fullmatch(line) if cell["cell_type"] == "code" else None
         is_named = named is not None and named["word"] == word
         if "solution" not in tags(cell):
-            assert is_hidden(cell) == is_named, f"{cell['id']}: folded or named as a helper, but not both"
-            assert is_hidden(cell) <= is_helper(cell), f"{cell['id']} is on a slide, so it is never folded"
+            assert is_hidden(cell) == is_named, f"{cell['id']}: folded, or named as such, but not both"
         assert not is_named or len(line) <= 80, f"{cell['id']}: its first line has {len(line)} letters"
         assert not is_named or not {"exercise", "shows-check"} & set(tags(cell)), cell["id"]
+
+
+@each_lesson
+def test_no_assert_answers_a_guess_before_it_has_run(lesson):
+    if lesson.stem not in THIRD_EDITION:
+        return
+    for slide in read_slides(cells_of(lesson)):
+        asks = any("guess" in tags(cell) for cell in slide.cells)
+        for cell in slide.cells if asks else []:
+            if cell["cell_type"] == "code" and lines_of_asserts(source(cell)):
+                assert is_hidden(cell), f"{cell['id']} shows its assert: fold a cell with asserts alone"
 
 
 @each_lesson

@@ -17,7 +17,6 @@ from mha_lib.classroom.exercises.mistakes import (
     Divisor,
     Step,
     attention,
-    fill_lowest,
     masked_weights,
     nothing_done,
     shared,
@@ -52,12 +51,6 @@ def draw_low_scores(draw: Draw) -> tuple[Tensor, Tensor]:
     return scores, mask
 
 
-def draw_scores_with_empty_rows(draw: Draw) -> tuple[Tensor, Tensor]:
-    scores, mask = draw_low_scores(draw)
-    mask[:, 0] = False
-    return scores, mask
-
-
 def draw_lengths(draw: Draw) -> tuple[Tensor, int]:
     batch, _, num_keys, *_ = draw_axes(draw)
     lengths = torch.randint(0, num_keys, (batch,), generator=draw)
@@ -75,10 +68,6 @@ def draw_attention(draw: Draw) -> tuple[Tensor, ...]:
     )
     queries[:, 0] = 100 * keys[torch.arange(batch), mask[:, 0].int().argmin(-1)]
     return queries, keys, values, mask
-
-
-def draw_temperature(draw: Draw) -> tuple[Tensor, float]:
-    return draw_scores(draw)[0], draw.in_turn(0.3, 0.5, 2.0, 3.0)
 
 
 def draw_additive(draw: Draw) -> tuple[Tensor, ...]:
@@ -137,16 +126,6 @@ def additive_attention(
     return attention(queries, keys, values, num_hiddens=len(w_v), score=score, divisor=divisor, **steps)
 
 
-def tempered_softmax(
-    scores: Tensor,
-    temperature: float,
-    *,
-    temper: Step = lambda scores, temperature: scores / temperature,
-    **steps: Any,
-) -> Tensor:
-    return masked_weights(temper(scores, temperature), **steps)
-
-
 RAW, REAL = torch.tensor([2.0, 1.0, 3.0, 0.5]), torch.tensor([True, True, False, False])
 
 EXERCISES: tuple[Judged, ...] = (
@@ -183,15 +162,6 @@ EXERCISES: tuple[Judged, ...] = (
         **shared(*SOFTMAX, "softmax_over_samples", "underflow"),
     ),
     Exercise(
-        "empty_rows", masked_weights, draw_scores_with_empty_rows, rules=not_by("masked_softmax")
-    ).recognising(
-        nan={"finish": nothing_done},
-        uniform={"fill": fill_lowest},
-        **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
-        **shared("forbidden_scores_too_high", "forbidden_weights_zero", "renormalised", "underflow"),
-        **shared("softmax_over_queries", "softmax_over_samples", "exponentials"),
-    ),
-    Exercise(
         "mask_from_lengths",
         mask_from_lengths,
         draw_lengths,
@@ -217,16 +187,6 @@ EXERCISES: tuple[Judged, ...] = (
         **shared("exponentials", "weights_returned"),
         keys_mixed={"mix": lambda weights, keys, values: weights @ keys},
     ),
-    Exercise("temperature", tempered_softmax, draw_temperature).recognising(
-        multiplied={"temper": lambda scores, t: scores * t},
-        not_used={"temper": lambda scores, t: scores},
-        rooted={"temper": lambda scores, t: scores / t**0.5},
-        squared={"temper": lambda scores, t: scores / t**2},
-        weights_divided=lambda scores, temperature: scores.softmax(-1) / temperature,
-        power_of_weights=lambda scores, temperature: scores.softmax(-1) ** (1 / temperature),
-        softmax_twice={"temper": lambda scores, t: scores.softmax(-1) / t},
-        **shared(*SOFTMAX, "softmax_over_samples"),
-    ),
     Exercise(
         "additive_attention", additive_attention, draw_additive, rules=no_loop(additive_of_size)
     ).recognising(
@@ -241,26 +201,5 @@ EXERCISES: tuple[Judged, ...] = (
         ),
         scaled=WHOLE_WIDTH["scale_of_whole_width"],
         **shared(*SOFTMAX, "softmax_over_samples", "weights_returned"),
-    ),
-    Exercise(
-        "attention_flops",
-        lambda num_queries, num_keys, d, d_v: 2 * num_queries * num_keys * (d + d_v),
-        lambda draw: tuple((3 + torch.randperm(9, generator=draw)[:4]).tolist()),
-        also_right={"counted_exactly": lambda q, k, d, d_v: q * k * (2 * d - 1) + q * d_v * (2 * k - 1)},
-    ).recognising(
-        counted_once=lambda q, k, d, d_v: q * k * (d + d_v),
-        one_product_counted_once=(
-            lambda q, k, d, d_v: q * k * (d + 2 * d_v),
-            lambda q, k, d, d_v: q * k * (2 * d + d_v),
-        ),
-        scores_alone=(lambda q, k, d, d_v: 2 * q * k * d, lambda q, k, d, d_v: q * k * d),
-        mixture_alone=(lambda q, k, d, d_v: 2 * q * k * d_v, lambda q, k, d, d_v: q * k * d_v),
-        multiplied=tuple(lambda q, k, d, d_v, n=n: n * q * k * d * d_v for n in (1, 2, 4)),
-        softmax_counted=tuple(lambda q, k, d, d_v, n=n: 2 * q * k * (d + d_v) + n * q * k for n in (1, 2, 3)),
-        values_as_wide_as_keys=lambda q, k, d, d_v: 4 * q * k * d,
-        as_many_keys_as_queries=(
-            lambda q, k, d, d_v: 2 * q * q * (d + d_v),
-            lambda q, k, d, d_v: 2 * k * k * (d + d_v),
-        ),
     ),
 )

@@ -25,6 +25,9 @@ JupyterLab folds (``"jupyter": {"source_hidden": true}``), and it begins with a 
 does: ``# Helper: draws a bar for each head``. Students' copies fold the optional slides, too:
 ``working_copy.py``.
 
+A *test* holds the asserts of a slide that asks for a guess. It is folded, too, since its messages are the
+answers: a student reads them with their ticks. Its first line says what is tested: ``# Test: the sum``.
+
 ``"highlight": "1|3-4|6,8"`` in the metadata of a code cell takes the class through its code: the deck lights
 line 1, then lines 3 and 4, then lines 6 and 8, and then shows all lines as before. These steps follow the one
 that shows the cell. ``jupyter/deck/static/lines.js`` reads them.

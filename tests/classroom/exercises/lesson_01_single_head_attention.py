@@ -35,11 +35,6 @@ def additive_pair_by_pair(q, k, v, W_q, W_k, w_v):
     return torch.stack([torch.stack(row, -1) for row in scores], 1).softmax(-1) @ v
 
 
-def counted_exactly(num_queries, num_keys, d, d_v):
-    scores = num_queries * num_keys * (d + (d - 1))
-    return scores + num_queries * d_v * (num_keys + (num_keys - 1))
-
-
 masked_softmax = Answers(
     """
 def answer(scores, mask):
@@ -65,24 +60,6 @@ def answer(scores, mask):
         ("only_nan", lambda s, m: (s + ~m * -torch.inf).softmax(-1)),
         ("only_nan", lambda s, m: s.masked_fill(~m, torch.inf).softmax(-1)),
         ("printed", {"return scores.masked_fill(~mask, -1e9).softmax(-1)": "print(scores.softmax(-1))"}),
-    ],
-)
-
-empty_rows = Answers(
-    right=[
-        masked_row_by_row,
-        lambda s, m: s.masked_fill(~m, -torch.inf).softmax(-1).nan_to_num(),
-        lambda s, m: s.masked_fill(~m, -1e9).softmax(-1) * m.any(-1, keepdim=True),
-    ],
-    wrong=[
-        ("overwritten", lambda s, m: s.masked_fill_(~m, -1e9).softmax(-1) * m),
-        ("underflow", lambda s, m: s.exp() * m / (s.exp() * m).sum(-1, keepdim=True)),
-        ("renormalised", lambda s, m: F.normalize(s.softmax(-1) * m, p=1, dim=-1)),
-        ("forbidden_weights_zero", lambda s, m: torch.where(m, s.softmax(-1), 0)),
-        ("uniform", lambda s, m: s.masked_fill(~m, -1e9).softmax(-1)),
-        ("finished_function", lambda s, m: mha_lib.masked_softmax(s, m)),
-        ("only_zeros", lambda s, m: torch.zeros_like(s)),
-        ("softmax_over_samples", lambda s, m: F.softmax(s.masked_fill(~m, -1e9), dim=0) * m),
     ],
 )
 
@@ -132,22 +109,6 @@ dot_product_attention = Answers(
     ],
 )
 
-temperature = Answers(
-    right=[
-        lambda s, t: (s / t).exp() / (s / t).exp().sum(-1, keepdim=True),
-        lambda s, t: F.normalize(s.softmax(-1) ** (1 / t), p=1, dim=-1),
-        lambda s, t: torch.stack([(row / t).softmax(-1) for row in s]),
-    ],
-    wrong=[
-        ("softmax_over_samples", lambda s, t: F.softmax(s / t, dim=0)),
-        ("overwritten", lambda s, t: s.div_(t).softmax(-1)),
-        ("exponentials", lambda s, t: (s / t).exp()),
-        ("not_used", lambda s, t: (s - t).softmax(-1)),
-        ("squared", lambda s, t: (s / t**2).softmax(-1)),
-        ("softmax_twice", lambda s, t: (s.softmax(-1) / t).softmax(-1)),
-    ],
-)
-
 additive_attention = Answers(
     right=[
         additive(),
@@ -176,21 +137,6 @@ additive_attention = Answers(
         ),
         ("subtracted", additive(torch.sub)),
         ("softmax_over_samples", additive(weigh=lambda s: F.softmax(s, dim=0))),
-    ],
-)
-
-attention_flops = Answers(
-    right=[
-        lambda q, k, d, d_v: sum(2 * (d + d_v) for _ in range(q * k)),
-        lambda q, k, d, d_v: float(2 * q * k * d + 2 * q * k * d_v),
-        (counted_exactly, "right on 5 random cases. You count exactly"),
-    ],
-    wrong=[
-        ("mixture_alone", lambda q, k, d, d_v: 2 * q * k * d_v),
-        ("one_product_counted_once", lambda q, k, d, d_v: 2 * q * k * d + q * k * d_v),
-        ("multiplied", lambda q, k, d, d_v: 2 * q * k * d * d_v),
-        ("softmax_counted", lambda q, k, d, d_v: 2 * q * k * (d + d_v) + q * k),
-        ("as_many_keys_as_queries", lambda q, k, d, d_v: 2 * k * k * (d + d_v)),
     ],
 )
 

@@ -235,8 +235,8 @@ def test_a_symptom_names_a_mistake_alone_or_beside_another(answer, names):
 
 
 def test_a_broken_rule_is_named_only_where_the_result_is_right():
-    exercise = replace(DOUBLED, name="temperature", rules={"rooted": lambda given, call: len(call) == 1})
-    assert exercise.judge(lambda x: 2 * x).names == ("rooted",)
+    exercise = replace(DOUBLED, name="best_scale", rules={"squared": lambda given, call: len(call) == 1})
+    assert exercise.judge(lambda x: 2 * x).names == ("squared",)
     assert exercise.judge(lambda x: 3 * x).names == ("wrong_entry",)
 
 
@@ -272,10 +272,10 @@ def test_two_mistakes_in_one_step_do_not_meet():
 
 def test_a_mistake_gets_its_own_sentence_or_the_shared_one_in_the_language_of_the_lesson(course_in):
     course_in(
-        "xx", {"mistakes": {"temperature": {"rooted": "⟦rooted⟧"}, "shared": {"mask_missing": "⟦no mask⟧"}}}
+        "xx", {"mistakes": {"best_scale": {"no_root": "⟦no root⟧"}, "shared": {"mask_missing": "⟦no mask⟧"}}}
     )
-    exercise = Exercise("temperature", DOUBLED.answer, DOUBLED.cases, {"rooted": torch.sqrt})
-    assert exercise.judge(torch.sqrt)[:2] == ("wrong", "⟦rooted⟧")
+    exercise = Exercise("best_scale", DOUBLED.answer, DOUBLED.cases, {"no_root": torch.sqrt})
+    assert exercise.judge(torch.sqrt)[:2] == ("wrong", "⟦no root⟧")
     assert sentence_of("mistakes", "masked_softmax", "mask_missing") == "⟦no mask⟧"
 
 

@@ -76,12 +76,12 @@ function placeText(cell, size, width) {
   const right = width - code.width - GAP.beside;
   const besideSize = Math.min(code.size, right / widest(text));
   const besideHeight = sum(text.map(() => LINE * besideSize)) + (fixed?.height ?? 0);
-  if (besideSize >= SMALLEST && (!fixed || fixed.width <= right))
+  if (code.height && besideSize >= SMALLEST && (!fixed || fixed.width <= right))
     return { ...place, side: "beside", outputSize: besideSize, height: Math.max(code.height, besideHeight) };
   const outputSize = Math.max(SMALLEST, Math.min(code.size, width / widest(text)));
   const rows = sum(text.map((ems) => Math.max(1, Math.ceil((ems * outputSize) / width))));
-  const below = rows * LINE * outputSize + (fixed?.height ?? 0);
-  return { ...place, side: "below", outputSize, height: code.height + GAP.below + below };
+  const under = code.height + (code.height && GAP.below);
+  return { ...place, side: "below", outputSize, height: under + rows * LINE * outputSize + (fixed?.height ?? 0) };
 }
 
 /** Give a picture or an explorer the height that the slide has left; a picture stands on the better side. */

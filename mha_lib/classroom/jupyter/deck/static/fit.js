@@ -98,12 +98,11 @@ function roomOf(section) {
 // ---- Measure ------------------------------------------------------------------------------------------
 
 function measure(cell) {
-  const editor = cell.querySelector(".cm-content");
-  pen.font = `100px ${getComputedStyle(editor).fontFamily}`;
-  const lines = [...editor.querySelectorAll(".cm-line")].map((line) => line.textContent);
+  const editor = cell.querySelector(".cm-content"); // none where the notebook folds the code
+  pen.font = `100px ${getComputedStyle(editor ?? cell.querySelector("pre") ?? cell).fontFamily}`;
+  const lines = [...(editor?.querySelectorAll(".cm-line") ?? [])].map((line) => line.textContent);
   const code = lines.map((line) => ({ ems: emsOf(line), isBlank: !line.trim() }));
-  const isHidden = Boolean(cell.querySelector(".jp-Cell-inputWrapper .jp-Placeholder-content"));
-  const isFolded = isHidden || ("folded" in cell.dataset && !("lit" in cell.dataset));
+  const isFolded = !editor || ("folded" in cell.dataset && !("lit" in cell.dataset));
   const hasRun = /\d/.test(cell.querySelector(".jp-InputPrompt").textContent);
   return { code, isFolded, ...(measureOutput(cell) ?? guessOutput(cell, hasRun)) };
 }
