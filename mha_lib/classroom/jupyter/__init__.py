@@ -5,4 +5,5 @@
 
 from pathlib import Path
 
-SETTINGS = Path(__file__).with_name("settings")  # for JUPYTER_CONFIG_PATH: nothing asks the network
+# For JUPYTER_CONFIG_PATH: nothing asks the network, and no untrusted notebook runs code in the page.
+SETTINGS = Path(__file__).with_name("settings")

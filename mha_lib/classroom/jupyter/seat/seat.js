@@ -2,6 +2,7 @@
 // together. A notebook is a lesson if it says so, also when it was renamed, copied or moved.
 import { filesOf } from "../deck/static/course.js";
 import { identityOf } from "../deck/static/grammar.js";
+import { lineOfWithheld } from "../deck/static/withheld.js";
 import { readWords } from "../deck/static/words.js";
 import { addCommands } from "./commands.js";
 import { openContents } from "./contents.js";
@@ -22,12 +23,18 @@ export default async function prepareSeat(app, load) {
   async function open(panel) {
     const { context, content: notebook } = panel;
     await context.ready;
-    const identity = !panel.isDisposed && identityOf(notebook.model, context.localPath);
-    if (!identity) return;
-    keepOpened(notebook);
+    if (panel.isDisposed) return;
+    const identity = identityOf(notebook.model, context.localPath);
+    if (identity) keepOpened(notebook);
     const { contents } = app.serviceManager;
-    const files = await filesOf(identity, context.localPath, contents);
-    const { words } = await readWords(identity.language, files, notebook.node);
+    const files = identity && (await filesOf(identity, context.localPath, contents));
+    const { words } = await readWords(identity?.language, files, notebook.node);
+    const line = lineOfWithheld({ app, load, panel, words: words.withheld });
+    if (line) {
+      const { Widget } = await load("@lumino/widgets");
+      panel.contentHeader.addWidget(new Widget({ node: line }));
+    }
+    if (!identity) return;
     const original = new Original(notebook.model);
     const setup = new Setup({ load, panel, words, original });
     const seat = { app, load, panel, words: words.seat, original, setup };

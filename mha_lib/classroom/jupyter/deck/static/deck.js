@@ -26,6 +26,7 @@ import { Speaker } from "./speaker.js";
 import { onTurn, shownSection } from "./stage.js";
 import { adoptStyles } from "./styles.js";
 import { takeOver } from "./turn.js";
+import { lineOfWithheld } from "./withheld.js";
 import { readWords } from "./words.js";
 
 /** Words and styles come first: RISE opens the notebook only when this function is done. */
@@ -44,7 +45,11 @@ export default async function prepareDeck(app, load) {
   await drawErrors({ app, load, words: words.deck });
   const { Dialog } = await load("@jupyterlab/apputils");
   const isOwnCopy = identity?.kind === "deck"; // it was made for the deck alone
-  const open = () => openDeck({ app, load, Dialog, isOwnCopy, files, words, notice });
+  const open = () => {
+    openDeck({ app, load, Dialog, isOwnCopy, files, words, notice });
+    const { currentWidget: panel } = app.shell;
+    panel.node.append(lineOfWithheld({ app, load, panel, words: words.withheld }) ?? "");
+  };
   document.addEventListener("ready", open, { once: true }); // Reveal's event
 }
 

@@ -56,9 +56,9 @@ function sayFailure({ name, message, response }, words) {
 }
 
 /** Save the lesson if there is something to save and its file may be written; false if that fails: the foot says it. */
-export async function save({ contentsModel, model, save }) {
-  if (!contentsModel?.writable || !model.dirty) return true;
-  return save().then(
+export async function save(context) {
+  if (!context.contentsModel?.writable || !context.model.dirty) return true;
+  return context.save().then(
     () => true,
     () => false,
   );

@@ -1,0 +1,149 @@
+"""A notebook of somebody else runs nothing in the name of whoever opens it, until they trust it."""
+
+import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import anywidget
+import nbformat
+import pytest
+from ipywidgets.embed import dependency_state, embed_data
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from playwright.sync_api import Browser, Page, Response, expect
+
+from mha_lib.classroom.lesson.language import words_in
+from tests.browser.conftest import JupyterServer, Watch, install_deck, start_server
+from tests.browser.new_lesson import ANYWIDGET, new_lesson
+from tests.browser.pages import expect_accessible, new_page
+from tests.classroom.pages.handout.cells import STATE, VIEW, shown
+from tests.waiting import eventually
+
+WORDS = words_in("en")["withheld"]
+NOTEBOOK = "notebook==7.6.5"  # for the JupyterLab in constraints.txt
+CALLING = "<img src='x' onerror=\"fetch('/{}-has-run')\">"
+ATTACK = """
+const { baseUrl } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
+const headers = { "X-XSRFToken": document.cookie.match(/_xsrf=([^;]*)/)[1] };
+const { id } = await (await fetch(`${baseUrl}api/kernels`, { method: "POST", headers, body: "{}" })).json();
+const channel = new WebSocket(`${location.origin.replace("http", "ws")}${baseUrl}api/kernels/${id}/channels`);
+const header = { msg_id: "1", msg_type: "execute_request", session: "1", version: "5.3" };
+const content = { code: CODE, silent: false };
+const message = { header, content, parent_header: {}, metadata: {}, channel: "shell", buffers: [] };
+channel.onopen = () => channel.send(JSON.stringify(message));
+export default { render() {} };
+"""
+
+
+def lay_hostile(folder: Path) -> tuple[Path, Path]:
+    """A notebook whose stored widget makes a file, beside a cell that shows a harmless one; and that file."""
+    mark, file = folder.parent / "has-run", folder / "hostile.ipynb"
+
+    class Hostile(anywidget.AnyWidget):
+        _esm = ATTACK.replace("CODE", json.dumps(f"open({str(mark)!r}, 'w').close()"))
+
+    hostile = Hostile()
+    outputs = [shown({"text/html": CALLING.format("output")}), shown({VIEW: {"model_id": hostile.model_id}})]
+    claims_trust = new_code_cell("1", outputs=outputs, metadata={"trusted": True})
+    notebook = new_lesson([new_markdown_cell("# Hello"), claims_trust, new_code_cell(ANYWIDGET)])
+    embedded = embed_data([hostile], state=dependency_state([hostile], drop_defaults=False))
+    notebook.metadata.widgets = {STATE: embedded["manager_state"]}
+    notebook.metadata.rise["overlay"] = CALLING.format("overlay")
+    folder.mkdir()
+    nbformat.write(notebook, file)
+    return file, mark
+
+
+@pytest.fixture(scope="module")
+def with_notebook(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The Python of an environment that has Jupyter Notebook 7 beside all that is here."""
+    environment = tmp_path_factory.mktemp("notebook")
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    python = str(environment / "bin" / "python")
+    for part in ("etc", "share"):
+        shutil.copytree(Path(sys.prefix, part), environment / part, dirs_exist_ok=True)
+    install_deck(environment / "share" / "jupyter")
+    paths = next(environment.glob("lib/*/site-packages")) / "beside.pth"
+    paths.write_text(sysconfig.get_path("purelib"))
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", NOTEBOOK], check=True)
+    return python
+
+
+@contextmanager
+def served(folder: Path, home: Path, python: str) -> Iterator[JupyterServer]:
+    """A server that ends afterwards; the next one in this home knows what the first has signed."""
+    process, server = start_server(folder, home, python)
+    try:
+        yield server
+    finally:
+        process.kill()  # a kernel that is just starting would hold it up
+        process.wait()
+
+
+def attacks(watch: Watch) -> list[str]:
+    """What the notebook's stored widget, output and overlay have asked for: only they ask for these."""
+    return [url for url in watch.requests if url.endswith(("/api/kernels", "-has-run"))]
+
+
+def saves(response: Response) -> bool:
+    return response.request.method == "PUT" and "/api/contents/" in response.url
+
+
+@pytest.mark.parametrize(
+    "view",
+    ["lab", *(pytest.param(view, marks=pytest.mark.ci) for view in ("notebooks", "rise"))],
+)
+def test_what_a_notebook_has_stored_never_runs_until_it_is_trusted(
+    browser: Browser, watch: Watch, request: pytest.FixtureRequest, tmp_path: Path, view: str
+) -> None:
+    file, mark = lay_hostile(tmp_path / "served")
+    stored = nbformat.read(file, 4).metadata
+    python = request.getfixturevalue("with_notebook") if view == "notebooks" else sys.executable
+    for is_last in (False, True):
+        with served(file.parent, tmp_path / "home", python) as server, new_page(browser) as page:
+            watch.attach(page)
+            page.goto(server.address(view, file.name))
+            expect(page.locator(".mha-withheld")).to_contain_text(WORDS["notice"])
+            expect_accessible(page, ".mha-withheld")
+            page.locator(".jp-CodeCell .cm-content").last.click()
+            page.keyboard.press("Shift+Enter")
+            # The page restores what is stored before it draws the widgets of its own cells.
+            expect(page.locator("canvas[data-size='10']")).to_be_attached()
+            with page.expect_response(saves):
+                page.keyboard.press("Control+s")
+            now = nbformat.read(file, 4).metadata
+            assert now.rise == stored.rise
+            assert stored.widgets[STATE]["state"].items() <= now.widgets[STATE]["state"].items()
+            assert attacks(watch) == []
+            assert not mark.exists()
+            if is_last:
+                page.get_by_text(WORDS["trust"]).click()
+                eventually(mark.exists, "the file that the stored widget makes")
+                expect(page.locator(".mha-withheld")).to_have_count(0)
+                ran = ["/api/kernels", "/output-has-run", *["/overlay-has-run"] * (view == "rise")]
+                assert {urlsplit(url).path for url in attacks(watch)} == {*ran}
+
+
+SPY = "<script>try { document.title = document.cookie } catch ({ name }) { document.title = name }</script>"
+
+
+def test_what_the_server_makes_of_a_notebook_cannot_act_for_its_reader(
+    page: Page, jupyter: JupyterServer
+) -> None:
+    """A notebook as HTML and a page beside it run scripts, but in a place that has no login."""
+    notebook = new_notebook(
+        cells=[new_code_cell("", outputs=[new_output("display_data", {"text/html": SPY})])]
+    )
+    notebook.metadata.widgets = {STATE: "a stored state"}
+    nbformat.write(notebook, jupyter.folder / "spy.ipynb")
+    (jupyter.folder / "spy.html").write_text(SPY)
+    page.goto(jupyter.address("lab", ""))  # the login
+    for path in ("nbconvert/html/spy.ipynb", "files/spy.html"):
+        page.goto(f"{jupyter.url}/{path}", wait_until="commit", referer=f"{jupyter.url}/lab")
+        expect(page).to_have_title("SecurityError")
+        assert "a stored state" not in page.content()
