@@ -6,12 +6,14 @@ In a translation it counts where the English cell has a term too: other bold tex
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson.grammar import Cell, has_role, identity_of
 from mha_lib.classroom.lesson.language import ENGLISH, course_of, source_folder
+from mha_lib.classroom.lesson.lessons import CourseError
 from mha_lib.classroom.lesson.slides import read_lesson, read_slides, source
 from mha_lib.classroom.lesson.terms import bold_terms
 from offline_notebook import plain, to_html
@@ -53,10 +55,7 @@ def bold_in(cells: list[Cell], lesson: str) -> Iterator[Definition]:
 
 
 def definitions_in(notebook: Mapping[str, Any], folder: Path) -> list[Definition]:
-    """The terms that the lesson of this notebook defines; none where the notebook is no lesson.
-
-    ``folder``: that of the notebook, from where the English lesson is found.
-    """
+    """The terms that the lesson in this folder defines; none where the notebook is no lesson."""
     identity, course = identity_of(notebook), course_of(folder)
     if identity is None:
         return []
@@ -70,9 +69,11 @@ def definitions_in(notebook: Mapping[str, Any], folder: Path) -> list[Definition
 
 def glossary(lessons: Iterable[Path]) -> list[Definition]:
     """The terms of these lessons of one language, in their order; the first definition of each wins."""
-    return first_of_each(
-        one for lesson in lessons for one in definitions_in(read_lesson(lesson), lesson.parent)
-    )
+    found: list[Definition] = []
+    for lesson in lessons:
+        with suppress(CourseError):  # a file that is no notebook: its other readers say so
+            found += definitions_in(read_lesson(lesson), lesson.parent)
+    return first_of_each(found)
 
 
 def first_of_each(definitions: Iterable[Definition]) -> list[Definition]:
