@@ -22,9 +22,8 @@ from mha_lib.classroom.lesson.slides import (
 from mha_lib.classroom.lesson.translations import out_of_step
 from mha_lib.classroom.lesson.working_copy import FOLDED, for_students
 from mha_lib.classroom.pages.handout.notebook import lines_of_asserts
-from tests.lessons import ENGLISH, ROOT, TRANSLATED, english_of, name_of
+from tests.lessons import ENGLISH, ROOT, THIRD_EDITION, TRANSLATED, english_of, name_of
 
-THIRD_EDITION = {"01_single_head_attention"}  # lessons with small exercises, and objectives that meet them
 each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
 each_translation = pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
 

@@ -30,6 +30,7 @@ from mha_lib.classroom.pages.handout.notebook import (
     only_asserts,
     without_open_exercises,
 )
+from mha_lib.classroom.pages.handout.terms import link_terms
 from offline_notebook import (
     WIDGETS_SCRIPT,
     AddressOf,
@@ -99,6 +100,7 @@ class HandoutPage:
         if count := self.outputs.widgets.not_stored:
             complain(self.words["not_stored"].format(count=count))
         say_where_figures_are(self.body, self.words)
+        link_terms(self.body, notebook, name, folder, address_of)
         self.headings = add_anchors(self.body, self.words["link"], lowered_in="subslide")
         mend_anchors(self.body, self.words, complain)
 

@@ -12,6 +12,7 @@ from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_l
 from mha_lib.classroom.pages.handout.notebook import read_notebook
 from mha_lib.classroom.pages.moved import write_moved_pages
 from mha_lib.classroom.pages.site.documents import read_documents
+from mha_lib.classroom.pages.site.glossary import add_glossaries
 from mha_lib.classroom.pages.site.notebook import students_notebook
 from mha_lib.classroom.pages.site.pages import LessonRow, SiteInLanguage, framed, front_page, root_page
 from mha_lib.classroom.pages.slides.build import address_of_slides, print_decks, require_playwright
@@ -43,6 +44,7 @@ def write_site(
         sites = [read_site(root, one, build, solutions, with_slides) for one in lessons_by_language]
         sites = [site for site in sites if site.rows]
         if sites:
+            add_glossaries(root, sites, build)
             lay_out(build.folder, sites)
             size = sum(file.stat().st_size for file in build.folder.rglob("*") if file.is_file())
             gaps = {"file": build.folder / "index.html", "megabytes": f"{size / 1e6:.1f}"}

@@ -30,17 +30,23 @@ def read_documents(root: Path, language: str, lessons: Set[str], build: Build) -
     for file in sorted((root / "docs" / language).glob("*.md")):
         with build.attempt(file):
             text = OTHER_LANGUAGE.sub("", file.read_text(encoding="utf-8"))
-            cell = new_markdown_cell(text, id=file.stem)
-            page = HandoutPage(
-                new_notebook(cells=[cell], metadata={"lang": language}),
-                file.stem,
-                root / "notebooks" / language,  # from where ../../img/ leads to the figures too
-                STUDENT,
-                build.warn_of(file.name),
-                links_from(file, root, lessons),
-            )
-            documents.append(Document(page, f"{file.stem}.html"))
+            documents.append(document_of(file, text, root, lessons, build))
     return documents
+
+
+def document_of(file: Path, text: str, root: Path, lessons: Set[str], build: Build) -> Document:
+    """The page of Markdown that lies, or might lie, in a file in ``docs/<language>/``."""
+    language = file.parent.name
+    cell = new_markdown_cell(text, id=file.stem)
+    page = HandoutPage(
+        new_notebook(cells=[cell], metadata={"lang": language}),
+        file.stem,
+        root / "notebooks" / language,  # from where ../../img/ leads to the figures too
+        STUDENT,
+        build.warn_of(file.name),
+        links_from(file, root, lessons),
+    )
+    return Document(page, f"{file.stem}.html")
 
 
 def links_from(document: Path, root: Path, lessons: Set[str]) -> AddressOf:

@@ -105,7 +105,8 @@ def framed(
 
 def best_explorer(rows: list[LessonRow]) -> tuple[LessonRow, str, str] | None:
     """The lesson and the cell whose explorer the front page shows, with the name of its sentence."""
-    shown = [(row, cell) for row in rows for cell in row.page.notebook.cells if cell.id in row.page.explorers]
+    explorers = [(row, row.page.explorers) for row in rows]
+    shown = [(row, cell) for row, live in explorers for cell in row.page.notebook.cells if cell.id in live]
     for sentence in SENTENCES:
         if found := next((each for each in shown if each[1].metadata.get("front_page") == sentence), None):
             return found[0], found[1].id, sentence

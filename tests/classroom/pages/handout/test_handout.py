@@ -4,11 +4,12 @@ import html
 import json
 import re
 from typing import Any
+from urllib.parse import unquote
 
 import nbformat
 import pytest
 from nbconvert.exporters import get_exporter
-from nbformat.v4 import new_output
+from nbformat.v4 import new_notebook, new_output
 
 from mha_lib.classroom.lesson.outputs import check_metadata, progress_metadata, report_metadata
 from mha_lib.classroom.pages.handout import HandoutExporter
@@ -176,6 +177,46 @@ def test_no_text_of_a_lessons_solutions_is_anywhere_in_the_students_file(lesson)
     assert lines
     words = html.unescape(re.sub(r"<[^>]*>", "", page))
     assert [line for line in lines if line in words or line in page] == []
+
+
+# ---- terms ----
+
+SECOND = {
+    "en": (
+        "A **head** looks at keys. A **softmax mix** of $keys$ is a sum.",
+        "## Heads and keys\n\nHeads `head` [head](x) $head$ self-head: a head start. Softmax mixes, heads.",
+    ),
+    "zh": ("**头**看键。**多头**是几个头。", "## 头\n\n箭头、多头与头、`键`、键。"),
+}
+LINKED = {
+    "en": [["01_x.html#term-key"], ["#term-head", "#term-softmax-mix"]],
+    "zh": [["01_x.html#term-键"], ["#term-多头", "#term-头", "01_x.html#term-键"]],
+}
+
+
+@pytest.mark.parametrize("lang", SECOND)
+def test_a_term_is_marked_where_it_is_defined_and_linked_once_on_each_later_slide(tmp_path, lang):
+    first = {"en": "A **key** is found.", "zh": "**键**供人查找。"}[lang]
+    cells = [text(first, slide="slide", id="one")]
+    earlier = new_notebook(cells=cells, metadata={"mha": {"lesson": "01_x", "language": lang}})
+    (tmp_path / "01_x.ipynb").write_text(nbformat.writes(earlier), encoding="utf-8")
+    (tmp_path / "00_none.ipynb").write_text("no notebook")
+    slides = [text(said, slide="slide", id=f"s-{number}") for number, said in enumerate(SECOND[lang])]
+    about = {"mha": {"lesson": "02_x", "language": lang}}
+    linked = {
+        handouts: Handout(*slides, name="02_x", folder=tmp_path, handouts=handouts, **about)
+        for handouts in (("00_none", "01_x"), ())
+    }
+    page = linked["00_none", "01_x"]
+    links = [[link["href"] for link in slide.select("a.term")] for slide in page.main.select(".slide")]
+    assert [[unquote(href) for href in hrefs] for hrefs in links] == LINKED[lang]
+    assert page.main.select_one("a.term")["title"] == first.replace("*", "")
+    for definition in page.main.select("dfn"):
+        assert f"#{definition['id']}" in LINKED[lang][1]
+    assert len(page.main.select("dfn")) == 2
+    assert not linked[()].main.select("a[href*='01_x']"), "that lesson has no handout"
+    plain = Handout(*slides, name="02_x", folder=tmp_path, handouts=["01_x"])
+    assert not plain.main.select("dfn, a.term"), "a notebook that is no lesson"
 
 
 # ---- text ----

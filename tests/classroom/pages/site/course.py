@@ -22,8 +22,13 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 LANGUAGES = ("en", "zh", "zh-Hant")
 TEXTS = {
-    "en": ("Single-head attention", "Several heads", "Why a mask?", "Padding must not be looked at."),
-    "zh": ("单头注意力", "多个头", "为什么要掩码？", "填充的位置不能被查询看到。"),
+    "en": (
+        "Single-head attention",
+        "Several heads",
+        "Why a mask?",
+        "A **mask** keeps **attention** off the **padding** $x$.",
+    ),
+    "zh": ("单头注意力", "多个头", "为什么要掩码？", "**掩码**让**注意力**避开**填充** $x$。"),
 }
 FIGURE = "![A mask](../../img/masks.svg)"
 
@@ -57,6 +62,7 @@ def write_lesson(path, explorer, title, heading, sentence, front):
         cells=lesson_cells(title, heading, sentence, explorer, front),
         metadata={
             "title": title,
+            "mha": {"lesson": path.stem, "language": path.parent.name},
             "summary": f"{title}?",
             "former_names": [f"00_{path.stem[3:]}"],
             "widgets": {STATE: {"state": state}},

@@ -61,7 +61,13 @@ def test_what_was_made_from_the_sources_as_they_are_is_taken_as_it_is(kept):
         names = {path.name for path in (site / lang).iterdir()}
         kinds = ("html", "pdf", "ipynb")
         lessons = {f"{stem}.{kind}" for stem in ("01_single", "03_multi") for kind in kinds}
-        assert names == {"index.html", *lessons, "00_single.html", "00_multi.html"}  # two former names
+        assert names == {
+            "index.html",
+            "glossary.html",
+            *lessons,
+            "00_single.html",
+            "00_multi.html",
+        }  # two former names
 
 
 def change(source):
@@ -128,7 +134,7 @@ def test_without_a_browser_the_site_has_no_slides_and_says_so_in_one_line(course
     assert "Slides" not in (root / "build" / "site" / "en" / "index.html").read_text(encoding="utf-8")
 
 
-PAGES_OF_MULTI = ("index", "03_multi", "00_multi")  # the last one is its former name
+PAGES_OF_MULTI = ("index", "glossary", "03_multi", "00_multi")  # the last one is its former name
 
 
 def test_the_command_takes_some_lessons_and_some_languages(course, monkeypatch):
@@ -179,7 +185,7 @@ def test_a_repository_that_is_set_leads_to_hosted_notebooks(course, monkeypatch)
     lessons = list_lessons(root, "en")
     assert build.write_site(root, [lessons], "en") == 0
     front = read(root / "build" / "site" / "en" / "index.html")
-    links = front.select_one(".files").select("a[href^=https]")
+    links = front.select_one(".lessons .files").select("a[href^=https]")
     assert {link.text: urlsplit(link["href"]).hostname for link in links} == {
         "Open in Colab": "colab.research.google.com",
         "Open in Binder": "mybinder.org",
@@ -256,6 +262,29 @@ def test_downloads_hold_solutions_as_the_course_chose_and_the_front_page_says_so
         assert words_in(lang)["site"][said] in read(site / "index.html").main.text
 
 
+@pytest.mark.parametrize(
+    ("lang", "terms"),
+    {
+        "en": ["attention 注意力", "mask 掩码 遮罩", "padding 填充"],  # in alphabetical order
+        "zh": ["掩码 mask 遮罩", "注意力 attention", "填充 padding"],  # as in the lesson
+        "zh-Hant": ["遮罩 mask 掩码", "注意力 attention", "填充 padding"],
+    }.items(),
+)
+def test_the_glossary_has_each_term_in_all_languages_with_its_sentence(kept, lang, terms):
+    file = kept[0] / "build" / "site" / lang / "glossary.html"
+    page = read(file)
+    assert [entry.text for entry in page.select("dt")] == terms
+    for entry in page.select("dd"):
+        term = entry.find_previous("dt").contents[0].strip()
+        assert term in [bold.text for bold in entry.select("strong")]
+        assert entry.select_one(".formula math"), "formulas of a sentence are drawn"
+        name, _, anchor = entry.a["href"].partition("#")
+        assert name == "01_single.html", "the first lesson that defines it"
+        assert read(file.with_name(name)).find("dfn", id=unquote(anchor)).text == term
+    bar = page.select_one(".bar a[hreflang=en]")
+    assert bar["href"] == "../en/glossary.html"
+
+
 DOCUMENT = """[中文](../zh/teach.md)
 
 # Teach with it
@@ -281,7 +310,8 @@ def test_documents_are_pages_of_the_site_and_their_links_work_there_or_are_words
     assert build.write_site(root, by_language[:2], "en") == 0
     site = root / "build" / "site" / "en"
     listed = {link.text: link["href"] for link in read(site / "index.html").select(".front > .files a")}
-    assert listed == {"The library": "library.html", "Teach with it": "teach.html"}
+    names = {"The library": "library", "Teach with it": "teach", "Glossary": "glossary"}
+    assert listed == {title: f"{name}.html" for title, name in names.items()}
     page = read(site / "teach.html")
     assert page.title.text == "Teach with it"
     assert page.find("meta", attrs={"name": "description"})["content"] == "First words."
@@ -319,6 +349,9 @@ def test_the_site_says_nothing_in_english(course, tmp_path, monkeypatch):
     speak_in_brackets(tmp_path / "words", monkeypatch)
     for kind in ("notebooks", "build/executed", "build/slides"):
         shutil.copytree(root / kind / "zh", root / kind / "xx")
+    for lesson in root.glob("*/**/xx/*.ipynb"):
+        lesson.write_text(lesson.read_text(encoding="utf-8").replace('"language": "zh"', '"language": "xx"'))
+    monkeypatch.setattr(build, "is_current", lambda file, lesson: file.exists())
     lessons = sorted((root / "notebooks" / "xx").glob("*.ipynb"))
     assert build.write_site(root, [lessons], "xx") == 0
     words_in.cache_clear()

@@ -31,7 +31,7 @@ def test_without_a_browser_or_playwright_the_command_says_how_to_get_it(
     monkeypatch.setattr(server, lambda *_: pytest.fail("nothing is started"))
     monkeypatch.setattr(browser, "find_browser", lambda: browser_found)
     monkeypatch.setitem(sys.modules, missing, None)
-    assert command_line.main(["slides", "03"]) == 2
+    assert command_line.main(["--language", "en", "slides", "03"]) == 2
     assert last_line(capsys) == f"slides: {said}"
 
 
@@ -39,8 +39,13 @@ def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatc
     written = []
     monkeypatch.setattr(slides, "write_slides", lambda *arguments: written.append(arguments) or 0)
     root = command_line.course.find_root()
-    assert command_line.main(["slides", "3"]) == 0
-    assert command_line.main(["slides", "3", "--core", "--answers", "--output", "/elsewhere"]) == 0
+    assert command_line.main(["--language", "en", "slides", "3"]) == 0
+    assert (
+        command_line.main(
+            ["--language", "en", "slides", "3", "--core", "--answers", "--output", "/elsewhere"]
+        )
+        == 0
+    )
     whole, core = slides.Edition(), slides.Edition(core=True, answers=True)
     assert written == [
         (root, [root / LESSON], whole, None),

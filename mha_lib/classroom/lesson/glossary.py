@@ -1,0 +1,89 @@
+"""The glossary of the lessons: a term is defined by the sentence in which a slide first has it in bold.
+
+Bold text counts in Markdown cells that a slide shows, but not in whys, folded answers, headings and tables.
+In a translation it counts where the English cell has a term too: other bold text there stresses a word.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mha_lib.classroom.lesson.grammar import Cell, has_role, identity_of
+from mha_lib.classroom.lesson.language import ENGLISH, course_of, source_folder
+from mha_lib.classroom.lesson.lessons import CourseError
+from mha_lib.classroom.lesson.slides import read_lesson, read_slides, source
+from mha_lib.classroom.lesson.terms import bold_terms
+from offline_notebook import plain, to_html
+
+FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A term, and the sentence that defines it, as Markdown, with the place of both."""
+
+    term: str
+    sentence: str
+    lesson: str
+    cell: str  # its id
+    place: int  # among the bold terms of the cell
+
+    @property
+    def where(self) -> tuple[str, str, int]:
+        """A term and its translation have the same."""
+        return self.lesson, self.cell, self.place
+
+    @property
+    def anchor(self) -> str:
+        return "term-" + re.sub(r"\W+", "-", self.term.lower()).strip("-")
+
+    @property
+    def text(self) -> str:
+        """The sentence without markup; of a formula, its TeX."""
+        return plain(to_html(self.sentence, escape=True))
+
+
+def bold_in(cells: list[Cell], lesson: str) -> Iterator[Definition]:
+    """All bold uses of terms on the slides."""
+    for cell in (cell for slide in read_slides(cells) for cell in slide.cells):
+        if cell["cell_type"] == "markdown" and not has_role(cell, "why", "solution"):
+            found = enumerate(bold_terms(FOLDED.sub("", source(cell))))
+            yield from (Definition(*one, lesson, str(cell.get("id")), place) for place, one in found)
+
+
+def definitions_in(notebook: Mapping[str, Any], folder: Path) -> list[Definition]:
+    """The terms that the lesson in this folder defines; none where the notebook is no lesson."""
+    identity, course = identity_of(notebook), course_of(folder)
+    if identity is None:
+        return []
+    found = list(bold_in(notebook["cells"], identity.lesson))
+    english = course and source_folder(course, ENGLISH) / f"{identity.lesson}.ipynb"
+    if english and english.exists() and identity.language != ENGLISH:
+        theirs = {one.where for one in bold_in(read_lesson(english)["cells"], identity.lesson)}
+        found = [one for one in found if one.where in theirs]
+    return first_of_each(found)
+
+
+def glossary(lessons: Iterable[Path]) -> list[Definition]:
+    """The terms of these lessons of one language, in their order; the first definition of each wins."""
+    found: list[Definition] = []
+    for lesson in lessons:
+        with suppress(CourseError):  # a file that is no notebook: its other readers say so
+            found += definitions_in(read_lesson(lesson), lesson.parent)
+    return first_of_each(found)
+
+
+def first_of_each(definitions: Iterable[Definition]) -> list[Definition]:
+    first: dict[str, Definition] = {}
+    for one in definitions:
+        first.setdefault(one.anchor, one)
+    return list(first.values())
+
+
+def pairs(some: Iterable[Definition], others: Iterable[Definition]) -> list[tuple[Definition, Definition]]:
+    """The terms of one language, each with its translation where the other language has one."""
+    there = {one.where: one for one in others}
+    return [(one, there[one.where]) for one in some if one.where in there]
