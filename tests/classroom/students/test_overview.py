@@ -263,7 +263,7 @@ def test_thousands_of_names_in_one_folder_displace_no_other_student(room, monkey
 
 
 ODD_LETTERS = ["\ud800", "\0", "\x1b[2J", "\u202e", "a\r\nb", "\u2028"]
-ODD = [*ODD_LETTERS, 10**400, -1, 1e308, True, None, [], {}, [[]] * 999]
+ODD: list[object] = [*ODD_LETTERS, 10**400, -1, 1e308, True, None, [], {}, [[]] * 999]
 
 
 def test_no_file_ends_the_table_of_the_class(room, monkeypatch):
