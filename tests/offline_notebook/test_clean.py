@@ -51,7 +51,7 @@ NESTED = [
     "<div></i>",
     "<b><i></b>",
     "<div title='</div>'>",
-    "<div><!--</div>-->",
+    "<!--><div><!-- -->",
     "<div/>",
     "<div></ div>",
     "<math><td>",

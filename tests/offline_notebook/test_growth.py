@@ -1,5 +1,7 @@
 """Twice the notebook takes twice the work, whatever stands in it: calls are counted, no time is measured."""
 
+from functools import partial
+
 import pytest
 from nbformat import from_dict
 
@@ -13,10 +15,11 @@ from offline_notebook import (
     parse,
     say_where_figures_are,
 )
+from offline_notebook.links import free_anchor
 from offline_notebook.markdown import LONGEST_CODE, MOST_MARKS
 from offline_notebook.sanitise import DEEPEST
 from tests.counting import growth_of_work
-from tests.offline_notebook.pages import PIXEL, SENTENCES, shown
+from tests.offline_notebook.pages import SENTENCES, shown
 
 MARKDOWN = ["# a\n\n", "a\n\n", "a\n", "- a\n", "> ", "- ", "|a", "[a](#b) ", "![](x.png) ", "($a$) "]
 MARKDOWN += ["*a **b ", "```\na\n```\n", "`a``", "<b>a</b>", "a <b ", "&amp;"]
@@ -51,8 +54,24 @@ def test_twice_the_elements_without_an_end_take_twice_the_work(piece):
     assert growth_of_work(lambda n: write(outputs=[shown({"text/html": piece * n})]), DEEPEST + 1) < 2.2
 
 
-def test_twice_the_figures_take_twice_the_work():
-    assert growth_of_work(lambda n: write("# a\n\n" * n, [shown({"image/png": PIXEL})] * n), 150) < 2.2
+def test_twice_the_figures_below_one_heading_take_twice_the_work():
+    figure = f'<img alt="{SENTENCES["figure"]}">'
+    write_names = partial(say_where_figures_are, words=SENTENCES)
+    assert growth_of_work(lambda n: write_names(parse("<h1>a</h1>" + figure * n)), 150) < 2.2
+
+
+class Anchors(dict):
+    def __contains__(self, anchor):  # written in Python, so that it counts as a call
+        return super().__contains__(anchor)
+
+
+def test_twice_the_headings_of_one_name_take_twice_the_work():
+    def name(count):
+        taken = Anchors()
+        return [free_anchor("a", taken) for _ in range(count)]
+
+    assert name(3) == ["a", "a-2", "a-3"]
+    assert growth_of_work(name, 150) < 2.2
 
 
 class Seen(list):
