@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable, Set
 from dataclasses import dataclass
-from itertools import count
 from pathlib import PurePosixPath
 from urllib.parse import quote, unquote
 
 from bs4 import Tag
 from markupsafe import Markup
 
+from offline_notebook.clean import shortened
 from offline_notebook.tree import inside, plain
 
 HEADINGS = re.compile(r"^h[1-6]$")
@@ -31,7 +31,7 @@ def add_anchors(page: Tag, link: str, lowered_in: str = "") -> list[Heading]:
     those that a program printed are none. Headings come first: where a cell has the name of a heading, a
     link leads to the heading.
     """
-    taken = {str(element["id"]) for element in page.find_all(id=True)}
+    taken = dict.fromkeys((str(element["id"]) for element in page.find_all(id=True)), 1)
     headings = []
     for element in page.find_all(HEADINGS):
         if not element.find_parent(class_="outputs"):
@@ -47,12 +47,15 @@ def add_anchors(page: Tag, link: str, lowered_in: str = "") -> list[Heading]:
 
 def say_where_figures_are(page: Tag, words: dict[str, str]) -> None:
     """Name each figure that a program drew without a text of its own after the heading above it."""
-    for picture in page.find_all("img", alt=words["figure"]):
-        if heading := picture.find_previous(HEADINGS):
-            picture["alt"] = words["figure_below"].format(heading=plain(inside(heading)))
+    heading = ""
+    for element in page.find_all(["img", HEADINGS]):
+        if element.name != "img":
+            heading = shortened(plain(inside(element)))
+        elif heading and element.get("alt") == words["figure"]:
+            element["alt"] = words["figure_below"].format(heading=heading)
 
 
-def make_heading(element: Tag, taken: set[str], lowered_in: str) -> Heading:
+def make_heading(element: Tag, taken: dict[str, int], lowered_in: str) -> Heading:
     content = inside(element)
     words = plain(content)
     element.attrs.setdefault("id", free_anchor(words, taken))
@@ -66,13 +69,16 @@ def anchor_for(words: str) -> str:
     return re.sub(r"[^\w]+", "-", words.lower()).strip("-") or "section"
 
 
-def free_anchor(words: str, taken: set[str]) -> str:
-    """The words as an anchor, with a number where several say the same."""
+def free_anchor(words: str, taken: dict[str, int]) -> str:
+    """The words as an anchor, with a number where several say the same.
+
+    ``taken`` holds the anchors of the page, each with the last number that was tried for it.
+    """
     base = anchor = anchor_for(words)
-    numbers = count(2)
     while anchor in taken:
-        anchor = f"{base}-{next(numbers)}"
-    taken.add(anchor)
+        taken[base] += 1
+        anchor = f"{base}-{taken[base]}"
+    taken[anchor] = 1
     return anchor
 
 

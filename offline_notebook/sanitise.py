@@ -3,6 +3,7 @@
 import html
 import re
 import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
 from urllib.parse import quote
 
 import nh3
@@ -46,22 +47,25 @@ MISSED = re.compile(
 )
 MEDIA = {"audio", "source", "video"}
 DRAWING = re.compile(r"<svg\b.*?</svg\s*>", re.DOTALL | re.IGNORECASE)
-TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][\w-]*)", re.IGNORECASE)
+DRAWING_ENDS = re.compile(r"</svg\s*>", re.IGNORECASE)
+COMMENT = re.compile(
+    r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(?:[!?]|/(?![a-z]))[^>]*(?:>|\Z)", re.DOTALL | re.IGNORECASE
+)
 # A browser ends these by itself where the next one begins.
-ENDING = {
-    *["br", "col", "dd", "dt", "hr", "img", "input", "li", "option", "p", "source", "td", "th", "tr", "wbr"]
-}
-DEEPEST = 5000  # elements within elements: nh3's time grows with the square of them
-HALVES = re.compile("[\ud800-\udfff]")
+ENDING = {"br", "col", "hr", "img", "input", "li", "option", "p", "source", "td", "th", "tr", "wbr"}
+DEEPEST = 200  # elements within elements: nh3's time for each grows with it
+AS_SOURCE = [f"<…> × {DEEPEST}"]  # is said to be missing where a source is shown instead
+HALVES = re.compile("[\0\ud800-\udfff]")
 
 
 def sanitised(source: str) -> tuple[str, list[str]]:
     """The part of a piece of HTML that needs no program and no network, with each element closed, and what
-    is missing in it."""
+    is missing in it. HTML that is nested too deeply is shown as its source."""
     source = writable(source)
-    if is_deep(source):
-        return "", [f"<…> × {DEEPEST}"]
     missing = [f"<{name.lower()}>" for name in MISSED.findall(source)]
+    drawn = COMMENT.sub("<!---->", with_pictures(source))
+    if is_deep(drawn):
+        return f"<pre>{escaped(source)}</pre>\n", AS_SOURCE
 
     def checked(element: str, name: str, value: str) -> str | None:
         """An attribute's value, or None for one that a page may not have."""
@@ -73,7 +77,7 @@ def sanitised(source: str) -> tuple[str, list[str]]:
         return None if name == "href" and value.startswith("data:") else value
 
     clean = nh3.clean(
-        DRAWING.sub(as_picture, source),
+        drawn,
         tags=TAGS,
         clean_content_tags=CONTENT_TOO,
         attributes={element: set(names.split()) for element, names in ATTRIBUTES.items()},
@@ -85,6 +89,12 @@ def sanitised(source: str) -> tuple[str, list[str]]:
         link_rel=None,
     )
     return clean, list(dict.fromkeys(missing))
+
+
+def with_pictures(source: str) -> str:
+    """The HTML with a picture for each drawing. A ``<svg>`` without an end is left to nh3."""
+    end = max((found.end() for found in DRAWING_ENDS.finditer(source)), default=0)
+    return DRAWING.sub(as_picture, source[:end]) + source[end:]
 
 
 def as_picture(drawing: re.Match[str]) -> str:
@@ -99,25 +109,41 @@ def as_picture(drawing: re.Match[str]) -> str:
     return f'<img alt="" src="data:image/svg+xml,{quote(source)}">'
 
 
+class Opened(HTMLParser):
+    """The elements that are open. Those that are not closed in their order stay open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.deepest = 0
+
+    @property
+    def is_foreign(self) -> bool:
+        return "math" in self.names or "svg" in self.names  # where every element needs its end
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if self.deepest <= DEEPEST and (tag not in ENDING or self.is_foreign):
+            self.names.append(tag)
+            self.deepest = max(self.deepest, len(self.names))
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.names[-1:] == [tag]:
+            self.names.pop()
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        if not self.is_foreign:  # there alone <b/> is closed
+            self.handle_starttag(tag, attrs)
+
+
 def is_deep(source: str) -> bool:
-    """Whether elements are nested more deeply than any page needs. Elements that are not closed in their
-    order count as nested."""
-    opened: list[str] = []
-    for tag in TAG.finditer(source):
-        name = tag["name"].lower()
-        if name in ENDING:
-            continue
-        if not tag["end"]:
-            opened.append(name)
-            if len(opened) > DEEPEST:
-                return True
-        elif opened and opened[-1] == name:
-            opened.pop()
-    return False
+    """Whether elements are nested more deeply than any page needs. Tags without an end count as nested."""
+    opened = Opened()
+    opened.feed(source)
+    return opened.deepest + opened.rawdata.count("<") > DEEPEST
 
 
 def writable(text: str) -> str:
-    """The text without lone surrogates, which JSON can hold but no file."""
+    """The text without letters that JSON can hold but no page: lone surrogates and NUL."""
     return HALVES.sub("\ufffd", text)
 
 

@@ -7,7 +7,7 @@ from types import FrameType
 
 def growth_of_work(function: Callable[[int], object], size: int) -> float:
     """How many times as many calls ``function(2 * size)`` makes as ``function(size)`` does."""
-    function(1)  # what is loaded once is no work of the first size
+    function(size)  # what is loaded once is no work
     return calls_in(lambda: function(2 * size)) / calls_in(lambda: function(size))
 
 

@@ -1,6 +1,7 @@
 """What a page takes from HTML of strangers, and what it puts in its place."""
 
 import os
+from html import escape
 from urllib.parse import unquote
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from offline_notebook import Pictures, plain
 from offline_notebook.sanitise import DEEPEST, sanitised
 from tests.counting import growth_of_work
-from tests.offline_notebook.pages import read
+from tests.offline_notebook.pages import SENTENCES, read
 
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>keys</text></svg>'
 GIF = "data:image/gif;base64,R0lG"
@@ -45,9 +46,23 @@ def test_twice_the_html_takes_twice_the_work(clean, piece):
     assert growth_of_work(lambda count: clean(piece * count), 150) < 2.2
 
 
-@pytest.mark.parametrize("piece", ["<div>", "<div></i>", "<b><i></b>"])
-def test_html_that_is_nested_without_end_is_left_out_and_said(piece):
-    assert sanitised(piece * 2 * DEEPEST) == ("", [f"<…> × {DEEPEST}"])
+NESTED = [
+    "<div>",
+    "<div></i>",
+    "<b><i></b>",
+    "<div title='</div>'>",
+    "<!--><div><!-- -->",
+    "<div/>",
+    "<div></ div>",
+    "<math><td>",
+    "<li><dd>",
+]
+
+
+@pytest.mark.parametrize("piece", NESTED)
+def test_html_that_is_nested_without_end_is_shown_as_its_source_and_said(clean, piece):
+    assert clean(piece * 2 * DEEPEST) == f"<pre>{escape(piece * 2 * DEEPEST, quote=False)}</pre>\n"
+    assert clean.complaints == [SENTENCES["as_source"]]
     assert sanitised(f"<ul>{'<li><br><i>a</i>' * DEEPEST}</ul>")[1] == []
 
 

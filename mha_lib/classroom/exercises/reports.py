@@ -108,7 +108,7 @@ def report_of(tree: Mapping[str, Any]) -> Report:
         lesson=FORMER_NAMES.get(lesson, lesson),
         language=entry(tree, "language", is_text),
         version=entry(tree, "version", is_text),
-        written=entry(tree, "written", is_time),
+        written=datetime.fromisoformat(entry(tree, "written", is_time)).isoformat(),
         student=entry(tree, "student", is_text),
         name=shown(entry(tree, "name", is_text))[:LONGEST_NAME].strip(f" {JOINERS}"),
         exercises={name: progress_of(exercises, name) for name in exercises},

@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +16,10 @@ PASSED_OVER = ("node_modules", "site-packages", "__pycache__")  # large, without
 # Browsers and learning platforms number copies: heads.report-1.json, "heads.report (1).json".
 NAME = re.compile(r"(?P<about>[^.].*)\.report.*\.json", re.IGNORECASE)
 FAST_CLOCK = timedelta(days=1)  # a report that is written later than this from now has a wrong date
+VOLUME = "_data"  # Docker and podman keep the content of a hub's volume in this folder: mha-ada/_data
+MOST_IN_VOLUME = 100  # reports of one student: on six lessons, in several languages
+MOST = 3000  # reports in one overview: of 500 students, on six lessons
+Remarks = defaultdict[str, list[CourseError]]  # sentences about files, by the place where they lie
 
 
 @dataclass
@@ -25,10 +30,11 @@ class HandedIn:
 
     @property
     def student(self) -> str:
-        """The student as a page shows it: by name, and by the folder or the name of the file if need be."""
+        """The student as a page shows it: by name and home, for a name may look like another student's.
+        Without a home, the folder or the name of the file stands beside a name only where it is needed."""
         name = NAME.fullmatch(self.file.name)
         place = self.home or self.file.parent.as_posix().strip(".") or (name["about"] if name else "")
-        named = self.report.name and not self.has_namesake
+        named = self.report.name and not self.has_namesake and not self.home
         return self.report.name if named else shown(f"{self.report.name} ({place})").strip()
 
     def progress_in(self, exercise: str) -> Progress:
@@ -38,11 +44,17 @@ class HandedIn:
     def home(self) -> str:
         """The home with the working copy in which the file lies: ada of ada/work/en/reports; "" elsewhere.
 
-        A hub's volume is such a copy, which Docker and podman keep as mha-ada/_data/en/reports.
+        A hub's volume is one student's, whatever folders the student makes in it.
         """
         parts = self.file.parts
-        is_working_copy = parts[-4:-3] in (("work",), ("_data",)) and parts[-2:-1] == (FOLDER,)
+        if VOLUME in parts[:-1]:
+            return "/".join(parts[: parts.index(VOLUME)]) or VOLUME
+        is_working_copy = parts[-4:-3] == ("work",) and parts[-2:-1] == (FOLDER,)
         return "/".join(parts[:-4]) if is_working_copy else ""
+
+    @property
+    def place(self) -> str:
+        return place_of(self.file)
 
     @property
     def same_student(self) -> tuple[str, ...]:
@@ -66,30 +78,59 @@ class HandedIn:
         return datetime.fromisoformat(self.report.written)
 
 
-def gather(folder: Path) -> tuple[list[HandedIn], list[CourseError]]:
-    """The newest report of each student on each lesson, and a line for each file that does not count."""
-    remarks: list[CourseError] = []
+def place_of(file: Path) -> str:
+    """The volume in which a file lies, or else the first of its folders, or else "".
+
+    A student may make folders in it, but no second one.
+    """
+    parts = file.parts[:-1]
+    return "/".join(parts[: parts.index(VOLUME) + 1] if VOLUME in parts else parts[:1])
+
+
+def gather(folder: Path) -> tuple[list[HandedIn], Remarks]:
+    """The newest report of each student on each lesson, and a sentence for each file that does not count."""
+    remarks: Remarks = defaultdict(list)
     newest: dict[tuple[str, ...], HandedIn] = {}
-    for file in find_reports(folder, remarks):
+    for file in not_too_many(find_reports(folder, remarks), remarks):
+        about = remarks[place_of(file)]
         try:
-            found = HandedIn(file.relative_to(folder), read_report(file))
-        except CourseError as error:
-            remarks.append(error)
+            found = HandedIn(file, read_report(folder / file))
+        except Exception as error:  # of any kind: no file ends the table of the class
+            about.append(in_one_line(file, error))
             continue
         if not found.is_dated:
-            remarks.append(CourseError("report_future", file=found.file, date=found.report.written[:10]))
+            about.append(CourseError("report_future", file=file, date=found.report.written[:10]))
         key = (found.report.lesson, *found.same_student)
         if former := newest.get(key):
             older, found = sorted((former, found), key=lambda one: (one.is_dated, one.written))
             gaps = {"student": found.student, "file": found.file, "older": older.file}
-            remarks.append(CourseError("report_twice", **gaps))
+            about.append(CourseError("report_twice", **gaps))
         newest[key] = found
     counted = list(newest.values())
     mark_namesakes(counted, remarks)
     return counted, remarks
 
 
-def mark_namesakes(counted: list[HandedIn], remarks: list[CourseError]) -> None:
+def not_too_many(files: Iterable[Path], remarks: Remarks) -> list[Path]:
+    """The files without those that are too many for one volume, or for one overview.
+
+    Each place counts with as many as any other, so a folder of thousands displaces no other student.
+    """
+    by_place: dict[str, list[Path]] = {}
+    for file in files:
+        by_place.setdefault(place_of(file), []).append(file)
+    for place, found in by_place.items():
+        if VOLUME in found[0].parts[:-1] and len(found) > MOST_IN_VOLUME:
+            gaps = {"place": place, "count": len(found), "most": MOST_IN_VOLUME}
+            remarks[place].append(CourseError("reports_in_volume", **gaps))
+            del found[MOST_IN_VOLUME:]
+    in_turn = sorted((turn, file) for found in by_place.values() for turn, file in enumerate(found))
+    if len(in_turn) > MOST:
+        remarks[""].append(CourseError("reports_too_many", count=len(in_turn), most=MOST))
+    return sorted(file for _, file in in_turn[:MOST])
+
+
+def mark_namesakes(counted: list[HandedIn], remarks: Remarks) -> None:
     """Mark the students who share a name on one lesson: pages show where their files lie."""
     by_name: dict[tuple[str, str], list[HandedIn]] = {}
     for one in counted:
@@ -97,24 +138,30 @@ def mark_namesakes(counted: list[HandedIn], remarks: list[CourseError]) -> None:
             by_name.setdefault((one.report.lesson, one.report.name.casefold()), []).append(one)
     for namesakes in by_name.values():
         if len(namesakes) > 1:
-            files = ", ".join(str(one.file) for one in namesakes)
-            remarks.append(CourseError("report_namesakes", student=namesakes[0].report.name, files=files))
+            files = ", ".join([*(str(one.file) for one in namesakes[:5]), *["…"] * (len(namesakes) > 5)])
+            gaps = {"student": namesakes[0].report.name, "files": files}
+            remarks[namesakes[0].place].append(CourseError("report_namesakes", **gaps))
             for one in namesakes:
                 one.has_namesake = True
 
 
-def find_reports(folder: Path, remarks: list[CourseError]) -> Iterator[Path]:
-    """Every file with the name of a report, in alphabetical order; links to folders are not followed.
+def find_reports(folder: Path, remarks: Remarks) -> Iterator[Path]:
+    """Every file with the name of a report, from the folder on, in alphabetical order; links to folders are
+    not followed.
 
     Folders too deep for a report get a remark.
     """
     if not folder.is_dir():
         raise CourseError("no_reports_folder", folder=folder)
 
-    walk = os.walk(folder, onerror=lambda error: remarks.append(in_one_line(folder, error)))
+    def say(where: str, error: CourseError) -> None:
+        remarks[place_of(Path(where).relative_to(folder))].append(error)
+
+    walk = os.walk(folder, onerror=lambda error: say(error.filename, in_one_line(folder, error)))
     for place, folders, files in walk:
+        here = Path(place).relative_to(folder)
         folders[:] = sorted(name for name in folders if name[0] != "." and name not in PASSED_OVER)
-        if folders and len(Path(place).relative_to(folder).parts) >= DEEPEST:
-            remarks.append(CourseError("report_deep", folder=place, most=DEEPEST))
+        if folders and len(here.parts) >= DEEPEST:
+            say(place, CourseError("report_deep", folder=place, most=DEEPEST))
             folders.clear()
-        yield from (Path(place, name) for name in sorted(files) if NAME.fullmatch(name))
+        yield from (here / name for name in sorted(files) if NAME.fullmatch(name))

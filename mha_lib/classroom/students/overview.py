@@ -15,13 +15,14 @@ from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.build import Build
-from mha_lib.classroom.students.gather import HandedIn, gather
+from mha_lib.classroom.students.gather import HandedIn, Remarks, gather
 from mha_lib.classroom.students.tally import LessonRow, progress_of, tally
 
 # A spreadsheet may cut a line at other marks than commas, whatever is in quotation marks, and in Chinese and
 # Japanese it reads the wide signs too.
 FORMULA = re.compile(r"""(^|[,;|\t\r\n])(?=["'\s]*[=+@＝＋－＠-])""")
 MOST_SHOWN = 3  # mistakes of an exercise on the terminal
+MOST_SAID = 10  # remarks about one place
 
 
 def write_overview(
@@ -36,9 +37,9 @@ def write_overview(
     words = words_in(language)
     found, remarks = gather(folder)
     rows = list(tally(found, lessons, words, remarks))
-    said = [shown(remark.said_in(language)) for remark in remarks]
+    said = list(lines_about(folder, remarks, language))
     if not with_names and said:  # the names of files name students
-        said = [words["overview"]["remarks_hidden"].format(count=len(said))]
+        said = [words["overview"]["remarks_hidden"].format(count=sum(map(len, remarks.values())))]
     if not rows:
         print(*said, sep="\n", end="\n" if said else "", file=sys.stderr)
         raise CourseError("no_reports", folder=folder, suffix=SUFFIX)
@@ -48,16 +49,25 @@ def write_overview(
         os.chmod(build.folder, 0o700)
     for row in rows:
         print(*lines_of(row, words["overview"], with_names=with_names), sep="\n")
-    file = build.folder / ("overview.html" if with_names else "overview-without-names.html")
-    write_whole(file, overview_page(rows, build, with_names=with_names))
-    os.chmod(file, 0o600)
-    build.wrote(file, about="")
+    name = "overview.html" if with_names else "overview-without-names.html"
+    contents = {name: overview_page(rows, build, with_names=with_names)}
     if with_names:
-        table = build.folder / "overview.csv"
-        write_whole(table, "\ufeff" + table_of(rows))  # without the mark Excel reads no Chinese
-        os.chmod(table, 0o600)
-        build.wrote(table, about="")
+        contents["overview.csv"] = "\ufeff" + table_of(rows)  # without the mark Excel reads no Chinese
+    for name, content in contents.items():
+        file = build.folder / name
+        write_whole(file, content)
+        os.chmod(file, 0o600)
+        build.wrote(file, about="")
     return build.end()
+
+
+def lines_about(folder: Path, remarks: Remarks, language: str) -> Iterator[str]:
+    """The remarks in a language: of each place the first ones, and how many more there are."""
+    for place, about in remarks.items():
+        yield from (shown(remark.said_in(language)) for remark in about[:MOST_SAID])
+        if more := len(about[MOST_SAID:]):
+            remark = CourseError("reports_more_said", place=folder / place, count=more)
+            yield shown(remark.said_in(language))
 
 
 def lines_of(lesson: LessonRow, words: dict[str, Any], *, with_names: bool) -> Iterator[str]:

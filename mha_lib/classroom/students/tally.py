@@ -11,7 +11,7 @@ from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.exercises.reports import Progress, shown
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.slides import read_lesson, title_of
-from mha_lib.classroom.students.gather import HandedIn
+from mha_lib.classroom.students.gather import HandedIn, Remarks
 
 GAP = re.compile(r"\{\w+(:[^{}]*)?\}")  # was filled in what the student read
 
@@ -64,7 +64,7 @@ def progress_of(handed_in: HandedIn, lesson: LessonRow) -> list[Progress]:
 
 
 def tally(
-    handed_in: Iterable[HandedIn], lessons: list[Path], words: Mapping[str, Any], remarks: list[CourseError]
+    handed_in: Iterable[HandedIn], lessons: list[Path], words: Mapping[str, Any], remarks: Remarks
 ) -> Iterator[LessonRow]:
     """The lessons with reports, in their order; a report on a lesson that this course lacks gets a remark."""
     by_lesson: dict[str, list[HandedIn]] = {}
@@ -76,22 +76,23 @@ def tally(
             yield tally_lesson(file, number, students, words, remarks)
     for others in by_lesson.values():
         for one in others:
-            remarks.append(CourseError("report_other_lesson", file=one.file, lesson=one.report.lesson))
+            gaps = {"file": one.file, "lesson": one.report.lesson}
+            remarks[one.place].append(CourseError("report_other_lesson", **gaps))
 
 
 def tally_lesson(
-    file: Path, number: str, students: list[HandedIn], words: Mapping[str, Any], remarks: list[CourseError]
+    file: Path, number: str, students: list[HandedIn], words: Mapping[str, Any], remarks: Remarks
 ) -> LessonRow:
     names = names_by_lesson().get(file.stem, [])
     for one in students:
         if unknown := [name for name in one.report.exercises if name not in names]:
             gaps = {"version": shown(one.report.version), "exercises": ", ".join(unknown[:5])}
-            remarks.append(CourseError("report_other_exercises", file=one.file, **gaps))
+            remarks[one.place].append(CourseError("report_other_exercises", file=one.file, **gaps))
     title = file.stem
     try:
         title = title_of(read_lesson(file), title)
     except CourseError as error:
-        remarks.append(error)
+        remarks[""].append(error)
     return LessonRow(
         number,
         title,

@@ -13,6 +13,7 @@ from bs4 import BeautifulSoup
 from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.exercises.reports import Progress
 from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.students import gather
 from tests.classroom.students.reports import ADA
 from tests.lessons import ROOT
 
@@ -189,7 +190,7 @@ def test_a_home_and_a_folder_decide_who_handed_in_again(room):
     room.hand_in(replace(again, name="Ada L."), "home/work/zh/reports/heads.report.json")
     room.hand_in(replace(again, name="Bob"), "Ada 17/bob.report.json")
     said = room.overview()
-    assert re.findall(r"○○  (.*)$", said.out, re.MULTILINE) == ["Ada L.", "Ada Lovelace", "Bob"]
+    assert re.findall(r"○○  (.*)$", said.out, re.MULTILINE) == ["Ada L. (home)", "Ada Lovelace", "Bob"]
     assert said.err.count("handed in twice") == 2
 
 
@@ -234,6 +235,56 @@ def test_volumes_of_a_hub_are_searched_whatever_a_student_laid_there(room):
 def test_a_name_that_nobody_can_see_is_no_name(room, name):
     room.hand_in(replace(ADA, name=name))
     assert room.overview().page.tbody.th.text == "(ada)"
+
+
+def test_a_volume_is_one_student_whatever_folders_and_names_lie_in_it(room):
+    room.hand_in(replace(ADA, name="Cy"), "mha-cy/_data/en/reports/heads.report.json")
+    for number in range(120):
+        for place in ("work/en/reports", "_data"):
+            room.hand_in(student("Су"), f"mha-mal/_data/{number}/{place}/heads.report.json")  # Cyrillic
+    said = room.overview()
+    assert re.findall(r"○  (.*)$", said.out, re.MULTILINE) == ["Cy (mha-cy)", "Су (mha-mal)"]
+    assert "mha-mal/_data: holds 240 reports; of one student's volume 100 are read" in said.err
+    assert "class/mha-mal/_data: 90 more remarks are left out" in said.err
+    assert len(said.err.splitlines()) == 10 + 1
+
+
+def test_thousands_of_names_in_one_folder_displace_no_other_student(room, monkeypatch):
+    monkeypatch.setattr(gather, "MOST", 20)
+    for number in range(30):
+        room.hand_in(student(f"A{number}"), f"a/{number}.report.json")
+    for name in ("b", "c", "z"):
+        room.hand_in(student(name), f"{name}/heads.report.json")
+    said = room.overview()
+    assert "33 files have the name of a report, and 20 are read" in said.err
+    rows = [row.th.text for row in room.page("tr")[1:]]
+    assert len(rows) == 20
+    assert rows[-3:] == ["b", "c", "z"]
+
+
+ODD_LETTERS = ["\ud800", "\0", "\x1b[2J", "\u202e", "a\r\nb", "\u2028"]
+ODD: list[object] = [*ODD_LETTERS, 10**400, -1, 1e308, True, None, [], {}, [[]] * 999]
+
+
+def test_no_file_ends_the_table_of_the_class(room, monkeypatch):
+    room.hand_in()
+    read = gather.read_report
+    monkeypatch.setattr(gather, "read_report", lambda file: 1 / 0 if file.name[0] == "7" else read(file))
+    entries = [{field: odd} for field in ADA.as_tree() for odd in ODD]
+    entries += [{"written": f"2026-11-22{odd}08:00:00+00:00"} for odd in ODD_LETTERS]
+    trees = [student(f"Bob {number}").as_tree() | entry for number, entry in enumerate(entries)]
+    contents = [json.dumps(tree).encode() for tree in trees]
+    contents += [b"\xff", b"", json.dumps(ADA.as_tree() | {"\ud800": 1}).encode()]
+    for number, content in enumerate(contents):
+        (room.folder / f"{number}.report.json").write_bytes(content)
+    with open(os.fsencode(room.folder) + b"/\xff\x1b.report.json", "wb") as file:
+        file.write(json.dumps(ADA.as_tree() | {"name": ""}).encode())
+    said = room.overview()
+    assert "Ada Lovelace" in room.table
+    assert "Ada Lovelace" in room.page.text
+    for text in (said.out, said.err, room.table, room.page.text):
+        assert not re.search("[\0\x1b\ud800\u202e\u2028]", text)
+    assert len(said.err.splitlines()) == 10 + 1
 
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e"
