@@ -80,8 +80,9 @@ function placeText(cell, size, width) {
     return { ...place, side: "beside", outputSize: besideSize, height: Math.max(code.height, besideHeight) };
   const outputSize = Math.max(SMALLEST, Math.min(code.size, width / widest(text)));
   const rows = sum(text.map((ems) => Math.max(1, Math.ceil((ems * outputSize) / width))));
-  const under = code.height + (code.height && GAP.below);
-  return { ...place, side: "below", outputSize, height: under + rows * LINE * outputSize + (fixed?.height ?? 0) };
+  const below = rows * LINE * outputSize + (fixed?.height ?? 0);
+  const gap = code.height && GAP.below;
+  return { ...place, side: "below", outputSize, height: code.height + gap + below };
 }
 
 /** Give a picture or an explorer the height that the slide has left; a picture stands on the better side. */
