@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mha_lib.classroom.exercises import check
     from mha_lib.classroom.explorer import explore
     from mha_lib.classroom.heads.explore import explore_model
+    from mha_lib.classroom.pictures.numbers import show_bars, show_cells, show_lines
     from mha_lib.classroom.pictures.plots import show_heads, show_heatmaps
 
 ROOMS = {
@@ -22,10 +23,23 @@ ROOMS = {
     "check": "exercises",
     "explore": "explorer",
     "explore_model": "heads.explore",
+    "show_bars": "pictures.numbers",
+    "show_cells": "pictures.numbers",
     "show_heads": "pictures.plots",
     "show_heatmaps": "pictures.plots",
+    "show_lines": "pictures.numbers",
 }
-__all__ = ["begin_lesson", "check", "explore", "explore_model", "show_heads", "show_heatmaps"]
+__all__ = [
+    "begin_lesson",
+    "check",
+    "explore",
+    "explore_model",
+    "show_bars",
+    "show_cells",
+    "show_heads",
+    "show_heatmaps",
+    "show_lines",
+]
 
 
 def __getattr__(name: str) -> Any:

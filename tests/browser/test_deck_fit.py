@@ -57,7 +57,7 @@ SLIDES = [  # the cells of each slide
     [new_markdown_cell("## Not tagged"), code(PRINTS), code("def half(x):\n    return x / 2")],
     [new_markdown_cell(QUESTION), code(EXPLORES, "explorer")],
 ]
-EXPLORER = len(SLIDES) - 1
+PICTURE, EXPLORER = 3, len(SLIDES) - 1
 # The letters of each piece of code on the slide, and the top of each of its lines.
 CELLS = ".present > .present .jp-CodeCell:not(.reveal-skip)"
 CODE = f"""() => [...document.querySelectorAll("{CELLS} .cm-content")]
@@ -125,8 +125,8 @@ def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_sorter(page: Page, ju
 def test_code_neither_moves_nor_shrinks_when_its_output_comes(ran: tuple[Page, Code]) -> None:
     page, before = ran
     after = code_of_slides(page)
-    explorer = f"slide-{EXPLORER}-0"  # its code is folded away
-    shown = [slide for slide in before if slide != explorer]
+    folded = {f"slide-{PICTURE}-0", f"slide-{EXPLORER}-0"}  # their code folds behind what it shows
+    shown = [slide for slide in before if slide not in folded]
     assert {slide: after[slide] for slide in shown} == {slide: before[slide] for slide in shown}
     sizes = {float(code["size"].removesuffix("px")) for slide in shown for code in after[slide]}
     assert min(sizes) >= 24, "there is room"
@@ -160,6 +160,28 @@ def test_an_explorer_of_fourteen_words_names_each_of_them(ran: tuple[Page, Code]
     count = "words => words.map((word) => written.filter((text) => text === word).length)"
     counts = measure(page, count, WORDS.split())
     assert len({*counts}) == 1, "beside its row and below its column, as often as every other"
+
+
+def test_the_code_of_a_picture_folds_behind_it_and_lies_over_the_slide_by_a_key(
+    ran: tuple[Page, Code],
+) -> None:
+    page, _ = ran
+    go_to(page, f"slide-{PICTURE}-0")
+    code = page.locator(CELLS).first.locator(".cm-content")
+    picture = page.locator(f"{CELLS} img")
+    expect(code).to_be_hidden()
+    size = picture.bounding_box()
+    for close in ("x", "Escape", "ArrowRight ArrowLeft"):
+        page.keyboard.press("x")
+        expect(code).to_be_visible()
+        over = page.locator(f"{CELLS}[data-over] > .jp-Cell-inputWrapper").bounding_box()
+        assert over
+        assert over["width"] > 1000
+        assert over["height"] > 500
+        assert picture.bounding_box() == size, "the slide below stays as it is"
+        for key in close.split():
+            page.keyboard.press(key)
+        expect(code).to_be_hidden()
 
 
 def test_the_code_of_an_explorer_folds_away_and_the_explorer_has_its_room(ran: tuple[Page, Code]) -> None:

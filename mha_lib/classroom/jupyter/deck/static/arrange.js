@@ -17,6 +17,8 @@ const BOX = { width: 20, height: 16 }; // the margins of the box around code
 const GAP = { beside: 36, below: 10, cells: 10 }; // beside: and some slack, so that no line wraps
 const LEGIBLE = 1.05; // of a picture's natural size: letters of 10 points have 14 px
 const LOWEST_EXPLORER = 330;
+const TICKS = 24; // what asserts say, without their code
+const OVER = { width: 1100, height: 520 }; // of code that lies over the slide
 
 const widest = (lines) => Math.max(0, ...lines);
 export const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
@@ -67,6 +69,13 @@ function placeCode({ code, isFolded }, size, width) {
   };
 }
 
+/** The letters of code that lies over the slide. */
+export function sizeOver(code) {
+  const rows = sum(code.map((line) => (line.isBlank ? BLANK_LINE : LINE)));
+  const fitting = Math.min(LARGEST, OVER.width / widest(code.map((line) => line.ems)), OVER.height / rows);
+  return Math.max(SMALLEST, fitting);
+}
+
 /** Put printed text beside its code if both have room there, or else below. */
 function placeText(cell, size, width) {
   const code = placeCode(cell, size, width);
@@ -78,7 +87,7 @@ function placeText(cell, size, width) {
   const besideHeight = sum(text.map(() => LINE * besideSize)) + (fixed?.height ?? 0);
   if (code.height && besideSize >= SMALLEST && (!fixed || fixed.width <= right))
     return { ...place, side: "beside", outputSize: besideSize, height: Math.max(code.height, besideHeight) };
-  const outputSize = Math.max(SMALLEST, Math.min(code.size, width / widest(text)));
+  const outputSize = Math.max(SMALLEST, Math.min(code.height ? code.size : TICKS, width / widest(text)));
   const rows = sum(text.map((ems) => Math.max(1, Math.ceil((ems * outputSize) / width))));
   const below = rows * LINE * outputSize + (fixed?.height ?? 0);
   const gap = code.height && GAP.below;

@@ -3,6 +3,7 @@
 import { filesOf, showHandouts } from "./course.js";
 import { drawErrors, hideTraceback } from "./errors.js";
 import { Fit } from "./fit.js";
+import { hideCode } from "./fold.js";
 import { Foot } from "./foot.js";
 import { identityOf } from "./grammar.js";
 import { markOutputs } from "./guess.js";
@@ -87,7 +88,7 @@ function openDeck({
   const pen = penOf({ panel, foot, words });
   // Escape ends all of these in one press, wherever the focus is. A part with a mode of its own is added here.
   const endModes = () => {
-    for (const end of [pointers.leave, pen.leave, hideTraceback]) end();
+    for (const end of [pointers.leave, pen.leave, hideTraceback, hideCode]) end();
     return false;
   };
   const leave = () => {

@@ -3,9 +3,10 @@
 // the window changes, and when an output comes; then its code may only become smaller, so that it does not jump.
 // The room of an output that is not there yet is kept free: guess.js tells it from the tags of the cell.
 //
-// The cell of an explorer has the height that the explorer may take as --explorer-room, in pixels. Its code is
-// folded away once the explorer is there: a button at the head of the slide shows it again.
-import { arrange, sum } from "./arrange.js";
+// The cell of an explorer has the height that the explorer may take as --explorer-room, in pixels. Folded code
+// (fold.js) takes no room; --over-size are the letters in which it lies over the slide.
+import { arrange, sizeOver, sum } from "./arrange.js";
+import { foldCode } from "./fold.js";
 import { guessOutput } from "./guess.js";
 import { shownSection } from "./stage.js";
 
@@ -54,8 +55,7 @@ export class Fit {
 
   /** Fit a slide that has a place on the page, explorers among its parts; returns the letters of its code. */
   fitParts(section, largest) {
-    const refit = () => this.fit();
-    for (const cell of codeCellsOf(section)) offerFold(cell, { label: this.words.code, refit });
+    foldCode(codeCellsOf(section), this.words.code);
     const size = fitSlide(section, largest);
     for (const cell of codeCellsOf(section)) offerRoom(cell, section);
     for (const error of section.querySelectorAll(".deck-error")) holdOnSlide(error, section);
@@ -66,8 +66,10 @@ export class Fit {
 /** Arrange a slide that has a place on a page, such as one in the sorter; returns the letters of its code. */
 export function fitSlide(section, largest) {
   const cells = codeCellsOf(section);
-  const { size, places } = arrange(cells.map(measure), roomOf(section), largest);
-  for (const [index, place] of places.entries()) apply(cells[index], place);
+  const measured = cells.map(measure);
+  const { size, places } = arrange(measured, roomOf(section), largest);
+  for (const [index, place] of places.entries())
+    apply(cells[index], { ...place, over: sizeOver(measured[index].code) });
   return size;
 }
 
@@ -102,7 +104,7 @@ function measure(cell) {
   pen.font = `100px ${getComputedStyle(editor ?? cell.querySelector("pre") ?? cell).fontFamily}`;
   const lines = [...(editor?.querySelectorAll(".cm-line") ?? [])].map((line) => line.textContent);
   const code = lines.map((line) => ({ ems: emsOf(line), isBlank: !line.trim() }));
-  const isFolded = !editor || ("folded" in cell.dataset && !("lit" in cell.dataset));
+  const isFolded = !editor || "folded" in cell.dataset;
   const hasRun = /\d/.test(cell.querySelector(".jp-InputPrompt").textContent);
   return { code, isFolded, ...(measureOutput(cell) ?? guessOutput(cell, hasRun)) };
 }
@@ -145,13 +147,14 @@ function boxAround(boxes, image) {
 
 // ---- Apply --------------------------------------------------------------------------------------------
 
-function apply(cell, { size, outputSize, side, wraps, picture }) {
+function apply(cell, { size, outputSize, side, wraps, picture, over }) {
   const set = (name, value) => {
     const text = value === undefined ? "" : String(Math.floor(value * 100) / 100);
     const change = Math.abs(Number(text) - Number(cell.style.getPropertyValue(name) || 0));
     if (change > (name === "--picture-height" ? 3 : 0)) cell.style.setProperty(name, text);
   };
   set("--code-size", size);
+  set("--over-size", over);
   set("--output-size", outputSize);
   set("--picture-height", picture);
   cell.dataset.output = side;
@@ -181,24 +184,4 @@ function holdOnSlide(error, section) {
   const least = Math.min(error.scrollHeight + 1, LEAST_ERROR * section.clientHeight);
   error.style.setProperty("--lift", `${Math.max(0, Math.floor(least - room))}px`);
   error.style.setProperty("--room", `${Math.max(room, Math.floor(least))}px`);
-}
-
-/** Fold the code away when its explorer has come, with a button that shows it. */
-function offerFold(cell, { label, refit }) {
-  const button = cell.querySelector(":scope > .deck-fold");
-  const hasExplorer = Boolean(cell.querySelector(".mha-explorer"));
-  if (hasExplorer === Boolean(button)) return;
-  cell.toggleAttribute("data-folded", hasExplorer);
-  if (button) button.remove();
-  else cell.prepend(foldButton(cell, label, refit));
-}
-
-function foldButton(cell, label, refit) {
-  const button = document.createElement("button");
-  Object.assign(button, { className: "deck-fold", textContent: label, ariaExpanded: "false" });
-  button.onclick = () => {
-    button.ariaExpanded = String(!cell.toggleAttribute("data-folded"));
-    refit();
-  };
-  return button;
 }

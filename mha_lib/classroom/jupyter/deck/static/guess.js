@@ -13,6 +13,8 @@ export function markOutputs(notebook) {
   for (const { model, node } of notebook.widgets) {
     const isSilent = hasRole(model, "setup", "exercise");
     node.dataset.shows = shownBy(model).join(" ") || (isSilent ? "nothing" : "");
+    node.toggleAttribute("data-asks", hasRole(model, "guess"));
+    node.toggleAttribute("data-about-code", hasRole(model, "about_code"));
     for (const name of ["room", "picture"]) {
       const size = model.getMetadata(name);
       if (/^\d+ x \d+$/.test(size)) node.dataset[name] = size;

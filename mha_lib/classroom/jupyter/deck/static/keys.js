@@ -7,6 +7,7 @@
 //   act     what they do; where it returns false, the key goes on to the next mode that holds
 // The help lists the rows that have a name, in this order.
 import { showTraceback } from "./errors.js";
+import { showCode } from "./fold.js";
 import { reveal, toggleAnswers, toggleDark } from "./stage.js";
 import { goBack, goDown, goHome, goLeft, goOn, goRight, goToEnd, goUp } from "./turn.js";
 
@@ -49,6 +50,7 @@ export const keysOf = ({
   { keys: "O", modes: "deck widget", name: "sorter", act: () => sorter.open() },
   { keys: "B .", modes: "deck widget", name: "black", act: () => reveal("togglePause") },
   { keys: "A", modes: "deck widget", name: "answers", act: toggleAnswers },
+  { keys: "X", modes: "deck widget", name: "code", act: showCode },
   { keys: "L", modes: "deck widget", name: "laser", act: pointers.togglePointer },
   { keys: "M", modes: "deck widget", name: "magnifier", act: pointers.toggleMagnifier },
   { keys: "P", modes: "deck widget", name: "pen", act: pen.toggle },
