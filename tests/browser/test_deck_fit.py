@@ -14,7 +14,7 @@ from tests.browser.conftest import JupyterServer
 from tests.browser.decks import begin, each_lesson, go_to, run_deck, shared_page
 from tests.browser.explorers import SPY_ON_TEXT
 from tests.browser.new_lesson import lay_lesson, open_deck
-from tests.browser.waiting import act, becomes, measure, until
+from tests.browser.waiting import act, becomes, box_of, measure, until
 from tests.lessons import ROOT
 
 pytestmark = pytest.mark.ci
@@ -170,15 +170,14 @@ def test_the_code_of_a_picture_folds_behind_it_and_lies_over_the_slide_by_a_key(
     code = page.locator(CELLS).first.locator(".cm-content")
     picture = page.locator(f"{CELLS} img")
     expect(code).to_be_hidden()
-    size = picture.bounding_box()
+    size = box_of(picture)
     for close in ("x", "Escape", "ArrowRight ArrowLeft"):
         page.keyboard.press("x")
         expect(code).to_be_visible()
-        over = page.locator(f"{CELLS}[data-over] > .jp-Cell-inputWrapper").bounding_box()
-        assert over
+        over = box_of(page.locator(f"{CELLS}[data-over] > .jp-Cell-inputWrapper"))
         assert over["width"] > 1000
         assert over["height"] > 500
-        assert picture.bounding_box() == size, "the slide below stays as it is"
+        assert box_of(picture) == size, "the slide below stays as it is"
         for key in close.split():
             page.keyboard.press(key)
         expect(code).to_be_hidden()
