@@ -131,6 +131,9 @@ def test_what_a_students_copy_folds_hides_optional_parts_alone(lesson):
             hidden_below, level = cell["id"], len(heading[1])
             folded.append(cell["id"])
     assert folded
+    ends = [place for place, slide in enumerate(slides) if any(map(is_small, slide.cells))]
+    on_the_way = [slide for slide in slides[: max(ends, default=0)] if slide.is_optional]
+    assert {slide.cells[0]["id"] for slide in on_the_way} <= {*folded}, "no optional slide below an exercise"
 
 
 NAMED = re.compile(r"# (?P<word>\w+)(: |：)\S.*")  # the first line of a helper, and of a test
