@@ -16,6 +16,7 @@ from mha_lib.classroom.lesson.slides import (
     core_minutes,
     read_lesson,
     read_slides,
+    read_stacks,
     slide_type,
     source,
 )
@@ -131,8 +132,9 @@ def test_what_a_students_copy_folds_hides_optional_parts_alone(lesson):
             hidden_below, level = cell["id"], len(heading[1])
             folded.append(cell["id"])
     assert folded
-    ends = [place for place, slide in enumerate(slides) if any(map(is_small, slide.cells))]
-    on_the_way = [slide for slide in slides[: max(ends, default=0)] if slide.is_optional]
+    stacks = read_stacks(cells_of(lesson))
+    small = [place for place, stack in enumerate(stacks) if any(is_small(c) for s in stack for c in s.cells)]
+    on_the_way = [s for stack in stacks[: max(small, default=-1) + 1] for s in stack if s.is_optional]
     assert {slide.cells[0]["id"] for slide in on_the_way} <= {*folded}, "no optional slide below an exercise"
 
 
