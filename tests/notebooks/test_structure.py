@@ -16,6 +16,7 @@ from mha_lib.classroom.lesson.slides import (
     core_minutes,
     read_lesson,
     read_slides,
+    read_stacks,
     slide_type,
     source,
 )
@@ -131,6 +132,10 @@ def test_what_a_students_copy_folds_hides_optional_parts_alone(lesson):
             hidden_below, level = cell["id"], len(heading[1])
             folded.append(cell["id"])
     assert folded
+    stacks = read_stacks(cells_of(lesson))
+    small = [place for place, stack in enumerate(stacks) if any(is_small(c) for s in stack for c in s.cells)]
+    on_the_way = [s for stack in stacks[: max(small, default=-1) + 1] for s in stack if s.is_optional]
+    assert {slide.cells[0]["id"] for slide in on_the_way} <= {*folded}, "no optional slide below an exercise"
 
 
 NAMED = re.compile(r"# (?P<word>\w+)(: |：)\S.*")  # the first line of a helper, and of a test
