@@ -86,7 +86,7 @@ def served(folder: Path, home: Path, python: str) -> Iterator[JupyterServer]:
 
 
 def attacks(watch: Watch) -> list[str]:
-    """What the notebook's stored widget, output and overlay have asked for: only they ask for these."""
+    """The addresses that only the notebook's stored widget, output and overlay ask for."""
     return [url for url in watch.requests if url.endswith(("/api/kernels", "-has-run"))]
 
 
