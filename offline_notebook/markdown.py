@@ -6,6 +6,7 @@ A formula becomes an element that holds its TeX, and a picture keeps its address
 import html
 import re
 from collections.abc import Callable, Container
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 from urllib.parse import unquote
@@ -147,13 +148,11 @@ def code_block(code: str, language: str, asserts: Container[int] = ()) -> str:
 
     The lines ``asserts``, counted from 1, are of the class ``result``.
     """
-    try:
-        lexer = get_lexer_by_name(language, stripnl=False)
-        if len(code) > LONGEST_CODE:
-            raise ClassNotFound
-        coloured = highlight(code, lexer, HtmlFormatter(nowrap=True)).rstrip("\n")
-    except ClassNotFound:
-        coloured = html.escape(code)
+    coloured = html.escape(code)
+    if len(code) <= LONGEST_CODE:
+        with suppress(ClassNotFound):
+            lexer = get_lexer_by_name(language, stripnl=False)
+            coloured = highlight(code, lexer, HtmlFormatter(nowrap=True)).rstrip("\n")
     lines = enumerate(re.findall(r"[^\n]*\n|[^\n]+", coloured), 1)
     groups = groupby(lines, lambda line: line[0] in asserts)
     pieces = [("".join(line for _, line in group), is_result) for is_result, group in groups]

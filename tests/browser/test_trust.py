@@ -86,7 +86,7 @@ def served(folder: Path, home: Path, python: str) -> Iterator[JupyterServer]:
 
 
 def attacks(watch: Watch) -> list[str]:
-    """What the notebook's stored widget, output and overlay have asked for: only they ask for these."""
+    """The addresses that only the notebook's stored widget, output and overlay ask for."""
     return [url for url in watch.requests if url.endswith(("/api/kernels", "-has-run"))]
 
 
@@ -96,7 +96,11 @@ def saves(response: Response) -> bool:
 
 @pytest.mark.parametrize(
     "view",
-    ["lab", *(pytest.param(view, marks=pytest.mark.ci) for view in ("notebooks", "rise"))],
+    [
+        "lab",
+        pytest.param("rise", marks=pytest.mark.ci),
+        pytest.param("notebooks", marks=pytest.mark.whole),  # it installs Notebook 7
+    ],
 )
 def test_what_a_notebook_has_stored_never_runs_until_it_is_trusted(
     browser: Browser, watch: Watch, request: pytest.FixtureRequest, tmp_path: Path, view: str

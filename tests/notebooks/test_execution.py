@@ -205,13 +205,21 @@ def core_slides(cells):
     ]
 
 
-@pytest.mark.ci
-def test_core_slides_run_again_in_any_order(client, executed):
-    """Last to first, and in a quick lesson in twenty random orders: a student goes back at any time."""
-    core = core_slides(executed.cells[:-1])
-    is_quick = executed.metadata.mha.lesson in QUICK
-    draw = random.Random(0)
-    orders = [core[::-1], *(draw.sample(core, len(core)) for _ in range(20 if is_quick else 0))]
-    again = RUN_AGAIN.format(slides=[slide for order in orders for slide in order])
+def run_again(client, slides):
+    again = RUN_AGAIN.format(slides=slides)
     client.nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(again)])
     client.execute(cleanup_kc=False)
+
+
+@pytest.mark.ci
+def test_core_slides_run_again_last_to_first(client, executed):
+    run_again(client, core_slides(executed.cells[:-1])[::-1])
+
+
+@pytest.mark.whole
+def test_core_slides_of_a_quick_lesson_run_again_in_twenty_random_orders(client, executed):
+    if executed.metadata.mha.lesson not in QUICK:
+        pytest.skip("its trainings take too long")
+    core = core_slides(executed.cells[:-1])
+    draw = random.Random(0)
+    run_again(client, [slide for _ in range(20) for slide in draw.sample(core, len(core))])

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 
 from mha_lib.classroom.lesson.language import words_in
 
-# What is no prose: code, formulas, pictures, tags.
+# Code, formulas, pictures and tags are no prose.
 UNREAD = re.compile(
     r"```.*?```|`[^`\n]+`|\$\$.*?\$\$|\$[^$\n]+\$|!\[[^\]]*\]\([^)]*\)|</?\w[^>]*>", re.DOTALL
 )
-FIRST, LAST = "\ue000", "\uf8ff"  # letters of nobody's, in the places of what is no prose
+FIRST, LAST = "\ue000", "\uf8ff"  # letters of nobody's, which stand for these
 BETWEEN = re.compile(r"\n\s*\n|^(?:#+ |\|).*$|^\s*(?:[-+*>]|\d+[.)])\s", re.MULTILINE)  # paragraphs, items
 BOLD = re.compile(r"\*\*(?=\S)([^*]+)(?<=\S)\*\*")
 ITALICS = re.compile(r"(?<!\*)\*(?!\*)")

@@ -29,12 +29,12 @@ def link_terms(
     pages = {file.stem: address_of(PurePosixPath(file.name)) for file in before}
     others = glossary(file for file in before if pages[file.stem])
     terms = first_of_each([*others, *definitions_in(notebook, folder)])
+    mine = terms[len(others) :]
     links = {one.term: f"{pages[one.lesson]}#{one.anchor}" for one in others if one.lesson in pages}
     sentences = {one.term: one.text for one in terms}
     for slide in page.select(".slide"):
         link_uses(slide, sentences, links, identity.language)
-        own = (one for one in terms if one not in others and mark_definition(slide, one))
-        links |= {one.term: f"#{one.anchor}" for one in own}
+        links |= {one.term: f"#{one.anchor}" for one in mine if mark_definition(slide, one)}
 
 
 def mark_definition(slide: Tag, definition: Definition) -> bool:
