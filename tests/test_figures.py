@@ -10,7 +10,9 @@ import torch
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
+from mha_lib.classroom.lesson.slides import read_lesson
 from mha_lib.classroom.look import DARK, HATCH, LIGHT
+from tests.lessons import ENGLISH, TRANSLATED, name_of
 
 FIGURES = sorted((Path(__file__).parents[1] / "img").glob("*.svg"))
 SVG = "{http://www.w3.org/2000/svg}"
@@ -66,7 +68,7 @@ def test_figure_is_self_contained(figure):
     source = figure.read_text(encoding="utf-8")
     assert not re.search(r"<script|<foreignObject|<image|@import|@font-face|\bon\w+=", source)
     assert all(target.startswith("#") for target in re.findall(r'href="([^"]*)"', source))
-    names = set(re.findall(r'\bid="([^"]+)"', source))
+    names = set(re.findall(r'\bid="(?!step-)([^"]+)"', source))
     used = set(re.findall(r"url\(([^)]*)\)", source)) | set(re.findall(r'href="([^"]*)"', source))
     assert used <= {f"#{name}" for name in names}, "an arrowhead or a hatching that isn't there"
     assert names <= {name.removeprefix("#") for name in used}, "a definition that nothing uses"
@@ -141,3 +143,22 @@ def test_the_lengths_follow_their_samples():
     words = texts("shape_journey.svg")
     lengths = words[words.index("valid_lens") + 1 :][:10]
     assert lengths == [str(n) for n in torch.tensor([3, 2]).repeat_interleave(5).tolist()]
+
+
+def steps_of(figure: Path) -> int:
+    """How many steps a drawing has: empty groups at its top level end all but the last."""
+    source, root = figure.read_text(encoding="utf-8"), ElementTree.parse(figure).getroot()
+    ends = [name for element in root if (name := element.get("id", "")).startswith("step-")]
+    assert ends == [f"step-{number}" for number, _ in enumerate(ends, 1)], "in order"
+    assert source.count('id="step-') == len(ends), "a step that ends within a group hides nothing"
+    rule = '[id^="step"]:target ~ * { visibility:hidden }'
+    assert (rule in source) == bool(ends)
+    return len(ends) + 1
+
+
+@pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
+def test_a_lesson_says_in_how_many_steps_its_figure_comes(lesson):
+    for cell in read_lesson(lesson)["cells"]:
+        shown = re.findall(r"\]\(\.\./\.\./img/(\w+\.svg)\)", "".join(cell["source"]))
+        drawn = max((steps_of(FIGURES[0].parent / name) for name in shown), default=1)
+        assert cell["metadata"].get("steps", 1) == drawn, cell["id"]

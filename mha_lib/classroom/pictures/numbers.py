@@ -4,7 +4,7 @@ Each is one call, and looks alike in deck, JupyterLab and handout. A figure is a
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from mha_lib.classroom import look
 from mha_lib.classroom.pictures.weights import to_numpy
 
-WIDTH, HEIGHT = 9.2, 3.6  # inches
+WIDTH, HEIGHT = 9.2, 2.8  # inches: the proportions of the room below two lines of text and above two ticks
 LETTERS = 12  # points: on a slide they have 20 pixels or more
 COLOURS = [look.LIGHT[name] for name in ("q", "k", "v", "o")]
 MARKERS = "osD^"
@@ -131,7 +131,7 @@ def _numbers(title: str, given: Any, dimensions: int) -> np.ndarray:
     return numbers.astype(int) if numbers.dtype.kind == "b" else numbers
 
 
-def _name(axes: Axes, axis: str, names: Sequence[str]) -> None:
+def _name(axes: Axes, axis: Literal["x", "y"], names: Sequence[str]) -> None:
     places = [place + 0.5 for place in range(len(names))]
     getattr(axes, f"set_{axis}ticks")(places, list(names), fontsize=LETTERS)
     axes.tick_params(axis=axis, length=0)

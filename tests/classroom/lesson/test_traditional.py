@@ -79,7 +79,7 @@ def test_no_lesson_and_no_sentence_has_a_word_that_taiwan_does_not_use(made_less
 
 
 LINES = {  # cells that speak of lines: of code, of output, of a formula, of a list
-    "01": {"masking-guess-why": "最後一行", "print-options": "印成一行", "one-line": "只要一行"},
+    "01": {"print-options": "印成一行", "one-line": "只要一行"},
     "02": {
         "guess-shares": "三行",
         "guess-shares-notes": "每種一行",

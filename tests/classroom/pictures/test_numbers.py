@@ -1,5 +1,8 @@
 """Pictures of a few numbers: what they draw, and what they refuse."""
 
+from typing import Any, cast
+
+import numpy as np
 import pytest
 import torch
 from matplotlib.colors import to_hex
@@ -17,7 +20,7 @@ def texts(axes):
 def test_bars_have_the_heights_of_the_numbers_on_one_scale_and_say_them():
     figure = show_bars({"a": torch.tensor([0.25, 0.75]), "b": [2, -1]}, ["left", "right"])
     first, second = figure.axes
-    assert [bar.get_height() for bar in first.patches] == [0.25, 0.75]
+    assert [bar.get_height() for bar in first.patches if isinstance(bar, Rectangle)] == [0.25, 0.75]
     assert texts(first) + texts(second) == ["0.25", "0.75", "2", "−1"]
     assert [label.get_text() for label in second.get_xticklabels()] == ["left", "right"]
     assert first.get_ylim()[1] == second.get_ylim()[1] == pytest.approx(1.15 * 2)
@@ -40,8 +43,11 @@ def test_cells_are_the_deeper_the_larger_their_number_and_tell_signs_by_colour()
 def test_lines_pass_through_their_numbers_and_have_names():
     figure = show_lines([4, 64], {"one": [4.0, 64.0], "other": [1.0, 1.0]}, xlabel="d", logarithmic=True)
     (axes,) = figure.axes
-    assert [line.get_xydata().tolist() for line in axes.lines] == [[[4, 4], [64, 64]], [[4, 1], [64, 1]]]
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "other"]
+    drawn = [np.asarray(line.get_xydata()).tolist() for line in axes.lines]
+    assert drawn == [[[4, 4], [64, 64]], [[4, 1], [64, 1]]]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["one", "other"]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert "one, other" in alt_of(figure)
 
@@ -49,7 +55,7 @@ def test_lines_pass_through_their_numbers_and_have_names():
 @pytest.mark.parametrize(
     ("draw", "said"),
     [
-        (lambda: show_bars([0.1, 0.2], ["a", "b"]), r"wanted numbers by their titles.*got \[0.1, 0.2\]"),
+        (lambda: show_bars(cast(Any, [0.1]), ["a"]), r"wanted numbers by their titles.*got \[0.1\]"),
         (lambda: show_bars({}, []), "wanted numbers by their titles"),
         (
             lambda: show_bars({"w": [1, 2, 3]}, ["a", "b"]),

@@ -4,6 +4,7 @@ import { filesOf } from "../deck/static/course.js";
 import { identityOf } from "../deck/static/grammar.js";
 import { lineOfWithheld } from "../deck/static/withheld.js";
 import { readWords } from "../deck/static/words.js";
+import { addSlider } from "../extension/figures.js";
 import { addCommands } from "./commands.js";
 import { openContents } from "./contents.js";
 import { explainOutputs } from "./explain.js";
@@ -41,6 +42,7 @@ export default async function prepareSeat(app, load) {
     seat.guesses = askForGuesses(seat, (cell) => seat.walk.show(cell));
     seat.walk = new Walk(seat);
     notebook.addClass("mha-lesson");
+    offerSteps(seat);
     seats.add(seat);
     panel.disposed.connect(() => seats.delete(seat));
     addButton(seat);
@@ -51,6 +53,18 @@ export default async function prepareSeat(app, load) {
   }
 
   app.docRegistry.addWidgetExtension("Notebook", { createNew: (panel) => void open(panel) });
+}
+
+/** Put a slider below each figure in steps, whenever JupyterLab has drawn it. */
+function offerSteps({ panel: { content: notebook }, words }) {
+  const offer = (image) => {
+    const cell = notebook.widgets.find(({ node }) => node.contains(image));
+    const steps = cell?.model.getMetadata("steps");
+    if (steps && !image.parentElement.querySelector(".figure-steps"))
+      addSlider(image, steps, words.figure_steps);
+  };
+  for (const image of notebook.node.querySelectorAll("img")) offer(image);
+  notebook.node.addEventListener("load", ({ target }) => offer(target), true);
 }
 
 async function readSheet(name) {

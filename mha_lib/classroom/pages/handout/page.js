@@ -87,6 +87,8 @@ function showContents(details) {
 }
 
 for (const block of document.querySelectorAll(".code")) addCopyButton(block);
+for (const cell of document.querySelectorAll("[data-steps]"))
+  addSlider(cell.querySelector("img"), cell.dataset.steps, WORDS.figure_steps);
 const boxes = document.querySelectorAll("pre, .formula, .table, .html, .picture");
 const sizes = new ResizeObserver((changes) => {
   for (const { target } of changes) showMore(target);

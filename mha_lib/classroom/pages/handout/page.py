@@ -47,7 +47,8 @@ from offline_notebook import (
 )
 
 STYLES = [f"pages/handout/{name}.css" for name in ("code", "page", "others", "paper")]
-SCRIPTS = [str(WIDGETS_SCRIPT), *(f"pages/handout/{name}.js" for name in ("page", "reading", "small"))]
+OWN_SCRIPTS = [f"pages/handout/{name}.js" for name in ("page", "reading", "small")]
+SCRIPTS = [str(WIDGETS_SCRIPT), "jupyter/extension/figures.js", *OWN_SCRIPTS]
 # A notebook's own programs and widgets run, without asking the network for anything.
 POLICY = {
     "script-src": "'unsafe-inline' blob: data:",
@@ -181,7 +182,8 @@ class HandoutPage:
         if has_role(cell, "solution"):
             content = folded("solution", self.words["solution"], content)
         name = html.escape(str(cell.get("id", "cell")))
-        return f'<div class="{" ".join(kinds)}" data-cell="{name}">\n{content}</div>\n'
+        steps = f' data-steps="{cell.metadata.steps:d}"' if "steps" in cell.metadata else ""
+        return f'<div class="{" ".join(kinds)}" data-cell="{name}"{steps}>\n{content}</div>\n'
 
     def markdown_cell(self, cell: NotebookNode) -> str:
         return self.cleaner.markdown(cell.source, cell.get("attachments"))

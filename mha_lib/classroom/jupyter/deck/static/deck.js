@@ -11,7 +11,7 @@ import { listKeys } from "./help.js";
 import { answerDialogs, dropMissingStyles, keepRendered, removeToolbar } from "./jupyterlab.js";
 import { listenToKeys } from "./keyboard.js";
 import { keysOf } from "./keys.js";
-import { markLines } from "./lines.js";
+import { markSteps } from "./lines.js";
 import { keepOriginals } from "./originals.js";
 import { layOut } from "./paper.js";
 import { penOf } from "./pen.js";
@@ -68,7 +68,7 @@ function openDeck({
   const slides = readSlides(notebook.model.toJSON().cells);
   markPlaces(slides, words);
   markOutputs(notebook);
-  markLines(notebook);
+  markSteps(notebook);
   keepRendered(notebook);
   showHandouts(files, words);
   const execute = (command) => app.commands.execute(`RISE:${command}`);

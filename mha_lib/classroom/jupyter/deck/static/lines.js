@@ -1,7 +1,8 @@
 // Which lines of a cell's code are lit one after the other: "1|3-4|6" under `highlight` in its metadata, which
-// docs/en/write.md explains. tests/classroom/lesson/highlights.json lists what it reads.
+// docs/en/write.md explains. tests/classroom/lesson/highlights.json lists what it reads. And which cells hold a figure
+// in steps (jupyter/extension/figures.js).
 import { sections, shownSection } from "./stage.js";
-import { finishLines, passLines } from "./steps.js";
+import { finish, light, passCells } from "./steps.js";
 
 const LINES = /^([0-9]+)(?:-([0-9]+))?$/;
 
@@ -17,10 +18,12 @@ function readLines(text) {
   return first <= last ? Array.from({ length: last - first + 1 }, (_, index) => first + index) : [NaN];
 }
 
-/** Write on each cell the lines of its steps, for as long as its code is the one that came with the lesson. */
-export function markLines(notebook) {
+/** Write on each cell its steps; those through its lines for as long as its code is the one that came with the lesson. */
+export function markSteps(notebook) {
   let most = 0;
   for (const { model, node } of notebook.widgets) {
+    const drawn = model.getMetadata("steps");
+    if (drawn > 1) node.dataset.steps = drawn;
     const came = model.sharedModel.getSource();
     const steps = readHighlight(model.getMetadata("highlight"), came.split("\n").length);
     if (model.type !== "code" || !steps.length) continue;
@@ -29,7 +32,7 @@ export function markLines(notebook) {
     const mark = () => {
       if (model.sharedModel.getSource() === came) node.dataset.highlight = highlight;
       else if (node.dataset.highlight) {
-        finishLines(node);
+        finish(node);
         delete node.dataset.highlight;
       }
     };
@@ -38,13 +41,20 @@ export function markLines(notebook) {
   }
   if (most) adoptRules(most);
   document.addEventListener("slidechanged", followSlides);
+  document.addEventListener("load", keepStep, true);
   followSlides();
 }
 
 /** As Reveal does with fragments: a slide that was passed shows all its steps, one that comes none. */
 function followSlides() {
   const shown = sections().indexOf(shownSection());
-  for (const [place, section] of sections().entries()) if (place !== shown) passLines(section, place < shown);
+  for (const [place, section] of sections().entries()) if (place !== shown) passCells(section, place < shown);
+}
+
+/** JupyterLab gives a figure its address late, and again where its cell is drawn anew. */
+function keepStep({ target }) {
+  const figure = target.closest?.(".reveal [data-steps]");
+  if (figure) light(figure, Number(figure.dataset.taken ?? 0));
 }
 
 /** Rules for lines by their number, for CodeMirror draws its lines anew as it likes. */

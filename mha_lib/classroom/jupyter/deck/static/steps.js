@@ -1,14 +1,18 @@
-// The steps of a slide, in the order in which a lecturer takes them: a fragment is shown; or lines of a cell's code
-// are lit while the others are dim, and after the last of them all lines are as before. lines.js says which lines.
+// The steps of a slide, in the order in which a lecturer takes them: a fragment is shown; lines of a cell's code are
+// lit while the others are dim, and after the last of them all lines are as before; or a figure shows its next part.
+// lines.js marks the cells with such lines and figures.
 //
-// A step is [part, number]: a fragment and 0, or a cell and how often its light has moved, from 1.
+// A step is [part, number]: a fragment and 0, or a cell and how many steps it has taken with this one, from 1.
+import { showStep } from "../../extension/figures.js";
 
+const STEPPING = "[data-highlight], [data-steps]";
 const range = (length) => Array.from({ length }, (_, index) => index + 1);
 const linesOf = (cell) => cell.dataset.highlight.split("|"); // such as ["1", "3 4", "6"]
+const countIn = (cell) => (cell.dataset.highlight ? linesOf(cell).length + 1 : cell.dataset.steps - 1);
 
 export function stepsOf(section) {
-  const parts = [...section.querySelectorAll(".fragment, [data-highlight]")];
-  const numbersOf = (part) => (part.matches(".fragment") ? [0] : range(linesOf(part).length + 1));
+  const parts = [...section.querySelectorAll(`.fragment, ${STEPPING}`)];
+  const numbersOf = (part) => (part.matches(".fragment") ? [0] : range(countIn(part)));
   return parts.flatMap((part) => numbersOf(part).map((number) => [part, number]));
 }
 
@@ -18,20 +22,20 @@ export const isTaken = ([part, number]) =>
 export const countSteps = (section) => stepsOf(section).length;
 export const countTaken = (section) => stepsOf(section).filter(isTaken).length;
 
-/** Light the lines of a cell whose turn it is after so many steps; before the first and after the last, none. */
+/** Show a cell as it is after so many steps: before the first and after the last, no lines are lit. */
 export function light(cell, taken) {
-  const lines = linesOf(cell)[taken - 1];
   cell.dataset.taken = taken;
+  if (cell.dataset.steps) for (const image of cell.querySelectorAll("img")) showStep(image, taken + 1);
+  const lines = cell.dataset.highlight && linesOf(cell)[taken - 1];
   if (lines) cell.dataset.lit = lines;
   else delete cell.dataset.lit;
 }
 
-export const finishLines = (cell) => light(cell, linesOf(cell).length + 1);
+export const finish = (cell) => light(cell, countIn(cell));
 
-/** Take all steps through the lines of a slide's code, or none of them. */
-export function passLines(section, isPast) {
-  for (const cell of section.querySelectorAll("[data-highlight]"))
-    isPast ? finishLines(cell) : light(cell, 0);
+/** Take all steps of the code and the figures of a slide, or none of them. */
+export function passCells(section, isPast) {
+  for (const cell of section.querySelectorAll(STEPPING)) isPast ? finish(cell) : light(cell, 0);
 }
 
 /**

@@ -4,7 +4,7 @@
 // The core path is what a clicker walks: all steps of a slide, then the next slide that is not optional. The
 // arrows walk the columns: a slide with the slides below it, most of which are optional.
 import { isCore, LIT, nextCore, reveal, sections, shownSection } from "./stage.js";
-import { finishLines, isTaken, light, stepsOf } from "./steps.js";
+import { finish, isTaken, light, stepsOf } from "./steps.js";
 
 /** Take from Reveal what would turn the deck, or move the focus, later and by itself. */
 export function takeOver() {
@@ -47,7 +47,7 @@ function take([part, number], fragment, back) {
 /** Show the next step after a cell has run: whoever runs the code is done with its lines. */
 export function stepPastLines() {
   const seen = shownSection().querySelectorAll("[data-highlight]:not(.fragment:not(.visible) *)");
-  for (const cell of seen) finishLines(cell);
+  for (const cell of seen) finish(cell);
   document.dispatchEvent(new Event(LIT));
   stepOn();
 }

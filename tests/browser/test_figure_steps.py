@@ -1,0 +1,87 @@
+"""A figure in steps: the deck shows one after the other, other pages have a slider, and paper shows all."""
+
+import re
+import shutil
+from pathlib import Path
+
+from nbformat.v4 import new_markdown_cell
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from mha_lib.classroom.pages.handout import HandoutExporter
+from tests.browser.conftest import JupyterServer
+from tests.browser.new_lesson import cell, lay_lesson, new_lesson, open_deck, press
+from tests.browser.waiting import act, picture_of
+from tests.lessons import ROOT
+
+FIGURE = "multi_head_flow.svg"
+STEPS = 4
+
+
+def cells():
+    figure = cell("slide", new_markdown_cell, f"## The flow\n\n![The flow](img/{FIGURE})", "flow")
+    figure.metadata["steps"] = STEPS
+    return [cell("slide", new_markdown_cell, "# Steps", "title"), figure]
+
+
+def lay_figure(folder: Path) -> None:
+    (folder / "img").mkdir(exist_ok=True)
+    shutil.copy(ROOT / "img" / FIGURE, folder / "img")
+
+
+def lay(jupyter: JupyterServer, name: str) -> str:
+    lay_figure(jupyter.folder)
+    return lay_lesson(jupyter, name, cells())
+
+
+def expect_step(image: Locator, number: int) -> bytes:
+    """See that the figure is shown up to this step, and return its picture."""
+    expect(image).to_have_attribute("src", re.compile(f"#step-{number}$"))
+    return picture_of(image)
+
+
+def test_a_key_shows_the_next_step_of_a_figure_and_back_the_one_before(page: Page, jupyter: JupyterServer):
+    open_deck(page, lay(jupyter, "deck_steps.ipynb"))
+    image = page.locator(".present > .present img")
+    press(page, "ArrowRight")
+    seen = [expect_step(image, 1)]
+    for number in range(2, STEPS + 1):
+        press(page, "ArrowRight")
+        seen.append(expect_step(image, number))
+    assert len(set(seen)) == STEPS, "each step shows more"
+    for number in range(STEPS - 1, 0, -1):
+        press(page, "ArrowLeft")
+        assert expect_step(image, number) == seen[number - 1]
+
+
+def expect_slider(image: Locator, slider: Locator) -> None:
+    slider.focus()  # the ring of its focus is on the pictures, too
+    whole = picture_of(image)
+    slider.press("Home")
+    first = expect_step(image, 1)
+    assert first != whole
+    slider.press("End")
+    assert expect_step(image, STEPS) == whole
+
+
+def test_a_slider_in_jupyterlab_goes_through_the_steps(page: Page, jupyter: JupyterServer):
+    lay(jupyter, "lab_steps.ipynb")
+    page.goto(jupyter.address("lab", "lab_steps.ipynb"))
+    expect_slider(page.get_by_alt_text("The flow"), page.get_by_label("Steps of the figure"))
+
+
+def test_a_slider_in_a_handout_goes_through_the_steps_and_paper_shows_all(browser: Browser, tmp_path: Path):
+    lay_figure(tmp_path)
+    source, _ = HandoutExporter().from_notebook_node(
+        new_lesson(cells()), resources={"metadata": {"path": str(tmp_path), "name": "steps"}}
+    )
+    (tmp_path / "steps.html").write_text(source, encoding="utf-8")
+    page = browser.new_page()
+    page.goto((tmp_path / "steps.html").as_uri())
+    image, slider = page.get_by_alt_text("The flow"), page.get_by_label("Steps of the figure")
+    expect_slider(image, slider)
+    slider.press("Home")
+    page.emulate_media(media="print")
+    act(page, "() => dispatchEvent(new Event('beforeprint'))")
+    expect(slider).to_be_hidden()
+    expect_step(image, STEPS)
+    page.close()
