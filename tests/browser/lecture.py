@@ -1,11 +1,14 @@
 """Acts on a deck as a lecturer does, and waits until the deck shows that it is done."""
 
+import json
 import re
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from playwright.sync_api import Locator, Page, Route, expect
 
+from tests.browser.conftest import JupyterServer
 from tests.browser.new_lesson import current, press, status_of
 from tests.browser.waiting import measure
 
@@ -58,6 +61,16 @@ def expect_inside(page: Page, selector: str, room: tuple[float, float, float, fl
     for part, left, top, right, bottom in boxes:
         assert room[0] <= left <= right <= room[2], part
         assert room[1] <= top <= bottom <= room[3], part
+
+
+def end_kernels(server: JupyterServer) -> None:
+    """End the kernels of all decks, as after a night."""
+    address = f"{server.url}/api/kernels"
+    with urllib.request.urlopen(f"{address}?token={server.token}") as answer:
+        kernels = json.load(answer)
+    for kernel in kernels:
+        request = f"{address}/{kernel['id']}?token={server.token}"
+        urllib.request.urlopen(urllib.request.Request(request, method="DELETE")).close()
 
 
 @contextmanager

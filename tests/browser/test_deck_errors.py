@@ -18,6 +18,7 @@ FILLED = "\n".join(f"def f{n}(x):\n    return x + {n}  # {'a long comment ' * 5}
 DEEP = "def down(n):\n    return down(n - 1) if n else 1 / 0\ndown(9)"
 INTERACT = "from ipywidgets import interact\n@interact(n=(0, 9))\ndef invert(n=0):\n    return 1 / n"
 MANY = ", ".join(map(str, range(900)))
+PRINTS = f"for n in range(40):\n    print('row', n, {'of a long table ' * 5!r})\n1 / 0"
 ASSERTS = "print('hello')\nassert 1 == 2, '<b>one</b> is\\nnot two'"
 SLIDES = {  # the sources of each slide, and what its errors say
     "deep": ([DEEP], ["ZeroDivisionError: division by zero"]),
@@ -34,6 +35,7 @@ SLIDES = {  # the sources of each slide, and what its errors say
     "interact": ([INTERACT], ["ZeroDivisionError: division by zero"]),
     "coloured": (["raise ValueError('\\x1b[31mred\\x1b[0m')"], ["ValueError: red"]),
     "long": (["raise ValueError(', '.join(map(str, range(900))))"], [f"ValueError: {MANY}"]),
+    "printed": ([PRINTS], ["ZeroDivisionError: division by zero"]),
     "overfull": ([FILLED + "\n" + FILLED + "\n1 / 0"], ["ZeroDivisionError: division by zero"]),
 }
 SAID = ".deck-error > pre:first-child"
@@ -53,8 +55,8 @@ def ran(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
         page.keyboard.press("Shift+R")
         expect(status_of(page)).to_have_class("failed")
         said = text_of(status_of(page))
-        assert said.startswith("All: 1 of 10 cells ran in "), "interact fails inside its widget"
-        assert said.splitlines()[-1] == "… and 6 more"
+        assert said.startswith("All: 1 of 11 cells ran in "), "interact fails inside its widget"
+        assert said.splitlines()[-1] == "… and 7 more"
         assert max(map(len, said.splitlines())) < 200
         yield page
 
@@ -91,6 +93,32 @@ def test_an_error_is_first_and_on_the_slide(deck: Page, size: tuple[int, int]) -
             assert measure(deck, hit, [line["x"] + 5, line["y"] + 5]), f"{name}: something lies over it"
             if name != "long":
                 assert line["y"] + line["height"] <= frame["y"] + frame["height"], f"{name}: it is seen whole"
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "line"),
+    [("overfull", "", "1 / 0"), ("overfull", "Control+Home", "def f0"), ("printed", "", "1 / 0")],
+)
+def test_an_error_stands_after_its_code_and_what_was_printed_and_the_edited_line_is_seen(
+    deck: Page, name: str, edit: str, line: str
+) -> None:
+    error = show(deck, name).locator("..")
+    if edit:
+        current(deck).locator(".jp-CodeCell .cm-content").click()
+        press(deck, f"{edit} Control+Enter")
+        expect(error).to_have_count(1)
+    above = ".jp-CodeCell .jp-InputArea-editor, .jp-OutputArea-output:not(.deck-error)"
+    for part in each_of(current(deck).locator(above)):
+        box = box_of(part)
+        until(error, "(node, end) => node.getBoundingClientRect().top >= end - 1", box["y"] + box["height"])
+    code = current(deck).locator(".jp-CodeCell .jp-InputArea-editor")
+    seen = code.locator(".cm-line", has_text=line).first
+    inside = """([code, line]) => line.top >= code.top && line.bottom <= code.bottom"""
+    boxes = "node => (({top, bottom}) => ({top, bottom}))(node.getBoundingClientRect())"
+    until(deck, inside, [measure(code, boxes), measure(seen, boxes)])
+    printed = current(deck).locator(".jp-OutputArea-output:not(.deck-error)")
+    if name == "printed":  # its last rows are seen
+        until(printed, "node => node.scrollTop + node.clientHeight >= node.scrollHeight - 1")
 
 
 def test_a_syntax_error_points_at_the_code(deck: Page) -> None:

@@ -1,10 +1,8 @@
 """A deck in a lecture: the cell that is seen is the one that runs, the slide says so, and nothing is lost."""
 
-import json
 import os
 import re
 import signal
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,7 @@ from playwright.sync_api import Locator, Page, Response, expect
 
 from mha_lib.classroom.lesson import make_deck_copy
 from tests.browser.conftest import JupyterServer, Watch
-from tests.browser.lecture import expect_done, foot_says, outputs_of, reload, turn
+from tests.browser.lecture import end_kernels, expect_done, foot_says, outputs_of, reload, turn
 from tests.browser.new_lesson import ANYWIDGET, cell, current, lay_lesson, open_deck, status_of
 from tests.browser.waiting import measure, saved_when, text_of
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
@@ -184,16 +182,6 @@ def move_slider(page: Page) -> None:
     for key, size in {"ArrowUp": "22", "ArrowDown": "20"}.items():  # JupyterLab and the deck have these, too
         page.keyboard.press(key)
         expect(current(page).locator("canvas")).to_have_attribute("data-size", size)
-
-
-def end_kernels(server: JupyterServer) -> None:
-    """End the kernels of all decks, as after a night."""
-    address = f"{server.url}/api/kernels"
-    with urllib.request.urlopen(f"{address}?token={server.token}") as answer:
-        kernels = json.load(answer)
-    for kernel in kernels:
-        request = f"{address}/{kernel['id']}?token={server.token}"
-        urllib.request.urlopen(urllib.request.Request(request, method="DELETE")).close()
 
 
 def ask_nothing(file: Path) -> bool:

@@ -1,15 +1,18 @@
 """S, K and Shift+R tell how long they run, how far a training is, and how long they took the last time."""
 
 import re
+from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
+from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import JupyterServer
-from tests.browser.lecture import foot_says, held, reload
+from tests.browser.decks import go_to
+from tests.browser.lecture import end_kernels, expect_done, foot_says, held, outputs_of, reload, turn
 from tests.browser.new_lesson import cell, lay_lesson, open_deck, status_of
-from tests.browser.waiting import text_of
+from tests.browser.waiting import saved_when, text_of
 
 STEPS = 10**5
 # Trains until the test says so, and each time anew: no two trainings begin at the same time.
@@ -59,3 +62,60 @@ def test_s_counts_the_seconds_shows_the_training_and_knows_the_last_time(
     go.unlink()
     foot_says(page, "s", re.compile(rf"· \d+ s, about {took} s last time\n"))
     foot_says(page, "i", re.compile("stopped"))
+
+
+WORDS = words_in("en")["deck"]
+NAMES = [
+    ("slide", "# the first slide", "title", ()),
+    ("skip", "first = 1", "setup-0", ("setup",)),
+    ("skip", "second = first + 1", "setup-1", ("setup",)),
+    ("slide", "third = second + 1", "third", ()),
+    ("slide", "fourth = third + 1", "fourth", ()),
+    ("slide", "print('the sum:', fourth + first)", "sum", ()),
+    ("slide", "nobody_defines_this", "nobody", ()),
+]
+
+
+@pytest.fixture
+def names(page: Page, jupyter: JupyterServer, tmp_path: Path) -> Page:
+    cells = [cell(kind, new_code_cell, text, name, tags) for kind, text, name, tags in NAMES]
+    open_deck(page, lay_lesson(jupyter, f"names/{tmp_path.name}.ipynb", cells))
+    return page
+
+
+@pytest.mark.ci
+def test_a_missing_name_is_told_with_its_cell_and_n_runs_what_it_needs(names: Page) -> None:
+    go_to(names, "slide-3-0")
+    said = (
+        "The name comes from slide 3 (fourth), which has not run in this kernel: N runs that, then this cell."
+    )
+    foot_says(names, "Control+Enter", said)
+    names.keyboard.press("n")
+    expect(outputs_of(names)).to_have_text("the sum: 5")
+    expect(status_of(names)).to_have_text("")
+    expect(names.locator("#slide-1-0 .jp-InputPrompt")).to_have_text(re.compile(r"\[\d+\]"))
+    turn(names, "PageDown Control+Enter", "slide-4-0")
+    expect(outputs_of(names)).to_contain_text("nobody_defines_this")
+    expect_done(names)
+    expect(status_of(names)).to_have_text("")
+
+
+@pytest.mark.ci
+def test_outputs_of_an_earlier_kernel_are_marked_until_their_cells_run(
+    names: Page, jupyter: JupyterServer, tmp_path: Path
+) -> None:
+    kept = names.locator("[data-kept]")
+    foot_says(names, "Shift+R", re.compile(r"^All: 6 of 7 cells ran"))
+    go_to(names, "slide-3-0")
+    file = jupyter.folder / "names" / f"{tmp_path.name}.ipynb"
+    saved_when(file, lambda lesson: lesson.cells[5].outputs, "the sum")
+    reload(names)
+    expect(kept).to_have_count(0)  # the same kernel
+    end_kernels(jupyter)
+    reload(names)
+    expect(kept).to_have_count(2)
+    expect(status_of(names)).to_contain_text("from an earlier kernel")
+    foot_says(names, "s", re.compile("^Setup: 2 of 2"))
+    expect(kept).to_have_count(2)
+    names.keyboard.press("Control+Enter")
+    expect(kept).to_have_count(1)

@@ -12,7 +12,7 @@ from tests.browser.decks import begin
 from tests.browser.lecture import expect_inside, open_notes, reload, turn
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck
 from tests.browser.pages import new_page
-from tests.browser.waiting import act, box_of, measure
+from tests.browser.waiting import act, box_of, each_of, measure
 
 CELLS = [  # slide type, source
     ("slide", "# A title"),
@@ -192,4 +192,8 @@ def test_clock_and_plan_can_be_read_from_two_metres_and_nothing_is_cut_off(deck:
         for name in ("#elapsed", "#plan"):
             pixels = measure(speaker.locator(name), "node => parseFloat(getComputedStyle(node).fontSize)")
             assert pixels >= 55  # capitals of 10 mm at 96 pixels an inch
+        shown, next_one = (box_of(figure) for figure in each_of(speaker.locator("figure")))
+        assert shown["width"] > 1.5 * next_one["width"], "the slide itself is the larger picture"
+        letters = measure(speaker.locator("article"), "node => parseFloat(getComputedStyle(node).fontSize)")
+        assert letters >= 28, "the notes can be read while one speaks"
         expect_inside(speaker, "output, time, button, figure, aside p", (0, 0, width, height))

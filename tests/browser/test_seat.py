@@ -15,7 +15,7 @@ from mha_lib.classroom.lesson import make_working_copy
 from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import JupyterServer, Serve
 from tests.browser.new_lesson import new_lesson
-from tests.browser.waiting import act, saved_when
+from tests.browser.waiting import act, saved_when, until
 
 WORDS = words_in("en")["seat"]
 IMPORTS = "from mha_lib.classroom import begin_lesson, check\nbegin_lesson()"
@@ -171,6 +171,25 @@ def test_a_missing_name_names_the_button_or_the_cell_that_brings_it(seat: Seat) 
     seat.run("answer")
     expect(seat.output("answer")).to_contain_text("NameError")
     expect(explanation(seat.cell("answer"))).to_have_count(0)
+
+
+@pytest.mark.ci
+def test_opening_a_lesson_changes_nothing_and_an_edit_does(seat: Seat) -> None:
+    dirty = seat.page.locator(".lm-TabBar-tab.jp-mod-dirty")
+    before = seat.file.read_bytes()
+
+    def expose(route: Route) -> None:
+        start = "async function activate(app) {"
+        route.fulfill(body=route.fetch().text().replace(start, f"{start} window.lab = app;"))
+
+    seat.page.route("**/extension/remoteEntry.js*", expose)
+    seat.open()
+    until(seat.page, "() => Boolean(lab.shell.currentWidget.model.getMetadata('language_info').version)")
+    expect(dirty).to_have_count(0)
+    assert seat.file.read_bytes() == before
+    seat.write("add", "helper + 1")
+    expect(dirty).to_have_count(1)
+    seat.save()
 
 
 @pytest.mark.ci

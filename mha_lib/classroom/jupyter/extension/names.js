@@ -13,6 +13,13 @@ export async function cellsToRun(cells, { session }, { all = false } = {}) {
   return JSON.parse(found).map((index) => cells[index]);
 }
 
+/** Those of the lesson from which the name comes that a cell has missed last: the setup, or else one other cell. */
+export async function sourcesOfName(failed, { content: { widgets }, sessionContext }, isSetup) {
+  const others = widgets.filter((cell) => cell.model.type === "code" && cell !== failed);
+  const missing = await cellsToRun(others, sessionContext);
+  return missing.some(isSetup) ? others.filter(isSetup) : missing.slice(-1);
+}
+
 // Python. A text of JSON is one of Python, too.
 const QUESTION = `
 import symtable, sys

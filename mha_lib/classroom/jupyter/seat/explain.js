@@ -2,7 +2,7 @@
 // comes, or an answer that was changed since it ran. A button runs it, and then the cell again.
 import { errorOf, isSetup } from "../deck/static/cells.js";
 import { hasRole } from "../deck/static/grammar.js";
-import { cellsToRun } from "../extension/names.js";
+import { sourcesOfName } from "../extension/names.js";
 
 export async function explainOutputs({ load, panel, setup, words }) {
   const { content: notebook, sessionContext } = panel;
@@ -11,13 +11,12 @@ export async function explainOutputs({ load, panel, setup, words }) {
 
   async function explainMissing(failed) {
     const { executionCount } = failed.model;
-    const others = notebook.widgets.filter((cell) => cell.model.type === "code" && cell !== failed);
-    const [first, ...further] = await cellsToRun(others, sessionContext);
+    const [source] = await sourcesOfName(failed, panel, isSetup);
     if (failed.model.executionCount !== executionCount) return; // it ran again while the kernel was asked
-    if (first && isSetup(first)) {
+    if (source && isSetup(source)) {
       addLine(failed, words.setup_missing, words.run_setup, async () => (await setup.run()) && run(failed));
-    } else if (first) {
-      addRunLine(failed, words.cell_missing, further.at(-1) ?? first);
+    } else if (source) {
+      addRunLine(failed, words.cell_missing, source);
     } else {
       const answer = answerBefore(failed, notebook);
       if (answer && errorOf(answer)) addLine(failed, words.answer_failed);

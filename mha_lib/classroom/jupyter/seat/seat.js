@@ -2,9 +2,11 @@
 // together. A notebook is a lesson if it says so, also when it was renamed, copied or moved.
 import { filesOf } from "../deck/static/course.js";
 import { identityOf } from "../deck/static/grammar.js";
+import { passKernelNames } from "../deck/static/jupyterlab.js";
 import { lineOfWithheld } from "../deck/static/withheld.js";
 import { readWords } from "../deck/static/words.js";
 import { addSlider } from "../extension/figures.js";
+import { markKept } from "../extension/kept.js";
 import { addCommands } from "./commands.js";
 import { openContents } from "./contents.js";
 import { explainOutputs } from "./explain.js";
@@ -23,6 +25,7 @@ export default async function prepareSeat(app, load) {
 
   async function open(panel) {
     const { context, content: notebook } = panel;
+    passKernelNames(context);
     await context.ready;
     if (panel.isDisposed) return;
     const identity = identityOf(notebook.model, context.localPath);
@@ -48,6 +51,7 @@ export default async function prepareSeat(app, load) {
     addButton(seat);
     explainOutputs(seat);
     watchMoments(seat);
+    markKept(panel, words.seat.kept).catch(() => {}); // the kernel is gone
     await Promise.all([showProgress(seat, openMenu), openContents(app, load)]);
     panel.node.dataset.seat = "ready";
   }

@@ -1,5 +1,4 @@
-// Runs one cell, and finds out whether an error means that the setup was forgotten.
-import { cellsToRun } from "../../extension/names.js";
+// Runs one cell, and knows the roles that matter for that.
 import { hasRole } from "./grammar.js";
 
 export const isSetup = ({ model }) => hasRole(model, "setup");
@@ -20,10 +19,4 @@ export async function execute(cell, { panel: { sessionContext }, load }) {
   const reply = (await CodeCell.execute(cell, sessionContext))?.content;
   if (reply?.status !== "ok") cell.model.executionState = "idle"; // also where the kernel did not come to run it
   return reply;
-}
-
-/** Whether the error that the kernel replied last is a missing name that setup cells define which have not run. */
-export async function missesSetup(reply, { content: notebook, sessionContext }) {
-  if (reply?.ename !== "NameError") return false;
-  return (await cellsToRun(notebook.widgets.filter(isSetup), sessionContext)).length > 0;
 }

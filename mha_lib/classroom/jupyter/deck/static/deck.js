@@ -1,5 +1,6 @@
 // The deck of an instructor: keys that run cells, a line at the foot, a window with the notes. Each part has a
 // file of its own; this one puts them together.
+import { markKept } from "../../extension/kept.js";
 import { filesOf, showHandouts } from "./course.js";
 import { drawErrors, hideTraceback } from "./errors.js";
 import { Fit } from "./fit.js";
@@ -8,7 +9,7 @@ import { Foot } from "./foot.js";
 import { identityOf } from "./grammar.js";
 import { markOutputs } from "./guess.js";
 import { listKeys } from "./help.js";
-import { answerDialogs, dropMissingStyles, keepRendered, removeToolbar } from "./jupyterlab.js";
+import { answerDialogs, dropMissingStyles, keepRendered, prepareNotebooks } from "./jupyterlab.js";
 import { listenToKeys } from "./keyboard.js";
 import { keysOf } from "./keys.js";
 import { markSteps } from "./lines.js";
@@ -18,7 +19,7 @@ import { penOf } from "./pen.js";
 import { followAddress, markPlaces, typedNumber } from "./places.js";
 import { pointersOf } from "./pointer.js";
 import { Runner } from "./runner.js";
-import { queueSaves, save } from "./saves.js";
+import { queueSaves } from "./saves.js";
 import { followSlides } from "./selection.js";
 import { markDeadWidgets, showBusy } from "./signs.js";
 import { readSlides } from "./slides.js";
@@ -34,7 +35,7 @@ import { readWords } from "./words.js";
 export default async function prepareDeck(app, load) {
   const { notebookPath } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
   const { contents } = app.serviceManager;
-  removeToolbar(app);
+  prepareNotebooks(app);
   const { content: lesson } = await contents.get(notebookPath);
   const identity = identityOf(lesson, notebookPath);
   const files = await filesOf(identity, notebookPath, contents);
@@ -54,15 +55,7 @@ export default async function prepareDeck(app, load) {
   document.addEventListener("ready", open, { once: true }); // Reveal's event
 }
 
-function openDeck({
-  app,
-  load,
-  Dialog,
-  isOwnCopy,
-  files,
-  words: { deck: words, speaker: speakerWords },
-  notice,
-}) {
+function openDeck({ app, load, Dialog, isOwnCopy, files, words: { deck: words, speaker: said }, notice }) {
   const panel = app.shell.currentWidget;
   const notebook = panel.content;
   const slides = readSlides(notebook.model.toJSON().cells);
@@ -78,11 +71,15 @@ function openDeck({
   queueSaves(panel.context, { foot, words });
   const runner = new Runner({ panel, load, foot, words });
   const fit = new Fit({ words });
-  const speaker = new Speaker({ slides, words: speakerWords, passKey, fit });
+  const speaker = new Speaker({ slides, words: said, passKey, fit });
   followDeck({ foot, speaker });
   foot.greet(notice);
   showBusy({ panel, foot, words });
   markDeadWidgets({ panel, words });
+  markKept(panel, words.kept).then(
+    (isKept) => isKept && foot.greet(words.kept),
+    () => {},
+  );
 
   const pointers = pointersOf(panel);
   const pen = penOf({ panel, foot, words });
@@ -105,19 +102,8 @@ function openDeck({
   const exchange = keepOriginals({ notebook, foot, words });
   const cell = followSlides({ panel, load, foot, words, exchange });
   const openNotes = () => speaker.open() || foot.say(words.notes_blocked, "failed");
-  const keys = keysOf({
-    ...opened,
-    save: () => save(panel.context),
-    execute,
-    leave,
-    endModes,
-    foot,
-    runner,
-    openNotes,
-    pointers,
-    pen,
-    cell,
-  });
+  const parts = { panel, foot, runner, pointers, pen, cell, execute, leave, endModes, openNotes };
+  const keys = keysOf({ ...opened, ...parts });
   listKeys(opened.help, keys, words);
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.
   setTimeout(() => {

@@ -6,12 +6,12 @@
 // The cell of an explorer has the height that the explorer may take as --explorer-room, in pixels. Folded code
 // (fold.js) takes no room; --over-size are the letters in which it lies over the slide.
 import { arrange, sizeOver, sum } from "./arrange.js";
+import { holdErrors } from "./errors.js";
 import { foldCode } from "./fold.js";
 import { guessOutput } from "./guess.js";
 import { shownSection } from "./stage.js";
 
 const CELLS = ":scope > .jp-Cell:not(.reveal-skip), :scope > .fragment > .jp-Cell:not(.reveal-skip)";
-const LEAST_ERROR = 0.35; // of the height of a slide
 const pen = document.createElement("canvas").getContext("2d");
 
 /** The deck's length --u, in pixels of the page that holds the node. */
@@ -58,7 +58,7 @@ export class Fit {
     foldCode(codeCellsOf(section), this.words.code);
     const size = fitSlide(section, largest);
     for (const cell of codeCellsOf(section)) offerRoom(cell, section);
-    for (const error of section.querySelectorAll(".deck-error")) holdOnSlide(error, section);
+    holdErrors(section, (error) => roomBelow(error, section));
     return size;
   }
 }
@@ -175,13 +175,4 @@ function roomBelow(part, section) {
   const later = cells.slice(cells.indexOf(part.closest(".jp-Cell")) + 1);
   const after = sum(later.map((next) => next.getBoundingClientRect().height + gap));
   return Math.floor(end - part.getBoundingClientRect().top - after);
-}
-
-/** Keep an error above the foot line: it scrolls, or comes up over the code where that leaves it too little room. */
-function holdOnSlide(error, section) {
-  const lifted = Number.parseFloat(error.style.getPropertyValue("--lift")) || 0;
-  const room = roomBelow(error, section) - lifted;
-  const least = Math.min(error.scrollHeight + 1, LEAST_ERROR * section.clientHeight);
-  error.style.setProperty("--lift", `${Math.max(0, Math.floor(least - room))}px`);
-  error.style.setProperty("--room", `${Math.max(room, Math.floor(least))}px`);
 }

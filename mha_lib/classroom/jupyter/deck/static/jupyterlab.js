@@ -1,5 +1,17 @@
 // Things that JupyterLab and RISE do with a notebook and that do not belong into a deck.
+import { identityOf } from "./grammar.js";
 import { fill } from "./words.js";
+
+/**
+ * Let what JupyterLab writes into a lesson that opens count as no change: how the kernel names itself and its language.
+ */
+export function passKernelNames({ model, localPath }) {
+  model.metadataChanged.connect((_, { key, oldValue, newValue }) => {
+    const isPassed = key === "language_info" || (key === "kernelspec" && oldValue?.name === newValue?.name);
+    if (isPassed && !model.dirty && identityOf(model, localPath))
+      queueMicrotask(() => Object.assign(model, { dirty: false }));
+  });
+}
 
 /**
  * Take the toolbar off the notebook before it comes to the page. RISE only hides it, and there it goes on
@@ -9,11 +21,12 @@ import { fill } from "./words.js";
  * none ever counts as unchanged; the console gets 5 to 40 RangeErrors a load (seen with RISE 0.43.1 and
  * JupyterLab 4.6.6).
  */
-export async function removeToolbar(app) {
+export async function prepareNotebooks(app) {
   await app.started; // then the factory of notebooks is there, and RISE has opened none yet
   const factory = app.docRegistry.getWidgetFactory("Notebook");
   factory?.widgetCreated.connect((_, panel) => {
     panel.toolbar.parent = null;
+    passKernelNames(panel.context);
   });
 }
 

@@ -67,7 +67,7 @@ export class Runner {
     this.isRunning = true;
     this.progress = { state: "running", text: "" };
     this.began = Date.now();
-    this.tookLast = secondsOfLast(run);
+    this.tookLast = lastSeconds(run);
     const ticking = setInterval(() => this.#tick(), 1000);
     try {
       await this.panel.sessionContext.ready;
@@ -108,7 +108,7 @@ export class Runner {
       else failures.push(this.#sayFailure(place, reply));
       if (stopsAtError && failures.length) break;
     }
-    if (ran + failures.length === count) noteSeconds(run, this.#seconds);
+    if (ran + failures.length === count) lastSeconds(run, this.#seconds);
     const summary = fill(words.finished, { run, ran, count, seconds: this.#seconds });
     const text = [summary, ...this.#first(failures)].join("\n");
     this.#report(failures.length ? "failed" : "done", text);
@@ -158,22 +158,14 @@ export class Runner {
   }
 }
 
-// The browser keeps how long each run took the last time, unless its storage is blocked or full.
-const keyOf = (run) => `deck-took ${window.location.pathname} ${run}`;
-
-function secondsOfLast(run) {
+/** The seconds that a run took the last time; the browser keeps them, unless its storage is blocked or full. */
+function lastSeconds(run, seconds) {
+  const key = `deck-took ${window.location.pathname} ${run}`;
   try {
-    return localStorage.getItem(keyOf(run));
+    if (seconds !== undefined) localStorage.setItem(key, seconds);
+    return localStorage.getItem(key);
   } catch {
     return null;
-  }
-}
-
-function noteSeconds(run, seconds) {
-  try {
-    localStorage.setItem(keyOf(run), seconds);
-  } catch {
-    // the next run does without
   }
 }
 

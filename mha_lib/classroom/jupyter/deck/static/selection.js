@@ -1,7 +1,7 @@
 // On a slide, the cell that runs is the one that is seen. The notebook has an active cell of its own, which
 // knows nothing of slides: here it follows the slide and the fragment that are shown, at once.
 // RISE does so half a second later, too late for a quick hand; mha_lib/classroom/jupyter/settings switches that off.
-import { execute, missesSetup } from "./cells.js";
+import { needsOf } from "./needs.js";
 import { onTurn, shownSection } from "./stage.js";
 import { goOn, stepPastLines } from "./turn.js";
 
@@ -41,6 +41,7 @@ function select(notebook, cell) {
 /** Let the active cell follow what is shown; returns the actions of the keys for that cell. */
 export function followSlides({ panel, load, foot, words, exchange }) {
   const notebook = panel.content;
+  const needs = needsOf({ panel, load, foot, words });
   const follow = () => shownSection() && select(notebook, cellToRun(notebook));
   onTurn(() => queueMicrotask(follow)); // when Reveal is done with the turn
   follow();
@@ -56,16 +57,13 @@ export function followSlides({ panel, load, foot, words, exchange }) {
     const cell = chosenCell();
     if (!cell) return false;
     notebook.mode = "command";
-    const tell = (isMissed) => isMissed && foot.say(words.setup_missing, "failed");
-    execute(cell, { panel, load })
-      .then((reply) => missesSetup(reply, panel))
-      .then(tell)
-      .catch(() => {}); // the kernel has died: the foot says it
+    needs.run(cell);
     return true;
   }
 
   return {
     run: () => void run(),
+    runNeeded: needs.runNeeded,
     runAndGoOn: () => showNext(notebook, run()),
     /** Change the cell that is seen between its text as the deck came and what was typed. */
     exchange: () => chosenCell() && exchange(chosenCell()),

@@ -139,11 +139,8 @@ export class Speaker {
     this.#find("time").textContent = new Date().toLocaleTimeString([], { hourCycle: "h23" });
     this.#find("#elapsed").textContent =
       `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-    this.#find("#pause").textContent = clock.isWaiting
-      ? words.begin
-      : clock.isPaused
-        ? words.go_on
-        : words.pause;
+    const next = clock.isWaiting ? "begin" : clock.isPaused ? "go_on" : "pause";
+    this.#find("#pause").textContent = words[next];
     const behind = minutesBehind(clock.minutes, this.#planOf(shownSection()));
     const plan = clock.isWaiting ? "waiting" : behind > 0 ? "behind" : behind < 0 ? "ahead" : "on_time";
     const said = coreMinutes(this.slides) ? fill(words[plan], { minutes: Math.abs(behind) }) : "";

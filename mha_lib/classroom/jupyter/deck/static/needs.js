@@ -1,0 +1,38 @@
+// Runs the cell that is seen. Where it misses a name that comes from cells which have not run in this kernel, the foot
+// says which, and a key runs them, with what they miss in turn, and then the cell again.
+import { sourcesOfName } from "../../extension/names.js";
+import { execute, isSetup } from "./cells.js";
+import { placeOf } from "./stage.js";
+import { fill } from "./words.js";
+
+export function needsOf({ panel, load, foot, words }) {
+  let waiting = []; // the cell, and above it those that it needs, the first to run on top
+
+  /** Run the cell on top of a pile: what it needs comes on top of it. An error of another kind ends the pile. */
+  async function runTop(pile) {
+    const cell = pile.at(-1);
+    const reply = await execute(cell, { panel, load });
+    const sources = reply?.ename === "NameError" ? await sourcesOfName(cell, panel, isSetup) : [];
+    if (sources.length) pile.push(...sources.reverse());
+    else pile.splice(reply?.status === "ok" ? -1 : 0);
+  }
+
+  async function run(cell) {
+    const pile = [cell];
+    await runTop(pile);
+    waiting = pile;
+    const source = pile.at(-1);
+    if (!source) return;
+    const place = fill(words.place, { slide: placeOf(source.node), cell: source.model.id });
+    foot.say(fill(isSetup(source) ? words.setup_missing : words.cell_missing, { place }), "failed");
+  }
+
+  async function runNeeded() {
+    const pile = waiting.splice(0);
+    if (pile.length) foot.clear();
+    while (pile.length) await runTop(pile);
+  }
+
+  const untilDead = (act) => (cell) => void act(cell).catch(() => {}); // the foot says that the kernel has died
+  return { run: untilDead(run), runNeeded: untilDead(runNeeded) };
+}
