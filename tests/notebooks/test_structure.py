@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from mha_lib.classroom.exercises import names_by_lesson
-from mha_lib.classroom.lesson.grammar import tags
+from mha_lib.classroom.lesson.grammar import has_role, tags
 from mha_lib.classroom.lesson.slides import (
     MINUTES,
     STARTS,
@@ -111,6 +111,33 @@ def test_the_core_path_runs_along_the_top(lesson):
 def test_minutes_of_the_core_path_make_a_lesson(lesson):
     core = core_minutes(read_slides(cells_of(lesson)))
     assert 38 <= core <= 40, f"{core} minutes"  # so that 45 leave time for questions
+
+
+# What a lecturer says in a minute; and minutes that a slide takes besides, or a class that thinks.
+WORDS, CHINESE = 130, 220
+SLIDE, THINKING, SLACK = 0.25, 0.5, 0.25
+
+
+def minutes_to_say(slide):
+    shown = [
+        source(cell) for cell in slide.cells if cell["cell_type"] == "markdown" and not has_role(cell, "why")
+    ]
+    unsaid = r"!\[[^]]*\]\(\S+\)|<details>.*?</details>|" + MINUTES.pattern
+    said = re.sub(unsaid, " ", "\n".join([*shown, *slide.notes]), flags=re.DOTALL)
+    han = re.findall(r"[\u4e00-\u9fff]", said)
+    thinks = any(has_role(cell, "guess", "exercise") for cell in slide.cells)
+    return (len(han) / CHINESE if han else len(said.split()) / WORDS) + SLIDE + THINKING * thinks
+
+
+@pytest.mark.parametrize(
+    "lesson", [one for one in ENGLISH + TRANSLATED if one.stem in THIRD_EDITION], ids=name_of
+)
+def test_a_slide_is_said_in_its_minutes(lesson):
+    slides = [slide for slide in read_slides(cells_of(lesson)) if not slide.is_optional]
+    late = {slide.title: minutes_to_say(slide) for slide in slides}
+    assert {
+        slide.title: late[slide.title] for slide in slides if late[slide.title] > slide.minutes + SLACK
+    } == {}
 
 
 @each_lesson
