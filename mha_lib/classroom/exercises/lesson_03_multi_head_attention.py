@@ -88,10 +88,10 @@ NUMBERS_OF_HEADS = (2, 4, 5, 10)
 def implementation(num_heads: int, **steps: Any) -> Callable[[Tensor, Tensor], Tensor]:
     """An attention of tokens (B, N, 20) and lengths (B,), with random matrices; a mistake changes steps."""
     generator = torch.Generator().manual_seed(num_heads)
-    matrices = torch.randn(4, WIDTH, WIDTH, generator=generator) / WIDTH**0.5
+    W_q, W_k, W_v, W_o = torch.randn(4, WIDTH, WIDTH, generator=generator) / WIDTH**0.5
 
     def attend(x: Tensor, valid_lens: Tensor) -> Tensor:
-        return multi_head(x, *matrices, num_heads, valid_lens, **steps)
+        return multi_head(x, W_q, W_k, W_v, W_o, num_heads, valid_lens, **steps)
 
     return attend
 
