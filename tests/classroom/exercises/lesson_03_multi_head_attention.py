@@ -1,9 +1,6 @@
 """Right and wrong answers to the exercises of the lesson on multi-head attention."""
 
-import math
-
 import torch
-from torch.nn import functional as F
 
 import mha_lib
 from tests.classroom.exercises.answers import Answers
@@ -11,27 +8,6 @@ from tests.classroom.exercises.answers import Answers
 
 def split(x, H):
     return x.unflatten(-1, (H, -1)).transpose(1, 2)
-
-
-def head_after_head(columns=lambda W, i, d, H: W[:, i * d : (i + 1) * d], weigh=lambda s: s.softmax(-1)):
-    def answer(x, W_q, W_k, W_v, W_o, H):
-        d, heads = x.shape[-1] // H, []
-        for i in range(H):
-            q, k, v = (x @ columns(W, i, d, H) for W in (W_q, W_k, W_v))
-            heads.append(weigh(q @ k.mT / d**0.5) @ v)
-        return torch.cat(heads, -1) @ W_o
-
-    return answer
-
-
-def head_by_head_through_W_o(x, W_q, W_k, W_v, W_o, H):
-    parts = zip(*(W.chunk(H, 1) for W in (W_q, W_k, W_v)), W_o.chunk(H, 0), strict=True)
-    return sum(F.scaled_dot_product_attention(x @ q, x @ k, x @ v) @ o for q, k, v, o in parts)
-
-
-def batched(x, W_q, W_k, W_v, W_o, H):
-    heads = F.scaled_dot_product_attention(*(split(x @ W, H) for W in (W_q, W_k, W_v)))
-    return heads.transpose(1, 2).flatten(2) @ W_o
 
 
 def by_the_module(x, W_q, W_k, W_v, W_o, H, valid_lens):
@@ -45,37 +21,6 @@ def by_the_module(x, W_q, W_k, W_v, W_o, H, valid_lens):
 
 def distances(far=lambda a, b: (a - b).abs().sum(-1).mean((0, -1)) / 2):
     return lambda w: far(w[:, :, None], w[:, None])
-
-
-def grown(grows=torch.sub, removed=0.0, base=1.0):
-    def answer(loss_of, H):
-        losses = []
-        for head in range(H):
-            mask = torch.ones(H)
-            mask[head] = removed
-            losses.append(loss_of(mask))
-        return grows(torch.stack(losses), loss_of(torch.full((H,), base)))
-
-    return answer
-
-
-def gradient(loss_of, H, times=1):
-    mask = torch.ones(H, requires_grad=True)
-    for _ in range(times):
-        loss_of(mask).backward()
-    return mask.grad
-
-
-def difference_quotients(loss_of, H):
-    ahead, behind = (torch.stack([loss_of(1 + step * row) for row in torch.eye(H)]) for step in (0.1, -0.1))
-    return ((ahead - behind) / 0.2).abs()
-
-
-def chosen(enough, choose=min):
-    def answer(accuracies, tolerance):
-        return choose(heads for heads in accuracies if enough(accuracies[heads], accuracies, tolerance))
-
-    return answer
 
 
 def heads_of_slices(x, W_q, W_k, W_v, W_o, num_heads):
@@ -102,6 +47,36 @@ HIDES_ALL = {  # slips that leave some queries nothing to attend to
 }
 
 
+most_explained = Answers(right=[0.6, 3 / 5], wrong=[("four_reports", 0.75), ("all", 1)])
+
+equal_share = Answers(right=[0.25, 1 / 4], wrong=[("as_if_different", 1), ("eight_times", 0.125)])
+
+count_parameters = Answers(
+    right=[
+        20480,
+        sum(p.numel() for p in mha_lib.MultiHeadAttention(64, 4, head_dim=8, value_head_dim=32).parameters()),
+    ],
+    wrong=[
+        ("single_head", 5120),
+        ("W_o_missing", 12288),
+        ("W_o_of_width_D", 16384),
+        ("W_o_of_one_head", 14336),
+        ("biases_counted", 20736),
+    ],
+)
+
+repeat_valid_lens = Answers(
+    right=[[4, 4, 2, 2, 3, 3], torch.tensor([4, 2, 3]).repeat_interleave(2)],
+    wrong=[("lengths_repeated", [4, 2, 3, 4, 2, 3]), ("multiplied", [8, 4, 6])],
+)
+
+folded_row = Answers(
+    right=[[1, 2], torch.tensor([1, 2])],
+    wrong=[("exchanged", [2, 1]), ("heads_first", [0, 2]), ("counted_from_1", [2, 3])],
+)
+
+catching_relation = Answers(right=[1, 1.0], wrong=[("order", 2), ("alone", 3), ("single_heads", 4)])
+
 split_heads = Answers(
     right=[
         lambda x, H: torch.stack(x.chunk(H, -1), 1),
@@ -116,21 +91,6 @@ split_heads = Answers(
         ("cut_with_one_view", lambda x, H: x.view(x.shape[0], H, x.shape[1], -1)),
         ("right_numbers", lambda x, H: split(x, H).flatten(0, 1)),
         ("finished_function", lambda x, H: mha_lib.split_heads(x, H)),
-    ],
-)
-
-repeat_valid_lens = Answers(
-    right=[
-        lambda lens, H: lens[:, None].expand(-1, H).flatten(),
-        lambda lens, H: [length for length in lens for _ in range(H)],
-        lambda lens, H: lens[torch.arange(len(lens) * H) // H],
-    ],
-    wrong=[
-        ("lengths_repeated", lambda lens, H: lens.tolist() * H),
-        ("multiplied", lambda lens, H: lens * H),
-        ("row_for_each_sample", lambda lens, H: lens.repeat(H, 1).T),
-        ("row_for_each_head", lambda lens, H: lens.repeat(H, 1)),
-        ("as_often_as_samples", lambda lens, H: lens.repeat_interleave(len(lens))),
     ],
 )
 
@@ -210,36 +170,6 @@ def answer(x, W_q, W_k, W_v, W_o, num_heads, valid_lens):
     ],
 )
 
-serial_heads = Answers(
-    right=[head_after_head(), head_by_head_through_W_o],
-    wrong=[
-        ("loop_missing", batched),
-        ("windows_overlap", head_after_head(lambda W, i, d, H: W[:, i : i + d])),
-        ("first_head_repeated", head_after_head(lambda W, i, d, H: W[:, :d])),
-        ("every_other_number", head_after_head(lambda W, i, d, H: W[:, i::H])),
-        ("softmax_over_samples", head_after_head(weigh=lambda scores: F.softmax(scores, dim=0))),
-        ("exponentials", head_after_head(weigh=torch.exp)),
-        ("slices_of_input", heads_of_slices),
-    ],
-)
-
-count_parameters = Answers(
-    right=[
-        lambda D, h, d, d_v: sum(
-            p.numel() for p in mha_lib.MultiHeadAttention(D, h, head_dim=d, value_head_dim=d_v).parameters()
-        ),
-        lambda D, h, d, d_v: 2 * D * h * (d + d_v),
-    ],
-    wrong=[
-        ("one_projection_to_d", lambda D, h, d, d_v: D * h * (d + d_v) + h * d_v * D),
-        ("W_o_of_one_head", lambda D, h, d, d_v: D * h * (2 * d + d_v) + d_v * D),
-        ("W_o_of_width_D", lambda D, h, d, d_v: h * D * (2 * d + d_v) + D**2),
-        ("values_as_wide_as_keys", lambda D, h, d, d_v: 3 * D * h * d + h * d * D),
-        ("biases_counted", lambda D, h, d, d_v: 2 * (D + 1) * h * d + (D + 1) * h * d_v + (h * d_v + 1) * D),
-        ("single_head", lambda D, h, d, d_v: 2 * D * d + 2 * D * d_v),
-    ],
-)
-
 head_distances = Answers(
     right=[
         distances(lambda a, b: 1 - torch.minimum(a, b).sum(-1).mean((0, -1))),
@@ -254,68 +184,53 @@ head_distances = Answers(
     ],
 )
 
-importance_by_removal = Answers(
-    right=[
-        grown(),
-        lambda loss_of, H: [float(loss_of(mask) - loss_of(torch.ones(H))) for mask in 1 - torch.eye(H)],
-    ],
-    wrong=[
-        ("absolute", grown(lambda without, whole: (without - whole).abs())),
-        ("divided", grown(lambda without, whole: without / whole)),
-        ("compared_with_none", grown(base=0.0)),
-        ("doubled", grown(removed=2.0)),
-        ("gradient_taken", lambda loss_of, H: gradient(loss_of, H).abs()),
-    ],
-)
+X, LENGTHS = torch.randn(2, 4, 20, generator=torch.Generator().manual_seed(0)), torch.tensor([3, 2])
+FULL, NEW = torch.tensor([4, 4]), torch.tensor([2, 0, 3, 1])
 
-importance_by_gradient = Answers(
-    right=[
-        lambda loss_of, H: gradient(loss_of, H).abs(),
-        lambda loss_of, H: torch.func.grad(loss_of)(torch.ones(H)).abs(),
-        lambda loss_of, H: torch.autograd.functional.jacobian(loss_of, torch.ones(H)).abs(),
-    ],
-    wrong=[
-        ("removed", grown(lambda without, whole: (without - whole).abs())),
-        ("squared", lambda loss_of, H: gradient(loss_of, H) ** 2),
-        ("accumulated", lambda loss_of, H: gradient(loss_of, H, times=H).abs()),
-        ("divided_by_size", lambda loss_of, H: F.normalize(gradient(loss_of, H).abs(), dim=0)),
-        ("difference_quotient", difference_quotients),
-    ],
-)
 
-mean_entropies = Answers(
-    right=[
-        lambda w: torch.distributions.Categorical(probs=w).entropy().mean((0, 2)),
-        lambda w: -(w * w.log()).nan_to_num().sum(-1).mean((0, 2)),
-        lambda w: -(w * (w + 1e-12).log()).sum(-1).mean((0, 2)),
-        lambda w: list(torch.special.entr(w).sum(-1).mean((0, 2))),
-        lambda w: tuple(torch.special.entr(w).sum(-1).mean((0, 2))),
-    ],
-    wrong=[
-        ("summed", lambda w: -torch.special.xlogy(w, w).sum((-1, -2)).mean(0)),
-        ("averaged_over_keys", lambda w: -torch.special.xlogy(w, w).mean((0, 2, 3))),
-        ("softmax_again", lambda w: torch.distributions.Categorical(logits=w).entropy().mean((0, 2))),
-        ("divided_by_largest", lambda w: torch.special.entr(w).sum(-1).mean((0, 2)) / math.log(w.shape[-1])),
-        ("bits", lambda w: -(w * (w + 1e-12).log2()).sum(-1).mean((0, 2))),
-        ("only_nan", lambda w: -(w * torch.log(w)).sum(-1).mean(-1).mean(0)),
-        ("number_added", lambda w: -(w * (w + 1e-5).log()).sum(-1).mean((0, 2))),
-        ("number_added", lambda w: -((w + 1e-5) * (w + 1e-5).log()).sum(-1).mean((0, 2))),
-        ("number_added", "summed", lambda w: -(w * (w + 1e-3).log()).sum(-1).mean(-1).sum(0)),
-    ],
-)
+def equal(some, others):
+    return torch.allclose(some, others, atol=1e-5)
 
-choose_num_heads = Answers(
-    """
-def answer(accuracies, tolerance):
-    best = max(accuracies.values())
-    return min(heads for heads in accuracies if best - accuracies[heads] <= tolerance)
-""",
-    right=[chosen(lambda a, all_of, t: all(a >= b - t for b in all_of.values()))],
+
+def padding(attend):
+    other = X.clone()
+    other[:, 3] += 5
+    return equal(attend(X, LENGTHS)[:, :2], attend(other, LENGTHS)[:, :2])
+
+
+def alone(attend):
+    return equal(attend(X[:1], LENGTHS[:1]), attend(X, LENGTHS)[:1])
+
+
+def one_key(attend):
+    """With one valid key the output is linear in it."""
+    one = torch.tensor([1, 1])
+    return equal(attend(2 * X, one)[:, 0], 2 * attend(X, one)[:, 0])
+
+
+relation = Answers(
+    right=[
+        (padding, "catches 6 of the 12 exhibits"),
+        alone,
+        one_key,
+        lambda attend: equal(attend(X[:, NEW], FULL), attend(X, FULL)[:, NEW]),
+        lambda attend: (attend(X[:1], LENGTHS[:1]) - attend(X, LENGTHS)[:1]).abs().max() < 1e-5,
+    ],
     wrong=[
-        ("first_in_the_dictionary", {"min(": "next("}),
-        ("boundary_excluded", {"<=": "<"}),
-        ("relative_tolerance", chosen(lambda a, all_of, t: a >= max(all_of.values()) * (1 - t))),
-        ("fewest_of_all", chosen(lambda a, all_of, t: a >= t)),
-        ("compared_with_most_heads", chosen(lambda a, all_of, t: a >= all_of[max(all_of)] - t)),
+        ("nothing_caught", lambda attend: attend(X, LENGTHS).shape == X.shape),
+        ("nothing_caught", lambda attend: True),
+        ("nothing_caught", lambda attend: equal(attend(X, LENGTHS), attend(X, LENGTHS))),
+        ("right_code_refused", lambda attend: False, "2 heads"),
+        ("right_code_refused", lambda attend: equal(attend(2 * X, FULL), 2 * attend(X, FULL)), "2 heads"),
+        (
+            "right_code_refused",
+            lambda attend: equal(attend(X[:, NEW], LENGTHS), attend(X, LENGTHS)),
+            "2 heads",
+        ),
+        ("true_or_false", lambda attend: attend(X, LENGTHS)[0, 0], "a tensor (20,)"),
+        (
+            "caught_by_chance",
+            lambda attend: (attend(X[:1], LENGTHS[:1]) - attend(X, LENGTHS)[:1]).max() < 0.9,
+        ),
     ],
 )

@@ -23,7 +23,7 @@ CELLS = [
     BEGIN,
     "print('before')\ncheck.split_heads(lambda x, h: ...)\nprint('between')\n"
     "check.split_heads(lambda x, h: x.unflatten(2, (h, -1)).transpose(1, 2))\n"
-    "check.serial_heads(3)\nprint('after')",
+    "check.multi_head(3)\nprint('after')",
     "check.report('王小明')",
     "def split_heads_solution(x, h): return x.unflatten(2, (h, -1)).transpose(1, 2)\n"
     "check.split_heads(split_heads_solution)",
@@ -34,7 +34,7 @@ CELLS = [
     f"%%time\n{MINE}",
     CHECK_MINE,
 ]
-RESTARTED = [BEGIN, "check.serial_heads(lambda *_: ...)\ncheck.report('王小明')"]
+RESTARTED = [BEGIN, "check.multi_head(lambda *_: ...)\ncheck.report('王小明')"]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_outside_ipython_it_is_printed(capsys):
 
 def test_checks_and_prints_keep_their_order(cells):
     said = [shown(output).split("：")[0].rstrip("\n") for output in cells[1].outputs]
-    assert said == ["before", "○ split_heads", "between", "✓ split_heads", "✗ serial_heads", "after"]
+    assert said == ["before", "○ split_heads", "between", "✓ split_heads", "✗ multi_head", "after"]
 
 
 def test_each_check_is_text_whose_metadata_tells_its_state(cells):
@@ -79,7 +79,7 @@ def test_each_check_is_text_whose_metadata_tells_its_state(cells):
     assert [output.metadata for output in checks] == [
         check_metadata("split_heads", "not yet"),
         check_metadata("split_heads", "solved"),
-        check_metadata("serial_heads", "wrong"),
+        check_metadata("multi_head", "wrong"),
     ]
     assert [says_not_yet(output) for output in checks] == [True, False, False]
 
@@ -92,8 +92,8 @@ def test_in_a_handout_checks_look_like_prints(cells):
 def test_the_report_is_one_text_whose_metadata_tells_the_state_of_each_exercise(cells):
     report, written = cells[2].outputs
     solved = WORDS["checks"]["solved"].format(solved=1, checked=2)
-    assert report.data == {"text/plain": f"✓ split_heads\n✗ serial_heads\n{solved}"}
-    assert report.metadata == report_metadata({"split_heads": "solved", "serial_heads": "wrong"})
+    assert report.data == {"text/plain": f"✓ split_heads\n✗ multi_head\n{solved}"}
+    assert report.metadata == report_metadata({"split_heads": "solved", "multi_head": "wrong"})
     assert "已写入 reports/multi_head_attention-王小明.report.json" in shown(written)
 
 
@@ -117,9 +117,9 @@ def test_a_restart_of_the_kernel_loses_nothing_that_was_solved_or_written(folder
     (kept,) = begin.outputs
     number = len(names_by_lesson()["03_multi_head_attention"])
     assert shown(kept) == WORDS["begin"]["kept"].format(lesson="03", solved=1, all=number)
-    assert kept.metadata == report_metadata({"split_heads": "solved", "serial_heads": "wrong"})
+    assert kept.metadata == report_metadata({"split_heads": "solved", "multi_head": "wrong"})
     report = read_report(folder / "reports" / "multi_head_attention-王小明.report.json")
     assert report.language == "zh"
     assert report.exercises["split_heads"].state == "solved"
-    serial = report.exercises["serial_heads"]
-    assert (serial.state, serial.checks, serial.mistakes) == ("not yet", 2, {"not_a_function": 1})
+    multi_head = report.exercises["multi_head"]
+    assert (multi_head.state, multi_head.checks, multi_head.mistakes) == ("not yet", 2, {"not_a_function": 1})
