@@ -168,7 +168,10 @@ EXERCISES: tuple[Judged, ...] = (
         rules=no_loop(lengths_of_size) | not_by("padding_mask"),
     ).recognising(
         mask_upside_down={"masked": torch.logical_not},
-        **shared("mask_to_be_added"),
+        mask_to_be_added=tuple(
+            {"encode": lambda mask, low=low: torch.zeros(mask.shape).masked_fill(~mask, low)}
+            for low in (-torch.inf, -1e9, torch.finfo().min)
+        ),
         one_key_too_many={"allowed": lambda positions, lengths: positions <= lengths},
         one_key_too_few={"allowed": lambda positions, lengths: positions < lengths - 1},
         last_keys={"allowed": lambda positions, lengths: positions.flip(-1) < lengths},

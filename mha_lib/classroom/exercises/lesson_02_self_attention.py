@@ -2,19 +2,16 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from mha_lib import causal_mask
-from mha_lib.classroom.exercises.judge import Arguments, Draw, Exercise, Mistake
+from mha_lib.classroom.exercises.judge import Arguments, Draw, Exercise, Judged
 from mha_lib.classroom.exercises.mistakes import (
     ANGLES,
-    HIGH_FILLS,
     MASK,
-    NOTHING_LEFT,
     SCALE,
     SOFTMAX,
     WHOLE_WIDTH,
@@ -24,7 +21,8 @@ from mha_lib.classroom.exercises.mistakes import (
     self_attention,
     shared,
 )
-from mha_lib.classroom.exercises.on_the_way import NO_ATTENTION, TORCH_ALONE, not_by
+from mha_lib.classroom.exercises.on_the_way import TORCH_ALONE, not_by
+from mha_lib.classroom.exercises.small import Small
 
 Layer = Callable[[Tensor], Tensor]
 
@@ -50,19 +48,6 @@ def draw_attend(draw: Draw) -> Arguments:
 
     turned = torch.arange(tokens).roll(1)  # not its own inverse
     return attend, x, turned[torch.randperm(tokens, generator=draw)] if kind == "plain" else turned
-
-
-def draw_mask_sizes(draw: Draw) -> Arguments:
-    queries = draw.number(2, 5)
-    return queries, queries + draw.number(1, 4)
-
-
-def draw_queries_keys_values(draw: Draw) -> Arguments:
-    """(N, d), (N, d) and (N, d_v); the first query scores by far highest on the last key, a later token's."""
-    tokens, head_dim, value_head_dim = draw.sizes(4, 5, 7)
-    queries, keys, values = draw.tensors((tokens, head_dim), (tokens, head_dim), (tokens, value_head_dim))
-    queries[0] = 100 * keys[-1]
-    return queries, keys, values
 
 
 def draw_layer(draw: Draw) -> Arguments:
@@ -112,6 +97,19 @@ def waves(
     return ordered(angles.sin(), angles.cos()).float()
 
 
+def draw_targets(draw: Draw) -> Arguments:
+    """Three values in a plane, (3, 2), a wide triangle, and targets (T, 2) in and out of it."""
+    shaken, spread = draw.tensors((3, 2), (draw.number(4, 6), 2))
+    return torch.tensor([[0.0, 0], [10, 0], [4, 8]]) + shaken, 4 + 4 * spread
+
+
+def needed_weights(values: Tensor, targets: Tensor, *, finish: Step = nothing_done) -> Tensor:
+    """The weights (T, 3), sum 1, with which the values mix to the targets; ``finish`` adds a mistake."""
+    equations = torch.cat([values, torch.ones(3, 1)], dim=1)  # two for the coordinates, one for the sum
+    wanted = torch.cat([targets, torch.ones(len(targets), 1)], dim=1)
+    return finish(torch.linalg.solve(equations.T, wanted.T).T)
+
+
 def causal_attention(queries: Tensor, keys: Tensor, values: Tensor, **steps: Any) -> Tensor:
     """Causal attention over (N, d); each keyword replaces one step by a mistake."""
     return attention(queries, keys, values, causal_mask(len(queries), len(keys)), **steps)
@@ -135,40 +133,6 @@ def who_sees_whom(
     return finish(torch.stack(seen, dim=1))
 
 
-def crossover(
-    num_hiddens: int,
-    head_dim: int,
-    value_head_dim: int,
-    *,
-    projected: Callable[[int, int], int] = lambda head_dim, value_head_dim: 2 * head_dim + value_head_dim,
-    paired: Callable[[int, int], int] = lambda head_dim, value_head_dim: head_dim + value_head_dim,
-    rounded: Callable[[float], float] = float,
-) -> float:
-    """N where N · D · (2d + d_v), the projections, equals N² · (d + d_v), scores and mixture."""
-    return rounded(num_hiddens * projected(head_dim, value_head_dim) / paired(head_dim, value_head_dim))
-
-
-def also_rounded_up(wrong: Mistake) -> tuple[Mistake, ...]:
-    """A mistake in ``crossover``, and the same with its number rounded up to a length."""
-    if callable(wrong):
-        return wrong, lambda *sizes: math.ceil(wrong(*sizes))
-    return wrong, {**wrong, "rounded": math.ceil}
-
-
-def mask_of_last_queries(
-    num_queries: int,
-    num_keys: int,
-    *,
-    keep: Step = torch.tril,
-    diagonal: Callable[[int, int], int] = lambda num_queries, num_keys: num_keys - num_queries,
-    masked: Step = nothing_done,
-    encode: Step = nothing_done,
-) -> Tensor:
-    """The causal mask (Q, K); each keyword replaces one step by a mistake."""
-    allowed = keep(torch.ones(num_queries, num_keys), diagonal(num_queries, num_keys)) > 0
-    return encode(masked(allowed))
-
-
 def wave_for_each_column(num_positions: int, num_hiddens: int) -> Tensor:
     """The mistake in which sine and cosine of a pair have different angles."""
     columns = torch.arange(num_hiddens)
@@ -176,7 +140,54 @@ def wave_for_each_column(num_positions: int, num_hiddens: int) -> Tensor:
     return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
 
 
-EXERCISES: tuple[Exercise, ...] = (
+EXERCISES: tuple[Judged, ...] = (
+    Small(
+        "output_size",
+        lambda: 2 * 7 * 5,
+        {
+            "width_of_queries": lambda: 2 * 7 * 8,
+            "width_of_tokens": lambda: 2 * 7 * 16,
+            "weights_counted": lambda: 2 * 7 * 7,
+            "one_sample": lambda: 7 * 5,
+        },
+    ),
+    Small(
+        "missed_target",
+        lambda: 3,
+        {"near_edge": lambda: 4, "near_corner": lambda: 2, "far_inside": lambda: 1},
+    ),
+    Small("moved_row", lambda: 1, {"read_backwards": lambda: 2, "stays": lambda: 0}),
+    Small(
+        "one_wave",
+        lambda: math.sin(0.02),
+        {
+            "first_pair": lambda: math.sin(2),
+            "cosine": lambda: math.cos(0.02),
+            "root_missing": lambda: math.sin(0.2),
+        },
+        within=0.001,
+    ),
+    Small(
+        "kept_places",
+        lambda: 3,
+        {
+            "first_alone": lambda: 1,
+            "order_seen": lambda: 0,
+            "equivariant": lambda: 5,
+            "others_wrong": lambda: 2,
+        },
+    ),
+    Small(
+        "crossover_length",
+        lambda: 768,
+        {
+            "width_of_the_slide": lambda: 192,
+            "with_output_projection": lambda: 1024,
+            "as_wide": lambda: 512,
+            "upside_down": lambda: 341,
+        },
+        within=1,
+    ),
     Exercise("self_attention", self_attention, draw_projections, rules=TORCH_ALONE).recognising(
         **shared(*SCALE, *WHOLE_WIDTH, "scale_of_values", "queries_and_keys_exchanged"),
         **shared(*SOFTMAX, "softmax_over_samples"),
@@ -228,17 +239,6 @@ EXERCISES: tuple[Exercise, ...] = (
         angle_for_each_column=wave_for_each_column,
         angle_multiplied={"angle": torch.mul},
     ),
-    Exercise("causal_mask", mask_of_last_queries, draw_mask_sizes, rules=not_by("causal_mask")).recognising(
-        mask_upside_down={"masked": torch.logical_not},
-        **shared("mask_to_be_added"),
-        aligned_at_the_start={"diagonal": lambda q, k: 0},
-        diagonal_missing={"diagonal": lambda q, k: k - q - 1},
-        next_token_seen={"diagonal": lambda q, k: k - q + 1},
-        future_instead_of_past={"keep": torch.triu},
-        all_tokens_ask=lambda q, k: mask_of_last_queries(k, k),
-        nothing_forbidden=lambda q, k: torch.ones(q, k) > 0,
-        keys_in_rows=lambda q, k: mask_of_last_queries(q, k).mT,
-    ),
     Exercise("who_sees_whom", who_sees_whom, draw_layer, rounds=12).recognising(
         rows_and_columns_exchanged={"finish": lambda seen: seen.mT},
         changes_pile_up={"kept": True},
@@ -253,35 +253,20 @@ EXERCISES: tuple[Exercise, ...] = (
         later_tokens_only={"finish": lambda seen: seen.triu(1)},
         true_everywhere=lambda f, x: torch.ones(len(x), len(x)) > 0,
     ),
-    Exercise("causal_attention", causal_attention, draw_queries_keys_values, rules=NO_ATTENTION).recognising(
-        **shared("forbidden_weights_zero", "forbidden_scores_zero", "mask_missing", "renormalised"),
-        forbidden_scores_too_high=HIGH_FILLS,
-        future_instead_of_past={"masked": lambda mask: mask.mT},
-        first_token_sees_nothing=tuple(
-            {"masked": lambda mask: mask.tril(-1), **rest} for rest in NOTHING_LEFT
+    Exercise("needed_weights", needed_weights, draw_targets).recognising(
+        sum_missing=lambda values, targets: targets @ torch.linalg.pinv(values),
+        products=lambda values, targets: targets @ values.T,
+        softmax_of_products=lambda values, targets: (targets @ values.T).softmax(-1),
+        nearest_values=lambda values, targets: (-torch.cdist(targets, values)).softmax(-1),
+        clipped=(
+            {"finish": lambda weights: weights.clamp(min=0)},
+            {"finish": lambda weights: weights.clamp(min=0) / weights.clamp(min=0).sum(-1, keepdim=True)},
         ),
-        next_token_seen={"masked": lambda mask: torch.ones_like(mask).tril(1)},
-        **shared("mask_upside_down", "softmax_over_queries", "softmax_missing"),
-        **shared(*SCALE, "scale_of_values", "exponentials", "weights_returned", "weights_transposed"),
-    ),
-    Exercise(
-        "crossover",
-        crossover,
-        lambda draw: draw.sizes(7, 11, 13),
-        also_right={"rounded_up": partial(crossover, rounded=math.ceil)},
-    ).recognising(
-        one_projection_to_d=also_rounded_up({"projected": lambda d, d_v: d + d_v}),
-        values_not_projected=also_rounded_up({"projected": lambda d, d_v: 2 * d}),
-        mixture_missing=also_rounded_up({"paired": lambda d, d_v: d}),
-        scores_missing=also_rounded_up({"paired": lambda d, d_v: d_v}),
-        values_as_wide_as_keys=also_rounded_up(lambda D, d, d_v: 1.5 * D),
-        one_side_doubled=(
-            *also_rounded_up(lambda D, d, d_v: 2 * crossover(D, d, d_v)),
-            *also_rounded_up(lambda D, d, d_v: crossover(D, d, d_v) / 2),
+        softmax_of_weights={"finish": lambda weights: weights.softmax(-1)},
+        targets_in_columns={"finish": lambda weights: weights.mT},
+        yes_or_no=tuple(
+            {"finish": lambda weights, given=given: (weights >= 0).all(-1) == given}
+            for given in (True, False)
         ),
-        multiplied=lambda D, d, d_v: D * (2 * d + d_v) * (d + d_v),
-        width_missing=lambda D, d, d_v: crossover(1, d, d_v),
-        upside_down=lambda D, d, d_v: 1 / crossover(D, d, d_v),
-        rounded_down=({"rounded": math.floor}, {"rounded": round}),
     ),
 )

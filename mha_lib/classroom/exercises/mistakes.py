@@ -209,10 +209,6 @@ MASK: Shared = {
     "mask_on_queries": tuple({"turn": lambda mask: mask.mT} | rest for rest in NOTHING_LEFT),
     "forbidden_scores_zero": ({"fill": lambda scores, mask: scores * mask},),
     "forbidden_scores_too_high": (*HIGH_FILLS, *({"fill": fill_number(low)} for low in (-100.0, -1000.0))),
-    "mask_to_be_added": tuple(
-        {"encode": lambda mask, low=low: torch.zeros(mask.shape).masked_fill(~mask, low)}
-        for low in (-torch.inf, -1e9, torch.finfo().min)
-    ),
     "forbidden_weights_zero": ({"fill": nothing_done, "finish": lambda weights, mask: weights * mask},),
     "renormalised": tuple(map(masked_afterwards, DIVISIONS)),
 }

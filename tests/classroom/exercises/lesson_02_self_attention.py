@@ -39,20 +39,8 @@ def changing(restores):
     return answer
 
 
-def causal(weigh):
-    return lambda q, k, v: weigh(q @ k.mT / q.shape[-1] ** 0.5) @ v
-
-
 def lower(scores, diagonal=0):
     return torch.ones_like(scores, dtype=torch.bool).tril(diagonal)
-
-
-def causal_row_by_row(q, k, v):
-    return torch.cat([attend(q[i : i + 1], k[: i + 1], v[: i + 1]) for i in range(len(q))])
-
-
-def rounded_up(num_hiddens, d, d_v):
-    return -(-num_hiddens * (2 * d + d_v) // (d + d_v))
 
 
 LINE = "return (x @ W_q @ (x @ W_k).mT / W_q.shape[1] ** 0.5).softmax(-1) @ x @ W_v"
@@ -124,25 +112,6 @@ def answer(num_positions, num_hiddens):
     ],
 )
 
-causal_mask = Answers(
-    right=[
-        lambda q, k: torch.ones(k, k, dtype=torch.bool).tril()[-q:],
-        lambda q, k: ~torch.ones(q, k, dtype=torch.bool).triu(1 + k - q),
-        lambda q, k: torch.tensor([[j <= k - q + i for j in range(k)] for i in range(q)]),
-    ],
-    wrong=[
-        ("all_tokens_ask", lambda q, k: torch.ones(k, k, dtype=torch.bool).tril()),
-        ("aligned_at_the_start", lambda q, k: torch.ones(k, k, dtype=torch.bool).tril()[:q]),
-        ("next_token_seen", lambda q, k: torch.ones(q, k).tril(k - q + 1).bool()),
-        ("nothing_forbidden", lambda q, k: torch.ones(q, k).tril(k).bool()),
-        ("keys_in_rows", lambda q, k: torch.arange(k)[:, None] <= torch.arange(k - q, k)),
-        ("future_instead_of_past", lambda q, k: torch.arange(k) >= torch.arange(k - q, k)[:, None]),
-        ("boolean_wanted", lambda q, k: torch.ones(q, k).tril(k - q), "is torch.float32"),
-        ("mask_upside_down", lambda q, k: 1 - torch.ones(q, k).tril(k - q).long()),
-        ("finished_function", mha_lib.causal_mask),
-    ],
-)
-
 who_sees_whom = Answers(
     right=[
         changing(restores=True),
@@ -161,40 +130,40 @@ who_sees_whom = Answers(
     ],
 )
 
-causal_attention = Answers(
+TRIANGLE = (
+    "torch.linalg.solve(torch.cat([v, torch.ones(3, 1)], 1).T, torch.cat([t, torch.ones(len(t), 1)], 1).T).T"
+)
+needed_weights = Answers(
+    f"""
+def answer(v, t):
+    return {TRIANGLE}
+""",
     right=[
-        causal_row_by_row,
-        causal(lambda s: mha_lib.masked_softmax(s, mha_lib.causal_mask(*s.shape))),
-        causal(lambda s: (s + torch.full_like(s, -torch.inf).triu(1)).softmax(-1)),
+        lambda v, t: (lambda w: torch.cat([1 - w.sum(1, keepdim=True), w], 1))(
+            (t - v[0]) @ (v[1:] - v[0]).inverse()
+        ),
     ],
     wrong=[
-        ("renormalised", causal(lambda s: s.softmax(-1).tril() / s.softmax(-1).tril().sum(-1, keepdim=True))),
-        ("forbidden_scores_zero", causal(lambda s: s.tril().softmax(-1))),
-        (
-            "finished_function",
-            lambda q, k, v: F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True)[0],
-        ),
-        ("scale_of_values", lambda q, k, v: attend(q, k, v, lower(q @ k.mT), v.shape[-1])),
-        ("only_zeros", causal(torch.zeros_like)),
-        ("only_nan", causal(lambda s: (s + torch.ones_like(s).triu(1) * -torch.inf).softmax(-1))),
-        ("next_token_seen", causal(lambda s: s.masked_fill(~lower(s, 1), -1e9).softmax(-1))),
-        ("future_instead_of_past", causal(lambda s: s.masked_fill(~lower(s).mT, -1e9).softmax(-1))),
-        ("softmax_over_queries", causal(lambda s: F.softmax(s.masked_fill(~lower(s), -1e9), dim=0))),
+        ("sum_missing", lambda v, t: torch.linalg.lstsq(v.T, t.T).solution.T),
+        ("products", lambda v, t: t @ v.T),
+        ("nearest_values", lambda v, t: F.softmax(-torch.cdist(t, v), dim=1)),
+        ("clipped", {".T).T": ".T).T.relu()"}),
+        ("softmax_of_weights", {".T).T": ".T).T.softmax(1)"}),
+        ("targets_in_columns", {".T).T": ".T)"}),
+        ("yes_or_no", {"return ": "return (", ".T).T": ".T).T >= 0).all(1)"}),
     ],
 )
 
-crossover = Answers(
-    right=[
-        lambda D, d, d_v: D * (1 + d / (d + d_v)),
-        lambda D, d, d_v: torch.tensor(D * (2 * d + d_v) / (d + d_v)),
-        lambda D, d, d_v: next(N for N in range(999) if N * N * (d + d_v) >= N * D * (2 * d + d_v) > 0),
-        (rounded_up, "right on 5 random cases. You round up, since a length is a whole number."),
-    ],
-    wrong=[
-        ("one_side_doubled", lambda D, d, d_v: 2 * D * (2 * d + d_v) / (d + d_v)),
-        ("multiplied", lambda D, d, d_v: D * (2 * d + d_v) * (d + d_v)),
-        ("width_missing", lambda D, d, d_v: (2 * d + d_v) / (d + d_v)),
-        ("values_as_wide_as_keys", lambda D, d, d_v: 3 * D / 2),
-        ("rounded_down", lambda D, d, d_v: D * (2 * d + d_v) // (d + d_v)),
-    ],
+output_size = Answers(
+    right=[70, 2 * 7 * 5.0], wrong=[("width_of_queries", 112), ("weights_counted", 98), ("one_sample", 35)]
+)
+missed_target = Answers(right=[3, 3.0], wrong=[("near_edge", 4), ("near_corner", 2), ("far_inside", 1)])
+moved_row = Answers(right=[1, torch.tensor(1)], wrong=[("read_backwards", 2), ("stays", 0)])
+one_wave = Answers(
+    right=[0.02, math.sin(0.02)],
+    wrong=[("first_pair", 0.909), ("cosine", 0.9998), ("root_missing", 0.199)],
+)
+kept_places = Answers(right=[3, 3.0], wrong=[("first_alone", 1), ("order_seen", 0), ("equivariant", 5)])
+crossover_length = Answers(
+    right=[768, 769], wrong=[("width_of_the_slide", 192), ("with_output_projection", 1024)]
 )

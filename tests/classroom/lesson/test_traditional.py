@@ -80,12 +80,7 @@ def test_no_lesson_and_no_sentence_has_a_word_that_taiwan_does_not_use(made_less
 
 LINES = {  # cells that speak of lines: of code, of output, of a formula, of a list
     "01": {"print-options": "印成一行", "one-line": "只要一行"},
-    "02": {
-        "guess-shares": "三行",
-        "guess-shares-notes": "每種一行",
-        "two-heads-solve-it": "兩行",
-        "learnt-notes": "最後一行",
-    },
+    "02": {"learnt-notes": "最後一行"},
     "03": {"bound-proof-notes": "寫第一行", "equal-heads": "一行程式碼"},
     "04": {"by-hand": "七行", "by-hand-notes": "那一行"},
     "05": {"calls-notes": "逐行", "patch-often-why": "第一行", "mended-notes": "逐行"},
