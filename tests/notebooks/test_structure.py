@@ -113,7 +113,7 @@ def test_minutes_of_the_core_path_make_a_lesson(lesson):
     assert 38 <= core <= 40, f"{core} minutes"  # so that 45 leave time for questions
 
 
-# What a lecturer says in a minute; and minutes that a slide takes besides, or a class that thinks.
+# A lecturer says so much in a minute. Each slide takes minutes besides, and so does a class that thinks.
 WORDS, CHINESE = 130, 220
 SLIDE, THINKING, SLACK = 0.25, 0.5, 0.25
 

@@ -13,7 +13,7 @@ export async function cellsToRun(cells, { session }, { all = false } = {}) {
   return JSON.parse(found).map((index) => cells[index]);
 }
 
-/** Those of the lesson from which the name comes that a cell has missed last: the setup, or else one other cell. */
+/** Find the cells that define the name which a cell has missed last: the setup, or else one other cell. */
 export async function sourcesOfName(failed, { content: { widgets }, sessionContext }, isSetup) {
   const others = widgets.filter((cell) => cell.model.type === "code" && cell !== failed);
   const missing = await cellsToRun(others, sessionContext);

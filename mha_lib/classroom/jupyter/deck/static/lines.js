@@ -18,7 +18,7 @@ function readLines(text) {
   return first <= last ? Array.from({ length: last - first + 1 }, (_, index) => first + index) : [NaN];
 }
 
-/** Write on each cell its steps; those through its lines for as long as its code is the one that came with the lesson. */
+/** Write on each cell its steps: through a figure, or through its code, for as long as that came with the lesson. */
 export function markSteps(notebook) {
   let most = 0;
   for (const { model, node } of notebook.widgets) {
