@@ -90,7 +90,7 @@ def test_figure_carries_its_own_panel_in_both_themes(figure):
 
 
 def test_a_masked_cell_looks_as_everywhere():
-    letters = 18
+    letters = 19
     for figure in FIGURES:
         source = figure.read_text(encoding="utf-8")
         if 'id="hatch"' not in source:
@@ -106,10 +106,11 @@ def test_a_masked_cell_looks_as_everywhere():
 
 
 def test_text_is_legible_from_the_last_row(figure):
+    """Its letters, but for indices, have 18 pixels where a drawing is narrowest: a slide of 1024 leaves it 928."""
     source = figure.read_text(encoding="utf-8")
-    sizes = re.findall(r"font-size[:=]\s*\"?([\d.]+)", source) + re.findall(r"font:[^;]*?([\d.]+)px", source)
+    sizes = re.findall(r"font(?:-size)?[:=]\s*\"?[^;em]*?([\d.]+)(?:px|\")", source)
     assert sizes
-    assert min(map(float, sizes)) >= 16
+    assert min(map(float, sizes)) * 928 / 960 >= 18
 
 
 def test_plain_colours_are_weights(figure):
@@ -127,16 +128,6 @@ def test_the_mixture_is_computed_right():
         assert number in words
     assert ", ".join(f"{x:.1f}" for x in weights @ values) in words
     assert f"sum {sum(map(math.exp, (2, 1, 0))):.2f}" in words
-
-
-def test_each_head_of_the_subspaces_has_the_weights_of_its_shadows():
-    tokens = torch.tensor([[1.1, 2.1], [1.6, -0.6], [-1.6, 0.8], [-1.0, -1.9]])
-    numbers = [word for word in texts("subspaces.svg") if re.fullmatch(r"\.\d\d", word)]
-    for head, degrees in enumerate((20, -55)):
-        angle = math.radians(degrees)
-        shadows = tokens @ torch.tensor([math.cos(angle), math.sin(angle)])
-        weights = torch.outer(shadows, shadows).softmax(1).flatten()
-        assert numbers[16 * head : 16 * (head + 1)] == [f"{w:.2f}"[1:] for w in weights]
 
 
 def test_the_lengths_follow_their_samples():

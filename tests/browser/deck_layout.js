@@ -2,25 +2,26 @@
 // The faults in the layout of the slide that is shown, as a list of sentences; for decks.py.
 () => {
   const slide = document.querySelector("section.present > section.present");
-  const unit = Math.min(innerWidth / 1280, innerHeight / 720); // as deck.css has it
+  const unit = Math.min(innerWidth / 1024, innerHeight / 720); // as deck.css has it
   const sizeOf = (node) => Number.parseFloat(getComputedStyle(node).fontSize) / unit;
   const all = (selector) =>
     [...slide.querySelectorAll(selector)].filter((node) =>
       node.checkVisibility({ visibilityProperty: true }),
     );
+  const POINTS = (13 * 4) / 3; // in pixels
   const UNSHOWN = ".reveal-skip, aside";
   const name = (node) => node.innerText.trim().slice(0, 40).replace(/\s+/g, " ");
 
-  /** Titles have one size, and letters of 10 points in stills have at least 14 px. */
+  /** Titles have one size, and letters of 13 points, the smallest of stills, have at least 18 px. */
   function oddSizes() {
     const titles = slide.id === "slide-0-0" ? [] : all(":is(h1, h2):not(aside *)");
     const odd = titles.filter((title) => Math.abs(sizeOf(title) - 40) > 0.5);
     const scaleOf = (image) =>
       Math.min(image.clientWidth / image.naturalWidth, image.clientHeight / image.naturalHeight) / unit;
-    const stills = all(".jp-OutputArea-output img").filter((image) => scaleOf(image) * (40 / 3) < 13.9);
+    const stills = all(".jp-OutputArea-output img").filter((image) => scaleOf(image) * POINTS < 17.9);
     return [
       ...odd.map((title) => `a title of ${sizeOf(title).toFixed(1)} instead of 40: ${name(title)}`),
-      ...stills.map((image) => `a still with letters of ${(scaleOf(image) * (40 / 3)).toFixed(1)} px`),
+      ...stills.map((image) => `a still with letters of ${(scaleOf(image) * POINTS).toFixed(1)} px`),
     ];
   }
 

@@ -6,7 +6,7 @@
     [...slide.querySelectorAll(selector)].filter((node) =>
       node.checkVisibility({ visibilityProperty: true }),
     );
-  const unit = Math.min(innerWidth / 1280, innerHeight / 720); // as deck.css has it
+  const unit = Math.min(innerWidth / 1024, innerHeight / 720); // as deck.css has it
   const sizeOf = (node) => Number.parseFloat(getComputedStyle(node).fontSize) / unit;
   const name = (node) =>
     node.closest(".jp-Cell")?.innerText.trim().slice(0, 40).replace(/\s+/g, " ") ?? node.tagName;
@@ -39,11 +39,13 @@
   function smallType() {
     const sizes = {
       24: ".jp-MarkdownOutput :is(p, li, td)",
-      18: ".cm-content, .jp-OutputArea-output :is(pre, p, td):not(.jupyter-widgets *, .mha-explorer *)",
+      18:
+        ".cm-content, .jp-OutputArea-output :is(pre, p, td):not(.jupyter-widgets *, .mha-explorer *), " +
+        ".mha-explorer :is(label, button, select, [role=status])",
     };
     return Object.entries(sizes).flatMap(([least, selector]) =>
       all(selector)
-        .filter((node) => sizeOf(node) < least)
+        .filter((node) => sizeOf(node) < least - 0.05)
         .map((node) => `smaller than ${least} px: ${name(node)}`),
     );
   }

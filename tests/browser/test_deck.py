@@ -60,7 +60,7 @@ BAD_SLIDES = {  # the fault: the source of the cell that has it, and the sentenc
     ),
     "a long line": (f"numbers = [{', '.join(map(str, range(60)))}]", "code is wrapped: numbers"),
     "a broken heading": (
-        "HTML('<table><th style=\"word-break: break-all; width: 1em\">位置编码</table>')",
+        "HTML('<table><th style=\"word-break: break-all; width: 1em\">位置编码<th style=\"width: 99%\"></table>')",
         "a heading is broken: 位置编码",
     ),
     "the answers": (f"<details><summary>Too long</summary>\n\n{LINES}\n\n</details>", "answers.*ends at"),

@@ -20,7 +20,7 @@ def helper():
 class Model: pass"""
 AS_IT_CAME = "number = 1print('one', number)"  # its lines, as the editor shows them
 LOCAL = "exec(compile('def f(): prepared; prepared = 1', '', 'exec')); f()"  # an UnboundLocalError
-HINT = re.compile("The setup has not run in this kernel")
+HINT = re.compile("The name comes from the setup, which has not run")
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def show(page: Page, name: str) -> Locator:
 @pytest.mark.parametrize("size", [(1280, 720), (1920, 1080), (1024, 768)], ids="{0[0]}x{0[1]}".format)
 def test_an_error_is_first_and_on_the_slide(deck: Page, size: tuple[int, int]) -> None:
     deck.set_viewport_size({"width": size[0], "height": size[1]})
-    unit = min(size[0] / 1280, size[1] / 720)
+    unit = min(size[0] / 1024, size[1] / 720)
     is_above_foot = """box => {
         const { height, bottom } = box.getBoundingClientRect();
         return height > 20 && bottom <= document.querySelector("#deck-foot").getBoundingClientRect().top + 1;

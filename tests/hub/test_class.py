@@ -70,7 +70,7 @@ def student(hub: Hub) -> Student:
 def test_a_copy_has_no_notes_and_its_figures_are_found(student: Student):
     kinds = {cell["metadata"]["slideshow"]["slide_type"] for cell in student.read()["cells"]}
     assert "notes" not in kinds
-    assert "<svg" in student.web.get(f"{student.server}/files/img/subspaces.svg").text
+    assert "<svg" in student.web.get(f"{student.server}/files/img/masks.svg").text
 
 
 def test_an_instructor_finds_decks_with_notes(hub: Hub):

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from mha_lib.classroom import look
+from mha_lib.classroom.pictures.theme import LETTERS
 from mha_lib.classroom.pictures.weights import to_numpy
 
 WIDTH, HEIGHT = 9.2, 2.8  # inches: the proportions of the room below two lines of text and above two ticks
-LETTERS = 12  # points: on a slide they have 20 pixels or more
 COLOURS = [look.LIGHT[name] for name in ("q", "k", "v", "o")]
 MARKERS = "osD^"
 DEEPEST = 0.6  # the opacity of the largest number's cell

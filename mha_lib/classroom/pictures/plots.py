@@ -20,10 +20,10 @@ from matplotlib.patches import Rectangle
 from mha_lib.classroom import look
 from mha_lib.classroom.lesson.chinese import is_traditional
 from mha_lib.classroom.lesson.language import language_here, words_here
+from mha_lib.classroom.pictures.theme import LETTERS
 from mha_lib.classroom.pictures.weights import as_mask, as_weights, to_numpy
 
 MAX_COLUMNS, MAX_LETTERS = 4, 18  # heads side by side in a figure, and letters of a label
-LETTERS = 10  # points: a deck shows them in 14 pixels or more
 CJK_FAMILIES = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC",
     "Hiragino Sans GB", "Heiti SC", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
@@ -116,8 +116,8 @@ def _draw(
     rows = math.ceil(len(panels) / columns)
     if figsize is None:  # with room for titles, names and the colour bar
         side = min(1.9 / max(queries, keys), 0.5)
-        figsize = columns * max(1.3, keys * side + 0.3) + 1.2, rows * max(1.0, queries * side + 0.6) + 0.5
-    room = max(figsize[0] - 1.2, 0.1) / columns, max(figsize[1] - 0.5, 0.1) / rows  # of a map, in inches
+        figsize = columns * max(1.3, keys * side + 0.3) + 1.4, rows * max(1.0, queries * side + 0.7) + 0.6
+    room = max(figsize[0] - 1.4, 0.1) / columns, max(figsize[1] - 0.6, 0.1) / rows  # of a map, in inches
     side = min(room[0] / keys, room[1] / queries)  # of a cell
     figure, grid = plt.subplots(rows, columns, figsize=figsize, squeeze=False, layout="compressed")
     plt.close(figure)  # else a cell that ends with the figure would show it twice
@@ -168,10 +168,10 @@ def _set_tokens(axis: Axis, argument: str, labels: Any, count: int, side: float)
     if labels is not None and len(labels) != count:
         raise ValueError(f"{argument} must hold {count} labels, got {len(labels)}")
     tokens = [_drawable(str(label)) for label in (range(count) if labels is None else labels)]
-    width = 0.1 * max(1, *map(len, tokens))  # of the widest, in inches
+    width = 0.01 * LETTERS * max(1, *map(len, tokens))  # of the widest, in inches
     is_level = isinstance(axis, XAxis)
     is_turned = is_level and labels is not None and width > side
-    step = math.ceil((width if is_level and not is_turned else 0.16) / side)
+    step = math.ceil((width if is_level and not is_turned else 0.016 * LETTERS) / side)
     if is_turned and all(CHINESE.fullmatch(token) for token in tokens):  # Chinese can be written downwards
         tokens, is_turned = ["\n".join(token) for token in tokens], False
     axis.set_ticks(range(0, count, step))

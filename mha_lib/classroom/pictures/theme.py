@@ -10,9 +10,12 @@ import re
 import textwrap
 from typing import Any
 
+import matplotlib
+
 from mha_lib.classroom import look
 from mha_lib.classroom.lesson.language import words_here
 
+LETTERS = 13  # points, of the smallest letters: 18 pixels on a slide
 BLACK, WHITE = (0xEC, 0x11)  # the greys of letters and paper on a dark page
 LONGEST_ALT = 300  # characters
 COLOUR = re.compile(r"(?<=[a-z]: )#[0-9a-f]{6}(?=[;\"])")  # a colour in a style that matplotlib writes
@@ -21,7 +24,8 @@ PALETTE = {light.lower(): dark for light, dark in zip(look.LIGHT.values(), look.
 
 
 def follow_the_theme(shell: Any) -> None:
-    """Let the shell show figures as themed SVG, whether or not matplotlib is loaded already."""
+    """Let the shell show figures as themed SVG, with letters for a slide."""
+    matplotlib.rcParams["font.size"] = LETTERS
     display = shell.display_formatter
 
     def show(figure: Any, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:

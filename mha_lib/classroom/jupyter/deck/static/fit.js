@@ -16,7 +16,7 @@ const pen = document.createElement("canvas").getContext("2d");
 
 /** The deck's length --u, in pixels of the page that holds the node. */
 function unitOf({ ownerDocument: { defaultView } }) {
-  return Math.min(defaultView.innerWidth / 1280, defaultView.innerHeight / 720);
+  return Math.min(defaultView.innerWidth / 1024, defaultView.innerHeight / 720);
 }
 
 const pixels = (node, length) => Number.parseFloat(getComputedStyle(node)[length]);
