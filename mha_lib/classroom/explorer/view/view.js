@@ -447,10 +447,9 @@ class ExplorerView {
     root.style.maxHeight = room ? `${room}px` : "";
     root.toggleAttribute("data-fits", room > 0);
     root.style.fontSize = "";
-    const given = room ? Number.parseFloat(getComputedStyle(root).fontSize) : clamp(width / 90, 12, 16);
-    const em = room ? this.fitLetters(room, given) : given;
+    const em = room ? Number.parseFloat(getComputedStyle(root).fontSize) : clamp(width / 90, 12, 16);
     this.setLetters(em);
-    const lines = (width > 62 * em ? 1 : 2) + (this.measures.length ? 1 : 0); // of the status
+    const lines = (width > (room ? 69 : 62) * em ? 1 : 2) + (this.measures.length ? 1 : 0); // of the status
     root.style.setProperty("--lines", lines);
     const place = root.getBoundingClientRect();
     const density = (devicePixelRatio * place.width) / root.offsetWidth; // a deck may scale its slides
@@ -461,21 +460,12 @@ class ExplorerView {
     this.room = {
       width: Math.round(width * density),
       height: height * density,
-      em: given * density, // whatever the letters of the controls are
+      em: em * density,
       isFixed: room > 0,
     };
     this.needed = this.widthOfControls(); // pixels: the greatest width in this room so far
     this.look = readLook(root);
     this.show();
-  }
-
-  /** The size of the deck's letters, or smaller, so that the controls leave most of the room to the picture. */
-  fitLetters(room, given) {
-    for (const size of [1, 0.85, 0.7]) {
-      this.setLetters(given * size);
-      if (this.controls.offsetHeight < 0.25 * room) return given * size;
-    }
-    return 0.6 * given;
   }
 
   /** Set the size of the letters; sliders are shorter if that saves a line of controls. */

@@ -1,21 +1,15 @@
-"""On a core slide of a lesson's third edition one thing is seen, large; its code is folded behind it."""
+"""The stage of a slide: what is seen on it, large, below the words that introduce it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page
 
 from mha_lib.classroom.lesson.grammar import has_role
 from mha_lib.classroom.lesson.slides import read_lesson, read_slides
-from tests.browser.conftest import JupyterServer
-from tests.browser.decks import begin, go_to, run_deck
-from tests.browser.new_lesson import open_deck
+from tests.browser.decks import Faults, go_to
 from tests.browser.waiting import measure
-from tests.lessons import ENGLISH, ROOT, THIRD_EDITION, TRANSLATED, name_of
 
-pytestmark = pytest.mark.ci
-
-LESSONS = [lesson for lesson in ENGLISH + TRANSLATED if lesson.stem in THIRD_EDITION]
 LISTS = {"title", "objectives", "learnt"}  # slides of words
 MOST_WITH_CODE = 1 / 3  # of the core slides
 # Of the slide that is shown: how much of its stage the largest thing takes, and whether code is open on it.
@@ -37,27 +31,27 @@ SEEN = """() => {
 }"""
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=name_of)
-def test_a_core_slide_shows_one_thing_large_and_few_show_code(
-    page: Page, jupyter: JupyterServer, lesson: Path
-) -> None:
-    open_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
-    run_deck(begin(page))
-    slides = read_slides(read_lesson(lesson)["cells"])
-    column, row, small, with_code = -1, 0, {}, []
-    shown = 0
-    for slide in slides:
+def core_slides(lesson: Path) -> Iterator[tuple[str, str]]:
+    """The address and the title of each core slide that shows something: no exercise, no list of words."""
+    column, row = -1, 0
+    for slide in read_slides(read_lesson(lesson)["cells"]):
         column, row = (column, row + 1) if slide.starts == "subslide" else (column + 1, 0)
-        names = {cell["id"] for cell in slide.cells}
         asks = any(has_role(cell, "exercise") for cell in slide.cells)
-        if slide.is_optional or asks or names & LISTS:
-            continue
-        shown += 1
-        go_to(page, f"slide-{column}-{row}")
+        if not slide.is_optional and not asks and not LISTS & {cell["id"] for cell in slide.cells}:
+            yield f"slide-{column}-{row}", slide.title
+
+
+def faults_of_stage(page: Page, lesson: Path) -> Faults:
+    """Core slides of a deck that ran where nothing takes half of the stage, and too many with open code."""
+    faults: Faults = {}
+    slides, with_code = list(core_slides(lesson)), []
+    for address, title in slides:
+        go_to(page, address)
         seen = measure(page, SEEN)
         if seen["hasCode"]:
-            with_code.append(slide.title)
+            with_code.append(title)
         elif seen["share"] < 0.5:
-            small[slide.title] = round(seen["share"], 2)
-    assert small == {}
-    assert len(with_code) <= MOST_WITH_CODE * shown, with_code
+            faults[address] = [f"its largest thing takes {seen['share']:.2f} of the stage: {title}"]
+    if len(with_code) > MOST_WITH_CODE * len(slides):
+        faults["stage"] = [f"open code on {len(with_code)} of {len(slides)} core slides: {with_code}"]
+    return faults
