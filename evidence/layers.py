@@ -29,7 +29,7 @@ from mha_lib.classroom.trainings.repeated_tokens import LENGTH, RepeatedTokens
 
 ROOT = Path(__file__).parents[1]
 TABLE, KEPT = ROOT / "evidence" / "results" / "layers.json", ROOT / "build" / "layers"
-SEEDS, NEIGHBOURS, MANY = range(24), range(12), range(28)
+SEEDS, MANY = range(24), range(28)
 STEPS, EVERY = 400, 25  # steps of a training, and between two points of a curve
 
 Measures = dict[str, float]
@@ -114,9 +114,9 @@ KEYS_BEFORE = "1 layer, 4 heads, keys of the token before"
 ROWS = {
     TWO_LAYERS: Row(AttentionLayers),
     FOUR_HEADS: Row(lambda: AttentionLayers(2, 4)),
-    "2 layers, 2 heads": Row(lambda: AttentionLayers(2, 2), seeds=NEIGHBOURS),
-    "2 layers, 1 head, learnt positions": Row(lambda: with_learnt_positions(2, 1), seeds=NEIGHBOURS),
-    "2 layers, 1 head, feed-forward": Row(lambda: Blocks(2, 1), seeds=NEIGHBOURS),
+    "2 layers, 2 heads": Row(lambda: AttentionLayers(2, 2)),
+    "2 layers, 1 head, learnt positions": Row(lambda: with_learnt_positions(2, 1)),
+    "2 layers, 1 head, feed-forward": Row(lambda: Blocks(2, 1)),
     "1 layer, 1 head": Row(lambda: AttentionLayers(1, 1)),
     "1 layer, 4 heads": Row(lambda: AttentionLayers(1, 4)),
     ONE_LAYER: Row(lambda: AttentionLayers(1, 8)),

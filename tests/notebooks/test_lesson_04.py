@@ -11,7 +11,7 @@ from tests.lessons import ROOT
 TABLE = read_table(layers.TABLE)
 LESSONS = sorted(ROOT.glob("notebooks/*/04_layers.ipynb"))
 WORDS = {"en": (" to ", "seeds"), "zh": (" 到 ", "种子")}
-COUNTS = {12: ("twelve", "十二"), 24: ("twenty-four", "二十四"), 28: ("twenty-eight", "二十八")}
+COUNTS = {24: ("twenty-four", "二十四"), 28: ("twenty-eight", "二十八")}
 LARGEST = "rows with their largest"
 SAID = {  # the rows of the table on which a cell rests, and with how many digits it says their ranges
     "one-layer-why": [("right", f"1 layer, {n}", 2) for n in ("1 head", "4 heads", "8 heads")],

@@ -32,7 +32,7 @@ def test_one_layer_knows_distances_and_two_layers_know_what_stood_before():
     """At a distance that training had not, heads side by side get nothing right."""
     for size in (5, 17):
         assert min(TABLE[TWO_LAYERS][f"right, blocks of {size}"]) > 0.8
-        assert max(TABLE[ONE_LAYER][f"right, blocks of {size}"]) < 0.05
+        assert max(TABLE[ONE_LAYER][f"right, blocks of {size}"]) < 0.1
 
 
 def test_the_other_riddle_goes_through_the_values_with_every_seed():
