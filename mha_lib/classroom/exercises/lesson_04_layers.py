@@ -1,30 +1,19 @@
-"""The exercises of the lesson on layers: the block, its sums, circuits, and a task for three layers."""
+"""The exercises of the lesson on layers: what they do together, the block, circuits, and a task for three."""
 
+import math
 from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import layer_norm, one_hot
 
-from mha_lib import causal_mask, masked_softmax
-from mha_lib.classroom.exercises.judge import (
-    Answer,
-    Arguments,
-    Draw,
-    Exercise,
-    Judged,
-    Verdict,
-    describe,
-    result_of,
-    same,
-)
+from mha_lib.classroom.exercises.judge import Answer, Arguments, Draw, Exercise, Judged, same
 from mha_lib.classroom.exercises.mistakes import Step, nothing_done
+from mha_lib.classroom.exercises.small import Small
 
 Part = Callable[[Tensor], Tensor]
-Layer = Callable[[Tensor, Tensor], Tensor]
 Look = Callable[[Tensor, Tensor, Tensor], Tensor]
+Model = Callable[[Tensor, str], Tensor]
 
 
 def draw_block(draw: Draw) -> Arguments:
@@ -81,135 +70,6 @@ def network_first(x: Tensor, attention: Part, feed_forward: Part, norm_1: Part, 
     return x + attention(norm_1(x))
 
 
-def draw_layer(draw: Draw) -> Arguments:
-    """A layer of four heads, which adds to its input or to something else, and tokens (B, N, D)."""
-    tokens, width = draw.sizes(5, 8)
-    x, W, mix = draw.tensors((2, tokens, width), (4, width, width), (tokens, tokens))
-    stream: Part = draw.in_turn(
-        nothing_done,
-        torch.zeros_like,
-        lambda x: layer_norm(x, x.shape[-1:]),
-        lambda x: x / 2,
-    )
-
-    def layer(x: Tensor, head_mask: Tensor) -> Tensor:
-        return stream(x) + torch.einsum("nm,bmd,hde,h->bne", mix, x, W, head_mask)
-
-    return layer, x
-
-
-def sum_gap(
-    layer: Layer,
-    x: Tensor,
-    *,
-    mask: Callable[[int], Tensor] = torch.zeros,
-    compared: Step = torch.sub,
-    size: Step = lambda gap: gap.abs().max(),
-) -> Tensor:
-    """How far silent heads leave the layer from its input, (); each keyword replaces one step."""
-    return size(compared(layer(x, mask(4)), x))
-
-
-class PreviousHead(Judged):
-    """The student sets the weights of a head that hands each place the token before it; many are right."""
-
-    mistakes = (
-        "three_matrices_wanted",
-        "shapes",
-        "place_handed_on",
-        "not_finite",
-        "token_decides",
-        "nothing_chosen",
-        "next_place",
-        "itself",
-        "too_flat",
-        "elsewhere",
-        "other_values",
-    )
-    also_right = ("set",)
-
-    def judge_function(self, given: Answer) -> Verdict:
-        for num_tokens, num_places in ((7, 9), (5, 6), (4, 11)):
-            matrices = result_of(given, (num_tokens, num_places))
-            if isinstance(matrices, Verdict):
-                return matrices
-            if verdict := self.judge_shapes(matrices, num_tokens, num_places):
-                return verdict
-            W_q, W_k, W_v = (W.float() for W in matrices)
-            tokens = torch.randint(num_tokens, (4, num_places), generator=Draw())
-            place = one_hot(torch.arange(num_places), num_places).expand(4, -1, -1)
-            x = torch.cat([one_hot(tokens, num_tokens), place], -1).float()  # (4, P, T + P)
-            scores = x @ W_q @ (x @ W_k).mT / W_q.shape[1] ** 0.5
-            weights = masked_softmax(scores, causal_mask(num_places, num_places))
-            if not weights.diagonal(-1, -2, -1).min() > 0.99:  # (4, P - 1): the weight on the place before
-                return self.looks_elsewhere(scores, weights)
-            handed_on = (weights @ x @ W_v)[:, 1:]
-            if not torch.allclose(handed_on, x[:, :-1, :num_tokens], atol=0.05):
-                return self.mistaken("other_values")
-        return self.solved("set")
-
-    def judge_shapes(self, matrices: Any, num_tokens: int, num_places: int) -> Verdict | None:
-        is_three = isinstance(matrices, tuple | list) and len(matrices) == 3
-        if not is_three or not all(isinstance(W, Tensor) and W.dim() == 2 for W in matrices):
-            return self.mistaken("three_matrices_wanted", given=describe(matrices))
-        width = num_tokens + num_places
-        W_q, W_k, W_v = (tuple(W.shape) for W in matrices)
-        if W_v == (width, num_places):
-            return self.mistaken("place_handed_on")
-        if W_q[1] == 0 or (W_q[0], W_k, W_v) != (width, W_q, (width, num_tokens)):
-            gaps = {"width": width, "num_tokens": num_tokens, "W_q": W_q, "W_k": W_k, "W_v": W_v}
-            return self.mistaken("shapes", **gaps)
-        return None
-
-    def looks_elsewhere(self, scores: Tensor, weights: Tensor) -> Verdict:
-        """The verdict on scores (B, P, P) that give the place before too little."""
-        here = torch.arange(1, scores.shape[-1])
-        seen, best = weights[:, 1:].argmax(-1), scores[:, :-1].argmax(-1)
-        if not scores.isfinite().all():
-            return self.mistaken("not_finite")
-        if not torch.allclose(weights, weights[:1].expand_as(weights), atol=1e-3):
-            return self.mistaken("token_decides")
-        if torch.allclose(scores, scores.mean(-1, keepdim=True)):
-            return self.mistaken("nothing_chosen")
-        if (best == here).all():
-            return self.mistaken("next_place")
-        if (seen == here).all():
-            return self.mistaken("itself")
-        wrong = (seen != here - 1).any(0)
-        if not wrong.any():
-            return self.mistaken("too_flat", weight=f"{weights.diagonal(-1, -2, -1).min():.3f}")
-        place = int(wrong.int().argmax()) + 1
-        return self.mistaken("elsewhere", place=place, seen=int(seen[0, place - 1]))
-
-
-def draw_text_and_weights(draw: Draw) -> Arguments:
-    """Weights (H, N, N) of heads that see the past, and tokens (N,), of which many come several times."""
-    length = draw.number(12, 16)
-    (scores,) = draw.tensors((3, length, length))
-    tokens = torch.randint(5, (length,), generator=draw)
-    return masked_softmax(scores, causal_mask(length, length)), tokens
-
-
-def induction_score(
-    weights: Tensor,
-    tokens: Tensor,
-    *,
-    times: Callable[[list[int]], list[int]] = lambda earlier: earlier[-1:],
-    further: int = 1,
-    turn: Step = nothing_done,
-    of_several: Step = lambda found: found.sum(-1),
-    divisor: Callable[[int, int], float] = lambda known, length: known,
-    finish: Step = nothing_done,
-) -> Tensor:
-    """The mean weight on the place after the last time, (H,); each keyword replaces one step."""
-    picked = []
-    for here, token in enumerate(tokens.tolist()):
-        if earlier := (tokens[:here] == token).nonzero().flatten().tolist():
-            there = torch.tensor(times(earlier)) + further
-            picked.append(of_several(turn(weights)[:, here, there]))
-    return finish(torch.stack(picked).sum(0) / divisor(len(picked), len(tokens)))
-
-
 def draw_circuit(draw: Draw) -> Arguments:
     """Tokens (V, D), W_q, W_k and W_v (D, d), W_o (d, D) and a read-out (D, V)."""
     count, width, head_dim = draw.sizes(5, 7, 9)
@@ -237,43 +97,57 @@ def circuits(
     return stacked([finish(qk), turn(ov)])
 
 
-def draw_heads(draw: Draw) -> Arguments:
-    """Heads (B, H, N, d), and the number of one of them."""
-    return *draw.tensors((3, 4, 5, 6)), draw.number(0, 3)
-
-
-def mean_ablate(
-    heads: Tensor, removed: int, *, instead: Step = lambda head: head.mean((0, 1)), every: bool = False
-) -> Tensor:
-    """Heads (B, H, N, d), one of them replaced by its mean; each keyword replaces one step by a mistake."""
-    ablated = heads.clone()
-    for head in range(heads.shape[1]) if every else [removed]:
-        ablated[:, head] = instead(heads[:, head])
-    return ablated
-
-
-def draw_two_maps(draw: Draw) -> Arguments:
-    width = draw.number(5, 9)
-    return draw.tensors((width, width), (width, width))
-
-
-def composition(
-    writes: Tensor,
-    reads: Tensor,
-    *,
-    product: Step = torch.matmul,
-    size: Step = torch.linalg.matrix_norm,
-    divide: Step = lambda joined, writes, reads: joined / (writes * reads),
-) -> Tensor:
-    """How much of what one map writes the other reads, (); each keyword replaces one step by a mistake."""
-    return divide(size(product(writes, reads)), size(writes), size(reads))
-
-
 def look(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """A layer of hard attention: for each query the value of the last key that equals it, −1 if none does."""
     found = (keys == queries[:, None]).int()  # (Q, K)
     place = (found * torch.arange(1, len(keys) + 1)).argmax(1)
     return torch.where(found.any(1), values[place], -1)
+
+
+WAYS = "qkv"  # layer 1 reads what layer 0 wrote by its queries, keys or values
+
+
+def draw_model(draw: Draw) -> Arguments:
+    """Two layers of hard attention, tokens and the right answers (B, N), and -100 where nothing is asked.
+
+    Where layer 0 is hidden from the way that the model uses, most answers are lost; from the others, a few.
+    """
+    way = draw.in_turn(*WAYS)
+    tokens = torch.rand(3, 30, generator=draw).argsort(-1)[:, :12]  # all of a row differ
+    tokens = torch.cat([tokens, tokens[:, torch.randperm(12, generator=draw)]], dim=1)  # (3, 24)
+    code = torch.randperm(30, generator=draw)
+    lost = {kind: torch.rand(tokens.shape, generator=draw) < (0.8 if kind == way else 0.25) for kind in WAYS}
+
+    def answers(blind: str) -> Tensor:
+        found = torch.stack([code[answered(way, row)] for row in tokens])
+        for kind in blind:
+            found = torch.where(lost[kind], (found + 1) % 30, found)
+        return found
+
+    wanted = torch.where(torch.arange(24) >= 12, answers(""), -100)
+    return lambda tokens, blind="": one_hot(answers(blind), 30).float(), tokens, wanted
+
+
+def answered(way: str, row: Tensor) -> Tensor:
+    """The token that layer 1 finds at each place of a row (N,), with the notes of layer 0 in its ``way``."""
+    places = torch.arange(len(row))
+    notes = look(places - 1, places, row)  # the token before each
+    queries, keys, values = (notes if kind == way else row for kind in WAYS)
+    return look(queries, keys, values)
+
+
+def right_of_each(model: Model, tokens: Tensor, wanted: Tensor) -> Tensor:
+    """The share that is right where layer 0 is hidden from the queries, the keys, the values, (3,)."""
+    asked = wanted >= 0
+    hidden = [model(tokens, kind).argmax(-1) for kind in WAYS]
+    return torch.stack([(each == wanted)[asked].float().mean() for each in hidden])
+
+
+def find_way(
+    model: Model, tokens: Tensor, wanted: Tensor, *, chosen: Step = lambda shares: shares.argmin()
+) -> Tensor:
+    """The way by which the answer comes, (); the keyword replaces the last step by a mistake."""
+    return chosen(right_of_each(model, tokens, wanted))
 
 
 def draw_chain(draw: Draw) -> Arguments:
@@ -318,6 +192,51 @@ def count_looks(given: Answer, call: Arguments) -> int:
 
 
 EXERCISES: tuple[Judged, ...] = (
+    Small(
+        "knowable", lambda: 8 + 6, {"first_letters": lambda: 9 + 7, "all": lambda: 32, "said_once": lambda: 9}
+    ),
+    Small(
+        "blind_loss",
+        lambda: math.log(32),
+        {
+            "share": lambda: 1 / 32,
+            "base_2": lambda: math.log2(32),
+            "base_10": lambda: math.log10(32),
+            "sign": lambda: -math.log(32),
+            "number_of_letters": lambda: 32,
+        },
+        within=0.01,
+    ),
+    Small("way_of_mystery", lambda: 3, {"queries": lambda: 1, "keys": lambda: 2}),
+    Small(
+        "head_share",
+        lambda: 8.0 - (0.5 + 3.0 - 0.5 + 1.5),
+        {
+            "sign": lambda: 8.0 - (0.5 + 3.0 + 0.5 + 1.5),
+            "stream_missing": lambda: 8.0 - (3.0 - 0.5 + 1.5),
+            "sum_of_the_others": lambda: 0.5 + 3.0 - 0.5 + 1.5,
+        },
+    ),
+    Small(
+        "rms_norm",
+        lambda: 3 / math.sqrt(25 / 4),
+        {
+            "length": lambda: 3 / 5,
+            "no_root": lambda: 3 / (25 / 4),
+            "LayerNorm": lambda: (3 - 7 / 4) / math.sqrt(25 / 4 - (7 / 4) ** 2),
+        },
+        within=0.01,
+    ),
+    Small(
+        "block_parameters",
+        lambda: 12 * 128**2,
+        {
+            "attention_alone": lambda: 4 * 128**2,
+            "network_alone": lambda: 8 * 128**2,
+            "network_not_wider": lambda: 6 * 128**2,
+            "W_o_missing": lambda: 11 * 128**2,
+        },
+    ),
     Exercise("block", block, draw_block).recognising(
         no_sums={"first_sum": part_alone, "second_sum": part_alone},
         first_sum_missing={"first_sum": part_alone},
@@ -347,40 +266,10 @@ EXERCISES: tuple[Judged, ...] = (
         ),
         network_first=network_first,
     ),
-    Exercise(
-        "sum_gap",
-        sum_gap,
-        draw_layer,
-        symptoms={
-            "all_differences": lambda result, right: result.dim() > 0 and same(result.abs().max(), right)
-        },
-        rounds=8,
-    ).recognising(
-        heads_left_on={"mask": torch.ones},
-        output_alone={"compared": lambda output, x: output},
-        input_silenced=lambda layer, x: layer(0 * x, torch.ones(4)).abs().max(),
-        abs_missing=({"size": torch.max}, {"size": lambda gap: (-gap).max()}),
-        mean=({"size": lambda gap: gap.abs().mean()}, {"size": lambda gap: gap.square().mean()}),
-        signed_mean=({"size": torch.mean}, {"size": torch.sum}),
-        summed=({"size": lambda gap: gap.abs().sum()}, {"size": torch.norm}),
-        yes_or_no=tuple(
-            lambda layer, x, is_zero=is_zero: (sum_gap(layer, x) < 1e-4) == is_zero
-            for is_zero in (True, False)
-        ),
-    ),
-    PreviousHead("previous_head"),
-    Exercise("induction_score", induction_score, draw_text_and_weights).recognising(
-        token_itself={"further": 0},
-        token_before={"further": -1},
-        first_time={"times": lambda earlier: earlier[:1]},
-        every_time=(
-            {"times": nothing_done},
-            {"times": nothing_done, "of_several": lambda found: found.mean(-1)},
-        ),
-        key_and_query_exchanged={"turn": lambda weights: weights.mT},
-        divided_by_all_rows={"divisor": lambda known, length: length},
-        summed={"divisor": lambda known, length: 1},
-        heads_averaged={"finish": torch.mean},
+    Exercise("find_way", find_way, draw_model, rounds=6).recognising(
+        largest={"chosen": torch.argmax},
+        shares={"chosen": nothing_done},
+        one_way=tuple(lambda model, tokens, wanted, way=way: torch.tensor(way) for way in range(3)),
     ),
     Exercise("circuits", circuits, draw_circuit).recognising(
         queries_and_keys_exchanged={"score": lambda queries, keys: keys @ queries.mT},
@@ -393,34 +282,6 @@ EXERCISES: tuple[Judged, ...] = (
         values_from_W_k={"values": lambda W_k, W_v: W_k},
         OV_transposed={"turn": torch.t},
         exchanged={"stacked": lambda maps: torch.stack(maps[::-1])},
-    ),
-    Exercise("mean_ablate", mean_ablate, draw_heads).recognising(
-        zero={"instead": torch.zeros_like},
-        mean_over_samples={"instead": lambda head: head.mean(0)},
-        mean_over_positions={"instead": lambda head: head.mean(1, keepdim=True)},
-        one_number={"instead": torch.mean},
-        mean_over_width={"instead": lambda head: head.mean(-1, keepdim=True)},
-        all_heads={"every": True},
-        head_cut_out=lambda heads, removed: torch.cat([heads[:, :removed], heads[:, removed + 1 :]], dim=1),
-        mean_alone=lambda heads, removed: heads[:, removed].mean((0, 1)),
-        other_heads_averaged=lambda heads, removed: mean_ablate(
-            heads, removed, instead=lambda _: heads.mean((0, 1, 2))
-        ),
-    ),
-    Exercise("composition", composition, draw_two_maps).recognising(
-        product_the_other_way_round={"product": lambda writes, reads: reads @ writes},
-        one_transposed={"product": lambda writes, reads: writes @ reads.mT},
-        entry_by_entry={"product": torch.mul},
-        not_divided={"divide": lambda joined, writes, reads: joined},
-        divided_once=(
-            {"divide": lambda joined, writes, reads: joined / writes},
-            {"divide": lambda joined, writes, reads: joined / reads},
-        ),
-        divided_by_the_sum={"divide": lambda joined, writes, reads: joined / (writes + reads)},
-        divided_by_itself={"divide": lambda joined, writes, reads: joined / joined},
-        squared={"divide": lambda joined, writes, reads: (joined / (writes * reads)) ** 2},
-        spectral_norm={"size": partial(torch.linalg.matrix_norm, ord=2)},
-        absolute_entries={"size": lambda x: x.abs().sum()},
     ),
     Exercise(
         "two_hops",

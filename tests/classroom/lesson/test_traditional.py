@@ -82,7 +82,6 @@ LINES = {  # cells that speak of lines: of code, of output, of a formula, of a l
     "01": {"print-options": "印成一行", "one-line": "只要一行"},
     "02": {"learnt-notes": "最後一行"},
     "03": {"bound-proof-notes": "寫第一行", "equal-heads": "一行程式碼"},
-    "04": {"by-hand": "七行", "by-hand-notes": "那一行"},
     "05": {"calls-notes": "逐行", "patch-often-why": "第一行", "mended-notes": "逐行"},
     "06": {"gpu-notes": "最後一行", "slide-cache-notes": "一行", "read-it-notes": "每一行"},
 }

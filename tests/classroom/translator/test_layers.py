@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from evidence import layers
-from evidence.layers import FOUR_HEADS, LESSON, ONE_LAYER, TWO_LAYERS
+from evidence.layers import FOUR_HEADS, KEYS_BEFORE, LESSON, MYSTERY, ONE_LAYER, TWO_LAYERS
 from evidence.tables import read_table
 from mha_lib.classroom.trainings import repeated_tokens
 
@@ -13,26 +13,32 @@ TABLE = read_table(layers.TABLE)
 
 def test_every_model_has_its_numbers():
     assert list(TABLE["right"]) == list(layers.ROWS)
-    for part in (TWO_LAYERS, FOUR_HEADS):
+    for name, row in layers.ROWS.items():
+        assert len(TABLE["right"][name]) == len(row.seeds), name
+    for part in (TWO_LAYERS, FOUR_HEADS, ONE_LAYER):
         assert {len(numbers) for numbers in TABLE[part].values()} == {len(TABLE["right"][part])}
-    assert len(TABLE["right"][TWO_LAYERS]) == len(TABLE["right"]["1 layer, 8 heads"]) == len(layers.SEEDS)
 
 
 def test_two_layers_are_far_ahead_of_heads_side_by_side_with_every_seed():
     rows = TABLE["right"]
-    side_by_side = [name for name in rows if name.startswith("1 layer") and "keys of" not in name]
-    for name in side_by_side:
-        assert max(rows[name]) < (0.5 if "2000" not in name else 0.8)
+    for name in rows:
+        if name.startswith("1 layer") and name != KEYS_BEFORE:
+            assert max(rows[name]) < 0.25
     assert min(rows[TWO_LAYERS]) > 0.95
-    assert min(rows["1 layer, 1 head, keys of the token before"]) > 0.95
+    assert min(rows[KEYS_BEFORE]) > 0.95
 
 
 def test_one_layer_knows_distances_and_two_layers_know_what_stood_before():
     """At a distance that training had not, heads side by side get nothing right."""
     for size in (5, 17):
         assert min(TABLE[TWO_LAYERS][f"right, blocks of {size}"]) > 0.8
-        for name in ONE_LAYER:
-            assert max(TABLE[name][f"right, blocks of {size}"]) < 0.05
+        assert max(TABLE[ONE_LAYER][f"right, blocks of {size}"]) < 0.1
+
+
+def test_the_other_riddle_goes_through_the_values_with_every_seed():
+    found = TABLE[MYSTERY]
+    assert max(found["right, from the values"]) < 0.3 < 0.9 < min(found["right, from the keys"])
+    assert min(found["right, layer 0 hidden from the queries"]) > 0.9
 
 
 def test_the_second_layer_needs_the_first_in_its_keys_alone():
