@@ -26,7 +26,7 @@ from mha_lib.classroom.translator import Training, exact_matches, make_translato
 ROOT = Path(__file__).parents[1]
 TABLE, KEPT = ROOT / "evidence" / "results" / "translator_seeds.json", ROOT / "build" / "translator_seeds"
 LESSON = source_folder(ROOT, "en") / "05_trained_heads.ipynb"
-SEEDS = range(24)
+SEEDS = range(15)
 WITHOUT_A_MODEL = ("imports", "museum-code", "jobs-code")
 OF_A_TRANSLATOR = ("maps-of", "patch-code", "replaced", "turned-code", "turned-drawn", "shares-code")
 OF_A_TRANSLATOR += ("remove-code", "removed", "cheaper-drawn", "why-spare-code", "why-spare-drawn")
@@ -103,9 +103,7 @@ def museum(names: Names, seed: int, *, keep: bool = True) -> Measures:
         found[f"{name}: right"] = share_right(brief.model, exam)
     run(names, "relations-code")
     broken = {
-        version.__name__: [
-            relation.__name__ for relation in names["relations"] if not relation(version)
-        ]
+        version.__name__: [relation.__name__ for relation in names["relations"] if not relation(version)]
         for version in names["versions"]
     }
     return found | {"the relations that break are those of the lesson": broken == BROKEN}

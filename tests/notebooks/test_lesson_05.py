@@ -21,7 +21,8 @@ TOLD = {
     "watch-why": [("learning", f"step {step}: alignment, best head") for step in (50, 150, 400, 1000)],
     "measure-why": [("learning", f"step 1000: alignment, {which} head") for which in ("best", "worst")],
     "jobs-why": [
-        ("maps", f"best head for “{kind}”") for kind in ("万: “thousand”", "零: next word", "1 to 9: its word")
+        ("maps", f"best head for “{kind}”")
+        for kind in ("万: “thousand”", "零: next word", "1 to 9: its word")
     ],
     "patch-why": [("patches", "its word swapped: follows"), ("patches", "all others swapped: stays")],
     "turned-why": [

@@ -33,9 +33,7 @@ swapped_number = Answers(
     wrong=[("other_way_round", 98_156), ("all_swapped", 38_152), ("nothing_swapped", 94_276)],
 )
 
-share_left = Answers(
-    right=[8.1], wrong=[("whole", 12.4), ("network_left_out", 3.8), ("another_head", 9.9)]
-)
+share_left = Answers(right=[8.1], wrong=[("whole", 12.4), ("network_left_out", 3.8), ("another_head", 9.9)])
 
 pruned_parameters = Answers(
     right=[12_288, sum(p.numel() for p in prune_heads(MultiHeadAttention(64, 4), [0, 2, 3]).parameters())],
@@ -112,6 +110,7 @@ def answer(loss_of, num_heads):
     ],
     together=[("difference_turned", "other_order"), ("absolute", "heads_in_rows")],
 )
+
 
 class Written(NamedTuple):
     """The translation of a model that was never trained, for tests without a trained one."""
