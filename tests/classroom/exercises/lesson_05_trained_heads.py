@@ -29,11 +29,13 @@ aligned_share = Answers(
 )
 
 swapped_number = Answers(
-    right=[34_272],
+    right=[34_272, 30_000 + 4_272],
     wrong=[("other_way_round", 98_156), ("all_swapped", 38_152), ("nothing_swapped", 94_276)],
 )
 
-share_left = Answers(right=[8.1], wrong=[("whole", 12.4), ("network_left_out", 3.8), ("another_head", 9.9)])
+share_left = Answers(
+    right=[8.1, 12.4 - 4.3], wrong=[("whole", 12.4), ("network_left_out", 3.8), ("another_head", 9.9)]
+)
 
 pruned_parameters = Answers(
     right=[12_288, sum(p.numel() for p in prune_heads(MultiHeadAttention(64, 4), [0, 2, 3]).parameters())],
@@ -46,7 +48,8 @@ pruned_parameters = Answers(
 )
 
 rare_in_exam = Answers(
-    right=[0.00495], wrong=[("in_percent", 0.495), ("turned", 202.0202), ("exam_left_out", 9.9e-6)]
+    right=[0.00495, 500 * 990e-8],
+    wrong=[("in_percent", 0.495), ("turned", 202.0202), ("exam_left_out", 9.9e-6)],
 )
 
 alignment_score = Answers(
