@@ -26,11 +26,12 @@ from mha_lib.classroom.translator import Training, exact_matches, make_translato
 ROOT = Path(__file__).parents[1]
 TABLE, KEPT = ROOT / "evidence" / "results" / "translator_seeds.json", ROOT / "build" / "translator_seeds"
 LESSON = source_folder(ROOT, "en") / "05_trained_heads.ipynb"
-SEEDS = range(15)
+SEEDS = range(24)
 WITHOUT_A_MODEL = ("imports", "museum-code", "jobs-code")
-OF_A_TRANSLATOR = ("maps-of", "patch-code", "replaced", "turned-code", "turned-drawn", "shares-code")
-OF_A_TRANSLATOR += ("remove-code", "removed", "cheaper-drawn", "why-spare-code", "why-spare-drawn")
-OF_A_TRANSLATOR += ("evened-drawn", "rare-kind")
+OF_A_TRANSLATOR = (
+    *("maps-of", "patch-code", "replaced", "turned-code", "turned-drawn", "shares-code", "remove-code"),
+    *("removed", "cheaper-drawn", "why-spare-code", "why-spare-drawn", "evened-drawn", "rare-kind"),
+)
 BROKEN = {  # the relations that do not hold
     "correct": [],
     "no_causal_mask": ["later", "alone"],
@@ -132,15 +133,17 @@ def maps(names: Names) -> Measures:
 def patches(names: Names) -> Measures:
     """What follows a word's vector, and what the outputs of heads turn."""
     follows = stays = 0
-    for number, other, row in list(names["digit_pairs"](100, seed=1)):
-        (at,) = [names["alignment"](number)[row]]
-        rest = [place for place in range(len(names["in_english"](number).split())) if place != at]
-        for words, own, donor in (([at], number, other), (rest, other, number)):
-            numerals = list(names["in_chinese"](own))
-            numerals[row] = names["in_chinese"](donor)[row]
-            written = names["patched"](number, other, words).argmax(-1).tolist()
-            right = names["as_numeral"](written) == "".join(numerals)
-            follows, stays = follows + (right and words == [at]), stays + (right and words == rest)
+    for number, other, row in names["digit_pairs"](100, seed=1):
+        word = names["alignment"](number)[row]
+        rest = [place for place in range(len(names["in_english"](number).split())) if place != word]
+        own, donor = names["in_chinese"](number), names["in_chinese"](other)
+        as_numeral = names["as_numeral"]
+        follows += as_numeral(names["patched"](number, other, [word]).argmax(-1).tolist()) == (
+            own[:row] + donor[row] + own[row + 1 :]
+        )
+        stays += as_numeral(names["patched"](number, other, rest).argmax(-1).tolist()) == (
+            donor[:row] + own[row] + donor[row + 1 :]
+        )
     encoder, decoder, cross = names["turned"].values()
     return {
         "its word swapped: follows": follows / 100,
@@ -168,7 +171,7 @@ def shares(names: Names) -> Measures:
 
 def removals(names: Names) -> Measures:
     """The share that is right without single heads."""
-    found = {}
+    found: Measures = {}
     for way in ("by_zero", "by_mean"):
         for name in ATTENTIONS:
             rights = [share for head, share in names[way].items() if head.attention == name]
