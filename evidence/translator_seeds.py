@@ -1,17 +1,16 @@
-"""Lesson 05 makes claims about its translator: this measures them on twelve seeds.
+"""Lesson 05 makes claims about its translator: this measures them on twenty-four seeds.
 
     python -m evidence.translator_seeds           # trains what is not kept yet, and prints all measures
     python -m evidence.translator_seeds --write   # also puts them into evidence/results/translator_seeds.json
     python -m evidence.translator_seeds --kept    # trains nothing, and measures the models that are kept
 
-All of it takes about half an hour of one quiet core. The lesson's own cells measure. Trained models are kept
+All of it takes about forty minutes of one quiet core. The lesson's own cells measure. Trained models are kept
 in build/translator_seeds/: delete that folder after a change of the task, the model or the training. A test
 trains one of the brief ones anew.
 """
 
 import argparse
 from contextlib import redirect_stdout
-from copy import deepcopy
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,26 +20,24 @@ import torch
 
 from evidence.heads import run_cells, source_of
 from evidence.tables import Table, write_table
-from mha_lib.classroom.heads import Head
 from mha_lib.classroom.lesson.language import source_folder
 from mha_lib.classroom.translator import Training, exact_matches, make_translator
 
 ROOT = Path(__file__).parents[1]
 TABLE, KEPT = ROOT / "evidence" / "results" / "translator_seeds.json", ROOT / "build" / "translator_seeds"
 LESSON = source_folder(ROOT, "en") / "05_trained_heads.ipynb"
-SEEDS, MORE = range(12), 300  # steps with which a translator goes on
-CELLS = [
-    *("imports", "table", "museum-correct", "exhibits-code", "exhibit-4", "write-code"),
-    *("relations-code", "relation-alone", "zeros-helpers", "maps-of", "jobs-code", "shares-of-jobs"),
-    *("digit-pairs", "right-without", "right-with"),
-]
+SEEDS = range(24)
+WITHOUT_A_MODEL = ("imports", "museum-code", "jobs-code")
+OF_A_TRANSLATOR = (
+    *("maps-of", "patch-code", "replaced", "turned-code", "turned-drawn", "shares-code", "remove-code"),
+    *("removed", "cheaper-drawn", "why-spare-code", "why-spare-drawn", "evened-drawn", "rare-kind"),
+)
 BROKEN = {  # the relations that do not hold
     "correct": [],
-    "exhibit_0": ["later", "alone"],
-    "exhibit_1": ["no_copy", "alone"],
-    "exhibit_2": ["alone"],
-    "exhibit_3": ["alone"],
-    "exhibit_4": ["earlier"],
+    "no_causal_mask": ["later", "alone"],
+    "not_shifted": ["no_copy", "alone"],
+    "padding_counts": ["alone"],
+    "mask_inverted": ["alone"],
 }
 ATTENTIONS = ("encoder", "decoder", "cross")
 
@@ -71,7 +68,7 @@ def translator(seed: int) -> Training:
 
 def start() -> Names:
     """The names that the lesson's helpers define."""
-    return run_cells(LESSON, *CELLS)
+    return run_cells(LESSON, *WITHOUT_A_MODEL)
 
 
 def lesson_with(seed: int, *, train: bool = True) -> Names:
@@ -80,12 +77,7 @@ def lesson_with(seed: int, *, train: bool = True) -> Names:
     names["training"] = finish(translator(seed), "translator", seed, train=train)
     names["translator"] = names["training"].model
     names["exam"] = names["held_out_numbers"](500).tolist()
-    names["exam_batch"] = names["make_batch"](names["exam"])
-    run(names, "snapshots", "patch-code", "rare-kind", "mended-code")
-    names["versions_of_it"] = {"before": names["translator"]}
-    for name, draw in (("old draw", "draw_training_numbers"), ("mended draw", "draw_with_gaps")):
-        on = Training(deepcopy(names["translator"]), draw=names[draw], steps=MORE, seed=1)
-        names["versions_of_it"][name] = finish(on, name, seed, train=train).model
+    run(names, *OF_A_TRANSLATOR)
     return names
 
 
@@ -96,167 +88,145 @@ def run(names: Names, *cells: str) -> None:
             exec(compile(source_of(LESSON, cell), cell, "exec"), names)
 
 
-def share_right(model: Any, numbers: Any, head_masks: Any = None) -> float:
-    return exact_matches(model, numbers, head_masks).float().mean().item()
+def share_right(model: Any, numbers: Any) -> float:
+    return exact_matches(model, numbers).float().mean().item()
 
 
 def museum(names: Names, seed: int, *, keep: bool = True) -> Measures:
-    """The exhibits, each trained for some seconds, and what exhibit 4 writes with the correct one."""
+    """The right version and the four mistakes, each trained for some seconds, and what catches them."""
     exam, found = names["held_out_numbers"](100, max_digits=3), {}
-    for name in ("correct", "exhibit_0", "exhibit_1", "exhibit_2", "exhibit_3"):
-
-        def loss(model: Any, batch: Any, name: str = name) -> Any:
-            logits, labels = names[name](model, batch)
-            return torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
-
-        brief = Training(make_translator(seed=seed), loss, steps=120, batch_size=64, max_digits=3, seed=seed)
-        finish(brief, name, seed, keep=keep)
+    names["brief"] = []
+    for version in names["versions"]:
+        name = version.__name__
+        brief = finish(names["train_briefly"](version, seed), name, seed, keep=keep)
+        names["brief"].append(brief)
         found[f"{name}: last loss"] = brief.losses[-1]
         found[f"{name}: right"] = share_right(brief.model, exam)
-        if name == "correct":
-            names["small"] = brief.model
-    relations = [names[name] for name in ("later", "earlier", "no_copy", "alone")]
+    run(names, "relations-code")
     broken = {
-        name: [relation.__name__ for relation in relations if not relation(names[name])] for name in BROKEN
+        version.__name__: [relation.__name__ for relation in names["relations"] if not relation(version)]
+        for version in names["versions"]
     }
-    found["the relations that break are those of the lesson"] = broken == BROKEN
-    for number in (345, 333, 40):
-        written = names["write"](names["exhibit_4"], number)
-        found[f"exhibit_4: {number} right"] = written == names["in_chinese"](number)
-    return found
+    return found | {"the relations that break are those of the lesson": broken == BROKEN}
 
 
 def learning(names: Names) -> Measures:
-    """When what is learnt: losses, zeros inside, the alignment."""
-    losses, batch = names["training"].losses, names["exam_batch"]
-    found = {"first loss": losses[0], "largest of the last 20 losses": max(losses[-20:])}
-    found["right"] = share_right(names["translator"], names["exam"])
-    chance = names["chance_of_alignment"](batch)
-    for step, model in names["models"].items():
-        if step == 0:
-            continue
-        shares = names["right_by_zeros"](model, names["kinds"])
-        found[f"step {step}: right, no zeros inside"] = shares[0]
-        found[f"step {step}: right, three zeros or more inside"] = shares[3]
-        scores = names["alignment_scores"](model, batch)[0]
+    """When the alignment is learnt."""
+    batch = names["exam_batch"]
+    found = {
+        "right": share_right(names["translator"], names["exam"]),
+        "alignment by chance": names["chance_of_alignment"](batch),
+    }
+    for step in (50, 150, 400, 1000):
+        scores = names["alignment_scores"](names["models"][step], batch)[0]
         found |= {f"step {step}: alignment, best head": scores.max().item()}
         found |= {f"step {step}: alignment, worst head": scores.min().item()}
-    return found | {"alignment by chance": chance}
+    return found
 
 
 def maps(names: Names) -> Measures:
-    """The maps of the trained heads: what all of them have in common."""
-    flat = names["entropies"](names["translator"], names["exam_batch"])
-    batch = names["exam_batch"]
-    weights = names["weights_of"](names["translator"], batch).decoder[0]  # (B, H, T, T)
-    own, before = (weights.diagonal(-back, 2, 3)[..., 3 - back :].movedim(1, -1) for back in (0, 1))
-    counted = batch.target[:, 4:] != names["PADDING"]  # the positions after the first numeral
+    """Where the heads look for each kind of numeral."""
     jobs = names["shares_of_jobs"](names["translator"], names["kinds"][::2].tolist())
-    names["jobs"] = jobs
-    by_kind = torch.stack(list(jobs.values()))  # (kinds, H)
+    return {f"best head for “{kind}”": shares.max().item() for kind, shares in jobs.items()}
+
+
+def patches(names: Names) -> Measures:
+    """What follows a word's vector, and what the outputs of heads turn."""
+    follows = stays = 0
+    for number, other, row in names["digit_pairs"](100, seed=1):
+        word = names["alignment"](number)[row]
+        rest = [place for place in range(len(names["in_english"](number).split())) if place != word]
+        own, donor = names["in_chinese"](number), names["in_chinese"](other)
+        as_numeral = names["as_numeral"]
+        follows += as_numeral(names["patched"](number, other, [word]).argmax(-1).tolist()) == (
+            own[:row] + donor[row] + own[row + 1 :]
+        )
+        stays += as_numeral(names["patched"](number, other, rest).argmax(-1).tolist()) == (
+            donor[:row] + own[row] + donor[row + 1 :]
+        )
+    encoder, decoder, cross = names["turned"].values()
     return {
-        "entropy, flattest head of the cross-attention": flat.cross[0].max().item(),
-        "entropy, sharpest head of the encoder": flat.encoder[0].min().item(),
-        "heads of the decoder that look behind the last numeral": sum(
-            (before[counted].mean(0) > own[counted].mean(0)).tolist()
-        ),
-        **{f"best head for “{kind}”": shares.max().item() for kind, shares in jobs.items()},
-        "smallest second job of a head": by_kind.sort(0).values[-2].min().item(),
+        "its word swapped: follows": follows / 100,
+        "all others swapped: stays": stays / 100,
+        "heads: encoder, all four": encoder[-1],
+        "heads: decoder, all four": decoder[-1],
+        "heads: cross, all four": cross[-1],
+        "heads: cross, best": max(cross[:4]),
+        "heads: cross, least": min(cross[:4]),
+    }
+
+
+def shares(names: Names) -> Measures:
+    """Whose share makes the right digit lead."""
+    parts, lead = names["lead_by_part"]()
+    cross = [parts["cross", head] for head in range(4)]
+    turns = names["turned"]["cross-attention"][:4]
+    return {
+        "cross, of the lead": sum(cross) / lead,
+        "network, of the lead": parts["network"] / lead,
+        "decoder, of the lead": sum(parts["decoder", head] for head in range(4)) / lead,
+        "largest share turns most": cross.index(max(cross)) == turns.index(max(turns)),
     }
 
 
 def removals(names: Names) -> Measures:
-    """The share that is right without heads, one at a time and several together."""
-    heads, found = names["all_heads"](names["translator"]), {}
-    names["without"] = {head: names["right_without"](head) for head in heads}
-    names["with_even"] = {head: names["right_with"](names["evened"], [head]) for head in heads}
-    for head in heads:
-        found[f"right without {head.attention} {head.head}"] = names["without"][head]
-    for head in heads:
-        found[f"right with even weights in {head.attention} {head.head}"] = names["with_even"][head]
-    spare = [head for head in heads if names["without"][head] >= 0.95]
-    for name in ATTENTIONS:
-        found[f"heads of {name} that can be spared"] = sum(head.attention == name for head in spare)
-    spare = [head for head in spare if head.attention == "encoder"]
-    alone = [names["with_even"][head] for head in spare]
-    found["spare heads of the encoder, even, lowest of each alone"] = min(alone, default=-1)  # -1: none
-    found["spare heads of the encoder, even together"] = names["right_with"](names["evened"], spare)
-    found["right without all spare heads of the encoder"] = names["right_without"](*spare)
-    torch.manual_seed(0)
-    for name in ATTENTIONS:
-        four = [head for head in heads if head.attention == name]
-        for change in ("evened", "permuted"):
-            found[f"all heads of {name} {change}"] = names["right_with"](names[change], four)
-        found[f"all heads of {name} removed"] = names["right_without"](*four)
+    """The share that is right without single heads."""
+    found: Measures = {}
+    for way in ("by_zero", "by_mean"):
+        for name in ATTENTIONS:
+            rights = [share for head, share in names[way].items() if head.attention == name]
+            found |= {f"{way}: {name} {head}": share for head, share in enumerate(rights)}
+            found[f"{way}: {name}, mean"] = sum(rights) / 4
+            found[f"{way}: {name}, spare"] = sum(share >= 0.95 for share in rights)
     return found
+
+
+def evened(names: Names) -> Measures:
+    """The share that is right with even weights."""
+    return {
+        f"{name}, {which}": choose(rights)
+        for name, rights in zip(ATTENTIONS, names["with_even"].values(), strict=True)
+        for which, choose in (("best alone", lambda r: max(r[:4])), ("all four", lambda r: r[-1]))
+    }
 
 
 def orders(names: Names) -> Measures:
-    """Heads removed one after the other, and ways to choose them."""
-    run(names, "draw-curve", "curves", "cheaper-code")
-    model, batch = names["translator"], names["exam_batch"]
-    least, most = names["curves"].values()
-    found = {f"right, {count} least important removed": least[count] for count in (2, 4, 6)}
-    found["right, the most important removed"] = most[1]
-    for way, _, shown in names["rows"]:
-        found[f"right without two heads by {way}"] = int(shown.rstrip("%")) / 100
-    missed = names["importance"].cross[0].argsort().tolist()
-    aligned = names["alignment_scores"](model, batch)[0].argsort().tolist()
-    found["importance and alignment in the same order"] = missed == aligned
-    found["the most missed is the worst aligned"] = missed[-1] == aligned[0]
-    found["the least missed is the best aligned"] = missed[0] == aligned[-1]
-    thousand = Head("cross", 0, int(names["jobs"]["万: “thousand”"].argmax()))
-    masks = names["head_masks_without"](model, [thousand])
-    large = [number for number in names["exam"] if number >= 10_000][:200]
-    small = names["held_out_numbers"](200, max_digits=4).tolist()
-    found["without the head of the thousand, numbers with 万"] = share_right(model, large, masks)
-    found["without the head of the thousand, small numbers"] = share_right(model, small, masks)
-    return found
-
-
-def patches(names: Names) -> Measures:
-    run(names, "patch-counted")
+    """What is right without two heads, by the way in which they are chosen."""
+    ways = ("removal", "gradient", "gradient at step 400", "entropy")
     return {
-        "its word swapped: follows": names["follows"] / 200,
-        "all others swapped: stays": names["stays"] / 200,
+        f"right without two heads by {way}": right
+        for way, right in zip(ways, names["right_without_two"], strict=True)
     }
 
 
-def mended(names: Names, seed: int) -> Measures:
-    """Numbers like fourteen million seven, before and after the draw is mended."""
+def kinds(names: Names) -> Measures:
+    """Right numerals without the four heads of an attention."""
+    return {
+        f"{name}: {kind}": right
+        for name, rights in zip(ATTENTIONS, names["by_kind"].values(), strict=True)
+        for kind, right in zip(("digits", "units", "万", "零"), rights, strict=True)
+    }
+
+
+def draw(names: Names, seed: int) -> Measures:
+    """Numbers like fourteen million seven."""
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.cat([names["draw_training_numbers"](128, generator) for _ in range(1000)])
-    found = {"drawn of the rare kind": float(names["like_fourteen_million_seven"](drawn).sum())}
-    rare, many_zeros = names["rare"], names["held_out_numbers"](500, zero_rich=True)
-    is_right = exact_matches(names["translator"], rare).tolist()
-    kinds = {
-        "all": names["exam"],
-        "rare and right": [number for number, right in zip(rare, is_right, strict=True) if right],
-        "rare and wrong": [number for number, right in zip(rare, is_right, strict=True) if not right],
+    right = [number for number in names["rare"] if number not in set(names["wrong"])]
+    return {
+        "rare ones right": names["is_right"].float().mean().item(),
+        "drawn of the kind": int(torch.isin(drawn, torch.tensor(names["rare"])).sum()),
+        "alignment of the wrong ones": names["mean_alignment"](names["wrong"]),
+        "alignment of the right ones": names["mean_alignment"](right),
     }
-    jobs = {}
-    for name, model in names["versions_of_it"].items():
-        found[f"{name}: rare ones right"] = share_right(model, rare)
-        found[f"{name}: all right"] = share_right(model, names["exam"])
-        found[f"{name}: many zeros right"] = share_right(model, many_zeros)
-        for kind, numbers in kinds.items():
-            scores = names["alignment_scores"](model, names["make_batch"](numbers))[0]
-            found[f"{name}: alignment on {kind}, mean head"] = scores.mean().item()
-        shares = names["shares_of_jobs"](model, names["kinds"][::2].tolist()).values()
-        jobs[name] = [int(each.argmax()) for each in shares]
-    for name in ("old draw", "mended draw"):
-        same = sum(a == b for a, b in zip(jobs["before"], jobs[name], strict=True))
-        found[f"{name}: jobs of five whose best head is the same as before"] = same
-    return found
 
 
 def measure(seed: int, *, train: bool = True) -> dict[str, Measures]:
     """All measures of one seed, by the part of the lesson."""
     names = lesson_with(seed, train=train)
-    with torch.no_grad():
-        found = {"learning": learning(names), "maps": maps(names), "removal": removals(names)}
-        found["patch"], found["draw"] = patches(names), mended(names, seed)
-    found["order"] = orders(names)
+    parts = (learning, maps, patches, shares, removals, evened, orders, kinds)
+    found = {part.__name__: part(names) for part in parts}
+    found["draw"] = draw(names, seed)
     found["museum"] = museum(names, seed)
     return found
 

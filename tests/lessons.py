@@ -24,6 +24,7 @@ THIRD_EDITION = {
     "02_self_attention",
     "03_multi_head_attention",
     "04_layers",
+    "05_trained_heads",
 }
 
 

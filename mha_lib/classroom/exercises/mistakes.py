@@ -124,18 +124,6 @@ def multi_head(
     return mix_heads(merge(heads), W_o)
 
 
-def removal(
-    loss_of: Callable[[Tensor], Tensor],
-    num_heads: int,
-    *,
-    masks: Callable[[int], Tensor] = lambda num_heads: 1 - torch.eye(num_heads),
-    measure: Callable[[Tensor, Tensor], Tensor] = torch.sub,
-) -> Tensor:
-    """The growth of the loss without each head, (H,); each keyword replaces one step."""
-    without = torch.stack([loss_of(mask) for mask in masks(num_heads)])
-    return measure(without, loss_of(torch.ones(num_heads)))
-
-
 def cut_with_one_view(x: Tensor, num_heads: int) -> Tensor:
     """A wrong way to split heads: the shape is right, and each head holds pieces of several tokens."""
     return x.reshape(x.shape[0], num_heads, x.shape[1], -1)
@@ -180,12 +168,6 @@ HIGH_FILLS: tuple[dict[str, Any], ...] = (
     *({"fill": fill_number(low)} for low in (-1.0, -10.0)),
     *({"fill": lambda scores, mask, low=low: scores - low * ~mask} for low in (1.0, 10.0)),
 )
-# The loss without a head as a multiple of the loss with all heads.
-DIVIDED: tuple[dict[str, Any], ...] = (
-    {"measure": lambda without, whole: without / whole - 1},
-    {"measure": lambda without, whole: without / whole},
-)
-
 # The mistakes by name, each with the different steps that make it.
 Shared = dict[str, tuple[dict[str, Any], ...]]
 SCALE: Shared = {

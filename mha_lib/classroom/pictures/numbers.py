@@ -40,7 +40,8 @@ def show_bars(
     for axes, (title, numbers) in zip(grid, named.items(), strict=True):
         bars = axes.bar(range(len(labels)), numbers, color=COLOURS[0], width=0.7)
         axes.bar_label(bars, [said(number, digits) for number in numbers], fontsize=LETTERS, padding=2)
-        axes.set(ylim=(min(0.0, float(numbers.min())), 1.15 * top), yticks=[])
+        lowest = float(numbers.min())
+        axes.set(ylim=(lowest - 0.15 * top if lowest < 0 else 0.0, 1.15 * top), yticks=[])
         axes.set_xticks(range(len(labels)), list(labels), fontsize=LETTERS)
         axes.tick_params(length=0)
         axes.spines[["left", "right", "top"]].set_visible(False)

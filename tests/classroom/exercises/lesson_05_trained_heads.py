@@ -4,60 +4,52 @@ from typing import NamedTuple
 
 import torch
 
+from mha_lib import MultiHeadAttention, prune_heads
 from mha_lib.classroom.translator import make_translator, translation
 from tests.classroom.exercises.answers import Answers
-
-
-def by_generate(model, source, source_mask, begin, end, max_tokens):
-    return model.generate(source, source_mask, begin=begin, end=end, max_tokens=max_tokens)
 
 
 def misses_a_key(w, places):
     return torch.stack([w[:, t, s] for t, s in enumerate(places)])
 
 
-shift_targets = Answers(
-    """
-def answer(target):
-    return torch.stack([target[:, :-1], target[:, 1:]])
-""",
-    right=[
-        lambda target: torch.stack((target[..., :-1], target.roll(-1, 1)[..., :-1]), 0),
-        lambda target: target.unfold(1, 2, 1).permute(2, 0, 1),
-        lambda target: target.tolist() and [target[:, :-1].tolist(), target[:, 1:].tolist()],
-    ],
+target_labels = Answers(
+    right=[[7, 9, 2, -100], torch.tensor([7, 9, 2, -100])],
     wrong=[
-        ("not_shifted", {"target[:, 1:]": "target[:, :-1]"}),
-        ("exchanged", {"[target[:, :-1], target[:, 1:]]": "[target[:, 1:], target[:, :-1]]"}),
-        ("rolled", {"[:, :-1]": "", "target[:, 1:]": "target.roll(-1, dims=1)"}),
-        ("samples_shifted", {"[:, :-1]": "[:-1]", "[:, 1:]": "[1:]"}),
-        ("stacked_for_each_sample", {"]])": "]], dim=1)"}),
-        ("side_by_side", {"torch.stack": "torch.cat"}),
-        ("two_apart", lambda target: torch.stack([target[:, :-2], target[:, 2:]])),
-        ("both_ends_cut", lambda target: torch.stack([target[:, 1:-1]] * 2)),
-        ("padded", lambda target: torch.stack([target, torch.nn.functional.pad(target[:, 1:], (0, 1))])),
-        ("tensor_wanted", lambda target: (target[:, :-1], target[:, 1:]), "returned a tuple"),
+        ("not_shifted", [1, 7, 9, 2]),
+        ("padding_counts", [7, 9, 2, 0]),
+        ("end_left_out", [7, 9, -100, -100]),
+        ("left_out_of_input", [1, 7, 9, -100]),
     ],
-    together=[("not_shifted", "stacked_for_each_sample")],
+)
+
+aligned_share = Answers(
+    right=[0.65, 1.3 / 2],
+    wrong=[("no_word_is_thousand", 1.9 / 3), ("no_word_counted", 1.3 / 3), ("summed", 1.3)],
+)
+
+swapped_number = Answers(
+    right=[34_272, 30_000 + 4_272],
+    wrong=[("other_way_round", 98_156), ("all_swapped", 38_152), ("nothing_swapped", 94_276)],
+)
+
+share_left = Answers(
+    right=[8.1, 12.4 - 4.3], wrong=[("whole", 12.4), ("network_left_out", 3.8), ("another_head", 9.9)]
 )
 
 pruned_parameters = Answers(
-    """
-def answer(num_hiddens, num_heads, num_removed):
-    return 4 * num_hiddens * num_hiddens * (num_heads - num_removed) // num_heads
-""",
-    right=[lambda D, H, n: 4 * D * D - 4 * n * (D // H) * D, lambda D, H, n: 4 * D**2 * (1 - n / H)],
+    right=[12_288, sum(p.numel() for p in prune_heads(MultiHeadAttention(64, 4), [0, 2, 3]).parameters())],
     wrong=[
-        ("removed_counted", {"(num_heads - num_removed)": "num_removed"}),
-        ("W_o_missing", {"4 *": "3 *"}),
-        ("heads_of_width_D", {" // num_heads": ""}),
-        ("W_o_whole", lambda D, H, n: 3 * D * (H - n) * (D // H) + D * D),
-        ("both_sides_smaller", lambda D, H, n: 4 * ((H - n) * D // H) ** 2),
-        ("heads_of_width_1", lambda D, H, n: 4 * D * (H - n)),
-        ("one_removed", lambda D, H, n: 4 * D * D - 4 * D * (D // H)),
-        ("nothing_saved", lambda D, H, n: 4 * D * (H - n) * (D // (H - n))),
+        ("removed_counted", 4096),
+        ("nothing_saved", 16_384),
+        ("W_o_missing", 9216),
+        ("W_o_whole", 13_312),
     ],
-    together=[("removed_counted", "W_o_missing")],
+)
+
+rare_in_exam = Answers(
+    right=[0.00495, 500 * 990e-8],
+    wrong=[("in_percent", 0.495), ("turned", 202.0202), ("exam_left_out", 9.9e-6)],
 )
 
 alignment_score = Answers(
@@ -87,31 +79,6 @@ def answer(weights, places):
         ("line_raised", misses_a_key, "your line `return torch.stack([w[:, t, s] for t, s"),
     ],
     together=[("next_row", "no_word_counted")],
-)
-
-prune_as_matrix = Answers(
-    """
-def answer(num_heads, head_dim, removed):
-    P = torch.zeros(num_heads * head_dim, (num_heads - 1) * head_dim)
-    kept = [head for head in range(num_heads) if head != removed]
-    for new, old in enumerate(kept):
-        for column in range(head_dim):
-            P[old * head_dim + column, new * head_dim + column] = 1
-    return P
-""",
-    right=[
-        lambda H, d, r: torch.kron(torch.eye(H)[:, torch.arange(H) != r], torch.eye(d)),
-        lambda H, d, r: torch.cat([part for i, part in enumerate(torch.eye(H * d).split(d, 1)) if i != r], 1),
-        lambda H, d, r: torch.eye(H * d).bool()[:, torch.arange(H * d) // d != r],
-    ],
-    wrong=[
-        ("counted_from_1", {"head != removed": "head != removed - 1"}),
-        ("transposed", {"return P": "return P.T"}),
-        ("head_mask", lambda H, d, r: torch.diag((torch.arange(H * d) // d != r).float())),
-        ("every_other_column", lambda H, d, r: torch.eye(H * d)[:, torch.arange(H * d) % H != r]),
-        ("last_head_removed", lambda H, d, r: torch.eye(H * d)[:, : (H - 1) * d]),
-    ],
-    together=[("counted_from_1", "transposed")],
 )
 
 head_importance = Answers(
@@ -145,45 +112,6 @@ def answer(loss_of, num_heads):
         ("others_removed", {"[head] = 0": "[:] = torch.arange(num_heads) == head"}),
     ],
     together=[("difference_turned", "other_order"), ("absolute", "heads_in_rows")],
-)
-
-greedy_decode = Answers(
-    """
-def answer(model, source, source_mask, begin, end, max_tokens):
-    memory = model.encode(source, source_mask)
-    written = [[begin] for _ in source]
-    for step in range(max_tokens):
-        logits = model.decode(torch.tensor(written), memory, source_mask)[:, -1]
-        for row, token in zip(written, logits.argmax(-1).tolist()):
-            row.append(end if end in row else token)
-        if all(end in row for row in written):
-            break
-    return torch.tensor(written)[:, 1:]
-""",
-    right=[
-        {"torch.tensor(written)[:, 1:]": "[row[1:] for row in written]"},
-        {"logits.argmax(-1)": "logits.softmax(-1).argmax(-1)"},
-    ],
-    wrong=[
-        ("begin_kept", {"[:, 1:]": ""}),
-        ("finished_function", by_generate),
-        ("goes_on_after_end", {"end if end in row else token": "token"}),
-        ("stops_at_the_first_end", {"if all(": "if any("}),
-        ("never_stops", {"            break": "            pass"}),
-        ("least_likely", {"argmax": "argmin"}),
-        ("begin_alone", {"[:, -1]": "[:, 0]"}),
-        ("last_token_alone", {"torch.tensor(written), memory": "torch.tensor(written)[:, -1:], memory"}),
-        ("one_token_too_few", {"range(max_tokens)": "range(max_tokens - 1)"}),
-        ("one_token_too_many", {"range(max_tokens)": "range(max_tokens + 1)"}),
-        ("padding_seen_while_writing", {"memory, source_mask": "memory"}),
-        ("padding_read", {"source, source_mask)\n    w": "source)\n    w"}),
-        ("filled_with_another_token", {"end if end in row else token": "0 if end in row else token"}),
-    ],
-    together=[
-        ("begin_kept", "stops_at_the_first_end"),
-        ("goes_on_after_end", "never_stops"),
-        ("begin_alone", "padding_seen_while_writing"),
-    ],
 )
 
 

@@ -82,7 +82,7 @@ LINES = {  # cells that speak of lines: of code, of output, of a formula, of a l
     "01": {"print-options": "印成一行", "one-line": "只要一行"},
     "02": {"learnt-notes": "最後一行"},
     "03": {"bound-proof-notes": "寫第一行", "equal-heads": "一行程式碼"},
-    "05": {"calls-notes": "逐行", "patch-often-why": "第一行", "mended-notes": "逐行"},
+    "05": {"museum-notes": "只是一行", "patch-notes": "逐行"},
     "06": {"gpu-notes": "最後一行", "slide-cache-notes": "一行", "read-it-notes": "每一行"},
 }
 
