@@ -13,6 +13,7 @@ import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.nn import functional as F
@@ -24,7 +25,7 @@ from mha_lib.classroom.lesson.language import source_folder
 ROOT = Path(__file__).parents[1]
 TABLE, KEPT = ROOT / "evidence" / "results" / "today.json", ROOT / "build" / "today"
 POSITIONS, WINDOWS, LENGTHS = ("learnt", "rotary", "ALiBi"), (8, 16, 24, 32, 40), (40, 80, 160, 320)
-CACHES = {"all tokens": None, "the last 40": (0, 40), "the first and the last 39": (1, 39)}
+CACHES: dict[str, tuple[int, int] | None] = {"all tokens": None, "the last 40": (0, 40), "the first and the last 39": (1, 39)}
 SEEDS = range(24)
 
 Reached = dict[str, dict[str, float]]  # what was measured, by the name of the model
@@ -45,18 +46,19 @@ def positions(seed: int) -> Reached:
     return reached
 
 
-def at_each_length(reader: torch.nn.Module, window: int | None = None) -> dict[str, float]:
+def at_each_length(reader: Any, window: int | None = None) -> dict[str, float]:
     return {str(length): LESSON["right_at_the_end"](reader, length, window) for length in LENGTHS}
 
 
 @torch.no_grad()
-def stream(reader: torch.nn.Module, inputs: torch.Tensor, keep: tuple[int, int] | None) -> torch.Tensor:
+def stream(reader: Any, inputs: torch.Tensor, keep: tuple[int, int] | None) -> torch.Tensor:
     """The logits, a token a step; ``keep``: how many first and how many last tokens the caches hold."""
     caches, steps = [KVCache(layer, *inputs.shape) for layer in reader.layers], []
     for token in inputs.split(1, dim=1):
         steps.append(reader(token, caches))
-        for cache in caches if keep else ():
-            cache.keep(*keep)
+        if keep:
+            for cache in caches:
+                cache.keep(*keep)
     return torch.cat(steps, dim=1)
 
 
@@ -77,7 +79,7 @@ def streamed(seed: int) -> Reached:
 
 
 @torch.no_grad()
-def on_the_first(reader: torch.nn.Module) -> dict[str, torch.Tensor]:
+def on_the_first(reader: Any) -> dict[str, torch.Tensor]:
     """The weight of the first token in layer 1, and the size of values, for each head.
 
     The weights are those of the tokens from the 20th on of short texts: where the next letter cannot be

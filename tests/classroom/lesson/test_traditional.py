@@ -84,7 +84,12 @@ LINES = {  # cells that speak of lines: of code, of output, of a formula, of a l
     "03": {"bound-proof-notes": "寫第一行", "equal-heads": "一行程式碼"},
     "04": {"by-hand": "七行", "by-hand-notes": "那一行"},
     "05": {"calls-notes": "逐行", "patch-often-why": "第一行", "mended-notes": "逐行"},
-    "06": {"gpu-notes": "最後一行", "slide-cache-notes": "一行", "read-it-notes": "每一行"},
+    "06": {
+        "tiles-code-notes": "兩行",
+        "slide-cache-notes": "一行",
+        "read-it-notes": "逐行",
+        "exercises-notes": "二十行",
+    },
 }
 
 
