@@ -42,7 +42,7 @@ def test_the_lesson_repeats_the_table(language):
 def test_alibi_reaches_farthest_without_a_window_and_rotary_with_one():
     assert min(READ["ALiBi"]["320"]) > 0.6 > 0.2 > max(READ["rotary"]["160"] + READ["learnt"]["80"])
     rotary, alibi = READ["rotary, window 24"]["320"], READ["ALiBi, window 24"]["320"]
-    assert sum(some > other for some, other in zip(rotary, alibi, strict=True)) >= 22
+    assert sum(some > other for some, other in zip(rotary, alibi, strict=True)) > 0.75 * len(SEEDS)
     assert median(rotary) > median(READ["rotary"]["40"]) - 0.02
 
 
