@@ -42,14 +42,14 @@ def test_the_lesson_repeats_the_table(language):
 def test_alibi_reaches_farthest_without_a_window_and_rotary_with_one():
     assert min(READ["ALiBi"]["320"]) > 0.6 > 0.2 > max(READ["rotary"]["160"] + READ["learnt"]["80"])
     rotary, alibi = READ["rotary, window 24"]["320"], READ["ALiBi, window 24"]["320"]
-    assert sum(some > other for some, other in zip(rotary, alibi, strict=True)) > 0.75 * len(SEEDS)
+    assert sum(some > other for some, other in zip(rotary, alibi, strict=True)) >= 22
     assert median(rotary) > median(READ["rotary"]["40"]) - 0.02
 
 
 def test_a_sliding_cache_is_better_than_all_keys_and_better_still_with_the_first_token():
     everything, window, with_first = (STREAMED[name]["loss"] for name in CACHES)
     for all_keys, last, first_too in zip(everything, window, with_first, strict=True):
-        assert all_keys > 3.4 > last > first_too
+        assert all_keys > last + 0.5 > last > first_too
 
 
 def test_each_head_leaves_its_weight_on_a_short_value_where_nothing_can_be_known():
