@@ -25,7 +25,11 @@ from mha_lib.classroom.lesson.language import source_folder
 ROOT = Path(__file__).parents[1]
 TABLE, KEPT = ROOT / "evidence" / "results" / "today.json", ROOT / "build" / "today"
 POSITIONS, WINDOWS, LENGTHS = ("learnt", "rotary", "ALiBi"), (8, 16, 24, 32, 40), (40, 80, 160, 320)
-CACHES: dict[str, tuple[int, int] | None] = {"all tokens": None, "the last 40": (0, 40), "the first and the last 39": (1, 39)}
+CACHES: dict[str, tuple[int, int] | None] = {
+    "all tokens": None,
+    "the last 40": (0, 40),
+    "the first and the last 39": (1, 39),
+}
 SEEDS = range(24)
 
 Reached = dict[str, dict[str, float]]  # what was measured, by the name of the model
