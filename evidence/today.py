@@ -1,84 +1,108 @@
-"""How well do the small models of lesson 06 do, over seeds? Positions, a cache that slides, pooled heads.
+"""How well do the small models of lesson 06 do, over seeds? Positions, windows, a cache that slides, sinks.
 
     python -m evidence.today           # trains what is not kept yet; prints what all models reach
     python -m evidence.today --write   # also puts it into evidence/results/today.json
 
-All trainings take about 40 minutes of one quiet core; half of them are the translators of lesson 05. The
-lesson's own cells make and train the models. What a seed has reached is kept in build/today/, so a run that
-was stopped goes on; delete that folder after a change of a task, of a model or of a training. The lesson
-repeats these numbers; tests compare the two, and train one of the models anew.
+All trainings take about 40 minutes of one quiet core. The lesson's own cells make and train the models. What
+a seed has reached is kept in build/today/, so a run that was stopped goes on; delete that folder after a
+change of a task, of a model or of a training. The lesson repeats these numbers; tests compare the two, and
+train one of the models anew.
 """
 
 import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch.nn import functional as F
 
 from evidence.heads import run_cells
+from mha_lib import KVCache
 from mha_lib.classroom.lesson.language import source_folder
-from mha_lib.classroom.translator import train_translator
 
 ROOT = Path(__file__).parents[1]
 TABLE, KEPT = ROOT / "evidence" / "results" / "today.json", ROOT / "build" / "today"
-POSITIONS, LENGTHS = ("none", "learnt", "rotary", "ALiBi"), (40, 80, 160, 320)
-SEEDS, TRANSLATOR_SEEDS = range(12), range(8)
+POSITIONS, WINDOWS, LENGTHS = ("learnt", "rotary", "ALiBi"), (8, 16, 24, 32, 40), (40, 80, 160, 320)
+CACHES: dict[str, tuple[int, int] | None] = {
+    "all tokens": None,
+    "the last 40": (0, 40),
+    "the first and the last 39": (1, 39),
+}
+SEEDS = range(24)
 
 Reached = dict[str, dict[str, float]]  # what was measured, by the name of the model
 
-CELLS = ["exam", "starts-code", "reader-class", "draw-texts", "train-reader"]
-CELLS += ["slower-code", "stream-code", "streamer-code"]
-LESSON = run_cells(source_folder(ROOT, "en") / "06_heads_today.ipynb", "imports", *CELLS)
+LESSON = run_cells(source_folder(ROOT, "en") / "06_heads_today.ipynb", "imports", "reader")
 LESSON["kept_steps"] = lambda steps, *parts: range(steps)
 
 
 def positions(seed: int) -> Reached:
-    """The share right at each length, by positions; then with rotary ones that turn more slowly."""
-    readers, reached = {}, {}
+    """The share right at each length, by positions, and with windows of keys where keys are not learnt."""
+    reached = {}
     for kind in POSITIONS:
         torch.manual_seed(seed)
-        readers[kind] = LESSON["train_reader"](LESSON["Reader"](kind), seed=seed)
-        reached[kind] = at_each_length(readers[kind])
-    slowed, trained_on = LESSON["slowed_and_trained_on"](readers["rotary"], seed=seed + 1)
-    for name, reader in slowed.items():
-        reached[name] = at_each_length(reader)
-        reached[f"{name}, 50 steps more"] = at_each_length(trained_on[name])
+        reader = LESSON["train_reader"](LESSON["Reader"](kind), seed=seed)
+        reached[kind] = at_each_length(reader)
+        for window in WINDOWS if kind != "learnt" else ():
+            reached[f"{kind}, window {window}"] = at_each_length(reader, window)
     return reached
 
 
-def at_each_length(reader: torch.nn.Module) -> dict[str, float]:
-    return {str(length): LESSON["right_at_the_end"](reader, length) for length in LENGTHS}
+def at_each_length(reader: Any, window: int | None = None) -> dict[str, float]:
+    return {str(length): LESSON["right_at_the_end"](reader, length, window) for length in LENGTHS}
+
+
+@torch.no_grad()
+def stream(reader: Any, inputs: torch.Tensor, keep: tuple[int, int] | None) -> torch.Tensor:
+    """The logits, a token a step; ``keep``: how many first and how many last tokens the caches hold."""
+    caches, steps = [KVCache(layer, *inputs.shape) for layer in reader.layers], []
+    for token in inputs.split(1, dim=1):
+        steps.append(reader(token, caches))
+        if keep:
+            for cache in caches:
+                cache.keep(*keep)
+    return torch.cat(steps, dim=1)
 
 
 def streamed(seed: int) -> Reached:
-    """The loss and the share right in long texts with three caches, and what heads give the first token."""
-    reader = LESSON["train_streamer"](seed)
-    found = {
-        name: dict(zip(("loss", "right"), each, strict=True))
-        for name, each in LESSON["streamed"](reader).items()
-    }
-    weights = LESSON["on_the_first"](reader)
-    return found | {"weight on the first": {f"head {head}": weight for head, weight in enumerate(weights)}}
+    """The loss and the share right in long texts with three caches, and what the first token is to heads."""
+    torch.manual_seed(seed)
+    reader = LESSON["train_reader"](LESSON["Reader"]("rotary", num_heads=2), steps=800, seed=seed)
+    inputs, tokens, known = LESSON["draw_texts"](32, 400, torch.Generator().manual_seed(99))
+    measured: Reached = {}
+    for name, keep in CACHES.items():
+        logits, late = stream(reader, inputs, keep)[:, 200:], tokens[:, 200:]
+        loss = F.cross_entropy(logits.flatten(0, 1), late.flatten()).item()
+        right = (logits.argmax(-1) == late)[known[:, 200:]].float().mean().item()
+        measured[name] = {"loss": loss, "right": right}
+    for name, heads in on_the_first(reader).items():
+        measured[name] = {f"head {head}": number for head, number in enumerate(heads.tolist())}
+    return measured
 
 
-def converted(seed: int) -> Reached:
-    """The share right after a conversion from three starts, at once and after 100 more steps."""
-    translator = train_translator(seed=seed, folder=ROOT / "build" / "translators").model.cpu()
-    reached = {"4": {"trained": LESSON["right"](translator)}}
-    for num_kv_heads in (2, 1):
-        for start in ("mean", "first", "random"):
-            model = LESSON["started_from"](start, translator, num_kv_heads, seed)
-            after = LESSON["right"](LESSON["tuned"](model))
-            reached[f"{num_kv_heads}, {start}"] = {"at once": LESSON["right"](model), "after": after}
-    return reached
+@torch.no_grad()
+def on_the_first(reader: Any) -> dict[str, torch.Tensor]:
+    """The weight of the first token in layer 1, and the size of values, for each head.
+
+    The weights are those of the tokens from the 20th on of short texts: where the next letter cannot be
+    known, and where it can.
+    """
+    inputs, _, known = LESSON["draw_texts"](100, 40, torch.Generator().manual_seed(99))
+    x = reader.token(inputs)
+    x = x + reader.layers[0](reader.norms[0](x), is_causal=True)
+    layer, normed = reader.layers[1], reader.norms[1](x)
+    _, weights = layer(normed, is_causal=True, need_weights=True)  # (B, H, Q, K)
+    first, late = weights[:, :, 20:, 0], known[:, None, 20:]  # (B, H, 20)
+    blind, knowing = ((first * where).sum((0, 2)) / where.sum((0, 2)) for where in (~late, late))
+    sizes = layer.W_v(normed).unflatten(-1, (layer.num_heads, -1)).norm(dim=-1)  # (B, N, H)
+    of_first, of_others = sizes[:, 0].mean(0), sizes[:, 1:].mean((0, 1))
+    names = "cannot know", "can know", "value of the first", "other values"
+    return dict(zip(names, (blind, knowing, of_first, of_others), strict=True))
 
 
-MEASURES: dict[str, tuple[Callable[[int], Reached], range]] = {
-    "positions": (positions, SEEDS),
-    "streamed": (streamed, SEEDS),
-    "converted": (converted, TRANSLATOR_SEEDS),
-}
+MEASURES: dict[str, Callable[[int], Reached]] = {"positions": positions, "streamed": streamed}
 
 
 def reached(name: str, seed: int) -> Reached:
@@ -86,13 +110,13 @@ def reached(name: str, seed: int) -> Reached:
     file = KEPT / f"{name}-{seed}.json"
     if not file.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(MEASURES[name][0](seed)), encoding="utf-8")
+        file.write_text(json.dumps(MEASURES[name](seed)), encoding="utf-8")
     return json.loads(file.read_text(encoding="utf-8"))
 
 
 def table_of(name: str) -> dict[str, dict[str, list[float]]]:
     """The measures of each model, a number for each seed."""
-    seeds = [reached(name, seed) for seed in MEASURES[name][1]]
+    seeds = [reached(name, seed) for seed in SEEDS]
     return {
         model: {measure: [round(each[model][measure], 3) for each in seeds] for measure in measures}
         for model, measures in seeds[0].items()

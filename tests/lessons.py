@@ -25,6 +25,7 @@ THIRD_EDITION = {
     "03_multi_head_attention",
     "04_layers",
     "05_trained_heads",
+    "06_heads_today",
 }
 
 

@@ -8,9 +8,8 @@
 ``judge.py`` judges an answer, ``on_the_way.py`` finds out whether it loops or calls the library,
 ``newest_cell.py`` whether Python could read it, and ``record.py`` keeps the verdicts and writes them into a
 file when asked. ``mistakes.py`` holds the mistakes that several exercises share. The exercises of the lesson
-``03_multi_head_attention.ipynb`` stand in ``lesson_03_multi_head_attention.py``, in the lesson's order; some
-of the last lesson's come from ``sharing_and_streaming.py``. A new lesson needs only its file, which is found
-here. The sentences stand in ``words/``.
+``03_multi_head_attention.ipynb`` stand in ``lesson_03_multi_head_attention.py``, in the lesson's order. A new
+lesson needs only its file, which is found here. The sentences stand in ``words/``.
 """
 
 import importlib

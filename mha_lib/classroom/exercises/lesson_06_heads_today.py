@@ -1,233 +1,397 @@
-"""The exercises of the lesson on the heads of today's models.
+"""The exercises of the lesson on the heads of today: small ones, then caches, tiles and a whole block."""
 
-Those about heads stand in ``sharing_and_streaming.py``; here are those about whole models.
-"""
-
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
+from math import exp
+from operator import itemgetter
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
-from mha_lib import MultiHeadAttention
-from mha_lib.classroom.exercises.judge import (
-    Answer,
-    Arguments,
-    Draw,
-    Exercise,
-    Judged,
-    Verdict,
-    describe,
-    result_of,
-    say,
-    together,
+from mha_lib import merge_heads, rotate_by_position, split_heads
+from mha_lib.classroom.exercises.judge import Arguments, Draw, Exercise, Judged
+from mha_lib.classroom.exercises.mistakes import (
+    HIGH_FILLS,
+    NOTHING_LEFT,
+    SCALE,
+    SOFTMAX,
+    WHOLE_WIDTH,
+    Divisor,
+    Step,
+    attention,
+    nothing_done,
+    root_of_d,
+    shared,
 )
-from mha_lib.classroom.exercises.mistakes import Step, nothing_done
-from mha_lib.classroom.exercises.sharing_and_streaming import SHARING, STREAMING, draw_shared_heads
+from mha_lib.classroom.exercises.on_the_way import makes_axes
+from mha_lib.classroom.exercises.small import Small
 
-# Gives a device, of so many heads and devices, its first head and the one after its last.
-Share = Callable[[int, int, int], tuple[float, float]]
-
-
-def draw_cache_sizes(draw: Draw) -> Arguments:
-    """Layers, D, H, G, tokens, batch and bits."""
-    heads, kv_heads = draw_shared_heads(draw)
-    layers, head_dim, tokens = draw.sizes(7, 11, 13)
-    batch, bits = draw.number(2, 3), 8 * 2 ** draw.number(0, 2)
-    return layers, heads * head_dim, heads, kv_heads, 17 * tokens, batch, bits
+Tiles = Iterable[tuple[Tensor, Tensor]]  # keys (k, d) and values (k, d_v)
+NUM_KEYS = 11  # in all tiles; no other axis of the cases is as long
+TOKEN_BYTES = 2 * 24 * 16 * 64 * 4  # keys and values, layers, heads, width, bytes a number
+GROUPS = torch.arange(3).repeat_interleave(4)
+NETWORK, PROJECTED = ("W_gate", "W_up"), ("W_q", "W_k", "W_v")
 
 
-def draw_devices(draw: Draw) -> Arguments:
-    """H, G, d and devices that divide G, or only H, of which there may be more than G, or neither."""
-    heads, kv_heads, devices = draw.in_turn(
-        (12, 4, 2), (12, 6, 4), (8, 2, 4), (18, 6, 3), (15, 5, 2), (12, 3, 6), (20, 10, 5), (24, 2, 8)
-    )
-    return heads, kv_heads, draw.number(7, 9), devices
+class StepByStep(Exercise):
+    """An exercise whose cases are several calls with one cache, which keeps what each call leaves in it."""
+
+    def calls(self) -> Iterator[Arguments]:
+        return chain.from_iterable(super().calls())
 
 
-def count_bytes(
-    num_layers: int,
-    num_hiddens: int,
-    num_heads: int,
-    num_kv_heads: int,
-    num_tokens: int,
-    batch: int,
-    bits: int,
+def draw_steps(draw: Draw) -> tuple[Arguments, ...]:
+    """Three calls with new tokens (2, N, D), the same matrices and one cache, which may begin empty.
+
+    The very last token has a number so large that its key decides each softmax that sees it.
+    """
+    width, head_dim, value_head_dim = draw.sizes(5, 6, 7)
+    matrices = draw.tensors((width, head_dim), (width, head_dim), (width, value_head_dim))
+    kept = draw.in_turn(0, 2)
+    keys, values = draw.tensors((2, kept, head_dim), (2, kept, value_head_dim))
+    cache = SimpleNamespace(keys=keys, values=values)
+    chunks = draw.tensors(*((2, new, width) for new in draw.sizes(1, 3, 4)))
+    chunks[-1][:, -1, 0], matrices[0][0], matrices[2][0] = 1e6, 0, 0  # queries and values ignore the number
+    return tuple((x, *(W.clone() for W in matrices), cache) for x in chunks)
+
+
+def draw_sliding_steps(draw: Draw) -> tuple[Arguments, ...]:
+    """Seven tokens (2, 1, D), one a call, with the same matrices, one cache and a window of 3 or 4."""
+    width, head_dim, value_head_dim = draw.sizes(5, 6, 7)
+    matrices = draw.tensors((width, head_dim), (width, head_dim), (width, value_head_dim))
+    cache, window = SimpleNamespace(), draw.in_turn(3, 4)
+    cache.keys, cache.values = torch.zeros(2, 0, head_dim), torch.zeros(2, 0, value_head_dim)
+    tokens = 2 * draw.tensors((2, 7, width))[0]
+    return tuple((x, *(W.clone() for W in matrices), cache, window) for x in tokens.split(1, dim=1))
+
+
+def draw_tiles(draw: Draw) -> Arguments:
+    """Queries (Q, d) and tiles, of which the last is smaller; some cases have scores in the hundreds.
+
+    In these the first query has only low scores. Rounding errors would show in large scores, so queries and
+    keys are eighths: floats represent their products exactly.
+    """
+    queries, head_dim, value_head_dim = draw.sizes(4, 6, 7)
+    q, keys = (torch.randn(size, head_dim, generator=draw).mul(8).round() / 8 for size in (queries, NUM_KEYS))
+    if draw.in_turn(True, False):
+        q, keys = 40 * q, keys + 3
+        q[0] = -40
+    values = torch.randn(NUM_KEYS, value_head_dim, generator=draw)
+    return q, list(zip(keys.split(4), values.split(4), strict=True))
+
+
+def draw_block(draw: Draw) -> Arguments:
+    """x (2, N, D), the parameters of a block, H and G; no token and no gain has the mean 0 or 1."""
+    heads, kv_heads = draw.in_turn((6, 3), (6, 2), (4, 2))
+    tokens, (head_dim, wide) = draw.number(4, 5), (6, 13)
+    width = heads * head_dim
+    shapes = {name: (width, width) for name in ("W_q", "W_o")}
+    shapes |= {name: (width, kv_heads * head_dim) for name in ("W_k", "W_v")}
+    shapes |= {name: (width, wide) for name in NETWORK} | {"W_down": (wide, width)}
+    matrices = draw.tensors(*shapes.values())
+    p = {name: W / W.shape[0] ** 0.5 for name, W in zip(shapes, matrices, strict=True)}
+    p["norm_1"], p["norm_2"] = (1 + 0.5 * gain for gain in draw.tensors((width,), (width,)))
+    return 2 * draw.tensors((2, tokens, width))[0] + 1, SimpleNamespace(**p), heads, kv_heads
+
+
+append = partial(torch.cat, dim=1)  # of (old, new), as the three below
+old_alone, new_alone = itemgetter(0), itemgetter(1)
+
+
+def put_before(pair: tuple[Tensor, Tensor]) -> Tensor:
+    return torch.cat(pair[::-1], dim=1)
+
+
+def attend_with_cache(
+    x: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    cache: SimpleNamespace,
     *,
-    layers: Callable[[int], int] = lambda num_layers: num_layers,
-    samples: Callable[[int], int] = lambda batch: batch,
-    tokens: Callable[[int], int] = lambda num_tokens: num_tokens,
-    heads: Callable[[int, int], int] = lambda num_heads, num_kv_heads: num_kv_heads,
-    width: Callable[[int, int], int] = lambda num_hiddens, num_heads: num_hiddens // num_heads,
-    kinds: int = 2,
-    size: Callable[[int], float] = lambda bits: bits / 8,
-    unit: float = 1,
-) -> float:
-    """The bytes of keys and values in all layers; each keyword replaces one step by a mistake."""
-    kept = heads(num_heads, num_kv_heads) * width(num_hiddens, num_heads)
-    kept *= layers(num_layers) * samples(batch) * tokens(num_tokens)
-    return kinds * kept * size(bits) / unit
-
-
-def between(edge: Callable[[int, int, int], float]) -> Share:
-    """Gives each device the heads from its own edge up to that of the next device."""
-    return lambda device, heads, devices: (edge(device, heads, devices), edge(device + 1, heads, devices))
-
-
-share_evenly = between(lambda device, heads, devices: device * (heads // devices))
-
-
-def plan_shards(
-    num_heads: int,
-    num_kv_heads: int,
-    head_dim: int,
-    num_devices: int,
-    *,
-    share: Share = share_evenly,
-    kv_share: Share = share_evenly,
-    kv_heads: Callable[[int, int], int] = lambda num_heads, num_kv_heads: num_kv_heads,
-    device_of: Callable[[int], int] = lambda number: number,
-    end_of: Callable[[float, float], float] = lambda first, end: end,
-    unit: Callable[[int], int] = lambda head_dim: head_dim,
+    key_of: Step = lambda x, W_q, W_k: x @ W_k,
+    keep: Step = append,
+    look: Step = append,
+    diagonal: Callable[[int, int], int] = lambda new, kept: kept - new,
     deliver: Step = nothing_done,
+    **steps: Any,
 ) -> Tensor:
-    """(devices, 4), or (0, 4); each keyword replaces one step by a mistake."""
-    if num_kv_heads % num_devices:
-        return torch.zeros(0, 4)
-    shared_kv_heads, width = kv_heads(num_heads, num_kv_heads), unit(head_dim)
-    plan = []
-    for device in map(device_of, range(num_devices)):
-        spans = share(device, num_heads, num_devices), kv_share(device, shared_kv_heads, num_devices)
-        plan.append([width * edge for first, end in spans for edge in (first, end_of(first, end))])
-    return deliver(torch.tensor(plan))
+    """(B, N, d_v), and a larger cache; each keyword replaces one step by a mistake."""
+    pairs = (cache.keys, key_of(x, W_q, W_k)), (cache.values, x @ W_v)
+    cache.keys, cache.values = map(keep, pairs)
+    keys, values = map(look, pairs)
+    new, kept = x.shape[1], keys.shape[1]
+    mask = torch.ones(new, kept).tril(diagonal(new, kept)) > 0  # (N, K)
+    return deliver(attention(x @ W_q, keys, values, mask, x.shape[2], **steps))
 
 
-def configuration(width: int, heads: int, has_bias: bool, positions: str, **rest: int) -> dict[str, Any]:
-    """The configuration of a model, with the usual names of its entries."""
-    sizes = {"hidden_size": width, "num_attention_heads": heads}
-    return sizes | {"attention_bias": has_bias, "positions": positions} | rest
+def slid(both: tuple[Tensor, Tensor], window: int) -> Tensor:
+    """The first token and the newest others, ``window`` in all."""
+    kept = append(both)
+    return kept if kept.shape[1] <= window else torch.cat([kept[:, :1], kept[:, 1 - window :]], dim=1)
 
 
-MODELS = {  # as their papers describe them
-    "Llama 2 7B": configuration(4096, 32, False, "rotary"),
-    "GPT-2 small": configuration(768, 12, True, "learned"),
-    "BLOOM 176B": configuration(14336, 112, True, "alibi"),
-    "Llama 2 70B": configuration(8192, 64, False, "rotary", num_key_value_heads=8),
-    "PaLM 540B": configuration(18432, 48, False, "rotary", num_key_value_heads=1, head_dim=256),
-}
+def keep_ends(first: int, more: int) -> Step:
+    """The mistake of keeping another number of first tokens, or a window that is larger by ``more``."""
+
+    def keep(both: tuple[Tensor, Tensor], window: int) -> Tensor:
+        kept = append(both)
+        last = window - first + more
+        return kept if kept.shape[1] <= first + last else torch.cat([kept[:, :first], kept[:, -last:]], dim=1)
+
+    return keep
 
 
-def describe_model(config: Mapping[str, Any]) -> MultiHeadAttention:
-    return MultiHeadAttention(
-        config["hidden_size"],
-        config["num_attention_heads"],
-        bias=config["attention_bias"],
-        head_dim=config.get("head_dim"),
-        num_kv_heads=config.get("num_key_value_heads"),
-        rotary=config["positions"] == "rotary",
+def slide_cache(
+    x: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    cache: SimpleNamespace,
+    window: int,
+    *,
+    keep: Step = slid,
+    look: Step = slid,
+    **steps: Any,
+) -> Tensor:
+    """(B, 1, d_v), and a cache that has slid; each keyword replaces one step by a mistake."""
+    pairs = (cache.keys, x @ W_k), (cache.values, x @ W_v)
+    cache.keys, cache.values = (keep(pair, window) for pair in pairs)
+    keys, values = (look(pair, window) for pair in pairs)
+    return attention(x @ W_q, keys, values, None, x.shape[2], **steps)
+
+
+def first_twice(both: tuple[Tensor, Tensor], window: int) -> Tensor:
+    """The mistake of adding the first token to the newest while it is one of them."""
+    kept = append(both)
+    return torch.cat([kept[:, :1], kept[:, 1 - window :]], dim=1)
+
+
+def rms_norm(x: Tensor, gain: Tensor) -> Tensor:
+    return F.rms_norm(x, gain.shape, gain, 1e-6)
+
+
+def share_with_neighbours(x: Tensor, number: int) -> Tensor:
+    return x.repeat_interleave(number, dim=1)
+
+
+def turned(x: Tensor) -> Tensor:
+    return rotate_by_position(x, torch.arange(x.shape[2]))
+
+
+def rebuild_block(
+    x: Tensor,
+    p: SimpleNamespace,
+    num_heads: int,
+    num_kv_heads: int,
+    *,
+    norm: Step = rms_norm,
+    share: Step = share_with_neighbours,
+    turn: Step = turned,
+    turn_values: Step = nothing_done,
+    add: Step = torch.add,
+    gate: Step = lambda gate, up: F.silu(gate) * up,
+    masked: Step = nothing_done,
+    **steps: Any,
+) -> Tensor:
+    """(B, N, D); each keyword replaces one step by a mistake."""
+    y, size = norm(x, p.norm_1), num_heads // num_kv_heads
+    q, k, v = (
+        split_heads(y @ getattr(p, name), number)
+        for name, number in zip(PROJECTED, (num_heads, num_kv_heads, num_kv_heads), strict=True)
     )
+    k, v = share(turn(k), size), share(turn_values(v), size)
+    mask = masked(torch.ones(x.shape[1], x.shape[1]).tril() > 0)
+    x = add(x, merge_heads(attention(turn(q), k, v, mask, x.shape[2], **steps)) @ p.W_o)
+    y = norm(x, p.norm_2)
+    gated, up = (y @ getattr(p, name) for name in NETWORK)
+    return add(x, gate(gated, up) @ p.W_down)
 
 
-def sizes_of(layer: MultiHeadAttention) -> dict[str, Any]:
-    """The arguments from which a layer is built, by their names."""
-    names = ("num_hiddens", "num_heads", "num_kv_heads", "head_dim", "value_head_dim")
-    sizes: dict[str, Any] = {name: getattr(layer, name) for name in names}
-    inputs = (layer.query_size, layer.key_size, layer.value_size)
-    sizes["rotary"] = layer.rotary is not None
-    return sizes | {"bias": layer.W_q.bias is not None, "input_sizes": inputs}
+def online_softmax(
+    queries: Tensor,
+    tiles: Tiles,
+    *,
+    start: float = -torch.inf,
+    divisor: Divisor = root_of_d,
+    rise: Step = lambda largest, scores: torch.maximum(largest, scores.amax(1, keepdim=True)),
+    shrink: Step = lambda largest, now_largest: (largest - now_largest).exp(),
+    old_total: Step = torch.mul,
+    old_output: Step = torch.mul,
+    add_up: Step = lambda exponentials: exponentials.sum(1, keepdim=True),
+    each: Step = nothing_done,
+    finish: Step = torch.div,
+) -> Tensor:
+    """(Q, d_v); each keyword replaces one step by a mistake."""
+    largest = torch.full((len(queries), 1), start)
+    total, output = torch.zeros(1), torch.zeros(1)
+    for keys, values in tiles:
+        scores = queries @ keys.mT / divisor(queries, keys, values)  # (Q, k)
+        now_largest = rise(largest, scores)  # (Q, 1)
+        factor, exponentials = shrink(largest, now_largest), (scores - now_largest).exp()
+        total = old_total(total, factor) + add_up(exponentials)  # (Q, 1)
+        output = each(old_output(output, factor) + exponentials @ values, total)  # (Q, d_v)
+        largest = now_largest
+    return finish(output, total)
 
 
-def following(sizes: dict[str, Any]) -> dict[str, Any]:
-    """Sizes that follow from others where nobody gives them: one wrong size makes these wrong too."""
-    return {
-        "num_kv_heads": sizes["num_heads"],
-        "head_dim": sizes["num_hiddens"] // sizes["num_heads"],
-        "value_head_dim": sizes["head_dim"],
-        "input_sizes": (sizes["num_hiddens"],) * 3,
-    }
+def grow(largest: Tensor, now_largest: Tensor) -> Tensor:
+    """The mistake of exp(new - old); the first tile has no old sum to multiply."""
+    return torch.where(largest.isinf(), 1, (now_largest - largest).exp())
 
 
-class DescribeModel(Judged):
-    """The student builds the layers of known models, on a device that keeps shapes but no numbers."""
+def forget(x: Tensor, _: Tensor) -> Tensor:
+    return torch.zeros_like(x)
 
-    mistakes = ("layer_wanted", "entry_missing", *sizes_of(MultiHeadAttention(2, 1)))
-    also_right = ("described",)
 
-    def judge_function(self, given: Answer) -> Verdict:
-        for model, config in MODELS.items():
-            with torch.device("meta"):
-                layer, wanted = result_of(given, (dict(config),)), describe_model(config)
-            if verdict := self.judge_layer(layer, wanted, model):
-                return verdict
-        return self.solved("described", models=say("between").join(MODELS))
+def each_tile(queries: Tensor, tiles: Tiles) -> Tensor:
+    """(tiles, Q, d_v): attention to each tile alone."""
+    return torch.stack([attention(queries, keys, values) for keys, values in tiles])
 
-    def judge_layer(self, layer: Any, wanted: MultiHeadAttention, model: str) -> Verdict | None:
-        if isinstance(layer, Verdict):
-            if layer.raised is not KeyError:
-                return layer
-            hint = self.mistaken("entry_missing")
-            return hint._replace(sentence=f"{layer.sentence} {hint.sentence}")
-        if not isinstance(layer, MultiHeadAttention):
-            return self.mistaken("layer_wanted", given=describe(layer))
-        found, right = sizes_of(layer), sizes_of(wanted)
-        found_following, right_following = following(found), following(right)
-        mistakes = [
-            self.mistaken(name, model=model, given=found[name], wanted=right[name])
-            for name in right
-            if found[name] != right[name]
-            and (found[name], right[name]) != (found_following.get(name), right_following.get(name))
-        ]
-        return together(*mistakes[:2]) if mistakes else None
+
+def next_sum(old: float, *scores: float) -> float:
+    """The sum of exponentials after a tile with the scores 4 and 1, relative to these largest scores."""
+    largest = max(scores)
+    return 3 * exp(old - largest) + sum(exp(score - largest) for score in scores)
 
 
 EXERCISES: tuple[Judged, ...] = (
-    Exercise("cache_bytes", count_bytes, draw_cache_sizes).recognising(
-        values_forgotten={"kinds": 1},
-        queries_kept=(
-            {"kinds": 3},
-            {"kinds": 1, "heads": lambda num_heads, num_kv_heads: 2 * num_kv_heads + num_heads},
-        ),
-        heads_of_queries=(
-            {"heads": lambda num_heads, num_kv_heads: num_heads},
-            {"heads": lambda *_: 1, "width": lambda num_hiddens, num_heads: num_hiddens},
-        ),  # also for D / G numbers in each of G heads
-        group_size={"heads": lambda num_heads, num_kv_heads: num_heads // num_kv_heads},
-        heads_missing={"heads": lambda *_: 1},
-        width_missing={"width": lambda *_: 1},
-        width_of_the_model={"width": lambda num_hiddens, num_heads: num_hiddens},
-        in_bits={"size": lambda bits: bits},
-        numbers_counted={"size": lambda bits: 1},
-        bits_ignored=({"size": lambda bits: 2}, {"size": lambda bits: 4}),
-        multiplied_by_8={"size": lambda bits: 8 * bits},
-        layers_missing={"layers": lambda num_layers: 1},
-        batch_missing={"samples": lambda batch: 1},
-        tokens_missing={"tokens": lambda num_tokens: 1},
-        tokens_squared={"tokens": lambda num_tokens: num_tokens**2},
-        in_gigabytes=tuple({"unit": base**power} for base in (1000, 1024) for power in (3, 2, 1)),
+    Small(
+        "cache_of_a_token",
+        lambda: TOKEN_BYTES,
+        {
+            "keys_alone": lambda: TOKEN_BYTES // 2,
+            "one_layer": lambda: TOKEN_BYTES // 24,
+            "numbers_counted": lambda: TOKEN_BYTES // 4,
+            "in_bits": lambda: TOKEN_BYTES * 8,
+            "one_head": lambda: TOKEN_BYTES // 16,
+        },
     ),
-    *SHARING,
+    Small(
+        "keys_of_heads",
+        lambda: GROUPS,
+        {
+            "dealt_out": lambda: torch.arange(3).repeat(4),
+            "group_number_for_size": lambda: torch.arange(12) // 3,
+            "counted_from_1": lambda: GROUPS + 1,
+        },
+    ),
+    Small(
+        "next_sum",
+        lambda: next_sum(2, 4, 1),
+        {
+            "not_rescaled": lambda: 3 + 1 + exp(-3),
+            "grown": lambda: 3 * exp(2) + 1 + exp(-3),
+            "old_largest": lambda: 3 + exp(2) + exp(-1),
+            "tile_alone": lambda: 1 + exp(-3),
+        },
+        within=6e-3,
+    ),
+    Small(
+        "same_score",
+        lambda: 109,
+        {"stays": lambda: 9, "other_direction": lambda: 99, "moved_twice": lambda: 113},
+    ),
+    Small(
+        "reach",
+        lambda: 6 * 127,
+        {"itself_counted": lambda: 6 * 128, "one_layer": lambda: 127, "with_itself": lambda: 6 * 127 + 1},
+    ),
+    Small(
+        "sink_share",
+        lambda: 3 / 4,
+        {"without_sink": lambda: 1, "of_the_sink": lambda: 1 / 4, "nothing": lambda: 0},
+    ),
+    StepByStep("attend_with_cache", attend_with_cache, draw_steps).recognising(
+        mask_at_the_start={"diagonal": lambda new, kept: 0},
+        new_tokens_see_later_ones=(
+            {"masked": torch.ones_like},
+            {"diagonal": lambda new, kept: kept - new + 1},
+        ),
+        token_does_not_see_itself=tuple(
+            {"diagonal": lambda new, kept: kept - new - 1, **rest} for rest in NOTHING_LEFT
+        ),
+        cache_not_extended={"keep": old_alone},
+        cache_replaced={"keep": new_alone},
+        new_tokens_alone=({"look": new_alone}, {"keep": new_alone, "look": new_alone}),
+        old_tokens_alone={"look": old_alone, "diagonal": lambda new, kept: kept},
+        new_tokens_first=({"keep": put_before, "look": put_before}, {"look": put_before}),
+        queries_kept={"key_of": lambda x, W_q, W_k: x @ W_q},
+        last_token_alone={"deliver": lambda heads: heads[:, -1:]},
+        **shared(*SCALE, *WHOLE_WIDTH, "scale_of_values"),
+        **shared(*SOFTMAX, "softmax_over_samples", "weights_returned"),
+        **shared("mask_upside_down", "forbidden_scores_zero", "forbidden_weights_zero", "renormalised"),
+        forbidden_scores_too_high=HIGH_FILLS,
+    ),
     Exercise(
-        "plan_shards",
-        plan_shards,
-        draw_devices,
-        symptoms={"kv_heads_cut": lambda result, right: result.numel() > right.numel() == 0},
-        rounds=8,
+        "online_softmax",
+        online_softmax,
+        draw_tiles,
+        rules={"all_tiles_at_once": lambda given, call: makes_axes(given, call, NUM_KEYS)},
+        rounds=6,
     ).recognising(
-        heads_counted={"unit": lambda head_dim: 1},
-        kv_heads_as_heads={"kv_heads": lambda num_heads, num_kv_heads: num_heads},
-        all_kv_heads_everywhere={"kv_share": lambda device, heads, devices: (0, heads)},
-        last_included={"end_of": lambda first, end: end - 1},
-        width_for_end={"end_of": lambda first, end: end - first},
-        devices_for_share=dict.fromkeys(
-            ("share", "kv_share"), between(lambda device, heads, devices: device * devices)
+        nothing_rescaled={"shrink": lambda largest, now_largest: torch.ones_like(now_largest)},
+        sum_not_rescaled={"old_total": nothing_done},
+        output_not_rescaled={"old_output": nothing_done},
+        largest_not_subtracted={"start": 0.0, "rise": forget},
+        largest_of_the_tile={"rise": lambda largest, scores: scores.amax(1, keepdim=True)},
+        one_largest_for_all={"rise": lambda largest, scores: torch.maximum(largest, scores.max())},
+        starts_at_zero={"start": 0.0},
+        grows={"shrink": grow},
+        divided_at_each_tile=(
+            lambda queries, tiles: each_tile(queries, tiles).sum(0),
+            {"each": torch.div, "finish": nothing_done},
+            {"each": torch.div},
         ),
-        devices_from_1={"device_of": lambda number: number + 1},
-        same_for_all={"device_of": lambda number: 0},
-        kv_heads_first={"deliver": lambda plan: plan[:, [2, 3, 0, 1]]},
-        starts_and_ends={"deliver": lambda plan: plan[:, [0, 2, 1, 3]]},
-        devices_in_columns={"deliver": lambda plan: plan.mT},
-        pairs_nested={"deliver": lambda plan: plan.unflatten(1, (2, 2))},
+        tiles_averaged=lambda queries, tiles: each_tile(queries, tiles).mean(0),
+        first_tile_alone=lambda queries, tiles: each_tile(queries, tiles)[0],
+        last_tile_alone=(
+            lambda queries, tiles: each_tile(queries, tiles)[-1],
+            {"old_total": forget, "old_output": forget},
+        ),
+        sum_of_the_last_tile={"old_total": forget},
+        output_of_the_last_tile={"old_output": forget},
+        not_divided={"finish": nothing_done},
+        sum_of_all_queries={"add_up": torch.sum},
+        **shared("scale_missing", "scale_without_root", "scale_multiplied", "scale_half_of_d"),
+        **shared("scale_of_values", "scale_of_another_axis"),
     ),
-    DescribeModel("describe_model"),
-    *STREAMING,
+    StepByStep("slide_cache", slide_cache, draw_sliding_steps).recognising(
+        first_forgotten=dict.fromkeys(("keep", "look"), keep_ends(0, 0)),
+        one_token_more=(
+            dict.fromkeys(("keep", "look"), keep_ends(1, 1)),
+            {"look": lambda both, window: append(both)},
+        ),
+        two_first_tokens=dict.fromkeys(("keep", "look"), keep_ends(2, 0)),
+        first_twice=dict.fromkeys(("keep", "look"), first_twice),
+        nothing_dropped=dict.fromkeys(("keep", "look"), lambda both, window: append(both)),
+        newest_dropped=dict.fromkeys(("keep", "look"), lambda both, window: append(both)[:, :window]),
+        cache_not_extended={"keep": lambda both, window: both[0]},
+        **shared("scale_missing", "scale_without_root", "scale_of_values", "scale_of_whole_width"),
+        **shared("exponentials", "softmax_over_queries", "weights_returned"),
+    ),
+    Exercise("rebuild_block", rebuild_block, draw_block).recognising(
+        mean_subtracted={"norm": lambda x, gain: F.layer_norm(x, gain.shape, gain, None, 1e-6)},
+        gain_missing={"norm": lambda x, gain: rms_norm(x, torch.ones_like(gain))},
+        norm_missing={"norm": lambda x, gain: x},
+        root_missing={"norm": lambda x, gain: x / (x.square().mean(-1, keepdim=True) + 1e-6) * gain},
+        keys_dealt_out={"share": lambda x, number: x.repeat(1, number, 1, 1)},
+        nothing_turned={"turn": nothing_done},
+        values_turned={"turn_values": turned},
+        later_tokens_seen={"masked": torch.ones_like},
+        sum_missing={"add": lambda x, more: more},
+        gate_missing={"gate": lambda gate, up: up},
+        silu_missing={"gate": torch.mul},
+        silu_on_the_other={"gate": lambda gate, up: gate * F.silu(up)},
+        nothing_gated={"gate": lambda gate, up: F.silu(gate)},
+        other_gate=(
+            {"gate": lambda gate, up: F.gelu(gate) * up},
+            {"gate": lambda gate, up: gate.sigmoid() * up},
+        ),
+        **shared(*SCALE, *WHOLE_WIDTH, "softmax_over_queries", "forbidden_scores_zero"),
+    ),
 )

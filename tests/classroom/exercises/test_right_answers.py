@@ -1,11 +1,9 @@
 """Right answers and cases of exercises against the library and the measures."""
 
-import pytest
 import torch
 
-from mha_lib import EncoderLayer, KVCache, MultiHeadAttention
+from mha_lib import EncoderLayer
 from mha_lib.classroom.exercises.lesson_04_layers import look
-from mha_lib.classroom.exercises.lesson_06_heads_today import MODELS, describe_model
 from mha_lib.classroom.translator import (
     alignment,
     alignment_scores,
@@ -76,54 +74,3 @@ def test_a_cache_begins_empty_or_not_and_gets_one_token_or_several():
     assert {cache.keys.shape[1] for *_, cache in calls} == {0, 2}
     assert {x.shape[1] for x, *_ in calls} == {1, 3, 4}
     assert all(first[-1] is second[-1] for first, second in zip(calls[::3], calls[1::3], strict=True))
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
-@pytest.mark.parametrize("num_kv_heads", [1, 2, 6])
-def test_the_bytes_are_those_of_the_library(num_kv_heads, dtype):
-    layer = MultiHeadAttention(30, 6, num_kv_heads=num_kv_heads, dtype=dtype)
-    cache = KVCache(layer, 3, 7)
-    with torch.no_grad():
-        layer(torch.randn(3, 7, 30, dtype=dtype), cache=cache, is_causal=True)
-    counted = right_answer("cache_bytes")(4, 30, 6, num_kv_heads, 7, 3, 8 * dtype.itemsize)
-    assert counted == 4 * (cache.keys.nbytes + cache.values.nbytes)
-
-
-@pytest.mark.parametrize(
-    ("num_heads", "num_kv_heads", "devices"), [(12, 4, 2), (12, 4, 4), (9, 3, 3), (6, 6, 2)]
-)
-def test_the_parts_of_the_plan_add_up_to_the_layer(num_heads, num_kv_heads, devices):
-    layer, x = MultiHeadAttention(20, num_heads, head_dim=5, num_kv_heads=num_kv_heads), torch.randn(2, 3, 20)
-    plan = right_answer("plan_shards")(num_heads, num_kv_heads, 5, devices)
-    heads = {"head_dim": 5, "num_kv_heads": num_kv_heads // devices}
-    output = torch.zeros_like(x)
-    with torch.no_grad():
-        for first, end, kv_first, kv_end in plan.int().tolist():
-            part = MultiHeadAttention(20, num_heads // devices, **heads)
-            part.W_q.weight.copy_(layer.W_q.weight[first:end])
-            part.W_k.weight.copy_(layer.W_k.weight[kv_first:kv_end])
-            part.W_v.weight.copy_(layer.W_v.weight[kv_first:kv_end])
-            part.W_o.weight.copy_(layer.W_o.weight[:, first:end])
-            output += part(x)
-        torch.testing.assert_close(output, layer(x))
-
-
-def test_some_cases_cannot_be_planned_and_some_can():
-    calls = calls_of("plan_shards")
-    empty = [len(right_answer("plan_shards")(*call)) == 0 for call in calls]
-    assert 2 <= sum(empty) <= len(calls) - 2
-    divided = [call[0] % call[3] == 0 for call, none in zip(calls, empty, strict=True) if none]
-    assert any(divided)  # the heads could be divided, but not their keys
-
-
-def test_the_models_are_those_of_their_papers():
-    """Vaswani's layer has 4 D² parameters; the others differ from it as their papers say."""
-
-    def parameters(model):
-        with torch.device("meta"):
-            return sum(p.numel() for p in describe_model(MODELS[model]).parameters())
-
-    assert parameters("GPT-2 small") == 2_362_368
-    assert parameters("Llama 2 7B") == 4 * 4096**2
-    assert parameters("Llama 2 70B") == 2 * 8192**2 + 2 * 8192 * 8 * 128
-    assert parameters("PaLM 540B") == 2 * 18432 * 48 * 256 + 2 * 18432 * 256

@@ -83,7 +83,12 @@ LINES = {  # cells that speak of lines: of code, of output, of a formula, of a l
     "02": {"learnt-notes": "最後一行"},
     "03": {"bound-proof-notes": "寫第一行", "equal-heads": "一行程式碼"},
     "05": {"museum-notes": "只是一行", "patch-notes": "逐行"},
-    "06": {"gpu-notes": "最後一行", "slide-cache-notes": "一行", "read-it-notes": "每一行"},
+    "06": {
+        "tiles-code-notes": "兩行",
+        "slide-cache-notes": "一行",
+        "read-it-notes": "逐行",
+        "exercises-notes": "二十行",
+    },
 }
 
 

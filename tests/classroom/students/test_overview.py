@@ -120,9 +120,9 @@ def test_odd_counts_and_odd_times_do_no_harm(room):
 
 
 def test_gaps_of_a_sentence_are_left_open(room):
-    failed = Progress("wrong", 1, {"bias": 1})
-    room.hand_in(replace(ADA, lesson="heads_today", exercises={"describe_model": failed}))
-    assert "…: bias is …, and … is wanted" in room.overview().out
+    failed = Progress("wrong", 1, {"true_or_false": 1})
+    room.hand_in(replace(ADA, lesson="multi_head_attention", exercises={"relation": failed}))
+    assert "else False; this returned …" in room.overview().out
 
 
 def test_lessons_are_told_apart(room):
