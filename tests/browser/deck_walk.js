@@ -45,7 +45,7 @@
     };
     return Object.entries(sizes).flatMap(([least, selector]) =>
       all(selector)
-        .filter((node) => sizeOf(node) < least - 0.05)
+        .filter((node) => sizeOf(node) < least)
         .map((node) => `smaller than ${least} px: ${name(node)}`),
     );
   }
