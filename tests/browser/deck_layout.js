@@ -8,7 +8,7 @@
     [...slide.querySelectorAll(selector)].filter((node) =>
       node.checkVisibility({ visibilityProperty: true }),
     );
-  const POINTS = (13 * 4) / 3; // in pixels
+  const LETTERS = (13 * 4) / 3; // pixels: 13 points
   const UNSHOWN = ".reveal-skip, aside";
   const name = (node) => node.innerText.trim().slice(0, 40).replace(/\s+/g, " ");
 
@@ -18,10 +18,10 @@
     const odd = titles.filter((title) => Math.abs(sizeOf(title) - 40) > 0.5);
     const scaleOf = (image) =>
       Math.min(image.clientWidth / image.naturalWidth, image.clientHeight / image.naturalHeight) / unit;
-    const stills = all(".jp-OutputArea-output img").filter((image) => scaleOf(image) * POINTS < 17.9);
+    const stills = all(".jp-OutputArea-output img").filter((image) => scaleOf(image) * LETTERS < 18.1);
     return [
       ...odd.map((title) => `a title of ${sizeOf(title).toFixed(1)} instead of 40: ${name(title)}`),
-      ...stills.map((image) => `a still with letters of ${(scaleOf(image) * POINTS).toFixed(1)} px`),
+      ...stills.map((image) => `a still with letters of ${(scaleOf(image) * LETTERS).toFixed(1)} px`),
     ];
   }
 

@@ -41,11 +41,11 @@
       24: ".jp-MarkdownOutput :is(p, li, td)",
       18:
         ".cm-content, .jp-OutputArea-output :is(pre, p, td):not(.jupyter-widgets *, .mha-explorer *), " +
-        ".mha-explorer :is(label, select, [role=status])",
+        ".mha-explorer :is(label, select)",
     };
     return Object.entries(sizes).flatMap(([least, selector]) =>
       all(selector)
-        .filter((node) => sizeOf(node) < least - 0.05)
+        .filter((node) => sizeOf(node) < least)
         .map((node) => `smaller than ${least} px: ${name(node)}`),
     );
   }

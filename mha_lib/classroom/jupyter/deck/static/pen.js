@@ -51,7 +51,7 @@ export function penOf({ panel, foot, words }) {
 function inkOf(section) {
   const ink = section.querySelector(":scope > .deck-ink");
   if (ink) return ink;
-  const drawing = `<svg class="deck-ink" viewBox="0 0 1280 720" aria-hidden="true"></svg>`;
+  const drawing = `<svg class="deck-ink" viewBox="0 0 1024 720" aria-hidden="true"></svg>`;
   section.insertAdjacentHTML("beforeend", drawing);
   return section.lastElementChild;
 }
@@ -59,6 +59,6 @@ function inkOf(section) {
 /** Where on the slide the pointer is, in u, also under the magnifier. */
 function pointOf({ clientX, clientY }, ink) {
   const { left, top, width } = ink.getBoundingClientRect();
-  const u = width / 1280;
+  const u = width / 1024;
   return Object.assign(ink.createSVGPoint(), { x: (clientX - left) / u, y: (clientY - top) / u });
 }
