@@ -150,9 +150,9 @@ class Student:
         content = {"code": code, "silent": False, "store_history": True, "allow_stdin": False}
         return self.said_to(self.send("execute_request", content), {"execute_reply", "idle"})
 
-    def move_slider(self, widget: str, value: int) -> str:
-        """What the kernel shows when a browser says that a slider was moved."""
-        data = {"method": "update", "state": {"value": value}, "buffer_paths": []}
+    def change_widget(self, widget: str, state: dict[str, Any]) -> str:
+        """What the kernel shows when a browser says that a widget's state was changed."""
+        data = {"method": "update", "state": state, "buffer_paths": []}
         return self.said_to(self.send("comm_msg", {"comm_id": widget, "data": data}), {"idle"})
 
     def said_to(self, sent: str, missing: set[str]) -> str:

@@ -15,10 +15,10 @@ pytestmark = pytest.mark.ci
 ANSWER, CHECK, REPORT = "split-heads-answer", "split-heads-check", "report-code"
 WRONG = "def my_split_heads(x, num_heads):\n    return x.view(x.shape[0], num_heads, x.shape[1], -1)"
 RIGHT = "def my_split_heads(x, num_heads):\n    return x.view(*x.shape[:2], num_heads, -1).transpose(1, 2)"
-SLIDER = """
-from ipywidgets.widgets.widget import _instances
-slider = [one for one in _instances.values() if type(one).__name__ == "IntSlider"][-1]
-print(slider.comm.comm_id)
+EXPLORER = """
+from mha_lib.classroom.explorer.widget import Explorer
+shown, = (one for one in Explorer._alive if isinstance(one, Explorer))
+print(shown.comm.comm_id)
 """
 
 
@@ -36,17 +36,18 @@ def answer(student: Student) -> None:
     student.run(f"check.report('{student.name.title()}')")
 
 
-def move_slider(student: Student) -> None:
-    shown = student.move_slider(student.run(SLIDER).strip(), 7)
-    assert "Figure" in shown
-    assert student.run("print(slider.value)").strip() == "7"
+def move_sliders(student: Student) -> None:
+    """To 3 heads, the third choice of the one, and to one token, the first of the other."""
+    student.change_widget(student.run(EXPLORER).strip(), {"setting": [2, 0]})
+    seen = student.run("print(*shown.weights.shape, shown.weights[..., 1:].sum().item())")
+    assert seen.strip() == "3 8 8 0.0"
 
 
 @pytest.mark.parametrize("count", [2, pytest.param(10, marks=pytest.mark.whole)])
 def test_a_class_works_through_lesson_03_at_once(hub: Hub, count: int, tmp_path):
     students = [hub.student(f"class{count}-{number}") for number in range(count)]
     with ThreadPoolExecutor(count) as at_once:
-        for act in (Student.arrive, work_through_lesson, move_slider, answer):
+        for act in (Student.arrive, work_through_lesson, move_sliders, answer):
             list(at_once.map(act, students))
     volumes = run("podman", "info", "--format={{.Store.VolumePath}}", check=True).stdout.strip()
     command = [".venv/bin/python", "-m", "mha_lib.classroom", "overview", volumes, "--output", str(tmp_path)]
