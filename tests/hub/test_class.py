@@ -39,7 +39,8 @@ def answer(student: Student) -> None:
 def move_sliders(student: Student) -> None:
     """To 3 heads, the third choice of the one, and to one token, the first of the other."""
     student.change_widget(student.run(EXPLORER).strip(), {"setting": [2, 0]})
-    assert student.run("print(*shown.weights.shape, shown.weights[..., 1:].sum().item())").strip() == "3 8 8 0.0"
+    seen = student.run("print(*shown.weights.shape, shown.weights[..., 1:].sum().item())")
+    assert seen.strip() == "3 8 8 0.0"
 
 
 @pytest.mark.parametrize("count", [2, pytest.param(10, marks=pytest.mark.whole)])
