@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.machine import describe_machine
 from tests.hub.client import Student
 from tests.hub.server import Hub, build_image, run, running_hub
-from tests.hub.test_class import answer, move_slider, work_through_lesson
+from tests.hub.test_class import answer, move_sliders, work_through_lesson
 
 RESULTS = Path(__file__).parent / "results" / "hub.md"
 LEFT_TO_SYSTEM = 4  # GB that no student gets
@@ -78,7 +78,7 @@ def measure(count: int) -> tuple[list[float], float]:
             at_once(students, Student.arrive)
             ran = at_once(students, work_through_lesson)
         after = statistics.median(memory_of(hub))
-        at_once(students, move_slider)
+        at_once(students, move_sliders)
         at_once(students, answer)
     return [opened, ran, server, after, *most], most[1] / count / 1000
 

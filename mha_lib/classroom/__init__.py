@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mha_lib.classroom.heads.explore import explore_model
     from mha_lib.classroom.pictures.numbers import show_bars, show_cells, show_lines
     from mha_lib.classroom.pictures.plots import show_heads, show_heatmaps
+    from mha_lib.classroom.pictures.tables import show_table
 
 ROOMS = {
     "begin_lesson": "begin",
@@ -28,6 +29,7 @@ ROOMS = {
     "show_heads": "pictures.plots",
     "show_heatmaps": "pictures.plots",
     "show_lines": "pictures.numbers",
+    "show_table": "pictures.tables",
 }
 __all__ = [
     "begin_lesson",
@@ -39,6 +41,7 @@ __all__ = [
     "show_heads",
     "show_heatmaps",
     "show_lines",
+    "show_table",
 ]
 
 

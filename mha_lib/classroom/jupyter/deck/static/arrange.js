@@ -76,17 +76,16 @@ export function sizeOver(code) {
   return Math.max(SMALLEST, fitting);
 }
 
-/** Put printed text beside its code if both have room there, or else below. */
+/** Put printed text beside its code if there is room for it in letters as large, or else below. */
 function placeText(cell, size, width) {
   const code = placeCode(cell, size, width);
   const { text, fixed } = cell;
   const place = { size: code.size, wraps: code.wraps, outputSize: code.size, fits: true };
   if (!text.length && !fixed) return { ...place, side: "below", height: code.height };
   const right = width - code.width - GAP.beside;
-  const besideSize = Math.min(code.size, right / widest(text));
-  const besideHeight = sum(text.map(() => LINE * besideSize)) + (fixed?.height ?? 0);
-  if (code.height && besideSize >= SMALLEST && (!fixed || fixed.width <= right))
-    return { ...place, side: "beside", outputSize: besideSize, height: Math.max(code.height, besideHeight) };
+  const besideHeight = sum(text.map(() => LINE * code.size)) + (fixed?.height ?? 0);
+  if (code.height && Math.max(widest(text) * code.size, fixed?.width ?? 0) <= right)
+    return { ...place, side: "beside", height: Math.max(code.height, besideHeight) };
   const outputSize = Math.max(SMALLEST, Math.min(code.height ? code.size : TICKS, width / widest(text)));
   const rows = sum(text.map((ems) => Math.max(1, Math.ceil((ems * outputSize) / width))));
   const below = rows * LINE * outputSize + (fixed?.height ?? 0);

@@ -1,0 +1,54 @@
+"""A table with letters that a hall can read, in deck, JupyterLab and handout."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from IPython.display import HTML
+
+MARKS = {"✓": "#008a5e", "✗": "#d6453d"}  # their colours show on white paper and on black
+NUMBER = r"[-−]?[\d.,]+(e-?\d+)?"
+WIDE = 60  # letters in the longest cells of all columns: with more, the table's letters are smaller
+TWICE_AS_WIDE = "WF"  # as Unicode says of Chinese letters and marks
+
+
+def show_table(names: Sequence[Any], rows: Sequence[Sequence[Any]]) -> HTML:
+    """Rows below the ``names`` of their columns; ✓ and ✗ have colours.
+
+    A column of numbers ends at its right edge, one of ✓ and ✗ stands in the middle, any other is text.
+    """
+    texts = [[str(cell) for cell in row] for row in rows]
+    for row in texts:
+        if len(row) != len(names):
+            raise ValueError(f"each row must have {len(names)} cells, as names does, got {row}")
+    columns = [*zip(*texts, strict=True)]
+    sides = [_side(column) for column in columns] or ["left"] * len(names)
+    head = _line("th", [str(name) for name in names], sides)
+    body = "".join(_line("td", row, sides) for row in texts)
+    longest = sum(max(map(_width, column)) for column in columns)
+    style = f"width: 100%; table-layout: auto; font-size: {140 if longest > WIDE else 170}%"
+    return HTML(f'<table style="{style}"><thead>{head}</thead><tbody>{body}</tbody></table>')
+
+
+def _side(column: Sequence[str]) -> str:
+    if all(re.fullmatch(NUMBER, text) for text in column):
+        return "right"
+    return "center" if {*column} <= {*MARKS} else "left"
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(letter) in TWICE_AS_WIDE else 1 for letter in text)
+
+
+def _line(kind: str, texts: Sequence[str], sides: Sequence[str]) -> str:
+    cells = (
+        f'<{kind} style="text-align: {side}">{_marked(text)}</{kind}>'
+        for text, side in zip(texts, sides, strict=True)
+    )
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _marked(text: str) -> str:
+    return f'<b style="color: {MARKS[text]}">{text}</b>' if text in MARKS else escape(text)
