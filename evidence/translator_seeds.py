@@ -102,6 +102,7 @@ def museum(names: Names, seed: int, *, keep: bool = True) -> Measures:
         names["brief"].append(brief)
         found[f"{name}: last loss"] = brief.losses[-1]
         found[f"{name}: right"] = share_right(brief.model, exam)
+    names["small"] = names["brief"][0].model.cpu()  # the right version, as in the cell caught-table
     run(names, "relations-code")
     broken = {
         version.__name__: [relation.__name__ for relation in names["relations"] if not relation(version)]
