@@ -10,7 +10,9 @@ from IPython.display import HTML
 
 MARKS = {"✓": "#008a5e", "✗": "#d6453d"}  # their colours show on white paper and on black
 NUMBER = r"[-−]?[\d.,]+(e-?\d+)?"
-WIDE = 60  # letters in the longest cells of all columns: with more, the table's letters are smaller
+# A table's letters are as large as its longest cells allow: pixels of a slide of 1024 x 768, letters of 100 %.
+ROOM, LETTER, PADDING = 928, 11, 20
+SMALLEST, LARGEST = 125, 170  # percent; what does not fit then has several lines
 TWICE_AS_WIDE = "WF"  # as Unicode says of Chinese letters and marks
 
 
@@ -28,7 +30,9 @@ def show_table(names: Sequence[Any], rows: Sequence[Sequence[Any]]) -> HTML:
     head = _line("th", [str(name) for name in names], sides)
     body = "".join(_line("td", row, sides) for row in texts)
     longest = sum(max(map(_width, column)) for column in columns)
-    style = f"width: 100%; table-layout: auto; font-size: {140 if longest > WIDE else 170}%"
+    fitting = 100 * ROOM // (LETTER * longest + PADDING * len(names))
+    letters = max(SMALLEST, min(LARGEST, fitting))
+    style = f"width: 100%; table-layout: auto; font-size: {letters}%"
     return HTML(f'<table style="{style}"><thead>{head}</thead><tbody>{body}</tbody></table>')
 
 
