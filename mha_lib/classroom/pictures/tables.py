@@ -10,7 +10,7 @@ from IPython.display import HTML
 
 MARKS = {"✓": "#008a5e", "✗": "#d6453d"}  # their colours show on white paper and on black
 NUMBER = r"[-−]?[\d.,]+(e-?\d+)?"
-# A table's letters are as large as its longest cells allow: pixels of a slide of 1024 x 768, letters of 100 %.
+# Letters are as large as the longest cells allow: pixels of a slide of 1024 x 768, and of letters at 100 %.
 ROOM, LETTER, PADDING = 928, 11, 20
 SMALLEST, LARGEST = 125, 170  # percent; what does not fit then has several lines
 TWICE_AS_WIDE = "WF"  # as Unicode says of Chinese letters and marks
