@@ -200,7 +200,7 @@ def trained(name: str, seed: int) -> tuple[nn.Module, list[Point]]:
 
 
 def ablations(model: nn.Module) -> Measures:
-    """What two layers of one head lose without a layer, and where layer 1 does not see layer 0."""
+    """Measure two layers of one head without a layer, and where layer 1 does not see layer 0."""
     on, off = torch.ones(1), torch.zeros(1)
     found = {
         "right without layer 0": right(model, head_masks=[off, on]),
@@ -274,7 +274,7 @@ def read_off(model: Any) -> Measures:
 
 
 def shares_of_heads(model: nn.Module) -> Measures:
-    """What each head of layer 1 adds to the logit of the right letter, and what its removal costs."""
+    """Measure each head of layer 1: its share in the right letter's logit, and the loss by its removal."""
     terms = LESSON["split_logits"](model)
     added = LESSON["of_right_letter"](terms)
     shares, heads = (added / added.sum()).tolist(), range(1, 5)
@@ -295,7 +295,7 @@ MYSTERY = "the riddle of the letter before"
 
 
 def train_on_the_riddle(seed: int) -> Measures:
-    """What two layers of one head get right of another riddle, which they solve by their values."""
+    """Train two layers of one head on another riddle, which they solve by their values."""
     torch.manual_seed(seed)
     model = AttentionLayers(2, 1)
     LESSON["train"](model, seed, 200, task=LESSON["shuffled"])
@@ -338,7 +338,7 @@ def sudden(curve: list[Point]) -> Measures:
 
 
 def counted(seed: int) -> Measures:
-    """What counts of pairs in all of the training know."""
+    """Predict by counts of the pairs in all of the training."""
     generator = torch.Generator().manual_seed(seed)
     pairs = torch.cat([repeated_tokens(64, generator).tokens.unfold(1, 2, 1) for _ in range(STEPS)])
     table = torch.zeros(VOCABULARY, VOCABULARY)

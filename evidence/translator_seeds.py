@@ -132,7 +132,7 @@ def maps(names: Names) -> Measures:
 
 
 def patches(names: Names) -> Measures:
-    """What follows a word's vector, and what the outputs of heads turn."""
+    """Patch a word's vector and the outputs of heads, and count the digits that follow."""
     follows = stays = 0
     for number, other, row in names["digit_pairs"](100, seed=1):
         word = names["alignment"](number)[row]
@@ -158,7 +158,7 @@ def patches(names: Names) -> Measures:
 
 
 def shares(names: Names) -> Measures:
-    """Whose share makes the right digit lead."""
+    """Measure the share of each part in the lead of the right digit."""
     parts, lead = names["lead_by_part"]()
     cross = [parts["cross", head] for head in range(4)]
     turns = names["turned"]["cross-attention"][:4]
@@ -192,7 +192,7 @@ def evened(names: Names) -> Measures:
 
 
 def orders(names: Names) -> Measures:
-    """What is right without two heads, by the way in which they are chosen."""
+    """Measure the share that is right without two heads, by the way in which they are chosen."""
     ways = ("removal", "gradient", "gradient at step 400", "entropy")
     return {
         f"right without two heads by {way}": right

@@ -150,10 +150,10 @@ class Student:
         content = {"code": code, "silent": False, "store_history": True, "allow_stdin": False}
         return self.said_to(self.send("execute_request", content), {"execute_reply", "idle"})
 
-    def change_widget(self, widget: str, state: dict[str, Any]) -> str:
-        """What the kernel shows when a browser says that a widget's state was changed."""
+    def change_widget(self, widget: str, state: dict[str, Any]) -> None:
+        """Tell the kernel, as a browser does, that a widget has changed, and wait until it has taken it."""
         data = {"method": "update", "state": state, "buffer_paths": []}
-        return self.said_to(self.send("comm_msg", {"comm_id": widget, "data": data}), {"idle"})
+        self.said_to(self.send("comm_msg", {"comm_id": widget, "data": data}), {"idle"})
 
     def said_to(self, sent: str, missing: set[str]) -> str:
         assert self.socket

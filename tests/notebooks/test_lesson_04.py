@@ -1,4 +1,4 @@
-"""What lesson 04 says of several seeds is in the table: each range, and how many seeds it rests on."""
+"""The table holds all that lesson 04 says of several seeds: each range, and the number of its seeds."""
 
 import pytest
 
