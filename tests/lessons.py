@@ -18,15 +18,6 @@ from mha_lib.classroom.lesson.lessons import written_languages
 ROOT = Path(__file__).parents[1]
 # Left out of a copy of the course: checkpoints, and lessons that earlier versions made in notebooks/.
 NOT_COPIED = shutil.ignore_patterns(TRADITIONAL, ".ipynb_checkpoints", "__pycache__")
-# Lessons with small exercises, objectives that meet them, and terms that are defined before they are used.
-THIRD_EDITION = {
-    "01_single_head_attention",
-    "02_self_attention",
-    "03_multi_head_attention",
-    "04_layers",
-    "05_trained_heads",
-    "06_heads_today",
-}
 
 
 def copy_course(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Lessons of the third edition define a term before they use it, on a slide, in both languages."""
+"""Lessons define a term before they use it, on a slide, in both languages."""
 
 import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
@@ -7,11 +7,10 @@ from mha_lib.classroom.lesson.glossary import bold_in, definitions_in
 from mha_lib.classroom.lesson.grammar import has_role
 from mha_lib.classroom.lesson.slides import STARTS, is_for_instructors, read_lesson, slide_type, source
 from mha_lib.classroom.lesson.terms import bold_terms, prose_of, uses_of
-from tests.lessons import ENGLISH, THIRD_EDITION, TRANSLATED, english_of, name_of
+from tests.lessons import ENGLISH, TRANSLATED, english_of, name_of
 
 NAMES_WHAT_COMES = {"title", "objectives"}  # the cells that may use terms before their definition
-lessons = [lesson for lesson in ENGLISH + TRANSLATED if lesson.stem in THIRD_EDITION]
-translations = [lesson for lesson in lessons if lesson in TRANSLATED]
+each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
 
 
 def bold_in_whys(notebook):
@@ -45,17 +44,17 @@ def differently_defined(english, translated):
     return sorted({cell for _, cell, _ in {*some} ^ {*others}})
 
 
-@pytest.mark.parametrize("lesson", lessons, ids=name_of)
+@each_lesson
 def test_a_why_defines_no_term(lesson):
     assert bold_in_whys(read_lesson(lesson)) == []
 
 
-@pytest.mark.parametrize("lesson", lessons, ids=name_of)
+@each_lesson
 def test_no_term_is_used_on_a_slide_before_its_definition(lesson):
     assert used_before_defined(read_lesson(lesson), lesson.parent) == []
 
 
-@pytest.mark.parametrize("lesson", translations, ids=name_of)
+@pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
 def test_a_translation_defines_its_terms_in_the_same_cells(lesson):
     assert differently_defined(read_lesson(english_of(lesson)), read_lesson(lesson)) == []
 

@@ -23,7 +23,7 @@ from mha_lib.classroom.lesson.slides import (
 from mha_lib.classroom.lesson.translations import out_of_step
 from mha_lib.classroom.lesson.working_copy import FOLDED, for_students
 from mha_lib.classroom.pages.handout.notebook import lines_of_asserts
-from tests.lessons import ENGLISH, ROOT, THIRD_EDITION, TRANSLATED, english_of, name_of
+from tests.lessons import ENGLISH, ROOT, TRANSLATED, english_of, name_of
 
 each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
 each_translation = pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
@@ -129,9 +129,7 @@ def minutes_to_say(slide):
     return (len(han) / CHINESE if han else len(said.split()) / WORDS) + SLIDE + THINKING * thinks
 
 
-@pytest.mark.parametrize(
-    "lesson", [one for one in ENGLISH + TRANSLATED if one.stem in THIRD_EDITION], ids=name_of
-)
+@each_lesson
 def test_a_slide_is_said_in_its_minutes(lesson):
     slides = [slide for slide in read_slides(cells_of(lesson)) if not slide.is_optional]
     late = {slide.title: minutes_to_say(slide) for slide in slides}
@@ -217,8 +215,6 @@ def test_helpers_and_tests_are_folded_under_a_line_that_names_them_and_nothing_e
 
 @each_lesson
 def test_no_assert_answers_a_guess_before_it_has_run(lesson):
-    if lesson.stem not in THIRD_EDITION:
-        return
     for slide in read_slides(cells_of(lesson)):
         asks = any("guess" in tags(cell) for cell in slide.cells)
         for cell in slide.cells if asks else []:
@@ -333,10 +329,7 @@ def test_a_small_exercise_asks_for_one_value_in_a_cell_of_its_own_slide(lesson):
 
 @each_lesson
 def test_each_objective_has_its_exercises_and_the_end_of_the_lesson_says_which_are_reached(lesson):
-    (reached,) = [cell for cell in cells_of(lesson) if cell["id"] == "reached"] or [None]
-    if reached is None:
-        assert lesson.stem not in THIRD_EDITION
-        return
+    (reached,) = [cell for cell in cells_of(lesson) if cell["id"] == "reached"]
     objectives = ast.literal_eval(source(reached).removeprefix("check.reached(").removesuffix(")").strip())
     (listed,) = [source(cell) for cell in cells_of(lesson) if cell["id"] == "objectives"]
     assert list(objectives) == re.findall(r"^- (.+)$", listed.replace(r"$\sqrt{d}$", "√d"), re.M)
