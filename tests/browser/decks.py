@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -11,17 +12,12 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import Watch
 from tests.browser.new_lesson import POSITION, current, open_deck, press, status_of
 from tests.browser.pages import new_page
+from tests.browser.stage import SEEN, faults_of_stage
 from tests.browser.waiting import act, answer_of, attribute_of, measure, text_of, until
-from tests.lessons import ENGLISH, THIRD_EDITION, TRANSLATED, in_whole_runs, name_of
+from tests.lessons import ENGLISH, TRANSLATED, name_of
 
-LOOKED_AT = [*ENGLISH, *(lesson for lesson in TRANSLATED if lesson.stem in THIRD_EDITION)]
 each_lesson = pytest.mark.parametrize(
-    "lesson",
-    [
-        *(pytest.param(lesson, marks=pytest.mark.ci) for lesson in LOOKED_AT),
-        *in_whole_runs(lesson for lesson in TRANSLATED if lesson not in LOOKED_AT),
-    ],
-    ids=name_of,
+    "lesson", [pytest.param(lesson, marks=pytest.mark.ci) for lesson in ENGLISH + TRANSLATED], ids=name_of
 )
 FAULTS_OF_SLIDE, FAULTS_OF_LAYOUT, FAULTS_OF_EXPLORER, FAULTS_OF_ANSWERS = (
     (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8").rstrip().removesuffix(";")
@@ -33,7 +29,14 @@ STEPS = """() => {
     const lines = highlights.flatMap((cell) => [...cell.dataset.highlight.split("|"), "all"]);
     return document.querySelectorAll(".slides > section > section, .slides .fragment").length + lines.length;
 }"""
-CAN_GO_DOWN = "Boolean(document.querySelector('.present > .present').nextElementSibling)"
+# The step that is shown, its faults, its stage, and whether there is a slide below it: all that a walk looks
+# at, in one question, since each question waits for a page at rest.
+LOOK = f"""() => ({{
+    step: ({STEP})(),
+    faults: [...({FAULTS_OF_SLIDE})(), ...({FAULTS_OF_LAYOUT})()],
+    stage: ({SEEN})(),
+    canGoDown: Boolean(document.querySelector(".present > .present").nextElementSibling),
+}})"""
 LOADED = """() => {
     const slide = document.querySelector("section.present > section.present");
     const widgets = [...slide.querySelectorAll("[data-mime-type*='widget-view']")];
@@ -102,34 +105,31 @@ def run_deck(page: Page) -> list[str]:
     return re.findall("^slide .*", text_of(status), re.MULTILINE)
 
 
-def walk(page: Page, every_setting: bool = False) -> Faults:
-    """Go from the first slide to the last; returns the faults of each step.
+def walk(page: Page, every_setting: bool = False, lesson: Path | None = None) -> Faults:
+    """Go from the first slide to the last; returns the faults of each step, and of the stage of a lesson.
 
     Explorers are tried at the ends of their sliders, or at every setting.
     """
     expect(page.locator("#deck-foot b").last).to_have_text(re.compile("1 / [0-9]+$"))
     steps = measure(page, STEPS)
     faults: Faults = {}
+    stages: dict[str, Any] = {}
     for _ in range(steps):
-        step, found = faults_of_step(page)
-        faults[step] = found + answer_of(page, FAULTS_OF_EXPLORER, every_setting)
-        page.keyboard.press("ArrowDown" if measure(page, CAN_GO_DOWN) else "ArrowRight")
+        until(page, LOADED)
+        seen = measure(page, LOOK)
+        faults[seen["step"]] = seen["faults"] + answer_of(page, FAULTS_OF_EXPLORER, every_setting)
+        stages.setdefault(seen["step"].split("+")[0], seen["stage"])
+        page.keyboard.press("ArrowDown" if seen["canGoDown"] else "ArrowRight")
         if len(faults) < steps:
-            until(page, f"step => ({STEP})() !== step", step)
-    return faults
+            until(page, f"step => ({STEP})() !== step", seen["step"])
+    return faults | (faults_of_stage(lesson, stages) if lesson else {})
 
 
-def faults_of_step(page: Page) -> tuple[str, list[str]]:
-    """The step that is shown, and its faults, once it is loaded and drawn."""
-    until(page, LOADED)
-    return measure(page, STEP), measure(page, FAULTS_OF_SLIDE) + measure(page, FAULTS_OF_LAYOUT)
-
-
-def faults_of(page: Page, watch: Watch, address: str) -> Faults:
-    """The faults of a lesson's deck: when it opens, when all of it runs, and at each step."""
+def faults_of(page: Page, watch: Watch, address: str, lesson: Path | None = None) -> Faults:
+    """The faults of a deck: when it opens, when all of it runs, and at each step."""
     open_deck(page, address)
     faults = {"opening": [*watch.errors], "answers": answer_of(page, FAULTS_OF_ANSWERS)}
-    faults |= {"running": run_deck(page)} | walk(page) | faults_around(watch, address)
+    faults |= {"running": run_deck(page)} | walk(page, lesson=lesson) | faults_around(watch, address)
     return {place: found for place, found in faults.items() if found}
 
 

@@ -1,14 +1,11 @@
 """The stage of a slide: what is seen on it, large, below the words that introduce it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-
-from playwright.sync_api import Page
+from typing import Any
 
 from mha_lib.classroom.lesson.grammar import has_role
 from mha_lib.classroom.lesson.slides import read_lesson, read_slides
-from tests.browser.decks import Faults, go_to
-from tests.browser.waiting import measure
 
 LISTS = {"title", "objectives", "learnt"}  # slides of words
 MOST_WITH_CODE = 1 / 3  # of the core slides
@@ -41,17 +38,18 @@ def core_slides(lesson: Path) -> Iterator[tuple[str, str]]:
             yield f"slide-{column}-{row}", slide.title
 
 
-def faults_of_stage(page: Page, lesson: Path) -> Faults:
-    """Core slides of a deck that ran where nothing takes half of the stage, and too many with open code."""
-    faults: Faults = {}
+def faults_of_stage(lesson: Path, seen: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Core slides of a deck that ran where nothing takes half of the stage, and too many with open code.
+
+    ``seen`` tells what ``SEEN`` found on each slide, by the slide's address.
+    """
+    faults: dict[str, list[str]] = {}
     slides, with_code = list(core_slides(lesson)), []
     for address, title in slides:
-        go_to(page, address)
-        seen = measure(page, SEEN)
-        if seen["hasCode"]:
+        if seen[address]["hasCode"]:
             with_code.append(title)
-        elif seen["share"] < 0.5:
-            faults[address] = [f"its largest thing takes {seen['share']:.2f} of the stage: {title}"]
+        elif (share := seen[address]["share"]) < 0.5:
+            faults[address] = [f"its largest thing takes {share:.2f} of the stage: {title}"]
     if len(with_code) > MOST_WITH_CODE * len(slides):
         faults["stage"] = [f"open code on {len(with_code)} of {len(slides)} core slides: {with_code}"]
     return faults
