@@ -15,7 +15,8 @@ from mha_lib.classroom.explorer import explore
 from mha_lib.classroom.pages.handout import HandoutExporter
 from tests.browser.new_lesson import new_lesson
 from tests.browser.waiting import act, becomes, box_of, expect_idle, measure, until
-from tests.classroom.pages.handout.cells import STATE, widget
+from tests.classroom.pages.handout.cells import widget
+from tests.offline_notebook.pages import STATE
 
 B, Q, K = 2, 6, 8
 WORDS = ["<img src=x onerror=window.hacked=1>", "", "the", "the", "注意力机制", "🙂", "long " * 99, "a\nb"]

@@ -6,7 +6,8 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Locator, Page, Route, expect
+from nbformat import NotebookNode
+from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from tests.browser.conftest import JupyterServer
 from tests.browser.new_lesson import current, press, status_of
@@ -38,6 +39,15 @@ def foot_says(page: Page, keys: str, said: str | re.Pattern[str]) -> None:
 def outputs_of(page: Page) -> Locator:
     """The outputs on the slide that is shown."""
     return current(page).locator(".jp-OutputArea-output")
+
+
+def outputs_in(lesson: NotebookNode) -> list[NotebookNode]:
+    """The outputs in a file."""
+    return [output for each in lesson.cells for output in each.get("outputs", [])]
+
+
+def saves(request: Request) -> bool:
+    return request.method == "PUT" and "/api/contents/" in request.url
 
 
 def expect_done(page: Page) -> None:

@@ -6,13 +6,21 @@ import signal
 from pathlib import Path
 
 import pytest
-from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Locator, Page, Response, expect
+from playwright.sync_api import Locator, Page, expect
 
 from mha_lib.classroom.lesson import make_deck_copy
 from tests.browser.conftest import JupyterServer, Watch
-from tests.browser.lecture import end_kernels, expect_done, foot_says, outputs_of, reload, turn
+from tests.browser.lecture import (
+    end_kernels,
+    expect_done,
+    foot_says,
+    outputs_in,
+    outputs_of,
+    reload,
+    saves,
+    turn,
+)
 from tests.browser.new_lesson import ANYWIDGET, cell, current, lay_lesson, open_deck, status_of
 from tests.browser.waiting import measure, saved_when, text_of
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
@@ -38,14 +46,6 @@ def lecture(jupyter: JupyterServer, tmp_path: Path) -> str:
         cell("skip", new_code_cell, "prepared = 'set up'", "prepare", ("setup",)),
     ]
     return lay_lesson(jupyter, f"{tmp_path.name}.ipynb", cells)
-
-
-def is_saved(response: Response) -> bool:
-    return response.request.method == "PUT" and "/api/contents/" in response.url
-
-
-def outputs_in(lesson: NotebookNode) -> list[NotebookNode]:
-    return [output for each in lesson.cells for output in each.get("outputs", [])]
 
 
 def output_of(page: Page, text: str) -> Locator:
@@ -194,7 +194,7 @@ def teach(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
     assert told == []
     open_deck(page, jupyter.address("rise", (folder / lesson.name).relative_to(jupyter.folder).as_posix()))
     expect(page.locator(".jp-OutputArea-output")).to_have_count(0)
-    with page.expect_response(is_saved, timeout=600_000):
+    with page.expect_response(lambda answer: saves(answer.request), timeout=600_000):
         page.keyboard.press("s")
         expect(status_of(page)).to_have_text(re.compile(r"Setup: (\d+) of \1 cells ran in "), timeout=600_000)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Locator, Page, Request, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import JupyterServer
 from tests.browser.decks import slow_down
+from tests.browser.lecture import outputs_in, saves
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
 from tests.browser.waiting import each_of, measure, saved_when, until
 
@@ -55,14 +55,6 @@ def notes_of(page: Page) -> Locator:
     return page.locator(".jp-RenderedMarkdown", has_text="A note")
 
 
-def writes(request: Request) -> bool:
-    return request.method == "PUT" and "/api/contents/" in request.url
-
-
-def outputs_in(lesson: NotebookNode) -> list[str]:
-    return [output.text.strip() for one in lesson.cells for output in one.get("outputs", [])]
-
-
 @pytest.mark.ci
 @pytest.mark.parametrize("latency", [0, 200])
 def test_no_two_saves_are_on_their_way_at_once(deck: Page, file: Path, latency: int) -> None:
@@ -70,7 +62,7 @@ def test_no_two_saves_are_on_their_way_at_once(deck: Page, file: Path, latency: 
     slow_down(deck, latency)
     deck.keyboard.press("Shift+Enter")
     for number in range(COUNT):
-        with deck.expect_request(writes):
+        with deck.expect_request(saves):
             deck.keyboard.press("Control+Enter")
             expect(current(deck).locator(".jp-OutputArea-output")).to_have_text(f"output {number}")
         # runs again, while the save is on its way
@@ -95,7 +87,9 @@ def test_a_file_that_was_changed_elsewhere_is_saved_over_in_the_decks_own_copy(
     press(deck, "ArrowRight Control+Enter")
     expect(status_of(deck)).to_have_text(re.compile("changed elsewhere. The deck has saved its own over it"))
     expect(current(deck)).to_have_id("slide-1-0")
-    lesson = saved_when(file, lambda lesson: outputs_in(lesson) == ["output 0"], "its output")
+    lesson = saved_when(
+        file, lambda lesson: [one.text for one in outputs_in(lesson)] == ["output 0\n"], "its output"
+    )
     assert lesson.cells[0].source == "# Saves"
 
 
@@ -124,7 +118,7 @@ def test_a_save_that_fails_says_so_at_the_foot_and_what_was_typed_is_saved_later
     deck: Page, file: Path, status: int, said: str
 ) -> None:
     def fail(route: Route) -> None:
-        if writes(route.request):
+        if saves(route.request):
             route.fulfill(status=status, body=json.dumps({"message": "the disk is full"}))
         else:
             route.fallback()

@@ -23,7 +23,8 @@ from offline_notebook.outputs import shorter
 from tests.browser.explorers import HEADS, handout_page
 from tests.browser.pages import new_page
 from tests.browser.waiting import act, becomes, box_of, each_of, measure, picture_of, text_of, until
-from tests.classroom.pages.handout.cells import STATE, code, printed, shown, text, widget
+from tests.classroom.pages.handout.cells import code, text, widget
+from tests.offline_notebook.pages import STATE, printed, shown
 from tests.waiting import eventually
 
 ESM = """

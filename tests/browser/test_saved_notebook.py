@@ -5,8 +5,9 @@ from playwright.sync_api import expect
 
 from mha_lib.classroom.pages.handout import HandoutExporter
 from tests.browser.explorers import HEADS, Lab
+from tests.browser.lecture import end_kernels
 from tests.browser.waiting import saved_when
-from tests.classroom.pages.handout.cells import STATE
+from tests.offline_notebook.pages import STATE
 
 pytestmark = pytest.mark.ci
 
@@ -18,13 +19,6 @@ explore(lambda num_heads=2: np.full((num_heads, 3, 5), 0.2), num_heads=[1, 2, 4]
 """
 
 
-def end_kernels(page, jupyter):
-    kernels, headers = f"{jupyter.url}/api/kernels", {"Authorization": f"token {jupyter.token}"}
-    for kernel in page.request.get(kernels, headers=headers).json():
-        page.request.delete(f"{kernels}/{kernel['id']}", headers=headers)
-    assert page.request.get(kernels, headers=headers).json() == []
-
-
 def test_a_reopened_notebook_and_its_handout_show_the_explorer_again(page, watch, jupyter, caplog):
     lab = Lab(page, jupyter, "saved.ipynb", EXPLORER)
     lab.run(0)
@@ -33,7 +27,7 @@ def test_a_reopened_notebook_and_its_handout_show_the_explorer_again(page, watch
     file = jupyter.folder / "saved.ipynb"
     saved_when(file, lambda notebook: STATE in notebook.metadata.get("widgets", {}), "the explorer's state")
 
-    end_kernels(page, jupyter)
+    end_kernels(jupyter)
     page.goto(jupyter.address("lab", "saved.ipynb") + "&reset")
     expect(page.locator(HEADS)).to_have_count(2)
     expect(page.locator(".jp-CodeCell .jp-InputArea-prompt")).not_to_have_text("[*]:")

@@ -15,13 +15,14 @@ import nbformat
 import pytest
 from ipywidgets.embed import dependency_state, embed_data
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from playwright.sync_api import Browser, Page, Response, expect
+from playwright.sync_api import Browser, Page, expect
 
 from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import JupyterServer, Watch, install_deck, start_server
+from tests.browser.lecture import saves
 from tests.browser.new_lesson import ANYWIDGET, new_lesson
 from tests.browser.pages import expect_accessible, new_page
-from tests.classroom.pages.handout.cells import STATE, VIEW, shown
+from tests.offline_notebook.pages import STATE, VIEW, shown
 from tests.waiting import eventually
 
 WORDS = words_in("en")["withheld"]
@@ -90,10 +91,6 @@ def attacks(watch: Watch) -> list[str]:
     return [url for url in watch.requests if url.endswith(("/api/kernels", "-has-run"))]
 
 
-def saves(response: Response) -> bool:
-    return response.request.method == "PUT" and "/api/contents/" in response.url
-
-
 @pytest.mark.parametrize(
     "view",
     [
@@ -118,7 +115,7 @@ def test_what_a_notebook_has_stored_never_runs_until_it_is_trusted(
             page.keyboard.press("Shift+Enter")
             # The page restores what is stored before it draws the widgets of its own cells.
             expect(page.locator("canvas[data-size='10']")).to_be_attached()
-            with page.expect_response(saves):
+            with page.expect_response(lambda answer: saves(answer.request)):
                 page.keyboard.press("Control+s")
             now = nbformat.read(file, 4).metadata
             assert now.rise == stored.rise

@@ -64,12 +64,12 @@ def printed(text):
 
 
 def stored(**models):
-    """The metadata of a notebook with these widgets: of each its kind, its state, and its buffers."""
+    """The widgets in a notebook's metadata: of each its kind, its state, and its buffers."""
     state = {
         name: {"model_name": kind, "state": state, "buffers": buffers}
         for name, (kind, state, *buffers) in models.items()
     }
-    return {"widgets": {STATE: {"state": state}}}
+    return {STATE: {"state": state}}
 
 
 class Shown:

@@ -21,7 +21,7 @@ def test_the_example_makes_a_page_with_a_live_widget(tmp_path):
         new_code_cell("x = 1", outputs=[shown({VIEW: {"model_id": "w"}})]),
     ]
     file = tmp_path / "lesson.ipynb"
-    nbformat.write(new_notebook(cells=cells, metadata=live), file)
+    nbformat.write(new_notebook(cells=cells, metadata={"widgets": live}), file)
     names = {name: getattr(offline_notebook, name) for name in offline_notebook.__all__}
     names |= {"nbformat": nbformat, "json": json, "file": file, "sentences": SENTENCES}
     exec(re.search(r"```python\n(.*?)```", README, re.S)[1], names)

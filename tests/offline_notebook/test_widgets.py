@@ -14,7 +14,7 @@ def test_without_javascript_a_widget_says_that_it_needs_it():
         ({"text/plain": "a", "image/png": PIXEL}, None),
     ):
         models = stored(w=("AnyModel", {"_esm": "export default {}"}))
-        page = Shown(shown({VIEW: {"model_id": "w"}, **beside}), metadata=models)
+        page = Shown(shown({VIEW: {"model_id": "w"}, **beside}), metadata={"widgets": models})
         still = page.page.find(class_="still")
         assert (still.find(class_="words") is None) == (words is None), "the style sheet hides it"
         assert words is None or words in still.noscript.get_text()
@@ -22,7 +22,7 @@ def test_without_javascript_a_widget_says_that_it_needs_it():
 
 
 def stills(**models):
-    return Shown(shown({VIEW: {"model_id": "top"}}), metadata=stored(**models))
+    return Shown(shown({VIEW: {"model_id": "top"}}), metadata={"widgets": stored(**models)})
 
 
 @pytest.mark.parametrize(

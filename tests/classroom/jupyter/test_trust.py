@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from traitlets.config.loader import PyFileConfigLoader
 
 from mha_lib.classroom.jupyter import SETTINGS
-from tests.classroom.pages.handout.cells import STATE, stored
+from tests.offline_notebook.pages import STATE, stored
 
 CONFIGURATION = SETTINGS / "jupyter_server_config.py"
 WITHHELD = "mha_withheld"

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from mha_lib.classroom.pages.notes import write_notes
-from tests.classroom.pages.pages import read
+from tests.offline_notebook.pages import read
 
 CELLS = [
     ("markdown", "slide", "# Attention & more"),

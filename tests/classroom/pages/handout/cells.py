@@ -2,14 +2,10 @@
 
 import logging
 
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from mha_lib.classroom.pages.handout import HandoutExporter
-from tests.classroom.pages.pages import read
-
-VIEW = "application/vnd.jupyter.widget-view+json"
-STATE = "application/vnd.jupyter.widget-state+json"
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+from tests.offline_notebook.pages import VIEW, read, shown
 
 
 def text(source, slide="-", tags=(), **more):
@@ -24,25 +20,8 @@ def about(slide, tags):
     return {"slideshow": {"slide_type": slide}, "tags": list(tags)}
 
 
-def printed(text):
-    return new_output("stream", text=text)
-
-
-def shown(data, **metadata):
-    return new_output("display_data", data=data, metadata=metadata)
-
-
 def widget(model_id, **beside):
     return code("", shown({VIEW: {"model_id": model_id}, **beside}))
-
-
-def stored(**models):
-    """The metadata of a notebook with these widgets: of each its kind, its state, and its buffers."""
-    state = {
-        name: {"model_name": kind, "state": state, "buffers": buffers}
-        for name, (kind, state, *buffers) in models.items()
-    }
-    return {STATE: {"state": state}}
 
 
 class Handout:

@@ -22,7 +22,7 @@ from mha_lib.classroom.pages import execution
 from mha_lib.classroom.pages.handout import HandoutExporter, build, write_handouts
 from mha_lib.classroom.pages.handout.index import write_index
 from tests.classroom.pages.handout.cells import code, text
-from tests.classroom.pages.pages import read
+from tests.offline_notebook.pages import read
 from tests.waiting import eventually
 
 

@@ -13,19 +13,9 @@ from nbformat.v4 import new_notebook, new_output
 
 from mha_lib.classroom.lesson.outputs import check_metadata, progress_metadata, report_metadata
 from mha_lib.classroom.pages.handout import HandoutExporter
-from tests.classroom.pages.handout.cells import (
-    PIXEL,
-    STATE,
-    Handout,
-    code,
-    printed,
-    shown,
-    stored,
-    text,
-    widget,
-)
-from tests.classroom.pages.pages import read
+from tests.classroom.pages.handout.cells import Handout, code, text, widget
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
+from tests.offline_notebook.pages import PIXEL, STATE, printed, read, shown, stored
 
 HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(2)>"
 

@@ -4,7 +4,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from mha_lib.classroom.pages.handout import HandoutExporter
-from tests.classroom.pages.handout.cells import Handout, shown
+from tests.classroom.pages.handout.cells import Handout
+from tests.offline_notebook.pages import shown
 
 
 @pytest.mark.parametrize("written", ["{}-{}", "{}_{}"])

@@ -11,8 +11,8 @@ from mha_lib.classroom.pages.handout import HandoutExporter
 from mha_lib.classroom.pages.handout.index import write_index
 from mha_lib.classroom.pages.notes import write_notes
 from tests.brackets import outside_brackets, speak_in_brackets
-from tests.classroom.pages.handout.cells import PIXEL, VIEW, code, shown, stored, text
-from tests.classroom.pages.pages import read
+from tests.classroom.pages.handout.cells import code, text
+from tests.offline_notebook.pages import PIXEL, VIEW, read, shown, stored
 
 
 @pytest.fixture
