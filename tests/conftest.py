@@ -1,12 +1,10 @@
 """For every test, and for every process a test starts."""
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 # Threads that wait by spinning starve one another where two kernels share two cores: a training of 3 s
 # took minutes. Set before torch is imported.
@@ -32,30 +30,26 @@ def made_lessons() -> Path:
     return make_traditional(Path(__file__).parents[1])
 
 
-LayTranslator = Callable[[Path, Path], None]
+ShareTrainings = Callable[[Path], None]
 
 
 @pytest.fixture(scope="session")
-def lay_translator(pytestconfig: pytest.Config) -> LayTranslator:
-    """``lay_translator(lesson, course)``: a lesson that trains a translator finds one in ``course/work/``.
+def share_trainings(pytestconfig: pytest.Config) -> ShareTrainings:
+    """``share_trainings(course)``: the lessons of this course find what others have trained.
 
-    It is trained once for all tests, and not at all where none of them runs such a lesson. pytest's cache
+    A lesson trains once for all tests, and for its translations too, whose code is the same. pytest's cache
     keeps it for processes side by side and for later runs, until the code changes that it is made with.
     """
     cache = pytestconfig.cache
     assert cache, "the tests need pytest's cache"
     from mha_lib.classroom.trainings.fingerprint import edition
 
-    kept = cache.mkdir(f"translators-{edition()[:16]}")
+    kept = cache.mkdir(f"trainings-{edition()[:16]}")
 
-    def lay(lesson: Path, course: Path) -> None:
-        if "train_translator" not in lesson.read_text(encoding="utf-8"):
-            return
-        from mha_lib.classroom.translator import train_translator
+    def share(course: Path) -> None:
+        place = course / "work" / "trainings"
+        place.parent.mkdir(exist_ok=True)
+        if not place.exists():
+            place.symlink_to(kept)
 
-        with FileLock(kept / "lock"):
-            train_translator(folder=kept)
-            place = course / "work" / "trainings"
-            shutil.copytree(kept, place, dirs_exist_ok=True, ignore=shutil.ignore_patterns("lock"))
-
-    return lay
+    return share

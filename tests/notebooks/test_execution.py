@@ -55,13 +55,13 @@ assert _failed == []
 
 
 @pytest.fixture(scope="module", params=LESSONS, ids=name_of)
-def client(request, tmp_path_factory, lay_translator, made_lessons):
+def client(request, tmp_path_factory, share_trainings, made_lessons):
     """The client that has run the lesson; its kernel still holds all names of the lesson."""
     folder = tmp_path_factory.mktemp("course")
     shutil.copytree(ROOT / "img", folder / "img")
     place = folder / "notebooks" / request.param.parent.name
     shutil.copytree(request.param.parent, place)
-    lay_translator(request.param, folder)
+    share_trainings(folder)
     notebook = nbformat.read(request.param, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell(DRIVE_EXPLORERS, id="drive-explorers"))
     client = NotebookClient(notebook, timeout=LONGEST_CELL, resources={"metadata": {"path": str(place)}})

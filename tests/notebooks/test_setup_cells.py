@@ -16,17 +16,17 @@ pytestmark = pytest.mark.ci
 each_lesson = pytest.mark.parametrize("lesson", [*ENGLISH, *in_whole_runs(TRANSLATED)], ids=name_of)
 
 
-def own_course(lesson, folder, lay_translator):
+def own_course(lesson, folder, share_trainings):
     """The folder of the lesson in a course of its own, where the lesson may keep files."""
     place = folder / "notebooks" / lesson.parent.name
     shutil.copytree(lesson.parent, place)
-    lay_translator(lesson, folder)
+    share_trainings(folder)
     return place
 
 
 @each_lesson
-def test_setup_cells_need_no_other_cell(lesson, lay_translator, tmp_path, monkeypatch):
-    monkeypatch.chdir(own_course(lesson, tmp_path, lay_translator))
+def test_setup_cells_need_no_other_cell(lesson, share_trainings, tmp_path, monkeypatch):
+    monkeypatch.chdir(own_course(lesson, tmp_path, share_trainings))
     namespace = {"__name__": lesson.stem}
     for cell in read_lesson(lesson)["cells"]:
         if "setup" in tags(cell):
@@ -35,9 +35,9 @@ def test_setup_cells_need_no_other_cell(lesson, lay_translator, tmp_path, monkey
 
 @pytest.mark.whole
 @each_lesson
-def test_the_others_run_after_all_setup_cells(lesson, lay_translator, tmp_path):
+def test_the_others_run_after_all_setup_cells(lesson, share_trainings, tmp_path):
     """An instructor runs them so after S, and the key K does."""
     notebook = nbformat.read(lesson, as_version=4)
     notebook.cells.sort(key=lambda cell: "setup" not in cell.metadata.get("tags", []))  # a stable sort
-    place = own_course(lesson, tmp_path, lay_translator)
+    place = own_course(lesson, tmp_path, share_trainings)
     NotebookClient(notebook, timeout=LONGEST_CELL, resources={"metadata": {"path": str(place)}}).execute()
