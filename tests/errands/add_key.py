@@ -5,13 +5,7 @@ from pathlib import Path
 from tests.errands.edits import add_above, add_below
 
 HEADING = "Give the deck a key"
-TESTS = [
-    "-m",
-    "not whole",
-    "-k",
-    "top or key or help or language or gap or english",
-    "tests/browser/test_deck_keys.py",
-]
+TESTS = ["-k", "u_goes or no_key or help or language or gap or english", "tests/browser/test_deck_keys.py"]
 TESTS += ["tests/browser/test_deck_show.py", "tests/classroom/lesson", "tests/test_docs.py"]
 SAID = {"en": "to the very first slide", "zh": "回到最前面的一页"}
 TEST = """
