@@ -7,8 +7,9 @@ BIN := .venv/bin
 COURSE := $(BIN)/python -m mha_lib.classroom $(if $(L),--language $(L))
 SERVER = $(if $(PORT),--port $(PORT)) $(if $(JUPYTER),-- $(JUPYTER))
 SIDE_BY_SIDE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
-# Containers change the networks of this machine, and Chromium then drops what it loads: no browser test beside them.
-BUT_HUB := --ignore tests/hub
+# Containers change the networks of this machine, and Chromium then drops what it loads. So the folders with
+# tests in a browser are run after all others, the hub among them.
+IN_BROWSER := tests/browser tests/errands
 BIOME := @biomejs/biome@2.6.8
 BIOME_COMMAND := .venv/biome/node_modules/.bin/biome
 PROXY := configurable-http-proxy@5.1.0
@@ -66,13 +67,13 @@ test-busy: .venv/ready-dev ## test three times beside two busy processes; parts 
 	@$(BIN)/python -m tests.running.busy $(PART)
 
 test-ci: lint ## test all that a change can break: every deck, the hub, fresh environments, some mutants (T=tests/one)
-	@$(BIN)/python -m pytest -m "not whole" $(or $(T),$(SIDE_BY_SIDE) $(BUT_HUB))
-	@$(if $(T),,$(BIN)/python -m pytest -m "not whole" tests/hub)
+	@$(BIN)/python -m pytest -m "not whole" $(or $(T),$(SIDE_BY_SIDE) $(addprefix --ignore=,$(IN_BROWSER)))
+	@$(if $(T),,$(BIN)/python -m pytest -m "not whole" $(SIDE_BY_SIDE) $(IN_BROWSER))
 	@$(if $(T),,$(BIN)/python tests/mha_lib/mutants.py --sample 9)
 
 test-all: lint ## the long walks too: every slide at every size, every seed, every mutant (more than an hour)
-	@$(BIN)/python -m pytest -m "ci or not ci" $(or $(T),$(SIDE_BY_SIDE) $(BUT_HUB))
-	@$(if $(T),,$(BIN)/python -m pytest -m "ci or not ci" tests/hub)
+	@$(BIN)/python -m pytest -m "ci or not ci" $(or $(T),$(SIDE_BY_SIDE) $(addprefix --ignore=,$(IN_BROWSER)))
+	@$(if $(T),,$(BIN)/python -m pytest -m "ci or not ci" $(SIDE_BY_SIDE) $(IN_BROWSER))
 	@$(if $(T),,$(BIN)/python tests/mha_lib/mutants.py)
 
 .PHONY: formatting
