@@ -28,9 +28,13 @@ FRAMES = """() => Promise.race([
     new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
     new Promise((done) => setTimeout(done, 500)),
 ])"""
+# What only fades moves nothing: Reveal's empty backgrounds, for 0.8 s after each turn, what the foot of a deck
+# has said, for 7 s, and the cursor of an editor.
 MOVES = """() => {
-    const ends = ({ effect }) => effect?.getComputedTiming().endTime !== Infinity;
-    return document.getAnimations().some((each) => each.playState === "running" && ends(each));
+    const fades = ".reveal .backgrounds *, #deck-foot output.done, .cm-cursorLayer";
+    const counts = ({ effect }) =>
+        effect?.getComputedTiming().endTime !== Infinity && !effect?.target?.matches(fades);
+    return document.getAnimations().some((each) => each.playState === "running" && counts(each));
 }"""
 
 
