@@ -118,11 +118,13 @@ def walk(page: Page, every_setting: bool = False, lesson: Path | None = None) ->
         until(page, LOADED)
         seen = measure(page, LOOK)
         faults[seen["step"]] = seen["faults"] + answer_of(page, FAULTS_OF_EXPLORER, every_setting)
-        stages.setdefault(seen["step"].split("+")[0], seen["stage"])
+        stages[seen["step"].split("+")[0]] = seen["stage"]  # that of the last step, when all is shown
         page.keyboard.press("ArrowDown" if seen["canGoDown"] else "ArrowRight")
         if len(faults) < steps:
             until(page, f"step => ({STEP})() !== step", seen["step"])
-    return faults | (faults_of_stage(lesson, stages) if lesson else {})
+    for place, found in faults_of_stage(lesson, stages).items() if lesson else ():
+        faults[place] = faults.get(place, []) + found
+    return faults
 
 
 def faults_of(page: Page, watch: Watch, address: str, lesson: Path | None = None) -> Faults:

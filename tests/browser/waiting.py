@@ -28,8 +28,8 @@ FRAMES = """() => Promise.race([
     new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
     new Promise((done) => setTimeout(done, 500)),
 ])"""
-# What only fades moves nothing: Reveal's empty backgrounds, for 0.8 s after each turn, what the foot of a
-# deck has said, for 7 s, and the cursor of an editor.
+# Three things fade and move nothing: Reveal's empty backgrounds, for 0.8 s after each turn, the words at the
+# foot of a deck, for 7 s, and the cursor of an editor.
 MOVES = """() => {
     const fades = ".reveal .backgrounds *, #deck-foot output.done, .cm-cursorLayer";
     const counts = ({ effect }) =>
