@@ -21,7 +21,7 @@ PROXY_COMMAND := .venv/hub/node_modules/.bin/configurable-http-proxy
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: .venv/ready-classroom ## create .venv with everything the lessons need
+setup: .venv/ready-classroom ## create .venv with everything the lessons need (TORCH=cpu or cuda: PyTorch's build)
 
 lab: setup ## open the lessons in JupyterLab (L=language, PORT=8889, JUPYTER="more options")
 	@$(COURSE) lab $(SERVER)
@@ -112,14 +112,20 @@ COPIED := $(wildcard $(addprefix mha_lib/classroom/,jupyter/extension/* jupyter/
 .venv/ready-slides: EXTRAS := classroom,slides
 .venv/ready-hub: EXTRAS := classroom,hub
 .venv/ready-dev: EXTRAS := classroom,hub,dev
-.venv/ready-%: pyproject.toml constraints.txt $(COPIED)
+.venv/ready-%: pyproject.toml constraints.txt $(COPIED) $(if $(TORCH),other-torch)
 	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Python 3.11 or newer is needed, found: $$($(or $(PYTHON),python3) --version 2>&1 | tail -n 1)." \
 		"Install one, or name one: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@$(PYTHON) -m venv $$($(BIN)/python -c '' 2>/dev/null || echo --clear) .venv || { \
 		echo "The environment .venv could not be made; see the line above." >&2; exit 1; }
 	@echo "Setting up .venv: some minutes the first time (what happens: .venv/setup.log)"
-	@$(BIN)/python -m pip install $(PIP_OPTIONS) -c constraints.txt -e '.[$(EXTRAS)]' > .venv/setup.log 2>&1 || { \
+	@$(BIN)/python tools/install_torch.py $(TORCH)
+	@$(BIN)/python -m pip install $(PIP_OPTIONS) -c constraints.txt -e '.[$(EXTRAS)]' >> .venv/setup.log 2>&1 || { \
 		echo "Set-up failed: $$(grep -m 1 -oE 'ERROR: .*' .venv/setup.log)" \
 		"Check the network and run the same command again; all of it is in .venv/setup.log" >&2; exit 1; }
 	@touch $@
+
+# TORCH= is heeded where all is set up, too.
+.PHONY: other-torch
+other-torch:
+	@rm -f .venv/ready-*

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FILES = ("Makefile", "pyproject.toml", "constraints.txt", "README.md", "LICENSE", "LICENSE-TEXTS")
+SCRIPT = "tools/install_torch.py"
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 
@@ -19,6 +20,8 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 def clone(tmp_path):
     for name in FILES:
         shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / SCRIPT, tmp_path / SCRIPT)
     (tmp_path / "mha_lib").mkdir()
     (tmp_path / "mha_lib/__init__.py").touch()
     return tmp_path
@@ -67,6 +70,20 @@ def test_no_network_at_set_up_is_said_and_leaves_no_mark_of_success(clone):
     assert "Check the network and run the same command again" in result.stderr
     assert (clone / ".venv" / "bin").is_dir()
     assert not list(clone.glob(".venv/ready-*"))
+
+
+def test_set_up_decides_about_torch_before_pip_runs_and_again_when_torch_is_given(clone):
+    """Both Pythons are made up: the one in .venv writes down what it is asked to run."""
+    asked = clone / "asked"
+    (clone / ".venv/bin").mkdir(parents=True)
+    recorder = Path(python_that(clone / ".venv/bin", f'[ "$1" = -c ] || echo "$@" >> {asked}')[7:])
+    recorder.rename(clone / ".venv/bin/python")
+    pip = "-m pip install --retries 2 -c constraints.txt -e .[classroom]"
+    for wish, expected in (("", [SCRIPT, pip]), ("", []), ("TORCH=cuda", [f"{SCRIPT} cuda", pip]), ("", [])):
+        asked.write_text("")
+        done = make(clone, "setup", python_that(clone, "exit 0"), *wish.split(), TORCH="")
+        assert not done.returncode, done.stderr
+        assert asked.read_text().splitlines() == expected
 
 
 def test_an_overview_leaves_an_environment_as_it_is(clone):
