@@ -49,6 +49,11 @@ def test_every_pinned_package_takes_the_oldest_python_that_the_course_takes():
             assert SpecifierSet(wanted).contains(oldest), f"{name} wants Python {wanted}"
 
 
+def test_no_pin_names_a_build_that_pypi_lacks():
+    """pip freeze writes torch==2.13.0+cpu, where that is installed."""
+    assert [name for name, number in PINNED.items() if "+" in number] == []
+
+
 def test_conda_installs_what_pyproject_lists():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     *conda, pip = environment["dependencies"]
