@@ -24,12 +24,14 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere PyPI 
 
 
 def wheel(name, version, tag="py3-none-any"):
-    """The name and the bytes of a wheel that holds its number of bytes and nothing else."""
+    """The name and the bytes of a wheel. Torch needs numpy."""
+    about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    about += "Requires-Dist: numpy\n" if name == "torch" else ""
     info = f"{name}-{version}.dist-info"
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as packed:
         packed.writestr(f"{name}_load", bytes(LOAD))
-        packed.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        packed.writestr(f"{info}/METADATA", about)
         packed.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
         packed.writestr(f"{info}/RECORD", "")
     return f"{name}-{version}-{tag}.whl", file.getvalue()
@@ -87,7 +89,9 @@ class Machine:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
         borrowed = folder / "borrowed"
         borrowed.mkdir()
-        (borrowed / "pip").symlink_to(Path(sysconfig.get_path("purelib"), "pip"))
+        packages = Path(sysconfig.get_path("purelib"))
+        for lent in (packages / "pip", *packages.glob("pip-*.dist-info")):
+            (borrowed / lent.name).symlink_to(lent)
         (folder / "constraints.txt").write_text("numpy==99.0\ntorch==2.13.0\n")
         (folder / "tools").mkdir()
         self.ask(f"{indices}/cpu")
@@ -175,6 +179,7 @@ def test_an_index_that_cannot_be_had_is_said_and_pypi_is_asked(machine, indices,
     assert "ERROR" not in (machine.folder / ".venv/setup.log").read_text(), "make would print it"
 
 
+@pytest.mark.ci
 def test_by_hand_either_build_replaces_the_other(machine):
     assert "because TORCH=cuda asks for it." in machine.set_up("cuda")
     assert machine.build == "2.13.0"
@@ -185,6 +190,7 @@ def test_by_hand_either_build_replaces_the_other(machine):
     assert machine.build == "2.13.0"
 
 
+@pytest.mark.ci
 def test_what_is_installed_stays_without_a_word_until_its_version_changes(machine):
     machine.set_up("cuda")
     Indices.asked.clear()
@@ -198,6 +204,7 @@ def test_what_is_installed_stays_without_a_word_until_its_version_changes(machin
     assert machine.build == "2.14.0+cpu"
 
 
+@pytest.mark.ci
 def test_a_download_that_fails_says_what_helps_and_installs_nothing(machine):
     Indices.files = {path: content[:1000] for path, content in Indices.files.items()}
     done = machine.run("tools/install_torch.py")
@@ -222,6 +229,7 @@ def test_elsewhere_there_is_nothing_to_decide(machine, system, wish):
     assert not Indices.asked
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("platform", "suffix", "build"),
     [
