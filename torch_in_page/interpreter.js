@@ -262,6 +262,8 @@ export const operations = {
   // lengths, which are plain numbers
   size: (_, x, dim) => x.shape[axisOf(dim, x.shape.length)],
   "*": (_, a, b) => a * b,
+  "+": (_, a, b) => a + b,
+  "-": (_, a, b) => a - b,
   "**": (_, a, b) => a ** b,
   "==": (_, a, b) => a === b,
   not: (_, a) => !a,
@@ -273,6 +275,7 @@ export const operations = {
 
   // each number on its own
   neg: unary((x) => -x),
+  bitwise_not: (dtype, x) => each(dtype, dtype === "bool" ? (a) => 1 - a : (a) => -a - 1, x),
   rsqrt: unary((x) => 1 / Math.sqrt(x)),
   sin: unary(Math.sin),
   cos: unary(Math.cos),
@@ -290,7 +293,11 @@ export const operations = {
   pow: binary((a, b) => a ** b),
   fmod: binary((a, b) => a % b),
   le: binary((a, b) => a <= b),
+  ge: binary((a, b) => a >= b),
   logical_and: binary((a, b) => a && b),
+  // Of all 64 bits: without BigInt, JavaScript cuts numbers to 32.
+  bitwise_and: binary((a, b) => Number(BigInt(a) & BigInt(b))),
+  bitwise_or: binary((a, b) => Number(BigInt(a) | BigInt(b))),
   where: (dtype, condition, a, b) => each(dtype, (c, x, y) => (c ? x : y), condition, a, b),
 
   // new tensors
@@ -324,6 +331,8 @@ export const operations = {
   index_select: shared(selected),
 
   // sums
+  any: (dtype, x, dims, keepdim) =>
+    reduce(dtype, x, dims, keepdim, (data, from, to) => data.subarray(from, to).some((number) => number)),
   mean: (dtype, x, dims, keepdim) =>
     reduce(dtype, x, dims, keepdim, (data, from, to) => total(data, from, to) / (to - from)),
   softmax: (dtype, x, dim) => rows(dtype, x, dim, softmaxed),

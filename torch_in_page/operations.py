@@ -8,7 +8,7 @@ import torch
 
 ATEN = {
     # each number on its own
-    **{name: f"{name}.default" for name in ("neg", "rsqrt", "sin", "cos", "sigmoid", "relu")},
+    **{name: f"{name}.default" for name in ("neg", "bitwise_not", "rsqrt", "sin", "cos", "sigmoid", "relu")},
     "clamp": "clamp.default",
     "cast": "_to_copy.default clone.default alias.default detach.default lift_fresh_copy.default",
     # two or three tensors, broadcast
@@ -19,7 +19,10 @@ ATEN = {
     "pow": "pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar",
     "fmod": "fmod.Tensor fmod.Scalar",
     "le": "le.Tensor le.Scalar",
+    "ge": "ge.Tensor ge.Scalar",
     "logical_and": "logical_and.default",
+    "bitwise_and": "bitwise_and.Tensor",
+    "bitwise_or": "bitwise_or.Tensor",
     "where": "where.self",
     # new tensors
     "full": "full.default",
@@ -38,6 +41,7 @@ ATEN = {
     "index_select": "index_select.default",
     # sums
     "mean": "mean.dim",
+    "any": "any.dim",
     "softmax": "_softmax.default",
     "layer_norm": "native_layer_norm.default",
     # products of matrices
@@ -51,6 +55,8 @@ ATEN = {
 # Python's own operations, on lengths.
 LENGTHS: dict[str, Callable[..., Any]] = {
     "*": operator.mul,
+    "+": operator.add,
+    "-": operator.sub,
     "**": operator.pow,
     "==": operator.eq,
     "not": torch.sym_not,
@@ -65,7 +71,7 @@ def overload(name: str) -> Any:
 
 
 # PyTorch first turns the numbers beside a tensor into the tensor's dtype.
-WITH_NUMBERS = {"add", "sub", "mul", "div", "pow", "fmod", "clamp", "le", "where"}
+WITH_NUMBERS = {"add", "sub", "mul", "div", "pow", "fmod", "clamp", "le", "ge", "where"}
 
 NAMES: dict[Any, str] = {
     overload(written): name for name, listed in ATEN.items() for written in listed.split()

@@ -201,7 +201,7 @@ def arguments_of(node: Node) -> list[Any]:
 
 def common_dtype(name: str, node: Node) -> torch.dtype:
     """The dtype that PyTorch computes in."""
-    if name != "le":
+    if name not in ("le", "ge"):
         return node.meta["val"].dtype
     sides: Any = [part.meta["val"] if isinstance(part, Node) else part for part in node.args]
     return torch.result_type(*sides)

@@ -31,7 +31,8 @@ async (all) => {
     while (root.querySelector("[aria-busy=true]"));
   };
 
-  for (const root of slide.querySelectorAll(".mha-explorer")) {
+  const isSeen = (root) => root.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+  for (const root of [...slide.querySelectorAll(".mha-explorer")].filter(isSeen)) {
     const inputs = [...root.querySelectorAll("input, select")];
     for (const setting of settingsOf(inputs)) {
       for (const [index, input] of inputs.entries()) choose(input, setting[index]);
@@ -42,9 +43,11 @@ async (all) => {
       const wide = Math.round(Math.max(box.right, ...inner.map(({ right }) => right)) - innerWidth);
       if (low > 1 || wide > 1)
         faults.push(`the explorer is ${low} px too low, ${wide} too wide at ${setting}`);
+      const room = root.querySelector(".room");
+      if (!room) continue; // it has no maps
       const maps = [...root.querySelectorAll("[role=application]")].map((map) => map.getBoundingClientRect());
       const share = (Math.max(...maps.map(({ right }) => right)) - box.left) / box.width;
-      const height = box.height / root.querySelector(".room").getBoundingClientRect().height;
+      const height = box.height / room.getBoundingClientRect().height;
       if (share < 0.9 && height < 0.93)
         faults.push(`the maps reach neither the width (${share}) nor the height (${height}) at ${setting}`);
     }

@@ -73,7 +73,7 @@ def alone(x, p, n, odd):
 def together(x, y, p, d, n, m, t, u, odd):
     """Two or three tensors, broadcast, and numbers beside them."""
     found: dict[str, Tensor] = {}
-    for name in ("add", "sub", "mul", "div", "le"):
+    for name in ("add", "sub", "mul", "div", "le", "ge"):
         compute = getattr(torch, name)
         found |= {name: compute(x, y), f"{name} of p": compute(p, y), f"{name} whole": compute(n, m)}
         found |= {f"{name} of dtypes": compute(x, d), f"{name} of int and float": compute(n, y)}
@@ -82,8 +82,17 @@ def together(x, y, p, d, n, m, t, u, odd):
         "bool and whole": t + n * u,
         "and": t.logical_and(u),
         "and of numbers": n.logical_and(m),
+        "and of bits": n & m,
+        "and of long numbers": (n * 2**40) & (m * 2**39),
+        "and of booleans": t & u,
+        "or of bits": n | m,
+        "or of booleans": t | u,
+        "not of bits": ~n,
+        "not of booleans": ~t,
         "le a number": n <= 2,
+        "ge a number": n >= 2,
         "le odd": odd <= 0.5,
+        "ge odd": odd >= 0.5,
         "le rounded": (0 * y + 0.1) <= 0.1,
         "add alpha": torch.add(x, y, alpha=0.3),
         "sub alpha": torch.sub(n, m, alpha=3),
@@ -123,8 +132,11 @@ def made(x, y, n):
         "arange of floats": torch.arange(0, 1, 0.25),
         "arange back": torch.arange(5, -2, -2),
         "tril": y[:, :1].expand(3, b).tril(),
+        "triu": y[:, :1].expand(3, b).triu(b - 2),
+        "triu of lengths": y[:, :1].expand(3, b).triu(a - b),
         "scalar": torch.scalar_tensor(1.5) + x,
         "lengths": torch.zeros(a * b, b**2),
+        "lengths added": torch.zeros(a + b),
     }
 
 
@@ -164,6 +176,9 @@ def moved(x, y, n, r, e):
 def summed(x, odd, p):
     """Means of rows, and rows that are made alike."""
     return {
+        "any": (x <= -0.5).any(1),
+        "any kept": (x <= -1).any(-1, keepdim=True),
+        "any odd": odd.any(0),
         "mean": x.mean(1),
         "mean kept": x.mean(-2, keepdim=True),
         "mean of two": x.mean((0, 2)),

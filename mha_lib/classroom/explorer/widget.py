@@ -20,6 +20,7 @@ from torch_in_page import PageFunction, joined
 FOLDER = Path(__file__).with_name("view")
 PARTS = (
     "decode",
+    "elements",
     "words",
     "layout",
     "arrange",
@@ -29,6 +30,8 @@ PARTS = (
     "page",
     "view",
 )  # in this order
+# The look is set on the explorer alone: it must not replace colours of the page around it.
+STYLE = look.CSS.replace(":root", ".mha-explorer") + (FOLDER / "view.css").read_text(encoding="utf-8")
 
 
 def explore(
@@ -86,18 +89,18 @@ def words_with(xlabel: str | None, ylabel: str | None) -> dict[str, Any]:
     return words | own | {"queries": ylabel or words["queries"], "keys": xlabel or words["keys"]}
 
 
-def read_module() -> str:
-    """The parts of ``view/`` as one module without imports, as anywidget and handouts need it."""
-    module = joined(FOLDER / f"{part}.js" for part in PARTS)
-    return module.encode("ascii", "backslashreplace").decode()  # or else a browser takes two bytes a letter
+def read_module(*scripts: Path) -> str:
+    """Scripts as one module without imports, as anywidget and handouts need it."""
+    return (
+        joined(scripts).encode("ascii", "backslashreplace").decode()
+    )  # or a browser takes two bytes a letter
 
 
 class Explorer(CellWidget):
     """The widget that ``explore`` returns. Its traits hold all that it shows: a handout needs no kernel."""
 
-    _esm = read_module()
-    # The look is set on the explorer alone: it must not replace colours of the page around it.
-    _css = look.CSS.replace(":root", ".mha-explorer") + (FOLDER / "view.css").read_text(encoding="utf-8")
+    _esm = read_module(*(FOLDER / f"{part}.js" for part in PARTS))
+    _css = STYLE
     words = Dict().tag(sync=True)  # its sentences, in the language of the lesson
     controls: List = List().tag(sync=True)  # the inputs
     setting: List = List().tag(sync=True)  # the state of the controls

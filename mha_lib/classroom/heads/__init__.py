@@ -4,6 +4,9 @@
 ``measures.py`` says what each head does in numbers, ``tokens.py`` finds the labels, ``explore.py`` gives all
 of it to the explorer as arrays, and ``load.py`` is the only place in this project that fetches a model.
 ``transformers`` is in the extra ``[models]``, and imported only when one of these functions is called.
+
+``shares.py`` and ``who_said.py`` serve small language models made of the course's layers: the share of each
+head in a logit, other outputs in place of a head's, and a widget that shows them while the page writes.
 """
 
 from mha_lib.classroom.heads.attention import (
@@ -14,6 +17,8 @@ from mha_lib.classroom.heads.attention import (
 )
 from mha_lib.classroom.heads.changes import Head, evened, permuted, silenced
 from mha_lib.classroom.heads.explore import explore_model
+from mha_lib.classroom.heads.shares import head_outputs, logit_shares, replaced
+from mha_lib.classroom.heads.who_said import who_said
 
 __all__ = [
     "Head",
@@ -21,8 +26,12 @@ __all__ = [
     "changed_heads",
     "evened",
     "explore_model",
+    "head_outputs",
     "importance_by_removal",
+    "logit_shares",
     "permuted",
     "read_attention",
+    "replaced",
     "silenced",
+    "who_said",
 ]

@@ -1,11 +1,5 @@
 // The controls: a labelled input for each entry of the setting, and for other traits of the widget.
-import { fill } from "./words.js";
-
-export function make(tag, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-}
+import { fill, make } from "./elements.js";
 
 const INPUTS = {
   slider: (texts) => make("input", { type: "range", max: texts.length - 1 }),

@@ -1,8 +1,8 @@
 // Paints the picture, on the screen and for the saved file.
 import { arrange, fit, fontOf, shortTitle } from "./arrange.js";
 import { indexOf, isForbidden, numbersTo, SIGN_BIT, weightOf } from "./decode.js";
-import { make } from "./inputs.js";
-import { fill, labelOf, sayMeasures, sayTitle, sayValue, sayWeight } from "./words.js";
+import { fill, make } from "./elements.js";
+import { labelOf, sayMeasures, sayTitle, sayValue, sayWeight } from "./words.js";
 
 const VIRIDIS = [
   0x440154, 0x481a6c, 0x472f7e, 0x414488, 0x39578c, 0x30688e, 0x2a788e, 0x23888e, 0x1e988b, 0x21a884,

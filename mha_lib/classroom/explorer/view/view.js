@@ -1,20 +1,12 @@
 // The page around the picture: it shows the widget's traits, and answers pointer and keys.
 import { arrange, widestOf } from "./arrange.js";
 import { choose, clamp, isSame, numbersTo, unpack } from "./decode.js";
-import { make, makeInput } from "./inputs.js";
+import { fill, make } from "./elements.js";
+import { makeInput } from "./inputs.js";
 import { hideOwnKeys, isOwnKey, leave, letGo } from "./keyboard.js";
 import { askInPage } from "./page.js";
 import { paint, readLook, savePicture } from "./paint.js";
-import {
-  fill,
-  sayCell,
-  sayNeighbours,
-  sayOverviewHead,
-  sayPicture,
-  sayTitle,
-  sayWay,
-  wordsFor,
-} from "./words.js";
+import { sayCell, sayNeighbours, sayOverviewHead, sayPicture, sayTitle, sayWay, wordsFor } from "./words.js";
 
 const KEPT_WEIGHTS = 2 ** 24; // in answers
 const MARGINS = 14; // pixels above and below the parts

@@ -1,8 +1,6 @@
 // The explorer's sentences. They come from words/, in the lesson's language, as the trait `words`.
 import { indexOf, isForbidden, largestShown, placesOfLargest, weightOf } from "./decode.js";
-
-/** A sentence with its {gaps} filled. */
-export const fill = (sentence, values) => sentence.replace(/\{(\w+)\}/g, (gap, name) => values[name] ?? gap);
+import { fill } from "./elements.js";
 
 /** The sentences for this explorer: if no setting has several heads, they call its map by no number. */
 export function wordsFor(model) {

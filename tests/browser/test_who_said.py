@@ -1,0 +1,274 @@
+"""The widget "Who said this token?" in a handout, which computes alone what Python would."""
+
+import copy
+import random
+import re
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Locator, Page, expect
+from torch import nn
+
+from mha_lib import EncoderLayer
+from mha_lib.classroom.heads import logit_shares, who_said
+from mha_lib.classroom.heads.who_said import WhoSaid
+from tests.browser.explorers import handout_page
+from tests.browser.waiting import act, becomes, texts_of
+
+VOCABULARY = ["once", "the", "fox", "met", "pu", "za", "su", "ki", "<i>", ".", "don't", "a", "now"]
+MOST, D = 14, 12
+PARTS = 9  # the table, 3 and 2 heads, 2 networks, and the sum
+
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        kind: Any = {"rotary": True, "gated": True, "norm": nn.RMSNorm}
+        self.table = nn.Embedding(len(VOCABULARY), D)
+        self.layers = nn.ModuleList(
+            [EncoderLayer(D, 3, 17, **kind, head_dim=4, window=3), EncoderLayer(D, 2, 17, **kind)]
+        )
+        self.norm = nn.RMSNorm(D)
+
+
+@pytest.fixture(scope="module")
+def model():
+    torch.manual_seed(3)
+    model = Small().eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.7)
+    return model
+
+
+@pytest.fixture(scope="module")
+def made(model):
+    return who_said(model, VOCABULARY, "once the fox met su", most=MOST)
+
+
+@pytest.fixture(scope="module")
+def rounded(model):
+    """The model with the weights that the page has."""
+    model = copy.deepcopy(model)
+    model.load_state_dict({name: x.half().float() for name, x in model.state_dict().items()})
+    return model
+
+
+@pytest.fixture
+def opened(page, tmp_path, made):
+    """The page, when it has written its first text."""
+    page.goto(handout_page(made, tmp_path / "handout.html"))
+    expect_written(page)
+    return page
+
+
+def expect_written(page: Page) -> None:
+    expect(page.locator(".text")).to_have_attribute("aria-busy", "false")
+    expect(page.locator(".text span")).to_have_count(MOST)
+
+
+def write(page: Page, text: str) -> None:
+    page.get_by_label("beginning").fill(text)
+    page.get_by_label("beginning").press("Enter")
+
+
+def tokens_on(page: Page) -> list[str]:
+    return texts_of(page.locator(".text span"))
+
+
+@torch.no_grad()
+def goes_on(model, tokens: list[int]) -> list[str]:
+    """The whole text as the model writes it, always with the likeliest token."""
+    tokens = list(tokens)
+    while len(tokens) < MOST:
+        logits = logit_shares(model, torch.tensor([tokens])).logits[0, -1]
+        tokens.append(int(logits.argmax()))
+    return [VOCABULARY[token] for token in tokens]
+
+
+def test_the_page_writes_what_python_does(opened, rounded):
+    chosen = random.Random(0)
+    written = set()
+    for length in 5 * (1, 1, 2, 2, 3, 4, 5, 8, MOST - 1, MOST):
+        start = chosen.choices(range(len(VOCABULARY)), k=length)
+        write(opened, " ".join(VOCABULARY[token] for token in start))
+        expected = goes_on(rounded, start)
+        expect(opened.locator(".text span")).to_have_text(expected)
+        written |= {*expected[length:]}
+    assert len(written) > 4, "a model that always writes the same token shows nothing"
+
+
+def number_of(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def numbers_of(page: Page, column: int) -> list[float]:
+    """The shares in one column, the logit last."""
+    return [number_of(text) for text in texts_of(page.locator(f"tbody td:nth-of-type({column}) b"))]
+
+
+@torch.no_grad()
+def test_each_token_chosen_by_a_key_shows_its_shares_which_sum_to_its_logit(opened, rounded):
+    places = [VOCABULARY.index(name) for name in tokens_on(opened)]
+    found = logit_shares(rounded, torch.tensor([places]))
+    buttons = opened.locator(".text button")
+    expect(buttons.nth(5)).to_have_attribute("aria-pressed", "true")  # the first one that was written
+    buttons.nth(5).press("Home")
+    expect(opened.get_by_role("status")).to_have_text(
+        "“once” comes first: no token stands before it that could have said it. Choose a later one."
+    )
+    expect(opened.locator("table")).to_be_hidden()
+    for place in range(1, MOST):
+        buttons.nth(place - 1).press("ArrowRight")
+        expect(buttons.nth(place)).to_be_focused()
+        expect(buttons.nth(place)).to_have_attribute("tabindex", "0")
+        expect(opened.locator(".text [tabindex='0']")).to_have_count(1)
+        expect(opened.locator(".query span")).to_have_text(VOCABULARY[places[place - 1]])
+        logits = found.logits[0, place - 1]
+        rival = int(logits.index_fill(0, torch.tensor(places[place]), -torch.inf).argmax())
+        named = "likelier" if logits[rival] > logits[places[place]] else "rival"
+        expect(opened.locator("thead th")).to_have_text(
+            [f"“{VOCABULARY[places[place]]}”", f"{named} “{VOCABULARY[rival]}”"]
+        )
+        for column, token in ((1, places[place]), (2, rival)):
+            *shares, logit = numbers_of(opened, column)
+            assert len(shares) == PARTS - 1
+            assert abs(sum(shares) - logit) <= 0.005 * PARTS + 1e-9
+            expected = [*found.shares[:, 0, place - 1, token].tolist(), float(logits[token])]
+            assert [*shares, logit] == pytest.approx(expected, abs=0.0051)
+
+
+@torch.no_grad()
+def test_a_click_opens_a_token_and_a_head_whose_weights_shade_the_text(opened, rounded):
+    place, layer, head = 9, 0, 1
+    tokens = [VOCABULARY.index(name) for name in tokens_on(opened)]
+    opened.locator(".text button").nth(place).click()
+    opened.locator("tbody tr").filter(has_text=f"head {layer}.{head}").click()
+    button = opened.get_by_role("button", name=f"head {layer}.{head}")
+    expect(button).to_have_attribute("aria-pressed", "true")
+    weights = logit_shares(rounded, torch.tensor([tokens])).weights[layer][0, head, place - 1]
+    assert int((weights > 0).sum()) == 3, "the window"
+    shaded = (
+        "(root) => [...root.querySelectorAll('button')].map(({ style }) => "
+        "Number(style.getPropertyValue('--weight')).toFixed(2))"
+    )
+    becomes(
+        opened.locator(".text"),
+        shaded,
+        [f"{weight:.2f}" for weight in [*weights.tolist(), 0, 0, 0, 0]][:MOST],
+    )
+    named = [weight for weight in weights.tolist() if weight >= 0.005]
+    assert [number_of(text) for text in texts_of(opened.locator(".text sub"))] == pytest.approx(
+        named, abs=0.0051
+    )
+    told = opened.get_by_role("status")
+    best = VOCABULARY[tokens[int(weights.argmax())]]
+    expect(told).to_contain_text(f"From “{VOCABULARY[tokens[place - 1]]}”")
+    expect(told).to_contain_text(f"read “{best}” ({weights.max():.2f})")
+    button.press("ArrowDown")
+    expect(opened.get_by_role("button", name="head 0.2")).to_be_focused()
+    expect(opened.get_by_role("button", name="head 0.2")).to_have_attribute("aria-pressed", "true")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("once the Ferret met", "does not know “Ferret”. It knows 13 tokens, such as fox, once"),
+        ("once <b>", "does not know “<”"),
+        ("", "The beginning is empty"),
+        ("the " * 15, "has 15 tokens, and the page shows 14 at most"),
+    ],
+)
+def test_what_can_not_be_read_is_named_and_nothing_is_lost(opened, text, sentence):
+    before = tokens_on(opened)
+    write(opened, text)
+    expect(opened.get_by_role("alert")).to_contain_text(sentence)
+    expect(opened.get_by_label("beginning")).to_have_value(text)
+    expect(opened.locator(".text span")).to_have_text(before)
+    write(opened, "the fox")
+    expect(opened.get_by_role("alert")).to_be_hidden()
+
+
+def test_a_full_stop_may_touch_its_word_and_names_are_no_html(opened):
+    write(opened, "Once  the fox. don't <i>")
+    expect_written(opened)
+    assert tokens_on(opened)[:6] == ["once", "the", "fox", ".", "don't", "<i>"]
+    expect(opened.locator(".text i")).to_have_count(0)
+
+
+def test_tokens_without_blanks_are_cut_by_the_longest_name(page, tmp_path, made):
+    names = ["从前", "从", "前", "有", "一只", "狐狸", "一", "只", "普", "扎", "。", "叫", "苏"]
+    state = {name: getattr(made, name) for name in ("words", "page", "most")}
+    widget = WhoSaid(vocabulary=names, start="从前有一只 狐狸叫普扎。前一", spaced=False, **state)
+    page.goto(handout_page(widget, tmp_path / "handout.html"))
+    expect_written(page)
+    assert tokens_on(page)[:10] == ["从前", "有", "一只", "狐狸", "叫", "普", "扎", "。", "前", "一"]
+    write(page, "从前有虎")
+    expect(page.get_by_role("alert")).to_contain_text("does not know “虎”")
+
+
+def test_a_seed_draws_its_text_and_the_next_one_another(opened):
+    again, temperature = opened.get_by_role("button", name="draw again"), opened.get_by_label("temperature")
+    expect(again).to_be_disabled()
+    temperature.fill("1.5")
+    texts = []
+    for button in ("write", "draw again", "write"):
+        opened.get_by_role("button", name=button).click()
+        expect_written(opened)
+        texts.append(tokens_on(opened))
+    first, second, third = texts
+    assert first == third != second
+    assert first[:5] == second[:5] == ["once", "the", "fox", "met", "su"]
+
+
+def hear_outside(page: Page) -> None:
+    act(
+        page, "() => { window.heard = []; addEventListener('keydown', ({ key }) => window.heard.push(key)); }"
+    )
+
+
+def test_keys_pressed_inside_turn_no_slide_and_escape_leaves(opened):
+    hear_outside(opened)
+    inside: list[Locator] = [opened.locator(".text button").nth(5), opened.locator("tbody button").first]
+    for place in inside:
+        for key in ("ArrowRight", "ArrowLeft", " ", "x"):
+            place.press(key)
+    opened.get_by_label("beginning").press("ArrowRight")
+    opened.get_by_label("beginning").press("Escape")
+    becomes(opened, "() => window.heard", ["Escape"])
+    becomes(opened, "() => document.activeElement.closest('.mha-who-said') === null", True)
+
+
+def test_it_is_dark_where_the_page_is_and_asks_nobody(page, watch, tmp_path, made):
+    page.context.set_offline(True)
+    page.emulate_media(color_scheme="dark")
+    address = handout_page(made, tmp_path / "handout.html")
+    page.goto(address)
+    expect_written(page)
+    expect(page.locator(".mha-who-said")).to_have_css("background-color", "rgb(17, 17, 17)")
+    expect(page.locator(".text button").first).to_have_css("color", "rgb(236, 236, 236)")
+    assert watch.requests_beyond(address) == []
+    assert watch.errors == []
+
+
+def test_where_no_script_runs_a_text_says_how_it_begins(made):
+    """JupyterLab keeps 110 letters of it beside the widget, and handouts show them."""
+    (bundle, _) = made._repr_mimebundle_()
+    assert bundle["text/plain"].endswith("a small model goes on with this text: once the fox met su")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"vocabulary": VOCABULARY[1:]}, "13 different names, one for each row of model.table, got 12"),
+        ({"vocabulary": ["a"] * 13}, "got 13, 1 of them different"),
+        ({"start": " "}, "start must be a text"),
+        ({"most": 1}, "most must be 2 tokens or more, got 1"),
+        ({"temperature": 2}, "from 0 to 1.5, got 2"),
+        ({"head": (1, 2)}, "head must be None or one of"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(model, change, sentence):
+    given = {"model": model, "vocabulary": VOCABULARY, "start": "once"} | change
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        who_said(**given)
