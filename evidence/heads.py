@@ -34,9 +34,9 @@ def source_of(lesson: Path, cell: str) -> str:
     return next("".join(each["source"]) for each in cells if each["id"] == cell)
 
 
-def run_cells(lesson: Path, *names: str) -> dict[str, Any]:
-    """Run the cells one after the other, and return all names that they define."""
-    namespace: dict[str, Any] = {"__name__": lesson.stem}
+def run_cells(lesson: Path, *names: str, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Run the cells one after the other, and return all names that they define, with those that are given."""
+    namespace: dict[str, Any] = {"__name__": lesson.stem, **(given or {})}
     for name in names:
         exec(compile(source_of(lesson, name), name, "exec"), namespace)
     return namespace

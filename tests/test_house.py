@@ -16,11 +16,16 @@ LIBRARY = ROOT / "mha_lib"
 CLASSROOM = "mha_lib.classroom"
 LODGERS = {"offline_notebook", "torch_in_page"}  # packages of their own, which know no course
 # The rooms of the classroom from the ground up: each may import those before it.
-ROOMS = ["look", "lesson", "pictures", "explorer", "trainings", "heads", "translator", "exercises"]
-ROOMS += ["begin", "tasks", "__init__", "jupyter", "pages", "students", "__main__"]
+ROOMS = ["look", "lesson", "pictures", "explorer", "trainings", "heads", "translator", "stories"]
+ROOMS += ["exercises", "begin", "tasks", "__init__", "jupyter", "pages", "students", "__main__"]
 WITHOUT_PYTHON = {"words"}
 # The rooms of scripts, for jupyter its folders, and those from which each may import beside itself.
-SCRIPTS_MAY_IMPORT = {"deck": {"extension"}, "seat": {"extension", "deck"}, "translator": {"explorer"}}
+SCRIPTS_MAY_IMPORT = {
+    "deck": {"extension"},
+    "seat": {"extension", "deck"},
+    "heads": {"explorer"},
+    "translator": {"explorer"},
+}
 IMPORTED = re.compile(r"""\b(?:from|import)\s*\(?\s*["'](\.\.?/[^"']+)["']""")  # by a script
 
 

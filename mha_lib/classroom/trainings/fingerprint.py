@@ -22,7 +22,7 @@ from torch import Tensor
 from mha_lib.classroom.lesson.files import digest
 
 LIBRARY = Path(__file__).parents[2]
-TRAINING_CODE = ("*.py", "classroom/trainings/*.py", "classroom/translator/*.py")
+TRAINING_CODE = ("*.py", "classroom/trainings/*.py", "classroom/translator/*.py", "classroom/stories/*.py")
 # Names in a class or a module that say nothing of what it computes, or differ from process to process.
 LEFT_OUT = {"__annotations__", "__builtins__", "__cached__", "__dict__", "__doc__", "__file__", "__loader__"}
 LEFT_OUT |= {"__firstlineno__", "__module__", "__path__", "__spec__", "__static_attributes__", "__weakref__"}
