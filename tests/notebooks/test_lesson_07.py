@@ -137,5 +137,11 @@ def test_a_silent_head_is_missed_and_its_note_is_read_by_keys(language):
     table = TABLES[language]
     losses = [1 - left > 0.2 for left in smallest(pairs(table, "later without", "0.0", "0.1"))]
     assert sum(losses) >= 22
+    missed_most = [min(row[:2]) == min(row) for row in pairs(table, "later without", *HEADS)]
+    assert sum(missed_most) >= 23
+    assert all(
+        six < long
+        for six, long in zip(table["names of six"]["later"], table["384 tokens"]["later"], strict=True)
+    )
     hidden = pairs(table, "later, note hidden from", "q", "k", "v")
     assert sum(k == min(q, k, v) and k < v - 0.15 for q, k, v in hidden) >= 22
