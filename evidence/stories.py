@@ -68,6 +68,8 @@ def measured(language: str, seed: int) -> dict[str, dict[str, float]]:
     reached["later without"] = dict(zip(heads, lesson["later_without"], strict=True))
     reached["later, note hidden from"] = dict(zip(["nothing", *"qkv"], lesson["hidden"], strict=True))
     reached["even"] = {"before": lesson["even"][0, 0], "after": lesson["even"][1, 4]}
+    one_by_one = (lesson["swapped"](lesson["model"], head) for head in lesson["HEADS"])
+    reached["swapped alone"] = dict(zip(heads, one_by_one, strict=True))
     for layer, answers in enumerate(lesson["answers"]):
         reached[f"layer {layer}"] = dict(zip(["share", "lost", "swapped"], answers, strict=True))
     for kind, right in zip(

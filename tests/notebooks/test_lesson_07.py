@@ -67,6 +67,7 @@ def said(language):
         "LOST0": table["layer 0"]["lost"],
         "LOST1": table["layer 1"]["lost"],
         "SWAP0": table["layer 0"]["swapped"],
+        "SWAPONE": largest(pairs(table, "swapped alone", "1.0", "1.1")),
         "SWAP1": table["layer 1"]["swapped"],
         "ASKED": table["as trained"]["asked"],
         "RIGHTSIX": table["names of six"]["later"],
@@ -123,6 +124,7 @@ def test_all_seeds_learn_the_names_and_layer_1_alone_writes_them(language):
         assert abs(share_0) < 0.05 < 0.8 < share_1
     for lost in (table["layer 0"]["lost"], table["layer 1"]["lost"]):
         assert min(lost) > 0.5
+    assert max(table["swapped alone"]["0.0"] + table["swapped alone"]["0.1"]) < 0.05
     assert max(table["layer 0"]["swapped"]) < 0.05 < 0.8 < min(table["layer 1"]["swapped"])
 
 
