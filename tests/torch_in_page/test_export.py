@@ -100,7 +100,7 @@ def test_an_unknown_operation_is_named_with_its_line():
     ("function", "message"),
     [
         (lambda x: x.half() + 1, r"does not know torch.float16, .* in line \d+ of test_export.py"),
-        (lambda x: x.long() & x.long().flip(0), r"does not know aten\.bitwise_and"),
+        (lambda x: x.long() ^ x.long().flip(0), r"does not know aten\.bitwise_xor"),
         (lambda x: x.add_(1), "writes into .*write into a clone"),
         (lambda x: x[0].zero_(), "writes into .*write into a clone"),
         (lambda x: {"mean": x.mean(1), "size": x.shape[1]}, "every output must be a tensor, got .* as size"),
