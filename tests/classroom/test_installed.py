@@ -77,7 +77,7 @@ def test_lessons_open_in_an_empty_folder_with_figures_and_later_again(package, h
     assert [name for name in figures if not (work / name).is_file()] == []
     assert {path.name for path in here.iterdir()} == {"work", "build"}
     before = contents(here)
-    for folder in (here, work, here / "build" / language):  # kernels run in the last two
+    for folder in (here, work.parent, here / "build" / language):  # where the kernel of a handout runs
         assert run(package, folder, "lab", "--language", language) == (0, lines[1:], "")
     assert contents(here) == before
     drawn = run(package, here / "build" / language, program=FIGURE)[1]  # as a handout shows it
