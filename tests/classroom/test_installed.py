@@ -77,7 +77,7 @@ def test_lessons_open_in_an_empty_folder_with_figures_and_later_again(package, h
     assert [name for name in figures if not (work / name).is_file()] == []
     assert {path.name for path in here.iterdir()} == {"work", "build"}
     before = contents(here)
-    for folder in (here, work.parent, here / "build" / language):  # where the kernel of a handout runs
+    for folder in (here, work.parent, here / "build" / language):
         assert run(package, folder, "lab", "--language", language) == (0, lines[1:], "")
     assert contents(here) == before
     drawn = run(package, here / "build" / language, program=FIGURE)[1]  # as a handout shows it
@@ -85,7 +85,8 @@ def test_lessons_open_in_an_empty_folder_with_figures_and_later_again(package, h
 
 
 def test_a_newer_package_lays_its_edition_beside_a_changed_copy(package, here, tmp_path):
-    run(package, here, "lab")
+    run(package, here, "notes", "01")
+    run(package, here / "build" / "en", "lab")  # where the kernel of a handout runs, with no copies yet
     work = here / "work" / "en"
     mine, other = work / "01_single_head_attention.ipynb", work / "04_layers.ipynb"
     changed = mine.read_text("utf-8").replace("keys", "my keys")
