@@ -95,7 +95,7 @@ def test_every_target_and_setting_of_make_exists(page):
 def test_every_command_is_one_that_the_program_takes(page):
     parser = make_parser(words_in("en")["command_line"], "en")
     for code in code_of(page):
-        for command in re.findall(r"-m mha_lib\.classroom (.+)", code):
+        for command in re.findall(r"(?:-m mha_lib\.classroom|^mha) (.+)", code, re.MULTILINE):
             given = shlex.split(command.partition(" -- ")[0], comments=True)
             if given == ["…"] or given == ["--help"]:
                 continue

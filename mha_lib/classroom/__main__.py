@@ -1,6 +1,6 @@
-"""The course from the command line, on every platform: ``python -m mha_lib.classroom lab``.
+"""The course from the command line, on every platform: ``mha lab``, or ``python -m mha_lib.classroom lab``.
 
-What stands after ``--`` goes to Jupyter as it is: ``python -m mha_lib.classroom lab -- --ip=0.0.0.0``.
+What stands after ``--`` goes to Jupyter as it is: ``mha lab -- --ip=0.0.0.0``.
 """
 
 import importlib.metadata
@@ -22,9 +22,14 @@ from mha_lib.classroom.lesson.language import ENGLISH, language_of_machine, word
 
 OLDEST_RISE = (0, 43)
 STOPPED = 130  # the exit status of what Ctrl-C has ended
+MODULE = "python -m mha_lib.classroom"
 
 
-def main(arguments: list[str] | None = None) -> int:
+def mha() -> int:
+    return main(program="mha")
+
+
+def main(arguments: list[str] | None = None, program: str = MODULE) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     extra = arguments[cut + 1 :]
@@ -33,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     words = words_in(language)["command_line"]
-    parser = make_parser(words, language)
+    parser = make_parser(words, language, program)
     options = parser.parse_args(arguments[:cut])
     # Kernels share the cores: threads that wait by spinning would make a training of 3 s one of minutes.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -41,6 +46,9 @@ def main(arguments: list[str] | None = None) -> int:
         if extra and options.run not in (open_lab, present_lesson):
             raise course.CourseError("not_for_jupyter", extra=" ".join(extra))
         root = course.find_root()
+        writes = options.run in (see_to_translations, set_repository) or getattr(options, "edit", False)
+        if writes and course.is_installed(root):
+            raise course.CourseError("installed")
         options.extra = extra
         return options.run(root, course.prepare_lessons(root, options.language), options)
     except KeyboardInterrupt:
@@ -67,12 +75,10 @@ def chosen_language(arguments: list[str]) -> str:
     return ENGLISH
 
 
-def make_parser(words: dict[str, Any], language: str) -> ArgumentParser:
+def make_parser(words: dict[str, Any], language: str, program: str = MODULE) -> ArgumentParser:
     shared = ArgumentParser(add_help=False)  # what may stand before the command or after it
     shared.add_argument("--language", default=language, help=words["language"])
-    parser = ArgumentParser(
-        prog="python -m mha_lib.classroom", description=words["description"], parents=[shared]
-    )
+    parser = ArgumentParser(prog=program, description=words["description"], parents=[shared])
     parser.add_argument(
         "--version", action="version", version=f"mha-lib {course.version()}".rstrip(), help=words["version"]
     )
@@ -91,7 +97,10 @@ def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
     check_port(options.port)
     if options.edit:
         return serve(root, "lab/tree", lessons[0], [], options)
+    is_first = course.is_installed(root) and not (root / "work").exists()
     folder, messages = course.make_working_copy(root, options.language)
+    if is_first:
+        messages.append(words_in(options.language)["working_copy"]["first"].format(folder=folder, root=root))
     course.remember_language(root, options.language)
     copies = (folder / lesson.name for lesson in lessons)
     return serve(root, "lab/tree", next(filter(Path.exists, copies), folder), messages, options)

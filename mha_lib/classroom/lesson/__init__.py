@@ -1,6 +1,7 @@
 """The lessons of the course: finding and reading them, their languages, and their working copies."""
 # ruff: noqa: F401  (this file only gathers names for other rooms)
 
+from mha_lib.classroom.lesson.language import is_installed
 from mha_lib.classroom.lesson.lessons import (
     CourseError,
     find_lesson,

@@ -15,9 +15,8 @@ from urllib.parse import quote
 from mha_lib.classroom.lesson.chinese import TRADITIONAL
 from mha_lib.classroom.lesson.files import as_json, write_changed
 from mha_lib.classroom.lesson.grammar import Cell
-from mha_lib.classroom.lesson.language import ENGLISH, course_of, identity_at, source_folder
+from mha_lib.classroom.lesson.language import COURSE, ENGLISH, course_of, identity_at, source_folder
 from mha_lib.classroom.lesson.lessons import (
-    COURSE,
     CourseError,
     hands_out_solutions,
     list_lessons,

@@ -19,20 +19,41 @@ from mha_lib.classroom.lesson.chinese import SIMPLIFIED, TRADITIONAL, is_traditi
 from mha_lib.classroom.lesson.grammar import DECK, SOURCE, STUDENT, Identity, identity_in
 
 WORDS = Path(__file__).parents[1] / "words"
+INSTALLED = WORDS.with_name("course")  # notebooks/ and img/ in an installed package; a checkout has none here
+COURSE = "course.json"
 ENGLISH = "en"
 LANGUAGE_ALONE = "MHA_LANGUAGE"  # in the environment of a kernel: set by a lesson's cell "environment"
 FILE_OF_KERNEL = "JPY_SESSION_NAME"  # in the environment of a kernel: Jupyter's server names the notebook
 TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # such as zh, zh-CN, zh-Hant
 
 
+def brings_lessons() -> bool:
+    """Whether the installed package brings the lessons: built for the hub, it doesn't."""
+    return (INSTALLED / "notebooks").is_dir()
+
+
+def is_installed(root: Path) -> bool:
+    """Whether the lessons of this folder are those of the installed package: it has no course of its own."""
+    return brings_lessons() and not any((root / "notebooks").glob(f"*/{COURSE}"))
+
+
+def source_root(root: Path) -> Path:
+    """The folder that holds ``notebooks/`` and ``img/``; nothing is written into the installed one."""
+    return INSTALLED if is_installed(root) else root
+
+
 def source_folder(root: Path, language: str) -> Path:
     """The folder of the lessons that authors write: for traditional Chinese, those in simplified."""
-    return root / "notebooks" / (SIMPLIFIED if language == TRADITIONAL else language)
+    return source_root(root) / "notebooks" / (SIMPLIFIED if language == TRADITIONAL else language)
 
 
 def lesson_folder(root: Path, language: str) -> Path:
-    """The folder of the lessons that others read: those in traditional Chinese are made in ``build/``."""
-    return root / ("build" if language == TRADITIONAL else "notebooks") / language
+    """The folder of the lessons that others read.
+
+    Those in traditional Chinese are made in ``build/``, and those of the installed package are copied there.
+    """
+    is_made = language == TRADITIONAL or is_installed(root)
+    return root / ("build" if is_made else "notebooks") / language
 
 
 def language_of(folder: Path) -> str:

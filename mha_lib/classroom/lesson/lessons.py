@@ -6,9 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson.chinese import SIMPLIFIED, TRADITIONAL
-from mha_lib.classroom.lesson.language import ENGLISH, identity_at, lesson_folder, source_folder, words_in
+from mha_lib.classroom.lesson.language import (
+    COURSE,
+    ENGLISH,
+    brings_lessons,
+    course_of,
+    identity_at,
+    is_installed,
+    lesson_folder,
+    source_folder,
+    source_root,
+    words_in,
+)
 
-COURSE = "course.json"
+RECORD = ".editions.json"  # in a working copy: the fingerprint of the edition that each file was made from
 SOLUTIONS = ("folded", "none")  # what course.json may say of the solutions in students' copies
 
 
@@ -23,7 +34,8 @@ class CourseError(Exception):
         self.name, self.details = name, details
 
     def said_in(self, language: str) -> str:
-        return str(words_in(language)["errors"][self.name].format(**self.details))
+        pip = "pip install 'mha-lib" if brings_lessons() else "pip install -e '."
+        return str(words_in(language)["errors"][self.name].format(pip=pip, **self.details))
 
     def __str__(self) -> str:
         return self.said_in(ENGLISH)
@@ -50,17 +62,25 @@ def version() -> str:
 
 
 def find_root(start: Path | None = None) -> Path:
-    """The folder of the course: the nearest one, here or above, that holds ``notebooks/``."""
+    """The folder of the course: the nearest one, here or above, that holds ``notebooks/``.
+
+    Where the installed package has lessons, a folder with working copies counts too, and without one it is
+    the current folder.
+    """
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents, Path(__file__).resolve().parents[3]):
-        if list((folder / "notebooks").glob("*/*.ipynb")):
+        lessons = "work/*/" + RECORD if is_installed(folder) else "notebooks/*/*.ipynb"
+        if any(folder.glob(lessons)):
             return folder
+    if brings_lessons():
+        return course_of(here) or here
     raise CourseError("no_course", folder=here)
 
 
 def written_languages(root: Path) -> list[str]:
     """The languages in which lessons are written: each has a folder in ``notebooks/``."""
-    return sorted({lesson.parent.name for lesson in (root / "notebooks").glob("*/*.ipynb")} - {TRADITIONAL})
+    lessons = (source_root(root) / "notebooks").glob("*/*.ipynb")
+    return sorted({lesson.parent.name for lesson in lessons} - {TRADITIONAL})
 
 
 def list_languages(root: Path) -> list[str]:

@@ -23,7 +23,14 @@ from mha_lib.classroom.lesson.chinese import (
 )
 from mha_lib.classroom.lesson.files import as_json, write_changed
 from mha_lib.classroom.lesson.grammar import identified
-from mha_lib.classroom.lesson.language import ENGLISH, lesson_folder, source_folder, words_in
+from mha_lib.classroom.lesson.language import (
+    COURSE,
+    ENGLISH,
+    is_installed,
+    lesson_folder,
+    source_folder,
+    words_in,
+)
 from mha_lib.classroom.lesson.lessons import CourseError, list_lessons
 from mha_lib.classroom.lesson.slides import ENVIRONMENT, read_lesson, source
 
@@ -33,10 +40,18 @@ WORDS_OF_DECK = "words.json"  # beside the lessons: the deck, in the browser, ca
 
 
 def prepare_lessons(root: Path, language: str) -> list[Path]:
-    """The lessons of a language, ready to be read: those in traditional Chinese are made now."""
-    lessons = list_lessons(root, language)
+    """The lessons of a language, ready to be read.
+
+    Those in traditional Chinese are made now, and those of the installed package are copied.
+    """
+    lessons, folder = list_lessons(root, language), lesson_folder(root, language)
+    if is_installed(root) and folder.exists() and any(folder.iterdir()) and not (folder / COURSE).exists():
+        raise CourseError("others_in_build", folder=folder)
     if language == TRADITIONAL:
         make_traditional(root)
+    elif is_installed(root):
+        files = filter(Path.is_file, source_folder(root, language).iterdir())
+        bring_in_step(folder, {folder / file.name: file.read_bytes() for file in files})
     return lessons
 
 
@@ -53,11 +68,16 @@ def make_traditional(root: Path) -> Path:
         if file.suffix == ".ipynb":
             with suppress(CourseError):  # a file that is no notebook stays as it is: its readers say so
                 made[folder / file.name] = as_json(traditional_lesson(root, file, phrases)).encode()
-    write_changed(made)
+    bring_in_step(folder, made)
+    return folder
+
+
+def bring_in_step(folder: Path, made: dict[Path, bytes]) -> None:
+    """Let the folder hold these files and no others. By the settings, written first, we know it as ours."""
+    write_changed(dict(sorted(made.items(), key=lambda item: item[0].name != COURSE)))
     for file in folder.iterdir():
         if file.is_file() and file not in made:
             file.unlink()
-    return folder
 
 
 def read_phrases(file: Path) -> Phrases:

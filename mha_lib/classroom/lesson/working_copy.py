@@ -20,8 +20,8 @@ from typing import Any, Concatenate, ParamSpec
 from mha_lib.classroom.lesson.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.lesson.files import as_json, write_whole
 from mha_lib.classroom.lesson.grammar import DECK, STUDENT, identified
-from mha_lib.classroom.lesson.language import lesson_folder, words_in
-from mha_lib.classroom.lesson.lessons import COURSE, CourseError, hands_out_solutions, list_languages
+from mha_lib.classroom.lesson.language import COURSE, is_installed, lesson_folder, source_root, words_in
+from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages
 from mha_lib.classroom.lesson.qr_code import write_qr_code
 from mha_lib.classroom.lesson.slides import (
     former_names,
@@ -38,7 +38,6 @@ GUESS = (
     "mha_guess"  # in a cell's metadata: what the student has guessed there, and whether the result is open
 )
 ORIGINAL = "mha_original"  # in a copy's metadata: its cells as they were when it was made
-RECORD = ".editions.json"  # in a working copy: the fingerprint of the edition that each file was made from
 CHOICE = ".language"  # in work/: the language of the last session
 FOLDED = "jp-MarkdownHeadingCollapsed"  # in a heading's metadata: JupyterLab folds what lies below it
 FOR_DECKS = ("course.css", COURSE, WORDS_OF_DECK)  # beside the lessons, and in no student's copy
@@ -128,13 +127,15 @@ def remembered_language(root: Path) -> str | None:
 def editions(root: Path, language: str, work: Path) -> list[tuple[str, bytes]]:
     """Name and content of each file that a copy needs; writes the figures that the lessons show.
 
-    A language with words for figures gets figures of its own.
+    A language with words for figures gets figures of its own, and so do copies of the installed package's
+    lessons: there is no ``img/`` beside ``work/``.
     """
     prepare_lessons(root, language)
     files = sorted(file for file in lesson_folder(root, language).iterdir() if file.is_file())
     contents = {file.name: file.read_bytes() for file in files if file.name not in FOR_AUTHORS}
-    if figure_words(root / "img", language) is not None:
-        for figure in filter(Path.is_file, (root / "img").iterdir()):
+    images = source_root(root) / "img"
+    if is_installed(root) or figure_words(images, language) is not None:
+        for figure in filter(Path.is_file, images.iterdir()):
             write_whole(work / OWN / figure.name, read_figure(figure, language))
         shared, own = f"]({SHARED}".encode(), f"]({OWN}".encode()
         contents = {name: content.replace(shared, own) for name, content in contents.items()}

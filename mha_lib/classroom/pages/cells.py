@@ -5,7 +5,14 @@ from pathlib import Path
 
 from mha_lib.classroom import look
 from mha_lib.classroom.lesson.figures import read_figure
-from mha_lib.classroom.lesson.language import course_of, words_in
+from mha_lib.classroom.lesson.language import (
+    course_of,
+    is_installed,
+    lesson_folder,
+    source_folder,
+    source_root,
+    words_in,
+)
 from offline_notebook import Cleaner, Pictures
 
 # The colours of Q, K, V and O change their shade with the theme: the page's style sheet defines both.
@@ -25,5 +32,7 @@ def pictures_of(folder: Path, language: str) -> Pictures:
     A figure has its words in the language if they are translated (``lesson/figures.py``).
     """
     course = course_of(folder)
-    others = [course / "img"] if course else []
+    if course and is_installed(course) and folder == lesson_folder(course, folder.name):
+        folder = source_folder(course, folder.name)  # from where ../../img/ leads to the package's figures
+    others = [source_root(course) / "img"] if course else []
     return Pictures(folder, others, lambda file: read_figure(file, language))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from mha_lib.classroom.jupyter import SETTINGS
 from mha_lib.classroom.lesson import CourseError, language_in, make_deck_copy
+from mha_lib.classroom.lesson.language import source_root
 
 LONGEST_START = 120  # seconds
 TRAININGS = Path("work", "trainings")  # what lessons have trained and kept: they need not again
@@ -44,8 +45,8 @@ def serve_copy(root: Path) -> Iterator[Server]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         course, home = Path(folder, "course"), Path(folder, "home")
         for part in ("notebooks", "img"):  # all languages: traditional Chinese is made from two others
-            if (root / part).is_dir():
-                shutil.copytree(root / part, course / part)
+            if (source_root(root) / part).is_dir():
+                shutil.copytree(source_root(root) / part, course / part)
         if (root / TRAININGS).is_dir():
             shutil.copytree(root / TRAININGS, course / TRAININGS)
         home.mkdir()
