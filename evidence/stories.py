@@ -54,7 +54,7 @@ def lesson_with_model(language: str, seed: int) -> dict[str, Any]:
 
 @one_thread()
 def measured(language: str, seed: int) -> dict[str, dict[str, float]]:
-    """What the lesson's cells measure of this seed's model."""
+    """Run the lesson's measuring cells on this seed's model, and return their numbers."""
     lesson = run_cells(lesson_of(language), *MEASURING, given=lesson_with_model(language, seed))
     kinds = ["words", "first", "asked", "later"]
     reached: dict[str, dict[str, Any]] = {}

@@ -117,7 +117,7 @@ class Machine:
         )
 
     def set_up(self, *wish):
-        """What the Makefile does: the script, then pip for all the rest. What a student reads."""
+        """Run the script, then pip for all the rest, as the Makefile does; return what a student reads."""
         done = self.run("tools/install_torch.py", *wish)
         assert not done.returncode, done.stderr
         rest = self.run("-m", "pip", "install", "-c", "constraints.txt", "torch")

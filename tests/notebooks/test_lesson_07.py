@@ -13,6 +13,28 @@ LANGUAGES = ["en", "zh"]
 each_language = pytest.mark.parametrize("language", LANGUAGES)
 TABLES = {language: read_table(table_of(language)) for language in LANGUAGES}
 HEADS = ["0.0", "0.1", "1.0", "1.1"]
+# The medians and ranges that the lesson says, by their names here: part and measure of the table.
+OF_TABLE = {
+    "W100": ("right after 100 steps", "words"),
+    "N100": ("right after 100 steps", "later"),
+    "F200": ("right after 200 steps", "first"),
+    "N200": ("right after 200 steps", "later"),
+    "FIRSTS": ("as trained", "first"),
+    "N300": ("right after 300 steps", "later"),
+    "A300": ("right after 300 steps", "asked"),
+    "L1SHARE": ("layer 1", "share"),
+    "HIDQ": ("later, note hidden from", "q"),
+    "HIDK": ("later, note hidden from", "k"),
+    "HIDV": ("later, note hidden from", "v"),
+    "L0TWO": ("layer 0", "share"),
+    "LOST0": ("layer 0", "lost"),
+    "LOST1": ("layer 1", "lost"),
+    "SWAP0": ("layer 0", "swapped"),
+    "SWAP1": ("layer 1", "swapped"),
+    "ASKED": ("as trained", "asked"),
+    "RIGHTSIX": ("names of six", "later"),
+    "RIGHTLONG": ("384 tokens", "later"),
+}
 
 
 def pairs(table, part, *names):
@@ -44,37 +66,19 @@ def short(number, language):
 
 
 def said(language):
-    """What the lesson says of all seeds, by the name of its place."""
+    """The words of the lesson on all seeds, each by the name of its number."""
     table = TABLES[language]
     shares = pairs(table, "share", *HEADS)
     without = pairs(table, "later without", *HEADS)
     writers = [left[2 + (share[3] > share[2])] for left, share in zip(without, shares, strict=True)]
     parts_of_0 = [abs(x) for row in pairs(table, "share", "table", "0.0", "0.1", "network 0") for x in row]
-    ranges = {
-        "W100": table["right after 100 steps"]["words"],
-        "N100": table["right after 100 steps"]["later"],
-        "F200": table["right after 200 steps"]["first"],
-        "N200": table["right after 200 steps"]["later"],
-        "FIRSTS": table["as trained"]["first"],
-        "N300": table["right after 300 steps"]["later"],
-        "A300": table["right after 300 steps"]["asked"],
-        "L1SHARE": table["layer 1"]["share"],
+    ranges = {name: table[part][measure] for name, (part, measure) in OF_TABLE.items()}
+    ranges |= {
         "AFTER": [x for row in pairs(table, "after", "1.0", "1.1") for x in row],
         "BEFORE": largest(pairs(table, "before", "0.0", "0.1")),
         "SILENT": smallest(pairs(table, "later without", "0.0", "0.1")),
         "WRITER": writers,
-        "HIDQ": table["later, note hidden from"]["q"],
-        "HIDK": table["later, note hidden from"]["k"],
-        "HIDV": table["later, note hidden from"]["v"],
-        "L0TWO": table["layer 0"]["share"],
-        "LOST0": table["layer 0"]["lost"],
-        "LOST1": table["layer 1"]["lost"],
-        "SWAP0": table["layer 0"]["swapped"],
         "SWAPONE": largest(pairs(table, "swapped alone", "1.0", "1.1")),
-        "SWAP1": table["layer 1"]["swapped"],
-        "ASKED": table["as trained"]["asked"],
-        "RIGHTSIX": table["names of six"]["later"],
-        "RIGHTLONG": table["384 tokens"]["later"],
     }
     texts = {name: in_words(numbers, language) for name, numbers in ranges.items()}
     numbers = {

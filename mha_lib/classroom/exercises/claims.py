@@ -32,7 +32,7 @@ WITHIN = 6e-3  # shares that are rounded to two digits are right
 
 
 class Claim(NamedTuple):
-    """What an answer returns."""
+    """A head, the limit claimed for it, and two measured shares: an answer returns them."""
 
     head: Head
     at_most: float
@@ -212,7 +212,7 @@ class ClaimAboutAHead(Judged):
         return self.slip([own], [claim]) or self.stands(own, claim, {each.at_most for each in claims})
 
     def claim_of(self, given: Answer, case: Case) -> Claim | Verdict:
-        """What the answer returns for a model and texts, or the verdict on what is no claim."""
+        """The claim that the answer makes for a model and texts, or the verdict on a result that is none."""
         untouched = logits_of(case)
         result = result_of(given, (case.model, Texts(*(tensor.clone() for tensor in case.texts))))
         if isinstance(result, Verdict):

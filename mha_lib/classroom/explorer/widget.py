@@ -91,9 +91,8 @@ def words_with(xlabel: str | None, ylabel: str | None) -> dict[str, Any]:
 
 def read_module(*scripts: Path) -> str:
     """Scripts as one module without imports, as anywidget and handouts need it."""
-    return (
-        joined(scripts).encode("ascii", "backslashreplace").decode()
-    )  # or a browser takes two bytes a letter
+    module = joined(scripts)
+    return module.encode("ascii", "backslashreplace").decode()  # or else a browser takes two bytes a letter
 
 
 class Explorer(CellWidget):

@@ -24,7 +24,7 @@ Part = tuple[str | int, ...]  # ("table",), ("head", layer, head) or ("network",
 
 
 class Shares(NamedTuple):
-    """What each part adds to each logit."""
+    """The share that each part adds to each logit."""
 
     parts: list[Part]  # the table, then for each layer its heads and its network
     shares: Tensor  # (P, B, N, V); their sum over the parts is ``logits``
@@ -33,7 +33,7 @@ class Shares(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What the parts of a model have computed for n tokens; the lists have an entry for each layer."""
+    """The results of a model's parts for n tokens; the lists have an entry for each layer."""
 
     embedded: Tensor  # (B, n, D)
     heads: list[Tensor]  # (B, n, H, d), the outputs before W_o
@@ -122,7 +122,7 @@ def replacing(attention: MultiHeadAttention, outputs: dict[int, Tensor], layer: 
 
 
 def by_head(x: Tensor, attention: MultiHeadAttention) -> Tensor:
-    """What goes into ``W_o`` by heads, ``(B, N, H·d) -> (B, N, H, d)``."""
+    """Split the input of ``W_o`` into heads, ``(B, N, H·d) -> (B, N, H, d)``."""
     return x.unflatten(-1, (attention.num_heads, attention.value_head_dim))
 
 

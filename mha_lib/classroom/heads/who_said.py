@@ -71,7 +71,7 @@ def who_said(
 
 
 def step_program(model: Any) -> PageProgram:
-    """What a page runs for each token.
+    """The program that a page runs for each token.
 
         token  (1, 1)
         past   (1, 2 + N, L·D), what each layer has read at each token, behind two rows that no query sees:

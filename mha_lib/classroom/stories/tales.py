@@ -19,7 +19,7 @@ from mha_lib.classroom.lesson.language import ENGLISH, find_for_language, langua
 
 FOLDER = Path(__file__).parent
 
-# What kind of token stands at a place.
+# The kinds of tokens.
 OTHER = 0  # a word of no name
 NEW = 1  # a syllable of a name that is said for the first time: it can't be known
 EITHER = 2  # the first syllable of a known name; the text leaves it open which of the two
