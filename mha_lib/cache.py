@@ -3,6 +3,7 @@
 The shape letters are those of ``attention.py``; N counts the tokens of one call.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
@@ -22,8 +23,23 @@ class CachedAttention(nn.Module):
 
     rotary: Rotary | None  # how the kept keys have been turned
     window: int | None  # how many keys a query sees, None for all
+    num_hiddens: int
     num_heads: int
     head_dim: int
+
+    @abstractmethod
+    def usual_options(self) -> dict[str, Any]:
+        """The options of this layer as ``__init__`` has them unless said otherwise; None: it has none."""
+
+    def unusual_options(self) -> dict[str, Any]:
+        """The options of this layer that are not the usual ones."""
+        usual = self.usual_options()
+        return {name: value for name, than in usual.items() if (value := getattr(self, name)) != than}
+
+    def extra_repr(self) -> str:
+        """What ``print(layer)`` shows before the projections."""
+        options = {"num_heads": self.num_heads} | self.unusual_options()
+        return ", ".join([str(self.num_hiddens), *(f"{name}={value}" for name, value in options.items())])
 
     def check_heads_and_cache(
         self, queries: Tensor, num_new_keys: int, head_mask: Tensor | None, cache: "KVCache | None"
@@ -50,11 +66,7 @@ class CachedAttention(nn.Module):
                 f"head_dim={self.head_dim}; build the layer with the num_heads of the one that was saved"
             )
 
-    def __prepare_scriptable__(self) -> None:
-        raise TypeError(
-            f"a {type(self).__name__} can't be scripted by torch.jit, whose language it is not written in; "
-            "try torch.compile, or torch.export without a cache"
-        )
+    __prepare_scriptable__ = checks.refuse_scripting
 
 
 class KVCache:

@@ -192,11 +192,7 @@ def checked_lens(
 
     Lengths whose values cannot be read stay where they are, unchecked: the shortest is 0, the longest None.
     """
-    if not isinstance(valid_lens, Tensor):
-        raise TypeError(
-            f"valid_lens must be a tensor of integers, got {type(valid_lens).__name__}; "
-            "try torch.tensor(valid_lens)"
-        )
+    check_tensor("valid_lens", valid_lens)
     if valid_lens.dtype == torch.bool:
         raise TypeError(
             "valid_lens must hold integers, got torch.bool; "
@@ -243,11 +239,7 @@ def check_mask(mask: Tensor, scores_shape: Sequence[int], device: torch.device) 
 
 
 def check_boolean(name: str, mask: Tensor, way_out: Callable[[], str]) -> None:
-    if not isinstance(mask, Tensor):
-        raise TypeError(
-            f"{name} must be a boolean tensor (True = may attend), got {type(mask).__name__}; "
-            f"try torch.as_tensor({name})"
-        )
+    check_tensor(name, mask)
     if mask.dtype != torch.bool:
         raise TypeError(f"{name} must be boolean (True = may attend), got {mask.dtype}; {way_out()}")
 
@@ -343,10 +335,7 @@ def check_causal(num_queries: int, num_keys: int) -> None:
 
 
 def check_head_mask(head_mask: Tensor, batch: int, num_heads: int, device: torch.device) -> None:
-    if not isinstance(head_mask, Tensor):
-        raise TypeError(
-            f"head_mask must be a tensor, got {type(head_mask).__name__}; try torch.tensor(head_mask)"
-        )
+    check_tensor("head_mask", head_mask)
     if head_mask.is_complex():
         raise TypeError(f"head_mask must hold real numbers, got {head_mask.dtype}; try head_mask.real")
     if tuple(head_mask.shape) not in ((num_heads,), (batch, num_heads)):
@@ -420,17 +409,24 @@ HARMLESS = {"__init__", "__setstate__", "__doc__", "extra_repr"}  # methods that
 
 
 def check_without_hooks(name: str, module: nn.Module) -> None:
-    if module._forward_hooks or module._forward_pre_hooks:
+    forward, backward = ("_forward_hooks", "_forward_pre_hooks"), ("_backward_hooks", "_backward_pre_hooks")
+    if any(getattr(module, hooks) for hooks in (*forward, *backward)):
         raise TypeError(
-            f"{name} must be without forward hooks, which may change what it computes, got one with hooks; "
+            f"{name} must be without hooks, which may change what it computes, got one with hooks; "
             "remove them first, or copy its weights into a new layer"
         )
 
 
-def check_trained_alike(projections: Iterable[nn.Linear]) -> None:
-    """Projections that become one tensor must all be trained, or none."""
-    trained = {x.requires_grad for projection in projections for x in projection.parameters()}
-    if len(trained) > 1:
+def refuse_scripting(module: nn.Module) -> None:
+    raise TypeError(
+        f"a layer must not be scripted by torch.jit, whose language it is not written in, got a script of "
+        f"{type(module).__name__}; try torch.compile, or torch.export without a cache"
+    )
+
+
+def check_trained_alike(parameters: Iterable[Tensor]) -> None:
+    """Parameters that become one tensor must all be trained, or none."""
+    if len({x.requires_grad for x in parameters}) > 1:
         raise ValueError(
             "W_q, W_k and W_v must be alike in requires_grad, since PyTorch has one parameter for all three, "
             "got some with and some without; layer.requires_grad_() gives it to all"

@@ -192,7 +192,9 @@ def attend_in_one_kernel(
         scale=1 / math.sqrt(head_dim),
         **({"enable_gqa": True} if keys.shape[1] != num_heads else {}),
     )
-    return output[..., :value_head_dim]
+    if head_dim != value_head_dim:
+        output = output[..., :value_head_dim]
+    return output
 
 
 # Packing
@@ -332,8 +334,18 @@ def attend_one_by_one(
     for q, k, v in samples:
         num_queries, num_keys = q.shape[2], k.shape[2]
         limits = Limits(num_queries, num_keys, q.device, num_keys - num_queries, is_causal=is_causal)
-        outputs.append(attend(q, k, v, limits, dropout_p)[0])  # (1, H, N, d_v)
+        outputs.append(with_lost_nan(attend(q, k, v, limits, dropout_p)[0], q, k))  # (1, H, N, d_v)
     return torch.cat([output[0].transpose(0, 1) for output in outputs])
+
+
+def with_lost_nan(output: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
+    """Put NaN where no score of a query is a number: PyTorch's kernel for a CPU without a mask gives 0."""
+    if tracing.can_be_read(output) and output.all():
+        return output
+    first = keys[:, :, :1].sum(dim=2, keepdim=True)  # every query sees the first key
+    scores = queries * first.repeat_interleave(queries.shape[1] // keys.shape[1], dim=1)
+    lost = (output == 0).all(-1, keepdim=True) & ~scores.sum(-1, keepdim=True).isfinite()
+    return output.masked_fill(lost, math.nan)
 
 
 def attend_varlen(

@@ -6,6 +6,7 @@ The shape letters are those of ``attention.py``, and two more:
 """
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -190,9 +191,13 @@ class LatentAttention(CachedAttention):
         """The matrix of each head, ``(H, d, c)``."""
         return projection.weight.unflatten(0, (self.num_heads, -1))
 
-    def extra_repr(self) -> str:
-        """What ``print(layer)`` shows before the projections."""
-        return (
-            f"{self.num_hiddens}, num_heads={self.num_heads}, latent_dim={self.latent_dim}, "
-            f"rope_dim={self.rope_dim}, rotary={self.rotary}"
-        )
+    def usual_options(self) -> dict[str, Any]:
+        return {
+            "latent_dim": None,
+            "rope_dim": None,
+            "head_dim": self.num_hiddens / self.num_heads,
+            "value_head_dim": self.head_dim,
+            "query_latent_dim": None,
+            "dropout": 0.0,
+            "rotary": Rotary(),
+        }

@@ -182,7 +182,9 @@ class MultiHeadAttention(CachedAttention):
         ``(B, K)`` is a ``key_mask``.
         Keys and values that ``valid_lens`` or ``key_mask`` hide from all queries of their sample reach
         nothing, no output and no gradient, even where they are NaN or infinite; only the output rows of such
-        tokens are of no use. Keys and values that a ``mask`` or causality hides must be finite.
+        tokens are of no use. Keys and values that a ``mask`` or causality hides must be finite. NaN that is
+        seen gives NaN; PyTorch's kernel for a CPU gives 0 instead where no score of a query is a number and
+        no mask is needed.
         Lengths on the CPU are checked and used without waiting for a GPU; lengths on a GPU cost one wait.
         Values that cannot be read are not checked: those of meta tensors, and all values while torch.compile,
         ``make_fx`` or ``vmap`` trace.
@@ -308,26 +310,15 @@ class MultiHeadAttention(CachedAttention):
             value_size=module.vdim,
             device="meta",  # the parameters come from the module
         )
-
-        def copied(x: Tensor, source: Tensor) -> nn.Parameter:
-            return nn.Parameter(x.detach().clone(), requires_grad=source.requires_grad)
-
-        stacked, stacked_bias = module.in_proj_weight, module.in_proj_bias  # (3 D, D) and (3 D,)
-        if stacked is not None:
-            weights = [copied(weight, stacked) for weight in stacked.chunk(3)]
-        else:
-            separate = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
-            weights = [copied(weight, weight) for weight in separate]
-        for projection, weight in zip((layer.W_q, layer.W_k, layer.W_v), weights, strict=True):
-            projection.weight = weight
-        if stacked_bias is not None:
-            for projection, bias in zip(
-                (layer.W_q, layer.W_k, layer.W_v), stacked_bias.chunk(3), strict=True
-            ):
-                projection.bias = copied(bias, stacked_bias)
-        out = module.out_proj
-        layer.W_o.weight = copied(out.weight, out.weight)
-        layer.W_o.bias = None if out.bias is None else copied(out.bias, out.bias)
+        weights: Any = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
+        with torch.enable_grad():  # so that a part is trained where the whole is
+            if module.in_proj_weight is not None:
+                weights = module.in_proj_weight.chunk(3)  # (3 D, D)
+            biases: Any = [None] * 3 if module.in_proj_bias is None else module.in_proj_bias.chunk(3)
+        inputs = (layer.W_q, layer.W_k, layer.W_v)
+        for projection, weight, bias in zip(inputs, weights, biases, strict=True):
+            projection.weight, projection.bias = copied(weight), copied(bias)
+        layer.W_o.weight, layer.W_o.bias = copied(module.out_proj.weight), copied(module.out_proj.bias)
         return layer.train(module.training)
 
     def to_torch(self) -> nn.MultiheadAttention:
@@ -357,27 +348,18 @@ class MultiHeadAttention(CachedAttention):
             device="meta",  # the parameters come from this layer
         )
         inputs = (self.W_q, self.W_k, self.W_v)
-        trains = self.W_q.weight.requires_grad
         if module.in_proj_weight is not None:
-            checks.check_trained_alike(inputs)
-            stacked = torch.cat([projection.weight.detach() for projection in inputs])  # (3 D, D)
-            module.in_proj_weight = nn.Parameter(stacked, requires_grad=trains)
+            module.in_proj_weight = copied(*(projection.weight for projection in inputs))  # (3 D, D)
         else:
             for name, projection in zip("qkv", inputs, strict=True):
-                weight = projection.weight.detach().clone()
-                setattr(module, f"{name}_proj_weight", nn.Parameter(weight, requires_grad=trains))
+                setattr(module, f"{name}_proj_weight", copied(projection.weight))
         if module.in_proj_bias is not None:
-            stacked_bias = torch.cat([projection.bias.detach() for projection in inputs])  # (3 D,)
-            module.in_proj_bias = nn.Parameter(stacked_bias, requires_grad=trains)
-        for name in ("weight", "bias"):
-            x = getattr(self.W_o, name)
-            copied = None if x is None else nn.Parameter(x.detach().clone(), requires_grad=x.requires_grad)
-            setattr(module.out_proj, name, copied)
+            module.in_proj_bias = copied(*(projection.bias for projection in inputs))  # (3 D,)
+        module.out_proj.weight, module.out_proj.bias = copied(self.W_o.weight), copied(self.W_o.bias)
         return module.train(self.training)
 
-    def unusual_options(self) -> dict[str, Any]:
-        """The options of this layer that are other than ``__init__`` has them unless said otherwise."""
-        usual = {
+    def usual_options(self) -> dict[str, Any]:
+        return {
             "dropout": 0.0,
             "bias": False,
             "query_size": self.num_hiddens,
@@ -391,12 +373,6 @@ class MultiHeadAttention(CachedAttention):
             "window": None,
             "sinks": False,
         }
-        return {name: value for name, than in usual.items() if (value := getattr(self, name)) != than}
-
-    def extra_repr(self) -> str:
-        """What ``print(layer)`` shows before the projections."""
-        options = {"num_heads": self.num_heads} | self.unusual_options()
-        return ", ".join([str(self.num_hiddens), *(f"{name}={value}" for name, value in options.items())])
 
     @classmethod
     def from_multi_head(cls, layer: "MultiHeadAttention", num_kv_heads: int) -> "MultiHeadAttention":
@@ -423,6 +399,15 @@ class MultiHeadAttention(CachedAttention):
 
 # The options that ``to_torch`` hands over.
 CARRIED_OVER = ("dropout", "bias", "key_size", "value_size")
+
+
+def copied(*parameters: Any) -> Any:
+    """One parameter that holds copies of these, one below the other; None where there is none."""
+    if parameters[0] is None:
+        return None
+    checks.check_trained_alike(parameters)
+    copies = torch.cat([x.detach() for x in parameters])
+    return nn.Parameter(copies, requires_grad=parameters[0].requires_grad)
 
 
 def checked_rotary(rotary: bool | Rotary) -> Rotary | None:

@@ -70,6 +70,8 @@ class FeedForward(nn.Module):
         inner = self.W_1(x).relu() if self.W_gate is None else F.silu(self.W_gate(x)) * self.W_1(x)
         return self.W_2(self.dropout(inner))
 
+    __prepare_scriptable__ = checks.refuse_scripting
+
 
 class EncoderLayer(nn.Module):
     """Self-attention, then a feed-forward network; each works on normed tokens and is added to them.
@@ -379,10 +381,9 @@ def check_plain_norm(name: str, norm: nn.Module) -> None:
 
 
 def check_norm(norm: Callable[..., nn.Module]) -> None:
-    if isinstance(norm, nn.Module):
+    if isinstance(norm, nn.Module) or not callable(norm):
         raise TypeError(
-            f"norm must make a norm, got one that is made, {norm}; try norm={type(norm).__name__}, or a "
-            "functools.partial of it"
+            f"norm must make a norm for a width, got {norm!r}; try norm=nn.LayerNorm, or a partial of it"
         )
 
 

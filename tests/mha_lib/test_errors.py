@@ -13,6 +13,7 @@ from torch.nn import Transformer
 
 from mha_lib import (
     AdditiveAttention,
+    FeedForward,
     KVCache,
     MultiHeadAttention,
     SingleHeadAttention,
@@ -112,9 +113,9 @@ def nested(*samples: torch.Tensor) -> torch.Tensor:
     return torch.nested.nested_tensor(list(samples), layout=torch.jagged)
 
 
-def scripted() -> None:
+def scripted(layer: nn.Module) -> None:
     with warnings.catch_warnings(action="ignore"):  # PyTorch itself says that its language is deprecated
-        torch.jit.script(LAYER)
+        torch.jit.script(layer)
 
 
 # fmt: off
@@ -126,10 +127,16 @@ BAD_CALLS: BadCalls = {
         "score_bias must have four axes … score_bias[None] if it is one for each head, score_bias[:, None]"),
     "head mask: complex": (attend(head_mask=torch.ones(H, dtype=torch.complex64)), TypeError,
         "head_mask must hold real numbers, got torch.complex64; try head_mask.real"),
-    "scripting": (scripted, TypeError,
-        "a MultiHeadAttention can't be scripted by torch.jit … try torch.compile"),
+    "scripting: heads": (lambda: scripted(LAYER), TypeError,
+        "a layer must not be scripted by torch.jit … got a script of MultiHeadAttention; try torch.compile"),
+    "scripting: one head": (lambda: scripted(HEAD), TypeError,
+        "a layer must not be scripted by torch.jit … got a script of SingleHeadAttention"),
+    "scripting: additive": (lambda: scripted(ADDITIVE), TypeError,
+        "a layer must not be scripted by torch.jit … got a script of AdditiveAttention"),
+    "scripting: feed-forward": (lambda: scripted(FeedForward(2, 3)), TypeError,
+        "a layer must not be scripted by torch.jit … got a script of FeedForward"),
     "lengths: a list": (attend(valid_lens=[1, 2]), TypeError,
-        "valid_lens … got list; try torch.tensor(valid_lens)"),
+        "valid_lens must be a tensor, got list; try torch.as_tensor(valid_lens)"),
     "lengths: floats": (attend(valid_lens=lens(1.0, 2.0)), TypeError,
         "valid_lens must hold integers, got torch.float32; try valid_lens.long()"),
     "lengths: a mask": (attend(valid_lens=yes(B, K)), TypeError,
@@ -270,7 +277,7 @@ BAD_CALLS: BadCalls = {
         "value_head_dim must be at least 1, got 0"),
     "additive: no width": (lambda: AdditiveAttention(0), ValueError, "num_hiddens must be at least 1, got 0"),
     "head_mask: a list": (attend(head_mask=[1] * H), TypeError,
-        "head_mask must be a tensor, got list; try torch.tensor(head_mask)"),
+        "head_mask must be a tensor, got list; try torch.as_tensor(head_mask)"),
     "head_mask: too few heads": (attend(head_mask=x(6)), ValueError,
         "head_mask … got shape (6,); 1 keeps a head, 0 silences it"),
     "head_mask: (H, B)": (attend(head_mask=x(H, B)), ValueError,

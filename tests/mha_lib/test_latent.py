@@ -103,10 +103,6 @@ def test_dropout_is_for_training_only_and_drops_weights(absorb):
     assert layer.eval()(x, absorb=absorb).all()
 
 
-def test_it_says_what_it_is():
-    assert "num_heads=3, latent_dim=5, rope_dim=4" in repr(make_layer())
-
-
 # fmt: off
 LAYER = LatentAttention(D, H, C, R, head_dim=HEAD)
 BAD_CALLS: BadCalls = {

@@ -340,45 +340,6 @@ def test_from_torch_copies_parameters_and_keeps_dropout_mode_dtype_device_and_wh
     assert on_meta.training
 
 
-TORCH_LAYERS = {
-    "plain": {},
-    "bias, dropout": {"bias": True, "dropout": 0.3},
-    "keys of another width": {"key_size": 5, "bias": True},
-    "values of another width": {"value_size": 3},
-}
-
-
-@pytest.mark.parametrize("options", TORCH_LAYERS.values(), ids=TORCH_LAYERS)
-def test_to_torch_gives_a_module_that_gives_the_same(options):
-    layer = with_random_parameters(MultiHeadAttention(12, 3, **options)).double().eval()
-    layer.W_o.weight.requires_grad_(False)
-    module = layer.to_torch()
-    x, keys = torch.randn(B, Q, 12).double(), torch.randn(B, K, layer.key_size).double()
-    values, key_mask = torch.randn(B, K, layer.value_size).double(), torch.rand(B, K) < 0.7
-    key_mask[:, 0] = True
-    expected = layer(x, keys, values, key_mask=key_mask, need_weights=True)
-    found = module(x, keys, values, key_padding_mask=~key_mask, average_attn_weights=False)
-    torch.testing.assert_close(found, expected)
-    assert (module.dropout, module.training) == (layer.dropout, False)
-    assert not module.out_proj.weight.requires_grad
-    back = MultiHeadAttention.from_torch(module)
-    assert all(torch.equal(back.get_parameter(name), p) for name, p in layer.named_parameters())
-    with torch.no_grad():
-        layer.W_q.weight.zero_()
-        assert torch.equal(module(x, keys, values, key_padding_mask=~key_mask)[0], found[0]), "copies"
-    on_meta = MultiHeadAttention(12, 3, device="meta", **options).to_torch()
-    assert on_meta.training
-    assert all(p.is_meta and p.requires_grad for p in on_meta.parameters())
-    assert not any(p.requires_grad for p in layer.requires_grad_(False).to_torch().parameters())
-
-
-def test_printing_a_layer_shows_its_heads():
-    layer = MultiHeadAttention(12, 6, 0.1, num_kv_heads=2, rotary=Rotary(base=500), window=4)
-    rotary = "Rotary(base=500, scaling=1.0, halves=False)"
-    assert f"12, num_heads=6, dropout=0.1, num_kv_heads=2, rotary={rotary}, window=4" in repr(layer)
-    assert repr(MultiHeadAttention(12, 6)).startswith("MultiHeadAttention(\n  12, num_heads=6\n")
-
-
 @PATHS
 @pytest.mark.parametrize("num_kv_heads", [1, 2, 4])
 def test_exports_with_any_batch(num_kv_heads, need_weights):
@@ -417,11 +378,21 @@ def test_keys_that_are_padding_in_all_samples_are_not_even_projected(need_weight
     torch.testing.assert_close(layer(x, valid_lens=lens, need_weights=True)[1], weights)
 
 
-def test_a_bad_number_in_a_query_that_is_no_key_is_not_hidden():
-    layer, x, y = MultiHeadAttention(14, 7), torch.randn(B, Q, 14), torch.randn(B, K, 14)
-    x[0, -1] = torch.nan
-    output, _ = layer(x, y, valid_lens=torch.tensor([2, 5]), need_weights=True)
+@BAD_NUMBERS
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_a_bad_number_that_is_no_padding_is_not_hidden_from_a_sample_beside_a_padded_one(
+    attend, is_causal, bad
+):
+    """PyTorch's kernel for a CPU without a mask gives 0 where no score of a query is a number."""
+    layer = MultiHeadAttention(12, 6, num_kv_heads=2, value_head_dim=3)
+    limits = {"valid_lens": torch.tensor([2, 5]), "is_causal": is_causal}
+    x, y = torch.randn(B, Q, 12), torch.randn(B, K, 12)
+    x[0, -1] = bad
+    output = attend(layer, x, y, **limits)
     assert output[0, -1].isnan().all()
+    assert output[0, :-1].isfinite().all()
+    assert output[1].isfinite().all()
+    assert attend(layer, x, torch.full((B, K, 12), bad), y, **limits).isnan().all()
 
 
 @BAD_NUMBERS

@@ -4,16 +4,40 @@ An option that is added later must have a value here: the walks go by the signat
 """
 
 import inspect
+import re
 from functools import partial
 
 import pytest
 import torch
 from torch import nn
 
-from mha_lib import DecoderLayer, EncoderDecoder, EncoderLayer, KVCache, MultiHeadAttention
+from mha_lib import (
+    AdditiveAttention,
+    DecoderLayer,
+    EncoderDecoder,
+    EncoderLayer,
+    FeedForward,
+    KVCache,
+    LatentAttention,
+    MultiHeadAttention,
+    Rotary,
+    SingleHeadAttention,
+)
 from mha_lib.multihead import CARRIED_OVER
+from tests.mha_lib.layers import with_random_parameters
 
-# Another value than an option has unless said otherwise, for layers of width 8 with 4 heads.
+# The sizes that each class must be given: width 8 and 4 heads.
+SIZES = {
+    MultiHeadAttention: (8, 4),
+    LatentAttention: (8, 4, 3, 2),
+    EncoderLayer: (8, 4, 6),
+    DecoderLayer: (8, 4, 6),
+    EncoderDecoder: (7, 7, 8, 4, 6),
+    FeedForward: (8, 6),
+    SingleHeadAttention: (8, 4),
+    AdditiveAttention: (8,),
+}
+# Another value than an option has unless said otherwise.
 OTHER = {
     "dropout": 0.25,
     "bias": True,
@@ -23,47 +47,74 @@ OTHER = {
     "head_dim": 4,
     "value_head_dim": 3,
     "num_kv_heads": 2,
-    "rotary": True,
+    "query_latent_dim": 5,
+    "rotary": Rotary(500),
     "qk_norm": True,
     "window": 3,
     "sinks": True,
     "gated": True,
     "norm": nn.RMSNorm,
+    "num_layers": 2,
 }
-SHARED = ("num_hiddens", "num_heads", "ffn_num_hiddens", "device", "dtype")  # both layers always have them
+PLACE = ("device", "dtype", "options")  # where a layer is made, and the options of another class
 
 
 def options_of(kind):
-    return [name for name in inspect.signature(kind).parameters if name not in SHARED]
+    return [
+        name for name in list(inspect.signature(kind).parameters)[len(SIZES[kind]) :] if name not in PLACE
+    ]
 
 
-@pytest.mark.parametrize("name", options_of(MultiHeadAttention))
-def test_an_option_of_the_attention_is_shown_and_handed_over_or_refused(name):
-    layer = MultiHeadAttention(8, 4, **{name: OTHER[name]})
-    assert f"{name}=" in layer.extra_repr()
+def each_option_of(*kinds):
+    return pytest.mark.parametrize(
+        ("kind", "name"), [(kind, name) for kind in kinds for name in options_of(kind)]
+    )
+
+
+@each_option_of(MultiHeadAttention, LatentAttention)
+def test_an_option_of_an_attention_is_an_attribute_and_shown(kind, name):
+    layer = kind(*SIZES[kind], **{name: OTHER[name]})
+    assert getattr(layer, name) == OTHER[name]
+    assert f", {name}={OTHER[name]}" in layer.extra_repr()
+
+
+def test_printing_a_layer_shows_its_heads_and_no_usual_option():
+    assert MultiHeadAttention(12, 6).extra_repr() == "12, num_heads=6"
+    assert LatentAttention(12, 6, 5, 4).extra_repr() == "12, num_heads=6, latent_dim=5, rope_dim=4"
+
+
+@each_option_of(MultiHeadAttention)
+def test_an_option_of_the_attention_is_handed_over_or_refused(kind, name):
+    layer = with_random_parameters(kind(*SIZES[kind], **{name: OTHER[name]})).eval()
     if name not in CARRIED_OVER:
-        with pytest.raises(ValueError, match=f"built without {name} to become"):
+        with pytest.raises(ValueError, match=f"built without {name} to become.* got {name}="):
             layer.to_torch()
         return
-    module = layer.eval().to_torch()
-    again = MultiHeadAttention.from_torch(module)
+    module = layer.to_torch()
+    again = kind.from_torch(module)
     assert getattr(again, name) == OTHER[name]
+    assert not module.training
+    assert not again.training
     sizes = (layer.query_size, layer.key_size, layer.value_size)
     q, k, v = (torch.randn(2, 5, size) for size in sizes)
-    torch.testing.assert_close(module(q, k, v)[0], layer(q, k, v))
+    torch.testing.assert_close(module(q, k, v, average_attn_weights=False), layer(q, k, v, need_weights=True))
+    places = {p.data_ptr() for each in (layer, module, again) for p in each.parameters()}
+    assert len(places) == 2 * len(list(layer.parameters())) + len(list(module.parameters())), "copies"
+    on_meta = kind(*SIZES[kind], **{name: OTHER[name]}, device="meta").to_torch()
+    assert all(p.is_meta for p in on_meta.parameters())
 
 
-@pytest.mark.parametrize("kind", [EncoderLayer, DecoderLayer])
-@pytest.mark.parametrize("name", options_of(EncoderLayer))
+@each_option_of(EncoderLayer, DecoderLayer)
 def test_an_option_of_a_layer_is_handed_over_or_refused(kind, name):
     assert options_of(DecoderLayer) == options_of(EncoderLayer)
-    layer = kind(8, 4, 6, **{name: OTHER[name]}).eval()
+    layer = with_random_parameters(kind(*SIZES[kind], **{name: OTHER[name]})).eval()
     if name not in ("dropout", "bias"):
         with pytest.raises(ValueError, match=r"must be built without|must be an nn\.LayerNorm"):
             layer.to_torch()
         return
     x = torch.randn(2, 5, 8)
     module = layer.to_torch()
+    assert module.dropout1.p == layer.dropout.p
     if kind is EncoderLayer:
         torch.testing.assert_close(module(x), layer(x))
     else:
@@ -83,18 +134,49 @@ def test_only_norms_that_pytorchs_layers_can_run_are_handed_over(kind, norm):
         assert layer.to_torch().norm2.eps == 0.3
 
 
-def test_what_was_changed_by_hand_is_handed_over_or_refused():
+def trained_of(layer):
+    return {name: p.requires_grad for name, p in layer.named_parameters()}
+
+
+@pytest.mark.parametrize(
+    ("make", "stacked"),
+    [
+        (lambda: EncoderLayer(8, 2, 6, bias=True), r"W_[qkv]"),
+        (lambda: DecoderLayer(8, 2, 6, bias=True), r"W_[qkv]"),
+        (lambda: MultiHeadAttention(8, 2, bias=True, key_size=6), r"W_[qkv]\.bias"),
+    ],
+    ids=["encoder layer", "decoder layer", "keys of another width"],
+)
+def test_what_is_trained_is_handed_over_or_refused(make, stacked):
+    """PyTorch has one parameter for what is stacked, which is trained or not."""
+    for name in trained_of(make()):
+        layer = make()
+        layer.get_parameter(name).requires_grad_(False)
+        if re.search(stacked, name):
+            with pytest.raises(ValueError, match="W_q, W_k and W_v must be alike in requires_grad"):
+                layer.to_torch()
+            kind = name.split(".")[-1]
+            for projection in "qkv":
+                layer.get_parameter(re.sub(r"W_.\.\w+", f"W_{projection}.{kind}", name)).requires_grad_(False)
+        assert trained_of(type(layer).from_torch(layer.to_torch())) == trained_of(layer), name
+
+
+@pytest.mark.parametrize("part", ["", "feed_forward.W_1", "self_attention", "self_attention_norm", "dropout"])
+@pytest.mark.parametrize(
+    "hook", ["forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook"]
+)
+def test_hooks_are_refused(part, hook):
+    layer = EncoderLayer(8, 2, 6)
+    getattr(layer.get_submodule(part), f"register_{hook}")(lambda *_: None)
+    with pytest.raises(TypeError, match=f"{re.escape(part) or 'layer'} must be without hooks"):
+        layer.to_torch()
+
+
+def test_a_dropout_that_was_changed_by_hand_is_handed_over():
     layer = EncoderLayer(8, 2, 6, dropout=0.1)
     layer.feed_forward.dropout.p = 0.7
     assert layer.to_torch().dropout.p == 0.7
     assert layer.to_torch().dropout1.p == 0.1
-    layer.feed_forward.W_1.register_forward_hook(lambda module, inputs, output: 2 * output)
-    with pytest.raises(TypeError, match=r"feed_forward\.W_1 must be without forward hooks"):
-        layer.to_torch()
-    attention = MultiHeadAttention(8, 2)
-    attention.W_k.requires_grad_(False)
-    with pytest.raises(ValueError, match="W_q, W_k and W_v must be alike in requires_grad"):
-        attention.to_torch()
 
 
 @pytest.mark.parametrize(
@@ -110,12 +192,13 @@ def test_a_model_with_any_option_writes_with_a_cache_what_it_writes_without(name
     assert torch.equal(logits.argmax(-1), written)
 
 
-@pytest.mark.parametrize("kind", [MultiHeadAttention, EncoderLayer, DecoderLayer])
+@pytest.mark.parametrize("kind", SIZES)
 def test_all_parameters_are_of_the_dtype_and_on_the_device_that_are_asked_for(kind):
     options = {name: OTHER[name] for name in options_of(kind)}
-    sizes = (8, 4) if kind is MultiHeadAttention else (8, 4, 6)
-    layer = kind(*sizes, **options, dtype=torch.float64, device="meta")
-    assert {(x.dtype, x.device.type) for x in layer.parameters()} == {(torch.float64, "meta")}
+    layer = kind(*SIZES[kind], **options, dtype=torch.float16, device="meta")
+    assert {(p.dtype, p.device.type) for p in layer.parameters()} == {(torch.float16, "meta")}
+    usual = kind(*SIZES[kind])
+    assert {(p.dtype, p.device.type) for p in usual.parameters()} == {(torch.float32, "cpu")}
 
 
 @pytest.mark.parametrize("kind", ["mask", "valid_lens", "score_bias"])

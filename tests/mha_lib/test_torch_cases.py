@@ -14,8 +14,6 @@ from mha_lib import (
     AdditiveAttention,
     KVCache,
     MultiHeadAttention,
-    Rotary,
-    SingleHeadAttention,
     causal_mask,
     dot_product_attention,
     padding_mask,
@@ -291,43 +289,6 @@ def test_projections_may_be_replaced(kind, need_weights):
 
 
 # Constructors
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda **options: MultiHeadAttention(12, 4, num_kv_heads=2, **options),
-        lambda **options: SingleHeadAttention(12, 4, **options),
-        lambda **options: AdditiveAttention(12, **options),
-    ],
-    ids=["multi-head", "single head", "additive"],
-)
-def test_parameters_are_made_with_the_device_and_dtype_asked_for(make):
-    for parameter in make(device="meta", dtype=torch.float16).parameters():
-        assert (parameter.device.type, parameter.dtype) == ("meta", torch.float16)
-    for parameter in make().parameters():
-        assert (parameter.device.type, parameter.dtype) == ("cpu", torch.float32)
-
-
-def test_sizes_are_attributes():
-    layer = MultiHeadAttention(
-        12,
-        4,
-        query_size=5,
-        key_size=6,
-        value_size=7,
-        head_dim=8,
-        value_head_dim=9,
-        num_kv_heads=2,
-        rotary=True,
-    )
-    names = "num_hiddens num_heads query_size key_size value_size head_dim value_head_dim num_kv_heads rotary"
-    assert [getattr(layer, name) for name in names.split()] == [12, 4, 5, 6, 7, 8, 9, 2, Rotary()]
-    layer = MultiHeadAttention(12, 4)
-    assert [getattr(layer, name) for name in names.split()] == [12, 4, 12, 12, 12, 3, 3, 4, None]
-    head, additive = SingleHeadAttention(12, 4, 5), AdditiveAttention(8, 3, 4)
-    assert (head.num_hiddens, head.head_dim, head.value_head_dim) == (12, 4, 5)
-    assert (additive.num_hiddens, additive.query_size, additive.key_size) == (8, 3, 4)
 
 
 def test_sizes_may_be_integers_of_numpy():
