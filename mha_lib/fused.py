@@ -343,9 +343,9 @@ def with_lost_nan(output: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
     if tracing.can_be_read(output) and output.all():
         return output
     first = keys[:, :, :1].sum(dim=2, keepdim=True)  # every query sees the first key
-    scores = queries * first.repeat_interleave(queries.shape[1] // keys.shape[1], dim=1)
-    lost = (output == 0).all(-1, keepdim=True) & ~scores.sum(-1, keepdim=True).isfinite()
-    return output.masked_fill(lost, math.nan)
+    first = first.repeat_interleave(queries.shape[1] // keys.shape[1], dim=1)  # (B, H, 1, d)
+    scores = (queries * first).sum(dim=3, keepdim=True)  # (B, H, Q, 1)
+    return output.masked_fill(scores.isnan(), math.nan)
 
 
 def attend_varlen(

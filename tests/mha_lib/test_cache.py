@@ -66,42 +66,6 @@ def test_keys_and_values_of_their_own_may_be_kept():
     torch.testing.assert_close(output, layer(x, keys, values))
 
 
-def test_a_cache_that_was_reset_is_as_new():
-    layer, x, y = make_layer("rotary"), torch.randn(B, N, D), torch.randn(B, N, D)
-    cache = KVCache(layer, B, N)
-    in_chunks(layer, x, cache=cache, is_causal=True)
-    room = cache.keys
-    cache.reset()
-    assert len(cache) == 0
-    output = in_chunks(layer, y, cache=cache, is_causal=True)
-    torch.testing.assert_close(output, layer(y, is_causal=True))
-    assert cache.keys is room
-
-
-def test_a_call_that_is_refused_leaves_the_cache_as_it_was():
-    layer, x = make_layer("plain"), torch.randn(B, N, D)
-    cache = KVCache(layer, B, N - 1)
-    layer(x[:, :4], cache=cache)
-    before = cache.keys.clone(), cache.values.clone()
-    bad = [
-        {},
-        {"mask": torch.ones(3, 4).bool()},
-        {"head_mask": torch.ones(5)},
-        {"score_bias": torch.ones(3, 4)},
-    ]
-    for arguments in bad:
-        with pytest.raises(ValueError, match=r"must"):
-            layer(x[:, 4 : 6 if arguments else 7], cache=cache, **arguments)
-    with torch.enable_grad(), pytest.raises(RuntimeError, match="gradients"):
-        layer(x[:, 4:6], cache=cache)
-    assert len(cache) == 4
-    assert torch.equal(cache.keys, before[0])
-    assert torch.equal(cache.values, before[1])
-    torch.testing.assert_close(
-        layer(x[:, 4:6], cache=cache, is_causal=True), layer(x[:, :6], is_causal=True)[:, 4:]
-    )
-
-
 def test_the_room_is_taken_once_and_shared_heads_need_less():
     bytes_kept = {}
     for num_kv_heads in (6, 2, 1):
@@ -112,22 +76,11 @@ def test_the_room_is_taken_once_and_shared_heads_need_less():
             layer(torch.randn(B, 1, D), cache=cache)
             rooms.add(cache.keys.data_ptr())
             assert len(cache) == i + 1
-        assert len(rooms) == 1
+        cache.reset()
+        layer(torch.randn(B, 1, D), cache=cache)
+        assert rooms == {cache.keys.data_ptr()}
         bytes_kept[num_kv_heads] = cache.keys.nbytes + cache.values.nbytes
     assert bytes_kept == {g: 2 * B * g * 100 * (D // H) * 4 for g in (6, 2, 1)}
-
-
-@pytest.mark.parametrize("num_kv_heads", [1, 6])
-def test_the_gradient_of_the_queries_passes_by_fixed_keys(num_kv_heads):
-    layer = MultiHeadAttention(D, H, num_kv_heads=num_kv_heads).requires_grad_(False)
-    x, memory = torch.randn(B, N, D), torch.randn(B, M, D)
-    cache = KVCache(layer, B, M)
-    layer(x, memory, cache=cache)
-    with torch.enable_grad():
-        x.requires_grad_()
-        (got,) = torch.autograd.grad(layer(x, memory[:, :0], cache=cache).square().sum(), x)
-        (expected,) = torch.autograd.grad(layer(x, memory).square().sum(), x)
-    torch.testing.assert_close(got, expected)
 
 
 def test_a_cache_that_was_filled_in_inference_mode_goes_on_outside_it():

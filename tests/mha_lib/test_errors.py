@@ -4,7 +4,6 @@ import math
 import warnings
 from typing import Any
 
-import pytest
 import torch
 from torch import nn
 from torch.ao.nn.quantizable import MultiheadAttention as Quantizable
@@ -151,10 +150,6 @@ BAD_CALLS: BadCalls = {
         "valid_lens must be (B,) … or (B, Q) … got shape ()"),
     "lengths: of another batch": (attend(valid_lens=lens(1, 2, 3)), ValueError,
         "valid_lens … got shape (3,); (B,): … (B, Q): one for each query"),
-    "lengths: one for each key": (attend(valid_lens=torch.ones(B, K, dtype=torch.long)), ValueError,
-        "valid_lens … got shape (2, 5); (B,): … (B, Q): one for each query"),
-    "lengths: one head, too long": (lambda: HEAD(KEYS, valid_lens=lens(1, 6)), ValueError,
-        "valid_lens … got 1 to 6; try valid_lens.clamp(0, 5)"),
     "padding_mask: too long": (lambda: padding_mask(lens(6), 5), ValueError,
         "valid_lens … got 6 to 6; try valid_lens.clamp(0, 5)"),
     "padding_mask: num_keys negative": (lambda: padding_mask(lens(0), -1), ValueError,
@@ -169,16 +164,10 @@ BAD_CALLS: BadCalls = {
         "is_causal must be True or False, got Tensor; a mask goes into mask="),
     "causal: fewer keys than none": (lambda: causal_mask(0, -1), ValueError,
         "num_keys must be at least 0, got -1"),
-    "causal: one query, no key": (lambda: LAYER(x(B, 1, D), x(B, 0, D), is_causal=True), ValueError,
-        "a causal mask (is_causal) … got 1 > 0 … aligned at the end … a mask of your own"),
-    "causal: one head, more queries than keys": (lambda: HEAD(KEYS, QUERIES, is_causal=True), ValueError,
-        "a causal mask (is_causal) … got 5 > 3 … aligned at the end … a mask of your own"),
     "mask: a list": (attend(mask=[True]), TypeError, "mask … got list; try torch.as_tensor(mask)"),
     "mask: floats": (attend(mask=x(Q, K)), TypeError,
         "mask … got torch.float32; all zeros … mask == 0 … mask.bool()"),
     "mask: lengths": (attend(mask=lens(1, 2)), TypeError,
-        "mask … got torch.int64; lengths … padding_mask … valid_lens="),
-    "mask: lengths of 0 and 1": (attend(mask=lens(0, 1)), TypeError,
         "mask … got torch.int64; lengths … padding_mask … valid_lens="),
     "mask: one axis": (attend(mask=yes(K)), ValueError,
         "mask must be (Q, K) = (3, 5) or (B, Q, K) = … or (B, H, Q, K) = (2, 7, 3, 5), … got shape (5,)"),
@@ -200,16 +189,12 @@ BAD_CALLS: BadCalls = {
         "scores must be (Q, K), (B, Q, K) or (B, H, Q, K), got shape (5,)"),
     "masked_softmax: a mask with more axes": (lambda: masked_softmax(x(Q, K), yes(B, Q, K)), ValueError,
         "mask must be (Q, K) = (3, 5), any axis but K may be 1, got shape (2, 3, 5)"),
-    "masked_softmax: a mask elsewhere": (lambda: masked_softmax(x(Q, K), yes(Q, K).to("meta")), ValueError,
-        "mask must be on cpu, with what it applies to, got meta; try mask.to('cpu')"),
     "queries: no tensor": (lambda: LAYER(wrong([[1.0]])), TypeError,
         "queries must be a tensor, got list; try torch.as_tensor(queries)"),
     "queries: integers": (lambda: LAYER(QUERIES.long()), TypeError,
         "queries must hold floating-point numbers, got torch.int64; try queries.float()"),
     "queries: a single sample": (lambda: LAYER(x(Q, D)), ValueError,
         "queries … got shape (3, 14); for a single sample: queries[None]"),
-    "queries: four axes": (lambda: LAYER(x(B, H, Q, D)), ValueError,
-        "queries must be (B, N, 14), got shape (2, 7, 3, 14)"),
     "queries: too wide": (lambda: LAYER(x(B, Q, 15)), ValueError,
         "queries … got shape (2, 3, 15); for such queries build the layer with query_size=15"),
     "queries: of another dtype than the layer": (lambda: LAYER(QUERIES.double()), TypeError,
@@ -220,14 +205,10 @@ BAD_CALLS: BadCalls = {
         "keys … got shape (2, 5, 6); for such keys build the layer with key_size=6"),
     "keys: of another batch": (lambda: LAYER(QUERIES, x(3, K, D)), ValueError,
         "keys must agree with queries in batch, (2,), got shape (3, 5, 14); keys.expand"),
-    "keys: on another device": (lambda: LAYER(QUERIES, KEYS.to("meta")), ValueError,
-        "keys … got meta; move one of them with .to('cpu')"),
     "values: keys of another width stand in": (lambda: CROSS(x(B, Q, 3), x(B, K, 4)), ValueError,
         "values … got shape (2, 5, 4); for such values build the layer with value_size=4"),
     "values: more than keys": (lambda: LAYER(QUERIES, KEYS, x(B, 6, D)), ValueError,
         "values must be as many as keys, 5, got 6; each key has one"),
-    "values: of another batch": (lambda: LAYER(QUERIES, KEYS, x(1, K, D)), ValueError,
-        "values … got shape (1, 5, 14); values.expand"),
     "one head: too wide": (lambda: HEAD(x(B, Q, 15)), ValueError,
         "queries … got shape (2, 3, 15); for such queries build the layer with num_hiddens=15"),
     "one head: values more than keys": (lambda: HEAD(QUERIES, KEYS, x(B, 6, D)), ValueError,
@@ -269,8 +250,6 @@ BAD_CALLS: BadCalls = {
         "dropout must be a probability from 0 to 1, got nan"),
     "layer: dropout True": (lambda: MultiHeadAttention(14, 7, True), TypeError,
         "dropout must be a number from 0 to 1, got True"),
-    "layer: dropout a text": (lambda: MultiHeadAttention(14, 7, wrong("0.1")), TypeError,
-        "dropout must be a number from 0 to 1, got '0.1'"),
     "one head: no width": (lambda: SingleHeadAttention(14, 0), ValueError,
         "head_dim must be at least 1, got 0"),
     "one head: no value width": (lambda: SingleHeadAttention(14, 2, 0), ValueError,
@@ -280,8 +259,6 @@ BAD_CALLS: BadCalls = {
         "head_mask must be a tensor, got list; try torch.as_tensor(head_mask)"),
     "head_mask: too few heads": (attend(head_mask=x(6)), ValueError,
         "head_mask … got shape (6,); 1 keeps a head, 0 silences it"),
-    "head_mask: (H, B)": (attend(head_mask=x(H, B)), ValueError,
-        "head_mask … got shape (7, 2); 1 keeps a head, 0 silences it"),
     "head_mask: on another device": (attend(head_mask=x(H).to("meta")), ValueError,
         "head_mask … got meta; try head_mask.to('cpu')"),
     "head_mask: NaN": (attend(head_mask=torch.full((H,), math.nan)), ValueError,
@@ -358,12 +335,8 @@ BAD_CALLS: BadCalls = {
         "key_mask … got torch.int64 … key_mask.bool() … key_mask == 0"),
     "key_mask: (Q, K)": (attend(key_mask=yes(Q, K)), ValueError,
         "key_mask … got shape (3, 5); a mask with another shape goes into mask="),
-    "key_mask: (B, Q)": (attend(key_mask=yes(B, Q)), ValueError,
-        "key_mask … got shape (2, 3); a mask with another shape goes into mask="),
     "key_mask: on another device": (attend(key_mask=yes(B, K).to("meta")), ValueError,
         "key_mask … got meta; try key_mask.to('cpu')"),
-    "key_mask: one head, (B, Q)": (lambda: HEAD(QUERIES, KEYS, key_mask=yes(B, Q)), ValueError,
-        "key_mask … got shape (2, 3); a mask with another shape goes into mask="),
     "score_bias: a list": (attend(score_bias=wrong([1.0])), TypeError,
         "score_bias must be a tensor, got list; try torch.as_tensor(score_bias)"),
     "score_bias: a mask": (attend(score_bias=yes(Q, K)), TypeError,
@@ -394,8 +367,6 @@ BAD_CALLS: BadCalls = {
         "cache … got a call inside one of them; call the layer without a cache there"),
     "cache: lengths beyond all keys": (attend_two_more(valid_lens=lens(6, 6)), ValueError,
         "valid_lens … got 6 to 6; try valid_lens.clamp(0, 5)"),
-    "cache: mask for the new keys alone": (attend_two_more(mask=yes(2, 2)), ValueError,
-        "mask … got shape (2, 2)"),
     "cache: key_mask for the new keys alone": (attend_two_more(key_mask=yes(B, 2)), ValueError,
         "key_mask … got shape (2, 2); a mask with another shape goes into mask="),
     "KVCache: of no layer": (lambda: KVCache(wrong(nn.Linear(2, 2)), B, 9), TypeError,
@@ -446,27 +417,3 @@ BAD_CALLS: BadCalls = {
 @each_bad_call(BAD_CALLS)
 def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
     assert_refused(call, error, words)
-
-
-LAYER_CALLS = [
-    name
-    for name in BAD_CALLS
-    if name.split(":")[0]
-    in ("lengths", "mask", "key_mask", "score_bias", "cache", "head_mask", "causal", "rotary")
-]
-
-
-@pytest.mark.parametrize("name", [n for n in LAYER_CALLS if "one head" not in n and "need_weights" not in n])
-def test_both_paths_refuse_alike(name, monkeypatch):
-    call, error, _ = BAD_CALLS[name]
-    with pytest.raises(error) as fast:
-        call()
-    forward = MultiHeadAttention.forward
-    monkeypatch.setattr(
-        MultiHeadAttention,
-        "forward",
-        lambda *args, **options: forward(*args, **(options | {"need_weights": True})),
-    )
-    with pytest.raises(error) as readable:
-        call()
-    assert str(fast.value) == str(readable.value)

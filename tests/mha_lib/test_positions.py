@@ -47,18 +47,6 @@ def test_positions_have_the_default_dtype():
 # Rotary positions
 
 
-def test_each_pair_of_columns_is_turned_by_its_angle():
-    """Su et al. 2021, equation 34, one pair at a time."""
-    x, positions = torch.randn(2, 5, 6).double(), torch.tensor([0, 1, 7, 100, 3])
-    got = rotate_by_position(x, positions)
-    for n, position in enumerate(positions.tolist()):
-        for j in range(3):
-            angle = position / 10000 ** (2 * j / 6)
-            turn = torch.tensor([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-            expected = x[:, n, 2 * j : 2 * j + 2] @ turn.double().mT
-            torch.testing.assert_close(got[:, n, 2 * j : 2 * j + 2], expected, atol=1e-6, rtol=0)
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_turned_in_single_precision(dtype):
     x, positions = torch.randn(2, 5, 6).to(dtype), torch.arange(40_000, 40_005)
