@@ -311,10 +311,9 @@ class MultiHeadAttention(CachedAttention):
             device="meta",  # the parameters come from the module
         )
         weights: Any = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
-        with torch.enable_grad():  # so that a part is trained where the whole is
-            if module.in_proj_weight is not None:
-                weights = module.in_proj_weight.chunk(3)  # (3 D, D)
-            biases: Any = [None] * 3 if module.in_proj_bias is None else module.in_proj_bias.chunk(3)
+        if module.in_proj_weight is not None:
+            weights = module.in_proj_weight.chunk(3)  # (3 D, D)
+        biases: Any = [None] * 3 if module.in_proj_bias is None else module.in_proj_bias.chunk(3)
         inputs = (layer.W_q, layer.W_k, layer.W_v)
         for projection, weight, bias in zip(inputs, weights, biases, strict=True):
             projection.weight, projection.bias = copied(weight), copied(bias)
