@@ -57,7 +57,6 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
     with record_of(work) as record:
         for name, content in editions(root, language, work):
             if name in FOR_DECKS:
-                remove_former(work / name, content, record)
                 continue
             if name.endswith(".ipynb"):
                 if unreadable := fault_of(root, language, name):
@@ -240,13 +239,6 @@ def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path
         record[beside.name] = new
         return beside
     return None
-
-
-def remove_former(mine: Path, content: bytes, record: dict[str, str]) -> None:
-    """Remove a file that students no longer get, where nobody has changed it."""
-    if mine.exists() and fingerprint(mine.read_bytes()) in (fingerprint(content), record.get(mine.name)):
-        mine.unlink()
-    record.pop(mine.name, None)
 
 
 def names_beside(file: Path, state: str) -> Iterator[Path]:
