@@ -19,9 +19,9 @@ from tests.lessons import ENGLISH, TRANSLATED, name_of
 each_lesson = pytest.mark.parametrize(
     "lesson", [pytest.param(lesson, marks=pytest.mark.ci) for lesson in ENGLISH + TRANSLATED], ids=name_of
 )
-FAULTS_OF_SLIDE, FAULTS_OF_LAYOUT, FAULTS_OF_EXPLORER, FAULTS_OF_ANSWERS = (
+FAULTS_OF_SLIDE, FAULTS_OF_EXPLORER, FAULTS_OF_ANSWERS = (
     (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8").rstrip().removesuffix(";")
-    for name in ("deck_walk", "deck_layout", "explorer_walk", "deck_answers")
+    for name in ("deck_walk", "explorer_walk", "deck_answers")
 )
 STEP = f"() => ({POSITION})().join('+')"
 STEPS = """() => {
@@ -33,7 +33,7 @@ STEPS = """() => {
 # at, in one question, since each question waits for a page at rest.
 LOOK = f"""() => ({{
     step: ({STEP})(),
-    faults: [...({FAULTS_OF_SLIDE})(), ...({FAULTS_OF_LAYOUT})()],
+    faults: (() => {{ {FAULTS_OF_SLIDE}; return faultsOfSlide(); }})(),
     stage: ({SEEN})(),
     canGoDown: Boolean(document.querySelector(".present > .present").nextElementSibling),
 }})"""
