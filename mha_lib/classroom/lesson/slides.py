@@ -121,10 +121,6 @@ def core_minutes(slides: list[Slide]) -> float:
     return sum(slide.minutes for slide in slides if not slide.is_optional)
 
 
-def optional_minutes(slides: list[Slide]) -> float:
-    return sum(slide.minutes for slide in slides if slide.is_optional)
-
-
 def read_lesson(lesson: Path, *, with_ids: bool = False) -> dict[str, Any]:
     try:
         notebook = json.loads(lesson.read_text(encoding="utf-8"))
