@@ -95,13 +95,12 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, watch: Watch) -> Iterator[Page]:
-    """A page of a slide's size, 1280x720; ``watch`` sees what it does."""
-    context = browser.new_context(viewport={"width": 1280, "height": 720})
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    watch.attach(page)
-    yield page
-    context.close()
+    """A page of a slide's size; ``watch`` sees what it does."""
+    from tests.browser.pages import new_page
+
+    with new_page(browser) as page:
+        watch.attach(page)
+        yield page
 
 
 @pytest.fixture
@@ -195,11 +194,11 @@ def jupyter(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterSe
 @pytest.fixture(scope="module")
 def opened(request: pytest.FixtureRequest, browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
     """The deck of the CELLS of a file, for all its tests."""
-    from tests.browser.decks import shared_page
     from tests.browser.new_lesson import lay_lesson, open_deck
+    from tests.browser.pages import new_page
 
     file = request.module
-    with shared_page(browser) as page:
+    with new_page(browser) as page:
         open_deck(page, lay_lesson(jupyter, f"{file.__name__}.ipynb", file.CELLS))
         yield page
 

@@ -1,17 +1,14 @@
 """Runs a deck, walks it, and names the faults of each step."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Watch
 from tests.browser.new_lesson import POSITION, current, open_deck, press, status_of
-from tests.browser.pages import new_page
 from tests.browser.stage import SEEN, faults_of_stage
 from tests.browser.waiting import act, answer_of, attribute_of, measure, text_of, until
 from tests.lessons import ENGLISH, TRANSLATED, name_of
@@ -51,13 +48,6 @@ HARMLESS = {
     r"Canceled future for (kernel_info|comm_info)_request": "it was asked of a kernel that was just replaced",
 }
 Faults = dict[str, list[str]]  # by place: a step such as "slide-3-0+1", or "console" and the like
-
-
-@contextmanager
-def shared_page(browser: Browser) -> Iterator[Page]:
-    """A page of a slide's size, for several tests."""
-    with new_page(browser, viewport={"width": 1280, "height": 720}) as page:
-        yield page
 
 
 def begin(page: Page) -> Page:

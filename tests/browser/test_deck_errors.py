@@ -8,8 +8,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.decks import go_to, shared_page
+from tests.browser.decks import go_to
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
+from tests.browser.pages import new_page
 from tests.browser.waiting import act, box_of, each_of, measure, text_of, until
 
 pytestmark = pytest.mark.ci
@@ -50,7 +51,7 @@ def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
         for number, source in enumerate(sources):
             cells.append(cell("-", new_code_cell, source, f"{name}-{number}"))
     cells.append(cell("notes", new_markdown_cell, "1 min. The end.", "notes"))
-    with shared_page(browser) as page:
+    with new_page(browser) as page:
         open_deck(page, lay_lesson(jupyter, "errors.ipynb", cells))
         page.keyboard.press("Shift+R")
         expect(status_of(page)).to_have_class("failed")

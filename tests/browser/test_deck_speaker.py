@@ -33,7 +33,7 @@ SIZES = [(1200, 740), (1000, 600), (1920, 1040)]
 @pytest.fixture(scope="module")
 def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
     # A zone of whole hours: the minutes on the clock are those of the test.
-    with new_page(browser, viewport={"width": 1280, "height": 720}, timezone_id="UTC") as page:
+    with new_page(browser, timezone_id="UTC") as page:
         set_clock(page, 0)
         cells = [cell(kind, new_markdown_cell, text, f"cell-{n}") for n, (kind, text) in enumerate(CELLS)]
         open_deck(page, lay_lesson(jupyter, "speaker.ipynb", cells))
