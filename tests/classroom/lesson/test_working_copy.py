@@ -65,17 +65,6 @@ def test_first_use_copies_every_file_but_those_for_authors_and_for_students_thos
         assert {file.name for file in work.glob("[!.]*")} == wanted
 
 
-@pytest.mark.parametrize(("mine", "stays"), [("a {}", False), ("former {}", False), ("b {}", True)])
-def test_settings_in_a_former_copy_go_if_nobody_has_changed_them(root, work, mine, stays):
-    former = working_copy.fingerprint(b"former {}")
-    record = json.loads((work / ".editions.json").read_text()) | {"course.css": former}
-    (work / ".editions.json").write_text(json.dumps(record))
-    (work / "course.css").write_text(mine)
-    for _ in range(2):
-        assert make_working_copy(root, "en")[1] == []
-        assert (work / "course.css").exists() == stays
-
-
 OPENED = {"jp-MarkdownHeadingCollapsed": False, "jupyter": {"source_hidden": True}}
 
 
@@ -102,34 +91,6 @@ def test_a_changed_lesson_stays_and_each_new_edition_is_laid_beside_it_once(root
         laid |= {beside: [edition]}
         assert make_working_copy(root, "en")[1] == []
         assert texts(work) == laid
-
-
-def rename(root, former="03_three", now="04_three"):
-    file = root / f"notebooks/en/{now}.ipynb"
-    notebook = json.loads((root / f"notebooks/en/{former}.ipynb").read_text())
-    notebook["metadata"]["former_names"] = [former]
-    file.with_stem(former).unlink()
-    file.write_text(json.dumps(notebook))
-
-
-@pytest.mark.parametrize("mine", ["3", "my answer"])
-def test_a_lesson_under_a_former_name_stays_beside_the_new_one_and_it_is_said_once(root, work, mine):
-    write_lesson(work / "03_three.ipynb", mine)
-    rename(root)
-    said = ["work/en/03_three.ipynb stays as it is; the lesson is now 04_three.ipynb"]
-    assert make_working_copy(root, "en")[1] == said
-    assert make_working_copy(root, "en")[1] == []
-    assert texts(work) == {"01_one": ["1"], "03_three": [mine], "04_three": ["3"]}
-
-
-def test_a_deck_under_a_former_name_is_said_when_its_lesson_is_presented(root, deck):
-    write_lesson(deck, "my own slide")
-    rename(root)
-    assert present(root, lesson="01_one.ipynb")[1] == []
-    (said,) = present(root, lesson="04_three.ipynb")[1]
-    assert "03_three.ipynb stays as it is; the lesson is now 04_three.ipynb" in said
-    assert present(root, lesson="04_three.ipynb")[1] == []
-    assert sources(deck) == ["my own slide"]
 
 
 @pytest.mark.parametrize("damage", ["", "not json", "[]"])
