@@ -61,6 +61,16 @@ def test_the_root_leads_to_the_readers_language_and_stays_there(
         expect(page.locator("html")).to_have_attribute("lang", "en")
 
 
+def test_a_former_address_leads_to_the_place_in_the_lesson(browser: Browser, page: Page, site: str) -> None:
+    page.goto(f"{site}en/00_multi.html#why-a-mask")
+    expect(page).to_have_url(re.compile(re.escape(f"{site}en/03_multi.html#why-a-mask")))
+    expect(page.get_by_role("heading", name="Why a mask?")).to_be_in_viewport()
+    with new_page(browser, java_script_enabled=False) as without_scripts:
+        without_scripts.goto(f"{site}en/00_multi.html")
+        without_scripts.get_by_role("link").click()
+        expect(without_scripts).to_have_url(f"{site}en/03_multi.html")
+
+
 def test_the_explorer_moves_by_keyboard_and_asks_nobody(page: Page, watch: Watch, site: str) -> None:
     page.goto(f"{site}zh/index.html")
     expect(page.locator(HEADS)).to_have_count(2)

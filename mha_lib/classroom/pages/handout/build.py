@@ -20,6 +20,7 @@ from mha_lib.classroom.pages.handout.notebook import (
     read_notebook,
 )
 from mha_lib.classroom.pages.handout.page import HandoutPage
+from mha_lib.classroom.pages.moved import write_moved_pages
 from mha_lib.classroom.pages.sources import sources_of, write_made
 from offline_notebook import among
 
@@ -44,6 +45,7 @@ def write_handouts(
         handout = page_of(lesson, notebook, handouts, build, audience)
         file = address_of_page(lesson, folder)
         write_whole(file, handout.render())
+        write_moved_pages(file, handout)
         build.wrote(file)
         if (size := file.stat().st_size) > LARGEST:
             large = build.words["handout_build"]["large"]

@@ -239,6 +239,16 @@ def test_the_students_index_says_nothing_from_notes_and_solutions(course):
     assert "Secret of the notes" in course.index(audience="instructor")
 
 
+def test_at_a_former_address_a_page_leads_to_the_lesson_and_is_not_listed(course):
+    lesson = course.lesson("02_b.ipynb", text("# B"), former_names=["01_b", "../03_b"])
+    course.page(lesson.with_name("01_b.ipynb"), "the former handout")
+    assert write_handouts(course.root, [lesson]) == 0
+    moved = (course.handouts / "en/01_b.html").read_text()
+    assert '<a class="open-in" href="02_b.html">B</a>' in moved
+    assert "01_b" not in course.index()
+    assert not (course.handouts / "03_b.html").exists()
+
+
 def test_each_language_is_listed_under_its_own_name_and_words(course):
     for language in ("en", "zh", "fr"):
         course.page(course.lesson("01_one.ipynb", text("# One"), language=language))

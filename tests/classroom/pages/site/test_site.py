@@ -61,7 +61,13 @@ def test_what_was_made_from_the_sources_as_they_are_is_taken_as_it_is(kept):
         names = {path.name for path in (site / lang).iterdir()}
         kinds = ("html", "pdf", "ipynb")
         lessons = {f"{stem}.{kind}" for stem in ("01_single", "03_multi") for kind in kinds}
-        assert names == {"index.html", "glossary.html", *lessons}
+        assert names == {
+            "index.html",
+            "glossary.html",
+            *lessons,
+            "00_single.html",
+            "00_multi.html",
+        }  # two former names
 
 
 def change(source):
@@ -128,13 +134,15 @@ def test_without_a_browser_the_site_has_no_slides_and_says_so_in_one_line(course
     assert "Slides" not in (root / "build" / "site" / "en" / "index.html").read_text(encoding="utf-8")
 
 
+PAGES_OF_MULTI = ("index", "glossary", "03_multi", "00_multi")  # the last one is its former name
+
+
 def test_the_command_takes_some_lessons_and_some_languages(course, monkeypatch):
     root, _ = course
     monkeypatch.chdir(root)
     assert command_line.main(["site", "3", "--languages", "zh", "zh-Hant"]) == 0
     names = {path.relative_to(root / "build" / "site").as_posix() for path in root.rglob("site/*/*.html")}
-    pages = ("index", "glossary", "03_multi")
-    assert names == {f"{lang}/{page}.html" for lang in ("zh", "zh-Hant") for page in pages}
+    assert names == {f"{lang}/{page}.html" for lang in ("zh", "zh-Hant") for page in PAGES_OF_MULTI}
 
 
 def test_every_link_leads_to_a_page_and_a_place_on_it(kept):
