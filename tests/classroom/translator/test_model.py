@@ -11,7 +11,6 @@ from mha_lib.classroom.translator import (
     PADDING,
     NotUnderstood,
     draw_training_numbers,
-    exact_by_stratum,
     exact_matches,
     in_chinese,
     make_batch,
@@ -40,15 +39,6 @@ def test_a_mistake_anywhere_is_no_match(monkeypatch):
 
     monkeypatch.setattr("mha_lib.classroom.translator.model.translate", written)
     assert exact_matches(make_translator(), [23] * 5).tolist() == [True] + 4 * [False]
-
-
-def test_matches_are_counted_for_each_kind_of_number(trained):
-    numbers = torch.tensor([7, 105, 23, 99_999])
-    found = exact_by_stratum(trained, numbers)
-    assert found["zeros inside: 1"] == (1.0, 1)
-    assert found["zeros inside: 0"] == (pytest.approx(2 / 3), 3)
-    assert found["digits: 5"] == (0.0, 1)
-    assert "digits: 8" not in found
 
 
 def test_a_number_is_translated_alike_alone_among_others_and_in_several_batches(trained, monkeypatch):
