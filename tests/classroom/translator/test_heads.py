@@ -24,7 +24,6 @@ from mha_lib.classroom.translator import (
     weights_of,
     with_changed_weights,
 )
-from mha_lib.classroom.translator.heads import attention_layers
 from tests.classroom.translator.conftest import NUMBERS
 
 MIXED = [0, 345, 7, 900, 12, 101, 23_045]
