@@ -134,22 +134,16 @@ function matmul(dtype, a, b) {
   return result;
 }
 
-/** The axes `dims`, all unless given, as the last one: [numbers, how many of them belong together, shape]. */
-function grouped(x, dims, keepdim) {
+/** One number of all that lie along the axes `dims`, or all axes unless given: f(numbers, from, to). */
+function reduce(dtype, x, dims, keepdim, f) {
   const axes = x.shape.map((_, axis) => axis);
   const listed = [dims ?? []].flat();
-  const gone = new Set(listed.length ? listed.map((axis) => axisOf(axis, axes.length)) : axes);
-  const kept = axes.filter((axis) => !gone.has(axis));
-  const shape = keepdim
-    ? axes.map((axis) => (gone.has(axis) ? 1 : x.shape[axis]))
-    : kept.map((axis) => x.shape[axis]);
-  return [permute(x, [...kept, ...gone]).data, count([...gone].map((axis) => x.shape[axis])), shape];
-}
-
-/** One number of each group: f(numbers, from, to). */
-function reduce(dtype, x, dims, keepdim, f) {
-  const [data, size, shape] = grouped(x, dims, keepdim);
-  const result = empty(dtype, shape);
+  const gone = listed.length ? listed.map((axis) => axisOf(axis, axes.length)) : axes;
+  const kept = axes.filter((axis) => !gone.includes(axis));
+  const { data } = permute(x, [...kept, ...gone]);
+  const sizes = axes.map((axis) => (gone.includes(axis) ? 1 : x.shape[axis]));
+  const result = empty(dtype, keepdim ? sizes : kept.map((axis) => x.shape[axis]));
+  const size = count(gone.map((axis) => x.shape[axis]));
   for (let i = 0; i < result.data.length; i++) result.data[i] = f(data, i * size, (i + 1) * size);
   return result;
 }

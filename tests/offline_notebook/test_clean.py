@@ -8,7 +8,6 @@ import pytest
 
 from offline_notebook import Pictures, plain
 from offline_notebook.sanitise import DEEPEST, sanitised
-from tests.counting import growth_of_work
 from tests.offline_notebook.pages import SENTENCES, read
 
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>keys</text></svg>'
@@ -39,11 +38,6 @@ def test_an_empty_paragraph_is_removed_and_a_picture_alone_is_a_figure(clean):
     page = clean(f'<p>a<div>b</div></p><p> <img src="{GIF}"> </p>')
     figure = f'<figure class="picture"> <img alt="" class="paper" src="{GIF}"> </figure>'
     assert page == f"<p>a</p><div>b</div>{figure}"
-
-
-@pytest.mark.parametrize("piece", ["<p><b>", "a</p>", "<div>a</div></p>", "<p>a<hr>b</p>", "$$x$$ $y$"])
-def test_twice_the_html_takes_twice_the_work(clean, piece):
-    assert growth_of_work(lambda count: clean(piece * count), 150) < 2.2
 
 
 NESTED = [

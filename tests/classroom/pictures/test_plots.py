@@ -162,10 +162,7 @@ def test_traditional_chinese_is_drawn_with_taiwans_strokes(monkeypatch, other_fo
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"weights": [[0.5, -0.5]]}, "must not be negative"),
-        ({"weights": [[0.5, float("nan")]]}, "must be finite"),
-        ({"weights": [[0.5, 1e6]]}, r"must not be above 65504, got 1e\+06; are these scores before softmax"),
-        ({"weights": [0.5]}, "must be .Q,K., .H,Q,K. or"),
+        ({"weights": [0.5]}, "must be .Q,K., .H,Q,K. or"),  # the explorer's tests have the others
         ({"weights": [[0.5, 0.5]], "mask": [[True, False, True]]}, "mask .1, 3. must be"),
         ({"weights": [[0.5, 0.5]], "key_labels": ["a"]}, "key_labels must hold 2 labels, got 1"),
     ],
