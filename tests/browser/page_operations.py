@@ -149,7 +149,6 @@ def moved(x, y, n, e):
         "slice too far": x[:, 1:9],
         "slice of a length": torch.arange(a * b)[:b],
         "flip": x.flip(0, 2),
-        "roll": x.roll(1, 1),
         "cat": torch.cat([x, y.expand(a, 3, b)], dim=1),
         "cat first": torch.cat([x, x + 1], dim=0),
         "cat dtypes": torch.cat([n, x], dim=-1),
