@@ -83,6 +83,28 @@ def test_twice_the_headings_of_one_name_take_twice_the_work():
     assert growth_of_work(name, 150) < 2.2
 
 
+class Seen(list):
+    """A list that counts how often somebody looks into it."""
+
+    looks = 0
+
+    def __getitem__(self, place):
+        self.looks += 1
+        return super().__getitem__(place)
+
+    def __iter__(self):
+        return (self[place] for place in range(len(self)))
+
+
+def test_a_child_is_found_near_the_one_that_was_found_before():
+    paragraph = parse("<p>" + "<b></b>a" * 500 + "</p>").p
+    paragraph.contents = Seen(paragraph.contents)
+    for child in paragraph.find_all("b"):
+        child.replace_with("b")
+    assert paragraph.get_text() == "ba" * 500
+    assert paragraph.contents.looks < 10 * 1000
+
+
 SLOW = ["$" * (MOST_MARKS + 1), "`a" * 20_000, "*a_b" * 20_000, "# a" + " " * 1000]
 
 
