@@ -1,7 +1,7 @@
 """The cells of one notebook on their way to one page: inert HTML, formulas drawn, pictures embedded."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
 from bs4 import NavigableString, PageElement, Tag
@@ -19,7 +19,7 @@ LONGEST_QUOTE = 200  # characters of a formula or an address in a message
 
 
 class Cleaner:
-    """Cleans the pieces of one page, which share one font of formulas."""
+    """Cleans the pieces of one page. They share the commands that their formulas define."""
 
     def __init__(
         self,
@@ -58,8 +58,7 @@ class Cleaner:
 
     def clean_tree(self, page: Tag) -> Tag:
         """The same tree with its formulas drawn and its pictures embedded."""
-        for element in page.select(f"[{FORMULA}]"):
-            self.set_formula(element)
+        self.set_formulas(page.select(f"[{FORMULA}]"))
         for picture in page.find_all("img"):
             self.inline(picture)
         for player in page.select(":is(audio, video):not([src], :has([src]))"):  # it would show nothing
@@ -68,17 +67,19 @@ class Cleaner:
             mend_paragraph(paragraph)
         return page
 
-    def set_formula(self, element: Tag) -> None:
-        """Replace the TeX in the element by its formula. TeX that cannot be set stays, and is reported."""
-        tex, is_displayed = element.get_text().strip(), element[FORMULA] == "display"
-        found = self.formulas.set(tex, is_displayed)
-        if is_displayed and (paragraph := only_holding(element)):
-            paragraph.unwrap()
-            element.name = "div"
-        if isinstance(found, Refusal):
-            self.leave_as_tex(element, tex, found)
-        else:
-            show_formula(element, found, is_displayed)
+    def set_formulas(self, elements: Sequence[Tag]) -> None:
+        """Replace the TeX in each element by its formula. TeX that cannot be set stays, and is reported."""
+        formulas = [(element.get_text().strip(), element[FORMULA] == "display") for element in elements]
+        for element, (tex, is_displayed), found in zip(
+            elements, formulas, self.formulas.set(formulas), strict=True
+        ):
+            if is_displayed and (paragraph := only_holding(element)):
+                paragraph.unwrap()
+                element.name = "div"
+            if isinstance(found, Refusal):
+                self.leave_as_tex(element, tex, found)
+            else:
+                show_formula(element, found, is_displayed)
 
     def leave_as_tex(self, element: Tag, tex: str, why: Refusal) -> None:
         reason = self.sentences[why.sentence].format(about=why.about) if why.sentence else why.about
@@ -114,11 +115,13 @@ class Cleaner:
 
 
 def show_formula(element: Tag, mathml: str, is_displayed: bool) -> None:
-    """Put the formula into its element."""
+    """Put the formula into its element. A formula that only defines commands is removed with its element."""
     element.attrs = {"class": "formula display" if is_displayed and element.name == "span" else "formula"}
     element.clear()
     element.append(Verbatim(mathml))
-    if not is_displayed:
+    if not mathml:
+        element.decompose()
+    elif not is_displayed:
         keep_together(element)
 
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from offline_notebook import formulas
 from tests.counting import growth_of_work
 from tests.offline_notebook.pages import Cleaning, read
 
@@ -41,10 +42,7 @@ def test_what_stands_in_each_formula_is_shown(clean):
         (r"\begin{nothing}x\end{nothing}", "unknown command nothing"),
         (r"\frac{1", "reached end of input"),
         ("a_b_c", "subscript"),
-        (r"\newcommand{\a}{x}\a", "unknown command \\newcommand"),
-        (r"\def\a{\sqrt}\a x", "unknown command \\def"),
-        (r"\global\gdef\a{x}", "unknown command \\gdef"),
-        (r"\let\a\frac\a 1 2", "unknown command \\let"),
+        (r"\newcommand{\a}{\a\a}\a", "expansions"),
     ],
 )
 def test_what_cannot_be_set_stays_as_its_tex_and_is_said(clean, tex, reason):
@@ -72,10 +70,11 @@ def test_a_complaint_is_one_short_line(clean):
         (10_000, lambda n: "{" * n + "x" + "}" * n),
         (4500, lambda n: r"\sqrt" * n + "x"),
         (2500, lambda n: r"\left(" * n + r"\right)" * n),
+        (450, lambda n: r"\def\a{" + "x" * 40_000 + "}" + r"\a" * n),
         (2500, lambda n: r"\text{" * n + "$" * n),
         (1500, lambda n: r"\color{#123456}{" * n),
     ],
-    ids=["sum", "fractions", "deep fractions", "groups", "roots", "parentheses", "text", "colours"],
+    ids=["sum", "fractions", "deep fractions", "groups", "roots", "parentheses", "macro", "text", "colours"],
 )
 def test_no_formula_takes_long_or_takes_everything_down(tmp_path, size, tex):
     def write(count):
@@ -86,6 +85,39 @@ def test_no_formula_takes_long_or_takes_everything_down(tmp_path, size, tex):
         assert len(page) < 10_000_000
 
     assert growth_of_work(write, size) < 2.2
+
+
+ENDLESS = r"\def\a#1{{{{{{{{{{#1}}}}}}}}}}" + "".join(
+    rf"\def\{name}#1{{\{inner}{{\{inner}{{\{inner}{{\{inner}{{\{inner}{{\{inner}{{#1}}}}}}}}}}}}}}"
+    for name, inner in ("ba", "cb", "dc", "ed")
+)
+
+
+@pytest.mark.parametrize(
+    "tex",
+    [ENDLESS + r"\e{\e{x}}", r"\def\a{" + r"\sqrt" * 140 + r"}\def\b{" + r"\a" * 140 + r"}\b x"],
+    ids=["groups", "roots"],
+)
+def test_what_commands_make_too_deep_takes_no_other_formula_down(clean, tex):
+    clean.markdown(r"$$\newcommand{\R}{\mathbb{R}}x = y$$")
+    page = clean.markdown(f"so ${tex}$ and $\\R$")
+    assert len(clean.complaints) == 1
+    assert "too long, or nested too deeply" in clean.complaints[0]
+    assert [formula.get_text() for formula in read(page).find_all("math")] == ["ℝ"]
+
+
+def test_a_formula_that_takes_too_long_is_ended(clean, monkeypatch):
+    monkeypatch.setattr(formulas, "LONGEST_WAIT", 0.001)
+    endless = "+".join(f"x^{{{i}}}" for i in range(5000))
+    page = clean.markdown(f"$${endless}$$")
+    assert "<math" not in page
+    assert "too long" in clean.complaints[0]
+
+
+def test_commands_hold_for_later_cells_and_their_cell_leaves_no_hole(clean):
+    assert clean.markdown(r"$$\newcommand{\R}{\mathbb{R}} \newcommand{\vect}[1]{\mathbf{#1}}$$").strip() == ""
+    assert letters(clean.markdown(r"$\vect{x} \in \R^n$")) == "𝐱∈ℝn"
+    assert clean.complaints == []
 
 
 def test_a_displayed_formula_that_cannot_be_set_stays_where_it_is(clean):

@@ -36,5 +36,5 @@ def test_its_list_of_sentences_is_what_the_package_says():
     listed = re.findall(r"`(\w+)`", README[README.index("**Sentences**") :].split("; the script")[0])
     sources = "".join(file.read_text(encoding="utf-8") for file in PACKAGE.glob("*.py"))
     said = re.findall(r"""(?:sentences|words)\[["'](\w+)["']\]|(?:note|not_shown)\("(\w+)\"""", sources)
-    said += re.findall(r'(?:Refusal\(|partial\(self.not_shown, )"(\w+)"()', sources)
+    said += re.findall(r'(?:"sentence": |partial\(self.not_shown, )"(\w+)"()', sources)
     assert sorted(listed) == sorted({*map("".join, said)} - {""}) == sorted(SENTENCES)

@@ -52,6 +52,13 @@ def test_a_raw_cell_is_shown_as_its_format_says():
     assert "tex, of the type text/latex" in page.said[0]
 
 
+def test_a_cell_of_definitions_leaves_no_hole():
+    page = Handout(new_markdown_cell(r"$$\newcommand{\R}{\mathbb{R}}$$"), new_markdown_cell(r"$\R$"))
+    assert page.cells[0].find(True) is None
+    assert page.cells[1].math.get_text() == "ℝ"
+    assert page.said == []
+
+
 # ---- links ----
 
 
