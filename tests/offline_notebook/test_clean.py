@@ -153,7 +153,7 @@ def test_a_picture_may_be_read_in_another_way(tmp_path):
         (f'<object data="{FAR}"><p>x</p></object>', ""),
         (f'<link rel="stylesheet" href="{FAR}">', ""),
         (f"<style>@import '{FAR}'; p {{background: url({FAR})}}</style>", ""),
-        (f"<svg onload='alert(1)'><image href={FAR}></image></svg>", ""),
+        (f"<svg onload='alert(1)'><text>x</text><image href={FAR}></image></svg>", ""),
         (f"<img src={FAR}>", f'<a class="missing" href="{FAR}">{FAR}</a>'),
         (f"<picture><source srcset='{FAR} 2x'></picture>", "<source>"),
         (f"<input type=image src={FAR}>", '<input disabled="">'),

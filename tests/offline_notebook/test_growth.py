@@ -33,7 +33,7 @@ HTML = [
     "<p>a<hr>b</p>",
 ]
 HTML += ["$$x$$ $y$"]
-NESTED = ["<div>", "<i>a", "<b><p>a", "<table><tr><td>"]
+NESTED = ["<div>", "<i>a", "<b><p>a", "<table><tr><td>", "<svg>"]
 
 
 def write(markdown="", outputs=()):
