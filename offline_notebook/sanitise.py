@@ -38,18 +38,7 @@ PROPERTIES = """background-color border border-bottom border-collapse border-col
     margin-top max-height max-width min-height min-width opacity padding padding-bottom padding-left
     padding-right padding-top text-align text-decoration text-indent vertical-align white-space width"""
 FETCHING = re.compile(r"url|image|src|\\", re.IGNORECASE)  # in a style; the \ may hide one of these words
-CONTENT_TOO = {
-    "canvas",
-    "iframe",
-    "noscript",
-    "object",
-    "script",
-    "select",
-    "style",
-    "svg",
-    "template",
-    "textarea",
-}
+CONTENT_TOO = {"canvas", "iframe", "noscript", "object", "script", "select", "style", "template", "textarea"}
 # Readers of the notebook may miss these. Tables of pandas have a <style scoped> that a page does without.
 MISSED = re.compile(
     r"<(script|iframe|object|embed|canvas|form|select|textarea|link|meta|base|svg|style(?!\s+scoped))\b", re.I
