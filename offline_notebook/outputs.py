@@ -12,12 +12,13 @@ from urllib.parse import quote
 
 import scour.scour
 from nbconvert.filters.ansi import ansi2html, strip_ansi
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 
 from offline_notebook.clean import Cleaner
 from offline_notebook.markdown import displayed_formula, formulas_in, to_html, with_formulas
 from offline_notebook.sanitise import AS_SOURCE, escaped, sanitised
 from offline_notebook.tree import parse, plain
-from offline_notebook.widgets import VIEW, Widgets, with_whole_streams
+from offline_notebook.widgets import VIEW, Widgets
 
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp")
 SHOWN = {*PICTURES, "text/html", "text/markdown", "text/latex", "application/json", "text/plain", VIEW}
@@ -39,12 +40,13 @@ class Outputs:
         self.cleaner = cleaner
         self.sentences = cleaner.sentences
         self.is_print = is_print
-        self.widgets = Widgets(metadata, cleaner, self.render)
+        self.widgets = Widgets(metadata, cleaner)
         self.cell = ""  # the id of the cell whose outputs are rendered now
 
     def of(self, cell: Any) -> str:
         self.cell = str(cell.get("id", ""))
-        return "".join(map(self.render, with_whole_streams(cell.outputs)))
+        whole, _ = CoalesceStreamsPreprocessor().preprocess_cell(cell, {}, 0)  # each stream is one text
+        return "".join(map(self.render, whole.outputs))
 
     def render(self, output: dict[str, Any]) -> str:
         if output["output_type"] == "stream":

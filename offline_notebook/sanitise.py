@@ -2,9 +2,7 @@
 
 import html
 import re
-import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
-from urllib.parse import quote
 
 import nh3
 
@@ -43,11 +41,9 @@ FETCHING = re.compile(r"url|image|src|\\", re.IGNORECASE)  # in a style; the \ m
 CONTENT_TOO = {"canvas", "iframe", "noscript", "object", "script", "select", "style", "template", "textarea"}
 # Readers of the notebook may miss these. Tables of pandas have a <style scoped> that a page does without.
 MISSED = re.compile(
-    r"<(script|iframe|object|embed|canvas|form|select|textarea|link|meta|base|style(?!\s+scoped))\b", re.I
+    r"<(script|iframe|object|embed|canvas|form|select|textarea|link|meta|base|svg|style(?!\s+scoped))\b", re.I
 )
 MEDIA = {"audio", "source", "video"}
-DRAWING = re.compile(r"<svg\b.*?</svg\s*>", re.DOTALL | re.IGNORECASE)
-DRAWING_ENDS = re.compile(r"</svg\s*>", re.IGNORECASE)
 COMMENT = re.compile(
     r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(?:[!?]|/(?![a-z]))[^>]*(?:>|\Z)", re.DOTALL | re.IGNORECASE
 )
@@ -63,7 +59,7 @@ def sanitised(source: str) -> tuple[str, list[str]]:
     is missing in it. HTML that is nested too deeply is shown as its source."""
     source = writable(source)
     missing = [f"<{name.lower()}>" for name in MISSED.findall(source)]
-    drawn = COMMENT.sub("<!---->", with_pictures(source))
+    drawn = COMMENT.sub("<!---->", source)
     if is_deep(drawn):
         return f"<pre>{escaped(source)}</pre>\n", AS_SOURCE
 
@@ -89,24 +85,6 @@ def sanitised(source: str) -> tuple[str, list[str]]:
         link_rel=None,
     )
     return clean, list(dict.fromkeys(missing))
-
-
-def with_pictures(source: str) -> str:
-    """The HTML with a picture for each drawing. A ``<svg>`` without an end is left to nh3."""
-    end = max((found.end() for found in DRAWING_ENDS.finditer(source)), default=0)
-    return DRAWING.sub(as_picture, source[:end]) + source[end:]
-
-
-def as_picture(drawing: re.Match[str]) -> str:
-    """A drawing that stands in HTML as a picture: in a picture no script runs, and it fetches nothing."""
-    source = drawing[0]
-    if "xmlns=" not in source:
-        source = re.sub("^<svg", '<svg xmlns="http://www.w3.org/2000/svg"', source, flags=re.IGNORECASE)
-    try:
-        ET.fromstring(source)
-    except ET.ParseError:  # browsers would not draw it
-        return ""
-    return f'<img alt="" src="data:image/svg+xml,{quote(source)}">'
 
 
 class Opened(HTMLParser):

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from types import FunctionType
 from typing import Any
 
 import torch
@@ -31,34 +30,17 @@ def export_for_page(
     half            whether float32 weights are stored as float16, half as large; ``PageProgram.run`` then
                     computes with the same rounded weights
 
-    Raises NotImplementedError for an operation that the page does not know, with the line that it comes from,
-    and RuntimeError for what ``torch.export`` can't record.
+    Raises NotImplementedError for an operation that the page does not know, and RuntimeError for what
+    ``torch.export`` can't record.
     """
     dynamic = dynamic or {}
-    check_dynamic(example_inputs, dynamic)
     recorded = record(function, example_inputs, dynamic)
     program = Writer(recorded, list(example_inputs), dynamic).program()
-    for name in lengths_that_may_be_1(program, function, example_inputs, dynamic):
-        program.lengths[name] = (1, program.lengths[name][1])
+    if holds_for_1(program, function, example_inputs, dynamic):
+        program.lengths.update(
+            {name: (1, most) for name, (least, most) in program.lengths.items() if least == 2}
+        )
     return program.rounded() if half else program
-
-
-def check_dynamic(example_inputs: Mapping[str, Tensor], dynamic: Dynamic) -> None:
-    for name, axes in dynamic.items():
-        if name not in example_inputs:
-            known = ", ".join(example_inputs)
-            raise ValueError(f"dynamic must name inputs, got {name!r}; the inputs are {known}")
-        shape = tuple(example_inputs[name].shape)
-        for axis, length in axes.items():
-            if not 0 <= axis < len(shape):
-                raise ValueError(f"dynamic must name axes of {name}, whose shape is {shape}, got {axis}")
-            if not length.isidentifier():
-                raise ValueError(f"dynamic must give lengths a name like 'S', got {length!r} for {name}")
-            if shape[axis] < 2:
-                raise ValueError(
-                    f"the example of {name} must be 2 or longer along axis {axis}, got shape {shape}: "
-                    "torch.export takes a length of 1 as fixed"
-                )
 
 
 class Called(nn.Module):
@@ -66,20 +48,10 @@ class Called(nn.Module):
 
     def __init__(self, function: Callable[..., Any]):
         super().__init__()
-        self.function = function if isinstance(function, nn.Module) else named_forward(function)
+        self.function = function
 
     def forward(self, inputs: dict[str, Tensor]) -> Any:
         return self.function(**inputs)
-
-
-def named_forward(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function under the name whose lines PyTorch notes while it records."""
-    if not isinstance(function, FunctionType):
-        return function
-    code = function.__code__.replace(co_name="forward")
-    named = FunctionType(code, function.__globals__, "forward", function.__defaults__, function.__closure__)
-    named.__kwdefaults__ = function.__kwdefaults__
-    return named
 
 
 def record(
@@ -109,26 +81,20 @@ def record(
         ) from error
 
 
-def lengths_that_may_be_1(
+def holds_for_1(
     program: PageProgram, function: Callable[..., Any], example_inputs: Mapping[str, Tensor], dynamic: Dynamic
-) -> list[str]:
-    """Try with what is recorded for 2 and more whether it also holds for 1."""
-
-    def agrees(*lengths: str) -> bool:
-        inputs = dict(example_inputs)
-        for name, axes in dynamic.items():
-            for axis, length in axes.items():
-                if length in lengths:
-                    inputs[name] = inputs[name].narrow(axis, 0, 1)
-        try:
-            expected, computed = named_leaves(function(**inputs)), program.run(**inputs)
-        except Exception:  # the function takes no input so short
-            return False
-        return all(
-            leaf.shape == computed[name].shape
-            and torch.allclose(leaf.double(), computed[name].double(), rtol=1e-4, atol=1e-5, equal_nan=True)
-            for name, leaf in expected.items()
-        )
-
-    alone = [name for name, (smallest, _) in program.lengths.items() if smallest == 2 and agrees(name)]
-    return alone if len(alone) < 2 or agrees(*alone) else []
+) -> bool:
+    """Try whether what is recorded for lengths of 2 and more holds where each of them is 1, too."""
+    inputs = dict(example_inputs)
+    for name, axes in dynamic.items():
+        for axis in axes:
+            inputs[name] = inputs[name].narrow(axis, 0, 1)
+    try:
+        expected, computed = named_leaves(function(**inputs)), program.run(**inputs)
+    except Exception:  # the function takes no input so short
+        return False
+    return all(
+        leaf.shape == computed[name].shape
+        and torch.allclose(leaf.double(), computed[name].double(), rtol=1e-4, atol=1e-5, equal_nan=True)
+        for name, leaf in expected.items()
+    )

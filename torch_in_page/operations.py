@@ -9,7 +9,6 @@ import torch
 ATEN = {
     # each number on its own
     **{name: f"{name}.default" for name in ("neg", "bitwise_not", "rsqrt", "sin", "cos", "sigmoid", "relu")},
-    "clamp": "clamp.default",
     "cast": "_to_copy.default clone.default alias.default detach.default lift_fresh_copy.default",
     # two or three tensors, broadcast
     "add": "add.Tensor add.Scalar",
@@ -17,7 +16,6 @@ ATEN = {
     "mul": "mul.Tensor mul.Scalar",
     "div": "div.Tensor div.Scalar",
     "pow": "pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar",
-    "fmod": "fmod.Tensor fmod.Scalar",
     "le": "le.Tensor le.Scalar",
     "ge": "ge.Tensor ge.Scalar",
     "logical_and": "logical_and.default",
@@ -38,7 +36,6 @@ ATEN = {
     "flip": "flip.default",
     "cat": "cat.default",
     "embedding": "embedding.default",
-    "index_select": "index_select.default",
     # sums
     "mean": "mean.dim",
     "any": "any.dim",
@@ -57,10 +54,8 @@ LENGTHS: dict[str, Callable[..., Any]] = {
     "*": operator.mul,
     "+": operator.add,
     "-": operator.sub,
-    "**": operator.pow,
     "==": operator.eq,
     "not": torch.sym_not,
-    "least": torch.sym_min,
     "item": operator.getitem,
 }
 
@@ -69,9 +64,6 @@ def overload(name: str) -> Any:
     packet, kind = name.split(".")
     return getattr(getattr(torch.ops.aten, packet), kind)
 
-
-# PyTorch first turns the numbers beside a tensor into the tensor's dtype.
-WITH_NUMBERS = {"add", "sub", "mul", "div", "pow", "fmod", "clamp", "le", "ge", "where"}
 
 NAMES: dict[Any, str] = {
     overload(written): name for name, listed in ATEN.items() for written in listed.split()

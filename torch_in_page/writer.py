@@ -1,9 +1,7 @@
 """Write the graph that PyTorch recorded as the interpreter reads it."""
 
 import math
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,7 +11,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 
-from torch_in_page.operations import KNOWN, NAMES, WITH_NUMBERS
+from torch_in_page.operations import KNOWN, NAMES
 from torch_in_page.program import (
     DTYPES,
     EXACT_IN_FLOAT64,
@@ -23,7 +21,6 @@ from torch_in_page.program import (
 )
 
 Dynamic = Mapping[str, Mapping[int, str]]
-NOT_THE_CALLERS = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 # Arguments that the dtype of the result says too, or that mean nothing in a page.
 LEFT_OUT = {"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"}
 CHECK = torch.ops.aten._assert_scalar.default
@@ -32,7 +29,6 @@ COMPUTES_NOTHING = {
     torch.ops.aten.sym_constrain_range.default,
     torch.ops.aten.sym_constrain_range_for_size.default,
 }
-FRAME = re.compile(r'File "(.*?)", line (\d+), in .*\n\s*(.*)')
 
 
 class Writer:
@@ -60,21 +56,12 @@ class Writer:
         """Remove what computes nothing, and conditions that hold always or stand there already."""
         known = {"True"}
         for node in self.graph.nodes:
-            expression = self.condition(node) if node.target is CHECK else None
+            expression = condition_of(node.args[0]) if node.target is CHECK else None
             if node.target in COMPUTES_NOTHING or expression in known:
                 self.graph.erase_node(node)
             elif expression:
                 known.add(expression)
         self.graph.eliminate_dead_code()
-
-    def condition(self, check: Node) -> str:
-        """The condition between lengths, with their names, such as ``Eq(Min(A, 2*B), A)``."""
-        holds: Any = check.args[0]
-        if not isinstance(holds, Node):
-            return str(holds)
-        # As symbols, since N or S as text would be functions of sympy.
-        named = {symbol: type(symbol)(name) for symbol, name in self.symbols.items()}
-        return str(holds.meta["val"].node.expr.subs(named))
 
     def merged_constants(self) -> dict[Node, Tensor]:
         """Return the constants that are used; those that are one tensor become one node."""
@@ -132,28 +119,9 @@ class Writer:
         name = NAMES.get(node.target)
         dtype = dtype_of(node)
         if name is None:
-            raise NotImplementedError(
-                f"the page does not know {node.target}, which is computed in {line_of(node)}; it knows "
-                + ", ".join(KNOWN)
-            )
-        arguments = arguments_of(node)
-        if node.target is CHECK:
-            arguments = [arguments[0], self.condition(node)]
-        if name in WITH_NUMBERS:
-            arguments = [self.as_computed(part, common_dtype(name, node)) for part in arguments]
-        self.nodes.append([name, dtype, *map(self.argument, arguments)])
+            raise NotImplementedError(f"the page does not know {node.target}; it knows {', '.join(KNOWN)}")
+        self.nodes.append([name, dtype, *map(self.argument, arguments_of(node))])
         self.written[node] = self.next_value()
-
-    def as_computed(self, part: Any, dtype: torch.dtype) -> Any:
-        """A number or a float64 beside a float32 becomes a float32."""
-        if dtype != torch.float32:
-            return part
-        if isinstance(part, float):
-            return torch.tensor(part, dtype=dtype).item()
-        if isinstance(part, Node) and dtype_of(part) == "float64":
-            self.nodes.append(["cast", "float32", self.written[part]])
-            return self.next_value()
-        return part
 
     def argument(self, part: Any) -> Any:
         if isinstance(part, Node):
@@ -180,6 +148,11 @@ class Writer:
         return {name: self.written[node] for name, node in zip(names, nodes, strict=True)}
 
 
+def condition_of(holds: Any) -> str:
+    """A condition between lengths, as PyTorch writes it."""
+    return str(holds.meta["val"].node.expr if isinstance(holds, Node) else holds)
+
+
 def arguments_of(node: Node) -> list[Any]:
     """The arguments that the interpreter gets: in PyTorch's order, without the last ones if not given."""
     if not isinstance(node.target, OpOverload):
@@ -199,14 +172,6 @@ def arguments_of(node: Node) -> list[Any]:
     return arguments
 
 
-def common_dtype(name: str, node: Node) -> torch.dtype:
-    """The dtype that PyTorch computes in."""
-    if name not in ("le", "ge"):
-        return node.meta["val"].dtype
-    sides: Any = [part.meta["val"] if isinstance(part, Node) else part for part in node.args]
-    return torch.result_type(*sides)
-
-
 def dtype_of(node: Node) -> Any:
     """The dtype of what a node gives; a list if it gives several, None for a length."""
 
@@ -217,19 +182,8 @@ def dtype_of(node: Node) -> Any:
             return None
         if value.dtype not in DTYPES:
             raise NotImplementedError(
-                f"the page does not know {value.dtype}, which is computed in {line_of(node)}; it knows "
-                + ", ".join(DTYPES.values())
+                f"the page does not know {value.dtype}; it knows {', '.join(DTYPES.values())}"
             )
         return DTYPES[value.dtype]
 
     return written(node.meta.get("val"))
-
-
-def line_of(node: Node) -> str:
-    """The line of the caller's code that made a node."""
-    frames = FRAME.findall(node.meta.get("stack_trace") or "")
-    own = [frame for frame in frames if not frame[0].startswith(NOT_THE_CALLERS)]
-    if not own:
-        return "a line that PyTorch does not name"
-    file, line, code = own[-1]
-    return f"line {line} of {Path(file).name}: {code.strip()}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mha_lib.classroom.explorer import explore
     from mha_lib.classroom.heads.explore import explore_model
     from mha_lib.classroom.pictures.numbers import show_bars, show_cells, show_lines
-    from mha_lib.classroom.pictures.plots import show_heads, show_heatmaps
+    from mha_lib.classroom.pictures.plots import show_heads
     from mha_lib.classroom.pictures.tables import show_table
 
 ROOMS = {
@@ -27,7 +27,6 @@ ROOMS = {
     "show_bars": "pictures.numbers",
     "show_cells": "pictures.numbers",
     "show_heads": "pictures.plots",
-    "show_heatmaps": "pictures.plots",
     "show_lines": "pictures.numbers",
     "show_table": "pictures.tables",
 }
@@ -39,7 +38,6 @@ __all__ = [
     "show_bars",
     "show_cells",
     "show_heads",
-    "show_heatmaps",
     "show_lines",
     "show_table",
 ]

@@ -1,16 +1,9 @@
-"""Each operation of ``torch_in_page`` alone, and a language model that is made of them, against PyTorch; what
-the page refuses.
-"""
-
-import copy
-from functools import partial
+"""Each operation of ``torch_in_page`` alone, against PyTorch; what the page refuses."""
 
 import pytest
 import torch
-from torch import nn
 from torch.nn.functional import embedding
 
-from mha_lib import EncoderLayer, Llama3Scaling, Rotary
 from tests.browser.in_page import InPage, difference
 from tests.browser.page_operations import DYNAMIC, SHAPES, every_operation, inputs_for
 from torch_in_page import export_for_page
@@ -64,43 +57,6 @@ def test_every_operation_that_is_known_is_in_the_interpreter_and_tested(in_page,
     assert sorted({name for name, *_ in program.nodes}) == KNOWN
 
 
-class LanguageModel(nn.Module):
-    """What today's models are made of, small: it says what follows each token, and where each head looks."""
-
-    def __init__(self):
-        super().__init__()
-        norm = partial(nn.RMSNorm, eps=1e-5)
-        today = partial(EncoderLayer, 16, 4, 24, num_kv_heads=2, gated=True, norm=norm)
-        slowed = Rotary(500_000, Llama3Scaling(original=16), halves=True)
-        self.embedding = nn.Embedding(11, 16)
-        self.layers = nn.ModuleList([today(rotary=True), today(rotary=slowed, qk_norm=True)])
-        self.norm = norm(16)
-
-    def forward(self, tokens):
-        x, maps = self.embedding(tokens), []
-        for layer in self.layers:
-            x, weights = layer(x, is_causal=True, need_weights=True)
-            maps.append(weights)
-        return {"logits": self.norm(x) @ self.embedding.weight.T, "maps": maps}
-
-
-@pytest.mark.ci
-def test_a_language_model_of_todays_layers_computes_what_pytorch_computes(in_page):
-    torch.manual_seed(0)
-    model = LanguageModel().eval()
-    for parameter in model.parameters():
-        nn.init.normal_(parameter)
-    texts = [torch.randint(11, (1, length)) for length in (1, 2, 5, 40)]
-    exact = copy.deepcopy(model).double()
-    exported = export_for_page(model, {"tokens": texts[2]}, {"tokens": {1: "N"}}, half=False)
-    answers = in_page.run(exported, *({"tokens": tokens} for tokens in texts))
-    for tokens, found in zip(texts, answers, strict=True):
-        with torch.no_grad():
-            right = named_leaves(exact(tokens))  # float32 rounds otherwise on another machine
-        assert found.keys() == right.keys()
-        assert max(difference(found[name], right[name].float()) for name in right) < 1e-5
-
-
 def test_weights_in_float16_are_the_same_numbers_in_page_and_python(in_page, small):
     found, right = in_page.run(small, EXAMPLE)[0], small.run(**EXAMPLE)
     assert [name for name in right if not torch.equal(found[name], right[name])] == []
@@ -137,10 +93,6 @@ REFUSED = {
         "input tokens must have the shape (1, N), and N is 2 already, got (1, 3)",
     ),
     "too few numbers": (GOOD | {"x": X | {"data": [1]}}, "input x must hold 2 numbers for its shape, got 1"),
-    "a dtype": (GOOD | {"x": X | {"dtype": "int64"}}, "input x must hold float32, got int64"),
-    "a word": (GOOD | {"x": X | {"data": [1, "two"]}}, "input x must hold float32, got two"),
-    "half a token": (GOOD | {"tokens": TOKENS | {"data": [1, 2.5]}}, "input tokens must hold int64, got 2.5"),
-    "a flag": (GOOD | {"flags": FLAGS | {"data": [True, 2]}}, "input flags must hold bool, got 2"),
     "a token": (GOOD | {"tokens": TOKENS | {"data": [1, 7]}}, "index 7 must be from 0 to 6"),
 }
 
@@ -150,9 +102,9 @@ def test_bad_inputs_and_programs_of_another_version_are_refused_with_a_sentence(
     assert said == {name: sentence for name, (_, sentence) in REFUSED.items()}
     long = {
         name: {"shape": list(x.shape), "data": x.double().nan_to_num().flatten().tolist()}
-        for name, x in inputs_for(60, 1).items()
+        for name, x in inputs_for(40, 1).items()
     }
-    refused = "the lengths of the inputs don't fit one another: Eq(Min(A, 50*B), A)"
+    refused = "the lengths of the inputs don't fit one another"
     assert refused in in_page.error(program.as_dict(), long)
     later = small.as_dict() | {"version": 2}
     assert in_page.error(later, GOOD) == "the program must have version 1, got 2"

@@ -26,7 +26,6 @@ SENTENCES = {
     "picture_left_out": "picture left out: {address}",
     "program": "an output that needs {elements}",
     "script": "It needs JavaScript.",
-    "still": "A still picture.",
     "too_long": "too long, or nested too deeply",
     "unknown_command": "unknown command {about}",
     "unknown_type": "an output of the type {type}",

@@ -8,7 +8,6 @@ import pytest
 
 from offline_notebook import Pictures, plain
 from offline_notebook.sanitise import DEEPEST, sanitised
-from tests.counting import growth_of_work
 from tests.offline_notebook.pages import SENTENCES, read
 
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>keys</text></svg>'
@@ -39,11 +38,6 @@ def test_an_empty_paragraph_is_removed_and_a_picture_alone_is_a_figure(clean):
     page = clean(f'<p>a<div>b</div></p><p> <img src="{GIF}"> </p>')
     figure = f'<figure class="picture"> <img alt="" class="paper" src="{GIF}"> </figure>'
     assert page == f"<p>a</p><div>b</div>{figure}"
-
-
-@pytest.mark.parametrize("piece", ["<p><b>", "a</p>", "<div>a</div></p>", "<p>a<hr>b</p>", "$$x$$ $y$"])
-def test_twice_the_html_takes_twice_the_work(clean, piece):
-    assert growth_of_work(lambda count: clean(piece * count), 150) < 2.2
 
 
 NESTED = [
@@ -148,20 +142,6 @@ def test_a_picture_may_be_read_in_another_way(tmp_path):
     assert plain(unquote(picture.address_in_html.split(",", 1)[1])) == "键"
 
 
-def test_a_drawing_in_html_becomes_a_picture_in_which_no_script_runs(clean):
-    drawing = (
-        '<svg width="7" viewBox="0 0 7 5"><defs><style>*{fill:red}</style></defs><text>a &lt; b</text></svg>'
-    )
-    page = read(clean(f"<div>{drawing}</div><svg><b></svg>after"))
-    assert page.img["width"] == "7"
-    assert "<text>a &lt; b</text>" in unquote(page.img["src"])
-    assert page.find(["svg", "b", "style"]) is None
-    assert page.get_text() == "after"
-    hostile = "<svg onload='alert(1)'><script>alert(1)</script></svg>"
-    page = read(clean(f"{hostile}<svg><style><img src=x onerror=1></style></svg>"))
-    assert [element.name for element in page.find_all(True)] == ["img"], "and that runs no script"
-
-
 # ---- what would be fetched ----
 
 
@@ -173,7 +153,7 @@ def test_a_drawing_in_html_becomes_a_picture_in_which_no_script_runs(clean):
         (f'<object data="{FAR}"><p>x</p></object>', ""),
         (f'<link rel="stylesheet" href="{FAR}">', ""),
         (f"<style>@import '{FAR}'; p {{background: url({FAR})}}</style>", ""),
-        (f"<svg><image href={FAR}></image></svg>", None),
+        (f"<svg onload='alert(1)'><text>x</text><image href={FAR}></image></svg>", ""),
         (f"<img src={FAR}>", f'<a class="missing" href="{FAR}">{FAR}</a>'),
         (f"<picture><source srcset='{FAR} 2x'></picture>", "<source>"),
         (f"<input type=image src={FAR}>", '<input disabled="">'),
@@ -187,13 +167,10 @@ def test_a_drawing_in_html_becomes_a_picture_in_which_no_script_runs(clean):
 )
 def test_nothing_is_left_that_would_be_fetched(clean, html, left):
     page = read(clean(f"<div>a{html}b</div>"))
-    if left is None:
-        assert page.find(True, href=True) is None
-    else:
-        assert page == read(f"<div>a{left}b</div>")
+    assert page == read(f"<div>a{left}b</div>")
 
 
-MISSED = "video audio object iframe embed script link canvas form select meta base"
+MISSED = "video audio object iframe embed script link canvas form select meta base svg"
 
 
 @pytest.mark.parametrize("name", MISSED.split())

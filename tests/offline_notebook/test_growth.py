@@ -23,7 +23,16 @@ from tests.offline_notebook.pages import SENTENCES, shown
 
 MARKDOWN = ["# a\n\n", "a\n\n", "a\n", "- a\n", "> ", "- ", "|a", "[a](#b) ", "![](x.png) ", "($a$) "]
 MARKDOWN += ["*a **b ", "```\na\n```\n", "`a``", "<b>a</b>", "a <b ", "&amp;"]
-HTML = ["<div><video>a</video></div>", "<p>a", "<li>a", "<svg></svg>"]
+HTML = [
+    "<div><video>a</video></div>",
+    "<p>a",
+    "<li>a",
+    "<p><b>",
+    "a</p>",
+    "<div>a</div></p>",
+    "<p>a<hr>b</p>",
+]
+HTML += ["$$x$$ $y$"]
 NESTED = ["<div>", "<i>a", "<b><p>a", "<table><tr><td>", "<svg>"]
 
 

@@ -21,7 +21,7 @@ from mha_lib.classroom import look
 from mha_lib.classroom.lesson.chinese import is_traditional
 from mha_lib.classroom.lesson.language import language_here, words_here
 from mha_lib.classroom.pictures.theme import LETTERS
-from mha_lib.classroom.pictures.weights import as_mask, as_weights, to_numpy
+from mha_lib.classroom.pictures.weights import as_weights
 
 MAX_COLUMNS, MAX_LETTERS = 4, 18  # heads side by side in a figure, and letters of a label
 CJK_FAMILIES = (
@@ -31,48 +31,6 @@ CJK_FAMILIES = (
     "Microsoft JhengHei", "Droid Sans Fallback", "Noto Sans CJK JP", "Noto Serif CJK JP", "Arial Unicode MS",
 )  # fmt: skip
 CHINESE = re.compile("[\u3400-\u9fff]+")
-
-
-def show_heatmaps(
-    matrices: Any,
-    xlabel: str | None = None,
-    ylabel: str | None = None,
-    titles: Sequence[str] | None = None,
-    figsize: tuple[float, float] | None = None,
-    cmap: str = "viridis",
-    *,
-    mask: Any = None,
-    query_labels: Sequence | None = None,
-    key_labels: Sequence | None = None,
-    to_max: bool = False,
-) -> Figure:
-    """Heatmaps of ``matrices`` (rows, columns, Q, K) on one scale with one colour bar; called as in d2l.
-
-    The axes are named keys and queries unless ``xlabel`` and ``ylabel`` name them. ``titles`` name the
-    columns, or each map, row by row; ``figsize`` is the size of the whole figure. ``mask`` is boolean,
-    True = may attend, of shape (Q,K), (rows,Q,K), (rows,1,K) or (rows,columns,Q,K); cells that it forbids
-    are hatched. The scale is 0-1, or ends at the largest value with ``to_max``.
-
-    A cell shows the Figure it ends with; anywhere else, ``display`` it.
-    """
-    maps = to_numpy(matrices)
-    if maps.ndim != 4 or maps.size == 0:
-        raise ValueError(f"matrices must be (rows, columns, Q, K) and not empty, got shape {maps.shape}")
-    allowed = None if mask is None else as_mask(mask, maps.shape)
-    is_finite = np.isfinite(maps)
-    if allowed is not None:  # masked scores are -inf: their cells are drawn as forbidden ones
-        maps, is_finite = np.where(is_finite | allowed, maps, 0), is_finite | ~allowed
-    if not is_finite.all():
-        raise ValueError("matrices must be finite where the mask allows them, got NaN or infinity")
-    rows, columns = maps.shape[:2]
-    names = list(titles or [""] * columns)
-    if len(names) not in (columns, rows * columns):
-        raise ValueError(
-            f"titles must name the {columns} columns or the {rows * columns} maps, got {len(names)}"
-        )
-    labels = (query_labels, key_labels)
-    titles = names if len(names) == rows * columns else names * rows
-    return _draw(maps, allowed, titles, columns, (ylabel, xlabel), labels, to_max, figsize, cmap)
 
 
 def show_heads(
@@ -93,35 +51,19 @@ def show_heads(
     samples, heads = maps.shape[:2]
     columns = math.ceil(heads / math.ceil(heads / MAX_COLUMNS)) if samples == 1 else heads
     names = {(True, True): "head_of_sample", (True, False): "sample", (False, True): "head"}
-    title = words_here()["plots"].get(names.get((samples > 1, heads > 1)), "")  # none for what is alone
-    titles = [title.format(sample=sample, head=head) for sample in range(samples) for head in range(heads)]
-    return _draw(maps, allowed, titles, columns, (None, None), (query_labels, key_labels), to_max)
-
-
-def _draw(
-    maps: np.ndarray,
-    allowed: np.ndarray | None,
-    titles: list[str],
-    columns: int,
-    axis_names: tuple[str | None, str | None],
-    labels: tuple[Sequence | None, Sequence | None],
-    to_max: bool,
-    figsize: tuple[float, float] | None = None,
-    cmap: str = "viridis",
-) -> Figure:
-    """A figure with a panel for each map, row by row; only the outer panels name their axes and tokens."""
     words = words_here()["plots"]
+    title = words.get(names.get((samples > 1, heads > 1)), "")  # none for what is alone
+    titles = [title.format(sample=sample, head=head) for sample in range(samples) for head in range(heads)]
     queries, keys = maps.shape[2:]
     panels = maps.reshape(-1, queries, keys)
     rows = math.ceil(len(panels) / columns)
-    if figsize is None:  # with room for titles, names and the colour bar
-        side = min(1.9 / max(queries, keys), 0.5)
-        figsize = columns * max(1.3, keys * side + 0.3) + 1.4, rows * max(1.0, queries * side + 0.7) + 0.6
-    room = max(figsize[0] - 1.4, 0.1) / columns, max(figsize[1] - 0.6, 0.1) / rows  # of a map, in inches
+    side = min(1.9 / max(queries, keys), 0.5)
+    room = max(1.3, keys * side + 0.3), max(1.0, queries * side + 0.7)  # of a map, in inches
+    size = columns * room[0] + 1.4, rows * room[1] + 0.6  # with titles, names and the colour bar
     side = min(room[0] / keys, room[1] / queries)  # of a cell
-    figure, grid = plt.subplots(rows, columns, figsize=figsize, squeeze=False, layout="compressed")
+    figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="compressed")
     plt.close(figure)  # else a cell that ends with the figure would show it twice
-    low, largest = min(0.0, float(panels.min())), float(panels.max())
+    largest = float(panels.max())
     top = (largest or 1.0) if to_max else max(1.0, largest)
     forbidden = np.zeros_like(panels, bool) if allowed is None else ~allowed.reshape(panels.shape)
     for i, axes in enumerate(grid.flat):
@@ -129,16 +71,16 @@ def _draw(
             axes.set_visible(False)
             continue
         shown = np.ma.array(panels[i], mask=forbidden[i] & (panels[i] == 0))  # the ground shows there
-        image = axes.imshow(shown, cmap, vmin=low, vmax=top)
+        image = axes.imshow(shown, "viridis", vmin=0, vmax=top)
         axes.set_facecolor(look.LIGHT["forbidden"])
         axes.set_title(titles[i], fontsize=LETTERS, loc="left", family=_families())
         if forbidden[i].any():
             _hatch(axes, image, forbidden[i])
-        _set_tokens(axes.yaxis, "query_labels", labels[0], queries, side)
-        _set_tokens(axes.xaxis, "key_labels", labels[1], keys, side)
+        _set_tokens(axes.yaxis, "query_labels", query_labels, queries, side)
+        _set_tokens(axes.xaxis, "key_labels", key_labels, keys, side)
         for axis, name, colour, is_inner in (
-            (axes.yaxis, axis_names[0] or words["queries"], look.LIGHT["q"], i % columns > 0),
-            (axes.xaxis, axis_names[1] or words["keys"], look.LIGHT["k"], i + columns < len(panels)),
+            (axes.yaxis, words["queries"], look.LIGHT["q"], i % columns > 0),
+            (axes.xaxis, words["keys"], look.LIGHT["k"], i + columns < len(panels)),
         ):
             if is_inner:  # the outer one holds for the whole row or column
                 axis.set_ticks([])

@@ -16,10 +16,8 @@ from mha_lib.classroom.translator.data import (
     as_numeral,
     draw_training_numbers,
     held_out_numbers,
-    inner_zeros,
     is_held_out,
     make_batch,
-    strata,
 )
 from mha_lib.classroom.translator.heads import (
     alignment_scores,
@@ -30,15 +28,11 @@ from mha_lib.classroom.translator.heads import (
     importance_by_gradient,
     importance_by_removal,
     least_important_first,
-    prune_model,
-    pruning_curve,
     weights_of,
     with_changed_weights,
-    with_fewer_kv_heads,
 )
 from mha_lib.classroom.translator.model import (
     Translation,
-    exact_by_stratum,
     exact_matches,
     make_translator,
     translate,

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.translator.numerals import ENGLISH_WORDS, LARGEST, NUMERALS, in_chinese, in_english
 
 PADDING, BEGIN, END = 0, 1, 2
@@ -121,23 +120,3 @@ def inner_zeros(numbers: Tensor) -> Tensor:
     digit_below = is_digit.cumsum(1) > 0
     digit_above = is_digit.flip(1).cumsum(1).flip(1) > 0
     return (~is_digit & digit_below & digit_above).sum(1)
-
-
-def strata(numbers: Tensor) -> dict[str, Tensor]:
-    """For each kind of number, ``(N,)`` booleans that say which numbers are of that kind.
-
-    Numbers are sorted by digits, by zeros inside and by zeros at 万; the kinds have names in the language of
-    the lesson. "zeros at 万": digits stand above and below the border of 万 and a zero beside it, as in
-    230,045 and 20,450. Whether the zero is spoken depends on the side.
-    """
-    words = words_here()["strata"]
-    lengths = (numbers[:, None] >= 10 ** torch.arange(1, PLACES)).sum(1) + 1
-    zeros = inner_zeros(numbers)
-    digits_on_both_sides = (numbers >= 10_000) & (numbers % 10_000 > 0)
-    zero_beside = (numbers // 10_000 % 10 == 0) | (numbers // 1_000 % 10 == 0)
-    return (
-        {words["digits"].format(count=length): lengths == length for length in range(1, PLACES + 1)}
-        | {words["zeros"].format(count=count): zeros == count for count in range(3)}
-        | {words["many_zeros"].format(count=3): zeros >= 3}
-        | {words["boundary"]: digits_on_both_sides & zero_beside}
-    )

@@ -5,17 +5,17 @@ decoder layer. A measure of all heads is a ``ByAttention`` with ``(H,)`` for eac
 """
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from mha_lib import ByAttention, EncoderDecoder, MultiHeadAttention, prune_heads
+from mha_lib import ByAttention, EncoderDecoder, MultiHeadAttention
 from mha_lib.classroom.heads.changes import Change, Head, change_weights, checked_heads, entropy
 from mha_lib.classroom.trainings.threads import one_thread
 from mha_lib.classroom.translator.data import PADDING, Batch
-from mha_lib.classroom.translator.model import device_of, exact_matches, translation_loss
+from mha_lib.classroom.translator.model import device_of, translation_loss
 from mha_lib.classroom.translator.numerals import alignment
 
 # Where the attention of each layer stands in a model.
@@ -150,46 +150,8 @@ def true_alignment(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
     return sample, row, word
 
 
-def pruning_curve(model: EncoderDecoder, numbers: Iterable[int], order: Sequence[Head]) -> list[float]:
-    """The share of exact matches with all heads, without the first of ``order``, without two, and so on."""
-    numbers = [int(number) for number in numbers]
-    masks = [head_masks_without(model, order[:removed]) for removed in range(len(order) + 1)]
-    return [exact_matches(model, numbers, mask).float().mean().item() for mask in masks]
-
-
 def least_important_first(importance: ByAttention) -> list[Head]:
     return [head for _, head in sorted((value.item(), head) for head, value in by_head(importance))]
-
-
-def prune_model(model: EncoderDecoder, removed: Iterable[Head]) -> EncoderDecoder:
-    """Return a copy that really lacks these heads: smaller, and equal to the model with head masks of 0.
-
-    Every layer must keep at least one head, otherwise ``prune_heads`` raises ValueError.
-    """
-    removed = set(checked_heads(removed, all_heads(model)))
-    return with_attentions(
-        model, lambda layer, heads: prune_heads(layer, [head.head for head in heads if head not in removed])
-    )
-
-
-def with_fewer_kv_heads(model: EncoderDecoder, num_kv_heads: int) -> EncoderDecoder:
-    """Return a copy whose attentions have fewer key-value heads, each the mean of those that it replaces.
-
-    The copy is another function, to be trained further. Source: Ainslie et al. 2023, section 2.1.
-    """
-    return with_attentions(model, lambda layer, _: MultiHeadAttention.from_multi_head(layer, num_kv_heads))
-
-
-def with_attentions(
-    model: EncoderDecoder, change: Callable[[MultiHeadAttention, list[Head]], MultiHeadAttention]
-) -> EncoderDecoder:
-    """Return a copy of the model, each attention replaced by ``change(attention, its heads)``."""
-    changed = copy.deepcopy(model)
-    for name, attentions in attention_layers(changed).items():
-        for number, layer in enumerate(attentions):
-            heads = [Head(name, number, head) for head in range(layer.num_heads)]
-            changed.set_submodule(PLACES[name].format(number), change(layer, heads))
-    return changed
 
 
 def with_changed_weights(model: EncoderDecoder, heads: Iterable[Head], change: Change) -> EncoderDecoder:
@@ -198,14 +160,12 @@ def with_changed_weights(model: EncoderDecoder, heads: Iterable[Head], change: C
     If weights explain what a model does, other weights should make it do something else.
     Source: Jain and Wallace 2019, section 4.2, permute; Wiegreffe and Pinter 2019 discuss what follows.
     """
-    named = checked_heads(heads, all_heads(model))
-
-    def changed(layer: MultiHeadAttention, its: list[Head]) -> MultiHeadAttention:
-        if chosen := [head.head for head in its if head in named]:
-            change_heads(layer, chosen, change)
-        return layer
-
-    return with_attentions(model, changed)
+    named, changed = checked_heads(heads, all_heads(model)), copy.deepcopy(model)
+    for name, layers in attention_layers(changed).items():
+        for number, layer in enumerate(layers):
+            if chosen := [head.head for head in named if head[:2] == (name, number)]:
+                change_heads(layer, chosen, change)
+    return changed
 
 
 def change_heads(layer: MultiHeadAttention, heads: list[int], change: Change) -> None:

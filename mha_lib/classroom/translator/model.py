@@ -19,7 +19,6 @@ from mha_lib.classroom.translator.data import (
     as_numeral,
     held_out_numbers,
     make_batch,
-    strata,
 )
 from mha_lib.classroom.translator.numerals import in_chinese, in_english, read_number
 
@@ -101,16 +100,6 @@ def exact_matches(
     numbers = [int(number) for number in numbers]
     written = translate(model, numbers, head_masks)
     return torch.tensor([text == in_chinese(number) for text, number in zip(written, numbers, strict=True)])
-
-
-def exact_by_stratum(model: EncoderDecoder, numbers: Tensor) -> dict[str, tuple[float, int]]:
-    """For each kind of ``strata`` that occurs, return the share of exact matches and of how many numbers."""
-    right = exact_matches(model, numbers)
-    return {
-        name: (right[chosen].float().mean().item(), int(chosen.sum()))
-        for name, chosen in strata(numbers).items()
-        if chosen.any()
-    }
 
 
 def device_of(model: nn.Module) -> torch.device:

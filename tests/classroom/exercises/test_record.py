@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from mha_lib.classroom.exercises.judge import Check, Exercise
-from mha_lib.classroom.exercises.reports import FORMER_NAMES, Progress, Report, read_report
+from mha_lib.classroom.exercises.reports import FORMER_NAMES, Progress, read_report
+from tests.classroom.students.reports import ADA
 
 
 def scaled(n, *, scale=2, mask=3):
@@ -89,16 +90,8 @@ def test_a_report_of_an_earlier_edition_goes_on_under_the_name_of_its_lesson(
 ):
     monkeypatch.chdir(tmp_path)
     check = Check(replace(NUMBER, lesson=f"07_{lesson}"))
-    earlier = Report(
-        lesson=former,
-        language="en",
-        version="0.1.0",
-        written="2026-11-22T08:00:00+00:00",
-        student="ada",
-        name="Ada",
-        exercises={"number": Progress("wrong", 2, {"scale_missing": 2})},
-    )
-    tree = earlier.as_tree()
+    progress = {"number": Progress("wrong", 2, {"scale_missing": 2})}
+    tree = replace(ADA, lesson=former, name="Ada", exercises=progress).as_tree()
     older = tree | {"written": "2026-11-21T08:00:00+00:00", "student": "somebody"}
     others = tree | {"lesson": "02" if former == "01" else "01", "written": "2026-11-23T08:00:00+00:00"}
     for number, each in enumerate([older, tree, others, tree | {"name": "Bob"}]):

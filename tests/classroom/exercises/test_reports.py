@@ -6,23 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from mha_lib.classroom.exercises.reports import Progress, Report, read_report
+from mha_lib.classroom.exercises.reports import read_report
 from mha_lib.classroom.lesson import CourseError
-
-REPORT = Report(
-    lesson="multi_head_attention",
-    language="en",
-    version="0.1.0",
-    written="2026-11-22T08:00:00+00:00",
-    student="0123456789abcdef",
-    name="Ada",
-    exercises={"split_heads": Progress("wrong", 2, {"cut_with_one_view": 2})},
-)
+from tests.classroom.students.reports import ADA
 
 
 def changed(*path_and_value):
     """The report's JSON with one entry changed: ``changed("exercises", "split_heads", "checks", -1)``."""
-    tree = REPORT.as_tree()
+    tree = ADA.as_tree()
     table = tree
     *path, last, value = path_and_value
     for step in path:
@@ -33,10 +24,10 @@ def changed(*path_and_value):
 
 def test_a_report_is_read_as_it_was_written(tmp_path):
     file = tmp_path / "a.report.json"
-    file.write_text(json.dumps(REPORT.as_tree()))
-    assert read_report(file) == REPORT
+    file.write_text(json.dumps(ADA.as_tree()))
+    assert read_report(file) == ADA
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())  # as an editor of Windows saves it
-    assert read_report(file) == REPORT
+    assert read_report(file) == ADA
 
 
 @pytest.mark.parametrize(
@@ -51,17 +42,17 @@ def test_a_report_is_read_as_it_was_written(tmp_path):
 )
 def test_a_report_that_names_its_lesson_by_number_is_one_on_the_lesson_of_that_time(tmp_path, number, name):
     (tmp_path / "a").write_text(changed("lesson", number))
-    assert read_report(tmp_path / "a") == replace(REPORT, lesson=name)
+    assert read_report(tmp_path / "a") == replace(ADA, lesson=name)
 
 
 ONE = ("exercises", "split_heads")
 HOSTILE = {
     "nothing": ("", "damaged"),
-    "half": (json.dumps(REPORT.as_tree())[:90], "damaged"),
+    "half": (json.dumps(ADA.as_tree())[:90], "damaged"),
     "bytes": (b"\xff\xfe\x00", "damaged"),
     "deep": ("[" * 100_000, "damaged"),
     "deep table": ('{"a":' * 20_000, "damaged"),
-    "huge": (json.dumps(REPORT.as_tree()) + " " * 300_000, "too large"),
+    "huge": (json.dumps(ADA.as_tree()) + " " * 300_000, "too large"),
     "list": ("[]", "did not write it"),
     "other": ('{"cells": []}', "did not write it"),
     "newer": (changed("mha_lib_report", 2), "another edition"),
@@ -87,7 +78,7 @@ HOSTILE = {
     "list for a lesson": (changed("lesson", ["03"]), "entry lesson"),
     "long name": (changed("name", "A" * 1000), "entry name"),
     "null name": (changed("name", None), "entry name"),
-    "no student": (json.dumps(REPORT.as_tree()).replace("student", "pupil"), "entry student"),
+    "no student": (json.dumps(ADA.as_tree()).replace("student", "pupil"), "entry student"),
     "no time": (changed("written", "yesterday"), "entry written"),
     "time without zone": (changed("written", "2026-11-22T08:00:00"), "entry written"),
 }
@@ -114,7 +105,7 @@ def test_letters_that_nobody_sees_are_replaced(tmp_path, name):
 
 def test_links_pipes_and_folders_are_left_out(tmp_path):
     secret = tmp_path / "secret"
-    secret.write_text(json.dumps(REPORT.as_tree()))
+    secret.write_text(json.dumps(ADA.as_tree()))
     (tmp_path / "link").symlink_to(secret)
     os.mkfifo(tmp_path / "pipe")  # reading it would never end
     (tmp_path / "folder").mkdir()

@@ -12,7 +12,7 @@ from mha_lib import causal_mask, masked_softmax, padding_mask
 from mha_lib.classroom import look
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pictures import plots
-from mha_lib.classroom.pictures.plots import show_heads, show_heatmaps
+from mha_lib.classroom.pictures.plots import show_heads
 
 B, H, Q, K = 2, 5, 3, 7
 
@@ -34,26 +34,6 @@ def test_every_head_is_drawn_on_one_scale_with_one_colour_bar():
     assert {image.get_clim() for image in images} == {(0, 1)}
     assert sum(axes.get_label() == "<colorbar>" for axes in figure.axes) == 1
     assert show_heads(given, to_max=True).axes[0].images[0].get_clim() == (0, given.max().item())
-
-
-def test_d2ls_call_draws_rows_and_columns_with_their_titles():
-    given = weights(B, 4, Q, K)
-    figure = show_heatmaps(
-        given, "Keys", "Queries", titles=[f"Head {i}" for i in range(1, 5)], figsize=(7, 3.5)
-    )
-    assert [axes.get_title(loc="left") for axes in panels(figure)] == [f"Head {i}" for i in range(1, 5)] * 2
-    np.testing.assert_allclose(panels(figure)[5].images[0].get_array(), given[1, 1])
-    assert figure.get_size_inches().tolist() == [7, 3.5]
-    assert [axes.get_xlabel() for axes in panels(figure)] == [""] * 4 + ["Keys"] * 4
-    assert [axes.get_ylabel() for axes in panels(figure)] == ["Queries", "", "", ""] * 2
-
-
-def test_titles_name_the_columns_or_each_map():
-    given = weights(B, 4, Q, K)
-    names = [f"map {i}" for i in range(4 * B)]
-    assert [axes.get_title(loc="left") for axes in panels(show_heatmaps(given, titles=names))] == names
-    with pytest.raises(ValueError, match=f"the 4 columns or the {4 * B} maps, got 3"):
-        show_heatmaps(given, titles=names[:3])
 
 
 def test_what_the_figure_says_comes_from_the_words_and_its_colours_from_the_palette(monkeypatch):
@@ -109,25 +89,9 @@ def test_a_mask_of_many_pieces_is_drawn_at_once():
     assert np.array_equal(panels(figure)[3].images[1].get_array().mask, ~mask[0, 3])
 
 
-def test_scores_that_a_mask_made_infinite_are_drawn_as_forbidden():
-    causal = causal_mask(Q, K)
-    scores = torch.randn(1, 1, Q, K).masked_fill(~causal, -torch.inf)
-    axes = panels(show_heatmaps(scores, mask=causal))[0]
-    assert np.array_equal(hatched(axes), ~causal)
-    assert np.isfinite(axes.images[0].get_clim()).all()
-    with pytest.raises(ValueError, match="matrices must be finite where the mask allows them"):
-        show_heatmaps(scores)  # they would look masked
-
-
 @pytest.mark.parametrize("labels", [[""] * K, [" "] * K])
 def test_empty_labels_are_drawn(labels):
     show_heads(weights(1, K, K), query_labels=labels, key_labels=labels).canvas.draw()
-
-
-@pytest.mark.parametrize("figsize", [(0.5, 0.3), (1.2, 0.5), (9, 0.2), (0.2, 9)])
-@pytest.mark.filterwarnings("ignore:constrained_layout not applied")
-def test_the_smallest_figure_is_drawn(figsize):
-    show_heatmaps(weights(1, 4, Q, K), figsize=figsize).canvas.draw()
 
 
 def test_labels_are_drawn_as_text_and_thin_out():
@@ -198,10 +162,7 @@ def test_traditional_chinese_is_drawn_with_taiwans_strokes(monkeypatch, other_fo
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"weights": [[0.5, -0.5]]}, "must not be negative"),
-        ({"weights": [[0.5, float("nan")]]}, "must be finite"),
-        ({"weights": [[0.5, 1e6]]}, r"must not be above 65504, got 1e\+06; are these scores before softmax"),
-        ({"weights": [0.5]}, "must be .Q,K., .H,Q,K. or"),
+        ({"weights": [0.5]}, "must be .Q,K., .H,Q,K. or"),  # the explorer's tests have the others
         ({"weights": [[0.5, 0.5]], "mask": [[True, False, True]]}, "mask .1, 3. must be"),
         ({"weights": [[0.5, 0.5]], "key_labels": ["a"]}, "key_labels must hold 2 labels, got 1"),
     ],

@@ -6,29 +6,24 @@ import re
 import pytest
 import torch
 
-from mha_lib.classroom.heads import Head, evened, permuted
+from mha_lib.classroom.heads import Head, evened, permuted, silenced
 from mha_lib.classroom.translator import (
     alignment,
     alignment_scores,
     all_heads,
     chance_of_alignment,
     entropies,
-    exact_matches,
     head_masks_without,
     importance_by_gradient,
     importance_by_removal,
     least_important_first,
     make_batch,
     make_translator,
-    prune_model,
-    pruning_curve,
     translate,
     translation_loss,
     weights_of,
     with_changed_weights,
-    with_fewer_kv_heads,
 )
-from mha_lib.classroom.translator.heads import attention_layers
 from tests.classroom.translator.conftest import NUMBERS
 
 MIXED = [0, 345, 7, 900, 12, 101, 23_045]
@@ -135,7 +130,8 @@ def test_padding_counts_for_nothing(trained):
 def test_importance_by_removal_is_the_loss_without_the_head(fresh, batch):
     importance = importance_by_removal(fresh, batch)
     for head in (Head("encoder", 0, 1), Head("decoder", 0, 3), Head("cross", 0, 0)):
-        expected = translation_loss(prune_model(fresh, [head]), batch) - translation_loss(fresh, batch)
+        without = with_changed_weights(fresh, [head], silenced)
+        expected = translation_loss(without, batch) - translation_loss(fresh, batch)
         torch.testing.assert_close(getattr(importance, head.attention)[0][head.head].double(), expected)
 
 
@@ -169,35 +165,6 @@ def test_heads_are_ordered_from_the_least_important():
     ]  # fmt: skip
 
 
-def test_pruned_heads_are_gone_and_nothing_else_has_changed(trained):
-    removed = [Head("encoder", 0, 0), Head("decoder", 0, 3), Head("cross", 0, 1), Head("cross", 0, 2)]
-    pruned = prune_model(trained, removed)
-    batch, masks = make_batch(NUMBERS), head_masks_without(trained, removed)
-    inputs = (batch.source, batch.target[:, :-1], batch.source_mask)
-    torch.testing.assert_close(pruned(*inputs), trained(*inputs, head_masks=masks))
-    assert translate(pruned, NUMBERS) == translate(trained, NUMBERS, masks)
-    gone = len(removed) * 4 * 64 * 16
-    counts = [sum(x.numel() for x in model.parameters()) for model in (trained, pruned)]
-    assert counts[0] - counts[1] == gone
-    heads = {name: layers[0].num_heads for name, layers in attention_layers(pruned).items()}
-    assert heads == {"encoder": 3, "decoder": 3, "cross": 2}
-
-
-def test_a_layer_keeps_at_least_one_head(trained):
-    with pytest.raises(ValueError, match="keep must name some of the heads"):
-        prune_model(trained, [Head("cross", 0, head) for head in range(HEADS)])
-
-
-def test_the_curve_counts_matches_while_heads_go(trained):
-    order = [Head("cross", 0, head) for head in range(HEADS)]
-    curve = pruning_curve(trained, NUMBERS, order)
-    assert len(curve) == HEADS + 1
-    assert curve[0] == 1
-    pruned = prune_model(trained, order[:2])
-    assert curve[2] == exact_matches(pruned, NUMBERS).float().mean().item()
-    assert curve[-1] < 0.1, "without cross-attention nothing is known of the source"
-
-
 def test_even_and_permuted_weights_stay_weights():
     allowed = torch.ones(3, 5, 5).tril().bool()
     weights = torch.rand(3, 5, 5).masked_fill(~allowed, 0)
@@ -224,8 +191,8 @@ def test_weights_are_changed_in_the_heads_that_are_named_and_nowhere_else(traine
     before, after = (getattr(weights_of(model, batch), name)[0] for model in (trained, even))
     for head in range(HEADS):
         assert torch.allclose(before[:, head], after[:, head]) == (head not in (1, 2))
-    silenced = with_changed_weights(trained, heads, lambda weights, allowed: 0 * weights)
-    assert translate(silenced, NUMBERS) == translate(trained, NUMBERS, head_masks_without(trained, heads))
+    without = with_changed_weights(trained, heads, silenced)
+    assert translate(without, NUMBERS) == translate(trained, NUMBERS, head_masks_without(trained, heads))
 
 
 def test_changes_of_weights_add_up(trained, batch):
@@ -240,8 +207,8 @@ def test_changes_of_weights_add_up(trained, batch):
 )
 @pytest.mark.parametrize(
     "use",
-    [head_masks_without, prune_model, lambda model, heads: with_changed_weights(model, heads, evened)],
-    ids=["head_masks_without", "prune_model", "with_changed_weights"],
+    [head_masks_without, lambda model, heads: with_changed_weights(model, heads, evened)],
+    ids=["head_masks_without", "with_changed_weights"],
 )
 def test_a_head_that_there_is_not_is_an_error(trained, use, head):
     message = "heads must be .*got " + re.escape(
@@ -257,17 +224,3 @@ def test_padding_gets_no_weight_however_weights_are_changed(trained, batch):
         weights = weights_of(changed, batch)
         assert not weights.cross[0].transpose(1, 3)[~batch.source_mask].any()
         assert not weights.encoder[0].transpose(1, 3)[~batch.source_mask].any()
-
-
-@pytest.mark.parametrize("num_kv_heads", [4, 2, 1])
-def test_fewer_key_value_heads_are_the_means_in_every_attention(trained, num_kv_heads):
-    converted = with_fewer_kv_heads(trained, num_kv_heads)
-    before, after = attention_layers(trained), attention_layers(converted)
-    for name, (layer,) in after.items():
-        assert layer.num_kv_heads == num_kv_heads
-        heads = before[name][0].W_k.weight.unflatten(0, (num_kv_heads, HEADS // num_kv_heads, 16))
-        torch.testing.assert_close(layer.W_k.weight, heads.mean(1).flatten(0, 1))
-        assert torch.equal(layer.W_q.weight, before[name][0].W_q.weight)
-    assert before["cross"][0].num_kv_heads == HEADS, "the model itself stays as it was"
-    if num_kv_heads == HEADS:
-        assert translate(converted, NUMBERS) == translate(trained, NUMBERS)

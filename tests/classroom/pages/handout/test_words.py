@@ -28,7 +28,7 @@ def lessons(tmp_path, monkeypatch):
 def small_lesson():
     """A lesson that makes a handout say all that it can say. Its own words are numbers."""
 
-    views = [shown({VIEW: {"model_id": name}}) for name in ("live", "still", "lost")]
+    views = [shown({VIEW: {"model_id": name}}) for name in ("live", "other", "lost")]
     hidden = code("13")
     hidden.metadata["jupyter"] = {"source_hidden": True}
     cells = [
@@ -41,7 +41,7 @@ def small_lesson():
         hidden,
         text("![11](12.png) $\\foo$ <video src=12.mp4>"),
     ]
-    widgets = stored(live=("Model", {"_esm": ""}), still=("Model", {"value": 7}))
+    widgets = stored(live=("Model", {"_esm": ""}), other=("Model", {"value": 7}))
     return new_notebook(cells=cells, metadata={"widgets": widgets})
 
 
@@ -67,7 +67,7 @@ def test_a_handout_says_nothing_in_english(lessons, audience, caplog):
     allowed = sorted([*theirs, "foo"])  # the lesson's own words
     assert sorted(words_outside_brackets(said_by(page))) == allowed
     assert page.count("⟦") > 10
-    assert len(caplog.records) == 4
+    assert len(caplog.records) == 5
     for record in caplog.records:
         assert words_outside_brackets(record.getMessage()) == []
     scripts = read(page).find_all("script")[-1].string
