@@ -1,19 +1,19 @@
 """Without an NVIDIA GPU, set-up takes PyTorch's build for the CPU: tried with made-up indices and GPUs."""
 
 import http.server
-import io
 import os
 import socket
 import subprocess
 import sys
 import sysconfig
 import threading
-import zipfile
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 import yaml
+
+from tests.wheels import wheel
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = (ROOT / "tools/install_torch.py").read_text(encoding="utf-8")
@@ -23,18 +23,10 @@ LOAD = 1_500_000  # bytes
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere PyPI has one build")
 
 
-def wheel(name, version, tag="py3-none-any"):
-    """The name and the bytes of a wheel. Torch needs numpy."""
-    about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-    about += "Requires-Dist: numpy\n" if name == "torch" else ""
-    info = f"{name}-{version}.dist-info"
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as packed:
-        packed.writestr(f"{name}_load", bytes(LOAD))
-        packed.writestr(f"{info}/METADATA", about)
-        packed.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
-        packed.writestr(f"{info}/RECORD", "")
-    return f"{name}-{version}-{tag}.whl", file.getvalue()
+def made(name, version, tag="py3-none-any"):
+    """The name and the bytes of a wheel with a load. Torch needs numpy."""
+    needed = ["numpy"] if name == "torch" else []
+    return wheel(name, version, tag, needed, [(f"{name}_load", bytes(LOAD))])
 
 
 class Indices(http.server.BaseHTTPRequestHandler):
@@ -68,7 +60,7 @@ def indices():
     Indices.asked, Indices.files = [], {}
     for place, suffix in (("/cpu", "+cpu"), ("/pypi", "")):
         for name, version in (("torch", f"2.13.0{suffix}"), ("pip", "99.0"), ("numpy", "99.0")):
-            file, content = wheel(name, version)
+            file, content = made(name, version)
             Indices.files[f"{place}/{name}/{file}"] = content
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Indices) as server:
         threading.Thread(target=server.serve_forever).start()
@@ -198,7 +190,7 @@ def test_what_is_installed_stays_without_a_word_until_its_version_changes(machin
     assert machine.build == "2.13.0"
     assert not Indices.asked
     (machine.folder / "constraints.txt").write_text("torch==2.14.0\n")
-    file, content = wheel("torch", "2.14.0+cpu")
+    file, content = made("torch", "2.14.0+cpu")
     Indices.files[f"/cpu/torch/{file}"] = content
     assert machine.set_up() == FOR_CPU
     assert machine.build == "2.14.0+cpu"
@@ -244,7 +236,7 @@ def test_with_conda_too_pip_takes_the_build_for_the_cpu(machine, indices, platfo
     (option,) = (line for line in packages if "index" in line)
     Indices.files = {}
     for place, version in (("/cpu", f"2.13.0{suffix}"), ("/pypi", "2.13.0")):
-        file, content = wheel("torch", version, f"py3-none-{platform}")
+        file, content = made("torch", version, f"py3-none-{platform}")
         Indices.files[f"{place}/torch/{file}"] = content
     place = option.replace(INDEX, f"{indices}/cpu").split()
     wanted = ["-c", "constraints.txt", "torch", "--only-binary", ":all:", "--platform", platform]

@@ -26,7 +26,7 @@ STARTERS = Path(__file__).parent / "bundle"
 BUNDLE = ROOT / "build" / "bundle"
 HANDOUTS = ROOT / "build" / "handouts"
 FROM_SOURCE = ["scour"]  # pure Python of which PyPI has no wheel
-MEGABYTES = 250  # of one system and one Python, with PyTorch for the CPU
+MEGABYTES = 260  # of one system and one Python, with PyTorch for the CPU
 MANYLINUX = [f"manylinux_2_{minor}_x86_64" for minor in range(28, 4, -1)]
 MANYLINUX += [f"manylinux{year}_x86_64" for year in ("2014", "2010", "1")]
 MARKERS = ("os_name", "sys_platform", "platform_system", "platform_machine")
@@ -148,7 +148,9 @@ def write_lessons(folder: Path) -> None:
     """Lay in the copies that students get, for any Jupyter, and the handouts, made where there are none."""
     with TemporaryDirectory() as place:
         for name in ("notebooks", "img"):
-            shutil.copytree(ROOT / name, Path(place) / name)
+            unseen = shutil.ignore_patterns("*.gif", "*.png", ".ipynb_checkpoints")  # no lesson shows them
+            shutil.copytree(ROOT / name, Path(place) / name, ignore=unseen)
+        shutil.copytree(Path(place) / "img", folder.with_name("img"))
         for language in written_languages(ROOT):
             shutil.move(make_working_copy(Path(place), language)[0], folder / language)
             if not (HANDOUTS / language).is_dir():

@@ -12,7 +12,7 @@ import nbformat
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from mha_lib.classroom.lesson import CourseError, in_one_line
+from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.files import require_writable
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.slides import ENVIRONMENT
@@ -35,8 +35,10 @@ def examine(root: Path, lesson: Path, language: str) -> int:
             mark, said = "✓", check(root, lesson)
         except Exception as error:
             failed += 1
-            reason = error if isinstance(error, CourseError) else in_one_line(type(error).__name__, error)
-            mark, said = "✗", f"{reason.said_in(language)}\n  → {words[f'{name}_way_out']}"
+            if not isinstance(error, CourseError):
+                reason = next(iter(str(error).splitlines()), "")
+                error = CourseError("failed", subject=type(error).__name__, reason=reason)
+            mark, said = "✗", f"{error.said_in(language)}\n  → {words[f'{name}_way_out']}"
         print(words["line"].format(mark=mark, name=words[name], said=said), flush=True)
     print(words["ill" if failed else "well"].format(count=failed, all=len(CHECKS)))
     return int(bool(failed))

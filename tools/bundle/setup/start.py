@@ -25,7 +25,7 @@ def main() -> int:
     ready = environment / "ready.txt"
     edition = "\n".join(sorted(f"{wheel.name} {wheel.stat().st_size}" for wheel in WHEELS.glob("*.whl")))
     is_ready = ready.exists() and ready.read_text(encoding="utf-8") == edition
-    if not (is_ready and run(log, python, "--version")):
+    if not (is_ready and run(Path(os.devnull), python, "--version")):
         print(BEGIN.format(folder), flush=True)
         if not run(log, sys.executable, "-m", "venv", "--clear", environment):
             fail(log, VENV)
