@@ -3,7 +3,7 @@
     python -m evidence.stories en           # trains what is not kept yet; prints what all models reach
     python -m evidence.stories en --write   # also puts it into evidence/results/stories_en.json
 
-The lesson's own cells make, train and measure the models: half an hour for a language on one quiet core. The
+The lesson's own cells make, train and measure the models: an hour for a language on one quiet core. The
 models are kept in build/stories/, so a run that was stopped goes on; delete that folder after a change of the
 stories, of the model or of its training. The lesson repeats these numbers; tests compare the two.
 """
@@ -36,14 +36,14 @@ def lesson_of(language: str) -> Path:
 
 
 @one_thread()
-def lesson_with_model(language: str, seed: int) -> dict[str, Any]:
-    """The names of the lesson, with the model of this seed, kept or trained now."""
+def lesson_with_model(language: str, seed: int, num_heads: int = 2) -> dict[str, Any]:
+    """The names of the lesson, with a model of this seed and so many heads a layer, kept or trained now."""
     lesson = run_cells(lesson_of(language), "imports", "model")
     lesson["tales"] = tales_in(language)
     lesson["kept_steps"] = lambda steps, *parts: range(steps)
     torch.manual_seed(seed)
-    model = lesson["LanguageModel"](len(lesson["tales"].vocabulary)).eval()
-    file = KEPT / f"{language}-{seed}.pt"
+    model = lesson["LanguageModel"](len(lesson["tales"].vocabulary), num_heads=num_heads).eval()
+    file = KEPT / f"{language}-{num_heads}-heads-{seed}.pt"
     if not file.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
         torch.save(lesson["train"](model, torch.Generator().manual_seed(seed)), file)
@@ -76,7 +76,24 @@ def measured(language: str, seed: int) -> dict[str, dict[str, float]]:
         ["as trained", "names of six", "384 tokens"], lesson["harder"].values(), strict=True
     ):
         reached[kind] = dict(zip(kinds[1:], right, strict=True))
+    reached |= more_heads(language, seed)
     return {part: {name: round(float(x), 3) for name, x in found.items()} for part, found in reached.items()}
+
+
+@one_thread()
+def more_heads(language: str, seed: int) -> dict[str, dict[str, float]]:
+    """The shares of layer 1's heads in names, in a model of four heads a layer, the largest first."""
+    given = lesson_with_model(language, seed, num_heads=4)
+    lesson = run_cells(lesson_of(language), "measured", "leads", "removal", given=given)
+    shares = lesson["shares_here"]  # table, four heads, network, four heads, network
+    order = shares[6:10].argsort(descending=True).tolist()
+    alone = [lesson["without"](lesson["model"], (1, head))[3] for head in order]
+    ranks = ["first", "second", "third", "fourth"]
+    return {
+        "four heads, share": dict(zip(ranks, shares[6:10][order], strict=True)),
+        "four heads, later without": dict(zip(ranks, alone, strict=True)),
+        "four heads": {"later": lesson["right"](lesson["model"])[3], "layer 0": shares[1:5].abs().max()},
+    }
 
 
 def table(language: str) -> Table:

@@ -2,11 +2,13 @@
 
 import http.server
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import sysconfig
 import threading
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,46 +25,42 @@ LOAD = 1_500_000  # bytes
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere PyPI has one build")
 
 
-def made(name, version, tag="py3-none-any"):
-    """The name and the bytes of a wheel with a load. Torch needs numpy."""
-    needed = ["numpy"] if name == "torch" else []
-    return wheel(name, version, tag, needed, [(f"{name}_load", bytes(LOAD))])
+class Indices(http.server.SimpleHTTPRequestHandler):
+    """PyTorch's index under /cpu, PyPI under /pypi: folders of wheels. Each has a pip newer than any."""
 
-
-class Indices(http.server.BaseHTTPRequestHandler):
-    """PyTorch's index under /cpu, PyPI under /pypi. Each also has a pip that is newer than any."""
-
-    files: ClassVar[dict[str, bytes]] = {}
     asked: ClassVar[list[str]] = []
 
     def do_GET(self):
         self.asked.append(self.path)
-        path = self.path.replace("%2B", "+")
-        links = "".join(
-            f'<a href="{file.replace("+", "%2B")}">{file.rpartition("/")[2]}</a>'
-            for file in self.files
-            if path.endswith("/") and file.startswith(path)
-        )
-        body = self.files.get(path) or links.encode()
-        self.send_response(200 if body else 404)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        super().do_GET()
 
     def log_message(self, *_):
         pass
 
 
+def lay_wheel(place, name, version, tag="py3-none-any"):
+    """Add a wheel to an index, which is a folder. Torch needs numpy."""
+    needed = ["numpy"] if name == "torch" else []
+    file, content = wheel(name, version, tag, needed, [(f"{name}_load", bytes(LOAD))])
+    (place / name).mkdir(parents=True, exist_ok=True)
+    (place / name / file).write_bytes(content)
+
+
 @pytest.fixture
-def indices():
-    """The address of the two indices."""
-    Indices.asked, Indices.files = [], {}
-    for place, suffix in (("/cpu", "+cpu"), ("/pypi", "")):
+def wheels(tmp_path):
+    """The folder of the two indices."""
+    for place, suffix in (("cpu", "+cpu"), ("pypi", "")):
         for name, version in (("torch", f"2.13.0{suffix}"), ("pip", "99.0"), ("numpy", "99.0")):
-            file, content = made(name, version)
-            Indices.files[f"{place}/{name}/{file}"] = content
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Indices) as server:
+            lay_wheel(tmp_path / "wheels" / place, name, version)
+    return tmp_path / "wheels"
+
+
+@pytest.fixture
+def indices(wheels):
+    """The address of the two indices."""
+    Indices.asked = []
+    handler = partial(Indices, directory=wheels)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
@@ -183,22 +181,22 @@ def test_by_hand_either_build_replaces_the_other(machine):
 
 
 @pytest.mark.ci
-def test_what_is_installed_stays_without_a_word_until_its_version_changes(machine):
+def test_what_is_installed_stays_without_a_word_until_its_version_changes(machine, wheels):
     machine.set_up("cuda")
     Indices.asked.clear()
     assert machine.set_up() == machine.set_up("cuda") == ""
     assert machine.build == "2.13.0"
     assert not Indices.asked
     (machine.folder / "constraints.txt").write_text("torch==2.14.0\n")
-    file, content = made("torch", "2.14.0+cpu")
-    Indices.files[f"/cpu/torch/{file}"] = content
+    lay_wheel(wheels / "cpu", "torch", "2.14.0+cpu")
     assert machine.set_up() == FOR_CPU
     assert machine.build == "2.14.0+cpu"
 
 
 @pytest.mark.ci
-def test_a_download_that_fails_says_what_helps_and_installs_nothing(machine):
-    Indices.files = {path: content[:1000] for path, content in Indices.files.items()}
+def test_a_download_that_fails_says_what_helps_and_installs_nothing(machine, wheels):
+    for file in wheels.rglob("*.whl"):
+        file.write_bytes(file.read_bytes()[:1000])
     done = machine.run("tools/install_torch.py")
     assert done.returncode
     assert done.stderr.startswith("Set-up failed: ERROR: ")
@@ -230,14 +228,13 @@ def test_elsewhere_there_is_nothing_to_decide(machine, system, wish):
         ("macosx_11_0_arm64", "", "2.13.0"),
     ],
 )
-def test_with_conda_too_pip_takes_the_build_for_the_cpu(machine, indices, platform, suffix, build):
+def test_with_conda_too_pip_takes_the_build_for_the_cpu(machine, indices, wheels, platform, suffix, build):
     """Both indices have torch for each system; on macOS it is the same."""
     packages = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"][-1]["pip"]
     (option,) = (line for line in packages if "index" in line)
-    Indices.files = {}
-    for place, version in (("/cpu", f"2.13.0{suffix}"), ("/pypi", "2.13.0")):
-        file, content = made("torch", version, f"py3-none-{platform}")
-        Indices.files[f"{place}/torch/{file}"] = content
+    shutil.rmtree(wheels)
+    for place, version in (("cpu", f"2.13.0{suffix}"), ("pypi", "2.13.0")):
+        lay_wheel(wheels / place, "torch", version, f"py3-none-{platform}")
     place = option.replace(INDEX, f"{indices}/cpu").split()
     wanted = ["-c", "constraints.txt", "torch", "--only-binary", ":all:", "--platform", platform]
     done = machine.run("-m", "pip", "download", *place, *wanted, "--no-deps", "--dest", "taken")

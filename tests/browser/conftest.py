@@ -7,11 +7,9 @@ A machine without Chromium or Chrome skips these tests and says so in one line; 
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import tomllib
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,11 +18,11 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from mha_lib.classroom.explorer import Explorer
-from mha_lib.classroom.jupyter import SETTINGS
+from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.pages.browser import find_browser
+from mha_lib.classroom.pages.slides.server import Server, free_port, start, wait_for
 from tests.lessons import copy_course
 from tests.running import failures
-from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 # Long, since a busy machine may take its time; a test that passes never waits so long.
@@ -97,13 +95,12 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, watch: Watch) -> Iterator[Page]:
-    """A page of a slide's size, 1280x720; ``watch`` sees what it does."""
-    context = browser.new_context(viewport={"width": 1280, "height": 720})
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    watch.attach(page)
-    yield page
-    context.close()
+    """A page of a slide's size; ``watch`` sees what it does."""
+    from tests.browser.pages import new_page
+
+    with new_page(browser) as page:
+        watch.attach(page)
+        yield page
 
 
 @pytest.fixture
@@ -112,13 +109,14 @@ def watch() -> Watch:
 
 
 @dataclass
-class JupyterServer:
+class JupyterServer(Server):
     """A running server on ``folder``; ``home`` has its log and what it finds of the course's extension."""
 
-    url: str
-    token: str
-    folder: Path
     home: Path
+
+    @property
+    def folder(self) -> Path:
+        return self.course
 
     @property
     def extension(self) -> Path:
@@ -129,12 +127,6 @@ class JupyterServer:
         """The address of a file in 'lab' or 'rise'."""
         route = "lab/tree" if page == "lab" else page
         return f"{self.url}/{route}/{path}?token={self.token}"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def install_deck(jupyter_path: Path, library: Path = ROOT) -> None:
@@ -155,43 +147,19 @@ Started = tuple[subprocess.Popen[bytes], JupyterServer]
 
 def start_server(folder: Path, home: Path, python: str = sys.executable, library: Path = ROOT) -> Started:
     """Jupyter on ``folder``, with nothing of the user's own settings; the caller ends the process."""
-    port, token = free_port(), secrets.token_hex(16)
-    own = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
-    own |= {f"JUPYTERLAB_{name}_DIR": str(home / name) for name in ("SETTINGS", "WORKSPACES")}
-    # The settings of `lab` and `present`.
-    own["JUPYTER_CONFIG_PATH"] = str(SETTINGS)
+    home.mkdir(parents=True, exist_ok=True)
+    own = {"JUPYTER_DATA_DIR": str(home / "data"), "PYTHONPATH": str(library)}
     if python == sys.executable:  # the deck of the working tree, not the copy that was installed
         own["JUPYTER_PATH"] = str(home / "path")
         install_deck(home / "path", library)
-    options = {
-        "--ServerApp.port": port,
-        "--ServerApp.port_retries": 0,
-        "--IdentityProvider.token": token,
-        "--ServerApp.root_dir": folder,
-    }
-    command = [python, "-m", "jupyterlab", "--no-browser", "--allow-root"]
-    command += [f"{name}={value}" for name, value in options.items()]
-    home.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | own | {"PYTHONPATH": str(library)}
-    log_file = home / "jupyter.log"
-    with log_file.open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
-    url = f"http://127.0.0.1:{port}"
-
-    def answers() -> bool:
-        assert process.poll() is None, log_file.read_text()
-        try:
-            urllib.request.urlopen(f"{url}/api?token={token}", timeout=10).close()
-        except OSError:
-            return False
-        return True
-
+    server = JupyterServer(f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), folder, home)
+    process = start(server, home, python, **own)
     try:
-        eventually(answers, lambda: f"an answer of Jupyter: {log_file.read_text()}")
-    except TimeoutError:
+        wait_for(server, process, home / "log")
+    except CourseError:
         process.kill()
         raise
-    return process, JupyterServer(url, token, folder, home)
+    return process, server
 
 
 Serve = Callable[..., JupyterServer]
@@ -202,12 +170,12 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
     """Starts Jupyter servers on folders: ``serve(folder, python=…, library=…)``; they end with the tests."""
     processes = []
 
-    def start(folder: Path, python: str = sys.executable, library: Path = ROOT) -> JupyterServer:
+    def serve(folder: Path, python: str = sys.executable, library: Path = ROOT) -> JupyterServer:
         process, server = start_server(folder, tmp_path_factory.mktemp("home"), python, library)
         processes.append(process)
         return server
 
-    yield start
+    yield serve
     for process in processes:
         process.terminate()
     for process in processes:
@@ -221,6 +189,18 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
 def jupyter(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterServer:
     """A server on a folder with ``notebooks/`` and ``img/`` as the repository has them."""
     return serve(copy_course(tmp_path_factory.mktemp("course")))
+
+
+@pytest.fixture(scope="module")
+def opened(request: pytest.FixtureRequest, browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
+    """The deck of the CELLS of a file, for all its tests."""
+    from tests.browser.new_lesson import lay_lesson, open_deck
+    from tests.browser.pages import new_page
+
+    file = request.module
+    with new_page(browser) as page:
+        open_deck(page, lay_lesson(jupyter, f"{file.__name__}.ipynb", file.CELLS))
+        yield page
 
 
 @pytest.fixture

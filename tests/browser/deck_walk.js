@@ -1,81 +1,143 @@
 // biome-ignore-all lint/performance/useDomNodeTextContent: what matters is the text that the class sees
-// The faults of the slide that is shown, as a list of sentences; for decks.py.
-() => {
-  const slide = document.querySelector("section.present > section.present");
-  const all = (selector) =>
-    [...slide.querySelectorAll(selector)].filter((node) =>
-      node.checkVisibility({ visibilityProperty: true }),
-    );
-  const unit = Math.min(innerWidth / 1024, innerHeight / 720); // as deck.css has it
-  const sizeOf = (node) => Number.parseFloat(getComputedStyle(node).fontSize) / unit;
-  const name = (node) =>
-    node.closest(".jp-Cell")?.innerText.trim().slice(0, 40).replace(/\s+/g, " ") ?? node.tagName;
+// The faults of the slide that is shown, as a list of sentences: decks.py runs this in a function.
+const slide = document.querySelector("section.present > section.present");
+const all = (selector) =>
+  [...slide.querySelectorAll(selector)].filter((node) => node.checkVisibility({ visibilityProperty: true }));
+const unit = Math.min(innerWidth / 1024, innerHeight / 720); // as deck.css has it
+const sizeOf = (node) => Number.parseFloat(getComputedStyle(node).fontSize) / unit;
+const name = (node) =>
+  node.closest(".jp-Cell")?.innerText.trim().slice(0, 40).replace(/\s+/g, " ") ?? node.tagName;
 
-  /** Cells that reach below the line at the foot, or past the edges of the screen. */
-  function misplaced() {
-    const foot = document.querySelector("#deck-foot").getBoundingClientRect();
-    return all(".jp-Cell").flatMap((cell) => {
-      const parts = [cell, ...cell.querySelectorAll(".jp-MarkdownOutput > *, .jp-MarkdownOutput img")];
-      const boxes = parts.map((part) => part.getBoundingClientRect()).filter((box) => box.height);
-      const low = Math.round(Math.max(...boxes.map((box) => box.bottom)) - foot.top);
-      const isOff = boxes.some((box) => box.right > innerWidth + 1 || box.left < 0 || box.top < 0);
-      return [
-        ...(low > 1 ? [`${low} px too low: ${name(cell)}`] : []),
-        ...(isOff ? [`off the screen: ${name(cell)}`] : []),
-      ];
-    });
-  }
-
-  /** Code, output and text of which a part cannot be seen without scrolling. */
-  function cutOff() {
-    const boxes = ".cm-scroller, .jp-OutputArea-output, .jp-OutputArea-output pre, .jp-RenderedHTMLCommon";
-    return all(boxes).flatMap((node) => {
-      const [wide, high] = [node.scrollWidth - node.clientWidth, node.scrollHeight - node.clientHeight];
-      if (!node.clientWidth || (wide <= 2 && high <= 2)) return [];
-      return [`cut off by ${wide} x ${high} px: ${name(node)}`];
-    });
-  }
-
-  function smallType() {
-    const sizes = {
-      24: ".jp-MarkdownOutput :is(p, li, td)",
-      18:
-        ".cm-content, .jp-OutputArea-output :is(pre, p, td):not(.jupyter-widgets *, .mha-explorer *), " +
-        ".mha-explorer :is(label, select)",
-    };
-    return Object.entries(sizes).flatMap(([least, selector]) =>
-      all(selector)
-        .filter((node) => sizeOf(node) < least)
-        .map((node) => `smaller than ${least} px: ${name(node)}`),
-    );
-  }
-
-  function brokenContent() {
-    const hasRawDollar = (node) =>
-      [...node.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.includes("$"));
-    const isDeadWidget = (node) =>
-      /^\s*(\w+\((children|value|layout)=|<[\w.]+ object at 0x)|Error displaying widget|Loading widget/.test(
-        node.innerText,
-      );
-    const errors = all("[data-mime-type$=error], [data-mime-type$=stderr]");
-    const dollars = all(".jp-RenderedHTMLCommon :not(code, pre, pre *)").filter(hasRawDollar);
-    const images = all("img").filter((image) => image.complete && !image.naturalWidth);
-    const widgets = all(".jp-RenderedText, .jupyter-widgets").filter(isDeadWidget);
+/** Cells that reach below the line at the foot, or past the edges of the screen. */
+function misplaced() {
+  const foot = document.querySelector("#deck-foot").getBoundingClientRect();
+  return all(".jp-Cell").flatMap((cell) => {
+    const parts = [cell, ...cell.querySelectorAll(".jp-MarkdownOutput > *, .jp-MarkdownOutput img")];
+    const boxes = parts.map((part) => part.getBoundingClientRect()).filter((box) => box.height);
+    const low = Math.round(Math.max(...boxes.map((box) => box.bottom)) - foot.top);
+    const isOff = boxes.some((box) => box.right > innerWidth + 1 || box.left < 0 || box.top < 0);
     return [
-      ...errors.map((node) => `error output: ${node.innerText.slice(0, 80)}`),
-      ...all("mjx-merror").map((node) => `a formula with an error: ${name(node)}`),
-      ...dollars.map((node) => `a raw $: ${name(node)}`),
-      ...images.map((image) => `a broken image: ${image.src.slice(0, 80)}`),
-      ...widgets.map((node) => `a widget as text: ${node.innerText.slice(0, 60)}`),
+      ...(low > 1 ? [`${low} px too low: ${name(cell)}`] : []),
+      ...(isOff ? [`off the screen: ${name(cell)}`] : []),
     ];
-  }
+  });
+}
 
-  /** Dialogs, notes and skipped cells that are seen: no slide may show any. */
-  function unwanted() {
-    const parts = [".jp-Dialog", "aside.notes", ".reveal-skip"];
-    const isSeen = (part) => [...document.querySelectorAll(part)].some((node) => node.checkVisibility());
-    return parts.filter(isSeen).map((part) => `${part} is seen`);
-  }
+/** Code, output and text of which a part cannot be seen without scrolling. */
+function cutOff() {
+  const boxes = ".cm-scroller, .jp-OutputArea-output, .jp-OutputArea-output pre, .jp-RenderedHTMLCommon";
+  return all(boxes).flatMap((node) => {
+    const [wide, high] = [node.scrollWidth - node.clientWidth, node.scrollHeight - node.clientHeight];
+    if (!node.clientWidth || (wide <= 2 && high <= 2)) return [];
+    return [`cut off by ${wide} x ${high} px: ${name(node)}`];
+  });
+}
 
-  return [...misplaced(), ...cutOff(), ...smallType(), ...brokenContent(), ...unwanted()];
+function smallType() {
+  const sizes = {
+    24: ".jp-MarkdownOutput :is(p, li, td)",
+    18:
+      ".cm-content, .jp-OutputArea-output :is(pre, p, td):not(.jupyter-widgets *, .mha-explorer *), " +
+      ".mha-explorer :is(label, select, button, [role=status])",
+  };
+  return Object.entries(sizes).flatMap(([least, selector]) =>
+    all(selector)
+      .filter((node) => sizeOf(node) < least)
+      .map((node) => `smaller than ${least} px: ${name(node)}`),
+  );
+}
+
+function brokenContent() {
+  const hasRawDollar = (node) =>
+    [...node.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.includes("$"));
+  const isDeadWidget = (node) =>
+    /^\s*(\w+\((children|value|layout)=|<[\w.]+ object at 0x)|Error displaying widget|Loading widget/.test(
+      node.innerText,
+    );
+  const errors = all("[data-mime-type$=error], [data-mime-type$=stderr]");
+  const dollars = all(".jp-RenderedHTMLCommon :not(code, pre, pre *)").filter(hasRawDollar);
+  const images = all("img").filter((image) => image.complete && !image.naturalWidth);
+  const widgets = all(".jp-RenderedText, .jupyter-widgets").filter(isDeadWidget);
+  return [
+    ...errors.map((node) => `error output: ${node.innerText.slice(0, 80)}`),
+    ...all("mjx-merror").map((node) => `a formula with an error: ${name(node)}`),
+    ...dollars.map((node) => `a raw $: ${name(node)}`),
+    ...images.map((image) => `a broken image: ${image.src.slice(0, 80)}`),
+    ...widgets.map((node) => `a widget as text: ${node.innerText.slice(0, 60)}`),
+  ];
+}
+
+/** Dialogs, notes and skipped cells that are seen: no slide may show any. */
+function unwanted() {
+  const parts = [".jp-Dialog", "aside.notes", ".reveal-skip"];
+  const isSeen = (part) => [...document.querySelectorAll(part)].some((node) => node.checkVisibility());
+  return parts.filter(isSeen).map((part) => `${part} is seen`);
+}
+
+const LETTERS = (13 * 4) / 3; // pixels: 13 points
+const UNSHOWN = ".reveal-skip, aside";
+
+/** Titles have one size, and letters of 13 points, the smallest of stills, have at least 18 px. */
+function oddSizes() {
+  const titles = slide.id === "slide-0-0" ? [] : all(":is(h1, h2):not(aside *)");
+  const odd = titles.filter((title) => Math.abs(sizeOf(title) - 40) > 0.5);
+  const scaleOf = (image) =>
+    Math.min(image.clientWidth / image.naturalWidth, image.clientHeight / image.naturalHeight) / unit;
+  const stills = all(".jp-OutputArea-output img").filter((image) => scaleOf(image) * LETTERS < 18.1);
+  return [
+    ...odd.map((title) => `a title of ${sizeOf(title).toFixed(1)} instead of 40: ${name(title)}`),
+    ...stills.map((image) => `a still with letters of ${(scaleOf(image) * LETTERS).toFixed(1)} px`),
+  ];
+}
+
+const linesOf = (code) => [...code.querySelectorAll(".cm-line")].filter((line) => line.textContent.trim());
+const boxOf = (line) => {
+  const range = document.createRange();
+  range.selectNodeContents(line);
+  return range.getBoundingClientRect();
 };
+
+/** Lines that wrap, and boxes that are higher than their code. */
+function ragged() {
+  return all(".jp-CodeCell:not(.jp-mod-editing) .cm-content").flatMap((code) => {
+    const wrapped = linesOf(code).filter((line) => boxOf(line).height > 1.7 * sizeOf(code) * unit);
+    const lines = [...code.querySelectorAll(".cm-line")];
+    const height = lines.reduce((total, line) => total + line.getBoundingClientRect().height, 0);
+    const spare = Math.round(code.closest(".jp-InputArea").getBoundingClientRect().height - height);
+    return [
+      ...wrapped.map((line) => `code is wrapped: ${line.textContent.trim().slice(0, 40)}`),
+      ...(spare > 26 * unit ? [`a box ${spare} px higher than its code: ${name(code)}`] : []),
+    ];
+  });
+}
+
+/** Code below 24 px, although the lines leave some width of the slide and all its cells some height. */
+function wastedRoom() {
+  const parts = (selector) => [...slide.querySelectorAll(selector)].filter((part) => !part.closest(UNSHOWN));
+  const codes = parts(".jp-CodeCell .cm-content");
+  const outputs = parts(".jp-OutputArea-output pre");
+  if (!codes.length || parts(".jp-OutputArea-output :is(img, .mha-explorer)").length) return [];
+  const right = Math.max(...[...codes.flatMap(linesOf), ...outputs].map((line) => boxOf(line).right));
+  const bottom = Math.max(...parts(".jp-Cell").map((cell) => cell.getBoundingClientRect().bottom));
+  const smallest = Math.min(...codes.map(sizeOf));
+  const isFull = right > 0.85 * innerWidth || bottom > 0.7 * innerHeight;
+  return isFull || smallest > 23.9 ? [] : [`code of ${smallest.toFixed(1)} px on a slide with room`];
+}
+
+function unequalCode() {
+  const sizes = all(".jp-CodeCell .cm-content").map(sizeOf);
+  const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
+  return most - least < 0.1 ? [] : [`code of ${least.toFixed(1)} and of ${most.toFixed(1)} px`];
+}
+
+/** Headings of tables that break within a Chinese word. */
+function brokenHeadings() {
+  const isBroken = (cell) =>
+    /^[\u4e00-\u9fff]+$/.test(cell.textContent) && boxOf(cell).height > 2.2 * sizeOf(cell) * unit;
+  return all("th")
+    .filter(isBroken)
+    .map((cell) => `a heading is broken: ${cell.textContent}`);
+}
+
+const found = [misplaced, cutOff, smallType, brokenContent, unwanted, oddSizes, ragged, wastedRoom];
+globalThis.faultsOfSlide = () => [...found, unequalCode, brokenHeadings].flatMap((faults) => faults());

@@ -1,17 +1,14 @@
 """Runs a deck, walks it, and names the faults of each step."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Watch
 from tests.browser.new_lesson import POSITION, current, open_deck, press, status_of
-from tests.browser.pages import new_page
 from tests.browser.stage import SEEN, faults_of_stage
 from tests.browser.waiting import act, answer_of, attribute_of, measure, text_of, until
 from tests.lessons import ENGLISH, TRANSLATED, name_of
@@ -19,9 +16,9 @@ from tests.lessons import ENGLISH, TRANSLATED, name_of
 each_lesson = pytest.mark.parametrize(
     "lesson", [pytest.param(lesson, marks=pytest.mark.ci) for lesson in ENGLISH + TRANSLATED], ids=name_of
 )
-FAULTS_OF_SLIDE, FAULTS_OF_LAYOUT, FAULTS_OF_EXPLORER, FAULTS_OF_ANSWERS = (
+FAULTS_OF_SLIDE, FAULTS_OF_EXPLORER, FAULTS_OF_ANSWERS = (
     (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8").rstrip().removesuffix(";")
-    for name in ("deck_walk", "deck_layout", "explorer_walk", "deck_answers")
+    for name in ("deck_walk", "explorer_walk", "deck_answers")
 )
 STEP = f"() => ({POSITION})().join('+')"
 STEPS = """() => {
@@ -33,7 +30,7 @@ STEPS = """() => {
 # at, in one question, since each question waits for a page at rest.
 LOOK = f"""() => ({{
     step: ({STEP})(),
-    faults: [...({FAULTS_OF_SLIDE})(), ...({FAULTS_OF_LAYOUT})()],
+    faults: (() => {{ {FAULTS_OF_SLIDE}; return faultsOfSlide(); }})(),
     stage: ({SEEN})(),
     canGoDown: Boolean(document.querySelector(".present > .present").nextElementSibling),
 }})"""
@@ -51,13 +48,6 @@ HARMLESS = {
     r"Canceled future for (kernel_info|comm_info)_request": "it was asked of a kernel that was just replaced",
 }
 Faults = dict[str, list[str]]  # by place: a step such as "slide-3-0+1", or "console" and the like
-
-
-@contextmanager
-def shared_page(browser: Browser) -> Iterator[Page]:
-    """A page of a slide's size, for several tests."""
-    with new_page(browser, viewport={"width": 1280, "height": 720}) as page:
-        yield page
 
 
 def begin(page: Page) -> Page:

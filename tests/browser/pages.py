@@ -16,7 +16,7 @@ FOUND = "async (part) => (await axe.run(part)).violations.map(({ id }) => id)"
 
 @contextmanager
 def new_page(browser: Browser, **options: Any) -> Iterator[Page]:
-    """A page with options of its own, such as those of a phone."""
+    """A page of a slide's size, 1280x720, unless the options say otherwise, such as those of a phone."""
     with browser.new_context(**options) as context:
         context.set_default_timeout(PATIENCE)
         yield context.new_page()

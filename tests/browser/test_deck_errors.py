@@ -8,8 +8,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.decks import begin, go_to, shared_page
+from tests.browser.decks import go_to
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
+from tests.browser.pages import new_page
 from tests.browser.waiting import act, box_of, each_of, measure, text_of, until
 
 pytestmark = pytest.mark.ci
@@ -42,7 +43,7 @@ SAID = ".deck-error > pre:first-child"
 
 
 @pytest.fixture(scope="module")
-def ran(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
+def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
     """A deck whose cells have all run and failed, shared by all tests here."""
     cells = []
     for name, (sources, _) in SLIDES.items():
@@ -50,7 +51,7 @@ def ran(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
         for number, source in enumerate(sources):
             cells.append(cell("-", new_code_cell, source, f"{name}-{number}"))
     cells.append(cell("notes", new_markdown_cell, "1 min. The end.", "notes"))
-    with shared_page(browser) as page:
+    with new_page(browser) as page:
         open_deck(page, lay_lesson(jupyter, "errors.ipynb", cells))
         page.keyboard.press("Shift+R")
         expect(status_of(page)).to_have_class("failed")
@@ -59,11 +60,6 @@ def ran(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
         assert said.splitlines()[-1] == "… and 7 more"
         assert max(map(len, said.splitlines())) < 200
         yield page
-
-
-@pytest.fixture
-def deck(ran: Page) -> Page:
-    return begin(ran)
 
 
 def show(page: Page, name: str) -> Locator:

@@ -11,9 +11,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.decks import begin, each_lesson, go_to, run_deck, shared_page
+from tests.browser.decks import begin, each_lesson, go_to, run_deck
 from tests.browser.explorers import SPY_ON_TEXT
 from tests.browser.new_lesson import lay_lesson, open_deck
+from tests.browser.pages import new_page
 from tests.browser.waiting import act, becomes, box_of, measure, until
 from tests.lessons import ROOT
 
@@ -83,7 +84,7 @@ def lay_slides(jupyter: JupyterServer, name: str, slides: list[list[NotebookNode
 @pytest.fixture(scope="module")
 def ran_once(browser: Browser, jupyter: JupyterServer) -> Iterator[tuple[Page, Code]]:
     """A deck that was run, and its code before it ran."""
-    with shared_page(browser) as page:
+    with new_page(browser) as page:
         page.add_init_script(SPY_ON_TEXT)
         open_deck(page, lay_slides(jupyter, "fit", SLIDES))
         before = code_of_slides(page)

@@ -7,8 +7,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import JupyterServer
-from tests.browser.decks import expect_light, go_to, is_light, shared_page
+from tests.browser.decks import expect_light, go_to, is_light
 from tests.browser.new_lesson import cell, current, lay_lesson, press, status_of
+from tests.browser.pages import new_page
 from tests.browser.waiting import act, box_of, until
 
 CONTROLS = """
@@ -48,7 +49,7 @@ def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
         cell("-", new_code_cell, EXPLORER, "explorer"),
         cell("slide", new_markdown_cell, "# After", "after"),
     ]
-    with shared_page(browser) as page:
+    with new_page(browser) as page:
         page.goto(lay_lesson(jupyter, "focus.ipynb", cells) + "#/2")
         expect(current(page)).to_have_id("slide-1-0")
         press(page, "Shift+Enter Control+Enter")  # the explorer's cell is the second

@@ -6,18 +6,17 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from mha_lib.classroom import look
 from tests.browser.conftest import JupyterServer, Serve
-from tests.browser.decks import begin, expect_light, shared_page
+from tests.browser.decks import expect_light
 from tests.browser.new_lesson import cell, current, lay_lesson, press, status_of
-from tests.browser.waiting import answer_of, attribute_of, count_of, until
+from tests.browser.waiting import answer_of, attribute_of, count_of
 from tests.lessons import ROOT
 
 INTERACT = """
@@ -41,44 +40,23 @@ ROWS = """async (address) => {
 }"""
 CELLS = [
     cell("slide", new_markdown_cell, "# Widgets in a deck", "title"),
-    cell("notes", new_markdown_cell, "3 min. Greet the class: $x^2$.", "title-notes"),
     cell("skip", new_code_cell, "prepared = 'set up'", "prepare", ("setup",)),
     cell("slide", new_code_cell, INTERACT, "interact"),
-    cell("notes", new_markdown_cell, "Optional, 10 min. Let them try.", "interact-notes"),
     cell("slide", new_code_cell, "print(1)", "print"),
-    cell("notes", new_markdown_cell, "1.5 min. Ask first.", "print-notes"),
     cell("slide", new_code_cell, "1 / 0", "broken"),
     cell("fragment", new_code_cell, "print('prepared:', prepared)", "past-it"),
-    cell("slide", new_markdown_cell, r"## The end of $\color{#0067A5}{Q}$ & co", "end"),
-    cell("notes", new_markdown_cell, "2 min. Thank them.", "end-notes"),
+    cell("slide", new_markdown_cell, r"## The end of $\color{#0067A5}{Q}$", "end"),
 ]
 
 
-@pytest.fixture(scope="module")
-def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
-    with shared_page(browser) as page:
-        open_slide(page, lay_lesson(jupyter, "opened.ipynb", CELLS), 0)
-        yield page
-
-
-@pytest.fixture
-def at_start(opened: Page) -> Page:
-    """A deck that all tests here share, on its first slide."""
-    return begin(opened)
-
-
-def open_slide(page: Page, deck: str, number: int, bridge: bool = True) -> None:
+def open_slide(page: Page, deck: str, number: int) -> None:
     """Open the deck, with its kernel, and turn to a slide, the first being 0."""
     with page.expect_websocket(lambda socket: "/api/kernels/" in socket.url):
         page.goto(deck)
-    if bridge:
-        expect(page.locator("body")).to_have_attribute("data-deck", "ready")
-    else:
-        expect(page.locator(".reveal.ready")).to_be_visible()  # Reveal's own sign that it listens
-        page.locator(".jp-Notebook").focus()
+    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
     expect(current(page)).to_have_id("slide-0-0")
     for shown in range(1, number + 1):
-        page.keyboard.press("ArrowRight" if bridge else "Space")
+        page.keyboard.press("ArrowRight")
         expect(current(page)).to_have_id(f"slide-{shown}-0")
 
 
@@ -98,8 +76,8 @@ def move_bar_slider(page: Page) -> None:
     expect(current(page)).to_have_id("slide-1-0")
 
 
-def test_s_runs_the_setup_cells_alone(at_start: Page) -> None:
-    page = at_start
+def test_s_runs_the_setup_cells_alone(deck: Page) -> None:
+    page = deck
     press(page, "c c")  # what another test has run
     expect(status_of(page)).to_have_text("All outputs are cleared")  # said once the notebook is saved
     page.keyboard.press("s")
@@ -107,54 +85,20 @@ def test_s_runs_the_setup_cells_alone(at_start: Page) -> None:
     expect(page.locator(".jp-OutputArea-output")).to_have_count(0)
 
 
-def test_shift_r_runs_everything_past_a_failing_cell_and_names_it(at_start: Page) -> None:
-    page = at_start
+def test_shift_r_runs_everything_past_a_failing_cell_and_names_it(deck: Page) -> None:
+    page = deck
     page.keyboard.press("ArrowRight")
     expect(current(page)).to_have_id("slide-1-0")
     page.keyboard.press("Shift+R")
-    failure = re.compile("All: 4 of 5 cells ran in \\d+ s\nslide 3 .broken.: ZeroDivisionError: ")
+    failure = re.compile("All: 4 of 5 cells ran in \\d+ s\nslide 4 .broken.: ZeroDivisionError: ")
     expect(status_of(page)).to_have_text(failure)
     expect(current(page)).to_have_id("slide-0-0")
     expect(page.locator("#slide-3-0 .jp-OutputArea-output").last).to_contain_text("prepared: set up")
 
 
-def test_t_opens_notes_that_follow_the_deck_and_turn_it(at_start: Page) -> None:
-    page = at_start
-    with page.expect_popup() as opened:
-        page.keyboard.press("t")
-    notes = opened.value
-    expect(notes.locator("main")).to_contain_text("3 min. Greet the class")
-    until(notes, "document.querySelector('mjx-c')?.getBoundingClientRect().width > 3")
-    for shown in range(2, 4):  # past the optional slide
-        notes.keyboard.press("PageDown")
-        expect(current(page)).to_have_id(f"slide-{shown}-0")
-    expect(notes.locator("h1")).to_have_text("1 / 0")
-    page.keyboard.press("PageDown")  # the step
-    expect(notes.locator("aside")).to_contain_text("Next: The end of")
-    page.keyboard.press("PageDown")
-    expect(notes.locator("main")).to_contain_text("2 min. Thank them.")
-    expect(notes.locator("h1")).to_contain_text("& co")
-    expect(notes.locator("aside p").last).to_have_text("Next: ")
-    notes.close()
-
-
-def test_the_notes_plan_the_time_without_optional_slides(at_start: Page) -> None:
-    page = at_start
-    with page.expect_popup() as opened:
-        page.keyboard.press("t")
-    planned = {"1": (0, 3), "1.1": (3, 3), "2": (3, 4.5), "3": (4.5, 4.5), "4": (4.5, 6.5)}
-    for place, (start, end) in planned.items():
-        line = f"slide {place} of 4, planned for minute {start} to {end}"
-        expect(opened.value.locator("header")).to_contain_text(line)
-        page.keyboard.press("ArrowRight")
-        if place == "3":
-            page.keyboard.press("ArrowRight")  # past the fragment
-    opened.value.close()
-
-
-def test_no_key_has_two_meanings_in_one_mode(at_start: Page, jupyter: JupyterServer) -> None:
+def test_no_key_has_two_meanings_in_one_mode(deck: Page, jupyter: JupyterServer) -> None:
     address = f"{jupyter.url}/lab/extensions/mha-deck/deck/static/keys.js"
-    rows = answer_of(at_start, ROWS, address)
+    rows = answer_of(deck, ROWS, address)
     in_mode: dict[str, list[str]] = {}
     for keys, modes in rows:
         for mode in modes:
@@ -164,9 +108,9 @@ def test_no_key_has_two_meanings_in_one_mode(at_start: Page, jupyter: JupyterSer
         assert "Any" not in keys[:-1], f"in the mode {mode} no row is reached after the one for any key"
 
 
-def test_no_stray_letter_changes_the_lesson(at_start: Page) -> None:
+def test_no_stray_letter_changes_the_lesson(deck: Page) -> None:
     """In JupyterLab's command mode b adds a cell, x cuts it and m turns code into text."""
-    page = at_start
+    page = deck
     for slide in (1, 2):
         page.keyboard.press("ArrowRight")
         expect(current(page)).to_have_id(f"slide-{slide}-0")
@@ -179,8 +123,8 @@ def test_no_stray_letter_changes_the_lesson(at_start: Page) -> None:
     press(page, "Escape b m")  # the screen and the magnifier
 
 
-def test_d_turns_the_deck_and_its_formulas_dark_and_question_mark_lists_the_keys(at_start: Page) -> None:
-    page = at_start
+def test_d_turns_the_deck_and_its_formulas_dark_and_question_mark_lists_the_keys(deck: Page) -> None:
+    page = deck
     letter = page.locator("#slide-4-0 mjx-container [style*=color]").first
     expect(letter).to_have_css("color", rgb(look.LIGHT["q"]))
     page.keyboard.press("d")
@@ -217,13 +161,11 @@ def pip(python: str, command: str, *arguments: object) -> None:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("way", ["not at all", "from a wheel", "editable", "with the fallback"])
+@pytest.mark.parametrize("way", ["from a wheel", "editable", "with the fallback"])
 def test_widgets_live_in_a_fresh_environment(
     page: Page, serve: Serve, fresh_python: str, tmp_path: Path, way: str
 ) -> None:
-    if way == "not at all":
-        pip(fresh_python, "uninstall", "--yes", "mha-lib")  # where another test has installed it
-    elif way == "from a wheel":
+    if way == "from a wheel":
         pip(fresh_python, "wheel", "--no-deps", "-w", tmp_path, ROOT)
         pip(fresh_python, "install", "--no-deps", *tmp_path.glob("*.whl"))
     elif way == "editable":
@@ -231,10 +173,7 @@ def test_widgets_live_in_a_fresh_environment(
     elif way == "with the fallback":
         pip(fresh_python, "install", "-r", ROOT / "constraints-fallback.txt")
     address = lay_lesson(serve(tmp_path, fresh_python), "widgets.ipynb", CELLS)
-    open_slide(page, address, 1, bridge=way != "not at all")
+    open_slide(page, address, 1)
     current(page).locator(".jp-CodeCell .cm-content").click()
     run_cell(page)
-    if way == "not at all":
-        expect(current(page).locator(".jp-RenderedText", has_text="interactive(")).to_be_visible()
-    else:
-        move_bar_slider(page)
+    move_bar_slider(page)

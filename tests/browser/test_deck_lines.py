@@ -1,15 +1,11 @@
 """Stepping through code: a key lights the next lines of a cell, and dims the others."""
 
-from collections.abc import Iterator
-
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import JupyterServer
-from tests.browser.decks import shared_page
 from tests.browser.lecture import open_notes, turn
-from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press
+from tests.browser.new_lesson import cell, current, press
 from tests.browser.waiting import becomes, until
 
 EXPLORER = """
@@ -33,21 +29,16 @@ STEPS = [  # whether the code is seen, its lines that are not dim, and whether t
 ]
 
 
-@pytest.fixture(scope="module")
-def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
-    cells = [
-        cell("slide", new_markdown_cell, "# Lines", "title"),
-        cell("slide", new_markdown_cell, "## Code", "code"),
-        cell("fragment", new_code_cell, CODE, "lit"),
-        cell("fragment", new_markdown_cell, "After it.", "after"),
-        cell("slide", new_code_cell, EXPLORER, "explorer"),
-        cell("slide", new_markdown_cell, "## The end", "end"),
-    ]
-    cells[2].metadata["highlight"] = "1|2,4"
-    cells[4].metadata["highlight"] = "4"
-    with shared_page(browser) as page:
-        open_deck(page, lay_lesson(jupyter, "lines.ipynb", cells))
-        yield page
+CELLS = [
+    cell("slide", new_markdown_cell, "# Lines", "title"),
+    cell("slide", new_markdown_cell, "## Code", "code"),
+    cell("fragment", new_code_cell, CODE, "lit"),
+    cell("fragment", new_markdown_cell, "After it.", "after"),
+    cell("slide", new_code_cell, EXPLORER, "explorer"),
+    cell("slide", new_markdown_cell, "## The end", "end"),
+]
+CELLS[2].metadata["highlight"] = "1|2,4"
+CELLS[4].metadata["highlight"] = "4"
 
 
 def expect_clear(page: Page, lines: list[int]) -> None:

@@ -1,19 +1,16 @@
 """Showing a deck: the foot, the slide sorter, the keys of Reveal's users, the pointer and the magnifier."""
 
-from collections.abc import Iterator
-
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Browser, FrameLocator, Page, expect
+from playwright.sync_api import FrameLocator, Page, expect
 
 from mha_lib.classroom.lesson.qr_code import write_qr_code
 from tests.browser.conftest import JupyterServer
-from tests.browser.decks import begin, shared_page
 from tests.browser.lecture import expect_inside, foot_says, turn
 from tests.browser.new_lesson import current, lay_lesson, open_deck, press
 from tests.browser.waiting import act, answer_of, becomes, box_of, measure, until
 
-CELLS = [  # slide type, source
+SLIDES = [  # slide type, source
     ("slide", "# A title"),
     ("slide", "## The second\n\n<details><summary>Why?</summary>\n\nBecause.\n\n</details>"),
     ("subslide", "## Below it"),
@@ -25,6 +22,12 @@ CELLS = [  # slide type, source
     ("subslide", "## On the core path, though below"),
     ("slide", "print(1)"),
     ("slide", "## The end"),
+]
+CELLS = [
+    (new_code_cell if source.startswith("print") else new_markdown_cell)(
+        source, metadata={"slideshow": {"slide_type": kind}}
+    )
+    for kind, source in SLIDES
 ]
 WALK = [  # keys, the slide to which they lead, and its position at the foot
     ("Home", "slide-0-0", "1 / 6"),
@@ -41,30 +44,6 @@ IS_AROUND = """(part, [x, y]) => {
     const { left, top, width, height } = part.getBoundingClientRect();
     return Math.hypot(left + width / 2 - x, top + height / 2 - y) < 1.5;
 }"""
-
-
-def lay_deck(server: JupyterServer, name: str) -> str:
-    cells = []
-    for kind, source in CELLS:
-        make = new_code_cell if source.startswith("print") else new_markdown_cell
-        cells.append(make(source, metadata={"slideshow": {"slide_type": kind}}))
-    return lay_lesson(server, name, cells)
-
-
-@pytest.fixture(scope="module")
-def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[tuple[Page, list[str]]]:
-    """A page with the deck, shared by all tests here, and the addresses at which it found nothing."""
-    missing: list[str] = []
-    with shared_page(browser) as page:
-        page.on("response", lambda answer: missing.append(answer.url) if answer.status == 404 else None)
-        open_deck(page, lay_deck(jupyter, "show.ipynb"))
-        yield page, missing
-
-
-@pytest.fixture
-def deck(opened: tuple[Page, list[str]]) -> Page:
-    """The deck on its first slide."""
-    return begin(opened[0])
 
 
 def test_the_foot_counts_the_core_path_and_marks_what_is_optional(deck: Page) -> None:
@@ -202,7 +181,7 @@ def test_the_pointer_and_the_magnifier_follow_the_mouse_until_escape(deck: Page)
 def test_on_paper_the_title_says_how_many_pages_are_optional(
     page: Page, jupyter: JupyterServer, edition: dict[str, bool], feet: list[str], title: str
 ) -> None:
-    open_deck(page, lay_deck(jupyter, "paper/show.ipynb"))
+    open_deck(page, lay_lesson(jupyter, "paper/show.ipynb", CELLS))
     assert answer_of(page, "edition => mhaDeck.layOut(edition)", edition) == len(feet)
     sections = "[...document.querySelectorAll('.deck-picture section > section')]"
     becomes(page, f"{sections}.map((section) => section.dataset.foot.replaceAll(/ +/g, ' '))", feet)
@@ -230,7 +209,7 @@ def test_the_title_slide_has_the_address_of_the_handouts_and_its_code(
     page: Page, jupyter: JupyterServer
 ) -> None:
     folder = jupyter.folder / "with_address"
-    address = lay_deck(jupyter, "with_address/show.ipynb")
+    address = lay_lesson(jupyter, "with_address/show.ipynb", CELLS)
     (folder / "course.json").write_text('{"handouts": "https://example.org/attention/"}')
     write_qr_code(folder, folder)
     open_deck(page, address)
@@ -246,8 +225,10 @@ def test_the_title_slide_has_the_address_of_the_handouts_and_its_code(
 
 
 def test_without_an_address_and_a_sheet_of_the_course_nothing_is_shown_and_nothing_missed(
-    opened: tuple[Page, list[str]],
+    page: Page, jupyter: JupyterServer
 ) -> None:
-    page, missing = opened
+    missing: list[str] = []
+    page.on("response", lambda answer: missing.append(answer.url) if answer.status == 404 else None)
+    open_deck(page, lay_lesson(jupyter, "show.ipynb", CELLS))
     expect(page.locator("#deck-handouts")).to_have_count(0)
     assert not missing

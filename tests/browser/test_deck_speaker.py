@@ -12,18 +12,18 @@ from tests.browser.decks import begin
 from tests.browser.lecture import expect_inside, open_notes, reload, turn
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck
 from tests.browser.pages import new_page
-from tests.browser.waiting import act, box_of, each_of, measure
+from tests.browser.waiting import act, box_of, each_of, measure, until
 
 CELLS = [  # slide type, source
     ("slide", "# A title"),
-    ("notes", "3 min. Greet the class."),
+    ("notes", "3 min. Greet the class. $x^2$"),
     ("slide", "## The second"),
     ("fragment", "Step one."),
     ("fragment", "Step two."),
     ("notes", "2 min. Ask first."),
-    ("subslide", "## Below it"),
+    ("subslide", "Below it"),
     ("notes", "Optional, 2 min."),
-    ("slide", "## The third"),
+    ("slide", "## The third & $x^2$"),
     ("notes", "5 min. Thank them."),
 ]
 NOON = 1_800_014_400  # seconds since 1970
@@ -33,7 +33,7 @@ SIZES = [(1200, 740), (1000, 600), (1920, 1040)]
 @pytest.fixture(scope="module")
 def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
     # A zone of whole hours: the minutes on the clock are those of the test.
-    with new_page(browser, viewport={"width": 1280, "height": 720}, timezone_id="UTC") as page:
+    with new_page(browser, timezone_id="UTC") as page:
         set_clock(page, 0)
         cells = [cell(kind, new_markdown_cell, text, f"cell-{n}") for n, (kind, text) in enumerate(CELLS)]
         open_deck(page, lay_lesson(jupyter, "speaker.ipynb", cells))
@@ -88,7 +88,8 @@ def test_the_clock_starts_with_the_first_turn_as_if_the_first_slide_had_kept_to_
     set_clock(deck, 14)
     expect_clock(speaker, "7:00", "2 min behind")
     turn(deck, "ArrowRight ArrowRight ArrowDown", "slide-1-1")  # what is optional has no minutes in the plan
-    expect(speaker.locator("h1")).to_have_text("Below it")
+    expect(speaker.locator("h1")).to_have_text("Below it")  # its first line, for it has no heading
+    expect(speaker.locator("header")).to_contain_text("slide 2.1 of 3, planned for minute 5 to 5")
     expect_clock(speaker, "7:00", "2 min behind")
     turn(deck, "PageDown", "slide-2-0")
     expect_clock(speaker, "7:00", "on time")  # planned for minute 5 to 10
@@ -121,7 +122,10 @@ def test_it_shows_the_slide_as_the_class_sees_it_and_the_next_step_or_core_slide
     expect(coming(speaker).get_by_text("The second")).to_be_visible()
     expect(aside).to_contain_text("Next: The second")
     expect(aside).not_to_contain_text("Steps left")
-    turn(deck, "Space", "slide-1-0")
+    expect(speaker.locator("header")).to_contain_text("slide 1 of 3, planned for minute 0 to 3")
+    expect(speaker.locator("article")).to_contain_text("Greet the class")
+    until(speaker, "document.querySelector('article mjx-c')?.getBoundingClientRect().width > 3")
+    turn(speaker, "PageDown", "slide-1-0", of=deck)
     for step, (before, after) in enumerate([("one", "two"), ("two", "")]):
         expect(aside).to_contain_text(f"Steps left on this slide: {2 - step}")
         expect(aside).to_contain_text("Next: a step of this slide")
@@ -135,7 +139,10 @@ def test_it_shows_the_slide_as_the_class_sees_it_and_the_next_step_or_core_slide
     picture, room = box_of(coming(speaker)), box_of(speaker.locator("figure").last)
     assert picture["width"] == pytest.approx(room["width"], abs=1)
     assert room["width"] / room["height"] == pytest.approx(16 / 9, rel=0.01)
+    expect(aside).to_contain_text("Next: The third &")
     turn(deck, "End", "slide-2-0")
+    expect(speaker.locator("h1")).to_contain_text("The third &")
+    expect(aside.locator("p").last).to_have_text("Next: ")
     expect(coming(speaker)).to_have_count(0)
 
 

@@ -4,12 +4,11 @@ import random
 from collections.abc import Iterator
 
 import pytest
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import JupyterServer
-from tests.browser.decks import shared_page
-from tests.browser.new_lesson import POSITION, cell, current, lay_lesson, open_deck, press, status_of
+from tests.browser.new_lesson import POSITION, cell, current, press, status_of
 from tests.browser.waiting import act, becomes
 
 COLUMNS = [  # of each slide: its fragments, the second of which is code, and whether it is optional
@@ -70,23 +69,22 @@ CORE = ("PageDown", "PageUp", "Space", "Shift+Space")
 KEYS = (*CORE, "PageDown", "Space", "ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp", "Home", "End")
 
 
-@pytest.fixture(scope="module")
-def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
-    cells = []
+def made_cells() -> Iterator[NotebookNode]:
     for column, row, _, optional in SLIDES:
         kind = "subslide" if row else "slide"
-        cells.append(cell(kind, new_markdown_cell, f"## Slide {column}.{row}", f"slide-{column}-{row}"))
+        yield cell(kind, new_markdown_cell, f"## Slide {column}.{row}", f"slide-{column}-{row}")
         for step in range(COLUMNS[column][row][0]):
             make = new_code_cell if step % 2 else new_markdown_cell
-            cells.append(cell("fragment", make, f"'step {step}'\n\n'end'", f"step-{column}-{row}-{step}"))
-            if make is new_code_cell:
-                cells[-1].metadata["highlight"] = HIGHLIGHT
+            made = cell("fragment", make, f"'step {step}'\n\n'end'", f"step-{column}-{row}-{step}")
+            made.metadata |= {"highlight": HIGHLIGHT} if step % 2 else {}
+            yield made
         minutes = "Optional, 1 min." if optional else "1 min."
-        cells.append(cell("notes", new_markdown_cell, minutes, f"notes-{column}-{row}"))
-    cells += [cell("skip", new_code_cell, "pass", f"setup-{number}", ("setup",)) for number in range(3)]
-    with shared_page(browser) as page:
-        open_deck(page, lay_lesson(jupyter, "turn.ipynb", cells))
-        yield page
+        yield cell("notes", new_markdown_cell, minutes, f"notes-{column}-{row}")
+    for number in range(3):
+        yield cell("skip", new_code_cell, "pass", f"setup-{number}", ("setup",))
+
+
+CELLS = list(made_cells())
 
 
 def goes(page: Page, column: int, row: int, shown: int, *keys: str) -> None:

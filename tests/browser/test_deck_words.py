@@ -3,7 +3,6 @@
 import json
 import re
 
-import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
@@ -12,7 +11,7 @@ from mha_lib.classroom.lesson.language import words_in
 from tests.brackets import bracketed, outside_brackets, write_words
 from tests.browser.conftest import JupyterServer, Serve
 from tests.browser.lecture import foot_says
-from tests.browser.new_lesson import cell, lay_lesson, new_lesson, open_deck, status_of
+from tests.browser.new_lesson import cell, lay_lesson, open_deck, status_of
 from tests.browser.waiting import text_of, texts_of, until
 
 pytestmark = pytest.mark.ci
@@ -42,11 +41,6 @@ def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterSer
         lay_lesson(server, f"{place}/lesson.ipynb", CELLS, title="1", language=language)
     lay_lesson(server, "mine/moved/lesson.ipynb", CELLS, language=MARKED)
     lay_lesson(server, "zh-Hant.ipynb", CELLS, language="zh-Hant")
-    older = new_lesson(CELLS, title="1", summary="What?")  # made before lessons said what they are
-    del older.metadata["mha"]
-    for place in (f"work/{MARKED}/older.ipynb", f"mine/{MARKED}/older.ipynb"):
-        (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(older, folder / place)
     words = {"deck": {"keys_hint": "? 列出按鍵"}}  # made from simplified Chinese
     for place in made:
         (folder / place / "words.json").write_text(json.dumps(words), encoding="utf-8")
@@ -69,8 +63,6 @@ def open_lesson(page: Page, course: JupyterServer, place: str) -> None:
         ("notebooks/xx", f"{ENGLISH['language']['unknown'].format(language='xx')}\n{HINT}"),
         ("mine/moved", f"⟦{HINT}⟧"),
         ("zh-Hant.ipynb", "? 列出按鍵"),
-        (f"work/{MARKED}/older.ipynb", f"⟦{HINT}⟧"),
-        (f"mine/{MARKED}/older.ipynb", HINT),
     ],
 )
 def test_the_lesson_tells_the_language(page: Page, course: JupyterServer, place: str, said: str) -> None:

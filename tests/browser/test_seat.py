@@ -461,14 +461,20 @@ def test_hidden_cells_run_with_all_others(seat: Seat) -> None:
 
 
 @pytest.mark.ci
-def test_the_seat_speaks_the_language_of_the_lesson(seat: Seat, course: JupyterServer) -> None:
-    chinese = Seat(seat.page, course, "work/zh/07_lesson.ipynb")
+def test_seat_and_checks_speak_the_language_of_the_lesson_wherever_it_lies(
+    seat: Seat, course: JupyterServer
+) -> None:
+    chinese = Seat(seat.page, course, "chinese.ipynb")
+    shutil.move(course.folder / "work/zh/07_lesson.ipynb", chinese.file)
     chinese.words = words_in("zh")["seat"]
     chinese.open().set_up()
     expect(chinese.progress).to_contain_text(chinese.words["steps"].format(done=0, steps=5))
     chinese.write("add", "broken(")
     chinese.choose("add", "give_back")
     expect(chinese.cell("add").locator(".cm-content")).to_have_text("helper + 2")
+    chinese.run("answer")
+    verdict = chinese.run("check").locator(".jp-OutputArea-output")
+    expect(verdict).to_have_text("○ masked_softmax：" + words_in("zh")["checks"]["returns_nothing"])
 
 
 def notice(page: Page, sentence: str) -> Locator:

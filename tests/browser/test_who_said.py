@@ -14,11 +14,20 @@ from mha_lib import EncoderLayer
 from mha_lib.classroom.heads import logit_shares, who_said
 from mha_lib.classroom.heads.who_said import WhoSaid
 from tests.browser.explorers import handout_page
-from tests.browser.waiting import act, becomes, texts_of
+from tests.browser.waiting import act, becomes, measure, texts_of
 
 VOCABULARY = ["once", "the", "fox", "met", "pu", "za", "su", "ki", "<i>", ".", "don't", "a", "now"]
 MOST, D = 14, 12
 PARTS = 9  # the table, 3 and 2 heads, 2 networks, and the sum
+HEAR_WORKERS = """
+    window.answers = [];
+    window.Worker = class extends Worker {
+        constructor(...given) {
+            super(...given);
+            this.addEventListener("message", ({ data }) => window.answers.push(data.answer));
+        }
+    };
+"""
 
 
 class Small(nn.Module):
@@ -136,6 +145,21 @@ def test_each_token_chosen_by_a_key_shows_its_shares_which_sum_to_its_logit(open
             assert abs(sum(shares) - logit) <= 0.005 * PARTS + 1e-9
             expected = [*found.shares[:, 0, place - 1, token].tolist(), float(logits[token])]
             assert [*shares, logit] == pytest.approx(expected, abs=0.0051)
+
+
+@torch.no_grad()
+def test_the_shares_of_each_token_in_all_logits_are_python_s_before_they_are_rounded(
+    page, tmp_path, made, rounded
+):
+    page.add_init_script(HEAR_WORKERS)
+    page.goto(handout_page(made, tmp_path / "handout.html"))
+    expect_written(page)
+    tokens = [VOCABULARY.index(name) for name in tokens_on(page)]
+    found = logit_shares(rounded, torch.tensor([tokens[:-1]]))
+    heard = measure(page, "() => window.answers.map(({ shares }) => [...shares.data])")
+    shares = torch.tensor(heard).view(MOST - 1, PARTS - 1, -1).transpose(0, 1)  # (P, N, V)
+    torch.testing.assert_close(shares, found.shares[:, 0], rtol=0, atol=1e-3)
+    torch.testing.assert_close(shares.sum(0), found.logits[0], rtol=0, atol=1e-3)
 
 
 @torch.no_grad()

@@ -160,15 +160,6 @@ def test_missing_or_old_rise_is_one_line_and_a_failure(served, capsys, monkeypat
     assert wanted in last_line(capsys)
 
 
-def test_outside_the_course_is_one_line(capsys, monkeypatch):
-    def nowhere():
-        raise command_line.course.CourseError("no_course", folder="here")
-
-    monkeypatch.setattr(command_line.course, "find_root", nowhere)
-    assert command_line.main(["lab"]) == 2
-    assert "no lessons found" in last_line(capsys)
-
-
 def test_served_lab_greets_the_class_without_news(monkeypatch, tmp_path):
     from jupyter_server.services.config.manager import ConfigManager
     from jupyterlab.labapp import LabApp

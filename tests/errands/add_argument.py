@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.errands.edits import add_above, add_below
+from tests.errands.edits import add_above, add_at_end, add_below
 
 IF_NEEDED = ("mha_lib/masks.py", "mha_lib/fused.py")
 HEADING = "Give `MultiHeadAttention` an argument"
@@ -49,8 +49,7 @@ def make(root: Path) -> None:
     add_below(layer, '            "window": None,', '            "sharpness": 1.0,\n')
     add_below(root / "tests" / "mha_lib" / "test_options.py", '    "window": 3,', '    "sharpness": 2.0,\n')
     for file, code in (("test_multihead.py", TEST), ("test_errors.py", BAD_CALL)):
-        test = root / "tests" / "mha_lib" / file
-        test.write_text(test.read_text(encoding="utf-8").rstrip() + "\n" + code, encoding="utf-8")
+        add_at_end(root / "tests" / "mha_lib" / file, code)
     for language in ("en", "zh"):
         page = root / "docs" / language / "library.md"
         add_below(page, "`qk_norm=True` |", "| sharper heads | `sharpness=3.0` |\n")

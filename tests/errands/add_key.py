@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.errands.edits import add_above, add_below
+from tests.errands.edits import add_above, add_at_end, add_below
 
 HEADING = "Give the deck a key"
 TESTS = ["-k", "u_goes or no_key or help or language or gap or english", "tests/browser/test_deck_keys.py"]
@@ -10,11 +10,11 @@ TESTS += ["tests/browser/test_deck_show.py", "tests/classroom/lesson", "tests/te
 SAID = {"en": "to the very first slide", "zh": "回到最前面的一页"}
 TEST = """
 
-def test_u_goes_to_the_top(at_start: Page) -> None:
-    at_start.keyboard.press("End")
-    expect(current(at_start)).not_to_have_id("slide-0-0")
-    at_start.keyboard.press("u")
-    expect(current(at_start)).to_have_id("slide-0-0")
+def test_u_goes_to_the_top(deck: Page) -> None:
+    deck.keyboard.press("End")
+    expect(current(deck)).not_to_have_id("slide-0-0")
+    deck.keyboard.press("u")
+    expect(current(deck)).to_have_id("slide-0-0")
 """
 
 
@@ -27,5 +27,4 @@ def make(root: Path) -> None:
             classroom / "words" / language / "interface.json", '      "sorter": ', f'      "top": "{said}",\n'
         )
         add_below(root / "docs" / language / "teach.md", "| E | ", f"| U | {said} |\n")
-    test = root / "tests" / "browser" / "test_deck_keys.py"
-    test.write_text(test.read_text(encoding="utf-8").rstrip() + "\n" + TEST, encoding="utf-8")
+    add_at_end(root / "tests" / "browser" / "test_deck_keys.py", TEST)

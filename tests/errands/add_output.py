@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.errands.edits import add_above
+from tests.errands.edits import add_above, add_at_end
 
 HEADING = "Show a kind of output in handouts"
 IF_NEEDED = ("mha_lib/classroom/pages/handout/others.css",)
@@ -24,5 +24,4 @@ def make(root: Path) -> None:
         '        if poem := data.get("text/x-poem"):\n            return terminal(joined(poem), "result")\n'
     )
     add_above(outputs, '        if "application/json" in data:', branch)
-    test = root / "tests" / "offline_notebook" / "test_outputs.py"
-    test.write_text(test.read_text(encoding="utf-8").rstrip() + "\n" + TEST, encoding="utf-8")
+    add_at_end(root / "tests" / "offline_notebook" / "test_outputs.py", TEST)

@@ -11,6 +11,10 @@ def add_above(file: Path, text: str, added: str) -> None:
     insert(file, text, added, 0)
 
 
+def add_at_end(file: Path, added: str) -> None:
+    file.write_text(file.read_text(encoding="utf-8").rstrip() + "\n" + added, encoding="utf-8")
+
+
 def insert(file: Path, text: str, added: str, down: int) -> None:
     rows = file.read_text(encoding="utf-8").splitlines(keepends=True)
     place = next((number for number, row in enumerate(rows) if text in row), None)

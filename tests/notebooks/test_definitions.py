@@ -6,7 +6,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 from mha_lib.classroom.lesson.glossary import bold_in, definitions_in
 from mha_lib.classroom.lesson.grammar import has_role
 from mha_lib.classroom.lesson.slides import STARTS, is_for_instructors, read_lesson, slide_type, source
-from mha_lib.classroom.lesson.terms import bold_terms, prose_of, uses_of
+from mha_lib.classroom.lesson.terms import UNREAD, bold_terms, uses_of
 from tests.lessons import ENGLISH, TRANSLATED, english_of, name_of
 
 NAMES_WHAT_COMES = {"title", "objectives"}  # the cells that may use terms before their definition
@@ -33,7 +33,7 @@ def used_before_defined(notebook, folder):
         for cell in notebook["cells"]
         if cell["cell_type"] == "markdown" and cell["id"] not in NAMES_WHAT_COMES
         if (slide_type(cell) != "skip" or has_role(cell, "why")) and not is_for_instructors(cell)
-        for _, _, term in uses_of(list(defined), prose_of(source(cell)), language)
+        for _, _, term in uses_of(list(defined), UNREAD.sub("¶", source(cell)), language)
         if slide_of[cell["id"]] < defined[term]
     ]
 

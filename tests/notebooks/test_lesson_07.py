@@ -8,6 +8,7 @@ from evidence.heads import run_cells
 from evidence.stories import SEEDS, lesson_of, table_of
 from evidence.tables import read_table
 from mha_lib.classroom.lesson.slides import read_lesson, source
+from mha_lib.classroom.stories import tales_in
 
 LANGUAGES = ["en", "zh"]
 each_language = pytest.mark.parametrize("language", LANGUAGES)
@@ -65,12 +66,38 @@ def short(number, language):
     return said if language == "zh" else said.removeprefix("0")
 
 
+def largest_first(table):
+    """The shares of layer 1's heads, and what is lost without each: of two heads, then of other models' four.
+
+    The largest share of a seed comes first.
+    """
+    right, ranks = table["later, note hidden from"]["nothing"], ["first", "second", "third", "fourth"]
+    seeds = []
+    for seed, all_right in enumerate(right):
+        two = [
+            (table["share"][head][seed], all_right - table["later without"][head][seed]) for head in HEADS[2:]
+        ]
+        all_right = table["four heads"]["later"][seed]
+        four = [
+            (
+                table["four heads, share"][rank][seed],
+                all_right - table["four heads, later without"][rank][seed],
+            )
+            for rank in ranks
+        ]
+        seeds.append([*sorted(two, reverse=True), *four])
+    heads = [*zip(*seeds, strict=True)]
+    return [[share for share, _ in head] for head in heads], [[lost for _, lost in head] for head in heads]
+
+
 def said(language):
     """The words of the lesson on all seeds, each by the name of its number."""
     table = TABLES[language]
     shares = pairs(table, "share", *HEADS)
     without = pairs(table, "later without", *HEADS)
     writers = [left[2 + (share[3] > share[2])] for left, share in zip(without, shares, strict=True)]
+    share, lost = largest_first(table)
+    four = [*zip(*share[2:], strict=True)]
     parts_of_0 = [abs(x) for row in pairs(table, "share", "table", "0.0", "0.1", "network 0") for x in row]
     ranges = {name: table[part][measure] for name, (part, measure) in OF_TABLE.items()}
     ranges |= {
@@ -79,6 +106,11 @@ def said(language):
         "SILENT": smallest(pairs(table, "later without", "0.0", "0.1")),
         "WRITER": writers,
         "SWAPONE": largest(pairs(table, "swapped alone", "1.0", "1.1")),
+        "FIRST OF 2": share[0],
+        "FIRST OF 4": share[2],
+        "ALL 4": [*map(sum, four)],
+        "LOST OF 2": lost[0],
+        "LOST OF 4": lost[2],
     }
     texts = {name: in_words(numbers, language) for name, numbers in ranges.items()}
     numbers = {
@@ -111,6 +143,22 @@ def test_the_lesson_repeats_the_heads_of_all_seeds(language):
         assert lesson["share"][head] == pytest.approx(table["share"][head], abs=6e-3)
         lost = [right - left for right, left in zip(all_right, table["later without"][head], strict=True)]
         assert lesson["lost"][head] == pytest.approx(lost, abs=6e-3)
+
+
+@each_language
+def test_of_four_heads_the_first_writes_less_than_of_two_and_is_mostly_missed_less(language):
+    shown = []
+    run_cells(
+        lesson_of(language),
+        "more-drawn",
+        given={"tales": tales_in(language), "show_bars": lambda bars, *_, **__: shown.extend(bars.values())},
+    )
+    share, lost = largest_first(TABLES[language])
+    for numbers, measures in zip(shown, (share, lost), strict=True):
+        assert numbers == pytest.approx([median(each) for each in measures], abs=6e-3)
+    assert all(four < two for two, four in zip(share[0], share[2], strict=True))
+    assert sum(four < two for two, four in zip(lost[0], lost[2], strict=True)) >= 18
+    assert max(TABLES[language]["four heads"]["layer 0"]) < 0.01
 
 
 @each_language

@@ -2,7 +2,6 @@
 
     python -m tests.running.busy          all parts
     python -m tests.running.busy 2/6      the second of six
-    python -m tests.running.busy 1/1 tests/browser/test_seat.py    these files alone
 
 All tests of `make test-ci` take part but those of the library's arithmetic, which start no browser, no
 kernel, no thread and no process. Two processes that compute without end take the cores beside them; the order
@@ -11,7 +10,6 @@ while it stands as it is, and with it the course and what tests share: ``build/t
 """
 
 import argparse
-import hashlib
 import json
 import os
 import random
@@ -26,6 +24,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from mha_lib.classroom.lesson.files import digest
 from tests.running.progress import ROOT, Progress
 
 REMEMBERED = ROOT / "build" / "test-busy.json"
@@ -66,15 +65,11 @@ def deal(seconds: dict[Path, float], parts: int) -> list[list[Path]]:
     return dealt
 
 
-def digest(files: Iterable[Path]) -> str:
-    names = sorted(file for file in files if file.is_file() and "__pycache__" not in file.parts)
-    return hashlib.sha256(b"".join(str(name).encode() + name.read_bytes() for name in names)).hexdigest()
-
-
 def common() -> str:
     """A digest of what all tests stand on: the course, and the files of tests/ that are no tests."""
     course = [file for name in COURSE for file in [ROOT / name, *(ROOT / name).rglob("*")]]
-    return digest([*course, *(file for file in TESTS.rglob("*") if not file.name.startswith("test_"))])
+    shared = [*course, *(file for file in TESTS.rglob("*") if not file.name.startswith("test_"))]
+    return digest(file for file in shared if file.is_file() and "__pycache__" not in file.parts)
 
 
 @contextmanager
@@ -127,18 +122,16 @@ def run_three_times(files: Iterable[Path]) -> Counter[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", nargs="?", help="such as 2/6; all of them one after another without it")
-    parser.add_argument("files", nargs="*", type=Path, help="these test files alone")
     options = parser.parse_args()
     number, parts = map(int, options.part.split("/")) if options.part else (0, PARTS)
     if not 0 <= number <= parts:
         parser.error(f"a part must be from 1/{parts} to {parts}/{parts}, got {options.part}")
     collected = Collected()
-    if not options.files:
-        pytest.main(["--collect-only", "-qqq", *SELECTED], plugins=[collected])
+    pytest.main(["--collect-only", "-qqq", *SELECTED], plugins=[collected])
     failures: Counter[str] = Counter()
     for each in [number] if number else range(1, parts + 1):
         print(f"Part {each} of {parts}", flush=True)
-        files = options.files or deal(collected.seconds, parts)[each - 1]
+        files = deal(collected.seconds, parts)[each - 1]
         # Containers change the networks of this machine, and Chromium then drops what it loads.
         of_the_hub = {file for file in files if file.parent == TESTS / "hub"}
         for group in (set(files) - of_the_hub, of_the_hub):

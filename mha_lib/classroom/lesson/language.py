@@ -56,14 +56,6 @@ def lesson_folder(root: Path, language: str) -> Path:
     return root / ("build" if is_made else "notebooks") / language
 
 
-def language_of(folder: Path) -> str:
-    """The language of the lessons in a folder of a course: ``zh`` of notebooks/zh, work/zh and work/deck-zh.
-
-    English in every other folder. Where a file says its language itself, nobody asks its folder.
-    """
-    return folder.absolute().name.removeprefix("deck-") if course_of(folder) else ENGLISH
-
-
 def course_of(folder: Path) -> Path | None:
     """The folder of the course to which a folder of lessons belongs; None where it belongs to none."""
     folder = folder.absolute()
@@ -118,10 +110,12 @@ def name_of_language(language: str) -> str:
 
 def identity_by_place(folder: Path, name: str) -> Identity | None:
     """The identity of a copy from before lessons named theirs, by its place in a course."""
+    folder = folder.absolute()
     if not course_of(folder):
         return None
-    kind = STUDENT if folder.absolute().parent.name == "work" else SOURCE
-    return Identity(name, language_of(folder), DECK if folder.absolute().name.startswith("deck-") else kind)
+    language = folder.name.removeprefix("deck-")  # of notebooks/zh, work/zh and work/deck-zh
+    kind = STUDENT if folder.parent.name == "work" else SOURCE
+    return Identity(name, language, kind if folder.name == language else DECK)
 
 
 def identity_at(file: Path) -> Identity | None:

@@ -9,28 +9,15 @@ the slide out of the core path and its time out of the total.
 ``jupyter/deck/static/slides.js`` reads the same grammar in the browser; both are tested on one table of
 cases, ``tests/classroom/lesson/slides.json``.
 
-The deck keeps room for the output of a code cell before it runs. These tags say what comes: ``shows-text``
-(printed, also by a passed assert), ``shows-value`` (of the last expression), ``shows-table``,
-``shows-picture``, ``shows-explorer``, ``shows-check`` (of an exercise) and ``shows-nothing``; the tags
-``setup`` and ``exercise`` alone mean nothing, too. How many lines of how many letters are printed stands in
-the cell's metadata: ``"room": "3 x 61"``, and of a table its rows. A Chinese character is 5/3 letters wide.
-``"picture": "500 x 230"`` is the size of a picture in pixels. Without such tags a cell gets room for a few
-printed lines.
-
-The tag ``guess`` marks the cell with which a slide's question ends, in most cases the one that asks for a
-guess. A handout first hides what the slide shows after it: outputs, asserts and text, but for the code.
+The deck keeps room for the output of a code cell before it runs. The cell's tags say what comes:
+``grammar.json`` explains them. How many lines of how many letters are printed stands in the cell's metadata:
+``"room": "3 x 61"``, and of a table its rows. A Chinese character is 5/3 letters wide. ``"picture": "500 x
+230"`` is the size of a picture in pixels. Without such tags a cell gets room for a few printed lines.
 
 A *helper* is a code cell that only installs, imports, draws, measures or prepares. It is a ``skip`` cell that
 JupyterLab folds (``"jupyter": {"source_hidden": true}``), and it begins with a comment that says what it
-does: ``# Helper: draws a bar for each head``. Students' copies fold the optional slides, too:
-``working_copy.py``.
-
-A *test* holds the asserts of a slide that asks for a guess. It is folded, too, since its messages are the
-answers: a student reads them with their ticks. Its first line says what is tested: ``# Test: the sum``.
-
-``"highlight": "1|3-4|6,8"`` in the metadata of a code cell takes the class through its code: the deck lights
-line 1, then lines 3 and 4, then lines 6 and 8, and then shows all lines as before. These steps follow the one
-that shows the cell. ``jupyter/deck/static/lines.js`` reads them.
+does: ``# Helper: draws a bar for each head``. A *test* holds the asserts of a slide that asks for a guess. It
+is folded, too, since its messages are the answers: ``# Test: the sum``. ``docs/en/write.md`` has the rules.
 """
 
 import json
@@ -132,10 +119,6 @@ def has_exercise(slide: Slide) -> bool:
 
 def core_minutes(slides: list[Slide]) -> float:
     return sum(slide.minutes for slide in slides if not slide.is_optional)
-
-
-def optional_minutes(slides: list[Slide]) -> float:
-    return sum(slide.minutes for slide in slides if slide.is_optional)
 
 
 def read_lesson(lesson: Path, *, with_ids: bool = False) -> dict[str, Any]:

@@ -21,10 +21,6 @@ END = re.compile(  # of a sentence
 CHINESE = re.compile("[㐀-鿿]")
 
 
-def prose_of(markdown: str) -> str:
-    return UNREAD.sub(FIRST, markdown)
-
-
 def bold_terms(markdown: str) -> Iterator[tuple[str, str]]:
     """The bold terms, each with its sentence as Markdown, without italics: these may begin before it."""
     unread = UNREAD.findall(markdown)

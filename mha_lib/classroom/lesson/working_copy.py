@@ -15,7 +15,7 @@ from copy import deepcopy
 from functools import wraps
 from itertools import count
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 from mha_lib.classroom.lesson.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.lesson.files import as_json, write_whole
@@ -42,7 +42,6 @@ CHOICE = ".language"  # in work/: the language of the last session
 FOLDED = "jp-MarkdownHeadingCollapsed"  # in a heading's metadata: JupyterLab folds what lies below it
 FOR_DECKS = ("course.css", COURSE, WORDS_OF_DECK)  # beside the lessons, and in no student's copy
 NO_NOTEBOOK = (ValueError, KeyError, TypeError)  # reading a half-written file raises one of these
-Choices = ParamSpec("Choices")
 
 
 def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
@@ -58,13 +57,13 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
     with record_of(work) as record:
         for name, content in editions(root, language, work):
             if name in FOR_DECKS:
-                remove_former(work / name, content, record)
                 continue
             if name.endswith(".ipynb"):
                 if unreadable := fault_of(root, language, name):
                     messages.append(unreadable)  # its notes and solutions can't be told from the rest
                     continue
-                content = as_copy(for_students(content, solutions), STUDENT, fingerprint(content))
+                edition = fingerprint(content)[:12]
+                content = as_copy(for_students(content, solutions), kind=STUDENT, edition=edition)
             if beside := bring_up_to_date(work / name, content, record):
                 what = "kept" if is_readable(work / name) else "broken"
                 messages.append(say(root, language, what, work / name, beside))
@@ -101,8 +100,9 @@ def make_deck_copy(
                     continue
                 aside = mine.rename(next(free for free in names_beside(mine, "mine") if not free.exists()))
                 messages.append(say(root, language, "set_aside", mine, aside))
-            # an author may have left outputs in it
-            content = as_copy(without_outputs(content), DECK, fingerprint(content))
+            edition = fingerprint(content)[:12]
+            content = without_outputs(content)  # an author may have left some
+            content = as_copy(content, kind=DECK, edition=edition)
             write_whole(mine, content)
             record[name] = deck_fingerprint(content)
             if name == lesson:
@@ -151,13 +151,11 @@ def fault_of(root: Path, language: str, name: str) -> str:
     return ""
 
 
-def of_notebooks(
-    change: Callable[Concatenate[Any, Choices], None],
-) -> Callable[Concatenate[bytes, Choices], bytes]:
+def of_notebooks(change: Callable[..., None]) -> Callable[..., bytes]:
     """Let a change of a notebook take and return the content of a file; one that is no notebook stays."""
 
     @wraps(change)
-    def changed(content: bytes, *choices: Choices.args, **named: Choices.kwargs) -> bytes:
+    def changed(content: bytes, *choices: Any, **named: Any) -> bytes:
         try:
             notebook = json.loads(content)
             change(notebook, *choices, **named)
@@ -166,6 +164,9 @@ def of_notebooks(
         return as_json(notebook).encode()
 
     return changed
+
+
+as_copy = of_notebooks(identified)  # lets the copy of a lesson say what it is
 
 
 @of_notebooks
@@ -196,12 +197,6 @@ def with_guesses(notebook: Any, former: bytes) -> None:
     for cell in notebook["cells"]:
         if cell["id"] in guesses:
             cell["metadata"][GUESS] = guesses[cell["id"]]
-
-
-@of_notebooks
-def as_copy(notebook: Any, kind: str, edition: str) -> None:
-    """Let the copy of a lesson say what it is."""
-    identified(notebook, kind=kind, edition=edition[:12])
 
 
 @of_notebooks
@@ -246,13 +241,6 @@ def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path
         record[beside.name] = new
         return beside
     return None
-
-
-def remove_former(mine: Path, content: bytes, record: dict[str, str]) -> None:
-    """Remove a file that students no longer get, where nobody has changed it."""
-    if mine.exists() and fingerprint(mine.read_bytes()) in (fingerprint(content), record.get(mine.name)):
-        mine.unlink()
-    record.pop(mine.name, None)
 
 
 def renamed(work: Path, content: bytes, record: dict[str, str]) -> Iterator[Path]:

@@ -12,7 +12,6 @@ from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.slides import (
     Slide,
     core_minutes,
-    optional_minutes,
     read_lesson,
     read_slides,
     title_of,
@@ -68,6 +67,7 @@ def notes_page(lesson: Path, slides: list[Slide], build: Build) -> str:
 
 def total(slides: list[Slide], words: Mapping[str, Any]) -> str:
     """The minutes of a lesson in words, those of its optional slides apart."""
-    core, optional = core_minutes(slides), optional_minutes(slides)
+    core = core_minutes(slides)
+    optional = sum(slide.minutes for slide in slides) - core
     sentence = words["total_with_optional" if optional else "total"]
     return str(sentence.format(core=f"{core:g}", optional=f"{optional:g}"))

@@ -7,7 +7,6 @@ import pytest
 
 from mha_lib.classroom.lesson.slides import (
     core_minutes,
-    optional_minutes,
     read_slides,
 )
 
@@ -27,7 +26,6 @@ def test_cells_make_slides(case):
     read = [{name: getattr(slide, name) for name in said} | {"cells": len(slide.cells)} for slide in slides]
     assert read == case["slides"]
     assert core_minutes(slides) == case["core"]
-    assert optional_minutes(slides) == case["optional"]
 
 
 def test_source_may_be_a_list_of_lines():

@@ -65,17 +65,6 @@ def test_first_use_copies_every_file_but_those_for_authors_and_for_students_thos
         assert {file.name for file in work.glob("[!.]*")} == wanted
 
 
-@pytest.mark.parametrize(("mine", "stays"), [("a {}", False), ("former {}", False), ("b {}", True)])
-def test_settings_in_a_former_copy_go_if_nobody_has_changed_them(root, work, mine, stays):
-    former = working_copy.fingerprint(b"former {}")
-    record = json.loads((work / ".editions.json").read_text()) | {"course.css": former}
-    (work / ".editions.json").write_text(json.dumps(record))
-    (work / "course.css").write_text(mine)
-    for _ in range(2):
-        assert make_working_copy(root, "en")[1] == []
-        assert (work / "course.css").exists() == stays
-
-
 OPENED = {"jp-MarkdownHeadingCollapsed": False, "jupyter": {"source_hidden": True}}
 
 

@@ -28,7 +28,7 @@ export default async function prepareSeat(app, load) {
     passKernelNames(context);
     await context.ready;
     if (panel.isDisposed) return;
-    const identity = identityOf(notebook.model, context.localPath);
+    const identity = identityOf(notebook.model);
     if (identity) keepOpened(notebook);
     const { contents } = app.serviceManager;
     const files = identity && (await filesOf(identity, context.localPath, contents));

@@ -14,16 +14,10 @@ from mha_lib.classroom.pages.handout.page import STYLES
 
 def write_index(root: Path, folder: Path, audience: str) -> Path:
     """List the handouts in the folder: each lesson that has one, in its order."""
-    file = folder / "index.html"
-    write_whole(file, render_index(root, folder, audience))
-    return file
-
-
-def render_index(root: Path, folder: Path, audience: str) -> str:
     known = {language: rows_in(root, language, folder, audience) for language in list_languages(root)}
     listed = {language: rows for language, rows in known.items() if rows} or dict(list(known.items())[:1])
     words = {language: words_in(language) for language in listed}
-    return page.render(
+    text = page.render(
         "pages/handout/index.html",
         language=next(iter(listed)),
         title=" · ".join(said["handout_index"]["title"] for said in words.values()),
@@ -32,6 +26,9 @@ def render_index(root: Path, folder: Path, audience: str) -> str:
         words=words,
         name_of=name_of_language,
     )
+    file = folder / "index.html"
+    write_whole(file, text)
+    return file
 
 
 def rows_in(root: Path, language: str, folder: Path, audience: str) -> list[dict[str, Any]]:

@@ -60,7 +60,9 @@ def serve_copy(root: Path) -> Iterator[Server]:
             process.wait()
 
 
-def start(server: Server, home: Path) -> subprocess.Popen[bytes]:
+def start(
+    server: Server, home: Path, python: str = sys.executable, **environment: str
+) -> subprocess.Popen[bytes]:
     paths = [str(SETTINGS), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     own = {name: str(home / name) for name in OWN_FOLDERS}
     own["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
@@ -70,10 +72,10 @@ def start(server: Server, home: Path) -> subprocess.Popen[bytes]:
         "--IdentityProvider.token": server.token,
         "--ServerApp.root_dir": server.course,
     }
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
+    command = [python, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += [f"{name}={value}" for name, value in options.items()]
     with (home / "log").open("w") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | own)
+        return subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | own | environment)
 
 
 def wait_for(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:

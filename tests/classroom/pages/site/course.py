@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 from ipywidgets.embed import embed_data
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_notebook
 
 from mha_lib.classroom import explore
 from mha_lib.classroom.lesson import prepare_lessons
@@ -16,10 +16,10 @@ from mha_lib.classroom.lesson.working_copy import without_outputs
 from mha_lib.classroom.pages.handout.build import address_of_run
 from mha_lib.classroom.pages.slides.build import address_of_slides
 from mha_lib.classroom.pages.sources import sources_of, write_made
+from tests.classroom.pages.handout.cells import code, text
+from tests.offline_notebook.pages import STATE, VIEW, shown
 
 ROOT = Path(__file__).parents[4]
-VIEW = "application/vnd.jupyter.widget-view+json"
-STATE = "application/vnd.jupyter.widget-state+json"
 LANGUAGES = ("en", "zh", "zh-Hant")
 TEXTS = {
     "en": (
@@ -37,21 +37,16 @@ def weights_of(num_heads=2):
     return np.full((num_heads, 3, 5), 0.2, "f4")
 
 
-def cell(make, source, slide="-", tags=(), **more):
-    return make(source, metadata={"slideshow": {"slide_type": slide}, "tags": list(tags)}, **more)
-
-
 def lesson_cells(title, heading, sentence, explorer, front):
-    view = new_output("display_data", data={VIEW: {"model_id": explorer.model_id}})
-    shows = cell(new_code_cell, "masked_softmax(1)", id="explorer", outputs=[view])
+    shows = code("masked_softmax(1)", shown({VIEW: {"model_id": explorer.model_id}}), id="explorer")
     shows.metadata |= front
     return [
-        cell(new_markdown_cell, f"# {title}", "slide", id="title"),
-        cell(new_markdown_cell, "5 min. Say hello.", "notes", id="title-notes"),
-        cell(new_markdown_cell, f"## {heading}\n\n{sentence}\n\n{FIGURE}", "slide", id="why-a-mask"),
-        cell(new_markdown_cell, "Optional, 3 min. Ask.", "notes", id="why-notes"),
+        text(f"# {title}", "slide", id="title"),
+        text("5 min. Say hello.", "notes", id="title-notes"),
+        text(f"## {heading}\n\n{sentence}\n\n{FIGURE}", "slide", id="why-a-mask"),
+        text("Optional, 3 min. Ask.", "notes", id="why-notes"),
         shows,
-        cell(new_code_cell, "answer = 42", tags=["solution"], id="solution"),
+        code("answer = 42", tags=["solution"], id="solution"),
     ]
 
 

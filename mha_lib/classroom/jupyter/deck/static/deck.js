@@ -37,7 +37,7 @@ export default async function prepareDeck(app, load) {
   const { contents } = app.serviceManager;
   prepareNotebooks(app);
   const { content: lesson } = await contents.get(notebookPath);
-  const identity = identityOf(lesson, notebookPath);
+  const identity = identityOf(lesson);
   const files = await filesOf(identity, notebookPath, contents);
   dropMissingStyles(files);
   const [{ words, notice }] = await Promise.all([

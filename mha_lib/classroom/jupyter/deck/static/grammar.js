@@ -3,8 +3,6 @@
 
 const answer = await fetch(new URL("../../grammar.json", import.meta.url));
 const ROLES = await answer.json();
-// Where copies lay that were made before copies said what they are.
-const FORMER_PLACE = /(?:^|\/)(?:notebooks|work|build)\/(deck-)?([^/]+)\/([^/]+)\.ipynb$/;
 
 /** An entry of the metadata of a notebook or a cell: of its model, or of its JSON. */
 const metadataOf = (one, name) => (one.getMetadata ? one.getMetadata(name) : one.metadata?.[name]);
@@ -23,10 +21,4 @@ export const shownBy = (cell) =>
 export const checkedBy = (cell) => (hasRole(cell, "check") ? metadataOf(cell, "checks") : undefined);
 
 /** The identity that a lesson names: {lesson, language, kind, edition}; nothing for a notebook that is no lesson. */
-export function identityOf(notebook, path) {
-  const block = metadataOf(notebook, "mha");
-  if (block) return block;
-  const [title, summary] = ["title", "summary"].map((name) => metadataOf(notebook, name));
-  const [, deck, language, lesson] = (title && summary && FORMER_PLACE.exec(path)) || [];
-  return lesson && { lesson, language, kind: deck ? "deck" : "student" };
-}
+export const identityOf = (notebook) => metadataOf(notebook, "mha");
