@@ -1,5 +1,10 @@
 """Multi-head attention, from the formula to the fast path."""
 
+try:
+    import torch  # noqa: F401
+except (ImportError, OSError) as error:
+    raise ImportError(f"PyTorch does not work here: {error}. Install it anew: pip install torch") from None
+
 from mha_lib.attention import (
     AdditiveAttention,
     SingleHeadAttention,

@@ -8,13 +8,14 @@ import subprocess
 import sys
 import sysconfig
 import threading
-import zipfile
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 import yaml
+
+from tests.wheels import wheel
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = (ROOT / "tools/install_torch.py").read_text(encoding="utf-8")
@@ -39,15 +40,10 @@ class Indices(http.server.SimpleHTTPRequestHandler):
 
 def lay_wheel(place, name, version, tag="py3-none-any"):
     """Add a wheel to an index, which is a folder. Torch needs numpy."""
-    about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-    about += "Requires-Dist: numpy\n" if name == "torch" else ""
-    info = f"{name}-{version}.dist-info"
+    needed = ["numpy"] if name == "torch" else []
+    file, content = wheel(name, version, tag, needed, [(f"{name}_load", bytes(LOAD))])
     (place / name).mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(place / name / f"{name}-{version}-{tag}.whl", "w") as packed:
-        packed.writestr(f"{name}_load", bytes(LOAD))
-        packed.writestr(f"{info}/METADATA", about)
-        packed.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
-        packed.writestr(f"{info}/RECORD", "")
+    (place / name / file).write_bytes(content)
 
 
 @pytest.fixture

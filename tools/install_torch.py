@@ -27,7 +27,7 @@ def main(wish: str) -> None:
         if wish:
             print(f"TORCH={wish} changes nothing here: it is for Linux.")
         return
-    (pinned,) = re.findall(r"^torch==(\S+)$", CONSTRAINTS.read_text(encoding="utf-8"), re.MULTILINE)
+    pinned = pinned_version()
     number, _, build = installed_version().partition("+")
     if number == pinned and (not wish or (build == "cpu") == (wish == "cpu")):
         return
@@ -53,6 +53,11 @@ def say(sentence: str) -> None:
     print("PyTorch:", sentence, flush=True)
 
 
+def pinned_version() -> str:
+    (pinned,) = re.findall(r"^torch==(\S+)$", CONSTRAINTS.read_text(encoding="utf-8"), re.MULTILINE)
+    return str(pinned)
+
+
 def installed_version() -> str:
     try:
         return version("torch")
@@ -72,10 +77,13 @@ def pip(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
 
 
-def is_offered(wanted: str) -> bool:
-    """Whether pip finds this version of torch. pip itself asks, with the proxy and certificates it knows."""
+def is_offered(wanted: str, *target: str) -> bool:
+    """Whether pip finds this version of torch, for this machine or a target that pip's options name.
+
+    pip itself asks, with the proxy and certificates it knows.
+    """
     patience = ["--timeout", str(PATIENCE), "--retries", "0"]
-    command = pip("index", "versions", "torch", "--index-url", INDEX, *patience)
+    command = pip("index", "versions", "torch", "--index-url", INDEX, *patience, *target)
     try:  # the host may have several addresses, and pip waits for each
         asked = subprocess.run(command, capture_output=True, text=True, timeout=4 * PATIENCE)
     except subprocess.TimeoutExpired:

@@ -158,6 +158,12 @@ def write_overview(root: Path, lessons: list[Path], options: Namespace) -> int:
     return students.write_overview(root, options.folder, lessons, with_names=names, into=options.output)
 
 
+def examine_machine(root: Path, lessons: list[Path], options: Namespace) -> int:
+    from mha_lib.classroom import doctor
+
+    return doctor.examine(root, lessons[0], options.language)
+
+
 def see_to_translations(root: Path, lessons: list[Path], options: Namespace) -> int:
     """List the cells that are out of step with the English ones; 1 where there are any."""
     from mha_lib.classroom.lesson import translations
@@ -260,6 +266,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
     "slides": (write_slides, LESSONS, ("--core", "core", SWITCH), ("--answers", "answers", SWITCH), OUTPUT),
     "site": (write_site, LESSONS, ("--languages", "site_languages", {"nargs": "+"}), OUTPUT),
     "notes": (write_notes, LESSONS, OUTPUT),
+    "doctor": (examine_machine,),
     "overview": (
         write_overview,
         ("folder", "overview_folder", {"type": Path, "metavar": "FOLDER"}),

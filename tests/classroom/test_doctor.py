@@ -1,0 +1,128 @@
+"""The evening before: each part of a machine gets a tick, and each that is broken a cross with a way out."""
+
+import importlib.metadata
+import platform
+import shutil
+import socket
+import sys
+import webbrowser
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+
+from mha_lib.classroom import __main__ as command_line
+from mha_lib.classroom import doctor
+from mha_lib.classroom.lesson.language import words_in
+from tests.lessons import ENGLISH
+
+
+@pytest.fixture
+def lesson(tmp_path):
+    return Path(shutil.copy(ENGLISH[0], tmp_path))
+
+
+def change(lesson, changed):
+    notebook = nbformat.read(lesson, as_version=4)
+    changed(notebook)
+    nbformat.write(notebook, lesson)
+
+
+def said_by(name, root, lesson, monkeypatch, capsys, language="en"):
+    """The status and the lines of one check alone."""
+    monkeypatch.setattr(doctor, "CHECKS", {name: doctor.CHECKS[name]})
+    status = doctor.examine(root, lesson, language)
+    return status, capsys.readouterr().out.splitlines()
+
+
+def missing(name):
+    raise importlib.metadata.PackageNotFoundError(name)
+
+
+def refused(*_, **__):
+    raise PermissionError(1, "Operation not permitted")
+
+
+def nothing():
+    raise webbrowser.Error("could not locate runnable browser")
+
+
+def nearly_full(_):
+    return SimpleNamespace(free=0.2e9)
+
+
+BROKEN = [  # a check, what is broken, what stands in its place, and the reason that is told
+    ("python", platform, "python_version", lambda: "3.9.1", "Python is 3.9.1, and >=3.11 is needed"),
+    ("packages", importlib.metadata, "version", missing, "torch is not installed"),
+    ("packages", importlib.metadata, "version", lambda _: "2.5.1", "torch is 2.5.1, and <3,>=2.6 is needed"),
+    ("folder", shutil, "disk_usage", nearly_full, "0.2 GB are free in "),
+    ("browser", webbrowser, "get", nothing, "Python finds no browser that it can open"),
+    ("server", socket, "create_server", refused, "PermissionError: [Errno 1] Operation not permitted"),
+]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken[4])
+def test_a_broken_part_has_a_cross_its_reason_and_a_way_out(
+    tmp_path, lesson, monkeypatch, capsys, broken, language
+):
+    name, module, function, instead, reason = broken
+    words = words_in(language)["doctor"]
+    if name == "browser":
+        monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser("lynx"))
+    assert said_by(name, tmp_path, lesson, monkeypatch, capsys, language)[1][0][0] == "✓"
+    monkeypatch.setattr(module, function, instead)
+    status, (cross, way_out, end) = said_by(name, tmp_path, lesson, monkeypatch, capsys, language)
+    assert (status, way_out) == (1, f"  → {words[f'{name}_way_out']}")
+    assert cross.startswith(words["line"].format(mark="✗", name=words[name], said=""))
+    assert end == words["ill"].format(count=1, all=1)
+    assert language == "zh" or reason in cross
+
+
+def test_a_package_that_cannot_be_imported_is_found(tmp_path, lesson, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "nh3", None)
+    status, lines = said_by("packages", tmp_path, lesson, monkeypatch, capsys)
+    assert (status, lines[0].split(":")[1]) == (1, " ModuleNotFoundError")
+    assert "nh3" in lines[0]
+
+
+def test_a_folder_that_cannot_be_written_to_is_found(tmp_path, lesson, monkeypatch, capsys):
+    (tmp_path / "taken").touch()
+    status, lines = said_by("folder", tmp_path / "taken", lesson, monkeypatch, capsys)
+    assert status == 1
+    assert lines[0].startswith("✗ Folder: FileExistsError: ")
+
+
+def test_a_kernel_that_is_not_installed_is_found(tmp_path, lesson, monkeypatch, capsys):
+    change(lesson, lambda notebook: notebook.metadata.kernelspec.update(name="tlh"))
+    status, lines = said_by("kernel", tmp_path, lesson, monkeypatch, capsys)
+    assert status == 1
+    assert "its kernel tlh is not installed; there are: python3" in lines[0]
+    assert "ipykernel install" in lines[1]
+
+
+@pytest.mark.ci
+def test_a_lesson_that_does_not_begin_is_found(tmp_path, lesson, monkeypatch, capsys):
+    def broken(notebook):
+        (imports,) = (cell for cell in notebook.cells if cell.id == "imports")
+        imports.source = "import package_that_is_missing"
+
+    change(lesson, broken)
+    status, lines = said_by("lesson", tmp_path, lesson, monkeypatch, capsys)
+    assert status == 1
+    assert "cell imports: ModuleNotFoundError: No module named 'package_that_is_missing'" in lines[0]
+
+
+@pytest.mark.ci
+def test_a_machine_that_is_ready_has_ticks_alone(tmp_path, monkeypatch, capsys):
+    (tmp_path / "notebooks").symlink_to(command_line.course.find_root() / "notebooks")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser("lynx"))
+    assert command_line.main(["doctor", "--language", "zh"]) == 0
+    *lines, end = capsys.readouterr().out.splitlines()
+    assert [line[:2] for line in lines] == ["✓ "] * len(doctor.CHECKS)
+    assert end == words_in("zh")["doctor"]["well"]
+    names = {requirement.name for requirement in doctor.requirements_of(doctor.EXTRA)}
+    assert {"torch", "matplotlib", "anywidget", "jupyterlab", "scour"} < names
+    assert not {"playwright", "jupyterhub", "ruff", "transformers"} & names
