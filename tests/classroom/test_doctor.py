@@ -1,9 +1,11 @@
 """The evening before: each part of a machine gets a tick, and each that is broken a cross with a way out."""
 
 import importlib.metadata
+import os
 import platform
 import shutil
 import socket
+import subprocess
 import sys
 import webbrowser
 from pathlib import Path
@@ -85,6 +87,18 @@ def test_a_package_that_cannot_be_imported_is_found(tmp_path, lesson, monkeypatc
     status, lines = said_by("packages", tmp_path, lesson, monkeypatch, capsys)
     assert (status, lines[0].split(":")[1]) == (1, " ModuleNotFoundError")
     assert "nh3" in lines[0]
+
+
+def test_a_broken_pytorch_ends_in_a_way_out(tmp_path):
+    (tmp_path / "torch.py").write_text("raise OSError('a DLL is missing')")
+    command = [sys.executable, "-m", "mha_lib.classroom", "doctor"]
+    root = Path(__file__).parents[2]
+    given = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (tmp_path, root)))}
+    ended = subprocess.run(command, env=given, capture_output=True, text=True, check=False)
+    assert ended.returncode
+    assert ended.stderr.splitlines()[-1] == (
+        "ImportError: PyTorch does not work here: a DLL is missing. Install it anew: pip install torch"
+    )
 
 
 def test_a_folder_that_cannot_be_written_to_is_found(tmp_path, lesson, monkeypatch, capsys):
