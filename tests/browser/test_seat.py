@@ -15,7 +15,7 @@ from mha_lib.classroom.lesson import make_working_copy
 from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import JupyterServer, Serve
 from tests.browser.new_lesson import new_lesson
-from tests.browser.waiting import act, saved_when, until
+from tests.browser.waiting import act, box_of, expect_idle, saved_when, until
 
 WORDS = words_in("en")["seat"]
 IMPORTS = "from mha_lib.classroom import begin_lesson, check\nbegin_lesson()"
@@ -589,6 +589,18 @@ def test_a_guess_is_kept_in_the_copy_and_its_result_waits(seat: Seat, course: Ju
     moved.open()
     expect(moved.output("result")).to_have_text("45")
     assert "aa dd 44" not in (seat.file.parent / ".exercises.json").read_text(encoding="utf-8")
+
+
+def test_what_was_asked_stays_in_sight_above_a_tall_result(seat: Seat) -> None:
+    seat.open()
+    seat.write("result", "print(60 * 'a line\\n')")
+    seat.run("result")
+    seat.cell("asks").get_by_role("button", name=WORDS["show_result"]).click()
+    expect(seat.output("result")).to_contain_text("a line")
+    expect(seat.cell("asks-why")).to_have_class(re.compile("jp-mod-active"))
+    expect_idle(seat.page)
+    asked, lesson = box_of(seat.cell("asks").locator("h2")), box_of(seat.page.locator(".jp-Notebook"))
+    assert asked["y"] >= lesson["y"]
 
 
 def test_an_error_never_waits_for_a_guess(seat: Seat) -> None:

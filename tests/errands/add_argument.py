@@ -22,8 +22,10 @@ def test_sharper_heads_have_larger_scores():
 BAD_CALL = """
 
 def test_a_sharpness_of_nothing_is_an_error():
-    with pytest.raises(ValueError, match="sharpness=0.0 must be above 0"):
-        MultiHeadAttention(6, 2, sharpness=0.0)
+    def call():
+        return MultiHeadAttention(6, 2, sharpness=0.0)
+
+    assert_refused(call, ValueError, "sharpness=0.0 must be above 0")
 """
 
 

@@ -30,13 +30,17 @@ export class Walk {
     await this.run([...selected, ...along]);
   }
 
-  /** Run what the step shows after the cell that asks for a guess, as far as it has not run, and go to its end. */
+  /**
+   * Run what the step shows after the cell that asks for a guess, as far as it has not run, and go to its end; what
+   * was asked stays in sight above a tall result.
+   */
   async show(asking) {
     const result = resultOf(this.notebook, asking).filter((cell) => !cell.isHidden);
     const isNext = (cell) => isCode(cell) && !hasRole(cell.model, "exercise", "check", "solution");
     const shown = result.filter((cell) => !isPassed(cell));
     this.goTo(shown.find((cell) => !isCode(cell)) ?? shown.at(-1) ?? asking);
     await this.run(result.filter((cell) => isNext(cell) && cell.model.executionCount === null));
+    await this.notebook.scrollToItem(this.notebook.widgets.indexOf(asking));
   }
 
   async run(cells) {
