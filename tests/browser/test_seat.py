@@ -597,7 +597,7 @@ def test_what_was_asked_stays_in_sight_above_a_tall_result(seat: Seat) -> None:
     seat.run("result")
     seat.cell("asks").get_by_role("button", name=WORDS["show_result"]).click()
     expect(seat.output("result")).to_contain_text("a line")
-    expect(seat.cell("asks-why")).to_have_class(re.compile("jp-mod-active"))
+    expect(seat.cell("says")).to_have_class(re.compile("jp-mod-active"))
     expect_idle(seat.page)
     asked, lesson = box_of(seat.cell("asks").locator("h2")), box_of(seat.page.locator(".jp-Notebook"))
     assert asked["y"] >= lesson["y"]
