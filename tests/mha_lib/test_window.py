@@ -56,7 +56,7 @@ def test_a_single_query_sees_no_more_than_its_window(attend):
 
 
 @pytest.mark.parametrize("is_causal", [True, False])
-def test_windows_export_with_any_length_and_compile_to_one_graph(is_causal):
+def test_windows_take_any_length_in_one_graph(is_causal):
     class Called(torch.nn.Module):
         def __init__(self):
             super().__init__()
