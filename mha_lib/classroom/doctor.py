@@ -67,7 +67,7 @@ def check_packages(*_: Path) -> str:
 
 
 def requirements_of(*extras: str) -> Iterator[Requirement]:
-    """What the course asks for with an extra, those in turn of its own extras among them."""
+    """Yield what the course asks for with an extra, and what its own extras among that ask for."""
     for wanted in map(Requirement, importlib.metadata.requires(COURSE) or ()):
         if wanted.marker and not any(wanted.marker.evaluate({"extra": extra}) for extra in extras):
             continue
