@@ -37,7 +37,7 @@ class CachedAttention(nn.Module):
         return {name: value for name, than in usual.items() if (value := getattr(self, name)) != than}
 
     def extra_repr(self) -> str:
-        """What ``print(layer)`` shows before the projections."""
+        """Describe the layer for ``print``, which shows its projections below."""
         options = {"num_heads": self.num_heads} | self.unusual_options()
         return ", ".join([str(self.num_hiddens), *(f"{name}={value}" for name, value in options.items())])
 
