@@ -132,7 +132,8 @@ def notebook_of(route: Route, language: str) -> dict[str, Any]:
         number = lesson.stem.split("_")[0]
         begin = words["part"].format(lesson=number) + PART.format(lesson=number)
         begin_id = f"{number}-part-{len(taken)}"
-        cells.append(new_cell("code", begin, begin_id, "skip", tags=["setup"]))
+        hidden = {"tags": ["setup", "remove-cell"], "jupyter": {"source_hidden": True}}
+        cells.append(new_cell("code", begin, begin_id, "skip", **hidden))
         cells += cells_of(lesson, steps, number, taken)
     metadata = {name: value for name, value in read_lesson(lesson)["metadata"].items() if name in KEPT}
     identity = Identity(f"route_{route.name}", language)
