@@ -94,11 +94,14 @@ def make_parser(words: dict[str, Any], language: str, program: str = MODULE) -> 
 
 def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Open the first lesson in JupyterLab; returns when the server ends."""
+    from mha_lib.classroom.pages.questions import students_pages
+
     check_port(options.port)
     if options.edit:
         return serve(root, "lab/tree", lessons[0], [], options)
     is_first = course.is_installed(root) and not (root / "work").exists()
-    folder, messages = course.make_working_copy(root, options.language)
+    pages = students_pages(root, options.language)
+    folder, messages = course.make_working_copy(root, options.language, pages)
     if is_first:
         messages.append(words_in(options.language)["working_copy"]["first"].format(folder=folder, root=root))
     course.remember_language(root, options.language)
@@ -149,6 +152,12 @@ def write_notes(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.pages import notes
 
     return notes.write_notes(root, chosen_lessons(options, lessons), options.output)
+
+
+def write_questions(root: Path, lessons: list[Path], options: Namespace) -> int:
+    from mha_lib.classroom.pages import questions
+
+    return questions.write_questions(root, lessons, options.output)
 
 
 def write_overview(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -266,6 +275,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
     "slides": (write_slides, LESSONS, ("--core", "core", SWITCH), ("--answers", "answers", SWITCH), OUTPUT),
     "site": (write_site, LESSONS, ("--languages", "site_languages", {"nargs": "+"}), OUTPUT),
     "notes": (write_notes, LESSONS, OUTPUT),
+    "questions": (write_questions, OUTPUT),
     "doctor": (examine_machine,),
     "overview": (
         write_overview,
