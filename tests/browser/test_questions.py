@@ -9,14 +9,14 @@ import pytest
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 
 from mha_lib.classroom.lesson import list_languages
-from mha_lib.classroom.pages.questions import key_page, students_pages
+from mha_lib.classroom.pages.questions import ADDRESSES, key_page, students_pages
 from tests.browser.conftest import JupyterServer, Watch
 from tests.browser.pages import expect_accessible, new_page
 from tests.lessons import ROOT
 
 pytestmark = pytest.mark.ci
 
-BEFORE, AFTER, KEY = "questions-before.html", "questions-after.html", "key.html"
+BEFORE, AFTER, KEY = *ADDRESSES.values(), "key.html"
 LANGUAGES = list_languages(ROOT)
 each_language = pytest.mark.parametrize("language", LANGUAGES)
 PAGE_OF_PDF = re.compile(rb"/Type\s*/Page\b")

@@ -14,7 +14,8 @@ from mha_lib.classroom.lesson.slides import read_lesson, read_slides
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.build import Build
 
-ADDRESSES = {form: f"questions-{form}.html" for form in FORMS}  # on the site, and in a student's copy
+# On the site, and in a student's copy, where files stand in alphabetical order.
+ADDRESSES = {form: f"questions-{number}-{form}.html" for number, form in enumerate(FORMS, 1)}
 POLICY = {**page.OWN_STYLES, "script-src": "'unsafe-inline'", "img-src": "data:"}
 LETTERS = "abcd"
 

@@ -79,7 +79,7 @@ def test_the_questions_are_on_the_site_without_their_key_and_lead_to_other_langu
     build.lay_out(root, root / "site", sites)
     for language in LANGUAGES:
         front = read(root / "site" / language / "index.html")
-        for address in ("questions-before.html", "questions-after.html"):
+        for address in ("questions-1-before.html", "questions-2-after.html"):
             link = front.select_one(f'.files a[href="{address}"]')
             page = read(root / "site" / language / address)
             assert link.text == page.h1.text
