@@ -121,6 +121,21 @@ def core_minutes(slides: list[Slide]) -> float:
     return sum(slide.minutes for slide in slides if not slide.is_optional)
 
 
+def addresses_of(slides: list[Slide], number: str) -> dict[str, str]:
+    """The address of each slide, by the id of its first cell: ``3.12``, or ``3.12.1`` for an optional one.
+
+    ``number`` is the lesson's; what follows counts along the core path, as the deck's foot does.
+    """
+    addresses: dict[str, str] = {}
+    core = beyond = 0
+    for slide in slides:
+        core, beyond = (core, beyond + 1) if slide.is_optional else (core + 1, 0)
+        if slide.cells:
+            name = f"{int(number)}.{core}" + (f".{beyond}" if beyond else "")
+            addresses[slide.cells[0]["id"]] = name
+    return addresses
+
+
 def read_lesson(lesson: Path, *, with_ids: bool = False) -> dict[str, Any]:
     try:
         notebook = json.loads(lesson.read_text(encoding="utf-8"))

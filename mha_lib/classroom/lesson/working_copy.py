@@ -20,7 +20,14 @@ from typing import Any
 from mha_lib.classroom.lesson.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.lesson.files import as_json, write_whole
 from mha_lib.classroom.lesson.grammar import DECK, STUDENT, identified
-from mha_lib.classroom.lesson.language import COURSE, is_installed, lesson_folder, source_root, words_in
+from mha_lib.classroom.lesson.language import (
+    COURSE,
+    is_installed,
+    lesson_folder,
+    route_folder,
+    source_root,
+    words_in,
+)
 from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages
 from mha_lib.classroom.lesson.qr_code import write_qr_code
 from mha_lib.classroom.lesson.slides import (
@@ -58,11 +65,13 @@ def make_working_copy(
     messages = []
     solutions = hands_out_solutions(root)
     with record_of(work) as record:
-        for name, content in (*editions(root, language, work), *pages):
+        beside = [(Path(name), content) for name, content in pages]
+        for source_file, content in (*editions(root, language, work), *beside):
+            name = source_file.name
             if name in FOR_DECKS:
                 continue
             if name.endswith(".ipynb"):
-                if unreadable := fault_of(root, language, name):
+                if unreadable := fault_of(source_file, language):
                     messages.append(unreadable)  # its notes and solutions can't be told from the rest
                     continue
                 edition = fingerprint(content)[:12]
@@ -88,11 +97,13 @@ def make_deck_copy(
     messages = []
     with record_of(work) as record:
         released = editions(root, language, work)
-        read_lesson(lesson_folder(root, language) / lesson)  # a lesson that can't be read is no deck
+        files = {file.name: file for file, _ in released}
+        read_lesson(files.get(lesson, Path(lesson)))  # a lesson that can't be read is no deck
         write_qr_code(lesson_folder(root, language), work)
-        for name, content in released:
+        for source_file, content in released:
+            name = source_file.name
             mine = work / name
-            if name.endswith(".ipynb") and name != lesson and fault_of(root, language, name):
+            if name.endswith(".ipynb") and name != lesson and fault_of(source_file, language):
                 continue
             if mine.exists() and mine.suffix == ".ipynb" and name != lesson:
                 continue
@@ -127,28 +138,31 @@ def remembered_language(root: Path) -> str | None:
     return None
 
 
-def editions(root: Path, language: str, work: Path) -> list[tuple[str, bytes]]:
-    """Name and content of each file that a copy needs; writes the figures that the lessons show.
+def editions(root: Path, language: str, work: Path) -> list[tuple[Path, bytes]]:
+    """Each file that a copy needs, with its content there; writes the figures that the lessons show.
+
+    They are the lessons, the files beside them, and the notebooks of routes that were made.
 
     A language with words for figures gets figures of its own, and so do copies of the installed package's
     lessons: there is no ``img/`` beside ``work/``.
     """
     prepare_lessons(root, language)
     files = sorted(file for file in lesson_folder(root, language).iterdir() if file.is_file())
-    contents = {file.name: file.read_bytes() for file in files if file.name not in FOR_AUTHORS}
+    files += sorted(route_folder(root, language).glob("*.ipynb"))
+    contents = {file: file.read_bytes() for file in files if file.name not in FOR_AUTHORS}
     images = source_root(root) / "img"
     if is_installed(root) or figure_words(images, language) is not None:
         for figure in filter(Path.is_file, images.iterdir()):
             write_whole(work / OWN / figure.name, read_figure(figure, language))
         shared, own = f"]({SHARED}".encode(), f"]({OWN}".encode()
-        contents = {name: content.replace(shared, own) for name, content in contents.items()}
+        contents = {file: content.replace(shared, own) for file, content in contents.items()}
     return list(contents.items())
 
 
-def fault_of(root: Path, language: str, name: str) -> str:
+def fault_of(lesson: Path, language: str) -> str:
     """Why a lesson can't be read, as a message for the user; "" for one that can."""
     try:
-        read_lesson(lesson_folder(root, language) / name)
+        read_lesson(lesson)
     except CourseError as error:
         return error.said_in(language)
     return ""
@@ -186,7 +200,8 @@ def for_students(notebook: Any, solutions: bool) -> None:
         if slide.is_optional and any(cell["cell_type"] == "code" for cell in slide.cells):
             slide.cells[0]["metadata"][FOLDED] = True
     for slide in (slide for stack in stacks for slide in stack if slide.cells):
-        slide.cells[0]["metadata"][STEP] = {"minutes": slide.minutes, "is_optional": slide.is_optional}
+        about = {"minutes": slide.minutes, "is_optional": slide.is_optional}
+        slide.cells[0]["metadata"][STEP] = slide.cells[0]["metadata"].get(STEP, {}) | about
     left_out = is_notes if solutions else is_for_instructors
     notebook["cells"] = [cell for cell in notebook["cells"] if not left_out(cell)]
     notebook["metadata"][ORIGINAL] = {"cells": deepcopy(notebook["cells"])}
