@@ -65,8 +65,8 @@ def make_working_copy(
     messages = []
     solutions = hands_out_solutions(root)
     with record_of(work) as record:
-        beside = [(Path(name), content) for name, content in pages]
-        for source_file, content in (*editions(root, language, work), *beside):
+        more = [(Path(name), content) for name, content in pages]
+        for source_file, content in (*editions(root, language, work), *more):
             name = source_file.name
             if name in FOR_DECKS:
                 continue
