@@ -1,5 +1,8 @@
 """The field above a lesson in JupyterLab: it goes to a step by its address, and runs what that step needs."""
 
+import shutil
+from itertools import count
+
 import nbformat
 import pytest
 from nbformat import NotebookNode
@@ -13,6 +16,7 @@ from tests.browser.test_seat import FOLDED, STUB, Seat, cell, text
 from tests.browser.waiting import box_of, expect_idle, until
 
 WORDS = words_in("en")["seat"]
+NUMBERS = count()
 MINE = "def mine(scores, mask):\n    return 'my answer'"
 
 
@@ -77,10 +81,10 @@ class Lesson(Seat):
 
 @pytest.fixture
 def seat(page: Page, course: JupyterServer) -> Lesson:
-    for file in (course.folder / "work" / "en").glob("*"):
-        file.unlink()
-    make_working_copy(course.folder, "en")
-    return Lesson(page, course, "work/en/03_lesson.ipynb").open()
+    copies, _ = make_working_copy(course.folder, "en")
+    mine = f"mine-{next(NUMBERS)}"  # a path of its own has a kernel of its own
+    shutil.copytree(copies, course.folder / mine)
+    return Lesson(page, course, f"{mine}/03_lesson.ipynb").open()
 
 
 def test_an_address_runs_what_its_step_needs_and_no_answer(seat):
