@@ -6,30 +6,39 @@ from itertools import count
 import nbformat
 import pytest
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, expect
 
 from mha_lib.classroom.lesson import make_working_copy
 from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import JupyterServer, Serve
 from tests.browser.new_lesson import new_lesson
-from tests.browser.test_seat import FOLDED, STUB, Seat, cell, text
 from tests.browser.waiting import box_of, expect_idle, until
 
 WORDS = words_in("en")["seat"]
 NUMBERS = count()
+STUB = "def mine(scores, mask):\n    return ...  # your answer"
 MINE = "def mine(scores, mask):\n    return 'my answer'"
+
+
+def cell(name: str, source: str, kind: str, tags: tuple[str, ...] = ()) -> NotebookNode:
+    return new_code_cell(source, id=name, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)})
+
+
+def text(name: str, source: str, kind: str = "slide") -> NotebookNode:
+    return new_markdown_cell(source, id=name, metadata={"slideshow": {"slide_type": kind}})
 
 
 def lesson(name: str) -> NotebookNode:
     """A lesson of seven steps, the third an exercise, and an optional one after the fourth."""
     cells = [
         text("title", f"# Lesson {name}"),
-        cell("base", "# Helper: a number\nbase = 40", "skip", ["setup"], jupyter=FOLDED),
+        cell("base", "# Helper: a number\nbase = 40", "skip", ("setup",)),
         text("first", "## First"),
         cell("unused", "unused = 1", "fragment"),
         cell("two", "two = 2", "fragment"),
         text("second", "## Exercise"),
-        cell("answer", STUB, "fragment", ["exercise"]),
+        cell("answer", STUB, "fragment", ("exercise",)),
         text("third", "## Third"),
         cell("sum", "total = base + two", "fragment"),
         text("more", "## Optional: more", "subslide"),
@@ -56,7 +65,22 @@ def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterSer
     return serve(folder)
 
 
-class Lesson(Seat):
+class Lesson:
+    """A student's copy of the lesson, open in JupyterLab."""
+
+    def __init__(self, page: Page, course: JupyterServer, path: str):
+        self.page, self.file = page, course.folder / path
+        page.goto(course.address("lab", path) + "&reset")
+        expect(page.locator(".jp-NotebookPanel")).to_have_attribute("data-seat", "ready")
+        expect_idle(page)
+
+    def cell(self, name: str) -> Locator:
+        number = [each.id for each in nbformat.read(self.file, 4).cells].index(name)
+        return self.page.locator(f'.jp-Cell[data-windowed-list-index="{number}"]')
+
+    def write(self, name: str, source: str) -> None:
+        self.cell(name).locator(".cm-content").fill(source)
+
     @property
     def field(self) -> Locator:
         return self.page.locator(".jp-NotebookPanel:visible").get_by_role("textbox", name=WORDS["address"])
@@ -84,7 +108,7 @@ def seat(page: Page, course: JupyterServer) -> Lesson:
     copies, _ = make_working_copy(course.folder, "en")
     mine = f"mine-{next(NUMBERS)}"  # a path of its own has a kernel of its own
     shutil.copytree(copies, course.folder / mine)
-    return Lesson(page, course, f"{mine}/03_lesson.ipynb").open()
+    return Lesson(page, course, f"{mine}/03_lesson.ipynb")
 
 
 def test_an_address_runs_what_its_step_needs_and_no_answer(seat):
@@ -98,7 +122,7 @@ def test_an_address_runs_what_its_step_needs_and_no_answer(seat):
     expect(seat.field).to_have_value("")
     seat.page.keyboard.press("Shift+Enter")
     seat.page.keyboard.press("Shift+Enter")
-    expect(seat.output("show")).to_have_text("total is 42")
+    expect(seat.cell("show").locator(".jp-OutputArea-output")).to_have_text("total is 42")
 
 
 def test_what_has_run_as_it_is_does_not_run_again_also_on_the_way_back(seat):
@@ -153,4 +177,4 @@ def test_the_field_stays_within_reach_in_a_narrow_window(seat):
     seat.page.set_viewport_size({"width": 400, "height": 700})
     seat.field.focus()
     until(seat.field, "field => field.getBoundingClientRect().right <= innerWidth")
-    assert box_of(seat.field)["height"] < box_of(seat.progress)["height"]
+    assert box_of(seat.field)["height"] < box_of(seat.page.locator(".mha-progress"))["height"]
