@@ -1,102 +1,122 @@
-// The field in the line above a lesson for whoever fell behind: it takes the address of a slide, such as 3.12, as the
-// foot of the lecturer's slides shows it, runs what that step needs, and goes there.
-import { execute } from "../deck/static/cells.js";
+// The field in the line above a lesson that goes to a step by its address, the number at the foot of its slide: "3.12", or
+// "12" in lesson 3. First it runs what the step needs: the setup, and the cells that the copy names (lesson/needs.py).
+// No answer is among them.
+import { identityOf } from "../deck/static/grammar.js";
 import { fill } from "../deck/static/words.js";
-import { cellsToRun } from "../extension/names.js";
 import { stepsOf } from "./steps.js";
 
-const NOTEBOOK = /(?:^|\/)0*(\d+)_[^/]*\.ipynb$/;
-const askedOf = new Map(); // addresses in lessons that are being opened, by the path of the file
+const LESSON = /^0*(\d+)/; // in the name of a lesson's file, such as 03_multihead
+const ADDRESS = /^\d+(\.\d+){0,2}$/;
+const waiting = new Map(); // addresses to go to in notebooks that are opening, by their path
 
 // A handout that the same server shows leads here: lab/tree/work/en/03_….ipynb?step=3.12.
 const [, opened] = /\/tree\/(.+)$/.exec(decodeURIComponent(window.location.pathname)) ?? [];
-const step = new URLSearchParams(window.location.search).get("step");
-if (opened && step) askedOf.set(opened, step);
+const asked = new URLSearchParams(window.location.search).get("step");
+if (opened && asked) waiting.set(opened, asked);
 
-export function offerAddresses(seat, steps, line) {
-  const { panel, words } = seat;
-  const addresses = steps.map(({ address }) => address).filter(Boolean);
-  if (!addresses.length) return; // a copy from before steps had addresses
-  const field = Object.assign(document.createElement("input"), {
-    className: "mha-address",
-    placeholder: fill(words.address, { address: addresses[0] }),
-    ariaLabel: words.address_hint,
-    title: words.address_hint,
-  });
-  const status = document.createElement("span");
-  status.setAttribute("role", "status");
-  line.append(field, status);
-  const say = (text) => Object.assign(status, { textContent: text, title: text });
+export async function addAddress({ seat, seats, line }) {
+  const { app, load, panel, words, original, setup, walk } = seat;
+  const { Notification } = await load("@jupyterlab/apputils");
+  const { NotebookActions } = await load("@jupyterlab/notebook");
+  const { content: notebook } = panel;
+  const steps = stepsOf(original.cells).filter(({ address }) => address);
+  if (!steps.length) return; // the copy is older than addresses
+  const [, lesson] = LESSON.exec(identityOf(notebook.model).lesson) ?? [];
+  const core = steps.filter(({ is_optional }) => !is_optional);
+  const [first, last] = [core[0], core.at(-1)].map((step) => (step ?? steps[0]).address);
+  const label = line.appendChild(document.createElement("label"));
+  const field = document.createElement("input");
+  label.append(words.address, field);
+  label.title = fill(words.address_hint, { address: last });
+  field.placeholder = last;
+  field.autocomplete = "off";
+  let said;
+  let isBusy = false;
 
-  seat.goToAddress = async (typed) => {
-    const address = addressOf(typed, addresses);
-    const step = steps.find((each) => each.address === address);
-    const known = { address: typed.trim(), first: addresses[0], last: addresses.at(-1) };
-    if (step) return catchUp(seat, step, say);
-    if (!(await openOther(seat, address))) return say(fill(words.no_address, known));
-  };
-  field.addEventListener("keydown", async (event) => {
-    event.stopPropagation(); // JupyterLab's keys for cells
-    if (event.key !== "Enter" || !field.value.trim()) return;
-    say("");
-    await seat.goToAddress(field.value).catch(({ message }) => say(message)); // the kernel is gone, say
-  });
-  const { path } = panel.context;
-  if (!askedOf.has(path)) return;
-  field.value = askedOf.get(path);
-  askedOf.delete(path);
-  seat.goToAddress(field.value);
-}
-
-/** The address that was typed, in digits of any width; of a number alone, in the lesson's own. */
-function addressOf(typed, [first]) {
-  const text = typed.normalize("NFKC").replace(/\s/g, "");
-  return /^\d+$/.test(text) ? `${first.split(".")[0]}.${text}` : text;
-}
-
-/** Run the setup and the cells that a step needs, as far as they have not run as they are now; then go to the step. */
-async function catchUp({ load, panel, original, setup, walk, words }, { address, first, needs }, say) {
-  const { content: notebook, sessionContext } = panel;
-  original.putBack(notebook.model, ({ id }) => id === first || needs.includes(id)); // a student may have deleted one
-  const cellOf = (id) => notebook.widgets.find(({ model }) => model.id === id);
-  if (!(await setup.ready())) return; // it says why
-  const left = await cellsToRun(needs.map(cellOf), sessionContext, { all: true });
-  for (const [done, cell] of left.entries()) {
-    say(fill(words.catching_up, { address, done, all: left.length }));
-    const reply = await execute(cell, { panel, load });
-    if (reply?.status === "ok") continue;
-    walk.goTo(cell);
-    return say(fill(words.not_caught_up, { address }));
+  function refuse(sentence, gaps) {
+    field.ariaInvalid = "true";
+    said = Notification.error(fill(sentence, gaps), { autoClose: false });
   }
-  say("");
-  walk.goTo(cellOf(first));
-  notebook.scrollToItem(notebook.activeCellIndex, "start");
+
+  /** Go to the address as it was typed; what was typed stays where that fails. */
+  async function go(typed) {
+    Notification.dismiss(said);
+    field.ariaInvalid = "false";
+    field.value = typed;
+    const address = readAddress(typed, lesson);
+    const step = steps.find((each) => each.address === address);
+    if (step) return goToStep(step);
+    if (!ADDRESS.test(address)) return refuse(words.no_address, { typed, address: last });
+    const [other] = address.split(".");
+    if (other === lesson || !address.includes(".")) return refuse(words.no_step, { address, first, last });
+    const path = await notebookBeside(panel.context.path, other, app.serviceManager.contents);
+    if (!path) return refuse(words.no_lesson, { address, lesson: other });
+    const open = [...seats].find(({ panel: { context } }) => context.path === path);
+    if (!open) waiting.set(path, address);
+    await app.commands.execute("docmanager:open", { path });
+    return open?.go?.(address);
+  }
+
+  async function goToStep({ address, first: begin, needs }) {
+    original.putBack(notebook.model, ({ id }) => id === begin || needs.includes(id)); // a student may have deleted one
+    const byId = new Map(notebook.widgets.map((cell) => [cell.model.id, cell]));
+    const cell = byId.get(begin);
+    const needed = needs.map((id) => byId.get(id)).filter(({ model }) => model.type === "code");
+    if (!(await setup.runNeeded(fill(words.address_needs, { address }), needed))) return;
+    if (cell.headingCollapsed) cell.headingCollapsed = false;
+    NotebookActions.expandParent(cell, notebook);
+    walk.goTo(cell);
+    notebook.scrollToItem(notebook.activeCellIndex, "start");
+    field.value = "";
+  }
+
+  seat.go = async (typed) => {
+    if (isBusy) return;
+    isBusy = true;
+    await go(typed).finally(() => {
+      isBusy = false;
+    });
+  };
+  field.addEventListener("keydown", ({ key, isComposing }) => {
+    if (key === "Enter" && !isComposing && field.value.trim()) seat.go(field.value);
+  });
+  const { path } = panel.context;
+  if (waiting.has(path)) seat.go(waiting.get(path));
+  waiting.delete(path);
 }
 
-/** Open the copy of the lesson that an address names, if it lies beside this one, and go there; whether it does. */
-async function openOther({ app, panel, seats }, address) {
-  const { path } = panel.context;
-  const { content } = await app.serviceManager.contents.get(path.replace(/[^/]*$/, ""));
-  const [lesson] = address.split(".");
-  const other = content.find(({ path: its }) => its !== path && NOTEBOOK.exec(its)?.[1] === lesson);
-  if (!other) return false;
-  const isOpen = [...seats].find((seat) => seat.panel.context.path === other.path);
-  if (!isOpen) askedOf.set(other.path, address); // it goes there as soon as it is ready
-  await app.commands.execute("docmanager:open", { path: other.path });
-  await isOpen?.goToAddress(address);
-  return true;
+/**
+ * The address that was typed, in half-width digits and without zeros in front: " ３．１２ " and "03.12" are "3.12". Without
+ * the lesson's number, "12" is a step of this lesson.
+ */
+function readAddress(typed, lesson) {
+  const plain = typed
+    .normalize("NFKC")
+    .trim()
+    .replace(/。/g, ".")
+    .replace(/(^|\.)0+(?=\d)/g, "$1");
+  return plain.includes(".") || !lesson ? plain : `${lesson}.${plain}`;
+}
+
+/** The path of the notebook of the lesson of that number, in the folder of this one. */
+async function notebookBeside(path, number, contents) {
+  const { content } = await contents.get(path.replace(/\/?[^/]*$/, ""));
+  const notebooks = content.filter(({ name }) => /^[^.]+\.ipynb$/.test(name)); // no 04_….new.ipynb
+  return notebooks.find(({ name }) => LESSON.exec(name)?.[1] === number)?.path;
 }
 
 /** Open the handout of this lesson at the step of the active cell, if it lies on the server. */
 export async function openHandout({ app, load, panel, original, words }) {
   const { contents } = app.serviceManager;
-  const path = panel.context.path.replace(/work\/([^/]+\/[^/]+)\.ipynb$/, "build/handouts/$1.html");
-  const isThere = await contents.get(path, { content: false }).catch(() => null);
-  if (!isThere || path === panel.context.path) {
+  const { path } = panel.context;
+  const handout = path.replace(/work\/([^/]+\/[^/]+)\.ipynb$/, "build/handouts/$1.html");
+  const isThere = await contents.get(handout, { content: false }).catch(() => null);
+  if (!isThere || handout === path) {
     const { Notification } = await load("@jupyterlab/apputils");
-    return Notification.info(fill(words.no_handout, { path }), { autoClose: 8000 });
+    return Notification.info(fill(words.no_handout, { path: handout }), { autoClose: 8000 });
   }
   const active = panel.content.activeCell?.model.id;
   const step = stepsOf(original.cells).find(({ cells }) => cells.some(({ id }) => id === active));
-  window.open(`${await contents.getDownloadUrl(path)}#${step?.address ?? ""}`, "_blank", "noopener");
+  const address = await contents.getDownloadUrl(handout);
+  window.open(`${address}#${step?.address ?? ""}`, "_blank", "noopener");
 }
