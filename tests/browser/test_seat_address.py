@@ -1,5 +1,6 @@
 """The field above a lesson in JupyterLab: it goes to a step by its address, and runs what that step needs."""
 
+import re
 import shutil
 from itertools import count
 
@@ -10,7 +11,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, expect
 
 from mha_lib.classroom.lesson import make_working_copy
+from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.pages.page import CLASSROOM
 from tests.browser.conftest import JupyterServer, Serve
 from tests.browser.new_lesson import new_lesson
 from tests.browser.waiting import box_of, expect_idle, until
@@ -65,6 +68,12 @@ def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterSer
     return serve(folder)
 
 
+def expect_at(page: Page, heading: str) -> None:
+    active = page.locator(".jp-NotebookPanel:visible .jp-Cell.jp-mod-active")
+    expect(active).to_contain_text(heading)
+    expect(active).to_be_in_viewport()
+
+
 class Lesson:
     """A student's copy of the lesson, open in JupyterLab."""
 
@@ -90,14 +99,12 @@ class Lesson:
         self.field.press("Enter")
 
     def expect_at(self, heading: str) -> None:
-        active = self.page.locator(".jp-NotebookPanel:visible .jp-Cell.jp-mod-active")
-        expect(active).to_contain_text(heading)
-        expect(active).to_be_in_viewport()
+        expect_at(self.page, heading)
 
-    def expect_refused(self, address: str, sentence: str, **gaps: str) -> None:
-        self.go(address)
-        expect(self.page.get_by_role("alert")).to_contain_text(WORDS[sentence].format(**gaps))
-        expect(self.field).to_have_value(address)
+    def expect_refused(self, typed: str, sentence: str, **gaps: str) -> None:
+        self.go(typed)
+        expect(self.page.get_by_role("alert")).to_contain_text(WORDS[sentence].format(typed=typed, **gaps))
+        expect(self.field).to_have_value(typed)
 
     def prompt(self, name: str) -> Locator:
         return self.cell(name).locator(".jp-InputPrompt")
@@ -152,7 +159,7 @@ def test_an_address_opens_the_optional_step_that_is_folded(seat):
 
 def test_a_wrong_address_says_which_there_are_and_stays(seat):
     seat.expect_refused("3.77", "no_step", address="3.77", first="3.1", last="3.7")
-    seat.expect_refused("three", "no_address", typed="three", address="3.7")
+    seat.expect_refused("three", "no_address", address="3.7")
     seat.expect_refused("5.1", "no_lesson", address="5.1", lesson="5")
 
 
@@ -171,6 +178,38 @@ def test_a_needed_cell_that_fails_is_named_again_and_again(seat):
         expect(seat.field).to_have_value("3.7")
         expect_idle(seat.page)
     expect(seat.prompt("needs-wrong")).to_have_text("[ ]:")
+
+
+def test_a_needed_cell_that_was_deleted_comes_back(seat):
+    seat.cell("two").locator(".jp-InputPrompt").click()
+    seat.page.keyboard.press("d")
+    seat.page.keyboard.press("d")
+    expect(seat.page.locator(".jp-Cell", has_text="two = 2")).to_have_count(0)
+    seat.go("3.5")
+    seat.expect_at("Fourth")
+    expect(seat.page.locator(".jp-Cell", has_text="two = 2").locator(".jp-InputPrompt")).to_have_text("[2]:")
+
+
+def test_a_handout_on_the_server_and_the_notebook_lead_to_each_other(page, course):
+    make_working_copy(course.folder, "en")
+    seat = Lesson(page, course, "work/en/03_lesson.ipynb")
+    seat.cell("third").click()
+
+    def choose_handout() -> None:
+        page.get_by_role("button", name=WORDS["menu"]).click()
+        page.locator(".lm-Menu").get_by_text(WORDS["handout"]).click()
+
+    handout = course.folder / "build" / "handouts" / "en" / "03_lesson.html"
+    choose_handout()
+    expect(page.get_by_role("alert")).to_contain_text("build/handouts/en/03_lesson.html")
+    addresses = "".join(f'<p class="address" id="3.{step}">3.{step}</p>' for step in range(1, 8))
+    script = (CLASSROOM / "pages" / "handout" / "address.js").read_text()
+    write_whole(handout, f"<!doctype html>{addresses}<script>{script}</script>")
+    with page.context.expect_page() as opened:
+        choose_handout()
+    expect(opened.value).to_have_url(re.compile(r"/files/build/handouts/en/03_lesson\.html.*#3\.4$"))
+    opened.value.get_by_role("link", name="3.5").click()
+    expect_at(opened.value, "Fourth")
 
 
 def test_the_field_stays_within_reach_in_a_narrow_window(seat):
