@@ -56,6 +56,7 @@ WORDINGS = (
     (r"(?:^|[：，。“（])层 \d", "第 1 层: as layers are called elsewhere", "层 1 有两个头"),
     ("(?:层|E 之后”)(?:的|这条)记录", "便条: one word for what layer 0 writes", "第 0 层的记录"),
     (r"\d ?[–—~～] ?\d", "到: one sign for ranges", "3.20–3.92"),
+    (r"(?<![\w.:])\.\d", "0.5: a number begins with 0", "旧的和 × .135"),
     (r"\d %", "80%: no space before the sign", "领先的 80 % 以上"),
     (r"[快慢小少低]了? ?[\d一二两三四五六七八九十]+ ?倍", "a factor: 快五倍 may be six times", "回答快五倍"),
     (r"(?i)\bet(?: |&nbsp;)al", "等: authors are listed in Chinese", "Dao et al. 2022"),
@@ -90,8 +91,6 @@ def findings(english: str, chinese: str) -> Iterator[str]:
         yield f"an English title stands in italics: {found}"
     for found in re.findall(rf"(?<!\*)\*(?!\*)([^*\n]*[{HAN}])\*(?!\*)", prose):
         yield f"Chinese has no italics, so a term is bold, and only a sentence may be emphasized so: {found}"
-    for found in re.findall(r"(?<![\w.])\.\d+", prose):
-        yield f"a number begins with 0: {found}"
     for found in english_runs(prose):
         yield f"English: {found}"
 
