@@ -75,6 +75,7 @@ NUMBER_WORDS = re.compile(
 
 OTHER_TEXTS = [
     *(ROOT / "mha_lib" / "classroom" / "words" / "zh").glob("*.json"),
+    *(NOTEBOOKS / "zh").glob("questions*.json"),
     ROOT / "img" / "words" / "zh.json",
     *(ROOT / "docs" / "zh").glob("*.md"),
     *ROOT.glob("*.zh.md"),
@@ -102,7 +103,9 @@ def test_words_figures_and_documents_have_it_too(file):
 
 def values_of(words):
     """The sentences of a tree of words; in the file of the figures, the names are English."""
-    return [one for each in words.values() for one in values_of(each)] if isinstance(words, dict) else [words]
+    if isinstance(words, str):
+        return [words]
+    return [one for each in (words.values() if isinstance(words, dict) else words) for one in values_of(each)]
 
 
 @pytest.mark.parametrize(("wanted", "case"), [(wanted, case) for _, wanted, case in WORDINGS])

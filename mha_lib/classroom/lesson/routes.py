@@ -29,16 +29,15 @@ from mha_lib.classroom.lesson.language import COURSE, route_folder, source_folde
 from mha_lib.classroom.lesson.lessons import CourseError, find_lesson, read_course
 from mha_lib.classroom.lesson.needs import names_in, needed_by
 from mha_lib.classroom.lesson.slides import (
-    STARTS,
+    STEP,
     addresses_of,
     core_minutes,
     read_lesson,
     read_slides,
-    slide_type,
     source,
+    steps_of,
 )
 from mha_lib.classroom.lesson.traditional import FOR_AUTHORS, PHRASES, prepare_lessons, read_phrases
-from mha_lib.classroom.lesson.working_copy import STEP
 
 ROUTES = "routes"  # the name of their table in course.json
 QUESTIONS = 1 / 9  # of a route's minutes, as of a lesson's: 5 of 45
@@ -101,17 +100,6 @@ def find_route(root: Path, language: str, name: str) -> Route:
     return Route(name, title, minutes, chosen)
 
 
-def steps_of(cells: list[Any]) -> dict[str, list[Any]]:
-    """The cells of each step, its notes and helpers among them, by the name of the cell that begins it."""
-    steps: dict[str, list[Any]] = {}
-    for cell in cells:
-        if slide_type(cell) in STARTS:
-            steps[cell["id"]] = []
-        if steps:
-            steps[next(reversed(steps))].append(cell)
-    return steps
-
-
 def make_route(root: Path, language: str, name: str) -> Path:
     """Write the notebook of a route to ``build/route-<language>/route_<name>.ipynb``; returns the file."""
     route, folder = find_route(root, language, name), route_folder(root, language)
@@ -143,9 +131,9 @@ def notebook_of(route: Route, language: str) -> dict[str, Any]:
 
 def cells_of(lesson: Path, steps: list[str], number: str, taken: set[str]) -> Iterator[dict[str, Any]]:
     """The cells of these steps, before each those that it needs; none that is ``taken``."""
-    cells = read_lesson(lesson)["cells"]
+    notebook = read_lesson(lesson)
+    cells, addresses = notebook["cells"], addresses_of(notebook)
     by_step = steps_of(cells)
-    addresses = addresses_of(read_slides(cells), number)
     for step in steps:
         its, begin = by_step[step], cells.index(by_step[step][0])
         needed = [cell for cell in cells[:begin] if is_quiet(cell)] + needed_by(its, cells[:begin])

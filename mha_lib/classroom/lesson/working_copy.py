@@ -9,7 +9,7 @@ there. An *edition* is a released state of a lesson's file.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import wraps
@@ -19,7 +19,7 @@ from typing import Any
 
 from mha_lib.classroom.lesson.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.lesson.files import as_json, write_whole
-from mha_lib.classroom.lesson.grammar import DECK, STUDENT, identified
+from mha_lib.classroom.lesson.grammar import DECK, STUDENT, has_role, identified
 from mha_lib.classroom.lesson.language import (
     COURSE,
     is_installed,
@@ -29,8 +29,11 @@ from mha_lib.classroom.lesson.language import (
     words_in,
 )
 from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages
+from mha_lib.classroom.lesson.needs import needed_by
 from mha_lib.classroom.lesson.qr_code import write_qr_code
 from mha_lib.classroom.lesson.slides import (
+    STEP,
+    addresses_of,
     former_names,
     is_for_instructors,
     is_notes,
@@ -40,7 +43,6 @@ from mha_lib.classroom.lesson.slides import (
 )
 from mha_lib.classroom.lesson.traditional import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
 
-STEP = "mha_step"  # in the metadata of the cell with which a step begins: its minutes, whether it is optional
 GUESS = (
     "mha_guess"  # in a cell's metadata: what the student has guessed there, and whether the result is open
 )
@@ -51,18 +53,22 @@ FOR_DECKS = ("course.css", COURSE, WORDS_OF_DECK)  # beside the lessons, and in 
 NO_NOTEBOOK = (ValueError, KeyError, TypeError)  # reading a half-written file raises one of these
 
 
-def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
+def make_working_copy(
+    root: Path, language: str, pages: Iterable[tuple[str, bytes]] = ()
+) -> tuple[Path, list[str]]:
     """Bring ``work/<language>/`` up to date; returns it and the messages for the user.
 
     A new edition replaces a file whose cells nobody changed, whether they ran or not. A changed file stays,
     and the new edition is laid beside it, once, as ``<name>.new.ipynb``. A lesson that can't be read as a
     notebook (half-copied, say) stays too, and the message comes each time until that file is gone.
+    ``pages``, each with its name, are laid beside the lessons in the same way.
     """
     work = root / "work" / language
     messages = []
     solutions = hands_out_solutions(root)
     with record_of(work) as record:
-        for source_file, content in editions(root, language, work):
+        more = [(Path(name), content) for name, content in pages]
+        for source_file, content in (*editions(root, language, work), *more):
             name = source_file.name
             if name in FOR_DECKS:
                 continue
@@ -189,15 +195,24 @@ def for_students(notebook: Any, solutions: bool) -> None:
     ``solutions``: whether they stay in it, each in a folded cell.
 
     The exercises, and what lies among them, are optional too; they stay open, for students look for them.
-    The copy carries what JupyterLab asks for: minutes of each step, and its cells as they were.
+    The copy carries what JupyterLab asks for: of each step its address, its minutes, whether it is optional,
+    and the cells that it needs besides the setup; and the cells of the lesson as they were.
     """
     stacks = read_stacks(notebook["cells"])
     for slide in without_exercises(stacks):
         if slide.is_optional and any(cell["cell_type"] == "code" for cell in slide.cells):
             slide.cells[0]["metadata"][FOLDED] = True
-    for slide in (slide for stack in stacks for slide in stack if slide.cells):
-        about = {"minutes": slide.minutes, "is_optional": slide.is_optional}
-        slide.cells[0]["metadata"][STEP] = slide.cells[0]["metadata"].get(STEP, {}) | about
+    slides = [slide for stack in stacks for slide in stack if slide.cells]
+    addresses, cells = addresses_of(notebook), notebook["cells"]
+    begins = [cells.index(slide.cells[0]) for slide in slides]
+    for slide, begin, end in zip(slides, begins, [*begins[1:], len(cells)], strict=True):
+        needed = needed_by(cells[begin:end], cells[:begin])
+        cells[begin]["metadata"][STEP] = {
+            "address": addresses.get(cells[begin].get("id"), ""),
+            "minutes": slide.minutes,
+            "is_optional": slide.is_optional,
+            "needs": [cell["id"] for cell in needed if not has_role(cell, "setup")],
+        }
     left_out = is_notes if solutions else is_for_instructors
     notebook["cells"] = [cell for cell in notebook["cells"] if not left_out(cell)]
     notebook["metadata"][ORIGINAL] = {"cells": deepcopy(notebook["cells"])}
