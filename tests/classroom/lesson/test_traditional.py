@@ -16,7 +16,7 @@ from mha_lib.classroom.lesson.chinese import to_traditional
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.slides import read_lesson, source
 from mha_lib.classroom.lesson.traditional import code_to_traditional
-from tests.lessons import MADE, name_of
+from tests.lessons import MADE, ROOT, name_of
 
 TAIWANS = {
     # terms of the field are Taiwan's
@@ -81,6 +81,14 @@ def test_no_lesson_and_no_sentence_has_a_word_that_taiwan_does_not_use(made_less
     texts = {file.name: file.read_text(encoding="utf-8") for file in made_lessons.iterdir()}
     assert [(name, word) for name, text in texts.items() for word in re.findall(OTHER_WORDS, text)] == []
     assert "多頭注意力" in texts["course.css"]
+
+
+def test_each_phrase_of_the_lessons_stands_in_one():
+    lessons = [read_lesson(file) for file in list_lessons(ROOT, "zh")]
+    said = [source(cell) for lesson in lessons for cell in lesson["cells"]]
+    said.append((ROOT / "notebooks" / "zh" / "course.css").read_text(encoding="utf-8"))
+    phrases = json.loads((ROOT / "notebooks" / "zh" / "taiwan.json").read_text(encoding="utf-8"))
+    assert [phrase for phrase in phrases if not any(phrase in text for text in said)] == []
 
 
 LINES = {  # cells that speak of lines: of code, of output, of a formula, of a list
