@@ -1,5 +1,6 @@
 """Showing a deck: the foot, the slide sorter, the keys of Reveal's users, the pointer and the magnifier."""
 
+import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import FrameLocator, Page, expect
@@ -232,3 +233,26 @@ def test_without_an_address_and_a_sheet_of_the_course_nothing_is_shown_and_nothi
     open_deck(page, lay_lesson(jupyter, "show.ipynb", CELLS))
     expect(page.locator("#deck-handouts")).to_have_count(0)
     assert not missing
+
+
+@pytest.mark.parametrize(
+    ("name", "feet"),
+    [
+        ("03_lesson", ["3.1 / 2", "↓ optional 3.2 / 2", "optional 3.2.1 / 2"]),
+        ("route_mine", ["1 / 2", "↓ optional 4.6 2 / 2", "optional 2.1 / 2"]),
+    ],
+)
+def test_the_foot_shows_the_address_of_a_slide(
+    page: Page, jupyter: JupyterServer, name: str, feet: list[str]
+) -> None:
+    address = lay_lesson(jupyter, f"addresses/{name}.ipynb", CELLS[:5])
+    file = jupyter.folder / "addresses" / f"{name}.ipynb"
+    lesson = nbformat.read(file, as_version=4)
+    lesson.metadata["mha"]["lesson"] = name
+    if name.startswith("route"):
+        lesson.cells[1].metadata["mha_step"] = {"address": "4.6"}
+    nbformat.write(lesson, file)
+    open_deck(page, address)
+    for foot in feet:
+        expect(page.locator("#deck-foot b").last).to_have_text(foot)
+        page.keyboard.press("ArrowDown" if "↓" in foot else "ArrowRight")

@@ -3,12 +3,13 @@
 // and guesses, and outputs of checks carry the state of their exercises (lesson/outputs.py).
 import { checkedBy, hasRole } from "../deck/static/grammar.js";
 import { fill } from "../deck/static/words.js";
+import { addAddress } from "./address.js";
 import { progressOf, stepsOf } from "./steps.js";
 
 const CHECK = "mha_check"; // in the metadata of an output
 const DELAY = 200; // ms, in which several changes are drawn at once
 
-export async function showProgress(seat, openMenu) {
+export async function showProgress(seat, openMenu, seats) {
   const { load, panel, original, walk, words } = seat;
   const { Widget } = await load("@lumino/widgets");
   const { content: notebook } = panel;
@@ -36,6 +37,7 @@ export async function showProgress(seat, openMenu) {
 
   const menu = addButton(words.menu, () => openMenu(seat, menu));
   menu.ariaHasPopup = "menu";
+  await addAddress({ seat, seats, line: line.node });
 
   function draw() {
     const { core, left } = progressOf(steps, model.cells);

@@ -52,7 +52,7 @@ export default async function prepareSeat(app, load) {
     explainOutputs(seat);
     watchMoments(seat);
     markKept(panel, words.seat.kept).catch(() => {}); // the kernel is gone
-    await Promise.all([showProgress(seat, openMenu), openContents(app, load)]);
+    await Promise.all([showProgress(seat, openMenu, seats), openContents(app, load)]);
     panel.node.dataset.seat = "ready";
   }
 

@@ -11,6 +11,7 @@ export class Setup {
   changed = () => {};
   #isDone = false; // in this kernel
   #running; // a promise
+  #needed = []; // cells that ran last after the setup
   #said = []; // notifications of what failed, which go when the setup runs again
 
   constructor({ load, panel, words: { deck, seat }, original }) {
@@ -57,6 +58,22 @@ export class Setup {
     return this.#running;
   }
 
+  /**
+   * Run the setup, and then those of the cells that have not run in this kernel as they are now, or ended with an error;
+   * `run` names them. Returns whether all of them have run without an error.
+   */
+  async runNeeded(run, cells) {
+    await this.#dismiss();
+    if (!(await this.ready())) return false;
+    const fresh = await cellsToRun(cells, this.panel.sessionContext, { all: true });
+    const left = cells.filter((cell) => fresh.includes(cell) || errorOf(cell));
+    if (!left.length) return true;
+    this.#needed = left;
+    await this.runner.runNeeded(run, left);
+    this.changed(0);
+    return this.#isDone;
+  }
+
   async #run() {
     await this.#dismiss();
     const { model } = this.panel.content;
@@ -84,11 +101,15 @@ export class Setup {
     const say = (sentence) => this.#said.push(Notification.error(sentence, { autoClose: false }));
     say(text.replaceAll("\n", " · ")); // a notification has no line breaks
     const { content: notebook } = panel;
-    const index = notebook.widgets.findIndex((cell) => isSetup(cell) && errorOf(cell));
+    const index = notebook.widgets.findIndex((cell) => this.#ran(cell) && errorOf(cell));
     if (index < 0) return;
     if (notebook.mode !== "edit") notebook.activeCellIndex = index;
     notebook.scrollToItem(index, "start");
     if (errorOf(notebook.widgets[index]).ename === "ModuleNotFoundError") say(words.wrong_kernel);
+  }
+
+  #ran(cell) {
+    return isSetup(cell) || this.#needed.includes(cell);
   }
 
   #forget() {

@@ -59,7 +59,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, files, words: { deck: words, s
   const panel = app.shell.currentWidget;
   const notebook = panel.content;
   const slides = readSlides(notebook.model.toJSON().cells);
-  markPlaces(slides, words);
+  markPlaces(slides, words, notebook.model);
   markOutputs(notebook);
   markSteps(notebook);
   keepRendered(notebook);

@@ -18,7 +18,7 @@ export async function layOut({ words, core = false, answers = false }) {
   const optional = sections().length - count;
   for (const section of sections().filter((one) => !core || isCore(one))) {
     goTo(section);
-    if (core) section.dataset.foot = fill(words.foot.core, { place: section.dataset.place, count });
+    if (core) section.dataset.foot = fill(words.foot.core, { address: section.dataset.address, count });
     for (const answer of section.querySelectorAll("details")) answer.open = answers;
     await rest(section);
     pictures.push(Object.assign(pictureOf(section, document), { inert: false })); // its headings are the outline

@@ -23,6 +23,11 @@ export class Runner {
     return this.#run(this.words.setup, this.#cells.filter(isSetup), { stopsAtError: true });
   }
 
+  /** Run cells that something else needs; `run` is the name of the run at the foot. */
+  runNeeded(run, cells) {
+    return this.#run(run, cells, { stopsAtError: true });
+  }
+
   /** Run everything from a fresh kernel; then go to the first slide, if the instructor has stayed on this one. */
   async runAll() {
     const start = position();

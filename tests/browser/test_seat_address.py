@@ -1,0 +1,180 @@
+"""The field above a lesson in JupyterLab: it goes to a step by its address, and runs what that step needs."""
+
+import shutil
+from itertools import count
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from playwright.sync_api import Locator, Page, expect
+
+from mha_lib.classroom.lesson import make_working_copy
+from mha_lib.classroom.lesson.language import words_in
+from tests.browser.conftest import JupyterServer, Serve
+from tests.browser.new_lesson import new_lesson
+from tests.browser.waiting import box_of, expect_idle, until
+
+WORDS = words_in("en")["seat"]
+NUMBERS = count()
+STUB = "def mine(scores, mask):\n    return ...  # your answer"
+MINE = "def mine(scores, mask):\n    return 'my answer'"
+
+
+def cell(name: str, source: str, kind: str, tags: tuple[str, ...] = ()) -> NotebookNode:
+    return new_code_cell(source, id=name, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)})
+
+
+def text(name: str, source: str, kind: str = "slide") -> NotebookNode:
+    return new_markdown_cell(source, id=name, metadata={"slideshow": {"slide_type": kind}})
+
+
+def lesson(name: str) -> NotebookNode:
+    """A lesson of seven steps, the third an exercise, and an optional one after the fourth."""
+    cells = [
+        text("title", f"# Lesson {name}"),
+        cell("base", "# Helper: a number\nbase = 40", "skip", ("setup",)),
+        text("first", "## First"),
+        cell("unused", "unused = 1", "fragment"),
+        cell("two", "two = 2", "fragment"),
+        text("second", "## Exercise"),
+        cell("answer", STUB, "fragment", ("exercise",)),
+        text("third", "## Third"),
+        cell("sum", "total = base + two", "fragment"),
+        text("more", "## Optional: more", "subslide"),
+        cell("show-more", "total + 1", "fragment"),
+        text("more-notes", "Optional, 2 min.", "notes"),
+        text("fourth", "## Fourth"),
+        cell("show", "print('total is', total)", "fragment"),
+        text("fifth", "## Fifth"),
+        cell("wrong", "wrong = 1 / 0", "fragment"),
+        text("sixth", "## Sixth"),
+        cell("needs-wrong", "wrong + 1", "fragment"),
+    ]
+    made = new_lesson(cells, title=f"Lesson {name}", summary="Steps")
+    made.metadata["mha"]["lesson"] = name
+    return made
+
+
+@pytest.fixture(scope="module")
+def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterServer:
+    folder = tmp_path_factory.mktemp("course")
+    (folder / "notebooks" / "en").mkdir(parents=True)
+    for name in ("03_lesson", "04_lesson"):
+        nbformat.write(lesson(name), folder / "notebooks" / "en" / f"{name}.ipynb")
+    return serve(folder)
+
+
+class Lesson:
+    """A student's copy of the lesson, open in JupyterLab."""
+
+    def __init__(self, page: Page, course: JupyterServer, path: str):
+        self.page, self.file = page, course.folder / path
+        page.goto(course.address("lab", path) + "&reset")
+        expect(page.locator(".jp-NotebookPanel")).to_have_attribute("data-seat", "ready")
+        expect_idle(page)
+
+    def cell(self, name: str) -> Locator:
+        number = [each.id for each in nbformat.read(self.file, 4).cells].index(name)
+        return self.page.locator(f'.jp-Cell[data-windowed-list-index="{number}"]')
+
+    def write(self, name: str, source: str) -> None:
+        self.cell(name).locator(".cm-content").fill(source)
+
+    @property
+    def field(self) -> Locator:
+        return self.page.locator(".jp-NotebookPanel:visible").get_by_role("textbox", name=WORDS["address"])
+
+    def go(self, address: str) -> None:
+        self.field.fill(address)
+        self.field.press("Enter")
+
+    def expect_at(self, heading: str) -> None:
+        active = self.page.locator(".jp-NotebookPanel:visible .jp-Cell.jp-mod-active")
+        expect(active).to_contain_text(heading)
+        expect(active).to_be_in_viewport()
+
+    def expect_refused(self, address: str, sentence: str, **gaps: str) -> None:
+        self.go(address)
+        expect(self.page.get_by_role("alert")).to_contain_text(WORDS[sentence].format(**gaps))
+        expect(self.field).to_have_value(address)
+
+    def prompt(self, name: str) -> Locator:
+        return self.cell(name).locator(".jp-InputPrompt")
+
+
+@pytest.fixture
+def seat(page: Page, course: JupyterServer) -> Lesson:
+    copies, _ = make_working_copy(course.folder, "en")
+    mine = f"mine-{next(NUMBERS)}"  # a path of its own has a kernel of its own
+    shutil.copytree(copies, course.folder / mine)
+    return Lesson(page, course, f"{mine}/03_lesson.ipynb")
+
+
+def test_an_address_runs_what_its_step_needs_and_no_answer(seat):
+    seat.write("answer", MINE)
+    seat.go("3.5")
+    seat.expect_at("Fourth")
+    expect(seat.prompt("sum")).to_have_text("[3]:")  # after the setup and `two`
+    for name in ("unused", "answer", "show"):
+        expect(seat.prompt(name)).to_have_text("[ ]:")
+    expect(seat.cell("answer")).to_contain_text("my answer")
+    expect(seat.field).to_have_value("")
+    seat.page.keyboard.press("Shift+Enter")
+    seat.page.keyboard.press("Shift+Enter")
+    expect(seat.cell("show").locator(".jp-OutputArea-output")).to_have_text("total is 42")
+
+
+def test_what_has_run_as_it_is_does_not_run_again_also_on_the_way_back(seat):
+    seat.go("3.5")
+    seat.expect_at("Fourth")
+    seat.go("3.1")
+    seat.expect_at("Lesson 03")
+    seat.write("two", "two = 3")
+    seat.go("3.5")
+    seat.expect_at("Fourth")
+    expect(seat.prompt("two")).to_have_text("[4]:")
+    expect(seat.prompt("base")).to_have_text("[1]:")
+
+
+@pytest.mark.parametrize("typed", ["5", "３．５", " 3.5 ", "03.05"])
+def test_an_address_may_be_typed_in_other_ways(seat, typed):
+    seat.go(typed)
+    seat.expect_at("Fourth")
+
+
+def test_an_address_opens_the_optional_step_that_is_folded(seat):
+    expect(seat.cell("show-more")).to_be_hidden()
+    seat.go("3.4.1")
+    seat.expect_at("Optional: more")
+    expect(seat.cell("show-more")).to_be_visible()
+
+
+def test_a_wrong_address_says_which_there_are_and_stays(seat):
+    seat.expect_refused("3.77", "no_step", address="3.77", first="3.1", last="3.7")
+    seat.expect_refused("three", "no_address", typed="three", address="3.7")
+    seat.expect_refused("5.1", "no_lesson", address="5.1", lesson="5")
+
+
+def test_an_address_of_another_lesson_opens_that_lesson_there(seat):
+    seat.go("4.5")
+    seat.expect_at("Fourth")
+    expect(seat.page.locator(".lm-TabBar-tab.jp-mod-current").get_by_text("04_lesson.ipynb")).to_be_visible()
+    seat.go("3.3")  # the other way, to a lesson that is open
+    seat.expect_at("Exercise")
+
+
+def test_a_needed_cell_that_fails_is_named_again_and_again(seat):
+    for _ in range(2):
+        seat.go("3.7")
+        expect(seat.page.get_by_role("alert")).to_contain_text("ZeroDivisionError")
+        expect(seat.field).to_have_value("3.7")
+        expect_idle(seat.page)
+    expect(seat.prompt("needs-wrong")).to_have_text("[ ]:")
+
+
+def test_the_field_stays_within_reach_in_a_narrow_window(seat):
+    seat.page.set_viewport_size({"width": 400, "height": 700})
+    seat.field.focus()
+    until(seat.field, "field => field.getBoundingClientRect().right <= innerWidth")
+    assert box_of(seat.field)["height"] < box_of(seat.page.locator(".mha-progress"))["height"]
