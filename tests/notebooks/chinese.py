@@ -44,9 +44,30 @@ UNWANTED = {
     "可以注意": "可以关注",
     "英文词": "英语词",
     "汉字数字": "中文数字",
-    "瞎猜": "盲猜",
-    "等人（": "等（",
 }
+# What any text says in one way: a pattern, what is said instead and why, and a case of it.
+WORDINGS = (
+    ("盲猜|瞎猜|碰运气", "随机水平: one word for chance", "答对 0.03，等于盲猜"),
+    ("离散度", "离散程度: the textbooks' word for a spread", "分数的离散度"),
+    ("应报|应写", "目标: one word for what is wanted", "应写的是三"),
+    ("关系", "性质: what must hold is a property", "四个必须成立的关系"),
+    (r"(?:用|换成|变成|各自的)平均(?!权)", "均值: a head is replaced by its mean", "变成平均"),
+    (r"(?<![\w`.])logits(?= ?[\u4e00-\u9fff，。、])", "logit: Chinese has no plural", "前面的 logits。"),
+    (r"(?:^|[：，。“（])层 \d", "第 1 层: as layers are called elsewhere", "层 1 有两个头"),
+    ("(?:层|E 之后”)(?:的|这条)记录", "便条: one word for what layer 0 writes", "第 0 层的记录"),
+    (r"\d ?[–—~～] ?\d", "到: one sign for ranges", "3.20–3.92"),
+    (r"(?<![\w.:])\.\d", "0.5: a number begins with 0", "旧的和 × .135"),
+    (r"\d %", "80%: no space before the sign", "领先的 80 % 以上"),
+    (r"[快慢小少低]了? ?[\d一二两三四五六七八九十]+ ?倍", "a factor: 快五倍 may be six times", "回答快五倍"),
+    (r"(?i)\bet(?: |&nbsp;)al", "等: authors are listed in Chinese", "Dao et al. 2022"),
+    (r"等人|[等a-z](?: |&nbsp;)20\d\d(?= ?[|；）])", "等，2021: sources in one form", "Elhage 等 2021 |"),
+    ("管用", "有效: 管用 is not said of a model", "查询照样管用"),
+    (r"折叠着(?:一份)?解答|(?m:^## 来源)", "参考答案, 参考文献: as in other lessons", "## 来源"),
+    ("打分", "评分: one word for scoring", "给词元打分"),
+    (r"猜一猜(?![：”])|(?<![*“])猜一猜", "*猜一猜：…？*: only where a guess is asked for", "*猜一猜份额。*"),
+    (r"0\.5 分(?!钟)", "分钟: 分 is a mark", "0.5 分。这是"),
+    ("什么也|谁也", "plainly: who doesn't, or what is not done", "这个库什么也不读"),
+)
 
 
 def findings(english: str, chinese: str) -> Iterator[str]:
@@ -70,10 +91,16 @@ def findings(english: str, chinese: str) -> Iterator[str]:
         yield f"an English title stands in italics: {found}"
     for found in re.findall(rf"(?<!\*)\*(?!\*)([^*\n]*[{HAN}])\*(?!\*)", prose):
         yield f"Chinese has no italics, so a term is bold, and only a sentence may be emphasized so: {found}"
-    for found in re.findall(r"(?<![\w.])\.\d+", prose):
-        yield f"a number begins with 0: {found}"
     for found in english_runs(prose):
         yield f"English: {found}"
+
+
+def worded_otherwise(text: str) -> Iterator[str]:
+    """The wordings in a Chinese text, of a lesson or not, that the course doesn't use."""
+    for pattern, wanted, _ in WORDINGS:
+        for found in re.finditer(pattern, text):
+            around = text[max(0, found.start() - 10) : found.end() + 10]
+            yield f"{found[0]} in {around!r}; the course says {wanted}"
 
 
 def kept(english: str, chinese: str) -> Iterator[str]:

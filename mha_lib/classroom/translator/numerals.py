@@ -14,6 +14,7 @@ English counts in thousands, Chinese in 万, ten thousands, so the two do not go
 import operator
 import re
 import unicodedata
+from decimal import Decimal
 
 from mha_lib.classroom.explorer.typed_text import NotUnderstood
 from mha_lib.classroom.lesson.language import words_here
@@ -29,7 +30,11 @@ ENGLISH_WORDS = (*SMALL, *TENS, "hundred", "thousand", "million")
 DIGITS = "零一二三四五六七八九"
 UNITS = ("", "十", "百", "千")  # by the place within a group of four
 NUMERALS = (*DIGITS, *UNITS[1:], "万")
-TYPED = f"0*[0-9]{{1,{len(str(LARGEST))}}}"  # a pattern that JavaScript reads too
+# Patterns that JavaScript reads too: digits, and a number such as 3万5千, whose units have these values.
+TYPED = f"0*[0-9]{{1,{len(str(LARGEST))}}}"
+COUNT = r"([0-9]{1,8}(?:\.[0-9]{1,4})?)"
+IN_UNITS = f"(?=.*[万萬千百])(?:{COUNT}[万萬])?(?:{COUNT}千)?(?:{COUNT}百)?([0-9]{{2,4}})?"
+UNIT_VALUES = (10_000, 1_000, 100, 1)
 
 # A digit of the number, or its unit, by the place of the digit: (3, "unit") are the thousands.
 Name = tuple[int, str]
@@ -106,11 +111,17 @@ def checked_number(number: int) -> int:
 
 
 def read_number(text: str) -> int:
-    """Read a number that a person has typed in digits: ``23045``, ``23,045``, ``23 045``, full-width digits.
+    """Read a number that a person has typed in digits: ``23045``, ``23,045``, ``23 045``, full-width digits,
+    also with units: ``3万5千``, ``1.5万``.
 
     Raises NotUnderstood, whose message is in the language of the lesson.
     """
     digits = re.sub(r"[\s,]", "", unicodedata.normalize("NFKC", text))
+    if found := re.fullmatch(IN_UNITS, digits):
+        value = sum(
+            Decimal(count or 0) * unit for count, unit in zip(found.groups(), UNIT_VALUES, strict=True)
+        )
+        digits = str(int(value)) if value == int(value) else str(value)
     if not re.fullmatch(TYPED, digits):
         raise NotUnderstood(words_here()["numerals"]["no_number"].format(largest=f"{LARGEST:,}"))
     return int(digits.lstrip("0") or "0")

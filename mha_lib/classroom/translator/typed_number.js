@@ -42,8 +42,13 @@ export default function answer({ number, attention, silenced }, { programs, data
   };
 }
 
-function read(text, { typed, largest, sentences }) {
-  const digits = text.normalize("NFKC").replace(/[\s,]/gu, "");
+function read(text, { typed, in_units, unit_values, largest, sentences }) {
+  let digits = text.normalize("NFKC").replace(/[\s,]/gu, "");
+  const [, ...counts] = RegExp(`^${in_units}$`).exec(digits) ?? [];
+  if (counts.length) {
+    const value = counts.reduce((sum, count, place) => sum + Number(count ?? 0) * unit_values[place], 0);
+    digits = String(Number(value.toFixed(4)));
+  }
   if (!RegExp(`^${typed}$`).test(digits)) throw notUnderstood(sentences.no_number, { largest });
   return Number(digits);
 }

@@ -106,6 +106,8 @@ class TypedNumber:
             "digits": numerals.DIGITS,
             "units": numerals.UNITS,
             "typed": numerals.TYPED,
+            "in_units": numerals.IN_UNITS,
+            "unit_values": numerals.UNIT_VALUES,
             "largest": f"{numerals.LARGEST:,}",
             "sentences": words_here()["numerals"],
         }

@@ -145,7 +145,7 @@ def test_a_stub_is_not_yet_solved(answer, sentence):
             "compare, or add .bool() at the end.",
         ),
         (DOUBLED, lambda x: len, "a tensor is wanted, and this returned a function."),
-        (DOUBLED, lambda x: torch.nn.ReLU(), "a tensor is wanted, and this returned a model."),
+        (DOUBLED, lambda x: torch.nn.ReLU(), "a tensor is wanted, and this returned a module (ReLU)."),
         (NUMBER, lambda n: "heads", "a number is wanted, and this returned 'heads'."),
         (DOUBLED, lambda x: x.mT, "for (a tensor (2, 3)) the shape (2, 3) is wanted, got (3, 2)."),
         (NUMBER, lambda n: 11, "the values are not right: for (5) the number should be 10 and is 11."),

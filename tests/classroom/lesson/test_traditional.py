@@ -16,7 +16,7 @@ from mha_lib.classroom.lesson.chinese import to_traditional
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.slides import read_lesson, source
 from mha_lib.classroom.lesson.traditional import code_to_traditional
-from tests.lessons import MADE, name_of
+from tests.lessons import MADE, ROOT, name_of
 
 TAIWANS = {
     # terms of the field are Taiwan's
@@ -49,7 +49,8 @@ TAIWANS = {
     "什么也不复制；先不看表格": "什麼也不複製；先不看表格",
     "哪个词表示它": "哪個詞表示它",
     "运行了三个单元格": "執行了三個儲存格",
-    "两个进程，激活，配置，仓库": "兩個行程，激活，組態，儲存庫",
+    "两个进程，激活，配置，仓库": "兩個行程，活化，設定檔，儲存庫",
+    "随机水平，评分，神秘，这台机器": "隨機水準，評分，神祕，這台機器",
     "教室供暖；地址的二维码": "教室開暖氣；網址的 QR 碼",
     "反过来行吗？还行": "反過來行嗎？還行",
     "只要一行，供所有查询共用": "只要一列，供所有查詢共用",
@@ -68,8 +69,12 @@ def test_a_lesson_has_no_character_that_taiwan_writes_otherwise(lesson):
     assert not re.findall(r".?[箇隻].?|(?<!公)里|后|復制|[“”]", read)
 
 
-# Taiwan says 行程, 儲存庫, 打開, 做事, 開暖氣, 組態, 函式庫, 激活. The model of lesson 05 writes 万, not 萬.
-OTHER_WORDS = "程序|倉庫|開啟一個|教學 6|幹活|供暖|配置|程式庫|啟用|萬：|「萬」旁|[\u4e00-\u9fff]QR"
+# Taiwan says 行程, 儲存庫, 打開, 做事, 開暖氣, 設定檔, 函式庫, 活化, 隨機水準, 神祕, 這台.
+# The model of lesson 05 writes 万, not 萬.
+OTHER_WORDS = (
+    "程序|倉庫|開啟一個|教學 6|幹活|供暖|配置|組態|程式庫|啟用|激活|隨機水平|神秘|這臺"
+    "|萬：|「萬」旁|[\u4e00-\u9fff]QR"
+)
 
 
 def test_no_lesson_and_no_sentence_has_a_word_that_taiwan_does_not_use(made_lessons):
@@ -78,10 +83,24 @@ def test_no_lesson_and_no_sentence_has_a_word_that_taiwan_does_not_use(made_less
     assert "多頭注意力" in texts["course.css"]
 
 
+def test_each_phrase_of_the_lessons_stands_in_one():
+    lessons = [read_lesson(file) for file in list_lessons(ROOT, "zh")]
+    said = [source(cell) for lesson in lessons for cell in lesson["cells"]]
+    said.append((ROOT / "notebooks" / "zh" / "course.css").read_text(encoding="utf-8"))
+    phrases = json.loads((ROOT / "notebooks" / "zh" / "taiwan.json").read_text(encoding="utf-8"))
+    assert [phrase for phrase in phrases if not any(phrase in text for text in said)] == []
+
+
 LINES = {  # cells that speak of lines: of code, of output, of a formula, of a list
     "01": {"print-options": "印成一行", "one-line": "只要一行"},
     "02": {"learnt-notes": "最後一行"},
-    "03": {"bound-proof-notes": "寫第一行", "equal-heads": "一行程式碼"},
+    "03": {
+        "bound-proof-notes": "寫第一行",
+        "equal-heads": "一行程式碼",
+        "four-steps-notes": "逐行",
+        "equal-starts": "那一行",
+        "museum-notes": "錯一行",
+    },
     "05": {"museum-notes": "只是一行", "patch-notes": "逐行"},
     "06": {
         "tiles-code-notes": "兩行",
@@ -89,6 +108,7 @@ LINES = {  # cells that speak of lines: of code, of output, of a formula, of a l
         "read-it-notes": "逐行",
         "exercises-notes": "二十行",
     },
+    "07": {"objectives-notes": "最後一行", "ten-lines-asserted": "這幾行", "ten-lines-notes": "逐行"},
 }
 
 

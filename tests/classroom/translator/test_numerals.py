@@ -167,6 +167,9 @@ def test_only_the_10000_and_zeros_inside_come_from_no_word():
         *((text, 7) for text in ("007", "0" * 5_000 + "7")),
         *((text, 0) for text in ("0", "000")),
         ("99,999,999", LARGEST),
+        *((text, 35_000) for text in ("3万5千", "３万５千", "3.5万", "3 萬 5 千", "3万5000")),
+        *((text, 15_000) for text in ("1.5万", "15千", "150百")),
+        *zip(("3万", "3万5百20", "0.0003万"), (30_000, 30_520, 3), strict=True),
     ],
 )
 def test_digits_are_understood_as_people_type_them(text, number):
@@ -174,7 +177,11 @@ def test_digits_are_understood_as_people_type_them(text, number):
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "-5", "3.5", "23 apples", "100000000", "9" * 5_000, "七", "twenty"]
+    "text",
+    [
+        *("", " ", "-5", "3.5", "23 apples", "100000000", "9" * 5_000, "七", "twenty"),
+        *("三分之一", "负五", "1亿", "万", "3万5", "1.00001万", "0.00005万", "10000万", "5千3万"),
+    ],
 )
 def test_anything_else_gets_a_sentence_in_the_language_of_the_lesson(text, monkeypatch):
     with pytest.raises(NotUnderstood, match=r"^Type a number in digits, from 0 to 99,999,999\.$"):
