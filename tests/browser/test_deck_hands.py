@@ -76,19 +76,18 @@ def bars_of(page: Page) -> Locator:
     return current(page).locator("> .hands")
 
 
-def kept(file: Path) -> Any:
-    """What the instructor's own file says of the cell, once it is there."""
-    path = file.parents[1] / "hands-en.json"
-    return eventually(
-        lambda: path.exists() and json.loads(path.read_text())["lesson"], "the file of the counts"
-    )
+def keeps(file: Path, cell: str, *shows: tuple[str, list[int]]) -> Any:
+    """Wait until the instructor's own file has these shows of a cell, and return them."""
 
+    def read() -> Any:
+        try:
+            kept = json.loads((file.parents[1] / "hands-en.json").read_text())["lesson"]
+        except (FileNotFoundError, ValueError):
+            return None  # the server may be writing it
+        its = kept.get(cell, [])
+        return [(show["date"], show["counts"]) for show in its] == [*shows] and [its]
 
-def keeps(file: Path, cell: str, *shows: tuple[str, list[int]]) -> None:
-    def read() -> bool:
-        return [(show["date"], show["counts"]) for show in kept(file).get(cell, [])] == [*shows]
-
-    eventually(read, f"the counts of {cell}")
+    return eventually(read, f"the counts of {cell}")[0]
 
 
 def run_all(page: Page) -> None:
@@ -119,8 +118,8 @@ def test_the_bars_stand_beside_the_result_in_any_window_and_last_until_they_are_
     deck: Page, file: Path
 ) -> None:
     press(deck, "h 1 2 , 5 Space 3 1 Enter")
-    keeps(file, "cost", ("2027-01-15", [12, 5, 31]))
-    assert kept(file)["cost"][0]["choices"] == CHOICES
+    (show,) = keeps(file, "cost", ("2027-01-15", [12, 5, 31]))
+    assert show["choices"] == CHOICES
     expect(bars_of(deck)).to_be_hidden()  # they would tell what the others think
     run_all(deck)
     said = "Hands: 48 twice the work 12 · 25 % four times 5 · 10 % eight times 31 · 65 %"

@@ -3,6 +3,8 @@
 // entry for each cell. make_deck_copy writes into the folder of the copy, and never meets this file.
 // mha_lib/classroom/pages/hands.py reads it for the running order.
 
+const MOMENT = 500; // ms
+
 const isTable = (one) => typeof one === "object" && one !== null && !Array.isArray(one);
 const isEntry = ({ date, choices, counts }) =>
   /^\d{4}-\d\d-\d\d$/.test(date) &&
@@ -62,21 +64,32 @@ export class HandsFile {
     return [this.folder, `${stem}.json`].filter(Boolean).join("/");
   }
 
-  /** A file that can't be read gets another name; then there are no counts. */
+  /** A file that can't be read, also a moment later, gets another name; then there are no counts. */
   async #tree() {
     const { content: files } = await this.contents.get(this.folder);
     const isFree = (stem) => files.every(({ name }) => name !== `${stem}.json`);
     if (isFree(this.stem)) return {};
+    const tree = await this.#parsed();
+    if (tree) return tree;
+    await new Promise((resolve) => setTimeout(resolve, MOMENT)); // the server may be writing it for another deck
+    return (await this.#parsed()) ?? this.#setAside(isFree);
+  }
+
+  async #parsed() {
     const asText = { type: "file", format: "text", content: true };
     const { content } = await this.contents.get(this.#pathOf(this.stem), asText);
     try {
       return parse(content);
     } catch {
-      let aside = `${this.stem}.broken`;
-      for (let number = 2; !isFree(aside); number += 1) aside = `${this.stem}.broken${number}`;
-      await this.contents.rename(this.#pathOf(this.stem), this.#pathOf(aside));
-      this.saySetAside(`${aside}.json`);
-      return {};
+      return null;
     }
+  }
+
+  async #setAside(isFree) {
+    let aside = `${this.stem}.broken`;
+    for (let number = 2; !isFree(aside); number += 1) aside = `${this.stem}.broken${number}`;
+    await this.contents.rename(this.#pathOf(this.stem), this.#pathOf(aside));
+    this.saySetAside(`${aside}.json`);
+    return {};
   }
 }
