@@ -4,6 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 PIP_OPTIONS ?= --retries 2
 BIN := .venv/bin
+ROUTES = $(if $(ROUTE),--route $(ROUTE))
 COURSE := $(BIN)/python -m mha_lib.classroom $(if $(L),--language $(L))
 SERVER = $(if $(PORT),--port $(PORT)) $(if $(JUPYTER),-- $(JUPYTER))
 SIDE_BY_SIDE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
@@ -16,30 +17,33 @@ PROXY := configurable-http-proxy@5.1.0
 PROXY_COMMAND := .venv/hub/node_modules/.bin/configurable-http-proxy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab present handouts slides site notes overview doctor bundle hub hub-image hub-proxy test test-busy test-ci test-all lint biome mutants bench clean
+.PHONY: help setup lab present handouts slides site notes questions overview doctor bundle hub hub-image hub-proxy test test-busy test-ci test-all lint biome mutants bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/ready-classroom ## create .venv with everything the lessons need (TORCH=cpu or cuda: PyTorch's build)
 
-lab: setup ## open the lessons in JupyterLab (L=language, PORT=8889, JUPYTER="more options")
-	@$(COURSE) lab $(SERVER)
+lab: setup ## open the lessons in JupyterLab (L=language, ROUTE=90, PORT=8889, JUPYTER="more options")
+	@$(COURSE) lab $(ROUTES) $(SERVER)
 
-present: setup ## open a lesson as live slides (NB=03; also L, PORT, JUPYTER)
-	@$(COURSE) present $(or $(NB),03) $(SERVER)
+present: setup ## open a lesson as live slides (NB=03 or ROUTE=90; also L, PORT, JUPYTER)
+	@$(COURSE) present $(NB) $(ROUTES) $(SERVER)
 
-handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, L, AUDIENCE=instructor)
-	@$(COURSE) handouts $(NB) --audience $(or $(AUDIENCE),student)
+handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, ROUTE=90, L, AUDIENCE=instructor)
+	@$(COURSE) handouts $(NB) $(ROUTES) --audience $(or $(AUDIENCE),student)
 
-slides: .venv/ready-slides ## write each lesson's slides as a PDF to build/slides/ (NB=03, L, CORE=1, ANSWERS=1; needs Chromium or Chrome)
-	@$(COURSE) slides $(NB) $(if $(CORE),--core) $(if $(ANSWERS),--answers)
+slides: .venv/ready-slides ## write each lesson's slides as a PDF to build/slides/ (NB=03, ROUTE=90, L, CORE=1, ANSWERS=1; needs Chromium or Chrome)
+	@$(COURSE) slides $(NB) $(ROUTES) $(if $(CORE),--core) $(if $(ANSWERS),--answers)
 
 site: .venv/ready-slides ## write handouts, slides and notebooks as a static site to build/site/ (NB=03, L)
 	@$(COURSE) site $(NB) $(if $(L),--languages $(L))
 
-notes: setup ## write the running order of each lesson to build/notes/ (NB=03, L)
-	@$(COURSE) notes $(NB)
+notes: setup ## write the running order of each lesson to build/notes/ (NB=03, ROUTE=90, L)
+	@$(COURSE) notes $(NB) $(ROUTES)
+
+questions: setup ## write the questions before and after the lessons, and their key, to build/questions/ (L)
+	@$(COURSE) questions
 
 # A running hub has its Python in .venv too: it stays as it is.
 overview: $(if $(wildcard .venv/ready-*),,setup) ## who solved what, from the files of check.report() (FROM=folder, NAMES=no; also L)

@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mha_lib.classroom.begin import begin_lesson
+    from mha_lib.classroom.begin import begin_lesson, begin_part
     from mha_lib.classroom.exercises import check
     from mha_lib.classroom.explorer import explore
     from mha_lib.classroom.heads.explore import explore_model
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ROOMS = {
     "begin_lesson": "begin",
+    "begin_part": "begin",
     "check": "exercises",
     "explore": "explorer",
     "explore_model": "heads.explore",
@@ -32,6 +33,7 @@ ROOMS = {
 }
 __all__ = [
     "begin_lesson",
+    "begin_part",
     "check",
     "explore",
     "explore_model",

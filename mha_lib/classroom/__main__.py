@@ -22,6 +22,7 @@ from mha_lib.classroom.lesson.language import ENGLISH, language_of_machine, word
 
 OLDEST_RISE = (0, 43)
 STOPPED = 130  # the exit status of what Ctrl-C has ended
+FIRST_SHOWN = "03"  # the lesson that is presented where none is named
 MODULE = "python -m mha_lib.classroom"
 
 
@@ -50,7 +51,7 @@ def main(arguments: list[str] | None = None, program: str = MODULE) -> int:
         if writes and course.is_installed(root):
             raise course.CourseError("installed")
         options.extra = extra
-        return options.run(root, course.prepare_lessons(root, options.language), options)
+        return options.run(root, lessons_for(root, options), options)
     except KeyboardInterrupt:
         failure, status = course.CourseError("stopped"), STOPPED
     except ImportError as error:
@@ -92,13 +93,30 @@ def make_parser(words: dict[str, Any], language: str, program: str = MODULE) -> 
     return parser
 
 
+def lessons_for(root: Path, options: Namespace) -> list[Path]:
+    """The lessons; or, where a route was asked for, the notebook of the route alone."""
+    name = getattr(options, "route", None)
+    if name is None:
+        return course.prepare_lessons(root, options.language)
+    from mha_lib.classroom.lesson import routes
+
+    if getattr(options, "edit", False) or getattr(options, "lesson", None):
+        raise course.CourseError("route_alone")
+    for doubt in routes.doubts_about(root, options.language, name):
+        print(f"{name}: {doubt}", file=sys.stderr)
+    return [routes.make_route(root, options.language, name)]
+
+
 def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Open the first lesson in JupyterLab; returns when the server ends."""
+    from mha_lib.classroom.pages.questions import students_pages
+
     check_port(options.port)
     if options.edit:
         return serve(root, "lab/tree", lessons[0], [], options)
     is_first = course.is_installed(root) and not (root / "work").exists()
-    folder, messages = course.make_working_copy(root, options.language)
+    pages = students_pages(root, options.language)
+    folder, messages = course.make_working_copy(root, options.language, pages)
     if is_first:
         messages.append(words_in(options.language)["working_copy"]["first"].format(folder=folder, root=root))
     course.remember_language(root, options.language)
@@ -108,7 +126,8 @@ def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
 
 def present_lesson(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Open one lesson as a deck of slides; returns when the server ends."""
-    lesson = course.find_lesson(options.lesson, lessons)
+    named = FIRST_SHOWN if options.lesson is None else options.lesson
+    lesson = lessons[0] if options.route else course.find_lesson(named, lessons)
     check_rise()
     check_port(options.port)
     asks = partial(begins_afresh, options.language)
@@ -149,6 +168,12 @@ def write_notes(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.pages import notes
 
     return notes.write_notes(root, chosen_lessons(options, lessons), options.output)
+
+
+def write_questions(root: Path, lessons: list[Path], options: Namespace) -> int:
+    from mha_lib.classroom.pages import questions
+
+    return questions.write_questions(root, lessons, options.output)
 
 
 def write_overview(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -251,21 +276,31 @@ def check_port(port: int | None) -> None:
 
 SWITCH = {"action": "store_true"}
 LESSONS = ("lesson", "handouts_lesson", {"nargs": "*"})
+ROUTE = ("--route", "route", {"metavar": "NAME"})
 OUTPUT = ("--output", "output", {"type": lambda text: Path(text).resolve(), "metavar": "FOLDER"})
 SERVER = (("--port", "port", {"type": int}), ("--no-browser", "no_browser", SWITCH))
 # For each command its function and its arguments, each with the name of its help's sentence in words/.
 COMMANDS: dict[str, tuple[Any, ...]] = {
-    "lab": (open_lab, ("--edit", "edit", SWITCH), *SERVER),
-    "present": (present_lesson, ("lesson", "present_lesson", {"nargs": "?", "default": "03"}), *SERVER),
+    "lab": (open_lab, ("--edit", "edit", SWITCH), ROUTE, *SERVER),
+    "present": (present_lesson, ("lesson", "present_lesson", {"nargs": "?"}), ROUTE, *SERVER),
     "handouts": (
         write_handouts,
         LESSONS,
+        ROUTE,
         ("--audience", "audience", {"choices": ("student", "instructor"), "default": "student"}),
         OUTPUT,
     ),
-    "slides": (write_slides, LESSONS, ("--core", "core", SWITCH), ("--answers", "answers", SWITCH), OUTPUT),
+    "slides": (
+        write_slides,
+        LESSONS,
+        ROUTE,
+        ("--core", "core", SWITCH),
+        ("--answers", "answers", SWITCH),
+        OUTPUT,
+    ),
     "site": (write_site, LESSONS, ("--languages", "site_languages", {"nargs": "+"}), OUTPUT),
-    "notes": (write_notes, LESSONS, OUTPUT),
+    "notes": (write_notes, LESSONS, ROUTE, OUTPUT),
+    "questions": (write_questions, OUTPUT),
     "doctor": (examine_machine,),
     "overview": (
         write_overview,

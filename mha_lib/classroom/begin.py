@@ -1,4 +1,7 @@
-"""The call with which a lesson begins."""
+"""The calls with which a lesson begins, and a lesson's part of a route."""
+
+from types import ModuleType
+from typing import Any
 
 from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.exercises.asserts import show_passed_asserts
@@ -9,6 +12,8 @@ from mha_lib.classroom.lesson.language import language_here, words_here
 from mha_lib.classroom.lesson.outputs import report_metadata
 from mha_lib.classroom.pictures.plots import write_chinese
 from mha_lib.classroom.pictures.theme import follow_the_theme
+
+PARTS = "mha_parts"  # of IPython's shell: the modules in which the cells of lessons run, by number
 
 
 def begin_lesson() -> None:
@@ -39,3 +44,31 @@ def show_solved() -> None:
     ]
     if lines:
         show_text("\n".join(lines), report_metadata(states))
+
+
+def begin_part(lesson: str) -> None:
+    """From now on cells read and bind the names of this lesson alone, in a route through several lessons.
+
+    ``lesson`` is its number, such as ``"03"``: the ids of its cells in a route begin with it. JupyterLab
+    tells the id of the cell that runs, so there a cell finds its own lesson's names whatever ran before it.
+    Outside IPython this changes nothing.
+    """
+    if shell := shell_here():
+        if not hasattr(shell, PARTS):
+            setattr(shell, PARTS, {})
+            shell.events.register("pre_run_cell", follow_parts)
+        enter_part(lesson, shell)
+
+
+def follow_parts(about: Any) -> None:
+    number, dash, _ = (about.cell_id or "").partition("-")
+    if dash and number in getattr(shell_here(), PARTS):
+        enter_part(number, shell_here())
+
+
+def enter_part(lesson: str, shell: Any) -> None:
+    """Let cells run in the module of a lesson. Its functions keep it, also while cells of others run."""
+    modules = getattr(shell, PARTS)
+    shell.user_module = modules.setdefault(lesson, ModuleType("__main__"))
+    shell.user_ns = vars(shell.user_module)
+    shell.init_user_ns()

@@ -173,7 +173,14 @@ def test_served_lab_greets_the_class_without_news(monkeypatch, tmp_path):
 
 
 # Where each writes.
-COMMANDS = {"lab": "work", "present": "work", "handouts": "build", "notes": "build", "slides": "build"}
+COMMANDS = {
+    "lab": "work",
+    "present": "work",
+    "handouts": "build",
+    "notes": "build",
+    "slides": "build",
+    "questions": "build",
+}
 ROOT = Path(__file__).parents[2]
 
 

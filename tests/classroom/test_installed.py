@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from mha_lib.classroom.lesson import list_languages, list_lessons, make_working_copy
+from mha_lib.classroom.pages.questions import students_pages
 from tests.lessons import ROOT, copy_course
 
 pytestmark = pytest.mark.ci  # pip takes hatchling from an index to build the wheel
@@ -103,7 +104,8 @@ def test_a_newer_package_lays_its_edition_beside_a_changed_copy(package, here, t
 
 def test_a_checkout_is_opened_as_ever(package, here, tmp_path):
     run(package, copy_course(here), "lab")
-    work, _ = make_working_copy(copy_course(tmp_path / "other"), "en")
+    other = copy_course(tmp_path / "other")
+    work, _ = make_working_copy(other, "en", students_pages(other, "en"))
     assert contents(here / "work" / "en") == contents(work)
     assert not (here / "build").exists()
 

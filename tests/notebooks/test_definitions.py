@@ -3,13 +3,12 @@
 import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-from mha_lib.classroom.lesson.glossary import bold_in, definitions_in
+from mha_lib.classroom.lesson.glossary import bold_in, definitions_in, used_before_defined
 from mha_lib.classroom.lesson.grammar import has_role
-from mha_lib.classroom.lesson.slides import STARTS, is_for_instructors, read_lesson, slide_type, source
-from mha_lib.classroom.lesson.terms import UNREAD, bold_terms, uses_of
+from mha_lib.classroom.lesson.slides import read_lesson, source
+from mha_lib.classroom.lesson.terms import bold_terms
 from tests.lessons import ENGLISH, TRANSLATED, english_of, name_of
 
-NAMES_WHAT_COMES = {"title", "objectives"}  # the cells that may use terms before their definition
 each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
 
 
@@ -19,23 +18,11 @@ def bold_in_whys(notebook):
     return [f"{cell['id']}: {term}" for cell in whys for term, _ in bold_terms(source(cell))]
 
 
-def used_before_defined(notebook, folder):
-    """The terms in texts and whys of slides before the one that defines them."""
-    definitions = definitions_in(notebook, folder)
-    slide_of, slide = {}, 0
-    for cell in notebook["cells"]:
-        slide += slide_type(cell) in STARTS
-        slide_of[cell["id"]] = slide
-    defined = {one.term: slide_of[one.cell] for one in definitions}
+def early_uses(notebook, folder):
+    """The terms that a lesson uses before it defines them itself."""
+    defined_in = {one.term: [one.cell] for one in definitions_in(notebook, folder)}
     language = notebook["metadata"]["mha"]["language"]
-    return [
-        f"{cell['id']}: {term}"
-        for cell in notebook["cells"]
-        if cell["cell_type"] == "markdown" and cell["id"] not in NAMES_WHAT_COMES
-        if (slide_type(cell) != "skip" or has_role(cell, "why")) and not is_for_instructors(cell)
-        for _, _, term in uses_of(list(defined), UNREAD.sub("¶", source(cell)), language)
-        if slide_of[cell["id"]] < defined[term]
-    ]
+    return [f"{cell}: {term}" for cell, term in used_before_defined(notebook["cells"], defined_in, language)]
 
 
 def differently_defined(english, translated):
@@ -51,7 +38,7 @@ def test_a_why_defines_no_term(lesson):
 
 @each_lesson
 def test_no_term_is_used_on_a_slide_before_its_definition(lesson):
-    assert used_before_defined(read_lesson(lesson), lesson.parent) == []
+    assert early_uses(read_lesson(lesson), lesson.parent) == []
 
 
 @pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
@@ -87,11 +74,11 @@ BEFORE = {
 def test_the_check_finds_uses_before_the_definition_alone(tmp_path, text):
     after = [("two", "slide", "A key is this: a **key** is found."), ("last", "why", "A key.")]
     open_text = small(("objectives", "slide", "Keys"), ("here", "slide", text), *after)
-    assert used_before_defined(open_text, tmp_path) == BEFORE[text]
+    assert early_uses(open_text, tmp_path) == BEFORE[text]
     in_why = small(("one", "slide", "One"), ("note", "notes", "a key"), ("here", "why", text), *after)
-    assert used_before_defined(in_why, tmp_path) == BEFORE[text]
+    assert early_uses(in_why, tmp_path) == BEFORE[text]
     unseen = small(("one", "slide", "One"), ("here", "skip", text), *after)
-    assert used_before_defined(unseen, tmp_path) == []
+    assert early_uses(unseen, tmp_path) == []
 
 
 def test_the_check_finds_bold_text_in_whys_and_cells_that_differ():

@@ -6,6 +6,7 @@ themselves, as its code has them. A comparison by ``torch.testing.assert_close``
 """
 
 import ast
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,9 @@ NAME = "__has_passed__"  # the function that is called after each assert, among 
 
 class Marker(ast.NodeTransformer):
     """Adds a call with the message after each assert of a cell, but not in its functions and classes."""
+
+    def __init__(self, note: Callable[..., None]) -> None:
+        self.note = note  # the function that is called
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         return [node, self.mark(node, ast.unparse(node.test), node.msg)]
@@ -39,8 +43,9 @@ class Marker(ast.NodeTransformer):
 
 def show_passed_asserts(shell: Any) -> None:
     """Let every cell of the shell that succeeds print its passed asserts, each message once."""
-    if any(isinstance(each, Marker) for each in shell.ast_transformers):
-        return  # a second marker would print everything twice
+    for marker in shell.ast_transformers:
+        if isinstance(marker, Marker):  # a second one would print everything twice
+            return shell.push({NAME: marker.note}, interactive=False)
     passed: dict[str, bool] = {}  # each text, and whether it is a message
 
     def show(result: SimpleNamespace) -> None:
@@ -54,5 +59,5 @@ def show_passed_asserts(shell: Any) -> None:
         passed[fact if message is None else str(message)] = message is not None
 
     shell.push({NAME: note}, interactive=False)
-    shell.ast_transformers.append(Marker())
+    shell.ast_transformers.append(Marker(note))
     shell.events.register("post_run_cell", show)

@@ -5,7 +5,7 @@ In a translation it counts where the English cell has a term too: other bold tex
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,18 @@ from typing import Any
 from mha_lib.classroom.lesson.grammar import Cell, has_role, identity_of
 from mha_lib.classroom.lesson.language import ENGLISH, course_of, source_folder
 from mha_lib.classroom.lesson.lessons import CourseError
-from mha_lib.classroom.lesson.slides import read_lesson, read_slides, source
-from mha_lib.classroom.lesson.terms import bold_terms
+from mha_lib.classroom.lesson.slides import (
+    STARTS,
+    is_for_instructors,
+    read_lesson,
+    read_slides,
+    slide_type,
+    source,
+)
+from mha_lib.classroom.lesson.terms import UNREAD, bold_terms, uses_of
 from offline_notebook import plain, to_html
 
+NAMES_WHAT_COMES = re.compile(r"(\d+-)?(title|objectives)")  # ids of cells, also in a route
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 
 
@@ -87,3 +95,30 @@ def pairs(some: Iterable[Definition], others: Iterable[Definition]) -> list[tupl
     """The terms of one language, each with its translation where the other language has one."""
     there = {one.where: one for one in others}
     return [(one, there[one.where]) for one in some if one.where in there]
+
+
+def used_before_defined(
+    cells: Iterable[Cell], defined_in: Mapping[str, Collection[str]], language: str
+) -> Iterator[tuple[str, str]]:
+    """The cells, each with a term, whose texts or whys use a term on a slide before any that defines it.
+
+    ``defined_in`` names for each term the cells that define it. Titles and objectives name what comes.
+    """
+    slide_of: dict[str, int] = {}
+    read = []
+    slide = 0
+    for cell in cells:
+        slide += slide_type(cell) in STARTS
+        slide_of[cell["id"]] = slide
+        is_seen = slide_type(cell) != "skip" or has_role(cell, "why")
+        if cell["cell_type"] == "markdown" and is_seen and not is_for_instructors(cell):
+            read.append(cell)
+    first = {
+        term: min((slide_of[cell] for cell in places if cell in slide_of), default=slide + 1)
+        for term, places in defined_in.items()
+    }
+    for cell in read:
+        if not NAMES_WHAT_COMES.fullmatch(cell["id"]):
+            for _, _, term in uses_of(list(first), UNREAD.sub("¶", source(cell)), language):
+                if slide_of[cell["id"]] < first[term]:
+                    yield cell["id"], term

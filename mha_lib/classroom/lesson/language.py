@@ -56,12 +56,23 @@ def lesson_folder(root: Path, language: str) -> Path:
     return root / ("build" if is_made else "notebooks") / language
 
 
+def route_folder(root: Path, language: str) -> Path:
+    """The folder of the notebooks that are made of routes."""
+    return root / "build" / f"route-{language}"
+
+
 def course_of(folder: Path) -> Path | None:
     """The folder of the course to which a folder of lessons belongs; None where it belongs to none."""
     folder = folder.absolute()
-    course, language = folder.parent.parent, folder.name.removeprefix("deck-")
-    places = ("notebooks", "work", lesson_folder(course, language).parent.name)
+    course, language = folder.parent.parent, language_named_by(folder)
+    made = route_folder if folder.name.startswith("route-") else lesson_folder
+    places = ("notebooks", "work", made(course, language).parent.name)
     return course if folder.parent.name in places and source_folder(course, language).is_dir() else None
+
+
+def language_named_by(folder: Path) -> str:
+    """The language in the name of a folder such as ``zh``, ``deck-zh`` and ``route-zh``."""
+    return folder.name.removeprefix("deck-").removeprefix("route-")
 
 
 def language_of_machine(known: Collection[str]) -> str:
@@ -113,7 +124,7 @@ def identity_by_place(folder: Path, name: str) -> Identity | None:
     folder = folder.absolute()
     if not course_of(folder):
         return None
-    language = folder.name.removeprefix("deck-")  # of notebooks/zh, work/zh and work/deck-zh
+    language = language_named_by(folder)
     kind = STUDENT if folder.parent.name == "work" else SOURCE
     return Identity(name, language, kind if folder.name == language else DECK)
 

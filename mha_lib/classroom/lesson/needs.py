@@ -46,12 +46,14 @@ def needed_by(step: Collection[Cell], before: Sequence[Cell]) -> list[Cell]:
     """The cells ``before`` a step that bind names which the step reads, and what these need, in their order.
 
     Of several cells that bind a name, the last one counts. Answers to exercises, their checks and solutions
-    are never needed: a step must not touch what a student wrote.
+    are never needed: a step must not touch what a student wrote. In a route through several lessons, cells of
+    other lessons have other names.
     """
     found: list[Cell] = []
     wanted = names_read(step)
+    lessons = {lesson_in_route(cell) for cell in step}
     for cell in reversed(before):
-        if can_help(cell):
+        if can_help(cell) and lesson_in_route(cell) in lessons:
             bound, read = names_in(source(cell))
             if bound & wanted:
                 found.append(cell)
@@ -78,3 +80,9 @@ def can_help(cell: Cell) -> bool:
         and not is_for_instructors(cell)
         and not has_role(cell, "exercise", "check")
     )
+
+
+def lesson_in_route(cell: Cell) -> str:
+    """The number of the lesson with which the id of a cell in a route begins; "" in a lesson itself."""
+    number, dash, _ = str(cell.get("id")).partition("-")
+    return number if dash and number.isdecimal() else ""

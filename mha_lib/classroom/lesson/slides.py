@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.grammar import Cell, has_role
+from mha_lib.classroom.lesson.grammar import Cell, has_role, identity_of
 from mha_lib.classroom.lesson.lessons import CourseError
 
 STARTS = ("slide", "subslide")
@@ -39,6 +39,7 @@ MINUTES = re.compile(
     r"\s*[^\s0-9.。．]+\s*(?:[.。．\n]|$)"
 )
 ENVIRONMENT = "environment"  # the id of the cell that makes the environment of a lesson that is alone
+STEP = "mha_step"  # in the metadata of the cell with which a step begins, in copies and routes: what it is
 HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 
 
@@ -122,6 +123,37 @@ def has_exercise(slide: Slide) -> bool:
 
 def core_minutes(slides: list[Slide]) -> float:
     return sum(slide.minutes for slide in slides if not slide.is_optional)
+
+
+def addresses_of(notebook: Mapping[str, Any]) -> dict[str, str]:
+    """The address of each slide, by the id of its first cell: ``3.12``, or ``3.12.1`` for an optional one.
+
+    The first number is the lesson's. What follows counts along the core path, as the deck's foot does. A
+    route through several lessons tells the addresses that its slides have there. Empty where the notebook is
+    no lesson.
+    """
+    identity = identity_of(notebook)
+    number = re.match(r"0*(\d+)", identity.lesson) if identity else None
+    addresses: dict[str, str] = {}
+    core = beyond = 0
+    for slide in (slide for slide in read_slides(notebook["cells"]) if slide.cells):
+        core, beyond = (core, beyond + 1) if slide.is_optional else (core + 1, 0)
+        first = slide.cells[0]
+        counted = f"{number[1]}.{core}" + (f".{beyond}" if beyond else "") if number else ""
+        if address := first["metadata"].get(STEP, {}).get("address", counted):
+            addresses[first.get("id", "")] = address
+    return addresses
+
+
+def steps_of(cells: list[Any]) -> dict[str, list[Any]]:
+    """The cells of each step, its notes and helpers among them, by the name of the cell that begins it."""
+    steps: dict[str, list[Any]] = {}
+    for cell in cells:
+        if slide_type(cell) in STARTS:
+            steps[cell["id"]] = []
+        if steps:
+            steps[next(reversed(steps))].append(cell)
+    return steps
 
 
 def read_lesson(lesson: Path, *, with_ids: bool = False) -> dict[str, Any]:

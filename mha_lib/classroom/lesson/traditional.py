@@ -35,7 +35,8 @@ from mha_lib.classroom.lesson.lessons import CourseError, list_lessons
 from mha_lib.classroom.lesson.slides import ENVIRONMENT, read_lesson, source
 
 PHRASES = "taiwan.json"  # beside the lessons: simplified and traditional phrases
-FOR_AUTHORS = (PHRASES, "glossary.json")  # beside the lessons, and in no copy of them
+QUESTIONS, KEY = "questions.json", "questions-key.json"  # pages are made of them
+FOR_AUTHORS = (PHRASES, "glossary.json", QUESTIONS, KEY)  # beside the lessons, and in no copy of them
 WORDS_OF_DECK = "words.json"  # beside the lessons: the deck, in the browser, can't convert
 
 
@@ -51,7 +52,8 @@ def prepare_lessons(root: Path, language: str) -> list[Path]:
         make_traditional(root)
     elif is_installed(root):
         files = filter(Path.is_file, source_folder(root, language).iterdir())
-        bring_in_step(folder, {folder / file.name: file.read_bytes() for file in files})
+        read = [file for file in files if file.name not in FOR_AUTHORS]
+        bring_in_step(folder, {folder / file.name: file.read_bytes() for file in read})
     return lessons
 
 

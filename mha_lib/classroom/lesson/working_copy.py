@@ -9,7 +9,7 @@ there. An *edition* is a released state of a lesson's file.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import wraps
@@ -19,11 +19,21 @@ from typing import Any
 
 from mha_lib.classroom.lesson.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.lesson.files import as_json, write_whole
-from mha_lib.classroom.lesson.grammar import DECK, STUDENT, identified
-from mha_lib.classroom.lesson.language import COURSE, is_installed, lesson_folder, source_root, words_in
+from mha_lib.classroom.lesson.grammar import DECK, STUDENT, has_role, identified
+from mha_lib.classroom.lesson.language import (
+    COURSE,
+    is_installed,
+    lesson_folder,
+    route_folder,
+    source_root,
+    words_in,
+)
 from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages
+from mha_lib.classroom.lesson.needs import needed_by
 from mha_lib.classroom.lesson.qr_code import write_qr_code
 from mha_lib.classroom.lesson.slides import (
+    STEP,
+    addresses_of,
     former_names,
     is_for_instructors,
     is_notes,
@@ -33,7 +43,6 @@ from mha_lib.classroom.lesson.slides import (
 )
 from mha_lib.classroom.lesson.traditional import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
 
-STEP = "mha_step"  # in the metadata of the cell with which a step begins: its minutes, whether it is optional
 GUESS = (
     "mha_guess"  # in a cell's metadata: what the student has guessed there, and whether the result is open
 )
@@ -44,22 +53,27 @@ FOR_DECKS = ("course.css", COURSE, WORDS_OF_DECK)  # beside the lessons, and in 
 NO_NOTEBOOK = (ValueError, KeyError, TypeError)  # reading a half-written file raises one of these
 
 
-def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
+def make_working_copy(
+    root: Path, language: str, pages: Iterable[tuple[str, bytes]] = ()
+) -> tuple[Path, list[str]]:
     """Bring ``work/<language>/`` up to date; returns it and the messages for the user.
 
     A new edition replaces a file whose cells nobody changed, whether they ran or not. A changed file stays,
     and the new edition is laid beside it, once, as ``<name>.new.ipynb``. A lesson that can't be read as a
     notebook (half-copied, say) stays too, and the message comes each time until that file is gone.
+    ``pages``, each with its name, are laid beside the lessons in the same way.
     """
     work = root / "work" / language
     messages = []
     solutions = hands_out_solutions(root)
     with record_of(work) as record:
-        for name, content in editions(root, language, work):
+        more = [(Path(name), content) for name, content in pages]
+        for source_file, content in (*editions(root, language, work), *more):
+            name = source_file.name
             if name in FOR_DECKS:
                 continue
             if name.endswith(".ipynb"):
-                if unreadable := fault_of(root, language, name):
+                if unreadable := fault_of(source_file, language):
                     messages.append(unreadable)  # its notes and solutions can't be told from the rest
                     continue
                 edition = fingerprint(content)[:12]
@@ -85,11 +99,13 @@ def make_deck_copy(
     messages = []
     with record_of(work) as record:
         released = editions(root, language, work)
-        read_lesson(lesson_folder(root, language) / lesson)  # a lesson that can't be read is no deck
+        files = {file.name: file for file, _ in released}
+        read_lesson(files.get(lesson, Path(lesson)))  # a lesson that can't be read is no deck
         write_qr_code(lesson_folder(root, language), work)
-        for name, content in released:
+        for source_file, content in released:
+            name = source_file.name
             mine = work / name
-            if name.endswith(".ipynb") and name != lesson and fault_of(root, language, name):
+            if name.endswith(".ipynb") and name != lesson and fault_of(source_file, language):
                 continue
             if mine.exists() and mine.suffix == ".ipynb" and name != lesson:
                 continue
@@ -124,28 +140,31 @@ def remembered_language(root: Path) -> str | None:
     return None
 
 
-def editions(root: Path, language: str, work: Path) -> list[tuple[str, bytes]]:
-    """Name and content of each file that a copy needs; writes the figures that the lessons show.
+def editions(root: Path, language: str, work: Path) -> list[tuple[Path, bytes]]:
+    """Each file that a copy needs, with its content there; writes the figures that the lessons show.
+
+    They are the lessons, the files beside them, and the notebooks of routes that were made.
 
     A language with words for figures gets figures of its own, and so do copies of the installed package's
     lessons: there is no ``img/`` beside ``work/``.
     """
     prepare_lessons(root, language)
     files = sorted(file for file in lesson_folder(root, language).iterdir() if file.is_file())
-    contents = {file.name: file.read_bytes() for file in files if file.name not in FOR_AUTHORS}
+    files += sorted(route_folder(root, language).glob("*.ipynb"))
+    contents = {file: file.read_bytes() for file in files if file.name not in FOR_AUTHORS}
     images = source_root(root) / "img"
     if is_installed(root) or figure_words(images, language) is not None:
         for figure in filter(Path.is_file, images.iterdir()):
             write_whole(work / OWN / figure.name, read_figure(figure, language))
         shared, own = f"]({SHARED}".encode(), f"]({OWN}".encode()
-        contents = {name: content.replace(shared, own) for name, content in contents.items()}
+        contents = {file: content.replace(shared, own) for file, content in contents.items()}
     return list(contents.items())
 
 
-def fault_of(root: Path, language: str, name: str) -> str:
+def fault_of(lesson: Path, language: str) -> str:
     """Why a lesson can't be read, as a message for the user; "" for one that can."""
     try:
-        read_lesson(lesson_folder(root, language) / name)
+        read_lesson(lesson)
     except CourseError as error:
         return error.said_in(language)
     return ""
@@ -176,14 +195,24 @@ def for_students(notebook: Any, solutions: bool) -> None:
     ``solutions``: whether they stay in it, each in a folded cell.
 
     The exercises, and what lies among them, are optional too; they stay open, for students look for them.
-    The copy carries what JupyterLab asks for: minutes of each step, and its cells as they were.
+    The copy carries what JupyterLab asks for: of each step its address, its minutes, whether it is optional,
+    and the cells that it needs besides the setup; and the cells of the lesson as they were.
     """
     stacks = read_stacks(notebook["cells"])
     for slide in without_exercises(stacks):
         if slide.is_optional and any(cell["cell_type"] == "code" for cell in slide.cells):
             slide.cells[0]["metadata"][FOLDED] = True
-    for slide in (slide for stack in stacks for slide in stack if slide.cells):
-        slide.cells[0]["metadata"][STEP] = {"minutes": slide.minutes, "is_optional": slide.is_optional}
+    slides = [slide for stack in stacks for slide in stack if slide.cells]
+    addresses, cells = addresses_of(notebook), notebook["cells"]
+    begins = [cells.index(slide.cells[0]) for slide in slides]
+    for slide, begin, end in zip(slides, begins, [*begins[1:], len(cells)], strict=True):
+        needed = needed_by(cells[begin:end], cells[:begin])
+        cells[begin]["metadata"][STEP] = {
+            "address": addresses.get(cells[begin].get("id"), ""),
+            "minutes": slide.minutes,
+            "is_optional": slide.is_optional,
+            "needs": [cell["id"] for cell in needed if not has_role(cell, "setup")],
+        }
     left_out = is_notes if solutions else is_for_instructors
     notebook["cells"] = [cell for cell in notebook["cells"] if not left_out(cell)]
     notebook["metadata"][ORIGINAL] = {"cells": deepcopy(notebook["cells"])}

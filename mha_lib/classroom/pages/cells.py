@@ -8,7 +8,7 @@ from mha_lib.classroom.lesson.figures import read_figure
 from mha_lib.classroom.lesson.language import (
     course_of,
     is_installed,
-    lesson_folder,
+    language_named_by,
     source_folder,
     source_root,
     words_in,
@@ -32,7 +32,9 @@ def pictures_of(folder: Path, language: str) -> Pictures:
     A figure has its words in the language if they are translated (``lesson/figures.py``).
     """
     course = course_of(folder)
-    if course and is_installed(course) and folder == lesson_folder(course, folder.name):
-        folder = source_folder(course, folder.name)  # from where ../../img/ leads to the package's figures
+    if course and is_installed(course) and folder.parent == course / "build":
+        folder = source_folder(
+            course, language_named_by(folder)
+        )  # from where ../../img/ leads to the package's figures
     others = [source_root(course) / "img"] if course else []
     return Pictures(folder, others, lambda file: read_figure(file, language))

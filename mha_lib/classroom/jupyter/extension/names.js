@@ -13,9 +13,13 @@ export async function cellsToRun(cells, { session }, { all = false } = {}) {
   return JSON.parse(found).map((index) => cells[index]);
 }
 
+/** In a route through several lessons the ids of a lesson's cells begin with its number: these share their names. */
+const lessonOf = ({ model }) => /^\d+-/.exec(model.id)?.[0];
+
 /** Find the cells that define the name which a cell has missed last: the setup, or else one other cell. */
 export async function sourcesOfName(failed, { content: { widgets }, sessionContext }, isSetup) {
-  const others = widgets.filter((cell) => cell.model.type === "code" && cell !== failed);
+  const isAkin = (cell) => cell.model.type === "code" && lessonOf(cell) === lessonOf(failed);
+  const others = widgets.filter((cell) => cell !== failed && isAkin(cell));
   const missing = await cellsToRun(others, sessionContext);
   return missing.some(isSetup) ? others.filter(isSetup) : missing.slice(-1);
 }

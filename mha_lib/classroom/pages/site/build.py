@@ -6,15 +6,17 @@ from pathlib import Path
 
 from mha_lib.classroom.lesson import CourseError, hands_out_solutions, language_in, list_languages
 from mha_lib.classroom.lesson.files import write_whole
+from mha_lib.classroom.lesson.questions import has_questions
 from mha_lib.classroom.pages.browser import require_browser
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_lessons
 from mha_lib.classroom.pages.handout.notebook import read_notebook
 from mha_lib.classroom.pages.moved import write_moved_pages
+from mha_lib.classroom.pages.questions import ADDRESSES, question_page
 from mha_lib.classroom.pages.site.documents import read_documents
 from mha_lib.classroom.pages.site.glossary import add_glossaries
 from mha_lib.classroom.pages.site.notebook import students_notebook
-from mha_lib.classroom.pages.site.pages import LessonRow, SiteInLanguage, framed, front_page, root_page
+from mha_lib.classroom.pages.site.pages import BAR, LessonRow, SiteInLanguage, framed, front_page, root_page
 from mha_lib.classroom.pages.slides.build import address_of_slides, print_decks, require_playwright
 from mha_lib.classroom.pages.sources import is_current
 
@@ -45,7 +47,7 @@ def write_site(
         sites = [site for site in sites if site.rows]
         if sites:
             add_glossaries(root, sites, build)
-            lay_out(build.folder, sites)
+            lay_out(root, build.folder, sites)
             size = sum(file.stat().st_size for file in build.folder.rglob("*") if file.is_file())
             gaps = {"file": build.folder / "index.html", "megabytes": f"{size / 1e6:.1f}"}
             print(build.words["site_build"]["written"].format(**gaps))
@@ -90,10 +92,12 @@ def read_site(
             rows.append(
                 LessonRow(lesson, page, slides if with_slides and is_current(slides, lesson) else None)
             )
-    return SiteInLanguage(language, rows, read_documents(root, language, names, build), solutions)
+    documents = read_documents(root, language, names, build)
+    questions = ADDRESSES if has_questions(root, language) else {}
+    return SiteInLanguage(language, rows, documents, solutions, questions)
 
 
-def lay_out(folder: Path, sites: list[SiteInLanguage]) -> None:
+def lay_out(root: Path, folder: Path, sites: list[SiteInLanguage]) -> None:
     """Write the site beside the folder and put it in its place: a reader never finds half of it."""
     beside = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(beside, ignore_errors=True)
@@ -110,5 +114,9 @@ def lay_out(folder: Path, sites: list[SiteInLanguage]) -> None:
         for document in site.documents:
             text = framed("pages/site/document.html", document, site, sites)
             write_whole(place / document.address, text)
+        for form, address in site.questions.items():
+            frame = {"site": site, "sites": sites, "address": address, "icon": True}
+            text = question_page(root, site.language, form, (BAR,), **frame)
+            write_whole(place / address, text)
     shutil.rmtree(folder, ignore_errors=True)
     beside.rename(folder)

@@ -47,6 +47,8 @@ def serve_copy(root: Path) -> Iterator[Server]:
         for part in ("notebooks", "img"):  # all languages: traditional Chinese is made from two others
             if (source_root(root) / part).is_dir():
                 shutil.copytree(source_root(root) / part, course / part)
+        for routes in root.glob("build/route-*"):
+            shutil.copytree(routes, course / "build" / routes.name)
         if (root / TRAININGS).is_dir():
             shutil.copytree(root / TRAININGS, course / TRAININGS)
         home.mkdir()

@@ -1,0 +1,179 @@
+"""Makes one notebook of a route through the course: some steps of some lessons, in an order of its own.
+
+``course.json`` beside the lessons names each route::
+
+    "routes": {
+      "45": {
+        "title": "Attention with several heads, in one lecture",
+        "minutes": 45,
+        "steps": ["01 which-words soft-dictionary flow", "03 four-reports bound"]
+      }
+    }
+
+A step has the name of the cell with which its slide begins. Its cells come along, and so do the cells that
+bind the names which they read (``needs.py``). The notebook lies in ``build/route-<language>/``, and every
+command takes it as it takes a lesson. Each lesson's cells keep their names to themselves: ``begin_part``.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mha_lib.classroom.lesson.chinese import is_traditional, to_traditional
+from mha_lib.classroom.lesson.files import as_json, write_changed
+from mha_lib.classroom.lesson.glossary import definitions_in, used_before_defined
+from mha_lib.classroom.lesson.grammar import Identity, has_role
+from mha_lib.classroom.lesson.language import COURSE, route_folder, source_folder, words_in
+from mha_lib.classroom.lesson.lessons import CourseError, find_lesson, read_course
+from mha_lib.classroom.lesson.needs import names_in, needed_by
+from mha_lib.classroom.lesson.slides import (
+    STEP,
+    addresses_of,
+    core_minutes,
+    read_lesson,
+    read_slides,
+    source,
+    steps_of,
+)
+from mha_lib.classroom.lesson.traditional import FOR_AUTHORS, PHRASES, prepare_lessons, read_phrases
+
+ROUTES = "routes"  # the name of their table in course.json
+QUESTIONS = 1 / 9  # of a route's minutes, as of a lesson's: 5 of 45
+KEPT = ("kernelspec", "language_info", "rise")  # of a lesson's metadata
+PART = """
+from mha_lib.classroom import begin_part
+
+begin_part("{lesson}")"""
+
+
+@dataclass(frozen=True)
+class Route:
+    name: str  # such as "45"
+    title: str
+    minutes: float  # of the lecture, with its questions
+    steps: list[tuple[Path, list[str]]]  # lessons, each with the names of its steps
+
+
+def list_routes(root: Path, language: str) -> dict[str, Any]:
+    """The routes that ``course.json`` names, as it names them."""
+    folder = source_folder(root, language)
+    routes = read_course(folder).get(ROUTES, {})
+    if not isinstance(routes, dict):
+        raise CourseError("bad_route", file=folder / COURSE, entry=ROUTES)
+    return routes
+
+
+def find_route(root: Path, language: str, name: str) -> Route:
+    """The route of that name; a ``CourseError`` names the entry that is wrong, and what is wanted."""
+    routes, file = list_routes(root, language), source_folder(root, language) / COURSE
+    if name not in routes:
+        raise CourseError("no_route", name=repr(name), file=file, known=", ".join(routes) or "–")
+    route = routes[name] if isinstance(routes[name], dict) else {}
+
+    def require(is_right: object, entry: str) -> None:
+        if not is_right:
+            raise CourseError("bad_route", file=file, entry=f"{ROUTES}: {name}: {entry}")
+
+    title, minutes, entries = (route.get(each, "") for each in ("title", "minutes", "steps"))
+    require(re.fullmatch(r"[\w-]+", name), repr(name))
+    require(isinstance(title, str) and title.strip(), f"title: {title!r}")
+    require(type(minutes) in (int, float) and minutes > 0, f"minutes: {minutes!r}")
+    require(isinstance(entries, list) and entries, f"steps: {entries!r}")
+    lessons, chosen = prepare_lessons(root, language), []
+    last: dict[Path, int] = {}  # of each lesson the step that was chosen last
+    for entry in entries:
+        require(isinstance(entry, str) and len(entry.split()) > 1, f"steps: {entry!r}")
+        number, *steps = entry.split()
+        lesson = find_lesson(number, lessons)
+        known = list(steps_of(read_lesson(lesson, with_ids=True)["cells"]))
+        for step in steps:
+            if step not in known:
+                about = {"route": name, "lesson": number, "step": step, "known": " ".join(known)}
+                raise CourseError("no_step", file=file, **about)
+            require(known.index(step) > last.get(lesson, -1), f"steps: {entry!r}: {step}")
+            last[lesson] = known.index(step)
+        chosen.append((lesson, steps))
+    if is_traditional(language):
+        title = to_traditional(title, read_phrases(source_folder(root, language) / PHRASES))
+    return Route(name, title, minutes, chosen)
+
+
+def make_route(root: Path, language: str, name: str) -> Path:
+    """Write the notebook of a route to ``build/route-<language>/route_<name>.ipynb``; returns the file."""
+    route, folder = find_route(root, language, name), route_folder(root, language)
+    made = {folder / f"route_{name}.ipynb": as_json(notebook_of(route, language)).encode()}
+    for beside in route.steps[0][0].parent.iterdir():
+        if beside.suffix in (".css", ".json") and beside.name not in FOR_AUTHORS:
+            made[folder / beside.name] = beside.read_bytes()
+    write_changed(made)
+    return next(iter(made))
+
+
+def notebook_of(route: Route, language: str) -> dict[str, Any]:
+    words = words_in(language)["route"]
+    title = new_cell("markdown", f"# {route.title}", "title", "slide")
+    cells = [title, new_cell("markdown", words["notes"], "title-notes", "notes")]
+    taken: set[str] = set()  # the names of the cells so far: a helper comes once
+    for lesson, steps in route.steps:
+        number = lesson.stem.split("_")[0]
+        begin = words["part"].format(lesson=number) + PART.format(lesson=number)
+        begin_id = f"{number}-part-{len(taken)}"
+        hidden = {"tags": ["setup", "remove-cell"], "jupyter": {"source_hidden": True}}
+        cells.append(new_cell("code", begin, begin_id, "skip", **hidden))
+        cells += cells_of(lesson, steps, number, taken)
+    metadata = {name: value for name, value in read_lesson(lesson)["metadata"].items() if name in KEPT}
+    identity = Identity(f"route_{route.name}", language)
+    metadata |= {"title": route.title, "mha": identity.block()}
+    return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def cells_of(lesson: Path, steps: list[str], number: str, taken: set[str]) -> Iterator[dict[str, Any]]:
+    """The cells of these steps, before each those that it needs; none that is ``taken``."""
+    notebook = read_lesson(lesson)
+    cells, addresses = notebook["cells"], addresses_of(notebook)
+    by_step = steps_of(cells)
+    for step in steps:
+        its, begin = by_step[step], cells.index(by_step[step][0])
+        needed = [cell for cell in cells[:begin] if is_quiet(cell)] + needed_by(its, cells[:begin])
+        for cell in sorted(needed, key=cells.index) + its:
+            name = f"{number}-{cell['id']}"
+            if name in taken:
+                continue
+            taken.add(name)
+            metadata = dict(cell["metadata"])
+            if cell["id"] == step:
+                metadata[STEP] = {"address": addresses[step]}
+            if cell in needed:
+                metadata |= {"slideshow": {"slide_type": "skip"}, "jupyter": {"source_hidden": True}}
+            yield cell | {"id": name, "metadata": metadata}
+
+
+def is_quiet(cell: Any) -> bool:
+    """Whether every step needs a setup cell: it begins the lesson, or it sets something and binds no name."""
+    return has_role(cell, "setup") and (cell["id"] == "imports" or not names_in(source(cell))[0])
+
+
+def new_cell(kind: str, text: str, name: str, slide: str, **metadata: Any) -> dict[str, Any]:
+    about = metadata | {"slideshow": {"slide_type": slide}}
+    cell = {"cell_type": kind, "id": name, "metadata": about, "source": text.splitlines(keepends=True)}
+    return cell | {"outputs": [], "execution_count": None} if kind == "code" else cell
+
+
+def doubts_about(root: Path, language: str, name: str) -> Iterator[str]:
+    """Sentences on what a class would stumble over: a term before its definition, too many minutes."""
+    route, words = find_route(root, language, name), words_in(language)["route"]
+    cells = notebook_of(route, language)["cells"]
+    defined_in: dict[str, list[str]] = {}
+    for lesson in prepare_lessons(root, language):
+        for one in definitions_in(read_lesson(lesson), lesson.parent):
+            defined_in.setdefault(one.term, []).append(f"{lesson.stem.split('_')[0]}-{one.cell}")
+    first_uses: dict[str, str] = {}
+    for cell, term in used_before_defined(cells, defined_in, language):
+        first_uses.setdefault(term, cell)
+    for term, cell in first_uses.items():
+        yield words["undefined"].format(cell=cell, term=term, where=", ".join(defined_in[term]))
+    minutes, most = core_minutes(read_slides(cells)), route.minutes * (1 - QUESTIONS)
+    if minutes > most:
+        yield words["too_long"].format(minutes=f"{minutes:g}", most=f"{most:g}", of=f"{route.minutes:g}")

@@ -1,0 +1,116 @@
+"""The questions before and after the lessons: on paper, in a browser, in JupyterLab."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
+
+from mha_lib.classroom.lesson import list_languages
+from mha_lib.classroom.pages.questions import ADDRESSES, key_page, students_pages
+from tests.browser.conftest import JupyterServer, Watch
+from tests.browser.pages import expect_accessible, new_page
+from tests.lessons import ROOT
+
+pytestmark = pytest.mark.ci
+
+BEFORE, AFTER, KEY = *ADDRESSES.values(), "key.html"
+LANGUAGES = list_languages(ROOT)
+each_language = pytest.mark.parametrize("language", LANGUAGES)
+PAGE_OF_PDF = re.compile(rb"/Type\s*/Page\b")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, made_lessons: Path) -> Path:
+    folder = tmp_path_factory.mktemp("questions")
+    for language in LANGUAGES:
+        (folder / language).mkdir()
+        for name, content in (*students_pages(ROOT, language), (KEY, key_page(ROOT, language).encode())):
+            (folder / language / name).write_bytes(content)
+    return folder
+
+
+def choice(page: Page | FrameLocator, question: int, letter: str) -> Locator:
+    return page.locator(f"input[name='q{question}'][value={letter}]")
+
+
+@each_language
+@pytest.mark.parametrize(("name", "most"), [(BEFORE, 1), (AFTER, 1), (KEY, 3)])
+def test_each_form_is_one_page_of_paper_and_the_key_at_most_three(
+    page: Page, folder: Path, language: str, name: str, most: int
+) -> None:
+    page.goto((folder / language / name).as_uri())
+    assert len(PAGE_OF_PDF.findall(page.pdf(prefer_css_page_size=True))) <= most
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", [BEFORE, KEY])
+def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(
+    browser: Browser, folder: Path, name: str, theme: str
+) -> None:
+    phone = {"width": 390, "height": 844}
+    with new_page(browser, viewport=phone, color_scheme=theme) as page:
+        page.goto((folder / "en" / name).as_uri())
+        expect(page.locator("html")).to_have_js_property("scrollWidth", 390)
+        expect_accessible(page)
+
+
+def test_choices_stay_in_the_browser_until_they_are_cleared_and_on_their_page(
+    page: Page, folder: Path, watch: Watch
+) -> None:
+    address = (folder / "en" / BEFORE).as_uri()
+    page.goto(address)
+    choice(page, 1, "c").check()
+    choice(page, 10, "a").check()
+    choice(page, 1, "b").focus()
+    page.keyboard.press("Enter")  # submits nothing
+    page.goto(address)
+    expect(page.locator("input:checked")).to_have_count(2)
+    expect(choice(page, 1, "c")).to_be_checked()
+    expect(choice(page, 10, "a")).to_be_checked()
+    expect(page.get_by_text("are kept in this browser")).to_be_visible()
+    for other in (folder / "en" / AFTER, folder / "zh" / BEFORE):
+        page.goto(other.as_uri())
+        expect(page.locator("input:checked")).to_have_count(0)
+    page.goto(address)
+    page.get_by_role("button", name="Clear my choices").click()
+    expect(page.locator("input:checked")).to_have_count(0)
+    page.goto(address)
+    expect(page.locator("input:checked")).to_have_count(0)
+    assert watch.requests_beyond((folder).as_uri()) == []
+    assert watch.errors == []
+
+
+def test_without_scripts_one_chooses_and_clears(browser: Browser, folder: Path) -> None:
+    with new_page(browser, java_script_enabled=False) as page:
+        page.goto((folder / "zh" / AFTER).as_uri())
+        choose_and_clear(page, "清除我的选择")
+        expect(page.get_by_text("保存在这个浏览器里")).to_be_hidden()
+
+
+def choose_and_clear(page: Page | FrameLocator, clear: str) -> None:
+    for letter in "ad":  # the second takes the place of the first
+        choice(page, 3, letter).check()
+    expect(page.locator("input:checked")).to_have_count(1)
+    expect(choice(page, 3, "d")).to_be_checked()
+    page.get_by_role("button", name=clear).click()
+    expect(page.locator("input:checked")).to_have_count(0)
+
+
+def test_jupyterlab_shows_the_page_without_its_script_and_trusted_it_keeps_the_choices(
+    page: Page, jupyter: JupyterServer, folder: Path
+) -> None:
+    (jupyter.folder / BEFORE).write_bytes((folder / "en" / BEFORE).read_bytes())
+    address = jupyter.address("lab", BEFORE) + "&reset"
+    page.goto(address)
+    shown = page.frame_locator(".jp-HTMLViewer iframe")
+    choose_and_clear(shown, "Clear my choices")
+    expect(shown.get_by_text("are kept in this browser")).to_be_hidden()
+    page.get_by_text("Trust HTML").click()
+    expect(shown.get_by_text("are kept in this browser")).to_be_visible()
+    choice(shown, 2, "b").check()
+    page.goto(address)
+    page.get_by_text("Trust HTML").click()
+    expect(choice(shown, 2, "b")).to_be_checked()

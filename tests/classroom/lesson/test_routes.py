@@ -1,0 +1,142 @@
+"""Routes through the course: the notebook that is made of one, and the sentences on mistakes."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from mha_lib.classroom.lesson import CourseError, list_languages, make_working_copy
+from mha_lib.classroom.lesson.grammar import Identity, has_role, identity_of
+from mha_lib.classroom.lesson.routes import doubts_about, find_route, list_routes, make_route
+from mha_lib.classroom.lesson.slides import STEP, core_minutes, read_lesson, read_slides
+from tests.lessons import ROOT, copy_course
+
+ROUTES = [(language, name) for language in list_languages(ROOT) for name in list_routes(ROOT, language)]
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    return copy_course(tmp_path_factory.mktemp("course"))
+
+
+def with_route(course: Path, **changes: object) -> Path:
+    """Let the English course have the route "mine", and no other."""
+    file = course / "notebooks" / "en" / "course.json"
+    route = {"title": "Mine", "minutes": 45, "steps": ["01 which-words soft-dictionary"]} | changes
+    file.write_text(json.dumps({"routes": {"mine": {k: v for k, v in route.items() if v is not None}}}))
+    return course
+
+
+@pytest.fixture
+def own_course(course, tmp_path):
+    shutil.copytree(course / "notebooks", tmp_path / "notebooks")
+    shutil.copytree(course / "img", tmp_path / "img")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("language", "name"), ROUTES)
+def test_a_route_of_the_course_defines_its_terms_and_holds_its_minutes(course, language, name):
+    assert list(doubts_about(course, language, name)) == []
+    notebook = read_lesson(make_route(course, language, name))
+    assert int(name) * 0.85 < core_minutes(read_slides(notebook["cells"])) < int(name)
+
+
+def test_all_languages_have_the_same_routes(course):
+    steps = {
+        language: {
+            name: [(lesson.name, its) for lesson, its in find_route(course, language, name).steps]
+            for name in list_routes(course, language)
+        }
+        for language in list_languages(course)
+    }
+    assert [*steps["en"]] == ["45", "90", "180"]
+    assert all(each == steps["en"] for each in steps.values())
+
+
+def test_the_notebook_of_a_route_has_the_cells_of_its_steps_and_those_that_they_need(own_course):
+    with_route(own_course, steps=["01 which-words mixture-by-hand", "03 bound flow", "01 cost"])
+    file = make_route(own_course, "en", "mine")
+    nbformat.validate(nbformat.read(file, as_version=4))
+    notebook = read_lesson(file)
+    assert identity_of(notebook) == Identity("route_mine", "en")
+    shown = {slide.cells[0]["id"]: slide for slide in read_slides(notebook["cells"])}
+    assert list(shown) == ["title", "01-which-words", "01-mixture-by-hand", "03-bound", "03-flow", "01-cost"]
+    addresses = [slide.cells[0]["metadata"].get(STEP) for slide in shown.values()]
+    assert [each and each["address"] for each in addresses] == [None, "1.2", "1.12", "3.5", "3.7", "1.26"]
+    hidden = {
+        cell["id"] for cell in notebook["cells"] if cell["metadata"].get("jupyter", {}).get("source_hidden")
+    }
+    assert {"01-imports", "01-nine-scores", "01-nine-weights", "03-imports", "03-draw-shadows"} <= hidden
+    assert not {"01-environment", "01-one-head", "03-museum"} & {cell["id"] for cell in notebook["cells"]}
+    parts = [cell["source"][-1] for cell in notebook["cells"] if "-part-" in cell["id"]]
+    assert parts == ['begin_part("01")', 'begin_part("03")', 'begin_part("01")']
+    lesson = {
+        cell["id"]: cell
+        for cell in read_lesson(own_course / "notebooks/en/03_multi_head_attention.ipynb")["cells"]
+    }
+    for cell in shown["03-bound"].cells:
+        assert cell["source"] == lesson[cell["id"].removeprefix("03-")]["source"]
+
+
+def test_students_get_a_copy_of_a_route_that_was_made(own_course):
+    with_route(own_course, steps=["03 one-head-answers turn-bound"])
+    make_route(own_course, "en", "mine")
+    work, messages = make_working_copy(own_course, "en")
+    assert messages == []
+    copy = read_lesson(work / "route_mine.ipynb")
+    steps = [cell["metadata"][STEP] for cell in copy["cells"] if STEP in cell["metadata"]]
+    assert [(each.get("address"), each["minutes"]) for each in steps] == [
+        ("", 0.5),
+        ("3.4", 1.5),
+        ("3.6", 1),
+    ]
+    assert [cell["metadata"]["checks"] for cell in copy["cells"] if has_role(cell, "check")] == [
+        "most_explained"
+    ]
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "no such step": ({"steps": ["01 which-words nowhere"]}, "lesson 01 has no step nowhere; it has: title"),
+    "no such lesson": ({"steps": ["77 which-words"]}, "no lesson '77'; there are: 01_single"),
+    "a lesson alone": ({"steps": ["01"]}, "routes: mine: steps: '01' can't be used"),
+    "twice": ({"steps": ["01 flow", "01 flow"]}, "routes: mine: steps: '01 flow': flow can't be used"),
+    "backwards": ({"steps": ["01 flow which-words"]}, "steps: '01 flow which-words': which-words can't"),
+    "no list": ({"steps": "01 flow"}, "routes: mine: steps: '01 flow' can't be used"),
+    "no steps": ({"steps": None}, "routes: mine: steps: '' can't be used"),
+    "no text": ({"steps": [1]}, "routes: mine: steps: 1 can't be used"),
+    "no title": ({"title": " "}, "routes: mine: title: ' ' can't be used"),
+    "no number": ({"minutes": "45"}, "routes: mine: minutes: '45' can't be used"),
+    "no time": ({"minutes": 0}, "routes: mine: minutes: 0 can't be used"),
+    "true": ({"minutes": True}, "routes: mine: minutes: True can't be used"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_mistake_in_a_route_is_a_sentence_that_names_the_entry(own_course, case):
+    changes, said = WRONG[case]
+    with pytest.raises(CourseError) as error:
+        make_route(with_route(own_course, **changes), "en", "mine")
+    assert said in error.value.said_in("en")
+
+
+def test_a_route_that_is_not_there_names_those_that_are(course, own_course):
+    with pytest.raises(CourseError, match="no route '12'; there are: 45, 90, 180"):
+        make_route(course, "en", "12")
+    (own_course / "notebooks/en/course.json").write_text('{"routes": [1]}')
+    with pytest.raises(CourseError, match="the entry routes can't be used"):
+        make_route(own_course, "en", "12")
+
+
+def test_doubts_name_terms_and_minutes(own_course):
+    with_route(own_course, minutes=3.6, steps=["01 which-words flow"])
+    *terms, minutes = doubts_about(own_course, "en", "mine")
+    assert sorted(terms) == [
+        '01-flow uses "key" before it is defined; it is defined in 01-soft-dictionary',
+        '01-flow uses "query" before it is defined; it is defined in 01-soft-dictionary',
+        '01-flow uses "score" before it is defined; it is defined in 01-hard-and-soft',
+        '01-flow uses "softmax" before it is defined; it is defined in 01-hard-and-soft',
+    ]
+    assert minutes == "the steps take 3.5 minutes; 3.2 of 3.6 leave time for questions"
