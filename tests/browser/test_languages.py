@@ -36,7 +36,7 @@ NAMES = {"ValueError", "UserWarning", "ZeroDivisionError", "Traceback"}
 # The commands' own names, and what Python's argparse says: it has translations of its own.
 NAMES_OF_ARGPARSE = """lab present handouts slides notes site questions overview doctor repository
     translations usage python options positional arguments show this help message and exit lesson student
-    instructor LANGUAGE PORT"""
+    instructor LANGUAGE NAME PORT"""
 SETUP = "from mha_lib.classroom import begin_lesson, check, explore, show_heads\n\nbegin_lesson()"
 EXPLORER = """
 import numpy as np

@@ -24,7 +24,7 @@ from typing import Any
 from mha_lib.classroom.lesson.chinese import is_traditional, to_traditional
 from mha_lib.classroom.lesson.files import as_json, write_changed
 from mha_lib.classroom.lesson.glossary import definitions_in, used_before_defined
-from mha_lib.classroom.lesson.grammar import Identity, has_role
+from mha_lib.classroom.lesson.grammar import Identity, has_role, identity_of
 from mha_lib.classroom.lesson.language import COURSE, route_folder, source_folder, words_in
 from mha_lib.classroom.lesson.lessons import CourseError, find_lesson, read_course
 from mha_lib.classroom.lesson.needs import names_in, needed_by
@@ -132,7 +132,8 @@ def notebook_of(route: Route, language: str) -> dict[str, Any]:
 def cells_of(lesson: Path, steps: list[str], number: str, taken: set[str]) -> Iterator[dict[str, Any]]:
     """The cells of these steps, before each those that it needs; none that is ``taken``."""
     notebook = read_lesson(lesson)
-    cells, addresses = notebook["cells"], addresses_of(notebook)
+    cells = notebook["cells"]
+    addresses = addresses_of(read_slides(cells), identity_of(notebook))
     by_step = steps_of(cells)
     for step in steps:
         its, begin = by_step[step], cells.index(by_step[step][0])

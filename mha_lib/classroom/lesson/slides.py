@@ -25,12 +25,12 @@ is folded, too, since its messages are the answers: ``# Test: the sum``. ``docs/
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.grammar import Cell, has_role, identity_of
+from mha_lib.classroom.lesson.grammar import Cell, Identity, has_role
 from mha_lib.classroom.lesson.lessons import CourseError
 
 STARTS = ("slide", "subslide")
@@ -125,18 +125,17 @@ def core_minutes(slides: list[Slide]) -> float:
     return sum(slide.minutes for slide in slides if not slide.is_optional)
 
 
-def addresses_of(notebook: Mapping[str, Any]) -> dict[str, str]:
+def addresses_of(slides: Iterable[Slide], identity: Identity | None) -> dict[str, str]:
     """The address of each slide, by the id of its first cell: ``3.12``, or ``3.12.1`` for an optional one.
 
     The first number is the lesson's. What follows counts along the core path, as the deck's foot does. A
-    route through several lessons tells the addresses that its slides have there. Empty where the notebook is
-    no lesson.
+    route through several lessons tells the addresses that its slides have there. Empty where the slides are
+    those of no lesson.
     """
-    identity = identity_of(notebook)
     number = re.match(r"0*(\d+)", identity.lesson) if identity else None
     addresses: dict[str, str] = {}
     core = beyond = 0
-    for slide in (slide for slide in read_slides(notebook["cells"]) if slide.cells):
+    for slide in (slide for slide in slides if slide.cells):
         core, beyond = (core, beyond + 1) if slide.is_optional else (core + 1, 0)
         first = slide.cells[0]
         counted = f"{number[1]}.{core}" + (f".{beyond}" if beyond else "") if number else ""

@@ -19,7 +19,7 @@ from typing import Any
 
 from mha_lib.classroom.lesson.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.lesson.files import as_json, write_whole
-from mha_lib.classroom.lesson.grammar import DECK, STUDENT, has_role, identified
+from mha_lib.classroom.lesson.grammar import DECK, STUDENT, has_role, identified, identity_of
 from mha_lib.classroom.lesson.language import (
     COURSE,
     is_installed,
@@ -203,7 +203,7 @@ def for_students(notebook: Any, solutions: bool) -> None:
         if slide.is_optional and any(cell["cell_type"] == "code" for cell in slide.cells):
             slide.cells[0]["metadata"][FOLDED] = True
     slides = [slide for stack in stacks for slide in stack if slide.cells]
-    addresses, cells = addresses_of(notebook), notebook["cells"]
+    addresses, cells = addresses_of(slides, identity_of(notebook)), notebook["cells"]
     begins = [cells.index(slide.cells[0]) for slide in slides]
     for slide, begin, end in zip(slides, begins, [*begins[1:], len(cells)], strict=True):
         needed = needed_by(cells[begin:end], cells[:begin])

@@ -3,6 +3,7 @@
 // and guesses, and outputs of checks carry the state of their exercises (lesson/outputs.py).
 import { checkedBy, hasRole } from "../deck/static/grammar.js";
 import { fill } from "../deck/static/words.js";
+import { offerAddresses } from "./address.js";
 import { progressOf, stepsOf } from "./steps.js";
 
 const CHECK = "mha_check"; // in the metadata of an output
@@ -34,6 +35,7 @@ export async function showProgress(seat, openMenu) {
   const sentences = [0, 1, 2, 3].map(() => line.node.appendChild(document.createElement("span")));
   const goingOn = addButton(words.go_on, goOn);
 
+  offerAddresses(seat, steps, line.node);
   const menu = addButton(words.menu, () => openMenu(seat, menu));
   menu.ariaHasPopup = "menu";
 

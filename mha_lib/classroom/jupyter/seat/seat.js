@@ -41,7 +41,7 @@ export default async function prepareSeat(app, load) {
     if (!identity) return;
     const original = new Original(notebook.model);
     const setup = new Setup({ load, panel, words, original });
-    const seat = { app, load, panel, words: words.seat, original, setup };
+    const seat = { app, load, panel, seats, words: words.seat, original, setup };
     seat.guesses = askForGuesses(seat, (cell) => seat.walk.show(cell));
     seat.walk = new Walk(seat);
     notebook.addClass("mha-lesson");

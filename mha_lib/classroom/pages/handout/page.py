@@ -18,7 +18,14 @@ from mha_lib.classroom.lesson.grammar import has_role, identity_of
 from mha_lib.classroom.lesson.hosted import links_to
 from mha_lib.classroom.lesson.language import ENGLISH, TAG, has_words, identity_by_place, words_in
 from mha_lib.classroom.lesson.outputs import CHECK, is_progress
-from mha_lib.classroom.lesson.slides import STARTS, Slide, read_stacks, slide_type, without_exercises
+from mha_lib.classroom.lesson.slides import (
+    STARTS,
+    Slide,
+    addresses_of,
+    read_stacks,
+    slide_type,
+    without_exercises,
+)
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.cells import cleaner_for
 from mha_lib.classroom.pages.handout.notebook import (
@@ -47,7 +54,7 @@ from offline_notebook import (
 )
 
 STYLES = [f"pages/handout/{name}.css" for name in ("code", "page", "others", "paper")]
-OWN_SCRIPTS = [f"pages/handout/{name}.js" for name in ("page", "reading", "small")]
+OWN_SCRIPTS = [f"pages/handout/{name}.js" for name in ("page", "reading", "small", "address")]
 SCRIPTS = [str(WIDGETS_SCRIPT), "jupyter/extension/figures.js", *OWN_SCRIPTS]
 # A notebook's own programs and widgets run, without asking the network for anything.
 POLICY = {
@@ -88,6 +95,8 @@ class HandoutPage:
             complain(words_in(ENGLISH)["language"]["unknown"].format(language=self.language))
         words = words_in(self.language)
         self.words, self.hosted_words = words["handout"], words["hosted"]
+        every_slide = (slide for stack in stacks for slide in stack)
+        self.addresses = addresses_of(every_slide, identity)
         self.small = small_exercises(notebook, words)
         code = notebook.metadata.get("language_info", {})
         self.programming_language = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
@@ -151,7 +160,8 @@ class HandoutPage:
         name = cells[0].id
         kind = "slide optional" if name in self.skippable else "slide"
         minutes = f' data-minutes="{self.minutes[name]:g}"' if name in self.minutes else ""
-        content, is_result = "", False
+        address = self.addresses.get(name, "")
+        content, is_result = f'<p class="address" id="{address}">{address}</p>\n' if address else "", False
         for cell in cells:
             content += self.cell(cell, is_result)
             is_result = is_result or has_role(cell, "guess")

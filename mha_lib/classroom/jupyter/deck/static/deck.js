@@ -63,7 +63,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
   const panel = app.shell.currentWidget;
   const notebook = panel.content;
   const slides = readSlides(notebook.model.toJSON().cells);
-  markPlaces(slides, words);
+  markPlaces(slides, identityOf(notebook.model)?.lesson, words);
   markOutputs(notebook);
   markSteps(notebook);
   keepRendered(notebook);

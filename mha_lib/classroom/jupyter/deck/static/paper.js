@@ -1,6 +1,7 @@
 // The deck on paper: its slides one below the other in the place of the deck, each with all its steps. The
 // command `slides` opens a deck in a browser, calls this, and prints the page.
 import { linkTo, pictureOf } from "./picture.js";
+import { writeFoot } from "./places.js";
 import { isCore, sections } from "./stage.js";
 import { goTo } from "./turn.js";
 import { fill } from "./words.js";
@@ -18,7 +19,7 @@ export async function layOut({ words, core = false, answers = false }) {
   const optional = sections().length - count;
   for (const section of sections().filter((one) => !core || isCore(one))) {
     goTo(section);
-    if (core) section.dataset.foot = fill(words.foot.core, { place: section.dataset.place, count });
+    if (core) writeFoot(section, words.foot.core, count);
     for (const answer of section.querySelectorAll("details")) answer.open = answers;
     await rest(section);
     pictures.push(Object.assign(pictureOf(section, document), { inert: false })); // its headings are the outline

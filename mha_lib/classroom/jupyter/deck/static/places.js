@@ -1,7 +1,8 @@
 // The name of a slide is its number on the core path: "7" is the seventh slide of that path, "7.2" the second
 // optional slide after it. The foot shows it, the messages use it, and each section has it as data-place. The
 // page's address #/7 and the keys 7 Enter go there: Reveal itself would count from 0, and RISE begins at the
-// first slide whatever the address says.
+// first slide whatever the address says. With the lesson's number before it, it is the address by which students find
+// the slide: "3.7". A route through several lessons shows the addresses that its slides have there.
 import { sections, shownSection } from "./stage.js";
 import { goTo } from "./turn.js";
 import { fill } from "./words.js";
@@ -9,16 +10,25 @@ import { fill } from "./words.js";
 const NUMBER = /^#\/(\d+(?:\.\d+)?)$/;
 const openedAt = window.location.hash; // read before RISE opens the notebook
 
-/** Write on every slide's section its place, the text of its foot, and whether it is optional. */
-export function markPlaces(slides, words) {
+/** Write on every slide's section its place, its address, the text of its foot, and whether it is optional. */
+export function markPlaces(slides, lesson, words) {
+  const number = lesson?.match(/^0*(\d+)/)?.[1];
   const count = slides.filter((slide) => !slide.isOptional).length;
   const places = placesOf(slides);
   for (const [index, section] of sections().entries()) {
     const { place, isOptional } = places[index];
-    const foot = fill(words.foot[kindOf(section, places[index], places[index + 1])], { place, count });
-    Object.assign(section.dataset, { place, foot });
+    const counted = number ? `${number}.${place}` : "";
+    const address = slides[index].cells[0]?.metadata.mha_step?.address ?? counted;
+    Object.assign(section.dataset, { place, address });
+    writeFoot(section, words.foot[kindOf(section, places[index], places[index + 1])], count);
     section.toggleAttribute("data-optional", isOptional);
   }
+}
+
+/** Write the text of a slide's foot: its address, and a sentence that says where it stands. */
+export function writeFoot({ dataset }, sentence, count) {
+  const { place, address } = dataset;
+  dataset.foot = [address, fill(sentence, { place, count })].filter(Boolean).join("   ");
 }
 
 function placesOf(slides) {
@@ -36,9 +46,10 @@ function kindOf(section, { isOptional }, next) {
   return next.isOptional ? "above_optional" : "above_core";
 }
 
-/** Turn to the slide with that number; false where there is none. */
+/** Turn to the slide with that number or, where none has it, with that address; false where there is none. */
 function turnTo(place) {
-  const section = document.querySelector(`.slides [data-place="${place}"]`);
+  const find = (name) => document.querySelector(`.slides [data-${name}="${place}"]`);
+  const section = find("place") ?? find("address");
   goTo(section);
   return Boolean(section);
 }
@@ -80,7 +91,7 @@ export function typedNumber({ foot, words }) {
     isAsked,
     ask: () => ask(""),
     type: ({ key }) => ask((isAsked() ? digits : "") + key),
-    typePoint: () => /^\d+$/.test(digits) && ask(`${digits}.`),
+    typePoint: () => /^\d+(\.\d+)?$/.test(digits) && ask(`${digits}.`),
     takeBack: () => ask(digits.slice(0, -1)),
     go() {
       foot.clear();
