@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from functools import cache
+from unicodedata import east_asian_width
 
 import nbformat
 import pytest
@@ -97,6 +98,20 @@ def test_highlighted_lines_are_there(lesson):
         assert all(1 <= int(line) <= count for line in re.findall(r"\d+", highlight)), cell["id"]
     on_slides = {cell["id"] for slide in read_slides(cells_of(lesson)) for cell in slide.cells}
     assert {cell["id"] for cell in lit} <= on_slides
+
+
+@each_lesson
+def test_the_choices_of_a_guess_are_few_and_short(lesson):
+    """The deck draws a bar for each; a Chinese letter is as wide as two others."""
+    asking = [cell for cell in cells_of(lesson) if "choices" in cell["metadata"]]
+    assert len(asking) >= 4
+    for cell in asking:
+        choices = cell["metadata"]["choices"]
+        assert has_role(cell, "guess"), cell["id"]
+        assert 2 <= len(choices) == len(set(choices)) <= 5, cell["id"]
+        for choice in choices:
+            width = sum(2 if east_asian_width(letter) in "WF" else 1 for letter in choice)
+            assert 0 < width <= 22, f"{cell['id']}: {choice}"
 
 
 @each_lesson

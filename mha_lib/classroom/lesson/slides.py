@@ -14,6 +14,9 @@ The deck keeps room for the output of a code cell before it runs. The cell's tag
 ``"room": "3 x 61"``, and of a table its rows. A Chinese character is 5/3 letters wide. ``"picture": "500 x
 230"`` is the size of a picture in pixels. Without such tags a cell gets room for a few printed lines.
 
+A guess that is a choice names its answers in its metadata: ``"choices": ["yes", "no"]``. In the deck the
+instructor types how many hands there are for each.
+
 A *helper* is a code cell that only installs, imports, draws, measures or prepares. It is a ``skip`` cell that
 JupyterLab folds (``"jupyter": {"source_hidden": true}``), and it begins with a comment that says what it
 does: ``# Helper: draws a bar for each head``. A *test* holds the asserts of a slide that asks for a guess. It
@@ -188,6 +191,7 @@ def entries_of(notebook: Any, with_ids: bool) -> Iterator[tuple[str, bool]]:
         yield f"cells[{number}].metadata", isinstance(its, dict)
         yield f"cells[{number}].metadata.slideshow", isinstance(slideshow, dict)
         yield f"cells[{number}].metadata.tags", are_texts(inside(its, "tags", []))
+        yield f"cells[{number}].metadata.choices", are_texts(inside(its, "choices", []))
         yield f"cells[{number}].id", not with_ids or isinstance(inside(cell, "id"), str)
 
 

@@ -103,6 +103,8 @@ def traditional_lesson(root: Path, lesson: Path, phrases: Phrases) -> dict[str, 
         else:
             text = markdown_to_traditional(source(cell), phrases)
         cell["source"] = text.splitlines(keepends=True)
+        if choices := cell["metadata"].get("choices"):
+            cell["metadata"]["choices"] = [to_traditional(choice, phrases) for choice in choices]
     identified(notebook, language=TRADITIONAL)
     for name in {"title", "summary"} & notebook["metadata"].keys():
         notebook["metadata"][name] = to_traditional(notebook["metadata"][name], phrases)

@@ -1,9 +1,10 @@
 """Keeps translated lessons in step with the English ones.
 
 A lesson in another language has the cells of the English lesson: the same ids in the same order, the same
-slide types, tags, highlighted lines and code. Its text is its own, and so are the comments of its code and
-the words that the code shows to people. The metadata of each cell holds, under ``english``, a hash of the
-English cell from which it was translated: when the English cell changes, the translated one is stale.
+slide types, tags, highlighted lines and code, and as many choices of a guess. Its text is its own, and so are
+the comments of its code and the words that the code shows to people. The metadata of each cell holds, under
+``english``, a hash of the English cell from which it was translated: when the English cell changes, the
+translated one is stale.
 """
 
 import ast
@@ -54,7 +55,8 @@ def out_of_step(english: Notebook, translated: Notebook) -> Iterator[tuple[str, 
 
 def place_of(cell: Cell) -> tuple[Any, ...]:
     its = cell["metadata"]
-    return cell["cell_type"], slide_type(cell), tags(cell), its.get("highlight"), its.get("checks")
+    number = len(its.get("choices", []))
+    return cell["cell_type"], slide_type(cell), tags(cell), its.get("highlight"), its.get("checks"), number
 
 
 def brought_in_step(english: Notebook, translated: Notebook) -> Notebook:
@@ -76,7 +78,8 @@ def brought_in_step(english: Notebook, translated: Notebook) -> Notebook:
             else:
                 cell["source"] = mine["source"]
             cell["metadata"][ENGLISH_SOURCE] = remembered
-            for name in {"room", "picture"} & mine["metadata"].keys():  # its words are longer or shorter
+            cell["metadata"].pop("choices", None)  # only a translator can write them
+            for name in {"room", "picture", "choices"} & mine["metadata"].keys():  # its words are its own
                 cell["metadata"][name] = mine["metadata"][name]
         cells.append(cell)
     return {**translated, "cells": cells}

@@ -189,6 +189,15 @@ def test_lessons_are_made_when_a_command_says_so(course):
     assert not (lesson.parent / "old.ipynb").exists()
 
 
+def test_the_choices_of_a_guess_are_words_too(course):
+    file = course / "notebooks" / "zh" / "01_heads.ipynb"
+    notebook = json.loads(file.read_text())
+    notebook["cells"][0]["metadata"]["choices"] = ["查询", "键", "3"]
+    file.write_text(json.dumps(notebook))
+    lesson = make_traditional(course) / file.name
+    assert json.loads(lesson.read_text())["cells"][0]["metadata"]["choices"] == ["查詢", "鍵", "3"]
+
+
 def test_a_folder_that_was_made_in_notebooks_before_does_no_harm(course):
     before = course / "notebooks" / "zh-Hant"
     before.mkdir()

@@ -82,6 +82,17 @@ def test_the_room_for_an_output_stays_that_of_its_language(english, chinese):
     assert [cell["metadata"].get("room") for cell in updated["cells"]] == [None, "1 x 10", None]
 
 
+def test_the_choices_of_a_guess_are_the_translators_and_as_many_as_in_english(english, chinese):
+    english["cells"][0]["metadata"]["choices"] = ["one", "four", "eight"]
+    assert named(english, chinese) == [("title", "slide")]
+    assert named(english, brought_in_step(english, chinese)) == [("title", "slide")]
+    chinese["cells"][0]["metadata"]["choices"] = ["一个", "四个"]
+    assert named(english, chinese) == [("title", "slide")]
+    chinese["cells"][0]["metadata"]["choices"].append("八个")
+    assert named(english, chinese) == []
+    assert brought_in_step(english, chinese) == chinese
+
+
 def test_slide_types_tags_and_order_follow_by_themselves(english, chinese):
     english["cells"][0]["metadata"] = metadata("subslide", ["why"])
     english["cells"].reverse()

@@ -282,6 +282,17 @@ def test_a_deck_on_show_is_left_alone_when_another_lesson_is_presented(root, dec
     assert deck.read_bytes() == on_show
 
 
+@pytest.mark.parametrize("afresh", [True, False])
+def test_the_counts_of_hands_beside_a_deck_stay_whatever_becomes_of_it(root, deck, afresh):
+    hands = root / "work/hands-en.json"
+    hands.write_text("{}")
+    write_lesson(deck, "my own slide")
+    present(root, lambda file: afresh)
+    make_working_copy(root, "en")
+    assert hands.read_text() == "{}"
+    assert {file.name for file in (root / "work").glob("hands*")} == {"hands-en.json"}
+
+
 CHANGES = [
     lambda notebook: notebook["cells"][0].update(source="my own slide"),
     lambda notebook: notebook["cells"][0]["metadata"].update(slideshow={"slide_type": "skip"}),

@@ -27,12 +27,13 @@ CELLS = [
 @pytest.fixture
 def lesson(tmp_path):
     cells = [
-        {"cell_type": kind, "metadata": {"slideshow": {"slide_type": place}}, "source": source}
-        for kind, place, source in CELLS
+        {"id": f"c{n}", "cell_type": kind, "metadata": {"slideshow": {"slide_type": place}}, "source": source}
+        for n, (kind, place, source) in enumerate(CELLS)
     ]
     path = tmp_path / "en" / "01_a_lesson.ipynb"
     path.parent.mkdir()
-    path.write_text(json.dumps({"metadata": {"title": "A <lesson>"}, "cells": cells}), encoding="utf-8")
+    about = {"title": "A <lesson>", "mha": {"lesson": "01_a_lesson", "language": "en"}}
+    path.write_text(json.dumps({"metadata": about, "cells": cells}), encoding="utf-8")
     return path
 
 
@@ -64,3 +65,55 @@ def test_the_page_has_every_slide_with_its_minutes_and_its_start(lesson, tmp_pat
     assert "<math" in page, "formulas are set"
     assert "$" not in page
     assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")
+
+
+SHOWS = [
+    {"date": "2026-11-20", "choices": ["yes", "no"], "counts": [3, 3]},
+    {"date": "2027-11-19", "choices": ["<b>yes</b>", "no & never"], "counts": [12, 36]},
+]
+
+
+@pytest.fixture
+def hands(tmp_path):
+    """The file of the counts: two years of the slide that is the second row, and another lesson's."""
+    file = tmp_path / "work" / "hands-en.json"
+    file.parent.mkdir()
+    kept = {"01_a_lesson": {"c3": SHOWS, "c8": []}, "02_another": {"c9": SHOWS}}
+    file.write_text(json.dumps(kept), encoding="utf-8")
+    return file
+
+
+def page_of(lesson, folder):
+    assert write_notes(folder, [lesson]) == 0
+    return (folder / "build" / "notes" / "en" / "01_a_lesson.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("hands")
+def test_the_newest_hands_stand_as_bars_beside_the_notes_of_their_slide(lesson, tmp_path):
+    page = page_of(lesson, tmp_path)
+    (figure,) = read(page).find_all("figure")
+    assert figure.find_parent("tr").find_all("td")[0].get_text() == "2"
+    assert [part.get_text() for part in figure.find_all(["figcaption", "span", "b"])] == [
+        *("Hands on 2027-11-19: 48", "<b>yes</b>", "12 · 25 %", "no & never", "36 · 75 %")
+    ]
+    lengths = [float(bar["style"].removeprefix("--length: ")) for bar in figure.find_all("p")]
+    assert lengths == [pytest.approx(1 / 3), 1]
+    assert "--length" in page.split("</style>")[0], "the page brings the look of the bars"
+
+
+BROKEN = [
+    "",
+    "[]",
+    '{"01_a_lesson": 3}',
+    '{"01_a_lesson": {"c3": [3]}}',
+    json.dumps({"01_a_lesson": {"c3": [SHOWS[0] | {"counts": [1]}]}}),
+]
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_broken_file_of_counts_is_a_warning_and_stays_as_it_is(lesson, tmp_path, hands, capsys, text):
+    hands.write_text(text, encoding="utf-8")
+    assert "<figure" not in page_of(lesson, tmp_path)
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said == "hands-en.json: it can't be read, so the notes show no hands"
+    assert hands.read_text(encoding="utf-8") == text

@@ -8,6 +8,8 @@ import { hideCode } from "./fold.js";
 import { Foot } from "./foot.js";
 import { identityOf } from "./grammar.js";
 import { markOutputs } from "./guess.js";
+import { Hands } from "./hands.js";
+import { HandsFile } from "./hands_file.js";
 import { listKeys } from "./help.js";
 import { answerDialogs, dropMissingStyles, keepRendered, prepareNotebooks } from "./jupyterlab.js";
 import { listenToKeys } from "./keyboard.js";
@@ -47,15 +49,17 @@ export default async function prepareDeck(app, load) {
   await drawErrors({ app, load, words: words.deck });
   const { Dialog } = await load("@jupyterlab/apputils");
   const isOwnCopy = identity?.kind === "deck"; // it was made for the deck alone
+  const handsFile = isOwnCopy ? new HandsFile({ identity, path: notebookPath, contents }) : null;
   const open = () => {
-    openDeck({ app, load, Dialog, isOwnCopy, files, words, notice });
+    openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words, notice });
     const { currentWidget: panel } = app.shell;
     panel.node.append(lineOfWithheld({ app, load, panel, words: words.withheld }) ?? "");
   };
   document.addEventListener("ready", open, { once: true }); // Reveal's event
 }
 
-function openDeck({ app, load, Dialog, isOwnCopy, files, words: { deck: words, speaker: said }, notice }) {
+function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll, notice }) {
+  const { deck: words } = inAll;
   const panel = app.shell.currentWidget;
   const notebook = panel.content;
   const slides = readSlides(notebook.model.toJSON().cells);
@@ -71,7 +75,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, files, words: { deck: words, s
   queueSaves(panel.context, { foot, words });
   const runner = new Runner({ panel, load, foot, words });
   const fit = new Fit({ words });
-  const speaker = new Speaker({ slides, words: said, passKey, fit });
+  const speaker = new Speaker({ slides, words: inAll.speaker, passKey, fit });
   followDeck({ foot, speaker });
   foot.greet(notice);
   showBusy({ panel, foot, words });
@@ -98,6 +102,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, files, words: { deck: words, s
     help: panel.node.appendChild(Object.assign(document.createElement("dialog"), { id: "deck-help" })),
     sorter: new Sorter({ panel, title: words.help.sorter, passKey, fit }),
     number: typedNumber({ foot, words }),
+    hands: new Hands({ panel, file: handsFile, foot, fit, words: inAll.hands }),
   };
   const exchange = keepOriginals({ notebook, foot, words });
   const cell = followSlides({ panel, load, foot, words, exchange });

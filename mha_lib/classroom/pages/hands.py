@@ -1,0 +1,56 @@
+"""The shows of hands that an instructor has counted in a deck, as ``work/hands-<language>.json`` keeps them.
+
+``jupyter/deck/static/hands_file.js`` writes that file, and says what is in it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Show:
+    """One show of hands: the choices of a guess, and how many hands there were for each on that day."""
+
+    date: str
+    choices: list[str]
+    counts: list[int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+    @property
+    def bars(self) -> list[tuple[str, int, int, float]]:
+        """For each choice its text, its count, its share in percent, and its bar's length, from 0 to 1."""
+        total, most = max(self.total, 1), max(*self.counts, 1)
+        rows = zip(self.choices, self.counts, strict=True)
+        return [(choice, count, int(100 * count / total + 0.5), count / most) for choice, count in rows]
+
+
+def hands_file(root: Path, language: str) -> Path:
+    return root / "work" / f"hands-{language}.json"
+
+
+def newest_shows(file: Path) -> dict[str, dict[str, Show]]:
+    """The newest show of each cell, by lesson and by the cell's id; ``ValueError`` if the file is broken."""
+    if not file.exists():
+        return {}
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        return {lesson: dict(newest_of(cells)) for lesson, cells in kept.items()}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{file.name}: {error!r}") from None
+
+
+def newest_of(cells: Mapping[str, Any]) -> Any:
+    for cell, entries in cells.items():
+        if entries:
+            newest = max(entries, key=lambda entry: entry["date"])
+            choices, counts = map(str, newest["choices"]), map(int, newest["counts"])
+            show = Show(str(newest["date"]), [*choices], [*counts])
+            if len(show.choices) != len(show.counts):
+                raise KeyError(cell)
+            yield cell, show
