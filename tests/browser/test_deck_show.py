@@ -245,7 +245,7 @@ def test_without_an_address_and_a_sheet_of_the_course_nothing_is_shown_and_nothi
 def test_the_foot_shows_the_address_of_a_slide(
     page: Page, jupyter: JupyterServer, name: str, feet: list[str]
 ) -> None:
-    address = lay_lesson(jupyter, f"addresses/{name}.ipynb", CELLS[:5])
+    address = lay_lesson(jupyter, f"addresses/{name}.ipynb", CELLS[:4])
     file = jupyter.folder / "addresses" / f"{name}.ipynb"
     lesson = nbformat.read(file, as_version=4)
     lesson.metadata["mha"]["lesson"] = name
