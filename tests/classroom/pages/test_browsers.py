@@ -109,3 +109,25 @@ def test_what_a_newer_browser_alone_gets_is_no_newer_form():
         "@media print { @supports selector(:has(*)) { a:has(b) { color: red } } c { transform: scale(2) } }"
     )
     assert newer_in_style(style) == []
+
+
+def test_a_page_has_every_colour_in_light_and_in_dark_for_browsers_without_light_dark():
+    more = 'a > b { content: "<"; color: light-dark(#123456, #abcdef) }'
+    text = page.render(
+        "pages/handout/index.html",
+        styles=STYLES,
+        more_style=more,
+        language="en",
+        title="",
+        listed={},
+        words={},
+    )
+    own, _, older = text.partition("@supports not (color: light-dark(red, red)) {")
+    assert more in own
+    assert '"Chinese marks"' in own
+    light, _, dark = older.partition("@media screen and (prefers-color-scheme: dark)")
+    pairs = re.findall(r"([\w-]+): light-dark\((#\w+), (#\w+)\)", own)
+    assert len(pairs) > 15
+    for name, in_light, in_dark in pairs:
+        assert f"{name}: {in_light}" in light
+        assert f"{name}: {in_dark}" in dark
