@@ -28,7 +28,7 @@ NEWER_STYLE = re.compile(
     r"|(?<![-\w])(?:scale|rotate|translate):|\((?:width|height) *[<>]"
 )
 FOR_NEWER = re.compile(r"@supports (?!not)[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}")
-BLOCK = re.compile(r"([^{}]*)\{([^{}]*)\}")
+BLOCK = re.compile(r"([^{};\0]*)\{([^{}]*)\}")
 
 
 def newer_in_style(style):
@@ -36,13 +36,16 @@ def newer_in_style(style):
     style = re.sub(r"/\*.*?\*/|\"[^\"]*\"", "", style, flags=re.DOTALL)
     style = FOR_NEWER.sub("", style)
     found = []
-    while block := BLOCK.search(style):  # the innermost ones first
-        before, _, last = block[1].rpartition(";")
-        selector, body = last.strip("\0 \n"), block[2]
-        found += NEWER_STYLE.findall(selector + body)
+
+    def note(block):
+        selector, body = block[1].strip(), block[2]
+        found.extend(NEWER_STYLE.findall(selector + body))
         if "\0" in body and not selector.startswith("@"):
             found.append(f"a rule inside of {selector}")
-        style = style[: block.start()] + before + "\0" + style[block.end() :]
+        return "\0"
+
+    while BLOCK.search(style):
+        style = BLOCK.sub(note, style)  # the innermost ones first
     return found
 
 
