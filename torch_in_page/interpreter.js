@@ -273,7 +273,10 @@ export const operations = {
   view: shared(view),
   expand: shared(expand),
   permute: shared(permute),
-  unsqueeze: (_, x, dim) => viewed(x, x.shape.toSpliced(axisOf(dim, x.shape.length + 1), 0, 1)),
+  unsqueeze: (_, x, dim) => {
+    const axis = axisOf(dim, x.shape.length + 1);
+    return viewed(x, [...x.shape.slice(0, axis), 1, ...x.shape.slice(axis)]);
+  },
   squeeze: (_, x, dims) => {
     const gone = [dims].flat().map((axis) => axisOf(axis, x.shape.length));
     return viewed(

@@ -1,7 +1,8 @@
 // A worker that computes in a page. Its first message brings the interpreter, the script and the programs of
 // a PageFunction; each message brings a question, and the answer goes back with it.
 
-const moduleOf = (text) => import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+// WebKit refuses a blob: address in the worker of a page from a file.
+const moduleOf = (text) => import(`data:text/javascript;charset=utf-8,${encodeURIComponent(text)}`);
 
 async function begin({ interpreter, script, programs, data }) {
   const [{ load }, { default: answer }] = await Promise.all([interpreter, script].map(moduleOf));
@@ -13,10 +14,13 @@ let begun;
 
 addEventListener("message", async ({ data: { page, question } }) => {
   begun ??= begin(page);
+  const answer = await begun.catch(({ message }) =>
+    postMessage({ question, error: message, cannotBegin: true }),
+  );
+  if (!answer) return;
   try {
-    const answer = await begun;
     postMessage({ question, answer: answer(question) });
-  } catch (error) {
-    postMessage({ question, error: `${error.name}: ${error.message}` });
+  } catch ({ message }) {
+    postMessage({ question, error: message });
   }
 });

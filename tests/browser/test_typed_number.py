@@ -63,7 +63,7 @@ def read(text):
     try:
         return in_english(read_number(text)).split()
     except NotUnderstood as error:
-        return f"NotUnderstood: {error}"
+        return str(error)
 
 
 def test_the_page_reads_a_text_as_python_does_and_refuses_it_in_the_same_words(ask, in_page):

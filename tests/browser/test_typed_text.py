@@ -37,7 +37,7 @@ def test_the_page_reads_and_weighs_what_python_does_and_refuses_the_rest_in_its_
             continue
         with pytest.raises(NotUnderstood) as refused:
             typed.read(question["text"])
-        assert found["error"] == f"NotUnderstood: {refused.value}"
+        assert found["error"] == str(refused.value)
 
 
 @pytest.fixture

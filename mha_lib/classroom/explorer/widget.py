@@ -3,10 +3,12 @@
 import inspect
 import json
 import os
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
 from traitlets import Bool, Dict, Int, List
 
 from mha_lib.classroom import look
@@ -15,10 +17,15 @@ from mha_lib.classroom.explorer.controls import Control, describe_inputs, make_c
 from mha_lib.classroom.explorer.table import Labels, Source, compute_answer, compute_table
 from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
+from mha_lib.classroom.pictures.plots import show_heads
+from mha_lib.classroom.pictures.theme import alt_of, to_svg
+from mha_lib.classroom.pictures.weights import as_weights
 from torch_in_page import PageFunction, joined
 
+LONGEST_LABEL = 16  # letters, in a still picture
 FOLDER = Path(__file__).with_name("view")
 PARTS = (
+    "inflate",
     "decode",
     "elements",
     "words",
@@ -31,7 +38,9 @@ PARTS = (
     "view",
 )  # in this order
 # The look is set on the explorer alone: it must not replace colours of the page around it.
-STYLE = look.CSS.replace(":root", ".mha-explorer") + (FOLDER / "view.css").read_text(encoding="utf-8")
+STYLE = look.for_older(
+    look.CSS.replace(":root", ".mha-explorer") + (FOLDER / "view.css").read_text(encoding="utf-8")
+)
 
 
 def explore(
@@ -151,6 +160,36 @@ class Explorer(CellWidget):
     def __repr__(self) -> str:
         """The text in its place on a page that runs no widgets, such as an untrusted notebook."""
         return words_here()["explorer"]["not_alive"]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The view, and for a page a still picture: it is shown until a script brings the view alive."""
+        data, metadata = super()._repr_mimebundle_(**kwargs)
+        if os.environ.get(FOR_A_PAGE) and (still := self._still()):
+            data["image/svg+xml"], metadata["image/svg+xml"] = to_svg(still), {"alt": alt_of(still)}
+        return data, metadata
+
+    def _still(self) -> Figure | None:
+        """The first picture as a figure; None where its heads are too many for one."""
+        picture, entry = self._source.result_at(self._source.start), self.table["directory"][0]
+        if picture.overview:
+            return None
+        maps, allowed = as_weights(picture.weights, picture.mask)
+
+        def labels_of(name: str) -> list[str] | None:
+            labels = None if entry[name] is None else self.table["labels"][entry[name]][0]
+            return labels and [textwrap.shorten(label, LONGEST_LABEL, placeholder="…") for label in labels]
+
+        figure = show_heads(
+            maps[:1],
+            None if allowed is None else allowed[:1],
+            query_labels=labels_of("query_labels"),
+            key_labels=labels_of("key_labels"),
+        )
+        for axes in figure.axes[: maps.shape[1]]:
+            for axis, name in ((axes.yaxis, "queries"), (axes.xaxis, "keys")):
+                if axis.get_label_text():
+                    axis.set_label_text(self.words[name])
+        return figure
 
     def _answer(self, change: Any) -> None:
         """Compute the picture that the browser now needs if the table lacks it."""

@@ -77,14 +77,14 @@ function draw(logits, temperature, random) {
 }
 
 /** A worker for the steps of the model; `step(token, rows)` gives what follows the token and all before it. */
-function startWorker(page) {
+function startWorker(page, words) {
   const source = new Blob([page.worker], { type: "text/javascript" });
   const worker = new Worker(URL.createObjectURL(source));
   const waiting = [];
   let isNew = true;
   worker.onmessage = ({ data }) => {
     const { resolve, reject } = waiting.shift();
-    if (data.error) reject(new Error(data.error));
+    if (data.error) reject(new Error(data.cannotBegin ? words.cannot_compute : data.error));
     else resolve(data.answer);
   };
   worker.onerror = ({ message }) => {
@@ -118,7 +118,7 @@ class WhoSaidView {
     this.chosen = -1; // the place of a token
     this.seed = 1;
     this.run = 0; // the number of the text that is being written
-    this.worker = startWorker(this.page);
+    this.worker = startWorker(this.page, this.words);
     this.makeElements(model);
     this.answerKeys();
   }
@@ -286,7 +286,7 @@ class WhoSaidView {
       return;
     }
     const token = this.tokens[chosen];
-    const others = step.logits.with(token, -Infinity);
+    const others = step.logits.map((logit, at) => (at === token ? -Infinity : logit));
     const rival = largest(others);
     const shares = step.shares.map((share) => share[token]);
     const best = largest(shares);

@@ -36,7 +36,7 @@ def render(
     directives = {"default-src": "'none'", **policy, "form-action": "'none'", "base-uri": "'none'"}
     return TEMPLATES.get_template(template).render(
         policy=Markup("; ".join(" ".join(directive) for directive in directives.items())),
-        style=Markup(look.CSS) + read("pages/page.css", *styles) + Markup(more_style),
+        style=Markup(look.for_older("\n".join((look.CSS, read("pages/page.css", *styles), more_style)))),
         script=read(*scripts),
         **content,
     )

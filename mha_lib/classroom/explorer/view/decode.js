@@ -11,6 +11,8 @@
 //   cell      the place of one weight: {head, query, key}
 //   em        the size of the letters; the room around the heatmaps is measured in it
 
+import { inflate } from "./inflate.js";
+
 export const numbersTo = (count) => Array.from({ length: count }, (_, number) => number);
 export const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 
@@ -29,9 +31,9 @@ export function weightOf(bits) {
 export const isForbidden = (bits) => bits >= SIGN_BIT;
 
 /** Add the pictures of a table to the known ones, each under its setting. */
-export async function unpack({ directory, maps, labels }, pictures) {
-  const stream = new Blob([maps]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const numbers = new Uint16Array(await new Response(stream).arrayBuffer());
+export function unpack({ directory, maps, labels }, pictures) {
+  const deflated = new Uint8Array(maps.buffer, maps.byteOffset, maps.byteLength);
+  const numbers = new Uint16Array(inflate(deflated).buffer);
   for (const entry of directory)
     pictures.set(JSON.stringify(entry.setting), entry.error ? entry : readPicture(entry, numbers, labels));
 }

@@ -18,8 +18,9 @@ export function makeInput({ name, kind, texts, trait, at }, view) {
   const property = kind === "switch" ? "checked" : "value";
   const isEntry = at >= 0;
   const get = () => (isEntry ? model.get(trait)[at] : Number(model.get(trait)));
+  const entryMoved = () => model.get(trait).map((old, place) => (place === at ? read() : old));
   const read = () => (kind === "text" ? input.value : Number(input[property]));
-  input.oninput = () => view.move(trait, isEntry ? model.get(trait).with(at, read()) : read(), name);
+  input.oninput = () => view.move(trait, isEntry ? entryMoved() : read(), name);
   const element = make("label", {}, name, input, ...(kind === "slider" ? [value] : []));
   const meaning = words[`${trait}_means`];
   if (meaning) input.ariaDescription = element.title = meaning;

@@ -34,10 +34,11 @@ function pictureOf({ shape, weights, mask, queryLabels, keyLabels }) {
 
 /** A function that asks for the picture of a setting; `take(setting, picture)` gets it, or its error. While one
  * is computed, the last one asked for waits, and those before it are forgotten. */
-export function askInPage(page, take) {
+export function askInPage(page, words, take) {
   let worker;
   let busy = null;
   let waiting = null;
+  const failed = { error: words.cannot_compute };
   const answer = (told) => {
     const next = waiting;
     const setting = busy;
@@ -48,8 +49,11 @@ export function askInPage(page, take) {
   const begin = () => {
     const source = new Blob([page.worker], { type: "text/javascript" });
     worker = new Worker(URL.createObjectURL(source));
-    worker.onmessage = ({ data }) => answer(data.error ? data : pictureOf(data.answer));
-    worker.onerror = ({ message }) => answer({ error: message ?? "" });
+    worker.onmessage = ({ data }) => {
+      if (data.cannotBegin) answer(failed);
+      else answer(data.error ? data : pictureOf(data.answer));
+    };
+    worker.onerror = () => answer(failed);
   };
   const ask = (setting) => {
     if (JSON.stringify(setting) === JSON.stringify(busy)) return;

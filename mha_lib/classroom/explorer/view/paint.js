@@ -27,7 +27,7 @@ const BRIGHTEST = `#${VIRIDIS.at(-1).toString(16)}`;
 
 /** A canvas with one pixel for each cell; the picture shows it enlarged. */
 function makeSheet(width, height, pixelAt) {
-  const sheet = new OffscreenCanvas(width, height);
+  const sheet = make("canvas", { width, height });
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   for (let index = 0; index < pixels.length; index++) pixels[index] = pixelAt(index);
@@ -125,7 +125,7 @@ function strokeOnAnyColour(ctx, em, dashes = []) {
 /** The pattern of a masked cell, as look.css has it: a seamless tile whose lines rise at 45 degrees, or fall. */
 function makeHatching(ctx, { em, colours, hatch }) {
   const size = Math.round(Math.SQRT2 * hatch.gap * em);
-  const tile = new OffscreenCanvas(size, size);
+  const tile = make("canvas", { width: size, height: size });
   const pen = tile.getContext("2d");
   Object.assign(pen, { strokeStyle: colours.hatching, lineWidth: hatch.line * em });
   if (hatch.angle < 0) pen.setTransform(1, 0, 0, -1, 0, size);

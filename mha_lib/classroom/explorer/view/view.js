@@ -30,6 +30,7 @@ class ExplorerView {
     this.toFocus = null; // the head of the next picture that is to take the focus
     this.note = ""; // a remark on the last move, which a change of size leaves
     this.room = null; // the largest size of the picture
+    this.scale = 1; // of a pixel of the canvas, on the page
     this.drawing = null;
     this.pointed = null; // the cell under the pointer, or the one that was tapped
     this.pointer = ""; // mouse, pen or touch; "" after a key was pressed
@@ -60,7 +61,7 @@ class ExplorerView {
     this.foot = make("div", { className: "foot" }, status, this.backButton, this.saveButton);
     const parts = [this.roomProbe, this.controls, this.problem, this.stage, this.foot];
     if (isHandout() && model.get("page").worker) {
-      this.ask = askInPage(model.get("page"), (setting, picture) => {
+      this.ask = askInPage(model.get("page"), words, (setting, picture) => {
         this.answers.set(JSON.stringify(setting), picture);
         this.keepAnswers();
       });
@@ -71,9 +72,9 @@ class ExplorerView {
   }
 
   /** Enter an element of the page; returns the function to call when that element goes. */
-  async open(element) {
+  open(element) {
     const { model } = this;
-    await unpack(model.get("table"), this.pictures);
+    unpack(model.get("table"), this.pictures);
     this.noteLabels(this.pictures);
     element.append(this.root);
     const traits = ["setting", "sample", "enlarged", "to_max", "by_root", "measure", "order"];
@@ -222,7 +223,7 @@ class ExplorerView {
   placeElements() {
     const { width, height, tiles, cellWidth, cellHeight, keys, queries } = this.drawing;
     Object.assign(this.canvas, { width, height });
-    this.canvas.style.width = `${width * this.overlay.style.scale}px`;
+    this.canvas.style.width = `${width * this.scale}px`;
     const { overview } = this.drawing;
     if (this.overlay.children.length !== tiles.length) {
       const onblur = () => this.pointer === "touch" || this.aim(null);
@@ -256,7 +257,7 @@ class ExplorerView {
   fitFrame() {
     if (this.room.isFixed || !isHandout()) return;
     const { end, em } = this.drawing;
-    this.needed = Math.max(this.needed, Math.max(LEAST_FRAME * em, end + em) * this.overlay.style.scale);
+    this.needed = Math.max(this.needed, Math.max(LEAST_FRAME * em, end + em) * this.scale);
     this.root.style.maxWidth = `${Math.ceil(this.needed) + MARGINS}px`;
   }
 
@@ -292,8 +293,8 @@ class ExplorerView {
   }
 
   /** Take the picture that Python has computed for a missing setting. */
-  async takeAnswer() {
-    await unpack(this.model.get("answer"), this.answers);
+  takeAnswer() {
+    unpack(this.model.get("answer"), this.answers);
     this.keepAnswers();
   }
 
@@ -302,7 +303,7 @@ class ExplorerView {
     const { answers } = this;
     this.noteLabels(answers);
     let newer = 0; // weights, in answers that came later
-    for (const [setting, { samples = [] }] of [...answers].toReversed()) {
+    for (const [setting, { samples = [] }] of [...answers].reverse()) {
       if (newer > KEPT_WEIGHTS) answers.delete(setting);
       newer += samples.reduce((sum, maps) => sum + maps.length, 0);
     }
@@ -448,7 +449,8 @@ class ExplorerView {
     const height = room
       ? room - controls.offsetHeight - foot.offsetHeight - MARGINS
       : Math.max(280, 0.74 * innerHeight - controls.offsetHeight - 3 * em); // 3 em for the status
-    overlay.style.scale = 1 / density;
+    this.scale = 1 / density;
+    overlay.style.transform = `scale(${this.scale})`;
     this.room = {
       width: Math.round(width * density),
       height: height * density,

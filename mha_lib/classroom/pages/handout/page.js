@@ -62,12 +62,18 @@ function showContents(details) {
     document.getElementById(item.firstChild.getAttribute("href").slice(1)),
   );
   const isSection = (item) => item.className === "level-2";
-  const sections = items.map((_, index) => items.slice(0, index + 1).findLast(isSection));
+  const sections = items.map((_, index) =>
+    items
+      .slice(0, index + 1)
+      .filter(isSection)
+      .pop(),
+  );
   const beside = matchMedia("(min-width: 72rem)");
 
   /** Marks the section that is read, and beside the text shows the parts of that section alone. */
   const markSection = () => {
-    const here = headings.findLastIndex((heading) => heading?.getBoundingClientRect().top < innerHeight / 3);
+    const isAbove = (heading) => heading?.getBoundingClientRect().top < innerHeight / 3;
+    const here = headings.lastIndexOf(headings.filter(isAbove).pop());
     for (const [index, item] of items.entries()) {
       item.firstChild.ariaCurrent = index === here ? "true" : null;
       item.hidden = beside.matches && !isSection(item) && sections[index] !== sections[here];

@@ -5,6 +5,7 @@ until the reader asks for them.
 """
 
 import html
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -54,8 +55,10 @@ from offline_notebook import (
 )
 
 STYLES = [f"pages/handout/{name}.css" for name in ("code", "page", "others", "paper")]
-OWN_SCRIPTS = [f"pages/handout/{name}.js" for name in ("page", "reading", "small", "address")]
+OWN_SCRIPTS = [f"pages/handout/{name}.js" for name in ("page", "reading", "small", "address", "kept")]
 SCRIPTS = [str(WIDGETS_SCRIPT), "jupyter/extension/figures.js", *OWN_SCRIPTS]
+# Begins an element that reading.js hides.
+RESULT = re.compile(r'class="(?:cell|outputs|code) [^"]*result|<span class="result"')
 # A notebook's own programs and widgets run, without asking the network for anything.
 POLICY = {
     "script-src": "'unsafe-inline' blob: data:",
@@ -131,6 +134,7 @@ class HandoutPage:
             widgets=self.outputs.widgets.data(),
             handout=self,
             guard=page.read("pages/handout/guard.js"),
+            older=page.read("pages/handout/older.js"),
             body=Markup(inside(self.body)),
             **more,
         )
@@ -161,11 +165,17 @@ class HandoutPage:
         kind = "slide optional" if name in self.skippable else "slide"
         minutes = f' data-minutes="{self.minutes[name]:g}"' if name in self.minutes else ""
         address = self.addresses.get(name, "")
-        content, is_result = f'<p class="address" id="{address}">{address}</p>\n' if address else "", False
+        content = f'<p class="address" id="{address}">{address}</p>\n' if address else ""
+        results, is_result = "", False
         for cell in cells:
-            content += self.cell(cell, is_result)
+            if is_result:
+                results += self.cell(cell, is_result)
+            else:
+                content += self.cell(cell, is_result)
             is_result = is_result or has_role(cell, "guess")
-        return f'<section class="{kind}"{minutes}>\n{content}</section>\n'
+        if RESULT.search(results):  # it is folded where no script asks for a guess
+            content += f'<details class="answer"><summary>{self.words["show_result"]}</summary></details>\n'
+        return f'<section class="{kind}"{minutes}>\n{content}{results}</section>\n'
 
     def cell(self, cell: NotebookNode, is_result: bool) -> str:
         if cell.cell_type == "code":

@@ -1,5 +1,5 @@
 // Reading alone: a slide with a guess shows its question first and what follows when it is asked for, and a bar
-// says where one is. Without this script, and on paper, everything is open. WORDS come from the page.
+// says where one is. Without this script a `details` folds the results; on paper, everything is open. WORDS come from the page.
 
 const KEPT = "mha-handout"; // in localStorage: what the switches in the bar say, for all handouts
 const slides = [...document.querySelectorAll(".slide")];
@@ -21,6 +21,7 @@ function make(kind, properties = {}, ...children) {
 
 /** The slide that is read: the first one that reaches into the lower two thirds of the window. */
 function readSlide() {
+  if (scrollY <= 0) return slides.find((slide) => !slide.hidden);
   return slides.find((slide) => !slide.hidden && slide.getBoundingClientRect().bottom > innerHeight / 3);
 }
 
@@ -42,7 +43,8 @@ function show(slide, open) {
 
 /** The line in which one guesses, and the button, below the question. The guess stays in this line. */
 function ask(slide) {
-  const guess = make("input", { ariaLabel: WORDS.your_guess, placeholder: WORDS.your_guess });
+  const name = questionOf(slide).id;
+  const guess = make("input", { name, ariaLabel: WORDS.your_guess, placeholder: WORDS.your_guess });
   const button = make("button", { type: "button" });
   const line = make("form", { className: "ask", autocomplete: "off" }, guess, button);
   const toggle = (event) => {
@@ -51,26 +53,33 @@ function ask(slide) {
   };
   button.addEventListener("click", toggle);
   line.addEventListener("submit", toggle);
-  questionOf(slide).after(line);
+  line.addEventListener("reset", () => show(slide, false));
+  slide.querySelector(":scope > .answer").replaceWith(line);
 }
 
-function keptChoices() {
+function kept(name) {
   try {
-    return JSON.parse(localStorage.getItem(KEPT)) ?? {};
+    return JSON.parse(localStorage.getItem(name)) ?? {};
   } catch {
     return {}; // a browser that keeps nothing, for a page from a file say
   }
 }
 
+/** Returns whether the browser keeps it. */
+function keep(name, value) {
+  try {
+    localStorage.setItem(name, JSON.stringify(value));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function makeSwitch(name, words, change) {
-  const box = make("input", { type: "checkbox", checked: keptChoices()[name] ?? false });
+  const box = make("input", { type: "checkbox", checked: kept(KEPT)[name] ?? false });
   box.addEventListener("change", () => {
     inPlace(() => change(box.checked));
-    try {
-      localStorage.setItem(KEPT, JSON.stringify({ ...keptChoices(), [name]: box.checked }));
-    } catch {
-      // not kept, then
-    }
+    keep(KEPT, { ...kept(KEPT), [name]: box.checked });
   });
   change(box.checked);
   return make("label", {}, box, words);

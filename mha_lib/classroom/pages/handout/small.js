@@ -11,14 +11,19 @@ function verdictOn(text, { right, within, praise, slips }) {
 
 for (const [name, exercise] of Object.entries(WORDS.small)) {
   const place = document.getElementById(name)?.querySelector(".small");
-  const make = (kind, properties) => Object.assign(document.createElement(kind), properties);
-  const answer = make("input", { ariaLabel: WORDS.your_answer, placeholder: WORDS.your_answer });
+  const answer = make("input", { name, ariaLabel: WORDS.your_answer, placeholder: WORDS.your_answer });
   const line = make("form", { className: "ask", autocomplete: "off" });
   const said = make("output");
-  line.append(answer, make("button", { textContent: WORDS.judge }), said);
+  const button = make("button", { textContent: WORDS.judge });
+  line.append(answer, button, said);
   line.addEventListener("submit", (event) => {
     event.preventDefault();
+    button.ariaExpanded = String(Boolean(answer.value.trim())); // whether a verdict is open
     said.textContent = verdictOn(answer.value, exercise);
+  });
+  line.addEventListener("reset", () => {
+    button.ariaExpanded = "false";
+    said.textContent = "";
   });
   place?.append(line);
 }
