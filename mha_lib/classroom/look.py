@@ -10,7 +10,7 @@ DARK = {name: dark for name, _, dark in PAIRS}
 HATCH = {  # {"angle": 45.0, in degrees, "gap": 0.34 and "line": 0.08, in em}
     name: float(number) for name, number in re.findall(r"--hatch-(\w+): (-?[\d.]+)", CSS)
 }
-RULE = re.compile(r"([^{}]*)\{([^{}]*light-dark\([^{}]*)\}")
+RULE = re.compile(r"([^{}]*+)\{([^{}]*+)\}")
 PAIR = re.compile(r"([\w-]+): light-dark\(([^,()]+), ([^,()]+)\)")
 OLDER = "@supports not (color: light-dark(red, red)) {{\n{light}{dark}{themed}}}\n"
 DARK_RULES = "@media screen and (prefers-color-scheme: dark) {{\n{rules}}}\n"
@@ -23,7 +23,9 @@ def for_older(css: str) -> str:
     """
     light = dark = themed = ""
     for selector, body in RULE.findall(re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)):
-        name, pairs = " ".join(selector.split()), PAIR.findall(body)
+        if not (pairs := PAIR.findall(body)):
+            continue
+        name = " ".join(selector.split())
         in_light, in_dark = ("; ".join(f"{pair[0]}: {pair[at]}" for pair in pairs) for at in (1, 2))
         light += f"{name} {{ {in_light} }}\n"
         dark += f"{name} {{ {in_dark} }}\n"

@@ -374,10 +374,18 @@ def test_the_bar_says_where_one_is_on_the_core_path(page, questions):
     expect(bar).to_be_in_viewport()
 
 
-def test_without_a_script_and_on_paper_everything_is_open(browser, page, questions):
+def test_without_a_script_a_fold_keeps_each_result_and_on_paper_everything_is_open(browser, page, questions):
     with new_page(browser, java_script_enabled=False) as plain:
         plain.goto(questions)
-        expect(result(plain, "second")).to_be_visible()
+        slide = plain.locator(".slide").nth(1)
+        for part in (result(plain, "second"), slide.locator(".code"), slide.locator(".why")):
+            expect(part).to_be_hidden()
+        slide.get_by_text("Show the result").click()
+        for part in (result(plain, "second"), slide.locator(".code"), slide.locator(".why")):
+            expect(part).to_be_visible()
+        expect(result(plain, "third")).to_be_hidden()
+        plain.emulate_media(media="print")
+        expect(result(plain, "third")).to_be_visible()
     page.goto(questions)
     act(page, "dispatchEvent(new Event('beforeprint'))")
     expect(result(page, "second")).to_be_visible()

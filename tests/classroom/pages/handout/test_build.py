@@ -194,7 +194,7 @@ def test_what_the_exporter_warns_of_and_a_page_that_is_hard_to_mail_are_said(cou
     lesson = course.lesson("01_long.ipynb", text(f"# Long\n\n![lost](nowhere.png)\n\n{words}"))
     assert write_handouts(course.root, [lesson]) == 0
     assert sorted(capsys.readouterr().err.splitlines()) == [
-        "01_long.html: 0.1 MB is much for a handout",
+        "01_long.html: 0.2 MB is much for a handout",
         "01_long: picture left out, it is not beside the notebook: nowhere.png",
     ]
 
