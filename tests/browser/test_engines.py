@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -108,7 +109,7 @@ def tab(request, tmp_path):
     """A page in each engine that this machine has."""
     name = request.param
     if name == "chromium":
-        opened = chromium(request.getfixturevalue("browser"))
+        opened: Any = chromium(request.getfixturevalue("browser"))
     else:
         engines.require(name)
         folder = tmp_path / name
