@@ -6,8 +6,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from mha_lib.classroom.lesson.grammar import tags
-from mha_lib.classroom.lesson.slides import read_lesson, source
+from mha_lib.classroom.lesson.grammar import has_role, tags
+from mha_lib.classroom.lesson.needs import can_help, needed_by
+from mha_lib.classroom.lesson.slides import read_lesson, source, steps_of
 from mha_lib.classroom.pages.execution import LONGEST_CELL
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
 
@@ -27,10 +28,33 @@ def own_course(lesson, folder, share_trainings):
 @each_lesson
 def test_setup_cells_need_no_other_cell(lesson, share_trainings, tmp_path, monkeypatch):
     monkeypatch.chdir(own_course(lesson, tmp_path, share_trainings))
-    namespace = {"__name__": lesson.stem}
-    for cell in read_lesson(lesson)["cells"]:
-        if "setup" in tags(cell):
-            exec(compile(source(cell), cell["id"], "exec"), namespace)
+    run([cell for cell in read_lesson(lesson)["cells"] if has_role(cell, "setup")], {"__name__": lesson.stem})
+
+
+@pytest.mark.parametrize("lesson", ENGLISH, ids=name_of)
+def test_a_step_needs_no_more_than_the_setup_and_the_cells_that_its_copy_names(
+    lesson, share_trainings, tmp_path, monkeypatch
+):
+    """Whoever fell behind goes to a step by its address: JupyterLab runs these before it."""
+    monkeypatch.chdir(own_course(lesson, tmp_path, share_trainings))
+    cells = read_lesson(lesson)["cells"]
+    names: dict[str, object] = {"__name__": lesson.stem}  # of all cells: functions of the setup read it, too
+    run([cell for cell in cells if has_role(cell, "setup")], names)
+    after_setup = dict(names)
+    for name, step in steps_of(cells).items():
+        needed = [
+            cell for cell in needed_by(step, cells[: cells.index(step[0])]) if not has_role(cell, "setup")
+        ]
+        shown = [cell for cell in step if can_help(cell) and not has_role(cell, "setup", "may_fail")]
+        assert not {"exercise", "shows-check"} & {tag for cell in needed for tag in tags(cell)}, name
+        run(needed + shown, names)
+        names.clear()
+        names.update(after_setup)
+
+
+def run(cells, namespace):
+    for cell in cells:
+        exec(compile(source(cell), cell["id"], "exec"), namespace)
 
 
 @pytest.mark.whole
