@@ -92,23 +92,27 @@ def test_each_phrase_of_the_lessons_stands_in_one():
 
 
 LINES = {  # cells that speak of lines: of code, of output, of a formula, of a list
-    "01": {"print-options": "印成一行", "one-line": "只要一行"},
-    "02": {"learnt-notes": "最後一行"},
-    "03": {
+    "01_single_head_attention": {"print-options": "印成一行", "one-line": "只要一行"},
+    "02_self_attention": {"learnt-notes": "最後一行"},
+    "03_multi_head_attention": {
         "bound-proof-notes": "寫第一行",
         "equal-heads": "一行程式碼",
         "four-steps-notes": "逐行",
         "equal-starts": "那一行",
         "museum-notes": "錯一行",
     },
-    "05": {"museum-notes": "只是一行", "patch-notes": "逐行"},
-    "06": {
+    "05_trained_heads": {"museum-notes": "只是一行", "patch-notes": "逐行"},
+    "06_heads_today": {
         "tiles-code-notes": "兩行",
         "slide-cache-notes": "一行",
         "read-it-notes": "逐行",
         "exercises-notes": "二十行",
     },
-    "07": {"objectives-notes": "最後一行", "ten-lines-asserted": "這幾行", "ten-lines-notes": "逐行"},
+    "07_small_language_model": {
+        "objectives-notes": "最後一行",
+        "ten-lines-asserted": "這幾行",
+        "ten-lines-notes": "逐行",
+    },
 }
 
 
@@ -116,7 +120,7 @@ LINES = {  # cells that speak of lines: of code, of output, of a formula, of a l
 @pytest.mark.parametrize("lesson", MADE, ids=name_of)
 def test_a_line_is_no_row(lesson):
     cells = {cell["id"]: source(cell) for cell in read_lesson(lesson)["cells"]}
-    assert [id for id, said in LINES.get(lesson.name[:2], {}).items() if said not in cells[id]] == []
+    assert [id for id, said in LINES.get(lesson.stem, {}).items() if said not in cells[id]] == []
 
 
 ENGLISH = """
