@@ -31,6 +31,7 @@ def test_setup_cells_need_no_other_cell(lesson, share_trainings, tmp_path, monke
     run([cell for cell in read_lesson(lesson)["cells"] if has_role(cell, "setup")], {"__name__": lesson.stem})
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of tensors in plots
 @pytest.mark.parametrize("lesson", ENGLISH, ids=name_of)
 def test_a_step_needs_no_more_than_the_setup_and_the_cells_that_its_copy_names(
     lesson, share_trainings, tmp_path, monkeypatch
