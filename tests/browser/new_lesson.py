@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.waiting import saved_when
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterServer
@@ -71,6 +74,15 @@ def lay_lesson(
     file.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(new_lesson(cells, language, kind, title=title), file)
     return server.address("rise", name)
+
+
+def cell_in_lab(page: Page, file: Path, name: str) -> Locator:
+    """The cell of that id in JupyterLab, by its place in the saved notebook."""
+    saved = saved_when(
+        file, lambda notebook: name in [each.id for each in notebook.cells], f"the cell {name}"
+    )
+    number = [each.id for each in saved.cells].index(name)
+    return page.locator(f'.jp-Cell[data-windowed-list-index="{number}"]')
 
 
 def open_deck(page: Page, address: str) -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, Response, Route, expect
 from mha_lib.classroom.lesson import make_working_copy
 from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import JupyterServer, Serve
-from tests.browser.new_lesson import new_lesson
+from tests.browser.new_lesson import cell_in_lab, new_lesson
 from tests.browser.waiting import act, box_of, expect_idle, saved_when, until
 
 WORDS = words_in("en")["seat"]
@@ -102,8 +102,7 @@ class Seat:
         return self.page.locator(".mha-progress")
 
     def cell(self, name: str) -> Locator:
-        number = [each.id for each in nbformat.read(self.file, 4).cells].index(name)
-        return self.page.locator(f'.jp-Cell[data-windowed-list-index="{number}"]')
+        return cell_in_lab(self.page, self.file, name)
 
     def run(self, name: str) -> Locator:
         self.cell(name).locator(".cm-content").click()

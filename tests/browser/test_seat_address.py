@@ -15,7 +15,8 @@ from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages.page import CLASSROOM
 from tests.browser.conftest import JupyterServer, Serve
-from tests.browser.new_lesson import new_lesson
+from tests.browser.new_lesson import cell as cell_of
+from tests.browser.new_lesson import cell_in_lab, new_lesson
 from tests.browser.waiting import box_of, expect_idle, until
 
 WORDS = words_in("en")["seat"]
@@ -25,11 +26,11 @@ MINE = "def mine(scores, mask):\n    return 'my answer'"
 
 
 def cell(name: str, source: str, kind: str, tags: tuple[str, ...] = ()) -> NotebookNode:
-    return new_code_cell(source, id=name, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)})
+    return cell_of(kind, new_code_cell, source, name, tags)
 
 
 def text(name: str, source: str, kind: str = "slide") -> NotebookNode:
-    return new_markdown_cell(source, id=name, metadata={"slideshow": {"slide_type": kind}})
+    return cell_of(kind, new_markdown_cell, source, name)
 
 
 def lesson(name: str) -> NotebookNode:
@@ -84,8 +85,7 @@ class Lesson:
         expect_idle(page)
 
     def cell(self, name: str) -> Locator:
-        number = [each.id for each in nbformat.read(self.file, 4).cells].index(name)
-        return self.page.locator(f'.jp-Cell[data-windowed-list-index="{number}"]')
+        return cell_in_lab(self.page, self.file, name)
 
     def write(self, name: str, source: str) -> None:
         self.cell(name).locator(".cm-content").fill(source)
