@@ -102,9 +102,10 @@ def lessons_for(root: Path, options: Namespace) -> list[Path]:
 
     if getattr(options, "edit", False) or getattr(options, "lesson", None):
         raise course.CourseError("route_alone")
-    for doubt in routes.doubts_about(root, options.language, name):
+    file, doubts = routes.make_route(root, options.language, name)
+    for doubt in doubts:
         print(f"{name}: {doubt}", file=sys.stderr)
-    return [routes.make_route(root, options.language, name)]
+    return [file]
 
 
 def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:

@@ -9,6 +9,7 @@ from mha_lib.classroom.exercises.kept import kept_states
 from mha_lib.classroom.lesson.cells import shell_here, show_text
 from mha_lib.classroom.lesson.chinese import SIMPLIFIED
 from mha_lib.classroom.lesson.language import language_here, words_here
+from mha_lib.classroom.lesson.needs import lesson_in_route
 from mha_lib.classroom.lesson.outputs import report_metadata
 from mha_lib.classroom.pictures.plots import write_chinese
 from mha_lib.classroom.pictures.theme import follow_the_theme
@@ -61,9 +62,9 @@ def begin_part(lesson: str) -> None:
 
 
 def follow_parts(about: Any) -> None:
-    number, dash, _ = (about.cell_id or "").partition("-")
-    if dash and number in getattr(shell_here(), PARTS):
-        enter_part(number, shell_here())
+    lesson = lesson_in_route(about.cell_id)
+    if lesson in getattr(shell_here(), PARTS):
+        enter_part(lesson, shell_here())
 
 
 def enter_part(lesson: str, shell: Any) -> None:

@@ -77,7 +77,7 @@ class WebKit:
 
 
 class EnginePage:
-    """What the walks do in a page, in either engine."""
+    """A page in either engine, as the walks use it."""
 
     def __init__(self, engine: Engine):
         self.engine = engine
@@ -86,7 +86,7 @@ class EnginePage:
         self.engine.command("Navigate", "POST", "/url", url=address)
 
     def answer_of(self, function: str, *arguments: Any) -> Any:
-        """What a function in the page returns."""
+        """Return the answer of a function in the page."""
         script = f"return ({function})(...arguments)"
         given = {"script": script, "args": list(arguments)}
         return self.engine.command("ExecuteScript", "POST", "/execute/sync", **given)

@@ -30,7 +30,7 @@ addEventListener("error", ({ message }) => faults.push(message));
 addEventListener("unhandledrejection", ({ reason }) => faults.push(String(reason)));
 addEventListener("securitypolicyviolation", ({ blockedURI }) => faults.push(blockedURI));
 </script>"""
-# What Safari 15.4, Chrome 99 and Firefox 100 lack, all taken away.
+# Takes away all that Safari 15.4, Chrome 99 or Firefox 100 lacks.
 TAKES_AWAY = """<script>
 for (const kind of [Array, Object.getPrototypeOf(Uint8Array)])
   for (const name of ["findLast", "findLastIndex", "with", "toReversed", "toSorted", "toSpliced"])

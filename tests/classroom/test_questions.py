@@ -28,7 +28,7 @@ each_language = pytest.mark.parametrize("language", LANGUAGES)
 
 
 def term_of(layer, x, head):
-    """What one head adds to the layer's output."""
+    """The part of the layer's output that one head adds."""
     return layer(x, head_mask=F.one_hot(torch.tensor(head), layer.num_heads).float())
 
 

@@ -45,7 +45,7 @@ UNWANTED = {
     "英文词": "英语词",
     "汉字数字": "中文数字",
 }
-# What any text says in one way: a pattern, what is said instead and why, and a case of it.
+# Each row: a pattern that no text has, the words to take instead and why, and a case of it.
 WORDINGS = (
     ("盲猜|瞎猜|碰运气", "随机水平: one word for chance", "答对 0.03，等于盲猜"),
     ("离散度", "离散程度: the textbooks' word for a spread", "分数的离散度"),

@@ -89,7 +89,7 @@ def test_a_lesson_has_one_wording_for_one_idea(lesson):
 
 
 def said_in(cell):
-    """What a cell says to its readers: of code, its comments and strings."""
+    """The text of a cell for its readers: of code, its comments and strings."""
     is_code = cell["cell_type"] == "code"
     return "\n".join(texts_in(source(cell))) if is_code else without_code(source(cell))
 

@@ -25,7 +25,7 @@ for name, code in {cells}:
 def route(request, tmp_path_factory, share_trainings):
     course = copy_course(tmp_path_factory.mktemp("course"))
     share_trainings(course)
-    return make_route(course, "en", request.param)
+    return make_route(course, "en", request.param)[0]
 
 
 def run(notebook, folder: Path):

@@ -51,9 +51,9 @@ def needed_by(step: Collection[Cell], before: Sequence[Cell]) -> list[Cell]:
     """
     found: list[Cell] = []
     wanted = names_read(step)
-    lessons = {lesson_in_route(cell) for cell in step}
+    lessons = {lesson_in_route(cell.get("id")) for cell in step}
     for cell in reversed(before):
-        if can_help(cell) and lesson_in_route(cell) in lessons:
+        if can_help(cell) and lesson_in_route(cell.get("id")) in lessons:
             bound, read = names_in(source(cell))
             if bound & wanted:
                 found.append(cell)
@@ -82,7 +82,7 @@ def can_help(cell: Cell) -> bool:
     )
 
 
-def lesson_in_route(cell: Cell) -> str:
+def lesson_in_route(name: str | None) -> str:
     """The number of the lesson with which the id of a cell in a route begins; "" in a lesson itself."""
-    number, dash, _ = str(cell.get("id")).partition("-")
+    number, dash, _ = (name or "").partition("-")
     return number if dash and number.isdecimal() else ""

@@ -54,6 +54,7 @@ class Route:
     title: str
     minutes: float  # of the lecture, with its questions
     steps: list[tuple[Path, list[str]]]  # lessons, each with the names of its steps
+    lessons: list[Path]  # all of the course
 
 
 def list_routes(root: Path, language: str) -> dict[str, Any]:
@@ -97,18 +98,22 @@ def find_route(root: Path, language: str, name: str) -> Route:
         chosen.append((lesson, steps))
     if is_traditional(language):
         title = to_traditional(title, read_phrases(source_folder(root, language) / PHRASES))
-    return Route(name, title, minutes, chosen)
+    return Route(name, title, minutes, chosen, lessons)
 
 
-def make_route(root: Path, language: str, name: str) -> Path:
-    """Write the notebook of a route to ``build/route-<language>/route_<name>.ipynb``; returns the file."""
+def make_route(root: Path, language: str, name: str) -> tuple[Path, list[str]]:
+    """Write the notebook of a route to ``build/route-<language>/route_<name>.ipynb``.
+
+    Returns the file, and the doubts about it as messages for the user.
+    """
     route, folder = find_route(root, language, name), route_folder(root, language)
-    made = {folder / f"route_{name}.ipynb": as_json(notebook_of(route, language)).encode()}
-    for beside in route.steps[0][0].parent.iterdir():
+    notebook = notebook_of(route, language)
+    made = {folder / f"route_{name}.ipynb": as_json(notebook).encode()}
+    for beside in route.lessons[0].parent.iterdir():
         if beside.suffix in (".css", ".json") and beside.name not in FOR_AUTHORS:
             made[folder / beside.name] = beside.read_bytes()
     write_changed(made)
-    return next(iter(made))
+    return next(iter(made)), list(doubts_about(route, notebook["cells"], language))
 
 
 def notebook_of(route: Route, language: str) -> dict[str, Any]:
@@ -162,12 +167,11 @@ def new_cell(kind: str, text: str, name: str, slide: str, **metadata: Any) -> di
     return cell | {"outputs": [], "execution_count": None} if kind == "code" else cell
 
 
-def doubts_about(root: Path, language: str, name: str) -> Iterator[str]:
+def doubts_about(route: Route, cells: list[Any], language: str) -> Iterator[str]:
     """Sentences on what a class would stumble over: a term before its definition, too many minutes."""
-    route, words = find_route(root, language, name), words_in(language)["route"]
-    cells = notebook_of(route, language)["cells"]
+    words = words_in(language)["route"]
     defined_in: dict[str, list[str]] = {}
-    for lesson in prepare_lessons(root, language):
+    for lesson in route.lessons:
         for one in definitions_in(read_lesson(lesson), lesson.parent):
             defined_in.setdefault(one.term, []).append(f"{lesson.stem.split('_')[0]}-{one.cell}")
     first_uses: dict[str, str] = {}

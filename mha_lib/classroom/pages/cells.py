@@ -33,8 +33,7 @@ def pictures_of(folder: Path, language: str) -> Pictures:
     """
     course = course_of(folder)
     if course and is_installed(course) and folder.parent == course / "build":
-        folder = source_folder(
-            course, language_named_by(folder)
-        )  # from where ../../img/ leads to the package's figures
+        # From there ../../img/ leads to the package's figures.
+        folder = source_folder(course, language_named_by(folder))
     others = [source_root(course) / "img"] if course else []
     return Pictures(folder, others, lambda file: read_figure(file, language))

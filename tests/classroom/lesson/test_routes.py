@@ -10,7 +10,7 @@ import pytest
 
 from mha_lib.classroom.lesson import CourseError, list_languages, make_working_copy
 from mha_lib.classroom.lesson.grammar import Identity, has_role, identity_of
-from mha_lib.classroom.lesson.routes import doubts_about, find_route, list_routes, make_route
+from mha_lib.classroom.lesson.routes import find_route, list_routes, make_route
 from mha_lib.classroom.lesson.slides import STEP, core_minutes, read_lesson, read_slides
 from tests.lessons import ROOT, copy_course
 
@@ -39,8 +39,9 @@ def own_course(course, tmp_path):
 
 @pytest.mark.parametrize(("language", "name"), ROUTES)
 def test_a_route_of_the_course_defines_its_terms_and_holds_its_minutes(course, language, name):
-    assert list(doubts_about(course, language, name)) == []
-    notebook = read_lesson(make_route(course, language, name))
+    file, doubts = make_route(course, language, name)
+    assert doubts == []
+    notebook = read_lesson(file)
     assert int(name) * 0.85 < core_minutes(read_slides(notebook["cells"])) < int(name)
 
 
@@ -58,7 +59,7 @@ def test_all_languages_have_the_same_routes(course):
 
 def test_the_notebook_of_a_route_has_the_cells_of_its_steps_and_those_that_they_need(own_course):
     with_route(own_course, steps=["01 which-words mixture-by-hand", "03 bound flow", "01 cost"])
-    file = make_route(own_course, "en", "mine")
+    file, _ = make_route(own_course, "en", "mine")
     nbformat.validate(nbformat.read(file, as_version=4))
     notebook = read_lesson(file)
     assert identity_of(notebook) == Identity("route_mine", "en")
@@ -132,7 +133,7 @@ def test_a_route_that_is_not_there_names_those_that_are(course, own_course):
 
 def test_doubts_name_terms_and_minutes(own_course):
     with_route(own_course, minutes=3.6, steps=["01 which-words flow"])
-    *terms, minutes = doubts_about(own_course, "en", "mine")
+    _, (*terms, minutes) = make_route(own_course, "en", "mine")
     assert sorted(terms) == [
         '01-flow uses "key" before it is defined; it is defined in 01-soft-dictionary',
         '01-flow uses "query" before it is defined; it is defined in 01-soft-dictionary',

@@ -1,4 +1,4 @@
-"""What goes into a page keeps to what browsers of 2022 know: Safari 15.4, Chrome 99, Firefox 100."""
+"""Scripts and styles of a page keep to what browsers of 2022 know: Safari 15.4, Chrome 99, Firefox 100."""
 
 import re
 
@@ -32,7 +32,7 @@ BLOCK = re.compile(r"([^{};\0]*)\{([^{}]*)\}")
 
 
 def newer_in_style(style):
-    """What is newer, outside blocks for browsers that support it; and rules inside of rules."""
+    """Newer forms outside blocks for browsers that support them, and rules inside of rules."""
     style = re.sub(r"/\*.*?\*/|\"[^\"]*\"", "", style, flags=re.DOTALL)
     style = FOR_NEWER.sub("", style)
     found = []

@@ -1,11 +1,10 @@
 // The field in the line above a lesson that goes to a step by its address, the number at the foot of its slide: "3.12", or
 // "12" in lesson 3. First it runs what the step needs: the setup, and the cells that the copy names (lesson/needs.py).
 // No answer is among them.
-import { identityOf } from "../deck/static/grammar.js";
+import { identityOf, numberOf } from "../deck/static/grammar.js";
 import { fill } from "../deck/static/words.js";
 import { stepsOf } from "./steps.js";
 
-const LESSON = /^0*(\d+)/; // in the name of a lesson's file, such as 03_multihead
 const ADDRESS = /^\d+(\.\d+){0,2}$/;
 const waiting = new Map(); // addresses to go to in notebooks that are opening, by their path
 
@@ -21,7 +20,7 @@ export async function addAddress({ seat, seats, line }) {
   const { content: notebook } = panel;
   const steps = stepsOf(original.cells).filter(({ address }) => address);
   if (!steps.length) return; // the copy is older than addresses
-  const [, lesson] = LESSON.exec(identityOf(notebook.model).lesson) ?? [];
+  const lesson = numberOf(identityOf(notebook.model).lesson);
   const core = steps.filter(({ is_optional }) => !is_optional);
   const [first, last] = [core[0], core.at(-1)].map((step) => (step ?? steps[0]).address);
   const label = line.appendChild(document.createElement("label"));
@@ -102,7 +101,7 @@ function readAddress(typed, lesson) {
 async function notebookBeside(path, number, contents) {
   const { content } = await contents.get(path.replace(/\/?[^/]*$/, ""));
   const notebooks = content.filter(({ name }) => /^[^.]+\.ipynb$/.test(name)); // no 04_….new.ipynb
-  return notebooks.find(({ name }) => LESSON.exec(name)?.[1] === number)?.path;
+  return notebooks.find(({ name }) => numberOf(name) === number)?.path;
 }
 
 /** Open the handout of this lesson at the step of the active cell, if it lies on the server. */

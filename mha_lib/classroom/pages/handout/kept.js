@@ -1,12 +1,12 @@
-// What a reader has typed and opened stays in the browser, under the name of this file, until it is cleared; a file
-// takes it to another browser. WORDS come from the page.
+// The browser keeps a reader's texts and opened results, under the name of this file, until they are cleared; a file
+// takes them to another browser. WORDS come from the page.
 
 const OWN = `mha-handout ${location.pathname}`;
 const inputs = [...document.querySelectorAll(".ask input")];
 
 const isOpen = ({ form }) => form.querySelector("button").ariaExpanded === "true";
 
-/** What is typed and open now: texts by the names of their lines, and the names of those that are open. */
+/** The state of the page now: texts by the names of their lines, and the names of those that are open. */
 function ownState() {
   const texts = inputs.filter(({ value }) => value).map(({ name, value }) => [name, value]);
   const open = inputs.filter(isOpen).map(({ name }) => name);

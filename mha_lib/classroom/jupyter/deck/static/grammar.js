@@ -20,5 +20,8 @@ export const shownBy = (cell) =>
 /** The name of the exercise that a cell checks; undefined for another cell. */
 export const checkedBy = (cell) => (hasRole(cell, "check") ? metadataOf(cell, "checks") : undefined);
 
+/** The number of a lesson, without zeros in front, by its name or its file's; nothing where it has none. */
+export const numberOf = (name) => /^0*(\d+)/.exec(name)?.[1];
+
 /** The identity that a lesson names: {lesson, language, kind, edition}; nothing for a notebook that is no lesson. */
 export const identityOf = (notebook) => metadataOf(notebook, "mha");

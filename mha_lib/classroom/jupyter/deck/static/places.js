@@ -3,20 +3,19 @@
 // page's address #/7 and the keys 7 Enter go there: Reveal itself would count from 0, and RISE begins at the
 // first slide whatever the address says. The foot shows the number of the lesson before it, "3.7": the address
 // by which students find the step in JupyterLab (lesson/slides.py). A route shows both, "3.7   2".
-import { identityOf } from "./grammar.js";
+import { identityOf, numberOf } from "./grammar.js";
 import { sections, shownSection } from "./stage.js";
 import { goTo } from "./turn.js";
 import { fill } from "./words.js";
 
 const NUMBER = /^#\/(\d+(?:\.\d+)?)$/;
-const LESSON = /^0*(\d+)/; // in the name of a lesson's file, such as 03_multihead
 const openedAt = window.location.hash; // read before RISE opens the notebook
 
 /** Write on every slide's section its place, the text of its foot, and whether it is optional. */
 export function markPlaces(slides, words, notebook) {
   const count = slides.filter((slide) => !slide.isOptional).length;
   const places = placesOf(slides);
-  const [, lesson] = LESSON.exec(identityOf(notebook)?.lesson) ?? [];
+  const lesson = numberOf(identityOf(notebook)?.lesson);
   for (const [index, section] of sections().entries()) {
     const { place, isOptional } = places[index];
     const counted = lesson ? `${lesson}.${place}` : place;
