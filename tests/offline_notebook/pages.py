@@ -11,7 +11,6 @@ STATE = "application/vnd.jupyter.widget-state+json"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 COLOURS = {"#0067A5": "var(--q)", "#B04500": "var(--k)"}
 SENTENCES = {
-    "as_source": "shown as its source",
     "figure": "Figure drawn by the code above",
     "figure_below": "Figure in “{heading}”",
     "formula_left": "formula left as TeX: {tex} ({reason})",
