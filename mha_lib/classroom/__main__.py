@@ -98,7 +98,7 @@ class Parser(ArgumentParser):
 
 
 def make_parser(words: dict[str, Any], language: str, program: str = MODULE) -> ArgumentParser:
-    shared = ArgumentParser(add_help=False)  # what may stand before the command or after it
+    shared: Any = ArgumentParser(add_help=False)  # what may stand before the command or after it
     shared.add_argument("--language", default=language, help=words["language"])
     parser = Parser(words, prog=program, description=words["description"], parents=[shared])
     parser.add_argument(
