@@ -1,6 +1,5 @@
-// One cell as the lesson has it: gives it back, or shows the difference.
+// Gives a cell back as the lesson has it.
 import { hasRole } from "../deck/static/grammar.js";
-import { differenceOf } from "./difference.js";
 import { sourceOf } from "./original.js";
 
 /** Give the active cell back. What the student wrote stays in the cell's history: Ctrl+Z brings it back. */
@@ -20,19 +19,6 @@ export async function giveBack(seat) {
   if (cell === notebook.activeCell) notebook.activate();
   const { Notification } = await load("@jupyterlab/apputils");
   Notification.info(words.is_back, { autoClose: 5000 });
-}
-
-/** Show how the active cell differs from the lesson's, and offer to give it back. */
-export async function compare(seat) {
-  const { load, words } = seat;
-  const found = await findChanged(seat);
-  if (!found) return;
-  const { Dialog, showDialog } = await load("@jupyterlab/apputils");
-  const { Widget } = await load("@lumino/widgets");
-  const body = new Widget({ node: differenceOf(found.cell.model.sharedModel.getSource(), found.source) });
-  const buttons = [Dialog.warnButton({ label: words.take }), Dialog.okButton({ label: words.close })];
-  const { button } = await showDialog({ title: words.difference, body, buttons, defaultButton: 1 });
-  if (button.label === words.take) await giveBack(seat);
 }
 
 /** JupyterLab changes the type of the active cell alone. */
