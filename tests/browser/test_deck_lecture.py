@@ -169,9 +169,9 @@ def test_a_reload_stays_on_the_slide_and_its_widgets_live_or_name_a_key(
     end_kernels(jupyter)
     reload(page)
     widget = current(page).locator(".jp-CodeCell")
-    expect(widget).to_have_attribute("data-dead", "The kernel of this widget is gone. K brings it back.")
+    expect(widget).to_have_attribute("data-kept", "The kernel of this widget is gone. K brings it back.")
     foot_says(page, "k", re.compile("Revival: 2 of 2 cells ran"))
-    expect(page.locator("[data-dead]")).to_have_count(0)
+    expect(page.locator("[data-kept]")).to_have_count(0)
     move_slider(page)
     errors = [error for error in watch.errors if "RangeError" in error or "deck" in error]
     assert not errors, "a page that opens at another slide than the first complains"
