@@ -1,7 +1,6 @@
 """Code, pictures and explorers fill a slide, and code stays in its place when its output comes."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,9 +118,7 @@ def test_code_neither_moves_nor_shrinks_when_its_output_comes(ran: tuple[Page, C
 
 @pytest.mark.whole
 @each_lesson
-def test_code_of_a_lesson_keeps_its_lines_when_its_output_comes(
-    page: Page, jupyter: JupyterServer, lesson: Path
-) -> None:
+def test_code_of_a_lesson_keeps_its_lines_when_its_output_comes(page, jupyter, lesson):
     open_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
     before = code_of_slides(page)
     run_deck(begin(page))
@@ -147,9 +144,7 @@ def test_an_explorer_of_fourteen_words_names_each_of_them(ran: tuple[Page, Code]
     assert len({*counts}) == 1, "beside its row and below its column, as often as every other"
 
 
-def test_the_code_of_a_picture_folds_behind_it_and_lies_over_the_slide_by_a_key(
-    ran: tuple[Page, Code],
-) -> None:
+def test_the_code_of_a_picture_folds_behind_it_and_lies_over_the_slide_by_a_key(ran):
     page, _ = ran
     go_to(page, f"slide-{PICTURE}-0")
     code = page.locator(CELLS).first.locator(".cm-content")

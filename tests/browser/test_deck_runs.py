@@ -86,9 +86,7 @@ def test_a_missing_name_is_told_with_its_cell_and_n_runs_what_it_needs(names: Pa
 
 
 @pytest.mark.ci
-def test_outputs_of_an_earlier_kernel_are_marked_until_their_cells_run(
-    names: Page, jupyter: JupyterServer, tmp_path: Path
-) -> None:
+def test_outputs_of_an_earlier_kernel_are_marked_until_their_cells_run(names, jupyter, tmp_path):
     kept = names.locator("[data-kept]")
     foot_says(names, "Shift+R", re.compile(r"^All: 6 of 7 cells ran"))
     go_to(names, "slide-3-0")
