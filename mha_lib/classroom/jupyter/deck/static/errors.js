@@ -49,6 +49,11 @@ export function holdErrors(section, roomOf) {
   }
 }
 
+/** The browser forgets how far a slide was scrolled while it was not shown. */
+export function releaseErrors(section) {
+  for (const error of section.querySelectorAll(".deck-error")) delete error.dataset.held;
+}
+
 /** Returns the message of an error, and its traceback without the message. */
 function readError({ ename, evalue, traceback }) {
   const message = SYNTAX.test(ename) ? evalue.replace(PLACE, "") : evalue;
