@@ -448,7 +448,14 @@ def answer_full(route: Route) -> None:
 
 
 def refusing_to_save(fail):
-    return lambda route: fail(route) if route.request.method == "PUT" else route.continue_()
+    def handle(route):
+        fail(route) if route.request.method == "PUT" else route.continue_()
+
+    return handle
+
+
+def holding(answer):
+    return lambda notebook: answer in str(notebook)
 
 
 @pytest.mark.ci
@@ -464,7 +471,7 @@ def test_a_lesson_that_cannot_be_saved_or_is_open_twice_says_what_to_do(seat):
         seat.page.unroute("**/api/contents/**")
         seat.page.keyboard.press("Control+s")
         expect(seat.notice(WORDS["not_saved"])).to_have_count(0)
-        saved_when(seat.file, lambda copy, answer=answer: answer in str(copy), "the answer")
+        saved_when(seat.file, holding(answer), "the answer")
     second = Seat(seat.page.context.new_page(), seat.course)
     second.page.goto(seat.address + "&reset")
     for each in (second, seat):
