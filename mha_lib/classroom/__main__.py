@@ -4,7 +4,6 @@ What stands after ``--`` goes to Jupyter as it is: ``mha lab -- --ip=0.0.0.0``.
 """
 
 import importlib.metadata
-import io
 import os
 import re
 import socket
@@ -18,6 +17,7 @@ from urllib.parse import quote
 
 from mha_lib.classroom import lesson as course
 from mha_lib.classroom.jupyter import SETTINGS
+from mha_lib.classroom.lesson.cells import show_everything
 from mha_lib.classroom.lesson.language import ENGLISH, language_of_machine, words_in
 
 OLDEST_RISE = (0, 43)
@@ -35,9 +35,7 @@ def main(arguments: list[str] | None = None, program: str = MODULE) -> int:
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     extra = arguments[cut + 1 :]
     language = chosen_language(arguments[:cut])
-    for stream in (sys.stdout, sys.stderr):  # a name that this terminal can't show is shown in another way
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    show_everything()
     words = words_in(language)["command_line"]
     parser = make_parser(words, language, program)
     options = parser.parse_args(arguments[:cut])
