@@ -36,7 +36,6 @@ async function findChanged({ load, panel, words, original }) {
   const cell = panel.content.activeCell;
   const { Notification } = await load("@jupyterlab/apputils");
   const say = (sentence) => void Notification.info(sentence, { autoClose: 5000 });
-  if (!cell) return say(words.no_cell);
   if (!original.cells.length) return say(words.no_original);
   const lesson = original.cell(cell.model.id);
   if (!lesson) return say(words.own_cell);
