@@ -2,17 +2,19 @@
 
 On Linux PyPI has the build for NVIDIA GPUs, which is 3.1 GB to download. PyTorch's own index has one for the
 CPU, of some 200 MB. Without an NVIDIA GPU this script takes it from there, and nothing but it; with one, pip
-later takes what PyPI has. ``.venv/bin/python tools/install_torch.py cpu`` (or ``cuda``) decides by hand.
-Elsewhere PyPI has one build, and there is nothing to do.
+later takes what PyPI has. ``.venv/bin/python tools/install_torch.py cpu`` (or ``cuda``) decides by hand, and
+the variable ``TORCH_INDEX`` names a mirror of that index. Elsewhere PyPI has one build, and there is nothing
+to do.
 """
 
+import os
 import re
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-INDEX = "https://download.pytorch.org/whl/cpu"
+INDEX = os.environ.get("TORCH_INDEX") or "https://download.pytorch.org/whl/cpu"
 CONSTRAINTS = Path(__file__).parents[1] / "constraints.txt"
 LOG = Path(sys.prefix) / "setup.log"
 PATIENCE = 5  # seconds that the index has to answer

@@ -4,20 +4,20 @@ What stands after ``--`` goes to Jupyter as it is: ``mha lab -- --ip=0.0.0.0``.
 """
 
 import importlib.metadata
-import io
 import os
 import re
 import socket
 import sys
-from argparse import ArgumentError, ArgumentParser, Namespace
+from argparse import ArgumentError, ArgumentParser, HelpFormatter, Namespace
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 from mha_lib.classroom import lesson as course
 from mha_lib.classroom.jupyter import SETTINGS
+from mha_lib.classroom.lesson.cells import show_everything
 from mha_lib.classroom.lesson.language import ENGLISH, language_of_machine, words_in
 
 OLDEST_RISE = (0, 43)
@@ -35,9 +35,7 @@ def main(arguments: list[str] | None = None, program: str = MODULE) -> int:
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     extra = arguments[cut + 1 :]
     language = chosen_language(arguments[:cut])
-    for stream in (sys.stdout, sys.stderr):  # a name that this terminal can't show is shown in another way
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    show_everything()
     words = words_in(language)["command_line"]
     parser = make_parser(words, language, program)
     options = parser.parse_args(arguments[:cut])
@@ -76,17 +74,40 @@ def chosen_language(arguments: list[str]) -> str:
     return ENGLISH
 
 
+class Formatter(HelpFormatter):
+    def __init__(self, prog: str, usage: str) -> None:
+        super().__init__(prog)
+        self.prefix = usage
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        super().add_usage(usage, actions, groups, self.prefix if prefix is None else prefix)
+
+
+class Parser(ArgumentParser):
+    """argparse's parser, whose own words stand in ``words/`` too."""
+
+    def __init__(self, words: dict[str, Any], **settings: Any) -> None:
+        self.words = words
+        super().__init__(add_help=False, formatter_class=partial(Formatter, usage=words["usage"]), **settings)
+        self._positionals.title, self._optionals.title = words["arguments"], words["options"]
+        self.add_argument("-h", "--help", action="help", help=words["help"])
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(2, self.words["not_understood"].format(program=self.prog, reason=message) + "\n")
+
+
 def make_parser(words: dict[str, Any], language: str, program: str = MODULE) -> ArgumentParser:
-    shared = ArgumentParser(add_help=False)  # what may stand before the command or after it
+    shared: Any = ArgumentParser(add_help=False)  # what may stand before the command or after it
     shared.add_argument("--language", default=language, help=words["language"])
-    parser = ArgumentParser(prog=program, description=words["description"], parents=[shared])
+    parser = Parser(words, prog=program, description=words["description"], parents=[shared])
     parser.add_argument(
         "--version", action="version", version=f"mha-lib {course.version()}".rstrip(), help=words["version"]
     )
     commands = parser.add_subparsers(dest="command", required=True)
 
     for name, (run, *its_arguments) in COMMANDS.items():
-        command = commands.add_parser(name, help=words[name], parents=[shared])
+        command = commands.add_parser(name, help=words[name], words=words, parents=[shared])
         command.set_defaults(run=run)
         for argument, sentence, settings in its_arguments:
             command.add_argument(argument, help=words[sentence], **settings)

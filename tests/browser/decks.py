@@ -2,14 +2,12 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Watch
 from tests.browser.new_lesson import POSITION, current, open_deck, press, status_of
-from tests.browser.stage import SEEN, faults_of_stage
 from tests.browser.waiting import act, answer_of, attribute_of, measure, text_of, until
 from tests.lessons import ENGLISH, TRANSLATED, name_of
 
@@ -26,12 +24,11 @@ STEPS = """() => {
     const lines = highlights.flatMap((cell) => [...cell.dataset.highlight.split("|"), "all"]);
     return document.querySelectorAll(".slides > section > section, .slides .fragment").length + lines.length;
 }"""
-# The step that is shown, its faults, its stage, and whether there is a slide below it: all that a walk looks
-# at, in one question, since each question waits for a page at rest.
+# The step that is shown, its faults, and whether there is a slide below it: all that a walk looks at, in one
+# question, since each question waits for a page at rest.
 LOOK = f"""() => ({{
     step: ({STEP})(),
     faults: (() => {{ {FAULTS_OF_SLIDE}; return faultsOfSlide(); }})(),
-    stage: ({SEEN})(),
     canGoDown: Boolean(document.querySelector(".present > .present").nextElementSibling),
 }})"""
 LOADED = """() => {
@@ -95,33 +92,29 @@ def run_deck(page: Page) -> list[str]:
     return re.findall("^slide .*", text_of(status), re.MULTILINE)
 
 
-def walk(page: Page, every_setting: bool = False, lesson: Path | None = None) -> Faults:
-    """Go from the first slide to the last; returns the faults of each step, and of the stage of a lesson.
+def walk(page: Page, every_setting: bool = False) -> Faults:
+    """Go from the first slide to the last; returns the faults of each step.
 
     Explorers are tried at the ends of their sliders, or at every setting.
     """
     expect(page.locator("#deck-foot b").last).to_have_text(re.compile("1 / [0-9]+$"))
     steps = measure(page, STEPS)
     faults: Faults = {}
-    stages: dict[str, Any] = {}
     for _ in range(steps):
         until(page, LOADED)
         seen = measure(page, LOOK)
         faults[seen["step"]] = seen["faults"] + answer_of(page, FAULTS_OF_EXPLORER, every_setting)
-        stages[seen["step"].split("+")[0]] = seen["stage"]  # that of the last step, when all is shown
         page.keyboard.press("ArrowDown" if seen["canGoDown"] else "ArrowRight")
         if len(faults) < steps:
             until(page, f"step => ({STEP})() !== step", seen["step"])
-    for place, found in faults_of_stage(lesson, stages).items() if lesson else ():
-        faults[place] = faults.get(place, []) + found
     return faults
 
 
-def faults_of(page: Page, watch: Watch, address: str, lesson: Path | None = None) -> Faults:
+def faults_of(page: Page, watch: Watch, address: str) -> Faults:
     """The faults of a deck: when it opens, when all of it runs, and at each step."""
     open_deck(page, address)
     faults = {"opening": [*watch.errors], "answers": answer_of(page, FAULTS_OF_ANSWERS)}
-    faults |= {"running": run_deck(page)} | walk(page, lesson=lesson) | faults_around(watch, address)
+    faults |= {"running": run_deck(page)} | walk(page) | faults_around(watch, address)
     return {place: found for place, found in faults.items() if found}
 
 

@@ -1,7 +1,6 @@
 """Every lesson is a good deck: run in RISE, walked by keyboard, every slide and fragment looked at."""
 
 import re
-from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
@@ -10,18 +9,15 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import JupyterServer, Watch
 from tests.browser.decks import each_lesson, expect_light, faults_of, go_to, report, run_deck, walk
 from tests.browser.new_lesson import cell, lay_lesson, open_deck
-from tests.conftest import ShareTrainings
 from tests.lessons import ROOT
 
 WINDOWS = [(1280, 720), (1024, 600), (1024, 768), (1920, 1080), (3440, 1440)]
 
 
 @each_lesson
-def test_lesson_is_a_good_deck(
-    page: Page, watch: Watch, jupyter: JupyterServer, lesson: Path, share_trainings: ShareTrainings
-) -> None:
+def test_lesson_is_a_good_deck(page, watch, jupyter, lesson, share_trainings):
     share_trainings(jupyter.folder)
-    faults = faults_of(page, watch, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()), lesson)
+    faults = faults_of(page, watch, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
     assert not faults, f"{lesson.name}\n{report(faults)}"
     expect(page.locator(".slides details")).not_to_have_count(0)
 
@@ -29,9 +25,7 @@ def test_lesson_is_a_good_deck(
 @pytest.mark.whole
 @pytest.mark.parametrize("size", WINDOWS, ids=lambda size: "{}x{}".format(*size))
 @each_lesson
-def test_lesson_is_a_good_deck_in_every_window_light_and_dark(
-    page: Page, jupyter: JupyterServer, lesson: Path, size: tuple[int, int], share_trainings: ShareTrainings
-) -> None:
+def test_lesson_is_a_good_deck_in_every_window_light_and_dark(page, jupyter, lesson, size, share_trainings):
     share_trainings(jupyter.folder)
     page.set_viewport_size({"width": size[0], "height": size[1]})
     open_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))

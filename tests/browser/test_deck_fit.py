@@ -1,8 +1,6 @@
 """Code, pictures and explorers fill a slide, and code stays in its place when its output comes."""
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ from tests.browser.decks import begin, each_lesson, go_to, run_deck
 from tests.browser.explorers import SPY_ON_TEXT
 from tests.browser.new_lesson import lay_lesson, open_deck
 from tests.browser.pages import new_page
-from tests.browser.waiting import act, becomes, box_of, measure, until
+from tests.browser.waiting import act, box_of, measure, until
 from tests.lessons import ROOT
 
 pytestmark = pytest.mark.ci
@@ -108,21 +106,6 @@ def code_of_slides(page: Page) -> Code:
     return found
 
 
-def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_sorter(page: Page, jupyter: JupyterServer) -> None:
-    open_deck(page, lay_slides(jupyter, "unseen", SLIDES))
-    run_deck(page)
-    expect(page.locator(".mha-explorer")).to_have_count(1)
-    expect(page.locator(".mha-explorer [role=application]")).to_have_count(0)
-    page.keyboard.press("o")
-    picture = page.frame_locator("#deck-sorter").get_by_role("option").nth(EXPLORER).locator("canvas")
-    expect(picture).to_have_attribute("width", re.compile(r"\d+"))
-    corner = "canvas => [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data]"
-    becomes(picture, corner, [255] * 4)  # its paper
-    expect(page.locator(".slides .deck-unseen")).to_have_count(0)
-    expect(page.locator("#slide-0-0")).to_be_visible()
-    page.keyboard.press("Escape")
-
-
 def test_code_neither_moves_nor_shrinks_when_its_output_comes(ran: tuple[Page, Code]) -> None:
     page, before = ran
     after = code_of_slides(page)
@@ -135,9 +118,7 @@ def test_code_neither_moves_nor_shrinks_when_its_output_comes(ran: tuple[Page, C
 
 @pytest.mark.whole
 @each_lesson
-def test_code_of_a_lesson_keeps_its_lines_when_its_output_comes(
-    page: Page, jupyter: JupyterServer, lesson: Path
-) -> None:
+def test_code_of_a_lesson_keeps_its_lines_when_its_output_comes(page, jupyter, lesson):
     open_deck(page, jupyter.address("rise", lesson.relative_to(ROOT).as_posix()))
     before = code_of_slides(page)
     run_deck(begin(page))
@@ -163,9 +144,7 @@ def test_an_explorer_of_fourteen_words_names_each_of_them(ran: tuple[Page, Code]
     assert len({*counts}) == 1, "beside its row and below its column, as often as every other"
 
 
-def test_the_code_of_a_picture_folds_behind_it_and_lies_over_the_slide_by_a_key(
-    ran: tuple[Page, Code],
-) -> None:
+def test_the_code_of_a_picture_folds_behind_it_and_lies_over_the_slide_by_a_key(ran):
     page, _ = ran
     go_to(page, f"slide-{PICTURE}-0")
     code = page.locator(CELLS).first.locator(".cm-content")

@@ -1,17 +1,13 @@
-"""A show of hands: typed counts, bars beside the result, and those of last year among the notes."""
+"""A show of hands: typed counts, bars below the result, and those of last year among the notes."""
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import JupyterServer
-from tests.browser.decks import FAULTS_OF_SLIDE, expect_light, go_to
+from tests.browser.decks import FAULTS_OF_SLIDE, go_to
 from tests.browser.lecture import expect_done, foot_says, open_notes, reload, turn
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
 from tests.browser.pages import expect_accessible, new_page
@@ -50,23 +46,20 @@ PLACE = """(bars) => {
         letters: Math.min(...parts.map((part) => Number.parseFloat(getComputedStyle(part).fontSize))),
     };
 }"""
-
-
-LENGTHS = "(bars, side) => [...bars.querySelectorAll('i')].map((bar) => bar.getBoundingClientRect()[side])"
+HEIGHTS = "(bars) => [...bars.querySelectorAll('i')].map((bar) => bar.getBoundingClientRect().height)"
 
 
 @pytest.fixture
-def file(jupyter: JupyterServer, tmp_path: Path) -> Path:
+def file(jupyter, tmp_path):
     """The deck's own copy of a lesson; nobody has counted hands yet."""
     name = f"work/deck-en/{tmp_path.name}.ipynb"
     lay_lesson(jupyter, name, CELLS, kind="deck")
-    for old in (jupyter.folder / "work").glob("hands*"):
-        old.unlink()
+    (jupyter.folder / "work" / "hands-en.json").unlink(missing_ok=True)
     return jupyter.folder / name
 
 
 @pytest.fixture
-def deck(browser: Browser, jupyter: JupyterServer, file: Path) -> Iterator[Page]:
+def deck(browser, jupyter, file):
     """The deck of that copy, at noon of a fixed day, on the slide that asks."""
     with new_page(browser, timezone_id="UTC") as page:
         page.clock.set_fixed_time(NOON)
@@ -79,18 +72,17 @@ def bars_of(page: Page) -> Locator:
     return current(page).locator("> .hands")
 
 
-def keeps(file: Path, cell: str, *shows: tuple[str, list[int]]) -> Any:
-    """Wait until the instructor's own file has these shows of a cell, and return them."""
+def expect_kept(file, cell, *shows):
+    """Wait until the instructor's own file has these shows of a cell: their dates and counts."""
 
-    def read() -> Any:
+    def is_kept():
         try:
             kept = json.loads((file.parents[1] / "hands-en.json").read_text())["lesson"]
         except (FileNotFoundError, ValueError):
-            return None  # the server may be writing it
-        its = kept.get(cell, [])
-        return [(show["date"], show["counts"]) for show in its] == [*shows] and [its]
+            return False  # the server may be writing it
+        return [(show["date"], show["counts"]) for show in kept.get(cell, [])] == [*shows]
 
-    return eventually(read, f"the counts of {cell}")[0]
+    eventually(is_kept, f"the counts of {cell}")
 
 
 def run_all(page: Page) -> None:
@@ -101,11 +93,12 @@ def run_all(page: Page) -> None:
     expect(current(page).locator(".jp-OutputArea-output")).to_have_count(2)
 
 
-def test_the_counts_are_asked_for_in_the_foot_until_they_are_right(deck: Page) -> None:
+def test_the_counts_are_asked_for_in_the_foot_until_they_are_right(deck):
     asks = "twice as much work · four times · eight times: how many hands? "
+    wrong = "3 counts are wanted, one for each choice: numbers with a space between.\n"
     foot_says(deck, "h", f"{asks}▏")
-    foot_says(deck, "1 2 Space 5 Enter", f"3 counts are wanted, one for each choice; 2 came.\n{asks}12 5▏")
-    foot_says(deck, "Space x Enter", f"“x” is no count: type numbers, with a space between.\n{asks}12 5 x▏")
+    foot_says(deck, "1 2 Space 5 Enter", f"{wrong}{asks}12 5▏")
+    foot_says(deck, "Space x Enter", f"{wrong}{asks}12 5 x▏")
     foot_says(deck, "Escape", "")
     foot_says(deck, "h", f"{asks}12 5 x▏")  # what was typed is not lost
     turn(deck, "PageDown PageUp PageUp", "slide-0-0")  # a clicker goes on turning the deck
@@ -117,31 +110,25 @@ def test_the_counts_are_asked_for_in_the_foot_until_they_are_right(deck: Page) -
     foot_says(deck, "h", "The question of this slide has no choices to count.")
 
 
-def test_the_bars_stand_beside_the_result_in_any_window_and_last_until_they_are_taken_away(
-    deck: Page, file: Path
-) -> None:
+def test_the_bars_stand_below_the_result_today_and_among_the_notes_a_year_later(deck, file):
     press(deck, "h 1 2 , 5 Space 3 1 Enter")
-    (show,) = keeps(file, "cost", ("2027-01-15", [12, 5, 31]))
-    assert show["choices"] == CHOICES
+    expect_kept(file, "cost", ("2027-01-15", [12, 5, 31]))
     expect(bars_of(deck)).to_be_hidden()  # they would tell what the others think
     run_all(deck)
-    said = "Hands: 48 twice as much work 12 · 25 % four times 5 · 10 % eight times 31 · 65 %"
-    expect(deck.get_by_role("img", name=said)).to_be_visible()
-    for light in (True, False):
-        for width, height in ((1024, 768), (1280, 720), (1920, 1080)):
-            deck.set_viewport_size({"width": width, "height": height})
-            place = measure(bars_of(deck), PLACE)
-            assert (place["covered"], place["outside"]) == (0, 0), (width, height)
-            assert place["letters"] >= 18
-            assert measure(deck, FAULTS) == []
+    said = "Hands: 48twice as much work12 · 25 %four times5 · 10 %eight times31 · 65 %"
+    expect(bars_of(deck)).to_have_text(said)
+    expect(bars_of(deck)).to_be_visible()
+    for width, height in ((1024, 768), (1920, 1080), (1280, 720)):
+        deck.set_viewport_size({"width": width, "height": height})
+        place = measure(bars_of(deck), PLACE)
+        assert (place["covered"], place["outside"]) == (0, 0), (width, height)
+        assert place["letters"] >= 18
+        assert measure(deck, FAULTS) == []
+    for _ in ("light", "dark"):
         expect_accessible(deck, "section.present > section.present > .hands")
         deck.keyboard.press("d")
-        expect_light(deck, not light)
-    for side, height in (("width", 720), ("height", 1024)):  # of a column, and of a strip in a narrow window
-        deck.set_viewport_size({"width": 1280, "height": height})
-        lengths = measure(bars_of(deck), LENGTHS, side)
-        shares = [length / lengths[2] for length in lengths]
-        assert shares == pytest.approx([12 / 31, 5 / 31, 1], abs=0.02), side
+    heights = measure(bars_of(deck), HEIGHTS)
+    assert [height / heights[2] for height in heights] == pytest.approx([12 / 31, 5 / 31, 1], abs=0.02)
     press(deck, "Control+s")
     saved_when(file, lambda lesson: lesson.cells[3].outputs, "its outputs")
     reload(deck)
@@ -149,15 +136,20 @@ def test_the_bars_stand_beside_the_result_in_any_window_and_last_until_they_are_
     expect(bars_of(deck)).to_be_hidden()
     press(deck, "Space")
     expect(bars_of(deck)).to_be_visible()
-    foot_says(deck, "h", re.compile("Enter alone takes the bars away"))
-    foot_says(deck, "Enter", "The bars of today are gone.")
+
+    deck.clock.set_fixed_time(NOON + YEAR)
+    reload(deck)
+    go_to(deck, "slide-1-0")
     expect(bars_of(deck)).to_have_count(0)
-    keeps(file, "cost")
+    notes = open_notes(deck).locator("article")
+    expect(notes.get_by_role("figure")).to_have_text(said.replace("Hands", "Hands on 2027-01-15"))
+    expect(notes).to_contain_text("Hands first.")
+    press(deck, "h 7 Space 0 Space 7 Enter Space")
+    expect(bars_of(deck)).to_contain_text("Hands: 14")
+    expect_kept(file, "cost", ("2027-01-15", [12, 5, 31]), ("2028-01-15", [7, 0, 7]))
 
 
-def test_a_question_without_a_result_has_its_bars_at_once_and_other_counts_take_their_place(
-    deck: Page, file: Path
-) -> None:
+def test_bars_without_a_result_come_at_once_and_are_replaced_and_taken_away(deck, file):
     turn(deck, "ArrowRight ArrowRight ArrowRight", "slide-2-0")
     press(deck, "h 1 Space")
     act(deck, "() => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '２', bubbles: true }))")
@@ -165,53 +157,27 @@ def test_a_question_without_a_result_has_its_bars_at_once_and_other_counts_take_
     expect(bars_of(deck)).to_contain_text("yes1 · 33 %no2 · 67 %")
     press(deck, "h 0 Space 4 Enter")
     expect(bars_of(deck)).to_contain_text("yes0 · 0 %no4 · 100 %")
-    keeps(file, "riddle", ("2027-01-15", [0, 4]))
-
-
-def test_a_year_later_the_notes_alone_show_the_bars(deck: Page, file: Path) -> None:
-    press(deck, "h 1 2 Space 5 Space 3 1 Enter")
-    keeps(file, "cost", ("2027-01-15", [12, 5, 31]))
-    deck.clock.set_fixed_time(NOON + YEAR)
-    reload(deck)
-    go_to(deck, "slide-1-0")
-    run_all(deck)
+    expect_kept(file, "riddle", ("2027-01-15", [0, 4]))
+    foot_says(deck, "h", re.compile("Enter alone takes the bars away"))
+    foot_says(deck, "Enter", "The bars of today are gone.")
     expect(bars_of(deck)).to_have_count(0)
-    notes = open_notes(deck).locator("article")
-    expect(
-        notes.get_by_role("img", name="Hands on 2027-01-15: 48 twice as much work 12 · 25 %")
-    ).to_be_visible()
-    expect(notes).to_contain_text("Hands first.")
-    press(deck, "h 7 Space 0 Space 7 Enter")
-    expect(bars_of(deck)).to_contain_text("Hands: 14")
-    keeps(file, "cost", ("2027-01-15", [12, 5, 31]), ("2028-01-15", [7, 0, 7]))
+    expect_kept(file, "riddle")
 
 
-@pytest.mark.parametrize(
-    "text", ['{"lesson": {"cost', '{"lesson": {"cost": [{"date": "2027-01-14"}]}}', "[]"]
-)
-def test_a_broken_file_is_set_aside_with_a_word_and_never_lost(deck: Page, file: Path, text: str) -> None:
-    work = file.parents[1]
-    (work / "hands-en.broken.json").write_text("an earlier one")
-    (work / "hands-en.json").write_text(text)
+def test_a_broken_file_is_told_and_never_written_over(deck, file):
+    kept = file.parents[1] / "hands-en.json"
+    kept.write_text('{"lesson": {"cost')
     reload(deck)
-    expect(status_of(deck)).to_have_text(
-        "The file of the counts could not be read, and is now hands-en.broken2.json."
-    )
-    go_to(deck, "slide-1-0")
-    press(deck, "h 1 Space 2 Space 3 Enter")
-    keeps(file, "cost", ("2027-01-15", [1, 2, 3]))
-    assert (work / "hands-en.broken2.json").read_text() == text
-    assert (work / "hands-en.broken.json").read_text() == "an earlier one"
+    expect(status_of(deck)).to_have_text(re.compile("^The counts of earlier years can't be read now: "))
+    go_to(deck, "slide-2-0")
+    foot_says(deck, "h 1 Space 2 Enter", re.compile("^Not kept for next year: "))
+    expect(bars_of(deck)).to_be_visible()
+    assert kept.read_text() == '{"lesson": {"cost'
 
 
-def test_another_file_than_the_decks_own_copy_draws_bars_and_keeps_none(
-    page: Page, jupyter: JupyterServer, file: Path
-) -> None:
+def test_another_file_than_the_decks_own_copy_draws_bars_and_keeps_none(page, jupyter, file):
     open_deck(page, lay_lesson(jupyter, "notebooks/en/hands.ipynb", CELLS, kind="source"))
-    turn(page, "ArrowRight", "slide-1-0")
-    foot_says(
-        page, "h 1 Space 2 Space 3 Enter", re.compile("^Not kept: only the deck that make present opens")
-    )
-    run_all(page)
+    go_to(page, "slide-2-0")
+    foot_says(page, "h 1 Space 2 Enter", re.compile("^Not kept: only the deck that make present opens"))
     expect(bars_of(page)).to_be_visible()
     assert [*jupyter.folder.glob("*/hands-*")] == []

@@ -6,21 +6,20 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
 from mha_lib.classroom import look
-from tests.browser.conftest import JupyterServer, Serve
+from tests.browser.conftest import JupyterServer
 from tests.browser.decks import expect_light
-from tests.browser.new_lesson import cell, current, lay_lesson, press, status_of
+from tests.browser.lecture import turn
+from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
 from tests.browser.waiting import answer_of, attribute_of, count_of
 from tests.lessons import ROOT
 
 INTERACT = """
-import os
 import matplotlib.pyplot as plt
 from ipywidgets import interact
 
@@ -30,8 +29,6 @@ def bar(height=3):
     plt.bar([0], [height])
     plt.ylim(0, 9)
     plt.show()
-
-print("kernel", os.getpid())
 """
 ROWS = """async (address) => {
     const { keysOf } = await import(address);
@@ -49,46 +46,14 @@ CELLS = [
 ]
 
 
-def open_slide(page: Page, deck: str, number: int) -> None:
-    """Open the deck, with its kernel, and turn to a slide, the first being 0."""
-    with page.expect_websocket(lambda socket: "/api/kernels/" in socket.url):
-        page.goto(deck)
-    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
-    expect(current(page)).to_have_id("slide-0-0")
-    for shown in range(1, number + 1):
-        page.keyboard.press("ArrowRight")
-        expect(current(page)).to_have_id(f"slide-{shown}-0")
-
-
-def run_cell(page: Page) -> None:
-    expect(current(page).locator(".jp-CodeCell.jp-mod-active")).to_be_visible()
-    page.keyboard.press("Control+Enter")
-
-
-def move_bar_slider(page: Page) -> None:
-    """Move the slider of ``interact`` by a key and see the kernel redraw the figure on the same slide."""
-    figure = current(page).locator(".jp-OutputArea-output img")
-    before = attribute_of(figure, "src") or ""
-    current(page).locator(".noUi-handle").focus()
-    page.keyboard.press("ArrowRight")
-    expect(current(page).locator(".widget-readout")).to_have_text("4")
-    expect(figure).not_to_have_attribute("src", before)
-    expect(current(page)).to_have_id("slide-1-0")
-
-
-def test_s_runs_the_setup_cells_alone(deck: Page) -> None:
+def test_s_runs_the_setup_alone_and_shift_r_everything_past_a_failing_cell(deck):
     page = deck
     press(page, "c c")  # what another test has run
     expect(status_of(page)).to_have_text("All outputs are cleared")  # said once the notebook is saved
     page.keyboard.press("s")
     expect(status_of(page)).to_contain_text("Setup: 1 of 1 cells ran")
     expect(page.locator(".jp-OutputArea-output")).to_have_count(0)
-
-
-def test_shift_r_runs_everything_past_a_failing_cell_and_names_it(deck: Page) -> None:
-    page = deck
-    page.keyboard.press("ArrowRight")
-    expect(current(page)).to_have_id("slide-1-0")
+    turn(page, "ArrowRight", "slide-1-0")
     page.keyboard.press("Shift+R")
     failure = re.compile("All: 4 of 5 cells ran in \\d+ s\nslide 4 .broken.: ZeroDivisionError: ")
     expect(status_of(page)).to_have_text(failure)
@@ -111,9 +76,7 @@ def test_no_key_has_two_meanings_in_one_mode(deck: Page, jupyter: JupyterServer)
 def test_no_stray_letter_changes_the_lesson(deck: Page) -> None:
     """In JupyterLab's command mode b adds a cell, x cuts it and m turns code into text."""
     page = deck
-    for slide in (1, 2):
-        page.keyboard.press("ArrowRight")
-        expect(current(page)).to_have_id(f"slide-{slide}-0")
+    turn(page, "ArrowRight ArrowRight", "slide-2-0")
     expect(current(page).locator(".jp-CodeCell.jp-mod-active")).to_be_visible()
     cells = count_of(page.locator(".jp-Cell"))
     press(page, "b a m x y c 1")
@@ -162,9 +125,7 @@ def pip(python: str, command: str, *arguments: object) -> None:
 
 @pytest.mark.ci
 @pytest.mark.parametrize("way", ["from a wheel", "editable", "with the fallback"])
-def test_widgets_live_in_a_fresh_environment(
-    page: Page, serve: Serve, fresh_python: str, tmp_path: Path, way: str
-) -> None:
+def test_widgets_live_in_a_fresh_environment(page, serve, fresh_python, tmp_path, way):
     if way == "from a wheel":
         pip(fresh_python, "wheel", "--no-deps", "-w", tmp_path, ROOT)
         pip(fresh_python, "install", "--no-deps", *tmp_path.glob("*.whl"))
@@ -172,8 +133,11 @@ def test_widgets_live_in_a_fresh_environment(
         pip(fresh_python, "install", "--no-deps", "--force-reinstall", "-e", ROOT)
     elif way == "with the fallback":
         pip(fresh_python, "install", "-r", ROOT / "constraints-fallback.txt")
-    address = lay_lesson(serve(tmp_path, fresh_python), "widgets.ipynb", CELLS)
-    open_slide(page, address, 1)
-    current(page).locator(".jp-CodeCell .cm-content").click()
-    run_cell(page)
-    move_bar_slider(page)
+    open_deck(page, lay_lesson(serve(tmp_path, fresh_python), "widgets.ipynb", CELLS) + "#/2")
+    page.keyboard.press("Control+Enter")
+    figure, slider = (current(page).locator(part) for part in (".jp-OutputArea-output img", ".noUi-handle"))
+    before = attribute_of(figure, "src") or ""
+    slider.press("ArrowRight")
+    expect(current(page).locator(".widget-readout")).to_have_text("4")
+    expect(figure).not_to_have_attribute("src", before)
+    expect(current(page)).to_have_id("slide-1-0")

@@ -60,9 +60,7 @@ def light(page: Page, keys: str, lines: list[int]) -> None:
     ("on", "back"),
     [("Space", "Shift+Space"), pytest.param("ArrowRight", "ArrowLeft", marks=pytest.mark.ci)],
 )
-def test_keys_walk_the_lines_after_the_cell_is_shown_and_then_show_all(
-    deck: Page, on: str, back: str
-) -> None:
+def test_keys_walk_the_lines_after_the_cell_is_shown_and_then_show_all(deck, on, back):
     for key, steps in ((on, STEPS), (back, STEPS[-2::-1])):
         for is_code_seen, lines, is_text_seen in steps:
             turn(deck, key, "slide-1-0")
@@ -71,7 +69,7 @@ def test_keys_walk_the_lines_after_the_cell_is_shown_and_then_show_all(
             expect_after(deck, is_text_seen)
 
 
-def test_codemirror_draws_anew_and_the_lines_stay_lit(deck: Page) -> None:
+def test_lines_stay_lit_when_codemirror_draws_anew_until_one_leaves_the_slide_or_runs_the_code(deck):
     light(deck, "Space Space Space", [1])
     deck.set_viewport_size({"width": 1024, "height": 768})
     code = current(deck).locator(".jp-CodeCell")
@@ -79,10 +77,6 @@ def test_codemirror_draws_anew_and_the_lines_stay_lit(deck: Page) -> None:
     expect(code.locator(".cm-content")).to_be_focused()
     expect_clear(deck, [1])
     light(deck, "Escape PageDown", [2, 4])
-
-
-def test_leaving_the_slide_or_running_the_code_shows_all_lines(deck: Page) -> None:
-    light(deck, "Space Space Space", [1])
     turn(deck, "End Home End", "slide-3-0")
     expect(deck.locator(LIT)).to_have_count(0)
     light(deck, "Home Space Space Space", [1])

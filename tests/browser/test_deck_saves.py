@@ -56,10 +56,9 @@ def notes_of(page: Page) -> Locator:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("latency", [0, 200])
-def test_no_two_saves_are_on_their_way_at_once(deck: Page, file: Path, latency: int) -> None:
+def test_no_two_saves_are_on_their_way_at_once(deck, file):
     """Each save is asked for while the one before it is running."""
-    slow_down(deck, latency)
+    slow_down(deck, latency=200)
     deck.keyboard.press("Shift+Enter")
     for number in range(COUNT):
         with deck.expect_request(saves):
@@ -80,9 +79,7 @@ def change_elsewhere(file: Path) -> None:
     nbformat.write(lesson, file)
 
 
-def test_a_file_that_was_changed_elsewhere_is_saved_over_in_the_decks_own_copy(
-    deck: Page, file: Path
-) -> None:
+def test_a_file_that_was_changed_elsewhere_is_saved_over_in_the_decks_own_copy(deck, file):
     change_elsewhere(file)
     press(deck, "ArrowRight Control+Enter")
     expect(status_of(deck)).to_have_text(re.compile("changed elsewhere. The deck has saved its own over it"))
@@ -94,9 +91,7 @@ def test_a_file_that_was_changed_elsewhere_is_saved_over_in_the_decks_own_copy(
 
 
 @pytest.mark.ci
-def test_any_other_file_that_was_changed_elsewhere_stays_as_it_is(
-    page: Page, jupyter: JupyterServer, file: Path
-) -> None:
+def test_any_other_file_that_was_changed_elsewhere_stays_as_it_is(page, jupyter, file):
     lay_lesson(jupyter, file.name, nbformat.read(file, as_version=4).cells, kind="source")
     authors = jupyter.folder / file.name
     page.add_init_script(COUNT_DIALOGS)
@@ -114,9 +109,7 @@ def test_any_other_file_that_was_changed_elsewhere_stays_as_it_is(
     ("status", "said"),
     [pytest.param(403, "the login is over", marks=pytest.mark.ci), (500, "the disk is full")],
 )
-def test_a_save_that_fails_says_so_at_the_foot_and_what_was_typed_is_saved_later(
-    deck: Page, file: Path, status: int, said: str
-) -> None:
+def test_a_save_that_fails_says_so_at_the_foot_and_what_was_typed_is_saved_later(deck, file, status, said):
     def fail(route: Route) -> None:
         if saves(route.request):
             route.fulfill(status=status, body=json.dumps({"message": "the disk is full"}))

@@ -6,7 +6,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import FrameLocator, Page, expect
 
 from mha_lib.classroom.lesson.qr_code import write_qr_code
-from tests.browser.conftest import JupyterServer
 from tests.browser.lecture import expect_inside, foot_says, turn
 from tests.browser.new_lesson import current, lay_lesson, open_deck, press
 from tests.browser.waiting import act, answer_of, becomes, box_of, measure, until
@@ -94,7 +93,7 @@ def test_the_sorter_shows_all_slides_on_the_whole_screen(deck: Page) -> None:
     expect(slides.nth(4).get_by_text("A step.")).to_be_visible()
 
 
-def test_arrows_and_enter_choose_in_the_sorter_and_escape_goes_back(deck: Page) -> None:
+def test_arrows_and_enter_or_a_click_choose_in_the_sorter_and_escape_goes_back(deck: Page) -> None:
     sorter = sorter_of(deck)
     chosen = sorter.get_by_role("option", selected=True)
     for key, name in {"ArrowDown": "Below too", "ArrowRight": "The third", "Home": "A title"}.items():
@@ -110,10 +109,6 @@ def test_arrows_and_enter_choose_in_the_sorter_and_escape_goes_back(deck: Page) 
     deck.keyboard.press("Escape")
     expect(deck.locator("#deck-sorter")).to_have_count(0)
     expect(current(deck)).to_have_id("slide-1-0")
-    turn(deck, "ArrowDown", "slide-1-1")
-
-
-def test_a_click_in_the_sorter_goes_to_the_slide(deck: Page) -> None:
     sorter_of(deck).get_by_role("option").nth(3).click()
     expect(current(deck)).to_have_id("slide-1-2")
     turn(deck, "ArrowUp", "slide-1-1")
@@ -166,22 +161,19 @@ def test_the_pointer_and_the_magnifier_follow_the_mouse_until_escape(deck: Page)
     assert box_of(heading) == before
 
 
+CORE = {"core": True, "answers": True}
+
+
 @pytest.mark.ci
 @pytest.mark.parametrize(
     ("edition", "feet", "title"),
     [
         ({}, FEET, "8 pages, 2 of them optional, as their foot says"),
-        (
-            {"core": True, "answers": True},
-            [f"{place} / 6" for place in range(1, 7)],
-            "6 pages: the core path; optional slides left out: 2",
-        ),
+        (CORE, [f"{n} / 6" for n in range(1, 7)], "6 pages: the core path; optional slides left out: 2"),
     ],
     ids=["all", "core"],
 )
-def test_on_paper_the_title_says_how_many_pages_are_optional(
-    page: Page, jupyter: JupyterServer, edition: dict[str, bool], feet: list[str], title: str
-) -> None:
+def test_on_paper_the_title_says_how_many_pages_are_optional(page, jupyter, edition, feet, title):
     open_deck(page, lay_lesson(jupyter, "paper/show.ipynb", CELLS))
     assert answer_of(page, "edition => mhaDeck.layOut(edition)", edition) == len(feet)
     sections = "[...document.querySelectorAll('.deck-picture section > section')]"
@@ -206,9 +198,7 @@ def test_the_help_lists_every_key_on_the_screen(deck: Page, size: tuple[int, int
 
 
 @pytest.mark.ci
-def test_the_title_slide_has_the_address_of_the_handouts_and_its_code(
-    page: Page, jupyter: JupyterServer
-) -> None:
+def test_the_title_slide_has_the_address_of_the_handouts_and_its_code(page, jupyter):
     folder = jupyter.folder / "with_address"
     address = lay_lesson(jupyter, "with_address/show.ipynb", CELLS)
     (folder / "course.json").write_text('{"handouts": "https://example.org/attention/"}')
@@ -225,16 +215,6 @@ def test_the_title_slide_has_the_address_of_the_handouts_and_its_code(
     expect(handouts).to_be_hidden()
 
 
-def test_without_an_address_and_a_sheet_of_the_course_nothing_is_shown_and_nothing_missed(
-    page: Page, jupyter: JupyterServer
-) -> None:
-    missing: list[str] = []
-    page.on("response", lambda answer: missing.append(answer.url) if answer.status == 404 else None)
-    open_deck(page, lay_lesson(jupyter, "show.ipynb", CELLS))
-    expect(page.locator("#deck-handouts")).to_have_count(0)
-    assert not missing
-
-
 @pytest.mark.parametrize(
     ("name", "feet"),
     [
@@ -242,9 +222,7 @@ def test_without_an_address_and_a_sheet_of_the_course_nothing_is_shown_and_nothi
         ("route_mine", ["1 / 2", "↓ optional 4.6 2 / 2", "optional 2.1 / 2"]),
     ],
 )
-def test_the_foot_shows_the_address_of_a_slide(
-    page: Page, jupyter: JupyterServer, name: str, feet: list[str]
-) -> None:
+def test_the_foot_shows_the_address_of_a_slide(page, jupyter, name, feet):
     address = lay_lesson(jupyter, f"addresses/{name}.ipynb", CELLS[:4])
     file = jupyter.folder / "addresses" / f"{name}.ipynb"
     lesson = nbformat.read(file, as_version=4)

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.conftest import JupyterServer
 from tests.browser.decks import begin
 from tests.browser.lecture import expect_inside, open_notes, reload, turn
-from tests.browser.new_lesson import cell, current, lay_lesson, open_deck
+from tests.browser.new_lesson import cell, lay_lesson, open_deck
 from tests.browser.pages import new_page
 from tests.browser.waiting import act, box_of, each_of, measure, until
 
@@ -147,33 +147,7 @@ def test_it_shows_the_slide_as_the_class_sees_it_and_the_next_step_or_core_slide
 
 
 @pytest.mark.ci
-def test_it_says_that_the_deck_is_away_and_goes_on_with_the_deck_that_comes_back(
-    deck: Page, jupyter: JupyterServer
-) -> None:
-    speaker = open_speaker(deck)
-    alone = speaker.locator("#alone")
-    turn(deck, "Space", "slide-1-0")
-    set_clock(deck, 5)
-    expect_clock(speaker, "8:00", "3 min behind")
-    expect(alone).to_be_hidden()
-    address = deck.url
-    deck.goto(f"{jupyter.url}/api")
-    expect(alone).to_be_visible()
-    open_deck(deck, address)
-    expect(alone).to_be_hidden()
-    expect(current(deck)).to_have_id("slide-1-0")
-    expect_clock(speaker, "8:00", "3 min behind")
-    expect(now(speaker).get_by_text("The second")).to_be_visible()
-    turn(speaker, "End", "slide-2-0", of=deck)
-    expect(speaker.locator("main")).to_contain_text("Thank them.")
-    turn(deck, "t Home", "slide-0-0")  # T brings the window to the front
-    expect(speaker.locator("main")).to_contain_text("Greet the class.")
-    expect(alone).to_be_hidden()
-    assert len(deck.context.pages) == 2
-
-
-@pytest.mark.ci
-def test_two_decks_have_a_window_each_and_leave_the_other_alone(deck: Page) -> None:
+def test_the_window_closes_with_its_deck_and_opens_again_while_the_clock_goes_on(deck: Page) -> None:
     speaker = open_speaker(deck)
     with deck.expect_popup() as popup:
         # A tab that could take the other's window by its name.
@@ -183,10 +157,13 @@ def test_two_decks_have_a_window_each_and_leave_the_other_alone(deck: Page) -> N
     others = open_notes(other)
     turn(other, "End", "slide-2-0")
     expect(others.locator("main")).to_contain_text("Thank them.")
-    expect(speaker.locator("main")).to_contain_text("Greet the class.")
-    reload(deck)
     turn(deck, "Space", "slide-1-0")
     expect(speaker.locator("main")).to_contain_text("Ask first.")
+    set_clock(deck, 5)
+    with speaker.expect_event("close"):
+        reload(deck)
+    speaker = open_notes(deck)
+    expect_clock(speaker, "8:00", "3 min behind")
     expect(others.locator("main")).to_contain_text("Thank them.")
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from mha_lib.classroom.lesson.language import words_in
 from tests.brackets import bracketed, outside_brackets, write_words
-from tests.browser.conftest import JupyterServer, Serve
+from tests.browser.conftest import JupyterServer
 from tests.browser.lecture import foot_says
 from tests.browser.new_lesson import cell, lay_lesson, open_deck, status_of
 from tests.browser.waiting import text_of, texts_of, until
@@ -26,59 +26,44 @@ CELLS = [
 
 
 @pytest.fixture(scope="module")
-def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterServer:
+def course(serve, tmp_path_factory):
     """A course in several languages: of French nothing is said but one sentence."""
-    folder = tmp_path_factory.mktemp("languages")
-    server = serve(folder)
+    server = serve(tmp_path_factory.mktemp("languages"))
     french = {"deck": {"keys_hint": "? montre les touches"}}
     for language, words in {MARKED: bracketed(ENGLISH), "fr": french}.items():
         write_words(server.extension / "words" / language, words)
-    lessons = [f"notebooks/{language}" for language in (MARKED, f"{MARKED}-CN", "fr", "xx")]
-    made = ["build/zh-Hant", "work/deck-zh-Hant"]
-    copies = [f"work/deck-{MARKED}", "work/zh-Hant"]
-    for place in [*lessons, *made, *copies]:
-        language = place.split("/")[1].removeprefix("deck-")
-        lay_lesson(server, f"{place}/lesson.ipynb", CELLS, title="1", language=language)
-    lay_lesson(server, "mine/moved/lesson.ipynb", CELLS, language=MARKED)
-    lay_lesson(server, "zh-Hant.ipynb", CELLS, language="zh-Hant")
+    for place in PLACES:
+        lay_lesson(server, f"{place}/lesson.ipynb", CELLS, title="1", language=place.split("/")[1])
+    lay_lesson(server, "mine/moved/lesson.ipynb", CELLS, title="1", language=MARKED)
     words = {"deck": {"keys_hint": "? 列出按鍵"}}  # made from simplified Chinese
-    for place in made:
-        (folder / place / "words.json").write_text(json.dumps(words), encoding="utf-8")
+    (server.folder / "build/zh-Hant/words.json").write_text(json.dumps(words), encoding="utf-8")
     return server
 
 
 def open_lesson(page: Page, course: JupyterServer, place: str) -> None:
-    name = place if place.endswith(".ipynb") else f"{place}/lesson.ipynb"
-    open_deck(page, course.address("rise", name))
+    open_deck(page, course.address("rise", f"{place}/lesson.ipynb"))
 
 
-@pytest.mark.parametrize(
-    ("place", "said"),
-    [
-        (f"notebooks/{MARKED}-CN", f"⟦{HINT}⟧"),
-        (f"work/deck-{MARKED}", f"⟦{HINT}⟧"),
-        ("build/zh-Hant", "? 列出按鍵"),
-        ("work/deck-zh-Hant", "? 列出按鍵"),
-        ("work/zh-Hant", "? 列出按鍵"),  # a student's copy holds no words.json
-        ("notebooks/xx", f"{ENGLISH['language']['unknown'].format(language='xx')}\n{HINT}"),
-        ("mine/moved", f"⟦{HINT}⟧"),
-        ("zh-Hant.ipynb", "? 列出按鍵"),
-    ],
-)
-def test_the_lesson_tells_the_language(page: Page, course: JupyterServer, place: str, said: str) -> None:
+PLACES = {
+    f"notebooks/{MARKED}-CN": f"⟦{HINT}⟧",
+    "build/zh-Hant": "? 列出按鍵",
+    "work/zh-Hant": "? 列出按鍵",  # a student's copy holds no words.json
+    "notebooks/xx": f"{ENGLISH['language']['unknown'].format(language='xx')}\n{HINT}",
+    "notebooks/fr": "? montre les touches",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_lesson_tells_the_language_and_english_fills_its_gaps(page, course, place):
     open_lesson(page, course, place)
-    expect(status_of(page)).to_have_text(said)
+    expect(status_of(page)).to_have_text(PLACES[place])
+    if place == "notebooks/fr":
+        foot_says(page, "s", re.compile("Setup: 1 of 1 cells ran"))
 
 
-def test_a_sentence_that_a_language_lacks_is_said_in_english(page: Page, course: JupyterServer) -> None:
-    open_lesson(page, course, "notebooks/fr")
-    expect(status_of(page)).to_have_text("? montre les touches")
-    foot_says(page, "s", re.compile("Setup: 1 of 1 cells ran"))
-
-
-def test_no_english_is_left_in_the_deck(page: Page, course: JupyterServer) -> None:
+def test_no_english_is_left_in_the_deck(page, course):
     """In the foot, the help and the speaker's window, before and after a run, and when it fails."""
-    open_lesson(page, course, f"notebooks/{MARKED}")
+    open_lesson(page, course, "mine/moved")
     page.keyboard.press("Shift+R")
     status = status_of(page)
     finished = bracketed(ENGLISH["deck"]["finished"]).format(run="⟦All⟧", ran=1, count=1, seconds="?")

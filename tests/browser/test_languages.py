@@ -33,10 +33,8 @@ LANGUAGE = "qps"  # a code that no language has
 FIGURE = "masks.svg"
 
 NAMES = {"ValueError", "UserWarning", "ZeroDivisionError", "Traceback"}
-# The commands' own names, and what Python's argparse says: it has translations of its own.
-NAMES_OF_ARGPARSE = """lab present handouts slides notes site questions overview doctor repository
-    translations usage python options positional arguments show this help message and exit lesson student
-    instructor LANGUAGE NAME PORT"""
+NAMES_OF_COMMANDS = """lab present handouts slides notes site questions overview doctor repository
+    translations python lesson student instructor LANGUAGE NAME PORT"""
 SETUP = "from mha_lib.classroom import begin_lesson, check, explore, show_heads\n\nbegin_lesson()"
 EXPLORER = """
 import numpy as np
@@ -137,7 +135,7 @@ def english_in(text: str) -> list[str]:
 def test_the_command_line_says_nothing_in_english(library: Path, course: Path, arguments: list[str]) -> None:
     said = command_line(library, course, *arguments)
     assert "⟦" in said
-    assert set(english_in(said)) <= set(NAMES_OF_ARGPARSE.split())
+    assert set(english_in(said)) <= set(NAMES_OF_COMMANDS.split())
 
 
 def test_a_figure_speaks_the_language_in_the_deck_and_in_the_lab(page, serve, library, course):

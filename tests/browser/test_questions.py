@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 
 from mha_lib.classroom.lesson import list_languages
 from mha_lib.classroom.pages.questions import ADDRESSES, key_page, students_pages
-from tests.browser.conftest import JupyterServer, Watch
 from tests.browser.pages import expect_accessible, new_page
 from tests.lessons import ROOT
 
@@ -38,18 +37,14 @@ def choice(page: Page | FrameLocator, question: int, letter: str) -> Locator:
 
 @each_language
 @pytest.mark.parametrize(("name", "most"), [(BEFORE, 1), (AFTER, 1), (KEY, 3)])
-def test_each_form_is_one_page_of_paper_and_the_key_at_most_three(
-    page: Page, folder: Path, language: str, name: str, most: int
-) -> None:
+def test_each_form_is_one_page_of_paper_and_the_key_at_most_three(page, folder, language, name, most):
     page.goto((folder / language / name).as_uri())
     assert len(PAGE_OF_PDF.findall(page.pdf(prefer_css_page_size=True))) <= most
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", [BEFORE, KEY])
-def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(
-    browser: Browser, folder: Path, name: str, theme: str
-) -> None:
+def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(browser, folder, name, theme):
     phone = {"width": 390, "height": 844}
     with new_page(browser, viewport=phone, color_scheme=theme) as page:
         page.goto((folder / "en" / name).as_uri())
@@ -57,9 +52,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(
         expect_accessible(page)
 
 
-def test_choices_stay_in_the_browser_until_they_are_cleared_and_on_their_page(
-    page: Page, folder: Path, watch: Watch
-) -> None:
+def test_choices_stay_in_the_browser_until_they_are_cleared_and_on_their_page(page, folder, watch):
     address = (folder / "en" / BEFORE).as_uri()
     page.goto(address)
     choice(page, 1, "c").check()
@@ -99,9 +92,7 @@ def choose_and_clear(page: Page | FrameLocator, clear: str) -> None:
     expect(page.locator("input:checked")).to_have_count(0)
 
 
-def test_jupyterlab_shows_the_page_without_its_script_and_trusted_it_keeps_the_choices(
-    page: Page, jupyter: JupyterServer, folder: Path
-) -> None:
+def test_jupyterlab_shows_the_page_without_its_script_and_trusted_it_keeps_the_choices(page, jupyter, folder):
     (jupyter.folder / BEFORE).write_bytes((folder / "en" / BEFORE).read_bytes())
     address = jupyter.address("lab", BEFORE) + "&reset"
     page.goto(address)

@@ -3,17 +3,15 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
-from typing import Self
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Locator, Page, Response, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from mha_lib.classroom.lesson import make_working_copy
 from mha_lib.classroom.lesson.language import words_in
-from tests.browser.conftest import JupyterServer, Serve
+from tests.browser.conftest import JupyterServer
 from tests.browser.new_lesson import cell_in_lab, new_lesson
 from tests.browser.waiting import act, box_of, expect_idle, saved_when, until
 
@@ -35,7 +33,7 @@ def text(name, source, kind="slide"):
     return cell(name, source, kind, make=new_markdown_cell)
 
 
-def lesson(language: str = "en") -> nbformat.NotebookNode:
+def lesson(language="en"):
     """A lesson with a core path of 12 minutes in five steps; in three of them there is something to do."""
     cells = [
         text("title", "# A lesson"),
@@ -75,7 +73,7 @@ def lesson(language: str = "en") -> nbformat.NotebookNode:
 
 
 @pytest.fixture(scope="module")
-def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterServer:
+def course(serve, tmp_path_factory):
     folder = tmp_path_factory.mktemp("course")
     for language in ("en", "zh"):
         (folder / "notebooks" / language).mkdir(parents=True)
@@ -87,11 +85,11 @@ class Seat:
     """A student's copy of the lesson, open in JupyterLab."""
 
     def __init__(self, page: Page, course: JupyterServer, path: str = "work/en/07_lesson.ipynb"):
-        self.page, self.words, self.file = page, WORDS, course.folder / path
+        self.page, self.course, self.words, self.file = page, course, WORDS, course.folder / path
         self.address = course.address("lab", path)
         self.go_on = self.file.parent / "go-on"  # a file for which a cell waits
 
-    def open(self, settings: str = "&reset") -> Self:
+    def open(self, settings: str = "&reset"):
         self.page.goto(self.address + settings)
         expect(self.page.locator(".jp-NotebookPanel")).to_have_attribute("data-seat", "ready")
         expect(self.page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
@@ -127,20 +125,35 @@ class Seat:
         self.page.locator("[data-command='notebook:restart-kernel']").click()
         self.page.get_by_role("button", name="Confirm Kernel Restart").click()
 
-    def show_optional(self) -> None:
+    def choose_in_menu(self, command: str) -> None:
         self.progress.get_by_role("button", name=self.words["menu"]).click()
-        self.page.locator(".lm-Menu").get_by_text(self.words["show_optional"], exact=True).click()
+        self.page.locator(".lm-Menu").get_by_text(self.words[command], exact=True).click()
+
+    def run_all(self) -> None:
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        self.page.get_by_text("Run All Cells", exact=True).click()
+        expect(self.output("check")).to_contain_text("masked_softmax")
+
+    def expect_active(self, name: str) -> None:
+        expect(self.cell(name)).to_have_class(re.compile("jp-mod-active"))
 
     def guess(self, name: str) -> Locator:
         return self.cell(name).get_by_role("textbox", name=self.words["your_guess"])
 
+    @property
+    def set_up_button(self) -> Locator:
+        return self.page.get_by_text(self.words["set_up"], exact=True)
+
     def set_up(self) -> None:
-        self.page.get_by_text(self.words["set_up"], exact=True).click()
+        self.set_up_button.click()
         expect(self.page.get_by_text(self.words["is_set_up"])).to_be_visible()
+
+    def notice(self, sentence: str) -> Locator:
+        return self.page.get_by_role("alert").get_by_text(sentence)
 
 
 @pytest.fixture
-def seat(page: Page, course: JupyterServer) -> Seat:
+def seat(page, course):
     """A fresh copy, as on the first day, without the kernel of an earlier test."""
     sessions, headers = f"{course.url}/api/sessions", {"Authorization": f"token {course.token}"}
     for session in page.request.get(sessions, headers=headers).json():
@@ -155,11 +168,11 @@ def explanation(cell: Locator) -> Locator:
     return cell.locator(".mha-explains")
 
 
-def test_a_missing_name_names_the_button_or_the_cell_that_brings_it(seat: Seat) -> None:
+def test_a_missing_name_names_the_button_or_the_cell_that_brings_it(seat):
     seat.open()
     checked = seat.run("check")
     expect(explanation(checked)).to_contain_text(WORDS["setup_missing"])
-    seat.page.get_by_text(WORDS["set_up"], exact=True).click()
+    seat.set_up_button.click()
     explanation(checked).get_by_text(WORDS["run_setup"]).click()  # counts, although the setup runs already
     expect(explanation(checked)).to_contain_text(WORDS["cell_missing"])  # of `mine`, the answer
     explanation(checked).get_by_text(WORDS["run_cell"]).click()
@@ -173,26 +186,7 @@ def test_a_missing_name_names_the_button_or_the_cell_that_brings_it(seat: Seat) 
 
 
 @pytest.mark.ci
-def test_opening_a_lesson_changes_nothing_and_an_edit_does(seat: Seat) -> None:
-    dirty = seat.page.locator(".lm-TabBar-tab.jp-mod-dirty")
-    before = seat.file.read_bytes()
-
-    def expose(route: Route) -> None:
-        start = "async function activate(app) {"
-        route.fulfill(body=route.fetch().text().replace(start, f"{start} window.lab = app;"))
-
-    seat.page.route("**/extension/remoteEntry.js*", expose)
-    seat.open()
-    until(seat.page, "() => Boolean(lab.shell.currentWidget.model.getMetadata('language_info').version)")
-    expect(dirty).to_have_count(0)
-    assert seat.file.read_bytes() == before
-    seat.write("add", "helper + 1")
-    expect(dirty).to_have_count(1)
-    seat.save()
-
-
-@pytest.mark.ci
-def test_a_check_says_that_its_answer_failed_or_was_changed_since_it_ran(seat: Seat) -> None:
+def test_a_check_says_that_its_answer_failed_or_was_changed_since_it_ran(seat):
     seat.open().set_up()
     seat.write("answer", STUB.replace(":", ""))
     seat.run("answer")
@@ -215,29 +209,38 @@ def test_a_check_says_that_its_answer_failed_or_was_changed_since_it_ran(seat: S
 
 
 @pytest.mark.ci
-def test_the_button_runs_the_setup_and_says_what_failed(seat: Seat) -> None:
+def test_the_button_runs_the_setup_also_a_cell_that_was_deleted_and_says_what_failed(seat):
     seat.open()
+    helpers = seat.cell("helpers")
     seat.write("helpers", f"{WAITS}\nhelper = 1 / 0")
-    failed = notice(seat.page, "ZeroDivisionError: division by zero")
+    failed = seat.notice("ZeroDivisionError: division by zero")
     # whoever writes in another cell goes on there
     for place, active in [(".cm-content", "add"), (".jp-InputPrompt", "helpers")]:
-        seat.page.get_by_text(WORDS["set_up"], exact=True).click()
+        seat.set_up_button.click()
         seat.cell("add").locator(place).click()
         seat.go_on.touch()
         expect(failed).to_have_count(1)  # that of an earlier try is gone
-        expect(seat.cell(active)).to_have_class(re.compile("jp-mod-active"))
+        seat.expect_active(active)
         seat.go_on.unlink()
-    seat.write("helpers", "helper = 40")
+    seat.write("imports", "import no_such_course")
+    seat.set_up_button.click()
+    expect(seat.notice(WORDS["wrong_kernel"])).to_be_visible()
+    seat.write("imports", IMPORTS)
+    helpers.locator(".jp-InputPrompt").click()
+    for _ in range(2):
+        seat.page.keyboard.press("d")
+    expect(seat.page.get_by_text("helper = 1 / 0")).to_have_count(0)
     seat.set_up()
     expect(failed).to_have_count(0)
+    expect(helpers.locator(".cm-content")).to_have_text("helper = 40")
     expect(seat.run("add").locator(".jp-OutputArea-output")).to_have_text("42")
     seat.restart()
-    expect(seat.page.get_by_text(WORDS["set_up"], exact=True)).to_be_visible()
+    expect(seat.set_up_button).to_be_visible()
 
 
 @pytest.mark.ci
-def test_the_line_above_the_lesson_tells_where_the_student_is_and_survives_restarts(seat: Seat) -> None:
-    def expect_progress(done: int, minutes: int, solved: int) -> None:
+def test_the_line_above_the_lesson_tells_where_the_student_is_and_survives_restarts(seat):
+    def expect_progress(done, minutes, solved):
         expect(seat.progress).to_contain_text(WORDS["steps"].format(done=done, steps=5))
         expect(seat.progress).to_contain_text(WORDS["exercises"].format(solved=solved, exercises=1))
         if minutes:
@@ -253,13 +256,13 @@ def test_the_line_above_the_lesson_tells_where_the_student_is_and_survives_resta
     go_on = seat.progress.get_by_text(WORDS["go_on"])
     for name in ("asks", "exercise"):
         go_on.click()
-        expect(seat.cell(name)).to_have_class(re.compile("jp-mod-active"))
+        seat.expect_active(name)
     seat.write("answer", RIGHT)
     seat.run("answer")
     seat.run("check")
     expect_progress(4, 3, 1)
     go_on.click()
-    expect(seat.cell("asks")).to_have_class(re.compile("jp-mod-active"))  # which is left
+    seat.expect_active("asks")  # which is left
     seat.guess("asks").press("Enter")
     expect_progress(5, 0, 1)
     seat.save()
@@ -274,13 +277,13 @@ def test_the_line_above_the_lesson_tells_where_the_student_is_and_survives_resta
     nbformat.write(notebook, seat.file)
     seat.open().set_up()
     seat.cell("add").locator(".cm-content").click()
-    seat.page.keyboard.press("Shift+Enter")  # the check below it runs along
+    seat.page.keyboard.press("Shift+Enter")
     expect_progress(3, 6, 1)
     expect(seat.output("imports")).to_be_visible()
 
 
 @pytest.mark.ci
-def test_a_cell_comes_back_as_the_lesson_has_it_and_the_students_own_by_undo(seat: Seat) -> None:
+def test_a_cell_comes_back_as_the_lesson_has_it_and_the_students_own_by_undo(seat):
     seat.open()
     editor = seat.cell("add").locator(".cm-content")
     seat.write("add", "broken(")
@@ -290,16 +293,8 @@ def test_a_cell_comes_back_as_the_lesson_has_it_and_the_students_own_by_undo(sea
     seat.page.keyboard.press("Control+z")
     expect(editor).to_have_text("broken(")
 
-    # a dialog shows the difference, and offers the lesson's cell, too
-    seat.choose("add", "compare")
-    dialog = seat.page.locator(".jp-Dialog")
-    expect(dialog.locator("del")).to_have_text(["broken(\n"])
-    expect(dialog.locator("ins")).to_have_text(["helper + 2\n"])
-    dialog.get_by_text(WORDS["close"]).click()
-    expect(editor).to_have_text("broken(")
-
     # an answer is asked about first
-    answer = seat.cell("answer").locator(".cm-content")
+    dialog, answer = seat.page.locator(".jp-Dialog"), seat.cell("answer").locator(".cm-content")
     seat.write("answer", "def mine(scores, mask): return 1")
     seat.choose("answer", "give_back")
     dialog.get_by_text(WORDS["keep"]).click()
@@ -309,34 +304,47 @@ def test_a_cell_comes_back_as_the_lesson_has_it_and_the_students_own_by_undo(sea
     expect(answer).to_contain_text("# your answer")
 
     # a cell that became text by a key is code again
-    seat.show_optional()
+    seat.choose_in_menu("show_optional")
     seat.cell("more").locator(".jp-InputPrompt").click()
     seat.page.keyboard.press("m")
     expect(seat.cell("more")).to_have_class(re.compile("jp-MarkdownCell"))
     seat.choose("more", "give_back")
     expect(seat.cell("more")).to_have_class(re.compile("jp-CodeCell"))
-
     seat.choose("more", "give_back")
     expect(seat.page.get_by_text(WORDS["not_changed"]).first).to_be_visible()
 
+    # the whole lesson begins afresh, and the former one stays beside it
+    seat.write("add", "mine = 1")
+    seat.guess("asks").fill("my guess")
+    seat.choose_in_menu("fresh")
+    seat.page.get_by_role("dialog").get_by_text(WORDS["fresh_begin"]).click()
+    expect(editor).to_have_text("helper + 2")
+    expect(seat.guess("asks")).to_have_value("")
+    expect(seat.notice("07_lesson-Copy1.ipynb")).to_be_visible()
+    former = str(nbformat.read(seat.file.with_name("07_lesson-Copy1.ipynb"), 4))
+    assert "mine = 1" in former
+    assert "my guess" in former
+
 
 @pytest.mark.ci
-def test_a_copy_that_was_renamed_and_moved_is_still_a_copy_and_any_other_notebook_is_left_alone(
-    seat: Seat, course: JupyterServer
-) -> None:
+def test_a_copy_that_was_renamed_and_moved_is_still_a_copy_and_any_other_notebook_is_left_alone(seat, course):
     copy = Seat(seat.page, course, "homework/mine of 07.ipynb")
     copy.file.parent.mkdir()
-    shutil.move(seat.file, copy.file)
-    copy.open()
-    expect(copy.progress).to_contain_text(WORDS["steps"].format(done=0, steps=5))
+    shutil.move(course.folder / "work/zh/07_lesson.ipynb", copy.file)
+    copy.words = words_in("zh")["seat"]
+    copy.open().set_up()
+    expect(copy.progress).to_contain_text(copy.words["steps"].format(done=0, steps=5))
     copy.write("add", "broken(")
     copy.choose("add", "give_back")
     expect(copy.cell("add").locator(".cm-content")).to_have_text("helper + 2")
+    copy.run("answer")
+    verdict = copy.run("check").locator(".jp-OutputArea-output")
+    expect(verdict).to_have_text("○ masked_softmax：" + words_in("zh")["checks"]["returns_nothing"])
 
     outside = Seat(seat.page, course, "outside.ipynb")  # no copy that the course has made
     nbformat.write(lesson(), outside.file)
     outside.open()
-    outside.choose("add", "compare")
+    outside.choose("add", "give_back")
     expect(seat.page.get_by_text(WORDS["no_original"]).first).to_be_visible()
 
     other = new_lesson([new_code_cell("1")])
@@ -347,7 +355,7 @@ def test_a_copy_that_was_renamed_and_moved_is_still_a_copy_and_any_other_noteboo
     expect(seat.page.locator(".mha-set-up, .mha-progress")).to_have_count(0)
 
 
-def _keeps_a_closed_panel(answer: Response) -> bool:
+def _keeps_a_closed_panel(answer):
     """Whether JupyterLab wrote its workspace, and with the panel on the left closed."""
     if "/api/workspaces" not in answer.url or answer.request.method != "PUT":
         return False
@@ -356,7 +364,7 @@ def _keeps_a_closed_panel(answer: Response) -> bool:
 
 
 @pytest.mark.ci
-def test_the_contents_are_open_beside_the_first_lesson_until_they_are_closed(seat: Seat) -> None:
+def test_the_contents_are_open_beside_the_first_lesson_until_they_are_closed(seat):
     contents = seat.page.locator("#table-of-contents")
     seat.open()
     expect(contents).to_be_visible()
@@ -367,9 +375,7 @@ def test_the_contents_are_open_beside_the_first_lesson_until_they_are_closed(sea
     expect(contents).to_be_hidden()
 
 
-def test_helpers_and_optional_parts_are_folded_until_a_command_a_click_or_a_search_opens_them(
-    seat: Seat,
-) -> None:
+def test_helpers_and_optional_parts_are_folded_until_a_command_a_click_or_a_search_opens_them(seat):
     hidden = seat.page.get_by_text("cell hidden")
     folded, named = (seat.cell("folded").locator(part) for part in (".cm-content", ".jp-Placeholder"))
     seat.open()
@@ -380,7 +386,7 @@ def test_helpers_and_optional_parts_are_folded_until_a_command_a_click_or_a_sear
     expect(seat.cell("second")).to_be_visible()
     expect(hidden).to_have_count(2)
     expect(seat.cell("more")).to_be_hidden()
-    seat.show_optional()
+    seat.choose_in_menu("show_optional")
     expect(hidden).to_have_count(0)
     expect(seat.cell("more")).to_be_visible()
     expect(seat.cell("still-more")).to_be_visible()
@@ -395,16 +401,11 @@ def test_helpers_and_optional_parts_are_folded_until_a_command_a_click_or_a_sear
     expect(seat.page.locator(".jp-DocumentSearch-index-counter")).to_have_text("1/1")
     seat.page.keyboard.press("Enter")
     expect(seat.cell("still-more")).to_be_visible()
-    seat.page.keyboard.press("Escape")
-
-    seat.save()
-    seat.open()
-    expect(seat.cell("more")).to_be_visible()
-    expect(hidden).to_have_count(0)
 
 
 # A heading becomes known to JupyterLab when a test says so: a busy machine takes its time.
 KNOWN_LATE = """async function activate(app) {
+    window.lab = app;
     const { MarkdownCell } = await load("@jupyterlab/cells");
     const { getHeadings } = MarkdownCell.prototype;
     const known = new Promise((resolve) => { window.readHeadings = resolve; });
@@ -419,76 +420,26 @@ KNOWN_LATE = """async function activate(app) {
 @pytest.mark.parametrize(
     ("late", "clicked", "left"), [("true", None, 0), ("!this.headingCollapsed", "2 cells hidden", 1)]
 )
-def test_what_is_opened_while_the_lesson_loads_stays_open(
-    seat: Seat, late: str, clicked: str | None, left: int
-) -> None:
-    def delay(route: Route) -> None:
+def test_what_is_opened_while_the_lesson_loads_stays_open_and_opening_changes_nothing(
+    seat, late, clicked, left
+):
+    def delay(route):
         script = KNOWN_LATE.replace("IS_LATE", late)
         route.fulfill(body=route.fetch().text().replace("async function activate(app) {", script))
 
+    before = seat.file.read_bytes()
+    dirty = seat.page.locator(".lm-TabBar-tab.jp-mod-dirty")
     seat.page.route("**/extension/remoteEntry.js*", delay)
     seat.page.goto(seat.address + "&reset")
-    seat.page.get_by_text(clicked, exact=True).click() if clicked else seat.show_optional()
+    expect(seat.progress).to_be_visible()
+    until(seat.page, "() => Boolean(lab.shell.currentWidget.model.getMetadata('language_info').version)")
+    expect(dirty).to_have_count(0)
+    assert seat.file.read_bytes() == before
+    seat.page.get_by_text(clicked, exact=True).click() if clicked else seat.choose_in_menu("show_optional")
     expect(seat.page.locator(".jp-NotebookPanel")).to_have_attribute("data-seat", "ready")
     act(seat.page, "readHeadings()")
     expect(seat.page.get_by_text(re.compile("cells? hidden"))).to_have_count(left)
     expect(seat.cell("still-more")).to_be_visible()
-
-
-@pytest.mark.ci
-def test_a_button_that_is_pressed_while_a_cell_ends_gets_its_click(seat: Seat) -> None:
-    seat.open()
-    seat.write("add", WAITS)
-    seat.run("add")
-    seat.progress.get_by_role("button", name=WORDS["menu"]).hover()
-    seat.page.mouse.down()
-    seat.go_on.touch()
-    expect(seat.cell("add").locator(".jp-InputPrompt")).to_have_text("[1]:")
-    seat.page.mouse.up()
-    expect(seat.page.locator(".lm-Menu")).to_be_visible()
-
-
-@pytest.mark.ci
-def test_hidden_cells_run_with_all_others(seat: Seat) -> None:
-    seat.open()
-    seat.page.get_by_role("menuitem", name="Run", exact=True).click()
-    seat.page.get_by_text("Run All Cells", exact=True).click()
-    expect(seat.output("check")).to_contain_text("masked_softmax")
-    expect(seat.cell("still-more")).to_be_hidden()
-    seat.show_optional()
-    expect(seat.output("still-more")).to_have_text("44")
-
-
-@pytest.mark.ci
-def test_seat_and_checks_speak_the_language_of_the_lesson_wherever_it_lies(
-    seat: Seat, course: JupyterServer
-) -> None:
-    chinese = Seat(seat.page, course, "chinese.ipynb")
-    shutil.move(course.folder / "work/zh/07_lesson.ipynb", chinese.file)
-    chinese.words = words_in("zh")["seat"]
-    chinese.open().set_up()
-    expect(chinese.progress).to_contain_text(chinese.words["steps"].format(done=0, steps=5))
-    chinese.write("add", "broken(")
-    chinese.choose("add", "give_back")
-    expect(chinese.cell("add").locator(".cm-content")).to_have_text("helper + 2")
-    chinese.run("answer")
-    verdict = chinese.run("check").locator(".jp-OutputArea-output")
-    expect(verdict).to_have_text("○ masked_softmax：" + words_in("zh")["checks"]["returns_nothing"])
-
-
-def notice(page: Page, sentence: str) -> Locator:
-    return page.get_by_role("alert").get_by_text(sentence)
-
-
-@pytest.mark.ci
-def test_a_lesson_that_is_open_twice_says_so_in_both_tabs(seat: Seat, course: JupyterServer) -> None:
-    seat.open()
-    expect(notice(seat.page, WORDS["open_twice"])).to_have_count(0)
-    second = seat.page.context.new_page()
-    second.goto(seat.address + "&reset")
-    for page in (second, seat.page):
-        page.bring_to_front()
-        expect(notice(page, WORDS["open_twice"])).to_be_visible()
 
 
 def answer_full(route: Route) -> None:
@@ -496,55 +447,67 @@ def answer_full(route: Route) -> None:
     route.fulfill(status=500, content_type="application/json", body=message)
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("fail", [answer_full, Route.abort], ids=["a full disk", "no network"])
-def test_a_lesson_that_cannot_be_saved_tells_to_keep_the_tab_open(
-    seat: Seat, fail: Callable[[Route], None]
-) -> None:
-    seat.open()
-
-    def refuse_to_save(route: Route) -> None:
+def refusing_to_save(fail):
+    def handle(route):
         fail(route) if route.request.method == "PUT" else route.continue_()
 
-    seat.page.route("**/api/contents/**", refuse_to_save)
-    seat.write("add", "my_answer = 1")
-    seat.page.keyboard.press("Control+s")
-    seat.page.get_by_role("dialog").get_by_text("Close").click()
-    expect(notice(seat.page, WORDS["not_saved"])).to_be_visible()
-    seat.page.unroute("**/api/contents/**")
-    seat.page.keyboard.press("Control+s")
-    expect(notice(seat.page, WORDS["not_saved"])).to_have_count(0)
-    saved_when(seat.file, lambda copy: "my_answer = 1" in str(copy), "the answer")
+    return handle
+
+
+def holding(answer):
+    return lambda notebook: answer in str(notebook)
 
 
 @pytest.mark.ci
-def test_a_page_that_was_closed_in_a_training_finds_it_running_and_says_when_it_is_done(seat: Seat) -> None:
+def test_a_lesson_that_cannot_be_saved_or_is_open_twice_says_what_to_do(seat):
+    seat.open()
+    expect(seat.notice(WORDS["open_twice"])).to_have_count(0)
+    for fail, answer in ((answer_full, "my_answer = 1"), (Route.abort, "my_answer = 2")):
+        seat.page.route("**/api/contents/**", refusing_to_save(fail))
+        seat.write("add", answer)
+        seat.page.keyboard.press("Control+s")
+        seat.page.get_by_role("dialog").get_by_text("Close").click()
+        expect(seat.notice(WORDS["not_saved"])).to_be_visible()
+        seat.page.unroute("**/api/contents/**")
+        seat.page.keyboard.press("Control+s")
+        expect(seat.notice(WORDS["not_saved"])).to_have_count(0)
+        saved_when(seat.file, holding(answer), "the answer")
+    second = Seat(seat.page.context.new_page(), seat.course)
+    second.page.goto(seat.address + "&reset")
+    for each in (second, seat):
+        each.page.bring_to_front()
+        expect(each.notice(WORDS["open_twice"])).to_be_visible()
+
+
+@pytest.mark.ci
+def test_a_page_that_was_closed_in_a_training_finds_it_running_and_says_when_it_is_done(seat):
     seat.open()
     seat.write("add", WAITS)
     expect(seat.run("add").locator(".jp-InputArea-prompt")).to_have_text("[*]:")
+    seat.progress.get_by_role("button", name=WORDS["menu"]).hover()
+    seat.page.mouse.down()
+    seat.go_on.touch()
+    expect(seat.cell("add").locator(".jp-InputPrompt")).to_have_text("[1]:")
+    seat.page.mouse.up()
+    expect(seat.page.locator(".lm-Menu"), "a cell that ends takes no click away").to_be_visible()
+    seat.page.keyboard.press("Escape")
+    seat.go_on.unlink()
+    expect(seat.run("add").locator(".jp-InputArea-prompt")).to_have_text("[*]:")
     seat.save()
     seat.page.goto(seat.address + "&reset")
-    expect(notice(seat.page, WORDS["busy"])).to_be_visible()
+    expect(seat.notice(WORDS["busy"])).to_be_visible()
     seat.go_on.touch()
-    expect(notice(seat.page, WORDS["no_longer_busy"])).to_be_visible()
+    expect(seat.notice(WORDS["no_longer_busy"])).to_be_visible()
 
 
-@pytest.mark.ci
-def test_a_kernel_without_the_course_is_named_as_the_cause(seat: Seat) -> None:
-    seat.open()
-    seat.write("imports", "import no_such_course")
-    seat.page.get_by_text(WORDS["set_up"], exact=True).click()
-    expect(notice(seat.page, WORDS["wrong_kernel"])).to_be_visible()
-
-
-def test_shift_enter_walks_the_core_path_and_sets_up_by_itself(seat: Seat) -> None:
+def test_shift_enter_walks_the_core_path_and_sets_up_by_itself(seat):
     seat.open()
     seat.cell("title").click()
     for name in ("first", "add", "before", "asks"):  # past helpers, checks and folded optional parts
         seat.page.keyboard.press("Shift+Enter")
-        expect(seat.cell(name)).to_have_class(re.compile("jp-mod-active"))
+        seat.expect_active(name)
     expect(seat.output("add")).to_have_text("42")  # the setup has run
-    seat.show_optional()
+    seat.choose_in_menu("show_optional")
     expect(seat.output("add-check")).to_contain_text("✓ ticked")  # folded, and below its cell
     expect(seat.output("more")).to_have_count(0)
     seat.page.keyboard.press("Escape")
@@ -556,31 +519,33 @@ def test_shift_enter_walks_the_core_path_and_sets_up_by_itself(seat: Seat) -> No
     seat.page.keyboard.press("Shift+Enter")
     seat.page.keyboard.press("Enter")  # without a guess: the result all the same
     expect(seat.output("result")).to_have_text("45")
-    expect(seat.cell("says")).to_have_class(re.compile("jp-mod-active"))
+    seat.expect_active("says")
     expect(seat.page.get_by_text(WORDS["is_set_up"])).to_be_visible()
 
 
-def test_a_guess_is_kept_in_the_copy_and_its_result_waits(seat: Seat, course: JupyterServer) -> None:
-    result, says = seat.output("result"), seat.cell("says").locator("p")
-    show = seat.cell("asks").get_by_role("button", name=WORDS["show_result"])
+def test_a_guess_is_kept_in_the_copy_and_its_result_waits_unless_it_is_an_error(seat, course):
     seat.open()
-    seat.page.get_by_role("menuitem", name="Run", exact=True).click()
-    seat.page.get_by_text("Run All Cells", exact=True).click()
-    expect(seat.output("check")).to_contain_text("masked_softmax")
-    for waits in (result, says, seat.cell("asks-why").locator("p")):
+    expect(seat.run("result").locator(".jp-OutputArea-output")).to_contain_text("NameError")
+    seat.run_all()
+    expect(seat.cell("still-more")).to_be_hidden()  # it has run with all others
+    for waits in (seat.output("result"), seat.cell("says").locator("p"), seat.cell("asks-why").locator("p")):
         expect(waits).to_be_hidden()
     expect(seat.cell("result").locator(".cm-content")).to_be_visible()  # the code can be read
     seat.guess("asks").press_sequentially("aa dd 44")  # JupyterLab's own keys in these letters do nothing
     seat.page.keyboard.press("Escape")
+    seat.choose_in_menu("show_optional")
+    expect(seat.output("still-more")).to_have_text("44")
     seat.save()
     seat.restart()
 
     moved = Seat(seat.page, course, "renamed.ipynb")
     shutil.move(seat.file, moved.file)
     moved.open()
+    expect(moved.cell("still-more")).to_be_visible()  # it stays open
     expect(moved.guess("asks")).to_have_value("aa dd 44")
     expect(moved.output("result")).to_be_hidden()
-    moved.cell("asks").get_by_role("button", name=WORDS["show_result"]).click()
+    show = moved.cell("asks").get_by_role("button", name=WORDS["show_result"])
+    show.click()
     expect(moved.output("result")).to_have_text("45")
     expect(moved.cell("says").locator("p")).to_be_visible()
     expect(show).to_be_hidden()
@@ -590,46 +555,13 @@ def test_a_guess_is_kept_in_the_copy_and_its_result_waits(seat: Seat, course: Ju
     assert "aa dd 44" not in (seat.file.parent / ".exercises.json").read_text(encoding="utf-8")
 
 
-def test_what_was_asked_stays_in_sight_above_a_tall_result(seat: Seat) -> None:
+def test_what_was_asked_stays_in_sight_above_a_tall_result(seat):
     seat.open()
     seat.write("result", "print(60 * 'a line\\n')")
     seat.run("result")
     seat.cell("asks").get_by_role("button", name=WORDS["show_result"]).click()
     expect(seat.output("result")).to_contain_text("a line")
-    expect(seat.cell("says")).to_have_class(re.compile("jp-mod-active"))
+    seat.expect_active("says")
     expect_idle(seat.page)
-    asked, lesson = box_of(seat.cell("asks").locator("h2")), box_of(seat.page.locator(".jp-Notebook"))
-    assert asked["y"] >= lesson["y"]
-
-
-def test_an_error_never_waits_for_a_guess(seat: Seat) -> None:
-    seat.open()
-    expect(seat.run("result").locator(".jp-OutputArea-output")).to_contain_text("NameError")
-
-
-@pytest.mark.ci
-def test_a_fresh_lesson_leaves_the_former_one_beside_it(seat: Seat) -> None:
-    seat.open()
-    seat.write("add", "mine = 1")
-    seat.guess("asks").fill("my guess")
-    seat.progress.get_by_role("button", name=WORDS["menu"]).click()
-    seat.page.locator(".lm-Menu").get_by_text(WORDS["fresh"], exact=True).click()
-    seat.page.get_by_role("dialog").get_by_text(WORDS["fresh_begin"]).click()
-    expect(seat.cell("add").locator(".cm-content")).to_have_text("helper + 2")
-    expect(seat.guess("asks")).to_have_value("")
-    expect(notice(seat.page, "07_lesson-Copy1.ipynb")).to_be_visible()
-    former = str(nbformat.read(seat.file.with_name("07_lesson-Copy1.ipynb"), 4))
-    assert "mine = 1" in former
-    assert "my guess" in former
-
-
-@pytest.mark.ci
-def test_a_setup_cell_that_was_deleted_comes_back_when_it_is_needed(seat: Seat) -> None:
-    seat.open()
-    seat.cell("helpers").locator(".jp-InputPrompt").click()
-    seat.page.keyboard.press("d")
-    seat.page.keyboard.press("d")
-    expect(seat.page.get_by_text("helper = 40")).to_have_count(0)
-    seat.set_up()
-    expect(seat.cell("helpers").locator(".cm-content")).to_have_text("helper = 40")
-    expect(seat.run("add").locator(".jp-OutputArea-output")).to_have_text("42")
+    asked, notebook = box_of(seat.cell("asks").locator("h2")), box_of(seat.page.locator(".jp-Notebook"))
+    assert asked["y"] >= notebook["y"]

@@ -14,7 +14,7 @@ from mha_lib.classroom.lesson import make_working_copy
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages.page import CLASSROOM
-from tests.browser.conftest import JupyterServer, Serve
+from tests.browser.conftest import JupyterServer
 from tests.browser.new_lesson import cell as cell_of
 from tests.browser.new_lesson import cell_in_lab, new_lesson
 from tests.browser.waiting import box_of, expect_idle, until
@@ -61,7 +61,7 @@ def lesson(name: str) -> NotebookNode:
 
 
 @pytest.fixture(scope="module")
-def course(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterServer:
+def course(serve, tmp_path_factory):
     folder = tmp_path_factory.mktemp("course")
     (folder / "notebooks" / "en").mkdir(parents=True)
     for name in ("03_lesson", "04_lesson"):
@@ -100,6 +100,7 @@ class Lesson:
 
     def expect_at(self, heading: str) -> None:
         expect_at(self.page, heading)
+        expect(self.field).to_have_value("")  # it is free for the next address
 
     def expect_refused(self, typed: str, sentence: str, **gaps: str) -> None:
         self.go(typed)
@@ -111,14 +112,14 @@ class Lesson:
 
 
 @pytest.fixture
-def seat(page: Page, course: JupyterServer) -> Lesson:
+def seat(page, course):
     copies, _ = make_working_copy(course.folder, "en")
     mine = f"mine-{next(NUMBERS)}"  # a path of its own has a kernel of its own
     shutil.copytree(copies, course.folder / mine)
     return Lesson(page, course, f"{mine}/03_lesson.ipynb")
 
 
-def test_an_address_runs_what_its_step_needs_and_no_answer(seat):
+def test_an_address_runs_what_its_step_needs_once_and_no_answer(seat):
     seat.write("answer", MINE)
     seat.go("3.5")
     seat.expect_at("Fourth")
@@ -126,44 +127,36 @@ def test_an_address_runs_what_its_step_needs_and_no_answer(seat):
     for name in ("unused", "answer", "show"):
         expect(seat.prompt(name)).to_have_text("[ ]:")
     expect(seat.cell("answer")).to_contain_text("my answer")
-    expect(seat.field).to_have_value("")
     seat.page.keyboard.press("Shift+Enter")
     seat.page.keyboard.press("Shift+Enter")
     expect(seat.cell("show").locator(".jp-OutputArea-output")).to_have_text("total is 42")
-
-
-def test_what_has_run_as_it_is_does_not_run_again_also_on_the_way_back(seat):
-    seat.go("3.5")
-    seat.expect_at("Fourth")
-    seat.go("3.1")
+    seat.go("3.1")  # the way back
     seat.expect_at("Lesson 03")
     seat.write("two", "two = 3")
     seat.go("3.5")
     seat.expect_at("Fourth")
-    expect(seat.prompt("two")).to_have_text("[4]:")
+    expect(seat.prompt("two")).to_have_text("[5]:")
     expect(seat.prompt("base")).to_have_text("[1]:")
 
 
-@pytest.mark.parametrize("typed", ["5", "３．５", " 3.5 ", "03.05"])
-def test_an_address_may_be_typed_in_other_ways(seat, typed):
-    seat.go(typed)
-    seat.expect_at("Fourth")
-
-
-def test_an_address_opens_the_optional_step_that_is_folded(seat):
+def test_an_address_may_be_typed_in_other_ways_and_opens_what_is_folded(seat):
+    seat.page.set_viewport_size({"width": 400, "height": 700})
+    seat.field.focus()
+    until(seat.field, "field => field.getBoundingClientRect().right <= innerWidth")
+    assert box_of(seat.field)["height"] < box_of(seat.page.locator(".mha-progress"))["height"]
+    seat.page.set_viewport_size({"width": 1280, "height": 720})
+    seat.expect_refused("3.77", "no_step", address="3.77", first="3.1", last="3.7")
+    seat.expect_refused("three", "no_address", address="3.7")
+    seat.expect_refused("5.1", "no_lesson", address="5.1", lesson="5")
+    for typed in ("5", "３．５", " 3.5 ", "03.05"):
+        seat.go("3.1")
+        seat.expect_at("Lesson 03")
+        seat.go(typed)
+        seat.expect_at("Fourth")
     expect(seat.cell("show-more")).to_be_hidden()
     seat.go("3.4.1")
     seat.expect_at("Optional: more")
     expect(seat.cell("show-more")).to_be_visible()
-
-
-def test_a_wrong_address_says_which_there_are_and_stays(seat):
-    seat.expect_refused("3.77", "no_step", address="3.77", first="3.1", last="3.7")
-    seat.expect_refused("three", "no_address", address="3.7")
-    seat.expect_refused("5.1", "no_lesson", address="5.1", lesson="5")
-
-
-def test_an_address_of_another_lesson_opens_that_lesson_there(seat):
     seat.go("4.5")
     seat.expect_at("Fourth")
     expect(seat.page.locator(".lm-TabBar-tab.jp-mod-current").get_by_text("04_lesson.ipynb")).to_be_visible()
@@ -171,23 +164,21 @@ def test_an_address_of_another_lesson_opens_that_lesson_there(seat):
     seat.expect_at("Exercise")
 
 
-def test_a_needed_cell_that_fails_is_named_again_and_again(seat):
+def test_a_needed_cell_comes_back_if_it_was_deleted_and_is_named_each_time_it_fails(seat):
+    seat.cell("two").locator(".jp-InputPrompt").click()
+    seat.page.keyboard.press("d")
+    seat.page.keyboard.press("d")
+    two = seat.page.locator(".jp-Cell", has_text="two = 2")
+    expect(two).to_have_count(0)
+    seat.go("3.5")
+    seat.expect_at("Fourth")
+    expect(two.locator(".jp-InputPrompt")).to_have_text("[2]:")
     for _ in range(2):
         seat.go("3.7")
         expect(seat.page.get_by_role("alert")).to_contain_text("ZeroDivisionError")
         expect(seat.field).to_have_value("3.7")
         expect_idle(seat.page)
     expect(seat.prompt("needs-wrong")).to_have_text("[ ]:")
-
-
-def test_a_needed_cell_that_was_deleted_comes_back(seat):
-    seat.cell("two").locator(".jp-InputPrompt").click()
-    seat.page.keyboard.press("d")
-    seat.page.keyboard.press("d")
-    expect(seat.page.locator(".jp-Cell", has_text="two = 2")).to_have_count(0)
-    seat.go("3.5")
-    seat.expect_at("Fourth")
-    expect(seat.page.locator(".jp-Cell", has_text="two = 2").locator(".jp-InputPrompt")).to_have_text("[2]:")
 
 
 def test_a_handout_on_the_server_and_the_notebook_lead_to_each_other(page, course):
@@ -210,10 +201,3 @@ def test_a_handout_on_the_server_and_the_notebook_lead_to_each_other(page, cours
     expect(opened.value).to_have_url(re.compile(r"/files/build/handouts/en/03_lesson\.html.*#3\.4$"))
     opened.value.get_by_role("link", name="3.5").click()
     expect_at(opened.value, "Fourth")
-
-
-def test_the_field_stays_within_reach_in_a_narrow_window(seat):
-    seat.page.set_viewport_size({"width": 400, "height": 700})
-    seat.field.focus()
-    until(seat.field, "field => field.getBoundingClientRect().right <= innerWidth")
-    assert box_of(seat.field)["height"] < box_of(seat.page.locator(".mha-progress"))["height"]

@@ -50,9 +50,7 @@ def site(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     ("locale", "language"),
     [("en-GB", "en"), ("zh-CN", "zh"), ("zh-TW", "zh-Hant"), ("zh-HK", "zh-Hant"), ("fr", "en")],
 )
-def test_the_root_leads_to_the_readers_language_and_stays_there(
-    browser: Browser, site: str, locale: str, language: str
-) -> None:
+def test_the_root_leads_to_the_readers_language_and_stays_there(browser, site, locale, language):
     with new_page(browser, locale=locale) as page:
         page.goto(f"{site}#lessons")
         expect(page).to_have_url(f"{site}{language}/index.html#lessons")
@@ -91,9 +89,7 @@ def test_each_page_leads_to_itself_in_the_other_languages(page: Page, site: str)
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["index.html", "en/index.html", "zh/03_multi.html"])
-def test_on_a_phone_nothing_is_too_wide_and_axe_finds_nothing(
-    page: Page, site: str, name: str, theme: str
-) -> None:
+def test_on_a_phone_nothing_is_too_wide_and_axe_finds_nothing(page, site, name, theme):
     page.set_viewport_size({"width": 390, "height": 844})
     page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
     is_root = name == "index.html"

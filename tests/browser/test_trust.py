@@ -15,7 +15,7 @@ import nbformat
 import pytest
 from ipywidgets.embed import dependency_state, embed_data
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import JupyterServer, Watch, install_deck, start_server
@@ -99,9 +99,7 @@ def attacks(watch: Watch) -> list[str]:
         pytest.param("notebooks", marks=pytest.mark.whole),  # it installs Notebook 7
     ],
 )
-def test_what_a_notebook_has_stored_never_runs_until_it_is_trusted(
-    browser: Browser, watch: Watch, request: pytest.FixtureRequest, tmp_path: Path, view: str
-) -> None:
+def test_what_a_notebook_has_stored_never_runs_until_it_is_trusted(browser, watch, request, tmp_path, view):
     file, mark = lay_hostile(tmp_path / "served")
     stored = nbformat.read(file, 4).metadata
     python = request.getfixturevalue("with_notebook") if view == "notebooks" else sys.executable
@@ -133,9 +131,7 @@ def test_what_a_notebook_has_stored_never_runs_until_it_is_trusted(
 SPY = "<script>try { document.title = document.cookie } catch ({ name }) { document.title = name }</script>"
 
 
-def test_what_the_server_makes_of_a_notebook_cannot_act_for_its_reader(
-    page: Page, jupyter: JupyterServer
-) -> None:
+def test_what_the_server_makes_of_a_notebook_cannot_act_for_its_reader(page, jupyter):
     """A notebook as HTML and a page beside it run scripts, but in a place that has no login."""
     notebook = new_notebook(
         cells=[new_code_cell("", outputs=[new_output("display_data", {"text/html": SPY})])]

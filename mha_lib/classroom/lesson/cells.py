@@ -1,9 +1,32 @@
 """The cells in which a lesson runs: IPython's shell, text that a cell shows, a line that is written over."""
 
+import codecs
+import io
 import sys
 from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
+
+# In place of a mark that a terminal lacks: GBK, the encoding of Chinese Windows, has neither.
+STAND_INS = {"✓": "[v]", "✗": "[x]", "○": "[ ]"}
+
+
+def stand_in(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Handle a character that an encoding lacks: a stand-in, or else its number in Unicode."""
+    assert isinstance(error, UnicodeEncodeError)
+    error.end = error.start + 1
+    mark = STAND_INS.get(error.object[error.start])
+    return (mark, error.end) if mark else codecs.backslashreplace_errors(error)
+
+
+codecs.register_error("stand_in", stand_in)
+
+
+def show_everything() -> None:
+    """Let the output and the errors of a program go through whatever its terminal lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="stand_in")
 
 
 def shell_here() -> Any:
@@ -17,6 +40,7 @@ def show_text(text: str, metadata: Mapping[str, Any]) -> None:
     if shell := shell_here():
         shell.display_pub.publish({"text/plain": text}, dict(metadata))
     else:
+        show_everything()
         print(text)
 
 

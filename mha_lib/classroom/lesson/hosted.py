@@ -1,9 +1,9 @@
 """The address of the course's repository, and the links from it to hosted notebooks.
 
-``course.json`` beside the lessons holds the address: ``{"repository": "https://github.com/OWNER/NAME"}``,
-with ``/tree/BRANCH`` at its end where the branch is not main. From it come the links that open a lesson in
-Colab and in Binder. A notebook that is alone can look nothing up, so each lesson's cell ``environment`` holds
-the address of the archive to install. ``write_repository`` writes both.
+``course.json`` beside the lessons holds the address: ``{"repository": "https://github.com/OWNER/NAME"}``, or
+one at gitee.com, with ``/tree/BRANCH`` at its end where the branch is not main. From it come the links that
+open a lesson in Colab and in Binder. A notebook that is alone can look nothing up, so each lesson's cell
+``environment`` holds the address of the archive to install. ``write_repository`` writes both.
 """
 
 import json
@@ -30,19 +30,30 @@ from mha_lib.classroom.lesson.translations import ENGLISH_SOURCE, Notebook, hash
 REPOSITORY = "repository"  # the name of the address in course.json
 ARCHIVE = re.compile(r'^archive = "[^"]*"', re.MULTILINE)  # the line of the cell that holds the address
 ADDRESS = re.compile(
-    r"https://github\.com/(?P<owner>[\w-]+)/(?P<name>[\w.-]+?)(\.git)?(/tree/(?P<branch>[\w.-]+))?/?",
+    r"https://(?P<host>github|gitee)\.com/(?P<owner>[\w-]+)/(?P<name>[\w.-]+?)(\.git)?"
+    r"(/tree/(?P<branch>[\w.-]+))?/?",
     re.ASCII,
 )
+COLAB = "https://colab.research.google.com/github/{owner}/{name}/blob/{branch}/"
+# For each host: a branch as a zip, and the branch in Binder.
+ZIP = {
+    "github": "https://github.com/{owner}/{name}/archive/{branch}.zip",
+    "gitee": "https://gitee.com/{owner}/{name}/repository/archive/{branch}.zip",
+}
+BINDER = {
+    "github": "https://mybinder.org/v2/gh/{owner}/{name}/{branch}?urlpath=",
+    "gitee": "https://mybinder.org/v2/git/https%3A%2F%2Fgitee.com%2F{owner}%2F{name}/{branch}?urlpath=",
+}
 
 
-def read_repository(address: str) -> tuple[str, str, str] | None:
-    """Owner, name, and branch or tag of the repository at an address; None for an empty address."""
+def read_repository(address: str) -> dict[str, str]:
+    """Host, owner, name, and branch or tag of the repository at an address; nothing for an empty address."""
     if not address:
-        return None
+        return {}
     found = ADDRESS.fullmatch(address)
     if not found:
         raise CourseError("bad_repository", address=address)
-    return found["owner"], found["name"], found["branch"] or "main"
+    return found.groupdict(default="main")
 
 
 def links_to(lesson: Path) -> dict[str, str]:
@@ -50,9 +61,9 @@ def links_to(lesson: Path) -> dict[str, str]:
 
     The lesson may be one of a working copy. Empty where ``course.json`` holds no address, and for a notebook
     that is not a lesson of the course. The names of the links stand in ``words/``: "hosted". Colab opens
-    the file in the repository, so it has none for lessons in traditional Chinese, which are made on each
-    machine, and none where students get no solutions. Binder opens the student's copy, which ``postBuild``
-    makes there.
+    the file in a repository on GitHub, so it has none for lessons in traditional Chinese, which are made on
+    each machine, and none where students get no solutions. Binder opens the student's copy, which
+    ``postBuild`` makes there.
     """
     course, identity = course_of(lesson.parent), identity_at(lesson)
     if course is None or identity is None:
@@ -61,14 +72,14 @@ def links_to(lesson: Path) -> dict[str, str]:
     if not (source_folder(course, language) / file_name).exists():
         return {}
     repository = read_repository(setting(source_folder(course, language), REPOSITORY))
-    if repository is None:
+    if not repository:
         return {}
-    owner, name, branch = repository
-    source_path = quote(f"notebooks/{language}/{file_name}")
     copy_path = quote(f"lab/tree/work/{language}/{file_name}", safe="")
-    colab = f"https://colab.research.google.com/github/{owner}/{name}/blob/{branch}/{source_path}"
-    binder = {"binder": f"https://mybinder.org/v2/gh/{owner}/{name}/{branch}?urlpath={copy_path}"}
-    return binder if language == TRADITIONAL or not hands_out_solutions(course) else {"colab": colab} | binder
+    links = {"binder": BINDER[repository["host"]].format(**repository) + copy_path}
+    if repository["host"] == "github" and language != TRADITIONAL and hands_out_solutions(course):
+        source_path = quote(f"notebooks/{language}/{file_name}")
+        links = {"colab": COLAB.format(**repository) + source_path} | links
+    return links
 
 
 def configured_repository(root: Path) -> str:
@@ -79,7 +90,7 @@ def configured_repository(root: Path) -> str:
 def archive_of(address: str) -> str:
     """The address from which ``pip install`` installs the course without git; "" for an empty address."""
     repository = read_repository(address)
-    return "https://github.com/{}/{}/archive/{}.zip".format(*repository) if repository else ""
+    return ZIP[repository["host"]].format(**repository) if repository else ""
 
 
 def write_repository(root: Path, address: str) -> list[Path]:

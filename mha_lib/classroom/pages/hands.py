@@ -4,7 +4,6 @@
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,17 +39,16 @@ def newest_shows(file: Path) -> dict[str, dict[str, Show]]:
         return {}
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
-        return {lesson: dict(newest_of(cells)) for lesson, cells in kept.items()}
+        return {
+            lesson: {cell: newest(entries) for cell, entries in cells.items() if entries}
+            for lesson, cells in kept.items()
+        }
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"{file.name}: {error!r}") from None
 
 
-def newest_of(cells: Mapping[str, Any]) -> Any:
-    for cell, entries in cells.items():
-        if entries:
-            newest = max(entries, key=lambda entry: entry["date"])
-            choices, counts = map(str, newest["choices"]), map(int, newest["counts"])
-            show = Show(str(newest["date"]), [*choices], [*counts])
-            if len(show.choices) != len(show.counts):
-                raise KeyError(cell)
-            yield cell, show
+def newest(entries: list[dict[str, Any]]) -> Show:
+    show = Show(**max(entries, key=lambda entry: entry["date"]))
+    if len(show.choices) != len(show.counts):
+        raise KeyError("counts")
+    return show

@@ -1,5 +1,8 @@
 """In a kernel the text of a check is an output of its own, whose metadata tells its state."""
 
+import io
+import sys
+
 import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
@@ -66,6 +69,15 @@ def test_outside_ipython_it_is_printed(capsys):
     assert shell_here() is None
     show_text("said", {CHECK: {}})
     assert capsys.readouterr().out == "said\n"
+
+
+def test_a_terminal_of_chinese_windows_gets_stand_ins_for_the_marks(monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="gbk", write_through=True))
+    show_text("✓ 对 ✗ 错 ○ 未", {CHECK: {}})
+    assert written.getvalue().decode("gbk") == "[v] 对 [x] 错 ○ 未\n"
+    show_text("ü \N{GRINNING FACE}", {CHECK: {}})
+    assert written.getvalue().decode("gbk").endswith("\nü \\U0001f600\n")
 
 
 def test_checks_and_prints_keep_their_order(cells):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mha_lib.classroom.lesson import CourseError, make_traditional, make_working_copy
-from mha_lib.classroom.lesson.hosted import links_to, read_repository, write_repository
+from mha_lib.classroom.lesson.hosted import archive_of, links_to, write_repository
 from mha_lib.classroom.lesson.slides import read_lesson
 from mha_lib.classroom.lesson.translations import out_of_step
 from tests.lessons import WRITTEN_LANGUAGES, copy_course
@@ -26,16 +26,19 @@ def contents(course):
 
 
 @pytest.mark.parametrize(
-    ("address", "owner", "name", "branch"),
+    ("address", "archive"),
     [
-        (ADDRESS, "school", "attention", "main"),
-        (f"{ADDRESS}/", "school", "attention", "main"),
-        (f"{ADDRESS}.git", "school", "attention", "main"),
-        ("https://github.com/a-b/c.d_e/tree/v1.0", "a-b", "c.d_e", "v1.0"),
+        (ADDRESS, f"{ADDRESS}/archive/main.zip"),
+        (f"{ADDRESS}/", f"{ADDRESS}/archive/main.zip"),
+        (f"{ADDRESS}.git", f"{ADDRESS}/archive/main.zip"),
+        ("https://github.com/a-b/c.d_e/tree/v1.0", "https://github.com/a-b/c.d_e/archive/v1.0.zip"),
+        ("https://gitee.com/a-b/c.git", "https://gitee.com/a-b/c/repository/archive/main.zip"),
+        ("https://gitee.com/a-b/c/tree/v1.0", "https://gitee.com/a-b/c/repository/archive/v1.0.zip"),
+        ("", ""),
     ],
 )
-def test_an_address_names_owner_repository_and_branch(address, owner, name, branch):
-    assert read_repository(address) == (owner, name, branch)
+def test_an_address_leads_to_the_archive_of_its_branch(address, archive):
+    assert archive_of(address) == archive
 
 
 @pytest.mark.parametrize(
@@ -52,7 +55,7 @@ def test_an_address_names_owner_repository_and_branch(address, owner, name, bran
 )
 def test_what_is_no_address_of_a_repository_is_refused_with_the_way_out(address):
     with pytest.raises(CourseError, match=r"wanted: https://github\.com/OWNER/NAME"):
-        read_repository(address)
+        archive_of(address)
 
 
 def test_the_address_is_written_wherever_it_has_to_stand_and_taken_out_again(course):
@@ -94,6 +97,13 @@ def test_a_lesson_and_its_copy_open_in_colab_from_the_repository_and_in_binder_a
             "colab": f"https://colab.research.google.com/github/school/attention/blob/autumn/notebooks/zh/{NAME}",
             "binder": f"https://mybinder.org/v2/gh/school/attention/autumn?urlpath=lab%2Ftree%2Fwork%2Fzh%2F{NAME}",
         }
+
+
+def test_from_gitee_a_lesson_opens_in_binder_alone(course):
+    write_repository(course, "https://gitee.com/school/attention")
+    address = "https://mybinder.org/v2/git/https%3A%2F%2Fgitee.com%2Fschool%2Fattention/main"
+    copy = f"lab%2Ftree%2Fwork%2Fzh%2F{NAME}"
+    assert links_to(course / "notebooks" / "zh" / NAME) == {"binder": f"{address}?urlpath={copy}"}
 
 
 def test_traditional_chinese_which_is_in_no_repository_opens_in_binder_alone(course):

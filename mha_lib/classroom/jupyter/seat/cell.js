@@ -1,6 +1,5 @@
-// One cell as the lesson has it: gives it back, or shows the difference.
+// Gives a cell back as the lesson has it.
 import { hasRole } from "../deck/static/grammar.js";
-import { differenceOf } from "./difference.js";
 import { sourceOf } from "./original.js";
 
 /** Give the active cell back. What the student wrote stays in the cell's history: Ctrl+Z brings it back. */
@@ -22,19 +21,6 @@ export async function giveBack(seat) {
   Notification.info(words.is_back, { autoClose: 5000 });
 }
 
-/** Show how the active cell differs from the lesson's, and offer to give it back. */
-export async function compare(seat) {
-  const { load, words } = seat;
-  const found = await findChanged(seat);
-  if (!found) return;
-  const { Dialog, showDialog } = await load("@jupyterlab/apputils");
-  const { Widget } = await load("@lumino/widgets");
-  const body = new Widget({ node: differenceOf(found.cell.model.sharedModel.getSource(), found.source) });
-  const buttons = [Dialog.warnButton({ label: words.take }), Dialog.okButton({ label: words.close })];
-  const { button } = await showDialog({ title: words.difference, body, buttons, defaultButton: 1 });
-  if (button.label === words.take) await giveBack(seat);
-}
-
 /** JupyterLab changes the type of the active cell alone. */
 async function changeType(notebook, { cell, type }, load) {
   const { NotebookActions } = await load("@jupyterlab/notebook");
@@ -50,7 +36,6 @@ async function findChanged({ load, panel, words, original }) {
   const cell = panel.content.activeCell;
   const { Notification } = await load("@jupyterlab/apputils");
   const say = (sentence) => void Notification.info(sentence, { autoClose: 5000 });
-  if (!cell) return say(words.no_cell);
   if (!original.cells.length) return say(words.no_original);
   const lesson = original.cell(cell.model.id);
   if (!lesson) return say(words.own_cell);

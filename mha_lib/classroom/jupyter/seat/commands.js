@@ -1,13 +1,12 @@
 // The student's commands: a button in the toolbar, the menus of a lesson and of a cell, JupyterLab's palette, and
 // Shift+Enter.
 import { openHandout } from "./address.js";
-import { compare, giveBack } from "./cell.js";
+import { giveBack } from "./cell.js";
 import { startAfresh } from "./fresh.js";
 import { hasFolded, showFolded } from "./optional.js";
 
 const SET_UP = "mha-deck:set-up";
 const GIVE_BACK = "mha-deck:give-cell-back";
-const COMPARE = "mha-deck:compare-cell";
 const SHOW_OPTIONAL = "mha-deck:show-optional";
 const HANDOUT = "mha-deck:open-handout";
 const START_AFRESH = "mha-deck:start-afresh";
@@ -48,7 +47,6 @@ export async function addCommands({ app, load, seats }) {
     isEnabled: ({ setup }) => !setup.isRunning,
   });
   add(GIVE_BACK, { label: ({ words }) => words.give_back, act: giveBack });
-  add(COMPARE, { label: ({ words }) => words.compare, act: compare });
   add(SHOW_OPTIONAL, {
     label: ({ words }) => words.show_optional,
     act: showFolded,
@@ -59,8 +57,7 @@ export async function addCommands({ app, load, seats }) {
   add(WALK, { label: ({ words }) => words.walk, act: ({ walk }) => walk.step() });
   for (const selector of IN_A_LESSON)
     commands.addKeyBinding({ command: WALK, keys: ["Shift Enter"], selector });
-  for (const [rank, command] of [COMPARE, GIVE_BACK].entries())
-    contextMenu.addItem({ command, selector: ".jp-Notebook .jp-Cell", rank: rank / 10 });
+  contextMenu.addItem({ command: GIVE_BACK, selector: ".jp-Notebook .jp-Cell", rank: 0 });
 
   function addButton({ panel, setup }) {
     const button = new CommandToolbarButton({ commands, id: SET_UP, args: { panel: panel.id } });
@@ -77,7 +74,7 @@ export async function addCommands({ app, load, seats }) {
   const menu = new Menu({ commands });
   function openMenu({ panel: { id } }, button) {
     menu.clearItems();
-    for (const command of [SET_UP, COMPARE, GIVE_BACK, SHOW_OPTIONAL, HANDOUT, START_AFRESH])
+    for (const command of [SET_UP, GIVE_BACK, SHOW_OPTIONAL, HANDOUT, START_AFRESH])
       menu.addItem({ command, args: { panel: id } });
     const { left, bottom } = button.getBoundingClientRect();
     menu.open(left, bottom);

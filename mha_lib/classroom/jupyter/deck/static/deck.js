@@ -23,7 +23,7 @@ import { pointersOf } from "./pointer.js";
 import { Runner } from "./runner.js";
 import { queueSaves } from "./saves.js";
 import { followSlides } from "./selection.js";
-import { markDeadWidgets, showBusy } from "./signs.js";
+import { showBusy } from "./signs.js";
 import { readSlides } from "./slides.js";
 import { Sorter } from "./sorter.js";
 import { Speaker } from "./speaker.js";
@@ -75,12 +75,11 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
   queueSaves(panel.context, { foot, words });
   const runner = new Runner({ panel, load, foot, words });
   const fit = new Fit({ words });
-  const speaker = new Speaker({ slides, words: inAll.speaker, passKey, fit });
+  const speaker = new Speaker({ slides, words: inAll.speaker, passKey });
   followDeck({ foot, speaker });
   foot.greet(notice);
   showBusy({ panel, foot, words });
-  markDeadWidgets({ panel, words });
-  markKept(panel, words.kept).then(
+  markKept(panel, words.widget_dead).then(
     (isKept) => isKept && foot.greet(words.kept),
     () => {},
   );
@@ -100,7 +99,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
   };
   const opened = {
     help: panel.node.appendChild(Object.assign(document.createElement("dialog"), { id: "deck-help" })),
-    sorter: new Sorter({ panel, title: words.help.sorter, passKey, fit }),
+    sorter: new Sorter({ panel, title: words.help.sorter, passKey }),
     number: typedNumber({ foot, words }),
     hands: new Hands({ panel, file: handsFile, foot, fit, words: inAll.hands }),
   };
@@ -116,7 +115,6 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
     followAddress();
     listenToKeys({ notebook, keys, opened });
     window.mhaDeck = {
-      adopt: (notes) => speaker.adopt(notes),
       layOut: (edition) => layOut({ ...edition, words }),
       progress: () => runner.progress,
       runAll: () => runner.runAll(),

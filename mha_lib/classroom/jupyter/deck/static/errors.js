@@ -1,7 +1,6 @@
 // An error on a slide: what it says stands first, whole and large. Its traceback comes over the slide, by a button
 // or by a key, and the wheel and the arrows scroll it. Errors inside widgets are drawn in this way, too. An error stands
-// after its code and what was printed before it; where these leave it no room, they scroll.
-import { sum } from "./arrange.js";
+// after its code and what was printed before it, which scroll above it where they are long: deck.css.
 import { shownSection } from "./stage.js";
 
 const ERROR = "application/vnd.jupyter.error";
@@ -10,10 +9,7 @@ const SYNTAX = /^(Syntax|Indentation|Tab)Error$/;
 const PLACE = / \([^()]*, line \d+\)$/; // the end of what a SyntaxError says; its traceback says it better
 const SHORT = 4; // lines of a traceback that stands on the slide: a SyntaxError's points at the code
 const FAILED = /^-+> (\d+) /m; // a line of the cell in a traceback
-const LEAST_ERROR = 0.35; // of the height of a slide
-const LEAST_PART = 0.12; // of code, or of what was printed, that scrolls
-const PARTS = `.jp-CodeCell:not(.reveal-skip, [data-output=beside]) .jp-InputArea-editor,
-  .jp-OutputArea-output.jp-RenderedText:not(.deck-error)`;
+const LEAST = 0.2; // of the height of a slide
 const OPEN = ".deck-traceback:popover-open";
 
 /** Draw all errors of the notebook in this way; it has to be called before the notebook opens. */
@@ -37,45 +33,25 @@ export async function drawErrors({ app, load, words }) {
   const createRenderer = (options) => new DrawnError(options);
   registry.addFactory({ safe: true, mimeTypes: [ERROR], createRenderer }, 0);
   document.addEventListener("slidechanged", hideTraceback);
-  document.addEventListener("selectionchange", () => {
-    edited = getSelection().anchorNode?.parentElement?.closest(".cm-line") ?? edited;
-  });
 }
 
-let edited; // the line of code in which the cursor was last
-
-/** Give each error of a slide its room; `roomOf(error)` is the height from its top to the foot line as all stands now. */
+/** Give each error its room, and show once the line that failed, or the end of the code, and that of what was printed. */
 export function holdErrors(section, roomOf) {
-  const all = section.clientHeight;
-  const errors = [...section.querySelectorAll(".deck-error")];
-  const parts = [...section.querySelectorAll(PARTS)].reverse(); // the nearest above the last error scrolls first
-  const heights = new Map(parts.map((part) => [part, wholeOf(part)]));
-  for (const error of errors) {
-    const now = roomOf(error) + sum(parts.map((part) => part.offsetHeight - heights.get(part)));
-    const least = Math.min(error.scrollHeight + 1, LEAST_ERROR * all);
-    let room = now;
-    for (const part of parts.filter((one) => isBefore(one, error))) {
-      const given = Math.max(0, Math.min(least - room, heights.get(part) - LEAST_PART * all));
-      heights.set(part, heights.get(part) - given);
-      room += given;
+  for (const error of section.querySelectorAll(".deck-error")) {
+    error.style.setProperty("--room", `${Math.max(roomOf(error), LEAST * section.clientHeight)}px`);
+    if ("held" in error.dataset) continue;
+    const cell = error.closest(".jp-Cell");
+    for (const part of cell.querySelectorAll(".jp-InputArea-editor, .jp-RenderedText:not(.deck-error)")) {
+      const line = part.querySelectorAll(".cm-line")[error.dataset.line - 1]; // far down, it may not be drawn yet
+      if (part.scrollHeight > part.clientHeight) error.dataset.held = "";
+      part.scrollTop = line ? line.offsetTop - part.clientHeight / 2 : part.scrollHeight;
     }
-    error.style.setProperty("--room", `${Math.floor(Math.max(room, least))}px`);
   }
-  for (const [part, height] of heights)
-    shorten(part, height < wholeOf(part) ? `${Math.floor(height)}px` : "");
 }
 
-const wholeOf = (part) => part.scrollHeight + part.offsetHeight - part.clientHeight;
-const isBefore = (part, error) => part.compareDocumentPosition(error) & Node.DOCUMENT_POSITION_FOLLOWING;
-
-/** Let a part scroll in this height: code to the line that was edited, or else failed; what was printed to its end. */
-function shorten(part, height) {
-  if (part.style.getPropertyValue("--height") === height) return;
-  part.style.setProperty("--height", height);
-  part.toggleAttribute("data-shortened", Boolean(height));
-  const failed = part.closest(".jp-Cell").querySelector(".deck-error")?.dataset.line;
-  const line = part.contains(edited) ? edited : part.querySelectorAll(".cm-line")[failed - 1];
-  part.scrollTop = line ? line.offsetTop - part.clientHeight / 2 : part.scrollHeight;
+/** The browser forgets how far a slide was scrolled while it was not shown. */
+export function releaseErrors(section) {
+  for (const error of section.querySelectorAll(".deck-error")) delete error.dataset.held;
 }
 
 /** Returns the message of an error, and its traceback without the message. */

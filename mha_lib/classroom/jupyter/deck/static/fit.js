@@ -6,7 +6,7 @@
 // The cell of an explorer has the height that the explorer may take as --explorer-room, in pixels. Folded code
 // (fold.js) takes no room; --over-size are the letters in which it lies over the slide.
 import { arrange, sizeOver, sum } from "./arrange.js";
-import { holdErrors } from "./errors.js";
+import { holdErrors, releaseErrors } from "./errors.js";
 import { foldCode } from "./fold.js";
 import { guessOutput } from "./guess.js";
 import { shownSection } from "./stage.js";
@@ -49,17 +49,12 @@ export class Fit {
       this.#largest = undefined;
       this.sizes.disconnect();
       for (const cell of cellsOf(section)) this.sizes.observe(cell);
+      releaseErrors(section);
     }
-    this.#largest = this.fitParts(section, this.#largest);
-  }
-
-  /** Fit a slide that has a place on the page, explorers among its parts; returns the letters of its code. */
-  fitParts(section, largest) {
     foldCode(codeCellsOf(section), this.words.code);
-    const size = fitSlide(section, largest);
+    this.#largest = fitSlide(section, this.#largest);
     for (const cell of codeCellsOf(section)) offerRoom(cell, section);
     holdErrors(section, (error) => roomBelow(error, section));
-    return size;
   }
 }
 

@@ -1,6 +1,7 @@
 // A show of hands: the instructor counts who has guessed what and types the counts; bars beside the result show them.
 // The choices come from the lesson: `choices` in the metadata of a cell with the role guess. hands_file.js keeps the
 // counts. Those of today are on the slide, in the deck alone; the newest of an earlier day are among its notes.
+import { sum } from "./arrange.js";
 import { hasRole } from "./grammar.js";
 import { today } from "./hands_file.js";
 import { onTurn, shownSection } from "./stage.js";
@@ -30,12 +31,9 @@ export class Hands {
   }
 
   async #open() {
-    this.file.saySetAside = (name) => this.#sayFailure(this.words.set_aside, { name });
     this.#entries = await this.file.read();
     for (const cell of this.guesses) this.#draw(cell);
   }
-
-  // ---- The counts that are typed ----
 
   isAsked() {
     return Boolean(this.#asked) && this.foot.asks(this.#question);
@@ -58,16 +56,18 @@ export class Hands {
     this.#ask(this.#asked, this.#text.slice(0, -1));
   }
 
-  /** Take the counts; where nothing was typed, take the bars away. */
+  /** Take the counts; where nothing was typed, take the bars away. Wrong counts are said, and asked for again. */
   go() {
     const cell = this.#asked;
+    const choices = choicesOf(cell);
     const split = this.#text.normalize("NFKC").split(/[\s,;、]+/); // its digits may be of full width
-    const parts = split.filter(Boolean);
-    const fault = this.#faultOf(parts, choicesOf(cell).length);
-    if (fault) return this.#ask(cell, this.#text, fault);
+    const counts = split.filter(Boolean);
+    const isRight =
+      [0, choices.length].includes(counts.length) && counts.every((count) => /^\d+$/.test(count));
+    if (!isRight) return this.#ask(cell, this.#text, fill(this.words.wrong, { wanted: choices.length }));
     this.foot.clear();
     this.#typed.delete(cell);
-    if (parts.length || this.#today(cell)) this.#keep(cell, parts.map(Number));
+    if (counts.length || this.#today(cell)) this.#keep(cell, choices, counts.map(Number));
   }
 
   get #text() {
@@ -89,39 +89,25 @@ export class Hands {
     this.foot.ask(this.#question, PATIENCE);
   }
 
-  #faultOf(parts, wanted) {
-    const odd = parts.find((part) => !/^\d{1,4}$/.test(part));
-    if (odd) return fill(this.words.no_count, { part: odd });
-    const isRight = [0, wanted].includes(parts.length);
-    return isRight ? "" : fill(this.words.wrong_number, { wanted, came: parts.length });
-  }
-
   #sayFailure(sentence, gaps = {}) {
     this.foot.say(fill(sentence, gaps), "failed");
   }
-
-  // ---- The counts that are kept ----
 
   #today({ model }) {
     return this.#entries[model.id]?.find(({ date }) => date === today());
   }
 
-  #before({ model }) {
-    return this.#entries[model.id]?.findLast(({ date }) => date < today());
-  }
-
-  async #keep(cell, counts) {
+  async #keep(cell, choices, counts) {
     const { file, foot, words } = this;
     const { id } = cell.model;
     const others = (this.#entries[id] ?? []).filter(({ date }) => date !== today());
-    const choices = choicesOf(cell);
     this.#entries[id] = counts.length ? [...others, { date: today(), choices, counts }] : others;
     this.#draw(cell);
     if (!counts.length) foot.say(words.gone, "done");
     else if (!sectionOf(cell).querySelector(BARS).checkVisibility()) foot.say(words.counted, "done");
     if (!file) return this.#sayFailure(words.no_copy);
     await file
-      .keep(id, choices, counts)
+      .keep(id, this.#entries[id])
       .catch(({ message }) => this.#sayFailure(words.not_kept, { reason: message }));
   }
 
@@ -129,7 +115,8 @@ export class Hands {
     const section = sectionOf(cell);
     if (!section) return; // on no slide
     for (const old of section.querySelectorAll(`${BARS}, ${NOTES}`)) old.remove();
-    const [now, before] = [this.#today(cell), this.#before(cell)];
+    const now = this.#today(cell);
+    const before = this.#entries[cell.model.id]?.findLast(({ date }) => date < today());
     if (now) section.append(barsOf(now, this.words.total, this.words));
     if (!before) return;
     const notes = Object.assign(document.createElement("aside"), { className: "notes hands-before" });
@@ -141,18 +128,15 @@ export class Hands {
 /** A bar for each choice, with its count and its share; the longest bar is as long as there is room. */
 function barsOf({ date, choices, counts }, caption, words) {
   const make = (tag, textContent = "") => Object.assign(document.createElement(tag), { textContent });
-  const total = counts.reduce((sum, count) => sum + count, 0);
-  const most = Math.max(...counts, 1);
+  const total = sum(counts);
   const rows = choices.map((choice, place) => {
     const [count, row] = [counts[place], make("p")];
     const share = Math.round((100 * count) / Math.max(total, 1));
-    row.style.setProperty("--length", count / most);
+    row.style.setProperty("--length", count / Math.max(...counts, 1));
     row.append(make("span", choice), make("b", fill(words.count, { count, share })), make("i"));
     return row;
   });
-  const figure = Object.assign(make("figure"), { className: "hands", role: "img" });
+  const figure = Object.assign(make("figure"), { className: "hands" });
   figure.append(make("figcaption", fill(caption, { total, date })), ...rows);
-  const parts = [...figure.querySelectorAll("figcaption, span, b")].map((part) => part.textContent);
-  figure.ariaLabel = parts.join(" ");
   return figure;
 }

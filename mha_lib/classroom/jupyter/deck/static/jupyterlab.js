@@ -14,12 +14,8 @@ export function passKernelNames({ model }) {
 }
 
 /**
- * Take the toolbar off the notebook before it comes to the page. RISE only hides it, and there it goes on
- * computing its colours, without end: in @microsoft/fast-foundation, on which JupyterLab's buttons stand,
- * `fill-color` of the toolbar waits for `accent-fill-rest` of the panel around it, that for `accent-palette`,
- * and that, by a dependency noted for the wrong one, for `fill-color`. Each is a new object at every turn, so
- * none ever counts as unchanged; the console gets 5 to 40 RangeErrors a load (seen with RISE 0.43.1 and
- * JupyterLab 4.6.6).
+ * Take the toolbar off the notebook before it comes to the page. RISE only hides it, and there it computes its
+ * colours without end: 5 to 40 RangeErrors a load in the console (RISE 0.43.1, JupyterLab 4.6.6).
  */
 export async function prepareNotebooks(app) {
   await app.started; // then the factory of notebooks is there, and RISE has opened none yet

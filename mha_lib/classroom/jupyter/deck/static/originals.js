@@ -12,15 +12,13 @@ function readOriginals(notebook) {
   return originals;
 }
 
-/**
- * Returns a function that gives a cell its text as the deck came; called again, what was typed, the newest first,
- * and after the oldest the deck's own text again.
- */
+/** Returns a function that gives a cell its text as the deck came; called again, what was typed last. */
 export function keepOriginals({ notebook, foot, words }) {
   const originals = readOriginals(notebook);
-  const histories = new Map(); // by cell: {typed: {text, outputs, count}[], shown: a place among them, or -1}
+  const typed = new Map(); // by cell: {text, outputs, count}
 
-  function showOriginal(model) {
+  function showOriginal(model, text) {
+    typed.set(model.id, { text, outputs: model.outputs.toJSON(), count: model.executionCount });
     model.sharedModel.setSource(originals[model.id]);
     if (model.isDirty) model.clearExecution(); // the outputs are those of what was typed
     foot.say(words.as_it_came, "done");
@@ -35,16 +33,10 @@ export function keepOriginals({ notebook, foot, words }) {
 
   return ({ model }) => {
     if (model.executionState === "running") return foot.say(words.still_runs, "failed"); // its outputs are to come
-    const { id, outputs, executionCount: count } = model;
     const text = model.sharedModel.getSource();
-    originals[id] ??= text;
-    const { typed, shown } = histories.get(id) ?? { typed: [], shown: -1 };
-    const isAsLeft = text === (typed[shown]?.text ?? originals[id]);
-    if (!isAsLeft) typed.unshift({ text, outputs: outputs.toJSON(), count });
-    const next = isAsLeft && shown + 1 < typed.length ? shown + 1 : -1;
-    histories.set(id, { typed, shown: next });
-    if (next >= 0) showTyped(model, typed[next]);
-    else if (typed.length) showOriginal(model);
+    originals[model.id] ??= text;
+    if (text !== originals[model.id]) showOriginal(model, text);
+    else if (typed.has(model.id)) showTyped(model, typed.get(model.id));
     else foot.say(words.not_changed, "done");
   };
 }

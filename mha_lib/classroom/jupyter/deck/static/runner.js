@@ -72,7 +72,6 @@ export class Runner {
     this.isRunning = true;
     this.progress = { state: "running", text: "" };
     this.began = Date.now();
-    this.tookLast = lastSeconds(run);
     const ticking = setInterval(() => this.#tick(), 1000);
     try {
       await this.panel.sessionContext.ready;
@@ -113,7 +112,6 @@ export class Runner {
       else failures.push(this.#sayFailure(place, reply));
       if (stopsAtError && failures.length) break;
     }
-    if (ran + failures.length === count) lastSeconds(run, this.#seconds);
     const summary = fill(words.finished, { run, ran, count, seconds: this.#seconds });
     const text = [summary, ...this.#first(failures)].join("\n");
     this.#report(failures.length ? "failed" : "done", text);
@@ -133,9 +131,7 @@ export class Runner {
   /** Tell how long the run has taken, and how far the training in its cell is. */
   #tick() {
     const { doing, share, cell } = this.now;
-    const { took, took_last } = this.words;
-    const gaps = { doing, seconds: this.#seconds, last: this.tookLast };
-    const line = fill(this.tookLast ? took_last : took, gaps);
+    const line = fill(this.words.took, { doing, seconds: this.#seconds });
     this.#report("running", [line, progressOf(cell)].filter(Boolean).join("\n"), share);
   }
 
@@ -160,17 +156,6 @@ export class Runner {
     const more = failures.length - MOST_FAILURES;
     if (more <= 0) return failures;
     return [...failures.slice(0, MOST_FAILURES), fill(this.words.more_failures, { count: more })];
-  }
-}
-
-/** The seconds that a run took the last time; the browser keeps them, unless its storage is blocked or full. */
-function lastSeconds(run, seconds) {
-  const key = `deck-took ${window.location.pathname} ${run}`;
-  try {
-    if (seconds !== undefined) localStorage.setItem(key, seconds);
-    return localStorage.getItem(key);
-  } catch {
-    return null;
   }
 }
 

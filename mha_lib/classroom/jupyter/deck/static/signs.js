@@ -1,12 +1,10 @@
 // The sign at a cell that runs or waits: a bar beside it, where it covers nothing. The foot tells for how long the
-// cell runs, which key interrupts it, and its slide, where that is not the one shown. Another sign, at a widget, says
-// that its kernel is gone, and which key brings it back.
+// cell runs, which key interrupts it, and its slide, where that is not the one shown.
 import { save } from "./saves.js";
 import { placeOf, shownSection } from "./stage.js";
 import { fill } from "./words.js";
 
 const IDLE_AFTER = 300; // ms: between two cells of a longer run there is less
-const WIDGET_VIEW = "application/vnd.jupyter.widget-view+json";
 
 /** Mark the cells that run or wait, and save the lesson when all are done: a reload finds their outputs. */
 export function showBusy({ panel, foot, words }) {
@@ -54,23 +52,4 @@ export function showBusy({ panel, foot, words }) {
     cell.model.stateChanged.connect((_, { name, newValue }) => {
       if (name === "executionState") (newValue === "running" ? begin : end)(cell);
     });
-}
-
-/** After a reload, mark the outputs that show a widget of which the kernel knows nothing. */
-export async function markDeadWidgets({ panel, words }) {
-  const cells = panel.content.widgets.filter((cell) => widgetsOf(cell).length);
-  if (!cells.length) return;
-  await panel.sessionContext.ready;
-  const { kernel } = panel.sessionContext.session;
-  const { content } = await kernel.requestCommInfo({ target_name: "jupyter.widget" });
-  for (const cell of cells.filter((one) => !widgetsOf(one).every((widget) => widget in content.comms))) {
-    cell.node.dataset.dead = words.widget_dead;
-    cell.model.outputs.changed.connect(() => delete cell.node.dataset.dead);
-  }
-}
-
-/** The ids of the widgets that a cell's outputs show. */
-function widgetsOf({ model }) {
-  const outputs = model.type === "code" ? model.outputs.toJSON() : [];
-  return outputs.map(({ data }) => data?.[WIDGET_VIEW]?.model_id).filter(Boolean);
 }

@@ -1,10 +1,10 @@
 // The speaker's window: the clock, the notes of the slide, the slide itself, and the step or slide that comes next.
-// The deck draws the window, and receives the keys that are pressed in it. The window outlives a reload of the
-// deck: speaker_window.js hands it over to the deck that comes after. Each tab has a window of its own.
+// The deck draws the window, and receives the keys that are pressed in it. The window closes when the deck leaves the
+// page; the clock goes on. Each tab has a window of its own.
 import { Clock, minutesBehind } from "./clock.js";
 import { errorsOn } from "./errors.js";
 import { Frame } from "./frame.js";
-import { copyFormulaStyles, drawUnseen, linkTo } from "./picture.js";
+import { copyFormulaStyles, linkTo } from "./picture.js";
 import { coreMinutes } from "./slides.js";
 import { headingOf, nextCore, position, sections, shownSection } from "./stage.js";
 import { countSteps, countTaken } from "./steps.js";
@@ -16,7 +16,6 @@ const PAGE = `
     <nav><button id="pause" type="button"></button><button id="reset" type="button"></button></nav>
     <span></span>
   </header>
-  <p id="alone"></p>
   <main><h1></h1><article></article></main>
   <aside><figure></figure><p></p><p></p><figure></figure></aside>`;
 const AT_REST = 400; // ms without a change, after which the pictures are drawn again
@@ -24,14 +23,15 @@ const AT_REST = 400; // ms without a change, after which the pictures are drawn 
 export class Speaker {
   clock = new Clock();
 
-  constructor({ slides, words, passKey, fit }) {
-    Object.assign(this, { slides, words, passKey, fit });
+  constructor({ slides, words, passKey }) {
+    Object.assign(this, { slides, words, passKey });
     setInterval(() => this.#isOpen && this.#showTime(), 1000);
     const changes = { childList: true, characterData: true, subtree: true };
     new MutationObserver(() => {
       clearTimeout(this.resting);
       this.resting = setTimeout(() => this.show(shownSection()), AT_REST);
     }).observe(document.querySelector(".slides"), changes);
+    addEventListener("pagehide", () => this.window?.close());
   }
 
   /** Open the window, or bring it to the front; false where the browser blocks it. */
@@ -39,20 +39,9 @@ export class Speaker {
     if (!this.#isOpen) {
       const opened = window.open("", "", "popup,width=1200,height=740");
       if (!opened) return false;
-      const script = Object.assign(opened.document.createElement("script"), { type: "module" });
-      script.src = new URL("speaker_window.js", import.meta.url).href;
       this.#take(opened);
-      opened.document.head.append(script);
     }
     this.window.focus();
-    return true;
-  }
-
-  /** Draw on a window that the deck before a reload has opened; true when it is this deck's. */
-  adopt(window) {
-    if (this.#isOpen && window !== this.window)
-      window.close(); // there is a newer one
-    else if (!this.#isOpen) this.#take(window);
     return true;
   }
 
@@ -76,7 +65,6 @@ export class Speaker {
     if (taken < all) this.next.show(section, taken + 1);
     else this.next.show(next, 0);
     this.#showTime();
-    this.#drawUnseen(next);
   }
 
   get #isOpen() {
@@ -96,7 +84,6 @@ export class Speaker {
     [this.now, this.next] = [...page.querySelectorAll("figure")].map((figure) => new Frame(figure));
     window.onkeydown = this.passKey;
     window.onresize = () => [this.now, this.next].map((frame) => frame.fit());
-    this.#find("#alone").textContent = this.words.alone;
     this.#find("#reset").textContent = this.words.reset;
     this.#listen("#pause", () => this.clock.togglePause());
     this.#listen("#reset", () => this.clock.reset());
@@ -145,12 +132,6 @@ export class Speaker {
     const plan = clock.isWaiting ? "waiting" : behind > 0 ? "behind" : behind < 0 ? "ahead" : "on_time";
     const said = coreMinutes(this.slides) ? fill(words[plan], { minutes: Math.abs(behind) }) : "";
     Object.assign(this.#find("#plan"), { textContent: said, className: plan });
-  }
-
-  /** Explorers on the next slide that were not shown yet come a moment later. */
-  async #drawUnseen(next) {
-    const isNew = next && (await drawUnseen(next, this.fit));
-    if (isNew) this.show(shownSection());
   }
 }
 
