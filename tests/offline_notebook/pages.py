@@ -28,7 +28,6 @@ SENTENCES = {
     "too_long": "too long, or nested too deeply",
     "unknown_command": "unknown command {about}",
     "unknown_type": "an output of the type {type}",
-    "widget_fetches": "a widget asks for {name}",
     "widget_left": "widget left out: {kind}",
     "widget_left_here": "A widget stands here ({kind}).",
 }
