@@ -79,16 +79,10 @@ def test_no_style_of_a_page_needs_a_newer_browser(name):
 def test_newer_forms_are_found_but_in_what_a_newer_browser_alone_gets():
     scripts = ("a.findLast(f)", "a.with(1, 2)", "new OffscreenCanvas(1, 1)", "x.style.scale = 2", "/(?<=a)b/")
     assert all(map(NEWER_SCRIPT.search, scripts))
-    nested = (
-        "a { b { color: red } }",
-        "@media print { a { b { color: red } } }",
-        "a { @media print { b: c } }",
-    )
-    for style in (*nested, "a:has(b) { color: red }", "a { height: 100dvh }", "a { scale: 2 }"):
+    nested = ("a { b { c: d } }", "@media print { a { b { c: d } } }", "a { @media print { c: d } }")
+    for style in (*nested, "a:has(b) { c: d }", "a { height: 100dvh }", "a { scale: 2 }"):
         assert newer_in_style(style), style
-    guarded = (
-        "@media print { @supports selector(:has(*)) { a:has(b) { color: red } } c { transform: scale(2) } }"
-    )
+    guarded = "@media print { @supports selector(:has(*)) { a:has(b) { c: d } } e { transform: scale(2) } }"
     assert newer_in_style(guarded) == []
 
 
