@@ -9,7 +9,7 @@ from bs4 import NavigableString, PageElement, Tag
 from offline_notebook.formulas import Formulas, Refusal
 from offline_notebook.markdown import FORMULA, Attachments, to_html, with_formulas
 from offline_notebook.pictures import Picture
-from offline_notebook.sanitise import AS_SOURCE, sanitised
+from offline_notebook.sanitise import sanitised
 from offline_notebook.tree import Verbatim, parse
 
 # Text that touches a formula: browsers may break a line between the two, so both go into one element.
@@ -48,10 +48,7 @@ class Cleaner:
         return with_formulas(content)
 
     def say_missing(self, elements: list[str]) -> None:
-        if elements is AS_SOURCE:
-            self.complain(self.sentences["as_source"])
-        else:
-            self.complain(self.sentences["left_out"].format(elements=shortened(", ".join(elements))))
+        self.complain(self.sentences["left_out"].format(elements=shortened(", ".join(elements))))
 
     def clean(self, html: str) -> Tag:
         return self.clean_tree(parse(html))

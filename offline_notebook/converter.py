@@ -12,19 +12,12 @@ import sys
 
 from math_core import LatexToMathML
 
-LONGEST_TEX = 50_000  # characters in a formula
-DEEPEST_TEX = 50  # groups within groups: math-core recurses once for each
-MOST_IN_A_ROW = 150  # commands in direct succession: each may be the argument of the one before it
 LONGEST = 5_000_000  # characters in a formula's MathML
 DEEPEST = 400  # elements within elements: a browser recurses once for each
 GROUP = r"\{((?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{[^{}]*\})*\})*\})*)\}"
 COLOURED = rf"\\(?:text)?color\s*\{{#([0-9A-Fa-f]{{6}})\}}\s*{GROUP}"
 SIZE = r"\\(?:tiny|small|normalsize|large|Large|LARGE|huge|Huge)(?![A-Za-z])\s*"
 DEFINED = r"\\(?:re)?newcommand\*?\s*(?:\{\s*)?(\\[A-Za-z]+)\s*\}?"
-STEP = re.compile(
-    r"(?P<open>\\(?:begin|left)\b|\{)|(?P<close>\\(?:end|right)\b|\})|(?P<command>\\[A-Za-z]+|[\^_])|(?P<space>\s+)|\\?.",
-    re.DOTALL,
-)
 TAG = re.compile(r"<(/?)\w[^>]*>")
 
 
@@ -39,8 +32,6 @@ def answer_all(longest_wait: float) -> None:
 
 
 def converted(page: LatexToMathML, tex: str, display: bool) -> dict[str, str]:
-    if len(tex) > LONGEST_TEX or is_deep(tex):
-        return {"sentence": "too_long"}
     try:
         mathml = page.convert_with_global_state(with_known_commands(tex), displaystyle=display)
     except Exception as error:
@@ -67,20 +58,6 @@ def with_known_commands(tex: str) -> str:
     tex = re.sub(SIZE, "", tex)
     tex = re.sub(DEFINED, r"\\providecommand{\1}{}\\renewcommand{\1}", tex)
     return re.sub(COLOURED, r"{\\color[HTML]{\1}{\2}}", tex)
-
-
-def is_deep(tex: str) -> bool:
-    """Whether a formula is nested so deeply that the converter or a browser might run out of stack."""
-    depth = in_a_row = 0
-    for step in STEP.finditer(tex):
-        if step["open"]:
-            depth += 1
-        elif step["close"]:
-            depth -= 1
-        in_a_row = in_a_row + 1 if step["command"] else in_a_row if step["space"] else 0
-        if depth > DEEPEST_TEX or in_a_row > MOST_IN_A_ROW:
-            return True
-    return False
 
 
 def is_moderate(mathml: str) -> bool:

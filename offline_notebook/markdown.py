@@ -17,16 +17,11 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from offline_notebook.sanitise import AS_SOURCE, escaped, sanitised, writable
+from offline_notebook.sanitise import escaped, sanitised, writable
 from offline_notebook.tree import plain
 
 FORMULA = "data-formula"  # the attribute of an element whose text is TeX; "display" for one with its own line
 ATTACHMENT = "attachment:"  # the start of the address of a picture that is stored in the notebook's cell
-# mistune, pygments and the patterns below take the square of these marks, or of the letters of code.
-MARKS = re.compile(r"[$`~]|[*_]+|\\begin\b")
-MOST_MARKS = 3000  # in a cell; those of the course have at most 100
-LONGEST_GAP = re.compile(r"[ \t]{1000}")
-LONGEST_CODE = 10_000  # letters of a piece of code that gets colours
 PLUGINS = ["strikethrough", "table", "task_lists", "url"]
 Attachments = dict[str, dict[str, str]]  # the name of a picture in a cell -> its type -> base64
 
@@ -65,10 +60,7 @@ def to_html(
     report: Callable[[list[str]], object] = ignore,
 ) -> str:
     """The HTML of a piece of Markdown. With ``escape``, HTML in it is shown as text; else ``report`` is told
-    which elements of it are missing. Markdown with more marks than any text has is shown as its source."""
-    if is_slow(source):
-        report(AS_SOURCE)
-        return f"<pre>{escaped(writable(source))}</pre>\n"
+    which elements of it are missing."""
     taken_out: list[tuple[str, str]] = []  # each formula as it stood there, and as an element
 
     def take_out(found: re.Match[str]) -> str:
@@ -94,10 +86,6 @@ def to_html(
     return in_markup_and_text(content, put_back)
 
 
-def is_slow(source: str) -> bool:
-    return len(MARKS.findall(source)) > MOST_MARKS or bool(LONGEST_GAP.search(source))
-
-
 def with_formulas(source: str) -> str:
     """The same sanitised HTML, with an element around each formula in its text."""
     return in_markup_and_text(source, lambda text, is_markup: text if is_markup else formulas_in(text))
@@ -114,7 +102,7 @@ def in_markup_and_text(source: str, change: Callable[[str, bool], str]) -> str:
 
 def formulas_in(text: str) -> str:
     """Text (it may hold entities) as HTML with an element around each formula."""
-    return text if is_slow(text) else TEX.sub(element_of, text)
+    return TEX.sub(element_of, text)
 
 
 def element_of(found: re.Match[str]) -> str:
@@ -143,16 +131,14 @@ def displayed_formula(tex: str) -> str:
 
 
 def code_block(code: str, language: str, asserts: Container[int] = ()) -> str:
-    """Code with the syntax colours of its language; without colours if the language is not known, or the
-    code very long.
+    """Code with the syntax colours of its language; without colours if the language is not known.
 
     The lines ``asserts``, counted from 1, are of the class ``result``.
     """
     coloured = html.escape(code)
-    if len(code) <= LONGEST_CODE:
-        with suppress(ClassNotFound):
-            lexer = get_lexer_by_name(language, stripnl=False)
-            coloured = highlight(code, lexer, HtmlFormatter(nowrap=True)).rstrip("\n")
+    with suppress(ClassNotFound):
+        lexer = get_lexer_by_name(language, stripnl=False)
+        coloured = highlight(code, lexer, HtmlFormatter(nowrap=True)).rstrip("\n")
     lines = enumerate(re.findall(r"[^\n]*\n|[^\n]+", coloured), 1)
     groups = groupby(lines, lambda line: line[0] in asserts)
     pieces = [("".join(line for _, line in group), is_result) for is_result, group in groups]

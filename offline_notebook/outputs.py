@@ -16,7 +16,7 @@ from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 
 from offline_notebook.clean import Cleaner
 from offline_notebook.markdown import displayed_formula, formulas_in, to_html, with_formulas
-from offline_notebook.sanitise import AS_SOURCE, escaped, sanitised
+from offline_notebook.sanitise import escaped, sanitised
 from offline_notebook.tree import parse, plain
 from offline_notebook.widgets import VIEW, Widgets
 
@@ -64,9 +64,6 @@ class Outputs:
             return self.widgets.render(str(view.get("model_id")), self.bundle(rest, metadata))
         if source := joined(data.get("text/html", "")):
             content, missing = sanitised(source)
-            if missing is AS_SOURCE:
-                self.cleaner.say_missing(missing)
-                return content
             note = partial(self.not_shown, "program", elements=", ".join(missing))
             if plain(content) or parse(content).find(VISIBLE):
                 shown = f'<div class="html">{with_formulas(content)}</div>\n'

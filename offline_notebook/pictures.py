@@ -7,17 +7,16 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote, unquote
 from urllib.request import urlopen
 
 REMOTE = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
 SVG = "image/svg+xml"
 PLAIN = " !$&'()*+,/:;<=>?@[]^{|}"  # letters that stand for themselves there
-NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?"
-LENGTH = re.compile(rf"\s*({NUMBER})\s*([a-zA-Z]*)\s*")
-PIXELS = {"": 1, "px": 1, "in": 96, "cm": 96 / 2.54, "mm": 9.6 / 2.54, "q": 2.4 / 2.54, "pt": 4 / 3, "pc": 16}
-PIXELS |= {"em": 16, "rem": 16, "ex": 8}  # in the letters of a drawing that stands alone
+# The width of a drawing, or else that of its view box, which has no unit.
+WIDTH = re.compile(rb"""<svg\b[^>]*?\swidth\s*=\s*["']\s*(\d+\.?\d*)(px|pt)?\s*["']""")
+VIEW_BOX = re.compile(rb"""<svg\b[^>]*?\sviewBox\s*=\s*["']\s*\S+\s+\S+\s+(\d+\.?\d*)\s""")
 
 
 class Picture(NamedTuple):
@@ -47,30 +46,10 @@ class Picture(NamedTuple):
         """The width in pixels from the file's header, or 0 if it gives none."""
         if self.kind == "image/png":
             return int.from_bytes(self.data[16:20], "big")
-        return width_of_svg(self.data) if self.kind == SVG else 0
-
-
-def width_of_svg(drawing: bytes) -> int:
-    """The width of a drawing: its own, or the one that its height and its proportions give, or else the
-    width of its view box, which has no unit; 0 if none of them is a length."""
-    root: Any = ET.XMLPullParser(["start"])  # nothing behind the first tag matters
-    try:
-        root.feed(drawing)
-        start: Any = next(iter(root.read_events()), None)
-    except (ET.ParseError, ValueError):  # no XML, or in letters that are not known
-        return 0
-    attributes = start[1].attrib if start else {}
-    width, height = (pixels(attributes.get(side, "")) for side in ("width", "height"))
-    box = [pixels(number) for number in re.split(r"[\s,]+", attributes.get("viewBox", "").strip())]
-    if not width and len(box) == 4 and box[2] and box[3]:
-        width = height * box[2] / box[3] or box[2]
-    return max(1, round(width)) if width else 0
-
-
-def pixels(length: str) -> float:
-    """A length such as ``6.5in`` in pixels; 0 if it is none, or a share of the page such as ``100%``."""
-    found = LENGTH.fullmatch(length)
-    return max(0.0, float(found[1]) * PIXELS.get(found[2].lower(), 0)) if found else 0.0
+        if self.kind == SVG and (found := WIDTH.search(self.data)):
+            return round(float(found[1]) * (4 / 3 if found[2] == b"pt" else 1))
+        box = VIEW_BOX.search(self.data) if self.kind == SVG else None
+        return round(float(box[1])) if box else 0
 
 
 class Pictures:

@@ -2,7 +2,6 @@
 
 import html
 import re
-from html.parser import HTMLParser
 
 import nh3
 
@@ -44,24 +43,14 @@ MISSED = re.compile(
     r"<(script|iframe|object|embed|canvas|form|select|textarea|link|meta|base|svg|style(?!\s+scoped))\b", re.I
 )
 MEDIA = {"audio", "source", "video"}
-COMMENT = re.compile(
-    r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(?:[!?]|/(?![a-z]))[^>]*(?:>|\Z)", re.DOTALL | re.IGNORECASE
-)
-# A browser ends these by itself where the next one begins.
-ENDING = {"br", "col", "hr", "img", "input", "li", "option", "p", "source", "td", "th", "tr", "wbr"}
-DEEPEST = 200  # elements within elements: nh3's time for each grows with it
-AS_SOURCE = [f"<…> × {DEEPEST}"]  # is said to be missing where a source is shown instead
 HALVES = re.compile("[\0\ud800-\udfff]")
 
 
 def sanitised(source: str) -> tuple[str, list[str]]:
     """The part of a piece of HTML that needs no program and no network, with each element closed, and what
-    is missing in it. HTML that is nested too deeply is shown as its source."""
+    is missing in it."""
     source = writable(source)
     missing = [f"<{name.lower()}>" for name in MISSED.findall(source)]
-    drawn = COMMENT.sub("<!---->", source)
-    if is_deep(drawn):
-        return f"<pre>{escaped(source)}</pre>\n", AS_SOURCE
 
     def checked(element: str, name: str, value: str) -> str | None:
         """An attribute's value, or None for one that a page may not have."""
@@ -73,7 +62,7 @@ def sanitised(source: str) -> tuple[str, list[str]]:
         return None if name == "href" and value.startswith("data:") else value
 
     clean = nh3.clean(
-        drawn,
+        source,
         tags=TAGS,
         clean_content_tags=CONTENT_TOO,
         attributes={element: set(names.split()) for element, names in ATTRIBUTES.items()},
@@ -85,39 +74,6 @@ def sanitised(source: str) -> tuple[str, list[str]]:
         link_rel=None,
     )
     return clean, list(dict.fromkeys(missing))
-
-
-class Opened(HTMLParser):
-    """The elements that are open. Those that are not closed in their order stay open."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-        self.deepest = 0
-
-    @property
-    def is_foreign(self) -> bool:
-        return "math" in self.names or "svg" in self.names  # where every element needs its end
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if self.deepest <= DEEPEST and (tag not in ENDING or self.is_foreign):
-            self.names.append(tag)
-            self.deepest = max(self.deepest, len(self.names))
-
-    def handle_endtag(self, tag: str) -> None:
-        if self.names[-1:] == [tag]:
-            self.names.pop()
-
-    def handle_startendtag(self, tag: str, attrs: object) -> None:
-        if not self.is_foreign:  # there alone <b/> is closed
-            self.handle_starttag(tag, attrs)
-
-
-def is_deep(source: str) -> bool:
-    """Whether elements are nested more deeply than any page needs. Tags without an end count as nested."""
-    opened = Opened()
-    opened.feed(source)
-    return opened.deepest + opened.rawdata.count("<") > DEEPEST
 
 
 def writable(text: str) -> str:

@@ -5,7 +5,6 @@ Everything here comes from the widget state that the notebook stores, so it is d
 
 import hashlib
 import html
-import re
 from typing import Any
 
 from offline_notebook.clean import Cleaner
@@ -13,8 +12,6 @@ from offline_notebook.tree import parse
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
-# A module that a widget's module imports, by a name such as "d3" or by an address: no page has it.
-IMPORTED = re.compile(r"""\b(?:from|import)\s*\(?\s*["'](?!data:|blob:)(?P<name>[^"'\n]+)["']""")
 NO_WORDS = ("img", "table", "video", "audio")  # nothing of these is left in words
 
 
@@ -60,7 +57,6 @@ class Widgets:
         """The place of a widget that the page's script brings alive, with a still picture until then."""
         if model_id not in self.alive:
             self.alive[model_id] = self.model(model_id)
-            self.say_imports(self.state(model_id)["_esm"])
         still = fallback
         if not parse(fallback).find(NO_WORDS):  # words, which may say what to do in Jupyter
             still = f'<div class="words">{fallback}</div><noscript>{self.note("script")}</noscript>'
@@ -68,12 +64,6 @@ class Widgets:
             f'<figure class="widget" data-widget="{html.escape(model_id)}">'
             f'<div class="still">{still}</div></figure>\n'
         )
-
-    def say_imports(self, module: str) -> None:
-        """Say that a widget will not come alive, since its module asks for others; the page says it too."""
-        named = re.fullmatch(r"\s*(?P<name>https?://\S+)\s*", module) or IMPORTED.search(module)
-        if named:
-            self.cleaner.complain(self.sentences["widget_fetches"].format(name=named["name"]))
 
     def model(self, model_id: str) -> dict[str, Any]:
         """A widget as the page's script takes it; names that begin with _ are Jupyter's own."""

@@ -11,7 +11,6 @@ STATE = "application/vnd.jupyter.widget-state+json"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 COLOURS = {"#0067A5": "var(--q)", "#B04500": "var(--k)"}
 SENTENCES = {
-    "as_source": "shown as its source",
     "figure": "Figure drawn by the code above",
     "figure_below": "Figure in “{heading}”",
     "formula_left": "formula left as TeX: {tex} ({reason})",
@@ -29,7 +28,6 @@ SENTENCES = {
     "too_long": "too long, or nested too deeply",
     "unknown_command": "unknown command {about}",
     "unknown_type": "an output of the type {type}",
-    "widget_fetches": "a widget asks for {name}",
     "widget_left": "widget left out: {kind}",
     "widget_left_here": "A widget stands here ({kind}).",
 }

@@ -1,7 +1,5 @@
 """Widgets without a kernel: alive, or said to be missing."""
 
-import pytest
-
 from tests.offline_notebook.pages import PIXEL, VIEW, Shown, shown, stored
 
 
@@ -26,17 +24,3 @@ def test_a_widget_of_another_kind_is_said():
     page = page_of(top=("DatePickerModel", {"description": "day", "value": {"year": 2024}}))
     assert page.notes == ["A widget stands here (DatePicker)."]
     assert page.said == ["widget left out: DatePicker"]
-
-
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("https://esm.sh/a", "https://esm.sh/a"),
-        ("import c from 'https://esm.sh/c'\nexport default {}", "https://esm.sh/c"),
-        ('const d3 = await import("d3"); export default {}', "d3"),
-        ("export default { render() {} } // from here", None),
-    ],
-)
-def test_a_widget_that_asks_for_another_program_is_said(module, name):
-    page = page_of(top=("AnyModel", {"_esm": module}))
-    assert page.said == ([f"a widget asks for {name}"] if name else [])
