@@ -8,8 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 
-from torch_in_page.program import PageProgram, named_leaves
-from torch_in_page.writer import Dynamic, Writer
+from torch_in_page.program import PageProgram
+from torch_in_page.writer import Writer
+
+Dynamic = Mapping[str, Mapping[int, str]]
 
 
 @torch.no_grad()
@@ -33,13 +35,8 @@ def export_for_page(
     Raises NotImplementedError for an operation that the page does not know, and RuntimeError for what
     ``torch.export`` can't record.
     """
-    dynamic = dynamic or {}
-    recorded = record(function, example_inputs, dynamic)
-    program = Writer(recorded, list(example_inputs), dynamic).program()
-    if holds_for_1(program, function, example_inputs, dynamic):
-        program.lengths.update(
-            {name: (1, most) for name, (least, most) in program.lengths.items() if least == 2}
-        )
+    recorded = record(function, example_inputs, dynamic or {})
+    program = Writer(recorded, list(example_inputs)).program()
     return program.rounded() if half else program
 
 
@@ -71,7 +68,7 @@ def record(
                 Called(function),
                 (inputs,),
                 dynamic_shapes=(shapes,),
-                prefer_deferred_runtime_asserts_over_guards=True,  # as nodes, which the page computes
+                prefer_deferred_runtime_asserts_over_guards=True,
             ).run_decompositions()
     except Exception as error:
         name = getattr(function, "__name__", type(function).__name__)
@@ -79,22 +76,3 @@ def record(
             f"torch.export can't record {name}: what is computed may depend on the shapes of the inputs, "
             f"but not on the numbers in them. Its own words:\n{error}"
         ) from error
-
-
-def holds_for_1(
-    program: PageProgram, function: Callable[..., Any], example_inputs: Mapping[str, Tensor], dynamic: Dynamic
-) -> bool:
-    """Try whether what is recorded for lengths of 2 and more holds where each of them is 1, too."""
-    inputs = dict(example_inputs)
-    for name, axes in dynamic.items():
-        for axis in axes:
-            inputs[name] = inputs[name].narrow(axis, 0, 1)
-    try:
-        expected, computed = named_leaves(function(**inputs)), program.run(**inputs)
-    except Exception:  # the function takes no input so short
-        return False
-    return all(
-        leaf.shape == computed[name].shape
-        and torch.allclose(leaf.double(), computed[name].double(), rtol=1e-4, atol=1e-5, equal_nan=True)
-        for name, leaf in expected.items()
-    )

@@ -46,7 +46,6 @@ ATEN = {
     "addmm": "addmm.default",
     # lengths
     "size": "sym_size.int",
-    "check": "_assert_scalar.default",
 }
 
 # Python's own operations, on lengths.
@@ -54,8 +53,6 @@ LENGTHS: dict[str, Callable[..., Any]] = {
     "*": operator.mul,
     "+": operator.add,
     "-": operator.sub,
-    "==": operator.eq,
-    "not": torch.sym_not,
     "item": operator.getitem,
 }
 

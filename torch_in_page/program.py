@@ -9,18 +9,15 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-VERSION = 1  # of the JSON, which interpreter.js reads
 # The dtypes that the interpreter has; in the page an int64 is a float64, exact up to 2⁵³.
 DTYPES = {getattr(torch, name): name for name in ("float32", "float64", "int64", "bool")}
-EXACT_IN_FLOAT64 = 2**53
 
 
 @dataclass(frozen=True)
 class PageProgram:
     """A function that PyTorch recorded, and all that it takes to compute it elsewhere.
 
-    inputs   for each input its name, dtype and shape; a shape holds numbers and names of lengths
-    lengths  for each name the smallest and the largest length, None if there is none
+    inputs   for each input its name and dtype
     nodes    the operations: ``[name, dtype of the result, *arguments]``, where ``"$7"`` is value 7; values
              are the inputs, the constants and the results of the nodes, in this order
     outputs  for each output its value
@@ -29,7 +26,6 @@ class PageProgram:
     """
 
     inputs: list[dict[str, Any]]
-    lengths: dict[str, tuple[int, int | None]]
     nodes: list[list[Any]]
     outputs: dict[str, str]
     weights: list["Weight"]
@@ -43,9 +39,7 @@ class PageProgram:
             constants.append(weight.described() | {"offset": len(blob)})
             blob += weight.stored.numpy().tobytes()
         return {
-            "version": VERSION,
             "inputs": self.inputs,
-            "lengths": self.lengths,
             "constants": constants,
             "nodes": self.nodes,
             "outputs": self.outputs,
@@ -81,13 +75,8 @@ class Weight:
         if half and value.dtype == torch.float32 and is_close(value, value.half().float()):
             stored = value.half()
             value = stored.float()
-        elif value.dtype == torch.int64 and value.numel():
-            smallest, largest = value.aminmax()
-            if max(-smallest, largest) > EXACT_IN_FLOAT64:
-                raise ValueError(f"a page is exact up to 2⁵³, got whole numbers from {smallest} to {largest}")
-            stored = value.int() if value.int().equal(value) else value.double()
         elif value.dtype == torch.int64:
-            stored = value.int()
+            stored = value.int() if value.int().equal(value) else value.double()
         return cls(stored, value)
 
     def described(self) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Write the graph that PyTorch recorded as the interpreter reads it."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -14,17 +13,15 @@ from torch.fx import Node
 from torch_in_page.operations import KNOWN, NAMES
 from torch_in_page.program import (
     DTYPES,
-    EXACT_IN_FLOAT64,
     PageProgram,
     Weight,
     names_of_leaves,
 )
 
-Dynamic = Mapping[str, Mapping[int, str]]
 # Arguments that the dtype of the result says too, or that mean nothing in a page.
 LEFT_OUT = {"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"}
-CHECK = torch.ops.aten._assert_scalar.default
 COMPUTES_NOTHING = {
+    torch.ops.aten._assert_scalar.default,
     torch.ops.aten._assert_tensor_metadata.default,
     torch.ops.aten.sym_constrain_range.default,
     torch.ops.aten.sym_constrain_range_for_size.default,
@@ -34,17 +31,12 @@ COMPUTES_NOTHING = {
 class Writer:
     """Writes one recorded graph, whose dead and equal parts it removes."""
 
-    def __init__(self, recorded: ExportedProgram, names: list[str], dynamic: Dynamic):
-        self.recorded, self.graph, self.dynamic = recorded, recorded.graph, dynamic
+    def __init__(self, recorded: ExportedProgram, names: list[str]):
+        self.recorded, self.graph = recorded, recorded.graph
         placeholders = self.graph.find_nodes(op="placeholder")
         self.specs = dict(zip(placeholders, recorded.graph_signature.input_specs, strict=True))
         inputs = [node for node, spec in self.specs.items() if spec.kind is InputKind.USER_INPUT]
         self.inputs = dict(zip(names, inputs, strict=True))
-        self.symbols = {  # what PyTorch calls the lengths
-            self.inputs[name].meta["val"].shape[axis].node.expr: length
-            for name, axes in dynamic.items()
-            for axis, length in axes.items()
-        }
         self.remove_needless()
         self.constants = self.merged_constants()
         # How the value of each node is written.
@@ -53,14 +45,9 @@ class Writer:
         self.count = 0
 
     def remove_needless(self) -> None:
-        """Remove what computes nothing, and conditions that hold always or stand there already."""
-        known = {"True"}
         for node in self.graph.nodes:
-            expression = condition_of(node.args[0]) if node.target is CHECK else None
-            if node.target in COMPUTES_NOTHING or expression in known:
+            if node.target in COMPUTES_NOTHING:
                 self.graph.erase_node(node)
-            elif expression:
-                known.add(expression)
         self.graph.eliminate_dead_code()
 
     def merged_constants(self) -> dict[Node, Tensor]:
@@ -89,8 +76,7 @@ class Writer:
             if node.op == "call_function":
                 self.write(node)
         return PageProgram(
-            inputs=[self.described(name, node) for name, node in self.inputs.items()],
-            lengths=self.lengths(),
+            inputs=[{"name": name, "dtype": dtype_of(node)} for name, node in self.inputs.items()],
             nodes=self.nodes,
             outputs=self.outputs(),
             weights=[Weight.of(tensor) for tensor in self.constants.values()],
@@ -100,20 +86,6 @@ class Writer:
     def next_value(self) -> str:
         self.count += 1
         return f"${self.count - 1}"
-
-    def described(self, name: str, node: Node) -> dict[str, Any]:
-        axes = self.dynamic.get(name, {})
-        shape = [axes.get(axis, size) for axis, size in enumerate(node.meta["val"].shape)]
-        return {"name": name, "dtype": dtype_of(node), "shape": shape}
-
-    def lengths(self) -> dict[str, tuple[int, int | None]]:
-        """The smallest and the largest of each length; ``torch.export`` is sure only of 2 and more."""
-        lengths = {}
-        for symbol, name in self.symbols.items():
-            limits = self.recorded.range_constraints[symbol]
-            largest = int(limits.upper) if limits.upper < EXACT_IN_FLOAT64 else None
-            lengths[name] = (max(2, int(limits.lower)), largest)
-        return lengths
 
     def write(self, node: Node) -> None:
         name = NAMES.get(node.target)
@@ -146,11 +118,6 @@ class Writer:
             if not isinstance(node, Node) or not isinstance(node.meta["val"], Tensor):
                 raise NotImplementedError(f"every output must be a tensor, got {node} as {name}")
         return {name: self.written[node] for name, node in zip(names, nodes, strict=True)}
-
-
-def condition_of(holds: Any) -> str:
-    """A condition between lengths, as PyTorch writes it."""
-    return str(holds.meta["val"].node.expr if isinstance(holds, Node) else holds)
 
 
 def arguments_of(node: Node) -> list[Any]:

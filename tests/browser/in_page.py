@@ -90,11 +90,6 @@ class InPage:
         assert "error" not in answer, answer["error"]
         return [{name: read(output) for name, output in outputs.items()} for outputs in answer["outputs"]]
 
-    def error(self, program: dict[str, Any], inputs: Mapping[str, Any]) -> str:
-        """The sentence with which the page refuses inputs that are written as a caller would."""
-        answer = self.ask(program=program, inputs=[inputs])
-        return str(answer.get("error", "no error"))
-
 
 def written(tensor: Tensor) -> dict[str, Any]:
     numbers = tensor.double().numpy().tobytes()

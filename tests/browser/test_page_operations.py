@@ -1,4 +1,4 @@
-"""Each operation of ``torch_in_page`` alone, against PyTorch; what the page refuses."""
+"""Each operation of ``torch_in_page`` alone, against PyTorch."""
 
 import pytest
 import torch
@@ -63,49 +63,3 @@ def test_weights_in_float16_are_the_same_numbers_in_page_and_python(in_page, sma
     rounded = right["weighed"][0]
     torch.testing.assert_close(rounded, HALVES, rtol=0, atol=1.5 * 2**-11)
     assert not torch.equal(rounded, HALVES)
-
-
-X, TOKENS, FLAGS = (
-    {"shape": list(tensor.shape), "data": tensor.flatten().tolist()} for tensor in EXAMPLE.values()
-)
-GOOD = {"x": X, "tokens": TOKENS, "flags": FLAGS}
-REFUSED = {
-    "a name": (GOOD | {"y": X}, "there is no input y; the inputs are x, tokens, flags"),
-    "nothing": ({"x": X, "tokens": TOKENS}, "input flags is missing"),
-    "axes": (
-        GOOD | {"x": X | {"shape": [2]}},
-        "input x must have the shape (1, N), got (2)",
-    ),
-    "more axes": (
-        GOOD | {"x": X | {"shape": [1, 2, 1]}},
-        "input x must have the shape (1, N), got (1, 2, 1)",
-    ),
-    "a fixed size": (
-        GOOD | {"flags": {"shape": [3], "data": [1, 1, 1]}},
-        "input flags must have the shape (2), got (3)",
-    ),
-    "an empty line": (
-        GOOD | {"x": {"shape": [1, 0], "data": []}},
-        "input x must have the shape (1, N) with N at least 1, got (1, 0)",
-    ),
-    "two lengths": (
-        GOOD | {"tokens": {"shape": [1, 3], "data": [1, 2, 3]}},
-        "input tokens must have the shape (1, N), and N is 2 already, got (1, 3)",
-    ),
-    "too few numbers": (GOOD | {"x": X | {"data": [1]}}, "input x must hold 2 numbers for its shape, got 1"),
-    "a token": (GOOD | {"tokens": TOKENS | {"data": [1, 7]}}, "index 7 must be from 0 to 6"),
-}
-
-
-def test_bad_inputs_and_programs_of_another_version_are_refused_with_a_sentence(in_page, small, program):
-    said = {name: in_page.error(small.as_dict(), inputs) for name, (inputs, _) in REFUSED.items()}
-    assert said == {name: sentence for name, (_, sentence) in REFUSED.items()}
-    long = {
-        name: {"shape": list(x.shape), "data": x.double().nan_to_num().flatten().tolist()}
-        for name, x in inputs_for(40, 1).items()
-    }
-    refused = "the lengths of the inputs don't fit one another"
-    assert refused in in_page.error(program.as_dict(), long)
-    later = small.as_dict() | {"version": 2}
-    assert in_page.error(later, GOOD) == "the program must have version 1, got 2"
-    assert in_page.error(small.as_dict(), GOOD) == "no error"

@@ -28,8 +28,7 @@ def test_python_runs_what_was_recorded_at_every_length():
 def test_a_program_can_be_written_as_json():
     program = export_for_page(lambda x: torch.where(x <= 0, x, -torch.inf), {"x": X}, FREE)
     written = json.loads(json.dumps(program.as_dict(), allow_nan=False))
-    assert written["inputs"] == [{"name": "x", "dtype": "float32", "shape": [2, "N"]}]
-    assert written["lengths"] == {"N": [1, None]}
+    assert written["inputs"] == [{"name": "x", "dtype": "float32"}]
     assert "-Infinity" in json.dumps(written["nodes"])
 
 
@@ -57,8 +56,6 @@ def test_numbers_that_float16_does_not_have_stay_float32(number):
 def test_whole_numbers_are_stored_in_the_least_that_holds_them():
     assert Weight.of(torch.tensor([-5, 2**31 - 1])).stored.dtype == torch.int32
     assert Weight.of(torch.tensor([2**40])).stored.dtype == torch.float64
-    with pytest.raises(ValueError, match="exact up to 2⁵³, got whole numbers from 0 to 9223372036854775807"):
-        Weight.of(torch.tensor([0, 2**63 - 1]))
 
 
 def test_what_is_shared_is_stored_once_and_what_is_unused_not_at_all():
@@ -81,17 +78,11 @@ def test_one_example_for_two_inputs_makes_two_inputs():
     torch.testing.assert_close(program.run(a=X, b=3 * X)["output"], -2 * X)
 
 
-def test_an_unknown_operation_is_named():
-    said = "the page does not know aten.linalg_vector_norm.default; it knows .*matmul"
-    with pytest.raises(NotImplementedError, match=f"^{said}"):
-        export_for_page(torch.linalg.vector_norm, {"x": X})
-
-
 @pytest.mark.parametrize(
     ("function", "message"),
     [
         (lambda x: x.half() + 1, "does not know torch.float16; it knows float32"),
-        (lambda x: x.long() ^ x.long().flip(0), r"does not know aten\.bitwise_xor"),
+        (torch.linalg.vector_norm, "does not know aten.linalg_vector_norm.default; it knows .*matmul"),
         (lambda x: x.add_(1), "writes into .*write into a clone"),
         (lambda x: {"mean": x.mean(1), "size": x.shape[1]}, "every output must be a tensor, got .* as size"),
     ],
@@ -104,25 +95,6 @@ def test_what_the_page_cannot_do_is_named(function, message):
 def test_a_branch_on_numbers_is_refused_in_the_words_of_pytorch():
     with pytest.raises(RuntimeError, match=r"can't record <lambda>: .* not on the numbers .*words:\n.*"):
         export_for_page(lambda x: x if x.sum() > 0 else -x, {"x": X})
-
-
-def test_the_least_length_is_what_the_function_takes():
-    def needs_two(x):
-        if x.shape[1] == 1:
-            raise ValueError("too short")
-        return x.mean(1)
-
-    assert export_for_page(needs_two, {"x": X}, FREE).lengths == {"N": (2, None)}
-    assert export_for_page(lambda x: x.mean(1), {"x": X}, FREE).lengths == {"N": (1, None)}
-
-
-def test_a_condition_between_lengths_is_checked():
-    def attend(x, y):
-        torch._check(x.shape[1] == 2 * y.shape[1] - 9)
-        return x.mean(1) + y.mean(1)
-
-    program = export_for_page(attend, {"x": X, "y": torch.ones(2, 7)}, {**FREE, "y": {1: "M"}})
-    assert [node[0] for node in program.nodes].count("check") == 1
 
 
 def test_the_package_imports_torch_alone():

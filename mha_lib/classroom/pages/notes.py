@@ -30,7 +30,10 @@ def write_notes(root: Path, lessons: list[Path], folder: Path | None = None) -> 
     """Write ``build/notes/<language>/<lesson>.html`` for each lesson; returns the exit status."""
     build = Build(folder or root / "build" / "notes", language_in(lessons[0]))
     words = build.words["notes"]
-    shows = shows_of_hands(root, build)
+    shows: dict[str, dict[str, Show]] = {}
+    counts = hands_file(root, build.language)
+    with build.attempt(counts.name):
+        shows = newest_shows(counts)
     with build.until_ctrl_c():
         for lesson in lessons:
             with build.attempt(lesson):
@@ -41,16 +44,6 @@ def write_notes(root: Path, lessons: list[Path], folder: Path | None = None) -> 
                 write_whole(file, notes_page(lesson, slides, hands, build))
                 build.wrote(file, about=total(slides, words))
     return build.end()
-
-
-def shows_of_hands(root: Path, build: Build) -> dict[str, dict[str, Show]]:
-    """The newest shows of hands by lesson and cell; none, and a warning, where their file is broken."""
-    file = hands_file(root, build.language)
-    try:
-        return newest_shows(file)
-    except ValueError:
-        build.warn_of(file.name)(build.words["hands"]["unreadable"])
-        return {}
 
 
 def notes_page(lesson: Path, slides: list[Slide], shows: Mapping[str, Show], build: Build) -> str:

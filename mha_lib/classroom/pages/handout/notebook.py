@@ -54,7 +54,7 @@ def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:
 
 def is_on_the_page(cell: NotebookNode) -> bool:
     """Whether a handout shows a cell: of the cells on no slide it shows these three kinds, and asserts."""
-    if is_tagged(cell, "remove-cell"):
+    if "remove-cell" in tags(cell):
         return False
     is_shown = slide_type(cell) != "skip" or has_role(cell, "solution", "why", "setup")
     return is_shown or only_asserts(cell)
@@ -80,11 +80,6 @@ def is_assert(node: ast.stmt) -> bool:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         return ast.unparse(node.value.func).split(".")[-1].startswith("assert")
     return isinstance(node, ast.Assert)
-
-
-def is_tagged(cell: NotebookNode, *names: str) -> bool:
-    """Whether a cell has one of these tags, which Jupyter Book writes ``hide-input`` or ``hide_input``."""
-    return any(str(tag).replace("_", "-") in names for tag in tags(cell))
 
 
 def without_open_exercises(

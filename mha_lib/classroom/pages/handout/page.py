@@ -33,7 +33,6 @@ from mha_lib.classroom.pages.handout.notebook import (
     cells_for,
     describe,
     is_on_the_page,
-    is_tagged,
     lines_of_asserts,
     only_asserts,
     without_open_exercises,
@@ -209,31 +208,19 @@ class HandoutPage:
         return self.cleaner.markdown(cell.source, cell.get("attachments"))
 
     def raw_cell(self, cell: NotebookNode) -> str:
-        """Its format says what it is; JupyterLab shows a raw cell without a format as text."""
-        kind = str(cell.metadata.get("format") or cell.metadata.get("raw_mimetype") or "text/plain")
-        if kind == "text/html":
-            return self.cleaner.html(cell.source)
-        if kind == "text/markdown":
-            return self.markdown_cell(cell)
-        if kind == "text/plain" and not cell.source.startswith("---\n"):  # settings for a converter
-            return terminal(cell.source, "raw")
-        self.complain(self.words["raw_left"].format(cell=cell.get("id", ""), type=kind))
-        return ""
+        """Its text, as JupyterLab shows it; settings for a converter are left out."""
+        return "" if cell.source.startswith("---\n") else terminal(cell.source, "raw")
 
     def code_cell(self, cell: NotebookNode, is_result: bool) -> str:
         if cell.get("id") in self.small:
             return '<div class="small"></div>\n'  # small.js asks there for the answer
         asserts = lines_of_asserts(cell.source) if is_result else set()
-        is_shown = cell.source.strip() and not is_tagged(cell, "remove-input")
-        code = code_block(cell.source, self.programming_language, asserts) if is_shown else ""
+        code = code_block(cell.source, self.programming_language, asserts) if cell.source.strip() else ""
         is_hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
-        is_hidden = is_hidden or is_tagged(cell, "hide-input", "hide-cell")
         if code and is_hidden and not has_role(cell, "solution"):
             code = folded("code", first_comment(cell.source) or self.words["code"], code)
         cell.outputs = [output for output in cell.outputs if not is_progress(output)]
-        outputs = "" if is_tagged(cell, "remove-output") else self.outputs.of(cell)
-        if outputs and is_tagged(cell, "hide-output", "hide-cell"):
-            outputs = folded("output", self.words["output"], outputs)
+        outputs = self.outputs.of(cell)
         kind = "outputs result" if is_result else "outputs"
         return code + (f'<div class="{kind}">\n{outputs}</div>\n' if outputs else "")
 
