@@ -13,12 +13,10 @@ from offline_notebook.links import (
     among,
     lead_links,
     mend_anchors,
-    say_where_figures_are,
 )
 from offline_notebook.markdown import code_block, to_html
 from offline_notebook.outputs import Outputs, terminal
 from offline_notebook.pictures import Picture, Pictures
-from offline_notebook.sanitise import writable
 from offline_notebook.tree import inside, parse, plain
 
 WIDGETS_SCRIPT = Path(__file__).with_name("widgets.js")
@@ -39,8 +37,6 @@ __all__ = [
     "mend_anchors",
     "parse",
     "plain",
-    "say_where_figures_are",
     "terminal",
     "to_html",
-    "writable",
 ]

@@ -9,7 +9,6 @@ from urllib.parse import quote, unquote
 from bs4 import Tag
 from markupsafe import Markup
 
-from offline_notebook.clean import shortened
 from offline_notebook.tree import inside, plain
 
 HEADINGS = re.compile(r"^h[1-6]$")
@@ -43,16 +42,6 @@ def add_anchors(page: Tag, link: str, lowered_in: str = "") -> list[Heading]:
     for cell in page.select("[data-cell]"):
         cell["id"] = free_anchor(str(cell.attrs.pop("data-cell")), taken)
     return headings
-
-
-def say_where_figures_are(page: Tag, words: dict[str, str]) -> None:
-    """Name each figure that a program drew without a text of its own after the heading above it."""
-    heading = ""
-    for element in page.find_all(["img", HEADINGS]):
-        if element.name != "img":
-            heading = shortened(plain(inside(element)))
-        elif heading and element.get("alt") == words["figure"]:
-            element["alt"] = words["figure_below"].format(heading=heading)
 
 
 def make_heading(element: Tag, taken: dict[str, int], lowered_in: str) -> Heading:

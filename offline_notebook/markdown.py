@@ -17,7 +17,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from offline_notebook.sanitise import escaped, sanitised, writable
+from offline_notebook.sanitise import escaped, sanitised
 from offline_notebook.tree import plain
 
 FORMULA = "data-formula"  # the attribute of an element whose text is TeX; "display" for one with its own line
@@ -70,7 +70,7 @@ def to_html(
         taken_out.append((found[0], element))
         return f"{BEGINS}{len(taken_out) - 1}{ENDS}"
 
-    text = TEX_IN_MARKDOWN.sub(take_out, re.sub(f"[{BEGINS}{ENDS}]", "", writable(source)))
+    text = TEX_IN_MARKDOWN.sub(take_out, re.sub(f"[{BEGINS}{ENDS}]", "", source))
     render: Any = create_markdown(renderer=Renderer(attachments or {}, escape=escape), plugins=PLUGINS)
     content, missing = sanitised(render(text))
     if missing:

@@ -2,7 +2,6 @@
 
 import html
 import json
-import math
 import re
 from collections.abc import Callable
 from functools import partial
@@ -134,12 +133,11 @@ def terminal(text: str | list[str], kind: str) -> str:
 
 def picture(kind: str, data: str, alt: str, metadata: dict[str, Any]) -> str:
     """A picture that a cell has drawn, with the text and the width that the cell gave it."""
-    given = {"alt": alt} | metadata | (metadata.get(kind) or {})
+    given = {"alt": alt} | metadata | metadata.get(kind, {})
     is_drawing = kind == "image/svg+xml"
     address = f"data:{kind},{quote(shorter(data))}" if is_drawing else f"data:{kind};base64,{data}"
-    width = given.get("width")
     attributes = {"src": address, "alt": str(given["alt"])}
-    if isinstance(width, int | float) and math.isfinite(width):
+    if width := given.get("width"):
         attributes["width"] = str(round(width))
     text = " ".join(f'{name}="{html.escape(value)}"' for name, value in attributes.items())
     return f'<figure class="picture"><img {text}></figure>\n'

@@ -43,13 +43,11 @@ MISSED = re.compile(
     r"<(script|iframe|object|embed|canvas|form|select|textarea|link|meta|base|svg|style(?!\s+scoped))\b", re.I
 )
 MEDIA = {"audio", "source", "video"}
-HALVES = re.compile("[\0\ud800-\udfff]")
 
 
 def sanitised(source: str) -> tuple[str, list[str]]:
     """The part of a piece of HTML that needs no program and no network, with each element closed, and what
     is missing in it."""
-    source = writable(source)
     missing = [f"<{name.lower()}>" for name in MISSED.findall(source)]
 
     def checked(element: str, name: str, value: str) -> str | None:
@@ -74,11 +72,6 @@ def sanitised(source: str) -> tuple[str, list[str]]:
         link_rel=None,
     )
     return clean, list(dict.fromkeys(missing))
-
-
-def writable(text: str) -> str:
-    """The text without letters that JSON can hold but no page: lone surrogates and NUL."""
-    return HALVES.sub("\ufffd", text)
 
 
 def escaped(text: str) -> str:

@@ -19,7 +19,7 @@ class Widgets:
     """The widgets of one page; two views of one widget share its state, two widgets their module."""
 
     def __init__(self, metadata: dict[str, Any], cleaner: Cleaner):
-        self.models = stored_models(metadata)
+        self.models = metadata.get("widgets", {}).get(STATE, {}).get("state", {})
         self.not_stored = 0  # widgets without a stored state
         self.cleaner = cleaner
         self.sentences = cleaner.sentences
@@ -30,11 +30,8 @@ class Widgets:
         """The widget alive, or else what the notebook kept beside it, with a sentence that it is missing."""
         if " object at 0x" in fallback:  # the text of a Python object says nothing to a reader
             fallback = ""
-        try:
-            if "_esm" in self.state(model_id):
-                return self.live(model_id, fallback)
-        except (AttributeError, KeyError, TypeError, ValueError):  # the state can be anything
-            self.models.pop(model_id, None)
+        if "_esm" in self.state(model_id):
+            return self.live(model_id, fallback)
         self.not_stored += model_id not in self.models
         kind = str(self.models.get(model_id, {}).get("model_name", ""))
         if "<img" in fallback or not kind:
@@ -87,16 +84,3 @@ class Widgets:
         used = {model[part] for model in models.values() for part in ("module", "style")}
         sources = {name: text for name, text in self.sources.items() if name in used}
         return {"sources": sources, "models": models}
-
-
-def stored_models(metadata: dict[str, Any]) -> dict[str, Any]:
-    """The widgets that a notebook has stored, by their names; without those stored in an unknown form."""
-    try:
-        models = dict(metadata["widgets"][STATE]["state"])
-    except (KeyError, TypeError, ValueError):
-        return {}
-    return {
-        name: model
-        for name, model in models.items()
-        if isinstance(model, dict) and isinstance(model.get("state"), dict)
-    }

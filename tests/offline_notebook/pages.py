@@ -12,7 +12,6 @@ PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgG
 COLOURS = {"#0067A5": "var(--q)", "#B04500": "var(--k)"}
 SENTENCES = {
     "figure": "Figure drawn by the code above",
-    "figure_below": "Figure in “{heading}”",
     "formula_left": "formula left as TeX: {tex} ({reason})",
     "left_out": "left out: {elements}",
     "link_left": "no page for {address}",

@@ -73,12 +73,11 @@ def test_latex_is_a_formula_or_words_with_formulas(source, formulas, words):
     assert page.said == []
 
 
-@pytest.mark.parametrize(
-    ("metadata", "alt"), [({"image/png": None}, "Figure drawn"), ({"width": float("nan"), "alt": "a"}, "a")]
-)
-def test_odd_metadata_of_a_picture_stop_no_page(metadata, alt):
-    page = Shown(shown({"image/png": PIXEL}, **metadata))
-    assert page.page.find("img")["alt"].startswith(alt)
+def test_a_picture_has_the_text_and_the_width_that_its_cell_gave_it():
+    about = {"image/png": {"alt": "Two curves", "width": 120.4}}
+    image = Shown(shown({"image/png": PIXEL}, **about)).page.img
+    assert (image["alt"], image["width"]) == ("Two curves", "120")
+    assert Shown(shown({"image/png": PIXEL})).page.img["alt"] == "Figure drawn by the code above"
 
 
 @pytest.mark.parametrize("codes", ["\x1b[38m", "\x1b[48;5m", "\x1b[38;2;1m", "\x1b[999m", "\x1b[;;m"])

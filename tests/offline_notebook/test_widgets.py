@@ -14,13 +14,3 @@ def test_without_javascript_a_widget_says_that_it_needs_it():
         assert (still.find(class_="words") is None) == (words is None), "the style sheet hides it"
         assert words is None or words in still.noscript.get_text()
         assert (still.find("img") is None) == (words is not None)
-
-
-def page_of(**models):
-    return Shown(shown({VIEW: {"model_id": "top"}}), metadata={"widgets": stored(**models)})
-
-
-def test_a_widget_of_another_kind_is_said():
-    page = page_of(top=("DatePickerModel", {"description": "day", "value": {"year": 2024}}))
-    assert page.notes == ["A widget stands here (DatePicker)."]
-    assert page.said == ["widget left out: DatePicker"]

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-MOST_OPTIONS = 10_000  # of a slider or a choice: with more, nobody finds a certain one
 Setting = tuple[int | str, ...]
 
 
@@ -44,9 +43,6 @@ def make_control(name: str, given: Any, default: Any) -> Control:
     if not (hasattr(given, "__len__") and hasattr(given, "__iter__")):
         raise TypeError(f"{name} must be a list, range, list of ranges, bool, dict or str, got {given!r}")
     is_vector = len(given) > 0 and all(isinstance(entry, list | range) for entry in given)
-    most = max(map(len, given)) if is_vector else len(given)
-    if most > MOST_OPTIONS:
-        raise ValueError(f"{name} must offer at most {MOST_OPTIONS:,} values, got {most:,}")
     read = [list(entry) for entry in given] if is_vector else [list(given)]
     options = [list(given.values())] if isinstance(given, Mapping) else read
     if not all(options):

@@ -77,10 +77,7 @@ def test_a_default_that_is_an_array_is_found_by_what_it_is():
         make_control("a", masks, torch.ones(2, 2))
 
 
-def test_a_long_list_is_named_in_short_and_one_that_is_too_long_is_an_error_at_once():
-    for given in (range(10**9), [range(3), range(10**9)]):
-        with pytest.raises(ValueError, match=r"a must offer at most 10,000 values, got 1,000,000,000"):
-            make_control("a", given, inspect.Parameter.empty)
+def test_a_long_list_is_named_in_short():
     with pytest.raises(ValueError, match=re.escape("which [0, 1, 2, 3, 4, 5, …, 97, 98, 99] doesn't offer")):
         make_control("a", list(range(100)), 100)
     with pytest.raises(ValueError, match=re.escape("a=None, which [[0, 1], [7]] doesn't offer")):

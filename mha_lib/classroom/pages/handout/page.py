@@ -48,9 +48,7 @@ from offline_notebook import (
     lead_links,
     mend_anchors,
     parse,
-    say_where_figures_are,
     terminal,
-    writable,
 )
 
 STYLES = [f"pages/handout/{name}.css" for name in ("code", "page", "others", "paper")]
@@ -111,7 +109,6 @@ class HandoutPage:
         self.cleaner.clean_tree(self.body)
         if count := self.outputs.widgets.not_stored:
             complain(self.words["not_stored"].format(count=count))
-        say_where_figures_are(self.body, self.words)
         link_terms(self.body, notebook, name, folder, address_of)
         self.headings = add_anchors(self.body, self.words["link"], lowered_in="subslide")
         mend_anchors(self.body, self.words, complain)
@@ -120,7 +117,7 @@ class HandoutPage:
         self, template: str = "pages/handout/handout.html", styles: Iterable[str] = (), **more: Any
     ) -> str:
         """The whole page; a template that extends the handout's may take ``more``."""
-        text = page.render(
+        return page.render(
             template,
             language=self.language if TAG.fullmatch(self.language) else ENGLISH,
             title=self.description.title,
@@ -137,7 +134,6 @@ class HandoutPage:
             body=Markup(inside(self.body)),
             **more,
         )
-        return writable(text)
 
     @property
     def says_title(self) -> bool:

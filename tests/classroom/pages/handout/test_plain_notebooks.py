@@ -50,12 +50,3 @@ def test_links_to_headings_are_understood_as_jupyter_names_them():
     page = Handout(new_markdown_cell("## Part One\n\n[a](#Part-One) [b](#part-one) [c](#Nowhere)"))
     assert [link["href"] for link in page.main.select("p a")] == ["#part-one", "#part-one", "#Nowhere"]
     assert page.said == ["a link leads to #Nowhere, and nothing here is called that"]
-
-
-# ---- letters ----
-
-
-def test_half_a_letter_stops_no_page():
-    page = Handout(new_markdown_cell("# a\ud800b $\ud800$"), new_code_cell("'\udc00'"), summary="\ud800")
-    assert page.html.encode()
-    assert "a\ufffdb" in page.main.get_text()
