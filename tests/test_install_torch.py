@@ -18,7 +18,6 @@ import yaml
 from tests.wheels import wheel
 
 ROOT = Path(__file__).parents[1]
-SCRIPT = (ROOT / "tools/install_torch.py").read_text(encoding="utf-8")
 INDEX = "https://download.pytorch.org/whl/cpu"
 LOAD = 1_500_000  # bytes
 
@@ -84,17 +83,17 @@ class Machine:
             (borrowed / lent.name).symlink_to(lent)
         (folder / "constraints.txt").write_text("numpy==99.0\ntorch==2.13.0\n")
         (folder / "tools").mkdir()
-        self.ask(f"{indices}/cpu")
+        shutil.copy(ROOT / "tools/install_torch.py", folder / "tools")
         self.environment = {name: text for name, text in os.environ.items() if not name.startswith("PIP_")}
         self.environment |= {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "no_proxy": "127.0.0.1"}
         self.environment |= {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": f"{indices}/pypi"}
         self.environment |= {"PIP_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(borrowed)}
+        self.ask(f"{indices}/cpu")
         self.has_gpu(False)
 
     def ask(self, index):
         """Another address takes the place of PyTorch's index."""
-        assert SCRIPT.count(INDEX) == 1
-        (self.folder / "tools/install_torch.py").write_text(SCRIPT.replace(INDEX, index))
+        self.environment["TORCH_INDEX"] = index
 
     def has_gpu(self, found):
         file = self.folder / "nvidia-smi"

@@ -1,5 +1,6 @@
 """Code, pictures and explorers fill a slide, and code stays in its place when its output comes."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.browser.decks import begin, each_lesson, go_to, run_deck
 from tests.browser.explorers import SPY_ON_TEXT
 from tests.browser.new_lesson import lay_lesson, open_deck
 from tests.browser.pages import new_page
-from tests.browser.waiting import act, box_of, measure, until
+from tests.browser.waiting import act, becomes, box_of, measure, until
 from tests.lessons import ROOT
 
 pytestmark = pytest.mark.ci
@@ -104,6 +105,20 @@ def code_of_slides(page: Page) -> Code:
         go_to(page, slide)
         found[slide] = measure(page, CODE)
     return found
+
+
+def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_sorter(page, jupyter):
+    open_deck(page, lay_slides(jupyter, "unseen", SLIDES))
+    run_deck(page)
+    expect(page.locator(".mha-explorer")).to_have_count(1)
+    expect(page.locator(".mha-explorer [role=application]")).to_have_count(0)
+    page.keyboard.press("o")
+    picture = page.frame_locator("#deck-sorter").get_by_role("option").nth(EXPLORER).locator("canvas")
+    expect(picture).to_have_attribute("width", re.compile(r"\d+"))
+    corner = "canvas => [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data]"
+    becomes(picture, corner, [255] * 4)  # its paper
+    expect(page.locator(".slides .deck-unseen")).to_have_count(0)
+    expect(page.locator("#slide-0-0")).to_be_visible()
 
 
 def test_code_neither_moves_nor_shrinks_when_its_output_comes(ran: tuple[Page, Code]) -> None:

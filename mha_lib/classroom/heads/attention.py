@@ -257,14 +257,25 @@ def changed_heads(
 
     ``heads`` are named as in ``attention.heads``: kind, layer, head. ``change`` makes the weights of one head
     (B, Q, K) of its weights and the allowed cells. The model is the same afterwards.
+
+    Raises ValueError for an unknown head, and for a head of a module that several layers share (ALBERT)
+    unless it is named in all of them: a change of the module changes it in all of them.
     """
     chosen: dict[nn.Module, list[int]] = {}
-    for kind, layer, number in checked_heads(heads, attention.heads):
+    named = checked_heads(heads, attention.heads)
+    for kind, layer, number in named:
         module = attention.layers[kind][layer].module
         if module is None:
             raise ValueError(
                 f"{type(attention.model).__name__} computes its attention by itself, not by the "
                 "AttentionInterface of transformers, so its heads can't be changed from outside"
+            )
+        sharing = [at for at, other in enumerate(attention.layers[kind]) if other.module is module]
+        if any(Head(kind, at, number) not in named for at in sharing):
+            raise ValueError(
+                f"heads must name head {number} in all layers that share one module of "
+                f"{type(attention.model).__name__}, {', '.join(map(str, sharing))}, got layer {layer} "
+                f"without the others; pass {[(kind, at, number) for at in sharing]}"
             )
         chosen.setdefault(module, []).append(number)
 
@@ -283,9 +294,11 @@ def importance_by_removal(
 ) -> dict[Head, float]:
     """How much ``metric(model)`` grows without each head, the largest first.
 
-    The metric is yours: the loss of a text, the logit of an answer, the share of right answers.
+    The metric is yours: the loss of a text, the logit of an answer, the share of right answers. It is
+    measured with the same eager attention before and after, so that rounding of sdpa is no effect of a head.
     """
-    before = float(metric(attention.model))
+    with changed_heads(attention, []) as model:
+        before = float(metric(model))
     found = {}
     for head in attention.heads if heads is None else checked_heads(heads, attention.heads):
         with changed_heads(attention, [head]) as model:

@@ -47,8 +47,8 @@ def change_weights(weights: Tensor, allowed: Tensor, heads: Iterable[int], chang
 
 
 def evened(weights: Tensor, allowed: Tensor) -> Tensor:
-    """Give every allowed key the same weight."""
-    return allowed.to(weights.dtype) / allowed.sum(-1, keepdim=True)
+    """Give every allowed key the same weight; a query without allowed keys gives none."""
+    return allowed.to(weights.dtype) / allowed.sum(-1, keepdim=True).clamp(min=1)
 
 
 def permuted(weights: Tensor, allowed: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 from mha_lib.classroom import heads as models
 from mha_lib.classroom.heads import changed_heads, importance_by_removal, read_attention
 from mha_lib.classroom.heads.attention import KINDS
-from tests.classroom.heads.small_models import CASES, Fixed, ids
+from tests.classroom.heads.small_models import CASES, SIZES, Fixed, ids, made
 
 each_case = pytest.mark.parametrize("name", CASES)
 
@@ -107,8 +107,33 @@ def test_the_metric_is_the_callers_and_the_most_important_head_comes_first():
     head, value = next(iter(found.items()))
     with torch.no_grad(), changed_heads(attention, [head], models.silenced) as changed:
         after = loss(changed)
-    assert value == pytest.approx((after - loss(attention.model)).item())
+    with torch.no_grad(), changed_heads(attention, []) as same:
+        before = loss(same)
+    assert value == pytest.approx((after - before).item())
     assert importance_by_removal(attention, lambda _: 1.0, [head]) == {head: 0.0}
+
+
+def test_the_metric_before_and_after_removal_uses_the_same_attention():
+    attention, used = CASES["gpt2"].read(), []
+
+    def note(model):
+        used.append(model.config._attn_implementation)
+        return 1.0
+
+    importance_by_removal(attention, note, attention.heads[:1])
+    before, after = used
+    assert before == after
+
+
+def test_a_head_that_layers_share_is_changed_in_all_of_them_or_not_at_all():
+    model = made("Albert", vocab_size=61, embedding_size=5, num_attention_heads=3, **SIZES)()
+    attention = read_attention(model, ids(7, 0))
+    both = [("self", 0, 1), ("self", 1, 1)]
+    with pytest.raises(ValueError, match=re.escape(f"pass {both}")), changed_heads(attention, both[:1]):
+        pass
+    with changed_heads(attention, both) as changed:
+        inside = read_attention(changed, ids(7, 0)).layers["self"]
+    assert not any(layer.weights[1].any() for layer in inside)
 
 
 def test_a_model_that_attends_by_itself_is_read_but_not_changed():

@@ -8,8 +8,9 @@ import torch
 pytest.importorskip("transformers")
 
 from mha_lib.classroom.heads.attention import read_attention
+from mha_lib.classroom.heads.changes import evened
 from mha_lib.classroom.heads.measures import induction, measures_of, measures_of_layer, repeated_tokens
-from tests.classroom.heads.small_models import CASES
+from tests.classroom.heads.small_models import CASES, Fixed, ids
 
 N = 7
 
@@ -22,13 +23,17 @@ def shifted(by):
     return weights
 
 
+def measured(weights, is_cross=False):
+    return measures_of_layer(weights, torch.ones_like(weights, dtype=torch.bool), is_cross=is_cross)
+
+
 FIRST = torch.eye(N)[0].expand(N, N)
 EVEN = torch.full((N, N), 1 / N)
 
 
 def test_each_measure_is_one_for_the_head_that_is_named_so():
     """The first query does not count: in a causal model it has only itself to look at."""
-    found = measures_of_layer(torch.stack([shifted(1), FIRST, shifted(0), EVEN]), is_cross=False)
+    found = measured(torch.stack([shifted(1), FIRST, shifted(0), EVEN]))
     assert [*found] == ["entropy", "previous", "first", "same"]
     even = 1 / N
     for name, expected in {
@@ -41,7 +46,7 @@ def test_each_measure_is_one_for_the_head_that_is_named_so():
 
 
 def test_cross_attention_has_no_previous_token():
-    assert [*measures_of_layer(torch.rand(2, 3, 5), is_cross=True)] == ["entropy", "first"]
+    assert [*measured(torch.rand(2, 3, 5), is_cross=True)] == ["entropy", "first"]
 
 
 def test_an_induction_head_looks_at_the_token_after_the_same_one():
@@ -54,19 +59,72 @@ def test_an_induction_head_looks_at_the_token_after_the_same_one():
 
 
 @pytest.mark.parametrize("name", ["gpt2", "bert", "t5"])
-def test_repeated_tokens_are_all_different_and_said_twice(name):
-    tokens = repeated_tokens(CASES[name].make())
-    assert tokens is not None
-    first, again = tokens[0].chunk(2)
+def test_repeated_tokens_are_all_different_and_their_control_begins_with_others(name):
+    texts = repeated_tokens(CASES[name].make(), 25, 0)
+    assert texts
+    repeated, control = texts
+    first, again = repeated[0].chunk(2)
     assert torch.equal(first, again)
-    assert len({*first.tolist()}) == len(first) == 25
-    assert tokens.max() < 61
+    others, same = control[0].chunk(2)
+    assert torch.equal(same, again)
+    assert len({*first.tolist(), *others.tolist()}) == 2 * len(first) == 50
+    assert repeated.max() < 61
 
 
-def test_induction_is_measured_on_the_repeated_tokens_and_not_on_the_text():
-    attention = CASES["gpt2"].read()
-    found = measures_of(attention, CASES["gpt2"].inputs())
-    repeated = read_attention(attention.model, repeated_tokens(attention.model)).layers["self"]
-    for layer, measures in zip(repeated, found["self"], strict=True):
-        expected = torch.stack([layer.weights[:, 25 + i, i + 1] for i in range(25)]).mean(0)
-        torch.testing.assert_close(measures["induction"], expected)
+@pytest.mark.parametrize("name", ["gpt2", "bart"])
+def test_induction_is_measured_against_its_control_over_seeds_and_lengths(name):
+    attention = CASES[name].read()
+    found = measures_of(attention, CASES[name].inputs())
+    kind = "self" if name == "gpt2" else "decoder"
+
+    def score(tokens, number):
+        n = tokens.shape[-1] // 2
+        inputs = {"input_ids": tokens} | ({} if name == "gpt2" else {"decoder_input_ids": tokens})
+        weights = read_attention(attention.model, inputs).layers[kind][number].weights
+        return torch.stack([weights[:, n + i, i + 1] for i in range(n)]).mean(0)
+
+    texts = [repeated_tokens(attention.model, most, seed) for most in (25, 12) for seed in range(3)]
+    for number, measures in enumerate(found[kind]):
+        scores = [score(pair[0], number) - score(pair[1], number) for pair in texts if pair]
+        assert len(scores) == 6
+        torch.testing.assert_close(measures["induction"], torch.stack(scores).mean(0))
+
+
+def test_a_head_that_looks_back_by_position_alone_is_no_induction_head():
+    """The position decides where it looks, whatever the tokens are: its control has the same score."""
+    weights = torch.zeros(1, 1, 50, 50)
+    for query in range(50):
+        weights[..., query, max(0, query - 24)] = 1
+
+    class ByPosition(Fixed):
+        def get_input_embeddings(self):
+            return torch.nn.Embedding(61, 3)
+
+        def forward(self, input_ids, output_attentions=False):
+            n = input_ids.shape[-1]
+            return Fixed((weights[..., :n, :n],))
+
+    model = ByPosition(None)
+    (found,) = measures_of(read_attention(model, ids(50, 0)), ids(50, 0))["self"]
+    assert induction(weights[0]).item() == 1
+    assert found["induction"].item() == 0
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_changes_no_measure(side):
+    model = CASES["llama"].make()  # its positions are relative, so padding moves nothing
+    text, padding = ids(11, 0), torch.zeros(1, 5, dtype=torch.long)
+    parts = [(text, 1), (padding, 0)] if side == "right" else [(padding, 0), (text, 1)]
+    padded = {
+        "input_ids": torch.cat([tokens for tokens, _ in parts], -1),
+        "attention_mask": torch.cat([torch.full_like(tokens, real) for tokens, real in parts], -1),
+    }
+    expected, found = (measures_of(read_attention(model, each), each)["self"] for each in (text, padded))
+    for alone, beside in zip(expected, found, strict=True):
+        for name in ("entropy", "previous", "first", "same"):
+            torch.testing.assert_close(beside[name], alone[name], atol=1e-5, rtol=1e-4)
+
+
+def test_evened_weights_of_a_query_without_allowed_keys_are_zero():
+    allowed = torch.tensor([[[False, False], [True, True]]])
+    assert evened(torch.rand(1, 2, 2), allowed).tolist() == [[[0, 0], [0.5, 0.5]]]

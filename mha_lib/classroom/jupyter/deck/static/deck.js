@@ -75,7 +75,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
   queueSaves(panel.context, { foot, words });
   const runner = new Runner({ panel, load, foot, words });
   const fit = new Fit({ words });
-  const speaker = new Speaker({ slides, words: inAll.speaker, passKey });
+  const speaker = new Speaker({ slides, words: inAll.speaker, passKey, fit });
   followDeck({ foot, speaker });
   foot.greet(notice);
   showBusy({ panel, foot, words });
@@ -99,7 +99,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
   };
   const opened = {
     help: panel.node.appendChild(Object.assign(document.createElement("dialog"), { id: "deck-help" })),
-    sorter: new Sorter({ panel, title: words.help.sorter, passKey }),
+    sorter: new Sorter({ panel, title: words.help.sorter, passKey, fit }),
     number: typedNumber({ foot, words }),
     hands: new Hands({ panel, file: handsFile, foot, fit, words: inAll.hands }),
   };

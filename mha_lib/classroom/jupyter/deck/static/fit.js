@@ -51,10 +51,16 @@ export class Fit {
       for (const cell of cellsOf(section)) this.sizes.observe(cell);
       releaseErrors(section);
     }
+    this.#largest = this.fitParts(section, this.#largest);
+  }
+
+  /** Fit a slide that has a place on the page, explorers among its parts; returns the letters of its code. */
+  fitParts(section, largest) {
     foldCode(codeCellsOf(section), this.words.code);
-    this.#largest = fitSlide(section, this.#largest);
+    const size = fitSlide(section, largest);
     for (const cell of codeCellsOf(section)) offerRoom(cell, section);
     holdErrors(section, (error) => roomBelow(error, section));
+    return size;
   }
 }
 

@@ -4,6 +4,7 @@ import { fitSlide } from "./fit.js";
 import { countSteps, showSteps } from "./steps.js";
 
 const FORMULAS = "MJX-CHTML-styles";
+const PATIENCE = 60; // frames of the screen in which an explorer draws itself
 
 /** Make an empty page look as the deck does. */
 export function dress(page) {
@@ -90,4 +91,22 @@ function inShellsOf(node, content, page) {
   shell.removeAttribute("style");
   shell.append(content);
   return node.matches(".reveal") ? shell : inShellsOf(node.parentElement, shell, page);
+}
+
+const isDrawn = (explorer) => Boolean(explorer.querySelector("[role=application]"));
+
+/**
+ * Draw the explorers of a slide that nobody has turned to. An explorer draws itself once it has a size, so the
+ * slide is laid out, unseen, until all have; `fit` gives them their room. True if something new was drawn.
+ */
+export async function drawUnseen(section, fit) {
+  const explorers = [...section.querySelectorAll(".mha-explorer")].filter((one) => !isDrawn(one));
+  if (!explorers.length) return false;
+  const hidden = [section.parentElement, section].filter((part) => !part.matches(".present"));
+  for (const part of hidden) part.classList.add("deck-unseen");
+  fit.fitParts(section);
+  for (let frame = 0; frame < PATIENCE && !explorers.every(isDrawn); frame += 1)
+    await new Promise(requestAnimationFrame);
+  for (const part of hidden) part.classList.remove("deck-unseen");
+  return explorers.some(isDrawn);
 }

@@ -1,13 +1,13 @@
 // The slide sorter: all slides at once, over the deck. Its keys are in keys.js; a click goes to a slide, too.
-import { dress, fitPictures, followTheme, pictureOf } from "./picture.js";
+import { drawUnseen, dress, fitPictures, followTheme, pictureOf } from "./picture.js";
 import { headingOf, sections, shownSection } from "./stage.js";
 import { goTo } from "./turn.js";
 
 const MOST_COLUMNS = 6; // so that a title can be read
 
 export class Sorter {
-  constructor({ panel, title, passKey }) {
-    Object.assign(this, { panel, title, passKey });
+  constructor({ panel, title, passKey, fit }) {
+    Object.assign(this, { panel, title, passKey, fit });
   }
 
   get isOpen() {
@@ -41,6 +41,16 @@ export class Sorter {
     this.theme = new MutationObserver(() => followTheme(page));
     this.theme.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
     this.#choose(this.chosen);
+    this.#drawUnseen(page);
+  }
+
+  /** Draw the explorers that were not shown yet, slide by slide, while the sorter can be used. */
+  async #drawUnseen(page) {
+    for (const [index, section] of sections().entries()) {
+      const isNew = await drawUnseen(section, this.fit);
+      if (page !== this.frame?.contentDocument) return; // closed meanwhile
+      if (isNew) page.body.children[index].replaceChildren(pictureOf(section, page));
+    }
   }
 
   #cellOf(section, page) {

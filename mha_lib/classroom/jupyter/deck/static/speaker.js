@@ -4,7 +4,7 @@
 import { Clock, minutesBehind } from "./clock.js";
 import { errorsOn } from "./errors.js";
 import { Frame } from "./frame.js";
-import { copyFormulaStyles, linkTo } from "./picture.js";
+import { copyFormulaStyles, drawUnseen, linkTo } from "./picture.js";
 import { coreMinutes } from "./slides.js";
 import { headingOf, nextCore, position, sections, shownSection } from "./stage.js";
 import { countSteps, countTaken } from "./steps.js";
@@ -23,8 +23,8 @@ const AT_REST = 400; // ms without a change, after which the pictures are drawn 
 export class Speaker {
   clock = new Clock();
 
-  constructor({ slides, words, passKey }) {
-    Object.assign(this, { slides, words, passKey });
+  constructor({ slides, words, passKey, fit }) {
+    Object.assign(this, { slides, words, passKey, fit });
     setInterval(() => this.#isOpen && this.#showTime(), 1000);
     const changes = { childList: true, characterData: true, subtree: true };
     new MutationObserver(() => {
@@ -65,6 +65,7 @@ export class Speaker {
     if (taken < all) this.next.show(section, taken + 1);
     else this.next.show(next, 0);
     this.#showTime();
+    this.#drawUnseen(next);
   }
 
   get #isOpen() {
@@ -132,6 +133,12 @@ export class Speaker {
     const plan = clock.isWaiting ? "waiting" : behind > 0 ? "behind" : behind < 0 ? "ahead" : "on_time";
     const said = coreMinutes(this.slides) ? fill(words[plan], { minutes: Math.abs(behind) }) : "";
     Object.assign(this.#find("#plan"), { textContent: said, className: plan });
+  }
+
+  /** Explorers on the next slide that were not shown yet come a moment later. */
+  async #drawUnseen(next) {
+    const isNew = next && (await drawUnseen(next, this.fit));
+    if (isNew) this.show(shownSection());
   }
 }
 
