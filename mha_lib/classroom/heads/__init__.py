@@ -1,8 +1,9 @@
 """The heads of any model of the kind of ``transformers``: read them, measure them, see them, remove them.
 
 ``changes.py`` names heads and changes their weights. ``attention.py`` runs a model and takes its weights,
-``measures.py`` says what each head does in numbers, ``tokens.py`` finds the labels, ``explore.py`` gives all
-of it to the explorer as arrays, and ``load.py`` is the only place in this project that fetches a model.
+``measures.py`` says what each head does in numbers, ``patching.py`` puts parts of one run into another,
+``tokens.py`` finds the labels, ``explore.py`` gives all of it to the explorer as arrays, and ``load.py`` is
+the only place in this project that fetches a model.
 ``transformers`` is in the extra ``[models]``, and imported only when one of these functions is called.
 
 ``shares.py`` and ``who_said.py`` serve small language models made of the course's layers: the share of each
@@ -17,18 +18,21 @@ from mha_lib.classroom.heads.attention import (
 )
 from mha_lib.classroom.heads.changes import Head, evened, permuted, silenced
 from mha_lib.classroom.heads.explore import explore_model
+from mha_lib.classroom.heads.patching import Patched, patched_heads
 from mha_lib.classroom.heads.shares import head_outputs, logit_shares, replaced
 from mha_lib.classroom.heads.who_said import who_said
 
 __all__ = [
     "Head",
     "ModelAttention",
+    "Patched",
     "changed_heads",
     "evened",
     "explore_model",
     "head_outputs",
     "importance_by_removal",
     "logit_shares",
+    "patched_heads",
     "permuted",
     "read_attention",
     "replaced",

@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -29,7 +29,9 @@ KINDS = {
 }
 # Takes a module's weights (B, H, Q, K) and the allowed cells in the same shape; returns the weights to use.
 Watch = Callable[[nn.Module, Tensor, Tensor], Tensor]
-WATCHING: list[Watch] = []
+# Takes the outputs of a module's heads (B, Q, H, d), before they are concatenated; returns those to use.
+Replace = Callable[[nn.Module, Tensor], Tensor]
+WATCHING: list[tuple[set[nn.Module], Watch | None, Replace | None]] = []  # the modules whose heads each sees
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Layer:
 
     weights: Tensor  # (H, Q, K)
     allowed: Tensor  # (H, Q, K), boolean; all True if the model does not show its mask
+    number: int  # as the model counts its layers, of which some may have no attention
     module: nn.Module | None = None  # None if the model computes attention by itself
 
 
@@ -54,11 +57,14 @@ class ModelAttention:
     @property
     def heads(self) -> list[Head]:
         return [
-            Head(kind, number, head)
+            Head(kind, layer.number, head)
             for kind, layers in self.layers.items()
-            for number, layer in enumerate(layers)
+            for layer in layers
             for head in range(len(layer.weights))
         ]
+
+    def layer(self, kind: str, number: int) -> Layer:
+        return next(layer for layer in self.layers[kind] if layer.number == number)
 
 
 def as_arguments(model: nn.Module, inputs: Any) -> dict[str, Any]:
@@ -151,7 +157,7 @@ def read_attention(model: nn.Module, inputs: Any) -> ModelAttention:
                 raise ValueError(reason) from error
             raise
     layers = {
-        name: [as_layer(kind, number, weights, seen) for number, weights in enumerate(found)]
+        name: numbered([as_layer(kind, at, weights, seen) for at, weights in enumerate(found)])
         for kind, name in KINDS.items()
         if (found := getattr(output, kind, None))
     }
@@ -163,39 +169,49 @@ def read_attention(model: nn.Module, inputs: Any) -> ModelAttention:
     return ModelAttention(model, layers)
 
 
-def as_layer(kind: str, number: int, weights: Any, seen: list[tuple[nn.Module, Tensor, Tensor]]) -> Layer:
+def as_layer(kind: str, at: int, weights: Any, seen: list[tuple[nn.Module, Tensor, Tensor]]) -> Layer:
     """The weights that a model has returned, with the module that made them and its mask."""
     if not isinstance(weights, Tensor) or weights.dim() != 4 or len(weights) != 1:
         got = "None" if weights is None else str(tuple(getattr(weights, "shape", ())))
         raise ValueError(
-            f"{kind}[{number}] must be weights (1, H, Q, K), got {got}; does the layer compute them? "
+            f"{kind}[{at}] must be weights (1, H, Q, K), got {got}; does the layer compute them? "
             'Load the model with attn_implementation="eager"'
         )
     for module, ours, allowed in seen:
         if ours is weights:
-            return Layer(weights[0], allowed[0], module)
-    return Layer(weights[0], torch.ones_like(weights[0], dtype=torch.bool))
+            return Layer(weights[0], allowed[0], at, module)
+    return Layer(weights[0], torch.ones_like(weights[0], dtype=torch.bool), at)
+
+
+def numbered(layers: list[Layer]) -> list[Layer]:
+    """The layers with the numbers that their modules have in the model, or else those of their places.
+
+    A hybrid model has attention in some of its layers alone; in ALBERT one module serves them all.
+    """
+    numbers: list[Any] = [getattr(layer.module, "layer_idx", None) for layer in layers]
+    if None in numbers or len({*numbers}) < len(numbers):
+        return layers
+    return [replace(layer, number=number) for layer, number in zip(layers, numbers, strict=True)]
 
 
 @contextmanager
-def watched(model: nn.Module, watch: Watch) -> Iterator[None]:
-    """Let ``watch`` see, and change, all attention weights that the model computes inside the block."""
+def watched(model: nn.Module, watch: Watch | None = None, outputs: Replace | None = None) -> Iterator[None]:
+    """Let ``watch`` see, and change, all attention weights that the model computes inside the block.
+
+    ``outputs`` sees, and changes, what the heads make of the weights and the values.
+    """
     configurations = attention_configurations(model)
     if configurations:
         register()
     former = [configuration._attn_implementation for configuration in configurations]
-    own = {*model.modules()}
-
-    def see(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
-        return watch(module, weights, allowed) if module in own else weights
-
+    watching = ({*model.modules()}, watch, outputs)
     for configuration in configurations:
         configuration._attn_implementation = OURS
-    WATCHING.append(see)
+    WATCHING.append(watching)
     try:
         yield
     finally:
-        WATCHING.remove(see)
+        WATCHING.remove(watching)
         for configuration, name in zip(configurations, former, strict=True):
             configuration._attn_implementation = name
 
@@ -223,12 +239,17 @@ def attend(
 ) -> tuple[Tensor, Tensor]:
     """Output (B, Q, H, d) and weights (B, H, Q, K) as the module computes them itself, then as changed."""
     output, weights = eager_function(module)(module, query, key, value, attention_mask, **options)
+    watching = [(watch, change) for own, watch, change in WATCHING if module in own]
     changed = weights
-    for watch in WATCHING:
-        changed = watch(module, changed, allowed_cells(attention_mask, weights))
+    for watch, _ in watching:
+        if watch:
+            changed = watch(module, changed, allowed_cells(attention_mask, weights))
     if changed is not weights:
         shared = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)  # by each group of heads
         output = (changed @ shared).transpose(1, 2).contiguous()
+    for _, change in watching:
+        if change:
+            output = change(module, output)
     return output, changed
 
 
@@ -264,13 +285,13 @@ def changed_heads(
     chosen: dict[nn.Module, list[int]] = {}
     named = checked_heads(heads, attention.heads)
     for kind, layer, number in named:
-        module = attention.layers[kind][layer].module
+        module = attention.layer(kind, layer).module
         if module is None:
             raise ValueError(
                 f"{type(attention.model).__name__} computes its attention by itself, not by the "
                 "AttentionInterface of transformers, so its heads can't be changed from outside"
             )
-        sharing = [at for at, other in enumerate(attention.layers[kind]) if other.module is module]
+        sharing = [other.number for other in attention.layers[kind] if other.module is module]
         if any(Head(kind, at, number) not in named for at in sharing):
             raise ValueError(
                 f"heads must name head {number} in all layers that share one module of "

@@ -79,7 +79,7 @@ class ModelPictures:
             if len(found) > 1:
                 layers[self.named("all_layers", kind)] = (kind, None)
             layers |= {
-                self.named("layer", kind, layer=number): (kind, number) for number in range(len(found))
+                self.named("layer", kind, layer=layer.number): (kind, at) for at, layer in enumerate(found)
             }
         controls = [made("layer", self.words["choose"], layers)]
         longest = max(lengths_of(self.attention).values())
@@ -108,14 +108,14 @@ class ModelPictures:
         most = SMALL if number is None else self.most
         heads = [(at, head) for at in which for head in range(len(layers[at].weights))]
         shown = [in_blocks(layers[at], rows, columns, most) for at in which]
-        names = [self.named("head", kind, layer=at, head=head) for at, head in heads]
+        places = [{"layer": layers[at].number, "head": head} for at, head in heads]
         return Picture(
             torch.cat([weights for weights, _ in shown]),
             torch.cat([allowed for _, allowed in shown])[None],
             query_labels=block_labels(self.labels[row], rows, most),
             key_labels=block_labels(self.labels[column], columns, most),
-            head_labels=names,
-            short_labels=[self.words["short"].format(layer=at, head=head) for at, head in heads],
+            head_labels=[self.named("head", kind, **place) for place in places],
+            short_labels=[self.words["short"].format(**place) for place in places],
             measures=self.measures_here(kind, which),
             note=self.note(rows, columns, most),
             decimals=DECIMALS,
@@ -144,10 +144,11 @@ class ModelPictures:
         return self.words["blocks"].format(queries=sizes[0], keys=sizes[1]) if max(sizes) > 1 else ""
 
     def overview(self, kind: str, heads: list[tuple[int, int]]) -> Overview:
-        counts = {len(layer.weights) for layer in self.attention.layers[kind]}
+        layers = self.attention.layers[kind]
+        counts = {len(layer.weights) for layer in layers}
         is_grid = len(counts) == 1
         return Overview(
-            rows=[self.words["layer"].format(layer=at) for at, head in heads if not head] if is_grid else [],
+            rows=[self.words["layer"].format(layer=layer.number) for layer in layers] if is_grid else [],
             columns=[str(head) for head in range(max(counts))],
             corner=self.words["corner"],
             opens=[({"layer": (kind, at)}, head) for at, head in heads],

@@ -8,9 +8,10 @@ import torch
 pytest.importorskip("transformers")
 
 from mha_lib.classroom import heads as models
-from mha_lib.classroom.heads import changed_heads, importance_by_removal, read_attention
+from mha_lib.classroom.heads import Head, changed_heads, importance_by_removal, read_attention
 from mha_lib.classroom.heads.attention import KINDS
-from tests.classroom.heads.small_models import CASES, SIZES, Fixed, ids, made
+from mha_lib.classroom.heads.explore import ModelPictures
+from tests.classroom.heads.small_models import CASES, SIZES, Fixed, ids, made, text
 
 each_case = pytest.mark.parametrize("name", CASES)
 
@@ -200,3 +201,24 @@ def test_an_unknown_head_gets_an_error_that_names_the_known_ones(head):
     expected = re.escape(f"{head}; there are 'self': 2 layers of 3 heads")
     with pytest.raises(ValueError, match=expected), changed_heads(CASES["gpt2"].read(), [head]):
         pass
+
+
+def test_layers_are_numbered_as_in_a_model_of_which_some_layers_have_no_attention():
+    linear = {
+        f"linear_{name}": 2 for name in ("num_value_heads", "num_key_heads", "key_head_dim", "value_head_dim")
+    }
+    experts = {"num_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 8}
+    experts["shared_expert_intermediate_size"] = 8
+    heads = {"num_attention_heads": 3, "num_key_value_heads": 1, "head_dim": 8}
+    sizes = {"hidden_size": 24, "num_hidden_layers": 8, "intermediate_size": 17, "vocab_size": 61}
+    model = made("Qwen3Next", "ForCausalLM", **sizes, **heads, **linear, **experts)()
+    attention = read_attention(model, text())
+    assert [layer.number for layer in attention.layers["self"]] == [3, 7]
+    assert attention.heads[3] == Head("self", 7, 0)
+    assert {head.layer for head in importance_by_removal(attention, lambda _: 0, [("self", 7, 2)])} == {7}
+    pictures = ModelPictures(attention, text(), None)
+    picture = pictures(("self", None))
+    assert picture.head_labels
+    assert picture.overview
+    assert picture.head_labels[3] == pictures.named("head", "self", layer=7, head=0)
+    assert picture.overview.rows == [pictures.words["layer"].format(layer=number) for number in (3, 7)]

@@ -1,0 +1,98 @@
+"""Patching is held to the same patch by plain hooks, and to relations that must hold."""
+
+import pytest
+import torch
+
+from mha_lib.classroom.heads import patched_heads, read_attention
+from tests.classroom.heads.small_models import CASES, GPT2, made, text
+
+CHANGED = 4  # the place of the word in which the two texts differ
+ANSWER, OTHER = 7, 9
+
+
+def pair(inputs):
+    """The inputs, and the same with another token in one place."""
+    tokens = inputs["input_ids"].clone()
+    tokens[0, CHANGED] = 60
+    return inputs, {"input_ids": tokens}
+
+
+def answers(output):
+    """The difference of two logits at the last token."""
+    last = output.logits[0, -1]
+    return (last[ANSWER] - last[OTHER]).item()
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_the_last_layers_stream_brings_everything_back_and_the_model_is_as_before(name):
+    model = CASES[name].make()
+    clean, corrupted = pair(text())
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    read_attention(model, clean)  # transformers hooks a model that is asked for attentions, and stays there
+    hooks = [len(module._forward_hooks) for module in model.modules()]
+    patched = patched_heads(model, clean, corrupted, answers)
+    assert patched.layers == [0, 1]
+    assert patched.heads.shape == (2, 3 if name == "gpt2" else 6)
+    assert patched.streams[-1] == pytest.approx(1)
+    assert patched_heads(model, clean, corrupted, answers, position=-1).streams[-1] == pytest.approx(1)
+    assert patched.clean == pytest.approx(answers(model(**clean)), abs=1e-5)
+    assert patched.corrupted == pytest.approx(answers(model(**corrupted)), abs=1e-5)
+    assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
+    assert [len(module._forward_hooks) for module in model.modules()] == hooks
+    assert model.config._attn_implementation != "mha_lib"
+
+
+def test_what_comes_before_the_changed_word_brings_nothing_back():
+    clean, corrupted = pair(text())
+    patched = patched_heads(CASES["gpt2"].make(), clean, corrupted, answers, position=CHANGED - 1)
+    for recovery in (patched.heads, patched.streams, patched.networks):
+        torch.testing.assert_close(recovery, torch.zeros_like(recovery), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("position", [None, CHANGED])
+def test_a_head_and_a_network_of_gpt2_are_patched_as_by_plain_hooks(position):
+    model = CASES["gpt2"].make()
+    clean, corrupted = pair(text())
+    patched = patched_heads(model, clean, corrupted, answers, position)
+    place = slice(None) if position is None else position
+    without = answers(model(**corrupted))
+    width = GPT2["n_embd"] // GPT2["n_head"]
+    for layer, block in enumerate(model.transformer.h):
+        for module, columns, recovery in [
+            *(
+                (block.attn.c_proj, slice(h * width, (h + 1) * width), patched.heads[layer, h])
+                for h in range(3)
+            ),
+            (block.mlp.c_proj, slice(None), patched.networks[layer]),
+        ]:
+            kept: list[torch.Tensor] = []
+            hook = module.register_forward_pre_hook(lambda _, given, kept=kept: kept.append(given[0].clone()))
+            model(**clean)
+            hook.remove()
+
+            def put(_, given, kept=kept, columns=columns):
+                given[0][:, place, columns] = kept[0][:, place, columns]
+
+            hook = module.register_forward_pre_hook(put)
+            value = answers(model(**corrupted))
+            hook.remove()
+            wanted = (value - without) / (answers(model(**clean)) - without)
+            assert recovery == pytest.approx(wanted, rel=1e-3, abs=1e-4)
+
+
+def test_what_cannot_be_patched_is_said_with_the_way_out():
+    model = CASES["gpt2"].make()
+    clean, corrupted = pair(text())
+    with pytest.raises(ValueError, match=r"same shape as clean, \(1, 11\), got \(1, 10\)"):
+        patched_heads(model, clean, {"input_ids": corrupted["input_ids"][:, :-1]}, answers)
+    with pytest.raises(ValueError, match="metric must differ between the two texts, got 1 and 1"):
+        patched_heads(model, clean, corrupted, lambda output: 1)
+    with pytest.raises(ValueError, match="position must be from -11 to 10 for 11 tokens, got 11"):
+        patched_heads(model, clean, corrupted, answers, position=11)
+    two_texts = CASES["bart"]
+    with pytest.raises(ValueError, match="model must have one text, got attention of encoder"):
+        patched_heads(two_texts.make(), two_texts.inputs(), two_texts.inputs(), answers)
+    sizes = {"hidden_size": 24, "num_attention_heads": 3, "num_hidden_layers": 2, "embedding_size": 8}
+    shared = made("Albert", "ForMaskedLM", vocab_size=61, intermediate_size=17, **sizes)()
+    with pytest.raises(ValueError, match="have a module of its own; 1 of 2 do"):
+        patched_heads(shared, clean, corrupted, answers)
