@@ -29,9 +29,14 @@ def show_bars(
 
     ``labels`` name the bars of every panel. The scale ends at ``highest``, or at the largest number.
     """
-    named = {title: _numbers(numbers) for title, numbers in panels.items()}
+    named = {title: _numbers(title, numbers, 1) for title, numbers in _filled(panels).items()}
+    for title, numbers in named.items():
+        if len(numbers) != len(labels):
+            raise ValueError(
+                f"panel {title!r} must hold {len(labels)} numbers, as labels does, got {len(numbers)}"
+            )
     top = highest or max(float(numbers.max()) for numbers in named.values())
-    figure, grid = _figure([1] * len(named))
+    figure, grid = _figure([1] * len(named), HEIGHT)
     for axes, (title, numbers) in zip(grid, named.items(), strict=True):
         bars = axes.bar(range(len(labels)), numbers, color=COLOURS[0], width=0.7)
         axes.bar_label(bars, [said(number, digits) for number in numbers], fontsize=LETTERS, padding=2)
@@ -56,8 +61,8 @@ def show_cells(
     Positive numbers are blue, negative ones orange. ``rows`` name the rows of the first panel, and
     ``columns`` those of each panel with as many columns.
     """
-    named = {title: _numbers(matrix) for title, matrix in panels.items()}
-    figure, grid = _figure([matrix.shape[1] for matrix in named.values()])
+    named = {title: _numbers(title, matrix, 2) for title, matrix in _filled(panels).items()}
+    figure, grid = _figure([matrix.shape[1] for matrix in named.values()], HEIGHT)
     for place, (axes, (title, matrix)) in enumerate(zip(grid, named.items(), strict=True)):
         largest = float(np.abs(matrix).max()) or 1.0
         for (row, column), number in np.ndenumerate(matrix):
@@ -78,10 +83,13 @@ def show_lines(
     x: Sequence[float], lines: Mapping[str, Any], *, xlabel: str, ylabel: str = "", logarithmic: bool = False
 ) -> Figure:
     """A line over ``x`` for each of ``lines``, {name: numbers}, with its name; ``logarithmic``: both axes."""
-    figure, (axes,) = _figure([1])
-    for place, (name, numbers) in enumerate(lines.items()):
+    named = {name: _numbers(name, numbers, 1) for name, numbers in _filled(lines).items()}
+    figure, (axes,) = _figure([1], HEIGHT)
+    for place, (name, numbers) in enumerate(named.items()):
+        if len(numbers) != len(x):
+            raise ValueError(f"line {name!r} must hold {len(x)} numbers, as x does, got {len(numbers)}")
         colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
-        axes.plot(x, _numbers(numbers), f"{marker}-", color=colour, linewidth=2, markersize=8, label=name)
+        axes.plot(x, numbers, f"{marker}-", color=colour, linewidth=2, markersize=8, label=name)
     if logarithmic:
         axes.set(xscale="log", yscale="log")
     axes.set_xticks(x, [f"{each:g}" for each in x], fontsize=LETTERS)
@@ -99,17 +107,28 @@ def said(number: float, digits: int) -> str:
     return f"{number:,.{0 if is_whole else digits}f}".replace("-", "−")
 
 
-def _figure(widths: Sequence[int]) -> tuple[Figure, list[Axes]]:
+def _figure(widths: Sequence[int], height: float) -> tuple[Figure, list[Axes]]:
     ratios = {"width_ratios": list(widths)}
     figure, grid = plt.subplots(
-        1, len(widths), figsize=(WIDTH, HEIGHT), squeeze=False, layout="constrained", gridspec_kw=ratios
+        1, len(widths), figsize=(WIDTH, height), squeeze=False, layout="constrained", gridspec_kw=ratios
     )
     plt.close(figure)  # else a cell that ends with the figure would show it twice
     return figure, list(grid[0])
 
 
-def _numbers(given: Any) -> np.ndarray:
+def _filled(panels: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(panels, Mapping) or not panels:
+        raise ValueError(f"wanted numbers by their titles, as in {{'weights': [.7, .3]}}, got {panels!r}")
+    return panels
+
+
+def _numbers(title: str, given: Any, dimensions: int) -> np.ndarray:
     numbers = to_numpy(given)
+    kind = ("a list of numbers", "a matrix")[dimensions - 1]
+    if numbers.ndim != dimensions or numbers.size == 0 or numbers.dtype.kind not in "biuf":
+        raise ValueError(f"{title!r} must be {kind}, got shape {numbers.shape} of {numbers.dtype}")
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{title!r} must be finite, got NaN or infinity")
     return numbers.astype(int) if numbers.dtype.kind == "b" else numbers
 
 

@@ -22,6 +22,9 @@ def show_table(names: Sequence[Any], rows: Sequence[Sequence[Any]]) -> HTML:
     A column of numbers ends at its right edge, one of ✓ and ✗ stands in the middle, any other is text.
     """
     texts = [[str(cell) for cell in row] for row in rows]
+    for row in texts:
+        if len(row) != len(names):
+            raise ValueError(f"each row must have {len(names)} cells, as names does, got {row}")
     columns = [*zip(*texts, strict=True)]
     sides = [_side(column) for column in columns] or ["left"] * len(names)
     head = _line("th", [str(name) for name in names], sides)

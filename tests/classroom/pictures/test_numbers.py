@@ -1,4 +1,6 @@
-"""Pictures of a few numbers."""
+"""Pictures of a few numbers: what they draw, and what they refuse."""
+
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -48,3 +50,26 @@ def test_lines_pass_through_their_numbers_and_have_names():
     assert [text.get_text() for text in legend.get_texts()] == ["one", "other"]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert "one, other" in alt_of(figure)
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (lambda: show_bars(cast(Any, [0.1]), ["a"]), r"wanted numbers by their titles.*got \[0.1\]"),
+        (lambda: show_bars({}, []), "wanted numbers by their titles"),
+        (
+            lambda: show_bars({"w": [1, 2, 3]}, ["a", "b"]),
+            "panel 'w' must hold 2 numbers, as labels does, got 3",
+        ),
+        (lambda: show_bars({"w": [[1.0]]}, ["a"]), r"'w' must be a list of numbers, got shape \(1, 1\)"),
+        (lambda: show_cells({"w": [1.0]}), r"'w' must be a matrix, got shape \(1,\)"),
+        (lambda: show_cells({"w": [[float("nan")]]}), "'w' must be finite, got NaN or infinity"),
+        (
+            lambda: show_lines([1, 2], {"w": [1.0]}, xlabel="d"),
+            "line 'w' must hold 2 numbers, as x does, got 1",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_with_what_was_wanted_and_what_came(draw, said):
+    with pytest.raises(ValueError, match=said):
+        draw()

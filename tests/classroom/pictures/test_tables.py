@@ -1,6 +1,8 @@
-"""Tables: where their cells stand, what is coloured."""
+"""Tables: where their cells stand, what is coloured, and what they refuse."""
 
 import re
+
+import pytest
 
 from mha_lib.classroom.pictures.tables import show_table
 
@@ -21,3 +23,8 @@ def test_the_longer_its_cells_the_smaller_the_letters_of_a_table():
     texts = ["w" * 30, "w" * 55, "头" * 28, "w" * 90]
     sizes = [re.findall(r"font-size: (\d+)%", show_table(["a"], [[text]]).data) for text in texts]
     assert sizes == [["170"], ["148"], ["145"], ["125"]]
+
+
+def test_a_row_with_a_cell_too_few_is_refused():
+    with pytest.raises(ValueError, match=r"must have 2 cells, as names does, got \['1'\]"):
+        show_table(["a", "b"], [[1]])
