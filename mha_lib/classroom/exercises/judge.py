@@ -22,6 +22,7 @@ from mha_lib.classroom.exercises.on_the_way import Answer, Arguments, is_own
 from mha_lib.classroom.exercises.record import Noted, Record
 from mha_lib.classroom.exercises.reports import MARKS
 from mha_lib.classroom.lesson.cells import show_text
+from mha_lib.classroom.lesson.glosses import explanation
 from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.lesson.outputs import check_metadata, report_metadata
 from mha_lib.classroom.trainings.threads import one_thread
@@ -366,8 +367,12 @@ def raised(error: Exception) -> Verdict:
     line, variables = own[-1]
     if type(error) is NameError and error.name:
         return wrong("name_unknown", line=line, name=error.name)
-    sentences = [say("line_raised", line=line, **gaps), *hints(str(error), line, variables)]
-    return Verdict("wrong", "\n".join(sentences), ("line_raised",), type(error))
+    sentences = [
+        say("line_raised", line=line, **gaps),
+        explanation(error),
+        *hints(str(error), line, variables),
+    ]
+    return Verdict("wrong", "\n".join(filter(None, sentences)), ("line_raised",), type(error))
 
 
 def hints(reason: str, line: str, variables: Mapping[str, Any]) -> Iterator[str]:
