@@ -168,9 +168,15 @@ class HandoutPage:
             else:
                 content += self.cell(cell, is_result)
             is_result = is_result or has_role(cell, "guess")
+        if address and any(map(self.waits_for_code, cells)):
+            results += f'<p class="where">{self.words["answered_in"].format(address=address)}</p>\n'
         if RESULT.search(results):  # it is folded where no script asks for a guess
             content += f'<details class="answer"><summary>{self.words["show_result"]}</summary></details>\n'
         return f'<section class="{kind}"{minutes}>\n{content}{results}</section>\n'
+
+    def waits_for_code(self, cell: NotebookNode) -> bool:
+        """Whether a cell asks for an answer that only a kernel can judge."""
+        return cell.cell_type == "code" and has_role(cell, "exercise") and cell.get("id") not in self.small
 
     def cell(self, cell: NotebookNode, is_result: bool) -> str:
         if cell.cell_type == "code":

@@ -157,6 +157,20 @@ def test_no_text_of_a_lessons_solutions_is_anywhere_in_the_students_file(lesson)
     assert [line for line in lines if line in words or line in page] == []
 
 
+def test_an_exercise_that_the_page_cannot_judge_names_the_step_in_which_it_is_answered():
+    lesson = ENGLISH[0]
+    resources = {"metadata": {"name": lesson.stem, "path": str(lesson.parent)}}
+    page, _ = HandoutExporter().from_notebook_node(nbformat.read(lesson, as_version=4), resources)
+    exercises = [cell for cell in read(page).select(".exercise") if cell.select("pre, .small")]
+    for exercise in exercises:
+        section = exercise.find_parent("section")
+        address = section.select_one(".address").get_text()
+        said = [line.get_text() for line in section.select(".where")]
+        line = f"Answer it in the notebook, which checks it: step {address}."
+        assert said == ([] if exercise.select(".small") else [line])
+    assert {bool(exercise.select(".small")) for exercise in exercises} == {True, False}
+
+
 # ---- terms ----
 
 SECOND = {
