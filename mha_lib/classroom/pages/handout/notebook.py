@@ -87,7 +87,8 @@ def without_open_exercises(
 ) -> list[NotebookNode]:
     """The cells without those that say only that an exercise is not answered yet.
 
-    Those that are ``answered_here``, by their ids, stay: there the page itself asks for the answer.
+    Those that are ``answered_here``, by their ids, stay: there the page itself asks for the answer. The code
+    of an exercise that is judged in its own cell stays, too.
 
     A cell that holds nothing but the heading above such a cell goes with it.
     """
@@ -96,6 +97,8 @@ def without_open_exercises(
         outputs = cell.get("outputs")
         if cell.get("id") in answered_here or not outputs or not all(map(says_not_yet, outputs)):
             kept.append(cell)
+        elif has_role(cell, "exercise"):
+            kept.append(NotebookNode(cell | {"outputs": []}))
         elif kept and kept[-1].cell_type == "markdown" and re.fullmatch(r"#+ .*\s*", kept[-1].source):
             kept.pop()
     return kept

@@ -321,12 +321,13 @@ def test_what_an_answer_was_told_is_in_a_handout_but_not_that_there_is_none(stat
         text("## Exercise"),
         code("def answer(): ...", tags=["exercise"]),
         code("check.it(answer)", verdict),
+        code("line = ...  # yours", verdict, tags=["exercise"]),
         text("## What you have solved"),
         code("check.report()", report),
         text("## Sources"),
     )
     words = page.main.get_text()
-    for kept in ("Exercise", "def answer", "Sources"):
+    for kept in ("Exercise", "def answer", "# yours", "Sources"):
         assert kept in words
     for said in ("said of split_heads", "check.it", "said in the report", "What you have solved"):
         assert (said in words) == is_shown, said
