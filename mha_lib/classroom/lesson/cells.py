@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
-# In place of a mark that a terminal lacks: GBK, the encoding of Chinese Windows, has neither.
+# In place of a mark that a terminal lacks: GBK, the encoding of Chinese Windows, lacks the first two.
 STAND_INS = {"✓": "[v]", "✗": "[x]", "○": "[ ]"}
 
 

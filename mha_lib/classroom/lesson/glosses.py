@@ -1,6 +1,6 @@
 """A sentence in the language of the lesson below an error of the library, which speaks English.
 
-Only errors that end a cell get one, and only those that the library itself has raised.
+Errors that end a cell get one, and those that a check reports, if the library itself has raised them.
 """
 
 import re
