@@ -5,8 +5,7 @@ import random
 import pytest
 import torch
 
-from mha_lib import EncoderDecoder, KVCache, LatentAttention, MultiHeadAttention, Rotary
-from tests.mha_lib.bad_calls import BadCalls, assert_refused, each_bad_call
+from mha_lib import KVCache, LatentAttention, MultiHeadAttention, Rotary
 
 B, N, D, H = 2, 12, 24, 6
 LAYERS = {
@@ -90,45 +89,6 @@ def test_a_call_without_new_keys_does_not_write():
         torch.testing.assert_close(
             found, torch.autograd.grad(sum(output.square().sum() for output in expected), queries)
         )
-
-
-def filled(layer, num_tokens=8):
-    cache = KVCache(layer, B, N)
-    layer(torch.zeros(B, num_tokens, D), cache=cache, is_causal=True)
-    return cache
-
-
-PLAIN, WINDOWED = MultiHeadAttention(D, H), MultiHeadAttention(D, H, window=4)
-MODEL = EncoderDecoder(5, 5, 8, 2, 3)
-# fmt: off
-BAD_CALLS: BadCalls = {
-    "as a truth value": (lambda: bool(KVCache(PLAIN, B, N)), TypeError,
-        "a cache must not be used as True or False … try cache is not None, or len(cache) > 0"),
-    "keep: negative": (lambda: filled(PLAIN).keep(-1, 3), ValueError, "first must be at least 0, got -1"),
-    "keep: a float": (lambda: filled(PLAIN).keep(1, 3.0), TypeError,
-        "last must be an integer, got 3.0"),
-    "keep: a window": (lambda: filled(WINDOWED).keep(1, 2), ValueError,
-        "cache.keep needs a layer without window … got window=4 … keep(first, last) each step"),
-    "crop: more than it holds": (lambda: filled(PLAIN).crop(9), ValueError,
-        "num_tokens must be at most the 8 that the cache holds, got 9"),
-    "crop: what a window forgot": (lambda: filled(WINDOWED).crop(2), ValueError,
-        "cache must still hold what the window=4 would see again, got a crop of 1 … cache.reset()"),
-    "reorder: a list": (lambda: filled(PLAIN).reorder([0]), TypeError,
-        "index must be a tensor, got list"),
-    "reorder: floats": (lambda: filled(PLAIN).reorder(torch.tensor([0.0])), TypeError,
-        "index must be a tensor of integers (B,), got torch.float32"),
-    "reorder: a negative sample": (lambda: filled(PLAIN).reorder(torch.tensor([-1, 0])), ValueError,
-        "index must name samples from 0 to 1, got [-1, 0]"),
-    "reorder: no such sample": (lambda: filled(PLAIN).reorder(torch.tensor([0, 2])), ValueError,
-        "index must name samples from 0 to 1, got [0, 2]"),
-}
-# fmt: on
-
-
-@each_bad_call(BAD_CALLS)
-def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
-    with torch.no_grad():
-        assert_refused(call, error, words)
 
 
 @pytest.mark.parametrize("kind", ["rotary", "halves"])

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from mha_lib import KVCache, LatentAttention, Rotary, causal_mask, rotate_by_position
-from tests.mha_lib.bad_calls import BadCalls, assert_refused, each_bad_call
 from tests.mha_lib.layers import PATHS, output_of, with_random_parameters
 
 B, N, H, D, C, R, HEAD, VALUE = 2, 7, 3, 10, 5, 4, 6, 11
@@ -101,32 +100,6 @@ def test_dropout_is_for_training_only_and_drops_weights(absorb):
     layer, x = make_layer(dropout=1.0), tokens()
     assert not layer(x, absorb=absorb).any()
     assert layer.eval()(x, absorb=absorb).all()
-
-
-# fmt: off
-LAYER = LatentAttention(D, H, C, R, head_dim=HEAD)
-BAD_CALLS: BadCalls = {
-    "absorb in words": (lambda: LatentAttention(8, 2, 3, 4)(torch.zeros(1, 2, 8), absorb="no"), TypeError,
-        "absorb must be True or False, got 'no'; None chooses by the number of keys"),
-    "an odd part for positions": (lambda: LatentAttention(D, H, C, 3, head_dim=HEAD), ValueError,
-        "rope_dim must be even, since its columns form pairs, got 3; try 4"),
-    "no latent": (lambda: LatentAttention(D, H, 0, R, head_dim=HEAD), ValueError,
-        "latent_dim must be at least 1, got 0"),
-    "rotary a bool": (lambda: LatentAttention(D, H, C, R, head_dim=HEAD, rotary=True), TypeError,
-        "rotary must be a Rotary, got bool; try Rotary(base=10_000)"),
-    "too wide": (lambda: LAYER(torch.zeros(B, N, 9)), ValueError, "x … got shape (2, 7, 9)"),
-    "a bias of another shape": (lambda: LAYER(torch.zeros(B, N, D), score_bias=torch.zeros(3, 2)), ValueError,
-        "score_bias … got shape (3, 2)"),
-    "a cache of another layer": (lambda: LAYER(torch.zeros(B, N, D), cache=KVCache(make_layer(), B, N)),
-        ValueError,
-        "cache … got the cache of another one; every layer needs its own"),
-}
-# fmt: on
-
-
-@each_bad_call(BAD_CALLS)
-def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
-    assert_refused(call, error, words)
 
 
 @FORMS
