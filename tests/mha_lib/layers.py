@@ -22,3 +22,23 @@ def with_random_parameters(module: nn.Module, std: float = 0.5) -> Any:
     for parameter in module.parameters():
         nn.init.normal_(parameter, std=std)
     return module
+
+
+def allowed_by(
+    window, batch, num_queries, num_keys, valid_lens=None, key_mask=None, mask=None, is_causal=False
+):
+    """Return which keys each query may attend to, (B, 1 or H, Q, K)."""
+    own, place = torch.arange(num_keys - num_queries, num_keys)[:, None], torch.arange(num_keys)
+    allowed = torch.ones(batch, 1, num_queries, num_keys, dtype=torch.bool)
+    if valid_lens is not None:
+        lengths = valid_lens[:, None] if valid_lens.dim() == 1 else valid_lens
+        allowed = allowed & (place < lengths[:, None, :, None])
+    if key_mask is not None:
+        allowed = allowed & key_mask[:, None, None]
+    if mask is not None:
+        allowed = allowed & (mask[:, None] if mask.dim() == 3 else mask)
+    if is_causal:
+        allowed = allowed & (place <= own)
+    if window is None:
+        return allowed
+    return allowed & (place > own - window) & (place < own + window)

@@ -1,19 +1,22 @@
-"""Keys and values kept from call to call give the numbers of one call, with every other argument."""
+"""Keys and values kept from call to call give the numbers of one call, also after the cache was changed."""
+
+import random
 
 import pytest
 import torch
 
-from mha_lib import KVCache, MultiHeadAttention
+from mha_lib import KVCache, LatentAttention, MultiHeadAttention, Rotary
 from tests.mha_lib.layers import PATHS, output_of
 
 B, N, M, H, D = 2, 7, 5, 6, 24
 
 LAYERS = {
-    "plain": {},
-    "biased": {"bias": True, "value_head_dim": 3},
-    "shared keys": {"num_kv_heads": 2},
-    "rotary": {"rotary": True},
-    "rotary, shared keys": {"rotary": True, "num_kv_heads": 3},
+    "plain": lambda: MultiHeadAttention(D, H),
+    "biased": lambda: MultiHeadAttention(D, H, bias=True, value_head_dim=3),
+    "shared keys": lambda: MultiHeadAttention(D, H, num_kv_heads=2),
+    "rotary": lambda: MultiHeadAttention(D, H, num_kv_heads=2, rotary=True, qk_norm=True),
+    "halves": lambda: MultiHeadAttention(D, H, rotary=Rotary(base=100, halves=True)),
+    "latent": lambda: LatentAttention(D, H, 5, 4),
 }
 
 
@@ -21,10 +24,6 @@ LAYERS = {
 def without_gradients():
     with torch.no_grad():
         yield
-
-
-def make_layer(kind):
-    return MultiHeadAttention(D, H, **LAYERS[kind])
 
 
 def in_chunks(layer, x, sizes=(3, 4), cache=None, **arguments):
@@ -35,7 +34,7 @@ def in_chunks(layer, x, sizes=(3, 4), cache=None, **arguments):
 
 
 def test_without_causality_a_chunk_sees_all_that_is_held():
-    layer, x = make_layer("plain"), torch.randn(B, N, D)
+    layer, x = LAYERS["plain"](), torch.randn(B, N, D)
     output = in_chunks(layer, x)
     torch.testing.assert_close(output[:, :3], layer(x[:, :3]))
     torch.testing.assert_close(output[:, 3:], layer(x[:, 3:], x))
@@ -44,7 +43,7 @@ def test_without_causality_a_chunk_sees_all_that_is_held():
 @PATHS
 @pytest.mark.parametrize("kind", ["plain", "biased", "shared keys"])
 def test_fixed_keys_of_cross_attention_are_given_once(kind, need_weights):
-    layer, x, memory = make_layer(kind), torch.randn(B, N, D), torch.randn(B, M, D)
+    layer, x, memory = LAYERS[kind](), torch.randn(B, N, D), torch.randn(B, M, D)
     cache, projected = KVCache(layer, B, M), []
     layer.W_k.register_forward_hook(lambda module, inputs, output: projected.append(output.shape[1]))
     expected = layer(x, memory)
@@ -84,7 +83,7 @@ def test_the_room_is_taken_once_and_shared_heads_need_less():
 
 
 def test_a_cache_that_was_filled_in_inference_mode_goes_on_outside_it():
-    layer, x = make_layer("plain"), torch.randn(B, N, D)
+    layer, x = LAYERS["plain"](), torch.randn(B, N, D)
     cache = KVCache(layer, B, N)
     with torch.inference_mode():
         first = layer(x[:, :3], cache=cache, is_causal=True)
@@ -103,7 +102,7 @@ def test_the_cache_holds_what_the_layer_computes_in(dtype):
 
 
 def test_after_a_reset_the_dtype_may_be_another_one():
-    layer, x = make_layer("plain"), torch.randn(B, N, D)
+    layer, x = LAYERS["plain"](), torch.randn(B, N, D)
     cache = KVCache(layer, B, N)
     layer(x, cache=cache)
     cache.reset()
@@ -115,7 +114,7 @@ def test_after_a_reset_the_dtype_may_be_another_one():
 
 
 def test_steps_compile_to_one_graph():
-    layer, x = make_layer("rotary, shared keys"), torch.randn(B, N, D)
+    layer, x = LAYERS["rotary"](), torch.randn(B, N, D)
     torch.compiler.reset()
     compiled, cache = torch.compile(layer, fullgraph=True, backend="aot_eager"), KVCache(layer, B, N)
     parts = [compiled(part, cache=cache, is_causal=True) for part in x.split([3, 1, 1, 2], dim=1)]
@@ -124,9 +123,94 @@ def test_steps_compile_to_one_graph():
 
 @pytest.mark.parametrize("lens", [[4, 6], [2, 1]], ids=str)
 def test_padding_of_a_cache_is_masked_on_every_way_and_not_left_out(attend, lens):
-    layer, x, valid_lens = make_layer("plain"), torch.randn(B, N, D), torch.tensor(lens)
+    layer, x, valid_lens = LAYERS["plain"](), torch.randn(B, N, D), torch.tensor(lens)
     cache = KVCache(layer, B, N)
     attend(layer, x[:, :5], cache=cache, valid_lens=torch.tensor([3, 4]))
     output = attend(layer, x[:, 5:], cache=cache, valid_lens=valid_lens)
     torch.testing.assert_close(output, attend(layer, x[:, 5:], x, valid_lens=valid_lens))
     assert len(cache) == N
+
+
+# What is held may be changed: sinks kept, guesses taken back, samples put in another order
+
+
+def broken(weights, allowed):
+    raise RuntimeError("a change of weights that fails")
+
+
+@pytest.mark.parametrize("kind", ["biased", "rotary", "halves", "latent", "window"])
+@pytest.mark.parametrize("seed", range(25))
+def test_whatever_was_done_to_a_cache_it_holds_the_tokens_that_are_left(kind, seed):
+    """Positions are counted within the cache, as StreamingLLM does: the layer alone suffices to compare.
+
+    A call that fails, and a change that is refused, leave the cache as it was.
+    """
+    draw, window = random.Random(seed), 4 if kind == "window" else None
+    layer = MultiHeadAttention(D, H, rotary=True, window=window) if window else LAYERS[kind]()
+    room = 36 if window else 12
+    cache, held = KVCache(layer, B, room), torch.zeros(B, 0, D)
+    for _ in range(25):
+        size = held.shape[1]
+        new = torch.randn(len(held), min(draw.choice([1, 1, 5, 11]), room - size), D)
+        match draw.choice(["step", "step", "failing step", "keep", "crop", "reorder", "reset"]):
+            case "step":
+                held = torch.cat([held, new], dim=1)
+                output = layer(new, cache=cache, is_causal=True)
+                torch.testing.assert_close(output, layer(held, is_causal=True)[:, size:])
+            case "failing step" if new.shape[1]:
+                with pytest.raises(RuntimeError, match="that fails"):
+                    layer(new, cache=cache, is_causal=True, change_weights=broken)
+            case "keep":
+                first, last = draw.choice([0, 2, 4]), draw.choice([0, 1, 4])
+                if window:
+                    with pytest.raises(ValueError, match=r"cache\.keep needs a layer without window"):
+                        cache.keep(first, last)
+                elif size > first + last:
+                    cache.keep(first, last)
+                    held = torch.cat([held[:, :first], held[:, size - last :]], dim=1)
+            case "crop":
+                left = draw.randint(0, len(cache))
+                if left < len(cache) < size:
+                    with pytest.raises(ValueError, match="cache must still hold"):
+                        cache.crop(left)
+                else:
+                    held = held[:, : size - len(cache) + left]
+                    cache.crop(left)
+            case "reorder" if size:
+                index = draw.choices(range(len(held)), k=draw.choice([1, 2, 3]))
+                cache.reorder(torch.tensor(index))
+                held = held[index]
+            case "reset" if len(held) == B:
+                cache.reset()
+                held = held[:, :0]
+        assert len(cache) == (min(held.shape[1], window - 1) if window else held.shape[1])
+
+
+def test_a_call_without_new_keys_does_not_write():
+    """Two queries over one fixed cache may share a backward pass."""
+    layer = MultiHeadAttention(D, H)
+    memory, cache = torch.randn(B, 5, D), KVCache(layer, B, 5)
+    layer(memory[:, :1], memory, cache=cache)
+    queries = torch.randn(2, B, 3, D, requires_grad=True)
+    layer.W_k.requires_grad_(False)
+    layer.W_v.requires_grad_(False)
+    with torch.enable_grad():
+        outputs = [layer(q, memory[:, :0], cache=cache, need_weights=True)[0] for q in queries]
+        expected = [layer(q, memory) for q in queries]
+        found = torch.autograd.grad(sum(output.square().sum() for output in outputs), queries)
+        torch.testing.assert_close(
+            found, torch.autograd.grad(sum(output.square().sum() for output in expected), queries)
+        )
+
+
+@pytest.mark.parametrize("kind", ["rotary", "halves"])
+def test_first_keys_that_move_many_times_are_those_that_move_once(kind):
+    """Turning what has been turned already would add up roundings."""
+    layer, keys = LAYERS[kind](), torch.randn(B, H, 100, 4, dtype=torch.bfloat16)
+    often, once = KVCache(layer, B, 7), KVCache(layer, B, 100)
+    for key in keys.split(1, dim=2):
+        often.extend(key, key)
+        often.keep(2, 4)
+    once.extend(keys, keys)
+    once.keep(2, 4)
+    assert torch.equal(often.keys[:, :, :6], once.keys[:, :, :6])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import mha_lib.fused
 from mha_lib import KVCache, MultiHeadAttention, Rotary, rotate_by_position
-from tests.mha_lib.layers import with_random_parameters
+from tests.mha_lib.layers import allowed_by, with_random_parameters
 
 WAYS = {
     "readable": {},
@@ -49,26 +49,6 @@ def formula(layer, queries, keys, values, *, change_weights=None, score_bias=Non
     if head_mask is not None:
         heads = heads * head_mask.double().reshape(-1, 1, layer.num_heads, 1)
     return linear(layer.W_o, heads.flatten(2)), weights
-
-
-def allowed_by(
-    window, batch, num_queries, num_keys, valid_lens=None, key_mask=None, mask=None, is_causal=False
-):
-    """Return which keys each query may attend to, (B, 1 or H, Q, K)."""
-    own, place = torch.arange(num_keys - num_queries, num_keys)[:, None], torch.arange(num_keys)
-    allowed = torch.ones(batch, 1, num_queries, num_keys, dtype=torch.bool)
-    if valid_lens is not None:
-        lengths = valid_lens[:, None] if valid_lens.dim() == 1 else valid_lens
-        allowed = allowed & (place < lengths[:, None, :, None])
-    if key_mask is not None:
-        allowed = allowed & key_mask[:, None, None]
-    if mask is not None:
-        allowed = allowed & (mask[:, None] if mask.dim() == 3 else mask)
-    if is_causal:
-        allowed = allowed & (place <= own)
-    if window is None:
-        return allowed
-    return allowed & (place > own - window) & (place < own + window)
 
 
 def linear(projection, x):

@@ -1,13 +1,12 @@
-"""Latent attention: its formula, and its two forms, which give the same."""
+"""Latent attention: each of its two forms gives what its formula gives."""
 
 import math
 
 import pytest
 import torch
 
-from mha_lib import KVCache, LatentAttention, Rotary, causal_mask, rotate_by_position
-from tests.mha_lib.bad_calls import BadCalls, assert_refused, each_bad_call
-from tests.mha_lib.layers import PATHS, output_of, with_random_parameters
+from mha_lib import KVCache, LatentAttention, Rotary, rotate_by_position
+from tests.mha_lib.layers import allowed_by, with_random_parameters
 
 B, N, H, D, C, R, HEAD, VALUE = 2, 7, 3, 10, 5, 4, 6, 11
 FORMS = pytest.mark.parametrize("absorb", [False, True], ids=["expanded", "absorbed"])
@@ -30,42 +29,45 @@ def tokens(**options):
     return torch.randn(B, N, D, dtype=torch.double, **options)
 
 
-@FORMS
-@PATHS
-@pytest.mark.parametrize("kind", KINDS)
-def test_latent_attention_follows_its_formula(kind, need_weights, absorb):
-    layer, x, places = make_layer(kind), tokens(), torch.arange(N)
+def formula(layer, x, *, score_bias=0.0, head_mask=None, **limits):
+    """Return the output and the weights that the docstring of the layer promises."""
 
     def normed(y, norm):
         return y * (y.square().mean(-1, keepdim=True) + 1e-6).rsqrt() * norm.weight
 
+    places, allowed = torch.arange(N), allowed_by(None, B, N, N, **limits).expand(B, H, N, N)
     latent = normed(x @ layer.W_dkv.weight.T, layer.latent_norm)
     turned = rotate_by_position(x @ layer.W_kr.weight.T, places, layer.rotary)
-    y = x if kind == "direct queries" else normed(x @ layer.W_dq.weight.T, layer.query_norm)
-    heads = []
+    y = x if layer.query_latent_dim is None else normed(x @ layer.W_dq.weight.T, layer.query_norm)
+    scores, values = [], []
     for i in range(H):
         part, turning = slice(i * HEAD, (i + 1) * HEAD), slice(i * R, (i + 1) * R)
         query = y @ layer.W_uq.weight[part].T
         turned_query = rotate_by_position(y @ layer.W_qr.weight[turning].T, places, layer.rotary)
-        scores = query @ (latent @ layer.W_uk.weight[part].T).mT + turned_query @ turned.mT
-        scores = (scores / math.sqrt(HEAD + R)).masked_fill(~causal_mask(N, N), -math.inf)
-        heads.append(scores.softmax(-1) @ (latent @ layer.W_uv.weight[i * VALUE : (i + 1) * VALUE].T))
-    expected = torch.cat(heads, dim=-1) @ layer.W_o.weight.T
-    output = output_of(layer, x, is_causal=True, absorb=absorb, need_weights=need_weights)
-    torch.testing.assert_close(output, expected)
+        scores.append(query @ (latent @ layer.W_uk.weight[part].T).mT + turned_query @ turned.mT)
+        values.append(latent @ layer.W_uv.weight[i * VALUE : (i + 1) * VALUE].T)
+    shares = (torch.stack(scores, 1) / math.sqrt(HEAD + R) + score_bias).exp() * allowed
+    weights = shares / shares.sum(-1, keepdim=True).clamp(min=1e-30)  # a row of nothing is a row of zeros
+    scales = torch.ones(H) if head_mask is None else head_mask
+    heads = weights @ torch.stack(values, 1) * scales[:, None, None]
+    return heads.transpose(1, 2).flatten(2) @ layer.W_o.weight.T, weights
 
 
+@FORMS
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_both_forms_give_the_same_output_weights_and_gradients(kind, options):
+def test_latent_attention_follows_its_formula(kind, options, absorb):
     layer, x = make_layer(kind), tokens(requires_grad=True)
-    wanted = [x, *layer.parameters()]
-    found = []
-    for absorb in (False, True):
-        output, weights = layer(x, absorb=absorb, need_weights=True, **options)
-        torch.testing.assert_close(layer(x, absorb=absorb, **options), output)
-        found.append([output, weights, *torch.autograd.grad(output.square().sum(), wanted)])
-    torch.testing.assert_close(*found)
+    wanted, found = [x, *layer.parameters()], layer(x, absorb=absorb, need_weights=True, **options)
+    expected = formula(layer, x, **options)
+    torch.testing.assert_close(found, expected)
+    for output in (found[0], layer(x, absorb=absorb, **options)):
+        torch.testing.assert_close(output, expected[0])
+        gradients = (
+            torch.autograd.grad(each.square().sum(), wanted, retain_graph=True)
+            for each in (output, expected[0])
+        )
+        torch.testing.assert_close(*gradients)
 
 
 @torch.no_grad()
@@ -101,48 +103,6 @@ def test_dropout_is_for_training_only_and_drops_weights(absorb):
     layer, x = make_layer(dropout=1.0), tokens()
     assert not layer(x, absorb=absorb).any()
     assert layer.eval()(x, absorb=absorb).all()
-
-
-# fmt: off
-LAYER = LatentAttention(D, H, C, R, head_dim=HEAD)
-BAD_CALLS: BadCalls = {
-    "absorb in words": (lambda: LatentAttention(8, 2, 3, 4)(torch.zeros(1, 2, 8), absorb="no"), TypeError,
-        "absorb must be True or False, got 'no'; None chooses by the number of keys"),
-    "an odd part for positions": (lambda: LatentAttention(D, H, C, 3, head_dim=HEAD), ValueError,
-        "rope_dim must be even, since its columns form pairs, got 3; try 4"),
-    "no latent": (lambda: LatentAttention(D, H, 0, R, head_dim=HEAD), ValueError,
-        "latent_dim must be at least 1, got 0"),
-    "rotary a bool": (lambda: LatentAttention(D, H, C, R, head_dim=HEAD, rotary=True), TypeError,
-        "rotary must be a Rotary, got bool; try Rotary(base=10_000)"),
-    "too wide": (lambda: LAYER(torch.zeros(B, N, 9)), ValueError, "x … got shape (2, 7, 9)"),
-    "a bias of another shape": (lambda: LAYER(torch.zeros(B, N, D), score_bias=torch.zeros(3, 2)), ValueError,
-        "score_bias … got shape (3, 2)"),
-    "a cache of another layer": (lambda: LAYER(torch.zeros(B, N, D), cache=KVCache(make_layer(), B, N)),
-        ValueError,
-        "cache … got the cache of another one; every layer needs its own"),
-}
-# fmt: on
-
-
-@each_bad_call(BAD_CALLS)
-def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
-    assert_refused(call, error, words)
-
-
-@FORMS
-def test_a_head_mask_scales_the_output_of_each_head(absorb):
-    layer, x, scales = make_layer(), tokens(), torch.tensor([2.0, 0.0, -1.0])
-    output = layer(x, absorb=absorb, head_mask=scales)
-    with torch.no_grad():
-        layer.W_o.weight.mul_(scales.repeat_interleave(VALUE))  # the columns of each head
-    torch.testing.assert_close(layer(x, absorb=absorb), output)
-
-
-@FORMS
-def test_what_a_mask_forbids_gets_no_weight(absorb):
-    mask, key_mask = torch.rand(B, H, N, N) < 0.7, torch.rand(B, N) < 0.6
-    _, weights = make_layer()(tokens(), mask=mask, key_mask=key_mask, absorb=absorb, need_weights=True)
-    assert torch.equal(weights > 0, mask & key_mask[:, None, None])
 
 
 @FORMS

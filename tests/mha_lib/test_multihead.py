@@ -60,16 +60,6 @@ def test_from_torch_gives_what_the_torch_module_gives(bias, batch_first, kdim):
     torch.testing.assert_close(ours(queries, keys, values, valid_lens), output)
 
 
-def test_one_head_is_a_single_head_and_an_output_projection():
-    single, multi = SingleHeadAttention(D, D), MultiHeadAttention(D, 1)
-    multi.load_state_dict(single.state_dict() | {"W_o.weight": multi.W_o.weight})
-    x, valid_lens = torch.randn(B, K, D), torch.tensor([2, 5])
-    output, weights = multi(x, valid_lens=valid_lens, is_causal=True, need_weights=True)
-    expected, expected_weights = single(x, valid_lens=valid_lens, is_causal=True)
-    torch.testing.assert_close(output, multi.W_o(expected))
-    torch.testing.assert_close(weights[:, 0], expected_weights)
-
-
 @pytest.mark.parametrize(
     ("num_hiddens", "num_heads", "bias", "parameters"),
     [(100, 5, False, 40_000), (768, 12, True, 2_362_368)]

@@ -1,5 +1,4 @@
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -16,7 +15,6 @@ from mha_lib import (
     split_heads,
 )
 from mha_lib.positions import kept_table, waves_like
-from tests.mha_lib.bad_calls import BadCalls, assert_refused, each_bad_call
 
 
 def test_positions_follow_the_formula_of_the_paper():
@@ -232,27 +230,3 @@ def test_far_tokens_need_angles_for_themselves_alone_and_all_layers_share_them()
         4,
     )
     assert kept_table.cache_info().currsize == 1
-
-
-WRONG: Any = {"base": "far", "scaling": "llama3", "halves": 1}
-# fmt: off
-BAD_CALLS: BadCalls = {
-    "no base": (lambda: Rotary(base=0), ValueError, "base must be a number above 0, got 0"),
-    "a base of NaN": (lambda: Rotary(base=math.nan), ValueError, "base must be a number above 0, got nan"),
-    "scaling in words": (lambda: Rotary(scaling=WRONG["scaling"]), TypeError,
-        "scaling must be a number above 0, a Llama3Scaling or a YarnScaling, got 'llama3'"),
-    "halves a number": (lambda: Rotary(halves=WRONG["halves"]), TypeError,
-        "halves must be True or False, got 1"),
-    "high below low": (lambda: Llama3Scaling(low=4, high=1), ValueError, "high must be above low=4, got 1"),
-    "yarn's high below low": (lambda: YarnScaling(low=4, high=1), ValueError,
-        "high must be above low=4, got 1"),
-    "no length": (lambda: YarnScaling(length=0), ValueError, "length must be a number above 0, got 0"),
-    "rotary in words": (lambda: MultiHeadAttention(8, 2, rotary=WRONG["base"]), TypeError,
-        "rotary must be True or False, got 'far'; or how: Rotary(base=10_000)"),
-}
-# fmt: on
-
-
-@each_bad_call(BAD_CALLS)
-def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
-    assert_refused(call, error, words)

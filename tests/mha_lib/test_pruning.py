@@ -5,7 +5,6 @@ import torch
 from torch import nn
 
 from mha_lib import KVCache, MultiHeadAttention, prune_heads
-from tests.mha_lib.bad_calls import assert_refused, each_bad_call
 
 B, Q, K, H, D = 2, 3, 5, 7, 14
 LAYERS = {
@@ -76,35 +75,3 @@ def test_a_pruned_layer_has_a_cache_of_its_own():
     steps = [pruned(token, cache=cache, is_causal=True) for token in x.split(1, dim=1)]
     torch.testing.assert_close(torch.cat(steps, dim=1), pruned(x, is_causal=True))
     assert cache.keys.shape == (B, len(KEEP), Q, 2)
-
-
-LAYER = MultiHeadAttention(D, H)
-
-
-def with_wrapped_output():
-    layer = MultiHeadAttention(D, H)
-    layer.W_o = nn.Sequential(layer.W_o)
-    return layer
-
-
-# fmt: off
-BAD_CALLS = {
-    "another layer": (lambda: prune_heads(nn.Linear(2, 2), [0]), TypeError,
-        "layer must be a MultiHeadAttention, got Linear; MultiHeadAttention.from_torch"),
-    "a wrapped projection": (lambda: prune_heads(with_wrapped_output(), [0]), TypeError,
-        "W_o of the layer must be an nn.Linear, got Sequential; undo the quantization"),
-    "shared keys": (lambda: prune_heads(MultiHeadAttention(D, H, num_kv_heads=1), [0]), ValueError,
-        "layer … got num_kv_heads=1 for num_heads=7 … head_mask"),
-    "no heads": (lambda: prune_heads(LAYER, []), ValueError, "keep … got []; a head_mask of zeros"),
-    "a head that there isn't": (lambda: prune_heads(LAYER, [0, 7]), ValueError,
-        "keep … got [0, 7]; a head_mask of zeros"),
-    "a negative head": (lambda: prune_heads(LAYER, [-1]), ValueError, "keep must be at least 0, got -1"),
-    "a mask": (lambda: prune_heads(LAYER, [True, False]), TypeError,
-        "keep must be an integer, got True; try int(keep)"),
-}
-# fmt: on
-
-
-@each_bad_call(BAD_CALLS)
-def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
-    assert_refused(call, error, words)

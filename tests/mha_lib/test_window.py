@@ -45,16 +45,6 @@ def test_memory_grows_with_the_tokens_and_not_with_their_square():
     assert largest[1] <= 2048 * 2 * 64  # each query and the keys of two blocks
 
 
-@torch.no_grad()
-def test_a_single_query_sees_no_more_than_its_window(attend):
-    layer, whole = MultiHeadAttention(D, H, window=W), MultiHeadAttention(D, H)
-    whole.load_state_dict(layer.state_dict())
-    queries, keys = torch.randn(B, 1, D), torch.randn(B, N, D)
-    for is_causal in (True, False):
-        expected = attend(whole, queries, keys[:, -W:])
-        torch.testing.assert_close(attend(layer, queries, keys, is_causal=is_causal), expected)
-
-
 @pytest.mark.parametrize("is_causal", [True, False])
 def test_windows_take_any_length_in_one_graph(is_causal):
     class Called(torch.nn.Module):

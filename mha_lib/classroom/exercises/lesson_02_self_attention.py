@@ -143,49 +143,27 @@ def wave_for_each_column(num_positions: int, num_hiddens: int) -> Tensor:
 EXERCISES: tuple[Judged, ...] = (
     Small(
         "output_size",
-        lambda: 2 * 7 * 5,
+        2 * 7 * 5,
         {
-            "width_of_queries": lambda: 2 * 7 * 8,
-            "width_of_tokens": lambda: 2 * 7 * 16,
-            "weights_counted": lambda: 2 * 7 * 7,
-            "one_sample": lambda: 7 * 5,
+            "width_of_queries": 2 * 7 * 8,
+            "width_of_tokens": 2 * 7 * 16,
+            "weights_counted": 2 * 7 * 7,
+            "one_sample": 7 * 5,
         },
     ),
-    Small(
-        "missed_target",
-        lambda: 3,
-        {"near_edge": lambda: 4, "near_corner": lambda: 2, "far_inside": lambda: 1},
-    ),
-    Small("moved_row", lambda: 1, {"read_backwards": lambda: 2, "stays": lambda: 0}),
+    Small("missed_target", 3, {"near_edge": 4, "near_corner": 2, "far_inside": 1}),
+    Small("moved_row", 1, {"read_backwards": 2, "stays": 0}),
     Small(
         "one_wave",
-        lambda: math.sin(0.02),
-        {
-            "first_pair": lambda: math.sin(2),
-            "cosine": lambda: math.cos(0.02),
-            "root_missing": lambda: math.sin(0.2),
-        },
+        math.sin(0.02),
+        {"first_pair": math.sin(2), "cosine": math.cos(0.02), "root_missing": math.sin(0.2)},
         within=0.001,
     ),
-    Small(
-        "kept_places",
-        lambda: 3,
-        {
-            "first_alone": lambda: 1,
-            "order_seen": lambda: 0,
-            "equivariant": lambda: 5,
-            "others_wrong": lambda: 2,
-        },
-    ),
+    Small("kept_places", 3, {"first_alone": 1, "order_seen": 0, "equivariant": 5, "others_wrong": 2}),
     Small(
         "crossover_length",
-        lambda: 768,
-        {
-            "width_of_the_slide": lambda: 192,
-            "with_output_projection": lambda: 1024,
-            "as_wide": lambda: 512,
-            "upside_down": lambda: 341,
-        },
+        768,
+        {"width_of_the_slide": 192, "with_output_projection": 1024, "as_wide": 512, "upside_down": 341},
         within=1,
     ),
     Exercise("self_attention", self_attention, draw_projections, rules=TORCH_ALONE).recognising(

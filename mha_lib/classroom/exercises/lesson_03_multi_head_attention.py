@@ -139,40 +139,36 @@ class Relation(Judged):
 
 
 EXERCISES: tuple[Judged, ...] = (
-    Small("most_explained", lambda: 3 / 5, {"four_reports": lambda: 3 / 4, "all": lambda: 1}),
-    Small("equal_share", lambda: 1 / 4, {"as_if_different": lambda: 1, "eight_times": lambda: 1 / 8}),
+    Small("most_explained", 3 / 5, {"four_reports": 3 / 4, "all": 1}),
+    Small("equal_share", 1 / 4, {"as_if_different": 1, "eight_times": 1 / 8}),
     Small(
         "count_parameters",
-        lambda: count(64, 4, 8, 32),
+        count(64, 4, 8, 32),
         {
-            "single_head": lambda: count(64, 1, 8, 32),
-            "W_o_missing": lambda: count(64, 4, 8, 32) - 4 * 32 * 64,
-            "W_o_of_width_D": lambda: count(64, 4, 8, 32) + (64 - 4 * 32) * 64,
-            "W_o_of_one_head": lambda: count(64, 4, 8, 32) - 3 * 32 * 64,
-            "values_as_wide_as_keys": lambda: count(64, 4, 8, 8),
-            "heads_of_width_D_over_h": lambda: 4 * 64 * 64,
-            "biases_counted": lambda: count(64, 4, 8, 32) + 4 * (8 + 8 + 32) + 64,
+            "single_head": count(64, 1, 8, 32),
+            "W_o_missing": count(64, 4, 8, 32) - 4 * 32 * 64,
+            "W_o_of_width_D": count(64, 4, 8, 32) + (64 - 4 * 32) * 64,
+            "W_o_of_one_head": count(64, 4, 8, 32) - 3 * 32 * 64,
+            "values_as_wide_as_keys": count(64, 4, 8, 8),
+            "heads_of_width_D_over_h": 4 * 64 * 64,
+            "biases_counted": count(64, 4, 8, 32) + 4 * (8 + 8 + 32) + 64,
         },
     ),
     Small(
         "repeat_valid_lens",
-        lambda: LENGTHS.repeat_interleave(2),
-        {"lengths_repeated": lambda: LENGTHS.repeat(2), "multiplied": lambda: 2 * LENGTHS},
+        LENGTHS.repeat_interleave(2),
+        {"lengths_repeated": LENGTHS.repeat(2), "multiplied": 2 * LENGTHS},
     ),
     Small(
         "folded_row",
-        lambda: torch.tensor([1, 2]),
+        torch.tensor([1, 2]),
         {
-            "exchanged": lambda: torch.tensor([2, 1]),
-            "heads_first": lambda: torch.tensor([0, 2]),
-            "counted_from_1": lambda: torch.tensor([2, 3]),
+            "exchanged": torch.tensor([2, 1]),
+            "heads_first": torch.tensor([0, 2]),
+            "counted_from_1": torch.tensor([2, 3]),
         },
     ),
-    Small(
-        "catching_relation",
-        lambda: 1,
-        {"order": lambda: 2, "alone": lambda: 3, "single_heads": lambda: 4},
-    ),
+    Small("catching_relation", 1, {"order": 2, "alone": 3, "single_heads": 4}),
     Exercise("split_heads", split_heads, draw_input, rules=not_by("split_heads")).recognising(
         cut_with_one_view=cut_with_one_view,
         axes_not_swapped=lambda x, h: x.reshape(*x.shape[:2], h, -1),

@@ -192,49 +192,47 @@ def count_looks(given: Answer, call: Arguments) -> int:
 
 
 EXERCISES: tuple[Judged, ...] = (
-    Small(
-        "knowable", lambda: 8 + 6, {"first_letters": lambda: 9 + 7, "all": lambda: 32, "said_once": lambda: 9}
-    ),
+    Small("knowable", 8 + 6, {"first_letters": 9 + 7, "all": 32, "said_once": 9}),
     Small(
         "blind_loss",
-        lambda: math.log(32),
+        math.log(32),
         {
-            "share": lambda: 1 / 32,
-            "base_2": lambda: math.log2(32),
-            "base_10": lambda: math.log10(32),
-            "sign": lambda: -math.log(32),
-            "number_of_letters": lambda: 32,
+            "share": 1 / 32,
+            "base_2": math.log2(32),
+            "base_10": math.log10(32),
+            "sign": -math.log(32),
+            "number_of_letters": 32,
         },
         within=0.01,
     ),
-    Small("way_of_mystery", lambda: 3, {"queries": lambda: 1, "keys": lambda: 2}),
+    Small("way_of_mystery", 3, {"queries": 1, "keys": 2}),
     Small(
         "head_share",
-        lambda: 8.0 - (0.5 + 3.0 - 0.5 + 1.5),
+        8.0 - (0.5 + 3.0 - 0.5 + 1.5),
         {
-            "sign": lambda: 8.0 - (0.5 + 3.0 + 0.5 + 1.5),
-            "stream_missing": lambda: 8.0 - (3.0 - 0.5 + 1.5),
-            "sum_of_the_others": lambda: 0.5 + 3.0 - 0.5 + 1.5,
+            "sign": 8.0 - (0.5 + 3.0 + 0.5 + 1.5),
+            "stream_missing": 8.0 - (3.0 - 0.5 + 1.5),
+            "sum_of_the_others": 0.5 + 3.0 - 0.5 + 1.5,
         },
     ),
     Small(
         "rms_norm",
-        lambda: 3 / math.sqrt(25 / 4),
+        3 / math.sqrt(25 / 4),
         {
-            "length": lambda: 3 / 5,
-            "no_root": lambda: 3 / (25 / 4),
-            "LayerNorm": lambda: (3 - 7 / 4) / math.sqrt(25 / 4 - (7 / 4) ** 2),
+            "length": 3 / 5,
+            "no_root": 3 / (25 / 4),
+            "LayerNorm": (3 - 7 / 4) / math.sqrt(25 / 4 - (7 / 4) ** 2),
         },
         within=0.01,
     ),
     Small(
         "block_parameters",
-        lambda: 12 * 128**2,
+        12 * 128**2,
         {
-            "attention_alone": lambda: 4 * 128**2,
-            "network_alone": lambda: 8 * 128**2,
-            "network_not_wider": lambda: 6 * 128**2,
-            "W_o_missing": lambda: 11 * 128**2,
+            "attention_alone": 4 * 128**2,
+            "network_alone": 8 * 128**2,
+            "network_not_wider": 6 * 128**2,
+            "W_o_missing": 11 * 128**2,
         },
     ),
     Exercise("block", block, draw_block).recognising(

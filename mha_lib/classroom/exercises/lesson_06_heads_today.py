@@ -262,50 +262,38 @@ def next_sum(old: float, *scores: float) -> float:
 EXERCISES: tuple[Judged, ...] = (
     Small(
         "cache_of_a_token",
-        lambda: TOKEN_BYTES,
+        TOKEN_BYTES,
         {
-            "keys_alone": lambda: TOKEN_BYTES // 2,
-            "one_layer": lambda: TOKEN_BYTES // 24,
-            "numbers_counted": lambda: TOKEN_BYTES // 4,
-            "in_bits": lambda: TOKEN_BYTES * 8,
-            "one_head": lambda: TOKEN_BYTES // 16,
+            "keys_alone": TOKEN_BYTES // 2,
+            "one_layer": TOKEN_BYTES // 24,
+            "numbers_counted": TOKEN_BYTES // 4,
+            "in_bits": TOKEN_BYTES * 8,
+            "one_head": TOKEN_BYTES // 16,
         },
     ),
     Small(
         "keys_of_heads",
-        lambda: GROUPS,
+        GROUPS,
         {
-            "dealt_out": lambda: torch.arange(3).repeat(4),
-            "group_number_for_size": lambda: torch.arange(12) // 3,
-            "counted_from_1": lambda: GROUPS + 1,
+            "dealt_out": torch.arange(3).repeat(4),
+            "group_number_for_size": torch.arange(12) // 3,
+            "counted_from_1": GROUPS + 1,
         },
     ),
     Small(
         "next_sum",
-        lambda: next_sum(2, 4, 1),
+        next_sum(2, 4, 1),
         {
-            "not_rescaled": lambda: 3 + 1 + exp(-3),
-            "grown": lambda: 3 * exp(2) + 1 + exp(-3),
-            "old_largest": lambda: 3 + exp(2) + exp(-1),
-            "tile_alone": lambda: 1 + exp(-3),
+            "not_rescaled": 3 + 1 + exp(-3),
+            "grown": 3 * exp(2) + 1 + exp(-3),
+            "old_largest": 3 + exp(2) + exp(-1),
+            "tile_alone": 1 + exp(-3),
         },
         within=6e-3,
     ),
-    Small(
-        "same_score",
-        lambda: 109,
-        {"stays": lambda: 9, "other_direction": lambda: 99, "moved_twice": lambda: 113},
-    ),
-    Small(
-        "reach",
-        lambda: 6 * 127,
-        {"itself_counted": lambda: 6 * 128, "one_layer": lambda: 127, "with_itself": lambda: 6 * 127 + 1},
-    ),
-    Small(
-        "sink_share",
-        lambda: 3 / 4,
-        {"without_sink": lambda: 1, "of_the_sink": lambda: 1 / 4, "nothing": lambda: 0},
-    ),
+    Small("same_score", 109, {"stays": 9, "other_direction": 99, "moved_twice": 113}),
+    Small("reach", 6 * 127, {"itself_counted": 6 * 128, "one_layer": 127, "with_itself": 6 * 127 + 1}),
+    Small("sink_share", 3 / 4, {"without_sink": 1, "of_the_sink": 1 / 4, "nothing": 0}),
     StepByStep("attend_with_cache", attend_with_cache, draw_steps).recognising(
         mask_at_the_start={"diagonal": lambda new, kept: 0},
         new_tokens_see_later_ones=(

@@ -156,59 +156,42 @@ def without_head(
 EXERCISES: tuple[Judged, ...] = (
     Small(
         "first_loss",
-        lambda: log(100),
-        {
-            "probability": lambda: 0.01,
-            "in_bits": lambda: log2(100),
-            "in_tens": lambda: log10(100),
-            "number_of_tokens": lambda: 100,
-        },
+        log(100),
+        {"probability": 0.01, "in_bits": log2(100), "in_tens": log10(100), "number_of_tokens": 100},
         within=6e-3,
     ),
     Small(
         "how_much_likelier",
-        lambda: exp((3 - 1) / 0.5),
+        exp((3 - 1) / 0.5),
         {
-            "temperature_ignored": lambda: exp(3 - 1),
-            "temperature_multiplied": lambda: exp((3 - 1) * 0.5),
-            "ratio_of_logits": lambda: 3,
-            "exponent_alone": lambda: 4,
+            "temperature_ignored": exp(3 - 1),
+            "temperature_multiplied": exp((3 - 1) * 0.5),
+            "ratio_of_logits": 3,
+            "exponent_alone": 4,
         },
         within=0.06,
     ),
     Small(
         "share_of_heads",
-        lambda: (10.4 + 1.3) / sum(SHARES),
+        (10.4 + 1.3) / sum(SHARES),
         {
-            "one_head_alone": lambda: 10.4 / sum(SHARES),
-            "not_divided": lambda: 10.4 + 1.3,
-            "network_counted": lambda: (10.4 + 1.3 + 0.9) / sum(SHARES),
-            "absolute_values": lambda: (10.4 + 1.3) / sum(map(abs, SHARES)),
+            "one_head_alone": 10.4 / sum(SHARES),
+            "not_divided": 10.4 + 1.3,
+            "network_counted": (10.4 + 1.3 + 0.9) / sum(SHARES),
+            "absolute_values": (10.4 + 1.3) / sum(map(abs, SHARES)),
         },
         within=6e-3,
     ),
     Small(
-        "even_weight",
-        lambda: 1 / 8,
-        {"itself_left_out": lambda: 1 / 7, "one_too_many": lambda: 1 / 9, "all_of_it": lambda: 1},
-        within=1e-3,
+        "even_weight", 1 / 8, {"itself_left_out": 1 / 7, "one_too_many": 1 / 9, "all_of_it": 1}, within=1e-3
     ),
     Small(
         "in_its_place",
-        lambda: sum(OUTPUTS) / 4,
-        {
-            "zero": lambda: 0,
-            "mean_of_the_others": lambda: (1 + 2 + 4) / 3,
-            "left_as_it_was": lambda: 5,
-            "summed": lambda: sum(OUTPUTS),
-        },
+        sum(OUTPUTS) / 4,
+        {"zero": 0, "mean_of_the_others": (1 + 2 + 4) / 3, "left_as_it_was": 5, "summed": sum(OUTPUTS)},
         within=6e-3,
     ),
-    Small(
-        "refuting_result",
-        lambda: 2,
-        {"it_is_needed": lambda: 1, "as_claimed": lambda: 3},
-    ),
+    Small("refuting_result", 2, {"it_is_needed": 1, "as_claimed": 3}),
     Exercise("next_token_loss", next_token_loss, draw_texts).recognising(
         not_shifted=(
             {"aim": lambda each, tokens: (each, tokens)},

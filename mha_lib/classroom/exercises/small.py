@@ -3,7 +3,7 @@
 A handout judges those that ask for a number in the page, by what ``in_page`` tells.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,14 +16,14 @@ from mha_lib.classroom.exercises.judge import Judged, Verdict, describe, plain, 
 class Small(Judged):
     """A value that is right, and the values to which slips lead.
 
-    answer    computes the right value, a number or a tensor; a list of numbers counts as a tensor
-    mistakes  computes for the name of each slip the value that it gives
+    answer    the right value, a number or a tensor; a list of numbers counts as a tensor
+    mistakes  for the name of each slip the value that it gives
     within    how far a value may be off
     also      other right values
     """
 
-    answer: Callable[[], Any]
-    mistakes: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    answer: Any
+    mistakes: Mapping[str, Any] = field(default_factory=dict)
     within: float = 1e-4
     also: tuple[float, ...] = ()
 
@@ -34,9 +34,9 @@ class Small(Judged):
             value = torch.as_tensor(plain(given)).double()
         except (TypeError, ValueError, RuntimeError):
             return wrong("number_wanted", given=describe(given))
-        if any(self.agrees(value, right) for right in (self.answer(), *self.also)):
+        if any(self.agrees(value, right) for right in (self.answer, *self.also)):
             return self.solved("right")
-        slips = (name for name, made in self.mistakes.items() if self.agrees(value, made()))
+        slips = (name for name, slip in self.mistakes.items() if self.agrees(value, slip))
         name = next(slips, None)
         seen = torch.round(value, decimals=4).tolist()
         return self.mistaken(name) if name else wrong("another_value", given=seen)
@@ -47,12 +47,12 @@ class Small(Judged):
 
     def in_page(self, words: Mapping[str, Any]) -> dict[str, Any] | None:
         """What a page needs to judge a number, in words of its language; None where none is asked for."""
-        if torch.as_tensor(self.answer()).dim():
+        if torch.as_tensor(self.answer).dim():
             return None
         sentences = words["mistakes"].get(self.name, {})
         return {
-            "right": [float(right) for right in (self.answer(), *self.also)],
+            "right": [float(right) for right in (self.answer, *self.also)],
             "within": self.within,
             "praise": words["remarks"][self.name]["right"],
-            "slips": [[float(made()), sentences[name]] for name, made in self.mistakes.items()],
+            "slips": [[float(slip), sentences[name]] for name, slip in self.mistakes.items()],
         }

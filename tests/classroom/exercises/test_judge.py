@@ -312,6 +312,15 @@ def test_the_report_counts_the_students_answers_and_not_the_solutions(capsys):
         assert capsys.readouterr().out == report
 
 
+def test_an_objective_is_reached_when_all_its_exercises_are_solved(capsys):
+    check = Check(DOUBLED, NUMBER)
+    check.doubled(lambda x: 2 * x)
+    check.number(lambda n: n)
+    capsys.readouterr()
+    check.reached({"one": "doubled", "two": "doubled number"})
+    assert capsys.readouterr().out == "✓ one: 1 of 1 solved\n○ two: 1 of 2 solved\n"
+
+
 def test_an_unknown_exercise_lists_the_known_ones():
     with pytest.raises(AttributeError, match="there is no exercise 'doubles'; there are: doubled, number"):
         Check(DOUBLED, NUMBER).doubles(None)

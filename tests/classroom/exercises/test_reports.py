@@ -2,7 +2,6 @@
 
 import json
 import os
-from dataclasses import replace
 
 import pytest
 
@@ -28,21 +27,6 @@ def test_a_report_is_read_as_it_was_written(tmp_path):
     assert read_report(file) == ADA
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())  # as an editor of Windows saves it
     assert read_report(file) == ADA
-
-
-@pytest.mark.parametrize(
-    ("number", "name"),
-    [
-        ("01", "single_head_attention"),
-        ("02", "self_attention"),
-        ("03", "multi_head_attention"),
-        ("04", "trained_heads"),
-        ("05", "heads_today"),
-    ],
-)
-def test_a_report_that_names_its_lesson_by_number_is_one_on_the_lesson_of_that_time(tmp_path, number, name):
-    (tmp_path / "a").write_text(changed("lesson", number))
-    assert read_report(tmp_path / "a") == replace(ADA, lesson=name)
 
 
 ONE = ("exercises", "split_heads")
