@@ -80,6 +80,7 @@ def test_no_line_ends_within_a_short_label_and_none_runs_over(page: Page, sheet,
         f'<html lang="{lang}"><style>{sheet} article {{ font: 20px/1.5 serif }}</style>'
         f'<article class="{place}">{GUESS}</article>'
     )
-    wrong = measure(page.locator("article"), WRONG, [125, 400])  # the first four letters of the heading take 120
+    widths = [125, 400]  # the first four letters of the heading take 120
+    wrong = measure(page.locator("article"), WRONG, widths)
     assert (wrong["within"] == []) is is_chinese
     assert wrong["beyond"] == []
