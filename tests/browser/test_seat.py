@@ -339,7 +339,9 @@ def test_a_copy_that_was_renamed_and_moved_is_still_a_copy_and_any_other_noteboo
     expect(copy.cell("add").locator(".cm-content")).to_have_text("helper + 2")
     copy.run("answer")
     verdict = copy.run("check").locator(".jp-OutputArea-output")
-    expect(verdict).to_have_text("○ masked_softmax：" + words_in("zh")["checks"]["returns_nothing"])
+    expect(verdict).to_have_text(
+        "○ 掩蔽 softmax（masked_softmax）：" + words_in("zh")["checks"]["returns_nothing"]
+    )
 
     outside = Seat(seat.page, course, "outside.ipynb")  # no copy that the course has made
     nbformat.write(lesson(), outside.file)

@@ -20,7 +20,7 @@ from mha_lib.classroom.exercises.kept import keep_state, kept_states
 from mha_lib.classroom.exercises.newest_cell import cells_so_far, syntax_error_since
 from mha_lib.classroom.exercises.on_the_way import Answer, Arguments, is_own
 from mha_lib.classroom.exercises.record import Noted, Record
-from mha_lib.classroom.exercises.reports import MARKS
+from mha_lib.classroom.exercises.reports import MARKS, named
 from mha_lib.classroom.lesson.cells import show_text
 from mha_lib.classroom.lesson.glosses import explanation
 from mha_lib.classroom.lesson.language import words_here
@@ -220,14 +220,14 @@ class Check:
 
         def check_answer(given: Answer) -> None:
             exercise = self._exercises[name]
-            verdict = exercise.judge(given)
+            verdict, title = exercise.judge(given), named(name, words_here())
             if getattr(given, "__name__", "").endswith("_solution"):  # not the student's answer
-                sentence = say("solution", exercise=name, sentence=verdict.sentence)
+                sentence = say("solution", exercise=title, sentence=verdict.sentence)
             else:
                 self._record.noted.append(Noted(exercise.lesson, name, verdict.state, verdict.names))
                 keep_state(name, verdict.state)
                 mark = MARKS[verdict.state]
-                sentence = say("verdict", mark=mark, exercise=name, sentence=verdict.sentence)
+                sentence = say("verdict", mark=mark, exercise=title, sentence=verdict.sentence)
             show_text(sentence, check_metadata(name, verdict.state))
 
         return check_answer
@@ -268,7 +268,7 @@ class Check:
         A restarted kernel forgets counts and mistakes, but the file keeps them: new checks are added to it.
         """
         states = self._record.states()
-        lines = [f"{MARKS[state]} {exercise}" for exercise, state in states.items()]
+        lines = [f"{MARKS[state]} {named(exercise, words_here())}" for exercise, state in states.items()]
         lines.append(say("solved", solved=[*states.values()].count("solved"), checked=len(states)))
         show_text("\n".join(lines), report_metadata(states))
         if name is not None:

@@ -162,3 +162,12 @@ def shown(text: str) -> str:
 
 def is_seen(letter: str) -> bool:
     return letter.isprintable() or letter in JOINERS
+
+
+def named(exercise: str, words: Mapping[str, Any]) -> str:
+    """The name of an exercise for readers of a language, its name in code behind it.
+
+    A language in which the name in code says enough has no other.
+    """
+    title = words.get("exercises", {}).get(exercise)
+    return str(words["checks"]["named"].format(title=title, name=exercise)) if title else exercise

@@ -74,10 +74,10 @@ def lines_of(lesson: LessonRow, words: dict[str, Any], *, with_names: bool) -> I
     line = words["line"].format
     yield line(about=f"{lesson.number} {lesson.title}", text=summary(lesson, words))
     if first := lesson.to_begin_with:
-        yield f"  {words['begin_with'].format(exercise=first.name)}"
+        yield f"  {words['begin_with'].format(exercise=first.title)}"
     for exercise in lesson.exercises:
         counts = words["counts"].format(**vars(exercise), all=len(lesson.students))
-        yield line(about=f"  {exercise.name}", text=counts)
+        yield line(about=f"  {exercise.title}", text=counts)
         for mistake in exercise.mistakes[:MOST_SHOWN]:
             yield f"    {made_by(mistake.students, words)}{mistake.sentence}"
     if with_names:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.exercises import names_by_lesson
-from mha_lib.classroom.exercises.reports import Progress, shown
+from mha_lib.classroom.exercises.reports import Progress, named, shown
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.slides import read_lesson, title_of
 from mha_lib.classroom.students.gather import HandedIn, Remarks
@@ -27,6 +27,7 @@ class MistakeRow:
 @dataclass
 class ExerciseRow:
     name: str
+    title: str  # for the reader of the overview
     solved: int
     wrong: int
     started: int
@@ -114,6 +115,7 @@ def tally_exercise(name: str, students: list[HandedIn], words: Mapping[str, Any]
     mistakes = [MistakeRow(*key, made[key], times[key]) for key in made]
     return ExerciseRow(
         name,
+        title=named(name, words),
         solved=states["solved"],
         wrong=states["wrong"],
         started=sum(each.is_started for each in progress),

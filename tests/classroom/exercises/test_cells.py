@@ -8,7 +8,7 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from mha_lib.classroom.exercises import names_by_lesson
-from mha_lib.classroom.exercises.reports import read_report
+from mha_lib.classroom.exercises.reports import named, read_report
 from mha_lib.classroom.lesson.cells import shell_here, show_text
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.outputs import CHECK, check_metadata, report_metadata, says_not_yet
@@ -82,7 +82,8 @@ def test_a_terminal_of_chinese_windows_gets_stand_ins_for_the_marks(monkeypatch)
 
 def test_checks_and_prints_keep_their_order(cells):
     said = [shown(output).split("：")[0].rstrip("\n") for output in cells[1].outputs]
-    assert said == ["before", "○ split_heads", "between", "✓ split_heads", "✗ multi_head", "after"]
+    split, multi = (named(exercise, WORDS) for exercise in ("split_heads", "multi_head"))
+    assert said == ["before", f"○ {split}", "between", f"✓ {split}", f"✗ {multi}", "after"]
 
 
 def test_each_check_is_text_whose_metadata_tells_its_state(cells):
@@ -104,7 +105,9 @@ def test_in_a_handout_checks_look_like_prints(cells):
 def test_the_report_is_one_text_whose_metadata_tells_the_state_of_each_exercise(cells):
     report, written = cells[2].outputs
     solved = WORDS["checks"]["solved"].format(solved=1, checked=2)
-    assert report.data == {"text/plain": f"✓ split_heads\n✗ multi_head\n{solved}"}
+    assert report.data == {
+        "text/plain": f"✓ {named('split_heads', WORDS)}\n✗ {named('multi_head', WORDS)}\n{solved}"
+    }
     assert report.metadata == report_metadata({"split_heads": "solved", "multi_head": "wrong"})
     assert "已写入 reports/multi_head_attention-王小明.report.json" in shown(written)
 
@@ -118,8 +121,8 @@ def test_a_solution_tells_its_state_too(cells):
 def test_a_check_says_that_the_newest_cell_has_a_syntax_error(cells):
     said = [[shown(output) for output in cell.outputs] for cell in cells[5::2]]
     gaps = {"function": "mine", "line": 1, "reason": "expected ':'"}
-    not_read = f"○ split_heads：{WORDS['checks']['not_read'].format(**gaps)}"
-    right = f"✓ split_heads：{WORDS['checks']['right'].format(rounds=5)}"
+    not_read = f"○ 切分出各头（split_heads）：{WORDS['checks']['not_read'].format(**gaps)}"
+    right = f"✓ 切分出各头（split_heads）：{WORDS['checks']['right'].format(rounds=5)}"
     assert said == [[right], [not_read], [right]]
 
 

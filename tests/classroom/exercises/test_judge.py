@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from mha_lib.classroom.exercises import judge, small
+from mha_lib.classroom.exercises import judge, reports, small
 from mha_lib.classroom.exercises.judge import Check, Exercise, sentence_of
 from mha_lib.classroom.lesson import language
 
@@ -327,5 +327,5 @@ def test_an_unknown_exercise_lists_the_known_ones():
 
 
 def test_every_sentence_of_the_engine_is_said_by_it():
-    code = "".join(Path(file.__file__).read_text(encoding="utf-8") for file in (judge, small))
+    code = "".join(Path(file.__file__).read_text(encoding="utf-8") for file in (judge, reports, small))
     assert [name for name in language.words_in("en")["checks"] if f'"{name}"' not in code] == []

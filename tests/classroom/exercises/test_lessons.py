@@ -8,11 +8,12 @@ import pytest
 from mha_lib.classroom import exercises
 from mha_lib.classroom.exercises import check, find_exercises, names_by_lesson
 from mha_lib.classroom.exercises.judge import Check, Exercise
+from mha_lib.classroom.exercises.reports import named
 from mha_lib.classroom.exercises.small import Small
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.slides import read_lesson, source
 from tests.classroom.exercises.answers import EXERCISES
-from tests.lessons import ENGLISH, name_of
+from tests.lessons import ENGLISH, lessons_in, name_of
 
 OF_ALL = {"only_zeros", "only_nan"}  # every exercise knows them, and may have a sentence of its own
 SENTENCES = words_in("en")["mistakes"]
@@ -60,6 +61,28 @@ def test_the_name_of_an_exercise_is_unique_over_the_lessons(lesson_99):
     lesson_99.write_text(LESSON.format(name="split_heads"))
     with pytest.raises(ValueError, match=r"unique over all lessons, got \['split_heads'\] twice"):
         Check(*find_exercises())
+
+
+def test_every_exercise_has_a_name_in_words_and_in_chinese_it_is_that_of_its_slide():
+    """A question, such as 沿哪个方向？, is no name: the exercise has another one."""
+    assert {*words_in("en")["exercises"]} == {*EXERCISES}
+    assert not any(words_in("en")["exercises"].values()), "in English the name in code says enough"
+    headings: dict[str, str] = {}
+    for lesson in lessons_in(["zh"]):
+        heading = ""
+        for text in map(source, read_lesson(lesson)["cells"]):
+            heading = "".join(re.findall(r"^## .*：(.+)$", text, re.MULTILINE)) or heading
+            headings |= dict.fromkeys(re.findall(r"^check\.(\w+)\(", text, re.MULTILINE), heading)
+    names = words_in("zh")["exercises"]
+    other = [name for name in EXERCISES if names[name] != headings[name]]
+    assert [name for name in other if not headings[name].endswith("？")] == []
+    assert not [name for name in names.values() if not name or name.endswith("？")]
+
+
+def test_a_name_of_an_exercise_keeps_the_name_in_code():
+    assert named("masked_softmax", words_in("zh")) == "掩蔽 softmax（masked_softmax）"
+    assert named("masked_softmax", words_in("zh-Hant")) == "遮罩 softmax（masked_softmax）"
+    assert named("masked_softmax", words_in("en")) == "masked_softmax"
 
 
 def test_every_mistake_has_one_sentence_and_every_sentence_its_mistake():

@@ -86,7 +86,7 @@ def test_every_language_keeps_each_group_in_the_file_in_which_english_keeps_it()
     def places(folder):
         files = {file.name: json.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.json")}
         return {
-            (group, name if group in ("mistakes", "remarks") else ""): file
+            (group, name if group in ("exercises", "mistakes", "remarks") else ""): file
             for file, words in files.items()
             for group, said in words.items()
             for name in said
