@@ -88,11 +88,10 @@ class Trace:
             for part in block.children()
             if (returned := self.returned.get(part)) is not None and returned.numel() == after.numel()
         }
-        rounding = 16 * torch.finfo(after.dtype).eps * float(after.abs().max())
         for count in (1, 2, 3):
             for chosen in combinations(written, count):
                 total = torch.stack([before, *(written[part] for part in chosen)]).sum(0)
-                if float((total - after).abs().max()) <= rounding:
+                if float((total - after).abs().max()) <= rounding_of(after):
                     return [*chosen]
         return []
 
@@ -115,39 +114,43 @@ class Trace:
         named = getattr(block, "mlp", None)
         return found or ([named] if isinstance(named, nn.Module) else [])
 
-    def last_norm(self, layers: nn.ModuleList) -> nn.Module | None:
-        """The norm between the last layer's stream and the output embeddings; None if there is none.
+    def last_norm(self, modules: Sequence[nn.Module]) -> nn.Module | None:
+        """The norm between the stream of the last layer and the output embeddings; None if there is none.
 
         It must be an RMSNorm or a LayerNorm, whatever its class is called.
         """
         head = getattr(self.model, "get_output_embeddings", lambda: None)()
-        if head not in self.given or layers[-1] not in self.returned:
+        found = self.block(modules[-1])
+        if found is None or head not in self.given or found[1][-1] not in self.returned:
             return None
-        stream, read = self.returned[layers[-1]], self.given[head]
+        stream, read = self.returned[found[1][-1]], self.given[head]
         for part, returned in self.returned.items():
             if not (same(self.given[part], stream) and same(returned, read) and hasattr(part, "weight")):
                 continue
             normed = through_norm(stream.float(), stream.float(), part)
             bias = getattr(part, "bias", None)
             normed = normed if bias is None else normed + bias
-            rounding = 16 * torch.finfo(returned.dtype).eps * float(returned.abs().max())
-            if float((normed - returned).abs().max()) <= rounding:
+            if float((normed - returned).abs().max()) <= rounding_of(returned):
                 return part
         return None
 
     def obstacle(self, modules: Sequence[nn.Module]) -> str:
-        """Why no head of these modules writes straight into the logits: the name of a reason, or ""."""
-        blocks = [self.block(module) for module in modules]
-        if None in blocks or len({layers for _, layers in filter(None, blocks)}) != 1:
-            return "no_stream"
-        (_, layers), *_ = filter(None, blocks)
-        if self.last_norm(layers) is None:
+        """Why heads of these modules do not write straight into logits: the name of a reason, or ""."""
+        if self.last_norm(modules) is None:
             return "no_norm"
-        adding = [self.writers(block) for block in layers]
-        for module, (block, _) in zip(modules, filter(None, blocks), strict=True):
+        blocks = [found for module in modules if (found := self.block(module))]
+        layers = blocks[-1][1]
+        if len(blocks) < len(modules) or any(each is not layers for _, each in blocks):
+            return "no_stream"
+        for module, (block, _) in zip(modules, blocks, strict=True):
             attention, projection = self.attention_in(block, module), self.projection(module)
             if attention not in self.writers(block) or projection is None:
                 return "no_stream"
             if not same(self.returned[projection[0]], self.returned[attention]):
                 return "no_stream"
-        return "" if all(adding) else "no_stream"
+        return "" if all(self.writers(block) for block in layers) else "no_stream"
+
+
+def rounding_of(x: Tensor) -> float:
+    """The difference by which two ways to compute a stream may differ in its precision."""
+    return 16 * torch.finfo(x.dtype).eps * float(x.abs().max())
