@@ -32,7 +32,8 @@ def head_table(
 ) -> HeadTable:
     """Measure every head of a model of ``transformers`` over texts; one row a head.
 
-    texts      strings, which ``tokenizer`` reads, or padded tensors, as ``padded_texts`` takes them
+    texts      strings, which ``tokenizer`` reads, or padded tensors, as ``padded_texts`` takes them; with
+               ``labels`` -100 the loss leaves out a token that nobody can know
     towards    a token, as a string or a number, or two of them whose logits are compared: (a, b)
     removed    "zero" and "mean", () for neither: what to put in the place of a head's output, one head at a
                time. This takes one run for each head, batch and kind of removal.
@@ -59,7 +60,7 @@ def head_table(
         raise ValueError(f"removed must be a list of 'zero' and 'mean', or empty, got {removed!r}")
     arguments = padded_texts(model, texts, tokenizer)
     direction = None if towards is None else direction_of(model, towards, tokenizer)
-    one = next(batches(arguments, 1))
+    one = without_labels(next(batches(arguments, 1)))
     layers = [(kind, layer) for kind, found in read_batch(model, one).items() for layer in found]
     modules = own_modules(model, [layer for _, layer in layers])
     kinds = {module: kind for module, (kind, _) in zip(modules, layers, strict=True)}
@@ -160,7 +161,7 @@ class Measuring:
         )
         try:
             with watched(self.model, watch, note):
-                self.model(**batch)
+                self.model(**without_labels(batch))
         finally:
             if hook:
                 hook.remove()
@@ -177,7 +178,9 @@ class Measuring:
     def remove(self, parts: list[Batch], removed: Sequence[str], *, has_loss: bool) -> float:
         """Add the growth of the loss without each head to the columns; returns the loss with all heads."""
         with watched(self.model):
-            losses = [losses_of(self.model(**batch), batch) for batch in parts] if has_loss else []
+            losses = (
+                [losses_of(self.model(**without_labels(batch)), batch) for batch in parts] if has_loss else []
+            )
         before = torch.cat([torch.empty(0), *(each.cpu() for each in losses)])
         if not before.numel():
             if removed:
@@ -211,7 +214,7 @@ class Measuring:
             return outputs
 
         with watched(self.model, outputs=put):
-            return torch.cat([losses_of(self.model(**batch), batch).cpu() for batch in parts])
+            return torch.cat([losses_of(self.model(**without_labels(batch)), batch).cpu() for batch in parts])
 
 
 def value_norms(values: Tensor, matrices: Tensor) -> Tensor:
@@ -227,14 +230,23 @@ def last(x: Tensor, real: Tensor | None) -> Tensor:
     return x[torch.arange(len(x), device=x.device), at]
 
 
+def without_labels(batch: Batch) -> Batch:
+    """The inputs of the model, which need not compute a loss: we do so for each text."""
+    return {name: x for name, x in batch.items() if name != "labels"}
+
+
 def losses_of(output: Any, batch: Batch) -> Tensor:
-    """The mean loss (B,) of each text's next tokens, in nats; empty if the model predicts none."""
+    """The mean loss (B,) of each text's next tokens, in nats; empty if the model predicts none.
+
+    A token whose label is -100 is not asked for, as transformers has it.
+    """
     name = "decoder_input_ids" if "decoder_input_ids" in batch else "input_ids"
     logits, tokens = getattr(output, "logits", None), batch.get(name)
     if logits is None or tokens is None or logits.shape[:2] != tokens.shape:
         return torch.empty(0)
-    real = batch[name.replace("input_ids", "attention_mask")][:, 1:]
-    losses = nn.functional.cross_entropy(logits[:, :-1].float().mT, tokens[:, 1:], reduction="none")
+    labels = ({"labels": tokens} | batch)["labels"][:, 1:]
+    real = batch[name.replace("input_ids", "attention_mask")][:, 1:].bool() & (labels != -100)
+    losses = nn.functional.cross_entropy(logits[:, :-1].float().mT, labels, reduction="none")
     return (losses * real).sum(1) / real.sum(1)
 
 

@@ -164,6 +164,18 @@ def test_removal_is_the_loss_with_zeros_or_the_mean_in_place_of_the_head_by_plai
     assert not any(module._forward_pre_hooks for module in model.modules())
 
 
+def test_the_loss_asks_for_the_tokens_alone_that_have_a_label():
+    model, inputs = CASES["gpt2"].make(), padded("left")
+    place = torch.arange(13) >= 9
+    labels = inputs["input_ids"].masked_fill(~place | (inputs["attention_mask"] == 0), -100)
+    table = head_table(model, inputs | {"labels": labels}, removed=["zero"])
+    losses = [
+        F.cross_entropy(model(one).logits[0, :-1], one[0, 1:], reduction="none")[-4:].mean() for one in TEXTS
+    ]
+    assert table.loss == pytest.approx(torch.stack(losses).mean().item(), abs=1e-5)
+    assert math.isfinite(table[0]["induction"])
+
+
 def random_tokens(count, seed=0):
     """Texts of 20 tokens that all differ, so that no head can find one again."""
     generator = torch.Generator().manual_seed(seed)

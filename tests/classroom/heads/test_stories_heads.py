@@ -1,6 +1,6 @@
 """The heads of a small Llama that somebody else trained: the table, beside the course's own layers and hooks.
 
-The model is not part of the project: see ``tests/mha_lib/test_stories.py``.
+The model is not part of the project: see ``tests/mha_lib/stories.py``.
 """
 
 import pytest
@@ -14,9 +14,9 @@ pytest.importorskip("transformers")
 import transformers
 
 from mha_lib.classroom.heads import head_outputs, head_table, logit_shares
-from tests.mha_lib.test_stories import BEGIN, FOLDER, TOLD, encoded, read_model, read_tokens
+from tests.mha_lib.stories import BEGIN, TOLD, encoded, needs_stories, read_model, read_tokens
 
-pytestmark = pytest.mark.skipif(FOLDER is None, reason="stories260K.bin is not beside the project")
+pytestmark = needs_stories
 
 NAMES = {
     "self_attention_norm": "input_layernorm",
