@@ -1,6 +1,7 @@
-"""The notebooks of docs/ run from start to end, with a small random model in the place of a real one."""
+"""The notebooks of docs/ run from start to end, with a small model in the place of a real one."""
 
 import os
+import re
 
 import nbformat
 import pytest
@@ -14,6 +15,9 @@ pytest.importorskip("transformers")
 from tests.classroom.heads.small_models import saved
 
 NOTEBOOKS = sorted((ROOT / "docs").glob("*/*.ipynb"))
+LOOKING, MEASURING = (
+    [path for path in NOTEBOOKS if path.stem == name] for name in ("your_models_heads", "measure_heads")
+)
 REAL = "openai-community/gpt2"
 VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -22,18 +26,31 @@ def read(path):
     return nbformat.read(path, as_version=4)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [NOTEBOOKS[0], *(pytest.param(path, marks=pytest.mark.ci) for path in NOTEBOOKS[1:])],
-    ids=lambda path: path.parent.name,
-)
+def each_of(paths):
+    """The first language always, the others where more time is."""
+    first, *others = paths
+    marked = [first, *(pytest.param(path, marks=pytest.mark.ci) for path in others)]
+    return pytest.mark.parametrize("path", marked, ids=lambda path: path.parent.name)
+
+
+def run(notebook, folder):
+    """Run the notebook, and return what each cell has printed."""
+    client = NotebookClient(notebook, timeout=LONGEST_CELL, resources={"metadata": {"path": str(folder)}})
+    client.execute(env=os.environ | {"HF_HUB_OFFLINE": "1"})
+    return {
+        cell.id: "".join(output.text for output in cell.outputs if output.get("name") == "stdout")
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    }
+
+
+@each_of(LOOKING)
 def test_it_runs_with_another_model_and_shows_its_heads(path, tmp_path):
     notebook = read(path)
     (parameters,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     assert REAL in parameters.source
     parameters.source = f"MODEL = {saved(tmp_path, 'gpt2')!r}\nTEXT = 'the cat sat the cat'"
-    client = NotebookClient(notebook, timeout=LONGEST_CELL, resources={"metadata": {"path": str(tmp_path)}})
-    client.execute(env=os.environ | {"HF_HUB_OFFLINE": "1"})
+    printed = run(notebook, tmp_path)
     outputs = {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
     *_, model = [
         output.data[VIEW]["model_id"] for output in outputs["explore"] if VIEW in output.get("data", {})
@@ -42,10 +59,6 @@ def test_it_runs_with_another_model_and_shows_its_heads(path, tmp_path):
     controls = states[model]["state"]["controls"]
     assert controls[0]["name"] == {"en": "layer", "zh": "层"}[path.parent.name]
     assert len(controls[0]["texts"]) == 3  # the overview and two layers
-    printed = {
-        name: "".join(output.text for output in found if output.get("name") == "stdout")
-        for name, found in outputs.items()
-    }
     lines = printed["importance"].splitlines()
     assert len(lines) == 5
     without, restored = (float(line[:5]) for line in printed["without"].splitlines())
@@ -53,14 +66,44 @@ def test_it_runs_with_another_model_and_shows_its_heads(path, tmp_path):
     assert without - restored == pytest.approx(grown, abs=0.0021)
 
 
-def test_languages_have_the_same_cells():
-    english, *others = [read(ROOT / "docs" / name / "your_models_heads.ipynb") for name in ("en", "zh")]
+@each_of(MEASURING)
+def test_the_claim_is_refuted_as_the_notebook_says(path, tmp_path):
+    """One of four induction heads can be spared, all four can't; guessing has a loss of log 20 = 3."""
+    notebook = read(path)
+    printed = run(notebook, tmp_path)
+
+    def numbers(name):
+        return [float(number) for number in re.findall(r"-?\d+\.\d+", printed[name])]
+
+    induction, control = numbers("claimed")
+    with_all, grown = numbers("refuted")
+    assert induction > 0.6 > 0.2 > control
+    assert re.match(r"layer 1 |第 1 层", printed["claimed"])
+    assert with_all < 0.1
+    assert grown < 0.1
+    without = numbers("together")
+    assert without[0] == pytest.approx(with_all, abs=0.006)
+    assert len(without) == 5
+    assert without[-1] > 2 > 0.2 > without[1]
+    (table,) = [
+        output.data["text/plain"]
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if cell.id == "table" and "text/html" in output.get("data", {})
+    ]
+    (line,) = [line for line in table.splitlines() if line.startswith("previous")]
+    assert {*re.findall(r"(?:layer |第 )(\d)", line)} == {"0"}
+
+
+@pytest.mark.parametrize("name", ["your_models_heads", "measure_heads"])
+def test_languages_have_the_same_cells(name):
+    english, *others = [read(ROOT / "docs" / language / f"{name}.ipynb") for language in ("en", "zh")]
     for other in others:
         assert [(cell.id, cell.cell_type) for cell in other.cells] == [
             (cell.id, cell.cell_type) for cell in english.cells
         ]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_it_is_kept_without_outputs(path):
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in read(path).cells)

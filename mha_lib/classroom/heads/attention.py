@@ -29,14 +29,15 @@ KINDS = {
 }
 # Takes a module's weights (B, H, Q, K) and the allowed cells in the same shape; returns the weights to use.
 Watch = Callable[[nn.Module, Tensor, Tensor], Tensor]
-# Takes the outputs of a module's heads (B, Q, H, d), before they are concatenated; returns those to use.
-Replace = Callable[[nn.Module, Tensor], Tensor]
+# Takes the outputs of a module's heads (B, Q, H, d), before they are concatenated, and the values they are
+# made of (B, H, K, d), of which a group of heads may share one; returns the outputs to use.
+Replace = Callable[[nn.Module, Tensor, Tensor], Tensor]
 WATCHING: list[tuple[set[nn.Module], Watch | None, Replace | None]] = []  # the modules whose heads each sees
 
 
 @dataclass(frozen=True)
 class Layer:
-    """The attention of one layer, for one text."""
+    """The attention of one layer, for one text; ``read_batch`` puts an axis of texts before the heads."""
 
     weights: Tensor  # (H, Q, K)
     allowed: Tensor  # (H, Q, K), boolean; all True if the model does not show its mask
@@ -67,8 +68,11 @@ class ModelAttention:
         return next(layer for layer in self.layers[kind] if layer.number == number)
 
 
-def as_arguments(model: nn.Module, inputs: Any) -> dict[str, Any]:
-    """The inputs as the model takes them: a mapping as it is, a tensor under its main name."""
+def as_arguments(model: nn.Module, inputs: Any, *, many: bool = False) -> dict[str, Any]:
+    """The inputs as the model takes them: a mapping as it is, a tensor under its main name.
+
+    Unless they may hold ``many``, they must hold one text.
+    """
     if isinstance(inputs, Mapping) or hasattr(inputs, "keys"):
         arguments = {name: inputs[name] for name in inputs}
     elif isinstance(inputs, Tensor):
@@ -81,7 +85,7 @@ def as_arguments(model: nn.Module, inputs: Any) -> dict[str, Any]:
     for name, value in arguments.items():
         if not isinstance(value, Tensor):
             continue
-        if value.dim() == 1 or (value.dim() and len(value) != 1):
+        if value.dim() == 1 or (not many and value.dim() and len(value) != 1):
             one = f"{name}[None]" if value.dim() == 1 else f"{name}[:1]"
             raise ValueError(
                 f"inputs must hold one text or picture, its first axis of length 1, got {name} of shape "
@@ -142,7 +146,19 @@ def read_attention(model: nn.Module, inputs: Any) -> ModelAttention:
     may compute attention in any way (sdpa, flash): for this one run it uses its eager function.
     """
     check_model(model)
-    arguments = as_arguments(model, inputs)
+    layers = {
+        kind: [replace(layer, weights=layer.weights[0], allowed=layer.allowed[0]) for layer in found]
+        for kind, found in read_batch(model, as_arguments(model, inputs)).items()
+    }
+    return ModelAttention(model, layers)
+
+
+@torch.no_grad()
+def read_batch(model: nn.Module, arguments: dict[str, Any]) -> dict[str, list[Layer]]:
+    """Return the layers of each kind of attention as ``ModelAttention`` has them, for B texts at once.
+
+    Their weights and allowed cells are (B, H, Q, K).
+    """
     seen: list[tuple[nn.Module, Tensor, Tensor]] = []
 
     def note(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
@@ -156,8 +172,10 @@ def read_attention(model: nn.Module, inputs: Any) -> ModelAttention:
             if reason := misfit(model, arguments):
                 raise ValueError(reason) from error
             raise
+    counts = (len(value) for value in arguments.values() if isinstance(value, Tensor) and value.dim())
+    texts = max(counts, default=1)
     layers = {
-        name: numbered([as_layer(kind, at, weights, seen) for at, weights in enumerate(found)])
+        name: numbered([as_layer(kind, at, weights, seen, texts) for at, weights in enumerate(found)])
         for kind, name in KINDS.items()
         if (found := getattr(output, kind, None))
     }
@@ -166,21 +184,23 @@ def read_attention(model: nn.Module, inputs: Any) -> ModelAttention:
             f"model must return attentions when it is called with output_attentions=True, as models of "
             f"transformers do; {type(model).__name__} returned none of {', '.join(KINDS)}"
         )
-    return ModelAttention(model, layers)
+    return layers
 
 
-def as_layer(kind: str, at: int, weights: Any, seen: list[tuple[nn.Module, Tensor, Tensor]]) -> Layer:
+def as_layer(
+    kind: str, at: int, weights: Any, seen: list[tuple[nn.Module, Tensor, Tensor]], texts: int
+) -> Layer:
     """The weights that a model has returned, with the module that made them and its mask."""
-    if not isinstance(weights, Tensor) or weights.dim() != 4 or len(weights) != 1:
+    if not isinstance(weights, Tensor) or weights.dim() != 4 or len(weights) != texts:
         got = "None" if weights is None else str(tuple(getattr(weights, "shape", ())))
         raise ValueError(
-            f"{kind}[{at}] must be weights (1, H, Q, K), got {got}; does the layer compute them? "
+            f"{kind}[{at}] must be weights ({texts}, H, Q, K), got {got}; does the layer compute them? "
             'Load the model with attn_implementation="eager"'
         )
     for module, ours, allowed in seen:
         if ours is weights:
-            return Layer(weights[0], allowed[0], at, module)
-    return Layer(weights[0], torch.ones_like(weights[0], dtype=torch.bool), at)
+            return Layer(weights, allowed, at, module)
+    return Layer(weights, torch.ones_like(weights, dtype=torch.bool), at)
 
 
 def numbered(layers: list[Layer]) -> list[Layer]:
@@ -249,7 +269,7 @@ def attend(
         output = (changed @ shared).transpose(1, 2).contiguous()
     for _, change in watching:
         if change:
-            output = change(module, output)
+            output = change(module, output, value)
     return output, changed
 
 

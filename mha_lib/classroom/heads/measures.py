@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mha_lib.classroom.heads.attention import ModelAttention, as_arguments, read_attention
+from mha_lib.classroom.heads.attention import ModelAttention, as_arguments, read_batch
 from mha_lib.classroom.heads.changes import entropy
 
 REPEATED = 25  # tokens that are said twice, to find induction heads
@@ -32,76 +32,78 @@ def measures_of(attention: ModelAttention, inputs: Any) -> dict[str, list[dict[s
     for kind, layers in attention.layers.items():
         is_cross = kind == "cross"
         found[kind] = [measures_of_layer(layer.weights, layer.allowed, is_cross=is_cross) for layer in layers]
-    pairs = read_repeated(attention, inputs)
-    for kind in found.keys() - {"cross"} if pairs else ():
-        for number, measures in enumerate(found[kind]):
-            scores = [
-                induction(repeated.layers[kind][number].weights)
-                - induction(control.layers[kind][number].weights)
-                for repeated, control in pairs
-                if kind in repeated.layers
-            ]
-            if scores:
-                measures["induction"] = torch.stack(scores).mean(0)
+    for kind, scores in induction_scores(attention.model, inputs).items():
+        for measures, (repeated, control) in zip(found[kind], scores, strict=True):
+            measures["induction"] = (repeated - control).mean(0)
     return found
 
 
-def measures_of_layer(weights: Tensor, allowed: Tensor, *, is_cross: bool) -> dict[str, Tensor]:
-    """Measures of one layer by its weights and allowed cells, both (H, Q, K).
+def measures_of_layer(
+    weights: Tensor, allowed: Tensor, *, is_cross: bool, real: Tensor | None = None
+) -> dict[str, Tensor]:
+    """Measures (…, H) of one layer by its weights and allowed cells, both (…, H, Q, K).
 
-    In cross-attention no key is the query itself.
+    In cross-attention no key is the query itself. ``real`` (B, Q) says which queries are not padding, where
+    the keys don't say it.
     """
     weights = weights.float()
-    counted = allowed.any(-1)  # (H, Q)
-    if not is_cross and allowed.shape[-2] == allowed.shape[-1]:
+    counted = counted_queries(allowed, is_cross=is_cross, real=real)
+    first = allowed.any(-2).int().argmax(-1)[..., None, None].expand(*weights.shape[:-1], 1)  # (…, H, Q, 1)
+    found = {"entropy": entropy(weights), "first": weights.gather(-1, first)[..., 0]}  # (…, H, Q) each
+    if not is_cross and weights.shape[-1] > 1:
+        found["previous"] = nn.functional.pad(weights.diagonal(-1, dim1=-2, dim2=-1), (1, 0))
+        found["same"] = weights.diagonal(dim1=-2, dim2=-1)
+    in_order = (name for name in ("entropy", "previous", "first", "same") if name in found)
+    return {name: mean_over(counted, found[name]) for name in in_order}
+
+
+def counted_queries(allowed: Tensor, *, is_cross: bool, real: Tensor | None = None) -> Tensor:
+    """The queries (…, H, Q) that a measure counts: no padding, and not the first, unless it is alone."""
+    counted = allowed.any(-1)
+    if real is not None:
+        counted = counted & real[:, None]
+    elif not is_cross and allowed.shape[-2] == allowed.shape[-1]:
         counted = counted & allowed.any(-2)  # nobody may attend to padding
-    if bool((counted.sum(-1) > 1).all()):
-        counted = counted & (counted.cumsum(-1) > 1)
+    return counted & ((counted.cumsum(-1) > 1) | (counted.sum(-1, keepdim=True) == 1))
 
-    def mean(values: Tensor) -> Tensor:  # (H, Q) -> (H,)
-        return values.masked_fill(~counted, 0).sum(-1) / counted.sum(-1).clamp(min=1)
 
-    first = allowed.any(-2).int().argmax(-1)[:, None, None].expand(*weights.shape[:2], 1)  # (H, Q, 1)
-    of_first = mean(weights.gather(-1, first)[..., 0])
-    if is_cross or weights.shape[-1] == 1:
-        return {"entropy": mean(entropy(weights)), "first": of_first}
-    previous = nn.functional.pad(weights.diagonal(-1, dim1=-2, dim2=-1), (1, 0))  # (H, Q)
-    same = weights.diagonal(dim1=-2, dim2=-1)  # (H, Q)
-    return {
-        "entropy": mean(entropy(weights)),
-        "previous": mean(previous),
-        "first": of_first,
-        "same": mean(same),
-    }
+def mean_over(counted: Tensor, values: Tensor) -> Tensor:
+    """The mean (…, H) of values (…, H, Q) over the queries that are counted."""
+    return values.masked_fill(~counted, 0).sum(-1) / counted.sum(-1).clamp(min=1)
 
 
 def induction(weights: Tensor) -> Tensor:
-    """The mean weight (H,) on the token after the last time, in a text (H, 2 n, 2 n) that is said twice.
+    """The mean weight (…, H) on the token after the last time, in a text (…, H, 2 n, 2 n) said twice.
 
     Source: Olsson et al. 2022, who find induction heads by such prefix matching.
     """
     n = weights.shape[-1] // 2
-    return weights.float().diagonal(1 - n, dim1=-2, dim2=-1)[:, 1:].mean(-1)  # query n + i, key i + 1
+    return weights.float().diagonal(1 - n, dim1=-2, dim2=-1)[..., 1:].mean(-1)  # query n + i, key i + 1
 
 
-def read_repeated(attention: ModelAttention, inputs: Any) -> list[tuple[ModelAttention, ModelAttention]]:
-    """The attention for random tokens that are said twice, and for their controls, over seeds and lengths.
+def induction_scores(model: nn.Module, inputs: Any) -> dict[str, list[Tensor]]:
+    """The scores (2, S, H) of each layer of each kind, on S texts that are said twice and on their controls.
 
-    Empty for a model that reads something else.
+    The texts of a length are one batch. Empty for a model that reads something else than tokens.
     """
-    model = attention.model
-    names = as_arguments(model, inputs).keys()
+    names = as_arguments(model, inputs, many=True).keys()
     if "input_ids" not in names or names - OF_TOKENS - OF_TARGETS:
-        return []
-
-    def read(tokens: Tensor) -> ModelAttention:
+        return {}
+    scores: dict[str, list[list[Tensor]]] = {}  # of each layer, by length
+    for most in (REPEATED, REPEATED // 2):
+        pairs = [repeated_tokens(model, most, seed) for seed in range(SEEDS)]
+        if not all(pairs):
+            return {}
+        tokens = torch.cat([*map(torch.cat, zip(*filter(None, pairs), strict=True))])  # (2 S, 2 n)
         targets = {"decoder_input_ids": tokens} if names & OF_TARGETS else {}
-        return read_attention(model, {"input_ids": tokens} | targets)
-
-    texts = (
-        repeated_tokens(model, most, seed) for most in (REPEATED, REPEATED // 2) for seed in range(SEEDS)
-    )
-    return [(read(repeated), read(control)) for repeated, control in filter(None, texts)]
+        for kind, layers in read_batch(model, {"input_ids": tokens} | targets).items():
+            here = [induction(layer.weights).unflatten(0, (2, SEEDS)) for layer in layers]  # (2, S, H) each
+            scores.setdefault(kind, []).append(here)
+    return {
+        kind: [torch.cat(layer, 1) for layer in zip(*found, strict=True)]
+        for kind, found in scores.items()
+        if kind != "cross"
+    }
 
 
 def repeated_tokens(model: Any, most: int, seed: int) -> tuple[Tensor, Tensor] | None:

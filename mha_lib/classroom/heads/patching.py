@@ -7,14 +7,16 @@ its weights; the model is the same afterwards.
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from mha_lib.classroom.heads.attention import as_arguments, read_attention, watched
+from mha_lib.classroom.heads.parts import Trace, first, own_modules, same
 
-Outputs = dict[nn.Module, Tensor]  # what a module has computed, its heads (1, N, H, d) apart
+Outputs = dict[nn.Module, Tensor]  # what a module has computed, its heads (B, N, H, d) apart
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,10 @@ class Patched:
     layers: list[int]  # the number of each of the L layers with attention
     heads: Tensor  # (L, H); NaN where a layer has fewer heads
     streams: Tensor  # (L,), the output of the whole layer
-    networks: Tensor  # (L,); NaN where the layer has no part called mlp
-    clean: float  # the metric of the clean run
+    networks: Tensor  # (L,); NaN where no part of the layer is found that writes beside its attention
+    clean: float  # the metric of the clean run, the mean over the pairs
     corrupted: float
+    pairs: int  # of texts
 
 
 @torch.no_grad()
@@ -41,47 +44,53 @@ def patched_heads(
 
         recovery = (metric with the part − metric corrupted) / (metric clean − metric corrupted)
 
-    clean, corrupted  what the model is called with, one text each and of the same shape: two texts that
-                      differ in the word the answer depends on
-    metric            takes the model's output and returns a number, such as the difference of two logits
+    clean, corrupted  what the model is called with, B pairs of texts of one shape: the texts of a pair differ
+                      in the word the answer depends on, and have their padding in the same places
+    metric            takes the model's output and returns a number, such as the mean difference of two
+                      logits, or a number for each pair (B,), of which we take the mean
     position          the one token at which parts are patched, counted from the end where negative; all
                       tokens without it
 
-    Runs the model 3 + L (H + 2) times. Raises TypeError or ValueError for inputs of two shapes, for a model
+    A layer's network is whatever adds to the stream beside the attention, under any name: the parts whose
+    outputs, added to the stream, are the layer's output. In a layer that is no such sum it is the part called
+    ``mlp``, if there is one.
+
+    Runs the model 4 + L (H + 2) times. Raises TypeError or ValueError for inputs of two shapes, for a model
     with an encoder and a decoder or whose attention can't be changed, for an unknown position, and for a
     metric that does not tell the two texts apart.
 
     Source: Meng et al. 2022 (causal tracing); Wang et al. 2022 (heads).
     """
-    attention = read_attention(model, clean)
+    inputs, others = (as_arguments(model, given, many=True) for given in (clean, corrupted))
+    one = {name: value[:1] if isinstance(value, Tensor) else value for name, value in inputs.items()}
+    attention = read_attention(model, one)
     if [*attention.layers] != ["self"]:
         raise ValueError(f"model must have one text, got attention of {', '.join(attention.layers)}")
     layers = attention.layers["self"]
-    modules = [layer.module for layer in layers if layer.module is not None]
-    if len({*modules}) < len(layers):
-        raise ValueError(
-            f"each layer of {type(model).__name__} must ask the AttentionInterface of transformers for its "
-            f"attention, and have a module of its own; {len({*modules})} of {len(layers)} do"
-        )
-    inputs, others = as_arguments(model, clean), as_arguments(model, corrupted)
+    modules = own_modules(model, layers)
     check_pair(inputs, others)
     count = layers[0].weights.shape[1]
     if position is not None and position not in range(-count, count):
         raise ValueError(f"position must be from {-count} to {count - 1} for {count} tokens, got {position}")
-    blocks = [block_of(model, module) for module in modules]
-    networks = [getattr(block, "mlp", None) for block in blocks]
+    trace = Trace(model, one)
+    blocks = [block_of(trace, module) for module in modules]
+    networks = [trace.networks(block, module) for block, module in zip(blocks, modules, strict=True)]
     kept: Outputs = {}
-    with keeping(model, [*blocks, *filter(None, networks)], kept):
-        before = float(metric(model(**inputs)))
+    with keeping(model, [*blocks, *chain(*networks)], kept):
+        before = mean_of(metric(model(**inputs)))
+    pairs = len(kept[modules[0]])
+    for part, output in kept.items():
+        if output.dim() == 2:  # a network may see all texts as one (OPT)
+            kept[part] = output.unflatten(0, (pairs, -1))
 
-    def recovery(module: nn.Module | None, head: int | None = None) -> float:
-        if module is None:
+    def recovery(parts: list[nn.Module], head: int | None = None) -> float:
+        if not parts:
             return float("nan")
-        with patching(model, module, kept[module], head, position):
-            return (float(metric(model(**others))) - after) / (before - after)
+        with patching(model, {part: kept[part] for part in parts}, head, position):
+            return (mean_of(metric(model(**others))) - after) / (before - after)
 
     with watched(model):
-        after = float(metric(model(**others)))
+        after = mean_of(metric(model(**others)))
     if abs(before - after) <= 1e-6 * max(abs(before), abs(after)):
         raise ValueError(
             f"metric must differ between the two texts, got {before:.6g} and {after:.6g}; let it ask for "
@@ -91,15 +100,21 @@ def patched_heads(
     heads = torch.full((len(layers), most), torch.nan)
     for at, module in enumerate(modules):
         for head in range(len(layers[at].weights)):
-            heads[at, head] = recovery(module, head)
+            heads[at, head] = recovery([module], head)
     return Patched(
         [layer.number for layer in layers],
         heads,
-        torch.tensor([recovery(block) for block in blocks]),
+        torch.tensor([recovery([block]) for block in blocks]),
         torch.tensor([recovery(network) for network in networks]),
         before,
         after,
+        pairs,
     )
+
+
+def mean_of(value: Any) -> float:
+    """The mean over the pairs of what a metric has returned."""
+    return float(value.float().mean() if isinstance(value, Tensor) else value)
 
 
 def check_pair(clean: dict[str, Any], corrupted: dict[str, Any]) -> None:
@@ -111,28 +126,28 @@ def check_pair(clean: dict[str, Any], corrupted: dict[str, Any]) -> None:
                 f"corrupted must have {name} of the same shape as clean, {tuple(value.shape)}, got {got}; "
                 "take words of as many tokens"
             )
+    masks = [given.get("attention_mask") for given in (clean, corrupted)]
+    if masks[0] is not None and not same(*masks):
+        raise ValueError(
+            "corrupted must have its padding where clean has it, got two other masks; take words of as many "
+            "tokens"
+        )
 
 
-def block_of(model: nn.Module, module: nn.Module) -> nn.Module:
-    """The layer that a module belongs to: the nearest part around it that stands in a list of layers."""
-    path = next(name for name, part in model.named_modules() if part is module).split(".")
-    for end in range(len(path), 0, -1):
-        if isinstance(model.get_submodule(".".join(path[: end - 1])), nn.ModuleList):
-            return model.get_submodule(".".join(path[:end]))
-    raise ValueError(f"{type(module).__name__} must stand in a list of layers, got it at {'.'.join(path)}")
-
-
-def first(output: Any) -> Tensor:
-    """The stream in the output of a layer, which may hold other things behind it."""
-    found: Tensor = output if isinstance(output, Tensor) else output[0]
-    return found
+def block_of(trace: Trace, module: nn.Module) -> nn.Module:
+    found = trace.block(module)
+    if found is None:
+        raise ValueError(
+            f"{type(module).__name__} must stand in a list of layers (nn.ModuleList), got it alone"
+        )
+    return found[0]
 
 
 @contextmanager
 def keeping(model: nn.Module, parts: list[nn.Module], kept: Outputs) -> Iterator[None]:
     """Keep the outputs of all heads, and of these parts."""
 
-    def keep(module: nn.Module, outputs: Tensor) -> Tensor:
+    def keep(module: nn.Module, outputs: Tensor, _: Tensor) -> Tensor:
         kept[module] = outputs.clone()
         return outputs
 
@@ -147,26 +162,24 @@ def keeping(model: nn.Module, parts: list[nn.Module], kept: Outputs) -> Iterator
 
 
 @contextmanager
-def patching(
-    model: nn.Module, patched: nn.Module, clean: Tensor, head: int | None, position: int | None
-) -> Iterator[None]:
-    """Put the clean output in the place of a part's, or of one head of an attention module."""
+def patching(model: nn.Module, clean: Outputs, head: int | None, position: int | None) -> Iterator[None]:
+    """Put clean outputs in the place of those of parts, or of one head of an attention module."""
     tokens = slice(None) if position is None else position
     place = (slice(None), tokens) if head is None else (slice(None), tokens, head)
 
-    def put(module: nn.Module, outputs: Tensor) -> Tensor:
-        if module is not patched:
+    def put(module: nn.Module, outputs: Tensor, _: Any = None) -> Tensor:
+        if module not in clean:
             return outputs
         outputs = outputs.clone()
-        outputs[place] = clean[place]
+        outputs[place] = clean[module][place]
         return outputs
 
     def put_part(module: nn.Module, _: Any, output: Any) -> Any:
-        changed = put(module, first(output))
+        changed = put(module, first(output).reshape(clean[module].shape)).reshape(first(output).shape)
         return changed if isinstance(output, Tensor) else (changed, *output[1:])
 
     with ExitStack() as stack:
-        if head is None:
-            stack.callback(patched.register_forward_hook(put_part).remove)
-        stack.enter_context(watched(model, outputs=put))
+        for part in clean if head is None else ():
+            stack.callback(part.register_forward_hook(put_part).remove)
+        stack.enter_context(watched(model, outputs=put if head is not None else None))
         yield

@@ -166,12 +166,23 @@ def shares_in(model: Any, kept: Run) -> Shares:
         heads = torch.einsum("bnhd,whd->hbnw", kept.heads[number], columns)  # (H, B, n, D)
         names += [("head", number, head) for head in range(len(heads))] + [("network", number)]
         parts += [heads, kept.networks[number][None]]
-    written, x, norm = torch.cat(parts), kept.x, model.norm  # (P, B, n, D)
-    eps = torch.finfo(x.dtype).eps if norm.eps is None else norm.eps
-    divided = written * (x.pow(2).mean(-1, keepdim=True) + eps).rsqrt()
-    gained = divided if norm.weight is None else divided * norm.weight
     read_out = model.table.weight.T  # (D, V)
-    return Shares(names, gained @ read_out, norm(x) @ read_out, kept.weights)
+    written = through_norm(torch.cat(parts), kept.x, model.norm)  # (P, B, n, D)
+    return Shares(names, written @ read_out, model.norm(kept.x) @ read_out, kept.weights)
+
+
+def through_norm(written: Tensor, x: Tensor, norm: Any) -> Tensor:
+    """Return what parts (P, …, D) of x (…, D) become behind a norm with its divisor frozen at that of x.
+
+    The norm is an RMSNorm, or a LayerNorm, which first takes from each part its own mean. Its bias, which
+    belongs to no part, is left out.
+    """
+    if isinstance(norm, nn.LayerNorm):
+        written, x = (each - each.mean(-1, keepdim=True) for each in (written, x))
+    eps = getattr(norm, "eps", getattr(norm, "variance_epsilon", None))
+    eps = torch.finfo(x.dtype).eps if eps is None else eps
+    divided = written * (x.pow(2).mean(-1, keepdim=True) + eps).rsqrt()
+    return divided if norm.weight is None else divided * norm.weight
 
 
 def check_model(model: Any) -> None:

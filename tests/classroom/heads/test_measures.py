@@ -102,7 +102,7 @@ def test_a_head_that_looks_back_by_position_alone_is_no_induction_head():
 
         def forward(self, input_ids, output_attentions=False):
             n = input_ids.shape[-1]
-            return Fixed((weights[..., :n, :n],))
+            return Fixed((weights[..., :n, :n].expand(len(input_ids), -1, -1, -1),))
 
     model = ByPosition(None)
     (found,) = measures_of(read_attention(model, ids(50, 0)), ids(50, 0))["self"]

@@ -1,10 +1,12 @@
 """Patching is held to the same patch by plain hooks, and to relations that must hold."""
 
+from typing import Any
+
 import pytest
 import torch
 
 from mha_lib.classroom.heads import patched_heads, read_attention
-from tests.classroom.heads.small_models import CASES, GPT2, made, text
+from tests.classroom.heads.small_models import CASES, GPT2, ids, made, text
 
 CHANGED = 4  # the place of the word in which the two texts differ
 ANSWER, OTHER = 7, 9
@@ -80,6 +82,62 @@ def test_a_head_and_a_network_of_gpt2_are_patched_as_by_plain_hooks(position):
             assert recovery == pytest.approx(wanted, rel=1e-3, abs=1e-4)
 
 
+NETWORKS = {
+    "OPT": "model.decoder.layers.1.fc2",
+    "GPTNeoX": "gpt_neox.layers.1.mlp",  # beside the attention, not behind it
+    "Gemma2": "model.layers.1.post_feedforward_layernorm",
+}
+OTHERS: dict[str, Any] = {
+    "OPT": {"ffn_dim": 17, "word_embed_proj_dim": 24, "max_position_embeddings": 64},
+    "GPTNeoX": {"intermediate_size": 17},
+    "Gemma2": {"intermediate_size": 17, "head_dim": 8, "num_key_value_heads": 1},
+}
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_a_network_is_found_by_what_it_adds_whatever_its_name(kind):
+    sizes = {"vocab_size": 61, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3}
+    model = made(kind, "ForCausalLM", **sizes, **OTHERS[kind])()
+    clean, corrupted = pair(text())
+    patched = patched_heads(model, clean, corrupted, answers)
+    network = model.get_submodule(NETWORKS[kind])
+    kept: list[torch.Tensor] = []
+    hook = network.register_forward_hook(lambda _, __, output: kept.append(output))
+    model(**clean)
+    hook.remove()
+    hook = network.register_forward_hook(lambda *_: kept[0])
+    value = answers(model(**corrupted))
+    hook.remove()
+    wanted = (value - patched.corrupted) / (patched.clean - patched.corrupted)
+    assert patched.networks[1] == pytest.approx(wanted, rel=1e-3, abs=1e-4)
+    assert not patched.networks.isnan().any()
+
+
+def test_a_layer_that_is_no_sum_of_its_parts_has_no_network():
+    sizes = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 17}
+    model = made("Bert", "ForMaskedLM", vocab_size=61, **sizes)()
+    assert patched_heads(model, text(), pair(text())[1], answers).networks.isnan().all()
+
+
+def test_of_several_pairs_the_mean_is_patched():
+    model = CASES["gpt2"].make()
+    pairs = [pair({"input_ids": ids(11, seed)}) for seed in range(3)]
+    clean, corrupted = ({"input_ids": torch.cat([each[at]["input_ids"] for each in pairs])} for at in (0, 1))
+
+    def each_answer(output):
+        return output.logits[:, -1, ANSWER] - output.logits[:, -1, OTHER]
+
+    patched = patched_heads(model, clean, corrupted, each_answer, position=CHANGED)
+    alone = [patched_heads(model, before, after, answers, CHANGED) for before, after in pairs]
+    assert (patched.pairs, alone[0].pairs) == (3, 1)
+    assert patched.clean == pytest.approx(sum(each.clean for each in alone) / 3, abs=1e-5)
+    brought = torch.stack([each.heads * (each.clean - each.corrupted) for each in alone]).mean(0)
+    wanted = brought / (patched.clean - patched.corrupted)
+    torch.testing.assert_close(patched.heads, wanted, atol=1e-4, rtol=1e-3)
+    by_mean = patched_heads(model, clean, corrupted, lambda output: each_answer(output).mean(), CHANGED)
+    torch.testing.assert_close(by_mean.heads, patched.heads)
+
+
 def test_what_cannot_be_patched_is_said_with_the_way_out():
     model = CASES["gpt2"].make()
     clean, corrupted = pair(text())
@@ -87,6 +145,9 @@ def test_what_cannot_be_patched_is_said_with_the_way_out():
         patched_heads(model, clean, {"input_ids": corrupted["input_ids"][:, :-1]}, answers)
     with pytest.raises(ValueError, match="metric must differ between the two texts, got 1 and 1"):
         patched_heads(model, clean, corrupted, lambda output: 1)
+    masks = [{"attention_mask": torch.arange(11)[None] < real} for real in (11, 10)]
+    with pytest.raises(ValueError, match="padding where clean has it"):
+        patched_heads(model, clean | masks[0], corrupted | masks[1], answers)
     with pytest.raises(ValueError, match="position must be from -11 to 10 for 11 tokens, got 11"):
         patched_heads(model, clean, corrupted, answers, position=11)
     two_texts = CASES["bart"]
