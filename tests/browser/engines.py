@@ -20,6 +20,11 @@ import pytest
 from mha_lib.classroom.pages.slides.server import free_port
 from tests.waiting import eventually
 
+NEEDED = {
+    "chromium": "no Chromium or Chrome: apt install chromium, or set CHROMIUM=/path/to/it",
+    "firefox": "no Firefox: apt install firefox-esr",
+    "webkit": "no WebKit: apt install webkit2gtk-driver xvfb",
+}
 ENDS = 30  # seconds for a browser to end
 TYPED = {"ArrowRight": "\ue014", "ArrowLeft": "\ue012", "Home": "\ue011", "End": "\ue010", "Enter": "\ue007"}
 
@@ -163,8 +168,7 @@ def opened(name: str, folder: Path) -> Iterator[EnginePage]:
 def require(name: str) -> None:
     """Skip the test if the engine is not installed; in CI that is a failure."""
     found = find_firefox() if name == "firefox" else find_webkit()
-    needed = "apt install firefox-esr" if name == "firefox" else "apt install webkit2gtk-driver xvfb"
     if not found and os.environ.get("MHA_REQUIRE_BROWSER"):
-        pytest.fail(f"no {name}: {needed}")
+        pytest.fail(NEEDED[name])
     if not found:
-        pytest.skip(f"no {name}: {needed}")
+        pytest.skip(NEEDED[name])
