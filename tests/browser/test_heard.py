@@ -36,6 +36,17 @@ def heard_at(session):
     return ", ".join(filter(None, parts)), "".join(said(text, "name") for text in texts)
 
 
+def expect_heard(session, before, expected):
+    """Wait until what is new is as expected; returns all that is said."""
+
+    def new():
+        pairs = zip(before, heard_at(session), strict=True)
+        return " · ".join(now for old, now in pairs if now != old)
+
+    eventually(lambda: new() == expected, lambda: f"{expected}, but {new()}")
+    return heard_at(session)
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_each_key_says_what_the_document_says(page, tmp_path, monkeypatch, language):
     monkeypatch.setenv(LANGUAGE_ALONE, language)
@@ -54,10 +65,4 @@ def test_each_key_says_what_the_document_says(page, tmp_path, monkeypatch, langu
     before = ("", "")
     for key, expected in rows:
         page.keyboard.press(key)
-
-        def now(before=before):
-            pairs = zip(before, heard_at(session), strict=True)
-            return " · ".join(new for old, new in pairs if new != old)
-
-        eventually(lambda now=now, expected=expected: now() == expected, lambda now=now: now())
-        before = heard_at(session)
+        before = expect_heard(session, before, expected)
