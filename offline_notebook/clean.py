@@ -62,6 +62,8 @@ class Cleaner:
             player.decompose()
         for paragraph in page.find_all("p"):
             mend_paragraph(paragraph)
+        for heading in page.select("th:empty"):  # it is over nothing, and a screen reader would say it
+            heading.name = "td"
         return page
 
     def set_formulas(self, elements: Sequence[Tag]) -> None:

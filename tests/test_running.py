@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mha_lib.classroom.pages.browser import find_browser
+from tests.browser.engines import NEEDED
 from tests.running import busy
 
 ROOT = Path(__file__).parents[1]
@@ -16,6 +17,10 @@ TWO_TESTS = """
 import pytest
 
 def test_right():
+    pass
+
+@pytest.mark.skip(reason="no aunt: invite one")
+def test_aunt():
     pass
 
 @pytest.mark.ci
@@ -55,22 +60,24 @@ def run(folder: Path, source: str, *options: str) -> list[str]:
 def test_a_run_ends_in_one_line_after_it_has_said_what_was_left_out(tmp_path):
     printed = run(tmp_path, TWO_TESTS, "-m", "not ci")
     assert "Left out 1 tests, which make test-ci runs." in printed
-    assert re.fullmatch(r"Good: 1 tests passed in 0:\d\d minutes\.", printed[-1])
+    said = r"Good: 1 tests passed in 0:\d\d minutes\. Could not run here: 1 \(no aunt: invite one\)\."
+    assert re.fullmatch(said, printed[-1])
 
 
 def test_a_failure_is_named_in_the_last_line_with_what_to_do(tmp_path):
     last = run(tmp_path, TWO_TESTS)[-1]
-    assert last.startswith("1 of 2 tests failed. Run the first alone: make test T='test_it.py::test_long'.")
+    assert last.startswith("1 of 3 tests failed. Run the first alone: make test T='test_it.py::test_long'.")
 
 
 def test_processes_side_by_side_tell_the_same(tmp_path):
     printed = run(tmp_path, TWO_TESTS, "-m", "not ci", "-n2")
     assert "Left out 1 tests, which make test-ci runs." in printed
     assert printed[-1].startswith("Good: 1 tests passed in ")
+    assert printed[-1].endswith(" Could not run here: 1 (no aunt: invite one).")
 
 
 @pytest.mark.skipif(
-    not find_browser() and not os.environ.get("MHA_REQUIRE_BROWSER"), reason="no Chromium or Chrome"
+    not find_browser() and not os.environ.get("MHA_REQUIRE_BROWSER"), reason=NEEDED["chromium"]
 )
 def test_a_page_is_left_as_it_was_seen_when_a_test_failed(tmp_path):
     printed = run(tmp_path, FAILS_ON_A_PAGE)

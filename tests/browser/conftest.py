@@ -21,6 +21,7 @@ from mha_lib.classroom.explorer import Explorer
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.pages.browser import find_browser
 from mha_lib.classroom.pages.slides.server import Server, free_port, start, wait_for
+from tests.browser.engines import NEEDED
 from tests.lessons import copy_course
 from tests.running import failures
 
@@ -37,19 +38,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker(pytest.mark.browser)
     if mine and find_browser() is None and not os.environ.get("MHA_REQUIRE_BROWSER"):
         for item in mine:
-            item.add_marker(pytest.mark.skip(reason="no Chromium or Chrome"))
-        config.stash[missing_browser] = len(mine)
-
-
-missing_browser = pytest.StashKey[int]()
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if count := config.stash.get(missing_browser, 0):
-        terminalreporter.write_line(
-            f"Left out {count} browser tests: no Chromium or Chrome was found. "
-            "Install one (Debian: apt install chromium) or set CHROMIUM=/path/to/it."
-        )
+            item.add_marker(pytest.mark.skip(reason=NEEDED["chromium"]))
 
 
 @dataclass

@@ -20,6 +20,14 @@ import pytest
 from mha_lib.classroom.pages.slides.server import free_port
 from tests.waiting import eventually
 
+NEEDED = {
+    "chromium": "no Chromium or Chrome: apt install chromium, or set CHROMIUM=/path/to/it",
+    "firefox": "no Firefox: apt install firefox-esr",
+    "webkit": "no WebKit: apt install webkit2gtk-driver xvfb",
+}
+DARK = {"GTK_THEME": "Adwaita:dark"}  # the system that WebKit asks
+# Firefox makes no window narrower than 500 pixels: these are 385 of the page's.
+ON_A_PHONE = {"layout.css.devPixelsPerPx": "1.3"}
 ENDS = 30  # seconds for a browser to end
 TYPED = {"ArrowRight": "\ue014", "ArrowLeft": "\ue012", "Home": "\ue011", "End": "\ue010", "Enter": "\ue007"}
 
@@ -108,6 +116,12 @@ class EnginePage:
     def resize(self, width: int, height: int) -> None:
         self.engine.command("SetWindowRect", "POST", "/window/rect", width=width, height=height)
 
+    def pdf(self) -> bytes | None:
+        """The page on paper; WebKit's driver can't print."""
+        if isinstance(self.engine, WebKit):
+            return None
+        return base64.b64decode(self.engine.command("Print", "POST", "/print"))
+
     def picture(self) -> bytes:
         """A PNG of what the window shows."""
         return base64.b64decode(self.engine.command("TakeScreenshot", "GET", "/screenshot", full=False))
@@ -124,9 +138,9 @@ def find_webkit() -> Path | None:
 
 
 @contextmanager
-def running(folder: Path, *command: str) -> Iterator[None]:
+def running(folder: Path, *command: str, **variables: str) -> Iterator[None]:
     """Run a program in a folder that is its home, and end it with all that it has started."""
-    environment = os.environ | {"HOME": str(folder)}
+    environment = os.environ | {"HOME": str(folder)} | variables
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
         try:
@@ -142,17 +156,20 @@ def is_open(port: int) -> bool:
 
 
 @contextmanager
-def opened(name: str, folder: Path) -> Iterator[EnginePage]:
-    """A page in "firefox" or "webkit"; ``folder`` is its home."""
+def opened(name: str, folder: Path, theme: str = "light") -> Iterator[EnginePage]:
+    """A page in "firefox" or "webkit" on a light or dark system; ``folder`` is its home."""
     port = free_port()
     with ExitStack() as stack:
         if name == "firefox":
-            settings = f'user_pref("marionette.port", {port});\n'
-            (folder / "user.js").write_text(settings, encoding="utf-8")
+            settings = {"marionette.port": port, "ui.systemUsesDarkTheme": int(theme == "dark"), **ON_A_PHONE}
+            lines = "".join(
+                f"user_pref({json.dumps(one)}, {json.dumps(settings[one])});\n" for one in settings
+            )
+            (folder / "user.js").write_text(lines, encoding="utf-8")
             command = [str(find_firefox()), "--headless", "--marionette", "--profile", str(folder)]
         else:
             command = ["xvfb-run", "-a", "WebKitWebDriver", f"--port={port}"]
-        stack.enter_context(running(folder, *command))
+        stack.enter_context(running(folder, *command, **DARK if theme == "dark" else {}))
         eventually(lambda: is_open(port), lambda: (folder / "log").read_text(errors="replace"))
         browser = find_webkit() or Path()
         engine = Firefox(port) if name == "firefox" else WebKit(port, browser)
@@ -163,8 +180,7 @@ def opened(name: str, folder: Path) -> Iterator[EnginePage]:
 def require(name: str) -> None:
     """Skip the test if the engine is not installed; in CI that is a failure."""
     found = find_firefox() if name == "firefox" else find_webkit()
-    needed = "apt install firefox-esr" if name == "firefox" else "apt install webkit2gtk-driver xvfb"
     if not found and os.environ.get("MHA_REQUIRE_BROWSER"):
-        pytest.fail(f"no {name}: {needed}")
+        pytest.fail(NEEDED[name])
     if not found:
-        pytest.skip(f"no {name}: {needed}")
+        pytest.skip(NEEDED[name])

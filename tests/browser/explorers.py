@@ -45,10 +45,10 @@ def some_explorer(**labels):
     return explore(weights_of, num_heads=[1, 4, 8], valid_lens=[range(1, 9), range(0, 4)], **labels)
 
 
-def handout_page(explorer, path: Path) -> str:
-    """Write a handout with the explorer in it; returns its address."""
+def handout_page(explorer, path: Path, **beside: str) -> str:
+    """Write a handout with the explorer in it, and other outputs beside it; returns its address."""
     states = {STATE: embed_data([explorer], drop_defaults=False)["manager_state"]}
-    notebook = new_notebook(cells=[widget(explorer.model_id)], metadata={"widgets": states})
+    notebook = new_notebook(cells=[widget(explorer.model_id, **beside)], metadata={"widgets": states})
     html, _ = HandoutExporter().from_notebook_node(notebook)
     path.write_text(html, encoding="utf-8")
     return path.as_uri()

@@ -1,14 +1,10 @@
 """A handout from a file, walked in Firefox, in WebKit, and in Chromium without what came after 2022."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 import torch
 from ipywidgets.embed import embed_data
 from nbformat.v4 import new_notebook
+from playwright.sync_api import expect
 
 from evidence.layers import LETTERS, AttentionLayers
 from mha_lib.classroom import explore
@@ -16,10 +12,8 @@ from mha_lib.classroom.explorer.typed_text import TypedText
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
 from mha_lib.classroom.pages.handout import HandoutExporter
-from tests.browser import engines
 from tests.browser.explorers import some_explorer
-from tests.browser.pages import new_page
-from tests.browser.waiting import answer_of, until
+from tests.browser.tabs import ENGINES, tab_in
 from tests.classroom.pages.handout.cells import code, text, widget
 from tests.offline_notebook.pages import STATE, printed
 
@@ -91,31 +85,10 @@ def as_of_2022(html: str) -> str:
     return html.replace(HEARS, HEARS + TAKES_AWAY).replace("color-mix(", "unknown-mix(")
 
 
-@contextmanager
-def chromium(browser) -> Iterator[SimpleNamespace]:
-    with new_page(browser) as page:
-        yield SimpleNamespace(
-            goto=page.goto,
-            reload=page.reload,
-            answer_of=lambda script, *given: answer_of(
-                page, f"async (given) => ({script})(...given)", list(given)
-            ),
-            until=lambda script, *given: until(page, f"(given) => ({script})(...given)", list(given)),
-        )
-
-
-@pytest.fixture(params=["chromium", "firefox", "webkit"])
-def tab(request, tmp_path):
+@pytest.fixture(params=ENGINES)
+def tab(request, tmp_path, browser):
     """A page in each engine that this machine has."""
-    name = request.param
-    if name == "chromium":
-        opened: Any = chromium(request.getfixturevalue("browser"))
-    else:
-        engines.require(name)
-        folder = tmp_path / name
-        folder.mkdir()
-        opened = engines.opened(name, folder)
-    with opened as tab:
+    with tab_in(request.param, browser, tmp_path / request.param) as tab:
         yield tab
 
 
@@ -193,3 +166,16 @@ def test_a_handout_is_walked_in_each_engine(tab, tmp_path, page_text, typed, yea
     tab.until(f"() => !({IS_SHOWN})('.outputs.result')")
     assert tab.answer_of(typed_now) == ["", ""]
     assert tab.answer_of("() => faults") == []
+
+
+@pytest.mark.parametrize("missing", ["Array.prototype.at", "Element.prototype.replaceChildren"])
+def test_below_the_line_one_sentence_is_said_and_explorers_stand_still(page, tmp_path, page_text, missing):
+    file = tmp_path / "handout.html"
+    file.write_text(page_text.replace(HEARS, f"<script>delete {missing}</script>"), encoding="utf-8")
+    page.goto(file.as_uri())
+    expect(page.get_by_text(WORDS["handout"]["older"], exact=True)).to_be_visible()
+    expect(page.locator(".still img")).to_have_count(2)
+    expect(page.locator(".widget > .note")).to_have_count(2)
+    for at in range(2):  # nothing is measured: what Playwright runs in a page is newer
+        expect(page.locator(".still img").nth(at)).to_be_visible()
+        expect(page.locator(".widget > .note").nth(at)).to_be_hidden()

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from mha_lib.classroom.explorer import Explorer
 from mha_lib.classroom.explorer.controls import make_control
 from mha_lib.classroom.explorer.table import Overview, Picture, Source
+from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
 from tests.browser.explorers import (
     HEADS,
     SPY_ON_TEXT,
@@ -19,7 +20,7 @@ from tests.browser.explorers import (
     give_room,
     handout_page,
 )
-from tests.browser.pages import expect_accessible
+from tests.browser.pages import expect_accessible, new_page
 from tests.browser.waiting import act, becomes, box_of, measure, until
 
 LAYERS, HEADS_OF_LAYER, Q, K = 3, 4, 5, 5
@@ -184,6 +185,16 @@ def test_a_handout_says_that_it_lacks_a_head_and_keeps_the_overview(page, open_o
     expect(page.get_by_role("button", name="overview")).to_be_hidden()
 
 
+def test_without_scripts_all_heads_stand_still_with_the_names_of_their_rows(browser, tmp_path, monkeypatch):
+    monkeypatch.setenv(FOR_A_PAGE, "1")
+    explorer = some_overview()
+    still = explorer._repr_mimebundle_()[0]["image/svg+xml"]
+    with new_page(browser, java_script_enabled=False) as plain:
+        plain.goto(handout_page(explorer, tmp_path / "it.html", **{"image/svg+xml": still}))
+        expect(plain.get_by_role("img", name=re.compile("layer 0, layer 1, layer 2, .*head"))).to_be_visible()
+        assert box_of(plain.locator(".widget img"))["height"] > 100
+
+
 def test_colours_by_the_square_root_and_their_scale(shown):
     shown.get_by_label("layer", exact=True).select_option("layer 1")
     shown.get_by_label("colours √").check()
@@ -200,6 +211,18 @@ def test_axe_finds_nothing(page, open_overview, theme):
     page.emulate_media(color_scheme=theme)
     open_overview(some_overview())
     expect_accessible(page, ".mha-explorer")
+
+
+@pytest.mark.ci
+def test_forced_colours_leave_the_picture_its_own_and_the_focus_a_ring(page, open_overview):
+    page.emulate_media(forced_colors="active", reduced_motion="reduce")
+    open_overview(some_overview())
+    page.get_by_label("layer", exact=True).select_option("layer 1")
+    expect_written(page, "queries", "keys")
+    assert measure(page, "colourOf.queries") != measure(page, "colourOf.keys")
+    page.locator(HEADS).first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(HEADS).first).to_have_css("outline-style", "solid")
 
 
 def test_masked_cells_take_the_colour_of_a_new_theme(page, open_overview):

@@ -14,6 +14,7 @@ from mha_lib import EncoderLayer
 from mha_lib.classroom.heads import logit_shares, who_said
 from mha_lib.classroom.heads.who_said import WhoSaid
 from tests.browser.explorers import handout_page
+from tests.browser.pages import new_page
 from tests.browser.waiting import act, becomes, measure, texts_of
 
 VOCABULARY = ["once", "the", "fox", "met", "pu", "za", "su", "ki", "<i>", ".", "don't", "a", "now"]
@@ -105,6 +106,12 @@ def test_the_page_writes_what_python_does(opened, rounded):
         expect(opened.locator(".text span")).to_have_text(expected)
         written |= {*expected[length:]}
     assert len(written) > 4, "a model that always writes the same token shows nothing"
+
+
+def test_without_scripts_a_sentence_stands_in_its_place(browser, tmp_path, made):
+    with new_page(browser, java_script_enabled=False) as plain:
+        plain.goto(handout_page(made, tmp_path / "handout.html"))
+        expect(plain.locator(".widget")).to_have_text("This figure is interactive; it needs JavaScript.")
 
 
 def number_of(text: str) -> float:

@@ -16,6 +16,7 @@ from playwright.sync_api import sync_playwright
 from mha_lib.classroom.lesson import list_languages, prepare_lessons
 from mha_lib.classroom.lesson.slides import is_for_instructors, read_lesson, source
 from mha_lib.classroom.pages.browser import find_browser
+from tests.browser.engines import NEEDED
 from tests.browser.waiting import until
 from tests.hub.client import LESSON, PATIENCE, Student
 from tests.hub.server import IMAGE, OF_PODMAN, ROOT, Hub, run
@@ -469,7 +470,7 @@ def test_a_page_that_one_student_writes_cannot_use_the_login_of_another(
 ):
     """The thief's server runs the thief's code from its settings, and shows the victim's browser any page."""
     if not (path := find_browser()) and not os.environ.get("MHA_REQUIRE_BROWSER"):
-        pytest.skip("no Chromium or Chrome")
+        pytest.skip(NEEDED["chromium"])
     trap = TRAP.replace("HUB", hub.url).replace("VICTIM", victim.server)
     trap = trap.replace("TOSSED", thief.token_of_form("/hub/"))
     thief.connect()

@@ -7,7 +7,9 @@ import torch
 from torch import nn
 
 PATHS = pytest.mark.parametrize("need_weights", [False, True], ids=["fast", "readable"])
-NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+NEEDS_GPU = pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="no GPU that CUDA finds: run them on a machine with one"
+)
 DEVICES = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=NEEDS_GPU)])
 
 

@@ -19,7 +19,9 @@ from mha_lib import EncoderLayer
 ROOT = Path(__file__).parents[2]
 PLACES = [os.environ.get("STORIES", ""), ROOT / "data", ROOT.parent / "shared" / "data"]
 FOLDER = next((Path(each) for each in PLACES if each and (Path(each) / "stories260K.bin").exists()), None)
-needs_stories = pytest.mark.skipif(FOLDER is None, reason="stories260K.bin is not beside the project")
+needs_stories = pytest.mark.skipif(
+    FOLDER is None, reason="no stories260K.bin: put it into data/, or name its folder in STORIES"
+)
 
 BEGIN = 1
 TOLD = (

@@ -42,7 +42,8 @@ class Progress:
         self.config = config
         self.started = self.told = time.monotonic()
         self.whole = self.done = 0.0  # in seconds, as SECONDS has them
-        self.ended = self.skipped = 0
+        self.ended = 0
+        self.skipped: Counter[str] = Counter()  # by the reason, which says how to get what is missing
         self.failed: dict[str, None] = {}  # the tests, in their order
         self.left_out: Counter[str] = Counter()
         self.last_line = ""
@@ -72,7 +73,8 @@ class Progress:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.skipped += report.skipped
+        if report.skipped and isinstance(report.longrepr, tuple):
+            self.skipped[report.longrepr[-1].removeprefix("Skipped: ")] += 1
         if report.failed:
             self.failed[report.nodeid] = None
         if report.when != "teardown":
@@ -117,9 +119,10 @@ class Progress:
         return bool(every and options.markexpr == "not ci and not whole")
 
     def summary(self, took: float) -> str:
-        skipped = f" ({self.skipped} could not run here, and were left out)" if self.skipped else ""
+        skipped = "; ".join(f"{count} ({reason})" for reason, count in self.skipped.most_common())
         if not self.failed:
-            return f"Good: {self.ended - self.skipped} tests passed in {clock(took)} minutes{skipped}."
+            passed = f"Good: {self.ended - self.skipped.total()} tests passed in {clock(took)} minutes."
+            return f"{passed} Could not run here: {skipped}." if skipped else passed
         first = next(iter(self.failed))
         return (
             f"{len(self.failed)} of {self.ended} tests failed. Run the first alone: make test T='{first}'. "

@@ -17,7 +17,7 @@ from mha_lib.classroom.explorer.controls import Control, describe_inputs, make_c
 from mha_lib.classroom.explorer.table import Labels, Source, compute_answer, compute_table
 from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
-from mha_lib.classroom.pictures.plots import show_heads
+from mha_lib.classroom.pictures.plots import show_heads, show_overview
 from mha_lib.classroom.pictures.theme import alt_of, to_svg
 from mha_lib.classroom.pictures.weights import as_weights
 from torch_in_page import PageFunction, joined
@@ -164,16 +164,17 @@ class Explorer(CellWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The view, and for a page a still picture: it is shown until a script brings the view alive."""
         data, metadata = super()._repr_mimebundle_(**kwargs)
-        if os.environ.get(FOR_A_PAGE) and (still := self._still()):
+        if os.environ.get(FOR_A_PAGE):
+            still = self._still()
             data["image/svg+xml"], metadata["image/svg+xml"] = to_svg(still), {"alt": alt_of(still)}
         return data, metadata
 
-    def _still(self) -> Figure | None:
-        """The first picture as a figure; None where its heads are too many for one."""
+    def _still(self) -> Figure:
+        """The first picture as a figure."""
         picture, entry = self._source.result_at(self._source.start), self.table["directory"][0]
-        if picture.overview:
-            return None
         maps, allowed = as_weights(picture.weights, picture.mask)
+        if of_all := picture.overview:
+            return show_overview(maps[0], of_all.rows, of_all.columns, of_all.corner)
 
         def labels_of(name: str) -> list[str] | None:
             labels = None if entry[name] is None else self.table["labels"][entry[name]][0]

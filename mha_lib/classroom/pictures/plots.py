@@ -92,6 +92,26 @@ def show_heads(
     return figure
 
 
+def show_overview(maps: np.ndarray, rows: list[str], columns: list[str], corner: str) -> Figure:
+    """Small heatmaps of ``maps`` (H,Q,K) in rows and columns of these names, as the explorer draws them."""
+    _, queries, keys = maps.shape
+    gap = max(1, queries // 8)
+    tiles = np.pad(maps, ((0, 0), (0, gap), (0, gap)), constant_values=np.nan)
+    tiles = tiles.reshape(len(rows), len(columns), queries + gap, keys + gap)
+    sheet = tiles.swapaxes(1, 2).reshape(len(rows) * (queries + gap), -1)
+    figure, axes = plt.subplots(
+        figsize=(1.4 + 0.5 * len(columns), 0.6 + 0.5 * len(rows)), layout="compressed"
+    )
+    plt.close(figure)
+    axes.imshow(sheet, "viridis", vmin=0, vmax=1)
+    axes.set_frame_on(False)
+    for axis, names, size in ((axes.yaxis, rows, queries), (axes.xaxis, columns, keys)):
+        axis.set_ticks(np.arange(len(names)) * (size + gap) + size / 2, names, family=_families())
+        axis.set_tick_params(length=0)
+    axes.set_xlabel(corner, family=_families())
+    return figure
+
+
 def _hatch(axes: Axes, image: AxesImage, forbidden: np.ndarray) -> None:
     """Hatch the whole map, and lay the allowed cells over it: a patch for each cell would take seconds."""
     queries, keys = forbidden.shape

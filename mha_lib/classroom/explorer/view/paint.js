@@ -289,6 +289,7 @@ export function savePicture(shown, caption, look) {
 export function readLook(root, colorScheme = "") {
   const probe = make("span");
   probe.style.colorScheme = colorScheme;
+  probe.style.forcedColorAdjust = "none"; // the picture keeps its colours where the system forces its own
   root.append(probe);
   const read = (name) => {
     probe.style.color = `var(--${name})`;

@@ -50,7 +50,10 @@ async function readFile(file, said) {
 if (inputs.length) {
   const said = make("output");
   const file = make("input", { type: "file", accept: ".json", hidden: true, tabIndex: -1 });
-  file.addEventListener("change", () => readFile(file.files[0], said));
+  file.addEventListener("change", () => {
+    readFile(file.files[0], said);
+    file.value = ""; // or else the browser is silent when the same file is chosen again
+  });
   const clear = () => {
     clearAll();
     keepOwn(said);
