@@ -27,6 +27,7 @@ KINDS = {
     "decoder_attentions": "decoder",
     "cross_attentions": "cross",
 }
+ROUNDING = 0.02  # of a row's sum, in bfloat16
 # Takes a module's weights (B, H, Q, K) and the allowed cells in the same shape; returns the weights to use.
 Watch = Callable[[nn.Module, Tensor, Tensor], Tensor]
 # Takes the outputs of a module's heads (B, Q, H, d), before they are concatenated; returns those to use.
@@ -42,6 +43,17 @@ class Layer:
     allowed: Tensor  # (H, Q, K), boolean; all True if the model does not show its mask
     number: int  # as the model counts its layers, of which some may have no attention
     module: nn.Module | None = None  # None if the model computes attention by itself
+
+    @property
+    def sink(self) -> Tensor | None:
+        """The weight (H, Q) that goes to no token: some models' softmax has a sink (gpt-oss, MiMo).
+
+        None for a layer without one, and where rows sum to 1: Granite's sink scales what the weights give.
+        """
+        if getattr(self.module, "sinks", None) is None and not hasattr(self.module, "sink_proj"):
+            return None
+        rest = (1 - self.weights.float().sum(-1)).clamp(min=0)
+        return rest if float(rest.max()) > ROUNDING else None
 
 
 @dataclass(frozen=True)

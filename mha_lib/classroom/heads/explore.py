@@ -107,13 +107,14 @@ class ModelPictures:
         columns = self.checked(keys, column)
         most = SMALL if number is None else self.most
         heads = [(at, head) for at in which for head in range(len(layers[at].weights))]
-        shown = [in_blocks(layers[at], rows, columns, most) for at in which]
+        has_sink = any(layer.sink is not None for layer in layers)
+        shown = [in_blocks(layers[at], rows, columns, most, has_sink=has_sink) for at in which]
         places = [{"layer": layers[at].number, "head": head} for at, head in heads]
         return Picture(
             torch.cat([weights for weights, _ in shown]),
             torch.cat([allowed for _, allowed in shown])[None],
             query_labels=block_labels(self.labels[row], rows, most),
-            key_labels=block_labels(self.labels[column], columns, most),
+            key_labels=block_labels(self.labels[column], columns, most) + [self.words["sink"]] * has_sink,
             head_labels=[self.named("head", kind, **place) for place in places],
             short_labels=[self.words["short"].format(**place) for place in places],
             measures=self.measures_here(kind, which),
@@ -179,9 +180,9 @@ def block_size(part: tuple[int, int], most: int) -> int:
 
 
 def in_blocks(
-    layer: Layer, rows: tuple[int, int], columns: tuple[int, int], most: int
+    layer: Layer, rows: tuple[int, int], columns: tuple[int, int], most: int, *, has_sink: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Weights and mask of a part, in at most ``most`` × ``most`` blocks.
+    """Weights and mask of a part, in at most ``most`` × ``most`` blocks, and a column for a sink behind them.
 
     A block shows how much weight its queries give to all of its keys, on average: rows still sum to 1.
     """
@@ -191,6 +192,11 @@ def in_blocks(
     if across > 1:
         weights = torch.stack([block.sum(-1) for block in weights.split(across, -1)], -1)
         allowed = torch.stack([block.any(-1) for block in allowed.split(across, -1)], -1)
+    if has_sink:  # in one of the layers, of which this one may have none
+        sink = torch.zeros_like(layer.weights[..., 0]) if layer.sink is None else layer.sink
+        weights = torch.cat([weights, sink[:, slice(*rows), None]], -1)
+        of_sink = torch.full_like(allowed[..., :1], layer.sink is not None)
+        allowed = torch.cat([allowed, of_sink], -1)
     if down > 1:
         weights = torch.stack([block.mean(-2) for block in weights.split(down, -2)], -2)
         allowed = torch.stack([block.any(-2) for block in allowed.split(down, -2)], -2)

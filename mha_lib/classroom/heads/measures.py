@@ -24,6 +24,7 @@ def measures_of(attention: ModelAttention, inputs: Any) -> dict[str, list[dict[s
 
     entropy    how widely the head looks, in nats
     previous, first, same  the weight on the token before, the first one, and the token itself
+    sink       the weight on no token, in a model whose softmax has a sink; it is in the entropy, too
     induction  on random tokens that are said twice: the weight on the token after the one said before, less
                the weight there after a first half of other tokens. The mean over 3 seeds and 2 lengths.
                Models that read no tokens have none.
@@ -31,7 +32,10 @@ def measures_of(attention: ModelAttention, inputs: Any) -> dict[str, list[dict[s
     found: dict[str, list[dict[str, Tensor]]] = {}
     for kind, layers in attention.layers.items():
         is_cross = kind == "cross"
-        found[kind] = [measures_of_layer(layer.weights, layer.allowed, is_cross=is_cross) for layer in layers]
+        found[kind] = [
+            measures_of_layer(layer.weights, layer.allowed, is_cross=is_cross, sink=layer.sink)
+            for layer in layers
+        ]
     pairs = read_repeated(attention, inputs)
     for kind in found.keys() - {"cross"} if pairs else ():
         for number, measures in enumerate(found[kind]):
@@ -46,8 +50,10 @@ def measures_of(attention: ModelAttention, inputs: Any) -> dict[str, list[dict[s
     return found
 
 
-def measures_of_layer(weights: Tensor, allowed: Tensor, *, is_cross: bool) -> dict[str, Tensor]:
-    """Measures of one layer by its weights and allowed cells, both (H, Q, K).
+def measures_of_layer(
+    weights: Tensor, allowed: Tensor, *, is_cross: bool, sink: Tensor | None = None
+) -> dict[str, Tensor]:
+    """Measures of one layer by its weights and allowed cells, both (H, Q, K), and the sink's weight (H, Q).
 
     In cross-attention no key is the query itself.
     """
@@ -63,16 +69,18 @@ def measures_of_layer(weights: Tensor, allowed: Tensor, *, is_cross: bool) -> di
 
     first = allowed.any(-2).int().argmax(-1)[:, None, None].expand(*weights.shape[:2], 1)  # (H, Q, 1)
     of_first = mean(weights.gather(-1, first)[..., 0])
+    of_sink = {} if sink is None else {"sink": mean(sink)}
+    whole = weights if sink is None else torch.cat([weights, sink[..., None]], -1)  # rows sum to 1
     if is_cross or weights.shape[-1] == 1:
-        return {"entropy": mean(entropy(weights)), "first": of_first}
+        return {"entropy": mean(entropy(whole)), "first": of_first} | of_sink
     previous = nn.functional.pad(weights.diagonal(-1, dim1=-2, dim2=-1), (1, 0))  # (H, Q)
     same = weights.diagonal(dim1=-2, dim2=-1)  # (H, Q)
     return {
-        "entropy": mean(entropy(weights)),
+        "entropy": mean(entropy(whole)),
         "previous": mean(previous),
         "first": of_first,
         "same": mean(same),
-    }
+    } | of_sink
 
 
 def induction(weights: Tensor) -> Tensor:
