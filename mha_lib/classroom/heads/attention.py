@@ -17,7 +17,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mha_lib.classroom.heads.changes import Change, Head, change_weights, checked_heads, silenced
+from mha_lib.classroom.heads.changes import (
+    Change,
+    Head,
+    change_weights,
+    checked_heads,
+    moved_by_a_bit,
+    silenced,
+)
 
 OURS = "mha_lib"  # the name of our function among the attention functions of transformers
 # Where a model's output keeps its attentions, and how we call them.
@@ -27,6 +34,7 @@ KINDS = {
     "decoder_attentions": "decoder",
     "cross_attentions": "cross",
 }
+NOISY_RUNS = 3  # to see what rounding alone does to a metric
 ROUNDING = 0.02  # of a row's sum, in bfloat16
 # Takes a module's weights (B, H, Q, K) and the allowed cells in the same shape; returns the weights to use.
 Watch = Callable[[nn.Module, Tensor, Tensor], Tensor]
@@ -319,21 +327,40 @@ def changed_heads(
         yield attention.model
 
 
+class Importance(dict[Head, float]):
+    """How much a metric grows without each head.
+
+    ``noise`` is the largest change by rounding alone: each weight of each head is moved by its last bit, up
+    or down at random, in three runs. What is not well above it says nothing about a head.
+    """
+
+    def __init__(self, found: Iterable[tuple[Head, float]], noise: float):
+        super().__init__(found)
+        self.noise = noise
+
+
 @torch.no_grad()
 def importance_by_removal(
     attention: ModelAttention,
     metric: Callable[[Any], Any],
     heads: Iterable[tuple[str, int, int]] | None = None,
-) -> dict[Head, float]:
-    """How much ``metric(model)`` grows without each head, the largest first.
+) -> Importance:
+    """How much ``metric(model)`` grows without each head, the largest first, and the noise of rounding.
 
     The metric is yours: the loss of a text, the logit of an answer, the share of right answers. It is
     measured with the same eager attention before and after, so that rounding of sdpa is no effect of a head.
     """
     with changed_heads(attention, []) as model:
         before = float(metric(model))
+    generator = torch.Generator().manual_seed(0)
+
+    def move(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
+        return moved_by_a_bit(weights, generator)
+
+    with watched(attention.model, move):
+        noise = max(abs(float(metric(attention.model)) - before) for _ in range(NOISY_RUNS))
     found = {}
     for head in attention.heads if heads is None else checked_heads(heads, attention.heads):
         with changed_heads(attention, [head]) as model:
             found[head] = float(metric(model)) - before
-    return dict(sorted(found.items(), key=lambda entry: -entry[1]))
+    return Importance(sorted(found.items(), key=lambda entry: -entry[1]), noise)
