@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -54,7 +56,7 @@ class ModelExplorer(Explorer):
     """The explorer of a model's heads."""
 
     def __init__(self, pictures: "ModelPictures", inputs: Any):
-        seconds = SECONDS_FOR_A_PAGE if os.environ.get(FOR_A_PAGE) else SECONDS
+        seconds = SECONDS_FOR_A_PAGE if pictures.is_for_a_page else SECONDS
         super().__init__(Source(pictures, pictures.controls(), {}), words_with(None, None), seconds=seconds)
         self._pictures = pictures
         self.attention = pictures.attention
@@ -100,6 +102,27 @@ class ModelExplorer(Explorer):
         self.enlarged = -1 if layer is None or head is None else head
         return self
 
+    def save(self, file: str | Path) -> None:
+        """Write what is shown as one HTML file that works without a kernel and a network.
+
+        It carries the overview and all layers, a long text in blocks and with as many parts as 2 MB hold.
+        """
+        from mha_lib.classroom.heads.save import save_page  # here: nbconvert takes a second
+
+        pictures = copy(self._pictures)
+        pictures.is_for_a_page = True
+        page = Explorer(Source(pictures, pictures.controls(), {}), self.words, seconds=SECONDS_FOR_A_PAGE)
+        chosen = ["to_max", "by_root", "measure", "order"]
+        if any(entry["setting"] == tuple(self.setting) for entry in page.table["directory"]):
+            chosen += ["setting", "enlarged"]
+        for name in chosen:
+            setattr(page, name, getattr(self, name))
+        try:
+            title = pictures.words["saved"].format(model=type(self.attention.model).__name__)
+            save_page(page, file, title)
+        finally:
+            page.close()
+
     def close(self) -> None:
         super().close()
         self.attention.layers.clear()  # IPython's Out may keep the explorer itself
@@ -114,7 +137,7 @@ class ModelPictures:
         self.labels = labels_of(attention, inputs, tokens)
         self.measures = measures_of(attention, inputs)
         self.columns = {} if table is None else columns_of(attention, table)
-        self.most = most_for_a_page(attention) if os.environ.get(FOR_A_PAGE) else WHOLE
+        self.is_for_a_page = bool(os.environ.get(FOR_A_PAGE))
 
     def controls(self) -> list[Control]:
         """The choice of a layer, and of the part of a long text along each axis."""
@@ -149,7 +172,8 @@ class ModelPictures:
         row, column = SEQUENCES[kind]
         rows = self.checked(queries, row)
         columns = self.checked(keys, column)
-        most = SMALL if number is None else self.most
+        whole = most_for_a_page(self.attention) if self.is_for_a_page else WHOLE
+        most = SMALL if number is None else whole
         heads = [(at, head) for at in which for head in range(len(layers[at].weights))]
         has_sink = any(layer.sink is not None for layer in layers)
         shown = [in_blocks(layers[at], rows, columns, most, has_sink=has_sink) for at in which]
