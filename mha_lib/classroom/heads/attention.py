@@ -98,7 +98,15 @@ def as_arguments(model: nn.Module, inputs: Any) -> dict[str, Any]:
             "inputs must be a tensor or a mapping, as a tokenizer returns it with return_tensors='pt', "
             f"got {type(inputs).__name__}"
         )
+    if any(arguments.get(name) is not None for name in ("past_key_values", "cache_params")):
+        raise ValueError("inputs must hold the whole text, got past_key_values; pass all tokens without them")
+    if arguments.get("return_dict") is False:
+        raise ValueError("inputs must leave return_dict out, since attentions are read by their name")
     for name, value in arguments.items():
+        if isinstance(value, list):
+            raise TypeError(
+                f"inputs must hold tensors, got a list in {name}; call the tokenizer with return_tensors='pt'"
+            )
         if not isinstance(value, Tensor):
             continue
         if value.dim() == 1 or (value.dim() and len(value) != 1):
@@ -109,6 +117,12 @@ def as_arguments(model: nn.Module, inputs: Any) -> dict[str, Any]:
             )
         if value.numel() == 0:
             raise ValueError(f"inputs must hold at least one token, got {name} of shape {tuple(value.shape)}")
+        place = next((each.device for each in getattr(model, "parameters", list)()), value.device)
+        if value.device != place and not hasattr(model, "hf_device_map"):
+            raise ValueError(
+                f"inputs must be on the model's device, {place}, got {name} on {value.device}; pass "
+                f"inputs.to({str(place)!r})"
+            )
     needs_target = getattr(getattr(model, "config", None), "is_encoder_decoder", False)
     if needs_target and not arguments.keys() & {"decoder_input_ids", "decoder_inputs_embeds", "labels"}:
         raise ValueError(
@@ -131,6 +145,14 @@ def check_model(model: Any) -> None:
             f"model must take output_attentions=True and return attentions, as models of transformers do; "
             f"{type(model).__name__}.forward does not take it"
         )
+    config = getattr(model, "config", None)
+    if getattr(config, "attention_window", None):
+        raise ValueError(
+            f"model must have weights (queries, keys), got {type(model).__name__}, whose keys are places in "
+            "a window that moves along; take a model that attends to all tokens"
+        )
+    if getattr(config, "return_dict", True) is False:
+        raise ValueError("model must return attentions by name; set model.config.return_dict = True")
 
 
 def misfit(model: nn.Module, arguments: Mapping[str, Any]) -> str:
@@ -146,6 +168,8 @@ def misfit(model: nn.Module, arguments: Mapping[str, Any]) -> str:
                 f"inputs must hold at most {most} tokens, the number of {type(model).__name__}'s positions, "
                 f"got {name} of {tokens.shape[-1]}; pass a part of the text, such as {name}[:, :{most}]"
             )
+        if tokens.is_floating_point() or int(tokens.min()) < 0:
+            return f"inputs must hold numbers of tokens from 0, got {name} from {tokens.min().item():.3g}"
         if words and int(tokens.max()) >= words:
             return (
                 f"inputs must hold numbers of tokens below {words}, the size of the vocabulary, got "
@@ -161,6 +185,7 @@ def read_attention(model: nn.Module, inputs: Any) -> ModelAttention:
     ``inputs`` is what the model is called with: a tensor, or a mapping such as a tokenizer returns. The model
     may compute attention in any way (sdpa, flash): for this one run it uses its eager function.
     """
+    model = getattr(model, "_orig_mod", model)  # what torch.compile was called with
     check_model(model)
     arguments = as_arguments(model, inputs)
     seen: list[tuple[nn.Module, Tensor, Tensor]] = []
@@ -184,8 +209,18 @@ def read_attention(model: nn.Module, inputs: Any) -> ModelAttention:
     if not layers:
         raise ValueError(
             f"model must return attentions when it is called with output_attentions=True, as models of "
-            f"transformers do; {type(model).__name__} returned none of {', '.join(KINDS)}"
+            f"transformers do; {type(model).__name__} returned none of {', '.join(KINDS)}. Does it attend "
+            "at all?"
         )
+    for name, found in layers.items():
+        shapes = {tuple(layer.weights.shape[1:]) for layer in found}
+        is_square = all(queries == keys for queries, keys in shapes)
+        if len(shapes) > 1 or not (is_square or name == "cross"):
+            raise ValueError(
+                f"attention of kind {name!r} must go over the same tokens in all layers, as queries and as "
+                f"keys, got (Q, K) of {', '.join(map(str, sorted(shapes)))}; {type(model).__name__} pools "
+                "its tokens, and can't be shown"
+            )
     return ModelAttention(model, layers)
 
 
@@ -193,6 +228,11 @@ def as_layer(kind: str, at: int, weights: Any, seen: list[tuple[nn.Module, Tenso
     """The weights that a model has returned, with the module that made them and its mask."""
     if not isinstance(weights, Tensor) or weights.dim() != 4 or len(weights) != 1:
         got = "None" if weights is None else str(tuple(getattr(weights, "shape", ())))
+        if isinstance(weights, Tensor):
+            raise ValueError(
+                f"{kind}[{at}] must be weights (1, H, Q, K), got {got}: they are no weights of queries and "
+                "keys (RWKV), or those of windows (Swin), which can't be shown"
+            )
         raise ValueError(
             f"{kind}[{at}] must be weights (1, H, Q, K), got {got}; does the layer compute them? "
             'Load the model with attn_implementation="eager"'

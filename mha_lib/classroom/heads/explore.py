@@ -16,7 +16,7 @@ from mha_lib.classroom.explorer.widget import Explorer, words_with
 from mha_lib.classroom.heads.attention import Layer, ModelAttention, read_attention
 from mha_lib.classroom.heads.changes import Head, checked_heads
 from mha_lib.classroom.heads.columns import columns_of
-from mha_lib.classroom.heads.load import load
+from mha_lib.classroom.heads.load import load, tokenized
 from mha_lib.classroom.heads.measures import measures_of
 from mha_lib.classroom.heads.tokens import SEQUENCES, labels_of, lengths_of
 from mha_lib.classroom.lesson.language import words_here
@@ -34,10 +34,11 @@ Window = tuple[int, int] | None  # where a part begins and ends; None for the wh
 def explore_model(model: Any, inputs: Any, tokens: Any = None, *, table: Any = None) -> "ModelExplorer":
     """The heads of any model that returns attentions in the way of ``transformers``.
 
-    model   a module in evaluation mode, or a name: then ``inputs`` is a text, and ``transformers`` loads the
-            model from its cache or the network
+    model   a module in evaluation mode, or a name or a folder: then ``inputs`` is a text, and
+            ``transformers`` loads the model from its cache or the network
     inputs  what the model is called with, for one text or picture: a tensor, or a mapping as a tokenizer
-            returns it with ``return_tensors="pt"``; with ``decoder_input_ids`` if the model has a decoder
+            returns it with ``return_tensors="pt"``; with ``decoder_input_ids`` if the model has a decoder.
+            Or a text, if ``tokens`` is the tokenizer
     tokens  the tokenizer, or a list of labels, or ``{"encoder": labels, "decoder": labels}``. Without them
             patches of pictures are named by row and column, and tokens by number.
     table   rows with kind, layer, head and columns of numbers, by which heads can then be sorted
@@ -46,8 +47,12 @@ def explore_model(model: Any, inputs: Any, tokens: Any = None, *, table: Any = N
     the part to see. ``explorer.attention`` is what ``changed_heads`` and ``importance_by_removal`` take, and
     ``explorer.inputs`` are what the model was called with. ``explorer.show(layer=3, head=1)`` opens a head.
     """
-    if isinstance(model, str):
-        model, inputs, tokens = load(model, inputs)
+    if isinstance(model, str | os.PathLike):
+        tokenizer = tokens if hasattr(tokens, "decode") else None
+        model, inputs, found = load(os.fspath(model), inputs, tokenizer)
+        tokens = found if tokens is None else tokens
+    elif isinstance(inputs, str):
+        inputs = tokenized(model, inputs, tokens)
     attention = read_attention(model, inputs)
     return ModelExplorer(ModelPictures(attention, inputs, tokens, table), inputs)
 

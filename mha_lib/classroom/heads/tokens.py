@@ -61,7 +61,7 @@ def read_by(tokenizer: Any, numbers: list[int]) -> list[str]:
     """The text that each token adds to those before it, blanks as ␣: of "the cats" ``the``, ``␣cat``, ``s``.
 
     Several tokens may make one letter: ``猫 1/3`` is the first of three. A token without text, or with bytes
-    that make no letter, keeps its raw form.
+    that make no letter, keeps its raw form; one that the tokenizer lacks is named by its number.
     """
     labels: list[str] = []
     before: list[int] = []  # the tokens of the text just before: blanks depend on them
@@ -76,7 +76,7 @@ def read_by(tokenizer: Any, numbers: list[int]) -> list[str]:
         if len(pieces) > 1:
             labels += [f"{text} {piece}/{len(pieces)}" for piece in range(1, len(pieces) + 1)]
         else:
-            labels.append(text or str(tokenizer.convert_ids_to_tokens(pieces[0])))
+            labels.append(text or str(tokenizer.convert_ids_to_tokens(pieces[0]) or pieces[0]))
         before = pieces
     return labels
 

@@ -83,6 +83,10 @@ def test_bytes_that_make_no_letter_keep_their_raw_form(by_bytes):
     assert read_by(by_bytes, cat[1:]) == raw[1:]
 
 
+def test_a_token_that_the_tokenizer_lacks_is_named_by_its_number(by_bytes):
+    assert read_by(by_bytes, [*by_bytes("the")["input_ids"], 999]) == ["the", "999"]
+
+
 def test_special_tokens_are_named(by_bytes, by_pieces, by_words):
     end = by_bytes.convert_tokens_to_ids("<|end|>")
     assert read_by(by_bytes, [end, *by_bytes("the")["input_ids"]]) == ["<|end|>", "the"]
