@@ -40,7 +40,9 @@ ROUNDING = 0.02  # of a row's sum, in bfloat16
 Watch = Callable[[nn.Module, Tensor, Tensor], Tensor]
 # Takes the outputs of a module's heads (B, Q, H, d), before they are concatenated; returns those to use.
 Replace = Callable[[nn.Module, Tensor], Tensor]
-WATCHING: list[tuple[set[nn.Module], Watch | None, Replace | None]] = []  # the modules whose heads each sees
+# The modules whose heads each sees. The last one takes weights as a Watch does, and returns what the model
+# gets as its weights, after it has computed with them.
+WATCHING: list[tuple[set[nn.Module], tuple[Watch | None, Replace | None, Watch | None]]] = []
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class Layer:
     allowed: Tensor  # (H, Q, K), boolean; all True if the model does not show its mask
     number: int  # as the model counts its layers, of which some may have no attention
     module: nn.Module | None = None  # None if the model computes attention by itself
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(H, Q, K)."""
+        return tuple(self.weights.shape)
 
     @property
     def sink(self) -> Tensor | None:
@@ -80,7 +87,7 @@ class ModelAttention:
             Head(kind, layer.number, head)
             for kind, layers in self.layers.items()
             for layer in layers
-            for head in range(len(layer.weights))
+            for head in range(layer.shape[0])
         ]
 
     def layer(self, kind: str, number: int) -> Layer:
@@ -248,23 +255,33 @@ def numbered(layers: list[Layer]) -> list[Layer]:
 
     A hybrid model has attention in some of its layers alone; in ALBERT one module serves them all.
     """
-    numbers: list[Any] = [getattr(layer.module, "layer_idx", None) for layer in layers]
-    if None in numbers or len({*numbers}) < len(numbers):
-        return layers
+    numbers = numbers_of([layer.module for layer in layers])
     return [replace(layer, number=number) for layer, number in zip(layers, numbers, strict=True)]
 
 
+def numbers_of(modules: list[Any]) -> list[int]:
+    numbers = [getattr(module, "layer_idx", None) for module in modules]
+    known = [number for number in numbers if number is not None]
+    return known if len({*known}) == len(modules) else [*range(len(modules))]
+
+
 @contextmanager
-def watched(model: nn.Module, watch: Watch | None = None, outputs: Replace | None = None) -> Iterator[None]:
+def watched(
+    model: nn.Module,
+    watch: Watch | None = None,
+    outputs: Replace | None = None,
+    give: Watch | None = None,
+) -> Iterator[None]:
     """Let ``watch`` see, and change, all attention weights that the model computes inside the block.
 
-    ``outputs`` sees, and changes, what the heads make of the weights and the values.
+    ``outputs`` sees, and changes, what the heads make of the weights and the values. ``give`` sees the
+    weights last, and returns what the model gets in their place.
     """
     configurations = attention_configurations(model)
     if configurations:
         register()
     former = [configuration._attn_implementation for configuration in configurations]
-    watching = ({*model.modules()}, watch, outputs)
+    watching = ({*model.modules()}, (watch, outputs, give))
     for configuration in configurations:
         configuration._attn_implementation = OURS
     WATCHING.append(watching)
@@ -299,18 +316,22 @@ def attend(
 ) -> tuple[Tensor, Tensor]:
     """Output (B, Q, H, d) and weights (B, H, Q, K) as the module computes them itself, then as changed."""
     output, weights = eager_function(module)(module, query, key, value, attention_mask, **options)
-    watching = [(watch, change) for own, watch, change in WATCHING if module in own]
+    watching = [functions for own, functions in WATCHING if module in own]
     changed = weights
-    for watch, _ in watching:
+    for watch, _, _ in watching:
         if watch:
             changed = watch(module, changed, allowed_cells(attention_mask, weights))
     if changed is not weights:
         shared = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)  # by each group of heads
         output = (changed @ shared).transpose(1, 2).contiguous()
-    for _, change in watching:
+    for _, change, _ in watching:
         if change:
             output = change(module, output)
-    return output, changed
+    given = changed
+    for _, _, give in watching:
+        if give:
+            given = give(module, changed, allowed_cells(attention_mask, weights))
+    return output, given
 
 
 def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:

@@ -13,11 +13,12 @@ from torch import Tensor
 from mha_lib.classroom.explorer.controls import Control, make_control
 from mha_lib.classroom.explorer.table import BUDGET, Overview, Picture, Source
 from mha_lib.classroom.explorer.widget import Explorer, words_with
-from mha_lib.classroom.heads.attention import Layer, ModelAttention, read_attention
+from mha_lib.classroom.heads.attention import Layer, ModelAttention
 from mha_lib.classroom.heads.changes import Head, checked_heads
 from mha_lib.classroom.heads.columns import columns_of
 from mha_lib.classroom.heads.load import load, tokenized
 from mha_lib.classroom.heads.measures import measures_of
+from mha_lib.classroom.heads.on_demand import read_what_fits
 from mha_lib.classroom.heads.tokens import SEQUENCES, labels_of, lengths_of
 from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
@@ -53,7 +54,7 @@ def explore_model(model: Any, inputs: Any, tokens: Any = None, *, table: Any = N
         tokens = found if tokens is None else tokens
     elif isinstance(inputs, str):
         inputs = tokenized(model, inputs, tokens)
-    attention = read_attention(model, inputs)
+    attention = read_what_fits(getattr(model, "_orig_mod", model), inputs)  # as before torch.compile
     return ModelExplorer(ModelPictures(attention, inputs, tokens, table), inputs)
 
 
@@ -179,8 +180,8 @@ class ModelPictures:
         columns = self.checked(keys, column)
         whole = most_for_a_page(self.attention) if self.is_for_a_page else WHOLE
         most = SMALL if number is None else whole
-        heads = [(at, head) for at in which for head in range(len(layers[at].weights))]
-        has_sink = any(layer.sink is not None for layer in layers)
+        heads = [(at, head) for at in which for head in range(layers[at].shape[0])]
+        has_sink = any("sink" in measures for measures in self.measures[kind])
         shown = [in_blocks(layers[at], rows, columns, most, has_sink=has_sink) for at in which]
         places = [{"layer": layers[at].number, "head": head} for at, head in heads]
         return Picture(
@@ -243,7 +244,7 @@ class ModelPictures:
 
     def overview(self, kind: str, heads: list[tuple[int, int]]) -> Overview:
         layers = self.attention.layers[kind]
-        counts = {len(layer.weights) for layer in layers}
+        counts = {layer.shape[0] for layer in layers}
         is_grid = len(counts) == 1
         return Overview(
             rows=[self.words["layer"].format(layer=layer.number) for layer in layers] if is_grid else [],
@@ -255,7 +256,7 @@ class ModelPictures:
 
 def most_for_a_page(attention: ModelAttention) -> int:
     """The blocks along a side, so many that a page, which computes nothing, carries all layers."""
-    shapes = [layer.weights.shape for layers in attention.layers.values() for layer in layers]
+    shapes = [layer.shape for layers in attention.layers.values() for layer in layers]
 
     def size(most: int) -> int:
         """In bytes, of all layers in float16."""
