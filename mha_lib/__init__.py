@@ -16,7 +16,14 @@ from mha_lib.encoder_decoder import ByAttention, DecoderCache, EncoderDecoder
 from mha_lib.latent import LatentAttention
 from mha_lib.masks import causal_mask, padding_mask
 from mha_lib.multihead import MultiHeadAttention, merge_heads, split_heads
-from mha_lib.positions import Llama3Scaling, Rotary, alibi_slopes, rotate_by_position, sinusoidal_positions
+from mha_lib.positions import (
+    Llama3Scaling,
+    Rotary,
+    YarnScaling,
+    alibi_slopes,
+    rotate_by_position,
+    sinusoidal_positions,
+)
 from mha_lib.pruning import prune_heads
 from mha_lib.transformer import DecoderLayer, EncoderLayer, FeedForward
 
@@ -34,6 +41,7 @@ __all__ = [
     "MultiHeadAttention",
     "Rotary",
     "SingleHeadAttention",
+    "YarnScaling",
     "alibi_slopes",
     "causal_mask",
     "dot_product_attention",

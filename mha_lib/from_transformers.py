@@ -5,6 +5,7 @@ parameters is left out. ``transformers`` is imported only by ``largest_differenc
 install it.
 """
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
@@ -13,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mha_lib import EncoderLayer, LatentAttention, Llama3Scaling, MultiHeadAttention, Rotary
+from mha_lib import EncoderLayer, LatentAttention, Llama3Scaling, MultiHeadAttention, Rotary, YarnScaling
 
 PROJECTIONS = {"W_q": "q_proj", "W_k": "k_proj", "W_v": "v_proj", "W_o": "o_proj"}
 BLOCK = {
@@ -39,7 +40,7 @@ def rotary_of(parameters: dict[str, Any], halves: bool = True) -> Rotary:
     """What their ``rope_parameters`` say."""
     kind = parameters["rope_type"]
     if kind == "default":
-        scaling: float | Llama3Scaling = 1.0
+        scaling: float | Llama3Scaling | YarnScaling = 1.0
     elif kind == "linear":
         scaling = parameters["factor"]
     elif kind == "llama3":
@@ -49,9 +50,27 @@ def rotary_of(parameters: dict[str, Any], halves: bool = True) -> Rotary:
             high=parameters["high_freq_factor"],
             original=parameters["original_max_position_embeddings"],
         )
+    elif kind == "yarn":
+        scaling = YarnScaling(
+            factor=parameters["factor"],
+            low=parameters.get("beta_slow") or 1,
+            high=parameters.get("beta_fast") or 32,
+            original=parameters["original_max_position_embeddings"],
+            length=parameters.get("attention_factor") or yarn_length(parameters),
+            whole=parameters.get("truncate", True),
+        )
     else:
         raise ValueError(f"our layers don't turn by rope_type={kind!r}")
     return Rotary(parameters["rope_theta"], scaling, halves)
+
+
+def yarn_length(parameters: dict[str, Any]) -> float | None:
+    """The length of queries and keys where DeepSeek's two numbers give it; None: as in the paper."""
+    own, all_parts = parameters.get("mscale"), parameters.get("mscale_all_dim")
+    if not own or not all_parts:
+        return None
+    growth = 0.1 * math.log(max(parameters["factor"], 1))
+    return (own * growth + 1) / (all_parts * growth + 1)
 
 
 def from_gpt2(theirs: Any) -> MultiHeadAttention:
@@ -131,7 +150,8 @@ def from_deepseek_v3(theirs: Any) -> LatentAttention:
     if config.q_lora_rank is not None:
         queries = theirs.q_b_proj
         parameters |= weights_of(theirs, {"W_dq": "q_a_proj", "query_norm": "q_a_layernorm"})
-    W_uq, W_qr = split_by_head(queries, layer.head_dim)
+    growth = theirs.scaling * theirs.qk_head_dim**0.5  # of the scores, by YaRN: our queries bring it along
+    W_uq, W_qr = (growth * rows for rows in split_by_head(queries, layer.head_dim))
     W_dkv, W_kr = theirs.kv_a_proj_with_mqa.weight.split([layer.latent_dim, layer.rope_dim])
     W_uk, W_uv = split_by_head(theirs.kv_b_proj, layer.head_dim)
     names = ("W_uq", "W_qr", "W_dkv", "W_kr", "W_uk", "W_uv")

@@ -3,10 +3,8 @@
 One more shape letter: T, the keys of all samples together, where padding has been left out.
 """
 
-import inspect
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -395,15 +393,4 @@ def has_varlen_kernel(queries: Tensor, value_head_dim: int, dropout_p: float) ->
         and torch.version.hip is None  # AMD's GPUs are called cuda as well
         and torch.backends.cuda.is_flash_attention_available()  # PyTorch may be built without it
         and torch.cuda.get_device_capability(queries.device) >= (8, 0)
-        and knows_varlen_attn()
     )
-
-
-@cache
-def knows_varlen_attn() -> bool:
-    """Whether this PyTorch has ``varlen_attn``, with the arguments that are needed here: since 2.11 or so."""
-    try:
-        from torch.nn.attention.varlen import varlen_attn
-    except ImportError:
-        return False
-    return {"window_size", "enable_gqa"} <= inspect.signature(varlen_attn).parameters.keys()

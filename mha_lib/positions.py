@@ -63,6 +63,65 @@ class Llama3Scaling:
         if self.high <= self.low:
             raise ValueError(f"high must be above low={self.low}, got {self.high}; Llama 3.1 has 1 and 4")
 
+    def slow_down(self, speeds: Tensor, base: float) -> Tensor:
+        """The speeds of all pairs, ``(d/2,)``, some of them lower."""
+        turns = self.original * speeds / (2 * math.pi)
+        kept = ((turns - self.low) / (self.high - self.low)).clamp(0, 1)  # 1: keeps its speed
+        return speeds * (kept + (1 - kept) / self.factor)
+
+
+@dataclass(frozen=True)
+class YarnScaling:
+    """Slow down the pairs that turn slowly, and lengthen queries and keys: YaRN, as in Qwen 3 beyond 32,768.
+
+        a pair that turns less than ``low`` times within ``original`` positions turns ``factor`` times slower,
+        one that turns more than ``high`` times keeps its speed, and those between are blended by their number
+        queries and keys become ``length`` times longer, so that scores grow by length²
+
+    length  None: 0.1 ln(factor) + 1, as in the paper, for a factor above 1
+    whole   whether the blend begins and ends at a whole pair, as in the published code (gpt-oss: no)
+
+    Source: Peng et al. 2023, sections 3.2 to 3.4. Elsewhere: ``rope_type: "yarn"`` (Hugging Face), with
+    ``beta_slow``, ``beta_fast``, ``attention_factor``, ``truncate``.
+    """
+
+    factor: float = 4.0
+    low: float = 1.0
+    high: float = 32.0
+    original: int = 32_768  # positions
+    length: float | None = None
+    whole: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("factor", "low", "high", "original"):
+            checks.check_positive(name, getattr(self, name))
+        if self.high <= self.low:
+            raise ValueError(f"high must be above low={self.low}, got {self.high}; the paper has 1 and 32")
+        if self.length is not None:
+            checks.check_positive("length", self.length)
+        checks.check_flag("whole", self.whole)
+
+    @property
+    def growth(self) -> float:
+        """How many times longer queries and keys become."""
+        return 0.1 * math.log(max(self.factor, 1)) + 1 if self.length is None else self.length
+
+    def slow_down(self, speeds: Tensor, base: float) -> Tensor:
+        """The speeds of all pairs, ``(d/2,)``, some of them lower."""
+        pairs = len(speeds)
+
+        def pair(turns: float) -> float:
+            """The number of the pair, 0 to d/2, that turns so often within ``original`` positions."""
+            return pairs * math.log(self.original / (turns * 2 * math.pi)) / math.log(base)
+
+        first, last = pair(self.high), pair(self.low)
+        if self.whole:
+            first, last = math.floor(first), math.ceil(last)
+        first, last = max(first, 0), min(last, 2 * pairs - 1)
+        numbers = torch.arange(pairs, dtype=speeds.dtype, device=speeds.device)
+        slowed = ((numbers - first) / max(last - first, 0.001)).clamp(0, 1)  # 0: keeps its speed
+        return speeds * (1 - slowed + slowed / self.factor)
+
 
 @dataclass(frozen=True)
 class Rotary:
@@ -72,7 +131,7 @@ class Rotary:
         x'[b] = x[a] sin θ + x[b] cos θ
 
     base     how much slower the last pair turns than the first; Llama 3 has 500,000, Qwen 3 1,000,000
-    scaling  a number: all pairs turn so many times slower; or a ``Llama3Scaling``
+    scaling  a number: all pairs turn so many times slower; or a ``Llama3Scaling`` or ``YarnScaling``
     halves   whether a pair is (a, b) = (j, j + d/2) as in Hugging Face's models, or (2j, 2j + 1), neighbours,
              as in the paper. Sorting the columns of ``W_q`` and ``W_k`` makes one of the other
 
@@ -85,13 +144,15 @@ class Rotary:
     """
 
     base: float = 10_000.0
-    scaling: float | Llama3Scaling = 1.0
+    scaling: float | Llama3Scaling | YarnScaling = 1.0
     halves: bool = False
 
     def __post_init__(self) -> None:
         checks.check_positive("base", self.base)
-        if not isinstance(self.scaling, Llama3Scaling):
-            checks.check_positive("scaling", self.scaling, "a number above 0 or a Llama3Scaling")
+        if not isinstance(self.scaling, Llama3Scaling | YarnScaling):
+            checks.check_positive(
+                "scaling", self.scaling, "a number above 0, a Llama3Scaling or a YarnScaling"
+            )
         checks.check_flag("halves", self.halves)
 
     def angles(self, positions: Tensor, width: int) -> Tensor:
@@ -103,11 +164,8 @@ class Rotary:
         dtype = torch.float32 if positions.device.type == "mps" else torch.float64
         even = torch.arange(0, width, 2, dtype=dtype, device=positions.device)  # (width/2,)
         speeds = self.base ** (-even / width)  # radians for each position
-        if isinstance(self.scaling, Llama3Scaling):
-            scaling = self.scaling
-            turns = scaling.original * speeds / (2 * math.pi)
-            kept = ((turns - scaling.low) / (scaling.high - scaling.low)).clamp(0, 1)  # 1: keeps its speed
-            speeds = speeds * (kept + (1 - kept) / scaling.factor)
+        if isinstance(self.scaling, Llama3Scaling | YarnScaling):
+            speeds = self.scaling.slow_down(speeds, self.base)
         else:
             speeds = speeds / self.scaling
         return positions.to(dtype)[:, None] * speeds  # (N, width/2)
@@ -121,7 +179,8 @@ class Rotary:
     def turns(self, positions: Tensor, width: int, dtype: torch.dtype) -> Tensor:
         """Each column's cosine, and the sine by which its partner counts: ``(N, 2, width)``."""
         angles = self.angles(positions, width)
-        cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)  # (N, width/2)
+        growth = self.scaling.growth if isinstance(self.scaling, YarnScaling) else 1.0
+        cos, sin = (angles.cos() * growth).to(dtype), (angles.sin() * growth).to(dtype)  # (N, width/2)
         if self.halves:
             return torch.stack([torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)], dim=1)
         pairs = torch.stack([cos, cos], dim=-1), torch.stack([-sin, sin], dim=-1)  # (N, width/2, 2)

@@ -30,8 +30,9 @@ def is_tracing() -> bool:
 
 def is_exporting() -> bool:
     """Whether ``torch.export`` or ``make_fx`` record what will run without the objects it changes now."""
-    exports = getattr(torch.compiler, "is_exporting", lambda: False)  # since 2.7
-    return exports() or (not torch.compiler.is_compiling() and get_proxy_mode() is not None)
+    return torch.compiler.is_exporting() or (
+        not torch.compiler.is_compiling() and get_proxy_mode() is not None
+    )
 
 
 def can_be_read(x: Tensor) -> bool:

@@ -57,7 +57,7 @@ def nearly_full(_):
 BROKEN = [  # a check, what is broken, what stands in its place, and the reason that is told
     ("python", platform, "python_version", lambda: "3.9.1", "Python is 3.9.1, and >=3.11 is needed"),
     ("packages", importlib.metadata, "version", missing, "torch is not installed"),
-    ("packages", importlib.metadata, "version", lambda _: "2.5.1", "torch is 2.5.1, and <3,>=2.6 is needed"),
+    ("packages", importlib.metadata, "version", lambda _: "2.5.1", "torch is 2.5.1, and <3,>=2.12"),
     ("folder", shutil, "disk_usage", nearly_full, "0.2 GB are free in "),
     ("browser", webbrowser, "get", nothing, "Python finds no browser that it can open"),
     ("server", socket, "create_server", refused, "PermissionError: [Errno 1] Operation not permitted"),

@@ -1,4 +1,4 @@
-"""Lesson 07: lesson 01 once more, with exercises of its own names."""
+"""Lesson 08: lesson 01 once more, with exercises of its own names."""
 
 import json
 import re
@@ -10,15 +10,15 @@ from mha_lib.classroom.lesson.files import as_json
 from mha_lib.classroom.lesson.slides import source
 from mha_lib.classroom.lesson.translations import ENGLISH_SOURCE, hash_of
 
-HEADING = "Add lesson 07"
+HEADING = "Add lesson 08"
 TESTS = [
     "-k",
-    "07_name or lesson_07 or test_lessons or readme or test_answers",
+    "08_name or lesson_08 or test_lessons or readme or test_answers",
     "tests/notebooks/test_structure.py",
 ]
 TESTS += ["tests/classroom/exercises", "tests/classroom/lesson", "tests/test_docs.py"]
 
-FORMER, NAME = "01_single_head_attention", "07_name"
+FORMER, NAME = "01_single_head_attention", "08_name"
 NAMES = "|".join(names_by_lesson()[FORMER])
 ROW = re.compile(rf"^\| \[01 (.*)\]\(notebooks/(\w+)/{FORMER}\.ipynb\) \| (.*) \|\n", re.MULTILINE)
 
@@ -66,7 +66,7 @@ def again_said(said: Any) -> Any:
     """The sentences about mistakes and remarks, each another one than in lesson 01."""
     return {
         kind: {
-            f"{exercise}_again": {name: f"{sentence} (07)" for name, sentence in its.items()}
+            f"{exercise}_again": {name: f"{sentence} (08)" for name, sentence in its.items()}
             for exercise, its in by_exercise.items()
         }
         for kind, by_exercise in said.items()
@@ -77,5 +77,5 @@ def add_row(readme: Path) -> None:
     text = readme.read_text(encoding="utf-8")
     row = ROW.search(text)
     assert row, f"{readme} has no row for lesson 01"
-    new = f"| [07 {row[1]}](notebooks/{row[2]}/{NAME}.ipynb) | {row[3]} |\n"
+    new = f"| [08 {row[1]}](notebooks/{row[2]}/{NAME}.ipynb) | {row[3]} |\n"
     readme.write_text(text.replace(row[0], row[0] + new), encoding="utf-8")

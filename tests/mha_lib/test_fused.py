@@ -15,7 +15,6 @@ from mha_lib.fused import (
     attend_one_by_one,
     attend_varlen,
     has_varlen_kernel,
-    knows_varlen_attn,
     queries_at_a_time,
     worth_packing,
 )
@@ -360,7 +359,6 @@ def a_new_gpu(monkeypatch):
     monkeypatch.setattr(torch.version, "hip", None)
     monkeypatch.setattr(torch.backends.cuda, "is_flash_attention_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 0))
-    monkeypatch.setattr(mha_lib.fused, "knows_varlen_attn", lambda: True)
 
 
 HALF = {"dtype": torch.float16}
@@ -377,7 +375,6 @@ MISSING = {
     "old gpu": (torch.cuda, "get_device_capability", lambda device: (7, 5)),
     "amd": (torch.version, "hip", "6.4"),
     "no FlashAttention": (torch.backends.cuda, "is_flash_attention_available", lambda: False),
-    "no varlen_attn": (mha_lib.fused, "knows_varlen_attn", lambda: False),
 }
 
 
@@ -394,18 +391,6 @@ def test_the_kernel_is_used_only_for_what_it_can_take(a_new_gpu):
 def test_the_kernel_is_not_used_where_it_is_not_there(a_new_gpu, lacking, monkeypatch):
     monkeypatch.setattr(*lacking)
     assert not has_varlen_kernel(SimpleNamespace(**GPU), 64, 0.0)
-
-
-@pytest.mark.parametrize("signature", ["window_size, enable_gqa", "is_causal", "none"])
-def test_varlen_attn_is_found_by_its_arguments(signature, varlen, monkeypatch):
-    """PyTorch before 2.10 has no ``varlen_attn``; that of 2.10 has no window and no shared keys."""
-    if signature == "is_causal":
-        varlen.varlen_attn = lambda query, key, value, is_causal=False: None
-    elif signature != "none":
-        varlen.varlen_attn = lambda query, key, value, *, window_size, enable_gqa: None
-    else:
-        monkeypatch.setitem(sys.modules, varlen.__name__, None)
-    assert knows_varlen_attn.__wrapped__() == (signature == "window_size, enable_gqa")
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda", "mps", "xpu"])

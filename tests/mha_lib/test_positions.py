@@ -9,6 +9,7 @@ from mha_lib import (
     Llama3Scaling,
     MultiHeadAttention,
     Rotary,
+    YarnScaling,
     alibi_slopes,
     rotate_by_position,
     sinusoidal_positions,
@@ -153,6 +154,37 @@ def test_llama_3_scaling_keeps_fast_pairs_blends_and_slows_slow_ones():
     assert ((ratio[29:35] > 1) & (ratio[29:35] < 8)).all()
 
 
+def test_yarn_keeps_fast_pairs_blends_and_slows_slow_ones():
+    """With Qwen 3's numbers, 1,000,000, 4, 1, 32, 32,768 and heads of width 128: pairs 23 to 40 are blended.
+
+    64 ln(32,768 / 64 π) / ln 1,000,000 = 23.6, and 64 ln(32,768 / 2 π) / ln 1,000,000 = 39.65.
+    """
+    plain = Rotary(base=1e6).angles(torch.tensor([1]), 128)[0]
+    ratio = plain / Rotary(base=1e6, scaling=YarnScaling()).angles(torch.tensor([1]), 128)[0]
+    expected = [
+        1 / (1 - slowed + slowed / 4) for slowed in (min(max((j - 23) / 17, 0), 1) for j in range(64))
+    ]
+    torch.testing.assert_close(ratio, torch.tensor(expected, dtype=torch.double))
+
+
+@pytest.mark.parametrize(("length", "expected"), [(None, 0.1 * math.log(4) + 1), (1.5, 1.5)])
+def test_yarn_makes_queries_and_keys_longer(length, expected):
+    x = torch.randn(5, 6, dtype=torch.double)
+    rotary = Rotary(500.0, YarnScaling(original=40, length=length))
+    found = rotate_by_position(x, torch.arange(100, 105), rotary)
+    torch.testing.assert_close(found.norm(dim=-1), expected * x.norm(dim=-1))
+    assert torch.equal(rotary.turn(x, 100), found)
+
+
+@pytest.mark.parametrize("base", [20.0, 1e9])
+def test_yarn_takes_heads_in_which_all_pairs_are_fast_or_all_are_slow(base):
+    ratio = Rotary(base).angles(torch.tensor([1]), 4) / Rotary(base, YarnScaling(original=8)).angles(
+        torch.tensor([1]), 4
+    )
+    assert ratio.isfinite().all()
+    assert ((ratio >= 1) & (ratio <= 4)).all()
+
+
 def test_kept_tables_serve_every_mode_dtype_and_length():
     kept_table.cache_clear()
     layer = MultiHeadAttention(8, 2, rotary=True)
@@ -208,10 +240,13 @@ BAD_CALLS: BadCalls = {
     "no base": (lambda: Rotary(base=0), ValueError, "base must be a number above 0, got 0"),
     "a base of NaN": (lambda: Rotary(base=math.nan), ValueError, "base must be a number above 0, got nan"),
     "scaling in words": (lambda: Rotary(scaling=WRONG["scaling"]), TypeError,
-        "scaling must be a number above 0 or a Llama3Scaling, got 'llama3'"),
+        "scaling must be a number above 0, a Llama3Scaling or a YarnScaling, got 'llama3'"),
     "halves a number": (lambda: Rotary(halves=WRONG["halves"]), TypeError,
         "halves must be True or False, got 1"),
     "high below low": (lambda: Llama3Scaling(low=4, high=1), ValueError, "high must be above low=4, got 1"),
+    "yarn's high below low": (lambda: YarnScaling(low=4, high=1), ValueError,
+        "high must be above low=4, got 1"),
+    "no length": (lambda: YarnScaling(length=0), ValueError, "length must be a number above 0, got 0"),
     "rotary in words": (lambda: MultiHeadAttention(8, 2, rotary=WRONG["base"]), TypeError,
         "rotary must be True or False, got 'far'; or how: Rotary(base=10_000)"),
 }

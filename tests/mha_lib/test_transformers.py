@@ -141,6 +141,9 @@ def changed(case: Case, **settings: Any) -> Case:
     return case._replace(settings=case.settings | settings)
 
 
+# Of the pairs some keep their speed, some are blended, some are slowed down.
+YARN = {"rope_type": "yarn", "rope_theta": 500.0, "factor": 7.0, "original_max_position_embeddings": 199}
+YARN |= {"beta_fast": 5.0, "beta_slow": 1.5}
 CASES = {
     "gpt2": Case(
         transformers.GPT2Config,
@@ -157,6 +160,12 @@ CASES = {
     "deepseek-v3": DEEPSEEK_V3,
     "deepseek-v3 without q_lora_rank": changed(DEEPSEEK_V3, q_lora_rank=None),
     "deepseek-v3 halves": changed(DEEPSEEK_V3, rope_interleave=False),
+    "qwen3 yarn": changed(QWEN3, rope_parameters=YARN),
+    "qwen3 yarn, a length": changed(QWEN3, rope_parameters=YARN | {"attention_factor": 1.3}),
+    "gpt-oss yarn": changed(GPT_OSS, rope_parameters=YARN | {"truncate": False}),
+    "deepseek-v3 yarn": changed(
+        DEEPSEEK_V3, rope_parameters=YARN | {"mscale": 0.7, "mscale_all_dim": 1.2, "rope_theta": 50.0}
+    ),
 }
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 WITH_NORMS = {name: case for name, case in CASES.items() if name[:4] not in ("gpt2", "gpt-", "llam")}
