@@ -108,6 +108,7 @@ class LayerOnDemand(Layer):
 
 def read_what_fits(model: nn.Module, inputs: Any) -> ModelAttention:
     """As ``read_attention``; weights that are too many to be held are computed when they are asked for."""
+    check_model(model)
     arguments = as_arguments(model, inputs)
     if is_too_large(model, arguments) and (found := read_on_demand(model, arguments)):
         return found
@@ -116,7 +117,6 @@ def read_what_fits(model: nn.Module, inputs: Any) -> ModelAttention:
 
 def read_on_demand(model: nn.Module, arguments: dict[str, Any]) -> ModelAttention | None:
     """The layers of a model; None if it computes attention by itself, or can't read the text."""
-    check_model(model)
     runs = Runs(model, arguments)
     try:
         output = runs.run()
