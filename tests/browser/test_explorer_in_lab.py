@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from mha_lib import masked_softmax
 from mha_lib.classroom.lesson.language import words_in
 from tests.browser.explorers import HEADS, UNSAVED, Lab, assert_shows
-from tests.browser.waiting import act, answer_of, becomes
+from tests.browser.waiting import act, answer_of, becomes, expect_idle
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.ci
@@ -42,6 +42,20 @@ import ipywidgets
 from mha_lib.classroom.explorer import Explorer
 kept = ipywidgets.widgets.widget._instances.values()
 print(sum(isinstance(widget, Explorer) for widget in kept), len(kept) // 2, len(Explorer._alive))
+"""
+
+
+A_MODEL = """
+import torch
+from mha_lib.classroom import explore_model
+
+class Model(torch.nn.Module):
+    def forward(self, input_ids, output_attentions=False):
+        self.attentions = [torch.rand(1, 3, 5, 5).softmax(-1) for _ in range(2)]
+        return self
+
+explorer = explore_model(Model().eval(), torch.ones(1, 5).long())
+explorer
 """
 
 
@@ -120,6 +134,26 @@ def test_through_the_kernel(page, jupyter):
     becomes(page, "document.activeElement.closest('.mha-explorer')", None)
     page.keyboard.press("b")
     expect(page.locator(".jp-CodeCell")).to_have_count(4)
+
+
+def test_a_reload_of_the_page_keeps_the_head_and_its_call_shows_it_again(page, jupyter):
+    lab = Lab(page, jupyter, "heads.ipynb", A_MODEL, "explorer.show(layer=0, head=1)", "explorer.settings")
+    view = lab.run(0)
+    view.get_by_label("order").select_option("highest first")
+    view.get_by_role("button", name="layer 1, head 2").click()
+    expect(view.locator("code")).to_have_text("explorer.show(layer=1, head=2)")
+    page.keyboard.press("Control+s")
+    expect(page.locator(UNSAVED)).to_have_count(0)
+    page.reload()
+    expect_idle(page)
+    view = lab.cell(0)
+    expect(view.locator(HEADS)).to_have_accessible_name("layer 1, head 2")
+    expect(view.get_by_label("order")).to_have_value("1")
+    expect(lab.run(2)).to_contain_text("('self', 1)")
+    second = lab.run(1)
+    for each in (view, second):
+        expect(each.locator(HEADS)).to_have_accessible_name("layer 0, head 1")
+        expect(each.locator("code")).to_have_text("explorer.show(layer=0, head=1)")
 
 
 def memory_of(page: Page) -> tuple[int, int]:

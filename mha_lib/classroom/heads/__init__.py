@@ -13,6 +13,7 @@ head in a logit, other outputs in place of a head's, and a widget that shows the
 """
 
 from mha_lib.classroom.heads.attention import (
+    Importance,
     ModelAttention,
     changed_heads,
     importance_by_removal,
@@ -29,6 +30,7 @@ from mha_lib.classroom.heads.who_said import who_said
 __all__ = [
     "Head",
     "HeadTable",
+    "Importance",
     "ModelAttention",
     "Patched",
     "changed_heads",

@@ -7,6 +7,7 @@ its former function again.
 """
 
 import inspect
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +18,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mha_lib.classroom.heads.changes import Change, Head, change_weights, checked_heads, silenced
+from mha_lib.classroom.heads.changes import (
+    Change,
+    Head,
+    change_weights,
+    checked_heads,
+    moved_by_a_bit,
+    silenced,
+)
 
 OURS = "mha_lib"  # the name of our function among the attention functions of transformers
 # Where a model's output keeps its attentions, and how we call them.
@@ -27,12 +35,17 @@ KINDS = {
     "decoder_attentions": "decoder",
     "cross_attentions": "cross",
 }
+MOST_HELD = 2**30  # bytes of weights; of more, those in float32 are held in float16
+NOISY_RUNS = 3  # to see what rounding alone does to a metric
+ROUNDING = 0.02  # of a row's sum, in bfloat16
 # Takes a module's weights (B, H, Q, K) and the allowed cells in the same shape; returns the weights to use.
 Watch = Callable[[nn.Module, Tensor, Tensor], Tensor]
 # Takes the outputs of a module's heads (B, Q, H, d), before they are concatenated, and the values they are
 # made of (B, H, K, d), of which a group of heads may share one; returns the outputs to use.
 Replace = Callable[[nn.Module, Tensor, Tensor], Tensor]
-WATCHING: list[tuple[set[nn.Module], Watch | None, Replace | None]] = []  # the modules whose heads each sees
+# The modules whose heads each sees. The last one takes weights as a Watch does, and returns what the model
+# keeps of them after it has computed with them.
+WATCHING: list[tuple[set[nn.Module], tuple[Watch | None, Replace | None, Watch | None]]] = []
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,27 @@ class Layer:
     allowed: Tensor  # (H, Q, K), boolean; all True if the model does not show its mask
     number: int  # as the model counts its layers, of which some may have no attention
     module: nn.Module | None = None  # None if the model computes attention by itself
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(H, Q, K)."""
+        return tuple(self.weights.shape)
+
+    @property
+    def sink(self) -> Tensor | None:
+        """The weight (H, Q) that goes to no token, where the layer has a sink."""
+        return sink_of(self.module, self.weights)
+
+
+def sink_of(module: nn.Module | None, weights: Tensor) -> Tensor | None:
+    """The weight (…, Q) that goes to no token: some models' softmax has a sink (gpt-oss, MiMo).
+
+    None for a module without one, and where rows sum to 1: Granite's sink scales what the weights give.
+    """
+    if getattr(module, "sinks", None) is None and not hasattr(module, "sink_proj"):
+        return None
+    rest = (1 - weights.float().sum(-1)).clamp(min=0)
+    return rest if float(rest.max()) > ROUNDING else None
 
 
 @dataclass(frozen=True)
@@ -61,7 +95,7 @@ class ModelAttention:
             Head(kind, layer.number, head)
             for kind, layers in self.layers.items()
             for layer in layers
-            for head in range(len(layer.weights))
+            for head in range(layer.shape[0])
         ]
 
     def layer(self, kind: str, number: int) -> Layer:
@@ -82,7 +116,15 @@ def as_arguments(model: nn.Module, inputs: Any, *, many: bool = False) -> dict[s
             "inputs must be a tensor or a mapping, as a tokenizer returns it with return_tensors='pt', "
             f"got {type(inputs).__name__}"
         )
+    if any(arguments.get(name) is not None for name in ("past_key_values", "cache_params")):
+        raise ValueError("inputs must hold the whole text, got past_key_values; pass all tokens without them")
+    if arguments.get("return_dict") is False:
+        raise ValueError("inputs must leave return_dict out, since attentions are read by their name")
     for name, value in arguments.items():
+        if isinstance(value, list):
+            raise TypeError(
+                f"inputs must hold tensors, got a list in {name}; call the tokenizer with return_tensors='pt'"
+            )
         if not isinstance(value, Tensor):
             continue
         if value.dim() == 1 or (not many and value.dim() and len(value) != 1):
@@ -93,6 +135,12 @@ def as_arguments(model: nn.Module, inputs: Any, *, many: bool = False) -> dict[s
             )
         if value.numel() == 0:
             raise ValueError(f"inputs must hold at least one token, got {name} of shape {tuple(value.shape)}")
+        place = next((each.device for each in getattr(model, "parameters", list)()), value.device)
+        if value.device != place and not hasattr(model, "hf_device_map"):
+            raise ValueError(
+                f"inputs must be on the model's device, {place}, got {name} on {value.device}; pass "
+                f"inputs.to({str(place)!r})"
+            )
     needs_target = getattr(getattr(model, "config", None), "is_encoder_decoder", False)
     if needs_target and not arguments.keys() & {"decoder_input_ids", "decoder_inputs_embeds", "labels"}:
         raise ValueError(
@@ -115,6 +163,14 @@ def check_model(model: Any) -> None:
             f"model must take output_attentions=True and return attentions, as models of transformers do; "
             f"{type(model).__name__}.forward does not take it"
         )
+    config = getattr(model, "config", None)
+    if getattr(config, "attention_window", None):
+        raise ValueError(
+            f"model must have weights (queries, keys), got {type(model).__name__}, whose keys are places in "
+            "a window that moves along; take a model that attends to all tokens"
+        )
+    if getattr(config, "return_dict", True) is False:
+        raise ValueError("model must return attentions by name; set model.config.return_dict = True")
 
 
 def misfit(model: nn.Module, arguments: Mapping[str, Any]) -> str:
@@ -130,6 +186,8 @@ def misfit(model: nn.Module, arguments: Mapping[str, Any]) -> str:
                 f"inputs must hold at most {most} tokens, the number of {type(model).__name__}'s positions, "
                 f"got {name} of {tokens.shape[-1]}; pass a part of the text, such as {name}[:, :{most}]"
             )
+        if tokens.is_floating_point() or int(tokens.min()) < 0:
+            return f"inputs must hold numbers of tokens from 0, got {name} from {tokens.min().item():.3g}"
         if words and int(tokens.max()) >= words:
             return (
                 f"inputs must hold numbers of tokens below {words}, the size of the vocabulary, got "
@@ -145,6 +203,7 @@ def read_attention(model: nn.Module, inputs: Any) -> ModelAttention:
     ``inputs`` is what the model is called with: a tensor, or a mapping such as a tokenizer returns. The model
     may compute attention in any way (sdpa, flash): for this one run it uses its eager function.
     """
+    model = getattr(model, "_orig_mod", model)  # what torch.compile was called with
     check_model(model)
     layers = {
         kind: [replace(layer, weights=layer.weights[0], allowed=layer.allowed[0]) for layer in found]
@@ -160,12 +219,14 @@ def read_batch(model: nn.Module, arguments: dict[str, Any]) -> dict[str, list[La
     Their weights and allowed cells are (B, H, Q, K).
     """
     seen: list[tuple[nn.Module, Tensor, Tensor]] = []
+    are_many = are_too_many(model, arguments)
 
-    def note(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
+    def keep(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
+        weights = weights.half() if are_many else weights
         seen.append((module, weights, allowed))
         return weights
 
-    with watched(model, note):
+    with watched(model, keep=keep):
         try:
             output = model(**arguments, output_attentions=True)
         except (IndexError, RuntimeError) as error:
@@ -182,9 +243,31 @@ def read_batch(model: nn.Module, arguments: dict[str, Any]) -> dict[str, list[La
     if not layers:
         raise ValueError(
             f"model must return attentions when it is called with output_attentions=True, as models of "
-            f"transformers do; {type(model).__name__} returned none of {', '.join(KINDS)}"
+            f"transformers do; {type(model).__name__} returned none of {', '.join(KINDS)}. Does it attend "
+            "at all?"
         )
+    for name, found in layers.items():
+        shapes = {tuple(layer.weights.shape[-2:]) for layer in found}
+        is_square = all(queries == keys for queries, keys in shapes)
+        if len(shapes) > 1 or not (is_square or name == "cross"):
+            raise ValueError(
+                f"attention of kind {name!r} must go over the same tokens in all layers, as queries and as "
+                f"keys, got (Q, K) of {', '.join(map(str, sorted(shapes)))}; {type(model).__name__} pools "
+                "its tokens, and can't be shown"
+            )
     return layers
+
+
+def are_too_many(model: nn.Module, arguments: dict[str, Any]) -> bool:
+    """Whether all weights of a text take more than ``MOST_HELD`` bytes, as far as the configuration says."""
+    config, tokens = getattr(model, "config", None), arguments.get("input_ids")
+    counts = [getattr(config, name, 0) for name in ("num_hidden_layers", "num_attention_heads")]
+    if not isinstance(tokens, Tensor) or not all(isinstance(count, int) for count in counts):
+        return False
+    return (
+        math.prod(counts) * tokens.shape[-1] ** 2 * getattr(model, "dtype", torch.float32).itemsize
+        > MOST_HELD
+    )
 
 
 def as_layer(
@@ -193,6 +276,11 @@ def as_layer(
     """The weights that a model has returned, with the module that made them and its mask."""
     if not isinstance(weights, Tensor) or weights.dim() != 4 or len(weights) != texts:
         got = "None" if weights is None else str(tuple(getattr(weights, "shape", ())))
+        if isinstance(weights, Tensor):
+            raise ValueError(
+                f"{kind}[{at}] must be weights (1, H, Q, K), got {got}: they are no weights of queries and "
+                "keys (RWKV), or those of windows (Swin), which can't be shown"
+            )
         raise ValueError(
             f"{kind}[{at}] must be weights ({texts}, H, Q, K), got {got}; does the layer compute them? "
             'Load the model with attn_implementation="eager"'
@@ -208,23 +296,33 @@ def numbered(layers: list[Layer]) -> list[Layer]:
 
     A hybrid model has attention in some of its layers alone; in ALBERT one module serves them all.
     """
-    numbers: list[Any] = [getattr(layer.module, "layer_idx", None) for layer in layers]
-    if None in numbers or len({*numbers}) < len(numbers):
-        return layers
+    numbers = numbers_of([layer.module for layer in layers])
     return [replace(layer, number=number) for layer, number in zip(layers, numbers, strict=True)]
 
 
+def numbers_of(modules: list[Any]) -> list[int]:
+    numbers = [getattr(module, "layer_idx", None) for module in modules]
+    known = [number for number in numbers if number is not None]
+    return known if len({*known}) == len(modules) else [*range(len(modules))]
+
+
 @contextmanager
-def watched(model: nn.Module, watch: Watch | None = None, outputs: Replace | None = None) -> Iterator[None]:
+def watched(
+    model: nn.Module,
+    watch: Watch | None = None,
+    outputs: Replace | None = None,
+    keep: Watch | None = None,
+) -> Iterator[None]:
     """Let ``watch`` see, and change, all attention weights that the model computes inside the block.
 
-    ``outputs`` sees, and changes, what the heads make of the weights and the values.
+    ``outputs`` sees, and changes, what the heads make of the weights and the values. ``keep`` sees the
+    weights last, and returns what the model keeps of them.
     """
     configurations = attention_configurations(model)
     if configurations:
         register()
     former = [configuration._attn_implementation for configuration in configurations]
-    watching = ({*model.modules()}, watch, outputs)
+    watching = ({*model.modules()}, (watch, outputs, keep))
     for configuration in configurations:
         configuration._attn_implementation = OURS
     WATCHING.append(watching)
@@ -259,18 +357,32 @@ def attend(
 ) -> tuple[Tensor, Tensor]:
     """Output (B, Q, H, d) and weights (B, H, Q, K) as the module computes them itself, then as changed."""
     output, weights = eager_function(module)(module, query, key, value, attention_mask, **options)
-    watching = [(watch, change) for own, watch, change in WATCHING if module in own]
+    watching = [functions for own, functions in WATCHING if module in own]
     changed = weights
-    for watch, _ in watching:
+    for watch, _, _ in watching:
         if watch:
             changed = watch(module, changed, allowed_cells(attention_mask, weights))
     if changed is not weights:
         shared = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)  # by each group of heads
+        check_sums(module, (weights @ shared).transpose(1, 2), output)
         output = (changed @ shared).transpose(1, 2).contiguous()
-    for _, change in watching:
+    for _, change, _ in watching:
         if change:
             output = change(module, output, value)
+    for _, _, keep in watching:
+        if keep:
+            changed = keep(module, changed, allowed_cells(attention_mask, weights))
     return output, changed
+
+
+def check_sums(module: nn.Module, sums: Tensor, output: Tensor) -> None:
+    """Raise ValueError where a head's output (B, Q, H, d) is more than a sum of values by its weights."""
+    tolerance = 8 * torch.finfo(output.dtype).eps * float(output.abs().amax())
+    if not torch.allclose(sums, output, rtol=0, atol=tolerance):
+        raise ValueError(
+            f"{type(module).__name__} makes more of its weights than a sum of values, such as a scale of its "
+            "own, so its heads can't be changed by their weights"
+        )
 
 
 def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
@@ -327,21 +439,40 @@ def changed_heads(
         yield attention.model
 
 
+class Importance(dict[Head, float]):
+    """How much a metric grows without each head.
+
+    ``noise`` is the largest change by rounding alone: each weight of each head is moved by its last bit, up
+    or down at random, in three runs. What is not well above it says nothing about a head.
+    """
+
+    def __init__(self, found: Iterable[tuple[Head, float]], noise: float):
+        super().__init__(found)
+        self.noise = noise
+
+
 @torch.no_grad()
 def importance_by_removal(
     attention: ModelAttention,
     metric: Callable[[Any], Any],
     heads: Iterable[tuple[str, int, int]] | None = None,
-) -> dict[Head, float]:
-    """How much ``metric(model)`` grows without each head, the largest first.
+) -> Importance:
+    """How much ``metric(model)`` grows without each head, the largest first, and the noise of rounding.
 
     The metric is yours: the loss of a text, the logit of an answer, the share of right answers. It is
     measured with the same eager attention before and after, so that rounding of sdpa is no effect of a head.
     """
     with changed_heads(attention, []) as model:
         before = float(metric(model))
+    generator = torch.Generator().manual_seed(0)
+
+    def move(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
+        return moved_by_a_bit(weights, generator)
+
+    with watched(attention.model, move):
+        noise = max(abs(float(metric(attention.model)) - before) for _ in range(NOISY_RUNS))
     found = {}
     for head in attention.heads if heads is None else checked_heads(heads, attention.heads):
         with changed_heads(attention, [head]) as model:
             found[head] = float(metric(model)) - before
-    return dict(sorted(found.items(), key=lambda entry: -entry[1]))
+    return Importance(sorted(found.items(), key=lambda entry: -entry[1]), noise)

@@ -63,6 +63,13 @@ def silenced(weights: Tensor, allowed: Tensor) -> Tensor:
     return torch.zeros_like(weights)
 
 
+def moved_by_a_bit(weights: Tensor, generator: torch.Generator) -> Tensor:
+    """Move each weight up or down, at random, by about the last bit of its type: what rounding may do."""
+    up = torch.rand(weights.shape, generator=generator).to(weights.device) < 0.5
+    bit = torch.finfo(weights.dtype).eps
+    return (weights.double() * torch.where(up, 1 + bit, 1 - bit)).to(weights.dtype)
+
+
 def entropy(weights: Tensor) -> Tensor:
     """The entropy of each row of weights, ``(…, Q, K) -> (…, Q)``, in nats."""
     return -torch.special.xlogy(weights, weights).sum(-1)

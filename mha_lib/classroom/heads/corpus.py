@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mha_lib.classroom.heads.attention import check_model, read_batch, watched
+from mha_lib.classroom.heads.attention import check_model, read_batch, sink_of, watched
 from mha_lib.classroom.heads.measures import counted_queries, induction_scores, mean_over, measures_of_layer
 from mha_lib.classroom.heads.parts import Trace, own_modules
 from mha_lib.classroom.heads.shares import through_norm
@@ -131,7 +131,8 @@ class Measuring:
 
         def watch(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
             real, is_cross = self.real(module, batch, weights.shape[2]), self.kinds[module] == "cross"
-            measures = measures_of_layer(weights, allowed, is_cross=is_cross, real=real)
+            sink = sink_of(module, weights)
+            measures = measures_of_layer(weights, allowed, is_cross=is_cross, sink=sink, real=real)
             counted = counted_queries(allowed, is_cross=is_cross, real=real)
             if "previous" in measures:
                 measures["even"] = mean_over(counted, 1 / allowed.sum(-1).clamp(min=1))

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,7 +14,9 @@ from mha_lib.classroom.explorer.controls import Control, make_control
 from mha_lib.classroom.explorer.table import BUDGET, Overview, Picture, Source
 from mha_lib.classroom.explorer.widget import Explorer, words_with
 from mha_lib.classroom.heads.attention import Layer, ModelAttention, read_attention
-from mha_lib.classroom.heads.load import load
+from mha_lib.classroom.heads.changes import Head, checked_heads
+from mha_lib.classroom.heads.columns import columns_of
+from mha_lib.classroom.heads.load import load, tokenized
 from mha_lib.classroom.heads.measures import measures_of
 from mha_lib.classroom.heads.tokens import SEQUENCES, labels_of, lengths_of
 from mha_lib.classroom.lesson.language import words_here
@@ -27,35 +31,102 @@ SECONDS_FOR_A_PAGE = 60.0  # the same where nobody waits
 Window = tuple[int, int] | None  # where a part begins and ends; None for the whole text
 
 
-def explore_model(model: Any, inputs: Any, tokens: Any = None) -> "ModelExplorer":
+def explore_model(model: Any, inputs: Any, tokens: Any = None, *, table: Any = None) -> "ModelExplorer":
     """The heads of any model that returns attentions in the way of ``transformers``.
 
-    model   a module in evaluation mode, or a name: then ``inputs`` is a text, and ``transformers`` loads the
-            model from its cache or the network
+    model   a module in evaluation mode, or a name or a folder: then ``inputs`` is a text, and
+            ``transformers`` loads the model from its cache or the network
     inputs  what the model is called with, for one text or picture: a tensor, or a mapping as a tokenizer
-            returns it with ``return_tensors="pt"``; with ``decoder_input_ids`` if the model has a decoder
+            returns it with ``return_tensors="pt"``; with ``decoder_input_ids`` if the model has a decoder.
+            Or a text, if ``tokens`` is the tokenizer
     tokens  the tokenizer, or a list of labels, or ``{"encoder": labels, "decoder": labels}``. Without them
             patches of pictures are named by row and column, and tokens by number.
+    table   rows with kind, layer, head and columns of numbers, by which heads can then be sorted
 
     The overview shows all layers × heads; a click opens one. Texts of more than 64 tokens have a choice of
     the part to see. ``explorer.attention`` is what ``changed_heads`` and ``importance_by_removal`` take, and
-    ``explorer.inputs`` are what the model was called with.
+    ``explorer.inputs`` are what the model was called with. ``explorer.show(layer=3, head=1)`` opens a head.
     """
-    if isinstance(model, str):
-        model, inputs, tokens = load(model, inputs)
+    if isinstance(model, str | os.PathLike):
+        tokenizer = tokens if hasattr(tokens, "decode") else None
+        model, inputs, found = load(os.fspath(model), inputs, tokenizer)
+        tokens = found if tokens is None else tokens
+    elif isinstance(inputs, str):
+        inputs = tokenized(model, inputs, tokens)
     attention = read_attention(model, inputs)
-    return ModelExplorer(ModelPictures(attention, inputs, tokens), inputs)
+    return ModelExplorer(ModelPictures(attention, inputs, tokens, table), inputs)
 
 
 class ModelExplorer(Explorer):
     """The explorer of a model's heads."""
 
     def __init__(self, pictures: "ModelPictures", inputs: Any):
-        seconds = SECONDS_FOR_A_PAGE if os.environ.get(FOR_A_PAGE) else SECONDS
+        seconds = SECONDS_FOR_A_PAGE if pictures.is_for_a_page else SECONDS
         super().__init__(Source(pictures, pictures.controls(), {}), words_with(None, None), seconds=seconds)
+        self._pictures = pictures
         self.attention = pictures.attention
         self.inputs = inputs
         self.by_root = max(lengths_of(self.attention).values()) > WINDOW  # of so many, each gets little
+
+    @property
+    def weights(self) -> Tensor:
+        """The weights (H, Q, K) of the layer and the part on show, as the model gives them.
+
+        In the overview they are those of all layers. There are no blocks here, and no column of a sink.
+        """
+        return self._pictures.weights(**self.settings)
+
+    def show(
+        self,
+        layer: int | None = None,
+        head: int | None = None,
+        *,
+        kind: str | None = None,
+        queries: Window = None,
+        keys: Window = None,
+    ) -> "ModelExplorer":
+        """Show a layer, or one head of it, or without a layer the overview; returns the explorer.
+
+        kind           of attention, in a model that has several; without it the first
+        queries, keys  where a part of a long text begins and ends, such as (64, 128)
+
+        Raises ValueError for a layer, head or part that is not there.
+        """
+        kind = kind or next(iter(self.attention.layers))
+        at = None
+        if layer is not None:
+            checked_heads([(kind, layer, head or 0)], self.attention.heads)
+            at = [each.number for each in self.attention.layers[kind]].index(layer)
+        wanted = {"layer": (kind, at), "queries": queries, "keys": keys}
+        for control in self._source.controls:
+            if wanted[control.name] not in control.options[0]:
+                raise ValueError(
+                    f"{control.name} must be one of {control.options[0]}, got {wanted[control.name]}"
+                )
+        self.setting = list(self._source.with_arguments(self._source.start, wanted))
+        self.enlarged = -1 if layer is None or head is None else head
+        return self
+
+    def save(self, file: str | Path) -> None:
+        """Write what is shown as one HTML file that works without a kernel and a network.
+
+        It carries the overview and all layers, a long text in blocks and with as many parts as 2 MB hold.
+        """
+        from mha_lib.classroom.heads.save import save_page  # here: nbconvert takes a second
+
+        pictures = copy(self._pictures)
+        pictures.is_for_a_page = True
+        page = Explorer(Source(pictures, pictures.controls(), {}), self.words, seconds=SECONDS_FOR_A_PAGE)
+        chosen = ["to_max", "by_root", "measure", "order"]
+        if any(entry["setting"] == tuple(self.setting) for entry in page.table["directory"]):
+            chosen += ["setting", "enlarged"]
+        for name in chosen:
+            setattr(page, name, getattr(self, name))
+        try:
+            title = pictures.words["saved"].format(model=type(self.attention.model).__name__)
+            save_page(page, file, title)
+        finally:
+            page.close()
 
     def close(self) -> None:
         super().close()
@@ -65,12 +136,13 @@ class ModelExplorer(Explorer):
 class ModelPictures:
     """The function that gives the explorer the picture of a setting."""
 
-    def __init__(self, attention: ModelAttention, inputs: Any, tokens: Any):
+    def __init__(self, attention: ModelAttention, inputs: Any, tokens: Any, table: Any = None):
         self.attention = attention
         self.words: dict[str, Any] = words_here()["models"]
         self.labels = labels_of(attention, inputs, tokens)
         self.measures = measures_of(attention, inputs)
-        self.most = most_for_a_page(attention) if os.environ.get(FOR_A_PAGE) else WHOLE
+        self.columns = {} if table is None else columns_of(attention, table)
+        self.is_for_a_page = bool(os.environ.get(FOR_A_PAGE))
 
     def controls(self) -> list[Control]:
         """The choice of a layer, and of the part of a long text along each axis."""
@@ -105,22 +177,40 @@ class ModelPictures:
         row, column = SEQUENCES[kind]
         rows = self.checked(queries, row)
         columns = self.checked(keys, column)
-        most = SMALL if number is None else self.most
-        heads = [(at, head) for at in which for head in range(len(layers[at].weights))]
-        shown = [in_blocks(layers[at], rows, columns, most) for at in which]
+        whole = most_for_a_page(self.attention) if self.is_for_a_page else WHOLE
+        most = SMALL if number is None else whole
+        heads = [(at, head) for at in which for head in range(layers[at].shape[0])]
+        has_sink = any("sink" in measures for measures in self.measures[kind])
+        shown = [in_blocks(layers[at], rows, columns, most, has_sink=has_sink) for at in which]
         places = [{"layer": layers[at].number, "head": head} for at, head in heads]
         return Picture(
             torch.cat([weights for weights, _ in shown]),
             torch.cat([allowed for _, allowed in shown])[None],
             query_labels=block_labels(self.labels[row], rows, most),
-            key_labels=block_labels(self.labels[column], columns, most),
+            key_labels=block_labels(self.labels[column], columns, most) + [self.words["sink"]] * has_sink,
             head_labels=[self.named("head", kind, **place) for place in places],
             short_labels=[self.words["short"].format(**place) for place in places],
-            measures=self.measures_here(kind, which),
+            measures=self.measures_here(kind, which) | self.columns_here(kind, places),
             note=self.note(rows, columns, most),
             decimals=DECIMALS,
             overview=self.overview(kind, heads) if number is None else None,
+            call="" if number is None else self.call(kind, layers[number].number, queries, keys),
         )
+
+    def call(self, kind: str, layer: int, queries: Window, keys: Window) -> str:
+        """The call that shows a layer again, with a gap for a head."""
+        several = {"kind": kind} if len(self.attention.layers) > 1 else {}
+        parts = {name: part for name, part in (("queries", queries), ("keys", keys)) if part}
+        more = "".join(f", {name}={value!r}" for name, value in (several | parts).items())
+        return f"explorer.show(layer={layer}{{head}}{more})"
+
+    def weights(self, layer: tuple[str, int | None], queries: Window = None, keys: Window = None) -> Tensor:
+        """The weights (H, Q, K) of a setting, as the model gives them."""
+        kind, number = layer
+        row, column = SEQUENCES[kind]
+        layers = self.attention.layers[kind]
+        part = (slice(None), slice(*self.checked(queries, row)), slice(*self.checked(keys, column)))
+        return torch.cat([each.weights[part] for each in (layers if number is None else [layers[number]])])
 
     def checked(self, window: Window, sequence: str) -> tuple[int, int]:
         """The part of a sequence. The chosen one may lie beyond its end, if another sequence is longer."""
@@ -132,7 +222,15 @@ class ModelPictures:
             raise ValueError(self.words["beyond"].format(count=length, begin=begin, end=end - 1))
         return begin, min(end, length)
 
-    def measures_here(self, kind: str, which: list[int]) -> Mapping[str, list[float]]:
+    def columns_here(self, kind: str, places: list[dict[str, int]]) -> dict[str, list[float]]:
+        """The columns of the table; one with the name of a measure takes its place."""
+        heads = [Head(kind, **place) for place in places]
+        return {
+            self.words["measures"].get(name, name): [column[head] for head in heads]
+            for name, column in self.columns.get(kind, {}).items()
+        }
+
+    def measures_here(self, kind: str, which: list[int]) -> dict[str, list[float]]:
         first = self.measures[kind][which[0]]
         return {
             self.words["measures"][name]: torch.cat([self.measures[kind][at][name] for at in which]).tolist()
@@ -145,7 +243,7 @@ class ModelPictures:
 
     def overview(self, kind: str, heads: list[tuple[int, int]]) -> Overview:
         layers = self.attention.layers[kind]
-        counts = {len(layer.weights) for layer in layers}
+        counts = {layer.shape[0] for layer in layers}
         is_grid = len(counts) == 1
         return Overview(
             rows=[self.words["layer"].format(layer=layer.number) for layer in layers] if is_grid else [],
@@ -157,7 +255,7 @@ class ModelPictures:
 
 def most_for_a_page(attention: ModelAttention) -> int:
     """The blocks along a side, so many that a page, which computes nothing, carries all layers."""
-    shapes = [layer.weights.shape for layers in attention.layers.values() for layer in layers]
+    shapes = [layer.shape for layers in attention.layers.values() for layer in layers]
 
     def size(most: int) -> int:
         """In bytes, of all layers in float16."""
@@ -179,9 +277,9 @@ def block_size(part: tuple[int, int], most: int) -> int:
 
 
 def in_blocks(
-    layer: Layer, rows: tuple[int, int], columns: tuple[int, int], most: int
+    layer: Layer, rows: tuple[int, int], columns: tuple[int, int], most: int, *, has_sink: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Weights and mask of a part, in at most ``most`` × ``most`` blocks.
+    """Weights and mask of a part, in at most ``most`` × ``most`` blocks, and a column for a sink behind them.
 
     A block shows how much weight its queries give to all of its keys, on average: rows still sum to 1.
     """
@@ -191,6 +289,11 @@ def in_blocks(
     if across > 1:
         weights = torch.stack([block.sum(-1) for block in weights.split(across, -1)], -1)
         allowed = torch.stack([block.any(-1) for block in allowed.split(across, -1)], -1)
+    if has_sink:  # in one of the layers, of which this one may have none
+        sink = torch.zeros_like(layer.weights[..., 0]) if layer.sink is None else layer.sink
+        weights = torch.cat([weights, sink[:, slice(*rows), None]], -1)
+        of_sink = torch.full_like(allowed[..., :1], layer.sink is not None)
+        allowed = torch.cat([allowed, of_sink], -1)
     if down > 1:
         weights = torch.stack([block.mean(-2) for block in weights.split(down, -2)], -2)
         allowed = torch.stack([block.any(-2) for block in allowed.split(down, -2)], -2)

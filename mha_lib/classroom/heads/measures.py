@@ -24,6 +24,7 @@ def measures_of(attention: ModelAttention, inputs: Any) -> dict[str, list[dict[s
 
     entropy    how widely the head looks, in nats
     previous, first, same  the weight on the token before, the first one, and the token itself
+    sink       the weight on no token, in a model whose softmax has a sink; it is in the entropy, too
     induction  on random tokens that are said twice: the weight on the token after the one said before, less
                the weight there after a first half of other tokens. The mean over 3 seeds and 2 lengths.
                Models that read no tokens have none.
@@ -31,7 +32,10 @@ def measures_of(attention: ModelAttention, inputs: Any) -> dict[str, list[dict[s
     found: dict[str, list[dict[str, Tensor]]] = {}
     for kind, layers in attention.layers.items():
         is_cross = kind == "cross"
-        found[kind] = [measures_of_layer(layer.weights, layer.allowed, is_cross=is_cross) for layer in layers]
+        found[kind] = [
+            measures_of_layer(layer.weights, layer.allowed, is_cross=is_cross, sink=layer.sink)
+            for layer in layers
+        ]
     for kind, scores in induction_scores(attention.model, inputs).items():
         for measures, (repeated, control) in zip(found[kind], scores, strict=True):
             measures["induction"] = (repeated - control).mean(0)
@@ -39,9 +43,14 @@ def measures_of(attention: ModelAttention, inputs: Any) -> dict[str, list[dict[s
 
 
 def measures_of_layer(
-    weights: Tensor, allowed: Tensor, *, is_cross: bool, real: Tensor | None = None
+    weights: Tensor,
+    allowed: Tensor,
+    *,
+    is_cross: bool,
+    sink: Tensor | None = None,
+    real: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """Measures (…, H) of one layer by its weights and allowed cells, both (…, H, Q, K).
+    """Measures (…, H) of a layer by its weights and allowed cells, (…, H, Q, K) each, and its sink (…, H, Q).
 
     In cross-attention no key is the query itself. ``real`` (B, Q) says which queries are not padding, where
     the keys don't say it.
@@ -49,11 +58,14 @@ def measures_of_layer(
     weights = weights.float()
     counted = counted_queries(allowed, is_cross=is_cross, real=real)
     first = allowed.any(-2).int().argmax(-1)[..., None, None].expand(*weights.shape[:-1], 1)  # (…, H, Q, 1)
-    found = {"entropy": entropy(weights), "first": weights.gather(-1, first)[..., 0]}  # (…, H, Q) each
+    whole = weights if sink is None else torch.cat([weights, sink[..., None]], -1)  # rows sum to 1
+    found = {"entropy": entropy(whole), "first": weights.gather(-1, first)[..., 0]}  # (…, H, Q) each
     if not is_cross and weights.shape[-1] > 1:
         found["previous"] = nn.functional.pad(weights.diagonal(-1, dim1=-2, dim2=-1), (1, 0))
         found["same"] = weights.diagonal(dim1=-2, dim2=-1)
-    in_order = (name for name in ("entropy", "previous", "first", "same") if name in found)
+    if sink is not None:
+        found["sink"] = sink
+    in_order = (name for name in ("entropy", "previous", "first", "same", "sink") if name in found)
     return {name: mean_over(counted, found[name]) for name in in_order}
 
 

@@ -13,12 +13,16 @@ SEQUENCES = {
     "cross": ("decoder", "encoder"),
 }
 
+BLANK = "␣"
+NO_LETTER = "\ufffd"  # stands for bytes that are no letter, or a part of one
+MOST_PIECES = 8  # tokens that make one letter, or two that share a token
+
 
 def lengths_of(attention: ModelAttention) -> dict[str, int]:
     """How many tokens each sequence has."""
     found = {}
     for kind, layers in attention.layers.items():
-        for sequence, count in zip(SEQUENCES[kind], layers[0].weights.shape[1:], strict=True):
+        for sequence, count in zip(SEQUENCES[kind], layers[0].shape[1:], strict=True):
             found[sequence] = count
     return found
 
@@ -30,7 +34,7 @@ def labels_of(attention: ModelAttention, inputs: Any, tokens: Any) -> dict[str, 
         names = {"encoder": "input_ids", "decoder": "decoder_input_ids"}
         ids = {sequence: arguments.get(names[sequence]) for sequence in lengths}
         given = {
-            sequence: [readable(tokens, int(number)) for number in there[0]]
+            sequence: read_by(tokens, there[0].tolist())
             for sequence, there in ids.items()
             if there is not None
         }
@@ -53,10 +57,45 @@ def labels_of(attention: ModelAttention, inputs: Any, tokens: Any) -> dict[str, 
     return {name: given.get(name) or [*map(str, range(count))] for name, count in lengths.items()}
 
 
-def readable(tokenizer: Any, number: int) -> str:
-    """The token as text; its raw form where the text is empty, or a part of a letter."""
-    text = tokenizer.decode([number]).strip()
-    return text if text and "\ufffd" not in text else str(tokenizer.convert_ids_to_tokens(number))
+def read_by(tokenizer: Any, numbers: list[int]) -> list[str]:
+    """The text that each token adds to those before it, blanks as ␣: of "the cats" ``the``, ``␣cat``, ``s``.
+
+    Several tokens may make one letter: ``猫 1/3`` is the first of three. A token without text, or with bytes
+    that make no letter, keeps its raw form; one that the tokenizer lacks is named by its number.
+    """
+    labels: list[str] = []
+    before: list[int] = []  # the tokens of the text just before: blanks depend on them
+    while len(labels) < len(numbers):
+        start = len(labels)
+        for count in range(1, min(MOST_PIECES, len(numbers) - start) + 1):
+            pieces = numbers[start : start + count]
+            if text := added_text(tokenizer, before, pieces):
+                break
+        else:
+            pieces, text = numbers[start : start + 1], ""
+        if len(pieces) > 1:
+            labels += [f"{text} {piece}/{len(pieces)}" for piece in range(1, len(pieces) + 1)]
+        else:
+            labels.append(text or str(tokenizer.convert_ids_to_tokens(pieces[0]) or pieces[0]))
+        before = pieces
+    return labels
+
+
+def added_text(tokenizer: Any, before: list[int], pieces: list[int]) -> str:
+    """The text that tokens add; "" if there is none, or if a letter is not complete yet."""
+    known, whole = (
+        tokenizer.decode(each, clean_up_tokenization_spaces=False) for each in (before, before + pieces)
+    )
+    if NO_LETTER in known or not whole.startswith(known):
+        known, whole = "", tokenizer.decode(pieces, clean_up_tokenization_spaces=False)
+    text = whole[len(known) :]
+    return "" if NO_LETTER in text else "".join(map(visible, text))
+
+
+def visible(letter: str) -> str:
+    if letter == " ":
+        return BLANK
+    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
 
 
 def patch_labels(attention: ModelAttention, arguments: dict[str, Any], lengths: dict[str, int]) -> list[str]:

@@ -237,3 +237,105 @@ def test_patches_are_labelled_by_row_and_column():
 def test_wrong_labels_get_a_clear_error(tokens, message):
     with pytest.raises((TypeError, ValueError), match=message):
         explored("gpt2", tokens)
+
+
+def test_the_weights_of_the_explorer_are_the_models_own_not_blocks():
+    model, text = long_model(), ids(257, 0)
+    explorer, layers = explore_model(model, text), read_attention(model, text).layers["self"]
+    assert torch.equal(explorer.weights, torch.cat([layer.weights for layer in layers]))
+    explorer.show(layer=1, head=2)
+    assert torch.equal(explorer.weights, layers[1].weights)
+    explorer.show(layer=1, queries=(192, 256), keys=(256, 257))
+    assert torch.equal(explorer.weights, layers[1].weights[:, 192:256, 256:])
+
+
+def test_a_call_shows_a_layer_a_head_or_the_overview():
+    explorer = explored("bart")
+    assert explorer.show(layer=1, head=2, kind="cross") is explorer
+    assert (explorer.setting, explorer.enlarged) == (setting_of(explorer, layer="cross: layer 1"), 2)
+    explorer.show(layer=0)
+    assert (explorer.setting, explorer.enlarged) == (setting_of(explorer, layer="encoder: layer 0"), -1)
+    explorer.show(kind="decoder")
+    assert (explorer.setting, explorer.enlarged) == (setting_of(explorer, layer="decoder: all layers"), -1)
+
+
+def test_the_call_of_a_picture_shows_it_again():
+    explorer = explore_model(long_model(), ids(100, 0))
+    setting = setting_of(explorer, layer="layer 1", queries="64–99", keys="0–63")
+    entry, _ = answer_at(explorer, layer="layer 1", queries="64–99", keys="0–63")
+    assert entry["call"] == "explorer.show(layer=1{head}, queries=(64, 100), keys=(0, 64))"
+    explorer.show()
+    eval(entry["call"].format(head=", head=2"), {"explorer": explorer})
+    assert (explorer.setting, explorer.enlarged) == (setting, 2)
+    assert "call" not in answer_at(explorer, layer="all layers")[0]
+    of_kind, _ = answer_at(explored("t5"), layer="cross: layer 0")
+    assert of_kind["call"] == "explorer.show(layer=0{head}, kind='cross')"
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ({"layer": 2}, "2 layers of 3 heads"),
+        ({"layer": 1, "head": 3}, "2 layers of 3 heads"),
+        ({"layer": 0, "kind": "cross"}, "cross"),
+        ({"layer": 0, "queries": (3, 5)}, r"queries must be one of \[None, \(0, 64\), .*got \(3, 5\)"),
+    ],
+)
+def test_a_call_for_what_is_not_there_gets_a_clear_error(place, message):
+    explorer = explore_model(long_model(), ids(100, 0))
+    with pytest.raises(ValueError, match=message):
+        explorer.show(**place)
+    assert explorer.setting == [0, 0, 0]
+
+
+def rows_of(attention, **columns):
+    """A table with a column for each function of a head's place in the list."""
+    places = enumerate(attention.heads)
+    return [
+        {"kind": kind, "layer": layer, "head": head} | {name: value(at) for name, value in columns.items()}
+        for at, (kind, layer, head) in places
+    ]
+
+
+def test_heads_are_sorted_by_the_columns_of_a_table():
+    case = CASES["gpt2"]
+    rows = rows_of(case.read(), loss=lambda at: -at, text=str, part=lambda at: None if at else 1.0)
+    explorer = explore_model(case.make(), case.inputs(), table=reversed(rows))
+    of_all = entry_at(explorer, layer="all layers")[0]["measures"]
+    assert [*of_all][-2:] == ["induction", "loss"]
+    assert of_all["loss"] == [0, -1, -2, -3, -4, -5]
+    assert entry_at(explorer, layer="layer 1")[0]["measures"]["loss"] == [-3, -4, -5]
+    assert "loss" in explorer.controls[-4]["texts"]
+
+
+def test_a_column_with_the_name_of_a_measure_takes_its_place():
+    case = CASES["gpt2"]
+    rows = rows_of(case.read(), same=float)
+    shown = entry_at(explore_model(case.make(), case.inputs(), table=rows), layer="layer 0")[0]["measures"]
+    assert shown["same token"] == [0, 1, 2]
+    assert len(shown) == 5
+
+
+def test_a_table_may_say_nothing_about_some_kinds_of_attention():
+    case = CASES["bart"]
+    rows = [row for row in rows_of(case.read(), loss=float) if row["kind"] == "encoder"]
+    explorer = explore_model(case.make(), case.inputs(), table=rows)
+    assert "loss" in entry_at(explorer, layer="encoder: layer 0")[0]["measures"]
+    assert "loss" not in entry_at(explorer, layer="cross: layer 0")[0]["measures"]
+
+
+ROW = {"kind": "self", "layer": 0, "head": 0}
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([ROW | {"loss": 1.0}], "a number for each head of one kind of attention, got 1 rows for 6 heads"),
+        ([ROW | {"head": 3, "loss": 1.0}], r"got \('self', 0, 3\)"),
+        ([{"layer": 0, "head": 0, "loss": 1.0}], "kind, layer, head.*got layer, head, loss"),
+        ({("self", 0, 0): 1.0}, "rows with kind, layer, head.*got tuple"),
+    ],
+)
+def test_a_wrong_table_gets_a_clear_error(table, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        explore_model(CASES["gpt2"].make(), CASES["gpt2"].inputs(), table=table)

@@ -15,7 +15,7 @@ from tests.classroom.heads.small_models import saved
 def test_a_name_and_a_text_are_enough_and_the_model_keeps_the_layer_that_predicts_tokens(tmp_path):
     explorer = explore_model(saved(tmp_path, "gpt2"), "the cat sat the cat")
     assert [*explorer.attention.layers] == ["self"]
-    assert explorer.table["labels"][0] == [["the", "cat", "sat", "the", "cat"]]
+    assert explorer.table["labels"][0] == [["the", "␣cat", "␣sat", "␣the", "␣cat"]]
     inputs = explorer.inputs
     assert torch.isfinite(explorer.attention.model(**inputs, labels=inputs["input_ids"]).loss)
 

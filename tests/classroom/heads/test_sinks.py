@@ -1,0 +1,115 @@
+"""A softmax with a sink (gpt-oss): what it takes from the tokens is shown, measured, and in the entropy."""
+
+import math
+
+import pytest
+import torch
+
+pytest.importorskip("transformers")
+
+from transformers.models.gpt_oss import modeling_gpt_oss
+
+from mha_lib.classroom.heads import read_attention
+from mha_lib.classroom.heads.attention import Layer
+from mha_lib.classroom.heads.changes import entropy
+from mha_lib.classroom.heads.explore import SMALL, WINDOW, ModelPictures, in_blocks
+from mha_lib.classroom.heads.measures import measures_of, measures_of_layer
+from mha_lib.classroom.lesson.language import words_in
+from tests.classroom.heads.small_models import CASES, ids, made
+
+SINK = words_in("en")["models"]["sink"]
+HEADS = 6
+SETTINGS = {
+    **{"vocab_size": 61, "hidden_size": 24, "intermediate_size": 16, "num_hidden_layers": 2},
+    **{"num_attention_heads": HEADS, "num_key_value_heads": 2, "head_dim": 4, "sliding_window": 5},
+    **{"num_local_experts": 2, "num_experts_per_tok": 1, "max_position_embeddings": 256},
+    "rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0},
+}
+
+
+@pytest.fixture
+def model():
+    """A small gpt-oss whose sinks differ: its first parameters make them all nearly 0."""
+    model = made("GptOss", "ForCausalLM", **SETTINGS)()
+    for number, layer in enumerate(model.model.layers):
+        layer.self_attn.sinks.data = torch.linspace(-2, 3, HEADS) - number
+    return model
+
+
+@pytest.fixture
+def softmaxes(monkeypatch):
+    """The softmax of each layer with its sink, (H, Q, K + 1), as this test computes it."""
+    eager, found = modeling_gpt_oss.eager_attention_forward, []
+
+    def spy(module, query, key, value, attention_mask, scaling, **options):
+        keys = key.repeat_interleave(module.num_key_value_groups, dim=1)
+        scores = query @ keys.mT * scaling + attention_mask
+        sinks = module.sinks[None, :, None, None].expand(*scores.shape[:-1], 1)
+        found.append(torch.cat([scores, sinks], -1).softmax(-1)[0])
+        return eager(module, query, key, value, attention_mask, scaling, **options)
+
+    monkeypatch.setattr(modeling_gpt_oss, "eager_attention_forward", spy)
+    return found
+
+
+def test_the_weights_and_the_sink_are_the_softmax(model, softmaxes):
+    layers = read_attention(model, ids(11, 0)).layers["self"]
+    for layer, expected in zip(layers, softmaxes, strict=True):
+        torch.testing.assert_close(layer.weights, expected[..., :-1])
+        torch.testing.assert_close(layer.sink, expected[..., -1])
+
+
+def test_the_sink_is_measured_and_the_entropy_is_that_of_the_whole_softmax(model, softmaxes):
+    attention = read_attention(model, ids(11, 0))
+    whole = [*softmaxes]
+    for expected, measures in zip(whole, measures_of(attention, ids(11, 0))["self"], strict=True):
+        torch.testing.assert_close(measures["sink"], expected[:, 1:, -1].mean(-1))
+        torch.testing.assert_close(measures["entropy"], entropy(expected[:, 1:]).mean(-1))
+        torch.testing.assert_close(measures["first"], expected[:, 1:, 0].mean(-1))
+
+
+def test_a_head_that_leaves_all_to_its_sink_has_no_entropy():
+    nothing, allowed = torch.zeros(1, 5, 5), torch.ones(1, 5, 5, dtype=torch.bool)
+    half = torch.eye(5)[None] / 2
+    weights = torch.cat([nothing, half])
+    found = measures_of_layer(weights, allowed.expand(2, 5, 5), is_cross=False, sink=1 - weights.sum(-1))
+    torch.testing.assert_close(found["entropy"], torch.tensor([0, math.log(2)]))
+    torch.testing.assert_close(found["sink"], torch.tensor([1, 0.5]))
+
+
+def test_the_sink_is_the_last_column_of_a_layer_of_the_overview_and_of_a_part(model):
+    length = WINDOW + 33
+    attention = read_attention(model, ids(length, 0))
+    pictures = ModelPictures(attention, ids(length, 0), None)
+    layer = attention.layers["self"][1]
+    assert layer.sink is not None
+    whole = torch.cat([layer.weights, layer.sink[..., None]], -1)
+    of_layer, blocks = pictures(("self", 1)), pictures(("self", None))
+    assert of_layer.key_labels
+    assert blocks.key_labels
+    assert blocks.query_labels
+    torch.testing.assert_close(of_layer.weights, whole)
+    assert of_layer.key_labels[-2:] == [str(length - 1), SINK]
+    assert of_layer.mask[0, ..., -1].all()
+    part = pictures(("self", 1), (64, length), (0, 64))
+    torch.testing.assert_close(part.weights, whole[:, 64:, [*range(64), length]])
+    size = -(-length // SMALL)
+    assert blocks.key_labels[-1] == SINK
+    expected = torch.stack([rows.mean(-1) for rows in layer.sink.split(size, -1)], -1)
+    torch.testing.assert_close(blocks.weights[HEADS:, :, -1], expected)
+    torch.testing.assert_close(blocks.weights.sum(-1), torch.ones(2 * HEADS, len(blocks.query_labels)))
+
+
+def test_a_layer_without_a_sink_beside_one_with_it_has_an_empty_column():
+    weights = torch.rand(2, 5, 5).softmax(-1)
+    layer = Layer(weights, torch.ones(2, 5, 5, dtype=torch.bool), 0)
+    shown, allowed = in_blocks(layer, (0, 5), (0, 5), 5, has_sink=True)
+    assert shown.shape == (2, 5, 6)
+    assert not shown[..., -1].any()
+    assert not allowed[..., -1].any()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_model_without_sinks_shows_none(name):
+    for layers in CASES[name].read().layers.values():
+        assert all(layer.sink is None for layer in layers)
