@@ -377,7 +377,7 @@ def attend(
 
 def check_sums(module: nn.Module, sums: Tensor, output: Tensor) -> None:
     """Raise ValueError where a head's output (B, Q, H, d) is more than a sum of values by its weights."""
-    tolerance = 8 * torch.finfo(output.dtype).eps * float(output.abs().amax())
+    tolerance = 8 * torch.finfo(output.dtype).eps * float(output.detach().abs().amax())
     if not torch.allclose(sums, output, rtol=0, atol=tolerance):
         raise ValueError(
             f"{type(module).__name__} makes more of its weights than a sum of values, such as a scale of its "
