@@ -17,7 +17,6 @@ import mha_lib.classroom
 from mha_lib.classroom.__main__ import make_parser
 from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.exercises.reports import FORMAT, Progress, Report
-from mha_lib.classroom.lesson.files import as_json
 from mha_lib.classroom.lesson.grammar import BLOCK, Identity
 from mha_lib.classroom.lesson.language import words_in
 
@@ -94,7 +93,7 @@ def add_new(former: Names, today: Names) -> None:
             name: " ".join(sorted({*then.get(name, ()), *now.get(name, ())}))
             for name in sorted({*then, *now})
         }
-    LIST.write_text(as_json(kinds), encoding="utf-8")
+    LIST.write_text(json.dumps(kinds, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
