@@ -1,6 +1,7 @@
-"""The heads of a small Llama that somebody else trained: the table, beside the course's own layers and hooks.
+"""The table of heads of two small trained models, beside the course's own layers and hooks.
 
-The model is not part of the project: see ``tests/mha_lib/stories.py``.
+One is lesson 07's; the other was trained by somebody else and is not part of the project: see
+``tests/mha_lib/stories.py``. Both are converted to a model of transformers.
 """
 
 import pytest
@@ -13,10 +14,10 @@ pytest.importorskip("transformers")
 
 import transformers
 
+from evidence.heads import run_cells
+from evidence.stories import lesson_of, lesson_with_model
 from mha_lib.classroom.heads import head_outputs, head_table, logit_shares
 from tests.mha_lib.stories import BEGIN, TOLD, encoded, needs_stories, read_model, read_tokens
-
-pytestmark = needs_stories
 
 NAMES = {
     "self_attention_norm": "input_layernorm",
@@ -47,11 +48,15 @@ class Stories(nn.Module):
         return self.norm(x) @ self.table.weight.T
 
 
-def as_llama(ours):
-    """The same model as a Llama of transformers, which turns the halves of a head in place of neighbours."""
+def as_theirs(ours):
+    """The same model as one of transformers, which turns the halves of a head in place of neighbours.
+
+    Qwen 2 is a Llama with windows in some layers, and with biases, which are 0 here.
+    """
     attention, (vocabulary, width) = ours.layers[0].self_attention, ours.table.weight.shape
-    llama = transformers.LlamaForCausalLM(
-        transformers.LlamaConfig(
+    windows = [layer.self_attention.window for layer in ours.layers]
+    theirs = transformers.Qwen2ForCausalLM(
+        transformers.Qwen2Config(
             vocab_size=vocabulary,
             hidden_size=width,
             intermediate_size=len(ours.layers[0].feed_forward.W_1.weight),
@@ -59,43 +64,61 @@ def as_llama(ours):
             num_attention_heads=attention.num_heads,
             num_key_value_heads=attention.num_kv_heads,
             max_position_embeddings=512,
-            rms_norm_eps=1e-5,
+            rms_norm_eps=ours.norm.eps or torch.finfo(torch.float32).eps,
             tie_word_embeddings=True,
+            use_sliding_window=True,
+            sliding_window=max(window or 0 for window in windows) or None,
+            layer_types=["sliding_attention" if window else "full_attention" for window in windows],
         )
     ).eval()
     size = width // attention.num_heads
     state = {"model.embed_tokens.weight": ours.table.weight, "lm_head.weight": ours.table.weight}
     state["model.norm.weight"] = ours.norm.weight
     for number, layer in enumerate(ours.layers):
-        for name, theirs in NAMES.items():
+        for name, place in NAMES.items():
             weight = layer.get_parameter(f"{name}.weight")
-            if theirs.endswith(("q_proj", "k_proj")):
+            if place.endswith(("q_proj", "k_proj")):
                 weight = weight.unflatten(0, (-1, size // 2, 2)).transpose(1, 2).flatten(0, 2)
-            state[f"model.layers.{number}.{theirs}.weight"] = weight
-    llama.load_state_dict(state)
-    return llama
+            state[f"model.layers.{number}.{place}.weight"] = weight
+    of_theirs = theirs.state_dict()
+    state |= {name: torch.zeros_like(x) for name, x in of_theirs.items() if name.endswith("bias")}
+    theirs.load_state_dict(state)
+    return theirs
 
 
-@pytest.fixture(scope="module")
-def measured():
-    ours, pieces = Stories().eval(), read_tokens()
+def stories260k():
+    pieces = read_tokens()
     numbers = [torch.tensor(encoded(sentence, pieces)) for sentence in TOLD.split(". ")]
+    assert [each[0] for each in numbers] == [BEGIN] * 3
+    return Stories().eval(), numbers
+
+
+def lesson_07():
+    lesson = lesson_with_model("en", 1)
+    return lesson["model"], [*lesson["tales"].draw(3, 60, torch.Generator().manual_seed(2)).tokens]
+
+
+MODELS = [pytest.param(stories260k, marks=needs_stories), pytest.param(lesson_07, marks=pytest.mark.ci)]
+
+
+@pytest.fixture(scope="module", params=MODELS, ids=["stories260K", "lesson 07"])
+def measured(request):
+    ours, numbers = request.param()
     pad = nn.utils.rnn.pad_sequence
     inputs = {
         "input_ids": pad(numbers, batch_first=True),
         "attention_mask": pad([torch.ones_like(each) for each in numbers], batch_first=True),
     }
-    assert [each[0] for each in numbers] == [BEGIN] * 3
     towards = tuple(numbers[0][1:3].tolist())
-    llama = as_llama(ours)
-    return ours, llama, numbers, towards, head_table(llama, inputs, towards=towards)
+    theirs = as_theirs(ours)
+    return ours, theirs, numbers, towards, head_table(theirs, inputs, towards=towards)
 
 
 @torch.no_grad()
-def test_the_llama_is_the_model_of_the_courses_layers(measured):
-    ours, llama, numbers, *_ = measured
+def test_theirs_is_the_model_of_the_courses_layers(measured):
+    ours, theirs, numbers, *_ = measured
     for each in numbers:
-        assert_close(llama(each[None]).logits, ours(each[None]), atol=1e-3, rtol=1e-3)
+        assert_close(theirs(each[None]).logits, ours(each[None]), atol=1e-3, rtol=1e-3)
 
 
 @torch.no_grad()
@@ -136,3 +159,17 @@ def test_the_loss_without_each_head_is_that_of_plain_hooks_in_the_courses_layers
             with ours.layers[layer].self_attention.W_o.register_forward_pre_hook(put):
                 grown = loss() - before
             assert row[f"{kind}_ablation"] == pytest.approx(grown, abs=2e-4)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_table_of_lesson_07_misses_the_head_that_the_lesson_misses_most(language):
+    """Asked for later syllables alone, as the lesson does: by -100 for all other tokens."""
+    cells = ("measured", "leads", "removal")
+    lesson = run_cells(lesson_of(language), *cells, given=lesson_with_model(language, 1))
+    texts, later = lesson["texts"], lesson["later_without"]
+    labels = texts.tokens.where(texts.kinds == lesson["REST"], -100)
+    inputs = {"input_ids": texts.tokens, "labels": labels}
+    table = head_table(as_theirs(lesson["model"]), inputs, removed=["mean"], batch_size=50)
+    grown = torch.tensor([row["mean_ablation"] for row in table])
+    assert grown.argsort().tolist() == later.argsort(descending=True).tolist()
