@@ -79,14 +79,19 @@ class Trace:
         return None
 
     def writers(self, block: nn.Module) -> list[nn.Module]:
-        """The parts of a layer whose outputs, added to the stream, are the layer's output; [] if none are."""
+        """The parts of a layer whose outputs, added to the stream, are the layer's output; [] if none are.
+
+        A part that returns what it is given, such as dropout, is none of them.
+        """
         if block not in self.returned or self.given[block].shape != self.returned[block].shape:
             return []
         before, after = self.given[block], self.returned[block]
         written = {
             part: returned.reshape(after.shape)
             for part in block.children()
-            if (returned := self.returned.get(part)) is not None and returned.numel() == after.numel()
+            if (returned := self.returned.get(part)) is not None
+            and returned.numel() == after.numel()
+            and not same(self.given[part], returned)
         }
         for count in (1, 2, 3):
             for chosen in combinations(written, count):

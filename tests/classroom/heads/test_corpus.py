@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
@@ -22,6 +23,12 @@ LENGTHS = (11, 7, 13)
 TEXTS = [ids(count, seed) for seed, count in enumerate(LENGTHS)]
 TOWARDS = (5, 9)
 OUTPUTS = {"gpt2": "transformer.h.{}.attn.c_proj", "llama": "model.layers.{}.self_attn.o_proj"}
+NEOX = made("GPTNeoX", "ForCausalLM", vocab_size=61, num_attention_heads=3, eos_token_id=1, **SIZES)
+WRITING = {  # for each model, where its heads write, and its last norm
+    "gpt2": (CASES["gpt2"].make, OUTPUTS["gpt2"], "transformer.ln_f"),
+    "llama": (CASES["llama"].make, OUTPUTS["llama"], "model.norm"),
+    "GPT-NeoX": (NEOX, "gpt_neox.layers.{}.attention.dense", "gpt_neox.final_layer_norm"),
+}
 VALUES = {"gpt2": "transformer.h.{}.attn.c_attn", "llama": "model.layers.{}.self_attn.v_proj"}
 each_model = pytest.mark.parametrize("name", OUTPUTS)
 
@@ -52,10 +59,10 @@ def inputs_of(model, name, run):
     return kept
 
 
-def columns_of(model, name, layer):
+def columns_of(model, place, layer):
     """The output projection by heads, (H, d, D)."""
-    weight = model.get_submodule(OUTPUTS[name].format(layer)).weight
-    inward = weight if name == "gpt2" else weight.T
+    projection = model.get_submodule(place.format(layer))
+    inward = projection.weight.T if isinstance(projection, nn.Linear) else projection.weight
     return inward.unflatten(0, (model.config.num_attention_heads, -1))
 
 
@@ -96,33 +103,37 @@ def test_value_norms_are_those_of_weighted_values_behind_the_output_projection(n
         values = values.chunk(3, -1)[-1] if name == "gpt2" else values
         values = values.unflatten(-1, (kv_heads, -1))
         for head in range(heads):
-            written = values[:, head * kv_heads // heads] @ columns_of(model, name, layer)[head]  # (N, D)
+            written = (
+                values[:, head * kv_heads // heads] @ columns_of(model, OUTPUTS[name], layer)[head]
+            )  # (N, D)
             norms = [(weights[layer][0, head, i, :, None] * written).norm(dim=-1).sum() for i in range(1, 11)]
             assert_close(found[layer, head], torch.stack(norms).mean(), atol=1e-5, rtol=1e-4)
 
 
-@each_model
+@pytest.mark.parametrize("name", WRITING)
 @torch.no_grad()
 def test_attribution_is_what_the_head_adds_to_a_logit_behind_the_frozen_norm(name):
-    model = CASES[name].make()
-    norm = model.transformer.ln_f if name == "gpt2" else model.model.norm
+    make, place, norm_place = WRITING[name]
+    model = make()
+    norm, is_centred = model.get_submodule(norm_place), name != "llama"
     norm.weight.copy_(torch.rand(24) + 0.5)
     table = head_table(model, TEXTS[0], towards=TOWARDS, removed=())
-    outputs = inputs_of(model, OUTPUTS[name], lambda: model(TEXTS[0]))
+    outputs = inputs_of(model, place, lambda: model(TEXTS[0]))
     kept: list[torch.Tensor] = []
     with norm.register_forward_pre_hook(lambda _, given: kept.append(given[0])):
         logits = model(TEXTS[0]).logits[0, -1]
     x = kept[0][0, -1]
-    divisor = x.std(correction=0) if name == "gpt2" else x.square().mean().sqrt()
-    row = model.lm_head.weight[TOWARDS[0]] - model.lm_head.weight[TOWARDS[1]]
+    divisor = x.std(correction=0) if is_centred else x.square().mean().sqrt()
+    embeddings = model.get_output_embeddings().weight
+    row = embeddings[TOWARDS[0]] - embeddings[TOWARDS[1]]
 
     def read(written):
-        written = written - written.mean(-1, keepdim=True) if name == "gpt2" else written
+        written = written - written.mean(-1, keepdim=True) if is_centred else written
         return written / divisor * norm.weight @ row
 
     for layer in range(2):
         heads = outputs[layer][0, -1].unflatten(-1, (model.config.num_attention_heads, -1))
-        written = torch.einsum("hd,hdw->hw", heads, columns_of(model, name, layer))
+        written = torch.einsum("hd,hdw->hw", heads, columns_of(model, place, layer))
         assert_close(column(table, "attribution")[layer], read(written), atol=1e-4, rtol=1e-3)
     assert_close(read(x), logits[TOWARDS[0]] - logits[TOWARDS[1]], atol=1e-4, rtol=1e-3)
     one, other = (head_table(model, TEXTS[0], towards=token, removed=()) for token in TOWARDS)
@@ -261,6 +272,7 @@ def test_strings_are_read_by_the_tokenizer(tmp_path):
 OF_MODELS: dict[str, dict[str, Any]] = {
     "Bert": {"num_attention_heads": 3},
     "Gemma2": {"num_attention_heads": 3, "head_dim": 8, "num_key_value_heads": 1},
+    "Olmo2": {"num_attention_heads": 3, "num_key_value_heads": 1, "eos_token_id": 1},
 }
 
 
@@ -271,6 +283,7 @@ OF_MODELS: dict[str, dict[str, Any]] = {
         (made("Bert", "ForMaskedLM", vocab_size=61, num_attention_heads=3, **SIZES), "ablation attribution"),
         (made("GPT2", **GPT2), "ablation attribution"),
         (made("Gemma2", "ForCausalLM", vocab_size=61, **OF_MODELS["Gemma2"], **SIZES), "attribution"),
+        (made("Olmo2", "ForCausalLM", vocab_size=61, **OF_MODELS["Olmo2"], **SIZES), "attribution"),
     ],
 )
 def test_what_a_model_cannot_have_is_left_out_and_said(model, missing):
