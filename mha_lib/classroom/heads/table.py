@@ -13,7 +13,6 @@ from torch import Tensor
 
 from mha_lib.classroom.heads.changes import Head
 from mha_lib.classroom.lesson.language import words_here
-from mha_lib.classroom.pictures.tables import show_table
 
 FLOOR = 0.4  # the least weight on a place by which a head is named after it
 SPREADS = 3  # a head's score stands so many standard deviations above chance
@@ -98,7 +97,9 @@ class HeadTable(list[dict[str, Any]]):
         lines = [words["rests_on"].format(texts=self.texts, random=self.induction_texts)]
         for name, heads in self.patterns().items():
             places = [words["head"].format(layer=head.layer, head=head.head) for head in heads]
-            lines.append(words["pattern"].format(name=name, heads=", ".join(places) or words["none"]))
+            lines.append(
+                words["pattern"].format(name=name, heads=words["between"].join(places) or words["none"])
+            )
         if len(self) > SHOWN:
             lines.append(words["shown"].format(shown=SHOWN, heads=len(self)))
         return lines + self.left_out
@@ -115,8 +116,20 @@ class HeadTable(list[dict[str, Any]]):
         return "\n".join([*lines, *self.said()])
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<p>{escape(line)}</p>" for line in self.said())
-        return str(show_table(*self.cells()).data) + lines
+        names, rows = self.cells()
+        lines = [line_of("th", names), *(line_of("td", row) for row in rows)]
+        said = "".join(f"<p>{escape(line)}</p>" for line in self.said())
+        return f'<table style="font-size: 80%">{"".join(lines)}</table>{said}'
+
+
+def line_of(kind: str, cells: Sequence[str]) -> str:
+    """A row of a table, each cell in one line, the spread smaller than the mean."""
+    line = ""
+    for cell in cells:
+        mean, _, spread = cell.partition(" ± ")
+        text = escape(mean) + (f" <small>± {spread}</small>" if spread else "")
+        line += f'<{kind} style="text-align: right; white-space: nowrap">{text}</{kind}>'
+    return f"<tr>{line}</tr>"
 
 
 def mean_and_spread(name: str, values: Tensor) -> dict[str, float]:

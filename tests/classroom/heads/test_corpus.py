@@ -234,7 +234,7 @@ def test_a_table_is_sorted_saved_and_shown():
     assert first[:3] == ["self", str(by_loss[0]["layer"]), str(by_loss[0]["head"])]
     html = by_loss._repr_html_()
     assert html.count("<tr>") == 7
-    assert f"{values[0]:.3f} ± " in html
+    assert f"{values[0]:.3f} <small>± " in html
 
 
 def test_a_table_is_written_to_a_file_and_needs_pandas_for_a_data_frame_alone(tmp_path, monkeypatch):
