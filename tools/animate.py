@@ -69,6 +69,7 @@ def move_sliders(explorer: Locator) -> Frames:
 def ask_who_said(writer: Locator) -> Frames:
     """Let the text grow to its end, then ask who said a part of a name, each time that it is said."""
     writer.locator(".text[aria-busy=false]").wait_for()
+    yield picture(writer.page), CHOSEN  # what is seen where pictures don't move
     tokens = writer.locator(".text button")
     written = tokens.count() - writer.locator(".text button.typed").count()
     hidden = writer.page.add_style_tag(content=".answer { visibility: hidden; }")
