@@ -93,10 +93,14 @@ def show_heads(
 
 
 def show_overview(maps: np.ndarray, rows: list[str], columns: list[str], corner: str) -> Figure:
-    """Small heatmaps of ``maps`` (H,Q,K) in rows and columns of these names, as the explorer draws them."""
-    _, queries, keys = maps.shape
-    gap = max(1, queries // 8)
-    tiles = np.pad(maps, ((0, 0), (0, gap), (0, gap)), constant_values=np.nan)
+    """Small heatmaps of ``maps`` (H,Q,K) in rows and columns of these names, as the explorer draws them.
+
+    Without names of rows they stand one after the other, in as many rows as they need.
+    """
+    count, queries, keys = maps.shape
+    rows = rows or [""] * -(-count // len(columns))
+    gap, missing = max(1, queries // 8), len(rows) * len(columns) - count
+    tiles = np.pad(maps, ((0, missing), (0, gap), (0, gap)), constant_values=np.nan)
     tiles = tiles.reshape(len(rows), len(columns), queries + gap, keys + gap)
     sheet = tiles.swapaxes(1, 2).reshape(len(rows) * (queries + gap), -1)
     figure, axes = plt.subplots(

@@ -12,7 +12,7 @@ from mha_lib import causal_mask, masked_softmax, padding_mask
 from mha_lib.classroom import look
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pictures import plots
-from mha_lib.classroom.pictures.plots import show_heads
+from mha_lib.classroom.pictures.plots import show_heads, show_overview
 
 B, H, Q, K = 2, 5, 3, 7
 
@@ -175,3 +175,18 @@ def test_what_cannot_be_drawn_is_an_error_that_says_why(arguments, message):
 def test_lengths_in_place_of_a_mask_are_an_error():
     with pytest.raises(TypeError, match="mask must be boolean"):
         show_heads([[0.5, 0.5]], mask=[1, 2])
+
+
+@pytest.mark.parametrize(("count", "rows", "lines"), [(6, ["layer 0", "layer 1"], 2), (4, [], 2)])
+def test_an_overview_has_each_map_in_its_place_and_none_where_there_is_no_head(count, rows, lines):
+    """Three heads a row. Layers may have other numbers of heads: then rows have no names."""
+    maps = weights(count, 4, 4).numpy()
+    (axes,) = show_overview(maps, rows, ["0", "1", "2"], "head").axes
+    drawn = axes.images[0].get_array()
+    assert drawn is not None
+    sheet = np.ma.filled(drawn, np.nan)
+    assert sheet.shape == (lines * 5, 3 * 5)  # a gap of one cell behind each map
+    for head in range(3 * lines):
+        place = sheet[head // 3 * 5 :, head % 3 * 5 :][:4, :4]
+        assert np.array_equal(place, maps[head]) if head < count else np.isnan(place).all()
+    assert [label.get_text() for label in axes.get_yticklabels()] == (rows or [""] * lines)
