@@ -63,12 +63,13 @@ def again(lesson: Any, english: Any) -> None:
 
 
 def again_said(said: Any) -> Any:
-    """The sentences about mistakes and remarks, each another one than in lesson 01."""
+    """The words of lesson 01 for exercises of other names; no two sentences about mistakes may be alike."""
+
+    def of_exercise(its: Any) -> Any:
+        return its if isinstance(its, str) else {name: f"{sentence} (08)" for name, sentence in its.items()}
+
     return {
-        kind: {
-            f"{exercise}_again": {name: f"{sentence} (08)" for name, sentence in its.items()}
-            for exercise, its in by_exercise.items()
-        }
+        kind: {f"{exercise}_again": of_exercise(its) for exercise, its in by_exercise.items()}
         for kind, by_exercise in said.items()
     }
 
