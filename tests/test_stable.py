@@ -1,4 +1,4 @@
-"""What version 1.0 promised to keep is there, and the list of it is whole."""
+"""All that version 1.0 promised to keep is there, and the list of it is whole."""
 
 import pytest
 

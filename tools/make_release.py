@@ -18,6 +18,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+from mha_lib.classroom.lesson import list_languages
 from tools.stable import lacking, listed, names_today
 
 ROOT = Path(__file__).parents[1]
@@ -123,15 +124,11 @@ def try_wheel(wheel: Path, python: str, *, oldest: bool) -> None:
 def make_pages() -> None:
     """Write handouts and slides of each language, and the site with all of them, as archives."""
     command = [sys.executable, "-m", "mha_lib.classroom"]
-    languages = output(sys.executable, "-c", LANGUAGES).split()
-    for language in languages:
+    for language in list_languages(ROOT):
         run(*command, "--language", language, "handouts", cwd=ROOT)
     run(*command, "site", cwd=ROOT)
     for part in ("handouts", "slides", "site"):
         shutil.make_archive(str(DIST / part), "zip", ROOT / "build", part)
-
-
-LANGUAGES = "from mha_lib.classroom.lesson import *; print(*list_languages(find_root()))"
 
 
 def write_checksums(folder: Path) -> None:

@@ -72,7 +72,7 @@ def listed() -> Names:
 
 
 def lacking(wanted: Names, there: Names) -> list[str]:
-    """What is wanted and is not there, such as ``mha_lib: MultiHeadAttention(window)``."""
+    """The names that are wanted and not there, such as ``mha_lib: MultiHeadAttention(window)``."""
     missing = []
     for kind, names in wanted.items():
         for name, parts in names.items():

@@ -26,8 +26,6 @@ NEEDED = {
     "webkit": "no WebKit: apt install webkit2gtk-driver xvfb",
 }
 DARK = {"GTK_THEME": "Adwaita:dark"}  # the system that WebKit asks
-# Firefox makes no window narrower than 500 pixels: these are 385 of the page's.
-ON_A_PHONE = {"layout.css.devPixelsPerPx": "1.3"}
 ENDS = 30  # seconds for a browser to end
 TYPED = {"ArrowRight": "\ue014", "ArrowLeft": "\ue012", "Home": "\ue011", "End": "\ue010", "Enter": "\ue007"}
 
@@ -161,7 +159,7 @@ def opened(name: str, folder: Path, theme: str = "light") -> Iterator[EnginePage
     port = free_port()
     with ExitStack() as stack:
         if name == "firefox":
-            settings = {"marionette.port": port, "ui.systemUsesDarkTheme": int(theme == "dark"), **ON_A_PHONE}
+            settings = {"marionette.port": port, "ui.systemUsesDarkTheme": int(theme == "dark")}
             lines = "".join(
                 f"user_pref({json.dumps(one)}, {json.dumps(settings[one])});\n" for one in settings
             )

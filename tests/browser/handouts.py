@@ -16,7 +16,7 @@ from mha_lib.classroom.pages.handout.notebook import read_notebook
 from mha_lib.classroom.pages.sources import is_current
 
 WALK = Path(__file__).with_name("handout_walk.js").read_text(encoding="utf-8")
-# What Python answers to what a walk types: a cell at the end of the lesson, which no handout shows.
+# A cell at the end of a lesson, which no handout shows, prints what Python answers to what a walk types.
 MAPS = """import json
 _given = {given}
 _maps, _rows, _columns = (make(**_given) for make in (typed.maps, typed.rows, typed.columns))

@@ -1,4 +1,4 @@
-"""What the documents say that a screen reader says in an explorer, compared with the accessibility tree."""
+"""A screen reader says in an explorer as the documents say: their table is held to the accessibility tree."""
 
 import re
 

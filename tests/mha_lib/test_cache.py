@@ -131,7 +131,7 @@ def test_padding_of_a_cache_is_masked_on_every_way_and_not_left_out(attend, lens
     assert len(cache) == N
 
 
-# What is held may be changed: sinks kept, guesses taken back, samples put in another order
+# A cache may be changed: sinks kept, guesses taken back, samples put in another order
 
 
 def broken(weights, allowed):

@@ -58,11 +58,6 @@ class Layer:
     module: nn.Module | None = None  # None if the model computes attention by itself
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """(H, Q, K)."""
-        return tuple(self.weights.shape)
-
-    @property
     def sink(self) -> Tensor | None:
         """The weight (H, Q) that goes to no token, where the layer has a sink."""
         return sink_of(self.module, self.weights)
@@ -95,7 +90,7 @@ class ModelAttention:
             Head(kind, layer.number, head)
             for kind, layers in self.layers.items()
             for layer in layers
-            for head in range(layer.shape[0])
+            for head in range(len(layer.weights))
         ]
 
     def layer(self, kind: str, number: int) -> Layer:
@@ -296,14 +291,10 @@ def numbered(layers: list[Layer]) -> list[Layer]:
 
     A hybrid model has attention in some of its layers alone; in ALBERT one module serves them all.
     """
-    numbers = numbers_of([layer.module for layer in layers])
+    numbers: list[Any] = [getattr(layer.module, "layer_idx", None) for layer in layers]
+    if None in numbers or len({*numbers}) < len(numbers):
+        return layers
     return [replace(layer, number=number) for layer, number in zip(layers, numbers, strict=True)]
-
-
-def numbers_of(modules: list[Any]) -> list[int]:
-    numbers = [getattr(module, "layer_idx", None) for module in modules]
-    known = [number for number in numbers if number is not None]
-    return known if len({*known}) == len(modules) else [*range(len(modules))]
 
 
 @contextmanager

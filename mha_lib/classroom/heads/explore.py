@@ -179,7 +179,7 @@ class ModelPictures:
         columns = self.checked(keys, column)
         whole = most_for_a_page(self.attention) if self.is_for_a_page else WHOLE
         most = SMALL if number is None else whole
-        heads = [(at, head) for at in which for head in range(layers[at].shape[0])]
+        heads = [(at, head) for at in which for head in range(len(layers[at].weights))]
         has_sink = any("sink" in measures for measures in self.measures[kind])
         shown = [in_blocks(layers[at], rows, columns, most, has_sink=has_sink) for at in which]
         places = [{"layer": layers[at].number, "head": head} for at, head in heads]
@@ -243,7 +243,7 @@ class ModelPictures:
 
     def overview(self, kind: str, heads: list[tuple[int, int]]) -> Overview:
         layers = self.attention.layers[kind]
-        counts = {layer.shape[0] for layer in layers}
+        counts = {len(layer.weights) for layer in layers}
         is_grid = len(counts) == 1
         return Overview(
             rows=[self.words["layer"].format(layer=layer.number) for layer in layers] if is_grid else [],
@@ -255,7 +255,7 @@ class ModelPictures:
 
 def most_for_a_page(attention: ModelAttention) -> int:
     """The blocks along a side, so many that a page, which computes nothing, carries all layers."""
-    shapes = [layer.shape for layers in attention.layers.values() for layer in layers]
+    shapes = [layer.weights.shape for layers in attention.layers.values() for layer in layers]
 
     def size(most: int) -> int:
         """In bytes, of all layers in float16."""
@@ -290,9 +290,10 @@ def in_blocks(
         weights = torch.stack([block.sum(-1) for block in weights.split(across, -1)], -1)
         allowed = torch.stack([block.any(-1) for block in allowed.split(across, -1)], -1)
     if has_sink:  # in one of the layers, of which this one may have none
-        sink = torch.zeros_like(layer.weights[..., 0]) if layer.sink is None else layer.sink
-        weights = torch.cat([weights, sink[:, slice(*rows), None]], -1)
-        of_sink = torch.full_like(allowed[..., :1], layer.sink is not None)
+        sink = layer.sink
+        given = torch.zeros_like(layer.weights[..., 0]) if sink is None else sink
+        weights = torch.cat([weights, given[:, slice(*rows), None]], -1)
+        of_sink = torch.full_like(allowed[..., :1], sink is not None)
         allowed = torch.cat([allowed, of_sink], -1)
     if down > 1:
         weights = torch.stack([block.mean(-2) for block in weights.split(down, -2)], -2)

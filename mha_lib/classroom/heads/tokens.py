@@ -22,7 +22,7 @@ def lengths_of(attention: ModelAttention) -> dict[str, int]:
     """How many tokens each sequence has."""
     found = {}
     for kind, layers in attention.layers.items():
-        for sequence, count in zip(SEQUENCES[kind], layers[0].shape[1:], strict=True):
+        for sequence, count in zip(SEQUENCES[kind], layers[0].weights.shape[1:], strict=True):
             found[sequence] = count
     return found
 

@@ -49,7 +49,7 @@ def column(table, name):
 
 
 def inputs_of(model, name, run):
-    """What a part of each layer is called with in a run, (B, N, H·d) each."""
+    """The tensors that a part of each layer is called with in a run, (B, N, H·d) each."""
     kept: list[torch.Tensor] = []
     parts = [model.get_submodule(name.format(layer)) for layer in range(2)]
     hooks = [part.register_forward_pre_hook(lambda _, given: kept.append(given[0].clone())) for part in parts]

@@ -1,4 +1,4 @@
-"""What can't be shown is refused by a sentence that says what was wanted, what came, and the way out."""
+"""Models and inputs that can't be shown are refused by a sentence that says why, and the way out."""
 
 from pathlib import Path
 
