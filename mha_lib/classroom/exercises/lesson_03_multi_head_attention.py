@@ -150,7 +150,6 @@ EXERCISES: tuple[Judged, ...] = (
             "W_o_of_width_D": count(64, 4, 8, 32) + (64 - 4 * 32) * 64,
             "W_o_of_one_head": count(64, 4, 8, 32) - 3 * 32 * 64,
             "values_as_wide_as_keys": count(64, 4, 8, 8),
-            "heads_of_width_D_over_h": 4 * 64 * 64,
             "biases_counted": count(64, 4, 8, 32) + 4 * (8 + 8 + 32) + 64,
         },
     ),
