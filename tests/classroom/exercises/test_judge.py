@@ -1,11 +1,9 @@
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 
-from mha_lib.classroom.exercises import judge, reports, small
 from mha_lib.classroom.exercises.judge import Check, Exercise, sentence_of
 from mha_lib.classroom.lesson import language
 
@@ -72,10 +70,6 @@ def other_sign(q, k, mask):
     return q @ k.mT / 7 ^ 0.5
 
 
-def other_sign_of_a_number(q, k, mask):
-    return 7 ^ 0.5
-
-
 SHAPES = "Shapes in this line: "
 POWER = ["The square root of a number d is"]
 
@@ -94,7 +88,6 @@ POWER = ["The square root of a number d is"]
         ),
         (root_of_a_number, "TypeError", POWER),
         (other_sign, "NotImplementedError", POWER),  # of PyTorch: this is no stub
-        (other_sign_of_a_number, "TypeError", POWER),
     ],
 )
 def test_beside_an_error_stands_what_to_look_for(answer, error, hints):
@@ -106,11 +99,6 @@ def test_beside_an_error_stands_what_to_look_for(answer, error, hints):
     assert f"raised {error}: " in said
     assert [line.startswith(hint) for line, hint in zip(lines, hints, strict=True)] == [True] * len(hints)
     assert verdict.names == ("line_raised",)
-
-
-def test_a_variable_without_a_value_is_no_unknown_name():
-    verdict = DOUBLED.judge(lambda x: raises(UnboundLocalError("no value", name="result")))
-    assert "raised UnboundLocalError" in verdict.sentence
 
 
 STUB = "not yet: it returns nothing so far; write it, with a return at its end, then run both cells again."
@@ -134,9 +122,7 @@ def test_a_stub_is_not_yet_solved(answer, sentence):
 @pytest.mark.parametrize(
     ("exercise", "answer", "sentence"),
     [
-        (DOUBLED, 3, "hand over the function itself, without calling it; this is 3."),
         (DOUBLED, torch.ones(2), "hand over the function itself, without calling it; this is a tensor (2,)."),
-        (DOUBLED, lambda x: "heads", "a tensor is wanted, and this returned 'heads'."),
         (DOUBLED, lambda x: [1.0, 2.0], "a tensor is wanted, and this returned a list."),
         (
             BOOLEAN,
@@ -144,7 +130,6 @@ def test_a_stub_is_not_yet_solved(answer, sentence):
             "the values are right as numbers, but a boolean tensor is wanted, and this one is torch.int64: "
             "compare, or add .bool() at the end.",
         ),
-        (DOUBLED, lambda x: len, "a tensor is wanted, and this returned a function."),
         (DOUBLED, lambda x: torch.nn.ReLU(), "a tensor is wanted, and this returned a module (ReLU)."),
         (NUMBER, lambda n: "heads", "a number is wanted, and this returned 'heads'."),
         (DOUBLED, lambda x: x.mT, "for (a tensor (2, 3)) the shape (2, 3) is wanted, got (3, 2)."),
@@ -176,8 +161,6 @@ def test_what_came_instead_is_said(exercise, answer, sentence):
     [
         (lambda n: [[0, 1, 2], [3, 4, 5]], "solved"),
         (lambda n: ((0, 1.0, 2), [3, torch.tensor(4), 5]), "solved"),
-        (lambda n: torch.arange(6, dtype=torch.float64).view(2, 3), "solved"),
-        (lambda n: [0, 1, 2], "wrong"),
         (lambda n: [torch.arange(3), torch.arange(3)], "wrong"),
         (lambda n: [[0, 1], [2]], "wrong"),
     ],
@@ -188,10 +171,9 @@ def test_lists_of_lists_of_numbers_stand_for_a_tensor_with_two_axes(answer, stat
     assert verdict.names == (("tensor_wanted",) if state == "wrong" else ())
 
 
-@pytest.mark.parametrize("empty", [[], (), torch.zeros(0, 3)])
-def test_an_empty_list_stands_for_a_tensor_without_entries_and_for_no_other(empty):
-    assert NOTHING.judge(lambda n: empty).state == "solved"
-    assert TABLE.judge(lambda n: empty).state == "wrong"
+def test_an_empty_list_stands_for_a_tensor_without_entries_and_for_no_other():
+    assert NOTHING.judge(lambda n: []).state == "solved"
+    assert TABLE.judge(lambda n: []).state == "wrong"
 
 
 def test_numbers_that_differ_little_are_written_with_as_many_digits_as_show_it():
@@ -240,11 +222,6 @@ def test_a_broken_rule_is_named_only_where_the_result_is_right():
     assert exercise.judge(lambda x: 3 * x).names == ("wrong_entry",)
 
 
-def test_an_answer_that_fails_where_a_rule_is_looked_at_is_told_its_error():
-    larger = replace(DOUBLED, rules={"loop": lambda given, call: given(torch.ones(2)) is None})
-    assert "raised IndexError" in larger.judge(lambda x: 2 * x[:, :]).sentence
-
-
 def test_nan_where_a_number_is_wanted_is_wrong_and_nan_where_nan_is_wanted_is_right():
     assert DOUBLED.judge(lambda x: x * torch.nan).state == "wrong"
     exercise = Exercise("nan", lambda n: torch.tensor(torch.nan), lambda draw: (1,))
@@ -265,11 +242,6 @@ def test_two_mistakes_at_once_are_both_named(course_in):
     assert sentence == "there are two mistakes at once. First: ⟦scale⟧ Second: ⟦mask⟧"
 
 
-def test_two_mistakes_in_one_step_do_not_meet():
-    exercise = SCALED.recognising(scale_missing={"scale": 1}, mask_missing={"scale": 0})
-    assert not list(exercise.pairs_of_mistakes())
-
-
 def test_a_mistake_gets_its_own_sentence_or_the_shared_one_in_the_language_of_the_lesson(course_in):
     course_in(
         "xx", {"mistakes": {"best_scale": {"no_root": "⟦no root⟧"}, "shared": {"mask_missing": "⟦no mask⟧"}}}
@@ -277,14 +249,6 @@ def test_a_mistake_gets_its_own_sentence_or_the_shared_one_in_the_language_of_th
     exercise = Exercise("best_scale", DOUBLED.answer, DOUBLED.cases, {"no_root": torch.sqrt})
     assert exercise.judge(torch.sqrt)[:2] == ("wrong", "⟦no root⟧")
     assert sentence_of("mistakes", "masked_softmax", "mask_missing") == "⟦no mask⟧"
-
-
-def test_the_engine_speaks_the_language_of_the_lesson(course_in, capsys):
-    course_in("xx", {"checks": {"right": "⟦right {rounds}⟧", "solved": "⟦{solved}/{checked}⟧"}})
-    check = Check(DOUBLED)
-    check.doubled(lambda x: 2 * x)
-    check.report()
-    assert capsys.readouterr().out == "✓ doubled: ⟦right 5⟧\n✓ doubled\n⟦1/1⟧\n"
 
 
 def test_the_verdict_is_printed_with_its_mark(capsys):
@@ -324,8 +288,3 @@ def test_an_objective_is_reached_when_all_its_exercises_are_solved(capsys):
 def test_an_unknown_exercise_lists_the_known_ones():
     with pytest.raises(AttributeError, match="there is no exercise 'doubles'; there are: doubled, number"):
         Check(DOUBLED, NUMBER).doubles(None)
-
-
-def test_every_sentence_of_the_engine_is_said_by_it():
-    code = "".join(Path(file.__file__).read_text(encoding="utf-8") for file in (judge, reports, small))
-    assert [name for name in language.words_in("en")["checks"] if f'"{name}"' not in code] == []

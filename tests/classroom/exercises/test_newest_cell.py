@@ -1,6 +1,6 @@
 import pytest
 
-from mha_lib.classroom.exercises.newest_cell import Cell, cells_so_far, syntax_error_since
+from mha_lib.classroom.exercises.newest_cell import Cell, syntax_error_since
 
 STUB = "def answer(x):\n    ..."
 BROKEN = "def answer(x):\n    return x +"
@@ -19,7 +19,6 @@ def cells(*sources):
     ("broken", "line", "reason"),
     [
         (BROKEN, 2, "invalid syntax"),
-        ("def answer(x):\n    y = x\nreturn y", 3, "'return' outside function"),
         ("def answer(x):\nreturn x", 2, "expected an indented block after function definition on line 1"),
     ],
 )
@@ -48,11 +47,3 @@ def test_a_function_of_the_newest_cell_is_judged(sources):
 def test_magics_are_no_syntax_errors():
     timed = Cell("%%time\n" + RIGHT, f"get_ipython().run_cell_magic('time', '', {RIGHT!r})")
     assert syntax_error_since(answer, [*cells(STUB, BROKEN), timed]) is None
-
-
-def test_a_function_without_a_name_is_judged():
-    assert syntax_error_since(lambda x: x, cells(BROKEN)) is None
-
-
-def test_outside_ipython_there_are_no_cells():
-    assert cells_so_far() == []
