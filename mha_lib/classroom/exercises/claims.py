@@ -189,7 +189,6 @@ class ClaimAboutAHead(Judged):
         *("four_wanted", "head_not_there", "model_left_changed", "numbers_pasted", *SLIPS),
         *("other_numbers", "model_missing", "claim_after_result", "nothing_refutes", "refuted"),
     )
-    also_right = ("stands",)
 
     def judge_function(self, given: Answer) -> Verdict:
         model = getattr(inspect.unwrap(given), "__globals__", {}).get("model")

@@ -104,7 +104,6 @@ class Relation(Judged):
     """
 
     mistakes = ("true_or_false", "right_code_refused", "nothing_caught", "caught_by_chance")
-    also_right = ("holds",)
 
     def judge_function(self, given: Callable[..., Any]) -> Verdict:
         for num_heads in NUMBERS_OF_HEADS:

@@ -112,7 +112,6 @@ class BreakTheModel(Judged):
     """
 
     mistakes = ("number_alone", "translation_wanted", "model_is_right", "known_kind", "not_trained")
-    also_right = ("broken",)
 
     def judge_function(self, given: Answer) -> Verdict:
         result = result_of(given, ())

@@ -198,24 +198,6 @@ def test_kinds_that_take_turns_all_come_up():
     assert [*exercise.calls()] == [*exercise.calls()] == [(5,), (7,), (9,), (5,)]
 
 
-@pytest.mark.parametrize(
-    ("answer", "names"),
-    [
-        (lambda n: torch.arange(n), ("mask_missing",)),
-        (lambda n: 3 * torch.arange(n), ("scale_missing", "mask_missing")),
-        (lambda n: 7 * torch.arange(n), ("wrong_shape",)),
-    ],
-)
-def test_a_symptom_names_a_mistake_alone_or_beside_another(answer, names):
-    ramp = Exercise(
-        "ramp",
-        lambda n, *, step=1: step * torch.arange(n) if n % 2 else torch.zeros(0),
-        lambda draw: (draw.in_turn(4, 5),),
-        symptoms={"mask_missing": lambda result, right: result.numel() > right.numel() == 0},
-    ).recognising(scale_missing={"step": 3})
-    assert ramp.judge(answer).names == names
-
-
 def test_a_broken_rule_is_named_only_where_the_result_is_right():
     exercise = replace(DOUBLED, name="best_scale", rules={"squared": lambda given, call: len(call) == 1})
     assert exercise.judge(lambda x: 2 * x).names == ("squared",)

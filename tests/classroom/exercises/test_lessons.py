@@ -17,7 +17,7 @@ from tests.lessons import ENGLISH, name_of
 OF_ALL = {"only_zeros", "only_nan"}  # every exercise knows them, and may have a sentence of its own
 SENTENCES = words_in("en")["mistakes"]
 MISTAKES = {
-    exercise.name: {*exercise.mistakes, *getattr(exercise, "symptoms", ()), *getattr(exercise, "rules", ())}
+    exercise.name: {*exercise.mistakes, *getattr(exercise, "rules", ())}
     | (OF_ALL if isinstance(exercise, Exercise) else set())
     for exercise in EXERCISES.values()
 }
