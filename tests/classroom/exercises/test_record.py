@@ -1,13 +1,9 @@
 """``check.report`` writes a student's progress into a file, and leaves other files alone."""
 
-import json
-from dataclasses import replace
-
 import pytest
 
 from mha_lib.classroom.exercises.judge import Check, Exercise
-from mha_lib.classroom.exercises.reports import Progress, read_report
-from tests.classroom.students.reports import ADA
+from mha_lib.classroom.exercises.reports import read_report
 
 
 def scaled(n, *, scale=2, mask=3):
@@ -82,31 +78,6 @@ def test_each_lesson_has_its_own_file(check, tmp_path):
     check.report("")
     assert list(read(tmp_path, "three").exercises) == ["number"]
     assert list(read(tmp_path, "four").exercises) == ["doubled"]
-
-
-FORMER = ["single_head_attention", "self_attention", "multi_head_attention", "trained_heads", "heads_today"]
-
-
-@pytest.mark.parametrize("number", range(1, 6))
-def test_a_report_of_an_earlier_edition_goes_on_under_the_name_of_its_lesson(tmp_path, monkeypatch, number):
-    former, lesson = f"0{number}", FORMER[number - 1]
-    monkeypatch.chdir(tmp_path)
-    check = Check(replace(NUMBER, lesson=f"07_{lesson}"))
-    progress = {"number": Progress("wrong", 2, {"scale_missing": 2})}
-    tree = replace(ADA, lesson=former, name="Ada", exercises=progress).as_tree()
-    older = tree | {"written": "2026-11-21T08:00:00+00:00", "student": "somebody"}
-    others = tree | {"lesson": "02" if former == "01" else "01", "written": "2026-11-23T08:00:00+00:00"}
-    for place, each in enumerate([older, tree, others, tree | {"name": "Bob"}]):
-        file = tmp_path / "reports" / f"lesson-{former}-Ada-{place}.report.json"
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(json.dumps(each))
-    check.number(scaled)
-    for _ in range(2):
-        check.report("Ada")
-    report = read(tmp_path, f"{lesson}-Ada")
-    assert (report.lesson, report.student) == (lesson, "ada")
-    assert report.exercises == {"number": Progress("solved", 3, {"scale_missing": 2})}
-    assert len(list((tmp_path / "reports").iterdir())) == 5, "earlier files stay"
 
 
 @pytest.mark.parametrize("content", ["my own notes", '{"mha_lib_report": 1'])
