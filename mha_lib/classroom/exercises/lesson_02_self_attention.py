@@ -88,12 +88,11 @@ def waves(
     place: Step = nothing_done,
     exponent: Step = lambda pairs, width: 2 * pairs / width,
     base: float = 10000,
-    angle: Step = torch.div,
     ordered: Step = lambda sines, cosines: torch.stack([sines, cosines], -1).flatten(1),
 ) -> Tensor:
     """Sinusoidal positions; each keyword replaces one step by a mistake."""
     positions = place(torch.arange(num_positions, dtype=torch.float64))[:, None]
-    angles = angle(positions, base ** exponent(torch.arange(num_hiddens // 2).double(), num_hiddens))
+    angles = positions / base ** exponent(torch.arange(num_hiddens // 2).double(), num_hiddens)
     return ordered(angles.sin(), angles.cos()).float()
 
 
@@ -131,13 +130,6 @@ def who_sees_whom(
         tokens[token, changed] += 1
         seen.append(differs(layer(tokens) != before))
     return finish(torch.stack(seen, dim=1))
-
-
-def wave_for_each_column(num_positions: int, num_hiddens: int) -> Tensor:
-    """The mistake in which sine and cosine of a pair have different angles."""
-    columns = torch.arange(num_hiddens)
-    angles = torch.arange(num_positions)[:, None] / 10000 ** (columns / num_hiddens)
-    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
 
 
 EXERCISES: tuple[Judged, ...] = (
@@ -190,14 +182,7 @@ EXERCISES: tuple[Judged, ...] = (
             for sign in (1, -1)
         ),
         mean=lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).abs().mean(),
-        summed=tuple(
-            lambda f, x, order, power=power: (f(x[:, order]) - f(x)[:, order]).norm(power) for power in (1, 2)
-        ),
-        squared=tuple(
-            lambda f, x, order, size=size: size((f(x[:, order]) - f(x)[:, order]).square())
-            for size in (torch.max, torch.mean, torch.sum)
-        ),
-        first_sample_alone=lambda f, x, order: (f(x[:, order]) - f(x)[:, order])[0].abs().max(),
+        summed=lambda f, x, order: (f(x[:, order]) - f(x)[:, order]).abs().sum(),
         yes_or_no=tuple(
             lambda f, x, order, right=right: (equivariance_gap(f, x, order) < 1e-4) == right
             for right in (True, False)
@@ -214,8 +199,6 @@ EXERCISES: tuple[Judged, ...] = (
         cosine_first={"ordered": lambda s, c: torch.stack([c, s], -1).flatten(1)},
         sines_alone={"ordered": lambda s, c: torch.stack([s, s], -1).flatten(1)},
         **ANGLES,
-        angle_for_each_column=wave_for_each_column,
-        angle_multiplied={"angle": torch.mul},
     ),
     Exercise("who_sees_whom", who_sees_whom, draw_layer, rounds=12).recognising(
         rows_and_columns_exchanged={"finish": lambda seen: seen.mT},
@@ -228,23 +211,14 @@ EXERCISES: tuple[Judged, ...] = (
         all_for_any={"differs": lambda differs: differs.all(-1)},
         unchanged={"finish": torch.logical_not},
         own_output_alone={"finish": lambda seen: seen & torch.eye(len(seen)).bool()},
-        later_tokens_only={"finish": lambda seen: seen.triu(1)},
         true_everywhere=lambda f, x: torch.ones(len(x), len(x)) > 0,
     ),
     Exercise("needed_weights", needed_weights, draw_targets).recognising(
         sum_missing=lambda values, targets: targets @ torch.linalg.pinv(values),
-        products=lambda values, targets: targets @ values.T,
-        softmax_of_products=lambda values, targets: (targets @ values.T).softmax(-1),
         nearest_values=lambda values, targets: (-torch.cdist(targets, values)).softmax(-1),
         clipped=(
             {"finish": lambda weights: weights.clamp(min=0)},
             {"finish": lambda weights: weights.clamp(min=0) / weights.clamp(min=0).sum(-1, keepdim=True)},
-        ),
-        softmax_of_weights={"finish": lambda weights: weights.softmax(-1)},
-        targets_in_columns={"finish": lambda weights: weights.mT},
-        yes_or_no=tuple(
-            {"finish": lambda weights, given=given: (weights >= 0).all(-1) == given}
-            for given in (True, False)
         ),
     ),
 )

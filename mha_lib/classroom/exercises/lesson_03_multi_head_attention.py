@@ -171,7 +171,6 @@ EXERCISES: tuple[Judged, ...] = (
         cut_with_one_view=cut_with_one_view,
         axes_not_swapped=lambda x, h: x.reshape(*x.shape[:2], h, -1),
         every_other_number=cut_every_other_number,
-        heads_transposed=lambda x, h: split_heads(x, h).mT,
         heads_before_samples=lambda x, h: split_heads(x, h).transpose(0, 1),
         number_for_width=lambda x, h: split_heads(x, x.shape[-1] // h),
     ),
@@ -187,23 +186,11 @@ EXERCISES: tuple[Judged, ...] = (
     ),
     Exercise("head_distances", total_variation, draw_weights).recognising(
         not_halved={"over_keys": lambda differences: differences.sum(-1)},
-        averaged_over_keys=(
-            {"over_keys": lambda differences: differences.mean(-1) / 2},
-            {"over_keys": lambda differences: differences.mean(-1)},
-        ),
-        largest_over_keys={"over_keys": lambda differences: differences.amax(-1)},
+        averaged_over_keys={"over_keys": lambda differences: differences.mean(-1) / 2},
         averaged_first=lambda w: total_variation(w.mean((0, 2))[None, :, None]),
         abs_missing={"size": nothing_done},
-        squared=(
-            {"size": torch.square},
-            {"size": torch.square, "over_keys": lambda squares: squares.sum(-1)},
-            {"size": torch.square, "over_keys": lambda squares: squares.sum(-1).sqrt()},
-        ),
-        summed=(
-            {"average": lambda rows: rows.sum(-1).mean(0)},
-            {"average": lambda rows: rows.mean(-1).sum(0)},
-            {"average": lambda rows: rows.sum((0, -1))},
-        ),
+        squared={"size": torch.square},
+        summed={"average": lambda rows: rows.sum((0, -1))},
     ),
     Relation("relation"),
 )

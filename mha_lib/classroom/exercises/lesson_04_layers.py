@@ -65,11 +65,6 @@ def onto_the_normed(x: Tensor, attention: Part, feed_forward: Part, norm_1: Part
     return x + feed_forward(x)
 
 
-def network_first(x: Tensor, attention: Part, feed_forward: Part, norm_1: Part, norm_2: Part) -> Tensor:
-    x = x + feed_forward(norm_2(x))
-    return x + attention(norm_1(x))
-
-
 def draw_circuit(draw: Draw) -> Arguments:
     """Tokens (V, D), W_q, W_k and W_v (D, d), W_o (d, D) and a read-out (D, V)."""
     count, width, head_dim = draw.sizes(5, 7, 9)
@@ -241,19 +236,8 @@ EXERCISES: tuple[Judged, ...] = (
         second_sum_missing={"second_sum": part_alone},
         norms_missing={"first_read": norm_left_out, "second_read": norm_left_out},
         one_norm_missing=({"first_read": norm_left_out}, {"second_read": norm_left_out}),
-        norms_exchanged=lambda x, attention, network, norm_1, norm_2: block(
-            x, attention, network, norm_2, norm_1
-        ),
         norms_after_the_sums=after_the_sums,
-        normed_stream_added_to=(
-            onto_the_normed,
-            lambda x, attention, network, norm_1, norm_2: block(
-                norm_1(x), attention, network, nothing_done, norm_2
-            ),
-            lambda x, attention, network, norm_1, norm_2: (
-                (normed := norm_2(x + attention(norm_1(x)))) + network(normed)
-            ),
-        ),
+        normed_stream_added_to=onto_the_normed,
         network_missing=lambda x, attention, network, norm_1, norm_2: x + attention(norm_1(x)),
         attention_missing=lambda x, attention, network, norm_1, norm_2: x + network(norm_2(x)),
         network_reads_the_input=lambda x, attention, network, norm_1, norm_2: (
@@ -262,7 +246,6 @@ EXERCISES: tuple[Judged, ...] = (
         second_sum_adds_the_input=lambda x, attention, network, norm_1, norm_2: (
             x + network(norm_2(x + attention(norm_1(x))))
         ),
-        network_first=network_first,
     ),
     Exercise("find_way", find_way, draw_model, rounds=6).recognising(
         largest={"chosen": torch.argmax},

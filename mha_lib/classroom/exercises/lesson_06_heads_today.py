@@ -135,17 +135,6 @@ def slid(both: tuple[Tensor, Tensor], window: int) -> Tensor:
     return kept if kept.shape[1] <= window else torch.cat([kept[:, :1], kept[:, 1 - window :]], dim=1)
 
 
-def keep_ends(first: int, more: int) -> Step:
-    """The mistake of keeping another number of first tokens, or a window that is larger by ``more``."""
-
-    def keep(both: tuple[Tensor, Tensor], window: int) -> Tensor:
-        kept = append(both)
-        last = window - first + more
-        return kept if kept.shape[1] <= first + last else torch.cat([kept[:, :first], kept[:, -last:]], dim=1)
-
-    return keep
-
-
 def slide_cache(
     x: Tensor,
     W_q: Tensor,
@@ -239,11 +228,6 @@ def online_softmax(
     return finish(output, total)
 
 
-def grow(largest: Tensor, now_largest: Tensor) -> Tensor:
-    """The mistake of exp(new - old); the first tile has no old sum to multiply."""
-    return torch.where(largest.isinf(), 1, (now_largest - largest).exp())
-
-
 def forget(x: Tensor, _: Tensor) -> Tensor:
     return torch.zeros_like(x)
 
@@ -306,7 +290,6 @@ EXERCISES: tuple[Judged, ...] = (
         cache_not_extended={"keep": old_alone},
         cache_replaced={"keep": new_alone},
         new_tokens_alone=({"look": new_alone}, {"keep": new_alone, "look": new_alone}),
-        old_tokens_alone={"look": old_alone, "diagonal": lambda new, kept: kept},
         new_tokens_first=({"keep": put_before, "look": put_before}, {"look": put_before}),
         queries_kept={"key_of": lambda x, W_q, W_k: x @ W_q},
         last_token_alone={"deliver": lambda heads: heads[:, -1:]},
@@ -329,7 +312,6 @@ EXERCISES: tuple[Judged, ...] = (
         largest_of_the_tile={"rise": lambda largest, scores: scores.amax(1, keepdim=True)},
         one_largest_for_all={"rise": lambda largest, scores: torch.maximum(largest, scores.max())},
         starts_at_zero={"start": 0.0},
-        grows={"shrink": grow},
         divided_at_each_tile=(
             lambda queries, tiles: each_tile(queries, tiles).sum(0),
             {"each": torch.div, "finish": nothing_done},
@@ -349,12 +331,11 @@ EXERCISES: tuple[Judged, ...] = (
         **shared("scale_of_values", "scale_of_another_axis"),
     ),
     StepByStep("slide_cache", slide_cache, draw_sliding_steps).recognising(
-        first_forgotten=dict.fromkeys(("keep", "look"), keep_ends(0, 0)),
+        first_forgotten=dict.fromkeys(("keep", "look"), lambda both, window: append(both)[:, -window:]),
         one_token_more=(
-            dict.fromkeys(("keep", "look"), keep_ends(1, 1)),
+            dict.fromkeys(("keep", "look"), lambda both, window: slid(both, window + 1)),
             {"look": lambda both, window: append(both)},
         ),
-        two_first_tokens=dict.fromkeys(("keep", "look"), keep_ends(2, 0)),
         first_twice=dict.fromkeys(("keep", "look"), first_twice),
         nothing_dropped=dict.fromkeys(("keep", "look"), lambda both, window: append(both)),
         newest_dropped=dict.fromkeys(("keep", "look"), lambda both, window: append(both)[:, :window]),
@@ -376,10 +357,7 @@ EXERCISES: tuple[Judged, ...] = (
         silu_missing={"gate": torch.mul},
         silu_on_the_other={"gate": lambda gate, up: gate * F.silu(up)},
         nothing_gated={"gate": lambda gate, up: F.silu(gate)},
-        other_gate=(
-            {"gate": lambda gate, up: F.gelu(gate) * up},
-            {"gate": lambda gate, up: gate.sigmoid() * up},
-        ),
+        other_gate={"gate": lambda gate, up: gate.sigmoid() * up},
         **shared(*SCALE, *WHOLE_WIDTH, "softmax_over_queries", "forbidden_scores_zero"),
     ),
 )

@@ -201,24 +201,13 @@ EXERCISES: tuple[Judged, ...] = (
         shifted_the_other_way={"aim": lambda each, tokens: (each[:, 1:], tokens[:, :-1])},
         summed=({"average": torch.sum}, {"average": lambda losses: losses.sum(1).mean()}),
         divided_by_all_tokens={"average": lambda losses: losses.sum(1).mean() / (losses.shape[1] + 1)},
-        softmax_over_positions=(
-            {"normalise": lambda logits: logits.log_softmax(1)},
-            lambda logits, tokens: next_token_loss(
-                torch.cat([logits[:, :-1].log_softmax(1), logits[:, -1:]], 1), tokens, normalise=nothing_done
-            ),
-        ),
+        softmax_over_positions={"normalise": lambda logits: logits.log_softmax(1)},
         softmax_over_texts={"normalise": lambda logits: logits.log_softmax(0)},
         softmax_twice={"normalise": lambda logits: logits.softmax(-1).log_softmax(-1)},
         logits_taken=({"normalise": nothing_done}, {"normalise": nothing_done, "measure": nothing_done}),
-        probabilities_taken=tuple(
-            {"measure": measure}
-            for measure in (torch.exp, lambda each: -each.exp(), lambda each: 1 - each.exp())
-        ),
+        probabilities_taken=({"measure": torch.exp}, {"measure": lambda each: -each.exp()}),
         logarithm_of_the_mean={"measure": torch.exp, "average": lambda likely: -likely.mean().log()},
-        other_logarithm=(
-            {"measure": lambda each: -each / log(2)},
-            {"measure": lambda each: -each / log(10)},
-        ),
+        other_logarithm={"measure": lambda each: -each / log(2)},
         sign_missing={"measure": nothing_done},
     ),
     Exercise("next_token_probabilities", next_token_probabilities, draw_choice).recognising(
@@ -226,17 +215,11 @@ EXERCISES: tuple[Judged, ...] = (
         temperature_ignored={"scale": nothing_done},
         not_renormalised={"cut": nothing_done, "finish": cut_afterwards},
         nothing_cut={"cut": nothing_done},
-        weakest_kept={
-            "cut": lambda logits, strongest: logits.masked_fill(
-                logits > of_rank(logits, len(logits) + 1 - strongest), -torch.inf
-            )
-        },
         one_more_kept={"cut": keep(lambda logits, strongest: of_rank(logits, strongest + 1))},
         one_fewer_kept={"cut": keep(lambda logits, strongest: of_rank(logits, strongest - 1))},
         zeros_for_logits={
             "cut": lambda logits, strongest: logits.masked_fill(logits < of_rank(logits, strongest), 0)
         },
-        exponentials_left={"normalise": torch.exp},
         strongest_alone={
             "finish": lambda probabilities, _, strongest: probabilities.topk(strongest).values,
         },
@@ -252,10 +235,7 @@ EXERCISES: tuple[Judged, ...] = (
         root_missing={"divisor": lambda parts: root_mean_square(parts).square()},
         mean_of_the_parts={"divisor": lambda parts: root_mean_square(parts / len(parts))},
         sum_of_squares={"divisor": lambda parts: (parts.sum(0).square().sum() + 1e-6).sqrt()},
-        squares_of_all_parts=(
-            {"divisor": lambda parts: (parts.square().mean() + 1e-6).sqrt()},
-            {"divisor": lambda parts: (parts.square().sum(0).mean() + 1e-6).sqrt()},
-        ),
+        squares_of_all_parts={"divisor": lambda parts: (parts.square().mean() + 1e-6).sqrt()},
         small_number_missing=(
             {"divisor": lambda parts: parts.sum(0).square().mean().sqrt()},
             {"divisor": lambda parts: parts.sum(0).square().mean().sqrt() + 1e-6},
@@ -270,12 +250,7 @@ EXERCISES: tuple[Judged, ...] = (
         first_for_last={"chosen": lambda earlier, query: earlier[:1]},
         all_times_summed={"chosen": lambda earlier, query: earlier},
         all_times_averaged={"chosen": lambda earlier, query: earlier, "gather": torch.mean},
-        query_counted=(
-            lambda weights, tokens: weight_after_last_time(
-                weights.roll(-1, 1), tokens, chosen=lambda earlier, query: [query], moved=0
-            ),
-            lambda weights, tokens: weights.roll(-1, 1).diagonal().mean(),
-        ),
+        query_counted=lambda weights, tokens: weights.roll(-1, 1).diagonal().mean(),
         all_queries_counted={"average": lambda found, length: found.sum() / length},
         summed={"average": lambda found, _: found.sum()},
     ),
@@ -289,29 +264,9 @@ EXERCISES: tuple[Judged, ...] = (
         mean_of_all_heads=lambda outputs, head: without_head(
             outputs, head, stand_in=lambda own: outputs.mean((0, 1, 2))
         ),
-        all_heads_replaced=(
-            lambda outputs, head: outputs.mean((0, 2), keepdim=True).expand_as(outputs),
-            lambda outputs, head: outputs[:, head].mean((0, 1)).expand_as(outputs),
-        ),
-        others_replaced=lambda outputs, head: torch.where(
-            torch.arange(outputs.shape[1])[:, None, None] == head,
-            outputs,
-            outputs.mean((0, 2), keepdim=True),
-        ),
-        text_replaced=(
-            {"places": lambda head: (head,)},
-            lambda outputs, head: without_head(
-                outputs, head, places=lambda head: (head,), stand_in=lambda _: mean_of_all(outputs[:, head])
-            ),
-        ),
-        token_replaced=(
-            {"places": lambda head: (slice(None), slice(None), head)},
-            lambda outputs, head: without_head(
-                outputs,
-                head,
-                places=lambda head: (slice(None), slice(None), head),
-                stand_in=lambda _: mean_of_all(outputs[:, head]),
-            ),
+        all_heads_replaced=lambda outputs, head: mean_of_all(outputs[:, head]).expand_as(outputs),
+        text_replaced=lambda outputs, head: without_head(
+            outputs, head, places=lambda head: (head,), stand_in=lambda _: mean_of_all(outputs[:, head])
         ),
         counted_from_1={"places": lambda head: (slice(None), head - 1)},
         head_cut_out=lambda outputs, head: torch.cat([outputs[:, :head], outputs[:, head + 1 :]], 1),

@@ -78,7 +78,6 @@ block = Answers(
         ("no_sums", lambda x, a, f, n, m: f(m(a(n(x))))),
         ("norms_after_the_sums", lambda x, a, f, n, m: m((y := n(a(x) + x)) + f(y))),
         ("normed_stream_added_to", lambda x, a, f, n, m: (y := (z := n(x)) + a(z)) + f(m(y))),
-        ("norms_exchanged", lambda x, a, f, n, m: (y := x + a(m(x))) + f(n(y))),
     ],
 )
 

@@ -20,11 +20,6 @@ def by_cross_entropy(logits, tokens):
     return F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
 
 
-def before_the_cut(logits, tokens):
-    """Takes the softmax over the places, the last one included."""
-    return -logits.log_softmax(1)[:, :-1].gather(-1, tokens[:, 1:, None]).mean()
-
-
 next_token_loss = Answers(
     """
 def answer(logits, tokens):
@@ -38,10 +33,9 @@ def answer(logits, tokens):
         ("not_shifted", {"logits[:, :-1], tokens[:, 1:]": "logits, tokens"}),
         ("not_shifted", {"tokens[:, 1:]": "tokens[:, :-1]"}),
         ("summed", {"losses.mean()": "losses.sum() / len(tokens)"}),
-        ("softmax_over_positions", before_the_cut),
+        ("softmax_over_positions", {"dim=-1": "dim=1"}),
         ("softmax_twice", {"log_softmax(logits,": "log_softmax(logits.softmax(-1),"}),
-        ("probabilities_taken", {"torch.log_softmax": "torch.softmax", "-logs": "1 - logs"}),
-        ("other_logarithm", {"torch.log_softmax(logits, dim=-1)": "logits.softmax(-1).log10()"}),
+        ("probabilities_taken", {"torch.log_softmax": "torch.softmax"}),
         ("tensor_wanted", {"losses.mean()": "losses, tokens"}, "returned a tuple"),
     ],
     together=[("not_shifted", "softmax_twice")],
@@ -64,7 +58,6 @@ def answer(logits, temperature, strongest):
     wrong=[
         ("temperature_multiplied", {"/ temperature": "* temperature"}),
         ("not_renormalised", {f"    logits = {CUT}\n": "", "softmax(0)": "softmax(0) * (logits >= least)"}),
-        ("weakest_kept", {"topk(strongest)": "topk(strongest, largest=False)", "< least": "> least"}),
         ("one_more_kept", {"topk(strongest)": "topk(strongest + 1)"}),
         ("one_fewer_kept", {"< least": "<= least"}),
         ("strongest_alone", {"logits.softmax(0)": "values.softmax(0)"}),
@@ -121,7 +114,6 @@ def answer(weights, tokens):
     wrong=[
         ("token_before", {"last + 1": "last - 1"}),
         ("all_times_summed", {"earlier[-1]": "earlier", "[query, last + 1]": "[query, last + 1].sum()"}),
-        ("query_counted", {"last = earlier[-1]": "last = query", "last + 1]": "(last + 1) % len(tokens)]"}),
         ("query_counted", lambda weights, tokens: weights.roll(-1, 1).diagonal().mean()),
         ("only_zeros", lambda weights, tokens: weights.diagonal(1).mean()),
         ("all_queries_counted", {"torch.stack(found).mean()": "sum(found) / len(tokens)"}),
@@ -146,7 +138,6 @@ def answer(outputs, head):
         ("mean_of_all_heads", {MEAN: "outputs.mean((0, 1, 2))"}),
         ("all_heads_replaced", {"changed[:, head] =": "changed[:] ="}),
         ("text_replaced", {"changed[:, head]": "changed[head]"}),
-        ("token_replaced", {"changed[:, head]": "changed[:, :, head]"}),
         ("counted_from_1", {"[:, head]": "[:, head - 1]"}),
     ],
     together=[("zeros", "counted_from_1")],
