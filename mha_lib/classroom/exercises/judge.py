@@ -17,7 +17,6 @@ import torch
 from torch import Tensor, nn
 
 from mha_lib.classroom.exercises.kept import keep_state, kept_states
-from mha_lib.classroom.exercises.newest_cell import cells_so_far, syntax_error_since
 from mha_lib.classroom.exercises.on_the_way import Answer, Arguments, is_own
 from mha_lib.classroom.exercises.record import Noted, Record
 from mha_lib.classroom.exercises.reports import MARKS, named
@@ -70,7 +69,9 @@ class Judged:
 
     def judge(self, given: Answer) -> Verdict:
         with one_thread():
-            return no_function(given) or self.judge_function(given)
+            if not callable(given):
+                return wrong("not_a_function", given=describe(given))
+            return self.judge_function(given)
 
     def judge_function(self, given: Answer) -> Verdict:
         raise NotImplementedError
@@ -275,16 +276,6 @@ def together(first: Verdict, second: Verdict | None = None) -> Verdict:
         return first
     sentence = say("two_mistakes", first=first.sentence, second=second.sentence)
     return Verdict("wrong", sentence, first.names + second.names)
-
-
-def no_function(given: Answer) -> Verdict | None:
-    """The verdict if this is no function, or one whose newest definition Python could not read."""
-    if not callable(given):
-        return wrong("not_a_function", given=describe(given))
-    if error := syntax_error_since(given, cells_so_far()):
-        gaps = {"function": given.__name__, "line": error.lineno, "reason": error.msg}
-        return Verdict("not yet", say("not_read", **gaps), ("not_read",))
-    return None
 
 
 def result_of(given: Answer, call: Arguments) -> Any:
