@@ -75,7 +75,6 @@ def count(num_hiddens: int, num_heads: int, head_dim: int, value_head_dim: int) 
     return 2 * num_hiddens * num_heads * (head_dim + value_head_dim)
 
 
-LENGTHS = torch.tensor([4, 2, 3])
 # The exhibits of the lesson's museum, and mistakes that the lesson doesn't show.
 MUSEUM = ["cut_with_one_view", "lengths_repeated", "scale_of_whole_width", "mask_on_queries"]
 MUSEUM += ["softmax_over_queries", "merged_without_swap", "scale_multiplied", "mask_upside_down"]
@@ -154,18 +153,10 @@ EXERCISES: tuple[Judged, ...] = (
     ),
     Small(
         "repeat_valid_lens",
-        LENGTHS.repeat_interleave(2),
-        {"lengths_repeated": LENGTHS.repeat(2), "multiplied": 2 * LENGTHS},
+        [4, 4, 2, 2, 3, 3],
+        {"lengths_repeated": [4, 2, 3, 4, 2, 3], "multiplied": [8, 4, 6]},
     ),
-    Small(
-        "folded_row",
-        torch.tensor([1, 2]),
-        {
-            "exchanged": torch.tensor([2, 1]),
-            "heads_first": torch.tensor([0, 2]),
-            "counted_from_1": torch.tensor([2, 3]),
-        },
-    ),
+    Small("folded_row", [1, 2], {"exchanged": [2, 1], "heads_first": [0, 2], "counted_from_1": [2, 3]}),
     Small("catching_relation", 1, {"order": 2, "alone": 3, "single_heads": 4}),
     Exercise("split_heads", split_heads, draw_input, rules=not_by("split_heads")).recognising(
         cut_with_one_view=cut_with_one_view,

@@ -126,12 +126,7 @@ EXERCISES: tuple[Judged, ...] = (
     Small(
         "target_labels",
         [7, 9, 2, -100],
-        {
-            "not_shifted": [1, 7, 9, 2],
-            "padding_counts": [7, 9, 2, 0],
-            "end_left_out": [7, 9, -100, -100],
-            "left_out_of_input": [1, 7, 9, -100],
-        },
+        {"not_shifted": [1, 7, 9, 2], "padding_counts": [7, 9, 2, 0], "end_left_out": [7, 9, -100, -100]},
     ),
     Small(
         "aligned_share",
@@ -150,21 +145,12 @@ EXERCISES: tuple[Judged, ...] = (
     Small(
         "share_left",
         0.7 + 2.5 + 0.6 + 4.3,
-        {
-            "whole": 0.7 + 2.5 + 4.3 + 0.6 + 4.3,
-            "network_left_out": 0.7 + 2.5 + 0.6,
-            "another_head": 0.7 + 4.3 + 0.6 + 4.3,
-        },
+        {"whole": 0.7 + 2.5 + 4.3 + 0.6 + 4.3, "network_left_out": 0.7 + 2.5 + 0.6},
     ),
     Small(
         "pruned_parameters",
         4 * 64 * 48,
-        {
-            "removed_counted": 4 * 64 * 16,
-            "nothing_saved": 4 * 64 * 64,
-            "W_o_missing": 3 * 64 * 48,
-            "W_o_whole": 3 * 64 * 48 + 64 * 64,
-        },
+        {"removed_counted": 4 * 64 * 16, "nothing_saved": 4 * 64 * 64, "W_o_whole": 3 * 64 * 48 + 64 * 64},
     ),
     Small(
         "rare_in_exam",

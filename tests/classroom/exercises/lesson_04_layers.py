@@ -58,10 +58,10 @@ def shares(model, tokens, wanted):
 
 
 knowable = Answers(right=[14])
-blind_loss = Answers(right=[3.47], wrong=[("base_2", 5), ("base_10", 1.505)])
+blind_loss = Answers(right=[3.47], wrong=[("base_2", 5)])
 way_of_mystery = Answers(right=[3])
 head_share = Answers(right=[3.5])
-rms_norm = Answers(right=[1.2], wrong=[("LayerNorm", 0.7)])
+rms_norm = Answers(right=[1.2])
 block_parameters = Answers(right=[196608])
 
 find_way = Answers(
@@ -77,7 +77,7 @@ block = Answers(
     wrong=[
         ("no_sums", lambda x, a, f, n, m: f(m(a(n(x))))),
         ("norms_after_the_sums", lambda x, a, f, n, m: m((y := n(a(x) + x)) + f(y))),
-        ("normed_stream_added_to", lambda x, a, f, n, m: (y := (z := n(x)) + a(z)) + f(m(y))),
+        ("normed_stream_added_to", lambda x, a, f, n, m: (z := m((y := n(x)) + a(y))) + f(z)),
     ],
 )
 
