@@ -75,11 +75,10 @@ def count(num_hiddens: int, num_heads: int, head_dim: int, value_head_dim: int) 
     return 2 * num_hiddens * num_heads * (head_dim + value_head_dim)
 
 
-# The exhibits of the lesson's museum, and mistakes that the lesson doesn't show.
+# The exhibits of the lesson's museum.
 MUSEUM = ["cut_with_one_view", "lengths_repeated", "scale_of_whole_width", "mask_on_queries"]
 MUSEUM += ["softmax_over_queries", "merged_without_swap", "scale_multiplied", "mask_upside_down"]
 MUSEUM += ["mask_missing", "values_from_W_k", "heads_not_mixed", "slices_of_input"]
-NOT_SHOWN = ["softmax_over_samples", "weights_transposed", "forbidden_scores_zero", "forbidden_weights_zero"]
 WIDTH = 20  # of the tokens that an implementation takes
 NUMBERS_OF_HEADS = (2, 4, 5, 10)
 
@@ -99,7 +98,7 @@ class Relation(Judged):
     """The student writes a relation: a function of an implementation that returns whether it holds.
 
     It must hold for right implementations, and one mistake of the lesson's museum at least must break it for
-    every number of heads. The verdict also counts which mistakes it catches that the lesson doesn't show.
+    every number of heads.
     """
 
     mistakes = ("true_or_false", "right_code_refused", "nothing_caught", "caught_by_chance")
@@ -111,12 +110,9 @@ class Relation(Judged):
                 return holds
             if not holds:
                 return self.mistaken("right_code_refused", heads=num_heads)
-        caught = {name: self.times_caught(given, name) for name in (*MUSEUM, *NOT_SHOWN)}
-        always = [name for name, times in caught.items() if times == len(NUMBERS_OF_HEADS)]
-        shown = [name for name in always if name in MUSEUM]
-        if shown:
-            gaps = {"shown": len(shown), "museum": len(MUSEUM), "not_shown": len(NOT_SHOWN)}
-            return self.solved("holds", **gaps, others=len(always) - len(shown))
+        caught = {name: self.times_caught(given, name) for name in MUSEUM}
+        if always := [name for name, times in caught.items() if times == len(NUMBERS_OF_HEADS)]:
+            return self.solved("holds", shown=len(always), museum=len(MUSEUM))
         return self.mistaken("caught_by_chance" if any(caught.values()) else "nothing_caught")
 
     def ask(self, given: Callable[..., Any], attend: Callable[..., Tensor]) -> bool | Verdict:

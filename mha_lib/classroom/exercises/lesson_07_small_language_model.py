@@ -106,13 +106,11 @@ def shares_of_parts(
     gain: Tensor,
     table: Tensor,
     *,
-    prepare: Step = nothing_done,
     divisor: Step = root_mean_square,
     amplify: Step = torch.mul,
     read_out: Step = lambda normed, table: normed @ table.mT,
 ) -> Tensor:
     """The shares (P, V) of the parts in each logit; each keyword replaces one step by a mistake."""
-    parts = prepare(parts)
     return read_out(amplify(parts / divisor(parts), gain), table)
 
 
@@ -212,18 +210,12 @@ EXERCISES: tuple[Judged, ...] = (
         each_part_normed={"divisor": lambda parts: (parts.square().mean(-1, keepdim=True) + 1e-6).sqrt()},
         gain_missing={"amplify": nothing_done},
         norm_missing={"divisor": lambda parts: 1.0},
-        mean_subtracted=(
-            {"prepare": lambda parts: parts - parts.mean(-1, keepdim=True)},
-            {"divisor": lambda parts: (parts.sum(0).var(correction=0) + 1e-6).sqrt()},
-        ),
+        mean_subtracted={"divisor": lambda parts: (parts.sum(0).var(correction=0) + 1e-6).sqrt()},
         root_missing={"divisor": lambda parts: root_mean_square(parts).square()},
         mean_of_the_parts={"divisor": lambda parts: root_mean_square(parts / len(parts))},
         sum_of_squares={"divisor": lambda parts: (parts.sum(0).square().sum() + 1e-6).sqrt()},
         squares_of_all_parts={"divisor": lambda parts: (parts.square().mean() + 1e-6).sqrt()},
-        small_number_missing=(
-            {"divisor": lambda parts: parts.sum(0).square().mean().sqrt()},
-            {"divisor": lambda parts: parts.sum(0).square().mean().sqrt() + 1e-6},
-        ),
+        small_number_missing={"divisor": lambda parts: parts.sum(0).square().mean().sqrt()},
         logits_alone={"read_out": lambda normed, table: normed.sum(0) @ table.mT},
         shared_alike={"read_out": lambda normed, table: normed.mean(0).expand_as(normed) @ table.mT},
         read_out_missing={"read_out": nothing_done},

@@ -84,19 +84,10 @@ def answer(parts, gain, table):
         ("gain_missing", {"normed * gain": "normed"}),
         ("mean_subtracted", {"(x**2).mean()": "x.var(correction=0)"}),
         ("root_missing", {"torch.sqrt(square + 1e-6)": "square + 1e-6"}),
-        ("small_number_missing", {"torch.sqrt(square + 1e-6)": "torch.sqrt(square) + 1e-6"}),
         ("shared_alike", {"normed = parts": "normed = (x / len(parts)).expand(parts.shape)"}),
     ],
     together=[("gain_missing", "root_missing")],
 )
-
-
-def by_comparison(weights, tokens):
-    """All queries at once."""
-    same = (tokens[:, None] == tokens).tril(-1)  # (query, earlier token)
-    last = torch.where(same, torch.arange(len(tokens)), -1).amax(1)
-    said = last >= 0
-    return weights[said].gather(1, last[said, None] + 1).mean()
 
 
 weight_after_last_time = Answers(
@@ -110,7 +101,7 @@ def answer(weights, tokens):
             found.append(weights[query, last + 1])
     return torch.stack(found).mean()
 """,
-    right=[by_comparison, {"torch.stack(found).mean()": "sum(found) / len(found)"}],
+    right=[{"torch.stack(found).mean()": "sum(found) / len(found)"}],
     wrong=[
         ("token_before", {"last + 1": "last - 1"}),
         ("all_times_summed", {"earlier[-1]": "earlier", "[query, last + 1]": "[query, last + 1].sum()"}),

@@ -193,11 +193,6 @@ def test_a_right_answer_that_changes_an_argument_or_a_part_of_it_is_told_which()
     assert exercise.judge(lambda pairs, sizes: pairs[0][1].add_(2)).names == ("wrong_entry",)
 
 
-def test_kinds_that_take_turns_all_come_up():
-    exercise = Exercise("turns", lambda kind: kind, lambda draw: (draw.in_turn(5, 7, 9),), rounds=4)
-    assert [*exercise.calls()] == [*exercise.calls()] == [(5,), (7,), (9,), (5,)]
-
-
 def test_a_broken_rule_is_named_only_where_the_result_is_right():
     exercise = replace(DOUBLED, name="best_scale", rules={"squared": lambda given, call: len(call) == 1})
     assert exercise.judge(lambda x: 2 * x).names == ("squared",)
