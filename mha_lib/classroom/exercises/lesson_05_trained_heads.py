@@ -163,7 +163,6 @@ EXERCISES: tuple[Judged, ...] = (
         counted_from_1={"columns": lambda place: place - 1},
         no_word_counted={"without_word": lambda row: [torch.zeros(len(row))]},
         no_word_is_the_first={"without_word": lambda row: [row[:, 0]]},
-        no_word_is_the_last={"without_word": lambda row: [row[:, -1]]},
         largest_weights_averaged=(
             lambda weights, places: weights.amax(-1).mean(-1),
             lambda weights, places: weights[:, :-1].amax(-1).mean(-1),
@@ -184,9 +183,7 @@ EXERCISES: tuple[Judged, ...] = (
             {"masks": lambda n: 1 - torch.eye(3).kron(1 - torch.eye(n // 3))},
             {"masks": torch.eye},
         ),
-        stays_removed={"masks": lambda n: torch.ones(n, n).triu(1)},
         attention_removed={"masks": lambda n: 1 - torch.eye(3).kron(torch.ones(n // 3, n // 3))},
-        removed_everywhere={"masks": lambda n: 1 - torch.ones(3, 3).kron(torch.eye(n // 3))},
         other_order=tuple(
             {"order": order} for order in [(0, 2, 1), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)]
         ),

@@ -337,8 +337,6 @@ EXERCISES: tuple[Judged, ...] = (
         sum_missing={"add": lambda x, more: more},
         gate_missing={"gate": lambda gate, up: up},
         silu_missing={"gate": torch.mul},
-        silu_on_the_other={"gate": lambda gate, up: gate * F.silu(up)},
-        nothing_gated={"gate": lambda gate, up: F.silu(gate)},
         other_gate={"gate": lambda gate, up: gate.sigmoid() * up},
         **shared(*SCALE, *WHOLE_WIDTH, "softmax_over_queries", "forbidden_scores_zero"),
     ),

@@ -28,15 +28,6 @@ def second_of_pair(look, tokens, places):
     return torch.where(places % 2 == 0, look(places + 1, places, tokens), -1)
 
 
-def by_values(look, tokens, places):
-    """Looks up places, not tokens: where the pair of the question stands, and where its second stands."""
-    odd = torch.where(places % 2 == 0, places, -1)
-    firsts = torch.where(odd >= 0, tokens, -1)
-    firsts[-1] = -1  # the question
-    b = tokens[look(tokens[-1:], firsts, places) + 1]
-    return tokens[look(b, firsts, places) + 1].squeeze()
-
-
 def without_layers(look, tokens, places):
     pairs = dict(tokens[:-1].view(-1, 2).tolist())
     return pairs[pairs[tokens[-1].item()]]
@@ -92,7 +83,7 @@ circuits = Answers(
 )
 
 two_hops = Answers(
-    right=[hop(first_of_pair), by_values],
+    right=[hop(first_of_pair)],
     wrong=[
         ("one_hop", hop(first_of_pair, 1)),
         ("border_of_pairs", hop(lambda look, tokens, places: look(places - 1, places, tokens))),

@@ -4,17 +4,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from mha_lib.classroom.exercises.judge import Check, Exercise, sentence_of
-from mha_lib.classroom.lesson import language
+from mha_lib.classroom.exercises.judge import Check, Exercise
 
 DOUBLED = Exercise("doubled", lambda x: 2 * x, lambda draw: draw.tensors((2, 3)))
 BOOLEAN = Exercise("boolean", lambda n: torch.arange(n) > 0, lambda draw: (3,))
 NUMBER = Exercise("number", lambda n: 2 * n, lambda draw: (5,))
 TABLE = Exercise("table", lambda n: torch.arange(6.0).view(2, 3)[:n], lambda draw: (2,))
 NOTHING = Exercise("table", lambda n: torch.zeros(0, 3), lambda draw: (2,))
-SCALED = Exercise("scaled", lambda n, *, scale=2, shift=3: scale * n + shift, lambda draw: (5,)).recognising(
-    scale_missing={"scale": 1}, mask_missing=({"shift": 0},)
-)
 
 
 def doubled_solution(x):
@@ -23,20 +19,6 @@ def doubled_solution(x):
 
 def raises(error):
     raise error
-
-
-@pytest.fixture
-def course_in(tmp_path, monkeypatch):
-    """Makes the folder of a course whose language has these words, and changes into it."""
-
-    def make(code, words):
-        folder = tmp_path / "notebooks" / code
-        folder.mkdir(parents=True)
-        monkeypatch.chdir(folder)
-        words_in = {code: language.filled_up(words, language.words_in("en"))}
-        monkeypatch.setattr(language, "words_in", words_in.__getitem__)
-
-    return make
 
 
 def test_an_unknown_name_is_named_with_the_ways_out():
@@ -213,21 +195,6 @@ def test_judging_leaves_the_number_of_threads_as_it_was(monkeypatch):
     assert threads == [1, 7]
 
 
-def test_two_mistakes_at_once_are_both_named(course_in):
-    course_in("xx", {"mistakes": {"shared": {"scale_missing": "⟦scale⟧", "mask_missing": "⟦mask⟧"}}})
-    sentence = SCALED.judge(lambda n: n).sentence
-    assert sentence == "there are two mistakes at once. First: ⟦scale⟧ Second: ⟦mask⟧"
-
-
-def test_a_mistake_gets_its_own_sentence_or_the_shared_one_in_the_language_of_the_lesson(course_in):
-    course_in(
-        "xx", {"mistakes": {"best_scale": {"no_root": "⟦no root⟧"}, "shared": {"mask_missing": "⟦no mask⟧"}}}
-    )
-    exercise = Exercise("best_scale", DOUBLED.answer, DOUBLED.cases, {"no_root": torch.sqrt})
-    assert exercise.judge(torch.sqrt)[:2] == ("wrong", "⟦no root⟧")
-    assert sentence_of("mistakes", "masked_softmax", "mask_missing") == "⟦no mask⟧"
-
-
 def test_the_verdict_is_printed_with_its_mark(capsys):
     check = Check(DOUBLED)
     for answer in (lambda x: 2 * x, lambda x: None, lambda x: 2, doubled_solution):
@@ -260,8 +227,3 @@ def test_an_objective_is_reached_when_all_its_exercises_are_solved(capsys):
     capsys.readouterr()
     check.reached({"one": "doubled", "two": "doubled number"})
     assert capsys.readouterr().out == "✓ one: 1 of 1 solved\n○ two: 1 of 2 solved\n"
-
-
-def test_an_unknown_exercise_lists_the_known_ones():
-    with pytest.raises(AttributeError, match="there is no exercise 'doubles'; there are: doubled, number"):
-        Check(DOUBLED, NUMBER).doubles(None)
