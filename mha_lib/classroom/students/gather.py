@@ -3,7 +3,7 @@
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +17,8 @@ PASSED_OVER = ("node_modules", "site-packages", "__pycache__")  # large, without
 NAME = re.compile(r"(?P<about>[^.].*)\.report.*\.json", re.IGNORECASE)
 FAST_CLOCK = timedelta(days=1)  # a report that is written later than this from now has a wrong date
 VOLUME = "_data"  # Docker and podman keep the content of a hub's volume in this folder: mha-ada/_data
+MOST_IN_VOLUME = 100  # reports of one student: on six lessons, in several languages
+MOST = 3000  # reports in one overview: of 500 students, on six lessons
 Remarks = defaultdict[str, list[CourseError]]  # sentences about files, by the place where they lie
 
 
@@ -89,7 +91,7 @@ def gather(folder: Path) -> tuple[list[HandedIn], Remarks]:
     """The newest report of each student on each lesson, and a sentence for each file that does not count."""
     remarks: Remarks = defaultdict(list)
     newest: dict[tuple[str, ...], HandedIn] = {}
-    for file in find_reports(folder, remarks):
+    for file in not_too_many(find_reports(folder, remarks), remarks):
         about = remarks[place_of(file)]
         try:
             found = HandedIn(file, read_report(folder / file))
@@ -107,6 +109,25 @@ def gather(folder: Path) -> tuple[list[HandedIn], Remarks]:
     counted = list(newest.values())
     mark_namesakes(counted, remarks)
     return counted, remarks
+
+
+def not_too_many(files: Iterable[Path], remarks: Remarks) -> list[Path]:
+    """The files without those that are too many for one volume, or for one overview.
+
+    Each place counts with as many as any other, so a folder of thousands displaces no other student.
+    """
+    by_place: dict[str, list[Path]] = {}
+    for file in files:
+        by_place.setdefault(place_of(file), []).append(file)
+    for place, found in by_place.items():
+        if VOLUME in found[0].parts[:-1] and len(found) > MOST_IN_VOLUME:
+            gaps = {"place": place, "count": len(found), "most": MOST_IN_VOLUME}
+            remarks[place].append(CourseError("reports_in_volume", **gaps))
+            del found[MOST_IN_VOLUME:]
+    in_turn = sorted((turn, file) for found in by_place.values() for turn, file in enumerate(found))
+    if len(in_turn) > MOST:
+        remarks[""].append(CourseError("reports_too_many", count=len(in_turn), most=MOST))
+    return sorted(file for _, file in in_turn[:MOST])
 
 
 def mark_namesakes(counted: list[HandedIn], remarks: Remarks) -> None:

@@ -217,15 +217,26 @@ def test_volumes_of_a_hub_are_searched_whatever_a_student_laid_there(room):
     assert all(said.err.count(kind) == kinds.count(kind) for kind in kinds), said.err
 
 
-def test_a_volume_is_one_student_whatever_folders_and_names_lie_in_it(room):
+def test_a_volume_is_one_student_whatever_folders_and_names_lie_in_it(room, monkeypatch):
+    monkeypatch.setattr(gather, "MOST_IN_VOLUME", 15)
     room.hand_in(replace(ADA, name="Cy"), "mha-cy/_data/en/reports/heads.report.json")
     for number in range(10):
         for place in ("work/en/reports", "_data"):
             room.hand_in(student("Су"), f"mha-mal/_data/{number}/{place}/heads.report.json")  # Cyrillic
     said = room.overview()
     assert re.findall(r"○  (.*)$", said.out, re.MULTILINE) == ["Cy (mha-cy)", "Су (mha-mal)"]
-    assert "class/mha-mal/_data: 9 more remarks are left out" in said.err
+    assert "mha-mal/_data: holds 20 reports; of one student's volume 15 are read" in said.err
     assert len(said.err.splitlines()) == 10 + 1
+
+
+def test_many_names_in_one_folder_displace_no_other_student(room, monkeypatch):
+    monkeypatch.setattr(gather, "MOST", 4)
+    for number in range(6):
+        room.hand_in(student(f"A{number}"), f"a/{number}.report.json")
+    room.hand_in(student("z"), "z/heads.report.json")
+    said = room.overview()
+    assert "7 files have the name of a report, and 4 are read" in said.err
+    assert [row.th.text for row in room.page("tr")[1:]] == ["A0", "A1", "A2", "z"]
 
 
 ODD_LETTERS = ["\ud800", "\0", "\x1b[2J", "\u202e", "a\r\nb", "\u2028"]
