@@ -144,6 +144,7 @@ def test_single_head_obeys_lengths_mask_and_causality_at_once():
     q, k, v = (tokens @ W.weight.mT + W.bias for W, tokens in inputs)
     expected, _ = dot_product_attention(q, k, v, allowed)
     torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(head(x, y), head(x, y, y))
 
 
 @pytest.mark.parametrize("lowest", [torch.finfo(torch.float32).min, -1e38, -math.inf], ids=str)
