@@ -297,8 +297,8 @@ class MultiHeadAttention(CachedAttention):
 
         Inputs are (B, N, ·) here, whatever the module's ``batch_first``; masks are True = may attend. Mode,
         dtype, device and ``requires_grad`` are those of the module.
-        Raises TypeError for another class, ValueError for ``add_bias_kv`` and ``add_zero_attn``, which have no
-        counterpart here.
+        Raises TypeError for another class, ValueError for ``add_bias_kv`` and ``add_zero_attn``, which have
+        no counterpart here.
         """
         check_convertible(module)
         layer = cls(

@@ -55,9 +55,3 @@ def test_pruning_leaves_the_layer_as_it_was():
     assert all(torch.equal(x, before[name]) for name, x in layer.state_dict().items())
     assert not any(x.requires_grad for x in pruned.parameters())
     assert (pruned.training, pruned.dropout, pruned.W_q.weight.dtype) == (False, 0.2, torch.float64)
-
-
-def test_pruning_twice_is_pruning_once():
-    layer, x = MultiHeadAttention(D, H), torch.randn(B, Q, D)
-    twice = prune_heads(prune_heads(layer, [6, 5, 0]), [2, 1])
-    torch.testing.assert_close(twice(x), prune_heads(layer, [0, 5])(x))
