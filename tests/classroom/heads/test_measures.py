@@ -58,9 +58,8 @@ def test_an_induction_head_looks_at_the_token_after_the_same_one():
     assert induction(weights).tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("name", ["gpt2", "bert", "t5"])
-def test_repeated_tokens_are_all_different_and_their_control_begins_with_others(name):
-    texts = repeated_tokens(CASES[name].make(), 25, 0)
+def test_repeated_tokens_are_all_different_and_their_control_begins_with_others():
+    texts = repeated_tokens(CASES["gpt2"].make(), 25, 0)
     assert texts
     repeated, control = texts
     first, again = repeated[0].chunk(2)

@@ -3,7 +3,7 @@ import { arrange, widestOf } from "./arrange.js";
 import { choose, clamp, isSame, numbersTo, unpack } from "./decode.js";
 import { fill, make } from "./elements.js";
 import { makeInput } from "./inputs.js";
-import { hideOwnKeys, isOwnKey, leave, letGo } from "./keyboard.js";
+import { hideOwnKeys, isOwnKey, leave } from "./keyboard.js";
 import { askInPage } from "./page.js";
 import { paint, readLook, savePicture } from "./paint.js";
 import {
@@ -340,8 +340,6 @@ class ExplorerView {
     overlay.onclick = (event) => this.answerClick(this.cellUnder(event));
     const note = ({ pointerType }) => Object.assign(this, { pointer: pointerType });
     root.addEventListener("pointerdown", note, true);
-    for (const type of ["click", "change"])
-      root.addEventListener(type, (event) => this.pointer && letGo(event, root));
   }
 
   answerClick(cell) {
