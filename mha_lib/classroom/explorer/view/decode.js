@@ -11,8 +11,6 @@
 //   cell      the place of one weight: {head, query, key}
 //   em        the size of the letters; the room around the heatmaps is measured in it
 
-import { inflate } from "./inflate.js";
-
 export const numbersTo = (count) => Array.from({ length: count }, (_, number) => number);
 export const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 
@@ -32,8 +30,7 @@ export const isForbidden = (bits) => bits >= SIGN_BIT;
 
 /** Add the pictures of a table to the known ones, each under its setting. */
 export function unpack({ directory, maps, labels }, pictures) {
-  const deflated = new Uint8Array(maps.buffer, maps.byteOffset, maps.byteLength);
-  const numbers = new Uint16Array(inflate(deflated).buffer);
+  const numbers = new Uint16Array(maps.buffer.slice(maps.byteOffset, maps.byteOffset + maps.byteLength));
   for (const entry of directory)
     pictures.set(JSON.stringify(entry.setting), entry.error ? entry : readPicture(entry, numbers, labels));
 }
