@@ -71,22 +71,6 @@ def test_maps_stay_in_the_room_and_reach_its_width_or_its_height(page: Page) -> 
         assert spare[0] <= rounding[0] + EM or spare[1] <= rounding[1] + 1, at
 
 
-def test_names_are_level_where_their_columns_have_room_and_legible(page: Page) -> None:
-    turned = 0
-    for at in many(page, seed=3):
-        maps, _, layout = at
-        assert layout["em"] >= LEGIBLE * EM - 0.01, at
-        label = maps["columnLabel"]
-        turned += layout["isTurned"]
-        if layout["isTurned"]:
-            assert maps["hasColumnNames"], at
-            assert (label + 0.3) * LEGIBLE * EM > 0.9 * layout["cellWidth"], at
-            assert layout["columnRoom"] == pytest.approx(label * layout["em"]), "not cut off"
-        elif maps["hasColumnNames"]:
-            assert label * layout["em"] < layout["cellWidth"], at
-    assert 100 < turned < 900
-
-
 @pytest.mark.parametrize(
     ("maps", "across", "is_turned"),
     [

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 from torch import nn
 
 from mha_lib import EncoderLayer
 from mha_lib.classroom.heads import logit_shares, who_said
 from mha_lib.classroom.heads.who_said import WhoSaid
 from tests.browser.explorers import handout_page
-from tests.browser.waiting import act, becomes, texts_of
+from tests.browser.waiting import becomes, texts_of
 
 VOCABULARY = ["once", "the", "fox", "met", "pu", "za", "su", "ki", "<i>", ".", "don't", "a", "now"]
 MOST, D = 14, 12
@@ -217,36 +217,6 @@ def test_a_seed_draws_its_text_and_the_next_one_another(opened):
     first, second, third = texts
     assert first == third != second
     assert first[:5] == second[:5] == ["once", "the", "fox", "met", "su"]
-
-
-def hear_outside(page: Page) -> None:
-    act(
-        page, "() => { window.heard = []; addEventListener('keydown', ({ key }) => window.heard.push(key)); }"
-    )
-
-
-def test_keys_pressed_inside_turn_no_slide_and_escape_leaves(opened):
-    hear_outside(opened)
-    inside: list[Locator] = [opened.locator(".text button").nth(5), opened.locator("tbody button").first]
-    for place in inside:
-        for key in ("ArrowRight", "ArrowLeft", " ", "x"):
-            place.press(key)
-    opened.get_by_label("beginning").press("ArrowRight")
-    opened.get_by_label("beginning").press("Escape")
-    becomes(opened, "() => window.heard", ["Escape"])
-    becomes(opened, "() => document.activeElement.closest('.mha-who-said') === null", True)
-
-
-def test_it_is_dark_where_the_page_is_and_asks_nobody(page, watch, tmp_path, made):
-    page.context.set_offline(True)
-    page.emulate_media(color_scheme="dark")
-    address = handout_page(made, tmp_path / "handout.html")
-    page.goto(address)
-    expect_written(page)
-    expect(page.locator(".mha-who-said")).to_have_css("background-color", "rgb(17, 17, 17)")
-    expect(page.locator(".text button").first).to_have_css("color", "rgb(236, 236, 236)")
-    assert watch.requests_beyond(address) == []
-    assert watch.errors == []
 
 
 def test_where_no_script_runs_a_text_says_how_it_begins(made):

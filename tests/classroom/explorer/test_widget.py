@@ -5,10 +5,8 @@ import numpy as np
 import torch
 
 from mha_lib import masked_softmax, padding_mask
-from mha_lib.classroom.explorer import Explorer, explore
-from mha_lib.classroom.lesson import language
+from mha_lib.classroom.explorer import Explorer, cell_widget, explore
 from mha_lib.classroom.lesson.language import words_in
-from tests.brackets import write_words
 from tests.classroom.explorer.sources import source_of
 
 B, H, Q, K = 2, 7, 3, 5
@@ -43,17 +41,21 @@ def test_what_the_table_has_is_not_computed_again_and_what_it_lacks_is_answered(
     np.testing.assert_allclose(numbers, np.full(20, 0.083), rtol=1e-3)
 
 
-def test_it_carries_the_words_of_the_lessons_language(tmp_path, monkeypatch, request):
-    request.addfinalizer(words_in.cache_clear)
-    english = words_in("en")
-    (tmp_path / "notebooks" / "xx").mkdir(parents=True)
-    write_words(tmp_path / "en", english)
-    write_words(tmp_path / "xx", {"explorer": {"masked": "⟦masked⟧"}})
-    monkeypatch.setattr(language, "WORDS", tmp_path)
-    monkeypatch.chdir(tmp_path / "notebooks" / "xx")
-    assert some_explorer().words == english["explorer"] | {"masked": "⟦masked⟧"}
-    monkeypatch.chdir(tmp_path)
-    assert some_explorer().words == english["explorer"]
+def test_a_cell_that_runs_again_closes_its_former_explorer_unless_another_cell_shows_it(monkeypatch):
+    def show(explorer, cell, run):
+        monkeypatch.setattr(cell_widget, "running_cell", lambda: (cell, run))
+        explorer = explorer or some_explorer()
+        explorer._repr_mimebundle_()
+        return explorer
+
+    first = show(None, "a", "1")
+    show(first, "b", "2")
+    second = show(None, "a", "3")
+    assert {first, second} <= {*Explorer._alive}
+    show(second, "b", "4")
+    assert first not in Explorer._alive
+    third = show(None, "a", "5")
+    assert {second, third} <= {*Explorer._alive}
 
 
 def test_a_page_without_widgets_gets_a_sentence():
