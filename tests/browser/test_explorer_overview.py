@@ -151,21 +151,6 @@ def test_the_heads_of_a_layer_are_sorted_and_each_has_its_measure(shown):
     expect_written(shown, "layer 2, head 0  0.50")
 
 
-def test_a_cell_says_what_its_tokens_attend_to_and_who_attends_to_them(shown):
-    shown.locator(OPENERS).first.click()
-    shown.locator(HEADS).focus()
-    shown.keyboard.press("ArrowDown")
-    shown.keyboard.press("ArrowDown")
-    weights = WEIGHTS[0, 0]
-
-    def three(of):
-        return ", ".join(f"{place} {of[place]:.2f}" for place in of.argsort(descending=True)[:3].tolist())
-
-    expect(shown.get_by_role("status")).to_contain_text(
-        f"1 attends most to {three(weights[1])}; 0 gets most from {three(weights[:, 0])}"
-    )
-
-
 def test_a_handout_says_that_it_lacks_a_head_and_keeps_the_overview(page, open_overview):
     open_overview(some_overview(most=0))
     page.locator(OPENERS).nth(5).click()

@@ -110,15 +110,6 @@ export function largestShown({ visible, firstShown, queries, keys }) {
   return { head: firstShown + Math.floor(row / queries), query: row % queries, key: index % keys };
 }
 
-/** The places of the largest weights, the largest first; `indexAt` finds the weight of a place. */
-export function placesOfLargest({ maps }, count, indexAt, most = 3) {
-  const weightAt = (place) => weightOf(maps[indexAt(place)]);
-  const places = numbersTo(count).filter(
-    (place) => weightAt(place) > 0 && !isForbidden(maps[indexAt(place)]),
-  );
-  return places.sort((one, other) => weightAt(other) - weightAt(one)).slice(0, most);
-}
-
 /** How many queries are tokens. If queries and keys are the same tokens, the last keys that no query may
  * attend to are padding, and so are their rows, although these have weights. */
 function lengthOf({ maps, queries, keys, queryLabels, keyLabels }) {

@@ -6,15 +6,7 @@ import { makeInput } from "./inputs.js";
 import { hideOwnKeys, isOwnKey, leave } from "./keyboard.js";
 import { askInPage } from "./page.js";
 import { paint, readLook, savePicture } from "./paint.js";
-import {
-  sayCell,
-  sayNeighbours,
-  sayOverviewHead,
-  sayPicture,
-  sayTitle,
-  sayWay,
-  wordsFor,
-} from "./words.js";
+import { sayCell, sayOverviewHead, sayPicture, sayTitle, sayWay, wordsFor } from "./words.js";
 
 const KEPT_WEIGHTS = 2 ** 24; // in answers
 const MARGINS = 14; // pixels above and below the parts
@@ -286,13 +278,8 @@ class ExplorerView {
   describe() {
     const { drawing, pointed } = this;
     if (pointed && drawing.overview) this.say(sayOverviewHead(drawing, pointed.head), sayWay(drawing));
-    else if (pointed) this.say(sayCell(drawing, pointed) + this.sayAround(pointed));
+    else if (pointed) this.say(sayCell(drawing, pointed));
     else this.say(`${this.note} ${sayPicture(drawing)}`.trim(), sayWay(drawing));
-  }
-
-  /** The neighbours of a token by weight, where heads are measured: there people look for them. */
-  sayAround(cell) {
-    return this.measures.length ? sayNeighbours(this.drawing, cell) : "";
   }
 
   say(sentence, way = "") {
