@@ -30,7 +30,7 @@ from tests.browser.explorers import (
     some_explorer,
     weights_of,
 )
-from tests.browser.pages import expect_accessible, new_page
+from tests.browser.pages import expect_accessible
 from tests.browser.waiting import act, box_of, measure
 from tests.colours import contrast
 
@@ -198,14 +198,6 @@ def test_all_heads_fit_without_scrolling_sideways(page, show):
         assert rows * columns - 8 < columns  # no empty row
         if width >= 1280:
             assert box_of(page.locator(".mha-explorer"))["height"] <= 0.78 * height
-
-
-def test_the_canvas_has_the_pixels_of_a_dense_screen(browser, show):
-    with new_page(browser, viewport={"width": 1000, "height": 700}, device_scale_factor=2) as dense:
-        show(some_explorer(), dense)
-        canvas = dense.locator("canvas")
-        assert abs(measure(canvas, "(canvas) => canvas.width") - 2 * box_of(canvas)["width"]) <= 2
-        assert_shows(dense, *weights_of())
 
 
 def test_the_theme_follows_jupyter_and_paper_is_light(page, show):

@@ -1,4 +1,4 @@
-"""Still figures on the page: in the theme of JupyterLab, whatever the system prefers."""
+"""Still figures on the page: in the theme of the page, whatever the system prefers."""
 
 import io
 from urllib.parse import quote

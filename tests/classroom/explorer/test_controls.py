@@ -74,11 +74,6 @@ def test_a_default_that_is_an_array_is_found_by_what_it_is():
         make_control("a", masks, torch.ones(2, 2))
 
 
-def test_a_long_list_is_named_in_short():
-    with pytest.raises(ValueError, match=re.escape("which [0, 1, 2, 3, 4, 5, …, 97, 98, 99] doesn't offer")):
-        make_control("a", list(range(100)), 100)
-
-
 def test_labels_are_one_list_for_all_samples_or_one_for_each():
     assert read_labels("key_labels", "ab", 3, 2) == [["a", "b"]] * 3
     assert read_labels("key_labels", [["a", "b"], (1, 2)], 2, 2) == [["a", "b"], ["1", "2"]]

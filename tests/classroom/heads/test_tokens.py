@@ -1,7 +1,6 @@
 """Tokens are read as text: letters of several tokens, blanks, and pieces of words."""
 
 import pytest
-import torch
 
 pytest.importorskip("transformers")
 
@@ -77,20 +76,3 @@ def test_special_tokens_are_named(by_bytes, by_words):
     end = by_bytes.convert_tokens_to_ids("<|end|>")
     assert read_by(by_bytes, [end, *by_bytes("the")["input_ids"]]) == ["<|end|>", "the"]
     assert read_by(by_words, by_words("<s>the")["input_ids"])[0] == "<s>"
-
-
-def test_a_long_text_is_read_in_time_that_grows_with_its_length(by_bytes):
-    """Each token is decoded with those of the letter before it, not with the whole text."""
-    decoded = []
-
-    class Counting:
-        def decode(self, numbers, **options):
-            decoded.append(len(numbers))
-            return by_bytes.decode(numbers, **options)
-
-        def convert_ids_to_tokens(self, number):
-            return by_bytes.convert_ids_to_tokens(number)
-
-    numbers = torch.randint(2, len(by_bytes), (2000,), generator=torch.Generator().manual_seed(0)).tolist()
-    assert len(read_by(Counting(), numbers)) == 2000
-    assert max(decoded) <= 16
