@@ -7,7 +7,6 @@ its former function again.
 """
 
 import inspect
-import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -35,7 +34,6 @@ KINDS = {
     "decoder_attentions": "decoder",
     "cross_attentions": "cross",
 }
-MOST_HELD = 2**30  # bytes of weights; of more, those in float32 are held in float16
 NOISY_RUNS = 3  # to see what rounding alone does to a metric
 ROUNDING = 0.02  # of a row's sum, in bfloat16
 # Takes a module's weights (B, H, Q, K) and the allowed cells in the same shape; returns the weights to use.
@@ -43,9 +41,8 @@ Watch = Callable[[nn.Module, Tensor, Tensor], Tensor]
 # Takes the outputs of a module's heads (B, Q, H, d), before they are concatenated, and the values they are
 # made of (B, H, K, d), of which a group of heads may share one; returns the outputs to use.
 Replace = Callable[[nn.Module, Tensor, Tensor], Tensor]
-# The modules whose heads each sees. The last one takes weights as a Watch does, and returns what the model
-# keeps of them after it has computed with them.
-WATCHING: list[tuple[set[nn.Module], tuple[Watch | None, Replace | None, Watch | None]]] = []
+# The modules whose heads each sees.
+WATCHING: list[tuple[set[nn.Module], tuple[Watch | None, Replace | None]]] = []
 
 
 @dataclass(frozen=True)
@@ -111,10 +108,6 @@ def as_arguments(model: nn.Module, inputs: Any, *, many: bool = False) -> dict[s
             "inputs must be a tensor or a mapping, as a tokenizer returns it with return_tensors='pt', "
             f"got {type(inputs).__name__}"
         )
-    if any(arguments.get(name) is not None for name in ("past_key_values", "cache_params")):
-        raise ValueError("inputs must hold the whole text, got past_key_values; pass all tokens without them")
-    if arguments.get("return_dict") is False:
-        raise ValueError("inputs must leave return_dict out, since attentions are read by their name")
     for name, value in arguments.items():
         if isinstance(value, list):
             raise TypeError(
@@ -128,8 +121,6 @@ def as_arguments(model: nn.Module, inputs: Any, *, many: bool = False) -> dict[s
                 f"inputs must hold one text or picture, its first axis of length 1, got {name} of shape "
                 f"{tuple(value.shape)}; pass one of them, such as {one}"
             )
-        if value.numel() == 0:
-            raise ValueError(f"inputs must hold at least one token, got {name} of shape {tuple(value.shape)}")
         place = next((each.device for each in getattr(model, "parameters", list)()), value.device)
         if value.device != place and not hasattr(model, "hf_device_map"):
             raise ValueError(
@@ -158,14 +149,6 @@ def check_model(model: Any) -> None:
             f"model must take output_attentions=True and return attentions, as models of transformers do; "
             f"{type(model).__name__}.forward does not take it"
         )
-    config = getattr(model, "config", None)
-    if getattr(config, "attention_window", None):
-        raise ValueError(
-            f"model must have weights (queries, keys), got {type(model).__name__}, whose keys are places in "
-            "a window that moves along; take a model that attends to all tokens"
-        )
-    if getattr(config, "return_dict", True) is False:
-        raise ValueError("model must return attentions by name; set model.config.return_dict = True")
 
 
 def misfit(model: nn.Module, arguments: Mapping[str, Any]) -> str:
@@ -181,12 +164,10 @@ def misfit(model: nn.Module, arguments: Mapping[str, Any]) -> str:
                 f"inputs must hold at most {most} tokens, the number of {type(model).__name__}'s positions, "
                 f"got {name} of {tokens.shape[-1]}; pass a part of the text, such as {name}[:, :{most}]"
             )
-        if tokens.is_floating_point() or int(tokens.min()) < 0:
-            return f"inputs must hold numbers of tokens from 0, got {name} from {tokens.min().item():.3g}"
-        if words and int(tokens.max()) >= words:
+        if words and not 0 <= int(tokens.min()) <= int(tokens.max()) < words:
             return (
                 f"inputs must hold numbers of tokens below {words}, the size of the vocabulary, got "
-                f"{int(tokens.max())} in {name}; is it the tokenizer of another model?"
+                f"{int(tokens.min())} to {int(tokens.max())} in {name}; is it the tokenizer of another model?"
             )
     return ""
 
@@ -214,14 +195,12 @@ def read_batch(model: nn.Module, arguments: dict[str, Any]) -> dict[str, list[La
     Their weights and allowed cells are (B, H, Q, K).
     """
     seen: list[tuple[nn.Module, Tensor, Tensor]] = []
-    are_many = are_too_many(model, arguments)
 
-    def keep(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
-        weights = weights.half() if are_many else weights
+    def note(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
         seen.append((module, weights, allowed))
         return weights
 
-    with watched(model, keep=keep):
+    with watched(model, note):
         try:
             output = model(**arguments, output_attentions=True)
         except (IndexError, RuntimeError) as error:
@@ -247,22 +226,10 @@ def read_batch(model: nn.Module, arguments: dict[str, Any]) -> dict[str, list[La
         if len(shapes) > 1 or not (is_square or name == "cross"):
             raise ValueError(
                 f"attention of kind {name!r} must go over the same tokens in all layers, as queries and as "
-                f"keys, got (Q, K) of {', '.join(map(str, sorted(shapes)))}; {type(model).__name__} pools "
-                "its tokens, and can't be shown"
+                f"keys, got (Q, K) of {', '.join(map(str, sorted(shapes)))}; {type(model).__name__} has "
+                "windows or pools its tokens, and can't be shown"
             )
     return layers
-
-
-def are_too_many(model: nn.Module, arguments: dict[str, Any]) -> bool:
-    """Whether all weights of a text take more than ``MOST_HELD`` bytes, as far as the configuration says."""
-    config, tokens = getattr(model, "config", None), arguments.get("input_ids")
-    counts = [getattr(config, name, 0) for name in ("num_hidden_layers", "num_attention_heads")]
-    if not isinstance(tokens, Tensor) or not all(isinstance(count, int) for count in counts):
-        return False
-    return (
-        math.prod(counts) * tokens.shape[-1] ** 2 * getattr(model, "dtype", torch.float32).itemsize
-        > MOST_HELD
-    )
 
 
 def as_layer(
@@ -271,14 +238,9 @@ def as_layer(
     """The weights that a model has returned, with the module that made them and its mask."""
     if not isinstance(weights, Tensor) or weights.dim() != 4 or len(weights) != texts:
         got = "None" if weights is None else str(tuple(getattr(weights, "shape", ())))
-        if isinstance(weights, Tensor):
-            raise ValueError(
-                f"{kind}[{at}] must be weights (1, H, Q, K), got {got}: they are no weights of queries and "
-                "keys (RWKV), or those of windows (Swin), which can't be shown"
-            )
         raise ValueError(
-            f"{kind}[{at}] must be weights ({texts}, H, Q, K), got {got}; does the layer compute them? "
-            'Load the model with attn_implementation="eager"'
+            f"{kind}[{at}] must be weights ({texts}, H, Q, K), got {got}; if there are none, load the model "
+            'with attn_implementation="eager"; those of windows (Swin) can\'t be shown'
         )
     for module, ours, allowed in seen:
         if ours is weights:
@@ -298,22 +260,16 @@ def numbered(layers: list[Layer]) -> list[Layer]:
 
 
 @contextmanager
-def watched(
-    model: nn.Module,
-    watch: Watch | None = None,
-    outputs: Replace | None = None,
-    keep: Watch | None = None,
-) -> Iterator[None]:
+def watched(model: nn.Module, watch: Watch | None = None, outputs: Replace | None = None) -> Iterator[None]:
     """Let ``watch`` see, and change, all attention weights that the model computes inside the block.
 
-    ``outputs`` sees, and changes, what the heads make of the weights and the values. ``keep`` sees the
-    weights last, and returns what the model keeps of them.
+    ``outputs`` sees, and changes, what the heads make of the weights and the values.
     """
     configurations = attention_configurations(model)
     if configurations:
         register()
     former = [configuration._attn_implementation for configuration in configurations]
-    watching = ({*model.modules()}, (watch, outputs, keep))
+    watching = ({*model.modules()}, (watch, outputs))
     for configuration in configurations:
         configuration._attn_implementation = OURS
     WATCHING.append(watching)
@@ -350,19 +306,16 @@ def attend(
     output, weights = eager_function(module)(module, query, key, value, attention_mask, **options)
     watching = [functions for own, functions in WATCHING if module in own]
     changed = weights
-    for watch, _, _ in watching:
+    for watch, _ in watching:
         if watch:
             changed = watch(module, changed, allowed_cells(attention_mask, weights))
     if changed is not weights:
         shared = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)  # by each group of heads
         check_sums(module, (weights @ shared).transpose(1, 2), output)
         output = (changed @ shared).transpose(1, 2).contiguous()
-    for _, change, _ in watching:
+    for _, change in watching:
         if change:
             output = change(module, output, value)
-    for _, _, keep in watching:
-        if keep:
-            changed = keep(module, changed, allowed_cells(attention_mask, weights))
     return output, changed
 
 

@@ -2,9 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,10 +22,10 @@ from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
 
 WINDOW = 64  # tokens of a part: so many labels can be read
 WHOLE = 200  # tokens: of more a picture shows blocks, since a screen has no more cells to point at
-DECIMALS = 3  # of a weight in the browser, as many as the explorer says
 SMALL = 32  # blocks along a side of a picture in the overview
-SECONDS = 0.5  # to compute ahead: somebody waits for the first picture, and a kernel computes the others
-SECONDS_FOR_A_PAGE = 60.0  # the same where nobody waits
+# To compute ahead: somebody waits for the first picture, and a kernel computes the others.
+AHEAD: dict[str, Any] = {"seconds": 0.5, "most": 500_000}  # bytes
+AHEAD_FOR_A_PAGE: dict[str, Any] = {"seconds": 60.0}
 Window = tuple[int, int] | None  # where a part begins and ends; None for the whole text
 
 
@@ -61,8 +59,8 @@ class ModelExplorer(Explorer):
     """The explorer of a model's heads."""
 
     def __init__(self, pictures: "ModelPictures", inputs: Any):
-        seconds = SECONDS_FOR_A_PAGE if pictures.is_for_a_page else SECONDS
-        super().__init__(Source(pictures, pictures.controls(), {}), words_with(None, None), seconds=seconds)
+        budget = AHEAD_FOR_A_PAGE if pictures.is_for_a_page else AHEAD
+        super().__init__(Source(pictures, pictures.controls(), {}), words_with(None, None), **budget)
         self._pictures = pictures
         self.attention = pictures.attention
         self.inputs = inputs
@@ -106,27 +104,6 @@ class ModelExplorer(Explorer):
         self.setting = list(self._source.with_arguments(self._source.start, wanted))
         self.enlarged = -1 if layer is None or head is None else head
         return self
-
-    def save(self, file: str | Path) -> None:
-        """Write what is shown as one HTML file that works without a kernel and a network.
-
-        It carries the overview and all layers, a long text in blocks and with as many parts as 2 MB hold.
-        """
-        from mha_lib.classroom.heads.save import save_page  # here: nbconvert takes a second
-
-        pictures = copy(self._pictures)
-        pictures.is_for_a_page = True
-        page = Explorer(Source(pictures, pictures.controls(), {}), self.words, seconds=SECONDS_FOR_A_PAGE)
-        chosen = ["to_max", "by_root", "measure", "order"]
-        if any(entry["setting"] == tuple(self.setting) for entry in page.table["directory"]):
-            chosen += ["setting", "enlarged"]
-        for name in chosen:
-            setattr(page, name, getattr(self, name))
-        try:
-            title = pictures.words["saved"].format(model=type(self.attention.model).__name__)
-            save_page(page, file, title)
-        finally:
-            page.close()
 
     def close(self) -> None:
         super().close()
@@ -192,17 +169,8 @@ class ModelPictures:
             short_labels=[self.words["short"].format(**place) for place in places],
             measures=self.measures_here(kind, which) | self.columns_here(kind, places),
             note=self.note(rows, columns, most),
-            decimals=DECIMALS,
             overview=self.overview(kind, heads) if number is None else None,
-            call="" if number is None else self.call(kind, layers[number].number, queries, keys),
         )
-
-    def call(self, kind: str, layer: int, queries: Window, keys: Window) -> str:
-        """The call that shows a layer again, with a gap for a head."""
-        several = {"kind": kind} if len(self.attention.layers) > 1 else {}
-        parts = {name: part for name, part in (("queries", queries), ("keys", keys)) if part}
-        more = "".join(f", {name}={value!r}" for name, value in (several | parts).items())
-        return f"explorer.show(layer={layer}{{head}}{more})"
 
     def weights(self, layer: tuple[str, int | None], queries: Window = None, keys: Window = None) -> Tensor:
         """The weights (H, Q, K) of a setting, as the model gives them."""
