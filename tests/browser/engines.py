@@ -120,10 +120,6 @@ class EnginePage:
             return None
         return base64.b64decode(self.engine.command("Print", "POST", "/print"))
 
-    def picture(self) -> bytes:
-        """A PNG of what the window shows."""
-        return base64.b64decode(self.engine.command("TakeScreenshot", "GET", "/screenshot", full=False))
-
 
 def find_firefox() -> str | None:
     return os.environ.get("FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")

@@ -1,28 +1,22 @@
 """The handout in a browser: one file from disk, alive, asking for nothing, on any screen and on paper."""
 
 import base64
-import io
 import json
 import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from urllib.parse import quote
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
-from matplotlib.image import imread
 from nbformat.v4 import new_notebook
 from playwright.sync_api import expect
 
 from mha_lib.classroom import explore
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages.handout import HandoutExporter
-from mha_lib.classroom.pictures.theme import to_svg
-from offline_notebook.outputs import shorter
 from tests.browser.explorers import HEADS, handout_page
 from tests.browser.pages import new_page
-from tests.browser.waiting import act, becomes, box_of, each_of, measure, picture_of, text_of, until
+from tests.browser.waiting import act, becomes, box_of, each_of, measure, until
 from tests.classroom.pages.handout.cells import code, text, widget
 from tests.offline_notebook.pages import STATE, printed, shown
 from tests.waiting import eventually
@@ -160,37 +154,14 @@ def test_formulas_have_the_size_the_font_and_the_colours_of_the_page(page, file)
     expect(body).to_have_css("color", "rgb(32, 36, 42)")
 
 
-ALONE = """style textarea title xmp plaintext iframe noembed template script b div details table svg math
-    select option button form h1 pre frameset object marquee dialog canvas video"""
 LEFT_OPEN = [
     "<div>" * 600,
-    *(f"<{tag}>" for tag in ALONE.split()),
-    *"""<!-- a
-<!--> <b> -->
-<style> p {
-<noscript><style></noscript><b></style></noscript>
-<script><!--<script></script>
-<script></script x><b>
-<style></style/><b>
-<![CDATA[ > <b> ]]>
-<b><i><u>
-<font size=7>
-<a href=#x>
-<a><div><a>
-<b><p><b></p>
-<center><tt>
-</div></div></main>
-<table><tr><td>
-<table><b>
-<svg><b>
-<svg><style><b></style></svg>
-<svg><title><b>
-<math><mi><style><b>
-<ul><li>
-<p><b>
-<b
-<b class='
-<body style='font-size:3em'>""".splitlines(),
+    *(
+        f"<{tag}>"
+        for tag in ["style", "textarea", "title", "iframe", "script", "table", "svg", "math", "form", "pre"]
+    ),
+    *("<!-- a", "<table><b>", "<svg><style><b></style></svg>", "<b class='", "</div></div></main>"),
+    *("<b><i><u>", "<font size=7>", "<body style='font-size:3em'>"),
 ]
 IN_ORDER = """() => [...document.querySelectorAll("main > .slide > .cell[id^=after]")].filter((cell) => {
   const style = cell.firstElementChild ? getComputedStyle(cell.firstElementChild) : {};
@@ -210,7 +181,7 @@ def test_no_cell_swallows_or_colours_the_next(page, tmp_path):
     expect(page.locator("main > footer")).to_have_count(1)
 
 
-@pytest.mark.parametrize("width", [320, 1280, *(pytest.param(n, marks=pytest.mark.ci) for n in (390, 2560))])
+@pytest.mark.parametrize("width", [320, 1280])
 def test_nothing_is_wider_than_the_screen(page, file, width):
     page.set_viewport_size({"width": width, "height": 844})
     page.goto(file.as_uri())
@@ -230,50 +201,6 @@ def test_nothing_is_wider_than_the_screen(page, file, width):
         expect(box).to_have_attribute("data-more", "left right")
         act(box, "(box) => { box.scrollLeft = box.scrollWidth; }")
         expect(box).to_have_attribute("data-more", "left")
-
-
-NAMES = "## Widgets\n\n<h2 id='50%'>Half</h2>\n\n<form name=body></form><img name=querySelectorAll>"
-SCRIPT = "<script>const contents = 1, WORDS = 2; let boxes;</script>it"
-
-
-def test_what_a_notebook_names_as_the_page_does_stops_nothing(page, watch, tmp_path):
-    cells = [text(NAMES), code("1", shown({"text/html": SCRIPT})), widget("good")]
-    page.goto(write(tmp_path / "names.html", cells, {"good": stored()}).as_uri())
-    page.locator("[data-widget=good].alive").wait_for()
-    expect(page.locator(".copy")).to_have_count(1)
-    page.get_by_role("navigation").get_by_role("link", name="Half").click()
-    page.locator("nav a[aria-current]", has_text="Half").wait_for()
-    assert watch.errors == []
-
-
-def test_what_stands_beside_a_formula_stays_in_its_line(page, tmp_path):
-    words = " ".join("word" + "s" * (number % 7) + " ($x_1$), $y$-th, $z$." for number in range(60))
-    page.goto(write(tmp_path / "lines.html", [text(words)]).as_uri())
-    until(page, "document.fonts.status === 'loaded'")
-    torn = """() => [...document.querySelectorAll("span.formula")].filter((formula) => {
-      const range = document.createRange();
-      range.selectNodeContents(formula);
-      return new Set([...range.getClientRects()].map(({ bottom }) => Math.round(bottom / 20))).size > 2;
-    }).length"""
-    assert measure(page, torn) == 0
-    assert text_of(page.locator("main p").last).count("),") == 60
-
-
-def test_a_page_without_headings_is_as_wide_as_others(page, tmp_path):
-    cells = [text("A few words."), code("1 + 1")]
-    page.goto(write(tmp_path / "short.html", cells).as_uri())
-    for width in (768, 1280, 2560):
-        page.set_viewport_size({"width": width, "height": 844})
-        assert box_of(page.locator(".code"))["width"] > 700
-
-
-def test_copy_covers_no_code(page, file):
-    page.goto(file.as_uri())
-    page.locator(".code").hover()
-    button = page.get_by_role("button", name="Copy")
-    expect(button).to_have_css("opacity", "1")
-    covering = box_of(button)
-    assert covering["y"] + covering["height"] <= box_of(page.locator(".code code"))["y"]
 
 
 @pytest.fixture(scope="module")
@@ -476,31 +403,7 @@ def test_on_paper_nothing_is_cut_in_two_and_no_control_is_left(page, file):
     for whole in (".code", ".outputs > pre", ".widget", ".table tr", "div.formula"):
         expect(page.locator(whole).first, whole).to_have_css("break-inside", "avoid")
     expect(page.locator("pre code")).to_have_css("white-space", "pre-wrap")
-
-
-WIDE = """
-export default { render({ el }) {
-  const canvas = Object.assign(document.createElement("canvas"), { width: 4000, height: 1000 });
-  canvas.style.width = "2000px"; // as a script sets it, for the window in which it draws
-  el.append(canvas);
-} };
-"""
-
-
-def test_on_paper_a_picture_that_was_drawn_for_a_wide_window_is_not_cut_off(page, tmp_path):
-    file = write(tmp_path / "wide.html", [widget("wide")], {"wide": stored(esm=WIDE)})
-    page.goto(file.as_uri())
-    page.locator("[data-widget=wide].alive canvas").wait_for()
-    page.emulate_media(media="print")
-    canvas, frame = (box_of(page.locator(f"[data-widget=wide]{part}")) for part in (" canvas", ""))
-    assert canvas["x"] + canvas["width"] <= frame["x"] + frame["width"]
-    assert canvas["width"] / canvas["height"] == pytest.approx(4, rel=0.01)
-
-
-def test_printed_by_a_browser_a_page_is_a4(page, file):
-    page.goto(file.as_uri())
-    pdf = page.pdf(prefer_css_page_size=True)
-    assert re.search(rb"/MediaBox ?\[0 0 59[45]\.?\d* 84[12]\.?\d*\]", pdf)
+    assert re.search(rb"/MediaBox ?\[0 0 59[45]\.?\d* 84[12]\.?\d*\]", page.pdf(prefer_css_page_size=True))
 
 
 # ---- no way out ----
@@ -508,22 +411,11 @@ def test_printed_by_a_browser_a_page_is_a4(page, file):
 WAYS_OUT = (
     "<meta http-equiv=refresh content='0;url={server}/refresh'>",
     "<form id=form action='{server}/form'></form><script>form.submit()</script>",
-    "<form id=form></form><button form=form formaction='{server}/button'></button>"
-    "<script>document.querySelector('main button').click()</script>",
     "<script>location = '{server}/location'</script>",
-    "<script>addEventListener('load', () => location.replace('{server}/replace'))</script>",
-    "<script>navigation.addEventListener('navigate', (event) => event.stopImmediatePropagation());"
-    "location = '{server}/stopped'</script>",
-    "<script>document.head.append(Object.assign(document.createElement('meta'),"
-    "{{ httpEquiv: 'refresh', content: '0;url={server}/made' }}))</script>",
     "<a id=link href='{server}/link'></a><script>link.click()</script>",
-    "<a id=link download href='{server}/download'></a><script>link.click()</script>",
     "<iframe srcdoc=\"<script>top.location = '{server}/frame'</script>\"></iframe>",
-    "<base href='{server}'><img src=base.png>",
     "<script>document.body.append(Object.assign(new Image(), {{ src: '{server}/image' }}));"
     "fetch('{server}/fetch').catch(() => {{}}); navigator.sendBeacon('{server}/beacon')</script>",
-    '<script type=speculationrules>{{"prefetch": [{{"source": "list", "urls": ["{server}/ahead"]}}]}}'
-    "</script>",
 )
 
 
@@ -597,21 +489,3 @@ def test_a_readers_own_click_leads_where_the_link_says(page, listener, tmp_path)
     page.get_by_role("link", name="away").wait_for()
     page.reload()
     page.get_by_role("link", name="away").wait_for()
-
-
-def test_a_drawing_in_fewer_letters_looks_as_before(page):
-    figure = Figure(figsize=(4, 2.5))
-    axes = figure.subplots()
-    axes.plot(np.sin(np.arange(60) / 9), "o--", label="$x^2$")
-    axes.imshow(np.outer(np.arange(9.0), np.arange(9.0)), extent=(2, 30, -1, 0))
-    axes.legend()
-    drawing = to_svg(figure) or ""
-    short = shorter(drawing)
-    assert len(short) < 0.8 * len(drawing)
-    pictures = []
-    for source in (drawing, short):
-        page.set_content(f'<img src="data:image/svg+xml,{quote(source)}">')
-        expect(page.locator("img")).to_have_js_property("complete", True)
-        pictures.append(imread(io.BytesIO(picture_of(page.locator("img")))))
-    assert pictures[0].std() > 0.1
-    assert np.abs(pictures[0] - pictures[1]).mean() < 1e-3

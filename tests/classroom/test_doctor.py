@@ -31,10 +31,10 @@ def change(lesson, changed):
     nbformat.write(notebook, lesson)
 
 
-def said_by(name, root, lesson, monkeypatch, capsys, language="en"):
+def said_by(name, root, lesson, monkeypatch, capsys):
     """The status and the lines of one check alone."""
     monkeypatch.setattr(doctor, "CHECKS", {name: doctor.CHECKS[name]})
-    status = doctor.examine(root, lesson, language)
+    status = doctor.examine(root, lesson, "en")
     return status, capsys.readouterr().out.splitlines()
 
 
@@ -64,29 +64,19 @@ BROKEN = [  # a check, what is broken, what stands in its place, and the reason 
 ]
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken[4])
-def test_a_broken_part_has_a_cross_its_reason_and_a_way_out(
-    tmp_path, lesson, monkeypatch, capsys, broken, language
-):
+def test_a_broken_part_has_a_cross_its_reason_and_a_way_out(tmp_path, lesson, monkeypatch, capsys, broken):
     name, module, function, instead, reason = broken
-    words = words_in(language)["doctor"]
+    words = words_in("en")["doctor"]
     if name == "browser":
         monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser("lynx"))
-    assert said_by(name, tmp_path, lesson, monkeypatch, capsys, language)[1][0][0] == "✓"
+    assert said_by(name, tmp_path, lesson, monkeypatch, capsys)[1][0][0] == "✓"
     monkeypatch.setattr(module, function, instead)
-    status, (cross, way_out, end) = said_by(name, tmp_path, lesson, monkeypatch, capsys, language)
+    status, (cross, way_out, end) = said_by(name, tmp_path, lesson, monkeypatch, capsys)
     assert (status, way_out) == (1, f"  → {words[f'{name}_way_out']}")
     assert cross.startswith(words["line"].format(mark="✗", name=words[name], said=""))
     assert end == words["ill"].format(count=1, all=1)
-    assert language == "zh" or reason in cross
-
-
-def test_a_package_that_cannot_be_imported_is_found(tmp_path, lesson, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "nh3", None)
-    status, lines = said_by("packages", tmp_path, lesson, monkeypatch, capsys)
-    assert (status, lines[0].split(":")[1]) == (1, " ModuleNotFoundError")
-    assert "nh3" in lines[0]
+    assert reason in cross
 
 
 def test_a_broken_pytorch_ends_in_a_way_out(tmp_path):
@@ -99,13 +89,6 @@ def test_a_broken_pytorch_ends_in_a_way_out(tmp_path):
     assert ended.stderr.splitlines()[-1] == (
         "ImportError: PyTorch does not work here: a DLL is missing. Install it anew: pip install torch"
     )
-
-
-def test_a_folder_that_cannot_be_written_to_is_found(tmp_path, lesson, monkeypatch, capsys):
-    (tmp_path / "taken").touch()
-    status, lines = said_by("folder", tmp_path / "taken", lesson, monkeypatch, capsys)
-    assert status == 1
-    assert lines[0].startswith("✗ Folder: FileExistsError: ")
 
 
 def test_a_kernel_that_is_not_installed_is_found(tmp_path, lesson, monkeypatch, capsys):

