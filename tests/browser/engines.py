@@ -27,7 +27,7 @@ NEEDED = {
 }
 DARK = {"GTK_THEME": "Adwaita:dark"}  # the system that WebKit asks
 ENDS = 30  # seconds for a browser to end
-TYPED = {"ArrowRight": "\ue014", "ArrowLeft": "\ue012", "Home": "\ue011", "End": "\ue010", "Enter": "\ue007"}
+TYPED = {"Enter": "\ue007"}
 
 
 class Engine(Protocol):
@@ -96,9 +96,6 @@ class EnginePage:
         script = f"return ({function})(...arguments)"
         given = {"script": script, "args": list(arguments)}
         return self.engine.command("ExecuteScript", "POST", "/execute/sync", **given)
-
-    def reload(self) -> None:
-        self.engine.command("Refresh", "POST", "/refresh")
 
     def until(self, function: str, *arguments: Any) -> Any:
         """Wait until a function in the page returns something true, and return it."""

@@ -19,7 +19,7 @@ class ChromiumTab:
 
     def __init__(self, page: Page):
         self.page = page
-        self.goto, self.reload = page.goto, page.reload
+        self.goto = page.goto
 
     def answer_of(self, function: str, *given: Any) -> Any:
         return answer_of(self.page, f"async (given) => ({function})(...given)", list(given))

@@ -137,6 +137,14 @@ def test_a_widget_that_fails_leaves_its_still_and_a_line(page, file):
     expect(figure.get_by_text("the bad one as text")).to_be_visible()
 
 
+def test_below_the_line_one_sentence_is_said_and_widgets_stand_still(page, file):
+    page.add_init_script("delete Array.prototype.at")
+    page.goto(file.as_uri())
+    expect(page.get_by_text(words_in("en")["handout"]["older"], exact=True)).to_be_visible()
+    expect(page.get_by_text("the bad one as text")).to_be_visible()
+    expect(page.locator(".widget > .note").first).to_be_hidden()
+
+
 def test_formulas_have_the_size_the_font_and_the_colours_of_the_page(page, file):
     page.goto(file.as_uri())
     box = box_of(page.locator(".formula math").first)
