@@ -1,6 +1,7 @@
 """The handouts of the real lessons for the tests: each lesson runs once, until its sources change."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
