@@ -5,8 +5,6 @@ What stands after ``--`` goes to Jupyter as it is: ``mha lab -- --ip=0.0.0.0``.
 
 import importlib.metadata
 import os
-import re
-import socket
 import sys
 from argparse import ArgumentError, ArgumentParser, HelpFormatter, Namespace
 from contextlib import suppress
@@ -20,7 +18,6 @@ from mha_lib.classroom.jupyter import SETTINGS
 from mha_lib.classroom.lesson.cells import show_everything
 from mha_lib.classroom.lesson.language import ENGLISH, language_of_machine, words_in
 
-OLDEST_RISE = (0, 43)
 STOPPED = 130  # the exit status of what Ctrl-C has ended
 FIRST_SHOWN = "03"  # the lesson that is presented where none is named
 MODULE = "python -m mha_lib.classroom"
@@ -133,7 +130,6 @@ def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Open the first lesson in JupyterLab; returns when the server ends."""
     from mha_lib.classroom.pages.questions import students_pages
 
-    check_port(options.port)
     if options.edit:
         return serve(root, "lab/tree", lessons[0], [], options)
     is_first = course.is_installed(root) and not (root / "work").exists()
@@ -151,7 +147,6 @@ def present_lesson(root: Path, lessons: list[Path], options: Namespace) -> int:
     named = FIRST_SHOWN if options.lesson is None else options.lesson
     lesson = lessons[0] if options.route else course.find_lesson(named, lessons)
     check_rise()
-    check_port(options.port)
     asks = partial(begins_afresh, options.language)
     folder, messages = course.make_deck_copy(root, options.language, lesson.name, asks)
     course.remember_language(root, options.language)
@@ -275,25 +270,9 @@ def serve(root: Path, view: str, lesson: Path, messages: list[str], options: Nam
 
 def check_rise() -> None:
     try:
-        found = importlib.metadata.version("jupyterlab-rise")
+        importlib.metadata.version("jupyterlab-rise")
     except importlib.metadata.PackageNotFoundError:
         raise course.CourseError("no_rise") from None
-    if tuple(map(int, re.findall(r"\d+", found)[:2])) < OLDEST_RISE:
-        raise course.CourseError("old_rise", found=found, wanted=".".join(map(str, OLDEST_RISE)))
-
-
-def check_port(port: int | None) -> None:
-    """Raise where the port that was asked for can't be used."""
-    if port is None:
-        return
-    if not 1 <= port <= 65535:
-        raise course.CourseError("bad_port", port=port)
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise course.CourseError("port_taken", port=port, reason=error.strerror) from None
 
 
 SWITCH = {"action": "store_true"}

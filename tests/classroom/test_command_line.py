@@ -3,7 +3,6 @@ import io
 import json
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from argparse import Namespace
@@ -111,28 +110,13 @@ def test_what_a_command_cannot_take_is_one_line_and_a_failure(served, tmp_path, 
     assert not (tmp_path / "build").exists()
 
 
-def test_port_in_use_is_one_line_and_a_failure(served, capsys):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        assert command_line.main(["lab", "--port", str(port)]) == 2
-    assert f"port {port} can't be used" in last_line(capsys)
-    assert served == []
-
-
-@pytest.mark.parametrize(
-    ("found", "wanted"), [(None, "not installed"), ("0.42.0", "0.42.0 is too old, 0.43")]
-)
-def test_missing_or_old_rise_is_one_line_and_a_failure(served, capsys, monkeypatch, found, wanted):
+def test_missing_rise_is_one_line_and_a_failure(served, capsys, monkeypatch):
     def version(name):
-        if found is None:
-            raise importlib.metadata.PackageNotFoundError(name)
-        return found
+        raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", version)
     assert command_line.main(["present"]) == 2
-    assert wanted in last_line(capsys)
+    assert "not installed" in last_line(capsys)
 
 
 def test_served_lab_greets_the_class_without_news(monkeypatch, tmp_path):
