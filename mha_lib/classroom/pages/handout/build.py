@@ -70,7 +70,6 @@ def run_lessons(
     The students' notebook is kept with its outputs (``address_of_run``): the site is made from it.
     """
     free_cores = asyncio.Semaphore(CORES)
-    build.progress.lessons_to_come += len(lessons)
 
     async def run(lesson: Path) -> None:
         async with free_cores:

@@ -117,6 +117,6 @@ def run_deck(page: Any, lesson: Path, progress: Progress) -> None:
         deck = page.evaluate("mhaDeck.progress()")
         doing = "".join(deck["text"].splitlines()[:1])
         progress.show(f"{lesson.stem}: {doing}")
-    progress.write("")
+    progress.show("")
     if deck["state"] == "failed":
         raise CourseError("deck_failed", lesson=lesson, reason=deck["text"].splitlines()[-1])
