@@ -168,8 +168,7 @@ def write_slides(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.pages import slides
 
     check_rise()
-    edition = slides.Edition(core=options.core, answers=options.answers)
-    return slides.write_slides(root, chosen_lessons(options, lessons), edition, options.output)
+    return slides.write_slides(root, chosen_lessons(options, lessons), options.output)
 
 
 def write_site(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -291,14 +290,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
         ("--audience", "audience", {"choices": ("student", "instructor"), "default": "student"}),
         OUTPUT,
     ),
-    "slides": (
-        write_slides,
-        LESSONS,
-        ROUTE,
-        ("--core", "core", SWITCH),
-        ("--answers", "answers", SWITCH),
-        OUTPUT,
-    ),
+    "slides": (write_slides, LESSONS, ROUTE, OUTPUT),
     "site": (write_site, LESSONS, ("--languages", "site_languages", {"nargs": "+"}), OUTPUT),
     "notes": (write_notes, LESSONS, ROUTE, OUTPUT),
     "questions": (write_questions, OUTPUT),

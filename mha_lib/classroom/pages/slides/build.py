@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,55 +16,33 @@ LONGEST_RUN = 1200  # seconds of a lesson
 READY = "window.mhaDeck"  # what the deck offers to other programs: jupyter/deck/static/deck.js
 
 
-@dataclass(frozen=True)
-class Edition:
-    """Which slides are printed: all, or the core path alone; with their answers folded or open."""
-
-    core: bool = False
-    answers: bool = False
-
-    @property
-    def suffix(self) -> str:
-        return "".join(f"-{name}" for name, is_on in asdict(self).items() if is_on)
-
-
-WHOLE = Edition()  # the one that the site has
-
-
-def write_slides(
-    root: Path, lessons: list[Path], edition: Edition = WHOLE, folder: Path | None = None
-) -> int:
-    """Run the lessons and write ``build/slides/<language>/<lesson>.pdf``; returns the exit status.
-
-    The name of another edition says which it is, such as ``01_single_head_attention-core.pdf``.
-    """
+def write_slides(root: Path, lessons: list[Path], folder: Path | None = None) -> int:
+    """Run the lessons and write ``build/slides/<language>/<lesson>.pdf``; returns the exit status."""
     require_browser(), require_playwright()
     build = Build(folder or root / "build" / "slides", language_in(lessons[0]))
     with build.until_ctrl_c():
-        print_decks(root, lessons, build, edition, build.folder)
+        print_decks(root, lessons, build, build.folder)
     return build.end()
 
 
-def print_decks(
-    root: Path, lessons: list[Path], build: Build, edition: Edition = WHOLE, folder: Path | None = None
-) -> None:
+def print_decks(root: Path, lessons: list[Path], build: Build, folder: Path | None = None) -> None:
     """Print the deck of each lesson; one that fails stops no other."""
     browser, sync_playwright = require_browser(), require_playwright()
     with serve_copy(root) as server, sync_playwright() as playwright:
         chromium = start_browser(playwright, browser)
         for lesson in lessons:
-            target = address_of_slides(root, lesson, edition, folder)
+            target = address_of_slides(root, lesson, folder)
             with build.attempt(lesson):
                 sources = sources_of(lesson)
                 page = open_page(chromium, server.deck_of(lesson))
                 run_deck(page, lesson, build.progress)
-                write_made(target, printed(page, edition), sources)
+                write_made(target, printed(page), sources)
                 build.wrote(target)
         chromium.close()
 
 
-def address_of_slides(root: Path, lesson: Path, edition: Edition = WHOLE, folder: Path | None = None) -> Path:
-    return (folder or root / "build" / "slides") / language_in(lesson) / f"{lesson.stem}{edition.suffix}.pdf"
+def address_of_slides(root: Path, lesson: Path, folder: Path | None = None) -> Path:
+    return (folder or root / "build" / "slides") / language_in(lesson) / f"{lesson.stem}.pdf"
 
 
 def start_browser(playwright: Any, browser: str) -> Any:
@@ -96,9 +73,9 @@ def open_page(chromium: Any, address: str) -> Any:
     return page
 
 
-def printed(page: Any, edition: Edition) -> bytes:
+def printed(page: Any) -> bytes:
     """Lay the slides of a deck out one below the other, and print them."""
-    page.evaluate("edition => mhaDeck.layOut(edition)", asdict(edition))
+    page.evaluate("mhaDeck.layOut()")
     options = {"width": f"{WIDTH}px", "height": f"{HEIGHT}px", "print_background": True}
     pdf: bytes = page.pdf(**options, tagged=True, outline=True)
     page.close()

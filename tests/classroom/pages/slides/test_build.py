@@ -11,7 +11,7 @@ from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.pages import browser, slides
 from mha_lib.classroom.pages.build import Progress
-from mha_lib.classroom.pages.slides.build import LONGEST_RUN, address_of_slides, run_deck
+from mha_lib.classroom.pages.slides.build import LONGEST_RUN, run_deck
 from tests.printed import last_line
 
 LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
@@ -40,19 +40,7 @@ def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatc
     monkeypatch.setattr(slides, "write_slides", lambda *arguments: written.append(arguments) or 0)
     root = command_line.course.find_root()
     assert command_line.main(["--language", "en", "slides", "3"]) == 0
-    assert (
-        command_line.main(
-            ["--language", "en", "slides", "3", "--core", "--answers", "--output", "/elsewhere"]
-        )
-        == 0
-    )
-    whole, core = slides.Edition(), slides.Edition(core=True, answers=True)
-    assert written == [
-        (root, [root / LESSON], whole, None),
-        (root, [root / LESSON], core, Path("/elsewhere")),
-    ]
-    names = [address_of_slides(root, LESSON, edition).name for edition in (whole, core)]
-    assert names == ["03_multi_head_attention.pdf", "03_multi_head_attention-core-answers.pdf"]
+    assert written == [(root, [root / LESSON], None)]
 
 
 def test_a_run_without_an_end_is_ended_and_says_what_the_deck_does(monkeypatch):
