@@ -9,7 +9,7 @@ from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbformat import NotebookNode
 
 from mha_lib.classroom.lesson import CourseError
@@ -50,8 +50,6 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
         failed = [cell.get("id", "?") for cell in code if any(o.output_type == "error" for o in cell.outputs)]
         reason = f"{error.ename}: {error.evalue}".splitlines()[0]
         raise CourseError("cell_failed", lesson=lesson, cell=["?", *failed][-1], reason=reason) from None
-    except CellTimeoutError:
-        raise CourseError("cell_too_long", lesson=lesson, seconds=LONGEST_CELL) from None
     except DeadKernelError:
         if (task := asyncio.current_task()) and task.cancelling():  # it was Ctrl-C that ended the kernel
             raise asyncio.CancelledError from None

@@ -1,17 +1,12 @@
 """Where slides can't be written, the command says why in one line, before anything takes time."""
 
 import sys
-from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from mha_lib.classroom import __main__ as command_line
-from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.pages import browser, slides
-from mha_lib.classroom.pages.build import Progress
-from mha_lib.classroom.pages.slides.build import LONGEST_RUN, run_deck
 from tests.printed import last_line
 
 LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
@@ -41,15 +36,3 @@ def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatc
     root = command_line.course.find_root()
     assert command_line.main(["--language", "en", "slides", "3"]) == 0
     assert written == [(root, [root / LESSON], None)]
-
-
-def test_a_run_without_an_end_is_ended_and_says_what_the_deck_does(monkeypatch):
-    page = SimpleNamespace(
-        evaluate=lambda script: {"state": "running", "text": "2 of 9: slide 3\nepoch 1"},
-        wait_for_timeout=lambda milliseconds: None,
-    )
-    clock = SimpleNamespace(monotonic=count(step=LONGEST_RUN).__next__)
-    monkeypatch.setattr("mha_lib.classroom.pages.slides.build.time", clock)
-    reason = r"after 20 minutes the deck still runs \(2 of 9: slide 3\)"
-    with pytest.raises(CourseError, match=reason):
-        run_deck(page, LESSON, Progress())
