@@ -11,12 +11,10 @@ import pytest
 from nbformat.v4 import new_notebook
 from playwright.sync_api import expect
 
-from mha_lib.classroom import explore
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages.handout import HandoutExporter
-from tests.browser.explorers import HEADS, handout_page
 from tests.browser.pages import new_page
-from tests.browser.waiting import act, becomes, box_of, each_of, measure, until
+from tests.browser.waiting import act, becomes, box_of, each_of, measure
 from tests.classroom.pages.handout.cells import code, text, widget
 from tests.offline_notebook.pages import STATE, printed, shown
 from tests.waiting import eventually
@@ -107,27 +105,6 @@ def test_a_small_exercise_that_asks_for_a_number_is_answered_in_the_page(page, w
         page.get_by_role("button", name=sentences["handout"]["judge"]).click()
         expect(said).to_have_text(verdict)
     assert watch.errors == []
-
-
-def test_the_frame_of_an_explorer_is_as_wide_as_what_is_in_it_and_does_not_move(page, tmp_path):
-    explorer = explore(lambda heads: np.full((heads, 9, 5), 0.2), heads=[1, 8, 2])
-    page.goto(handout_page(explorer, tmp_path / "frame.html"))
-    frame, heads = page.locator(".mha-explorer"), page.locator(HEADS)
-    expect(heads).to_have_count(1)
-    widths: list[float] = []
-    for count in (1, 8, 2):
-        if widths:
-            page.get_by_label("heads", exact=True).press("ArrowRight")
-        expect(heads).to_have_count(count)
-        box, last = box_of(frame), box_of(heads.last)
-        assert last["x"] + last["width"] < box["x"] + box["width"]
-        widths.append(box["width"])
-    assert widths[0] < 700
-    assert widths == sorted(widths), "it only grows"
-    page.set_viewport_size({"width": 360, "height": 700})
-    until(frame, "(frame) => frame.clientWidth < 360")
-    page.set_viewport_size({"width": 1280, "height": 700})
-    until(frame, "(frame) => frame.clientWidth > 400")
 
 
 def test_a_widget_that_fails_leaves_its_still_and_a_line(page, file):

@@ -1,4 +1,4 @@
-"""The questions before and after the lessons: on paper, in a browser, in JupyterLab."""
+"""The questions before and after the lessons: on paper and in a browser."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FrameLocator, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from mha_lib.classroom.pages.questions import ADDRESSES, key_page, students_pages
 from tests.browser.pages import expect_accessible, new_page
@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def choice(page: Page | FrameLocator, question: int, letter: str) -> Locator:
+def choice(page: Page, question: int, letter: str) -> Locator:
     return page.locator(f"input[name='q{question}'][value={letter}]")
 
 
@@ -72,25 +72,13 @@ def test_choices_stay_in_the_browser_until_they_are_cleared_and_on_their_page(pa
     assert watch.errors == []
 
 
-def choose_and_clear(page: Page | FrameLocator, clear: str) -> None:
-    for letter in "ad":  # the second takes the place of the first
-        choice(page, 3, letter).check()
-    expect(page.locator("input:checked")).to_have_count(1)
-    expect(choice(page, 3, "d")).to_be_checked()
-    page.get_by_role("button", name=clear).click()
-    expect(page.locator("input:checked")).to_have_count(0)
-
-
-def test_jupyterlab_shows_the_page_without_its_script_and_trusted_it_keeps_the_choices(page, jupyter, folder):
-    (jupyter.folder / BEFORE).write_bytes((folder / "en" / BEFORE).read_bytes())
-    address = jupyter.address("lab", BEFORE) + "&reset"
-    page.goto(address)
-    shown = page.frame_locator(".jp-HTMLViewer iframe")
-    choose_and_clear(shown, "Clear my choices")
-    expect(shown.get_by_text("are kept in this browser")).to_be_hidden()
-    page.get_by_text("Trust HTML").click()
-    expect(shown.get_by_text("are kept in this browser")).to_be_visible()
-    choice(shown, 2, "b").check()
-    page.goto(address)
-    page.get_by_text("Trust HTML").click()
-    expect(choice(shown, 2, "b")).to_be_checked()
+def test_without_scripts_one_chooses_and_clears(browser: Browser, folder: Path) -> None:
+    with new_page(browser, java_script_enabled=False) as page:
+        page.goto((folder / "zh" / AFTER).as_uri())
+        for letter in "ad":  # the second takes the place of the first
+            choice(page, 3, letter).check()
+        expect(page.locator("input:checked")).to_have_count(1)
+        expect(choice(page, 3, "d")).to_be_checked()
+        page.get_by_role("button", name="清除我的选择").click()
+        expect(page.locator("input:checked")).to_have_count(0)
+        expect(page.get_by_text("保存在这个浏览器里")).to_be_hidden()

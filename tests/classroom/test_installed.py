@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -81,23 +80,6 @@ def test_lessons_open_in_an_empty_folder_with_figures_and_later_again(package, h
     assert contents(here) == before
     drawn = run(package, here / "build" / language, program=FIGURE)[1]  # as a handout shows it
     assert "\n".join(drawn).strip() == (work / "img" / "masks.svg").read_text("utf-8").strip()
-
-
-def test_a_newer_package_lays_its_edition_beside_a_changed_copy(package, here, tmp_path):
-    run(package, here, "notes", "01")
-    run(package, here / "build" / "en", "lab")  # where the kernel of a handout runs, with no copies yet
-    work = here / "work" / "en"
-    mine, other = work / "01_single_head_attention.ipynb", work / "04_layers.ipynb"
-    changed = mine.read_text("utf-8").replace("keys", "my keys")
-    mine.write_text(changed, "utf-8")
-    newer = shutil.copytree(package, tmp_path / "newer")
-    for lesson in (newer / OF_COURSE).glob("notebooks/en/*.ipynb"):
-        lesson.write_text(lesson.read_text("utf-8").replace("head", "HEAD"), "utf-8")
-    said = f"work/en/{mine.name} has your changes and stays; the new edition is {mine.stem}.new.ipynb"
-    assert run(newer, here, "lab")[1][0] == said
-    assert mine.read_text("utf-8") == changed
-    assert "HEAD" in mine.with_suffix(".new.ipynb").read_text("utf-8")
-    assert "HEAD" in other.read_text("utf-8")
 
 
 def test_the_files_of_others_and_those_of_the_package_stay(package, here):

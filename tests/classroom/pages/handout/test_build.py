@@ -203,16 +203,6 @@ def test_at_a_former_address_a_page_leads_to_the_lesson_and_is_not_listed(course
     assert not (course.handouts / "03_b.html").exists()
 
 
-def test_each_language_is_listed_under_its_own_name_and_words(course):
-    for language in ("en", "zh", "fr"):
-        course.page(course.lesson("01_one.ipynb", text("# One"), language=language))
-    course.page(course.lesson("02_two.ipynb", text("# Two"), language="zh"))
-    index = course.index()
-    assert '<h2 lang="en">English</h2>' in index
-    assert '<h2 lang="zh">中文</h2>' in index
-    assert '<h2 lang="fr">fr</h2>' in index, "a language that has no words is called by its code"
-
-
 def test_where_a_repository_is_named_a_handout_leads_to_its_lesson_in_colab_and_binder(course):
     lesson = course.lesson("01_one.ipynb", text("# One"))
     words = words_in("en")["hosted"]

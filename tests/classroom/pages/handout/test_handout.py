@@ -247,12 +247,6 @@ def test_the_language_is_said_once_and_spoken_or_its_words_are_english(language,
     assert page.said == ([] if is_known else [unknown])
 
 
-@pytest.mark.parametrize(("folder", "language"), [("notebooks/zh", "zh"), ("elsewhere", "en")])
-def test_the_language_is_that_of_the_folder_of_a_lesson(tmp_path, folder, language):
-    (tmp_path / folder).mkdir(parents=True)
-    assert Handout(text("## a"), folder=tmp_path / folder).soup.html["lang"] == language
-
-
 @pytest.mark.parametrize(
     ("cells", "title", "headings"),
     [
@@ -266,12 +260,6 @@ def test_the_title_is_said_once(cells, title, headings):
     page = Handout(*cells).soup
     assert page.title.get_text() == title
     assert [heading.get_text().rstrip("#") for heading in page.main.find_all(["h1", "h2"])] == headings
-
-
-def test_the_metadata_gives_title_and_summary():
-    page = Handout(text("words"), title="Title", summary='A "summary"').soup
-    assert page.title.get_text() == page.h1.get_text() == "Title"
-    assert page.find("meta", attrs={"name": "description"})["content"] == 'A "summary"'
 
 
 def test_the_headings_of_a_sub_slide_stand_below_those_of_its_slide():
