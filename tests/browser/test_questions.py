@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from mha_lib.classroom.pages.questions import ADDRESSES, key_page, students_pages
 from tests.browser.pages import expect_accessible, new_page

@@ -58,7 +58,7 @@ def course(tmp_path):
 def test_lessons_are_read_run_afresh_and_listed(course, capsys):
     good = course.lesson(
         "01_good.ipynb",
-        text("# Good & one\n\nA *summary*."),
+        text("# Good & one"),
         code("print(6 * 7)"),
         code("answer = 'sec' + 'ret'\nprint(answer)", tags=["solution"]),
         code("print(globals().get('answer'))"),
@@ -73,7 +73,6 @@ def test_lessons_are_read_run_afresh_and_listed(course, capsys):
     assert [cell.outputs[0].text for cell in ran.cells[1:]] == ["42\n", "None\n"]
     index = (course.handouts / "index.html").read_text()
     assert 'href="en/01_good.html">Good &amp; one</a>' in index
-    assert "<p>A summary.</p>" in index
     assert str(course.handouts / "en" / "01_good.html") in capsys.readouterr().out
 
     assert write_handouts(course.root, [good], "instructor") == 0
@@ -161,14 +160,13 @@ def test_what_the_exporter_warns_of_is_said(course, capsys):
 
 
 def test_the_index_takes_title_number_and_summary_from_the_notebooks(course):
-    course.page(course.lesson("03_three.ipynb", text("# One $x^2$ & `more`\n\nFirst words.")))
+    course.page(course.lesson("03_three.ipynb", text("# One $x^2$ & `more`")))
     course.page(course.lesson("04_four.ipynb", text("# A"), summary="How `many` heads for $x$ < *two*?"))
     course.page(course.lesson("plain.ipynb", code("1 + 1")))
     index = course.index()
     for part in (
         '<span class="number" aria-hidden="true">3</span>',
         '<a class="title" href="en/03_three.html">One x^2 &amp; more</a>',
-        "<p>First words.</p>",
         "<p>How many heads for x &lt; two?</p>",
         '<a class="title" href="en/plain.html">plain</a>',
     ):
