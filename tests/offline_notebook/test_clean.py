@@ -1,10 +1,8 @@
 """What a page takes from HTML of strangers, and what it puts in its place."""
 
-from urllib.parse import unquote
-
 import pytest
 
-from offline_notebook import Pictures, plain
+from offline_notebook import Pictures
 from tests.offline_notebook.pages import read
 
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>keys</text></svg>'
@@ -83,14 +81,6 @@ def test_a_drawing_has_the_width_that_browsers_give_it(clean, tmp_path, size, wi
     assert clean.complaints == []
 
 
-def test_a_picture_may_be_read_in_another_way(tmp_path):
-    (tmp_path / "x.svg").write_text(DRAWING)
-    pictures = Pictures(tmp_path, read_file=lambda file: file.read_bytes().replace(b"keys", "键".encode()))
-    picture = pictures.read("x.svg")
-    assert picture
-    assert plain(unquote(picture.address_in_html.split(",", 1)[1])) == "键"
-
-
 # ---- what would be fetched ----
 
 
@@ -117,13 +107,6 @@ def test_what_readers_may_miss_is_said(clean, name):
     clean(f"<{name} src='{FAR}' srcset='{FAR}'></{name}>")
     assert len(clean.complaints) == 1
     assert f"<{name}>" in clean.complaints[0]
-
-
-def test_a_style_sheet_is_said_but_for_that_of_every_table_of_pandas(clean):
-    clean("<style scoped>td {color: red}</style>")
-    assert clean.complaints == []
-    clean("<style>td {color: red}</style>")
-    assert clean.complaints == ["left out: <style>"]
 
 
 # ---- ways out of the page ----

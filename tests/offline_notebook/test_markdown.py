@@ -88,11 +88,3 @@ def test_attachments_task_lists_and_code_are_shown_as_jupyter_does():
 
 def test_letters_that_mark_a_formula_are_no_way_to_another_one():
     assert formulas(to_html("\ue0000\ue001 \ue0009\ue001 and $x$")) == [("inline", "x")]
-
-
-def test_what_is_left_out_of_markdown_is_said_in_one_list():
-    said: list[list[str]] = []
-    to_html(
-        "<script>1</script> <script>2</script>\n\n<iframe src=x></iframe>\n\n`<form>`", report=said.append
-    )
-    assert said == [["<script>", "<iframe>"]]

@@ -14,10 +14,7 @@ from bs4 import BeautifulSoup
 from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.language import words_in
-from mha_lib.classroom.pages.handout import HandoutExporter
-from mha_lib.classroom.pages.handout.build import address_of_run
-from mha_lib.classroom.pages.page import read as read_texts
-from mha_lib.classroom.pages.site import build, pages
+from mha_lib.classroom.pages.site import build
 from mha_lib.classroom.pages.site.notebook import students_notebook
 from offline_notebook import to_html
 from tests.brackets import outside_brackets, speak_in_brackets
@@ -181,23 +178,6 @@ def test_a_lesson_says_its_question_and_its_minutes(kept):
     assert lesson.p.text == "單頭注意力?"
     assert lesson.select_one(".minutes").text == "5 分鐘，另有選讀 3 分鐘"
     assert [link.text for link in lesson.select(".files a")] == ["講義", "投影片（PDF）", "筆記本"]
-
-
-def test_a_lesson_on_the_site_is_its_handout_below_a_bar(kept):
-    root, by_language = kept
-    lesson = by_language[1][1]
-    framed = (root / "build" / "site" / "zh" / "03_multi.html").read_text(encoding="utf-8")
-    about = {"name": lesson.stem, "path": str(lesson.parent)}
-    resources = {"metadata": about, "handouts": {"01_single", "03_multi"}}
-    notebook = nbformat.read(address_of_run(root, lesson), as_version=4)
-    plain, _ = HandoutExporter().from_notebook_node(notebook, resources)
-    bar = re.search(r'<header class="bar">.*?</header>\n', framed, re.DOTALL)[0]
-    icon = re.search(r'<link rel="icon".*?>\n', framed)[0]
-    style = "\n" + read_texts(pages.BAR)
-    for added in (bar, icon, style):
-        assert framed.count(added) == 1
-        framed = framed.replace(added, "")
-    assert framed == plain
 
 
 def test_a_downloaded_notebook_is_whole_and_has_neither_notes_nor_outputs(course):
