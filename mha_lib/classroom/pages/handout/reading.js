@@ -1,5 +1,5 @@
-// Reading alone: a slide with a guess shows its question first and what follows when it is asked for, and a bar
-// says where one is. Without this script a `details` folds the results; on paper, everything is open. WORDS come from the page.
+// Reading alone: a slide with a guess shows its question first and what follows when it is asked for; a bar opens all.
+// Without this script a `details` folds the results; on paper, everything is open. WORDS come from the page.
 
 const KEPT = "mha-handout"; // in localStorage: what the switches in the bar say, for all handouts
 const slides = [...document.querySelectorAll(".slide")];
@@ -95,26 +95,6 @@ function hideAll(elements, hidden) {
   for (const element of elements) hide(element, hidden);
 }
 
-/** Where one is on the core path, by the minutes of its slides. */
-function addPlace(bar) {
-  const core = slides.filter((slide) => slide.dataset.minutes);
-  if (!core.length) return;
-  const place = make("span");
-  const progress = make("progress", { max: core.length, ariaHidden: "true" });
-  const tell = () => {
-    const here = slides.indexOf(readSlide());
-    const done = core.filter((slide) => here < 0 || slides.indexOf(slide) < here);
-    const left = core.slice(done.length).reduce((sum, slide) => sum + Number(slide.dataset.minutes), 0);
-    const gaps = { slide: Math.min(done.length + 1, core.length), slides: core.length, minutes: left };
-    place.textContent = WORDS.reading.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
-    progress.value = done.length;
-  };
-  bar.prepend(progress, place);
-  addEventListener("scroll", tell, { passive: true });
-  addEventListener("resize", tell);
-  tell();
-}
-
 /** Show an element that the search has found, or that the address names. */
 function reveal(element) {
   const slide = element.closest(".slide");
@@ -137,7 +117,6 @@ if (asking.length || slides.some(isOptional)) {
   const optional = slides.filter(isOptional);
   if (optional.length)
     bar.append(makeSwitch("short", WORDS.hide_optional, (hidden) => hideAll(optional, hidden)));
-  addPlace(bar);
   document.querySelector("main").prepend(bar);
   addEventListener("beforematch", (event) => reveal(event.target));
   addEventListener("hashchange", openTarget);

@@ -62,7 +62,7 @@ def test_asserts_stand_on_the_page_even_if_no_slide_shows_them():
     assert "an import" not in page
 
 
-def test_a_slide_has_its_minutes_and_what_is_optional_is_marked_but_for_exercises():
+def test_what_is_optional_is_marked_but_for_exercises():
     page = export(
         text("## Core", slide="slide"),
         text("3 min. Ask.", slide="notes"),
@@ -76,7 +76,6 @@ def test_a_slide_has_its_minutes_and_what_is_optional_is_marked_but_for_exercise
         audience="instructor",
     )
     slides = read(page).select("main > section")
-    assert [slide.get("data-minutes") for slide in slides] == ["3", None, None, None]
     assert ["optional" in slide["class"] for slide in slides] == [False, True, False, False]
 
 
