@@ -50,6 +50,3 @@ def test_chinese_headings_are_not_set_tight_and_its_fonts_come_before_the_system
     assert spacing.startswith("-") is tight
     named = fonts.replace('"', "").split(", ")
     assert [font for font in named[: named.index("serif")] if font.startswith("Songti")] == before_the_systems
-
-
-# The widths at which a line ends within 猜一猜, and those at which a line is wider than its place.

@@ -11,7 +11,6 @@ import webbrowser
 from pathlib import Path
 from types import SimpleNamespace
 
-import nbformat
 import pytest
 
 from mha_lib.classroom import __main__ as command_line
@@ -23,12 +22,6 @@ from tests.lessons import ENGLISH
 @pytest.fixture
 def lesson(tmp_path):
     return Path(shutil.copy(ENGLISH[0], tmp_path))
-
-
-def change(lesson, changed):
-    notebook = nbformat.read(lesson, as_version=4)
-    changed(notebook)
-    nbformat.write(notebook, lesson)
 
 
 def said_by(name, root, lesson, monkeypatch, capsys):
@@ -89,26 +82,6 @@ def test_a_broken_pytorch_ends_in_a_way_out(tmp_path):
     assert ended.stderr.splitlines()[-1] == (
         "ImportError: PyTorch does not work here: a DLL is missing. Install it anew: pip install torch"
     )
-
-
-def test_a_kernel_that_is_not_installed_is_found(tmp_path, lesson, monkeypatch, capsys):
-    change(lesson, lambda notebook: notebook.metadata.kernelspec.update(name="tlh"))
-    status, lines = said_by("kernel", tmp_path, lesson, monkeypatch, capsys)
-    assert status == 1
-    assert "its kernel tlh is not installed; there are: python3" in lines[0]
-    assert "ipykernel install" in lines[1]
-
-
-@pytest.mark.ci
-def test_a_lesson_that_does_not_begin_is_found(tmp_path, lesson, monkeypatch, capsys):
-    def broken(notebook):
-        (imports,) = (cell for cell in notebook.cells if cell.id == "imports")
-        imports.source = "import package_that_is_missing"
-
-    change(lesson, broken)
-    status, lines = said_by("lesson", tmp_path, lesson, monkeypatch, capsys)
-    assert status == 1
-    assert "cell imports: ModuleNotFoundError: No module named 'package_that_is_missing'" in lines[0]
 
 
 @pytest.mark.ci

@@ -87,7 +87,7 @@ def test_a_drawing_has_the_width_that_browsers_give_it(clean, tmp_path, size, wi
 @pytest.mark.parametrize(
     ("html", "left"),
     [
-        (f'<video src="{FAR}">x</video>', ""),
+        (f'<video src="{FAR}"></video>', ""),
         (f'<link rel="stylesheet" href="{FAR}">', ""),
         (f"<style>@import '{FAR}'; p {{background: url({FAR})}}</style>", ""),
         (f"<svg onload='alert(1)'><text>x</text><image href={FAR}></image></svg>", ""),

@@ -86,8 +86,3 @@ def test_what_stands_in_a_formula_is_no_html(clean):
     soup = read(page)
     assert not soup.find_all(["script", "img"])
     assert not [tag for tag in soup.find_all(True) if any(name.startswith("on") for name in tag.attrs)]
-
-
-def test_a_size_is_left_out_and_the_formula_stays(clean):
-    assert letters(clean.markdown(r"$$\Huge\texttt{A B}\,{\large x}$$")) == "ABx"
-    assert clean.complaints == []

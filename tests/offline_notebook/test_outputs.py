@@ -2,7 +2,6 @@
 
 import pytest
 
-from offline_notebook import plain
 from offline_notebook.outputs import SHOWN, VIEW
 from tests.offline_notebook.pages import PIXEL, Shown, printed, shown
 
@@ -40,22 +39,6 @@ def test_a_picture_stands_in_for_what_only_jupyter_shows():
         page = Shown(shown({**source, "image/png": PIXEL}))
         assert page.page.find("img")["src"].endswith(PIXEL)
         assert page.notes == page.said == []
-
-
-@pytest.mark.parametrize(
-    ("source", "formulas", "words"),
-    [
-        (r"$\displaystyle \frac{1}{2}$", 1, ""),
-        (r"Let $x^2$ & $y$ be", 2, "Let & be"),
-    ],
-)
-def test_latex_is_a_formula_or_words_with_formulas(source, formulas, words):
-    page = Shown(shown({"text/latex": source, "text/plain": "<Latex object>"}))
-    assert len(page.page.find_all("math")) == formulas
-    for formula in page.page.find_all("math"):
-        formula.decompose()
-    assert plain(str(page.page)) == words
-    assert page.said == []
 
 
 def test_a_picture_has_the_text_and_the_width_that_its_cell_gave_it():

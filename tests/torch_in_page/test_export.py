@@ -17,8 +17,6 @@ def test_python_runs_what_was_recorded_at_every_length():
     for length in (1, 2, 5, 9):
         x = torch.randn(2, length)
         torch.testing.assert_close(program.run(x=x)["output"], layer(x.mT).softmax(0))
-    with pytest.raises(TypeError, match="the inputs must be x, got y"):
-        program.run(y=X)
 
 
 def test_half_precision_rounds_weights_alone_and_halves_them():
@@ -67,11 +65,6 @@ def test_what_is_shared_is_stored_once_and_what_is_unused_not_at_all():
 def test_what_the_page_cannot_do_is_named(function, message):
     with pytest.raises(NotImplementedError, match=message):
         export_for_page(function, {"x": X.clone()}, FREE)
-
-
-def test_a_branch_on_numbers_is_refused_in_the_words_of_pytorch():
-    with pytest.raises(RuntimeError, match=r"can't record <lambda>: .* not on the numbers .*words:\n.*"):
-        export_for_page(lambda x: x if x.sum() > 0 else -x, {"x": X})
 
 
 def test_the_interpreter_is_small_and_evaluates_no_text():

@@ -61,7 +61,6 @@ POLICY = {
     "script-src": "'unsafe-inline' blob: data:",
     **page.OWN_STYLES,
     "img-src": "data: blob:",
-    "media-src": "data: blob:",
     "font-src": "data:",
     "connect-src": "data: blob:",
 }

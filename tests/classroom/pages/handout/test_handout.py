@@ -314,7 +314,7 @@ def test_what_a_program_prints_stays_text():
             new_output("error", ename=HOSTILE, evalue=HOSTILE, traceback=[HOSTILE]),
             new_output("error", ename=HOSTILE, evalue=HOSTILE, traceback=[]),
             shown({"text/markdown": "[a link](javascript:alert(1))"}),
-            *(shown({mime: HOSTILE}) for mime in ("text/plain", "text/markdown", "text/latex")),
+            *(shown({mime: HOSTILE}) for mime in ("text/plain", "text/markdown")),
             shown({"application/json": {"a": HOSTILE}}),
             shown({"application/javascript": "alert(1)"}),
             shown({"image/svg+xml": f"<svg>{HOSTILE}</svg>"}),
