@@ -37,7 +37,8 @@ FETCHING = re.compile(r"url|image|src|\\", re.IGNORECASE)  # in a style; the \ m
 CONTENT_TOO = {"canvas", "iframe", "noscript", "object", "script", "select", "style", "template", "textarea"}
 # Readers of the notebook may miss these. Tables of pandas have a <style scoped> that a page does without.
 MISSED = re.compile(
-    r"<(audio|video|script|iframe|object|embed|canvas|form|select|textarea|link|meta|base|svg|style(?!\s+scoped))\b",
+    r"<(audio|video|script|iframe|object|embed|canvas|form|select|textarea|link|meta|base|svg"
+    r"|style(?!\s+scoped))\b",
     re.I,
 )
 
