@@ -190,7 +190,7 @@ def test_nothing_is_wider_than_the_screen(page, file, width):
 
 @pytest.fixture(scope="module")
 def questions(tmp_path_factory):
-    """The address of a page with four slides: two ask for a guess, the last one is optional."""
+    """The address of a page with four slides: two ask for a guess."""
 
     def slide(name, words, minutes, result=""):
         yield text(f"## {name}\n\n{words}", "slide", ["guess"] if result else [])
@@ -203,7 +203,6 @@ def questions(tmp_path_factory):
         *slide("First", "Some words. " * 99, "2 min."),
         *slide("Second", "*Guess!*", "3 min.", "the second result"),
         *slide("Third", "*Guess again.*", "4 min.", "the third result"),
-        *slide("Aside", "Words that nobody needs. " * 30, "Optional, 1 min."),
         *slide("Last", "More words. " * 300, "5 min."),
     ]
     return write(tmp_path_factory.mktemp("handout") / "questions.html", cells).as_uri()
@@ -283,18 +282,6 @@ def test_a_browser_that_refuses_its_storage_is_said_to_keep_nothing(page, watch,
     page.get_by_label("Your guess").first.press("Enter")
     expect(result(page, "second")).to_be_visible()
     assert watch.errors == []
-
-
-def test_what_is_optional_is_hidden_by_one_click_and_a_link_into_it_shows_it(page, questions):
-    page.goto(questions)
-    aside = page.get_by_role("heading", name="Aside")
-    expect(aside).to_be_visible()
-    page.get_by_role("checkbox", name="Hide what is optional").check()
-    expect(aside).not_to_be_visible()
-    another = page.context.new_page()  # a reload would go back to where the page stood
-    another.goto(f"{questions}#aside")
-    expect(another.get_by_role("checkbox", name="Hide what is optional")).to_be_checked()
-    expect(another.get_by_role("heading", name="Aside")).to_be_in_viewport()
 
 
 def test_search_and_links_open_what_they_find(page, questions):

@@ -62,23 +62,6 @@ def test_asserts_stand_on_the_page_even_if_no_slide_shows_them():
     assert "an import" not in page
 
 
-def test_what_is_optional_is_marked_but_for_exercises():
-    page = export(
-        text("## Core", slide="slide"),
-        text("3 min. Ask.", slide="notes"),
-        text("## More", slide="subslide"),
-        text("Optional, 2 min.", slide="notes"),
-        text("## Exercises", slide="slide"),
-        text("Optional, 1 min.", slide="notes"),
-        text("## One of them", slide="subslide"),
-        code("...", slide="fragment", tags=["exercise"]),
-        text("Optional, 5 min.", slide="notes"),
-        audience="instructor",
-    )
-    slides = read(page).select("main > section")
-    assert ["optional" in slide["class"] for slide in slides] == [False, True, False, False]
-
-
 # ---- audiences ----
 
 
