@@ -1,6 +1,5 @@
 """Computes as a handout does, where it will run: in a worker made of a blob, under a handout's policy."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -70,15 +69,3 @@ def assert_weighed(found: dict[str, Any], typed: Any, question: dict[str, Any]) 
     assert found["keyLabels"] == typed.columns(**question)
     mask = torch.tensor(found["mask"] or [True]).bool().expand(allowed.numel())
     assert mask.view_as(allowed).equal(allowed)
-
-
-def difference(ours: Tensor, theirs: Tensor) -> float:
-    """The largest difference, in units of the expected numbers where these are above 1."""
-    if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
-        return math.inf
-    ours, theirs = ours.double(), theirs.double()
-    same = (ours == theirs) | (ours.isnan() & theirs.isnan())
-    apart = (ours - theirs).abs() / theirs.abs().clamp(min=1)
-    return max(
-        torch.where(same, 0.0, apart.nan_to_num(math.inf, posinf=math.inf)).flatten().tolist(), default=0
-    )
