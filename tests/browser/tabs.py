@@ -27,10 +27,6 @@ class ChromiumTab:
     def until(self, function: str, *given: Any) -> Any:
         return until(self.page, f"(given) => ({function})(...given)", list(given))
 
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            self.page.keyboard.press(key)
-
     def resize(self, width: int, height: int) -> None:
         self.page.set_viewport_size({"width": width, "height": height})
 
