@@ -6,7 +6,6 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,6 @@ def newest_shows(file: Path) -> dict[str, dict[str, Show]]:
     """The newest show of each cell, by lesson and by the cell's id."""
     kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     return {
-        lesson: {cell: newest(entries) for cell, entries in cells.items() if entries}
+        lesson: {cell: Show(**entries[-1]) for cell, entries in cells.items() if entries}
         for lesson, cells in kept.items()
     }
-
-
-def newest(entries: list[dict[str, Any]]) -> Show:
-    return Show(**max(entries, key=lambda entry: entry["date"]))

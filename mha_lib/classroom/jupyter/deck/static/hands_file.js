@@ -3,11 +3,8 @@
 // entry for each cell. make_deck_copy writes into the folder of the copy, and never meets this file.
 // mha_lib/classroom/pages/hands.py reads it for the running order.
 
-/** The local date, such as 2026-11-27. */
-export function today() {
-  const now = new Date();
-  return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
-}
+/** The local date, such as 2026-11-27: Swedes write it in this way. */
+export const today = () => new Date().toLocaleDateString("sv");
 
 export class HandsFile {
   constructor({ identity, path, contents }) {
