@@ -12,7 +12,6 @@ import { openContents } from "./contents.js";
 import { explainOutputs } from "./explain.js";
 import { askForGuesses } from "./guesses.js";
 import { watchMoments } from "./moments.js";
-import { keepOpened } from "./optional.js";
 import { Original } from "./original.js";
 import { showProgress } from "./progress.js";
 import { Setup } from "./setup.js";
@@ -29,7 +28,6 @@ export default async function prepareSeat(app, load) {
     await context.ready;
     if (panel.isDisposed) return;
     const identity = identityOf(notebook.model);
-    if (identity) keepOpened(notebook);
     const { contents } = app.serviceManager;
     const files = identity && (await filesOf(identity, context.localPath, contents));
     const { words } = await readWords(identity?.language, files, notebook.node);
