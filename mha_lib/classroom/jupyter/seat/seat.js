@@ -8,7 +8,6 @@ import { readWords } from "../deck/static/words.js";
 import { addSlider } from "../extension/figures.js";
 import { markKept } from "../extension/kept.js";
 import { addCommands } from "./commands.js";
-import { openContents } from "./contents.js";
 import { explainOutputs } from "./explain.js";
 import { askForGuesses } from "./guesses.js";
 import { watchMoments } from "./moments.js";
@@ -50,7 +49,7 @@ export default async function prepareSeat(app, load) {
     explainOutputs(seat);
     watchMoments(seat);
     markKept(panel, words.seat.kept).catch(() => {}); // the kernel is gone
-    await Promise.all([showProgress(seat, openMenu, seats), openContents(app, load)]);
+    await showProgress(seat, openMenu, seats);
     panel.node.dataset.seat = "ready";
   }
 
