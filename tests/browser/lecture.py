@@ -3,11 +3,9 @@
 import json
 import re
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from nbformat import NotebookNode
-from playwright.sync_api import Locator, Page, Request, Route, expect
+from playwright.sync_api import Locator, Page, Request, expect
 
 from tests.browser.conftest import JupyterServer
 from tests.browser.new_lesson import current, press, status_of
@@ -81,22 +79,3 @@ def end_kernels(server: JupyterServer) -> None:
     for kernel in kernels:
         request = f"{address}/{kernel['id']}?token={server.token}"
         urllib.request.urlopen(urllib.request.Request(request, method="DELETE")).close()
-
-
-@contextmanager
-def held(page: Page, address: str, method: str) -> Iterator[None]:
-    """Keep requests from the server until the block ends."""
-    kept: list[Route] = []
-    is_over = False
-
-    def keep(route: Route) -> None:
-        if route.request.method != method or is_over:
-            route.continue_()
-        else:
-            kept.append(route)
-
-    page.route(address, keep)
-    yield
-    is_over = True
-    for route in kept:
-        route.continue_()

@@ -6,19 +6,11 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.lecture import expect_done, foot_says, held, outputs_of, reload, turn
-from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
+from tests.browser.lecture import expect_done, foot_says, outputs_of, reload, turn
+from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press
 from tests.browser.waiting import saved_when
 
-SETUP = """import math as maths
-%matplotlib inline
-prepared, (other, *rest) = 1, (2, 3)
-def helper():
-    inner = 1
-class Model: pass"""
 AS_IT_CAME = "number = 1print('one', number)"  # its lines, as the editor shows them
-LOCAL = "exec(compile('def f(): prepared; prepared = 1', '', 'exec')); f()"  # an UnboundLocalError
-HINT = re.compile("The name comes from the setup, which has not run")
 
 
 @pytest.fixture
@@ -26,10 +18,7 @@ def lesson(jupyter, tmp_path):
     """The address of a deck that nobody has run. Its file name is new, so it has a kernel of its own."""
     cells = [
         cell("slide", new_code_cell, "number = 1\nprint('one', number)", "first"),
-        cell("slide", new_code_cell, "maths.pi, prepared, rest, helper, Model", "needs-setup"),
-        cell("slide", new_code_cell, "inner", "needs-more"),
         cell("slide", new_markdown_cell, "## No code", "no-code"),
-        cell("skip", new_code_cell, SETUP, "prepare", ("setup",)),
     ]
     return lay_lesson(jupyter, f"{tmp_path.name}.ipynb", cells)
 
@@ -73,16 +62,15 @@ def test_z_gives_back_the_cell_as_the_deck_came_and_then_what_was_typed(page, ju
     foot_says(page, "z", re.compile("What was typed is back"))
     expect(code(page)).to_have_text("print('two')")
     expect(outputs_of(page)).to_have_text("two")
-    turn(page, "PageDown PageDown PageDown z Home", "slide-0-0")  # where Z is pressed there is no code
+    turn(page, "PageDown z Home", "slide-0-0")  # where Z is pressed there is no code
     expect(code(page)).to_have_text("print('two')")
 
     file = jupyter.folder / f"{tmp_path.name}.ipynb"
     press(page, "Control+s")
     saved_when(file, lambda saved: saved.cells[0].outputs, "what the code has printed")
     reload(page)
-    for text in ("print('two')", AS_IT_CAME, "print('two')"):  # the newest first
-        expect(code(page)).to_have_text(text)
-        page.keyboard.press("z")
+    expect(code(page)).to_have_text("print('two')")
+    page.keyboard.press("z")
     expect(code(page)).to_have_text(AS_IT_CAME)
 
     type_over(page, "print('three'); import time; time.sleep(900)", "three")
@@ -93,39 +81,3 @@ def test_z_gives_back_the_cell_as_the_deck_came_and_then_what_was_typed(page, ju
     page.keyboard.press("z")
     expect(code(page)).to_have_text(AS_IT_CAME)
     expect(outputs_of(page)).to_have_count(0)
-
-
-def test_a_name_that_the_setup_would_define_says_so_only_until_the_setup_ran(page, lesson):
-    open_deck(page, lesson)
-    turn(page, "PageDown", "slide-1-0")
-    for name in ("maths", "rest", "Model"):
-        type_over(page, name, f"'{name}' is not defined")
-        expect(status_of(page), name).to_have_text(HINT)
-        foot_says(page, "Escape", "")
-    turn(page, "PageDown", "slide-2-0")
-    for source in ("inner", "import prepared", LOCAL, "(prepared"):
-        expect_no_hint(page, source)
-    foot_says(page, "s", re.compile("Setup: 1 of 1 cells ran"))
-    expect_no_hint(page, "del prepared; prepared")
-
-
-def expect_no_hint(page: Page, source: str) -> None:
-    run(page, source, "Error")
-    run(page, "print('settled')", "settled")  # the kernel answers the deck's question about the error first
-    expect(status_of(page), source).not_to_have_text(HINT)
-
-
-def test_one_may_type_on_while_the_kernel_starts_and_while_the_cell_runs(page, lesson):
-    with held(page, "**/api/sessions?*", "POST"):
-        open_deck(page, lesson)
-        page.keyboard.press("Control+Enter")
-        expect(current(page).locator(".jp-CodeCell")).to_have_attribute("data-busy", "waits")
-        expect(status_of(page)).to_have_text("The kernel is starting; the cell waits for it.")
-        code(page).click()
-        page.keyboard.press("Control+End")
-        page.keyboard.type("  # I type")
-    expect(outputs_of(page)).to_have_text("one 1")
-    page.keyboard.type(" on")
-    expect_done(page)
-    expect(code(page)).to_contain_text("# I type on")
-    expect(code(page)).to_be_focused()

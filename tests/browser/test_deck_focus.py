@@ -89,9 +89,12 @@ def test_keys_on_each_kind_of_focus(controls: Page) -> None:
         page.keyboard.press("PageDown")  # a presenter's remote control
         expect(shown, f"PageDown on {kind}").to_have_id("slide-2-0")
 
+        focus(page, "nothing")
+        page.keyboard.press("l")
         focus(page, kind)
         page.keyboard.press("Escape")
         until(page, UNFOCUSED)
+        expect(page.locator("#deck-laser"), kind).to_be_hidden()
         page.keyboard.press("Space")
         expect(shown, f"Escape and Space on {kind}").to_have_id("slide-2-0")
 
@@ -111,20 +114,6 @@ def test_keys_on_each_kind_of_focus(controls: Page) -> None:
         expect(shown, f"→ on {kind}").to_have_id(stays)
 
 
-def test_a_key_right_after_escape_is_the_decks(controls: Page) -> None:
-    for kind in ("the explorer's slider", "another widget's slider", "a list", "a text box"):
-        focus(controls, kind)
-        act(
-            controls,
-            """() => {
-                for (const [key, keyCode] of [["Escape", 27], [" ", 32]])
-                    document.activeElement.dispatchEvent(
-                        new KeyboardEvent("keydown", { key, keyCode, bubbles: true, cancelable: true }));
-            }""",
-        )
-        expect(current(controls), f"Escape, Space in {kind}").to_have_id("slide-2-0")
-
-
 def test_after_the_mouse_the_keys_are_the_decks_again_except_where_one_types(controls: Page) -> None:
     page, light = controls, is_light(controls)
     for kind in ("the explorer's slider", "another widget's slider", "a button", "a folded answer"):
@@ -140,18 +129,6 @@ def test_after_the_mouse_the_keys_are_the_decks_again_except_where_one_types(con
         expect(current(page), f"typing into {kind}").to_have_id("slide-1-0")
     expect(control(page, "a text box")).to_have_value("d c1")
     expect_light(page, light)
-
-
-def drag(page: Page, control: Locator) -> None:
-    box = box_of(control)
-    page.mouse.move(box["x"] + 3, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=3)
-    page.mouse.up()
-
-
-def test_a_choice_from_a_list_with_the_mouse_gives_the_keys_back(controls: Page) -> None:
-    page = controls
     choices = control(page, "a list")
     choices.focus()
     page.keyboard.press("ArrowDown")  # chosen with the keyboard, the list keeps the keys
@@ -162,16 +139,9 @@ def test_a_choice_from_a_list_with_the_mouse_gives_the_keys_back(controls: Page)
     expect(choices).not_to_be_focused()
 
 
-def test_escape_ends_pointer_magnifier_and_focus_in_one_press(controls: Page) -> None:
-    page = controls
-    for kind in FOCUS:
-        focus(page, kind)
-        act(page, "document.activeElement.blur()")
-        press(page, "l m")
-        expect(page.locator("#deck-laser")).to_be_visible()
-        if FOCUS[kind]:
-            control(page, kind).focus()
-        page.keyboard.press("Escape")
-        expect(page.locator("#deck-laser"), kind).to_be_hidden()
-        expect(page.locator(".slides"), kind).not_to_have_css("scale", "2")
-        until(page, UNFOCUSED)
+def drag(page: Page, control: Locator) -> None:
+    box = box_of(control)
+    page.mouse.move(box["x"] + 3, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=3)
+    page.mouse.up()

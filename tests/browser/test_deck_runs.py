@@ -1,7 +1,6 @@
 """S, K and Shift+R tell how long they run and how far a training is; N runs what a cell needs."""
 
 import re
-from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
@@ -9,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import JupyterServer
 from tests.browser.decks import go_to
-from tests.browser.lecture import end_kernels, expect_done, foot_says, held, outputs_of, reload, turn
+from tests.browser.lecture import end_kernels, expect_done, foot_says, outputs_of, reload, turn
 from tests.browser.new_lesson import cell, lay_lesson, open_deck, status_of
 from tests.browser.waiting import saved_when
 
@@ -42,9 +41,7 @@ def test_s_counts_the_seconds_and_shows_the_training(page: Page, jupyter: Jupyte
     go.touch()
     expect(status).to_have_text(re.compile(r"Setup: 2 of 2 cells ran in \d+ s"))
     expect(page.locator(".jp-OutputArea-output")).to_have_count(0)  # nothing is left of the line
-    with held(page, "**/api/sessions/*", "PATCH"):  # which changes the kernel
-        foot_says(page, "Shift+R", re.compile(r"^Starting a fresh kernel · \d+ s$"))
-    expect(status).to_have_text(re.compile(r"^All: 2 of 2 cells ran in \d+ s$"))
+    foot_says(page, "Shift+R", re.compile(r"^All: 2 of 2 cells ran in \d+ s$"))
     go.unlink()
     foot_says(page, "s", re.compile(r"Setup: cell 2 of 2, .*\nstep \d+ of "))
     foot_says(page, "Escape", re.compile(r"Setup: stopped at slide 1 \(train\)"))
@@ -61,44 +58,28 @@ NAMES = [
 ]
 
 
-@pytest.fixture
-def names(page: Page, jupyter: JupyterServer, tmp_path: Path) -> Page:
-    cells = [cell(kind, new_code_cell, text, name, tags) for kind, text, name, tags in NAMES]
-    open_deck(page, lay_lesson(jupyter, f"names/{tmp_path.name}.ipynb", cells))
-    return page
-
-
 @pytest.mark.ci
-def test_a_missing_name_is_told_with_its_cell_and_n_runs_what_it_needs(names: Page) -> None:
-    go_to(names, "slide-3-0")
+def test_n_runs_what_a_cell_needs_and_outputs_of_an_earlier_kernel_are_marked(page, jupyter):
+    cells = [cell(kind, new_code_cell, text, name, tags) for kind, text, name, tags in NAMES]
+    open_deck(page, lay_lesson(jupyter, "names.ipynb", cells))
+    go_to(page, "slide-3-0")
     said = (
         "The name comes from slide 3 (fourth), which has not run in this kernel: N runs that, then this cell."
     )
-    foot_says(names, "Control+Enter", said)
-    names.keyboard.press("n")
-    expect(outputs_of(names)).to_have_text("the sum: 5")
-    expect(status_of(names)).to_have_text("")
-    expect(names.locator("#slide-1-0 .jp-InputPrompt")).to_have_text(re.compile(r"\[\d+\]"))
-    turn(names, "PageDown Control+Enter", "slide-4-0")
-    expect(outputs_of(names)).to_contain_text("nobody_defines_this")
-    expect_done(names)
-    expect(status_of(names)).to_have_text("")
-
-
-@pytest.mark.ci
-def test_outputs_of_an_earlier_kernel_are_marked_until_their_cells_run(names, jupyter, tmp_path):
-    kept = names.locator("[data-kept]")
-    foot_says(names, "Shift+R", re.compile(r"^All: 6 of 7 cells ran"))
-    go_to(names, "slide-3-0")
-    file = jupyter.folder / "names" / f"{tmp_path.name}.ipynb"
+    foot_says(page, "Control+Enter", said)
+    page.keyboard.press("n")
+    expect(outputs_of(page)).to_have_text("the sum: 5")
+    expect(status_of(page)).to_have_text("")
+    turn(page, "PageDown Control+Enter", "slide-4-0")
+    expect(outputs_of(page)).to_contain_text("nobody_defines_this")
+    expect_done(page)
+    expect(status_of(page)).to_have_text("")
+    file = jupyter.folder / "names.ipynb"
     saved_when(file, lambda lesson: lesson.cells[5].outputs, "the sum")
-    reload(names)
-    expect(kept).to_have_count(0)  # the same kernel
     end_kernels(jupyter)
-    reload(names)
+    reload(page)
+    kept = page.locator("[data-kept]")
     expect(kept).to_have_count(2)
-    expect(status_of(names)).to_contain_text("from an earlier kernel")
-    foot_says(names, "s", re.compile("^Setup: 2 of 2"))
-    expect(kept).to_have_count(2)
-    names.keyboard.press("Control+Enter")
+    expect(status_of(page)).to_contain_text("from an earlier kernel")
+    page.keyboard.press("Control+Enter")
     expect(kept).to_have_count(1)

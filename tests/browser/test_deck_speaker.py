@@ -12,7 +12,7 @@ from tests.browser.decks import begin
 from tests.browser.lecture import expect_inside, open_notes, reload, turn
 from tests.browser.new_lesson import cell, lay_lesson, open_deck
 from tests.browser.pages import new_page
-from tests.browser.waiting import act, box_of, each_of, measure, until
+from tests.browser.waiting import box_of, each_of, measure, until
 
 CELLS = [  # slide type, source
     ("slide", "# A title"),
@@ -27,7 +27,6 @@ CELLS = [  # slide type, source
     ("notes", "5 min. Thank them."),
 ]
 NOON = 1_800_014_400  # seconds since 1970
-SIZES = [(1200, 740), (1000, 600), (1920, 1040)]
 
 
 @pytest.fixture(scope="module")
@@ -93,15 +92,13 @@ def test_the_clock_starts_with_the_first_turn_as_if_the_first_slide_had_kept_to_
     expect_clock(speaker, "7:00", "2 min behind")
     turn(deck, "PageDown", "slide-2-0")
     expect_clock(speaker, "7:00", "on time")  # planned for minute 5 to 10
-    turn(deck, "Home", "slide-0-0")
-    expect_clock(speaker, "7:00", "4 min behind")
 
 
-def test_the_clock_says_how_far_ahead_the_talk_is_and_can_be_paused_and_set_back(deck: Page) -> None:
+@pytest.mark.ci
+def test_the_clock_says_how_far_ahead_the_talk_is_can_be_paused_and_outlives_the_window(deck: Page) -> None:
     speaker = open_speaker(deck)
     speaker.get_by_role("button", name="start").click()
     turn(deck, "End", "slide-2-0")
-    expect_clock(speaker, "0:00", "5 min ahead")
     speaker.get_by_role("button", name="pause").click()
     set_clock(deck, 4)
     expect(speaker.locator("time")).to_have_text(re.compile(r"\d\d:04:00"))
@@ -109,10 +106,9 @@ def test_the_clock_says_how_far_ahead_the_talk_is_and_can_be_paused_and_set_back
     speaker.get_by_role("button", name="go on").click()
     set_clock(deck, 8)
     expect_clock(speaker, "4:00", "1 min ahead")
-    speaker.get_by_role("button", name="reset").click()
-    expect_clock(speaker, "0:00", "starts with the first turn")
-    turn(deck, "PageUp", "slide-1-0")
-    expect_clock(speaker, "3:00", "on time")
+    with speaker.expect_event("close"):
+        reload(deck)
+    expect_clock(open_notes(deck), "4:00", "1 min ahead")
 
 
 def test_it_shows_the_slide_as_the_class_sees_it_and_the_next_step_or_core_slide(deck: Page) -> None:
@@ -146,38 +142,17 @@ def test_it_shows_the_slide_as_the_class_sees_it_and_the_next_step_or_core_slide
     expect(coming(speaker)).to_have_count(0)
 
 
-@pytest.mark.ci
-def test_the_window_closes_with_its_deck_and_opens_again_while_the_clock_goes_on(deck: Page) -> None:
-    speaker = open_speaker(deck)
-    with deck.expect_popup() as popup:
-        # A tab that could take the other's window by its name.
-        act(deck, "() => void window.open(location.href)")
-    other: Page = popup.value
-    expect(other.locator("body")).to_have_attribute("data-deck", "ready")
-    others = open_notes(other)
-    turn(other, "End", "slide-2-0")
-    expect(others.locator("main")).to_contain_text("Thank them.")
-    turn(deck, "Space", "slide-1-0")
-    expect(speaker.locator("main")).to_contain_text("Ask first.")
-    set_clock(deck, 5)
-    with speaker.expect_event("close"):
-        reload(deck)
-    speaker = open_notes(deck)
-    expect_clock(speaker, "8:00", "3 min behind")
-    expect(others.locator("main")).to_contain_text("Thank them.")
-
-
 def test_clock_and_plan_can_be_read_from_two_metres_and_nothing_is_cut_off(deck: Page) -> None:
     speaker = open_speaker(deck)
     turn(deck, "Space", "slide-1-0")
     expect(speaker.locator("h1")).to_have_text("The second")
-    for width, height in SIZES:
-        speaker.set_viewport_size({"width": width, "height": height})
-        for name in ("#elapsed", "#plan"):
-            pixels = measure(speaker.locator(name), "node => parseFloat(getComputedStyle(node).fontSize)")
-            assert pixels >= 55  # capitals of 10 mm at 96 pixels an inch
-        shown, next_one = (box_of(figure) for figure in each_of(speaker.locator("figure")))
-        assert shown["width"] > 1.5 * next_one["width"], "the slide itself is the larger picture"
-        letters = measure(speaker.locator("article"), "node => parseFloat(getComputedStyle(node).fontSize)")
-        assert letters >= 28, "the notes can be read while one speaks"
-        expect_inside(speaker, "output, time, button, figure, aside p", (0, 0, width, height))
+    speaker.set_viewport_size({"width": 1000, "height": 600})
+    for name, least in (
+        ("#elapsed", 55),
+        ("#plan", 55),
+        ("article", 28),
+    ):  # capitals of 10 mm
+        assert measure(speaker.locator(name), "node => parseFloat(getComputedStyle(node).fontSize)") >= least
+    shown, next_one = (box_of(figure) for figure in each_of(speaker.locator("figure")))
+    assert shown["width"] > 1.5 * next_one["width"], "the slide itself is the larger picture"
+    expect_inside(speaker, "output, time, button, figure, aside p", (0, 0, 1000, 600))

@@ -1,36 +1,24 @@
 """A lesson in JupyterLab, as a student works in it."""
 
-import json
 import re
 import shutil
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Locator, Page, Route, expect
+from nbformat.v4 import new_markdown_cell
+from playwright.sync_api import Locator, Route, expect
 
 from mha_lib.classroom.lesson import make_working_copy
 from mha_lib.classroom.lesson.language import words_in
-from tests.browser.conftest import JupyterServer
-from tests.browser.new_lesson import cell_in_lab, new_lesson
-from tests.browser.waiting import act, box_of, expect_idle, saved_when, until
+from tests.browser.lecture import saves
+from tests.browser.new_lesson import new_lesson
+from tests.browser.seats import STUB, WORDS, Seat, cell, text
+from tests.browser.waiting import saved_when, until
 
-WORDS = words_in("en")["seat"]
 IMPORTS = "from mha_lib.classroom import begin_lesson, check\nbegin_lesson()"
 RIGHT = "def mine(scores, mask):\n    return scores.masked_fill(~mask, -float('inf')).softmax(-1)"
 WAITS = "import pathlib, time\nwhile not pathlib.Path('go-on').exists(): time.sleep(0.1)"
 FOLDED = {"source_hidden": True}
-STUB = "def mine(scores, mask):\n    return ...  # your answer"
-
-
-def cell(name, source, kind="-", tags=(), make=new_code_cell, **metadata):
-    made = make(source, metadata={"slideshow": {"slide_type": kind}, "tags": list(tags)} | metadata)
-    made.id = name
-    return made
-
-
-def text(name, source, kind="slide"):
-    return cell(name, source, kind, make=new_markdown_cell)
 
 
 def lesson(language="en"):
@@ -79,77 +67,6 @@ def course(serve, tmp_path_factory):
         (folder / "notebooks" / language).mkdir(parents=True)
         nbformat.write(lesson(language), folder / "notebooks" / language / "07_lesson.ipynb")
     return serve(folder)
-
-
-class Seat:
-    """A student's copy of the lesson, open in JupyterLab."""
-
-    def __init__(self, page: Page, course: JupyterServer, path: str = "work/en/07_lesson.ipynb"):
-        self.page, self.course, self.words, self.file = page, course, WORDS, course.folder / path
-        self.address = course.address("lab", path)
-        self.go_on = self.file.parent / "go-on"  # a file for which a cell waits
-
-    def open(self, settings: str = "&reset"):
-        self.page.goto(self.address + settings)
-        expect(self.page.locator(".jp-NotebookPanel")).to_have_attribute("data-seat", "ready")
-        expect(self.page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
-        return self
-
-    @property
-    def progress(self) -> Locator:
-        return self.page.locator(".mha-progress")
-
-    def cell(self, name: str) -> Locator:
-        return cell_in_lab(self.page, self.file, name)
-
-    def run(self, name: str) -> Locator:
-        self.cell(name).locator(".cm-content").click()
-        self.page.keyboard.press("Control+Enter")
-        return self.cell(name)
-
-    def write(self, name: str, source: str) -> None:
-        self.cell(name).locator(".cm-content").fill(source)
-
-    def output(self, name: str) -> Locator:
-        return self.cell(name).locator(".jp-OutputArea-output")
-
-    def choose(self, name: str, command: str) -> None:
-        self.cell(name).locator(".cm-content, .jp-MarkdownOutput").first.click(button="right")
-        self.page.locator(".lm-Menu").get_by_text(self.words[command], exact=True).click()
-
-    def save(self) -> None:
-        self.page.keyboard.press("Control+s")
-        expect(self.page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
-
-    def restart(self) -> None:
-        self.page.locator("[data-command='notebook:restart-kernel']").click()
-        self.page.get_by_role("button", name="Confirm Kernel Restart").click()
-
-    def choose_in_menu(self, command: str) -> None:
-        self.progress.get_by_role("button", name=self.words["menu"]).click()
-        self.page.locator(".lm-Menu").get_by_text(self.words[command], exact=True).click()
-
-    def run_all(self) -> None:
-        self.page.get_by_role("menuitem", name="Run", exact=True).click()
-        self.page.get_by_text("Run All Cells", exact=True).click()
-        expect(self.output("check")).to_contain_text("masked_softmax")
-
-    def expect_active(self, name: str) -> None:
-        expect(self.cell(name)).to_have_class(re.compile("jp-mod-active"))
-
-    def guess(self, name: str) -> Locator:
-        return self.cell(name).get_by_role("textbox", name=self.words["your_guess"])
-
-    @property
-    def set_up_button(self) -> Locator:
-        return self.page.get_by_text(self.words["set_up"], exact=True)
-
-    def set_up(self) -> None:
-        self.set_up_button.click()
-        expect(self.page.get_by_text(self.words["is_set_up"])).to_be_visible()
-
-    def notice(self, sentence: str) -> Locator:
-        return self.page.get_by_role("alert").get_by_text(sentence)
 
 
 @pytest.fixture
@@ -214,14 +131,11 @@ def test_the_button_runs_the_setup_also_a_cell_that_was_deleted_and_says_what_fa
     helpers = seat.cell("helpers")
     seat.write("helpers", f"{WAITS}\nhelper = 1 / 0")
     failed = seat.notice("ZeroDivisionError: division by zero")
-    # whoever writes in another cell goes on there
-    for place, active in [(".cm-content", "add"), (".jp-InputPrompt", "helpers")]:
-        seat.set_up_button.click()
-        seat.cell("add").locator(place).click()
-        seat.go_on.touch()
-        expect(failed).to_have_count(1)  # that of an earlier try is gone
-        seat.expect_active(active)
-        seat.go_on.unlink()
+    seat.set_up_button.click()
+    seat.cell("add").locator(".cm-content").click()
+    seat.go_on.touch()
+    expect(failed).to_have_count(1)
+    seat.expect_active("add")  # whoever writes in another cell goes on there
     seat.write("imports", "import no_such_course")
     seat.set_up_button.click()
     expect(seat.notice(WORDS["wrong_kernel"])).to_be_visible()
@@ -279,7 +193,6 @@ def test_the_line_above_the_lesson_tells_where_the_student_is_and_survives_resta
     seat.cell("add").locator(".cm-content").click()
     seat.page.keyboard.press("Shift+Enter")
     expect_progress(3, 6, 1)
-    expect(seat.output("imports")).to_be_visible()
 
 
 @pytest.mark.ci
@@ -327,7 +240,7 @@ def test_a_cell_comes_back_as_the_lesson_has_it_and_the_students_own_by_undo(sea
 
 
 @pytest.mark.ci
-def test_a_copy_that_was_renamed_and_moved_is_still_a_copy_and_any_other_notebook_is_left_alone(seat, course):
+def test_a_copy_that_was_renamed_and_moved_is_still_a_copy_and_any_other_lesson_has_no_original(seat, course):
     copy = Seat(seat.page, course, "homework/mine of 07.ipynb")
     copy.file.parent.mkdir()
     shutil.move(course.folder / "work/zh/07_lesson.ipynb", copy.file)
@@ -349,38 +262,14 @@ def test_a_copy_that_was_renamed_and_moved_is_still_a_copy_and_any_other_noteboo
     outside.choose("add", "give_back")
     expect(seat.page.get_by_text(WORDS["no_original"]).first).to_be_visible()
 
-    other = new_lesson([new_code_cell("1")])
-    del other.metadata["mha"]
-    nbformat.write(other, course.folder / "other.ipynb")
-    seat.page.goto(course.address("lab", "other.ipynb") + "&reset")
-    expect(seat.page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
-    expect(seat.page.locator(".mha-set-up, .mha-progress")).to_have_count(0)
-
-
-def _keeps_a_closed_panel(answer):
-    """Whether JupyterLab wrote its workspace, and with the panel on the left closed."""
-    if "/api/workspaces" not in answer.url or answer.request.method != "PUT":
-        return False
-    layout = json.loads(answer.request.post_data or "{}")["data"].get("layout-restorer:data")
-    return bool(layout and layout["left"]["collapsed"])
-
-
-@pytest.mark.ci
-def test_the_contents_are_open_beside_the_first_lesson_until_they_are_closed(seat):
-    contents = seat.page.locator("#table-of-contents")
-    seat.open()
-    expect(contents).to_be_visible()
-    with seat.page.expect_response(_keeps_a_closed_panel):
-        seat.page.locator(".lm-TabBar-tab[data-id='table-of-contents']").click()
-    expect(contents).to_be_hidden()
-    seat.open("")
-    expect(contents).to_be_hidden()
-
 
 def test_helpers_and_optional_parts_are_folded_until_a_command_a_click_or_a_search_opens_them(seat):
     hidden = seat.page.get_by_text("cell hidden")
+    before = seat.file.read_bytes()
     folded, named = (seat.cell("folded").locator(part) for part in (".cm-content", ".jp-Placeholder"))
     seat.open()
+    until(seat.page, "() => !document.querySelector('.lm-TabBar-tab.jp-mod-dirty')")
+    assert seat.file.read_bytes() == before, "opening changes nothing"
     expect(named).to_contain_text("# Helper: a number")
     expect(folded).to_be_hidden()
     named.get_by_text("# Helper").click()
@@ -405,75 +294,25 @@ def test_helpers_and_optional_parts_are_folded_until_a_command_a_click_or_a_sear
     expect(seat.cell("still-more")).to_be_visible()
 
 
-# A heading becomes known to JupyterLab when a test says so: a busy machine takes its time.
-KNOWN_LATE = """async function activate(app) {
-    window.lab = app;
-    const { MarkdownCell } = await load("@jupyterlab/cells");
-    const { getHeadings } = MarkdownCell.prototype;
-    const known = new Promise((resolve) => { window.readHeadings = resolve; });
-    MarkdownCell.prototype.getHeadings = async function () {
-        if (IS_LATE) await known;
-        return getHeadings.call(this);
-    };
-"""
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize(
-    ("late", "clicked", "left"), [("true", None, 0), ("!this.headingCollapsed", "2 cells hidden", 1)]
-)
-def test_what_is_opened_while_the_lesson_loads_stays_open_and_opening_changes_nothing(
-    seat, late, clicked, left
-):
-    def delay(route):
-        script = KNOWN_LATE.replace("IS_LATE", late)
-        route.fulfill(body=route.fetch().text().replace("async function activate(app) {", script))
-
-    before = seat.file.read_bytes()
-    dirty = seat.page.locator(".lm-TabBar-tab.jp-mod-dirty")
-    seat.page.route("**/extension/remoteEntry.js*", delay)
-    seat.page.goto(seat.address + "&reset")
-    expect(seat.progress).to_be_visible()
-    until(seat.page, "() => Boolean(lab.shell.currentWidget.model.getMetadata('language_info').version)")
-    expect(dirty).to_have_count(0)
-    assert seat.file.read_bytes() == before
-    seat.page.get_by_text(clicked, exact=True).click() if clicked else seat.choose_in_menu("show_optional")
-    expect(seat.page.locator(".jp-NotebookPanel")).to_have_attribute("data-seat", "ready")
-    act(seat.page, "readHeadings()")
-    expect(seat.page.get_by_text(re.compile("cells? hidden"))).to_have_count(left)
-    expect(seat.cell("still-more")).to_be_visible()
-
-
-def answer_full(route: Route) -> None:
-    message = json.dumps({"message": "[Errno 28] No space left on device", "reason": None})
-    route.fulfill(status=500, content_type="application/json", body=message)
-
-
-def refusing_to_save(fail):
-    def handle(route):
-        fail(route) if route.request.method == "PUT" else route.continue_()
-
-    return handle
-
-
-def holding(answer):
-    return lambda notebook: answer in str(notebook)
-
-
 @pytest.mark.ci
 def test_a_lesson_that_cannot_be_saved_or_is_open_twice_says_what_to_do(seat):
     seat.open()
     expect(seat.notice(WORDS["open_twice"])).to_have_count(0)
-    for fail, answer in ((answer_full, "my_answer = 1"), (Route.abort, "my_answer = 2")):
-        seat.page.route("**/api/contents/**", refusing_to_save(fail))
-        seat.write("add", answer)
-        seat.page.keyboard.press("Control+s")
-        seat.page.get_by_role("dialog").get_by_text("Close").click()
-        expect(seat.notice(WORDS["not_saved"])).to_be_visible()
-        seat.page.unroute("**/api/contents/**")
-        seat.page.keyboard.press("Control+s")
-        expect(seat.notice(WORDS["not_saved"])).to_have_count(0)
-        saved_when(seat.file, holding(answer), "the answer")
+
+    def refuse(route: Route) -> None:
+        route.fulfill(status=500, json={"message": "disk full"}) if saves(
+            route.request
+        ) else route.continue_()
+
+    seat.page.route("**/api/contents/**", refuse)
+    seat.write("add", "my_answer = 1")
+    seat.page.keyboard.press("Control+s")
+    seat.page.get_by_role("dialog").get_by_text("Close").click()
+    expect(seat.notice(WORDS["not_saved"])).to_be_visible()
+    seat.page.unroute("**/api/contents/**")
+    seat.page.keyboard.press("Control+s")
+    expect(seat.notice(WORDS["not_saved"])).to_have_count(0)
+    saved_when(seat.file, lambda notebook: "my_answer = 1" in str(notebook), "the answer")
     second = Seat(seat.page.context.new_page(), seat.course)
     second.page.goto(seat.address + "&reset")
     for each in (second, seat):
@@ -485,15 +324,6 @@ def test_a_lesson_that_cannot_be_saved_or_is_open_twice_says_what_to_do(seat):
 def test_a_page_that_was_closed_in_a_training_finds_it_running_and_says_when_it_is_done(seat):
     seat.open()
     seat.write("add", WAITS)
-    expect(seat.run("add").locator(".jp-InputArea-prompt")).to_have_text("[*]:")
-    seat.progress.get_by_role("button", name=WORDS["menu"]).hover()
-    seat.page.mouse.down()
-    seat.go_on.touch()
-    expect(seat.cell("add").locator(".jp-InputPrompt")).to_have_text("[1]:")
-    seat.page.mouse.up()
-    expect(seat.page.locator(".lm-Menu"), "a cell that ends takes no click away").to_be_visible()
-    seat.page.keyboard.press("Escape")
-    seat.go_on.unlink()
     expect(seat.run("add").locator(".jp-InputArea-prompt")).to_have_text("[*]:")
     seat.save()
     seat.page.goto(seat.address + "&reset")
@@ -555,15 +385,3 @@ def test_a_guess_is_kept_in_the_copy_and_its_result_waits_unless_it_is_an_error(
     moved.open()
     expect(moved.output("result")).to_have_text("45")
     assert "aa dd 44" not in (seat.file.parent / ".exercises.json").read_text(encoding="utf-8")
-
-
-def test_what_was_asked_stays_in_sight_above_a_tall_result(seat):
-    seat.open()
-    seat.write("result", "print(60 * 'a line\\n')")
-    seat.run("result")
-    seat.cell("asks").get_by_role("button", name=WORDS["show_result"]).click()
-    expect(seat.output("result")).to_contain_text("a line")
-    seat.expect_active("says")
-    expect_idle(seat.page)
-    asked, notebook = box_of(seat.cell("asks").locator("h2")), box_of(seat.page.locator(".jp-Notebook"))
-    assert asked["y"] >= notebook["y"]

@@ -1,12 +1,6 @@
 """A notebook of somebody else runs nothing in the name of whoever opens it, until they trust it."""
 
 import json
-import shutil
-import subprocess
-import sys
-import sysconfig
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,15 +12,14 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from playwright.sync_api import expect
 
 from mha_lib.classroom.lesson.language import words_in
-from tests.browser.conftest import JupyterServer, Watch, install_deck, start_server
+from tests.browser.conftest import Watch
 from tests.browser.lecture import saves
 from tests.browser.new_lesson import ANYWIDGET, new_lesson
-from tests.browser.pages import expect_accessible, new_page
+from tests.browser.pages import expect_accessible
 from tests.offline_notebook.pages import STATE, VIEW, shown
 from tests.waiting import eventually
 
 WORDS = words_in("en")["withheld"]
-NOTEBOOK = "notebook==7.6.5"  # for the JupyterLab in constraints.txt
 CALLING = "<img src='x' onerror=\"fetch('/{}-has-run')\">"
 ATTACK = """
 const { baseUrl } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
@@ -60,72 +53,37 @@ def lay_hostile(folder: Path) -> tuple[Path, Path]:
     return file, mark
 
 
-@pytest.fixture(scope="module")
-def with_notebook(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The Python of an environment that has Jupyter Notebook 7 beside all that is here."""
-    environment = tmp_path_factory.mktemp("notebook")
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    python = str(environment / "bin" / "python")
-    for part in ("etc", "share"):
-        shutil.copytree(Path(sys.prefix, part), environment / part, dirs_exist_ok=True)
-    install_deck(environment / "share" / "jupyter")
-    paths = next(environment.glob("lib/*/site-packages")) / "beside.pth"
-    paths.write_text(sysconfig.get_path("purelib"))
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", NOTEBOOK], check=True)
-    return python
-
-
-@contextmanager
-def served(folder: Path, home: Path, python: str) -> Iterator[JupyterServer]:
-    """A server that ends afterwards; the next one in this home knows what the first has signed."""
-    process, server = start_server(folder, home, python)
-    try:
-        yield server
-    finally:
-        process.kill()  # a kernel that is just starting would hold it up
-        process.wait()
-
-
 def attacks(watch: Watch) -> list[str]:
     """The addresses that only the notebook's stored widget, output and overlay ask for."""
     return [url for url in watch.requests if url.endswith(("/api/kernels", "-has-run"))]
 
 
-@pytest.mark.parametrize(
-    "view",
-    [
-        "lab",
-        pytest.param("rise", marks=pytest.mark.ci),
-        pytest.param("notebooks", marks=pytest.mark.whole),  # it installs Notebook 7
-    ],
-)
-def test_what_a_notebook_has_stored_never_runs_until_it_is_trusted(browser, watch, request, tmp_path, view):
+@pytest.mark.parametrize("view", ["lab", pytest.param("rise", marks=pytest.mark.ci)])
+def test_what_a_notebook_has_stored_never_runs_until_it_is_trusted(page, watch, serve, tmp_path, view):
     file, mark = lay_hostile(tmp_path / "served")
     stored = nbformat.read(file, 4).metadata
-    python = request.getfixturevalue("with_notebook") if view == "notebooks" else sys.executable
-    for is_last in (False, True):
-        with served(file.parent, tmp_path / "home", python) as server, new_page(browser) as page:
-            watch.attach(page)
-            page.goto(server.address(view, file.name))
-            expect(page.locator(".mha-withheld")).to_contain_text(WORDS["notice"])
-            expect_accessible(page, ".mha-withheld")
-            page.locator(".jp-CodeCell .cm-content").last.click()
-            page.keyboard.press("Shift+Enter")
-            # The page restores what is stored before it draws the widgets of its own cells.
-            expect(page.locator("canvas[data-size='10']")).to_be_attached()
-            with page.expect_response(lambda answer: saves(answer.request)):
-                page.keyboard.press("Control+s")
-            now = nbformat.read(file, 4).metadata
-            assert now.rise == stored.rise
-            assert stored.widgets[STATE]["state"].items() <= now.widgets[STATE]["state"].items()
-            assert attacks(watch) == []
-            assert not mark.exists()
-            if is_last:
-                page.get_by_text(WORDS["trust"]).click()
-                eventually(mark.exists, "the file that the stored widget makes")
-                expect(page.locator(".mha-withheld")).to_have_count(0)
-                ran = ["/api/kernels", "/output-has-run", *["/overlay-has-run"] * (view == "rise")]
-                assert {urlsplit(url).path for url in attacks(watch)} == {*ran}
+    server = serve(file.parent)
+    page.goto(server.address(view, file.name))
+    expect(page.locator(".mha-withheld")).to_contain_text(WORDS["notice"])
+    expect_accessible(page, ".mha-withheld")
+    page.locator(".jp-CodeCell .cm-content").last.click()
+    page.keyboard.press("Shift+Enter")
+    # The page restores what is stored before it draws the widgets of its own cells.
+    expect(page.locator("canvas[data-size='10']")).to_be_attached()
+    with page.expect_response(lambda answer: saves(answer.request)):
+        page.keyboard.press("Control+s")
+    now = nbformat.read(file, 4).metadata
+    assert now.rise == stored.rise
+    assert stored.widgets[STATE]["state"].items() <= now.widgets[STATE]["state"].items()
+    page.goto(server.address(view, file.name))
+    expect(page.locator(".mha-withheld")).to_contain_text(WORDS["notice"])
+    assert attacks(watch) == []
+    assert not mark.exists()
+    page.get_by_text(WORDS["trust"]).click()
+    eventually(mark.exists, "the file that the stored widget makes")
+    expect(page.locator(".mha-withheld")).to_have_count(0)
+    ran = ["/api/kernels", "/output-has-run", *["/overlay-has-run"] * (view == "rise")]
+    assert {urlsplit(url).path for url in attacks(watch)} == {*ran}
 
 
 SPY = "<script>try { document.title = document.cookie } catch ({ name }) { document.title = name }</script>"

@@ -8,11 +8,9 @@ import { readWords } from "../deck/static/words.js";
 import { addSlider } from "../extension/figures.js";
 import { markKept } from "../extension/kept.js";
 import { addCommands } from "./commands.js";
-import { openContents } from "./contents.js";
 import { explainOutputs } from "./explain.js";
 import { askForGuesses } from "./guesses.js";
 import { watchMoments } from "./moments.js";
-import { keepOpened } from "./optional.js";
 import { Original } from "./original.js";
 import { showProgress } from "./progress.js";
 import { Setup } from "./setup.js";
@@ -29,7 +27,6 @@ export default async function prepareSeat(app, load) {
     await context.ready;
     if (panel.isDisposed) return;
     const identity = identityOf(notebook.model);
-    if (identity) keepOpened(notebook);
     const { contents } = app.serviceManager;
     const files = identity && (await filesOf(identity, context.localPath, contents));
     const { words } = await readWords(identity?.language, files, notebook.node);
@@ -52,7 +49,7 @@ export default async function prepareSeat(app, load) {
     explainOutputs(seat);
     watchMoments(seat);
     markKept(panel, words.seat.kept).catch(() => {}); // the kernel is gone
-    await Promise.all([showProgress(seat, openMenu, seats), openContents(app, load)]);
+    await showProgress(seat, openMenu, seats);
     panel.node.dataset.seat = "ready";
   }
 

@@ -16,10 +16,10 @@ const sectionOf = ({ node }) => node.closest("section section");
 const isText = ({ key, ctrlKey, altKey, metaKey }) => key.length === 1 && !ctrlKey && !altKey && !metaKey;
 
 export class Hands {
-  #typed = new Map(); // by cell, until its counts are right: the text so far
   #entries = {}; // of the lesson, by the id of the cell, as hands_file.js has them
   #asked; // the cell whose counts are typed
-  #fault = ""; // of what was typed
+  #typed = ""; // the text so far
+  #question = null;
 
   constructor({ panel, file, foot, fit, words }) {
     this.guesses = panel.content.widgets.filter((cell) => choicesOf(cell).length);
@@ -36,56 +36,40 @@ export class Hands {
   }
 
   isAsked() {
-    return Boolean(this.#asked) && this.foot.asks(this.#question);
+    return this.foot.asks(this.#question);
   }
 
   ask() {
-    const cell = this.guesses.find(({ node }) => shownSection().contains(node));
-    if (cell) this.#ask(cell, this.#typed.get(cell) ?? "");
+    this.#asked = this.guesses.find(({ node }) => shownSection().contains(node));
+    if (this.#asked) this.#ask("");
     else this.#sayFailure(this.words.no_choices);
   }
 
   /** Take a letter, whether it belongs to a count or not; any other key does what it always does. */
   type(event) {
-    if (isText(event)) this.#ask(this.#asked, this.#text + event.key);
+    if (isText(event)) this.#ask(this.#typed + event.key);
     else this.foot.clear();
     return isText(event);
   }
 
   takeBack() {
-    this.#ask(this.#asked, this.#text.slice(0, -1));
+    this.#ask(this.#typed.slice(0, -1));
   }
 
-  /** Take the counts; where nothing was typed, take the bars away. Wrong counts are said, and asked for again. */
+  /** Take the counts. Where there are more or less than choices, this is said, and they are asked for again. */
   go() {
-    const cell = this.#asked;
-    const choices = choicesOf(cell);
-    const split = this.#text.normalize("NFKC").split(/[\s,;、]+/); // its digits may be of full width
-    const counts = split.filter(Boolean);
-    const isRight =
-      [0, choices.length].includes(counts.length) && counts.every((count) => /^\d+$/.test(count));
-    if (!isRight) return this.#ask(cell, this.#text, fill(this.words.wrong, { wanted: choices.length }));
+    const choices = choicesOf(this.#asked);
+    const counts = this.#typed.normalize("NFKC").match(/\d+/g) ?? []; // its digits may be of full width
+    if (counts.length !== choices.length)
+      return this.#ask(this.#typed, `${fill(this.words.wrong, { wanted: choices.length })}\n`);
     this.foot.clear();
-    this.#typed.delete(cell);
-    if (counts.length || this.#today(cell)) this.#keep(cell, choices, counts.map(Number));
+    this.#keep(this.#asked, { date: today(), choices, counts: counts.map(Number) });
   }
 
-  get #text() {
-    return this.#typed.get(this.#asked) ?? "";
-  }
-
-  get #question() {
-    const { ask, ask_again } = this.words;
+  #ask(typed, fault = "") {
     const choices = choicesOf(this.#asked).join(" · ");
-    const isFirst = this.#text || !this.#today(this.#asked);
-    const question = fill(isFirst ? ask : ask_again, { choices, typed: this.#text });
-    return [this.#fault, question].filter(Boolean).join("\n");
-  }
-
-  #ask(cell, text, fault = "") {
-    this.#asked = cell;
-    this.#fault = fault;
-    this.#typed.set(cell, text);
+    this.#typed = typed;
+    this.#question = fault + fill(this.words.ask, { choices, typed });
     this.foot.ask(this.#question, PATIENCE);
   }
 
@@ -93,18 +77,14 @@ export class Hands {
     this.foot.say(fill(sentence, gaps), "failed");
   }
 
-  #today({ model }) {
-    return this.#entries[model.id]?.find(({ date }) => date === today());
-  }
-
-  async #keep(cell, choices, counts) {
+  /** Keep the counts of today in the place of earlier ones of this day. */
+  async #keep(cell, entry) {
     const { file, foot, words } = this;
     const { id } = cell.model;
-    const others = (this.#entries[id] ?? []).filter(({ date }) => date !== today());
-    this.#entries[id] = counts.length ? [...others, { date: today(), choices, counts }] : others;
+    const others = (this.#entries[id] ?? []).filter(({ date }) => date !== entry.date);
+    this.#entries[id] = [...others, entry];
     this.#draw(cell);
-    if (!counts.length) foot.say(words.gone, "done");
-    else if (!sectionOf(cell).querySelector(BARS).checkVisibility()) foot.say(words.counted, "done");
+    if (!sectionOf(cell).querySelector(BARS).checkVisibility()) foot.say(words.counted, "done");
     if (!file) return this.#sayFailure(words.no_copy);
     await file
       .keep(id, this.#entries[id])
@@ -115,8 +95,9 @@ export class Hands {
     const section = sectionOf(cell);
     if (!section) return; // on no slide
     for (const old of section.querySelectorAll(`${BARS}, ${NOTES}`)) old.remove();
-    const now = this.#today(cell);
-    const before = this.#entries[cell.model.id]?.findLast(({ date }) => date < today());
+    const entries = this.#entries[cell.model.id] ?? [];
+    const now = entries.find(({ date }) => date === today());
+    const before = entries.findLast(({ date }) => date < today());
     if (now) section.append(barsOf(now, this.words.total, this.words));
     if (!before) return;
     const notes = Object.assign(document.createElement("aside"), { className: "notes hands-before" });

@@ -2,11 +2,8 @@
 // such as work/hands-en.json: {lesson: {cell: [{date, choices, counts}, …]}}, the oldest entry first. A day has one
 // entry for each cell. make_deck_copy writes into the folder of the copy, and never meets this file.
 
-/** The local date, such as 2026-11-27. */
-export function today() {
-  const now = new Date();
-  return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
-}
+/** The local date, such as 2026-11-27: Swedes write it in this way. */
+export const today = () => new Date().toLocaleDateString("sv");
 
 export class HandsFile {
   constructor({ identity, path, contents }) {

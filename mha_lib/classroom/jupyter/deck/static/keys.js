@@ -71,11 +71,7 @@ export const keysOf = (deck) => [
   { keys: "ArrowDown PageDown", modes: "sorter", act: () => deck.sorter.move(deck.sorter.columns) },
   { keys: "Home", modes: "sorter", act: () => deck.sorter.move(Number.NEGATIVE_INFINITY) },
   { keys: "End", modes: "sorter", act: () => deck.sorter.move(Number.POSITIVE_INFINITY) },
-  {
-    keys: "Enter Shift+Enter Control+Enter Space Shift+Space",
-    modes: "sorter",
-    act: () => deck.sorter.leaveForChosen(),
-  },
+  { keys: "Enter Space", modes: "sorter", act: () => deck.sorter.leaveForChosen() },
   { keys: "O Escape", modes: "sorter", act: () => deck.sorter.close() },
 
   { keys: "Any", modes: "help", act: () => deck.help.close() },

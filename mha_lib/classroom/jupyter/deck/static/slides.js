@@ -8,7 +8,6 @@ const MINUTES =
 const HEADING = /^#+ +(.+?) *#*$/m;
 
 const slideType = (cell) => cell.metadata.slideshow?.slide_type || "-";
-const sourceOf = (cell) => [cell.source].flat().join("");
 
 class Slide {
   cells = []; // those that the slide shows
@@ -20,9 +19,9 @@ class Slide {
 
   /** The first heading, as Markdown; without one, the first line. */
   get title() {
-    const texts = this.cells.filter((cell) => cell.cell_type === "markdown").map(sourceOf);
+    const texts = this.cells.filter((cell) => cell.cell_type === "markdown").map(({ source }) => source);
     const heading = texts.map((text) => HEADING.exec(text)?.[1]).find(Boolean);
-    const lines = this.cells.flatMap((cell) => sourceOf(cell).split(/\r\n?|\n/));
+    const lines = this.cells.flatMap((cell) => cell.source.split(/\r\n?|\n/));
     const firstLine = lines.map((line) => line.trim()).find(Boolean);
     return heading ?? (firstLine ? `\`${firstLine}\`` : "");
   }
@@ -49,7 +48,7 @@ export function readSlides(cells) {
   for (const cell of cells) {
     const kind = slideType(cell);
     if (STARTS.includes(kind) && slides.at(-1).cells.length) slides.push(new Slide(kind));
-    if (kind === "notes") slides.at(-1).notes.push(sourceOf(cell));
+    if (kind === "notes") slides.at(-1).notes.push(cell.source);
     else if (kind !== "skip") slides.at(-1).cells.push(cell);
   }
   return slides.filter((slide) => slide.cells.length || slide.notes.length);
