@@ -65,3 +65,41 @@ def test_the_page_has_every_slide_with_its_minutes_and_its_start(lesson, tmp_pat
     assert "<math" in page, "formulas are set"
     assert "$" not in page
     assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")
+
+
+SHOWS = [
+    {"date": "2026-11-20", "choices": ["yes", "no"], "counts": [3, 3]},
+    {"date": "2027-11-19", "choices": ["<b>yes</b>", "no & never"], "counts": [12, 36]},
+]
+
+
+@pytest.fixture
+def hands(tmp_path):
+    """The file of the counts: two years of the slide that is the second row, and another lesson's."""
+    file = tmp_path / "work" / "hands-en.json"
+    file.parent.mkdir()
+    kept = {"01_a_lesson": {"c3": SHOWS, "c8": []}, "02_another": {"c9": SHOWS}}
+    file.write_text(json.dumps(kept), encoding="utf-8")
+    return file
+
+
+@pytest.mark.usefixtures("hands")
+def test_the_newest_hands_stand_as_bars_beside_the_notes_of_their_slide(lesson, tmp_path):
+    assert write_notes(tmp_path, [lesson]) == 0
+    page = (tmp_path / "build" / "notes" / "en" / "01_a_lesson.html").read_text(encoding="utf-8")
+    (figure,) = read(page).find_all("figure")
+    assert figure.find_parent("tr").find_all("td")[0].get_text() == "2"
+    assert [part.get_text() for part in figure.find_all(["figcaption", "span", "b"])] == [
+        *("Hands on 2027-11-19: 48", "<b>yes</b>", "12 · 25 %", "no & never", "36 · 75 %")
+    ]
+    lengths = [float(bar["style"].removeprefix("--length: ")) for bar in figure.find_all("p")]
+    assert lengths == [pytest.approx(1 / 3), 1]
+    assert "--length" in page.split("</style>")[0], "the page brings the look of the bars"
+
+
+def test_a_broken_file_of_counts_is_a_line_and_stays_as_it_is(lesson, tmp_path, hands, capsys):
+    hands.write_text("{", encoding="utf-8")
+    assert write_notes(tmp_path, [lesson]) == 1
+    assert capsys.readouterr().err.startswith("hands-en.json: ")
+    assert hands.read_text(encoding="utf-8") == "{"
+    assert (tmp_path / "build" / "notes" / "en" / "01_a_lesson.html").exists()

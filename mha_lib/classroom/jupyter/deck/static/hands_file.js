@@ -1,6 +1,7 @@
 // Keeps the counts of shows of hands in a small file of the instructor's own, beside the folder of the deck's copy,
 // such as work/hands-en.json: {lesson: {cell: [{date, choices, counts}, …]}}, the oldest entry first. A day has one
 // entry for each cell. make_deck_copy writes into the folder of the copy, and never meets this file.
+// mha_lib/classroom/pages/hands.py reads it for the running order.
 
 /** The local date, such as 2026-11-27: Swedes write it in this way. */
 export const today = () => new Date().toLocaleDateString("sv");
