@@ -254,21 +254,34 @@ def test_everything_is_opened_at_once_and_that_is_remembered(page, questions):
     expect(result(page, "second")).not_to_be_visible()
 
 
-def test_answers_stay_in_the_browser_until_they_are_cleared(page, questions):
+def test_answers_go_into_a_file_and_come_back_from_it(page, questions, tmp_path):
     page.goto(questions)
     guess, button = page.get_by_label("Your guess"), page.get_by_role("button", name="Hide the result")
     guess.first.fill("七")
     guess.first.press("Enter")
     guess.last.fill("eight")  # and its result stays hidden
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save them as a file").click()
+    file = tmp_path / saved.value.suggested_filename
+    saved.value.save_as(file)
+    assert file.name == "answers.json"
+    assert [*json.loads(file.read_text(encoding="utf-8"))["texts"].values()] == ["七", "eight"]
+    page.get_by_role("button", name="Clear my answers").click()
+    expect(button).to_have_count(0)
+    for line in each_of(guess):
+        expect(line).to_have_value("")
     page.reload()
+    expect(guess.first).to_have_value("")
+    chooser = page.locator(".own input[type=file]")
+    chooser.set_input_files(file)
     expect(guess.first).to_have_value("七")
     expect(guess.last).to_have_value("eight")
     expect(button).to_have_count(1)
-    page.get_by_role("button", name="Clear my answers").click()
-    expect(button).to_have_count(0)
+    file.write_text("no answers", encoding="utf-8")
+    chooser.set_input_files(file)
+    expect(page.locator(".own output")).to_have_text("This file holds no saved answers.")
     page.reload()
-    for line in each_of(guess):
-        expect(line).to_have_value("")
+    expect(guess.first, "what was read from a file is kept").to_have_value("七")
 
 
 def test_a_browser_that_refuses_its_storage_is_said_to_keep_nothing(page, watch, questions):
@@ -281,6 +294,7 @@ def test_a_browser_that_refuses_its_storage_is_said_to_keep_nothing(page, watch,
     page.get_by_label("Your guess").first.fill("seven")
     page.get_by_label("Your guess").first.press("Enter")
     expect(result(page, "second")).to_be_visible()
+    expect(said).to_contain_text("Save them as a file")
     assert watch.errors == []
 
 

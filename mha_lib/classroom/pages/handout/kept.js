@@ -1,5 +1,5 @@
-// The browser keeps a reader's texts and opened results, under the name of this file, until they are cleared. WORDS
-// come from the page.
+// The browser keeps a reader's texts and opened results, under the name of this file, until they are cleared; a file
+// takes them to another browser. WORDS come from the page.
 
 const OWN = `mha-handout ${location.pathname}`;
 const inputs = [...document.querySelectorAll(".ask input")];
@@ -21,19 +21,52 @@ function restore({ texts = {}, open = [] }) {
   }
 }
 
+function clearAll() {
+  for (const { form } of inputs) form.reset();
+}
+
 /** Keep it, and say so; or else say that this browser keeps nothing. */
 function keepOwn(said) {
   said.textContent = keep(OWN, ownState()) ? WORDS.kept : WORDS.not_kept;
 }
 
+function saveFile() {
+  const text = JSON.stringify(ownState(), null, 2);
+  const href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  make("a", { href, download: WORDS.answers_file }).click();
+}
+
+async function readFile(file, said) {
+  try {
+    const state = JSON.parse(await file.text());
+    clearAll();
+    restore(state);
+    keepOwn(said);
+  } catch {
+    said.textContent = WORDS.no_answers_file;
+  }
+}
+
 if (inputs.length) {
   const said = make("output");
-  const onclick = () => {
-    for (const { form } of inputs) form.reset();
+  const file = make("input", { type: "file", accept: ".json", hidden: true, tabIndex: -1 });
+  file.addEventListener("change", () => {
+    readFile(file.files[0], said);
+    file.value = ""; // or else the browser is silent when the same file is chosen again
+  });
+  const clear = () => {
+    clearAll();
     keepOwn(said);
   };
-  const button = make("button", { type: "button", textContent: WORDS.clear_answers, onclick });
-  document.querySelector("main > footer").before(make("div", { className: "ask own" }, button, said));
+  const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
+  const buttons = [
+    button(WORDS.clear_answers, clear),
+    button(WORDS.save_answers, saveFile),
+    button(WORDS.read_answers, () => file.click()),
+  ];
+  document
+    .querySelector("main > footer")
+    .before(make("div", { className: "ask own" }, ...buttons, file, said));
   restore(kept(OWN));
   keepOwn(said);
   addEventListener("input", ({ target }) => inputs.includes(target) && keepOwn(said));
