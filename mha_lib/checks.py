@@ -392,13 +392,18 @@ def check_torch_module(module: nn.Module, expected: type[nn.Module]) -> None:
 
 
 def check_plain_projections(layer: nn.Module, *names: str) -> None:
-    """The projections must hold all their numbers: not wrapped or quantized."""
+    """The projections must hold all their numbers: not wrapped, quantized, or shared over devices."""
     for name in names:
         projection = getattr(layer, name)
         if type(projection) is not nn.Linear:
             raise TypeError(
                 f"{name} of the layer must be an nn.Linear, got {type(projection).__name__}; "
                 "undo the quantization or the wrapper first"
+            )
+        if type(projection.weight.data) is not Tensor:
+            raise TypeError(
+                f"{name} of the layer must hold a plain tensor, got {type(projection.weight.data).__name__}; "
+                "do this before shard_heads or quantization"
             )
 
 

@@ -3,8 +3,8 @@
     python -m tests.running.busy          all parts
     python -m tests.running.busy 2/6      the second of six
 
-All tests of `make test-ci` take part but those of the library's arithmetic, which start no browser and no
-kernel. Two processes that compute without end take the cores beside them; the order
+All tests of `make test-ci` take part but those of the library's arithmetic, which start no browser, no
+kernel, no thread and no process. Two processes that compute without end take the cores beside them; the order
 is random, and the time zone and the locale are foreign. A file that has passed three times is not run again
 while it stands as it is, and with it the course and what tests share: ``build/test-busy.json`` remembers it.
 """
@@ -51,7 +51,7 @@ class Collected:
 
 
 def takes_part(file: Path) -> bool:
-    return file.parent != TESTS / "mha_lib"
+    return file.parent != TESTS / "mha_lib" or file.name == "test_parallel.py"
 
 
 def deal(seconds: dict[Path, float], parts: int) -> list[list[Path]]:
