@@ -7,6 +7,7 @@ its former function again.
 """
 
 import inspect
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ KINDS = {
     "decoder_attentions": "decoder",
     "cross_attentions": "cross",
 }
+MOST_HELD = 2**30  # bytes of weights; of more, those in float32 are held in float16
 NOISY_RUNS = 3  # to see what rounding alone does to a metric
 ROUNDING = 0.02  # of a row's sum, in bfloat16
 # Takes a module's weights (B, H, Q, K) and the allowed cells in the same shape; returns the weights to use.
@@ -41,8 +43,9 @@ Watch = Callable[[nn.Module, Tensor, Tensor], Tensor]
 # Takes the outputs of a module's heads (B, Q, H, d), before they are concatenated, and the values they are
 # made of (B, H, K, d), of which a group of heads may share one; returns the outputs to use.
 Replace = Callable[[nn.Module, Tensor, Tensor], Tensor]
-# The modules whose heads each sees.
-WATCHING: list[tuple[set[nn.Module], tuple[Watch | None, Replace | None]]] = []
+# The modules whose heads each sees. The last one takes weights as a Watch does, and returns what the model
+# keeps of them after it has computed with them.
+WATCHING: list[tuple[set[nn.Module], tuple[Watch | None, Replace | None, Watch | None]]] = []
 
 
 @dataclass(frozen=True)
@@ -195,12 +198,14 @@ def read_batch(model: nn.Module, arguments: dict[str, Any]) -> dict[str, list[La
     Their weights and allowed cells are (B, H, Q, K).
     """
     seen: list[tuple[nn.Module, Tensor, Tensor]] = []
+    are_many = are_too_many(model, arguments)
 
-    def note(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
+    def keep(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
+        weights = weights.half() if are_many else weights
         seen.append((module, weights, allowed))
         return weights
 
-    with watched(model, note):
+    with watched(model, keep=keep):
         try:
             output = model(**arguments, output_attentions=True)
         except (IndexError, RuntimeError) as error:
@@ -232,6 +237,18 @@ def read_batch(model: nn.Module, arguments: dict[str, Any]) -> dict[str, list[La
     return layers
 
 
+def are_too_many(model: nn.Module, arguments: dict[str, Any]) -> bool:
+    """Whether all weights of a text take more than ``MOST_HELD`` bytes, as far as the configuration says."""
+    config, tokens = getattr(model, "config", None), arguments.get("input_ids")
+    counts = [getattr(config, name, 0) for name in ("num_hidden_layers", "num_attention_heads")]
+    if not isinstance(tokens, Tensor) or not all(isinstance(count, int) for count in counts):
+        return False
+    return (
+        math.prod(counts) * tokens.shape[-1] ** 2 * getattr(model, "dtype", torch.float32).itemsize
+        > MOST_HELD
+    )
+
+
 def as_layer(
     kind: str, at: int, weights: Any, seen: list[tuple[nn.Module, Tensor, Tensor]], texts: int
 ) -> Layer:
@@ -260,16 +277,22 @@ def numbered(layers: list[Layer]) -> list[Layer]:
 
 
 @contextmanager
-def watched(model: nn.Module, watch: Watch | None = None, outputs: Replace | None = None) -> Iterator[None]:
+def watched(
+    model: nn.Module,
+    watch: Watch | None = None,
+    outputs: Replace | None = None,
+    keep: Watch | None = None,
+) -> Iterator[None]:
     """Let ``watch`` see, and change, all attention weights that the model computes inside the block.
 
-    ``outputs`` sees, and changes, what the heads make of the weights and the values.
+    ``outputs`` sees, and changes, what the heads make of the weights and the values. ``keep`` sees the
+    weights last, and returns what the model keeps of them.
     """
     configurations = attention_configurations(model)
     if configurations:
         register()
     former = [configuration._attn_implementation for configuration in configurations]
-    watching = ({*model.modules()}, (watch, outputs))
+    watching = ({*model.modules()}, (watch, outputs, keep))
     for configuration in configurations:
         configuration._attn_implementation = OURS
     WATCHING.append(watching)
@@ -306,16 +329,19 @@ def attend(
     output, weights = eager_function(module)(module, query, key, value, attention_mask, **options)
     watching = [functions for own, functions in WATCHING if module in own]
     changed = weights
-    for watch, _ in watching:
+    for watch, _, _ in watching:
         if watch:
             changed = watch(module, changed, allowed_cells(attention_mask, weights))
     if changed is not weights:
         shared = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)  # by each group of heads
         check_sums(module, (weights @ shared).transpose(1, 2), output)
         output = (changed @ shared).transpose(1, 2).contiguous()
-    for _, change in watching:
+    for _, change, _ in watching:
         if change:
             output = change(module, output, value)
+    for _, _, keep in watching:
+        if keep:
+            changed = keep(module, changed, allowed_cells(attention_mask, weights))
     return output, changed
 
 

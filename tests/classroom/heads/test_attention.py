@@ -9,6 +9,7 @@ pytest.importorskip("transformers")
 
 from mha_lib.classroom import heads as models
 from mha_lib.classroom.heads import Head, changed_heads, importance_by_removal, read_attention
+from mha_lib.classroom.heads import attention as attention_module
 from mha_lib.classroom.heads.attention import KINDS, OURS, ModelAttention, numbered
 from mha_lib.classroom.heads.explore import ModelPictures
 from tests.classroom.heads.small_models import CASES, SIZES, Fixed, ids, made, text
@@ -140,6 +141,20 @@ def test_heads_whose_outputs_are_more_than_a_sum_by_weights_are_read_but_not_cha
         changed_heads(attention, [("self", 0, 1)]) as model,
     ):
         model(ids(7, 0))
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bart"])
+def test_weights_that_would_fill_the_memory_are_held_in_half_precision(name, monkeypatch):
+    full = CASES[name].read()
+    monkeypatch.setattr(attention_module, "MOST_HELD", 2000)  # bytes
+    half = CASES[name].read()
+    for kind, layers in full.layers.items():
+        for layer, small in zip(layers, half.layers[kind], strict=True):
+            assert (layer.weights.dtype, small.weights.dtype) == (torch.float32, torch.float16)
+            torch.testing.assert_close(small.weights.float(), layer.weights, rtol=1e-3, atol=1e-6)
+            assert torch.equal(small.allowed, layer.allowed)
+    pictures = ModelPictures(half, CASES[name].inputs(), None)
+    assert pictures((next(iter(half.layers)), 0)).weights.isfinite().all()
 
 
 def test_a_model_that_attends_by_itself_is_read_but_not_changed():
