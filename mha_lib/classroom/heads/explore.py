@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -104,6 +106,27 @@ class ModelExplorer(Explorer):
         self.setting = list(self._source.with_arguments(self._source.start, wanted))
         self.enlarged = -1 if layer is None or head is None else head
         return self
+
+    def save(self, file: str | Path) -> None:
+        """Write what is shown as one HTML file that works without a kernel and a network.
+
+        It carries the overview and all layers, a long text in blocks and with as many parts as 2 MB hold.
+        """
+        from mha_lib.classroom.heads.save import save_page  # here: nbconvert takes a second
+
+        pictures = copy(self._pictures)
+        pictures.is_for_a_page = True
+        page = Explorer(Source(pictures, pictures.controls(), {}), self.words, **AHEAD_FOR_A_PAGE)
+        chosen = ["to_max", "by_root", "measure", "order"]
+        if any(entry["setting"] == tuple(self.setting) for entry in page.table["directory"]):
+            chosen += ["setting", "enlarged"]
+        for name in chosen:
+            setattr(page, name, getattr(self, name))
+        try:
+            title = pictures.words["saved"].format(model=type(self.attention.model).__name__)
+            save_page(page, file, title)
+        finally:
+            page.close()
 
     def close(self) -> None:
         super().close()
