@@ -20,7 +20,7 @@ from tests.browser.explorers import (
     handout_page,
 )
 from tests.browser.pages import expect_accessible
-from tests.browser.waiting import act, becomes, box_of, measure
+from tests.browser.waiting import act, becomes, box_of, measure, until
 
 LAYERS, HEADS_OF_LAYER, Q, K = 3, 4, 5, 5
 OPENERS = ".mha-explorer [role=group] > [role=button]"
@@ -49,6 +49,7 @@ def picture_of(layer):
             "other": [0.5 for _ in heads],
         },
         overview=of_all if layer is None else None,
+        call="" if layer is None else f"explorer.show(layer={layer}{{head}})",
     )
 
 
@@ -103,6 +104,21 @@ def test_a_click_opens_a_head_and_the_button_returns(shown):
     shown.get_by_label("layer", exact=True).select_option("layer 0")
     shown.locator(HEADS).nth(3).click()
     expect(shown.get_by_role("button", name="all heads")).to_be_visible()
+
+
+def test_the_call_that_shows_a_head_again_stands_below_it_and_a_click_selects_it(shown):
+    call = shown.locator(".mha-explorer code")
+    expect(call).to_have_text("")
+    shown.locator(OPENERS).nth(HEADS_OF_LAYER + 2).click()
+    expect(call).to_have_text("explorer.show(layer=1, head=2)")
+    call.click()
+    until(shown, "String(getSelection()) === 'explorer.show(layer=1, head=2)'")
+    shown.get_by_label("layer", exact=True).select_option("layer 0")
+    expect(call).to_have_text("explorer.show(layer=0, head=2)")
+    shown.get_by_role("button", name="all heads").click()
+    expect(call).to_have_text("explorer.show(layer=0)")
+    shown.get_by_label("layer", exact=True).select_option("all")
+    expect(call).to_have_text("")
 
 
 def test_keys_move_through_the_overview_open_a_head_and_return(shown):

@@ -51,6 +51,7 @@ class Picture:
     measures: Mapping[str, Sequence[float]] = field(default_factory=dict)  # by name, a number for each head
     note: str = ""  # a sentence to be said with the picture
     overview: Overview | None = None
+    call: str = ""  # of Python, which shows the picture again; {head} is filled where a head is alone
 
 
 @dataclass(frozen=True)
@@ -162,8 +163,9 @@ class Collection:
         self.directory.append(entry | self._described(setting, picture))
 
     def _described(self, setting: Setting, picture: Picture) -> dict[str, Any]:
-        """The names, measures and note of a picture, and what its heads open, for the directory."""
-        described: dict[str, Any] = {"note": picture.note} if picture.note else {}
+        """The names, measures, note and call of a picture, and what its heads open, for the directory."""
+        said = {"note": picture.note, "call": picture.call}
+        described: dict[str, Any] = {name: text for name, text in said.items() if text}
         if picture.head_labels:
             described["head_labels"] = picture.head_labels
             described["short_labels"] = picture.short_labels or picture.head_labels

@@ -193,7 +193,15 @@ class ModelPictures:
             measures=self.measures_here(kind, which) | self.columns_here(kind, places),
             note=self.note(rows, columns, most),
             overview=self.overview(kind, heads) if number is None else None,
+            call="" if number is None else self.call(kind, layers[number].number, queries, keys),
         )
+
+    def call(self, kind: str, layer: int, queries: Window, keys: Window) -> str:
+        """The call that shows a layer again, with a gap for a head."""
+        several = {"kind": kind} if len(self.attention.layers) > 1 else {}
+        parts = {name: part for name, part in (("queries", queries), ("keys", keys)) if part}
+        more = "".join(f", {name}={value!r}" for name, value in (several | parts).items())
+        return f"explorer.show(layer={layer}{{head}}{more})"
 
     def weights(self, layer: tuple[str, int | None], queries: Window = None, keys: Window = None) -> Tensor:
         """The weights (H, Q, K) of a setting, as the model gives them."""

@@ -228,6 +228,19 @@ def test_a_call_shows_a_layer_a_head_or_the_overview():
     assert (explorer.setting, explorer.enlarged) == (setting_of(explorer, layer="decoder: all layers"), -1)
 
 
+def test_the_call_of_a_picture_shows_it_again():
+    explorer = explore_model(long_model(), ids(100, 0))
+    setting = setting_of(explorer, layer="layer 1", queries="64–99", keys="0–63")
+    entry, _ = answer_at(explorer, layer="layer 1", queries="64–99", keys="0–63")
+    assert entry["call"] == "explorer.show(layer=1{head}, queries=(64, 100), keys=(0, 64))"
+    explorer.show()
+    eval(entry["call"].format(head=", head=2"), {"explorer": explorer})
+    assert (explorer.setting, explorer.enlarged) == (setting, 2)
+    assert "call" not in answer_at(explorer, layer="all layers")[0]
+    of_kind, _ = answer_at(explored("t5"), layer="cross: layer 0")
+    assert of_kind["call"] == "explorer.show(layer=0{head}, kind='cross')"
+
+
 @pytest.mark.parametrize(
     ("place", "message"),
     [

@@ -6,7 +6,15 @@ import { makeInput } from "./inputs.js";
 import { hideOwnKeys, isOwnKey, leave } from "./keyboard.js";
 import { askInPage } from "./page.js";
 import { paint, readLook, savePicture } from "./paint.js";
-import { sayCell, sayOverviewHead, sayPicture, sayTitle, sayWay, wordsFor } from "./words.js";
+import {
+  sayCall,
+  sayCell,
+  sayOverviewHead,
+  sayPicture,
+  sayTitle,
+  sayWay,
+  wordsFor,
+} from "./words.js";
 
 const KEPT_WEIGHTS = 2 ** 24; // in answers
 const MARGINS = 14; // pixels above and below the parts
@@ -55,7 +63,8 @@ class ExplorerView {
     const status = make("p", { role: "status" }, this.sentence, this.way);
     this.saveButton = make("button", { textContent: words.save, onclick: () => this.save() });
     this.stage = make("div", { className: "stage" }, this.canvas, this.overlay);
-    this.foot = make("div", { className: "foot" }, status, this.backButton, this.saveButton);
+    this.call = make("code", { title: words.call_means });
+    this.foot = make("div", { className: "foot" }, status, this.call, this.backButton, this.saveButton);
     const parts = [this.roomProbe, this.controls, this.problem, this.stage, this.foot];
     if (isHandout() && model.get("page").worker) {
       this.ask = askInPage(model.get("page"), words, (setting, picture) => {
@@ -172,6 +181,7 @@ class ExplorerView {
     this.drawing = arrange(this.ctx, shown, this.room);
     this.overlay.ariaLabel = shown.overview ? words.overview_heads : words.heads;
     this.placeElements();
+    this.call.textContent = sayCall(shown);
     if (this.toFocus !== null) this.focusOn(this.toFocus);
     this.fitFrame();
     this.draw();

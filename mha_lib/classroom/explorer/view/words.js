@@ -65,6 +65,10 @@ export function sayCell(drawing, cell) {
   });
 }
 
+/** The call of Python that shows the picture again. */
+export const sayCall = ({ call = "", isEnlarged, heads }) =>
+  fill(call, { head: isEnlarged ? `, head=${heads[0]}` : "" });
+
 /** The picture in a sentence, for people who don't see it. */
 export function sayPicture(drawing) {
   const { headCount, isEnlarged, heads, queries, keys, visible, words, ofMasks } = drawing;
