@@ -130,23 +130,30 @@ def install_deck(jupyter_path: Path, library: Path = ROOT) -> None:
             shutil.copy(library / source, place)
 
 
+def start_server(
+    folder: Path, home: Path, python: str = sys.executable, library: Path = ROOT
+) -> tuple[subprocess.Popen[bytes], JupyterServer]:
+    """Jupyter on ``folder``, with nothing of the user's own settings; the caller ends the process."""
+    own = {"JUPYTER_DATA_DIR": str(home / "data"), "PYTHONPATH": str(library)}
+    if python == sys.executable:  # the deck of the working tree, not the copy that was installed
+        own["JUPYTER_PATH"] = str(home / "path")
+        install_deck(home / "path", library)
+    server = JupyterServer(f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), folder, home)
+    return start(server, home, python, **own), server
+
+
 Serve = Callable[..., JupyterServer]
 
 
 @pytest.fixture(scope="session")
 def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
-    """Starts servers without the user's own settings: ``serve(folder, python=…, library=…)``."""
+    """Starts servers: ``serve(folder, python=…, library=…)``; they end with the tests."""
     processes = []
 
     def serve(folder: Path, python: str = sys.executable, library: Path = ROOT) -> JupyterServer:
-        home = tmp_path_factory.mktemp("home")
-        own = {"JUPYTER_DATA_DIR": str(home / "data"), "PYTHONPATH": str(library)}
-        if python == sys.executable:  # the deck of the working tree, not the copy that was installed
-            own["JUPYTER_PATH"] = str(home / "path")
-            install_deck(home / "path", library)
-        server = JupyterServer(f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), folder, home)
-        processes.append(start(server, home, python, **own))
-        wait_for(server, processes[-1], home / "log")
+        process, server = start_server(folder, tmp_path_factory.mktemp("home"), python, library)
+        processes.append(process)
+        wait_for(server, process, server.home / "log")
         return server
 
     yield serve

@@ -6,15 +6,7 @@ import { makeInput } from "./inputs.js";
 import { hideOwnKeys, isOwnKey, leave } from "./keyboard.js";
 import { askInPage } from "./page.js";
 import { paint, readLook, savePicture } from "./paint.js";
-import {
-  sayCall,
-  sayCell,
-  sayOverviewHead,
-  sayPicture,
-  sayTitle,
-  sayWay,
-  wordsFor,
-} from "./words.js";
+import { sayCall, sayCell, sayOverviewHead, sayPicture, sayTitle, sayWay, wordsFor } from "./words.js";
 
 const KEPT_WEIGHTS = 2 ** 24; // in answers
 const MARGINS = 14; // pixels above and below the parts
