@@ -177,7 +177,7 @@ class Rotary:
         return pairs.flatten(1).to(dtype)  # (N, D): sine, cosine, sine, cosine …
 
     def turns(self, positions: Tensor, width: int, dtype: torch.dtype) -> Tensor:
-        """Each column's cosine, and after them the sines by which their partners count: ``(N, 2 * width)``."""
+        """Each column's cosine, then the sines by which their partners count: ``(N, 2*width)``."""
         angles = self.angles(positions, width)
         growth = self.scaling.growth if isinstance(self.scaling, YarnScaling) else 1.0
         cos, sin = (angles.cos() * growth).to(dtype), (angles.sin() * growth).to(dtype)  # (N, width/2)

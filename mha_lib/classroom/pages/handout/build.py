@@ -62,7 +62,7 @@ def run_lessons(
     root: Path,
     lessons: list[Path],
     build: Build,
-    use: Callable[[Path, NotebookNode], None] = lambda lesson, notebook: None,
+    use: Callable[[Path, NotebookNode], None],
     audience: str = STUDENT,
 ) -> None:
     """Run the lessons, as many at once as there are cores, and hand over each as soon as it has run.
@@ -81,9 +81,9 @@ def run_lessons(
                 notebook.cells = cells_for(audience, notebook)
                 await execute(notebook, lesson, len(lessons), build.progress)
                 nbformat.validate(notebook, relax_add_props=True)
-                use(lesson, notebook)
                 if audience == STUDENT:
                     write_made(address_of_run(root, lesson), nbformat.writes(notebook), sources)
+                use(lesson, notebook)
 
     async def run_all() -> None:
         await asyncio.gather(*map(run, lessons))

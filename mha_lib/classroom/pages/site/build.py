@@ -38,7 +38,7 @@ def write_site(
     lessons = [lesson for in_one_language in lessons_by_language for lesson in in_one_language]
     with build.until_ctrl_c():
         if old := outdated(root, lessons, address_of_run, build):
-            run_lessons(root, old, build)
+            run_lessons(root, old, build, lambda lesson, _: build.wrote(address_of_run(root, lesson)))
         with_slides = can_print(build)
         if with_slides and (old := outdated(root, lessons, address_of_slides, build)):
             with build.attempt("slides"):

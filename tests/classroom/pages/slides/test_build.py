@@ -64,7 +64,7 @@ def test_a_run_without_an_end_is_ended_and_says_what_the_deck_does(monkeypatch):
     monkeypatch.setattr("mha_lib.classroom.pages.slides.build.time", clock)
     reason = r"after 20 minutes the deck still runs \(2 of 9: slide 3\)"
     with pytest.raises(CourseError, match=reason):
-        run_deck(page, LESSON, Progress({}))
+        list(run_deck(page, LESSON, Progress({})))
 
 
 def test_a_browser_that_does_not_start_is_one_line():
