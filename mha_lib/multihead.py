@@ -29,7 +29,8 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 
 def by_heads(x: Tensor, head_dim: int) -> Tensor:
     """``(B, N, H*d) -> (B, H, N, d)`` for a width that is known to be right."""
-    return x.reshape(*x.shape[:2], x.shape[2] // head_dim, head_dim).transpose(1, 2)
+    batch, num_tokens, width = x.shape
+    return x.reshape(batch, num_tokens, width // head_dim, head_dim).transpose(1, 2)
 
 
 def merge_heads(x: Tensor) -> Tensor:

@@ -173,23 +173,22 @@ class Rotary:
         return pairs.flatten(1).to(dtype)  # (N, D): sine, cosine, sine, cosine …
 
     def turns(self, positions: Tensor, width: int, dtype: torch.dtype) -> Tensor:
-        """Each column's cosine, and the sine by which its partner counts: ``(N, 2, width)``."""
+        """Each column's cosine, then the sines by which their partners count: ``(N, 2*width)``."""
         angles = self.angles(positions, width)
         growth = self.scaling.growth if isinstance(self.scaling, YarnScaling) else 1.0
         cos, sin = (angles.cos() * growth).to(dtype), (angles.sin() * growth).to(dtype)  # (N, width/2)
         if self.halves:
-            return torch.stack([torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)], dim=1)
-        pairs = torch.stack([cos, cos], dim=-1), torch.stack([-sin, sin], dim=-1)  # (N, width/2, 2)
-        return torch.stack([pairs[0].flatten(1), pairs[1].flatten(1)], dim=1)
+            return torch.cat([cos, cos, -sin, sin], dim=1)
+        return torch.cat([torch.stack(pair, dim=2).flatten(1) for pair in ((cos, cos), (-sin, sin))], dim=1)
 
     def apply(self, x: Tensor, turns: Tensor) -> Tensor:
         """Turn ``x``, ``(..., N, d)``, by what ``turns`` gave for its positions."""
-        cos, sin = turns.unbind(1)
-        wide = x.to(cos.dtype)
+        wide, width = x.to(turns.dtype), x.shape[-1]
+        cos, sin = turns.narrow(1, 0, width), turns.narrow(1, width, width)
         if self.halves:
-            partner = wide.roll(x.shape[-1] // 2, dims=-1)
+            partner = wide.roll(width // 2, dims=-1)
         else:
-            partner = wide.unflatten(-1, (-1, 2)).flip(-1).flatten(-2)
+            partner = wide.reshape(*x.shape[:-1], width // 2, 2).flip(-1).reshape(x.shape)
         return torch.addcmul(wide * cos, partner, sin).to(x.dtype)
 
     def turn(self, x: Tensor, where: int | Tensor) -> Tensor:
@@ -215,7 +214,7 @@ def table(
     if tracing.is_tracing():
         return make(rotary, torch.arange(start, end, device=device), width, dtype)
     first, last = start // SECTION * SECTION, -(-end // SECTION) * SECTION
-    return kept_table(make, rotary, first, last, device, width, dtype)[start - first : end - first]
+    return kept_table(make, rotary, first, last, device, width, dtype).narrow(0, start - first, end - start)
 
 
 @lru_cache(maxsize=8)

@@ -45,7 +45,7 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
         on_cell_start=begun,
     )
     try:
-        await client.async_execute(env=kernel_environment(kernels_at_once))
+        await client.async_execute(env=threads_of_kernels(kernels_at_once) | {FOR_A_PAGE: "1"} | os.environ)
     except CellExecutionError as error:
         failed = [cell.get("id", "?") for cell in code if any(o.output_type == "error" for o in cell.outputs)]
         reason = f"{error.ename}: {error.evalue}".splitlines()[0]
@@ -63,13 +63,13 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
             atexit.unregister(client._cleanup_kernel)
 
 
-def kernel_environment(kernels_at_once: int) -> dict[str, str]:
+def threads_of_kernels(kernels_at_once: int) -> dict[str, str]:
     """The environment of a kernel beside others: their threads share the cores, and wait without spinning.
 
     On a machine that is busy with other work, lesson 03 takes 1 minute with it, and 7 without.
     """
-    threads = str(max(1, CORES // min(CORES, kernels_at_once)))
-    return {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": threads, FOR_A_PAGE: "1"} | os.environ
+    threads = max(1, CORES // min(CORES, kernels_at_once))
+    return {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(threads)}
 
 
 def run_until_ctrl_c(work: Coroutine[Any, Any, Result]) -> Result:

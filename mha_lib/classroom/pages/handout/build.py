@@ -57,10 +57,10 @@ def run_lessons(
     root: Path,
     lessons: list[Path],
     build: Build,
-    use: Callable[[Path, NotebookNode], None] = lambda lesson, notebook: None,
+    use: Callable[[Path, NotebookNode], None] | None = None,
     audience: str = STUDENT,
 ) -> None:
-    """Run the lessons, as many at once as there are cores, and hand over each as soon as it has run.
+    """Run the lessons, as many at once as there are cores, and hand over each that has run, or name its file.
 
     The students' notebook is kept with its outputs (``address_of_run``): the site is made from it.
     """
@@ -75,9 +75,12 @@ def run_lessons(
                 notebook.cells = cells_for(audience, notebook)
                 await execute(notebook, lesson, len(lessons), build.progress)
                 nbformat.validate(notebook, relax_add_props=True)
-                use(lesson, notebook)
                 if audience == STUDENT:
                     write_made(address_of_run(root, lesson), nbformat.writes(notebook), sources)
+                if use:
+                    use(lesson, notebook)
+                else:
+                    build.wrote(address_of_run(root, lesson))
 
     async def run_all() -> None:
         await asyncio.gather(*map(run, lessons))

@@ -1,17 +1,20 @@
 """Runs each lesson's deck afresh in a real browser and prints it: a page a slide, with text as text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson import CourseError, language_in
 from mha_lib.classroom.pages.browser import is_administrator, require_browser
 from mha_lib.classroom.pages.build import Build, Progress
+from mha_lib.classroom.pages.execution import CORES
 from mha_lib.classroom.pages.slides.server import serve_copy
 from mha_lib.classroom.pages.sources import sources_of, write_made
 
 WIDTH, HEIGHT = 1280, 720  # of a page, in CSS pixels
 LONGEST_RUN = 1200  # seconds of a lesson
+PRINTED = object()  # a deck that is printed, or has failed
 READY = "window.mhaDeck"  # what the deck offers to other programs: jupyter/deck/static/deck.js
 
 
@@ -25,19 +28,28 @@ def write_slides(root: Path, lessons: list[Path], folder: Path | None = None) ->
 
 
 def print_decks(root: Path, lessons: list[Path], build: Build, folder: Path | None = None) -> None:
-    """Print the deck of each lesson; one that fails stops no other."""
+    """Print the deck of each lesson, as many at once as there are cores; one that fails stops no other."""
     browser, sync_playwright = require_browser(), require_playwright()
-    with serve_copy(root) as server, sync_playwright() as playwright:
+    with serve_copy(root, len(lessons)) as server, sync_playwright() as playwright:
         sandbox = ["--no-sandbox"] if is_administrator() else []
         chromium = playwright.chromium.launch(executable_path=browser, args=sandbox)
-        for lesson in lessons:
-            target = address_of_slides(root, lesson, folder)
+
+        def print_deck(lesson: Path) -> Iterator[None]:
             with build.attempt(lesson):
                 sources = sources_of(lesson)
                 page = open_page(chromium, server.deck_of(lesson))
-                run_deck(page, lesson, build.progress)
+                yield from run_deck(page, lesson, build.progress)
+                target = address_of_slides(root, lesson, folder)
                 write_made(target, printed(page), sources)
                 build.wrote(target)
+
+        to_come = map(print_deck, lessons)
+        decks = list(islice(to_come, CORES))
+        while decks:
+            for deck in decks.copy():
+                if next(deck, PRINTED) is PRINTED:
+                    decks.remove(deck)
+                    decks += islice(to_come, 1)
         chromium.close()
 
 
@@ -74,12 +86,13 @@ def printed(page: Any) -> bytes:
     return pdf
 
 
-def run_deck(page: Any, lesson: Path, progress: Progress) -> None:
-    """Run all cells and show how far the deck is; raise where a cell fails."""
+def run_deck(page: Any, lesson: Path, progress: Progress) -> Iterator[None]:
+    """Run all cells, and give way to other decks while they run; raise where a cell fails."""
     page.evaluate("void mhaDeck.runAll()")
     deck = {"state": "running", "text": ""}
     while deck["state"] not in ("done", "failed"):
         page.wait_for_timeout(200)
+        yield
         deck = page.evaluate("mhaDeck.progress()")
         doing = "".join(deck["text"].splitlines()[:1])
         progress.show(f"{lesson.stem}: {doing}")

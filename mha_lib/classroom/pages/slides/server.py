@@ -18,6 +18,7 @@ from pathlib import Path
 from mha_lib.classroom.jupyter import SETTINGS
 from mha_lib.classroom.lesson import CourseError, language_in, make_deck_copy
 from mha_lib.classroom.lesson.language import source_root
+from mha_lib.classroom.pages.execution import threads_of_kernels
 
 LONGEST_START = 120  # seconds
 TRAININGS = Path("work", "trainings")  # what lessons have trained and kept: they need not again
@@ -40,7 +41,7 @@ class Server:
 
 
 @contextmanager
-def serve_copy(root: Path) -> Iterator[Server]:
+def serve_copy(root: Path, kernels_at_once: int = 1) -> Iterator[Server]:
     """Serve a copy of the lessons, with nothing of the user's own settings of Jupyter."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         course, home = Path(folder, "course"), Path(folder, "home")
@@ -53,7 +54,7 @@ def serve_copy(root: Path) -> Iterator[Server]:
             shutil.copytree(root / TRAININGS, course / TRAININGS)
         home.mkdir()
         server = Server(f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), course)
-        process = start(server, home)
+        process = start(server, home, **threads_of_kernels(kernels_at_once))
         try:
             wait_for(server, process, home / "log")
             yield server

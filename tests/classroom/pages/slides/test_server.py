@@ -10,7 +10,7 @@ from mha_lib.classroom.pages.slides import server
 @pytest.fixture
 def _no_server(monkeypatch):
     process = SimpleNamespace(terminate=lambda: None, wait=lambda: None)
-    monkeypatch.setattr(server, "start", lambda *_: process)
+    monkeypatch.setattr(server, "start", lambda *_, **__: process)
     monkeypatch.setattr(server, "wait_for", lambda *_: None)
 
 
