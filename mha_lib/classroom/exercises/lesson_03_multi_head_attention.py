@@ -142,8 +142,6 @@ EXERCISES: tuple[Judged, ...] = (
             "single_head": count(64, 1, 8, 32),
             "W_o_missing": count(64, 4, 8, 32) - 4 * 32 * 64,
             "W_o_of_width_D": count(64, 4, 8, 32) + (64 - 4 * 32) * 64,
-            "W_o_of_one_head": count(64, 4, 8, 32) - 3 * 32 * 64,
-            "values_as_wide_as_keys": count(64, 4, 8, 8),
             "biases_counted": count(64, 4, 8, 32) + 4 * (8 + 8 + 32) + 64,
         },
     ),

@@ -240,11 +240,7 @@ EXERCISES: tuple[Judged, ...] = (
     Small(
         "cache_of_a_token",
         TOKEN_BYTES,
-        {
-            "keys_alone": TOKEN_BYTES // 2,
-            "one_layer": TOKEN_BYTES // 24,
-            "numbers_counted": TOKEN_BYTES // 4,
-        },
+        {"keys_alone": TOKEN_BYTES // 2, "one_layer": TOKEN_BYTES // 24, "numbers_counted": TOKEN_BYTES // 4},
     ),
     Small(
         "keys_of_heads",

@@ -234,8 +234,6 @@ OTHERS: Shared = {
 ANGLES: Shared = {  # of sinusoidal and of rotary positions
     "positions_from_1": ({"place": lambda positions: positions + 1},),
     "exponent_not_doubled": ({"exponent": lambda pairs, width: pairs / width},),
-    "exponent_doubled_twice": ({"exponent": lambda pairs, width: 4 * pairs / width},),
-    "exponent_from_1": ({"exponent": lambda pairs, width: 2 * (pairs + 1) / width},),
     "last_pair_at_1": ({"exponent": lambda pairs, width: pairs / (width // 2 - 1)},),
     "one_angle": ({"exponent": lambda pairs, width: 0 * pairs},),
     "other_base": tuple({"base": base} for base in (1000.0, 100_000.0, 500_000.0)),

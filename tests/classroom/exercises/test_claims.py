@@ -61,7 +61,6 @@ def test_the_numbers_of_the_judge_are_those_of_another_way_to_remove_a_head(head
 
 
 CLAIMS = [
-    ((1, 0), 0.1, "solved", (), "With all heads 99.9% are right, without it 0.0%, of 792"),
     ((0, 0), 0.25, "solved", (), "“Without head 0.0 at most 25.0% of"),
     ((1, 1), 0.9, "not yet", ("refuted",), "without head 1.1 still 99.9% are right, more than 90.0%"),
 ]
@@ -88,7 +87,6 @@ def leaves_a_hook(model, texts):
 
 REFUSED = [
     (leaves_a_hook, looking_up, "model_left_changed"),
-    (lambda *_: experimenter((1, 0), 0.1)(looking_up(), STORIES), looking_up, "numbers_pasted"),
     (experimenter((1, 0), 0.1, finish=lambda *both: (both[0], both[1] / 3)), looking_up, "other_numbers"),
     (experimenter((1, 0), 0.1), lambda: None, "model_missing"),
 ]
