@@ -15,7 +15,6 @@ import { answerDialogs, dropMissingStyles, keepRendered, prepareNotebooks } from
 import { listenToKeys } from "./keyboard.js";
 import { keysOf } from "./keys.js";
 import { markSteps } from "./lines.js";
-import { keepOriginals } from "./originals.js";
 import { layOut } from "./paper.js";
 import { penOf } from "./pen.js";
 import { followAddress, markPlaces, typedNumber } from "./places.js";
@@ -103,8 +102,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
     number: typedNumber({ foot, words }),
     hands: new Hands({ panel, file: handsFile, foot, fit, words: inAll.hands }),
   };
-  const exchange = keepOriginals({ notebook, foot, words });
-  const cell = followSlides({ panel, load, foot, words, exchange });
+  const cell = followSlides({ panel, load, foot, words });
   const openNotes = () => speaker.open() || foot.say(words.notes_blocked, "failed");
   const parts = { panel, foot, runner, pointers, pen, cell, execute, leave, endModes, openNotes };
   const keys = keysOf({ ...opened, ...parts });

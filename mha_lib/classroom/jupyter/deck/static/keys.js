@@ -49,7 +49,6 @@ export const keysOf = (deck) => [
   { keys: "Control+Enter", modes: "deck widget editor", act: deck.cell.run },
   { keys: "N", modes: "deck widget", name: "needed", act: deck.cell.runNeeded },
   { keys: "Enter", modes: "deck widget", act: deck.cell.keepFromEditing },
-  { keys: "Z", modes: "deck widget", name: "original", act: deck.cell.exchange },
   { keys: "E", modes: "deck widget", name: "traceback", act: showTraceback },
   { keys: "Control+s", modes: "deck widget editor", act: () => save(deck.panel.context) },
 
