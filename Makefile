@@ -33,8 +33,8 @@ present: setup ## open a lesson as live slides (NB=03 or ROUTE=90; also L, PORT,
 handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, ROUTE=90, L, AUDIENCE=instructor)
 	@$(COURSE) handouts $(NB) $(ROUTES) --audience $(or $(AUDIENCE),student)
 
-slides: .venv/ready-slides ## write each lesson's slides as a PDF to build/slides/ (NB=03, ROUTE=90, L, CORE=1, ANSWERS=1; needs Chromium or Chrome)
-	@$(COURSE) slides $(NB) $(ROUTES) $(if $(CORE),--core) $(if $(ANSWERS),--answers)
+slides: .venv/ready-slides ## write each lesson's slides as a PDF to build/slides/ (NB=03, ROUTE=90, L; needs Chromium or Chrome)
+	@$(COURSE) slides $(NB) $(ROUTES)
 
 site: .venv/ready-slides ## write handouts, slides and notebooks as a static site to build/site/ (NB=03, L)
 	@$(COURSE) site $(NB) $(if $(L),--languages $(L))

@@ -18,6 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 from mha_lib import causal_mask, masked_softmax
 from mha_lib.classroom.explorer import explore
 from mha_lib.classroom.pages.browser import find_browser
+from mha_lib.classroom.pages.slides.server import wait_for
 from tests.browser.conftest import start_server
 from tests.browser.explorers import Lab, handout_page
 
@@ -177,8 +178,10 @@ def main() -> None:
             measure_table(browser.new_page(viewport={"width": 1280, "height": 720}), folder, heads, n)
         for heads, n in ((8, 32), (16, 64)):
             measure_bertviz(browser.new_page(), folder, heads, n)
+        (folder / "home").mkdir()
         process, server = start_server(folder, folder / "home")
         try:
+            wait_for(server, process, server.home / "log")
             measure_kernel(browser.new_page(viewport={"width": 1280, "height": 720}), server)
         finally:
             process.terminate()

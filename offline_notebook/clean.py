@@ -58,8 +58,6 @@ class Cleaner:
         self.set_formulas(page.select(f"[{FORMULA}]"))
         for picture in page.find_all("img"):
             self.inline(picture)
-        for player in page.select(":is(audio, video):not([src], :has([src]))"):  # it would show nothing
-            player.decompose()
         for paragraph in page.find_all("p"):
             mend_paragraph(paragraph)
         for heading in page.select("th:empty"):  # it is over nothing, and a screen reader would say it

@@ -16,7 +16,6 @@ LONGEST = 5_000_000  # characters in a formula's MathML
 DEEPEST = 400  # elements within elements: a browser recurses once for each
 GROUP = r"\{((?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{[^{}]*\})*\})*\})*)\}"
 COLOURED = rf"\\(?:text)?color\s*\{{#([0-9A-Fa-f]{{6}})\}}\s*{GROUP}"
-SIZE = r"\\(?:tiny|small|normalsize|large|Large|LARGE|huge|Huge)(?![A-Za-z])\s*"
 DEFINED = r"\\(?:re)?newcommand\*?\s*(?:\{\s*)?(\\[A-Za-z]+)\s*\}?"
 TAG = re.compile(r"<(/?)\w[^>]*>")
 
@@ -52,10 +51,8 @@ def make_converter() -> LatexToMathML:
 def with_known_commands(tex: str) -> str:
     r"""The same formula in commands that math-core knows.
 
-    It knows no ``#`` in ``\textcolor{#0067A5}{Q}``, and refuses ``\newcommand{\R}``, for it has an ``\R``. It
-    knows no sizes such as ``\Huge``: on a page the formula has the size of its text.
+    It knows no ``#`` in ``\textcolor{#0067A5}{Q}``, and refuses ``\newcommand{\R}``, for it has an ``\R``.
     """
-    tex = re.sub(SIZE, "", tex)
     tex = re.sub(DEFINED, r"\\providecommand{\1}{}\\renewcommand{\1}", tex)
     return re.sub(COLOURED, r"{\\color[HTML]{\1}{\2}}", tex)
 

@@ -88,7 +88,9 @@ def to_html(
 
 def with_formulas(source: str) -> str:
     """The same sanitised HTML, with an element around each formula in its text."""
-    return in_markup_and_text(source, lambda text, is_markup: text if is_markup else formulas_in(text))
+    return in_markup_and_text(
+        source, lambda text, is_markup: text if is_markup else TEX.sub(element_of, text)
+    )
 
 
 def in_markup_and_text(source: str, change: Callable[[str, bool], str]) -> str:
@@ -98,11 +100,6 @@ def in_markup_and_text(source: str, change: Callable[[str, bool], str]) -> str:
         parts += [change(source[end : markup.start()], False), change(markup[0], True)]
         end = markup.end()
     return "".join([*parts, change(source[end:], False)])
-
-
-def formulas_in(text: str) -> str:
-    """Text (it may hold entities) as HTML with an element around each formula."""
-    return TEX.sub(element_of, text)
 
 
 def element_of(found: re.Match[str]) -> str:
@@ -124,10 +121,6 @@ def is_formula(tex: str) -> bool:
     """
     spaces = tex[0].isspace(), tex[-1].isspace()
     return spaces == (False, False) or (spaces == (True, True) and tex.strip() != "" and not MONEY.match(tex))
-
-
-def displayed_formula(tex: str) -> str:
-    return f'<div {FORMULA}="display">{escaped(tex)}</div>\n'
 
 
 def code_block(code: str, language: str, asserts: Container[int] = ()) -> str:

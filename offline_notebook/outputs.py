@@ -2,7 +2,6 @@
 
 import html
 import json
-import re
 from collections.abc import Callable
 from functools import partial
 from optparse import Values
@@ -14,15 +13,14 @@ from nbconvert.filters.ansi import ansi2html, strip_ansi
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 
 from offline_notebook.clean import Cleaner
-from offline_notebook.markdown import displayed_formula, formulas_in, to_html, with_formulas
-from offline_notebook.sanitise import escaped, sanitised
+from offline_notebook.markdown import to_html, with_formulas
+from offline_notebook.sanitise import sanitised
 from offline_notebook.tree import parse, plain
 from offline_notebook.widgets import VIEW, Widgets
 
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp")
-SHOWN = {*PICTURES, "text/html", "text/markdown", "text/latex", "application/json", "text/plain", VIEW}
-VISIBLE = ["audio", "img", "hr", "math", "progress", "table", "video"]
-COMMAND = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")  # a terminal's title, link and the like (OSC)
+SHOWN = {*PICTURES, "text/html", "text/markdown", "application/json", "text/plain", VIEW}
+VISIBLE = ["img", "hr", "math", "progress", "table"]
 LONGEST_TEXT = 200  # characters of the text that stands for a figure: a longer one lists all its data
 
 
@@ -79,8 +77,6 @@ class Outputs:
         for kind in PICTURES:
             if kind in data:
                 return picture(kind, joined(data[kind]), self.sentences["figure"], metadata)
-        if source := data.get("text/latex"):
-            return latex(joined(source))
         if "application/json" in data:
             return terminal(json.dumps(data["application/json"], indent=2, ensure_ascii=False), "result")
         if "text/plain" in data and data.keys() <= SHOWN:
@@ -109,20 +105,9 @@ def joined(text: str | list[str]) -> str:
     return "".join(text)
 
 
-def latex(source: str) -> str:
-    """LaTeX that is one formula as IPython and others print it, or else words with formulas between them."""
-    tex = source.strip()
-    whole = re.fullmatch(r"(\$\$?)((?:\\.|[^$\\])*)\1|(\\begin\{([a-z]+\*?)\}.*\\end\{\4\})", tex, re.DOTALL)
-    if whole or "$" not in tex:
-        return displayed_formula(
-            re.sub(r"\\displaystyle\b", "", (whole[2] or whole[3] or "") if whole else tex)
-        )
-    return f"<p>{formulas_in(escaped(tex))}</p>\n"
-
-
 def terminal(text: str | list[str], kind: str) -> str:
     """Printed text with its terminal colours where they can be read."""
-    text = COMMAND.sub("", joined(text)).rstrip("\n")
+    text = joined(text).rstrip("\n")
     try:
         coloured = ansi2html(text)
     except (IndexError, ValueError):

@@ -7,7 +7,7 @@ import nh3
 
 MATHML = """math menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms
     mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover semantics"""
-MORE = "audio input progress section source tfoot video"
+MORE = "input progress section tfoot"
 TAGS = (nh3.ALLOWED_TAGS - {"area", "map", "nav"}) | {*MATHML.split(), *MORE.split()}
 # No name: an element called "body" would hide document.body from scripts.
 ANYWHERE = """align alt class dir height id lang style title valign width
@@ -16,7 +16,6 @@ ANYWHERE = """align alt class dir height id lang style title valign width
 ATTRIBUTES = {
     "*": ANYWHERE,
     "a": "href",
-    "audio": "controls src",
     "col": "span",
     "colgroup": "span",
     "details": "open",
@@ -25,10 +24,8 @@ ATTRIBUTES = {
     "li": "value",
     "ol": "reversed start type",
     "progress": "max value",
-    "source": "src type",
     "td": "colspan",
     "th": "colspan scope",
-    "video": "controls loop src",
 }
 # Properties whose values name no file. None of them lets an element stand over the rest of the page.
 PROPERTIES = """background-color border border-bottom border-collapse border-color border-left border-radius
@@ -40,9 +37,10 @@ FETCHING = re.compile(r"url|image|src|\\", re.IGNORECASE)  # in a style; the \ m
 CONTENT_TOO = {"canvas", "iframe", "noscript", "object", "script", "select", "style", "template", "textarea"}
 # Readers of the notebook may miss these. Tables of pandas have a <style scoped> that a page does without.
 MISSED = re.compile(
-    r"<(script|iframe|object|embed|canvas|form|select|textarea|link|meta|base|svg|style(?!\s+scoped))\b", re.I
+    r"<(audio|video|script|iframe|object|embed|canvas|form|select|textarea|link|meta|base|svg"
+    r"|style(?!\s+scoped))\b",
+    re.I,
 )
-MEDIA = {"audio", "source", "video"}
 
 
 def sanitised(source: str) -> tuple[str, list[str]]:
@@ -53,9 +51,6 @@ def sanitised(source: str) -> tuple[str, list[str]]:
     def checked(element: str, name: str, value: str) -> str | None:
         """An attribute's value, or None for one that a page may not have."""
         if name == "style" and FETCHING.search(value):
-            return None
-        if name == "src" and element in MEDIA and not value.startswith("data:"):
-            missing.append(f"<{element}> {value}")
             return None
         return None if name == "href" and value.startswith("data:") else value
 

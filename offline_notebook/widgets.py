@@ -12,7 +12,7 @@ from offline_notebook.tree import parse
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
-NO_WORDS = ("img", "table", "video", "audio")  # nothing of these is left in words
+NO_WORDS = ("img", "table")  # nothing of these is left in words
 
 
 class Widgets:

@@ -32,8 +32,8 @@ def export_for_page(
     half            whether float32 weights are stored as float16, half as large; ``PageProgram.run`` then
                     computes with the same rounded weights
 
-    Raises NotImplementedError for an operation that the page does not know, and RuntimeError for what
-    ``torch.export`` can't record.
+    Raises NotImplementedError for an operation that the page does not know, and what ``torch.export`` raises
+    for what it can't record.
     """
     recorded = record(function, example_inputs, dynamic or {})
     program = Writer(recorded, list(example_inputs)).program()
@@ -61,18 +61,11 @@ def record(
     }
     # One tensor given twice would be recorded as one input.
     inputs = {name: tensor.detach().clone() for name, tensor in example_inputs.items()}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own
-            return torch.export.export(
-                Called(function),
-                (inputs,),
-                dynamic_shapes=(shapes,),
-                prefer_deferred_runtime_asserts_over_guards=True,
-            ).run_decompositions()
-    except Exception as error:
-        name = getattr(function, "__name__", type(function).__name__)
-        raise RuntimeError(
-            f"torch.export can't record {name}: what is computed may depend on the shapes of the inputs, "
-            f"but not on the numbers in them. Its own words:\n{error}"
-        ) from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own
+        return torch.export.export(
+            Called(function),
+            (inputs,),
+            dynamic_shapes=(shapes,),
+            prefer_deferred_runtime_asserts_over_guards=True,
+        ).run_decompositions()

@@ -5,10 +5,8 @@ What stands after ``--`` goes to Jupyter as it is: ``mha lab -- --ip=0.0.0.0``.
 
 import importlib.metadata
 import os
-import re
-import socket
 import sys
-from argparse import ArgumentError, ArgumentParser, HelpFormatter, Namespace
+from argparse import ArgumentError, ArgumentParser, Namespace
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -20,7 +18,6 @@ from mha_lib.classroom.jupyter import SETTINGS
 from mha_lib.classroom.lesson.cells import show_everything
 from mha_lib.classroom.lesson.language import ENGLISH, language_of_machine, words_in
 
-OLDEST_RISE = (0, 43)
 STOPPED = 130  # the exit status of what Ctrl-C has ended
 FIRST_SHOWN = "03"  # the lesson that is presented where none is named
 MODULE = "python -m mha_lib.classroom"
@@ -74,21 +71,12 @@ def chosen_language(arguments: list[str]) -> str:
     return ENGLISH
 
 
-class Formatter(HelpFormatter):
-    def __init__(self, prog: str, usage: str) -> None:
-        super().__init__(prog)
-        self.prefix = usage
-
-    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
-        super().add_usage(usage, actions, groups, self.prefix if prefix is None else prefix)
-
-
 class Parser(ArgumentParser):
     """argparse's parser, whose own words stand in ``words/`` too."""
 
     def __init__(self, words: dict[str, Any], **settings: Any) -> None:
         self.words = words
-        super().__init__(add_help=False, formatter_class=partial(Formatter, usage=words["usage"]), **settings)
+        super().__init__(add_help=False, **settings)
         self._positionals.title, self._optionals.title = words["arguments"], words["options"]
         self.add_argument("-h", "--help", action="help", help=words["help"])
 
@@ -133,7 +121,6 @@ def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Open the first lesson in JupyterLab; returns when the server ends."""
     from mha_lib.classroom.pages.questions import students_pages
 
-    check_port(options.port)
     if options.edit:
         return serve(root, "lab/tree", lessons[0], [], options)
     is_first = course.is_installed(root) and not (root / "work").exists()
@@ -151,7 +138,6 @@ def present_lesson(root: Path, lessons: list[Path], options: Namespace) -> int:
     named = FIRST_SHOWN if options.lesson is None else options.lesson
     lesson = lessons[0] if options.route else course.find_lesson(named, lessons)
     check_rise()
-    check_port(options.port)
     asks = partial(begins_afresh, options.language)
     folder, messages = course.make_deck_copy(root, options.language, lesson.name, asks)
     course.remember_language(root, options.language)
@@ -173,8 +159,7 @@ def write_slides(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.pages import slides
 
     check_rise()
-    edition = slides.Edition(core=options.core, answers=options.answers)
-    return slides.write_slides(root, chosen_lessons(options, lessons), edition, options.output)
+    return slides.write_slides(root, chosen_lessons(options, lessons), options.output)
 
 
 def write_site(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -275,25 +260,9 @@ def serve(root: Path, view: str, lesson: Path, messages: list[str], options: Nam
 
 def check_rise() -> None:
     try:
-        found = importlib.metadata.version("jupyterlab-rise")
+        importlib.metadata.version("jupyterlab-rise")
     except importlib.metadata.PackageNotFoundError:
         raise course.CourseError("no_rise") from None
-    if tuple(map(int, re.findall(r"\d+", found)[:2])) < OLDEST_RISE:
-        raise course.CourseError("old_rise", found=found, wanted=".".join(map(str, OLDEST_RISE)))
-
-
-def check_port(port: int | None) -> None:
-    """Raise where the port that was asked for can't be used."""
-    if port is None:
-        return
-    if not 1 <= port <= 65535:
-        raise course.CourseError("bad_port", port=port)
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise course.CourseError("port_taken", port=port, reason=error.strerror) from None
 
 
 SWITCH = {"action": "store_true"}
@@ -312,14 +281,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
         ("--audience", "audience", {"choices": ("student", "instructor"), "default": "student"}),
         OUTPUT,
     ),
-    "slides": (
-        write_slides,
-        LESSONS,
-        ROUTE,
-        ("--core", "core", SWITCH),
-        ("--answers", "answers", SWITCH),
-        OUTPUT,
-    ),
+    "slides": (write_slides, LESSONS, ROUTE, OUTPUT),
     "site": (write_site, LESSONS, ("--languages", "site_languages", {"nargs": "+"}), OUTPUT),
     "notes": (write_notes, LESSONS, ROUTE, OUTPUT),
     "questions": (write_questions, OUTPUT),

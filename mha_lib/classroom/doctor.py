@@ -94,7 +94,7 @@ def check_lesson(_: Path, lesson: Path) -> str:
 def run_cells(lesson: Path, cells: list[nbformat.NotebookNode]) -> None:
     notebook = nbformat.read(lesson, as_version=4)
     notebook.cells = cells
-    progress = Progress(words_in("en")["handout_build"])
+    progress = Progress()
     progress.is_shown = False
     run_until_ctrl_c(execute(notebook, lesson, 1, progress))
 

@@ -18,7 +18,6 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from mha_lib.classroom.explorer import Explorer
-from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.pages.browser import find_browser
 from mha_lib.classroom.pages.slides.server import Server, free_port, start, wait_for
 from tests.browser.engines import NEEDED
@@ -131,24 +130,16 @@ def install_deck(jupyter_path: Path, library: Path = ROOT) -> None:
             shutil.copy(library / source, place)
 
 
-Started = tuple[subprocess.Popen[bytes], JupyterServer]
-
-
-def start_server(folder: Path, home: Path, python: str = sys.executable, library: Path = ROOT) -> Started:
+def start_server(
+    folder: Path, home: Path, python: str = sys.executable, library: Path = ROOT
+) -> tuple[subprocess.Popen[bytes], JupyterServer]:
     """Jupyter on ``folder``, with nothing of the user's own settings; the caller ends the process."""
-    home.mkdir(parents=True, exist_ok=True)
     own = {"JUPYTER_DATA_DIR": str(home / "data"), "PYTHONPATH": str(library)}
     if python == sys.executable:  # the deck of the working tree, not the copy that was installed
         own["JUPYTER_PATH"] = str(home / "path")
         install_deck(home / "path", library)
     server = JupyterServer(f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), folder, home)
-    process = start(server, home, python, **own)
-    try:
-        wait_for(server, process, home / "log")
-    except CourseError:
-        process.kill()
-        raise
-    return process, server
+    return start(server, home, python, **own), server
 
 
 Serve = Callable[..., JupyterServer]
@@ -156,12 +147,13 @@ Serve = Callable[..., JupyterServer]
 
 @pytest.fixture(scope="session")
 def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
-    """Starts Jupyter servers on folders: ``serve(folder, python=…, library=…)``; they end with the tests."""
+    """Starts servers: ``serve(folder, python=…, library=…)``; they end with the tests."""
     processes = []
 
     def serve(folder: Path, python: str = sys.executable, library: Path = ROOT) -> JupyterServer:
         process, server = start_server(folder, tmp_path_factory.mktemp("home"), python, library)
         processes.append(process)
+        wait_for(server, process, server.home / "log")
         return server
 
     yield serve

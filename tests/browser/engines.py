@@ -27,7 +27,6 @@ NEEDED = {
 }
 DARK = {"GTK_THEME": "Adwaita:dark"}  # the system that WebKit asks
 ENDS = 30  # seconds for a browser to end
-TYPED = {"ArrowRight": "\ue014", "ArrowLeft": "\ue012", "Home": "\ue011", "End": "\ue010", "Enter": "\ue007"}
 
 
 class Engine(Protocol):
@@ -97,19 +96,9 @@ class EnginePage:
         given = {"script": script, "args": list(arguments)}
         return self.engine.command("ExecuteScript", "POST", "/execute/sync", **given)
 
-    def reload(self) -> None:
-        self.engine.command("Refresh", "POST", "/refresh")
-
     def until(self, function: str, *arguments: Any) -> Any:
         """Wait until a function in the page returns something true, and return it."""
         return eventually(lambda: self.answer_of(function, *arguments), function)
-
-    def press(self, *keys: str) -> None:
-        """Press keys, by their names or letters, where the focus is."""
-        typed = [TYPED.get(key, key) for key in keys]
-        moves = [{"type": kind, "value": key} for key in typed for kind in ("keyDown", "keyUp")]
-        actions = [{"type": "key", "id": "keyboard", "actions": moves}]
-        self.engine.command("PerformActions", "POST", "/actions", actions=actions)
 
     def resize(self, width: int, height: int) -> None:
         self.engine.command("SetWindowRect", "POST", "/window/rect", width=width, height=height)
@@ -119,10 +108,6 @@ class EnginePage:
         if isinstance(self.engine, WebKit):
             return None
         return base64.b64decode(self.engine.command("Print", "POST", "/print"))
-
-    def picture(self) -> bytes:
-        """A PNG of what the window shows."""
-        return base64.b64decode(self.engine.command("TakeScreenshot", "GET", "/screenshot", full=False))
 
 
 def find_firefox() -> str | None:

@@ -75,35 +75,20 @@ def together(x, y, p, d, n, m, t, u, odd):
         found |= {f"{name} of dtypes": compute(x, d), f"{name} of int and float": compute(n, y)}
         found |= {f"{name} odd": compute(odd, odd.flip(0))}
     return found | {
-        "bool and whole": t + n * u,
         "and": t.logical_and(u),
-        "and of numbers": n.logical_and(m),
-        "and of bits": n & m,
         "and of long numbers": (n * 2**40) & (m * 2**39),
-        "and of booleans": t & u,
         "or of bits": n | m,
         "or of booleans": t | u,
         "not of bits": ~n,
         "not of booleans": ~t,
-        "le a number": n <= 2,
         "ge a number": n >= 2,
-        "le odd": odd <= 0.5,
-        "ge odd": odd >= 0.5,
         "add alpha": torch.add(x, y, alpha=0.3),
-        "sub alpha": torch.sub(n, m, alpha=3),
-        "numbers": 2 - (x + 0.1) * 3 / 0.7,
         "number first": 3 - p,
-        "number of a double": d * 0.1 + 2,
         "power": p**x,
-        "square": x**2,
         "power of a number": 2.5**x,
-        "whole power": n**3,
         "where": torch.where(t, x, y),
         "where numbers": torch.where(t, 1.0, -torch.inf),
-        "where a number": torch.where(u, n, 7),
-        "where nan": torch.where(odd <= 0, odd, torch.nan),
         "masked": x.masked_fill(u, -torch.inf),
-        "float64 beside": x * d.mean(0),
     }
 
 
@@ -112,14 +97,8 @@ def made(x, y, n):
     a, _, b = x.shape
     return {
         "full": torch.full((a, b), 2.5),
-        "full whole": x.new_full((2, b), 3, dtype=torch.long),
-        "zeros": torch.zeros(b, a),
         "arange": torch.arange(a),
-        "arange from": torch.arange(2, 17, 3),
-        "arange of floats": torch.arange(0, 1, 0.25),
         "arange back": torch.arange(5, -2, -2),
-        "tril": y[:, :1].expand(3, b).tril(),
-        "triu": y[:, :1].expand(3, b).triu(b - 2),
         "triu of lengths": y[:, :1].expand(3, b).triu(a - b),
         "scalar": torch.scalar_tensor(1.5) + x,
         "lengths": torch.zeros(a * b),
@@ -131,28 +110,17 @@ def moved(x, y, n, e):
     """Other shapes and other places."""
     a, _, b = x.shape
     return {
-        "view": x.view(a, 3 * b),
         "view -1": x.reshape(-1, b),
-        "flatten": y.flatten(),
         "expand": y.expand(a, 3, b),
-        "expand -1": x.unsqueeze(1).expand(-1, 2, -1, -1),
-        "expand -1 behind a new axis": y.expand(a, -1, -1),
         "permute": x.permute(2, 0, 1),
-        "transpose": x.mT,
         "unsqueeze": x.unsqueeze(-1),
         "squeeze": x[:, :1].squeeze(1),
-        "squeeze several": x[None, :, 1:2].squeeze((0, 2)),
         "slice": x[:, 1:],
         "slice from the end": x[:, -2:-1],
         "slice steps": x[:, ::2],
-        "slice too far": x[:, 1:9],
-        "slice of a length": torch.arange(a * b)[:b],
         "flip": x.flip(0, 2),
         "cat": torch.cat([x, y.expand(a, 3, b)], dim=1),
-        "cat first": torch.cat([x, x + 1], dim=0),
         "cat dtypes": torch.cat([n, x], dim=-1),
-        "cat of nothing": torch.cat([x[:, :0], x], dim=1),
-        "stack": torch.stack([x, -x], dim=-1),
         "embedding": F.embedding(e, TABLE),
     }
 
@@ -161,14 +129,9 @@ def summed(x, odd, p):
     """Means of rows, and rows that are made alike."""
     return {
         "any": (x <= -0.5).any(1),
-        "any kept": (x <= -1).any(-1, keepdim=True),
-        "any odd": odd.any(0),
         "mean": x.mean(1),
         "mean kept": x.mean(-2, keepdim=True),
         "mean of two": x.mean((0, 2)),
-        "mean of all": x.double()[:, :2].mean((0, 1, 2)),
-        "mean of no axis named": x.mean(()),
-        "mean odd": odd.mean(0),
         "softmax": x.softmax(-1),
         "softmax in the middle": (300 * x).softmax(1),
         "softmax of nothing": (-torch.inf * p).softmax(-1),
@@ -186,12 +149,7 @@ def multiplied(x, y, m):
         "mm": y.mT @ WIDE,
         "bmm": x.mT @ x,
         "matmul": x.mT @ WIDE,
-        "addmm": torch.addmm(ROW, y.mT, WIDE),
         "addmm scaled": torch.addmm(ROW, y.mT, WIDE, beta=0.5, alpha=-2),
-        "baddbmm": torch.baddbmm(x[:, :, :1], x, x.mT, alpha=0.3),
-        "linear": F.linear(x.mT, WIDE.mT, ROW),
-        "einsum": torch.einsum("aib,ij->ajb", x, WIDE),
-        "whole": m.mT @ m,
     }
 
 

@@ -19,17 +19,13 @@ class ChromiumTab:
 
     def __init__(self, page: Page):
         self.page = page
-        self.goto, self.reload = page.goto, page.reload
+        self.goto = page.goto
 
     def answer_of(self, function: str, *given: Any) -> Any:
         return answer_of(self.page, f"async (given) => ({function})(...given)", list(given))
 
     def until(self, function: str, *given: Any) -> Any:
         return until(self.page, f"(given) => ({function})(...given)", list(given))
-
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            self.page.keyboard.press(key)
 
     def resize(self, width: int, height: int) -> None:
         self.page.set_viewport_size({"width": width, "height": height})

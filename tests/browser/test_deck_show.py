@@ -7,8 +7,8 @@ from playwright.sync_api import FrameLocator, Page, expect
 
 from mha_lib.classroom.lesson.qr_code import write_qr_code
 from tests.browser.lecture import expect_inside, foot_says, turn
-from tests.browser.new_lesson import POSITION, current, lay_lesson, open_deck, press
-from tests.browser.waiting import act, answer_of, becomes, box_of, until
+from tests.browser.new_lesson import current, lay_lesson, open_deck, press
+from tests.browser.waiting import act, answer_of, becomes, box_of, measure, until
 
 SLIDES = [  # slide type, source
     ("slide", "# A title"),
@@ -39,6 +39,7 @@ WALK = [  # keys, the slide to which they lead, and its position at the foot
     ("ArrowRight", "slide-3-0", "5 / 6"),
     ("ArrowRight", "slide-4-0", "6 / 6"),
 ]
+FEET = [said for _, _, said in WALK]
 IS_AROUND = """(part, [x, y]) => {
     const { left, top, width, height } = part.getBoundingClientRect();
     return Math.hypot(left + width / 2 - x, top + height / 2 - y) < 1.5;
@@ -55,32 +56,20 @@ def test_addresses_and_numbers_go_to_the_slide_that_the_foot_names(deck: Page) -
     turn(deck, "2 . 1 Enter", "slide-1-1")  # the first optional one after slide 2
     act(deck, "() => { location.hash = '#/4'; }")
     expect(current(deck)).to_have_id("slide-2-1")
+    act(
+        deck,
+        """() => {
+            for (const key of ["2", "Enter"])
+                document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+            history.replaceState(null, "", "#/slide-2-1"); // as Reveal does, a moment after it has turned
+        }""",
+    )
+    expect(current(deck)).to_have_id("slide-1-0")
     foot_says(deck, "g 2", "Go to slide 2: Enter")
     foot_says(deck, "Escape", "")
     turn(deck, "g 1 2 Backspace g", "slide-0-0")
     foot_says(deck, "9 9 Enter", "There is no slide 99; the last is 6")
     expect(current(deck)).to_have_id("slide-0-0")
-
-
-def test_a_clicker_takes_the_steps_of_the_core_path_and_leads_back_to_it(deck: Page) -> None:
-    core = [["slide-0-0", 0], ["slide-1-0", 0], ["slide-2-0", 0], ["slide-2-0", 1], ["slide-2-1", 0]]
-    for key, way in (("PageDown", core[1:]), ("PageUp", core[-2::-1])):
-        for place in way:
-            deck.keyboard.press(key)
-            becomes(deck, POSITION, place)
-    turn(deck, "ArrowRight ArrowDown PageDown", "slide-2-0")
-
-
-def test_two_keys_in_one_moment_both_turn_the_deck(deck: Page) -> None:
-    deck.keyboard.press("End")
-    act(
-        deck,
-        """() => {
-            for (const key of ["Home", "ArrowRight"])
-                document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-        }""",
-    )
-    expect(current(deck)).to_have_id("slide-1-0")
 
 
 def sorter_of(page: Page) -> FrameLocator:
@@ -90,13 +79,22 @@ def sorter_of(page: Page) -> FrameLocator:
     return sorter
 
 
-def test_the_sorter_shows_all_slides_and_arrows_and_enter_or_a_click_choose_one(deck: Page) -> None:
+def test_the_sorter_shows_all_slides_on_the_whole_screen(deck: Page) -> None:
     sorter = sorter_of(deck)
     slides = sorter.get_by_role("option")
     expect(slides).to_have_count(len(WALK))
-    last = box_of(slides.last)
-    assert (last["x"], last["y"], last["width"]) == pytest.approx((1280 / 3, 480, 1280 / 3), abs=1)
+    widths = "body => [...body.children].map((slide) => slide.getBoundingClientRect().width)"
+    assert measure(sorter.locator("body"), widths) == pytest.approx([1280 / 3] * len(WALK), abs=1)
+    first, last = box_of(slides.first), box_of(slides.last)
+    assert (first["x"], first["y"]) == pytest.approx((0, 0), abs=1)
+    assert first["height"] == pytest.approx(720 / 3, abs=1)
+    assert (last["x"], last["y"]) == pytest.approx((1280 / 3, 480), abs=1)
+    assert box_of(slides.nth(4).get_by_text("The third"))["width"] > 40
     expect(slides.nth(4).get_by_text("A step.")).to_be_visible()
+
+
+def test_arrows_and_enter_or_a_click_choose_in_the_sorter_and_escape_goes_back(deck: Page) -> None:
+    sorter = sorter_of(deck)
     chosen = sorter.get_by_role("option", selected=True)
     for key, name in {"ArrowDown": "Below too", "ArrowRight": "The third", "Home": "A title"}.items():
         deck.keyboard.press(key)
@@ -116,19 +114,29 @@ def test_the_sorter_shows_all_slides_and_arrows_and_enter_or_a_click_choose_one(
     turn(deck, "ArrowUp", "slide-1-1")
 
 
-def test_the_screen_turns_black_and_comes_back(deck: Page) -> None:
+@pytest.mark.parametrize("key", ["b", "."])
+def test_the_screen_turns_black_and_comes_back(deck: Page, key: str) -> None:
     black = deck.locator(".pause-overlay")
-    deck.keyboard.press("b")
+    deck.keyboard.press(key)
     expect(black).to_be_visible()
+    expect(black).to_have_css("background-color", "rgb(0, 0, 0)")
     expect(black).to_have_text("", use_inner_text=True)  # without a button
-    deck.keyboard.press(".")
+    deck.keyboard.press(key)
     expect(black).to_be_hidden()
+    turn(deck, "ArrowRight", "slide-1-0")
 
 
-def test_folded_answers_open_by_a_key_and_by_tab_and_enter_and_no_double_click_turns_text_to_markdown(deck):
+def test_neither_a_double_click_nor_enter_turns_text_to_markdown(deck: Page) -> None:
     turn(deck, "ArrowRight", "slide-1-0")
     current(deck).get_by_role("heading").dblclick()
+    turn(deck, "Enter ArrowDown", "slide-1-1")
+    turn(deck, "ArrowUp", "slide-1-0")
     expect(current(deck).locator(".jp-MarkdownCell.jp-mod-rendered")).to_have_count(1)
+    expect(current(deck).get_by_role("heading")).to_be_visible()
+
+
+def test_folded_answers_open_by_a_key_and_by_tab_and_enter(deck: Page) -> None:
+    turn(deck, "ArrowRight", "slide-1-0")
     answer = current(deck).locator("details")
     for key, is_open in (("a", True), ("a", False), ("Enter", True), ("Space", False)):
         if key == "Enter":
@@ -154,18 +162,19 @@ def test_the_pointer_and_the_magnifier_follow_the_mouse_until_escape(deck: Page)
 
 
 @pytest.mark.ci
-def test_the_core_path_on_paper_tells_on_its_title_how_many_slides_were_left_out(page, jupyter):
+def test_on_paper_the_title_says_how_many_pages_are_optional(page, jupyter):
     open_deck(page, lay_lesson(jupyter, "paper/show.ipynb", CELLS))
-    assert answer_of(page, "() => mhaDeck.layOut({ core: true, answers: true })") == 6
+    assert answer_of(page, "() => mhaDeck.layOut()") == len(FEET)
     sections = "[...document.querySelectorAll('.deck-picture section > section')]"
-    becomes(page, f"{sections}.map((section) => section.dataset.foot)", [f"{n} / 6" for n in range(1, 7)])
-    title = "6 pages: the core path; optional slides left out: 2"
-    expect(page.locator(".deck-pages")).to_have_text(title)
-    expect(page.locator("details")).to_have_js_property("open", True)
+    becomes(page, f"{sections}.map((section) => section.dataset.foot.replaceAll(/ +/g, ' '))", FEET)
+    expect(page.locator(".deck-pages")).to_have_count(1)
+    said = "8 pages, 2 of them optional, as their foot says"
+    expect(page.locator(".deck-picture").first.locator(".deck-pages")).to_have_text(said)
+    expect(page.locator("details")).to_have_js_property("open", False)
 
 
-def test_the_help_lists_every_key_on_the_smallest_screen(deck: Page) -> None:
-    size = (1024, 600)
+@pytest.mark.parametrize("size", [(1280, 720), (1024, 600), (1024, 768)], ids=str)
+def test_the_help_lists_every_key_on_the_screen(deck: Page, size: tuple[int, int]) -> None:
     deck.set_viewport_size({"width": size[0], "height": size[1]})
     deck.keyboard.press("?")
     help_ = deck.locator("#deck-help")
@@ -188,20 +197,30 @@ def test_the_title_slide_has_the_address_of_the_handouts_and_its_code(page, jupy
     handouts = current(page).locator("#deck-handouts")
     expect(handouts).to_have_text("example.org/attention")
     until(handouts.locator("img"), "image => image.naturalWidth > 0")
-    heading = box_of(current(page).get_by_role("heading"))
-    expect_inside(page, "#deck-handouts", (0, heading["y"] + heading["height"], 1280, 720 - 40))
+    box, heading = box_of(handouts), box_of(current(page).get_by_role("heading"))
+    assert heading["y"] + heading["height"] < box["y"], "beside the title, not upon it"
+    assert box["x"] + box["width"] < 1280
+    assert box["y"] + box["height"] < 720 - 40, "above the foot"
     page.keyboard.press("ArrowRight")
     expect(handouts).to_be_hidden()
 
 
-def test_the_foot_shows_the_address_of_a_slide_in_its_lesson_and_in_a_route(page, jupyter):
-    address = lay_lesson(jupyter, "addresses/03_lesson.ipynb", CELLS[:4])
-    file = jupyter.folder / "addresses/03_lesson.ipynb"
+@pytest.mark.parametrize(
+    ("name", "feet"),
+    [
+        ("03_lesson", ["3.1 / 2", "↓ optional 3.2 / 2", "optional 3.2.1 / 2"]),
+        ("route_mine", ["1 / 2", "↓ optional 4.6 2 / 2", "optional 2.1 / 2"]),
+    ],
+)
+def test_the_foot_shows_the_address_of_a_slide(page, jupyter, name, feet):
+    address = lay_lesson(jupyter, f"addresses/{name}.ipynb", CELLS[:4])
+    file = jupyter.folder / "addresses" / f"{name}.ipynb"
     lesson = nbformat.read(file, as_version=4)
-    lesson.metadata["mha"]["lesson"] = "03_lesson"
-    lesson.cells[1].metadata["mha_step"] = {"address": "4.6"}
+    lesson.metadata["mha"]["lesson"] = name
+    if name.startswith("route"):
+        lesson.cells[1].metadata["mha_step"] = {"address": "4.6"}
     nbformat.write(lesson, file)
     open_deck(page, address)
-    for foot in ("3.1 / 2", "↓ optional 4.6 3.2 / 2", "optional 3.2.1 / 2"):
+    for foot in feet:
         expect(page.locator("#deck-foot b").last).to_have_text(foot)
         page.keyboard.press("ArrowDown" if "↓" in foot else "ArrowRight")

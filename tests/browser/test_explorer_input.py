@@ -24,7 +24,7 @@ from tests.browser.explorers import (
     weights_of,
 )
 from tests.browser.pages import new_page
-from tests.browser.waiting import act, becomes, box_of, measure, until
+from tests.browser.waiting import act, becomes, box_of, measure
 
 SAID = words_in("en")["explorer"]
 
@@ -93,54 +93,10 @@ DECK = """() => {
   window.passed = []; // to the deck
   window.hidden = []; // from JupyterLab, whose shortcuts act on the element with the focus
   const isKey = ({ key }) => !["Control", "Shift", "Alt"].includes(key);
-  document.querySelector(".mha-explorer").parentElement.classList.add("reveal");
   document.addEventListener("keydown", (event) => isKey(event) && passed.push(event.key));
   const isHidden = ({ target }) => target.hasAttribute("data-lm-suppress-shortcuts");
   addEventListener("keydown", (event) => isKey(event) && hidden.push([event.key, isHidden(event)]), true);
 }"""
-
-
-def test_after_the_mouse_the_keys_are_the_decks(page, show):
-    show(explore(lambda n, c, on: torch.ones(2, 2, 2) / n, n=range(2, 9), c=["a", "b"], on=True))
-    act(page, DECK)
-    box = box_of(slider(page, "n"))
-    page.mouse.move(box["x"] + 9, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 5, steps=4)
-    page.mouse.up()
-    expect(slider(page, "n")).not_to_have_value("0")
-    moved_to = measure(slider(page, "n"), "(input) => input.value")
-    uses = [
-        lambda: None,
-        lambda: page.get_by_label("on", exact=True).click(),
-        lambda: page.get_by_text("colours 0–max").click(),
-        lambda: page.locator(HEADS).first.click(),
-        lambda: page.get_by_role("button", name="all heads").click(),
-    ]
-    for times, use in enumerate(uses, start=1):
-        use()
-        page.keyboard.press("ArrowRight")
-        page.keyboard.press("Space")
-        becomes(page, "passed", ["ArrowRight", " "] * times)
-    expect(slider(page, "n")).to_have_value(moved_to)
-    expect(page.get_by_label("on", exact=True)).not_to_be_checked()
-
-
-def test_with_the_keyboard_the_arrows_stay_until_escape(page, show):
-    show(some_explorer())
-    act(page, DECK)
-    slider(page, "num_heads").focus()
-    page.keyboard.press("ArrowRight")
-    page.locator(HEADS).first.focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Space")  # enlarges
-    expect(page.get_by_label("head 0")).to_be_focused()
-    page.keyboard.press("Escape")  # returns
-    expect(page.locator(HEADS)).to_have_count(8)
-    page.keyboard.press("Escape")  # leaves
-    expect(page.locator("body")).to_be_focused()
-    page.keyboard.press("ArrowRight")
-    becomes(page, "passed", ["Escape", "ArrowRight"])
 
 
 KEYS = {  # of each element: its own, and some of JupyterLab's
@@ -180,45 +136,6 @@ def test_queries_beyond_the_length_are_told_apart(page, show):
     slider(page, "lens[0]").fill("1")
     press(page, *["ArrowDown"] * 5)
     expect(status(page)).to_contain_text("query 4 “…” → key 0")
-
-
-def test_what_may_be_beyond_a_length_is_decided_by_labels(page, show):
-    """With as many queries as keys, but other tokens, the mask tells nothing about the queries.
-
-    The labels are numbers, which nobody may take for those of the queries and keys.
-    """
-    mask = padding_mask(torch.tensor([3]), Q)
-    weights = masked_softmax(torch.zeros(1, Q, Q), mask)
-    show(explore(lambda: (weights, mask), query_labels=list("314159"), key_labels=list("271828")))
-    press(page, *["ArrowDown"] * Q)
-    expect(status(page)).to_have_text("query 5 “9” → key 0 “2”: 0.333")
-
-
-WATCH = """(status) => {
-  const note = () => { window.isSaidAgain = true; };
-  new MutationObserver(note).observe(status, { childList: true, subtree: true });
-}"""
-
-
-def test_a_slider_that_moves_nothing_says_why_even_in_a_window_of_a_new_size(page, show):
-    show(some_explorer())
-    slider(page, "valid_lens[1]").press("ArrowLeft")
-    expect(status(page)).to_contain_text("Moving valid_lens[1] changed nothing in sample 0, but in sample 1.")
-    act(status(page), WATCH)
-    page.set_viewport_size({"width": 500, "height": 600})
-    until(page, "window.isSaidAgain")
-    expect(status(page)).to_contain_text("Moving valid_lens[1] changed nothing in sample 0, but in sample 1.")
-    slider(page, "valid_lens[0]").press("ArrowLeft")
-    expect(status(page)).to_have_text(re.compile("^Heads: 4"))
-    slider(page, "sample").fill("1")
-    slider(page, "valid_lens[0]").press("ArrowLeft")
-    expect(status(page)).to_contain_text("Moving valid_lens[0] changed nothing in sample 1, but in sample 0.")
-
-
-def test_a_slider_that_moves_nothing_at_all_says_so(page, show):
-    show(explore(lambda a: torch.ones(Q, K) / K, a=[1, 2]))
-    slider(page, "a").press("ArrowRight")
-    expect(status(page)).to_contain_text("Moving a changed nothing here.")
 
 
 def test_a_mask_chosen_from_a_list_says_where_a_query_may_attend(page, show):

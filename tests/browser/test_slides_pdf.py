@@ -36,7 +36,6 @@ GOOD = [  # slide type, source; each Greek letter stands in one place alone
 ]
 BROKEN = [("slide", "# Broken"), ("slide", "1 / 0")]
 ON_THE_PAGES, NOT_THERE = "αβε", "γζη"
-CORE_WITH_ANSWERS, NOT_IN_THE_CORE = "αεη", "βγζ"
 
 
 Course = tuple[Path, subprocess.CompletedProcess[str]]
@@ -61,41 +60,21 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     for name, cells in {"01_good": GOOD, "02_broken": BROKEN}.items():
         write_lesson(root / "notebooks" / "en" / f"{name}.ipynb", cells)
     install_deck(home)
-    return root, run(root, home)
-
-
-def run(root: Path, home: Path, *options: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "JUPYTER_PATH": str(home)}
-    command = [sys.executable, "-m", "mha_lib.classroom", "slides", *options]
-    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    command = [sys.executable, "-m", "mha_lib.classroom", "slides"]
+    return root, subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
 
 
 def test_each_slide_is_a_page_of_text_with_its_outputs_and_steps(course: Course) -> None:
     root, _ = course
     pdf = (root / "build" / "slides" / "en" / "01_good.pdf").read_bytes()
-    assert_pages(pdf, 4, ON_THE_PAGES, NOT_THERE)
-    assert b"/Subtype /Image" in pdf, "the explorer's heatmaps"
-
-
-def test_the_core_path_with_its_answers_is_a_file_of_its_own(course: Course, tmp_path: Path) -> None:
-    root, _ = course
-    install_deck(tmp_path)
-    whole = root / "build" / "slides" / "en" / "01_good.pdf"
-    before = whole.read_bytes()
-    assert run(root, tmp_path, "01", "--core", "--answers").returncode == 0
-    assert whole.read_bytes() == before
-    pdf = whole.with_name("01_good-core-answers.pdf").read_bytes()
-    assert_pages(pdf, 3, CORE_WITH_ANSWERS, NOT_IN_THE_CORE)
-
-
-def assert_pages(pdf: bytes, number: int, there: str, not_there: str) -> None:
-    """It has so many pages, an outline, and these letters in its text."""
-    assert re.findall(rb"/MediaBox \[([^]]*)\]", pdf) == [b"0 0 960 540"] * number
+    assert re.findall(rb"/MediaBox \[([^]]*)\]", pdf) == [b"0 0 960 540"] * 4
     letters = letters_of(pdf)
-    assert set(there) <= letters
-    assert not set(not_there) & letters
+    assert set(ON_THE_PAGES) <= letters
+    assert not set(NOT_THERE) & letters
     titles = [title.decode("utf-16") for title in re.findall(rb"/Title \((\xfe\xff[^)]*)\)", pdf)]
     assert any("The end" in title for title in titles) or b"(The end" in pdf, "the outline"
+    assert b"/Subtype /Image" in pdf, "the explorer's heatmaps"
 
 
 def letters_of(pdf: bytes) -> set[str]:

@@ -1,14 +1,12 @@
-"""Still figures on the page: in the theme of JupyterLab, whatever the system prefers."""
+"""Still figures on the page: in the theme of the page, whatever the system prefers."""
 
 import io
 from urllib.parse import quote
 
 import matplotlib.pyplot as plt
-import nbformat
 import numpy as np
 import pytest
-from nbformat.v4 import new_markdown_cell, new_notebook
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
 from mha_lib.classroom.explorer import explore
 from mha_lib.classroom.look import DARK, HATCH, LIGHT
@@ -16,7 +14,7 @@ from mha_lib.classroom.pictures.plots import show_heads
 from mha_lib.classroom.pictures.theme import to_svg
 from tests.browser.explorers import expect_paper, handout_page
 from tests.browser.pages import new_page
-from tests.browser.waiting import act, picture_of, until
+from tests.browser.waiting import picture_of, until
 from tests.colours import channels_of
 
 pytestmark = pytest.mark.ci
@@ -75,15 +73,3 @@ def test_a_masked_cell_looks_the_same_in_stills_and_explorers(browser, tmp_path,
         assert share(pixels, colours["hatching"]) > 0.05
         covered = 1 - share(pixels, colours["forbidden"])
         assert covered == pytest.approx(HATCH["line"] / HATCH["gap"], abs=0.13)
-
-
-def test_jupyterlab_tells_pictures_its_theme(page, jupyter):
-    cell = new_markdown_cell("![masks](img/masks.svg)")
-    nbformat.write(new_notebook(cells=[cell]), jupyter.folder / "picture.ipynb")
-    page.goto(jupyter.address("lab", "picture.ipynb"))
-    image = page.locator(".jp-Notebook img")
-    expect(image).to_be_visible()
-    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true")
-    expect(image).to_have_css("color-scheme", "light")
-    act(page, "document.body.dataset.jpThemeLight = 'false'")
-    expect(image).to_have_css("color-scheme", "dark")

@@ -2,33 +2,22 @@
 
 import copy
 import random
-import re
 from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 from torch import nn
 
 from mha_lib import EncoderLayer
 from mha_lib.classroom.heads import logit_shares, who_said
 from mha_lib.classroom.heads.who_said import WhoSaid
 from tests.browser.explorers import handout_page
-from tests.browser.pages import new_page
-from tests.browser.waiting import act, becomes, measure, texts_of
+from tests.browser.waiting import becomes, texts_of
 
 VOCABULARY = ["once", "the", "fox", "met", "pu", "za", "su", "ki", "<i>", ".", "don't", "a", "now"]
 MOST, D = 14, 12
 PARTS = 9  # the table, 3 and 2 heads, 2 networks, and the sum
-HEAR_WORKERS = """
-    window.answers = [];
-    window.Worker = class extends Worker {
-        constructor(...given) {
-            super(...given);
-            this.addEventListener("message", ({ data }) => window.answers.push(data.answer));
-        }
-    };
-"""
 
 
 class Small(nn.Module):
@@ -99,20 +88,13 @@ def goes_on(model, tokens: list[int]) -> list[str]:
 def test_the_page_writes_what_python_does(opened, rounded):
     chosen = random.Random(0)
     written = set()
-    for length in 5 * (1, 1, 2, 2, 3, 4, 5, 8, MOST - 1, MOST):
+    for length in 2 * (1, 1, 2, 3, 5, 8, MOST - 1, MOST):
         start = chosen.choices(range(len(VOCABULARY)), k=length)
         write(opened, " ".join(VOCABULARY[token] for token in start))
         expected = goes_on(rounded, start)
         expect(opened.locator(".text span")).to_have_text(expected)
         written |= {*expected[length:]}
     assert len(written) > 4, "a model that always writes the same token shows nothing"
-
-
-def test_without_scripts_a_sentence_stands_in_its_place(browser, tmp_path, made):
-    with new_page(browser, java_script_enabled=False) as plain:
-        plain.goto(handout_page(made, tmp_path / "handout.html"))
-        note = plain.locator(".widget .note")  # in a noscript, whose own text Playwright does not read
-        expect(note).to_have_text("This figure is interactive; it needs JavaScript.")
 
 
 def number_of(text: str) -> float:
@@ -156,21 +138,6 @@ def test_each_token_chosen_by_a_key_shows_its_shares_which_sum_to_its_logit(open
 
 
 @torch.no_grad()
-def test_the_shares_of_each_token_in_all_logits_are_python_s_before_they_are_rounded(
-    page, tmp_path, made, rounded
-):
-    page.add_init_script(HEAR_WORKERS)
-    page.goto(handout_page(made, tmp_path / "handout.html"))
-    expect_written(page)
-    tokens = [VOCABULARY.index(name) for name in tokens_on(page)]
-    found = logit_shares(rounded, torch.tensor([tokens[:-1]]))
-    heard = measure(page, "() => window.answers.map(({ shares }) => [...shares.data])")
-    shares = torch.tensor(heard).view(MOST - 1, PARTS - 1, -1).transpose(0, 1)  # (P, N, V)
-    torch.testing.assert_close(shares, found.shares[:, 0], rtol=0, atol=1e-3)
-    torch.testing.assert_close(shares.sum(0), found.logits[0], rtol=0, atol=1e-3)
-
-
-@torch.no_grad()
 def test_a_click_opens_a_token_and_a_head_whose_weights_shade_the_text(opened, rounded):
     place, layer, head = 9, 0, 1
     tokens = [VOCABULARY.index(name) for name in tokens_on(opened)]
@@ -206,7 +173,6 @@ def test_a_click_opens_a_token_and_a_head_whose_weights_shade_the_text(opened, r
     ("text", "sentence"),
     [
         ("once the Ferret met", "does not know “Ferret”. It knows 13 tokens, such as fox, once"),
-        ("once <b>", "does not know “<”"),
         ("", "The beginning is empty"),
         ("the " * 15, "has 15 tokens, and the page shows 14 at most"),
     ],
@@ -253,54 +219,12 @@ def test_a_seed_draws_its_text_and_the_next_one_another(opened):
     assert first[:5] == second[:5] == ["once", "the", "fox", "met", "su"]
 
 
-def hear_outside(page: Page) -> None:
-    act(
-        page, "() => { window.heard = []; addEventListener('keydown', ({ key }) => window.heard.push(key)); }"
-    )
-
-
-def test_keys_pressed_inside_turn_no_slide_and_escape_leaves(opened):
-    hear_outside(opened)
-    inside: list[Locator] = [opened.locator(".text button").nth(5), opened.locator("tbody button").first]
-    for place in inside:
-        for key in ("ArrowRight", "ArrowLeft", " ", "x"):
-            place.press(key)
-    opened.get_by_label("beginning").press("ArrowRight")
-    opened.get_by_label("beginning").press("Escape")
-    becomes(opened, "() => window.heard", ["Escape"])
-    becomes(opened, "() => document.activeElement.closest('.mha-who-said') === null", True)
-
-
-def test_it_is_dark_where_the_page_is_and_asks_nobody(page, watch, tmp_path, made):
-    page.context.set_offline(True)
-    page.emulate_media(color_scheme="dark")
-    address = handout_page(made, tmp_path / "handout.html")
-    page.goto(address)
-    expect_written(page)
-    expect(page.locator(".mha-who-said")).to_have_css("background-color", "rgb(17, 17, 17)")
-    expect(page.locator(".text button").first).to_have_css("color", "rgb(236, 236, 236)")
-    assert watch.requests_beyond(address) == []
-    assert watch.errors == []
-
-
 def test_where_no_script_runs_a_text_says_how_it_begins(made):
     """JupyterLab keeps 110 letters of it beside the widget, and handouts show them."""
     (bundle, _) = made._repr_mimebundle_()
     assert bundle["text/plain"].endswith("a small model goes on with this text: once the fox met su")
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"vocabulary": VOCABULARY[1:]}, "13 different names, one for each row of model.table, got 12"),
-        ({"vocabulary": ["a"] * 13}, "got 13, 1 of them different"),
-        ({"start": " "}, "start must be a text"),
-        ({"most": 1}, "most must be 2 tokens or more, got 1"),
-        ({"temperature": 2}, "from 0 to 1.5, got 2"),
-        ({"head": (1, 2)}, "head must be None or one of"),
-    ],
-)
-def test_arguments_that_do_not_fit_are_refused(model, change, sentence):
-    given = {"model": model, "vocabulary": VOCABULARY, "start": "once"} | change
-    with pytest.raises(ValueError, match=re.escape(sentence)):
-        who_said(**given)
+def test_a_vocabulary_that_does_not_fit_is_refused(model):
+    with pytest.raises(ValueError, match=r"13 different names, one for each row of model\.table, got 12"):
+        who_said(model, VOCABULARY[1:], "once")

@@ -3,7 +3,6 @@ import io
 import json
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from argparse import Namespace
@@ -46,7 +45,7 @@ def test_a_command_opens_copies_of_the_lessons_or_where_asked_the_lessons_themse
     assert (tmp_path / "work").exists() == is_copied
 
 
-def test_the_language_that_was_asked_for_last_is_opened_again(served, tmp_path, monkeypatch):
+def test_the_language_that_was_asked_for_last_is_opened_again(served, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LC_ALL", "zh_TW.UTF-8")
     for arguments, language in (
         (["lab"], "zh-Hant"),  # that of the machine
@@ -54,30 +53,15 @@ def test_the_language_that_was_asked_for_last_is_opened_again(served, tmp_path, 
         (["present", "03"], "zh"),
         (["--language", "en", "present"], "en"),
         (["lab"], "en"),
+        (["present", "--language=zh", "03"], "zh"),
     ):
         assert command_line.main(arguments) == 0
         assert re.search(rf"/work/(deck-)?{language}/", served[-1]), arguments
     (tmp_path / "work" / ".language").write_text("tlh")
     command_line.main(["lab"])
     assert "/work/zh-Hant/" in served[-1], "a language that the course no longer has"
-
-
-def test_the_language_may_stand_after_the_command_too(served, capsys):
-    for arguments, language in (
-        (["present", "--language=en", "03"], "en"),
-        (["--language", "zh", "present", "--language", "en"], "en"),
-        (["lab", "--language", "zh"], "zh"),
-    ):
-        assert command_line.main(arguments) == 0
-        assert re.search(rf"/work/(deck-)?{language}/", served[-1]), arguments
     assert command_line.main(["present", "99", "--language", "zh"]) == 2
     assert "没有 '99' 这一课" in capsys.readouterr().err
-
-
-def test_the_version_is_printed(capsys):
-    with pytest.raises(SystemExit, match=r"^0$"):
-        command_line.main(["--version"])
-    assert capsys.readouterr().out.strip() == f"mha-lib {importlib.metadata.version('mha-lib')}"
 
 
 def test_a_running_order_is_written_for_the_lessons_that_are_named(served, tmp_path, capsys):
@@ -114,19 +98,9 @@ def test_present_asks_what_becomes_of_an_instructors_changes(served, tmp_path, m
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        *(
-            ([command, name], f"no lesson {name!r}; there are: ")
-            for command in ("present", "handouts")
-            for name in ("99", "²", "", "../03", "03 ", "\udcff", "Ⅲ")
-        ),
-        *(
-            (["--language", language, "lab"], "there are: ")
-            for language in ("", ".", "..", "../en", "EN", "²", "zz")
-        ),
-        *(
-            ([command, "--", "03", "--pdf"], "goes to Jupyter, which this does not start: 03 --pdf")
-            for command in ("handouts", "notes", "slides")
-        ),
+        *((["handouts", name], f"no lesson {name!r}; there are: ") for name in ("99", "²", "../03")),
+        *((["--language", language, "lab"], "there are: ") for language in ("", "../en", "zz")),
+        (["notes", "--", "03", "--pdf"], "goes to Jupyter, which this does not start: 03 --pdf"),
     ],
 )
 def test_what_a_command_cannot_take_is_one_line_and_a_failure(served, tmp_path, capsys, arguments, reason):
@@ -136,28 +110,13 @@ def test_what_a_command_cannot_take_is_one_line_and_a_failure(served, tmp_path, 
     assert not (tmp_path / "build").exists()
 
 
-def test_port_in_use_is_one_line_and_a_failure(served, capsys):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        assert command_line.main(["lab", "--port", str(port)]) == 2
-    assert f"port {port} can't be used" in last_line(capsys)
-    assert served == []
-
-
-@pytest.mark.parametrize(
-    ("found", "wanted"), [(None, "not installed"), ("0.42.0", "0.42.0 is too old, 0.43")]
-)
-def test_missing_or_old_rise_is_one_line_and_a_failure(served, capsys, monkeypatch, found, wanted):
+def test_missing_rise_is_one_line_and_a_failure(served, capsys, monkeypatch):
     def version(name):
-        if found is None:
-            raise importlib.metadata.PackageNotFoundError(name)
-        return found
+        raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", version)
     assert command_line.main(["present"]) == 2
-    assert wanted in last_line(capsys)
+    assert "not installed" in last_line(capsys)
 
 
 def test_served_lab_greets_the_class_without_news(monkeypatch, tmp_path):
@@ -172,19 +131,11 @@ def test_served_lab_greets_the_class_without_news(monkeypatch, tmp_path):
     assert settings["jupyterlab-rise:plugin"]["auto_select"] == "none"
 
 
-# Where each writes.
-COMMANDS = {
-    "lab": "work",
-    "present": "work",
-    "handouts": "build",
-    "notes": "build",
-    "slides": "build",
-    "questions": "build",
-}
+COMMANDS = ["lab", "present", "handouts", "notes", "slides", "questions"]
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(("command", "folder"), COMMANDS.items())
+@pytest.mark.parametrize(("command", "folder"), [("lab", "work"), ("slides", "build")])
 def test_a_course_that_cannot_be_written_to_is_one_line(
     served, tmp_path, capsys, monkeypatch, command, folder
 ):
@@ -206,12 +157,12 @@ from mha_lib.classroom import __main__ as command_line
 command_line.check_rise = lambda: None
 command_line.course.make_working_copy = command_line.course.make_deck_copy = lambda root, language, *_: (
     root / "notebooks" / language, [])
-sys.exit([command_line.main([command]) for command in {list(COMMANDS)}] != [2] * {len(COMMANDS)})
+sys.exit([command_line.main([command]) for command in {COMMANDS}] != [2] * {len(COMMANDS)})
 """
     run = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     lines = run.stderr.splitlines()
     assert run.returncode == 0, run.stderr
-    assert [line.split(":")[0] for line in lines] == list(COMMANDS)
+    assert [line.split(":")[0] for line in lines] == COMMANDS
     for line in lines:
         assert "pip install -e '.[" in line
 
@@ -225,36 +176,12 @@ def test_ctrl_c_is_one_line(served, monkeypatch, capsys):
     assert last_line(capsys).startswith("lab: stopped by Ctrl-C")
 
 
-def test_a_lesson_named_twice_is_written_once(served, monkeypatch):
-    from mha_lib.classroom.pages import handout
-
-    written = []
-    monkeypatch.setattr(handout, "write_handouts", lambda root, lessons, *_: written.extend(lessons) or 0)
-    command_line.main(["handouts", "3", "03", "01"])
-    assert [lesson.name[:2] for lesson in written] == ["03", "01"]
-
-
 def test_what_stands_after_two_dashes_goes_to_jupyter(monkeypatch, served):
     handed_over = []
     monkeypatch.setattr(command_line, "serve", lambda *arguments: handed_over.append(arguments[-1].extra))
     command_line.main(["lab", "--", "--ip=0.0.0.0", "--"])
     command_line.main(["present", "--"])
     assert handed_over == [["--ip=0.0.0.0", "--"], []]
-
-
-def test_a_course_whose_path_has_spaces_and_other_letters_is_served(monkeypatch, tmp_path):
-    from jupyterlab.labapp import LabApp
-
-    root = tmp_path / "mein Kürs ²"
-    shutil.copytree(command_line.course.find_root() / "notebooks", root / "notebooks")
-    lesson = root / "notebooks" / "en" / "03_multi_head_attention.ipynb"
-    lesson.rename(lesson.with_name("03 größe #1.ipynb"))
-    monkeypatch.chdir(root)
-    handed_over: list[str] = []
-    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
-    monkeypatch.setattr(LabApp, "launch_instance", handed_over.extend)
-    assert command_line.main(["present", "03 größe #1"]) == 0
-    assert "--LabApp.default_url=/rise/work/deck-en/03%20gr%C3%B6%C3%9Fe%20%231.ipynb" in handed_over
 
 
 def test_a_terminal_that_knows_no_such_letters_shows_them_in_another_way(tmp_path, monkeypatch):
@@ -290,11 +217,6 @@ def test_translations_lists_what_is_out_of_step_and_mends_what_it_can(monkeypatc
     status, lines = listed("--update", "--done", "title")
     assert (status, len(lines)) == (1, 2), "the new cell has come, in English"
     assert listed("1", "--done", "end") == (0, ["Cells out of step: 0"])
-    (tmp_path / "notebooks" / "zh" / "01_heads.ipynb").rename(tmp_path / "notebooks" / "zh" / "02_x.ipynb")
-    assert "is not translated" in listed()[1][0]
-    (tmp_path / "notebooks" / "en" / "02_x.ipynb").write_text("[]")
-    status, lines = listed()
-    assert (status, len(lines)) == (1, 2), "the broken lesson is said to stderr, the other is read"
 
 
 def test_the_address_of_the_repository_is_set_and_printed(tmp_path, monkeypatch, capsys):

@@ -2,14 +2,12 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
 
-from mha_lib.classroom.lesson import list_languages, list_lessons, make_working_copy
-from mha_lib.classroom.pages.questions import students_pages
+from mha_lib.classroom.lesson import list_lessons
 from tests.lessons import ROOT, copy_course
 
 pytestmark = pytest.mark.ci  # pip takes hatchling from an index to build the wheel
@@ -65,8 +63,8 @@ def test_the_wheel_has_the_lessons_their_figures_and_the_command(package, tmp_pa
     assert "mha = mha_lib.classroom.__main__:mha\n" in commands.read_text("utf-8")
 
 
-@pytest.mark.parametrize("language", list_languages(ROOT))
-def test_lessons_open_in_an_empty_folder_with_figures_and_later_again(package, here, language):
+def test_lessons_open_in_an_empty_folder_with_figures_and_later_again(package, here):
+    language = "zh-Hant"
     status, lines, error = run(package, here, "lab", "--language", language)
     work, names = here / "work" / language, [lesson.name for lesson in list_lessons(ROOT, language)]
     assert (status, lines[1:]) == (0, [str(here), str(work / names[0])]), error
@@ -78,36 +76,10 @@ def test_lessons_open_in_an_empty_folder_with_figures_and_later_again(package, h
     assert [name for name in figures if not (work / name).is_file()] == []
     assert {path.name for path in here.iterdir()} == {"work", "build"}
     before = contents(here)
-    for folder in (here, work.parent, here / "build" / language):
-        assert run(package, folder, "lab", "--language", language) == (0, lines[1:], "")
+    assert run(package, here / "build" / language, "lab", "--language", language) == (0, lines[1:], "")
     assert contents(here) == before
     drawn = run(package, here / "build" / language, program=FIGURE)[1]  # as a handout shows it
     assert "\n".join(drawn).strip() == (work / "img" / "masks.svg").read_text("utf-8").strip()
-
-
-def test_a_newer_package_lays_its_edition_beside_a_changed_copy(package, here, tmp_path):
-    run(package, here, "notes", "01")
-    run(package, here / "build" / "en", "lab")  # where the kernel of a handout runs, with no copies yet
-    work = here / "work" / "en"
-    mine, other = work / "01_single_head_attention.ipynb", work / "04_layers.ipynb"
-    changed = mine.read_text("utf-8").replace("keys", "my keys")
-    mine.write_text(changed, "utf-8")
-    newer = shutil.copytree(package, tmp_path / "newer")
-    for lesson in (newer / OF_COURSE).glob("notebooks/en/*.ipynb"):
-        lesson.write_text(lesson.read_text("utf-8").replace("head", "HEAD"), "utf-8")
-    said = f"work/en/{mine.name} has your changes and stays; the new edition is {mine.stem}.new.ipynb"
-    assert run(newer, here, "lab")[1][0] == said
-    assert mine.read_text("utf-8") == changed
-    assert "HEAD" in mine.with_suffix(".new.ipynb").read_text("utf-8")
-    assert "HEAD" in other.read_text("utf-8")
-
-
-def test_a_checkout_is_opened_as_ever(package, here, tmp_path):
-    run(package, copy_course(here), "lab")
-    other = copy_course(tmp_path / "other")
-    work, _ = make_working_copy(other, "en", students_pages(other, "en"))
-    assert contents(here / "work" / "en") == contents(work)
-    assert not (here / "build").exists()
 
 
 def test_the_files_of_others_and_those_of_the_package_stay(package, here):
@@ -115,19 +87,10 @@ def test_the_files_of_others_and_those_of_the_package_stay(package, here):
         (here / name).parent.mkdir(parents=True)
         (here / name).write_text("mine", "utf-8")
     before, installed = contents(here), contents(package / OF_COURSE)
-    for command in (["lab", "--language", "zh"], ["lab", "--edit"], ["translations"], ["repository", ""]):
+    for command in (["lab", "--language", "zh"], ["lab", "--edit"]):
         status, _, error = run(package, here, *command)
         assert (status, len(error.splitlines())) == (2, 1), error
         assert contents(here) == before, command
     assert run(package, here, "lab")[0] == 0
     assert before.items() <= contents(here).items()
     assert contents(package / OF_COURSE) == installed
-
-
-def test_a_package_without_lessons_says_so(package, here, tmp_path):
-    bare = shutil.copytree(package, tmp_path / "bare")
-    shutil.rmtree(bare / OF_COURSE / "notebooks")
-    status, _, error = run(bare, here, "lab")
-    assert (status, contents(here)) == (2, {})
-    assert error.startswith("lab: no lessons found")
-    assert run(bare, here, "--help")[1][0].startswith("usage: mha ")

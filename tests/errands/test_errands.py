@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.errands import add_argument, add_key, add_language, add_lesson, add_output, move_jupyterlab
-from tests.lessons import ENGLISH, ROOT
+from tests.lessons import ROOT
 
 pytestmark = pytest.mark.ci
 
@@ -62,13 +62,3 @@ def run_tests(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
     environment = os.environ | {"PYTHONPATH": str(root)}
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
-
-
-def test_the_long_tests_run_export_and_present_the_lessons_of_a_new_language(root):
-    add_language.make(root)
-    names = ("notebooks/test_execution.py", "classroom/pages/handout/test_handout.py", "browser/test_deck.py")
-    files = [f"tests/{name}" for name in names]
-    listed = run_tests(root, "--collect-only", "-m", "whole or not whole", *files).stdout.splitlines()
-    for file in files:
-        for lesson in ENGLISH:
-            assert any(line.startswith(file) and f"fr/{lesson.stem}" in line for line in listed)

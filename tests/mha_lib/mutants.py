@@ -66,8 +66,6 @@ EQUIVALENT = {
     "self.end + keys.shape[2]": "there are as many values as keys",
     "fused.py packed_attention: queries → keys (another name) in: attend_varlen if "
     "has_varlen_kernel(queries, values.shape[-1], dropout_p) else attend_one_by_one": "they are alike",
-    "transformer.py DecoderLayer.forward: [self_cache, cross_cache] → [cross_cache, self_cache] (exchanged) "
-    "in: with UnchangedByErrors([self_cache, cross_cache]):": "both are kept",
     "masks.py checked_limits: shortest=shortest → **{} (left out) in: shortest=shortest,": "only slower",
     "masks.py blank_padding: blank_keys if values is keys else blank(values) → (blank(values)) (never) "
     "in: return blank_keys, blank_keys if values is keys else blank(values)": "the same, computed twice",
@@ -117,22 +115,8 @@ def tests_of(file: str) -> list[str]:
     return [*first, *sorted(others, key=lambda test: (test.endswith(LAST), test))]
 
 
-class FirstFailure:
-    """A plugin of pytest that keeps the name of the test that failed."""
-
-    name = ""
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed:
-            self.name = report.nodeid.split("::")[-1]
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
-            self.name = report.nodeid
-
-
 def failure_of(mutant: Mutant | None, tests: list[str]) -> str:
-    """Return the name of the first test that fails, or nothing. Runs in a process of its own."""
+    """Return the first file of tests of which one fails, or nothing. Runs in a process of its own."""
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
@@ -149,14 +133,9 @@ def failure_of(mutant: Mutant | None, tests: list[str]) -> str:
         return read(loader, name)
 
     SourceFileLoader.get_code = get_code
-    failure = FirstFailure()
-    for test in tests:
-        result = pytest.main(
-            ["-x", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "-k", SLOW, test], [failure]
-        )
-        if result not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-            return failure.name or f"{test}: {result!r}"
-    return ""
+    options = ["-x", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "-k", SLOW]
+    good = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    return next((test for test in tests if pytest.main([*options, test]) not in good), "")
 
 
 def too_long(*_: object) -> None:

@@ -40,25 +40,6 @@ EXCHANGED = {
     "tril": "triu",
     "amax": "amin",
 }
-# Values that make an argument of this name mean nothing.
-NEUTRAL = {name: "None" for name in ("mask", "key_mask", "source_mask", "score_bias", "window")}
-NEUTRAL |= {"dropout": "0.0", "dropout_p": "0.0", "bias": "False", "start": "0"}
-# Without these calls Python stops at once, or nothing changes but the time.
-KEPT_CALLS = {
-    "len",
-    "int",
-    "float",
-    "str",
-    "list",
-    "tuple",
-    "range",
-    "enumerate",
-    "type",
-    "super",
-    "contiguous",
-    "detach",
-}
-MODULES = {"torch", "nn", "F", "math", "checks", "tracing", "inspect", "operator", "self", "cls", "super()"}
 NOT_COMPUTED = (ast.Raise, ast.Assert, ast.JoinedStr, ast.arguments, ast.AnnAssign)
 # Questions to PyTorch whose answer decides how fast a result is found, and seldom which one.
 ASKED = (
@@ -93,9 +74,6 @@ def changes_in(node: ast.AST, parent: ast.AST) -> Iterator[Change]:
             pass
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in OPPOSITES:
             yield "comparison", node, f"({ast.unparse(left)} {OPPOSITES[type(op)]} {ast.unparse(right)})"
-        case ast.Compare(left=left, ops=[first, second], comparators=[middle, right]):
-            yield "half a comparison", node, f"({ast.unparse(ast.Compare(left, [first], [middle]))})"
-            yield "half a comparison", node, f"({ast.unparse(ast.Compare(middle, [second], [right]))})"
         case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
             yield "or for and", node, f"({ast.unparse(left)} | {ast.unparse(right)})"
             yield "inverted", right, f"(~({ast.unparse(right)}))"
@@ -105,62 +83,20 @@ def changes_in(node: ast.AST, parent: ast.AST) -> Iterator[Change]:
                 yield "right side alone", node, f"({ast.unparse(right)})"
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()) if isinstance(parent, ast.keyword):
             yield "another axis", node, "-2"
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Attribute(attr="inf")):
-            yield "finite", node, "-1e9"
         case ast.UnaryOp(op=ast.Invert() | ast.Not() | ast.USub(), operand=operand):
             yield "inverted", node, f"({ast.unparse(operand)})"
         case ast.Constant(value=bool()):
             yield "flag", node, str(not node.value)
         case ast.Constant(value=int() | float() as number) if not is_axis(parent):
             yield "number", node, str(1 - number if number in (0, 1) else number + 1)
-        case ast.Tuple(elts=[_, _] as pair) | ast.List(elts=[_, _] as pair):
-            yield from changes_in_pair(node, pair, parent)
-        case ast.Subscript(value=value, slice=ast.Tuple(elts=[ast.Slice(lower=None, upper=None), *rest])):
-            yield "another axis", node, f"{ast.unparse(value)}[{', '.join(map(ast.unparse, rest))}]"
-        case ast.Slice(lower=ast.AST() as lower, upper=ast.AST() as upper):
-            yield "from the first", node, f": {ast.unparse(upper)} - ({ast.unparse(lower)})"
         case ast.Name(id=name, ctx=ast.Load()) if name in EXCHANGED:
             yield "another name", node, EXCHANGED[name]
         case ast.Attribute(value=value, attr=name, ctx=ast.Load()) if name in EXCHANGED:
             yield "another name", node, f"{ast.unparse(value)}.{EXCHANGED[name]}"
-        case ast.Call(func=function, args=arguments, keywords=keywords):
-            yield from changes_in_call(node, function, arguments, keywords)
-        case ast.AugAssign(target=ast.Name(id="came")):
-            pass
+        case ast.keyword(arg=str() as name) if name not in ("strict", "non_blocking", "minimum"):
+            yield "left out", node, "**{}"
         case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Assign(targets=[ast.Attribute()]):
             yield "left out", node, "pass"
-        case ast.withitem(context_expr=context):
-            yield "left out", context, "__import__('contextlib').nullcontext()"
-
-
-def changes_in_pair(node: ast.AST, pair: list[ast.expr], parent: ast.AST) -> Iterator[Change]:
-    """Exchange two values; where their order means nothing, leave one out."""
-    one, two = map(ast.unparse, pair)
-    if isinstance(parent, ast.For | ast.comprehension | ast.Compare) or is_call_of(parent, "isinstance"):
-        yield "left out", node, f"({one},)"
-    elif isinstance(parent, ast.Call | ast.keyword | ast.Return | ast.Assign) and one != two:
-        left, right = "[]" if isinstance(node, ast.List) else "()"
-        yield "exchanged", node, f"{left}{two}, {one}{right}"
-
-
-def changes_in_call(
-    call: ast.Call, function: ast.expr, arguments: list[ast.expr], keywords: list[ast.keyword]
-) -> Iterator[Change]:
-    name = ast.unparse(function).split(".")[-1]
-    for keyword in keywords:
-        if keyword.arg not in (None, "strict", "non_blocking", "minimum"):
-            yield "left out", keyword, "**{}"
-    for argument in arguments:
-        last = ast.unparse(argument).split(".")[-1]
-        if last in NEUTRAL and not name.startswith("check"):
-            yield "argument ignored", argument, NEUTRAL[last]
-    match function:
-        case ast.Attribute(value=value) if ast.unparse(value).split(".")[0] not in MODULES:
-            if not keywords and name not in KEPT_CALLS and not is_asked(call):
-                yield "call left out", call, ast.unparse(value)
-        case _ if len(arguments) == 1 and not keywords and name not in KEPT_CALLS and not is_asked(call):
-            if not isinstance(arguments[0], ast.Starred | ast.GeneratorExp):
-                yield "call left out", call, f"({ast.unparse(arguments[0])})"
 
 
 def is_asked(node: ast.AST) -> bool:
@@ -169,10 +105,6 @@ def is_asked(node: ast.AST) -> bool:
 
 def is_axis(parent: ast.AST) -> bool:
     return isinstance(parent, ast.Subscript) and ast.unparse(parent.value).endswith(".shape")
-
-
-def is_call_of(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func) == name
 
 
 def mutants_of(file: str, source: str) -> Iterator[Mutant]:

@@ -6,14 +6,12 @@ import pytest
 import torch
 
 from mha_lib import KVCache, LatentAttention, MultiHeadAttention, Rotary
-from tests.mha_lib.layers import PATHS, output_of
 
 B, N, M, H, D = 2, 7, 5, 6, 24
 
 LAYERS = {
     "plain": lambda: MultiHeadAttention(D, H),
     "biased": lambda: MultiHeadAttention(D, H, bias=True, value_head_dim=3),
-    "shared keys": lambda: MultiHeadAttention(D, H, num_kv_heads=2),
     "rotary": lambda: MultiHeadAttention(D, H, num_kv_heads=2, rotary=True, qk_norm=True),
     "halves": lambda: MultiHeadAttention(D, H, rotary=Rotary(base=100, halves=True)),
     "latent": lambda: LatentAttention(D, H, 5, 4),
@@ -26,43 +24,23 @@ def without_gradients():
         yield
 
 
-def in_chunks(layer, x, sizes=(3, 4), cache=None, **arguments):
-    """Call ``layer`` with a few tokens at a time."""
-    cache = KVCache(layer, len(x), x.shape[1]) if cache is None else cache
-    outputs = [layer(chunk, cache=cache, **arguments) for chunk in x.split(sizes, dim=1)]
-    return torch.cat(outputs, dim=1)
-
-
 def test_without_causality_a_chunk_sees_all_that_is_held():
     layer, x = LAYERS["plain"](), torch.randn(B, N, D)
-    output = in_chunks(layer, x)
-    torch.testing.assert_close(output[:, :3], layer(x[:, :3]))
-    torch.testing.assert_close(output[:, 3:], layer(x[:, 3:], x))
+    cache = KVCache(layer, B, N)
+    torch.testing.assert_close(layer(x[:, :3], cache=cache), layer(x[:, :3]))
+    torch.testing.assert_close(layer(x[:, 3:], cache=cache), layer(x[:, 3:], x))
 
 
-@PATHS
-@pytest.mark.parametrize("kind", ["plain", "biased", "shared keys"])
-def test_fixed_keys_of_cross_attention_are_given_once(kind, need_weights):
-    layer, x, memory = LAYERS[kind](), torch.randn(B, N, D), torch.randn(B, M, D)
+def test_fixed_keys_of_cross_attention_are_given_once():
+    layer, x, memory = LAYERS["biased"](), torch.randn(B, N, D), torch.randn(B, M, D)
     cache, projected = KVCache(layer, B, M), []
-    layer.W_k.register_forward_hook(lambda module, inputs, output: projected.append(output.shape[1]))
     expected = layer(x, memory)
-    projected.clear()
+    layer.W_k.register_forward_hook(lambda module, inputs, output: projected.append(output.shape[1]))
     for i in range(N):
-        new = memory if i == 0 else memory[:, :0]
-        output = output_of(layer, x[:, i : i + 1], new, cache=cache, need_weights=need_weights)
+        output = layer(x[:, i : i + 1], memory if i == 0 else memory[:, :0], cache=cache)
         torch.testing.assert_close(output, expected[:, i : i + 1])
         assert len(cache) == M
     assert projected == [M] + [0] * (N - 1)
-
-
-def test_keys_and_values_of_their_own_may_be_kept():
-    layer = MultiHeadAttention(D, H, key_size=3, value_size=4)
-    x, keys, values = torch.randn(B, N, D), torch.randn(B, N, 3), torch.randn(B, N, 4)
-    cache = KVCache(layer, B, N)
-    layer(x, keys[:, :4], values[:, :4], cache=cache)
-    output = layer(x, keys[:, 4:], values[:, 4:], cache=cache)
-    torch.testing.assert_close(output, layer(x, keys, values))
 
 
 def test_the_room_is_taken_once_and_shared_heads_need_less():
@@ -91,26 +69,16 @@ def test_a_cache_that_was_filled_in_inference_mode_goes_on_outside_it():
     torch.testing.assert_close(torch.cat([first, rest], dim=1), layer(x, is_causal=True))
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
-def test_the_cache_holds_what_the_layer_computes_in(dtype):
-    layer, x = MultiHeadAttention(D, H, dtype=dtype), torch.randn(B, N, D, dtype=dtype)
-    cache = KVCache(layer, B, N)
-    output = in_chunks(layer, x, cache=cache, is_causal=True)
-    assert cache.keys.dtype == cache.values.dtype == dtype
-    tolerance = {"atol": 2e-2, "rtol": 2e-2} if dtype == torch.bfloat16 else {}
-    torch.testing.assert_close(output, layer(x, is_causal=True), **tolerance)
-
-
 def test_after_a_reset_the_dtype_may_be_another_one():
     layer, x = LAYERS["plain"](), torch.randn(B, N, D)
     cache = KVCache(layer, B, N)
     layer(x, cache=cache)
     cache.reset()
     with torch.autocast("cpu", torch.bfloat16):
-        output = in_chunks(layer, x, cache=cache, is_causal=True)
+        steps = [layer(chunk, cache=cache, is_causal=True) for chunk in x.split([3, 4], dim=1)]
         expected = layer(x, is_causal=True)
     assert cache.keys.dtype == torch.bfloat16
-    torch.testing.assert_close(output, expected, atol=2e-2, rtol=2e-2)
+    torch.testing.assert_close(torch.cat(steps, dim=1), expected, atol=2e-2, rtol=2e-2)
 
 
 def test_steps_compile_to_one_graph():
@@ -121,9 +89,8 @@ def test_steps_compile_to_one_graph():
     torch.testing.assert_close(torch.cat(parts, dim=1), layer(x, is_causal=True))
 
 
-@pytest.mark.parametrize("lens", [[4, 6], [2, 1]], ids=str)
-def test_padding_of_a_cache_is_masked_on_every_way_and_not_left_out(attend, lens):
-    layer, x, valid_lens = LAYERS["plain"](), torch.randn(B, N, D), torch.tensor(lens)
+def test_padding_of_a_cache_is_masked_on_every_way_and_not_left_out(attend):
+    layer, x, valid_lens = LAYERS["plain"](), torch.randn(B, N, D), torch.tensor([4, 6])
     cache = KVCache(layer, B, N)
     attend(layer, x[:, :5], cache=cache, valid_lens=torch.tensor([3, 4]))
     output = attend(layer, x[:, 5:], cache=cache, valid_lens=valid_lens)
@@ -139,7 +106,7 @@ def broken(weights, allowed):
 
 
 @pytest.mark.parametrize("kind", ["biased", "rotary", "halves", "latent", "window"])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(8))
 def test_whatever_was_done_to_a_cache_it_holds_the_tokens_that_are_left(kind, seed):
     """Positions are counted within the cache, as StreamingLLM does: the layer alone suffices to compare.
 
@@ -186,27 +153,9 @@ def test_whatever_was_done_to_a_cache_it_holds_the_tokens_that_are_left(kind, se
         assert len(cache) == (min(held.shape[1], window - 1) if window else held.shape[1])
 
 
-def test_a_call_without_new_keys_does_not_write():
-    """Two queries over one fixed cache may share a backward pass."""
-    layer = MultiHeadAttention(D, H)
-    memory, cache = torch.randn(B, 5, D), KVCache(layer, B, 5)
-    layer(memory[:, :1], memory, cache=cache)
-    queries = torch.randn(2, B, 3, D, requires_grad=True)
-    layer.W_k.requires_grad_(False)
-    layer.W_v.requires_grad_(False)
-    with torch.enable_grad():
-        outputs = [layer(q, memory[:, :0], cache=cache, need_weights=True)[0] for q in queries]
-        expected = [layer(q, memory) for q in queries]
-        found = torch.autograd.grad(sum(output.square().sum() for output in outputs), queries)
-        torch.testing.assert_close(
-            found, torch.autograd.grad(sum(output.square().sum() for output in expected), queries)
-        )
-
-
-@pytest.mark.parametrize("kind", ["rotary", "halves"])
-def test_first_keys_that_move_many_times_are_those_that_move_once(kind):
+def test_first_keys_that_move_many_times_are_those_that_move_once():
     """Turning what has been turned already would add up roundings."""
-    layer, keys = LAYERS[kind](), torch.randn(B, H, 100, 4, dtype=torch.bfloat16)
+    layer, keys = LAYERS["rotary"](), torch.randn(B, H, 100, 4, dtype=torch.bfloat16)
     often, once = KVCache(layer, B, 7), KVCache(layer, B, 100)
     for key in keys.split(1, dim=2):
         often.extend(key, key)

@@ -28,21 +28,15 @@ B, Q, K, H, HEAD = 2, 3, 5, 7, 11
 D = H * HEAD
 
 
-def test_split_heads_gives_each_head_its_block_of_columns():
+def test_split_heads_gives_each_head_its_block_of_columns_and_merge_heads_undoes_it():
     x = torch.randn(B, Q, D)
     heads = split_heads(x, H)
     for h in range(H):
         assert torch.equal(heads[:, h], x[:, :, h * HEAD : (h + 1) * HEAD])
+    assert torch.equal(merge_heads(heads), x)
 
 
-def test_merge_heads_undoes_split_heads():
-    x = torch.randn(B, Q, D)
-    assert torch.equal(merge_heads(split_heads(x, H)), x)
-
-
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("batch_first", [False, True])
-@pytest.mark.parametrize("kdim", [None, 13])
+@pytest.mark.parametrize(("bias", "batch_first", "kdim"), [(False, False, None), (True, True, 13)])
 def test_from_torch_gives_what_the_torch_module_gives(bias, batch_first, kdim):
     vdim = None if kdim is None else 17
     theirs = nn.MultiheadAttention(D, H, bias=bias, batch_first=batch_first, kdim=kdim, vdim=vdim)
@@ -57,7 +51,6 @@ def test_from_torch_gives_what_the_torch_module_gives(bias, batch_first, kdim):
     output, weights = ours(queries, keys, values, valid_lens, need_weights=True)
     torch.testing.assert_close(output, expected if batch_first else expected.transpose(0, 1))
     torch.testing.assert_close(weights, expected_weights)
-    torch.testing.assert_close(ours(queries, keys, values, valid_lens), output)
 
 
 @pytest.mark.parametrize(
@@ -69,9 +62,6 @@ def test_layers_have_the_published_number_of_parameters(num_hiddens, num_heads, 
     """d2l and GPT-2, and the width of the paper, where the number of heads changes nothing."""
     layer = MultiHeadAttention(num_hiddens, num_heads, bias=bias)
     assert sum(parameter.numel() for parameter in layer.parameters()) == parameters
-
-
-# Relations
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.long, torch.float64])
@@ -94,36 +84,17 @@ def test_dropout_is_for_training_only(attend):
     torch.testing.assert_close(attend(layer.eval(), x, valid_lens=valid_lens), expected)
 
 
-# Precision
-
-
-def test_autocast_computes_in_half_and_keeps_the_parameters(attend):
-    layer, x = MultiHeadAttention(D, H, bias=True), torch.randn(B, K, D, requires_grad=True)
-    valid_lens, head_mask = torch.tensor([0, 3]), torch.rand(H)
-    with torch.autocast("cpu", torch.bfloat16):
-        output = attend(layer, x, valid_lens=valid_lens, head_mask=head_mask)
-    assert output.dtype == torch.bfloat16
-    torch.testing.assert_close(
-        output.float(), attend(layer, x, valid_lens=valid_lens, head_mask=head_mask), atol=2e-2, rtol=5e-2
-    )
-    output.sum().backward()
-    assert x.grad.dtype == torch.float32
-    assert x.grad.isfinite().all()
-
-
 # A layer among layers
 
 
 @PATHS
-@pytest.mark.parametrize("kind", ["none", "lengths (B,)", "lengths (B, Q)", "causal", "mask"])
+@pytest.mark.parametrize("kind", ["lengths (B,)", "lengths (B, Q)", "mask"])
 def test_compiles_to_one_graph(kind, need_weights):
     layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D, requires_grad=True)
     arguments = {
-        "none": {},
         "lengths (B,)": {"valid_lens": torch.tensor([0, 3])},
         "lengths (B, Q)": {"valid_lens": torch.tensor([[0, 1, 2, 3, 4], [5, 5, 5, 0, 1]])},
-        "causal": {"is_causal": True, "valid_lens": torch.tensor([2, 5])},
-        "mask": {"mask": torch.rand(B, H, K, K) < 0.6, "head_mask": torch.rand(H)},
+        "mask": {"mask": torch.rand(B, H, K, K) < 0.6, "is_causal": True, "head_mask": torch.rand(H)},
     }[kind]
     torch.compiler.reset()
     compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
@@ -135,38 +106,13 @@ def test_compiles_to_one_graph(kind, need_weights):
     torch.testing.assert_close(got, expected)
 
 
-def test_pickling_copying_and_state_dicts_keep_the_layer(attend):
+def test_pickling_copying_and_state_dicts_keep_the_layer():
     layer, x = MultiHeadAttention(D, H, 0.1, bias=True, value_head_dim=5).eval(), torch.randn(B, K, D)
     restored = MultiHeadAttention(D, H, 0.1, bias=True, value_head_dim=5).eval()
     restored.load_state_dict(layer.state_dict())
     for twin in (pickle.loads(pickle.dumps(layer)), copy.deepcopy(layer), restored):
-        assert torch.equal(attend(twin, x), attend(layer, x))
+        assert torch.equal(twin(x), layer(x))
     assert set(layer.state_dict()) == {f"W_{p}.{kind}" for p in "qkvo" for kind in ("weight", "bias")}
-
-
-def test_no_grad_and_inference_mode_change_nothing(attend):
-    layer, x, valid_lens = MultiHeadAttention(D, H), torch.randn(B, K, D), torch.tensor([0, 3])
-    expected = attend(layer, x, valid_lens=valid_lens)
-    with torch.no_grad():
-        torch.testing.assert_close(attend(layer, x, valid_lens=valid_lens), expected)
-    with torch.inference_mode():
-        torch.testing.assert_close(attend(layer, x, valid_lens=valid_lens), expected)
-
-
-def test_inputs_are_never_written_to(attend):
-    layer = MultiHeadAttention(D, H)
-    x, y, valid_lens, mask = (
-        torch.randn(B, Q, D),
-        torch.randn(B, K, D),
-        torch.tensor([0, 3]),
-        torch.ones(Q, K).bool(),
-    )
-    arguments = {"valid_lens": valid_lens, "mask": mask, "head_mask": torch.rand(H), "is_causal": True}
-    before = copy.deepcopy([x, y, arguments])
-    attend(layer, x, y, **arguments)
-    attend(layer, x, y, valid_lens=valid_lens)
-    assert all(torch.equal(a, b) for a, b in zip([x, y], before[:2], strict=True))
-    assert all(torch.equal(torch.as_tensor(arguments[k]), torch.as_tensor(before[2][k])) for k in arguments)
 
 
 def test_importing_the_library_imports_torch_and_nothing_slow():
@@ -182,21 +128,17 @@ def test_importing_the_library_imports_torch_and_nothing_slow():
 
 # Padding never leaks
 
-BAD_NUMBERS = pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
+BAD_NUMBERS = pytest.mark.parametrize("bad", [torch.nan, torch.inf])
 
 
 @BAD_NUMBERS
-@pytest.mark.parametrize("options", [{}, {"rotary": True, "qk_norm": True}], ids=["plain", "rotary, norms"])
 @pytest.mark.parametrize("with_key_mask", [False, True])
-def test_bad_numbers_in_the_padding_of_self_attention_spoil_no_gradient(attend, bad, options, with_key_mask):
+def test_bad_numbers_in_the_padding_of_self_attention_spoil_no_gradient(attend, bad, with_key_mask):
     """The loss sees valid rows alone; every parameter and every valid token gets the gradient it should."""
-    layer, x, valid_lens = (
-        MultiHeadAttention(14, 7, bias=True, **options),
-        torch.randn(B, K, 14),
-        torch.tensor([2, 5]),
-    )
+    layer, x = MultiHeadAttention(14, 7, bias=True, rotary=True, qk_norm=True), torch.randn(B, K, 14)
+    valid_lens = torch.tensor([2, 5])
     valid = padding_mask(valid_lens, K)[:, 0]
-    arguments = {"key_mask": valid.clone()} if with_key_mask else {"valid_lens": valid_lens}
+    arguments = {"key_mask": valid} if with_key_mask else {"valid_lens": valid_lens}
     found = []
     for padding in (0.0, bad):
         y = x.masked_fill(~valid[..., None], padding).requires_grad_()
@@ -206,16 +148,15 @@ def test_bad_numbers_in_the_padding_of_self_attention_spoil_no_gradient(attend, 
         torch.testing.assert_close(got, expected)
 
 
-@PATHS
-def test_bad_numbers_in_padding_do_not_come_back_from_a_cache(need_weights):
+@torch.no_grad()
+def test_bad_numbers_in_padding_do_not_come_back_from_a_cache():
     layer, x = MultiHeadAttention(14, 7), torch.randn(B, K, 14)
     bad_x, key_mask = x.clone(), torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 0, 1]]).bool()
     bad_x[0, :2] = bad_x[1, 3] = torch.nan
     cache = KVCache(layer, B, K)
-    with torch.no_grad():
-        layer(bad_x[:, :3], cache=cache, key_mask=key_mask[:, :3])
-        output = output_of(layer, bad_x[:, 3:], cache=cache, key_mask=key_mask, need_weights=need_weights)
-        expected = layer(x[:, 3:], x, key_mask=key_mask)
+    layer(bad_x[:, :3], cache=cache, key_mask=key_mask[:, :3])
+    output = layer(bad_x[:, 3:], cache=cache, key_mask=key_mask)
+    expected = layer(x[:, 3:], x, key_mask=key_mask)
     torch.testing.assert_close(output[0], expected[0])
     torch.testing.assert_close(output[1, 1], expected[1, 1])  # row 0 belongs to a bad query
 
@@ -223,28 +164,23 @@ def test_bad_numbers_in_padding_do_not_come_back_from_a_cache(need_weights):
 # Masks of keys
 
 
-def test_two_dimensional_lengths_of_0_and_1_are_lengths_where_they_cannot_be_a_mask(attend):
+def test_two_dimensional_lengths_of_0_and_1_are_lengths_where_they_cannot_be_a_mask():
     layer, x, y = MultiHeadAttention(D, H), torch.randn(B, Q, D), torch.randn(B, K, D)
     lens = torch.tensor([[0, 1, 1], [1, 0, 1]])  # Q is not K
-    expected = attend(layer, x, y, mask=torch.arange(K) < lens[..., None])
-    torch.testing.assert_close(attend(layer, x, y, valid_lens=lens), expected)
+    expected = layer(x, y, mask=torch.arange(K) < lens[..., None])
+    torch.testing.assert_close(layer(x, y, valid_lens=lens), expected)
     one = torch.ones(B, 1).long()  # Q = K = 1
-    torch.testing.assert_close(attend(layer, x[:, :1], valid_lens=one), attend(layer, x[:, :1]))
+    torch.testing.assert_close(layer(x[:, :1], valid_lens=one), layer(x[:, :1]))
 
 
 # The seam between weights and values
 
 
-def test_changed_weights_are_returned_dropped_and_differentiated():
+def test_changed_weights_are_returned_and_then_dropped():
     layer, x = MultiHeadAttention(D, H, dropout=1.0, bias=True), torch.randn(B, K, D)
     output, weights = layer(x, change_weights=lambda weights, _: weights / 2, need_weights=True)
     torch.testing.assert_close(weights.sum(-1), torch.full((B, H, K), 0.5))
     torch.testing.assert_close(output, layer.W_o.bias.expand(B, K, D))  # every weight was dropped
-    gate = torch.ones(H, 1, 1, requires_grad=True)
-    layer.eval()(x, change_weights=lambda weights, _: weights * gate).sum().backward()
-    by_mask = torch.ones(H, requires_grad=True)
-    layer(x, head_mask=by_mask).sum().backward()
-    torch.testing.assert_close(gate.grad[:, 0, 0], by_mask.grad)
 
 
 def test_an_encoder_layer_and_latent_attention_pass_it_on():
@@ -262,50 +198,24 @@ def test_an_encoder_layer_and_latent_attention_pass_it_on():
 
 
 def test_shared_heads_are_pooled_by_their_mean():
-    layer = MultiHeadAttention(24, 6, 0.3, bias=True, key_size=5, rotary=True, dtype=torch.float64).eval()
+    layer = (
+        MultiHeadAttention(24, 12, 0.3, bias=True, key_size=5, num_kv_heads=6, rotary=True).eval().double()
+    )
     layer.W_v.weight.requires_grad_(False)
     before = copy.deepcopy(layer.state_dict())
     pooled = MultiHeadAttention.from_multi_head(layer, 2)
-    for name in ("W_k.weight", "W_k.bias", "W_v.weight", "W_v.bias"):
-        rows = before[name].unflatten(0, (6, 4))
-        expected = torch.cat([rows[:3].mean(0), rows[3:].mean(0)])
-        torch.testing.assert_close(pooled.state_dict()[name], expected)
-    for name in ("W_q.weight", "W_q.bias", "W_o.weight", "W_o.bias"):
-        assert torch.equal(pooled.state_dict()[name], before[name])
-    assert (pooled.num_kv_heads, pooled.W_k.out_features, pooled.W_v.out_features) == (2, 8, 8)
+    for name, x in before.items():
+        assert torch.equal(layer.state_dict()[name], x)
+        if name[:3] in ("W_k", "W_v"):
+            rows = x.unflatten(0, (6, 2))
+            x = torch.cat([rows[:3].mean(0), rows[3:].mean(0)])
+        torch.testing.assert_close(pooled.state_dict()[name], x)
+    assert (pooled.num_kv_heads, pooled.W_k.out_features, pooled.W_v.out_features) == (2, 4, 4)
     assert (pooled.dropout, pooled.training, pooled.rotary, pooled.key_size) == (0.3, False, Rotary(), 5)
     assert not pooled.W_v.weight.requires_grad
     assert pooled.W_k.weight.requires_grad
-    assert all(torch.equal(x, before[name]) for name, x in layer.state_dict().items())
     x, y = torch.randn(B, Q, 24).double(), torch.randn(B, K, 5).double()
     assert pooled(x, y, torch.randn(B, K, 24).double()).shape == (B, Q, 24)
-
-
-def test_pooling_equal_heads_changes_nothing_and_pooling_goes_on_from_shared_heads(attend):
-    layer, x = MultiHeadAttention(24, 6, num_kv_heads=2, bias=True), torch.randn(B, K, 24)
-    with torch.no_grad():
-        for projection in (layer.W_k, layer.W_v):
-            projection.weight[4:] = projection.weight[:4]
-            projection.bias[4:] = projection.bias[:4]
-    pooled = MultiHeadAttention.from_multi_head(layer, 1)
-    torch.testing.assert_close(attend(pooled, x, is_causal=True), attend(layer, x, is_causal=True))
-
-
-# More of from_torch
-
-
-class Unchanged(nn.MultiheadAttention):
-    """A subclass that computes what its parent does."""
-
-
-@pytest.mark.parametrize("bias", [False, True])
-def test_from_torch_takes_subclasses_and_an_output_bias_by_itself(bias):
-    theirs = Unchanged(D, H, bias=bias, batch_first=True)
-    theirs.out_proj = nn.modules.linear.NonDynamicallyQuantizableLinear(D, D, bias=not bias)
-    ours, x = MultiHeadAttention.from_torch(theirs), torch.randn(B, K, D)
-    assert (ours.W_o.bias is None) == bias
-    assert (ours.W_q.bias is None) == (not bias)
-    torch.testing.assert_close(ours(x), theirs(x, x, x, need_weights=False)[0])
 
 
 @pytest.mark.parametrize("kdim", [None, 5])
@@ -330,7 +240,7 @@ def test_from_torch_copies_parameters_and_keeps_dropout_mode_dtype_device_and_wh
 
 
 @PATHS
-@pytest.mark.parametrize("num_kv_heads", [1, 2, 4])
+@pytest.mark.parametrize("num_kv_heads", [2, 4])
 def test_exports_with_any_batch(num_kv_heads, need_weights):
     """The number of tokens may be any as well, unless weights of shared heads are wanted: merging two axes of
     unknown size makes PyTorch guess their strides."""
@@ -359,12 +269,8 @@ def test_exports_with_any_batch(num_kv_heads, need_weights):
 def test_keys_that_are_padding_in_all_samples_are_not_even_projected(need_weights):
     layer, projected = MultiHeadAttention(14, 7), []
     layer.W_k.register_forward_hook(lambda module, inputs, output: projected.append(output.shape[1]))
-    x, lens = torch.randn(B, K, 14), torch.tensor([3, 2])
-    output = output_of(layer, x, valid_lens=lens, need_weights=need_weights)
+    output_of(layer, torch.randn(B, K, 14), valid_lens=torch.tensor([3, 2]), need_weights=need_weights)
     assert projected == [3]
-    expected, weights = layer(x, mask=padding_mask(lens, K), need_weights=True)
-    torch.testing.assert_close(output, expected)
-    torch.testing.assert_close(layer(x, valid_lens=lens, need_weights=True)[1], weights)
 
 
 @BAD_NUMBERS

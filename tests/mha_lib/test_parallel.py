@@ -10,6 +10,7 @@ from torch import distributed
 
 from mha_lib import MultiHeadAttention, prune_heads
 from mha_lib.parallel import shard_heads
+from tests.mha_lib.bad_calls import assert_refused
 
 DEVICES = 2
 WORKER = """
@@ -113,23 +114,21 @@ def test_heads_that_are_shared_out_cannot_be_changed(mesh, change):
         change(layer, mesh)
 
 
-@pytest.mark.parametrize(("heads", "name"), [((9, 3), "num_heads=9"), ((6, 3), "num_kv_heads=3")])
-def test_heads_that_cannot_be_shared_out_are_an_error(mesh, monkeypatch, heads, name):
-    monkeypatch.setattr(type(mesh), "size", lambda self, axis=None: 2)
-    layer = MultiHeadAttention(18, heads[0], num_kv_heads=heads[1])
-    with pytest.raises(ValueError, match=f"{name} must be divisible by the 2 devices of mesh"):
-        shard_heads(layer, mesh)
-
-
-def test_a_mesh_of_two_axes_is_an_error(mesh):
+def test_what_cannot_be_shared_out_is_an_error(mesh, monkeypatch):
     from torch.distributed.device_mesh import init_device_mesh
 
-    with pytest.raises(ValueError, match=r"mesh must have one axis, got 2; take one of its axes"):
-        shard_heads(MultiHeadAttention(12, 3), init_device_mesh("cpu", (1, 1)))
-
-
-def test_what_is_no_layer_and_no_mesh_is_an_error(mesh):
-    with pytest.raises(TypeError, match="layer must be a MultiHeadAttention, got Linear"):
-        shard_heads(torch.nn.Linear(2, 2), mesh)
-    with pytest.raises(TypeError, match=r"mesh must be a DeviceMesh, got str; .*init_device_mesh makes one"):
-        shard_heads(MultiHeadAttention(12, 3), "cpu")
+    layer, two_axes = MultiHeadAttention(12, 3), init_device_mesh("cpu", (1, 1))
+    assert_refused(
+        lambda: shard_heads(layer, two_axes), ValueError, "mesh must have one axis, got 2; take one"
+    )
+    assert_refused(
+        lambda: shard_heads(layer, "cpu"), TypeError, "mesh must be a DeviceMesh, got str; … makes one"
+    )
+    linear = torch.nn.Linear(2, 2)
+    words = "layer must be a MultiHeadAttention, got Linear"
+    assert_refused(lambda: shard_heads(linear, mesh), TypeError, words)
+    monkeypatch.setattr(type(mesh), "size", lambda self, axis=None: 2)
+    for heads, name in ((9, "num_heads=9"), (6, "num_kv_heads=3")):
+        layer = MultiHeadAttention(18, heads, num_kv_heads=3)
+        words = f"{name} must be divisible by the 2 devices of mesh"
+        assert_refused(lambda layer=layer: shard_heads(layer, mesh), ValueError, words)

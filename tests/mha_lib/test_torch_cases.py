@@ -1,14 +1,11 @@
 """Layers under PyTorch: transforms, tracing, stand-ins for tensors and projections, precision."""
 
 import copy
-from contextlib import nullcontext
 
 import pytest
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
-from torch.fx.experimental.proxy_tensor import make_fx
 
 from mha_lib import (
     AdditiveAttention,
@@ -20,7 +17,6 @@ from mha_lib import (
 )
 from mha_lib.fused import attend
 from mha_lib.masks import checked_limits
-from mha_lib.positions import kept_table
 from tests.mha_lib.layers import PATHS, output_of
 
 B, K, H, D = 2, 5, 7, 14
@@ -37,85 +33,39 @@ FORWARD_MODE_WARNS = pytest.mark.filterwarnings(
 
 @VMAP_WARNS
 @PATHS
-@pytest.mark.parametrize("is_causal", [False, True])
-def test_vmap_over_lengths(need_weights, is_causal):
-    layer, x = MultiHeadAttention(D, H, bias=True), torch.randn(B, K, D)
-    lens = torch.tensor([[2, 5], [0, 3], [5, 5]])
-
-    def one(lens):
-        return output_of(layer, x, valid_lens=lens, is_causal=is_causal, need_weights=need_weights)
-
-    torch.testing.assert_close(torch.vmap(one)(lens), torch.stack([one(each) for each in lens]))
-
-
-@VMAP_WARNS
-@PATHS
-def test_vmap_over_inputs_and_masks(need_weights):
+def test_vmap_over_inputs_lengths_and_masks(need_weights):
     layer, x, masks = MultiHeadAttention(D, H), torch.randn(3, B, K, D), torch.rand(3, B, K) < 0.6
 
-    def one(x, mask):
-        with_mask = output_of(layer, x, key_mask=mask, valid_lens=LENS, need_weights=need_weights)
-        return with_mask + output_of(layer, x, mask=mask[:, None], need_weights=need_weights)
+    def one(x, mask, lens):
+        with_mask = output_of(layer, x, key_mask=mask, valid_lens=lens, need_weights=need_weights)
+        return with_mask + output_of(
+            layer, x, mask=mask[:, None], valid_lens=lens, is_causal=True, need_weights=need_weights
+        )
 
-    expected = torch.stack([one(*each) for each in zip(x, masks, strict=True)])
-    torch.testing.assert_close(torch.vmap(one)(x, masks), expected)
-
-
-@PATHS
-@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
-def test_make_fx_traces_a_graph_for_all_lengths(mode, need_weights):
-    layer = MultiHeadAttention(D, H)
-    parameters = dict(layer.named_parameters())
-
-    def call(parameters, x, lens):
-        options = {"valid_lens": lens, "is_causal": True, "need_weights": need_weights}
-        result = torch.func.functional_call(layer, parameters, x, options)
-        return result[0] if need_weights else result
-
-    x, other = torch.randn(B, K, D), torch.tensor([0, 4])
-    graph = make_fx(call, tracing_mode=mode)(parameters, x, LENS)
-    torch.testing.assert_close(graph(parameters, x, other), call(parameters, x, other))
+    inputs = x, masks, torch.tensor([[2, 5], [0, 3], [5, 5]])
+    expected = torch.stack([one(*each) for each in zip(*inputs, strict=True)])
+    torch.testing.assert_close(torch.vmap(one)(*inputs), expected)
 
 
 @PATHS
-@pytest.mark.parametrize("device", ["fake", "meta"])
-def test_stand_ins_for_tensors_pass_through(device, need_weights):
-    """The library makes its own tensors on the device of the inputs: on the meta device others raise.
-
-    It stands for a GPU, since a PyTorch that is built without CUDA cannot index fake tensors of one.
-    """
-    with FakeTensorMode(allow_non_fake_inputs=True) if device == "fake" else nullcontext(), torch.no_grad():
-        place = {"device": "cpu" if device == "fake" else device}
-        layer = MultiHeadAttention(32, 2, rotary=True, dtype=torch.bfloat16, **place)
-        x, y = (torch.empty(B, n, 32, dtype=torch.bfloat16, **place) for n in (3, K))
-        for arguments in (
-            {},
-            {"valid_lens": LENS},
-            {"valid_lens": LENS.to(**place), "is_causal": True},
-            {"valid_lens": torch.ones(B, 3).long(), "is_causal": True},
-            {"is_causal": True, "head_mask": torch.empty(2, **place)},
-            {"key_mask": torch.empty(B, K, dtype=torch.bool, **place), "valid_lens": LENS},
-            {"key_mask": torch.empty(B, K, dtype=torch.bool, **place)},
-            {"score_bias": torch.empty(3, K, **place), "mask": torch.empty(3, K, dtype=torch.bool, **place)},
-        ):
-            output = output_of(layer, x, y, need_weights=need_weights, **arguments)
-            assert (output.device, output.dtype) == (x.device, torch.bfloat16)
-            assert output.shape == (B, 3, 32)
-        cache = KVCache(layer, B, 9)
-        output = output_of(layer, x, cache=cache, is_causal=True, need_weights=need_weights)
-        assert output.device == x.device
-        assert cache.keys is not None
-        assert cache.keys.device == x.device
-
-
-def test_sizes_may_be_symbols_while_pytorch_traces():
-    def masks(x, lens):
-        return padding_mask(lens, x.shape[1]), causal_mask(x.shape[1] - 1, x.shape[1])
-
-    traced = make_fx(masks, tracing_mode="symbolic")(torch.randn(B, 6, 1), LENS)
-    x = torch.randn(B, 9, 1)
-    for got, expected in zip(traced(x, LENS), masks(x, LENS), strict=True):
-        assert torch.equal(got, expected)
+@torch.no_grad()
+def test_stand_ins_for_tensors_pass_through(need_weights):
+    """The library makes its own tensors on the device of the inputs: on the meta device others raise."""
+    layer = MultiHeadAttention(32, 2, rotary=True, dtype=torch.bfloat16, device="meta")
+    x, y = (torch.empty(B, n, 32, dtype=torch.bfloat16, device="meta") for n in (3, K))
+    key_mask = torch.empty(B, K, dtype=torch.bool, device="meta")
+    for arguments in (
+        {"valid_lens": LENS},
+        {"valid_lens": LENS.to("meta"), "is_causal": True, "head_mask": torch.empty(2, device="meta")},
+        {"key_mask": key_mask, "valid_lens": LENS},
+        {"score_bias": torch.empty(3, K, device="meta"), "mask": key_mask[:, None]},
+    ):
+        output = output_of(layer, x, y, need_weights=need_weights, **arguments)
+        assert (output.is_meta, output.dtype, output.shape) == (True, torch.bfloat16, (B, 3, 32))
+    cache = KVCache(layer, B, 9)
+    assert output_of(layer, x, cache=cache, is_causal=True, need_weights=need_weights).is_meta
+    assert cache.keys is not None
+    assert cache.keys.is_meta
 
 
 # Derivatives
@@ -129,36 +79,20 @@ def test_the_readable_path_has_second_derivatives():
 
 
 @FORWARD_MODE_WARNS
-@pytest.mark.parametrize("way", ["torch.func", "dual numbers"])
-@pytest.mark.parametrize("with_gradient", [False, True])
-def test_the_readable_path_has_forward_mode_derivatives(way, with_gradient):
-    layer, x, direction = (
-        MultiHeadAttention(D, H).double(),
-        torch.randn(B, K, D).double(),
-        torch.randn(B, K, D),
-    )
+@torch.no_grad()
+def test_the_readable_path_has_forward_mode_derivatives():
+    layer, x = MultiHeadAttention(D, H).double(), torch.randn(B, K, D).double()
+    direction = torch.randn(B, K, D).double()
 
     def call(x):
         return layer(x, valid_lens=LENS, need_weights=True)[0]
 
-    with torch.set_grad_enabled(with_gradient):
-        if way == "torch.func":
-            _, got = torch.func.jvp(call, (x,), (direction.double(),))
-        else:
-            with forward_ad.dual_level():
-                got = forward_ad.unpack_dual(call(forward_ad.make_dual(x, direction.double()))).tangent
-        expected = (call(x + 1e-6 * direction) - call(x - 1e-6 * direction)) / 2e-6
+    _, got = torch.func.jvp(call, (x,), (direction,))
+    with forward_ad.dual_level():
+        dual = forward_ad.unpack_dual(call(forward_ad.make_dual(x, direction))).tangent
+    expected = (call(x + 1e-6 * direction) - call(x - 1e-6 * direction)) / 2e-6
     torch.testing.assert_close(got, expected, atol=1e-7, rtol=1e-5)
-
-
-@FORWARD_MODE_WARNS
-def test_the_fast_path_says_which_derivatives_its_kernel_lacks():
-    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D, requires_grad=True)
-    with pytest.raises(NotImplementedError, match="does not support"):
-        torch.func.jvp(layer, (x,), (x,))
-    (gradient,) = torch.autograd.grad(layer(x).square().sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError, match="not implemented"):
-        gradient.sum().backward()
+    torch.testing.assert_close(dual, expected, atol=1e-7, rtol=1e-5)
 
 
 def test_func_grad_gives_the_gradient(attend):
@@ -172,14 +106,9 @@ def test_func_grad_gives_the_gradient(attend):
 
 
 def test_returned_weights_carry_their_gradient():
-    layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D, requires_grad=True)
-    weights = layer(x, need_weights=True)[1]
-    (gradient,) = torch.autograd.grad(weights.square().sum(), x)
-    assert gradient.any()
     q, k = torch.randn(K, 4, requires_grad=True), torch.randn(K, 4)
     assert torch.autograd.grad(dot_product_attention(q, k, k)[1].square().sum(), q)[0].any()
-    additive = AdditiveAttention(4)
-    _, weights = additive(q[None], k[None], k[None])
+    _, weights = AdditiveAttention(4)(q[None], k[None], k[None])
     assert torch.autograd.grad(weights.square().sum(), q)[0].any()
 
 
@@ -212,14 +141,15 @@ def test_half_precision_is_as_exact_on_both_paths(dtype, most, autocast):
     torch.testing.assert_close(weights, exact_weights.to(dtype))
 
 
-@pytest.mark.parametrize("autocast", [False, True])
-def test_large_scores_overflow_on_neither_path(autocast):
-    x = torch.full((1, 1, 1, 64), 2000.0, dtype=torch.float16)
-    with torch.autocast("cpu", torch.float16, enabled=autocast):
-        output, weights = dot_product_attention(x, x, x)
-        assert torch.equal(attend(x, x, x, checked_limits((1, 1, 1, 1), x.device))[0], x)
+@pytest.mark.parametrize(("dtype", "entry"), [(torch.float16, 2000.0), (torch.float32, 4e18)], ids=str)
+def test_large_scores_do_not_overflow(dtype, entry):
+    """In single precision 64 · entry² overflows; divided by √64 it doesn't."""
+    x = torch.full((1, 1, 1, 64), entry, dtype=dtype)
+    output, weights = dot_product_attention(x, x, x)
     assert torch.equal(output, x)
     assert weights.item() == 1
+    if dtype == torch.float16:  # PyTorch's kernel for single precision divides after the product
+        assert torch.equal(attend(x, x, x, checked_limits((1, 1, 1, 1), x.device))[0], x)
 
 
 @PATHS
@@ -251,41 +181,19 @@ class Int8Linear(nn.Module):
         return x @ (self.weight * self.scale).mT
 
 
-class Offloaded(nn.Linear):
-    """Keeps its weights on the meta device, and fetches them for each call."""
-
-    def __init__(self, linear):
-        super().__init__(linear.in_features, linear.out_features, bias=False, device="meta")
-        self.fetch = [linear]
-
-    def forward(self, x):
-        return self.fetch[0](x)
-
-
 @PATHS
-@pytest.mark.parametrize("kind", ["int8", "quantize_dynamic", "offloaded", "meta weights", "wrapped"])
-@pytest.mark.filterwarnings("ignore:torch.ao.quantization is deprecated")
-@pytest.mark.filterwarnings("ignore:.*quantized tensor creation functions.*deprecated")
+@pytest.mark.parametrize("kind", ["int8", "offloaded"])
 def test_projections_may_be_replaced(kind, need_weights):
     layer, x = MultiHeadAttention(D, H), torch.randn(B, K, D)
     replaced = copy.deepcopy(layer)
-    if kind == "quantize_dynamic":
-        replaced = torch.ao.quantization.quantize_dynamic(layer, {nn.Linear})
     for name, linear in layer.named_children():
         if kind == "int8":
             setattr(replaced, name, Int8Linear(linear))
-        elif kind == "offloaded":
-            setattr(replaced, name, Offloaded(linear))
-        elif kind == "wrapped":
-            setattr(replaced, name, nn.Sequential(linear))
-        elif kind == "meta weights":  # a hook that fetches them, as libraries that offload do
+        else:  # a hook fetches the weights, as libraries that offload do
             getattr(replaced, name).to("meta").forward = linear.forward
     got = output_of(replaced, x, valid_lens=LENS, need_weights=need_weights)
     expected = output_of(layer, x, valid_lens=LENS, need_weights=need_weights)
-    exact = kind in ("offloaded", "meta weights", "wrapped")
-    torch.testing.assert_close(got, expected, **({} if exact else {"atol": 3e-2, "rtol": 3e-2}))
-    with torch.no_grad():
-        replaced(x[:, :1], cache=KVCache(replaced, B, 3))
+    torch.testing.assert_close(got, expected, **({"atol": 3e-2, "rtol": 3e-2} if kind == "int8" else {}))
 
 
 # Constructors
@@ -299,16 +207,6 @@ def test_sizes_may_be_integers_of_numpy():
 
 
 def test_masks_are_made_on_the_device_asked_for():
-    assert padding_mask(LENS, K, device=torch.device("meta")).device.type == "meta"
-    assert causal_mask(3, K, device=torch.device("meta")).device.type == "meta"
-    assert padding_mask(LENS.to("meta"), K).device.type == "meta"
-    assert padding_mask(LENS, K).device.type == causal_mask(3, K).device.type == "cpu"
-
-
-def test_tables_of_positions_are_not_kept_while_pytorch_traces():
-    kept_table.cache_clear()
-    layer, x = MultiHeadAttention(D, H, rotary=True), torch.randn(B, K, D)
-    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
-        layer(torch.empty(B, K, D))
-    graph = make_fx(layer)(x)
-    torch.testing.assert_close(graph(x), layer(x))
+    for mask in (padding_mask(LENS, K, torch.device("meta")), causal_mask(3, K, torch.device("meta"))):
+        assert mask.is_meta
+    assert padding_mask(LENS.to("meta"), K).is_meta

@@ -1,6 +1,5 @@
 """Every lesson runs from start to end in a fresh kernel, as a student's "Run all" does."""
 
-import random
 import re
 import shutil
 import unicodedata
@@ -26,8 +25,6 @@ LESSONS = [
     pytest.param(SAMPLE, marks=pytest.mark.ci),
     *in_whole_runs(TRANSLATED + [each for each in MADE if each != SAMPLE]),
 ]
-
-QUICK = ("01_single_head_attention", "02_self_attention")  # their core slides run again within seconds
 
 # This cell runs after the last one of the lesson, and moves every explorer to every setting.
 DRIVE_EXPLORERS = """
@@ -208,21 +205,8 @@ def core_slides(cells):
     ]
 
 
-def run_again(client, slides):
-    again = RUN_AGAIN.format(slides=slides)
-    client.nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(again)])
-    client.execute(cleanup_kc=False)
-
-
 @pytest.mark.ci
 def test_core_slides_run_again_last_to_first(client, executed):
-    run_again(client, core_slides(executed.cells[:-1])[::-1])
-
-
-@pytest.mark.whole
-def test_core_slides_of_a_quick_lesson_run_again_in_twenty_random_orders(client, executed):
-    if executed.metadata.mha.lesson not in QUICK:
-        pytest.skip("its trainings take too long")
-    core = core_slides(executed.cells[:-1])
-    draw = random.Random(0)
-    run_again(client, [slide for _ in range(20) for slide in draw.sample(core, len(core))])
+    again = RUN_AGAIN.format(slides=core_slides(executed.cells[:-1])[::-1])
+    client.nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(again)])
+    client.execute(cleanup_kc=False)

@@ -5,7 +5,7 @@ from statistics import median
 import pytest
 
 from evidence.heads import run_cells
-from evidence.stories import SEEDS, lesson_of, table_of
+from evidence.stories import lesson_of, table_of
 from evidence.tables import read_table
 from mha_lib.classroom.lesson.slides import read_lesson, source
 from mha_lib.classroom.stories import tales_in
@@ -120,12 +120,6 @@ def said(language):
     }
     alone = {name: short(number, language) for name, number in numbers.items()}
     return texts | alone
-
-
-@each_language
-def test_every_measure_has_a_number_for_each_seed(language):
-    numbers = [numbers for part in TABLES[language].values() for numbers in part.values()]
-    assert {len(each) for each in numbers} == {len(SEEDS)}
 
 
 @each_language

@@ -1,6 +1,4 @@
-"""The notebooks of the course's routes run: from start to end, and as a lecturer runs them."""
-
-from pathlib import Path
+"""The notebooks of the course's routes run as a lecturer runs them."""
 
 import nbformat
 import pytest
@@ -28,15 +26,6 @@ def route(request, tmp_path_factory, share_trainings):
     return make_route(course, "en", request.param)[0]
 
 
-def run(notebook, folder: Path):
-    NotebookClient(notebook, timeout=LONGEST_CELL, resources={"metadata": {"path": str(folder)}}).execute()
-
-
-@pytest.mark.whole
-def test_a_route_runs_from_start_to_end(route):
-    run(nbformat.read(route, as_version=4), route.parent)
-
-
 @pytest.mark.ci
 def test_its_lessons_run_in_any_order_after_the_setup_of_all(route):
     """A name that two lessons have, such as ``train``, is that of the lesson whose cell runs."""
@@ -49,7 +38,6 @@ def test_its_lessons_run_in_any_order_after_the_setup_of_all(route):
             slides.setdefault(cell.id.split("-")[0], []).append(cell)
     backwards = [cell for lesson in reversed(slides.values()) for cell in lesson]
     cells = [(cell.id, source(cell)) for cell in setup + backwards]
-    run(
-        nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(RUN.format(cells=cells))]),
-        route.parent,
-    )
+    notebook.cells = [nbformat.v4.new_code_cell(RUN.format(cells=cells))]
+    resources = {"metadata": {"path": str(route.parent)}}
+    NotebookClient(notebook, timeout=LONGEST_CELL, resources=resources).execute()

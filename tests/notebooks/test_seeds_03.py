@@ -40,12 +40,6 @@ def test_one_head_answers_half_the_previous_and_half_the_first(task, seed):
     torch.testing.assert_close(reports[[1, 3]], torch.full((2, 10), 0.1), atol=0.05, rtol=0)
 
 
-@pytest.mark.parametrize(("seed", "share"), UNLUCKY.items())
-def test_with_two_seeds_four_heads_leave_a_report_out(task, seed, share):
-    model = task["train_heads"](4, seed)
-    assert task["share_explained"](model) == pytest.approx(share, abs=0.005)
-
-
 @pytest.mark.parametrize("seed", [seed for seed in SEEDS if seed not in UNLUCKY])
 def test_four_heads_take_one_pattern_each(task, seed):
     model = task["train_heads"](4, seed)

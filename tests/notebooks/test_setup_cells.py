@@ -2,14 +2,11 @@
 
 import shutil
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from mha_lib.classroom.lesson.grammar import has_role, tags
 from mha_lib.classroom.lesson.needs import can_help, needed_by
 from mha_lib.classroom.lesson.slides import read_lesson, source, steps_of
-from mha_lib.classroom.pages.execution import LONGEST_CELL
 from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
 
 pytestmark = pytest.mark.ci
@@ -56,13 +53,3 @@ def test_a_step_needs_no_more_than_the_setup_and_the_cells_that_its_copy_names(
 def run(cells, namespace):
     for cell in cells:
         exec(compile(source(cell), cell["id"], "exec"), namespace)
-
-
-@pytest.mark.whole
-@each_lesson
-def test_the_others_run_after_all_setup_cells(lesson, share_trainings, tmp_path):
-    """An instructor runs them so after S, and the key K does."""
-    notebook = nbformat.read(lesson, as_version=4)
-    notebook.cells.sort(key=lambda cell: "setup" not in cell.metadata.get("tags", []))  # a stable sort
-    place = own_course(lesson, tmp_path, share_trainings)
-    NotebookClient(notebook, timeout=LONGEST_CELL, resources={"metadata": {"path": str(place)}}).execute()

@@ -1,11 +1,8 @@
 """What a page takes from HTML of strangers, and what it puts in its place."""
 
-import os
-from urllib.parse import unquote
-
 import pytest
 
-from offline_notebook import Pictures, plain
+from offline_notebook import Pictures
 from tests.offline_notebook.pages import read
 
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>keys</text></svg>'
@@ -20,11 +17,9 @@ FAR = "https://example.org/x"
     "right",
     [
         "<div><p>a</p></div>",
-        '<video controls="" src="data:video/mp4;base64,AAAA"></video>',
         f'<a href="{FAR}">a</a> <a href="b.html">b</a> <a href="#c">c</a> javascript: a word',
         '<table class="dataframe"><tbody><tr><td style="width:9px;color:red">1</td></tr></tbody></table>',
         '<math display="block"><mfrac><mi mathvariant="normal">x</mi><mn>2</mn></mfrac></math>',
-        '<div class="alert alert-info"><progress max="9" value="3"></progress></div>',
     ],
 )
 def test_what_is_harmless_stays(clean, right):
@@ -60,9 +55,7 @@ def test_a_picture_keeps_what_its_author_gave_it(clean, tmp_path):
     assert clean.complaints == []
 
 
-@pytest.mark.parametrize(
-    "address", ["data:image/png;base64,a", "data:image/png", "x" * 5000 + ".png", "text.txt", "."]
-)
+@pytest.mark.parametrize("address", ["data:image/png;base64,a", "x" * 5000 + ".png", "text.txt"])
 def test_a_picture_that_cannot_be_read_is_left_out_and_said(clean, tmp_path, address):
     (tmp_path / "text.txt").write_text("no picture")
     page = clean(f'<img src="{address}" alt="what it shows">')
@@ -72,22 +65,12 @@ def test_a_picture_that_cannot_be_read_is_left_out_and_said(clean, tmp_path, add
     assert len(clean.complaints[0]) < 300
 
 
-def test_a_picture_in_its_address_is_taken_however_it_is_written(clean):
-    page = clean("<img src=\"data:image/svg+xml;utf8,<svg viewBox='0 0 7 5'/>\">")
-    image = read(page).img
-    assert image["src"] == "data:image/svg+xml,<svg viewBox='0 0 7 5'/>"
-    assert image["width"] == "7"
-
-
 @pytest.mark.parametrize(
     ("size", "width"),
     [
-        ("viewBox='0 0 1 1' width='400px' height='5'", "400"),
         ("width='345.6pt' height='300pt' viewBox='0 0 9 9'", "461"),
         ("width='100%' height='100%' viewBox='-1 -1 640 480'", "640"),
         ("width='100%'", None),
-        ("width='-5' viewBox='0 0 -5 4'", None),
-        ("width='0' viewBox='0 0 0 4'", None),
     ],
 )
 def test_a_drawing_has_the_width_that_browsers_give_it(clean, tmp_path, size, width):
@@ -98,34 +81,19 @@ def test_a_drawing_has_the_width_that_browsers_give_it(clean, tmp_path, size, wi
     assert clean.complaints == []
 
 
-def test_a_picture_may_be_read_in_another_way(tmp_path):
-    (tmp_path / "x.svg").write_text(DRAWING)
-    pictures = Pictures(tmp_path, read_file=lambda file: file.read_bytes().replace(b"keys", "键".encode()))
-    picture = pictures.read("x.svg")
-    assert picture
-    assert plain(unquote(picture.address_in_html.split(",", 1)[1])) == "键"
-
-
 # ---- what would be fetched ----
 
 
 @pytest.mark.parametrize(
     ("html", "left"),
     [
-        (f'<video src="{FAR}">x</video>', ""),
-        (f'<video><source src="{FAR}">x</video>', ""),
-        (f'<object data="{FAR}"><p>x</p></object>', ""),
+        (f'<video src="{FAR}"></video>', ""),
         (f'<link rel="stylesheet" href="{FAR}">', ""),
         (f"<style>@import '{FAR}'; p {{background: url({FAR})}}</style>", ""),
         (f"<svg onload='alert(1)'><text>x</text><image href={FAR}></image></svg>", ""),
         (f"<img src={FAR}>", f'<a class="missing" href="{FAR}">{FAR}</a>'),
-        (f"<picture><source srcset='{FAR} 2x'></picture>", "<source>"),
-        (f"<input type=image src={FAR}>", '<input disabled="">'),
-        (f"<video poster={FAR} src=data:video/mp4,x></video>", '<video src="data:video/mp4,x"></video>'),
-        (f"<table background={FAR}></table>", "<table></table>"),
         (f"<p style='color:red;background:url({FAR})'>x</p>", "<p>x</p>"),
         (f"<p style='color:red;background:u\\72l({FAR})'>x</p>", "<p>x</p>"),
-        (f"<p style='background-image:image-set(\"{FAR}\" 1x)'>x</p>", "<p>x</p>"),
         (f"<p style='list-style:-webkit-cross-fade({FAR});position:fixed'>x</p>", '<p style="">x</p>'),
     ],
 )
@@ -134,21 +102,11 @@ def test_nothing_is_left_that_would_be_fetched(clean, html, left):
     assert page == read(f"<div>a{left}b</div>")
 
 
-MISSED = "video audio object iframe embed script link canvas form select meta base svg"
-
-
-@pytest.mark.parametrize("name", MISSED.split())
+@pytest.mark.parametrize("name", ["video", "iframe", "script", "svg"])
 def test_what_readers_may_miss_is_said(clean, name):
     clean(f"<{name} src='{FAR}' srcset='{FAR}'></{name}>")
     assert len(clean.complaints) == 1
     assert f"<{name}>" in clean.complaints[0]
-
-
-def test_a_style_sheet_is_said_but_for_that_of_every_table_of_pandas(clean):
-    clean("<style scoped>td {color: red}</style>")
-    assert clean.complaints == []
-    clean("<style>td {color: red}</style>")
-    assert clean.complaints == ["left out: <style>"]
 
 
 # ---- ways out of the page ----
@@ -159,45 +117,24 @@ def test_a_style_sheet_is_said_but_for_that_of_every_table_of_pandas(clean):
     [
         "<meta http-equiv=refresh content='0;url=https://example.org'>",
         "<base href='https://example.org'>",
-        "<script type=speculationrules>{}</script>",
         "<a href=' java&#10;Script:alert(1)'>a</a>",
         "<a href='data:text/html,&lt;script>alert(1)&lt;/script>'>a</a>",
         "<form action='javascript:alert(1)'><button formaction='javascript:alert(1)'>a</button></form>",
-        "<svg><a><set attributeName=href to='javascript:alert(1)'></set></a></svg>",
         "<iframe src='javascript:alert(1)'></iframe>",
     ],
 )
 def test_no_way_out_that_needs_no_click_and_no_link_that_is_a_program(clean, way_out):
     page = clean(f"{way_out} after")
     squeezed = "".join(page.split()).lower()
-    for sign in ("data:", "http-equiv", "<base", "speculationrules", "script:", "<form", "action", "https:"):
+    for sign in ("data:", "http-equiv", "<base", "script:", "<form", "action", "https:"):
         assert sign not in squeezed
     assert "after" in page
 
 
-EVENTS = "<b onclick=1 onmouseover=1 onfocus=1 tabindex=0 autofocus contenteditable>a</b>"
-NAMES = f"<img name=body src={GIF}><form name=head><input name=title></form><a name=forms>x</a>"
-
-
-@pytest.mark.parametrize("html", [EVENTS, NAMES])
-def test_no_attribute_runs_a_program_or_hides_a_member_of_the_document(clean, html):
-    page = read(clean(html))
+def test_no_attribute_runs_a_program_or_hides_a_member_of_the_document(clean):
+    page = read(clean(f"<b onclick=1 onfocus=1 autofocus>a</b><img name=body src={GIF}><a name=forms>x</a>"))
     left = {name for element in page.find_all(True) for name in element.attrs}
-    assert left <= {"alt", "class", "disabled", "src"}
-
-
-@pytest.mark.parametrize(
-    "html",
-    [
-        "<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src onerror=1&gt;'>",
-        "<form><math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
-        "<a title='<b>&quot; onclick=&quot;alert(1)'>x</a>",
-    ],
-)
-def test_html_that_reads_differently_the_second_time_is_inert_each_time(clean, html):
-    page = clean(clean(html))
-    for element in read(page).find_all(True):
-        assert not [name for name in element.attrs if name.startswith("on")]
+    assert left <= {"alt", "class", "src"}
 
 
 def test_pictures_come_from_the_notebooks_folder_and_those_named_and_not_from_elsewhere(tmp_path):
@@ -208,9 +145,6 @@ def test_pictures_come_from_the_notebooks_folder_and_those_named_and_not_from_el
         file.write_text(DRAWING)
     (mine / "link.svg").symlink_to(tmp_path / "c.svg")
     elsewhere = ["../c.svg", "link.svg", "%2e%2e/c.svg", f"{tmp_path}/c.svg", f"file://{tmp_path}/c.svg"]
-    if hasattr(os, "mkfifo"):
-        os.mkfifo(mine / "pipe.png")
-        elsewhere.append("pipe.png")
     pictures = Pictures(mine, [tmp_path / "shared"])
     for address in ("sub/a.svg", "sub/../sub/a.svg", "../shared/b.svg"):
         assert pictures.read(address), address
@@ -221,11 +155,4 @@ def test_pictures_come_from_the_notebooks_folder_and_those_named_and_not_from_el
 def test_what_stands_beside_a_formula_goes_with_it(clean):
     page = clean.markdown("a ($x$), $n$th and “$y$”: 由$z$，再 $w$ and $v$—so")
     texts = [span.get_text() for span in read(page).select("span.formula")]
-    assert texts == ["(𝑥),", "𝑛th", "“𝑦”:", "𝑧，", "𝑤", "𝑣"] or texts == [
-        "(x),",
-        "nth",
-        "“y”:",
-        "z，",
-        "w",
-        "v",
-    ]
+    assert texts == ["(x),", "nth", "“y”:", "z，", "w", "v"]

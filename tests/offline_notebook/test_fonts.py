@@ -1,7 +1,6 @@
-"""The fonts of the formulas, which tools/make_fonts.py has made, and which of them a page carries."""
+"""The fonts of the formulas: which of them a page carries."""
 
 import base64
-import io
 import json
 import re
 
@@ -29,52 +28,3 @@ def test_a_page_carries_the_smallest_font_with_all_its_letters(clean, formula, f
     sizes = [(FONTS / name).stat().st_size for name in LETTERS]
     assert sizes == sorted(sizes)
     assert sizes[0] < 34_000, "a lesson's page stays below .75 MB"
-
-
-@pytest.fixture(scope="module")
-def make():
-    """The script that makes the fonts."""
-    for needed in ("fontTools", "brotli", "tools.make_fonts"):
-        module = pytest.importorskip(needed, reason=f"{needed} is not installed: pip install -e .[dev]")
-    return module
-
-
-def font_of(data):
-    from fontTools.ttLib import TTFont
-
-    return TTFont(io.BytesIO(data))
-
-
-def tables(font):
-    return {name: font.getTableData(name) for name in font.keys() if name != "GlyphOrder"}  # noqa: SIM118
-
-
-@pytest.mark.parametrize(
-    "name", [CORE, *(pytest.param(name, marks=pytest.mark.ci) for name in (COMMON, WHOLE))]
-)
-def test_the_fonts_are_what_their_script_makes(make, name):
-    font, letters = make.make(make.FONTS[name])
-    assert letters == LETTERS[name]
-    assert tables(font_of(font)) == tables(font_of((FONTS / name).read_bytes()))
-
-
-@pytest.mark.parametrize("name", LETTERS)
-def test_each_letter_is_there_upright_and_slanted_with_what_grows(make, name):
-    font = font_of((FONTS / name).read_bytes())
-    wanted = {0x210E, 0x1D703, 0x1D465, *map(ord, "d2√(∑"), *map(ord, LETTERS[name])}
-    assert wanted <= font.getBestCmap().keys()
-    growing = font["MATH"].table.MathVariants.VertGlyphCoverage.glyphs
-    assert {font.getBestCmap()[ord(letter)] for letter in "([{|√"} <= set(growing)
-
-
-@pytest.mark.parametrize("name", [COMMON, WHOLE])
-def test_accents_stand_over_their_letter_and_arrows_are_whole(make, name):
-    font = font_of((FONTS / name).read_bytes())
-    names, glyphs = font.getBestCmap(), font["glyf"]
-    assert glyphs[names[0x20D7]].xMin == glyphs[names[ord("˜")]].xMin == 0
-    accent = glyphs[names[ord("˙")]].components[0]
-    assert accent.x + glyphs[accent.glyphName].xMin > 0, "not moved twice"
-    growing = font["MATH"].table.MathVariants
-    pieces = dict(zip(growing.HorizGlyphCoverage.glyphs, growing.HorizGlyphConstruction, strict=True))
-    assert pieces[names[ord("→")]].GlyphAssembly is None
-    assert len(pieces[names[ord("˜")]].MathGlyphVariantRecord) > 3

@@ -5,11 +5,11 @@
     check.split_heads(my_split_heads)
     check.report()
 
-``judge.py`` judges an answer, ``on_the_way.py`` finds out whether it loops or calls the library,
-``newest_cell.py`` whether Python could read it, and ``record.py`` keeps the verdicts and writes them into a
-file when asked. ``mistakes.py`` holds the mistakes that several exercises share. The exercises of the lesson
-``03_multi_head_attention.ipynb`` stand in ``lesson_03_multi_head_attention.py``, in the lesson's order. A new
-lesson needs only its file, which is found here. The sentences stand in ``words/``.
+``judge.py`` judges an answer, ``on_the_way.py`` finds out whether it loops or calls the library, and
+``record.py`` keeps the verdicts and writes them into a file when asked. ``mistakes.py`` holds the mistakes
+that several exercises share. The exercises of the lesson ``03_multi_head_attention.ipynb`` stand in
+``lesson_03_multi_head_attention.py``, in the lesson's order. A new lesson needs only its file, which is found
+here. The sentences stand in ``words/``.
 """
 
 import importlib

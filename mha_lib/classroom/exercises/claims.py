@@ -141,10 +141,6 @@ def heads_of(shape: Shape) -> list[Head]:
     return [*product(range(shape[0]), range(shape[1]))]
 
 
-def counting(*chosen: Callable[[Tensor], Tensor]) -> tuple[Steps, ...]:
-    return tuple({"right": lambda logits, texts, of=of: right_answers(logits, texts, of)} for of in chosen)
-
-
 # Right experiments: the mean may leave out the last tokens, which predict nothing.
 RIGHT: tuple[Steps, ...] = ({}, {"stand_in": lambda output: output[:, :-1].mean((0, 1))})
 SLIPS: dict[str, tuple[Steps, ...]] = {
@@ -154,26 +150,14 @@ SLIPS: dict[str, tuple[Steps, ...]] = {
         {"finish": lambda before, after: (before, before - after)},
         {"finish": lambda before, after: (before, after - before)},
     ),
-    "in_hundredths": ({"finish": lambda before, after: (100 * before, 100 * after)},),
     "zero_for_mean": ({"stand_in": torch.zeros_like},),
     "mean_of_one_text": ({"stand_in": lambda output: output.mean(1, keepdim=True)},),
-    "mean_of_one_place": ({"stand_in": lambda output: output.mean(0)},),
-    "mean_of_the_width": (
-        {"stand_in": torch.mean},
-        {"stand_in": lambda output: output.mean(-1, keepdim=True)},
-    ),
     "whole_layer": ({"places": lambda head, shape: [(head[0], other) for other in range(shape[1])]},),
-    "in_every_layer": ({"places": lambda head, shape: [(layer, head[1]) for layer in range(shape[0])]},),
-    "others_removed": ({"places": lambda head, shape: [own for own in heads_of(shape) if own != head]},),
     "another_head": tuple({"places": lambda head, shape, own=own: [own]} for own in COMMON),
-    "every_kind": counting(torch.ones_like),
-    "other_kinds": counting(lambda kinds: kinds != OTHER, lambda kinds: kinds != REST),
+    "every_kind": ({"right": lambda logits, texts: right_answers(logits, texts, torch.ones_like)},),
     "logits_not_moved": (
         {"right": lambda logits, texts: right_answers(logits.roll(-1, 1), texts)},
         {"right": lambda logits, texts: (logits.argmax(-1) == texts.tokens)[is_rest(texts.kinds)]},
-    ),
-    "kinds_not_moved": (
-        {"right": lambda logits, texts: right_answers(logits, texts._replace(kinds=texts.kinds.roll(1, 1)))},
     ),
 }
 
@@ -189,7 +173,6 @@ class ClaimAboutAHead(Judged):
         *("four_wanted", "head_not_there", "model_left_changed", "numbers_pasted", *SLIPS),
         *("other_numbers", "model_missing", "claim_after_result", "nothing_refutes", "refuted"),
     )
-    also_right = ("stands",)
 
     def judge_function(self, given: Answer) -> Verdict:
         model = getattr(inspect.unwrap(given), "__globals__", {}).get("model")

@@ -17,7 +17,6 @@ import torch
 from torch import Tensor, nn
 
 from mha_lib.classroom.exercises.kept import keep_state, kept_states
-from mha_lib.classroom.exercises.newest_cell import cells_so_far, syntax_error_since
 from mha_lib.classroom.exercises.on_the_way import Answer, Arguments, is_own
 from mha_lib.classroom.exercises.record import Noted, Record
 from mha_lib.classroom.exercises.reports import MARKS, named
@@ -29,7 +28,6 @@ from mha_lib.classroom.trainings.threads import one_thread
 
 Steps = Mapping[str, Any]  # keywords of the right answer, each a step that a mistake replaces
 Mistake = Steps | Answer
-Symptom = Callable[[Tensor, Tensor], bool]  # of a wrong result and the right one
 Rule = Callable[[Answer, Arguments], bool]  # whether an answer breaks it
 
 
@@ -60,7 +58,6 @@ class Verdict(NamedTuple):
     state: str  # "solved", "wrong" or "not yet"
     sentence: str
     names: tuple[str, ...] = ()  # of the mistakes, which a report counts
-    raised: type[Exception] | None = None  # the error that the answer has raised
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,9 @@ class Judged:
 
     def judge(self, given: Answer) -> Verdict:
         with one_thread():
-            return no_function(given) or self.judge_function(given)
+            if not callable(given):
+                return wrong("not_a_function", given=describe(given))
+            return self.judge_function(given)
 
     def judge_function(self, given: Answer) -> Verdict:
         raise NotImplementedError
@@ -97,17 +96,13 @@ class Exercise(Judged):
     its own; several of them make a tuple. An answer that agrees with one of them on every case gets the
     sentence of that name. Two mistakes at once are recognised if they replace different steps.
 
-    ``symptoms`` maps the name of a mistake to a test of a wrong result, for mistakes that come in more ways
-    than anybody lists. ``rules`` maps the name of a mistake to a test of how an answer with right results got
-    them. ``also_right`` maps the name of a remark to another right answer.
+    ``rules`` maps the name of a mistake to a test of how an answer with right results got them.
     """
 
     answer: Answer
     cases: Callable[[Draw], Arguments]
     mistakes: Mapping[str, Mistake | tuple[Mistake, ...]] = field(default_factory=dict)
-    symptoms: Mapping[str, Symptom] = field(default_factory=dict)
     rules: Mapping[str, Rule] = field(default_factory=dict)
-    also_right: Mapping[str, Answer] = field(default_factory=dict)
     rounds: int = 5
 
     def recognising(self, **mistakes: Mistake | tuple[Mistake, ...]) -> "Exercise":
@@ -147,33 +142,15 @@ class Exercise(Judged):
             return Verdict("solved", say("right", rounds=self.rounds))
         if all(map(is_only_zeros, results, wanted)):
             return self.mistaken("only_zeros")
-        if recognised := self.recognise(results) or self.recognise_symptom(results, wanted):
+        if recognised := self.recognise(results):
             return recognised
         differing = zip(results, wanted, self.calls(), strict=True)
         return next(difference(*case) for case in differing if not same(*case[:2]))
 
     def recognise(self, results: list[Tensor]) -> Verdict | None:
-        for name, answer in self.also_right.items():
-            if self.agrees(results, answer):
-                remark = sentence_of("remarks", self.name, name)
-                return Verdict("solved", f"{say('right', rounds=self.rounds)} {remark}")
         for names, mistake in chain(self.single_mistakes(), self.pairs_of_mistakes()):
             if self.agrees(results, mistake):
                 return together(*map(self.mistaken, names))
-        return None
-
-    def recognise_symptom(self, results: list[Tensor], wanted: list[Tensor]) -> Verdict | None:
-        """The verdict if some results show a symptom, and the others are right or have one mistake."""
-        for name, shows in self.symptoms.items():
-            pairs = list(zip(results, wanted, strict=True))
-            others = [right if shows(result, right) else result for result, right in pairs]
-            if all(map(same, others, results)):
-                continue
-            if all(map(same, others, wanted)):
-                return self.mistaken(name)
-            for (other,), mistake in self.single_mistakes():
-                if self.agrees(others, mistake):
-                    return together(self.mistaken(other), self.mistaken(name))
         return None
 
     def each_mistake(self) -> Iterator[tuple[str, Mistake]]:
@@ -301,16 +278,6 @@ def together(first: Verdict, second: Verdict | None = None) -> Verdict:
     return Verdict("wrong", sentence, first.names + second.names)
 
 
-def no_function(given: Answer) -> Verdict | None:
-    """The verdict if this is no function, or one whose newest definition Python could not read."""
-    if not callable(given):
-        return wrong("not_a_function", given=describe(given))
-    if error := syntax_error_since(given, cells_so_far()):
-        gaps = {"function": given.__name__, "line": error.lineno, "reason": error.msg}
-        return Verdict("not yet", say("not_read", **gaps), ("not_read",))
-    return None
-
-
 def result_of(given: Answer, call: Arguments) -> Any:
     """The result of the answer, or a verdict if it raises an error or returns nothing."""
     try:
@@ -363,7 +330,7 @@ def raised(error: Exception) -> Verdict:
     own = [(part.line, frame.f_locals) for (frame, _), part in frames if part.line and is_own(part.filename)]
     gaps = {"error": type(error).__name__, "reason": error}
     if not own:
-        return wrong("function_raised", **gaps)._replace(raised=type(error))
+        return wrong("function_raised", **gaps)
     line, variables = own[-1]
     if type(error) is NameError and error.name:
         return wrong("name_unknown", line=line, name=error.name)
@@ -372,7 +339,7 @@ def raised(error: Exception) -> Verdict:
         explanation(error),
         *hints(str(error), line, variables),
     ]
-    return Verdict("wrong", "\n".join(filter(None, sentences)), ("line_raised",), type(error))
+    return Verdict("wrong", "\n".join(filter(None, sentences)), ("line_raised",))
 
 
 def hints(reason: str, line: str, variables: Mapping[str, Any]) -> Iterator[str]:

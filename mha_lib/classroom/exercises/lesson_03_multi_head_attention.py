@@ -75,12 +75,10 @@ def count(num_hiddens: int, num_heads: int, head_dim: int, value_head_dim: int) 
     return 2 * num_hiddens * num_heads * (head_dim + value_head_dim)
 
 
-LENGTHS = torch.tensor([4, 2, 3])
-# The exhibits of the lesson's museum, and mistakes that the lesson doesn't show.
+# The exhibits of the lesson's museum.
 MUSEUM = ["cut_with_one_view", "lengths_repeated", "scale_of_whole_width", "mask_on_queries"]
 MUSEUM += ["softmax_over_queries", "merged_without_swap", "scale_multiplied", "mask_upside_down"]
 MUSEUM += ["mask_missing", "values_from_W_k", "heads_not_mixed", "slices_of_input"]
-NOT_SHOWN = ["softmax_over_samples", "weights_transposed", "forbidden_scores_zero", "forbidden_weights_zero"]
 WIDTH = 20  # of the tokens that an implementation takes
 NUMBERS_OF_HEADS = (2, 4, 5, 10)
 
@@ -100,11 +98,10 @@ class Relation(Judged):
     """The student writes a relation: a function of an implementation that returns whether it holds.
 
     It must hold for right implementations, and one mistake of the lesson's museum at least must break it for
-    every number of heads. The verdict also counts which mistakes it catches that the lesson doesn't show.
+    every number of heads.
     """
 
     mistakes = ("true_or_false", "right_code_refused", "nothing_caught", "caught_by_chance")
-    also_right = ("holds",)
 
     def judge_function(self, given: Callable[..., Any]) -> Verdict:
         for num_heads in NUMBERS_OF_HEADS:
@@ -113,12 +110,9 @@ class Relation(Judged):
                 return holds
             if not holds:
                 return self.mistaken("right_code_refused", heads=num_heads)
-        caught = {name: self.times_caught(given, name) for name in (*MUSEUM, *NOT_SHOWN)}
-        always = [name for name, times in caught.items() if times == len(NUMBERS_OF_HEADS)]
-        shown = [name for name in always if name in MUSEUM]
-        if shown:
-            gaps = {"shown": len(shown), "museum": len(MUSEUM), "not_shown": len(NOT_SHOWN)}
-            return self.solved("holds", **gaps, others=len(always) - len(shown))
+        caught = {name: self.times_caught(given, name) for name in MUSEUM}
+        if always := [name for name, times in caught.items() if times == len(NUMBERS_OF_HEADS)]:
+            return self.solved("holds", shown=len(always), museum=len(MUSEUM))
         return self.mistaken("caught_by_chance" if any(caught.values()) else "nothing_caught")
 
     def ask(self, given: Callable[..., Any], attend: Callable[..., Tensor]) -> bool | Verdict:
@@ -150,30 +144,20 @@ EXERCISES: tuple[Judged, ...] = (
             "W_o_of_width_D": count(64, 4, 8, 32) + (64 - 4 * 32) * 64,
             "W_o_of_one_head": count(64, 4, 8, 32) - 3 * 32 * 64,
             "values_as_wide_as_keys": count(64, 4, 8, 8),
-            "heads_of_width_D_over_h": 4 * 64 * 64,
             "biases_counted": count(64, 4, 8, 32) + 4 * (8 + 8 + 32) + 64,
         },
     ),
     Small(
         "repeat_valid_lens",
-        LENGTHS.repeat_interleave(2),
-        {"lengths_repeated": LENGTHS.repeat(2), "multiplied": 2 * LENGTHS},
+        [4, 4, 2, 2, 3, 3],
+        {"lengths_repeated": [4, 2, 3, 4, 2, 3], "multiplied": [8, 4, 6]},
     ),
-    Small(
-        "folded_row",
-        torch.tensor([1, 2]),
-        {
-            "exchanged": torch.tensor([2, 1]),
-            "heads_first": torch.tensor([0, 2]),
-            "counted_from_1": torch.tensor([2, 3]),
-        },
-    ),
+    Small("folded_row", [1, 2], {"exchanged": [2, 1], "heads_first": [0, 2], "counted_from_1": [2, 3]}),
     Small("catching_relation", 1, {"order": 2, "alone": 3, "single_heads": 4}),
     Exercise("split_heads", split_heads, draw_input, rules=not_by("split_heads")).recognising(
         cut_with_one_view=cut_with_one_view,
         axes_not_swapped=lambda x, h: x.reshape(*x.shape[:2], h, -1),
         every_other_number=cut_every_other_number,
-        heads_transposed=lambda x, h: split_heads(x, h).mT,
         heads_before_samples=lambda x, h: split_heads(x, h).transpose(0, 1),
         number_for_width=lambda x, h: split_heads(x, x.shape[-1] // h),
     ),
@@ -189,23 +173,11 @@ EXERCISES: tuple[Judged, ...] = (
     ),
     Exercise("head_distances", total_variation, draw_weights).recognising(
         not_halved={"over_keys": lambda differences: differences.sum(-1)},
-        averaged_over_keys=(
-            {"over_keys": lambda differences: differences.mean(-1) / 2},
-            {"over_keys": lambda differences: differences.mean(-1)},
-        ),
-        largest_over_keys={"over_keys": lambda differences: differences.amax(-1)},
+        averaged_over_keys={"over_keys": lambda differences: differences.mean(-1) / 2},
         averaged_first=lambda w: total_variation(w.mean((0, 2))[None, :, None]),
         abs_missing={"size": nothing_done},
-        squared=(
-            {"size": torch.square},
-            {"size": torch.square, "over_keys": lambda squares: squares.sum(-1)},
-            {"size": torch.square, "over_keys": lambda squares: squares.sum(-1).sqrt()},
-        ),
-        summed=(
-            {"average": lambda rows: rows.sum(-1).mean(0)},
-            {"average": lambda rows: rows.mean(-1).sum(0)},
-            {"average": lambda rows: rows.sum((0, -1))},
-        ),
+        squared={"size": torch.square},
+        summed={"average": lambda rows: rows.sum((0, -1))},
     ),
     Relation("relation"),
 )

@@ -33,7 +33,6 @@ from mha_lib.classroom.exercises.small import Small
 Tiles = Iterable[tuple[Tensor, Tensor]]  # keys (k, d) and values (k, d_v)
 NUM_KEYS = 11  # in all tiles; no other axis of the cases is as long
 TOKEN_BYTES = 2 * 24 * 16 * 64 * 4  # keys and values, layers, heads, width, bytes a number
-GROUPS = torch.arange(3).repeat_interleave(4)
 NETWORK, PROJECTED = ("W_gate", "W_up"), ("W_q", "W_k", "W_v")
 
 
@@ -135,17 +134,6 @@ def slid(both: tuple[Tensor, Tensor], window: int) -> Tensor:
     return kept if kept.shape[1] <= window else torch.cat([kept[:, :1], kept[:, 1 - window :]], dim=1)
 
 
-def keep_ends(first: int, more: int) -> Step:
-    """The mistake of keeping another number of first tokens, or a window that is larger by ``more``."""
-
-    def keep(both: tuple[Tensor, Tensor], window: int) -> Tensor:
-        kept = append(both)
-        last = window - first + more
-        return kept if kept.shape[1] <= first + last else torch.cat([kept[:, :first], kept[:, -last:]], dim=1)
-
-    return keep
-
-
 def slide_cache(
     x: Tensor,
     W_q: Tensor,
@@ -239,11 +227,6 @@ def online_softmax(
     return finish(output, total)
 
 
-def grow(largest: Tensor, now_largest: Tensor) -> Tensor:
-    """The mistake of exp(new - old); the first tile has no old sum to multiply."""
-    return torch.where(largest.isinf(), 1, (now_largest - largest).exp())
-
-
 def forget(x: Tensor, _: Tensor) -> Tensor:
     return torch.zeros_like(x)
 
@@ -251,12 +234,6 @@ def forget(x: Tensor, _: Tensor) -> Tensor:
 def each_tile(queries: Tensor, tiles: Tiles) -> Tensor:
     """(tiles, Q, d_v): attention to each tile alone."""
     return torch.stack([attention(queries, keys, values) for keys, values in tiles])
-
-
-def next_sum(old: float, *scores: float) -> float:
-    """The sum of exponentials after a tile with the scores 4 and 1, relative to these largest scores."""
-    largest = max(scores)
-    return 3 * exp(old - largest) + sum(exp(score - largest) for score in scores)
 
 
 EXERCISES: tuple[Judged, ...] = (
@@ -267,28 +244,17 @@ EXERCISES: tuple[Judged, ...] = (
             "keys_alone": TOKEN_BYTES // 2,
             "one_layer": TOKEN_BYTES // 24,
             "numbers_counted": TOKEN_BYTES // 4,
-            "in_bits": TOKEN_BYTES * 8,
-            "one_head": TOKEN_BYTES // 16,
         },
     ),
     Small(
         "keys_of_heads",
-        GROUPS,
-        {
-            "dealt_out": torch.arange(3).repeat(4),
-            "group_number_for_size": torch.arange(12) // 3,
-            "counted_from_1": GROUPS + 1,
-        },
+        torch.arange(12) // 4,
+        {"dealt_out": torch.arange(12) % 3, "group_number_for_size": torch.arange(12) // 3},
     ),
     Small(
         "next_sum",
-        next_sum(2, 4, 1),
-        {
-            "not_rescaled": 3 + 1 + exp(-3),
-            "grown": 3 * exp(2) + 1 + exp(-3),
-            "old_largest": 3 + exp(2) + exp(-1),
-            "tile_alone": 1 + exp(-3),
-        },
+        3 * exp(-2) + 1 + exp(-3),
+        {"not_rescaled": 3 + 1 + exp(-3), "grown": 3 * exp(2) + 1 + exp(-3), "tile_alone": 1 + exp(-3)},
         within=6e-3,
     ),
     Small("same_score", 109, {"stays": 9, "other_direction": 99, "moved_twice": 113}),
@@ -306,7 +272,6 @@ EXERCISES: tuple[Judged, ...] = (
         cache_not_extended={"keep": old_alone},
         cache_replaced={"keep": new_alone},
         new_tokens_alone=({"look": new_alone}, {"keep": new_alone, "look": new_alone}),
-        old_tokens_alone={"look": old_alone, "diagonal": lambda new, kept: kept},
         new_tokens_first=({"keep": put_before, "look": put_before}, {"look": put_before}),
         queries_kept={"key_of": lambda x, W_q, W_k: x @ W_q},
         last_token_alone={"deliver": lambda heads: heads[:, -1:]},
@@ -329,7 +294,6 @@ EXERCISES: tuple[Judged, ...] = (
         largest_of_the_tile={"rise": lambda largest, scores: scores.amax(1, keepdim=True)},
         one_largest_for_all={"rise": lambda largest, scores: torch.maximum(largest, scores.max())},
         starts_at_zero={"start": 0.0},
-        grows={"shrink": grow},
         divided_at_each_tile=(
             lambda queries, tiles: each_tile(queries, tiles).sum(0),
             {"each": torch.div, "finish": nothing_done},
@@ -349,12 +313,11 @@ EXERCISES: tuple[Judged, ...] = (
         **shared("scale_of_values", "scale_of_another_axis"),
     ),
     StepByStep("slide_cache", slide_cache, draw_sliding_steps).recognising(
-        first_forgotten=dict.fromkeys(("keep", "look"), keep_ends(0, 0)),
+        first_forgotten=dict.fromkeys(("keep", "look"), lambda both, window: append(both)[:, -window:]),
         one_token_more=(
-            dict.fromkeys(("keep", "look"), keep_ends(1, 1)),
+            dict.fromkeys(("keep", "look"), lambda both, window: slid(both, window + 1)),
             {"look": lambda both, window: append(both)},
         ),
-        two_first_tokens=dict.fromkeys(("keep", "look"), keep_ends(2, 0)),
         first_twice=dict.fromkeys(("keep", "look"), first_twice),
         nothing_dropped=dict.fromkeys(("keep", "look"), lambda both, window: append(both)),
         newest_dropped=dict.fromkeys(("keep", "look"), lambda both, window: append(both)[:, :window]),
@@ -374,12 +337,7 @@ EXERCISES: tuple[Judged, ...] = (
         sum_missing={"add": lambda x, more: more},
         gate_missing={"gate": lambda gate, up: up},
         silu_missing={"gate": torch.mul},
-        silu_on_the_other={"gate": lambda gate, up: gate * F.silu(up)},
-        nothing_gated={"gate": lambda gate, up: F.silu(gate)},
-        other_gate=(
-            {"gate": lambda gate, up: F.gelu(gate) * up},
-            {"gate": lambda gate, up: gate.sigmoid() * up},
-        ),
+        other_gate={"gate": lambda gate, up: gate.sigmoid() * up},
         **shared(*SCALE, *WHOLE_WIDTH, "softmax_over_queries", "forbidden_scores_zero"),
     ),
 )

@@ -149,7 +149,6 @@ DIVISIONS: tuple[Step, ...] = (
     torch.div,
     lambda weights, total: (weights / total).nan_to_num(),
     lambda weights, total: weights / (total + 1e-12),
-    lambda weights, total: weights / (total + 1e-6),
 )
 
 
@@ -212,16 +211,9 @@ PROJECTIONS: Shared = {
             "project": lambda x, *matrices: tuple(x @ W.mT for W in matrices),
             "mix_heads": lambda merged, W_o: merged @ W_o.mT,
         },
-        {"project": lambda x, *matrices: tuple(x @ W.mT for W in matrices)},
     ),
 }
 HEADS: Shared = {
-    "windows_overlap": (
-        {"split": lambda x, H: x.unfold(-1, x.shape[-1] // H, 1)[..., :H, :].transpose(1, 2)},
-    ),
-    "first_head_repeated": (
-        {"split": lambda x, H: split_heads(x[..., : x.shape[-1] // H].repeat(1, 1, H), H)},
-    ),
     "slices_of_input": ({"connect": connect_slices},),
     "cut_with_one_view": ({"split": cut_with_one_view},),
     "every_other_number": ({"split": cut_every_other_number},),

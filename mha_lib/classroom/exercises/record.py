@@ -80,16 +80,15 @@ class Record:
 
     def write_lesson(self, lesson: str, name: str) -> Iterator[tuple[str, Path]]:
         """Write the report on a lesson; yield each file with the name of a sentence about it."""
-        folder, lesson_name = Path.cwd() / FOLDER, lesson.partition("_")[2]
+        lesson_name = lesson.partition("_")[2]
         stem = "-".join([lesson_name, *name.split()])
         for number in count(1):
-            file = folder / f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
+            file = Path.cwd() / FOLDER / f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
             earlier = earlier_report(file, lesson_name, name)
             if earlier or not (file.exists() or file.is_symlink()):
                 break
             yield "not_mine", file
         news = self.noted[self.written.get(file, 0) if earlier else 0 :]
-        earlier = earlier or report_of_an_earlier_edition(folder, lesson_name, name)
         exercises = brought_on(
             earlier.exercises if earlier else {}, (noted for noted in news if noted.lesson == lesson)
         )
@@ -119,12 +118,6 @@ def earlier_report(file: Path, lesson: str, name: str) -> Report | None:
         report = read_report(file)
         return report if (report.lesson, report.name.casefold()) == (lesson, name.casefold()) else None
     return None
-
-
-def report_of_an_earlier_edition(folder: Path, lesson: str, name: str) -> Report | None:
-    """The newest of the student's own reports whose files are named by the number of the lesson."""
-    found = [earlier_report(file, lesson, name) for file in folder.glob(f"lesson-*{SUFFIX}")]
-    return max(filter(None, found), key=lambda one: datetime.fromisoformat(one.written), default=None)
 
 
 def brought_on(earlier: Mapping[str, Progress], news: Iterable[Noted]) -> dict[str, Progress]:

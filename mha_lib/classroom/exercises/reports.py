@@ -17,14 +17,6 @@ from typing import Any
 from mha_lib.classroom.lesson import CourseError, in_one_line
 
 FORMAT = 1
-# Earlier editions, which had these five lessons, named a lesson by its number.
-FORMER_NAMES = {
-    "01": "single_head_attention",
-    "02": "self_attention",
-    "03": "multi_head_attention",
-    "04": "trained_heads",
-    "05": "heads_today",
-}
 FOLDER = "reports"  # beside the lesson
 SUFFIX = ".report.json"
 LARGEST = 200_000  # bytes; a report on a whole lesson has 3 000
@@ -103,9 +95,8 @@ def refuse(constant: str) -> float:
 
 def report_of(tree: Mapping[str, Any]) -> Report:
     exercises = entry(tree, "exercises", is_table)
-    lesson = entry(tree, "lesson", is_lesson)
     return Report(
-        lesson=FORMER_NAMES.get(lesson, lesson),
+        lesson=entry(tree, "lesson", lambda value: is_text(value) and IDENTIFIER.fullmatch(value)),
         language=entry(tree, "language", is_text),
         version=entry(tree, "version", is_text),
         written=datetime.fromisoformat(entry(tree, "written", is_time)).isoformat(),
@@ -133,10 +124,6 @@ def entry(table: Mapping[str, Any], name: str, is_right: Callable[[Any], object]
 
 def is_text(value: object) -> bool:
     return isinstance(value, str) and len(value) <= 200
-
-
-def is_lesson(value: object) -> bool:
-    return is_text(value) and bool(value in FORMER_NAMES or IDENTIFIER.fullmatch(str(value)))
 
 
 def is_count(value: object) -> bool:

@@ -8,7 +8,6 @@ import itertools
 import math
 import time
 import traceback
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -23,7 +22,7 @@ Labels = Sequence | Callable[..., Sequence] | None
 
 
 DIRECTORY_ENTRY = 64  # bytes, about
-BUDGET = 2_000_000  # bytes of maps that are computed ahead, before they are deflated
+BUDGET = 2_000_000  # bytes of maps that are computed ahead
 MOST_TOKENS = 4096  # queries, or keys, in a picture: more are too slow for a browser
 MOST_WEIGHTS = 2**25  # in a picture
 KEPT_RESULTS = 64  # the next cell gets the weights on show without computing them again
@@ -51,7 +50,6 @@ class Picture:
     short_labels: list[str] | None = None  # of the heads, where the others find no room
     measures: Mapping[str, Sequence[float]] = field(default_factory=dict)  # by name, a number for each head
     note: str = ""  # a sentence to be said with the picture
-    decimals: int | None = None  # of the weights in the browser: fewer make the table smaller
     overview: Overview | None = None
     call: str = ""  # of Python, which shows the picture again; {head} is filled where a head is alone
 
@@ -61,7 +59,7 @@ class Table:
     """Pictures of several settings, in the form that the browser takes."""
 
     directory: list[dict[str, Any]]  # for each setting the place of its maps and labels, or else its error
-    maps: bytes  # of all settings, in float16, deflated
+    maps: bytes  # of all settings, in float16
     labels: list[list[list[str]]]  # each a list for each sample
     carries: str = ""  # the settings of a table that was computed ahead: "all", "own_ranges" or "part"
     of_masks: bool = False  # the maps show where a query may attend, not how much it does
@@ -156,8 +154,7 @@ class Collection:
         self.are_masks &= allowed is not None and np.array_equal(maps, allowed)
         self.largest_sum = max(self.largest_sum, float(maps.sum(-1).max()))
         # The sign bit marks cells that the mask forbids: no weight is negative.
-        rounded = maps if picture.decimals is None else maps.round(picture.decimals)
-        half = np.abs(rounded.astype("<f2"))
+        half = np.abs(maps.astype("<f2"))
         half = half if allowed is None else np.where(allowed, half, -half)
         at = [self._keep_maps(sample.tobytes()) for sample in half]
         entry: dict[str, Any] = {"setting": setting, "shape": maps.shape, "at": at}
@@ -197,10 +194,9 @@ class Collection:
             said = lines[-1].strip().removeprefix(f"{type(error).__module__}.")  # the bare name is enough
             self.directory.append({"setting": setting, "error": said, "traceback": "".join(lines)})
 
-    def finished(self, carries: str = "", level: int = -1) -> Table:
-        """The table; ``level`` is zlib's level of compression."""
+    def finished(self, carries: str = "") -> Table:
         of_masks = self.are_masks and self.largest_sum > 1.5
-        return Table(self.directory, zlib.compress(self.maps, level), self.labels, carries, of_masks)
+        return Table(self.directory, bytes(self.maps), self.labels, carries, of_masks)
 
     def _keep_maps(self, maps: bytes) -> int:
         """Keep the maps (H,Q,K) of a sample, and return where they begin."""
@@ -219,7 +215,7 @@ class Collection:
 
 def compute_table(source: Source, *, seconds: float = 2.0, most: int = BUDGET) -> Table:
     """The table of all settings, or else of each entry's own range, or else of a part, as the budget allows:
-    ``seconds``, and ``most`` bytes of maps and directory before they are deflated.
+    ``seconds``, and ``most`` bytes of maps and directory.
 
     An error at the start is raised, since there is nothing to show then. Later errors go into the table.
     """
@@ -250,7 +246,7 @@ def compute_table(source: Source, *, seconds: float = 2.0, most: int = BUDGET) -
 
 
 def compute_answer(source: Source, setting: Setting) -> Table:
-    """The picture of one setting, or its error; compressed fast, since somebody is waiting for it."""
+    """The picture of one setting, or its error."""
     collection = Collection(source)
     collection.add_or_note_error(setting)
-    return collection.finished(level=1)
+    return collection.finished()

@@ -25,7 +25,6 @@ from torch_in_page import PageFunction, joined
 LONGEST_LABEL = 16  # letters, in a still picture
 FOLDER = Path(__file__).with_name("view")
 PARTS = (
-    "inflate",
     "decode",
     "elements",
     "words",

@@ -24,10 +24,10 @@ from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
 
 WINDOW = 64  # tokens of a part: so many labels can be read
 WHOLE = 200  # tokens: of more a picture shows blocks, since a screen has no more cells to point at
-DECIMALS = 3  # of a weight in the browser, as many as the explorer says
 SMALL = 32  # blocks along a side of a picture in the overview
-SECONDS = 0.5  # to compute ahead: somebody waits for the first picture, and a kernel computes the others
-SECONDS_FOR_A_PAGE = 60.0  # the same where nobody waits
+# To compute ahead: somebody waits for the first picture, and a kernel computes the others.
+AHEAD: dict[str, Any] = {"seconds": 0.5, "most": 500_000}  # bytes
+AHEAD_FOR_A_PAGE: dict[str, Any] = {"seconds": 60.0}
 Window = tuple[int, int] | None  # where a part begins and ends; None for the whole text
 
 
@@ -61,8 +61,8 @@ class ModelExplorer(Explorer):
     """The explorer of a model's heads."""
 
     def __init__(self, pictures: "ModelPictures", inputs: Any):
-        seconds = SECONDS_FOR_A_PAGE if pictures.is_for_a_page else SECONDS
-        super().__init__(Source(pictures, pictures.controls(), {}), words_with(None, None), seconds=seconds)
+        budget = AHEAD_FOR_A_PAGE if pictures.is_for_a_page else AHEAD
+        super().__init__(Source(pictures, pictures.controls(), {}), words_with(None, None), **budget)
         self._pictures = pictures
         self.attention = pictures.attention
         self.inputs = inputs
@@ -116,7 +116,7 @@ class ModelExplorer(Explorer):
 
         pictures = copy(self._pictures)
         pictures.is_for_a_page = True
-        page = Explorer(Source(pictures, pictures.controls(), {}), self.words, seconds=SECONDS_FOR_A_PAGE)
+        page = Explorer(Source(pictures, pictures.controls(), {}), self.words, **AHEAD_FOR_A_PAGE)
         chosen = ["to_max", "by_root", "measure", "order"]
         if any(entry["setting"] == tuple(self.setting) for entry in page.table["directory"]):
             chosen += ["setting", "enlarged"]
@@ -192,7 +192,6 @@ class ModelPictures:
             short_labels=[self.words["short"].format(**place) for place in places],
             measures=self.measures_here(kind, which) | self.columns_here(kind, places),
             note=self.note(rows, columns, most),
-            decimals=DECIMALS,
             overview=self.overview(kind, heads) if number is None else None,
             call="" if number is None else self.call(kind, layers[number].number, queries, keys),
         )

@@ -1,7 +1,7 @@
 // The widget of who_said.py: a worker takes one step of the model for each token of the text, and the page shows
 // the text, the shares of all parts in the chosen token, and where a head has looked for it.
 import { fill, make } from "../explorer/view/elements.js";
-import { hideOwnKeys, isOwnKey, leave, letGo } from "../explorer/view/keyboard.js";
+import { hideOwnKeys, isOwnKey, leave } from "../explorer/view/keyboard.js";
 
 const HOTTEST = 1.5;
 const UNSEEN = 2; // rows before the first token, as in who_said.py
@@ -379,11 +379,7 @@ class WhoSaidView {
 
   answerKeys() {
     const { root } = this;
-    let pointer = "";
-    root.addEventListener("pointerdown", ({ pointerType }) => (pointer = pointerType), true);
-    root.addEventListener("click", (event) => pointer && letGo(event, root));
     root.onkeydown = (event) => {
-      pointer = "";
       if (event.key === "Escape") return leave(root);
       if (!isOwnKey(event)) return;
       event.stopPropagation(); // it must not turn the slide

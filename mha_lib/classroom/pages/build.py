@@ -11,44 +11,20 @@ from mha_lib.classroom.lesson.files import require_writable
 from mha_lib.classroom.lesson.language import words_in
 
 STOPPED = 130  # the exit status after Ctrl-C
-WIDTH = 30  # characters of the progress bar
 
 
 class Progress:
-    """A progress bar in a terminal; silent where the output goes elsewhere."""
+    """One line in a terminal about what is being done; silent where the output goes elsewhere."""
 
-    def __init__(self, words: dict[str, str]):
-        self.words = words
-        self.lessons_to_come = self.cells = self.cells_done = 0
+    def __init__(self) -> None:
         self.is_shown = sys.stderr.isatty()
 
-    def begin_lesson(self, cells: int) -> None:
-        self.lessons_to_come -= 1
-        self.cells += cells
-
-    def end_cell(self, **_: object) -> None:
-        self.cells_done += 1
-
-    def show(self, doing: str) -> None:
-        """Show the bar and what is being done; before a lesson has told its number of cells, no bar."""
-        if not self.cells:
-            return self.write(doing)
-        bar = "#" * round(WIDTH * self.cells_done / self.cells)
-        cells = f"{self.cells}+" if self.lessons_to_come else str(self.cells)
-        line = self.words["progress"].format(done=self.cells_done, cells=cells, doing=doing)
-        self.write(f"[{bar:.<{WIDTH}}] {line}")
-
-    def write(self, line: str) -> None:
+    def show(self, line: str) -> None:
         """Write over the line that was shown before; an empty line clears it."""
         if self.is_shown:
             columns = shutil.get_terminal_size().columns - 1
             sys.stderr.write("\r" + line[:columns].ljust(columns) + ("" if line else "\r"))
             sys.stderr.flush()
-
-    def end(self) -> None:
-        if self.cells and self.is_shown:
-            self.show(self.words["done"])
-            sys.stderr.write("\n")
 
 
 class Build:
@@ -59,7 +35,7 @@ class Build:
         self.folder = folder
         self.language = language
         self.words = words_in(self.language)
-        self.progress = Progress(self.words["handout_build"])
+        self.progress = Progress()
         self.warnings: list[str] = []
         self.failures: list[tuple[str, CourseError]] = []  # each with what failed
         self.was_stopped = False
@@ -81,18 +57,18 @@ class Build:
             self.failures.append((str(subject), in_one_line(subject, error)))
 
     def warn_of(self, subject: object) -> Callable[[str], None]:
-        """A function that keeps a warning about the subject until the end, where it tears no bar."""
+        """A function that keeps a warning about the subject until the end, where it tears no line."""
         return lambda warning: self.warnings.append(f"{subject}: {warning}")
 
     def wrote(self, file: Path, about: str | None = None) -> None:
         """Say that a file was written, and something about it: its size, unless something else is given."""
-        self.progress.write("")
+        self.progress.show("")
         about = f"{file.stat().st_size / 1000:.0f} KB" if about is None else about
         print(f"{file}  {about}".rstrip())
 
     def end(self) -> int:
         """Say what went wrong, and return the exit status: 0, 1 after a failure, 130 after Ctrl-C."""
-        self.progress.end()
+        self.progress.show("")
         self.failures.sort(key=lambda failure: failure[0])  # side by side, lessons fail in any order
         said = [*self.warnings, *(error.said_in(self.language) for _, error in self.failures)]
         if self.was_stopped:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbformat import NotebookNode
 
 from mha_lib.classroom.lesson import CourseError
@@ -25,11 +25,10 @@ Arguments = TypeVarTuple("Arguments")
 async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, progress: Progress) -> None:
     """Run the notebook's cells in the lesson's folder; their outputs and widgets are stored in it.
 
-    nbconvert's ExecutePreprocessor is this client too, but it runs one notebook at a time, says nothing
-    of how far it is, and gives its kernel no environment of its own.
+    nbconvert's ExecutePreprocessor is this client too, but it runs one notebook at a time, and gives its
+    kernel no environment of its own.
     """
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    progress.begin_lesson(len(code))
     if not code:  # words alone need no kernel
         return
 
@@ -42,9 +41,8 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
         resources={"metadata": {"path": str(lesson.parent)}},
         timeout=LONGEST_CELL,
         shutdown_kernel="immediate",  # a kernel that is asked to end amid a cell prints twenty lines
-        extra_arguments=["--log-level=40"],  # the kernel's messages would tear the progress bar
+        extra_arguments=["--log-level=40"],  # the kernel's messages would tear the line of progress
         on_cell_start=begun,
-        on_cell_executed=progress.end_cell,
     )
     try:
         await client.async_execute(env=kernel_environment(kernels_at_once))
@@ -52,8 +50,6 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
         failed = [cell.get("id", "?") for cell in code if any(o.output_type == "error" for o in cell.outputs)]
         reason = f"{error.ename}: {error.evalue}".splitlines()[0]
         raise CourseError("cell_failed", lesson=lesson, cell=["?", *failed][-1], reason=reason) from None
-    except CellTimeoutError:
-        raise CourseError("cell_too_long", lesson=lesson, seconds=LONGEST_CELL) from None
     except DeadKernelError:
         if (task := asyncio.current_task()) and task.cancelling():  # it was Ctrl-C that ended the kernel
             raise asyncio.CancelledError from None

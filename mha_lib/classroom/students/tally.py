@@ -89,14 +89,9 @@ def tally_lesson(
         if unknown := [name for name in one.report.exercises if name not in names]:
             gaps = {"version": shown(one.report.version), "exercises": ", ".join(unknown[:5])}
             remarks[one.place].append(CourseError("report_other_exercises", file=one.file, **gaps))
-    title = file.stem
-    try:
-        title = title_of(read_lesson(file), title)
-    except CourseError as error:
-        remarks[""].append(error)
     return LessonRow(
         number,
-        title,
+        title_of(read_lesson(file), file.stem),
         exercises=[tally_exercise(name, students, words) for name in names],
         students=sorted(students, key=lambda one: one.student.casefold()),
     )

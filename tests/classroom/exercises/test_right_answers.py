@@ -10,7 +10,6 @@ from mha_lib.classroom.translator import (
     importance_by_removal,
     make_batch,
     make_translator,
-    translation,
     translation_loss,
     weights_of,
 )
@@ -19,10 +18,6 @@ from tests.classroom.exercises.answers import EXERCISES
 
 def right_answer(exercise):
     return EXERCISES[exercise].answer
-
-
-def calls_of(name):
-    return list(EXERCISES[name].calls())
 
 
 def test_the_block_is_the_layer_of_the_library():
@@ -52,25 +47,3 @@ def test_the_importance_is_that_of_the_measures():
     with torch.no_grad():
         found = right_answer("head_importance")(lambda masks: translation_loss(model, batch, masks), 4)
     torch.testing.assert_close(found, expected)
-
-
-def test_a_translation_tells_its_number_and_not_its_model():
-    found = translation(make_translator(), "20,045")
-    assert repr(found).startswith("Translation(number=20045, english='twenty thousand forty five', written=")
-    assert repr(found).endswith(", right='二万零四十五')")
-
-
-def test_the_cases_of_the_tiles_have_loud_scores_and_quiet_ones():
-    largest = [
-        (queries @ torch.cat([keys for keys, _ in tiles]).T).amax(1) / queries.shape[1] ** 0.5
-        for queries, tiles in calls_of("online_softmax")
-    ]
-    assert any(scores.max() > 100 and scores.min() < -110 for scores in largest)  # exp gives infinity and 0
-    assert any(scores.abs().max() < 20 for scores in largest)
-
-
-def test_a_cache_begins_empty_or_not_and_gets_one_token_or_several():
-    calls = calls_of("attend_with_cache")
-    assert {cache.keys.shape[1] for *_, cache in calls} == {0, 2}
-    assert {x.shape[1] for x, *_ in calls} == {1, 3, 4}
-    assert all(first[-1] is second[-1] for first, second in zip(calls[::3], calls[1::3], strict=True))

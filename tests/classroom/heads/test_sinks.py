@@ -1,7 +1,5 @@
 """A softmax with a sink (gpt-oss): what it takes from the tokens is shown, measured, and in the entropy."""
 
-import math
-
 import pytest
 import torch
 
@@ -10,12 +8,11 @@ pytest.importorskip("transformers")
 from transformers.models.gpt_oss import modeling_gpt_oss
 
 from mha_lib.classroom.heads import read_attention
-from mha_lib.classroom.heads.attention import Layer
 from mha_lib.classroom.heads.changes import entropy
-from mha_lib.classroom.heads.explore import SMALL, WINDOW, ModelPictures, in_blocks
-from mha_lib.classroom.heads.measures import measures_of, measures_of_layer
+from mha_lib.classroom.heads.explore import SMALL, WINDOW, ModelPictures
+from mha_lib.classroom.heads.measures import measures_of
 from mha_lib.classroom.lesson.language import words_in
-from tests.classroom.heads.small_models import CASES, ids, made
+from tests.classroom.heads.small_models import ids, made
 
 SINK = words_in("en")["models"]["sink"]
 HEADS = 6
@@ -68,15 +65,6 @@ def test_the_sink_is_measured_and_the_entropy_is_that_of_the_whole_softmax(model
         torch.testing.assert_close(measures["first"], expected[:, 1:, 0].mean(-1))
 
 
-def test_a_head_that_leaves_all_to_its_sink_has_no_entropy():
-    nothing, allowed = torch.zeros(1, 5, 5), torch.ones(1, 5, 5, dtype=torch.bool)
-    half = torch.eye(5)[None] / 2
-    weights = torch.cat([nothing, half])
-    found = measures_of_layer(weights, allowed.expand(2, 5, 5), is_cross=False, sink=1 - weights.sum(-1))
-    torch.testing.assert_close(found["entropy"], torch.tensor([0, math.log(2)]))
-    torch.testing.assert_close(found["sink"], torch.tensor([1, 0.5]))
-
-
 def test_the_sink_is_the_last_column_of_a_layer_of_the_overview_and_of_a_part(model):
     length = WINDOW + 33
     attention = read_attention(model, ids(length, 0))
@@ -98,18 +86,3 @@ def test_the_sink_is_the_last_column_of_a_layer_of_the_overview_and_of_a_part(mo
     expected = torch.stack([rows.mean(-1) for rows in layer.sink.split(size, -1)], -1)
     torch.testing.assert_close(blocks.weights[HEADS:, :, -1], expected)
     torch.testing.assert_close(blocks.weights.sum(-1), torch.ones(2 * HEADS, len(blocks.query_labels)))
-
-
-def test_a_layer_without_a_sink_beside_one_with_it_has_an_empty_column():
-    weights = torch.rand(2, 5, 5).softmax(-1)
-    layer = Layer(weights, torch.ones(2, 5, 5, dtype=torch.bool), 0)
-    shown, allowed = in_blocks(layer, (0, 5), (0, 5), 5, has_sink=True)
-    assert shown.shape == (2, 5, 6)
-    assert not shown[..., -1].any()
-    assert not allowed[..., -1].any()
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_model_without_sinks_shows_none(name):
-    for layers in CASES[name].read().layers.values():
-        assert all(layer.sink is None for layer in layers)

@@ -1,16 +1,13 @@
 """Tokens are read as text: letters of several tokens, blanks, and pieces of words."""
 
 import pytest
-import torch
 
 pytest.importorskip("transformers")
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from mha_lib.classroom.heads import explore_model
 from mha_lib.classroom.heads.tokens import read_by
-from tests.classroom.heads.small_models import GPT2, made
 
 ENGLISH = ["the cat sat on the mat"] * 9
 CATS = "🐱🐱"
@@ -33,17 +30,6 @@ def by_bytes():
 
 
 @pytest.fixture(scope="module")
-def by_pieces():
-    """As BERT cuts a text, with ## before what continues a word."""
-    names = ["[UNK]", "[CLS]", "the", "cat", "##s"]
-    model = models.WordPiece({name: at for at, name in enumerate(names)}, unk_token="[UNK]")
-    tokenizer = Tokenizer(model)
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.decoder = decoders.WordPiece()
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]")
-
-
-@pytest.fixture(scope="module")
 def by_words():
     """As Llama cuts a text, with ▁ for a blank and bytes for unknown letters."""
     bytes_of_letters = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -61,9 +47,8 @@ def read(tokenizer, text):
     return read_by(tokenizer, tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def test_a_blank_is_shown_where_a_word_begins(by_bytes, by_pieces, by_words):
+def test_a_blank_is_shown_where_a_word_begins(by_bytes, by_words):
     assert read(by_bytes, "the cat  sat\n") == ["the", "␣cat", "␣", "␣sat", "\\n"]
-    assert read(by_pieces, "the cats") == ["the", "␣cat", "s"]
     assert read(by_words, "the cats") == ["the", "␣cat", "s"]
 
 
@@ -87,34 +72,7 @@ def test_a_token_that_the_tokenizer_lacks_is_named_by_its_number(by_bytes):
     assert read_by(by_bytes, [*by_bytes("the")["input_ids"], 999]) == ["the", "999"]
 
 
-def test_special_tokens_are_named(by_bytes, by_pieces, by_words):
+def test_special_tokens_are_named(by_bytes, by_words):
     end = by_bytes.convert_tokens_to_ids("<|end|>")
     assert read_by(by_bytes, [end, *by_bytes("the")["input_ids"]]) == ["<|end|>", "the"]
-    begin = by_pieces.convert_tokens_to_ids("[CLS]")
-    assert read_by(by_pieces, [begin, *by_pieces("the")["input_ids"]]) == ["[CLS]", "␣the"]
     assert read_by(by_words, by_words("<s>the")["input_ids"])[0] == "<s>"
-
-
-def test_the_explorer_shows_these_labels(by_bytes):
-    inputs = by_bytes("a 猫", return_tensors="pt")
-    model = made("GPT2", "LMHeadModel", **GPT2 | {"vocab_size": len(by_bytes)})()
-    labels = explore_model(model, inputs, by_bytes).table["labels"][0][0]
-    assert labels == read_by(by_bytes, inputs["input_ids"][0].tolist())
-    assert labels[-1].endswith("猫 3/3") or labels[-1].endswith("/4")
-
-
-def test_a_long_text_is_read_in_time_that_grows_with_its_length(by_bytes):
-    """Each token is decoded with those of the letter before it, not with the whole text."""
-    decoded = []
-
-    class Counting:
-        def decode(self, numbers, **options):
-            decoded.append(len(numbers))
-            return by_bytes.decode(numbers, **options)
-
-        def convert_ids_to_tokens(self, number):
-            return by_bytes.convert_ids_to_tokens(number)
-
-    numbers = torch.randint(2, len(by_bytes), (2000,), generator=torch.Generator().manual_seed(0)).tolist()
-    assert len(read_by(Counting(), numbers)) == 2000
-    assert max(decoded) <= 16

@@ -76,16 +76,6 @@ def test_no_style_of_a_page_needs_a_newer_browser(name):
     assert newer_in_style(PAGE_STYLES[name]) == []
 
 
-def test_newer_forms_are_found_but_in_what_a_newer_browser_alone_gets():
-    scripts = ("a.findLast(f)", "a.with(1, 2)", "new OffscreenCanvas(1, 1)", "x.style.scale = 2", "/(?<=a)b/")
-    assert all(map(NEWER_SCRIPT.search, scripts))
-    nested = ("a { b { c: d } }", "@media print { a { b { c: d } } }", "a { @media print { c: d } }")
-    for style in (*nested, "a:has(b) { c: d }", "a { height: 100dvh }", "a { scale: 2 }"):
-        assert newer_in_style(style), style
-    guarded = "@media print { @supports selector(:has(*)) { a:has(b) { c: d } } e { transform: scale(2) } }"
-    assert newer_in_style(guarded) == []
-
-
 def test_a_page_has_every_colour_in_light_and_in_dark_for_browsers_without_light_dark():
     more = 'a > b { content: "<"; color: light-dark(#123456, #abcdef) }'
     text = page.render(

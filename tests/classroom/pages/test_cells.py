@@ -29,7 +29,6 @@ def disk(tmp_path):
     [
         ("notebooks/en", ["b.svg", "../../img/a.svg"], ["../../e.svg", "../../work/en/sub/c.svg"]),
         ("work/en", ["../../img/a.svg", "sub/c.svg"], []),
-        ("work/deck-en", ["../../img/a.svg"], []),
         ("mine", ["notebooks/d.svg"], ["../e.svg", "../img/a.svg"]),
     ],
 )

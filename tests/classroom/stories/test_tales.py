@@ -7,7 +7,7 @@ import torch
 
 from mha_lib.classroom.stories import ASKED, EITHER, FIRST, NEW, OTHER, REST, tales_in
 
-each_language = pytest.mark.parametrize("language", ["en", "zh", "zh-Hant"])
+each_language = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 def draw(tales, size=50, length=97, seed=0):
@@ -79,17 +79,6 @@ def test_who_is_asked_is_not_the_one_who_asks(language):
                 asked += 1
                 assert name != asking
     assert asked > 50
-
-
-@each_language
-def test_two_names_of_a_story_share_no_syllable_so_that_the_last_time_tells_the_next(language):
-    """A syllable is followed by the same one, or by the end of its name, throughout a story."""
-    tales = tales_in(language)
-    for tokens, kinds in zip(*draw(tales), strict=True):
-        names = [name for name, kind in names_of(tales, tokens, kinds)[:-1] if kind == NEW]
-        for first, second in zip(names[::2], names[1::2], strict=False):
-            assert len({*first, *second}) == len(first) + len(second)
-            assert len(first) in tales.words["lengths"]
 
 
 def test_nobody_is_asked_for_a_thing_that_the_other_one_has_not():

@@ -113,22 +113,6 @@ def test_a_mistake_that_was_recognised_goes_before_what_was_not(room):
     assert "does not know" in "".join(items)
 
 
-def test_odd_counts_and_odd_times_do_no_harm(room):
-    odd = {"split_heads": Progress("wrong", 0, {"cut_with_one_view": 0})}
-    room.hand_in(replace(ADA, exercises=odd, written="0001-01-01T00:00:00+23:59"))
-    room.hand_in(replace(ADA, exercises=odd, written="9999-12-31T23:59:59-23:59"), "late.report.json")
-    said = room.overview()
-    assert ONE_VIEW not in said.out
-    assert "counts: ada.report.json, and not late.report.json" in said.err
-    assert "late.report.json: its date, 9999-12-31, is in the future" in said.err
-
-
-def test_gaps_of_a_sentence_are_left_open(room):
-    failed = Progress("wrong", 1, {"true_or_false": 1})
-    room.hand_in(replace(ADA, lesson="multi_head_attention", exercises={"relation": failed}))
-    assert "else False; this returned …" in room.overview().out
-
-
 def test_lessons_are_told_apart(room):
     room.hand_in()
     room.hand_in(replace(ADA, lesson="single_head_attention", exercises={}), "other.report.json")
@@ -148,18 +132,9 @@ def test_of_two_files_of_a_student_the_newer_counts_whatever_its_zone(room):
     assert "reports: 1" in said.out
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "lesson-03-Ada.report-1.json",
-        "lesson-03-Ada.report (1).json",
-        "Lesson-03-Ada.Report(2).JSON",
-        "lesson-03-Ada.report - Copy.json",
-        "lesson-03-Ada.report 副本.json",
-    ],
-)
+@pytest.mark.parametrize("name", ["Ada.report-1.json", "Ada.Report(2).JSON", "Ada.report 副本.json"])
 def test_copies_numbered_by_browsers_and_learning_platforms_are_read(room, name):
-    room.hand_in(ADA, "lesson-03-Ada.report.json")
+    room.hand_in(ADA, "Ada.report.json")
     room.hand_in(replace(ADA, written="2026-11-22T09:00:00+00:00"), name)
     assert f"the newer counts: {name}" in room.overview().err
 
@@ -242,52 +217,39 @@ def test_volumes_of_a_hub_are_searched_whatever_a_student_laid_there(room):
     assert all(said.err.count(kind) == kinds.count(kind) for kind in kinds), said.err
 
 
-@pytest.mark.parametrize("name", [" ", "\u200d", " \u200c "])
-def test_a_name_that_nobody_can_see_is_no_name(room, name):
-    room.hand_in(replace(ADA, name=name))
-    assert room.overview().page.tbody.th.text == "(ada)"
-
-
-def test_a_volume_is_one_student_whatever_folders_and_names_lie_in_it(room):
+def test_a_volume_is_one_student_whatever_folders_and_names_lie_in_it(room, monkeypatch):
+    monkeypatch.setattr(gather, "MOST_IN_VOLUME", 15)
     room.hand_in(replace(ADA, name="Cy"), "mha-cy/_data/en/reports/heads.report.json")
-    for number in range(120):
+    for number in range(10):
         for place in ("work/en/reports", "_data"):
             room.hand_in(student("Су"), f"mha-mal/_data/{number}/{place}/heads.report.json")  # Cyrillic
     said = room.overview()
     assert re.findall(r"○  (.*)$", said.out, re.MULTILINE) == ["Cy (mha-cy)", "Су (mha-mal)"]
-    assert "mha-mal/_data: holds 240 reports; of one student's volume 100 are read" in said.err
-    assert "class/mha-mal/_data: 90 more remarks are left out" in said.err
+    assert "mha-mal/_data: holds 20 reports; of one student's volume 15 are read" in said.err
     assert len(said.err.splitlines()) == 10 + 1
 
 
-def test_thousands_of_names_in_one_folder_displace_no_other_student(room, monkeypatch):
-    monkeypatch.setattr(gather, "MOST", 20)
-    for number in range(30):
+def test_many_names_in_one_folder_displace_no_other_student(room, monkeypatch):
+    monkeypatch.setattr(gather, "MOST", 4)
+    for number in range(6):
         room.hand_in(student(f"A{number}"), f"a/{number}.report.json")
-    for name in ("b", "c", "z"):
-        room.hand_in(student(name), f"{name}/heads.report.json")
+    room.hand_in(student("z"), "z/heads.report.json")
     said = room.overview()
-    assert "33 files have the name of a report, and 20 are read" in said.err
-    rows = [row.th.text for row in room.page("tr")[1:]]
-    assert len(rows) == 20
-    assert rows[-3:] == ["b", "c", "z"]
+    assert "7 files have the name of a report, and 4 are read" in said.err
+    assert [row.th.text for row in room.page("tr")[1:]] == ["A0", "A1", "A2", "z"]
 
 
 ODD_LETTERS = ["\ud800", "\0", "\x1b[2J", "\u202e", "a\r\nb", "\u2028"]
-ODD: list[object] = [*ODD_LETTERS, 10**400, -1, 1e308, True, None, [], {}, [[]] * 999]
 
 
 def test_no_file_ends_the_table_of_the_class(room, monkeypatch):
     room.hand_in()
     read = gather.read_report
     monkeypatch.setattr(gather, "read_report", lambda file: 1 / 0 if file.name[0] == "7" else read(file))
-    entries = [{field: odd} for field in ADA.as_tree() for odd in ODD]
-    entries += [{"written": f"2026-11-22{odd}08:00:00+00:00"} for odd in ODD_LETTERS]
-    trees = [student(f"Bob {number}").as_tree() | entry for number, entry in enumerate(entries)]
-    contents = [json.dumps(tree).encode() for tree in trees]
-    contents += [b"\xff", b"", json.dumps(ADA.as_tree() | {"\ud800": 1}).encode()]
-    for number, content in enumerate(contents):
-        (room.folder / f"{number}.report.json").write_bytes(content)
+    for number, odd in enumerate([*ODD_LETTERS, 10**400, None]):
+        for field in ("name", "written"):
+            tree = student(f"Bob {number}").as_tree() | {field: odd}
+            (room.folder / f"{number}-{field}.report.json").write_text(json.dumps(tree))
     with open(os.fsencode(room.folder) + b"/\xff\x1b.report.json", "wb") as file:
         file.write(json.dumps(ADA.as_tree() | {"name": ""}).encode())
     said = room.overview()
@@ -295,7 +257,6 @@ def test_no_file_ends_the_table_of_the_class(room, monkeypatch):
     assert "Ada Lovelace" in room.page.text
     for text in (said.out, said.err, room.table, room.page.text):
         assert not re.search("[\0\x1b\ud800\u202e\u2028]", text)
-    assert len(said.err.splitlines()) == 10 + 1
 
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e"
@@ -315,24 +276,11 @@ def test_html_in_a_name_is_a_name(room):
 def test_damaged_files_are_a_line_each_and_the_rest_counts(room):
     room.hand_in()
     (room.folder / "half.report.json").write_text('{"mha_lib_report": 1, "les')
-    (room.folder / "deep.report.json").write_text("[" * 100_000)
     (room.folder / "notes.json").write_text("not one of ours")
     said = room.overview()
-    assert len(said.err.splitlines()) == 2
+    assert len(said.err.splitlines()) == 1
     assert "reports: 1" in said.out
-    files = [item.text.split(":")[0].split("/")[-1] for item in room.page.select(".remarks li")]
-    assert files == ["deep.report.json", "half.report.json"]
-
-
-def test_a_lesson_that_is_no_notebook_has_no_title_and_its_reports_count(room):
-    lessons = room.course / "notebooks"
-    lessons.unlink()
-    (lessons / "en").mkdir(parents=True)
-    (lessons / "en" / "03_multi_head_attention.ipynb").write_text("[]")
-    room.hand_in()
-    said = room.overview()
-    assert "03 03_multi_head_attention: reports: 1" in said.out
-    assert "its entry cells is missing" in said.err
+    assert "half.report.json" in room.page.select_one(".remarks li").text
 
 
 def test_without_names_no_name_is_shown_anywhere(room):
@@ -357,9 +305,7 @@ def test_the_table_opens_in_a_spreadsheet_and_runs_nothing(room):
     assert row | {"written": "", "file": ""} == about | counted | {"written": "", "file": ""}
 
 
-@pytest.mark.parametrize(
-    "name", ["x;=1+1", "x;  +1", 'x;"=1+1', "x, @SUM(1)", "＝1+1", " －1", "x|=cmd", "'=1+1", "=1;-1"]
-)
+@pytest.mark.parametrize("name", ['x;"=1+1', "x, @SUM(1)", "＝1+1", "x|=cmd", "'=1+1"])
 def test_no_part_of_a_name_is_a_formula_wherever_a_spreadsheet_cuts_the_line(room, name):
     room.hand_in(replace(ADA, name=name))
     text = room.overview().table
@@ -389,9 +335,3 @@ def test_without_reports_it_is_one_line(room, folder, said):
     assert said in line
     assert "\n" not in line
     assert not (room.course / "build").exists()
-
-
-def test_a_course_that_cannot_be_written_to_is_one_line(room):
-    room.hand_in()
-    (room.course / "build").write_text("a file where a folder must be")
-    assert len(room.overview(status=2).err.splitlines()) == 1

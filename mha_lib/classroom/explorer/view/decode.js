@@ -11,8 +11,6 @@
 //   cell      the place of one weight: {head, query, key}
 //   em        the size of the letters; the room around the heatmaps is measured in it
 
-import { inflate } from "./inflate.js";
-
 export const numbersTo = (count) => Array.from({ length: count }, (_, number) => number);
 export const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 
@@ -32,8 +30,7 @@ export const isForbidden = (bits) => bits >= SIGN_BIT;
 
 /** Add the pictures of a table to the known ones, each under its setting. */
 export function unpack({ directory, maps, labels }, pictures) {
-  const deflated = new Uint8Array(maps.buffer, maps.byteOffset, maps.byteLength);
-  const numbers = new Uint16Array(inflate(deflated).buffer);
+  const numbers = new Uint16Array(maps.buffer.slice(maps.byteOffset, maps.byteOffset + maps.byteLength));
   for (const entry of directory)
     pictures.set(JSON.stringify(entry.setting), entry.error ? entry : readPicture(entry, numbers, labels));
 }
@@ -114,15 +111,6 @@ export function largestShown({ visible, firstShown, queries, keys }) {
   return { head: firstShown + Math.floor(row / queries), query: row % queries, key: index % keys };
 }
 
-/** The places of the largest weights, the largest first; `indexAt` finds the weight of a place. */
-export function placesOfLargest({ maps }, count, indexAt, most = 3) {
-  const weightAt = (place) => weightOf(maps[indexAt(place)]);
-  const places = numbersTo(count).filter(
-    (place) => weightAt(place) > 0 && !isForbidden(maps[indexAt(place)]),
-  );
-  return places.sort((one, other) => weightAt(other) - weightAt(one)).slice(0, most);
-}
-
 /** How many queries are tokens. If queries and keys are the same tokens, the last keys that no query may
  * attend to are padding, and so are their rows, although these have weights. */
 function lengthOf({ maps, queries, keys, queryLabels, keyLabels }) {
@@ -133,12 +121,3 @@ function lengthOf({ maps, queries, keys, queryLabels, keyLabels }) {
 }
 
 export const indexOf = ({ queries, keys }, { head, query, key }) => (head * queries + query) * keys + key;
-
-/** Whether two pictures are the same in a sample. */
-export function isSame(one, other, sample) {
-  const [maps, others] = [one.samples[sample], other.samples[sample]];
-  if (one.headCount !== other.headCount || one.queries !== other.queries || maps?.length !== others?.length)
-    return false;
-  const labelsOf = ({ queryLabels, keyLabels }) => String([queryLabels?.[sample], keyLabels?.[sample]]);
-  return labelsOf(one) === labelsOf(other) && maps?.every((bits, index) => bits === others[index]);
-}

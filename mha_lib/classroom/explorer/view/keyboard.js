@@ -21,14 +21,6 @@ export function hideOwnKeys(root, signal) {
   addEventListener("keydown", mark, { capture: true, signal });
 }
 
-/** Give up the focus after a click in a deck, so that keys turn the slides again. An open list and a text box
- * keep it, since they wait for keys. */
-export function letGo({ type, target }, root) {
-  const isWaiting = isText(target) || (target.matches("select, option") && type === "click");
-  const { activeElement } = document;
-  if (root.closest(".reveal") && root.contains(activeElement) && !isWaiting) activeElement.blur();
-}
-
 /** Hand the focus to the cell around the explorer. */
 export function leave(root) {
   document.activeElement.blur();

@@ -1,5 +1,5 @@
 // The explorer's sentences. They come from words/, in the lesson's language, as the trait `words`.
-import { indexOf, isForbidden, largestShown, placesOfLargest, weightOf } from "./decode.js";
+import { indexOf, isForbidden, largestShown, weightOf } from "./decode.js";
 import { fill } from "./elements.js";
 
 /** The sentences for this explorer: if no setting has several heads, they call its map by no number. */
@@ -62,26 +62,6 @@ export function sayCell(drawing, cell) {
     query: sayQuery(drawing, cell.query),
     key: sayToken(words, keyLabels, cell.key),
     weight: sayWeight(drawing, cell),
-  });
-}
-
-/** The tokens to which the token of a row attends most, and those that attend most to the token of a column. */
-export function sayNeighbours(drawing, { head, query, key }) {
-  const { words, queries, keys, queryLabels, keyLabels, maps } = drawing;
-  const sayAll = (labels, count, placeOf) => {
-    const indexAt = (place) => indexOf(drawing, { head, query, key, ...placeOf(place) });
-    const say = (place) =>
-      fill(words.neighbour, {
-        token: sayToken(words, labels, place),
-        weight: weightOf(maps[indexAt(place)]).toFixed(2),
-      });
-    return placesOfLargest(drawing, count, indexAt).map(say).join(words.between_measures) || "—";
-  };
-  return fill(words.neighbours, {
-    query: sayToken(words, queryLabels, query),
-    keys: sayAll(keyLabels, keys, (place) => ({ key: place })),
-    key: sayToken(words, keyLabels, key),
-    queries: sayAll(queryLabels, queries, (place) => ({ query: place })),
   });
 }
 

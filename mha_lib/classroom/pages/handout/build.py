@@ -24,8 +24,6 @@ from mha_lib.classroom.pages.moved import write_moved_pages
 from mha_lib.classroom.pages.sources import sources_of, write_made
 from offline_notebook import among
 
-LARGEST = 1_500_000  # bytes of a page that is still easily mailed, with a model that computes in it
-
 
 def write_handouts(
     root: Path, lessons: list[Path], audience: str = STUDENT, folder: Path | None = None
@@ -47,9 +45,6 @@ def write_handouts(
         write_whole(file, handout.render())
         write_moved_pages(file, handout)
         build.wrote(file)
-        if (size := file.stat().st_size) > LARGEST:
-            large = build.words["handout_build"]["large"]
-            build.warnings.append(large.format(file=file.name, megabytes=f"{size / 1e6:.1f}"))
 
     with build.until_ctrl_c():
         run_lessons(root, lessons, build, write, audience)
@@ -70,7 +65,6 @@ def run_lessons(
     The students' notebook is kept with its outputs (``address_of_run``): the site is made from it.
     """
     free_cores = asyncio.Semaphore(CORES)
-    build.progress.lessons_to_come += len(lessons)
 
     async def run(lesson: Path) -> None:
         async with free_cores:

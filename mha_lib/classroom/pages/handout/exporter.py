@@ -5,13 +5,11 @@ from typing import Any
 
 from nbconvert.exporters import Exporter
 from nbconvert.exporters.exporter import FilenameExtension
-from nbconvert.utils.exceptions import ConversionException
 from nbformat import NotebookNode
 from traitlets import Enum
 
-from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.language import ENGLISH, words_in
-from mha_lib.classroom.pages.handout.notebook import AUDIENCES, STUDENT, read_notebook
+from mha_lib.classroom.pages.handout.notebook import AUDIENCES, STUDENT
 from mha_lib.classroom.pages.handout.page import HandoutPage
 from offline_notebook import among
 
@@ -26,21 +24,11 @@ class HandoutExporter(Exporter):
     file_extension = FilenameExtension(".html").tag(config=True)
     audience = Enum(AUDIENCES, default_value=STUDENT, help=WORDS["audience"]).tag(config=True)
 
-    def from_file(self, file_stream: Any, resources: Any = None, **kw: Any) -> Any:
-        try:
-            notebook = read_notebook(file_stream, getattr(file_stream, "name", "stdin"))
-        except CourseError as error:
-            raise ConversionException(str(error)) from None
-        return self.from_notebook_node(notebook, resources, **kw)
-
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **kw: Any) -> Any:
         nb, resources = super().from_notebook_node(nb, resources, **kw)
         metadata = resources["metadata"]
         folder = Path(metadata.get("path") or ".")
         name = str(metadata.get("name") or "notebook")
         handouts = resources.get("handouts") or {file.stem for file in folder.glob("*.html")} | {name}
-        try:
-            page = HandoutPage(nb, name, folder, self.audience, self.log.warning, among(handouts))
-        except CourseError as error:
-            raise ConversionException(str(error)) from None
+        page = HandoutPage(nb, name, folder, self.audience, self.log.warning, among(handouts))
         return page.render(), resources

@@ -3,12 +3,11 @@
 import ast
 import json
 import re
-import textwrap
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import nbformat
 import nbformat.validator
@@ -21,20 +20,18 @@ from mha_lib.classroom.lesson.slides import (
     is_for_instructors,
     require_notebook,
     slide_type,
-    source,
     title_of,
 )
-from offline_notebook import parse, plain, to_html
+from offline_notebook import plain, to_html
 
 STUDENT, INSTRUCTOR = AUDIENCES = ("student", "instructor")
-LONGEST_SUMMARY = 300  # characters
 
 
-def read_notebook(file: Any, name: object) -> NotebookNode:
-    """The notebook in a file (a path, or an open file), of any format that nbformat can bring up to date."""
+def read_notebook(file: Path, name: object) -> NotebookNode:
+    """The notebook in a file, of any format that nbformat can bring up to date."""
     text = ""
     try:
-        text = file.read() if hasattr(file, "read") else Path(file).read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
         _, notebook = nbformat.validator.normalize(nbformat.reads(text, as_version=4))
         nbformat.validate(notebook, relax_add_props=True)
     except OSError as error:
@@ -114,25 +111,16 @@ class Description:
 
 
 def describe(notebook: NotebookNode, name: str, audience: str) -> Description:
-    """The title and the summary in the notebook's metadata, or else its first heading and first words."""
+    """The title in the notebook's metadata, or else its first heading, and the summary there."""
     cells = [cell for cell in cells_for(audience, notebook) if is_on_the_page(cell)]
     title = title_of({"cells": cells, "metadata": notebook.metadata}, name)
     summary = str(notebook.metadata.get("summary") or "")
     number = re.match(r"0*(\d+)_", name)
     return Description(
         title=plain(to_html(title, escape=True)),
-        summary=plain(to_html(summary, escape=True)) if summary else first_paragraph(cells),
+        summary=plain(to_html(summary, escape=True)),
         number=number[1] if number else "",
     )
-
-
-def first_paragraph(cells: list[NotebookNode]) -> str:
-    for cell in cells:
-        if cell.cell_type == "markdown":
-            for paragraph in parse(to_html(source(cell))).find_all("p"):
-                if words := paragraph.get_text().strip():
-                    return textwrap.shorten(words, LONGEST_SUMMARY, placeholder=" …")
-    return ""
 
 
 def address_of_page(lesson: Path, folder: Path) -> Path:

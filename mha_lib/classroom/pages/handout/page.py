@@ -25,7 +25,6 @@ from mha_lib.classroom.lesson.slides import (
     addresses_of,
     read_stacks,
     slide_type,
-    without_exercises,
 )
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.cells import cleaner_for
@@ -61,7 +60,6 @@ POLICY = {
     "script-src": "'unsafe-inline' blob: data:",
     **page.OWN_STYLES,
     "img-src": "data: blob:",
-    "media-src": "data: blob:",
     "font-src": "data:",
     "connect-src": "data: blob:",
 }
@@ -83,10 +81,6 @@ class HandoutPage:
         """``stacks``: the slides of the lesson with their notes, which a notebook for students lacks."""
         self.notebook = notebook
         stacks = read_stacks(notebook.cells) if stacks is None else stacks
-        slides = [slide for stack in stacks for slide in stack if slide.cells and not slide.is_optional]
-        self.minutes = {slide.cells[0]["id"]: slide.minutes for slide in slides if slide.minutes}
-        skippable = (slide for slide in without_exercises(stacks) if slide.cells and slide.is_optional)
-        self.skippable = {slide.cells[0]["id"] for slide in skippable}
         self.audience = audience
         self.complain = complain
         identity = identity_of(notebook) or identity_by_place(folder, name)
@@ -157,8 +151,6 @@ class HandoutPage:
     def section(self, cells: list[NotebookNode]) -> str:
         """The cells of a slide."""
         name = cells[0].id
-        kind = "slide optional" if name in self.skippable else "slide"
-        minutes = f' data-minutes="{self.minutes[name]:g}"' if name in self.minutes else ""
         address = self.addresses.get(name, "")
         content = f'<p class="address" id="{address}">{address}</p>\n' if address else ""
         results, is_result = "", False
@@ -172,7 +164,7 @@ class HandoutPage:
             results += f'<p class="where">{self.words["answered_in"].format(address=address)}</p>\n'
         if RESULT.search(results):  # it is folded where no script asks for a guess
             content += f'<details class="answer"><summary>{self.words["show_result"]}</summary></details>\n'
-        return f'<section class="{kind}"{minutes}>\n{content}{results}</section>\n'
+        return f'<section class="slide">\n{content}{results}</section>\n'
 
     def waits_for_code(self, cell: NotebookNode) -> bool:
         """Whether a cell asks for an answer that only a kernel can judge."""

@@ -1,7 +1,7 @@
-// Reading alone: a slide with a guess shows its question first and what follows when it is asked for, and a bar
-// says where one is. Without this script a `details` folds the results; on paper, everything is open. WORDS come from the page.
+// Reading alone: a slide with a guess shows its question first and what follows when it is asked for; a bar opens all.
+// Without this script a `details` folds the results; on paper, everything is open. WORDS come from the page.
 
-const KEPT = "mha-handout"; // in localStorage: what the switches in the bar say, for all handouts
+const KEPT = "mha-handout"; // in localStorage: what the switch in the bar says, for all handouts
 const slides = [...document.querySelectorAll(".slide")];
 const resultsOf = (slide) => [...slide.querySelectorAll(":is(.cell, .outputs, .code, .code span).result")];
 const questionOf = (slide) => slide.querySelector(":scope > .cell.guess");
@@ -21,8 +21,8 @@ function make(kind, properties = {}, ...children) {
 
 /** The slide that is read: the first one that reaches into the lower two thirds of the window. */
 function readSlide() {
-  if (scrollY <= 0) return slides.find((slide) => !slide.hidden);
-  return slides.find((slide) => !slide.hidden && slide.getBoundingClientRect().bottom > innerHeight / 3);
+  if (scrollY <= 0) return slides[0];
+  return slides.find((slide) => slide.getBoundingClientRect().bottom > innerHeight / 3);
 }
 
 /** Change how long the page is, and keep what is read in its place in the window. */
@@ -31,7 +31,7 @@ function inPlace(change) {
   const top = () => slide?.getBoundingClientRect().top ?? 0;
   const before = top();
   change();
-  if (slide && !slide.hidden) scrollBy({ top: top() - before, behavior: "instant" });
+  if (slide) scrollBy({ top: top() - before, behavior: "instant" });
 }
 
 function show(slide, open) {
@@ -75,52 +75,29 @@ function keep(name, value) {
   }
 }
 
-function makeSwitch(name, words, change) {
-  const box = make("input", { type: "checkbox", checked: kept(KEPT)[name] ?? false });
-  box.addEventListener("change", () => {
-    inPlace(() => change(box.checked));
-    keep(KEPT, { ...kept(KEPT), [name]: box.checked });
-  });
-  change(box.checked);
-  return make("label", {}, box, words);
-}
-
-const isOptional = (slide) => slide.matches(".optional");
-
 function openAll(open) {
   for (const slide of asking) show(slide, open);
+}
+
+/** The switch that opens everything. */
+function makeSwitch() {
+  const box = make("input", { type: "checkbox", checked: kept(KEPT).open ?? false });
+  box.addEventListener("change", () => {
+    inPlace(() => openAll(box.checked));
+    keep(KEPT, { open: box.checked });
+  });
+  openAll(box.checked);
+  return make("label", {}, box, WORDS.open_everything);
 }
 
 function hideAll(elements, hidden) {
   for (const element of elements) hide(element, hidden);
 }
 
-/** Where one is on the core path, by the minutes of its slides. */
-function addPlace(bar) {
-  const core = slides.filter((slide) => slide.dataset.minutes);
-  if (!core.length) return;
-  const place = make("span");
-  const progress = make("progress", { max: core.length, ariaHidden: "true" });
-  const tell = () => {
-    const here = slides.indexOf(readSlide());
-    const done = core.filter((slide) => here < 0 || slides.indexOf(slide) < here);
-    const left = core.slice(done.length).reduce((sum, slide) => sum + Number(slide.dataset.minutes), 0);
-    const gaps = { slide: Math.min(done.length + 1, core.length), slides: core.length, minutes: left };
-    place.textContent = WORDS.reading.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
-    progress.value = done.length;
-  };
-  bar.prepend(progress, place);
-  addEventListener("scroll", tell, { passive: true });
-  addEventListener("resize", tell);
-  tell();
-}
-
 /** Show an element that the search has found, or that the address names. */
 function reveal(element) {
   const slide = element.closest(".slide");
-  if (!slide) return;
-  hide(slide, false);
-  if (element !== slide && asking.includes(slide) && element.closest(".result")) show(slide, true);
+  if (asking.includes(slide) && element.closest(".result")) show(slide, true);
 }
 
 function openTarget() {
@@ -130,15 +107,9 @@ function openTarget() {
   target.scrollIntoView({ behavior: "instant" });
 }
 
-if (asking.length || slides.some(isOptional)) {
-  const bar = make("div", { className: "reading" });
+if (asking.length) {
   for (const slide of asking) ask(slide);
-  if (asking.length) bar.append(makeSwitch("open", WORDS.open_everything, openAll));
-  const optional = slides.filter(isOptional);
-  if (optional.length)
-    bar.append(makeSwitch("short", WORDS.hide_optional, (hidden) => hideAll(optional, hidden)));
-  addPlace(bar);
-  document.querySelector("main").prepend(bar);
+  document.querySelector("main").prepend(make("div", { className: "reading" }, makeSwitch()));
   addEventListener("beforematch", (event) => reveal(event.target));
   addEventListener("hashchange", openTarget);
   openTarget();

@@ -1,7 +1,6 @@
 """Runs the lessons and prints the slides whose sources have changed, and writes the site."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 from mha_lib.classroom.lesson import CourseError, hands_out_solutions, language_in, list_languages
@@ -37,10 +36,11 @@ def write_site(
     build = Build(folder or root / "build" / "site", language)
     lessons = [lesson for in_one_language in lessons_by_language for lesson in in_one_language]
     with build.until_ctrl_c():
-        if old := outdated(root, lessons, address_of_run, build):
+        if old := [lesson for lesson in lessons if not is_current(address_of_run(root, lesson), lesson)]:
             run_lessons(root, old, build)
         with_slides = can_print(build)
-        if with_slides and (old := outdated(root, lessons, address_of_slides, build)):
+        old = [lesson for lesson in lessons if not is_current(address_of_slides(root, lesson), lesson)]
+        if with_slides and old:
             with build.attempt("slides"):
                 print_decks(root, old, build)
         sites = [read_site(root, one, build, solutions, with_slides) for one in lessons_by_language]
@@ -52,17 +52,6 @@ def write_site(
             gaps = {"file": build.folder / "index.html", "megabytes": f"{size / 1e6:.1f}"}
             print(build.words["site_build"]["written"].format(**gaps))
     return build.end()
-
-
-def outdated(
-    root: Path, lessons: list[Path], address_of: Callable[[Path, Path], Path], build: Build
-) -> list[Path]:
-    """The lessons whose file at this address was made from other sources; the other files are named."""
-    files = {lesson: address_of(root, lesson) for lesson in lessons}
-    new = [lesson for lesson, file in files.items() if is_current(file, lesson)]
-    for lesson in new:
-        print(build.words["site_build"]["as_it_is"].format(file=files[lesson]))
-    return [lesson for lesson in lessons if lesson not in new]
 
 
 def can_print(build: Build) -> bool:

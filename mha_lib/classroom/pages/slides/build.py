@@ -1,12 +1,10 @@
 """Runs each lesson's deck afresh in a real browser and prints it: a page a slide, with text as text."""
 
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson import CourseError, in_one_line, language_in
+from mha_lib.classroom.lesson import CourseError, language_in
 from mha_lib.classroom.pages.browser import is_administrator, require_browser
 from mha_lib.classroom.pages.build import Build, Progress
 from mha_lib.classroom.pages.slides.server import serve_copy
@@ -17,63 +15,34 @@ LONGEST_RUN = 1200  # seconds of a lesson
 READY = "window.mhaDeck"  # what the deck offers to other programs: jupyter/deck/static/deck.js
 
 
-@dataclass(frozen=True)
-class Edition:
-    """Which slides are printed: all, or the core path alone; with their answers folded or open."""
-
-    core: bool = False
-    answers: bool = False
-
-    @property
-    def suffix(self) -> str:
-        return "".join(f"-{name}" for name, is_on in asdict(self).items() if is_on)
-
-
-WHOLE = Edition()  # the one that the site has
-
-
-def write_slides(
-    root: Path, lessons: list[Path], edition: Edition = WHOLE, folder: Path | None = None
-) -> int:
-    """Run the lessons and write ``build/slides/<language>/<lesson>.pdf``; returns the exit status.
-
-    The name of another edition says which it is, such as ``01_single_head_attention-core.pdf``.
-    """
+def write_slides(root: Path, lessons: list[Path], folder: Path | None = None) -> int:
+    """Run the lessons and write ``build/slides/<language>/<lesson>.pdf``; returns the exit status."""
     require_browser(), require_playwright()
     build = Build(folder or root / "build" / "slides", language_in(lessons[0]))
     with build.until_ctrl_c():
-        print_decks(root, lessons, build, edition, build.folder)
+        print_decks(root, lessons, build, build.folder)
     return build.end()
 
 
-def print_decks(
-    root: Path, lessons: list[Path], build: Build, edition: Edition = WHOLE, folder: Path | None = None
-) -> None:
+def print_decks(root: Path, lessons: list[Path], build: Build, folder: Path | None = None) -> None:
     """Print the deck of each lesson; one that fails stops no other."""
     browser, sync_playwright = require_browser(), require_playwright()
     with serve_copy(root) as server, sync_playwright() as playwright:
-        chromium = start_browser(playwright, browser)
+        sandbox = ["--no-sandbox"] if is_administrator() else []
+        chromium = playwright.chromium.launch(executable_path=browser, args=sandbox)
         for lesson in lessons:
-            target = address_of_slides(root, lesson, edition, folder)
+            target = address_of_slides(root, lesson, folder)
             with build.attempt(lesson):
                 sources = sources_of(lesson)
                 page = open_page(chromium, server.deck_of(lesson))
                 run_deck(page, lesson, build.progress)
-                write_made(target, printed(page, edition), sources)
+                write_made(target, printed(page), sources)
                 build.wrote(target)
         chromium.close()
 
 
-def address_of_slides(root: Path, lesson: Path, edition: Edition = WHOLE, folder: Path | None = None) -> Path:
-    return (folder or root / "build" / "slides") / language_in(lesson) / f"{lesson.stem}{edition.suffix}.pdf"
-
-
-def start_browser(playwright: Any, browser: str) -> Any:
-    sandbox = ["--no-sandbox"] if is_administrator() else []
-    try:
-        return playwright.chromium.launch(executable_path=browser, args=sandbox)
-    except Exception as error:
-        raise in_one_line(browser, error) from None
+def address_of_slides(root: Path, lesson: Path, folder: Path | None = None) -> Path:
+    return (folder or root / "build" / "slides") / language_in(lesson) / f"{lesson.stem}.pdf"
 
 
 def require_playwright() -> Callable[[], Any]:
@@ -96,9 +65,9 @@ def open_page(chromium: Any, address: str) -> Any:
     return page
 
 
-def printed(page: Any, edition: Edition) -> bytes:
+def printed(page: Any) -> bytes:
     """Lay the slides of a deck out one below the other, and print them."""
-    page.evaluate("edition => mhaDeck.layOut(edition)", asdict(edition))
+    page.evaluate("mhaDeck.layOut()")
     options = {"width": f"{WIDTH}px", "height": f"{HEIGHT}px", "print_background": True}
     pdf: bytes = page.pdf(**options, tagged=True, outline=True)
     page.close()
@@ -106,17 +75,14 @@ def printed(page: Any, edition: Edition) -> bytes:
 
 
 def run_deck(page: Any, lesson: Path, progress: Progress) -> None:
-    """Run all cells and show how far the deck is; raise where a cell fails, or where the run does not end."""
-    end = time.monotonic() + LONGEST_RUN
+    """Run all cells and show how far the deck is; raise where a cell fails."""
     page.evaluate("void mhaDeck.runAll()")
-    deck, doing = {"state": "running", "text": ""}, ""
+    deck = {"state": "running", "text": ""}
     while deck["state"] not in ("done", "failed"):
-        if time.monotonic() > end:
-            raise CourseError("deck_endless", lesson=lesson, minutes=LONGEST_RUN // 60, doing=doing)
         page.wait_for_timeout(200)
         deck = page.evaluate("mhaDeck.progress()")
         doing = "".join(deck["text"].splitlines()[:1])
         progress.show(f"{lesson.stem}: {doing}")
-    progress.write("")
+    progress.show("")
     if deck["state"] == "failed":
         raise CourseError("deck_failed", lesson=lesson, reason=deck["text"].splitlines()[-1])

@@ -2,11 +2,8 @@
 
 from types import SimpleNamespace
 
-import nbformat
 import pytest
-from nbformat.v4 import new_markdown_cell, new_notebook
 
-from mha_lib.classroom.lesson import list_lessons
 from mha_lib.classroom.pages.slides import server
 
 
@@ -25,16 +22,3 @@ def test_the_copy_has_what_a_lesson_has_trained_and_nothing_else_of_the_working_
     with server.serve_copy(tmp_path) as served:
         files = {file.relative_to(served.course).as_posix() for file in served.course.rglob("*.*")}
     assert files == {"notebooks/en/01.ipynb", "work/trainings/train.pt"}
-
-
-@pytest.mark.usefixtures("_no_server")
-def test_the_copy_has_a_deck_in_traditional_chinese_too(tmp_path):
-    for language, words in (("en", "head"), ("zh", "头")):
-        lesson = tmp_path / "notebooks" / language / "01.ipynb"
-        lesson.parent.mkdir(parents=True)
-        nbformat.write(new_notebook(cells=[new_markdown_cell(words, id="it")]), lesson)
-    (lesson,) = list_lessons(tmp_path, "zh-Hant")
-    with server.serve_copy(tmp_path) as served:
-        served.deck_of(lesson)
-        deck = served.course / "work" / "deck-zh-Hant" / "01.ipynb"
-        assert nbformat.read(deck, as_version=4).cells[0].source == "頭"

@@ -111,7 +111,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
     followAddress();
     listenToKeys({ notebook, keys, opened });
     window.mhaDeck = {
-      layOut: (edition) => layOut({ ...edition, words }),
+      layOut: () => layOut(words),
       progress: () => runner.progress,
       runAll: () => runner.runAll(),
     };

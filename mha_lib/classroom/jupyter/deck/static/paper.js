@@ -8,23 +8,17 @@ import { fill } from "./words.js";
 const MOMENT = 150; // milliseconds
 const PATIENCE = 100; // moments in which a slide that keeps changing may come to rest
 
-/**
- * Turn to each slide, as only a slide that is shown is drawn, and lay all of them out, or those of the core path
- * alone, with their answers open or folded; returns their number.
- */
-export async function layOut({ words, core = false, answers = false }) {
+/** Turn to each slide, as only a slide that is shown is drawn, and lay all of them out; returns their number. */
+export async function layOut(words) {
   const pictures = [];
-  const count = sections().filter(isCore).length;
-  const optional = sections().length - count;
-  for (const section of sections().filter((one) => !core || isCore(one))) {
+  const optional = sections().filter((one) => !isCore(one)).length;
+  for (const section of sections()) {
     goTo(section);
-    if (core) section.dataset.foot = fill(words.foot.core, { address: section.dataset.address, count });
-    for (const answer of section.querySelectorAll("details")) answer.open = answers;
+    for (const answer of section.querySelectorAll("details")) answer.open = false;
     await rest(section);
     pictures.push(Object.assign(pictureOf(section, document), { inert: false })); // its headings are the outline
   }
-  const edition = fill(core ? words.paper.core : words.paper.all, { pages: pictures.length, optional });
-  if (optional) tellOnTitle(pictures[0], edition);
+  if (optional) tellOnTitle(pictures[0], fill(words.paper, { pages: pictures.length, optional }));
   const sheet = linkTo("picture.css", document);
   document.head.append(sheet);
   await new Promise((resolve) => sheet.addEventListener("load", resolve));
