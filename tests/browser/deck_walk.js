@@ -67,16 +67,7 @@ function brokenContent() {
   ];
 }
 
-/** Dialogs, notes and skipped cells that are seen: no slide may show any. */
-function unwanted() {
-  const parts = [".jp-Dialog", "aside.notes", ".reveal-skip"];
-  const isSeen = (part) => [...document.querySelectorAll(part)].some((node) => node.checkVisibility());
-  return parts.filter(isSeen).map((part) => `${part} is seen`);
-}
-
 const LETTERS = (13 * 4) / 3; // pixels: 13 points
-const UNSHOWN = ".reveal-skip, aside";
-
 /** Titles have one size, and letters of 13 points, the smallest of stills, have at least 18 px. */
 function oddSizes() {
   const titles = slide.id === "slide-0-0" ? [] : all(":is(h1, h2):not(aside *)");
@@ -90,54 +81,27 @@ function oddSizes() {
   ];
 }
 
-const linesOf = (code) => [...code.querySelectorAll(".cm-line")].filter((line) => line.textContent.trim());
-const boxOf = (line) => {
+const heightOf = (line) => {
   const range = document.createRange();
   range.selectNodeContents(line);
-  return range.getBoundingClientRect();
+  return range.getBoundingClientRect().height;
 };
 
-/** Lines that wrap, and boxes that are higher than their code. */
-function ragged() {
-  return all(".jp-CodeCell:not(.jp-mod-editing) .cm-content").flatMap((code) => {
-    const wrapped = linesOf(code).filter((line) => boxOf(line).height > 1.7 * sizeOf(code) * unit);
-    const lines = [...code.querySelectorAll(".cm-line")];
-    const height = lines.reduce((total, line) => total + line.getBoundingClientRect().height, 0);
-    const spare = Math.round(code.closest(".jp-InputArea").getBoundingClientRect().height - height);
-    return [
-      ...wrapped.map((line) => `code is wrapped: ${line.textContent.trim().slice(0, 40)}`),
-      ...(spare > 26 * unit ? [`a box ${spare} px higher than its code: ${name(code)}`] : []),
-    ];
-  });
+function wrapped() {
+  const lines = all(".jp-CodeCell:not(.jp-mod-editing) .cm-line").filter((line) => line.textContent.trim());
+  return lines
+    .filter((line) => heightOf(line) > 1.7 * sizeOf(line) * unit)
+    .map((line) => `code is wrapped: ${line.textContent.trim().slice(0, 40)}`);
 }
 
-/** Code below 24 px, although the lines leave some width of the slide and all its cells some height. */
-function wastedRoom() {
-  const parts = (selector) => [...slide.querySelectorAll(selector)].filter((part) => !part.closest(UNSHOWN));
-  const codes = parts(".jp-CodeCell .cm-content");
-  const outputs = parts(".jp-OutputArea-output pre");
-  if (!codes.length || parts(".jp-OutputArea-output :is(img, .mha-explorer)").length) return [];
-  const right = Math.max(...[...codes.flatMap(linesOf), ...outputs].map((line) => boxOf(line).right));
-  const bottom = Math.max(...parts(".jp-Cell").map((cell) => cell.getBoundingClientRect().bottom));
-  const smallest = Math.min(...codes.map(sizeOf));
-  const isFull = right > 0.85 * innerWidth || bottom > 0.7 * innerHeight;
-  return isFull || smallest > 23.9 ? [] : [`code of ${smallest.toFixed(1)} px on a slide with room`];
+/** Answers that reach too low once they are open. */
+function longAnswers() {
+  const answers = all("details");
+  for (const answer of answers) answer.open = true;
+  const low = answers.length ? misplaced() : [];
+  for (const answer of answers) answer.open = false;
+  return low;
 }
 
-function unequalCode() {
-  const sizes = all(".jp-CodeCell .cm-content").map(sizeOf);
-  const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
-  return most - least < 0.1 ? [] : [`code of ${least.toFixed(1)} and of ${most.toFixed(1)} px`];
-}
-
-/** Headings of tables that break within a Chinese word. */
-function brokenHeadings() {
-  const isBroken = (cell) =>
-    /^[\u4e00-\u9fff]+$/.test(cell.textContent) && boxOf(cell).height > 2.2 * sizeOf(cell) * unit;
-  return all("th")
-    .filter(isBroken)
-    .map((cell) => `a heading is broken: ${cell.textContent}`);
-}
-
-const found = [misplaced, cutOff, smallType, brokenContent, unwanted, oddSizes, ragged, wastedRoom];
-globalThis.faultsOfSlide = () => [...found, unequalCode, brokenHeadings].flatMap((faults) => faults());
+const found = [misplaced, cutOff, smallType, brokenContent, oddSizes, wrapped, longAnswers];
+globalThis.faultsOfSlide = () => found.flatMap((faults) => faults());

@@ -14,9 +14,9 @@ from tests.lessons import ENGLISH, TRANSLATED, name_of
 each_lesson = pytest.mark.parametrize(
     "lesson", [pytest.param(lesson, marks=pytest.mark.ci) for lesson in ENGLISH + TRANSLATED], ids=name_of
 )
-FAULTS_OF_SLIDE, FAULTS_OF_EXPLORER, FAULTS_OF_ANSWERS = (
+FAULTS_OF_SLIDE, FAULTS_OF_EXPLORER = (
     (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8").rstrip().removesuffix(";")
-    for name in ("deck_walk", "explorer_walk", "deck_answers")
+    for name in ("deck_walk", "explorer_walk")
 )
 STEP = f"() => ({POSITION})().join('+')"
 STEPS = """() => {
@@ -92,18 +92,15 @@ def run_deck(page: Page) -> list[str]:
     return re.findall("^slide .*", text_of(status), re.MULTILINE)
 
 
-def walk(page: Page, every_setting: bool = False) -> Faults:
-    """Go from the first slide to the last; returns the faults of each step.
-
-    Explorers are tried at the ends of their sliders, or at every setting.
-    """
+def walk(page: Page) -> Faults:
+    """Go from the first slide to the last; returns the faults of each step."""
     expect(page.locator("#deck-foot b").last).to_have_text(re.compile("1 / [0-9]+$"))
     steps = measure(page, STEPS)
     faults: Faults = {}
     for _ in range(steps):
         until(page, LOADED)
         seen = measure(page, LOOK)
-        faults[seen["step"]] = seen["faults"] + answer_of(page, FAULTS_OF_EXPLORER, every_setting)
+        faults[seen["step"]] = seen["faults"] + answer_of(page, FAULTS_OF_EXPLORER)
         page.keyboard.press("ArrowDown" if seen["canGoDown"] else "ArrowRight")
         if len(faults) < steps:
             until(page, f"step => ({STEP})() !== step", seen["step"])
@@ -113,7 +110,7 @@ def walk(page: Page, every_setting: bool = False) -> Faults:
 def faults_of(page: Page, watch: Watch, address: str) -> Faults:
     """The faults of a deck: when it opens, when all of it runs, and at each step."""
     open_deck(page, address)
-    faults = {"opening": [*watch.errors], "answers": answer_of(page, FAULTS_OF_ANSWERS)}
+    faults = {"opening": [*watch.errors]}
     faults |= {"running": run_deck(page)} | walk(page) | faults_around(watch, address)
     return {place: found for place, found in faults.items() if found}
 

@@ -1,6 +1,6 @@
 // Moves the explorers of the slide that is shown through their settings, and says which do not fit the slide or
-// leave much of it empty; for decks.py. With `all`, through every setting; otherwise through those at the ends of the sliders.
-async (all) => {
+// leave much of it empty; for decks.py. Sliders are tried at their ends.
+async () => {
   const slide = document.querySelector("section.present > section.present");
   const foot = document.querySelector("#deck-foot").getBoundingClientRect();
   const faults = [];
@@ -10,8 +10,7 @@ async (all) => {
     if (input.type === "text") return [input.value]; // what else could be typed is no list
     const [first, last] =
       input.type === "range" ? [Number(input.min), Number(input.max)] : [0, input.options.length - 1];
-    const values = Array.from({ length: last - first + 1 }, (_, index) => first + index);
-    return all ? values : [...new Set([first, last])];
+    return [...new Set([first, last])];
   };
   const settingsOf = (inputs) =>
     inputs.reduce(

@@ -39,7 +39,7 @@ function select(notebook, cell) {
 }
 
 /** Let the active cell follow what is shown; returns the actions of the keys for that cell. */
-export function followSlides({ panel, load, foot, words, exchange }) {
+export function followSlides({ panel, load, foot, words }) {
   const notebook = panel.content;
   const needs = needsOf({ panel, load, foot, words });
   const follow = () => shownSection() && select(notebook, cellToRun(notebook));
@@ -65,8 +65,6 @@ export function followSlides({ panel, load, foot, words, exchange }) {
     run: () => void run(),
     runNeeded: needs.runNeeded,
     runAndGoOn: () => showNext(notebook, run()),
-    /** Change the cell that is seen between its text as the deck came and what was typed. */
-    exchange: () => chosenCell() && exchange(chosenCell()),
     /** Enter alone opens a cell's editor: that is kept from a cell that is not seen. */
     keepFromEditing: () => !seenCells(notebook).includes(notebook.activeCell),
   };
