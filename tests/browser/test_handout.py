@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages.handout import HandoutExporter
 from tests.browser.pages import new_page
-from tests.browser.waiting import act, becomes, box_of, each_of, measure
+from tests.browser.waiting import act, becomes, box_of, each_of, measure, until
 from tests.classroom.pages.handout.cells import code, text, widget
 from tests.offline_notebook.pages import STATE, printed, shown
 from tests.waiting import eventually
