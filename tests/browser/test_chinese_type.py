@@ -1,15 +1,11 @@
 """Chinese letters on every page: upright where they are emphasized, with marks as wide as they are."""
 
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Page
 
-from mha_lib.classroom import pages
 from mha_lib.classroom.look import CSS
-from tests.browser.waiting import box_of, each_of, measure, picture_of
+from tests.browser.waiting import box_of, each_of, picture_of
 
-PAGES = Path(pages.__file__).parent
 pytestmark = pytest.mark.ci
 
 PAGE = """<html lang="{lang}"><style>{css}
@@ -29,24 +25,3 @@ def test_emphasis_is_upright_and_marks_are_wide_in_chinese_alone(page: Page, lan
     same = [picture_of(one) == picture_of(other) for one, other in zip(slanted, upright, strict=True)]
     assert same == [is_chinese, False], "in a list, what is slanted has italics"
     assert (box_of(page.locator("b"))["width"] == pytest.approx(40, abs=1)) is is_chinese
-
-
-FRAME, HANDOUT = (PAGES / "page.css", PAGES / "handout" / "page.css")
-
-
-@pytest.mark.parametrize(
-    ("lang", "tight", "before_the_systems"),
-    [("en", True, []), ("zh", False, ["Songti SC"]), ("zh-Hant", False, ["Songti TC"])],
-)
-def test_chinese_headings_are_not_set_tight_and_its_fonts_come_before_the_systems(
-    page: Page, lang, tight, before_the_systems
-):
-    css = CSS + "".join(file.read_text(encoding="utf-8") for file in (FRAME, HANDOUT))
-    page.set_content(f'<html lang="{lang}"><style>{css}</style><h1>键</h1>')
-    spacing, fonts = measure(
-        page.locator("h1"),
-        "h1 => [getComputedStyle(h1).letterSpacing, getComputedStyle(document.body).fontFamily]",
-    )
-    assert spacing.startswith("-") is tight
-    named = fonts.replace('"', "").split(", ")
-    assert [font for font in named[: named.index("serif")] if font.startswith("Songti")] == before_the_systems

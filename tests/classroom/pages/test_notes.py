@@ -37,19 +37,6 @@ def lesson(tmp_path):
     return path
 
 
-def test_a_lesson_that_is_no_notebook_is_one_line_and_the_others_are_written(lesson, tmp_path, capsys):
-    broken, odd = lesson.with_name("00_broken.ipynb"), lesson.with_name("02_odd.ipynb")
-    broken.write_text('{"cells": [')
-    odd.write_text('{"metadata": {}, "cells": [3]}')
-    assert write_notes(tmp_path, [broken, lesson, odd]) == 1
-    said = capsys.readouterr()
-    assert "01_a_lesson.html" in said.out
-    lines = said.err.splitlines()
-    assert len(lines) == 2
-    assert "00_broken.ipynb is not a notebook" in lines[0]
-    assert "02_odd.ipynb is not a notebook this can read: its entry cells[0].cell_type" in lines[1]
-
-
 def test_the_page_has_every_slide_with_its_minutes_and_its_start(lesson, tmp_path, capsys):
     assert write_notes(tmp_path, [lesson]) == 0
     page = (tmp_path / "build" / "notes" / "en" / "01_a_lesson.html").read_text(encoding="utf-8")

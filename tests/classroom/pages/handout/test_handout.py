@@ -244,13 +244,6 @@ def test_the_title_is_said_once(cells, title, headings):
     assert [heading.get_text().rstrip("#") for heading in page.main.find_all(["h1", "h2"])] == headings
 
 
-def test_the_headings_of_a_sub_slide_stand_below_those_of_its_slide():
-    cells = [text("## One", slide="slide"), text("## Two", slide="subslide")]
-    page = Handout(*cells).soup
-    levels = [(item["class"], item.get_text()) for item in page.nav.find_all("li")]
-    assert levels == [(["level-2"], "One"), (["level-3"], "Two")]
-
-
 # ---- outputs that only a notebook needs ----
 
 
