@@ -1,5 +1,6 @@
 """The field above a lesson in JupyterLab: it goes to a step by its address, and runs what that step needs."""
 
+import re
 import shutil
 from itertools import count
 
@@ -9,6 +10,8 @@ from nbformat import NotebookNode
 from playwright.sync_api import Locator, Page, expect
 
 from mha_lib.classroom.lesson import make_working_copy
+from mha_lib.classroom.lesson.files import write_whole
+from mha_lib.classroom.pages.page import CLASSROOM
 from tests.browser.new_lesson import new_lesson
 from tests.browser.seats import STUB, WORDS, Seat, cell, text
 from tests.browser.waiting import expect_idle
@@ -144,3 +147,25 @@ def test_a_needed_cell_comes_back_if_it_was_deleted_and_is_named_each_time_it_fa
         expect(seat.field).to_have_value("3.7")
         expect_idle(seat.page)
     expect(seat.prompt("needs-wrong")).to_have_text("[ ]:")
+
+
+def test_a_handout_on_the_server_and_the_notebook_lead_to_each_other(page, course):
+    make_working_copy(course.folder, "en")
+    seat = Lesson(page, course, "work/en/03_lesson.ipynb").open()
+    seat.cell("third").click()
+
+    def choose_handout() -> None:
+        page.get_by_role("button", name=WORDS["menu"]).click()
+        page.locator(".lm-Menu").get_by_text(WORDS["handout"]).click()
+
+    handout = course.folder / "build" / "handouts" / "en" / "03_lesson.html"
+    choose_handout()
+    expect(page.get_by_role("alert")).to_contain_text("build/handouts/en/03_lesson.html")
+    addresses = "".join(f'<p class="address" id="3.{step}">3.{step}</p>' for step in range(1, 8))
+    script = (CLASSROOM / "pages" / "handout" / "address.js").read_text()
+    write_whole(handout, f"<!doctype html>{addresses}<script>{script}</script>")
+    with page.context.expect_page() as opened:
+        choose_handout()
+    expect(opened.value).to_have_url(re.compile(r"/files/build/handouts/en/03_lesson\.html.*#3\.4$"))
+    opened.value.get_by_role("link", name="3.5").click()
+    expect_at(opened.value, "Fourth")

@@ -8,6 +8,11 @@ import { stepsOf } from "./steps.js";
 const ADDRESS = /^\d+(\.\d+){0,2}$/;
 const waiting = new Map(); // addresses to go to in notebooks that are opening, by their path
 
+// A handout that the same server shows leads here: lab/tree/work/en/03_….ipynb?step=3.12.
+const [, opened] = /\/tree\/(.+)$/.exec(decodeURIComponent(window.location.pathname)) ?? [];
+const asked = new URLSearchParams(window.location.search).get("step");
+if (opened && asked) waiting.set(opened, asked);
+
 export async function addAddress({ seat, seats, line }) {
   const { app, load, panel, words, original, setup, walk } = seat;
   const { Notification } = await load("@jupyterlab/apputils");
@@ -97,4 +102,20 @@ async function notebookBeside(path, number, contents) {
   const { content } = await contents.get(path.replace(/\/?[^/]*$/, ""));
   const notebooks = content.filter(({ name }) => /^[^.]+\.ipynb$/.test(name)); // no 04_….new.ipynb
   return notebooks.find(({ name }) => numberOf(name) === number)?.path;
+}
+
+/** Open the handout of this lesson at the step of the active cell, if it lies on the server. */
+export async function openHandout({ app, load, panel, original, words }) {
+  const { contents } = app.serviceManager;
+  const { path } = panel.context;
+  const handout = path.replace(/work\/([^/]+\/[^/]+)\.ipynb$/, "build/handouts/$1.html");
+  const isThere = await contents.get(handout, { content: false }).catch(() => null);
+  if (!isThere || handout === path) {
+    const { Notification } = await load("@jupyterlab/apputils");
+    return Notification.info(fill(words.no_handout, { path: handout }), { autoClose: 8000 });
+  }
+  const active = panel.content.activeCell?.model.id;
+  const step = stepsOf(original.cells).find(({ cells }) => cells.some(({ id }) => id === active));
+  const address = await contents.getDownloadUrl(handout);
+  window.open(`${address}#${step?.address ?? ""}`, "_blank", "noopener");
 }

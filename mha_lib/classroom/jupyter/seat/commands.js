@@ -1,5 +1,6 @@
 // The student's commands: a button in the toolbar, the menus of a lesson and of a cell, JupyterLab's palette, and
 // Shift+Enter.
+import { openHandout } from "./address.js";
 import { giveBack } from "./cell.js";
 import { startAfresh } from "./fresh.js";
 import { hasFolded, showFolded } from "./optional.js";
@@ -7,6 +8,7 @@ import { hasFolded, showFolded } from "./optional.js";
 const SET_UP = "mha-deck:set-up";
 const GIVE_BACK = "mha-deck:give-cell-back";
 const SHOW_OPTIONAL = "mha-deck:show-optional";
+const HANDOUT = "mha-deck:open-handout";
 const START_AFRESH = "mha-deck:start-afresh";
 const WALK = "mha-deck:run-and-go-on";
 // More specific than JupyterLab's own selectors for this key, and so these win.
@@ -50,6 +52,7 @@ export async function addCommands({ app, load, seats }) {
     act: showFolded,
     isVisible: ({ panel }) => hasFolded(panel.content.model),
   });
+  add(HANDOUT, { label: ({ words }) => words.handout, act: openHandout });
   add(START_AFRESH, { label: ({ words }) => words.fresh, act: startAfresh });
   add(WALK, { label: ({ words }) => words.walk, act: ({ walk }) => walk.step() });
   for (const selector of IN_A_LESSON)
@@ -71,7 +74,7 @@ export async function addCommands({ app, load, seats }) {
   const menu = new Menu({ commands });
   function openMenu({ panel: { id } }, button) {
     menu.clearItems();
-    for (const command of [SET_UP, GIVE_BACK, SHOW_OPTIONAL, START_AFRESH])
+    for (const command of [SET_UP, GIVE_BACK, SHOW_OPTIONAL, HANDOUT, START_AFRESH])
       menu.addItem({ command, args: { panel: id } });
     const { left, bottom } = button.getBoundingClientRect();
     menu.open(left, bottom);
