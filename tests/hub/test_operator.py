@@ -4,10 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from dockerspawner import DockerSpawner
-from escapism import unescape
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.hub.client import LESSON, PATIENCE, code_cells, with_source
 from tests.hub.server import ROOT, Hub, run
@@ -15,14 +11,13 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.ci
 
-NAMES = ("20231234", "ada.lovelace", "ada@example.edu", "ada_lovelace", "艾达")
+NAMES = ("20231234", "ada.lovelace@example.edu", "艾达")
 
 
-@pytest.mark.parametrize("change", ["delete table inet {}", "flush chain inet {} forward"])
-def test_without_the_wall_no_server_starts_and_the_page_says_why(hub: Hub, change: str):
+def test_without_the_wall_no_server_starts_and_the_page_says_why(hub: Hub):
     walter = hub.student("walter")
     assert walter.log_in()
-    run("nft", *change.format(hub.wall).split(), check=True)
+    run("nft", "flush", "chain", "inet", hub.wall, "forward", check=True)
     walter.web.get(f"{hub.url}/hub/spawn")
     page = f"{hub.url}/hub/spawn-pending/walter"
     eventually(lambda: walter.web.get(page).status_code == 503, lambda: hub.log, PATIENCE)
@@ -58,24 +53,16 @@ def test_the_proxy_has_no_rights(hub: Hub):
     assert run("getent", "passwd", "10002").returncode == 2
 
 
-@given(st.text(st.characters(min_codepoint=32, exclude_categories=["Cs"]), min_size=1))
-def test_no_two_names_share_a_volume(name: str):
-    """A volume is the escaped name, or that with -instructor: from each the name can be told."""
-    escaped = DockerSpawner().escape(name)
-    assert unescape(escaped, "-") == name
-    assert re.fullmatch(r"([a-z0-9]|-[0-9a-f]{2})+", escaped)
-    assert not re.fullmatch(r"([a-z0-9]|-[0-9a-f]{2})+", f"{escaped}-instructor")
-
-
 def test_an_institutions_names_log_in_where_they_are_allowed(hub: Hub):
     """By JupyterHub's login for tests, as another authenticator than that of the class password."""
     hub.stop()
     hub.start(f"c.JupyterHub.authenticator_class = 'dummy'\nc.Authenticator.allowed_users = {set(NAMES)}\n")
     try:
-        assert not hub.student("ada").log_in()
+        for name in ("ada", "instructor"):
+            assert not hub.student(name).log_in()
         lin = hub.student("lin")
         assert lin.log_in()
-        # The volume of "\x0f0\x09f\x098\x080" would be that of "😀": the test above leaves out such names.
+        # The volume of "\x0f0\x09f\x098\x080" would be that of "😀".
         assert lin.ask_hub("POST", "users", {"usernames": ["\x0f0\x09f\x098\x080"]}).status_code == 400
         for name in NAMES:
             ada = hub.student(name)
