@@ -208,6 +208,8 @@ class AdditiveAttention(nn.Module):
         weights = masked_softmax(scores, mask)
         return nn.functional.dropout(weights, dropout_p) @ values, weights
 
+    __prepare_scriptable__ = checks.refuse_scripting
+
 
 class SingleHeadAttention(nn.Module):
     """One head: three projections and a dot-product attention.
@@ -284,3 +286,5 @@ class SingleHeadAttention(nn.Module):
         keys, values = blank_padding(keys, values, limits)
         allowed = limits.allowed(num_axes=3)
         return dot_product_attention(self.W_q(queries), self.W_k(keys), self.W_v(values), allowed)
+
+    __prepare_scriptable__ = checks.refuse_scripting

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mha_lib import checks
+from mha_lib import checks, tracing
 from mha_lib.positions import Rotary
 
 
@@ -65,6 +65,8 @@ class CachedAttention(nn.Module):
                 f"{prefix or 'layer '}must have heads as wide as the saved ones, head_dim={saved}, got "
                 f"head_dim={self.head_dim}; build the layer with the num_heads of the one that was saved"
             )
+
+    __prepare_scriptable__ = checks.refuse_scripting
 
 
 class KVCache:
@@ -274,6 +276,16 @@ class KVCache:
             raise RuntimeError(
                 "cache holds keys and values without their gradients, got some that require gradients; "
                 "call the layer under torch.no_grad(), or without a cache"
+            )
+        if tracing.is_exporting():
+            raise RuntimeError(
+                "cache must be used outside torch.export and make_fx, which would keep what it holds now "
+                "for ever; export the layer without a cache, or use torch.compile"
+            )
+        if tracing.is_transformed(keys):
+            raise RuntimeError(
+                "cache must be used outside torch.func.vmap, grad and jvp, got a call inside one of them; "
+                "call the layer without a cache there"
             )
         held = self.keys if len(self) else None
         if held is not None and (keys.dtype != held.dtype or keys.device != held.device):

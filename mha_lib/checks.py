@@ -6,7 +6,7 @@ Nothing here computes attention: skip this file when reading the library for the
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -97,6 +97,11 @@ def check_dropout(name: str, probability: float) -> None:
 def check_tensor(name: str, x: Tensor) -> None:
     if not isinstance(x, Tensor):
         raise TypeError(f"{name} must be a tensor, got {type(x).__name__}; try torch.as_tensor({name})")
+    if x.is_nested:
+        raise TypeError(
+            f"{name} must be a plain tensor, got a nested one; try {name}.to_padded_tensor(0.0), with the "
+            "length of each sample as valid_lens"
+        )
 
 
 def check_floating(name: str, x: Tensor) -> None:
@@ -193,8 +198,9 @@ def checked_lens(
             "valid_lens must hold integers, got torch.bool; "
             "a mask (B, K) goes into key_mask=, others into mask="
         )
-    if valid_lens.is_floating_point():
-        raise TypeError(f"valid_lens must hold integers, got {valid_lens.dtype}; try valid_lens.long()")
+    if valid_lens.is_floating_point() or valid_lens.is_complex():
+        real = ".real" if valid_lens.is_complex() else ""
+        raise TypeError(f"valid_lens must hold integers, got {valid_lens.dtype}; try valid_lens{real}.long()")
     if valid_lens.dim() not in (1, 2):
         raise ValueError(
             f"valid_lens must be (B,), a length for each sample, or (B, Q), one for each query, "
@@ -243,7 +249,7 @@ def way_to_boolean(mask: Tensor, scores_shape: Sequence[int]) -> str:
     lengths = "lengths become a mask by padding_mask(valid_lens, num_keys), or go into valid_lens= of a layer"
     if mask.dim() == 1:
         return lengths
-    if not can_be_read(mask) or not mask.numel():
+    if not can_be_read(mask) or mask.is_complex() or not mask.numel():
         return "True where a query may attend to a key: mask == 0 or mask != 0, as the mask is meant"
     if not ((mask == 0) | (mask == 1)).all():
         if mask.is_floating_point() and ((mask == 0) | (mask < -1000)).all():
@@ -330,6 +336,8 @@ def check_causal(num_queries: int, num_keys: int) -> None:
 
 def check_head_mask(head_mask: Tensor, batch: int, num_heads: int, device: torch.device) -> None:
     check_tensor("head_mask", head_mask)
+    if head_mask.is_complex():
+        raise TypeError(f"head_mask must hold real numbers, got {head_mask.dtype}; try head_mask.real")
     if tuple(head_mask.shape) not in ((num_heads,), (batch, num_heads)):
         raise ValueError(
             f"head_mask must be (H,) = ({num_heads},) or (B, H) = ({batch}, {num_heads}), "
@@ -383,11 +391,45 @@ def check_rotary(num_queries: int, num_new_keys: int, num_keys: int, has_cache: 
 
 
 def check_torch_module(module: nn.Module, expected: type[nn.Module]) -> None:
-    """The module must be of PyTorch's class ``expected``: a subclass may compute something else."""
+    """The module must be of PyTorch's class ``expected``, and nothing may change what it computes."""
     name = f"nn.{expected.__name__}"
-    if type(module) is not expected:
+    if not isinstance(module, expected):
+        raise TypeError(f"module must be an {name}, got {type(module).__name__}")
+    for method in ("__call__", *vars(expected)):
+        given = vars(module).get(method) or getattr(type(module), method)
+        if callable(given) and method not in HARMLESS and given is not getattr(expected, method):
+            raise TypeError(
+                f"module must compute what {name} does, got {type(module).__name__} with a {method} of its "
+                f"own; copy its weights into an {name} first"
+            )
+    check_without_hooks("module", module)
+
+
+HARMLESS = {"__init__", "__setstate__", "__doc__", "extra_repr"}  # methods that compute nothing
+
+
+def check_without_hooks(name: str, module: nn.Module) -> None:
+    forward, backward = ("_forward_hooks", "_forward_pre_hooks"), ("_backward_hooks", "_backward_pre_hooks")
+    if any(getattr(module, hooks) for hooks in (*forward, *backward)):
         raise TypeError(
-            f"module must be an {name}, got {type(module).__name__}; copy the weights of a subclass into one"
+            f"{name} must be without hooks, which may change what it computes, got one with hooks; "
+            "remove them first, or copy its weights into a new layer"
+        )
+
+
+def refuse_scripting(module: nn.Module) -> None:
+    raise TypeError(
+        f"a layer must not be scripted by torch.jit, whose language it is not written in, got a script of "
+        f"{type(module).__name__}; try torch.compile, or torch.export without a cache"
+    )
+
+
+def check_trained_alike(parameters: Iterable[Tensor]) -> None:
+    """Parameters that become one tensor must all be trained, or none."""
+    if len({x.requires_grad for x in parameters}) > 1:
+        raise ValueError(
+            "W_q, W_k and W_v must be alike in requires_grad, since PyTorch has one parameter for all three, "
+            "got some with and some without; layer.requires_grad_() gives it to all"
         )
 
 
@@ -432,6 +474,13 @@ def check_token_number(name: str, token: int, embedding: nn.Embedding) -> None:
         raise ValueError(
             f"{name} must be a token from 0 to {embedding.num_embeddings - 1}, got {token}; "
             "target_vocab_size says how many there are"
+        )
+
+
+def check_not_empty(name: str, tokens: Tensor) -> None:
+    if not tokens.numel():
+        raise ValueError(
+            f"{name} must hold at least one sample of one token, got shape {tuple(tokens.shape)}"
         )
 
 

@@ -204,6 +204,7 @@ class EncoderDecoder(nn.Module):
         if end is not None:
             checks.check_token_number("end", end, self.target_embedding)
         checks.check_token_numbers("source", source, self.source_embedding)
+        checks.check_not_empty("source", source)
         memory = self.encode(source, source_mask, head_masks=head_masks)  # (B, S, D)
         cache = DecoderCache(self, memory, max_tokens)
         token = torch.full_like(source[:, :1], begin)  # (B, 1)

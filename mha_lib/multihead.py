@@ -298,8 +298,8 @@ class MultiHeadAttention(CachedAttention):
 
         Inputs are (B, N, ·) here, whatever the module's ``batch_first``; masks are True = may attend. Mode,
         dtype, device and ``requires_grad`` are those of the module.
-        Raises TypeError for another class, ValueError for ``add_bias_kv`` and ``add_zero_attn``, which have
-        no counterpart here.
+        Raises TypeError for another class and for subclasses that compute something else, ValueError for
+        ``add_bias_kv`` and ``add_zero_attn``, which have no counterpart here.
         """
         check_convertible(module)
         layer = cls(
@@ -326,10 +326,11 @@ class MultiHeadAttention(CachedAttention):
 
         Its inputs are (B, N, ·), ``batch_first=True``; its masks are True = *ignore*.
         Raises ValueError where PyTorch's layer has no counterpart for an option: fewer key-value heads, heads
-        of another width than D/H, rotary positions and so on. Raises TypeError for projections that were
-        replaced.
+        of another width than D/H, rotary positions and so on, or projections of which some are trained alone.
+        Raises TypeError for projections that were replaced, and for hooks.
         """
         checks.check_plain_projections(self, "W_q", "W_k", "W_v", "W_o")
+        checks.check_without_hooks("layer", self)
         for name, value in self.unusual_options().items():
             if name not in CARRIED_OVER:
                 raise ValueError(
@@ -404,6 +405,7 @@ def copied(*parameters: Any) -> Any:
     """One parameter that holds copies of these, one below the other; None where there is none."""
     if parameters[0] is None:
         return None
+    checks.check_trained_alike(parameters)
     copies = torch.cat([x.detach() for x in parameters])
     return nn.Parameter(copies, requires_grad=parameters[0].requires_grad)
 
@@ -434,6 +436,11 @@ def check_poolable(layer: MultiHeadAttention, num_kv_heads: int) -> None:
 def check_convertible(module: nn.MultiheadAttention) -> None:
     """The module must compute something that ``MultiHeadAttention`` can compute too."""
     checks.check_torch_module(module, nn.MultiheadAttention)
+    if type(module.out_proj).forward is not nn.Linear.forward:
+        raise TypeError(
+            f"the out_proj of module must be an nn.Linear, got {type(module.out_proj).__name__}; "
+            "undo the quantization or the wrapper first"
+        )
     for option, used in (("add_bias_kv", module.bias_k is not None), ("add_zero_attn", module.add_zero_attn)):
         if used:
             raise ValueError(

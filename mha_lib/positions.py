@@ -60,6 +60,8 @@ class Llama3Scaling:
     def __post_init__(self) -> None:
         for name in ("factor", "low", "high", "original"):
             checks.check_positive(name, getattr(self, name))
+        if self.high <= self.low:
+            raise ValueError(f"high must be above low={self.low}, got {self.high}; Llama 3.1 has 1 and 4")
 
     def slow_down(self, speeds: Tensor, base: float) -> Tensor:
         """The speeds of all pairs, ``(d/2,)``, some of them lower."""
@@ -93,6 +95,8 @@ class YarnScaling:
     def __post_init__(self) -> None:
         for name in ("factor", "low", "high", "original"):
             checks.check_positive(name, getattr(self, name))
+        if self.high <= self.low:
+            raise ValueError(f"high must be above low={self.low}, got {self.high}; the paper has 1 and 32")
         if self.length is not None:
             checks.check_positive("length", self.length)
         checks.check_flag("whole", self.whole)

@@ -28,6 +28,13 @@ def is_tracing() -> bool:
     return torch._guards.active_fake_mode() is not None or get_proxy_mode() is not None
 
 
+def is_exporting() -> bool:
+    """Whether ``torch.export`` or ``make_fx`` record what will run without the objects it changes now."""
+    return torch.compiler.is_exporting() or (
+        not torch.compiler.is_compiling() and get_proxy_mode() is not None
+    )
+
+
 def can_be_read(x: Tensor) -> bool:
     """Whether Python may read the numbers in ``x``.
 

@@ -9,7 +9,7 @@ The shape letters are those of ``attention.py``, and three more:
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -69,6 +69,8 @@ class FeedForward(nn.Module):
         checks.check_tokens("x", x, self.W_1.in_features, "num_hiddens", self.W_1)
         inner = self.W_1(x).relu() if self.W_gate is None else F.silu(self.W_gate(x)) * self.W_1(x)
         return self.W_2(self.dropout(inner))
+
+    __prepare_scriptable__ = checks.refuse_scripting
 
 
 class EncoderLayer(nn.Module):
@@ -190,7 +192,8 @@ class EncoderLayer(nn.Module):
     def from_torch(cls, module: nn.TransformerEncoderLayer) -> "EncoderLayer":
         """The same layer as an ``nn.TransformerEncoderLayer``, with copies of its parameters.
 
-        Raises TypeError for another class, ValueError unless it has ``norm_first=True`` and a ReLU.
+        Raises TypeError for another class and for modules that something has changed (a subclass, a hook),
+        ValueError unless it has ``norm_first=True``, a ReLU and one dropout.
         """
         check_convertible(module, nn.TransformerEncoderLayer)
         sizes = module.self_attn.embed_dim, module.self_attn.num_heads, 1
@@ -292,7 +295,8 @@ class DecoderLayer(nn.Module):
             checks.check_tokens(
                 name, tokens, self.self_attention.num_hiddens, "num_hiddens", self.self_attention.W_q
             )
-        self_cache, cross_cache = (None, None) if caches is None else caches
+        check_two_masks(head_masks)
+        self_cache, cross_cache = checked_caches(caches)
         is_held = cross_cache is not None and len(cross_cache) > 0
         with UnchangedByErrors([self_cache, cross_cache]):
             attended = self.self_attention(
@@ -328,8 +332,8 @@ class DecoderLayer(nn.Module):
             layer(x, memory)
             module(x, memory, tgt_mask=nn.Transformer.generate_square_subsequent_mask(T), tgt_is_causal=True)
 
-        The parameters are copies. Raises TypeError for another class, ValueError unless it has
-        ``norm_first=True`` and a ReLU.
+        The parameters are copies. Raises TypeError for another class and for modules that something has
+        changed (a subclass, a hook), ValueError unless it has ``norm_first=True``, a ReLU and one dropout.
         """
         check_convertible(module, nn.TransformerDecoderLayer)
         sizes = module.self_attn.embed_dim, module.self_attn.num_heads, 1
@@ -353,9 +357,12 @@ def like_ours(layer: Any, kind: type[Any], parts: dict[str, str], attentions: di
         raise ValueError(
             "layer must be built without gated, got gated=True, which PyTorch's layers don't have"
         )
-    for name, part in layer.named_children():
-        if name.endswith("_norm"):
+    for name, part in layer.named_modules():
+        checks.check_without_hooks(name or "layer", part)
+        if name.endswith("_norm") and name.count(".") == 0:
             check_plain_norm(name, part)
+        if name.endswith("dropout") and type(part) is not nn.Dropout:
+            raise TypeError(f"{name} of layer must be an nn.Dropout, got {type(part).__name__}")
     sizes = layer.self_attention.num_hiddens, layer.self_attention.num_heads, 1, layer.dropout.p
     module = kind(*sizes, batch_first=True, norm_first=True, device="meta")
     module.dropout.p = layer.feed_forward.dropout.p
@@ -380,8 +387,29 @@ def check_norm(norm: Callable[..., nn.Module]) -> None:
         )
 
 
+def check_two_masks(head_masks: tuple[Tensor | None, Tensor | None]) -> None:
+    if not isinstance(head_masks, (tuple, list)) or len(head_masks) != 2:
+        came = len(head_masks) if isinstance(head_masks, (tuple, list)) else type(head_masks).__name__
+        raise ValueError(
+            "head_masks must be two, a mask or None for the self-attention and one for the cross-attention, "
+            f"got {came}; try (mask, None)"
+        )
+
+
+def checked_caches(caches: tuple[KVCache, KVCache] | None) -> tuple[KVCache | None, KVCache | None]:
+    if caches is None:
+        return None, None
+    if isinstance(caches, KVCache) or len(caches) != 2 or not all(isinstance(c, KVCache) for c in caches):
+        came = type(caches).__name__ if isinstance(caches, KVCache) else [type(c).__name__ for c in caches]
+        raise TypeError(
+            f"caches must be two, a KVCache of self_attention and one of cross_attention, got {came}; "
+            "try (KVCache(layer.self_attention, batch, max_tokens), KVCache(layer.cross_attention, batch, S))"
+        )
+    return caches
+
+
 def check_convertible(module: nn.Module, expected: type[nn.Module]) -> None:
-    """The module must be one of PyTorch's layers, built as ours are: norms first, a ReLU."""
+    """The module must be one of PyTorch's layers, built as ours are: norms first, a ReLU, one dropout."""
     checks.check_torch_module(module, expected)
     if not module.norm_first:
         raise ValueError(
@@ -390,3 +418,12 @@ def check_convertible(module: nn.Module, expected: type[nn.Module]) -> None:
         )
     if module.activation is not F.relu and type(module.activation) is not nn.ReLU:
         raise ValueError(f"the activation of module must be a ReLU, got {module.activation}")
+    dropouts = {name: child for name, child in module.named_children() if name.startswith("dropout")}
+    probability = cast(nn.Dropout, module.dropout).p
+    for name, dropout in dropouts.items():
+        checks.check_without_hooks(f"{name} of module", dropout)
+        if type(dropout) is not nn.Dropout or dropout.p != probability:
+            raise ValueError(
+                f"module must drop with one probability, {probability}, got {dropout} as its {name}; "
+                "give all of them the same"
+            )

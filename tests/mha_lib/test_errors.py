@@ -1,10 +1,12 @@
 """Bad calls: the error names the argument, what was required, what came, and the way out."""
 
 import math
+import warnings
 from typing import Any
 
 import torch
 from torch import nn
+from torch.ao.nn.quantizable import MultiheadAttention as Quantizable
 from torch.nn import MultiheadAttention as Theirs
 from torch.nn import Transformer
 
@@ -12,9 +14,11 @@ from mha_lib import (
     AdditiveAttention,
     KVCache,
     LatentAttention,
+    Llama3Scaling,
     MultiHeadAttention,
     Rotary,
     SingleHeadAttention,
+    YarnScaling,
     causal_mask,
     masked_softmax,
     merge_heads,
@@ -46,6 +50,18 @@ def ones_and_zeros(*shape: int) -> torch.Tensor:
     return torch.ones(shape, dtype=torch.long).tril()
 
 
+class Doubling(Theirs):
+    def forward(self, *args, **options):
+        output, weights = super().forward(*args, **options)
+        return 2 * output, weights
+
+
+def with_identity() -> Theirs:
+    module = Theirs(D, H)
+    module.out_proj = nn.Identity()
+    return module
+
+
 def with_wrapped(projection: str) -> MultiHeadAttention:
     layer = MultiHeadAttention(D, H)
     setattr(layer, projection, nn.Sequential(getattr(layer, projection)))
@@ -67,8 +83,13 @@ def half_step(cache: KVCache) -> None:
         LAYER(x(B, 1, D), cache=cache)
 
 
+def step_inside_vmap() -> None:
+    torch.func.vmap(lambda q: FROZEN(q, cache=KVCache(FROZEN, B, 9)))(QUERIES[None])
+
+
 from_torch, from_multi_head = MultiHeadAttention.from_torch, MultiHeadAttention.from_multi_head
 LAYER = MultiHeadAttention(D, H)
+FROZEN = MultiHeadAttention(D, H).requires_grad_(False)
 ROTARY = MultiHeadAttention(D, H, rotary=True)
 CROSS = MultiHeadAttention(D, H, query_size=3, key_size=4, value_size=6)
 HEAD = SingleHeadAttention(D, 4)
@@ -86,6 +107,15 @@ def attend(**arguments: Any) -> Call:
 def attend_two_more(**arguments: Any) -> Call:
     """Give two tokens to a layer whose cache holds three."""
     return lambda: LAYER(x(B, 2, D), cache=filled_cache(3), **arguments)
+
+
+def nested(*samples: torch.Tensor) -> torch.Tensor:
+    return torch.nested.nested_tensor(list(samples), layout=torch.jagged)
+
+
+def scripted(layer: nn.Module) -> None:
+    with warnings.catch_warnings(action="ignore"):  # PyTorch itself says that its language is deprecated
+        torch.jit.script(layer)
 
 
 # fmt: off
@@ -136,6 +166,9 @@ TYPE_ERRORS: BadCalls = [
         "x must hold floating-point numbers, got torch.int64; try x.float()"),
     (lambda: rotate_by_position(x(K, 4), 3),
         "positions must be a tensor, got int; try torch.as_tensor(positions)"),
+    (lambda: from_torch(Doubling(14, 7)), "module … got Doubling … into an nn.MultiheadAttention first"),
+    (lambda: from_torch(Quantizable(14, 7)), "module … got MultiheadAttention … copy its weights"),
+    (lambda: from_torch(with_identity()), "the out_proj of module … got Identity; undo the quantization"),
     (lambda: from_multi_head(Theirs(14, 7), 1),
         "layer … got MultiheadAttention; MultiHeadAttention.from_torch"),
     (lambda: from_multi_head(with_wrapped("W_v"), 1),
@@ -265,6 +298,8 @@ VALUE_ERRORS: BadCalls = [
     (lambda: LatentAttention(D, H, 5, 3),
         "rope_dim must be even, since its columns form pairs, got 3; try 4"),
     (lambda: Rotary(base=0), "base must be a number above 0, got 0"),
+    (lambda: Llama3Scaling(low=4, high=1), "high must be above low=4, got 1"),
+    (lambda: YarnScaling(low=4, high=1), "high must be above low=4, got 1"),
     (lambda: prune_heads(MultiHeadAttention(D, H, num_kv_heads=1), [0]),
         "layer … got num_kv_heads=1 for num_heads=7 … head_mask"),
     (lambda: prune_heads(LAYER, []), "keep … got []; a head_mask of zeros"),
@@ -272,6 +307,7 @@ VALUE_ERRORS: BadCalls = [
 ]
 RUNTIME_ERRORS: BadCalls = [
     (attend(cache=KVCache(LAYER, B, 9)), "cache … got some that require gradients … torch.no_grad()"),
+    (step_inside_vmap, "cache … got a call inside one of them; call the layer without a cache there"),
 ]
 # fmt: on
 

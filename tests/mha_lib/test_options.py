@@ -4,6 +4,7 @@ An option that is added later must have a value here: the walks go by the signat
 """
 
 import inspect
+import re
 from functools import partial
 
 import pytest
@@ -16,6 +17,7 @@ from mha_lib import (
     EncoderDecoder,
     EncoderLayer,
     FeedForward,
+    KVCache,
     LatentAttention,
     MultiHeadAttention,
     Rotary,
@@ -135,6 +137,44 @@ def test_a_norm_without_bias_is_not_handed_over():
         layer.to_torch()
 
 
+def trained_of(layer):
+    return {name: p.requires_grad for name, p in layer.named_parameters()}
+
+
+@pytest.mark.parametrize(
+    ("make", "stacked"),
+    [
+        (lambda: EncoderLayer(8, 2, 6, bias=True), r"W_[qkv]"),
+        (lambda: DecoderLayer(8, 2, 6, bias=True), r"W_[qkv]"),
+        (lambda: MultiHeadAttention(8, 2, bias=True, key_size=6), r"W_[qkv]\.bias"),
+    ],
+    ids=["encoder layer", "decoder layer", "keys of another width"],
+)
+def test_what_is_trained_is_handed_over_or_refused(make, stacked):
+    """PyTorch has one parameter for what is stacked, which is trained or not."""
+    for name in trained_of(make()):
+        layer = make()
+        layer.get_parameter(name).requires_grad_(False)
+        if re.search(stacked, name):
+            with pytest.raises(ValueError, match="W_q, W_k and W_v must be alike in requires_grad"):
+                layer.to_torch()
+            kind = name.split(".")[-1]
+            for projection in "qkv":
+                layer.get_parameter(re.sub(r"W_.\.\w+", f"W_{projection}.{kind}", name)).requires_grad_(False)
+        assert trained_of(type(layer).from_torch(layer.to_torch())) == trained_of(layer), name
+
+
+@pytest.mark.parametrize("part", ["", "feed_forward.W_1"])
+@pytest.mark.parametrize(
+    "hook", ["forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook"]
+)
+def test_hooks_are_refused(part, hook):
+    layer = EncoderLayer(8, 2, 6)
+    getattr(layer.get_submodule(part), f"register_{hook}")(lambda *_: None)
+    with pytest.raises(TypeError, match=f"{re.escape(part) or 'layer'} must be without hooks"):
+        layer.to_torch()
+
+
 @pytest.mark.parametrize(
     "name", [name for name in options_of(EncoderLayer) if name not in ("dropout", "bias")]
 )
@@ -179,3 +219,24 @@ def test_a_state_dict_of_other_heads_is_refused_and_one_without_notes_is_not(tmp
     model = EncoderDecoder(5, 5, 12, 3, 6)
     with pytest.raises(RuntimeError, match=r"encoder_layers\.0\.self_attention\.must have heads as wide"):
         EncoderDecoder(5, 5, 12, 2, 6).load_state_dict(model.state_dict())
+
+
+def test_a_model_with_a_cache_is_not_exported():
+    layer = MultiHeadAttention(8, 2)
+    cache = KVCache(layer, 1, 9)
+
+    class Step(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x):
+            return self.layer(x, cache=cache, is_causal=True)
+
+    with (
+        torch.no_grad(),
+        pytest.raises(Exception, match=r"cache must be used outside torch\.export"),
+    ):
+        torch.export.export(Step(), (torch.randn(1, 2, 8),), strict=False)
+    assert cache.keys is None
+    assert len(cache) == 0

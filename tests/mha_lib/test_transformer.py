@@ -265,6 +265,32 @@ def test_dtypes_and_devices_stay(tokens, device):
     assert model.generate(tokens[0].to(device), begin=BEGIN, end=END, max_tokens=2).device.type == device
 
 
+class OtherNetwork(TheirEncoder):
+    def _ff_block(self, x):
+        return 2 * super()._ff_block(x)
+
+
+def encoder_with(change):
+    def convert():
+        module = torch_layer(TheirEncoder)
+        change(module)
+        return EncoderLayer.from_torch(module)
+
+    return convert
+
+
+def put_a_hook(module):
+    module.register_forward_hook(lambda module, inputs, output: 2 * output)
+
+
+def put_a_hook_on_a_dropout(module):
+    module.dropout2.register_forward_hook(lambda module, inputs, output: 0 * output)
+
+
+def change_dropout(module):
+    module.dropout1.p = 0.5
+
+
 @torch.no_grad()
 def test_a_guess_is_taken_back_and_samples_change_their_order(model, tokens):
     source, target, mask = tokens
@@ -324,6 +350,8 @@ VALUE_ERRORS: BadCalls = [
         "begin must be a token from 0 to 12, got 13; target_vocab_size says how many there are"),
     (lambda: MODEL.generate(SOURCE, begin=BEGIN, end=99, max_tokens=3),
         "end must be a token from 0 to 12, got 99; target_vocab_size says how many there are"),
+    (lambda: MODEL.generate(SOURCE[:, :0], begin=BEGIN, end=END, max_tokens=3),
+        "source must hold at least one sample of one token, got shape (3, 0)"),
     (lambda: EncoderDecoder(5, 5, 9, 3, 8),
         "num_hiddens must be even, since its columns form pairs, got 9; try 10"),
     (lambda: MODEL.decode(TARGET, torch.zeros(S, D)),
@@ -332,6 +360,8 @@ VALUE_ERRORS: BadCalls = [
         "memory must be (B, N, 14), got shape (7, 14); for a single sample: memory[None]"),
     (decode(source_mask=torch.ones(B, T).bool()),
         "source_mask must be (B, S) = (3, 7), as source, got shape (3, 5)"),
+    (lambda: LAYER(*INPUTS, head_masks=(None,)),
+        "head_masks must be two, a mask or None for the self-attention … got 1; try (mask, None)"),
     (lambda: LAYER(*INPUTS, caches=(cache_of(LAYER.cross_attention), cache_of(LAYER.self_attention))),
         "cache must have been made for this layer"),
     (lambda: MODEL(SOURCE, TARGET, head_masks=ONE),
@@ -340,6 +370,8 @@ VALUE_ERRORS: BadCalls = [
         "module … got norm_first=False; a layer trained one way"),
     (lambda: EncoderLayer.from_torch(torch_layer(TheirEncoder, activation=torch.tanh)),
         "the activation of module … got <built-in method tanh"),
+    (encoder_with(change_dropout),
+        "module must drop with one probability, 0.0, got Dropout(p=0.5, inplace=False) as its dropout1"),
 ]
 TYPE_ERRORS: BadCalls = [
     (lambda: MODEL(SOURCE.float(), TARGET),
@@ -350,9 +382,16 @@ TYPE_ERRORS: BadCalls = [
         "cache must be a DecoderCache, got KVCache; try DecoderCache(model, memory, max_tokens)"),
     (lambda: EncoderLayer(8, 2, 4, norm=nn.LayerNorm(8)),
         "norm must make a norm for a width, got LayerNorm … try norm=nn.LayerNorm, or a partial"),
+    (lambda: LAYER(*INPUTS, caches=cache_of(LAYER.self_attention)),
+        "caches must be two, a KVCache of self_attention and one of cross_attention, got KVCache; try"),
+    (lambda: LAYER(*INPUTS, caches=({}, {})), "caches must be two … got ['dict', 'dict']; try"),
     (lambda: MODEL(SOURCE, TARGET, SOURCE), "source_mask … got torch.int64; try source != padding"),
     (lambda: EncoderLayer.from_torch(nn.Linear(2, 2)),
         "module must be an nn.TransformerEncoderLayer, got Linear"),
+    (lambda: EncoderLayer.from_torch(torch_layer(OtherNetwork)),
+        "module … got OtherNetwork with a _ff_block of its own; copy its weights into an nn.Transf"),
+    (encoder_with(put_a_hook), "module must be without hooks"),
+    (encoder_with(put_a_hook_on_a_dropout), "dropout2 of module must be without hooks … remove them first"),
 ]
 # fmt: on
 
