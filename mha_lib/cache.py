@@ -134,6 +134,8 @@ class KVCache:
         self.check_cacheable(keys, values)
         held_keys, held_values = self.buffers(keys, values)
         new, start, end = keys.shape[2], self.start, self.end + keys.shape[2]
+        if not new:  # an empty write would still spoil what earlier calls need for their gradients
+            return held_keys[:, :, start:end], held_values[:, :, start:end]
         self.num_seen += new
         if end <= held_keys.shape[2]:
             held_keys.narrow(2, self.end, new).copy_(keys)

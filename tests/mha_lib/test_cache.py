@@ -153,6 +153,23 @@ def test_whatever_was_done_to_a_cache_it_holds_the_tokens_that_are_left(kind, se
         assert len(cache) == (min(held.shape[1], window - 1) if window else held.shape[1])
 
 
+def test_a_call_without_new_keys_does_not_write():
+    """Two queries over one fixed cache may share a backward pass."""
+    layer = MultiHeadAttention(D, H)
+    memory, cache = torch.randn(B, 5, D), KVCache(layer, B, 5)
+    layer(memory[:, :1], memory, cache=cache)
+    queries = torch.randn(2, B, 3, D, requires_grad=True)
+    layer.W_k.requires_grad_(False)
+    layer.W_v.requires_grad_(False)
+    with torch.enable_grad():
+        outputs = [layer(q, memory[:, :0], cache=cache, need_weights=True)[0] for q in queries]
+        expected = [layer(q, memory) for q in queries]
+        found, wanted = (
+            torch.autograd.grad(sum(y.square().sum() for y in each), queries) for each in (outputs, expected)
+        )
+    torch.testing.assert_close(found, wanted)
+
+
 def test_first_keys_that_move_many_times_are_those_that_move_once():
     """Turning what has been turned already would add up roundings."""
     layer, keys = LAYERS["rotary"](), torch.randn(B, H, 100, 4, dtype=torch.bfloat16)
