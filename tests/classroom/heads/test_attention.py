@@ -1,6 +1,7 @@
 """Weights are read from models of each kind as the models compute them, and heads are changed by a hook."""
 
 import re
+from typing import Any
 
 import pytest
 import torch
@@ -171,7 +172,7 @@ def test_an_unknown_head_gets_an_error_that_names_the_known_ones(head):
 
 
 def test_layers_are_numbered_as_in_a_model_of_which_some_layers_have_no_attention():
-    attention = CASES["gpt2"].read()
+    attention: Any = CASES["gpt2"].read()
     layers = attention.layers["self"]
     attention.model.config.use_cache = False  # a cache has places by these numbers
     for place, number in enumerate((3, 7)):
