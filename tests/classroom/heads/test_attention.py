@@ -79,6 +79,8 @@ def test_permuted_weights_of_a_llama_use_the_values_of_their_group():
         torch.testing.assert_close(same(**inputs)[0], expected)
     with changed_heads(attention, attention.heads, models.permuted) as permuted:
         assert (permuted(**inputs)[0] - expected).abs().max() > 1e-2
+        weights = read_attention(permuted, inputs).layers["self"][0].weights
+    torch.testing.assert_close(weights.sort().values, attention.layers["self"][0].weights.sort().values)
 
 
 def test_the_metric_is_the_callers_and_the_most_important_head_comes_first():
