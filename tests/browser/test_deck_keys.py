@@ -5,18 +5,16 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
 from mha_lib.classroom import look
-from tests.browser.conftest import JupyterServer
 from tests.browser.decks import expect_light
 from tests.browser.lecture import turn
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
-from tests.browser.waiting import answer_of, attribute_of, count_of
+from tests.browser.waiting import attribute_of, count_of
 from tests.lessons import ROOT
 
 INTERACT = """
@@ -30,11 +28,6 @@ def bar(height=3):
     plt.ylim(0, 9)
     plt.show()
 """
-ROWS = """async (address) => {
-    const { keysOf } = await import(address);
-    const anything = new Proxy(() => {}, { get: () => anything });
-    return keysOf(anything).map(({ keys, modes }) => [keys.split(" "), modes.split(" ")]);
-}"""
 CELLS = [
     cell("slide", new_markdown_cell, "# Widgets in a deck", "title"),
     cell("skip", new_code_cell, "prepared = 'set up'", "prepare", ("setup",)),
@@ -59,18 +52,6 @@ def test_s_runs_the_setup_alone_and_shift_r_everything_past_a_failing_cell(deck)
     expect(status_of(page)).to_have_text(failure)
     expect(current(page)).to_have_id("slide-0-0")
     expect(page.locator("#slide-3-0 .jp-OutputArea-output").last).to_contain_text("prepared: set up")
-
-
-def test_no_key_has_two_meanings_in_one_mode(deck: Page, jupyter: JupyterServer) -> None:
-    address = f"{jupyter.url}/lab/extensions/mha-deck/deck/static/keys.js"
-    rows = answer_of(deck, ROWS, address)
-    in_mode: dict[str, list[str]] = {}
-    for keys, modes in rows:
-        for mode in modes:
-            in_mode.setdefault(mode, []).extend(keys)
-    for mode, keys in in_mode.items():
-        assert [key for key, count in Counter(keys).items() if count > 1] == [], mode
-        assert "Any" not in keys[:-1], f"in the mode {mode} no row is reached after the one for any key"
 
 
 def test_no_stray_letter_changes_the_lesson(deck: Page) -> None:
