@@ -93,34 +93,6 @@ def test_a_changed_lesson_stays_and_each_new_edition_is_laid_beside_it_once(root
         assert texts(work) == laid
 
 
-def rename(root, former="03_three", now="04_three"):
-    file = root / f"notebooks/en/{now}.ipynb"
-    notebook = json.loads((root / f"notebooks/en/{former}.ipynb").read_text())
-    notebook["metadata"]["former_names"] = [former]
-    file.with_stem(former).unlink()
-    file.write_text(json.dumps(notebook))
-
-
-@pytest.mark.parametrize("mine", ["3", "my answer"])
-def test_a_lesson_under_a_former_name_stays_beside_the_new_one_and_it_is_said_once(root, work, mine):
-    write_lesson(work / "03_three.ipynb", mine)
-    rename(root)
-    said = ["work/en/03_three.ipynb stays as it is; the lesson is now 04_three.ipynb"]
-    assert make_working_copy(root, "en")[1] == said
-    assert make_working_copy(root, "en")[1] == []
-    assert texts(work) == {"01_one": ["1"], "03_three": [mine], "04_three": ["3"]}
-
-
-def test_a_deck_under_a_former_name_is_said_when_its_lesson_is_presented(root, deck):
-    write_lesson(deck, "my own slide")
-    rename(root)
-    assert present(root, lesson="01_one.ipynb")[1] == []
-    (said,) = present(root, lesson="04_three.ipynb")[1]
-    assert "03_three.ipynb stays as it is; the lesson is now 04_three.ipynb" in said
-    assert present(root, lesson="04_three.ipynb")[1] == []
-    assert sources(deck) == ["my own slide"]
-
-
 @pytest.mark.parametrize("damage", ["", "not json", "[]"])
 def test_lost_record_of_editions_overwrites_nothing(root, work, damage):
     write_lesson(work / "03_three.ipynb", "my answer")
