@@ -273,15 +273,6 @@ def test_a_loop_that_is_left_and_one_that_fails_are_kept_too(way):
     assert (first["made"], second["made"]) == ([0, 1, 2], [])
 
 
-@pytest.mark.usefixtures("often")
-def test_what_is_written_now_and_then_serves_when_the_kernel_dies(folder, during, monkeypatch):
-    monkeypatch.setattr(kept, "SECONDS_TO_FILE", 0)
-    found: list[int] = []
-    during(5, lambda: found.extend(torch.load(file)["step"] for file in folder.iterdir()))
-    train()
-    assert found == [5]
-
-
 def test_a_cell_that_trains_by_itself_is_kept_and_may_run_twice():
     """The variables of its first run are there when it runs again."""
     first, second = lesson(), lesson()
