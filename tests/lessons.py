@@ -20,10 +20,13 @@ ROOT = Path(__file__).parents[1]
 NOT_COPIED = shutil.ignore_patterns(TRADITIONAL, ".ipynb_checkpoints", "__pycache__")
 
 
-def copy_course(folder: Path) -> Path:
-    """Lay the course's lessons and figures into the folder as the repository has them; returns the folder."""
+def copy_course(folder: Path, only: str = "") -> Path:
+    """Lay the course's lessons, or only one, and its figures into the folder; returns the folder."""
     for name in ("notebooks", "img"):
         shutil.copytree(ROOT / name, folder / name, ignore=NOT_COPIED)
+    for lesson in folder.glob("notebooks/*/*.ipynb") if only else ():
+        if lesson.name != only:
+            lesson.unlink()
     return folder
 
 

@@ -7,7 +7,6 @@ from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
-from PIL import Image, ImageSequence
 
 import mha_lib
 from mha_lib.classroom.__main__ import make_parser
@@ -106,15 +105,6 @@ def test_every_command_is_one_that_the_program_takes(page):
                     pytest.fail(f"{command}: {said.getvalue()}")
 
 
-@each_page
-def test_every_path_in_a_span_of_code_exists(page):
-    """But for those that are made, and the examples of a new lesson and of a new language."""
-    folders = r"(?:\.ci|\.github|benchmarks|docs|evidence|hub|img|mha_lib|notebooks|tests)"
-    for code in re.findall(r"`([^`\n]+)`", prose_of(page)):
-        if re.fullmatch(rf"{folders}/[\w./-]*", code) and not re.search(r"/fr(/|\.)|_08[_.]|/08_", code):
-            assert (ROOT / code).exists(), code
-
-
 @pytest.mark.parametrize(("english", "translated"), TRANSLATED, ids=name_of)
 def test_languages_have_the_same_headings_tables_links_and_code(english, translated):
     def shape_of(page):
@@ -129,27 +119,6 @@ def test_languages_have_the_same_headings_tables_links_and_code(english, transla
         }
 
     assert shape_of(translated) == shape_of(english)
-
-
-def test_every_language_has_the_same_pages():
-    for language in LANGUAGES:
-        pages = {page.name for page in (ROOT / "docs" / language).iterdir()}
-        assert pages == {page.name for page in (ROOT / "docs" / "en").iterdir()}
-
-
-@pytest.mark.parametrize("readme", sorted(ROOT.glob("README*.md")), ids=name_of)
-def test_a_readme_is_a_first_screen_that_moves(readme):
-    text = read(readme)
-    assert len(text.splitlines()) <= 60
-    pictures = re.findall(r"^!\[(.+)\]\((.+)\)$", text, re.MULTILINE)
-    assert pictures
-    assert text.index(pictures[0][1]) < text.index("```"), "before the first command"
-    for alt, address in pictures:
-        assert len(alt) > 50, "a reader who sees no picture is told what it shows"
-        assert (ROOT / address).stat().st_size < 1_000_000
-        with Image.open(ROOT / address) as picture:
-            assert len(list(ImageSequence.Iterator(picture))) > 4
-            assert picture.width >= 800, "sharp at the width of a page on GitHub"
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name == "library.md"], ids=name_of)

@@ -41,19 +41,6 @@ def test_every_dependency_is_pinned_within_its_range(group):
         assert requirement.specifier.contains(pinned[plain(requirement.name)]), requirement
 
 
-def test_every_pinned_package_takes_the_oldest_python_that_the_course_takes():
-    oldest = PROJECT["requires-python"].removeprefix(">=") + ".0"
-    for name in PINNED:
-        with suppress(importlib.metadata.PackageNotFoundError):  # of another extra
-            wanted = importlib.metadata.metadata(name)["Requires-Python"] or ""
-            assert SpecifierSet(wanted).contains(oldest), f"{name} wants Python {wanted}"
-
-
-def test_no_pin_names_a_build_that_pypi_lacks():
-    """pip freeze writes torch==2.13.0+cpu, where that is installed."""
-    assert [name for name, number in PINNED.items() if "+" in number] == []
-
-
 def test_conda_installs_what_pyproject_lists():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     *conda, pip = environment["dependencies"]
@@ -72,27 +59,14 @@ def test_binder_finds_a_students_copy_of_every_lesson_in_every_language(tmp_path
     environment = os.environ | {"PATH": f"{python}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     subprocess.run([ROOT / "postBuild"], cwd=tmp_path, env=environment, check=True)
     copies = {file.relative_to(tmp_path / "work") for file in tmp_path.glob("work/*/[0-9]*.ipynb")}
-    languages = list_languages(ROOT)
-    assert len(languages) > 1
-    lessons = [lesson for language in languages for lesson in list_lessons(ROOT, language)]
+    lessons = [lesson for language in list_languages(ROOT) for lesson in list_lessons(ROOT, language)]
     assert {Path(lesson.parent.name, lesson.name) for lesson in lessons} == copies
-
-
-def test_makefile_refuses_the_pythons_that_pyproject_refuses():
-    wanted = SpecifierSet(PROJECT["requires-python"])
-    minor = int(re.findall(r"version_info < \(3, (\d+)\)", (ROOT / "Makefile").read_text())[0])
-    assert wanted.contains(f"3.{minor}")
-    assert not wanted.contains(f"3.{minor - 1}")
 
 
 def printed_by(code, *arguments):
     """The words that a fresh Python prints."""
     command = [sys.executable, "-c", code, *arguments]
     return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
-
-
-def test_the_classroom_brings_what_a_lesson_imports():
-    assert f"{PROJECT['name']}[lesson]" in PROJECT["optional-dependencies"]["classroom"]
 
 
 IMPORT_LESSONS = """

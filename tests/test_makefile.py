@@ -84,13 +84,3 @@ def test_set_up_decides_about_torch_before_pip_runs_and_again_when_torch_is_give
         done = make(clone, "setup", python_that(clone, "exit 0"), *wish.split(), TORCH="")
         assert not done.returncode, done.stderr
         assert asked.read_text().splitlines() == expected
-
-
-def test_an_overview_leaves_an_environment_as_it_is(clone):
-    """A hub that runs has its Python there."""
-    (clone / ".venv").mkdir()
-    for mark, expected in (("none", True), ("ready-hub", False)):
-        (clone / ".venv" / mark).touch()
-        said = make(clone, "--dry-run", "overview", "FROM=reports").stdout
-        assert 'overview "reports"' in said
-        assert ("pip install" in said) == expected

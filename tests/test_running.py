@@ -6,10 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from mha_lib.classroom.pages.browser import find_browser
-from tests.browser.engines import NEEDED
 from tests.running import busy
 
 ROOT = Path(__file__).parents[1]
@@ -26,23 +22,6 @@ def test_aunt():
 @pytest.mark.ci
 def test_long():
     assert 0
-"""
-FAILS_ON_A_PAGE = f"""
-import pytest
-from playwright.sync_api import sync_playwright
-from tests.running import failures
-
-@pytest.fixture
-def page():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path={find_browser()!r}, args=["--no-sandbox"])
-        failures.watch(browser)
-        yield browser.new_page()
-        browser.close()
-
-def test_page(page):
-    page.goto("data:text/html,<script>console.log('heard')</script>")
-    assert page.title() == "expected"
 """
 
 
@@ -67,24 +46,6 @@ def test_a_run_ends_in_one_line_after_it_has_said_what_was_left_out(tmp_path):
 def test_a_failure_is_named_in_the_last_line_with_what_to_do(tmp_path):
     last = run(tmp_path, TWO_TESTS)[-1]
     assert last.startswith("1 of 3 tests failed. Run the first alone: make test T='test_it.py::test_long'.")
-
-
-def test_processes_side_by_side_tell_the_same(tmp_path):
-    printed = run(tmp_path, TWO_TESTS, "-m", "not ci", "-n2")
-    assert "Left out 1 tests, which make test-ci runs." in printed
-    assert printed[-1].startswith("Good: 1 tests passed in ")
-    assert printed[-1].endswith(" Could not run here: 1 (no aunt: invite one).")
-
-
-@pytest.mark.skipif(
-    not find_browser() and not os.environ.get("MHA_REQUIRE_BROWSER"), reason=NEEDED["chromium"]
-)
-def test_a_page_is_left_as_it_was_seen_when_a_test_failed(tmp_path):
-    printed = run(tmp_path, FAILS_ON_A_PAGE)
-    folder = tmp_path / "build" / "test-failures" / "test_it.py_test_page"
-    assert any("page-1.png, its console beside it" in line for line in printed)
-    assert (folder / "page-1.png").read_bytes().startswith(b"\x89PNG")
-    assert (folder / "page-1.txt").read_text().splitlines()[1:] == ["heard"]
 
 
 def test_the_parts_of_the_busy_run_hold_every_file_once_and_take_about_the_same_time():

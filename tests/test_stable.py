@@ -17,7 +17,6 @@ def test_every_stable_name_is_still_there():
     ("listed", "said"),
     [
         ({"mha_lib": {"Rotary": ["base"]}}, ["mha_lib: Rotary(base)"]),
-        ({"mha_lib": {"Rotor": []}}, ["mha_lib: Rotor"]),
         ({"commands": {"lab": ["--port"]}}, ["commands: lab"]),
         ({"mha_lib": {"Rotary": ["dim"]}}, []),
     ],

@@ -34,7 +34,6 @@ from mha_lib.classroom.lesson.qr_code import write_qr_code
 from mha_lib.classroom.lesson.slides import (
     STEP,
     addresses_of,
-    former_names,
     is_for_instructors,
     is_notes,
     read_lesson,
@@ -81,8 +80,6 @@ def make_working_copy(
             if beside := bring_up_to_date(work / name, content, record):
                 what = "kept" if is_readable(work / name) else "broken"
                 messages.append(say(root, language, what, work / name, beside))
-            for former in renamed(work, content, record):
-                messages.append(say(root, language, "renamed", former, work / name))
     return work, messages
 
 
@@ -121,9 +118,6 @@ def make_deck_copy(
             content = as_copy(content, kind=DECK, edition=edition)
             write_whole(mine, content)
             record[name] = deck_fingerprint(content)
-            if name == lesson:
-                for former in renamed(work, content, record):
-                    messages.append(say(root, language, "renamed", former, mine))
     return work, messages
 
 
@@ -270,15 +264,6 @@ def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path
         record[beside.name] = new
         return beside
     return None
-
-
-def renamed(work: Path, content: bytes, record: dict[str, str]) -> Iterator[Path]:
-    """The files, each once, of a lesson that had other names before: they stay as they are."""
-    with suppress(*NO_NOTEBOOK):
-        for name in former_names(json.loads(content)):
-            mine = work / f"{name}.ipynb"
-            if record.pop(mine.name, None) and mine.exists():
-                yield mine
 
 
 def names_beside(file: Path, state: str) -> Iterator[Path]:

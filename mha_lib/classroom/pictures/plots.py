@@ -133,7 +133,7 @@ def _set_tokens(axis: Axis, argument: str, labels: Any, count: int, side: float)
     """Label as many cells as there is room for, with their tokens or else with numbers."""
     if labels is not None and len(labels) != count:
         raise ValueError(f"{argument} must hold {count} labels, got {len(labels)}")
-    tokens = [_drawable(str(label)) for label in (range(count) if labels is None else labels)]
+    tokens = [_on_one_line(str(label)) for label in (range(count) if labels is None else labels)]
     width = 0.01 * LETTERS * max(1, *map(len, tokens))  # of the widest, in inches
     is_level = isinstance(axis, XAxis)
     is_turned = is_level and labels is not None and width > side
@@ -152,7 +152,7 @@ def write_chinese() -> None:
     """
     plt.rcParams["font.family"] = _families()
     if len(_families()) == 1:
-        _hint_once()
+        warnings.warn(words_here()["plots"]["no_font"], stacklevel=2)
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # it comes for every letter
 
 
@@ -176,23 +176,6 @@ def _look_for_new_fonts() -> None:
             font_manager.fontManager.addfont(file)
 
 
-@cache
-def _characters() -> set[int]:
-    """The characters that these fonts can draw."""
-    paths = [font_manager.findfont(family) for family in _families()]
-    return {code for path in paths for code in font_manager.get_font(path).get_charmap()}
-
-
-@cache
-def _hint_once() -> None:
-    warnings.warn(words_here()["plots"]["no_font"], stacklevel=2)
-
-
-def _drawable(label: str) -> str:
-    """The label on one line, shortened, with □ for characters that the fonts lack."""
+def _on_one_line(label: str) -> str:
     label = " ".join(label.split())
-    label = label if len(label) <= MAX_LETTERS else label[: MAX_LETTERS - 1] + "…"
-    if missing := {letter for letter in label if ord(letter) not in _characters()}:
-        _hint_once()
-        label = "".join("□" if letter in missing else letter for letter in label)
-    return label
+    return label if len(label) <= MAX_LETTERS else label[: MAX_LETTERS - 1] + "…"

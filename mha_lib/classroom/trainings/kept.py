@@ -29,7 +29,6 @@ FOLDER = "trainings"
 MOST_BYTES = 50e6  # of all files; those that were used longest ago go first
 BAR_WIDTH = 30
 SECONDS_BETWEEN = 0.3  # between two lines of progress; a training that is stopped goes on at the last one
-SECONDS_TO_FILE = 10  # between two files, for a kernel that dies
 
 
 def kept_steps(
@@ -144,7 +143,7 @@ class KeptTraining:
             set_state(part, deepcopy(state))
 
     def steps_left(self) -> Iterator[int]:
-        first, began, saved = self.step, time.monotonic(), time.monotonic()
+        first, began = self.step, time.monotonic()
         if first >= self.steps:
             return
         try:
@@ -154,9 +153,6 @@ class KeptTraining:
                     if step > first and now - self.noted >= SECONDS_BETWEEN:
                         self.note(step)
                         self.show((now - began) / (step - first) * (self.steps - step))
-                        if now - saved >= SECONDS_TO_FILE:
-                            self.save()
-                            saved = now
                     yield step
             self.note(self.steps)
         finally:  # also after an error or an interrupt, or where the loop was left

@@ -34,31 +34,25 @@ def repeated_tokens(
     *,
     length: int = LENGTH,
     block: tuple[int, int] = (6, 16),
-    between: int = 0,
 ) -> RepeatedTokens:
     """Draw ``size`` sequences of ``length`` tokens.
 
-    block    the fewest and the most tokens of a block; each number from one to the other is equally likely
-    between  how many tokens stand between the two sayings of a block: random ones that are not in it
+    ``block`` are the fewest and the most tokens of a block; each number from one to the other is equally
+    likely.
     """
     fewest, most = block
     if not 2 <= fewest <= most <= VOCABULARY:
         raise ValueError(
             f"block must be the fewest and the most tokens of a block, from 2 to {VOCABULARY}, got {block}"
         )
-    if not 0 <= between <= VOCABULARY - most:
-        raise ValueError(
-            f"between must be from 0 to {VOCABULARY - most}, since there are {VOCABULARY} tokens and those "
-            f"between are not in the block of up to {most}, got {between}"
-        )
-    blocks = length // (2 * fewest + between) + 1  # enough even if all are as short as can be
+    blocks = length // (2 * fewest) + 1  # enough even if all are as short as can be
     drawn = torch.rand(size, blocks, VOCABULARY, generator=generator).argsort(-1)  # each token once a block
     sizes = torch.randint(fewest, most + 1, (size, blocks), generator=generator)
-    ends = (2 * sizes + between).cumsum(1)  # (B, blocks)
+    ends = (2 * sizes).cumsum(1)  # (B, blocks)
     here = torch.arange(length).repeat(size, 1)  # (B, N)
     number = torch.searchsorted(ends, here, right=True)  # the number of the block at each position
-    again = sizes.gather(1, number) + between  # where in its block the second saying begins
-    place = here - ends.gather(1, number) + 2 * again - between  # the position within the block
+    again = sizes.gather(1, number)  # where in its block the second saying begins
+    place = here - ends.gather(1, number) + 2 * again  # the position within the block
     said = torch.where(place < again, place, place - again)
     tokens = drawn.flatten(1).gather(1, number * VOCABULARY + said)
     return RepeatedTokens(tokens, torch.where(place > again, again, 0))

@@ -5,7 +5,7 @@ Both are kept, as ``kept.py`` says.
 """
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ SNAPSHOTS = (0, 50, 150, 400)  # steps, and the end
 PARTS = ("model", "optimizer", "scheduler")  # of a training that is kept
 
 Loss = Callable[[EncoderDecoder, Batch], Tensor]
-Draw = Callable[[int, torch.Generator, int], Tensor]
 
 
 class Training:
@@ -30,14 +29,13 @@ class Training:
 
     model         the translator; it moves to a GPU if there is one
     loss          a function of the model and a ``Batch``, which the training makes small
-    draw          a function that draws numbers, called as ``draw_training_numbers`` is
     steps         the number of steps; Adam, with a learning rate that rises and falls once (one-cycle)
     batch_size    numbers in each step
     max_digits    of the numbers that are drawn; with fewer digits, training takes seconds
     seed          of the numbers that are drawn
-    snapshots_at  the steps after which the model is kept for ``model_at``; the last step is always kept
 
-    ``step`` tells how many steps have been made, ``losses`` holds the loss of each.
+    ``step`` tells how many steps have been made, ``losses`` holds the loss of each. After the steps in
+    ``SNAPSHOTS`` and the last one the model is kept for ``model_at``.
     """
 
     def __init__(
@@ -45,17 +43,14 @@ class Training:
         model: EncoderDecoder,
         loss: Loss = translation_loss,
         *,
-        draw: Draw = draw_training_numbers,
         steps: int = STEPS,
         batch_size: int = BATCH_SIZE,
         max_digits: int = PLACES,
         seed: int = 0,
-        snapshots_at: Iterable[int] = SNAPSHOTS,
     ):
         self.model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
-        self.loss, self.draw = loss, draw
+        self.loss = loss
         self.steps, self.batch_size, self.max_digits = steps, batch_size, max_digits
-        self.snapshots_at = {*snapshots_at, steps}
         self.generator = torch.Generator().manual_seed(seed)
         self.optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
         self.scheduler = torch.optim.lr_scheduler.OneCycleLR(self.optimizer, LEARNING_RATE, total_steps=steps)
@@ -67,19 +62,16 @@ class Training:
     def step(self) -> int:
         return self.scheduler.last_epoch
 
-    def run(
-        self, until: int | None = None, *, show_progress: bool = True, folder: Path | str | None = None
-    ) -> "Training":
-        """Make the steps that are left, or those up to ``until``; return the training itself.
+    def run(self, *, show_progress: bool = True, folder: Path | str | None = None) -> "Training":
+        """Make the steps that are left; return the training itself.
 
         It is kept in ``folder``, as ``kept_steps`` says. An interrupt ends it early; the next ``run``, or the
         same training begun anew, goes on.
         """
-        until = self.steps if until is None else min(until, self.steps)
         del self.losses[self.step :]  # an interrupted step may have left its loss
         self.model.train()
         try:
-            for _ in kept_steps(until - self.step, self, folder=folder, show_progress=show_progress):
+            for _ in kept_steps(self.steps - self.step, self, folder=folder, show_progress=show_progress):
                 self.make_step()
         except KeyboardInterrupt:
             pass  # kept_steps says so
@@ -88,7 +80,7 @@ class Training:
         return self
 
     def make_step(self) -> None:
-        numbers = self.draw(self.batch_size, self.generator, self.max_digits)
+        numbers = draw_training_numbers(self.batch_size, self.generator, self.max_digits)
         loss = self.loss(self.model, make_batch(numbers.tolist(), device_of(self.model)))
         self.optimizer.zero_grad()
         loss.backward()
@@ -98,7 +90,7 @@ class Training:
         self.keep_snapshot()
 
     def keep_snapshot(self) -> None:
-        if self.step in self.snapshots_at:
+        if self.step in (*SNAPSHOTS, self.steps):
             state = self.model.state_dict()
             self.snapshots[self.step] = {name: x.detach().cpu().clone() for name, x in state.items()}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mha_lib.classroom.lesson.figures import read_figure, with_words
-from tests.drawings import folded, words_of_drawing
+from tests.drawings import words_of_drawing
 
 IMAGES = Path(__file__).parents[3] / "img"
 DRAWING = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">
@@ -41,21 +41,13 @@ def test_every_piece_of_text_is_replaced_and_nothing_else(images):
 
 def test_a_language_without_figure_words_gets_the_drawing_as_it_is(images):
     assert read_figure(images / "a.svg", "en") == DRAWING
-    assert read_figure(images / "a.svg", "../words/zh") == DRAWING
-
-
-def test_what_a_language_has_to_translate_are_the_words_of_the_drawing():
-    assert words_of_drawing(DRAWING) == set(WORDS)
 
 
 @pytest.mark.parametrize("figure", sorted(IMAGES.glob("*.svg")), ids=lambda path: path.stem)
 def test_every_word_of_a_figure_can_be_replaced(figure):
     words = words_of_drawing(figure.read_bytes())
     assert words
-    changed = with_words(figure.read_bytes(), {word: "⟦⟧" for word in words})
-    assert words_of_drawing(changed) == set()
-    pieces = "".join(ET.fromstring(figure.read_bytes()).itertext())
-    assert all(word in folded(pieces) for word in words)
+    assert words_of_drawing(with_words(figure.read_bytes(), {word: "⟦⟧" for word in words})) == set()
 
 
 def test_every_language_has_every_word_of_every_figure():

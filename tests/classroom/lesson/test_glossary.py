@@ -30,28 +30,16 @@ SENTENCES = {
         "query": "A **query** asks.",
         "key": "A **key** is found.",
     },
-    "One, e.g. $d_v$. Its **Value** is `x. y`, of $a. b$ in Luong et al. (2015). Next.": {
+    "*One, e.g. $d_v$. Its **Value** is `x. y`, of $a. b$ in Luong et al. (2015).* Next.": {
         "value": "Its **Value** is `x. y`, of $a. b$ in Luong et al. (2015)."
     },
-    "*Guess it. How wide is the **spread**?* Then.": {"spread": "How wide is the **spread**?"},
-    "“Stop.” The **dot product**: 2.5\ntimes 3. (A **sum**!)": {
-        "dot product": "The **dot product**: 2.5 times 3.",
-        "sum": "(A **sum**!)",
-    },
+    "“Stop.” (A **dot\nproduct**: 2.5!)": {"dot product": "(A **dot product**: 2.5!)"},
     "查询遇到键。**权重**（weight）是正数（和为 1。）**softmax** 给出权重！": {
         "权重": "**权重**（weight）是正数（和为 1。）",
         "softmax": "**softmax** 给出权重！",
     },
     "他说“好。”，即**头**。": {"头": "他说“好。”，即**头**。"},
-    "# A **title**\nA **head** looks\n\n- no **end**\n- a **list.** Item": {
-        "head": "A **head** looks",
-        "end": "no **end**",
-        "list.": "a **list.** Item",
-    },
-    "A **Nadaraya–Watson regression** and **BLEU**": {
-        "Nadaraya–Watson regression": "A **Nadaraya–Watson regression** and **BLEU**",
-        "BLEU": "A **Nadaraya–Watson regression** and **BLEU**",
-    },
+    "# A **title**\nA **Head** looks\n\n- no **BLEU**": {"head": "A **Head** looks", "BLEU": "no **BLEU**"},
     "| **cell** |\n|---|\n| `**code**` |\n\n$a **b** c$ **q**, **10,000**, **`x`**, ![**alt**](x.svg)": {},
 }
 
@@ -104,12 +92,7 @@ def test_the_first_lesson_that_defines_a_term_wins_and_a_translation_defines_wha
 USES = [
     ("en", ["key", "query", "mask"], "Keys, queries, two MASKS; unmasked, key-value", "Keys|queries|MASKS"),
     ("en", ["head", "attention head"], "an attention\nhead, a head start, heads", "attention\nhead|heads"),
-    (
-        "zh",
-        ["头", "键", "多头", "softmax"],
-        "多头，箭头指头；关键是键，做softmax",
-        "多头|头|键|softmax",
-    ),
+    ("zh", ["头", "键", "多头"], "多头，箭头指头；关键是键", "多头|头|键"),
     ("zh-Hant", ["頭", "值"], "箭頭指頭，數值值得", "頭"),
 ]
 

@@ -1,28 +1,24 @@
 """A lesson's file says what it is, and one table says what the tags of its cells mean."""
 
 import json
-import re
 import shutil
 
 import pytest
 
 from mha_lib.classroom.exercises import kept
-from mha_lib.classroom.lesson import grammar, make_deck_copy, make_traditional, make_working_copy
-from mha_lib.classroom.lesson.grammar import Identity, has_role, identity_in, identity_of, tags
+from mha_lib.classroom.lesson import make_deck_copy, make_traditional, make_working_copy
+from mha_lib.classroom.lesson.grammar import Identity, identity_in, identity_of
 from mha_lib.classroom.lesson.language import language_here
 from mha_lib.classroom.lesson.lessons import language_in
-from mha_lib.classroom.lesson.slides import read_lesson
-from tests.lessons import ENGLISH, ROOT, TRANSLATED, copy_course, name_of
+from tests.lessons import ENGLISH, TRANSLATED, copy_course, name_of
 
 each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
 NAME = "03_multi_head_attention.ipynb"
-CLASSROOM = ROOT / "mha_lib" / "classroom"
-READERS = {CLASSROOM / "lesson" / "grammar.json", CLASSROOM / "jupyter" / "deck" / "static" / "grammar.js"}
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    return copy_course(tmp_path_factory.mktemp("course"))
+    return copy_course(tmp_path_factory.mktemp("course"), NAME)
 
 
 def said_by(file):
@@ -34,26 +30,6 @@ def said_by(file):
 @each_lesson
 def test_a_lesson_says_what_it_is(lesson):
     assert identity_in(lesson) == Identity(lesson.stem, lesson.parent.name, "source")
-
-
-@each_lesson
-def test_its_tags_stand_in_the_table(lesson):
-    used = {tag for cell in read_lesson(lesson)["cells"] for tag in tags(cell)}
-    assert used <= {*grammar.ROLES.values()}
-
-
-def test_a_role_that_the_table_lacks_is_an_error():
-    with pytest.raises(KeyError, match="set-up"):
-        has_role({"metadata": {"tags": ["setup"]}}, "set-up")
-
-
-def test_no_script_but_the_reader_spells_a_tag():
-    """Python's rooms ask ``has_role``, scripts ``hasRole``: a tag that changes changes in the table alone."""
-    spelled = "|".join(tag for tag in grammar.ROLES.values() if "-" in tag)
-    for file in CLASSROOM.rglob("*"):
-        if file.suffix in (".py", ".js", ".json") and "words" not in file.parts and file not in READERS:
-            found = re.findall(rf"[\"'](?:{spelled})[\"']", file.read_text(encoding="utf-8"))
-            assert not found, f"{file}: {found}"
 
 
 def test_a_copy_says_whose_it_is_and_of_which_edition(course):
@@ -72,10 +48,10 @@ def test_a_copy_says_whose_it_is_and_of_which_edition(course):
     assert language_in(make_traditional(course) / NAME) == "zh-Hant"
 
 
-@pytest.mark.parametrize("block", [None, "zh", {}, {"lesson": "a"}, {"lesson": 1, "language": "en"}])
-@pytest.mark.parametrize("beside", [{}, {"kind": "thief"}, {"unknown": "1"}])
-def test_a_notebook_without_a_whole_block_is_no_lesson(block, beside):
-    block = {**block, **beside} if isinstance(block, dict) else block
+@pytest.mark.parametrize(
+    "block", [None, "zh", {"lesson": "a"}, {"lesson": "a", "language": "en", "kind": "thief"}]
+)
+def test_a_notebook_without_a_whole_block_is_no_lesson(block):
     assert identity_of({"metadata": {"mha": block}}) is None
 
 
@@ -88,13 +64,6 @@ def test_a_copy_that_was_renamed_and_moved_speaks_its_language_and_keeps_what_wa
     assert (language_here(), kept.file_here()) == ("en", None)
     monkeypatch.setenv("JPY_SESSION_NAME", "somewhere/mine.ipynb")  # as Jupyter's server names it
     assert (language_here(), kept.file_here()) == ("zh", tmp_path / kept.FILE)
-
-
-def test_a_deck_keeps_nothing_for_a_student(course, monkeypatch):
-    deck, _ = make_deck_copy(course, "zh", NAME)
-    monkeypatch.chdir(deck)
-    monkeypatch.setenv("JPY_SESSION_NAME", NAME)
-    assert kept.file_here() is None
 
 
 def test_an_older_copy_is_known_by_its_place(course, monkeypatch):

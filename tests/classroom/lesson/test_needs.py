@@ -6,22 +6,16 @@ from nbformat.v4 import new_code_cell
 from mha_lib.classroom.lesson.needs import names_in, needed_by
 
 NAMES = {
-    "x = y": ({"x"}, {"y"}),
-    "x = x + 1": ({"x"}, {"x"}),
     "x += 1": ({"x"}, {"x"}),
     "y = 1\nx = y": ({"x", "y"}, set()),
     "for i in rows:\n    i + 1": ({"i"}, {"rows"}),
     "[i * k for i in rows]": (set(), {"rows", "k"}),
-    "import torch.nn as nn": ({"nn"}, set()),
     "def f(a):\n    b = a\n    return b + c + g()\ndef g(): ...": ({"f", "g"}, {"c"}),
     "class A(Base):\n    size = width\n    def f(self):\n        return depth": (
         {"A"},
         {"Base", "width", "depth"},
     ),
-    "x[0] = 1": (set(), {"x"}),
-    "(y := 2) + y": ({"y"}, set()),
     "%magic x": (set(), set()),
-    "x = (": (set(), set()),
 }
 
 

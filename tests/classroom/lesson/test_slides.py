@@ -26,8 +26,3 @@ def test_cells_make_slides(case):
     read = [{name: getattr(slide, name) for name in said} | {"cells": len(slide.cells)} for slide in slides]
     assert read == case["slides"]
     assert core_minutes(slides) == case["core"]
-
-
-def test_source_may_be_a_list_of_lines():
-    cell = {"cell_type": "markdown", "metadata": {}, "source": ["# One\n", "two"]}
-    assert read_slides([cell])[0].title == "One"

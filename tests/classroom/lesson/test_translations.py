@@ -75,21 +75,10 @@ def test_code_without_words_and_highlighted_lines_follow_by_themselves(english, 
     assert updated["cells"][2]["source"] == ["n = 8"]
 
 
-def test_the_room_for_an_output_stays_that_of_its_language(english, chinese):
-    english["cells"][1]["metadata"]["room"] = "1 x 7"
-    chinese["cells"][1]["metadata"]["room"] = "1 x 10"
-    updated = brought_in_step(english, chinese)
-    assert [cell["metadata"].get("room") for cell in updated["cells"]] == [None, "1 x 10", None]
-
-
 def test_the_choices_of_a_guess_are_the_translators_and_as_many_as_in_english(english, chinese):
-    english["cells"][0]["metadata"]["choices"] = ["one", "four", "eight"]
-    assert named(english, chinese) == [("title", "slide")]
+    english["cells"][0]["metadata"]["choices"] = ["one", "four"]
     assert named(english, brought_in_step(english, chinese)) == [("title", "slide")]
     chinese["cells"][0]["metadata"]["choices"] = ["一个", "四个"]
-    assert named(english, chinese) == [("title", "slide")]
-    chinese["cells"][0]["metadata"]["choices"].append("八个")
-    assert named(english, chinese) == []
     assert brought_in_step(english, chinese) == chinese
 
 
@@ -111,11 +100,7 @@ def test_new_cells_come_in_english_and_stale_and_old_ones_go(english, chinese):
     assert updated["metadata"] == {"title": "注意力头"}
 
 
-@pytest.mark.parametrize(
-    "code",
-    ['print(f"共 {n:3} 个头")', 'print(f"共 {m} 个头")', 'print("个头")', 'print(f"{n} 头", 2)'],
-    ids=["format", "value", "no value", "argument"],
-)
+@pytest.mark.parametrize("code", ['print(f"共 {n:3} 个头")', 'print(f"共 {m} 个头")', 'print(f"{n} 头", 2)'])
 def test_code_that_differs_in_more_than_words_is_named(english, chinese, code):
     chinese["cells"][1]["source"] = [code]
     assert named(english, chinese) == [("count", "code")]

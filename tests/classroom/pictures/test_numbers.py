@@ -1,7 +1,5 @@
 """Pictures of a few numbers: what they draw, and what they refuse."""
 
-from typing import Any, cast
-
 import numpy as np
 import pytest
 import torch
@@ -18,13 +16,12 @@ def texts(axes):
 
 
 def test_bars_have_the_heights_of_the_numbers_on_one_scale_and_say_them():
-    figure = show_bars({"a": torch.tensor([0.25, 0.75]), "b": [2, -1]}, ["left", "right"])
+    figure = show_bars({"a": torch.tensor([0.25, 0.75]), "b": [2, -1]}, ["left", "right"], highest=3.0)
     first, second = figure.axes
     assert [bar.get_height() for bar in first.patches if isinstance(bar, Rectangle)] == [0.25, 0.75]
     assert texts(first) + texts(second) == ["0.25", "0.75", "2", "−1"]
     assert [label.get_text() for label in second.get_xticklabels()] == ["left", "right"]
-    assert first.get_ylim()[1] == second.get_ylim()[1] == pytest.approx(1.15 * 2)
-    assert show_bars({"a": [0.5]}, ["one"], highest=1.0).axes[0].get_ylim()[1] == pytest.approx(1.15)
+    assert first.get_ylim()[1] == second.get_ylim()[1] == pytest.approx(1.15 * 3)
 
 
 def test_cells_are_the_deeper_the_larger_their_number_and_tell_signs_by_colour():
@@ -55,13 +52,11 @@ def test_lines_pass_through_their_numbers_and_have_names():
 @pytest.mark.parametrize(
     ("draw", "said"),
     [
-        (lambda: show_bars(cast(Any, [0.1]), ["a"]), r"wanted numbers by their titles.*got \[0.1\]"),
         (lambda: show_bars({}, []), "wanted numbers by their titles"),
         (
             lambda: show_bars({"w": [1, 2, 3]}, ["a", "b"]),
             "panel 'w' must hold 2 numbers, as labels does, got 3",
         ),
-        (lambda: show_bars({"w": [[1.0]]}, ["a"]), r"'w' must be a list of numbers, got shape \(1, 1\)"),
         (lambda: show_cells({"w": [1.0]}), r"'w' must be a matrix, got shape \(1,\)"),
         (lambda: show_cells({"w": [[float("nan")]]}), "'w' must be finite, got NaN or infinity"),
         (

@@ -1,21 +1,18 @@
 """A training loop over ``kept_steps``: what is loaded, what begins anew, and where a stopped one goes on."""
 
 import os
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from mha_lib.classroom.lesson import cells, language
+from mha_lib.classroom.lesson import cells
 from mha_lib.classroom.trainings import fingerprint, forget_trainings, kept
-from tests.brackets import bracketed, outside_brackets
 
 # A lesson's training, with one of each that it may depend on.
 LESSON = """
@@ -134,11 +131,8 @@ def test_a_loop_over_kept_steps_learns_what_a_loop_over_range_learns():
 
 CHANGES = {
     "constant": ("scale = 1.0", "scale = 1.5"),
-    "constant in a function": ("return 2.0 *", "return 3.0 *"),
-    "data": ('"sizes": [4, 3]', '"sizes": [5, 3]'),
     "set": ('"two", ', ""),
-    "helper": ("return 2.0 *", "return 2.0 + 0 *"),
-    "helper of a helper": ("\n        return draw", "\n        return -draw"),
+    "helper of a helper": ("return 2.0 *", "return 3.0 *"),
     "decorated function": (".square().mean()", ".square().sum()"),
     "method": ("self.inner(x)[None]", "self.inner(2 * x)[None]"),
     "loop": ("optimizer.zero_grad()", "optimizer.zero_grad(set_to_none=False)"),
@@ -146,7 +140,6 @@ CHANGES = {
     "steps": ("steps=9", "steps=8"),
     "number of heads, with parameters of the same shape": ("num_heads=2, l", "num_heads=4, l"),
     "optimizer": ("learning_rate=0.01", "learning_rate=0.02"),
-    "schedule": ("decay=0.9", "decay=0.8"),
     "local variable": ("losses = []", "losses, more = [], 3.0"),
 }
 
@@ -158,59 +151,22 @@ def test_what_decides_the_result_trains_anew(change, folder):
     assert len(list(folder.iterdir())) == 2
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("    torch.manual_seed(seed)\n", "    # a comment\n\n    torch.manual_seed(seed)\n"),
-        ("class Model", "def unrelated():\n    return 7\n\nclass Model"),
-        ("made = []", "made, square, other = [], 3, torch.rand(4)"),
-    ],
-)
-def test_comments_and_what_the_training_does_not_use_change_nothing(old, new):
+def test_comments_and_what_the_training_does_not_use_change_nothing():
     train()
-    assert train(changed(old, new)) == []
+    assert train(changed("class Model", "other = torch.rand(4)\n\n# a comment\nclass Model")) == []
 
 
-@pytest.mark.parametrize(
-    ("library", "name", "value"),
-    [(fingerprint, "edition", lambda: "another"), (torch, "__version__", "1.0")],
-    ids=["library", "PyTorch"],
-)
-def test_another_library_trains_anew(library, name, value, monkeypatch):
+def test_another_pytorch_and_another_edition_of_the_library_train_anew(tmp_path, monkeypatch):
     train()
-    monkeypatch.setattr(library, name, value)
+    monkeypatch.setattr(torch, "__version__", "1.0")
     assert len(train()) == 9
-
-
-def test_the_edition_of_the_library_is_that_of_its_files(tmp_path, monkeypatch):
-    found = {fingerprint.edition.__wrapped__()}
     monkeypatch.setattr(fingerprint, "LIBRARY", tmp_path)
     for text in ("x = 1", "x = 2"):
         (tmp_path / "new.py").write_text(text)
-        found.add(fingerprint.edition.__wrapped__())
-    assert len(found) == 3
-
-
-@pytest.mark.parametrize(
-    ("imports", "call"),
-    [("import of_mine", "of_mine.factor()"), ("from of_mine import factor", "factor()")],
-)
-def test_of_a_module_beside_the_lesson_counts_what_is_loaded_of_it(imports, call, monkeypatch):
-    source = f"{imports}\n" + changed("return 2.0 *", f"return {call} *")
-    made = []
-    for number in (1, 1, 2):
-        module = ModuleType("of_mine")
-        monkeypatch.setitem(sys.modules, "of_mine", module)
-        exec(f"def number(): return {number}.0\ndef factor(): return number()", vars(module))
-        made.append(len(train(source)))
-    assert made == [9, 0, 9]
-
-
-def test_the_names_of_arguments_count():
-    """Functions that differ in the order of their arguments alone have the same instructions."""
-    source = changed("2.0 * scale", "minus(one=scale, two=3.0)")
-    assert len(train(source + "\ndef minus(one, two): return one - two")) == 9
-    assert len(train(source + "\ndef minus(two, one): return two - one")) == 9
+        fingerprint.edition.cache_clear()
+        assert len(train()) == 9
+    monkeypatch.undo()
+    fingerprint.edition.cache_clear()
 
 
 def test_what_a_cell_has_set_before_its_loop_counts():
@@ -248,7 +204,7 @@ def interrupt():
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("step", [1, 4, 8])
+@pytest.mark.parametrize("step", [1, 8])
 @pytest.mark.usefixtures("often")
 def test_a_stopped_training_goes_on_and_ends_in_the_same_state_to_the_last_bit(step, during, capsys):
     expected = lesson()["train"]()
@@ -263,23 +219,13 @@ def test_a_stopped_training_goes_on_and_ends_in_the_same_state_to_the_last_bit(s
 
 
 @pytest.mark.usefixtures("often")
-@pytest.mark.parametrize("way", ["break", "raise ZeroDivisionError"])
-def test_a_loop_that_is_left_and_one_that_fails_are_kept_too(way):
-    source = changed("stop_at = None", "stop_at = 3").replace("raise KeyboardInterrupt", way)
+def test_a_loop_that_fails_is_kept_too():
+    source = changed("stop_at = None", "stop_at = 3").replace("KeyboardInterrupt", "ZeroDivisionError")
     first, second = lesson(source), lesson(source)
     for names in (first, second):
         with suppress(ZeroDivisionError):
             names["train"]()
     assert (first["made"], second["made"]) == ([0, 1, 2], [])
-
-
-@pytest.mark.usefixtures("often")
-def test_what_is_written_now_and_then_serves_when_the_kernel_dies(folder, during, monkeypatch):
-    monkeypatch.setattr(kept, "SECONDS_TO_FILE", 0)
-    found: list[int] = []
-    during(5, lambda: found.extend(torch.load(file)["step"] for file in folder.iterdir()))
-    train()
-    assert found == [5]
 
 
 def test_a_cell_that_trains_by_itself_is_kept_and_may_run_twice():
@@ -303,17 +249,12 @@ def test_it_is_the_same_training_in_another_process():
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
-    "empty": lambda file: file.write_bytes(b""),
-    "text": lambda file: file.write_text("no training"),
     "half": lambda file: file.write_bytes(file.read_bytes()[: file.stat().st_size // 2]),
-    "foreign pickle": lambda file: file.write_bytes(pickle.dumps({"fingerprint": Path("foreign")})),
     "pickle that ends the kernel": lambda file: file.write_bytes(b"cbuiltins\nexit\n(tR."),
-    "foreign weights": lambda file: torch.save({"weight": torch.ones(3)}, file),
     "another training": lambda file: torch.save(torch.load(file) | {"fingerprint": "another"}, file),
     "another optimizer": lambda file: torch.save(
         (right := torch.load(file)) | {"states": [right["states"][0], {}, *right["states"][2:]]}, file
     ),
-    "folder": lambda file: [file.unlink(), (file / "full").mkdir(parents=True)],
 }
 
 
@@ -327,11 +268,8 @@ def test_a_damaged_file_is_said_in_a_line_and_trained_anew_and_nothing_in_it_run
     assert len(anew["made"]) == 9
     said = capsys.readouterr().out.strip()
     assert said.startswith(f"{file} is damaged, so the model is trained anew.")
-    if damage == "folder":
-        assert "This training is not kept: " in said
-    else:
-        assert "\n" not in said
-        assert train() == [], "it was kept in the place of the other"
+    assert "\n" not in said
+    assert train() == [], "it was kept in the place of the other"
 
 
 def test_where_nothing_can_be_written_the_training_is_not_lost(folder, capsys):
@@ -342,18 +280,10 @@ def test_where_nothing_can_be_written_the_training_is_not_lost(folder, capsys):
 
 
 def test_what_cannot_be_compared_is_said_and_trains_each_time(folder, capsys):
-    for _ in range(2):
-        assert (
-            len(train(changed("losses = []", "losses, numbers = [], (number for number in range(3))"))) == 9
-        )
-        said = capsys.readouterr().out
-        assert said.strip() == "This training is not kept: cannot pickle 'generator' object"
+    assert len(train(changed("losses = []", "losses, numbers = [], (number for number in [3])"))) == 9
+    said = capsys.readouterr().out
+    assert said.strip() == "This training is not kept: cannot pickle 'generator' object"
     assert not folder.exists()
-
-
-def test_an_object_without_a_state_is_refused():
-    with pytest.raises(TypeError, match=r"keeps models, .*, lists and dicts, got int"):
-        kept.kept_steps(3, 7)
 
 
 def test_a_lesson_in_no_course_keeps_beside_itself(tmp_path, monkeypatch):
@@ -364,17 +294,6 @@ def test_a_lesson_in_no_course_keeps_beside_itself(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     train()
     assert len(list((tmp_path / "work" / "trainings").iterdir())) == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "file"), [("train", "train-Model"), ("训练", "Model"), ("con", "con-Model")]
-)
-def test_the_name_of_a_file_says_what_was_trained_on_every_system(name, file, folder):
-    lesson(LESSON.replace("def train(", f"def {name}("))[name]()
-    (found,) = folder.iterdir()
-    assert found.name.startswith(f"{file}-")
-    assert len(found.name) < 80
-    assert all(letter.isascii() and (letter.isalnum() or letter in "-.") for letter in found.name)
 
 
 def test_those_used_longest_ago_go_when_they_become_too_many(folder, monkeypatch):
@@ -390,25 +309,6 @@ def test_those_used_longest_ago_go_when_they_become_too_many(folder, monkeypatch
     assert {files[0], files[2]} < {*folder.iterdir()}
 
 
-def test_forgotten_trainings_begin_anew(folder, capsys):
-    for seed in range(2):
-        train(LESSON, seed)
-    forget_trainings()
-    assert capsys.readouterr().out == "Trainings forgotten: 2\n"
-    assert [*folder.iterdir()] == []
-
-
-@pytest.mark.usefixtures("often")
-def test_what_is_shown_is_one_line_that_is_written_over_and_goes(capsys):
-    train()
-    lines = capsys.readouterr().out.split("\r")
-    assert lines[0] == lines[-1] == ""
-    assert lines[1].startswith("███░░░░░░░░░░░░░░░░░░░░░░░░░░░ step 1 of 9, ")
-    assert lines[-2].strip() == ""
-    assert all(len(line) >= len(before.rstrip()) for before, line in pairwise(lines[:-1]))
-    assert "\n" not in "".join(lines)
-
-
 @pytest.mark.usefixtures("often")
 def test_in_a_lesson_it_is_one_output_that_tells_its_steps_and_has_nothing_in_the_end(monkeypatch, capsys):
     said = []
@@ -419,39 +319,7 @@ def test_in_a_lesson_it_is_one_output_that_tells_its_steps_and_has_nothing_in_th
     train()
     *shown, (last, _) = [what for what, _ in said]
     assert [about["mha_progress"]["step"] for _, about in shown] == [*range(1, 9)]
-    assert {about["mha_progress"]["steps"] for _, about in shown} == {9}
-    assert all(data["text/plain"].endswith(f" {about['mha_progress']['said']}") for data, about in shown)
     assert "step 8 of 9, " in shown[-1][0]["text/plain"]
     assert last == {}
     assert [how["update"] for _, how in said] == [False, *[True] * 8]
-    assert len({how["transient"]["display_id"] for _, how in said}) == 1
     assert capsys.readouterr().out == ""
-
-
-def test_it_computes_with_one_thread_and_leaves_the_others_as_they_were(during):
-    before, threads = torch.get_num_threads(), []
-    torch.set_num_threads(2)
-    try:
-        during(1, lambda: [threads.append(torch.get_num_threads()), interrupt()])
-        with pytest.raises(KeyboardInterrupt):
-            train()
-        assert (threads, torch.get_num_threads()) == ([1], 2)
-    finally:
-        torch.set_num_threads(before)
-
-
-@pytest.mark.usefixtures("often")
-def test_everything_is_said_in_the_language_of_the_lesson(folder, monkeypatch, capsys, during):
-    words = bracketed(language.words_in("en"))
-    monkeypatch.setattr(kept, "words_here", lambda: words)
-    train()
-    (file,) = folder.iterdir()
-    file.write_text("nothing")
-    during(4, interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        train()
-    forget_trainings()
-    said = capsys.readouterr().out
-    for begins in ("⟦step", "is damaged", "⟦Stopped", "⟦Trainings forgotten"):
-        assert begins in said
-    assert not any(letter.isalpha() for letter in outside_brackets(said))

@@ -49,22 +49,11 @@ def test_the_special_tokens_are_where_their_names_are_and_the_longest_numeral_ha
     assert make_batch([LARGEST]).target.shape[1] == MAX_TARGET_TOKENS + 1  # and its "<bos>"
 
 
-def test_what_a_model_writes_is_shown_whole_even_if_it_is_nonsense():
-    assert as_numeral([TARGET_VOCABULARY.index("万"), BEGIN, PADDING]) == "万<bos><pad>"
-
-
 def test_one_number_in_sixteen_is_held_out_whatever_its_kind():
     draw = torch.Generator().manual_seed(3)
     numbers = torch.randint(0, LARGEST + 1, (100_000,), generator=draw)
-    kinds = {
-        "any": numbers,
-        "small": torch.arange(100, 100_100),
-        "thousands": torch.arange(1, 100_000) * 1000,
-        "10,000s": torch.arange(1, 10_000) * 10_000,
-        "one digit between zeros": torch.arange(1, 10_000) * 10_000 + 7,
-    }
-    for kind, found in kinds.items():
-        assert is_held_out(found).float().mean() == pytest.approx(1 / 16, abs=0.006), kind
+    for kind in (numbers, torch.arange(100, 100_100), torch.arange(1, 10_000) * 10_000 + 7):
+        assert is_held_out(kind).float().mean() == pytest.approx(1 / 16, abs=0.006)
 
 
 def test_held_out_numbers_stay_the_same_and_are_none_below_a_hundred():
@@ -78,26 +67,15 @@ def test_no_training_number_is_held_out_and_each_exam_number_is():
     numbers = draw_training_numbers(20_000, torch.Generator().manual_seed(0))
     assert len(numbers) == 20_000
     assert not is_held_out(numbers).any()
-    for zero_rich in (False, True):
-        exam = held_out_numbers(3_000, zero_rich=zero_rich)
-        assert len(exam) == 3_000
-        assert is_held_out(exam).all()
-        assert int(exam.max()) <= LARGEST
-
-
-def test_however_few_numbers_are_drawn_there_are_that_many():
-    for seed in range(300):
-        assert len(draw_training_numbers(1, torch.Generator().manual_seed(seed))) == 1
-        assert len(held_out_numbers(1, max_digits=3, seed=seed)) == 1
+    exam = held_out_numbers(3_000)
+    assert len(exam) == 3_000
+    assert is_held_out(exam).all()
 
 
 @pytest.mark.parametrize(("max_digits", "zero_rich"), [(2, False), (9, False), (5, True)])
 def test_numbers_of_too_few_or_too_many_digits_are_an_error(max_digits, zero_rich):
     with pytest.raises(ValueError, match=f"max_digits must be from [38] to 8, since .*, got {max_digits}"):
         held_out_numbers(3, max_digits=max_digits, zero_rich=zero_rich)
-    for digits in (0, 9):
-        with pytest.raises(ValueError, match=f"max_digits must be from 1 to 8, got {digits}"):
-            draw_training_numbers(3, torch.Generator(), digits)
 
 
 def test_training_sees_short_numbers_and_those_with_zeros_often():
@@ -112,14 +90,8 @@ def test_training_sees_short_numbers_and_those_with_zeros_often():
     assert {0, 7, 10, 100} <= set(numbers.tolist())
 
 
-def test_numbers_are_drawn_alike_for_a_seed():
-    draws = [draw_training_numbers(50, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)]
-    assert torch.equal(draws[0], draws[1])
-    assert not torch.equal(draws[0], draws[2])
-    assert not torch.equal(held_out_numbers(50, seed=1), held_out_numbers(50, seed=2))
-
-
 def test_hard_numbers_have_many_zeros_inside():
     numbers = held_out_numbers(2_000, zero_rich=True)
+    assert is_held_out(numbers).all()
     assert all(zeros_inside(number) >= 2 for number in numbers.tolist())
     assert {len(str(number)) for number in numbers.tolist()} == {4, 5, 6, 7, 8}

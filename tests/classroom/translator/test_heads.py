@@ -1,7 +1,6 @@
 """The measures of heads, in cases with a known answer and in relations that must hold."""
 
 import math
-import re
 
 import pytest
 import torch
@@ -81,29 +80,11 @@ def test_a_head_that_looks_at_the_right_words_has_an_alignment_of_one(known, bat
     assert scores[3].item() == pytest.approx(chance_of_alignment(batch))
 
 
-def test_padding_in_the_batch_changes_no_alignment(trained):
-    """Each numeral counts alike, so the mean over several batches is the mean over one."""
-    parts = [make_batch([number]) for number in MIXED]
-    counts = torch.tensor([sum(word is not None for word in alignment(number)) for number in MIXED])
-    scores = torch.stack([alignment_scores(trained, part)[0] for part in parts])  # (N, H)
-    whole = alignment_scores(trained, make_batch(MIXED))[0]
-    torch.testing.assert_close(whole, (scores * counts[:, None]).sum(0) / counts.sum())
-
-
 def test_a_trained_translator_looks_at_the_right_words(trained):
     batch = make_batch(NUMBERS)
     assert max(alignment_scores(trained, batch)[0]) > 1.8 * chance_of_alignment(batch)
     fresh = alignment_scores(make_translator(HEADS), batch)[0]
     torch.testing.assert_close(fresh, torch.full((HEADS,), chance_of_alignment(batch)), atol=0.05, rtol=0)
-
-
-def test_weights_belong_to_the_numeral_that_they_predict(trained, batch):
-    inputs = batch.target[:, :-1]
-    _, expected = trained(batch.source, inputs, batch.source_mask, need_weights=True)
-    found = weights_of(trained, batch)
-    assert torch.equal(found.cross[0], expected.cross[0])
-    assert found.decoder[0].shape == (len(MIXED), HEADS, inputs.shape[1], inputs.shape[1])
-    assert not found.cross[0].requires_grad
 
 
 def test_entropy_is_0_on_one_word_and_log_n_evenly_on_n(known, batch):
@@ -184,9 +165,6 @@ def test_weights_are_changed_in_the_heads_that_are_named_and_nowhere_else(traine
     same = with_changed_weights(trained, heads, lambda weights, allowed: weights)
     inputs = (batch.source, batch.target[:, :-1], batch.source_mask)
     torch.testing.assert_close(same(*inputs), trained(*inputs))
-    masks = head_masks_without(trained, [Head(name, 0, 1)])
-    torch.testing.assert_close(same(*inputs, head_masks=masks), trained(*inputs, head_masks=masks))
-    assert translate(same, NUMBERS) == translate(trained, NUMBERS)
     even = with_changed_weights(trained, heads, evened)
     before, after = (getattr(weights_of(model, batch), name)[0] for model in (trained, even))
     for head in range(HEADS):
@@ -195,32 +173,9 @@ def test_weights_are_changed_in_the_heads_that_are_named_and_nowhere_else(traine
     assert translate(without, NUMBERS) == translate(trained, NUMBERS, head_masks_without(trained, heads))
 
 
-def test_changes_of_weights_add_up(trained, batch):
-    once = with_changed_weights(trained, [Head("cross", 0, 1)], evened)
-    twice = with_changed_weights(once, [Head("cross", 0, 2)], evened)
-    both = with_changed_weights(trained, [Head("cross", 0, 1), Head("cross", 0, 2)], evened)
-    torch.testing.assert_close(weights_of(twice, batch).cross[0], weights_of(both, batch).cross[0])
-
-
-@pytest.mark.parametrize(
-    "head", [("cros", 0, 1), ("cross", 1, 0), ("cross", 0, -1), ("encoder", -1, 0), ("decoder", 0, 99)]
-)
-@pytest.mark.parametrize(
-    "use",
-    [head_masks_without, lambda model, heads: with_changed_weights(model, heads, evened)],
-    ids=["head_masks_without", "with_changed_weights"],
-)
-def test_a_head_that_there_is_not_is_an_error(trained, use, head):
-    message = "heads must be .*got " + re.escape(
-        f"{Head(*head)}; there are 'encoder': 1 layers of {HEADS} heads"
-    )
-    with pytest.raises(ValueError, match=message):
-        use(trained, [Head(*head)])
-
-
-def test_padding_gets_no_weight_however_weights_are_changed(trained, batch):
-    for change in (evened, permuted):
-        changed = with_changed_weights(trained, [Head("cross", 0, 0), Head("encoder", 0, 0)], change)
-        weights = weights_of(changed, batch)
-        assert not weights.cross[0].transpose(1, 3)[~batch.source_mask].any()
-        assert not weights.encoder[0].transpose(1, 3)[~batch.source_mask].any()
+@pytest.mark.parametrize("head", [("cros", 0, 1), ("cross", 1, 0), ("decoder", 0, 99)])
+def test_a_head_that_there_is_not_is_an_error(head):
+    model = make_translator(HEADS)
+    for use in (head_masks_without, lambda model, heads: with_changed_weights(model, heads, evened)):
+        with pytest.raises(ValueError, match=r"heads must be .*; there are 'encoder': 1 layers of 4 heads"):
+            use(model, [Head(*head)])

@@ -80,11 +80,6 @@ def test_composition_is_none_where_the_second_map_reads_what_the_first_does_not_
     assert composition(one, one.T) == pytest.approx(1)
 
 
-def test_a_diagonal_is_the_largest_of_each_row():
-    assert layers.on_diagonal(torch.eye(32)) == 1
-    assert layers.on_diagonal(torch.eye(32).roll(1, 0)) == 0
-
-
 def test_a_moment_lies_on_the_line_between_two_points():
     assert layers.moment([0, 0.5, 1], 0.75) == 37.5
     assert layers.moment([0.5, 1], 0.25) == 0

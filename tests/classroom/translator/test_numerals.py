@@ -9,7 +9,6 @@ from mha_lib.classroom.lesson import language
 from mha_lib.classroom.translator.numerals import (
     ENGLISH_WORDS,
     LARGEST,
-    NUMERALS,
     NotUnderstood,
     alignment,
     in_chinese,
@@ -26,12 +25,9 @@ PUBLISHED = {
     200: "二百", 909: "九百零九", 1_000: "一千", 1_001: "一千零一", 1_010: "一千零一十",
     1_012: "一千零一十二", 1_100: "一千一百", 2_022: "二千零二十二", 5_040: "五千零四十",
     7_066: "七千零六十六",
-    10_000: "一万", 10_001: "一万零一", 10_010: "一万零一十", 10_110: "一万零一百一十", 11_000: "一万一千",
-    20_000: "二万", 20_045: "二万零四十五", 23_045: "二万三千零四十五", 40_801: "四万零八百零一",
-    100_000: "十万", 100_010: "十万零一十", 101_000: "十万一千", 110_000: "十一万", 112_000: "十一万二千",
-    130_013: "十三万零一十三", 200_010: "二十万零一十", 225_250: "二十二万五千二百五十",
-    1_000_000: "一百万", 1_035_789: "一百零三万五千七百八十九", 1_759_998: "一百七十五万九千九百九十八",
-    2_000_105: "二百万零一百零五", 10_000_000: "一千万", 10_050_026: "一千零五万零二十六",
+    10_000: "一万", 10_010: "一万零一十", 11_000: "一万一千", 23_045: "二万三千零四十五",
+    100_010: "十万零一十", 101_000: "十万一千", 112_000: "十一万二千", 225_250: "二十二万五千二百五十",
+    1_035_789: "一百零三万五千七百八十九", 2_000_105: "二百万零一百零五", 10_050_026: "一千零五万零二十六",
     11_000_000: "一千一百万", 20_001_007: "二千万一千零七", 30_000_005: "三千万零五",
     30_400_000: "三千零四十万", 41_683_000: "四千一百六十八万三千",
     99_999_999: "九千九百九十九万九千九百九十九",
@@ -68,48 +64,15 @@ def english_another_way(number):
     return ENGLISH_WORDS[18 + number // 10] + (f" {small[number % 10]}" if number % 10 else "")
 
 
-def check_another_way(numbers):
-    for number in numbers:
-        english, chinese = in_english(number), in_chinese(number)
-        assert (english, chinese) == (english_another_way(number), chinese_another_way(number))
-
-
 @pytest.mark.parametrize("number", PUBLISHED)
 def test_numerals_are_those_of_the_published_table(number):
     assert in_chinese(number) == chinese_another_way(number) == PUBLISHED[number]
 
 
-SPOKEN = {
-    0: "zero",
-    13: "thirteen",
-    40: "forty",
-    105: "one hundred five",
-    23_045: "twenty three thousand forty five",
-    1_000_000: "one million",
-    90_012_300: "ninety million twelve thousand three hundred",
-}
-
-
-@pytest.mark.parametrize("number", SPOKEN)
-def test_words_are_those_that_people_say(number):
-    assert in_english(number) == SPOKEN[number]
-
-
 def test_numbers_are_spelled_as_in_another_way():
-    check_another_way(range(0, 100_000, 11))
-    check_another_way(some_numbers(5_000))
-
-
-@pytest.mark.whole
-def test_every_small_number_and_a_million_others_are_spelled_so_too():
-    check_another_way(range(100_000))
-    check_another_way(some_numbers(1_000_000))
-
-
-def test_only_the_words_of_the_vocabulary_occur():
-    numbers = [*range(2_000), *some_numbers(5_000)]
-    assert {word for number in numbers for word in in_english(number).split()} == set(ENGLISH_WORDS)
-    assert {numeral for number in numbers for numeral in in_chinese(number)} == set(NUMERALS)
+    for number in [*range(0, 100_000, 11), *some_numbers(5_000)]:
+        assert in_english(number) == english_another_way(number)
+        assert in_chinese(number) == chinese_another_way(number)
 
 
 ALIGNED = {
@@ -137,39 +100,13 @@ def test_each_numeral_comes_from_its_word(number):
     assert " ".join(found) == ALIGNED[number]
 
 
-def test_another_digit_changes_the_numeral_and_the_word_that_it_comes_from():
-    """If all digits are 2 or more, each digit is one word and one numeral."""
-    draw = random.Random(5)
-    for _ in range(500):
-        digits = draw.choices("23456789", k=draw.randint(1, 8))
-        place = draw.randrange(len(digits))
-        other = [*digits]
-        other[place] = draw.choice([digit for digit in "23456789" if digit != digits[place]])
-        before, after = int("".join(digits)), int("".join(other))
-        words, numerals = (
-            [k for k, pair in enumerate(zip(spell(before), spell(after), strict=True)) if len(set(pair)) > 1]
-            for spell in (lambda number: in_english(number).split(), in_chinese)
-        )
-        assert len(words) == len(numerals) == 1
-        assert alignment(before)[numerals[0]] == words[0]
-
-
-def test_only_the_10000_and_zeros_inside_come_from_no_word():
-    for number in [*range(1, 3_000), *some_numbers(2_000)]:
-        pairs = zip(in_chinese(number), alignment(number), strict=True)
-        assert all((numeral in "万零") == (place is None) for numeral, place in pairs) or number == 0
-
-
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        *((text, 23_045) for text in ("23045", "23,045", " 23 045 ", "２３，０４５")),
-        *((text, 7) for text in ("007", "0" * 5_000 + "7")),
-        *((text, 0) for text in ("0", "000")),
-        ("99,999,999", LARGEST),
-        *((text, 35_000) for text in ("3万5千", "３万５千", "3.5万", "3 萬 5 千", "3万5000")),
-        *((text, 15_000) for text in ("1.5万", "15千", "150百")),
-        *zip(("3万", "3万5百20", "0.0003万"), (30_000, 30_520, 3), strict=True),
+        *((text, 23_045) for text in ("23045", " 23 045 ", "２３，０４５")),
+        *zip(("007", "000", "99,999,999"), (7, 0, LARGEST), strict=True),
+        *((text, 35_000) for text in ("３万５千", "3.5万", "3 萬 5 千", "3万5000")),
+        *zip(("150百", "3万5百20", "0.0003万"), (15_000, 30_520, 3), strict=True),
     ],
 )
 def test_digits_are_understood_as_people_type_them(text, number):
@@ -179,8 +116,8 @@ def test_digits_are_understood_as_people_type_them(text, number):
 @pytest.mark.parametrize(
     "text",
     [
-        *("", " ", "-5", "3.5", "23 apples", "100000000", "9" * 5_000, "七", "twenty"),
-        *("三分之一", "负五", "1亿", "万", "3万5", "1.00001万", "0.00005万", "10000万", "5千3万"),
+        *("", "-5", "3.5", "23 apples", "100000000", "9" * 5_000, "七"),
+        *("万", "3万5", "0.00005万", "10000万", "5千3万"),
     ],
 )
 def test_anything_else_gets_a_sentence_in_the_language_of_the_lesson(text, monkeypatch):
@@ -198,6 +135,5 @@ def test_numbers_beyond_the_range_and_what_is_no_integer_are_refused(spell):
     for number in (-1, LARGEST + 1):
         with pytest.raises(ValueError, match=f"from 0 to 99,999,999, got {number:,}"):
             spell(number)
-    for other in (12.0, "12", None):
-        with pytest.raises(TypeError):
-            spell(other)
+    with pytest.raises(TypeError):
+        spell(12.0)
