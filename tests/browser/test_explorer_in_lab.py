@@ -101,7 +101,7 @@ def test_through_the_kernel(page, jupyter):
 
     # where no cell shows it any more, the former explorer is closed
     lab.run(1)
-    expect(lab.run(2)).to_have_text(re.compile(r" 1$"))
+    expect(lab.run(2)).to_have_text(re.compile(r" 1\s*$"))
 
     # Escape hands the focus back to the notebook, whose keys work then
     lab.cell(0).get_by_label("shift").press("Escape")
