@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from mha_lib import MultiHeadAttention, merge_heads, split_heads
+from mha_lib import MultiHeadAttention, dot_product_attention, merge_heads, padding_mask, split_heads
 from mha_lib.classroom.lesson import list_languages, make_working_copy, write_stripped
 from mha_lib.classroom.lesson.questions import FORMS, read_key, read_questions
 from mha_lib.classroom.pages.questions import ADDRESSES, key_page, question_page, students_pages
@@ -20,6 +21,7 @@ from tests.lessons import ROOT, copy_course
 LANGUAGES = list_languages(ROOT)
 QUESTIONS = {language: read_questions(ROOT, language)["questions"] for language in LANGUAGES}
 KEYS = {language: read_key(ROOT, language) for language in LANGUAGES}
+each_form = pytest.mark.parametrize("form", FORMS)
 each_language = pytest.mark.parametrize("language", LANGUAGES)
 
 
@@ -28,11 +30,11 @@ def term_of(layer, x, head):
     return layer(x, head_mask=F.one_hot(torch.tensor(head), layer.num_heads).float())
 
 
-def replaced(layer, heads):
+def replaced(layer, heads, kinds="qkv"):
     """The layer with other projections in some of its heads."""
     changed = MultiHeadAttention(layer.num_hiddens, layer.num_heads)
     changed.load_state_dict(layer.state_dict())
-    for kind in "qkv":
+    for kind in kinds:
         rows = getattr(changed, f"W_{kind}").weight.unflatten(0, (layer.num_heads, -1))
         rows[list(heads)] = torch.randn_like(rows[list(heads)])
     return changed
@@ -54,6 +56,23 @@ def inputs_of_a_head(width, num_heads, head_dim, head):
         "picked": len(numbers) == head_dim,
         "whole": len(numbers) == width and len(tokens) == 8,
         "share": len(tokens) == 8 // num_heads,
+    }
+
+
+def heads_that_notice(width, num_heads, num_tokens):
+    layer, x = MultiHeadAttention(width, num_heads), torch.randn(1, num_tokens, width)
+    changed = x.clone()
+    changed[0, -1, 0] += 1
+    heads = [
+        head
+        for head in range(num_heads)
+        if not torch.equal(term_of(layer, x, head), term_of(layer, changed, head))
+    ]
+    return {
+        "whole": heads == list(range(num_heads)),
+        "share": heads == [num_heads - 1],
+        "slice": heads == [0],
+        "picked": len(heads) == 1,
     }
 
 
@@ -144,6 +163,20 @@ def zero_weights(real, padded):
     }
 
 
+def changed_rows(real, padded):
+    layer, x, lens = MultiHeadAttention(8, 2), torch.randn(1, padded, 8), torch.tensor([real])
+    other = x.clone()
+    other[:, real:] += 1
+    is_changed = (layer(x, valid_lens=lens) != layer(other, valid_lens=lens)).any(-1)[0]
+    rows = is_changed.nonzero().flatten().tolist()
+    return {
+        "keys": rows == list(range(real, padded)),
+        "queries": rows == list(range(real)),
+        "both": rows == [],
+        "small": rows == list(range(padded)),
+    }
+
+
 def cut(before, right, wrong):
     """``before`` holds at each number the token to which it belongs; so do the results, row by row."""
     try:
@@ -182,6 +215,27 @@ def folded_row(texts, heads, tokens, head_dim, row):
     }
 
 
+def folded_lengths(texts, heads, tokens, head_dim, first, second):
+    q = torch.randn(texts, heads, tokens, head_dim)
+    right = F.scaled_dot_product_attention(
+        q, q, q, attn_mask=padding_mask(torch.tensor([first, second]), tokens)[:, None]
+    )
+
+    def is_right(lens):
+        if len(lens) != texts * heads:
+            return False  # no length for each row
+        folded = q.flatten(0, 1)
+        mixed, _ = dot_product_attention(folded, folded, folded, padding_mask(torch.tensor(lens), tokens))
+        return torch.allclose(mixed.view_as(right), right, atol=1e-6)
+
+    return {
+        "texts-first": is_right([first] * 3 + [second] * 3),
+        "heads-first": is_right([first, second] * 3),
+        "heads-alone": is_right([first, second]),
+        "longer": is_right([3 * first, 3 * second]),
+    }
+
+
 def does_reach(num_heads, heads, others):
     """Whether other projections in some heads change what the others add, or their weights."""
     layer, x = MultiHeadAttention(24, num_heads), torch.randn(1, 5, 24)
@@ -201,25 +255,72 @@ def earlier_heads(num_heads, last):
     }
 
 
-# The computations that answer the first form of a question, or both, with their numbers.
+def one_layer_for_two(in_two, in_one):
+    first, second, x = *(MultiHeadAttention(24, in_two) for _ in "12"), torch.randn(1, 5, 24)
+    changed = replaced(first, range(in_two))(x)
+    reads_others = all(
+        not torch.equal(term_of(second, first(x), head), term_of(second, changed, head))
+        for head in range(in_two)
+    )
+    near, half = does_reach(in_one, [0], [1]), does_reach(in_one, range(4), range(4, in_one))
+    return {
+        "chain": near["terms"],
+        "sum": half["terms"],
+        "compete": near["weights"] or half["weights"],
+        "nothing": reads_others and not any([*near.values(), *half.values()]),
+    }
+
+
+def one_map(weight):
+    """Head 0 looks at one word, as the question says, and adds nothing; head 1 looks at another."""
+    asks, looked_at, other, layer = 4, 2, 0, MultiHeadAttention(8, 2)
+    for matrix in (layer.W_q.weight, layer.W_k.weight, layer.W_o.weight[:, :4]):
+        matrix.zero_()
+    layer.W_q.weight[[0, 4], asks] = 2 * torch.tensor([math.log(7 * weight / (1 - weight)), 9])  # 2: √d
+    layer.W_k.weight[0, looked_at] = layer.W_k.weight[4, other] = 1
+    x = torch.eye(8)[None]  # eight words
+    output, (_, weights) = layer(x), layer(x, need_weights=True)
+    values = split_heads(layer.W_v(x), 2)[0, 0]
+    others = [word for word in range(8) if word != looked_at]
+    mixture = weight * values[looked_at] + (1 - weight) * values[others].mean(0)
+    kept = ~torch.eye(8, dtype=torch.bool)  # in each row, a word is left out
+    without = [(layer(x, key_mask=mask[None]) - output)[0, asks].norm().item() for mask in kept]
+    return {
+        "mixture": torch.allclose((weights[0, 0] @ values)[asks], mixture, atol=1e-6),
+        "cause": not torch.equal(replaced(layer, [0], "v")(x), output),
+        "changes": not torch.equal(evened(layer)(x), output),
+        "most": without.index(max(without)) == looked_at,
+    }
+
+
+def evened(layer):
+    """The layer with even weights in head 0."""
+    changed = replaced(layer, [])
+    changed.W_q.weight[:4] = 0
+    return changed
+
+
+# For each question, the computation that answers its first form and its second, with their numbers.
 ANSWERS: dict[str, Any] = {
-    "whole-input": ((inputs_of_a_head, (64, 4, 16, 2)),),
+    "whole-input": ((inputs_of_a_head, (64, 4, 16, 2)), (heads_that_notice, (512, 8, 16))),
     "parameters": ((parameters, (512, 1, 8)), (parameters, (960, 4, 12))),
     "length": ((work, (512, 8, 128, 256)), (work, (1024, 16, 256, 1024))),
     "scale": ((divisor, (512, 8, 64)), (divisor, (100, 4, 25))),
     "mask-polarity": ((polarity, (True,)), (polarity, (False,))),
-    "padded-queries": ((zero_weights, (3, 5)),),
+    "padded-queries": ((zero_weights, (3, 5)), (changed_rows, (2, 4))),
     "layout": ((split, (2, 6, 64, 4, 16)), (merge, (3, 4, 6, 8, 32))),
-    "folded": ((folded_row, (4, 3, 6, 10, 10)),),
-    "side-by-side": ((earlier_heads, (6, 5)),),
+    "folded": ((folded_row, (4, 3, 6, 10, 10)), (folded_lengths, (2, 3, 7, 10, 5, 2))),
+    "side-by-side": ((earlier_heads, (6, 5)), (one_layer_for_two, (4, 8))),
+    "explanation": ((one_map, (0.9,)), (one_map, (0.95,))),
 }
-COMPUTED = [(name, *one) for name, forms in ANSWERS.items() for one in zip(FORMS, forms, strict=False)]
+each_question = pytest.mark.parametrize("name", ANSWERS)
 
 
-@pytest.mark.parametrize(("name", "form", "computed"), COMPUTED)
+@each_form
+@each_question
 @torch.no_grad()
-def test_the_library_gives_one_choice_and_refutes_the_others(name, form, computed):
-    compute, numbers = computed
+def test_the_library_gives_one_choice_and_refutes_the_others(name, form):
+    compute, numbers = ANSWERS[name][FORMS.index(form)]
     torch.manual_seed(0)
     right = KEYS["en"][name]["right"]
     choices = next(one for one in QUESTIONS["en"] if one["id"] == name)[form]["choices"]
@@ -227,13 +328,13 @@ def test_the_library_gives_one_choice_and_refutes_the_others(name, form, compute
 
 
 @each_language
-def test_the_numbers_that_are_computed_with_are_those_of_the_question(language):
-    questions = {one["id"]: one for one in QUESTIONS[language]}
-    for name, form, (_, numbers) in COMPUTED:
-        one = questions[name][form]
-        said = " ".join([one["asks"], *one["choices"].values()])
+@each_form
+def test_the_numbers_that_are_computed_with_are_those_of_the_question(form, language):
+    for one in QUESTIONS[language]:
+        said = " ".join([one[form]["asks"], *one[form]["choices"].values()])
         known = {float(number) for number in re.findall(r"\d*\.?\d+", said)}
-        assert {number for number in numbers if not isinstance(number, bool)} <= known, name
+        _, numbers = ANSWERS[one["id"]][FORMS.index(form)]
+        assert {number for number in numbers if not isinstance(number, bool)} <= known, one["id"]
 
 
 def outline(tree):
@@ -245,10 +346,26 @@ def test_all_languages_have_the_same_questions_choices_and_steps():
     for language in LANGUAGES:
         for mine, english in zip(QUESTIONS[language], QUESTIONS["en"], strict=True):
             assert (mine["id"], outline(mine)) == (english["id"], outline(english))
+        assert outline(KEYS[language]) == outline(KEYS["en"])
         for name, answer in KEYS[language].items():
             assert [answer[entry] for entry in ("lesson", "step", "right")] == [
                 KEYS["en"][name][entry] for entry in ("lesson", "step", "right")
             ]
+
+
+def test_both_forms_ask_for_the_same_beliefs_at_other_letters():
+    assert [one["id"] for one in QUESTIONS["en"]] == list(ANSWERS) == list(KEYS["en"])
+    letters: dict[str, list[int]] = {form: [] for form in FORMS}
+    for one in QUESTIONS["en"]:
+        answer = KEYS["en"][one["id"]]
+        before, after = (list(one[form]["choices"]) for form in FORMS)
+        assert before != after
+        assert set(before) == set(after) == {answer["right"], *answer["because"]}
+        assert len(before) == 4
+        for form, names in zip(FORMS, (before, after), strict=True):
+            letters[form].append(names.index(answer["right"]))
+    for places in letters.values():
+        assert max(Counter(places).values()) <= 4, "no letter is right too often"
 
 
 @each_language
