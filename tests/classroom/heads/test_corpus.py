@@ -15,6 +15,7 @@ pytest.importorskip("transformers")
 
 from mha_lib.classroom.heads import HeadTable, head_table, read_attention
 from mha_lib.classroom.heads.measures import measures_of
+from tests.classroom.heads import hand_set
 from tests.classroom.heads.small_models import CASES, GPT2, SIZES, ids, made, saved, text
 
 LENGTHS = (11, 7, 13)
@@ -190,7 +191,7 @@ def random_tokens(count, seed=0):
 
 
 def test_in_models_of_random_weights_no_head_shows_a_pattern():
-    for seed in range(12):
+    for seed in range(24):
         model = CASES["gpt2"].make()
         torch.manual_seed(seed)
         for parameter in model.parameters():
@@ -198,6 +199,19 @@ def test_in_models_of_random_weights_no_head_shows_a_pattern():
                 torch.nn.init.normal_(parameter, std=24**-0.5)
         found = head_table(model, random_tokens(5, seed), removed=()).patterns()
         assert found == {"previous": [], "first": [], "same": [], "induction": []}
+
+
+@pytest.mark.parametrize("make", [hand_set.gpt2, hand_set.llama])
+def test_in_models_set_by_hand_exactly_the_heads_that_were_set_show_their_pattern(make):
+    generator = torch.Generator().manual_seed(0)
+    texts = torch.stack([torch.randperm(hand_set.TOKENS, generator=generator) for _ in range(5)])
+    table = head_table(make(), texts, removed=())
+    expected = {"previous": [hand_set.PREVIOUS], "first": [], "same": [], "induction": [hand_set.INDUCTION]}
+    assert table.patterns() == expected
+    assert "induction: layer 1 head 1" in repr(table)
+    assert "first: none found" in repr(table)
+    alone = head_table(make(), texts[:1], removed=()).patterns()
+    assert alone == expected | {"previous": []}, "one text has no spread; induction has texts of its own"
 
 
 def test_a_head_shows_a_pattern_if_its_weight_is_high_and_well_above_chance():

@@ -1,0 +1,175 @@
+"""The table of heads of two small trained models, beside the course's own layers and hooks.
+
+One is lesson 07's; the other was trained by somebody else and is not part of the project: see
+``tests/mha_lib/stories.py``. Both are converted to a model of transformers.
+"""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.testing import assert_close
+
+pytest.importorskip("transformers")
+
+import transformers
+
+from evidence.heads import run_cells
+from evidence.stories import lesson_of, lesson_with_model
+from mha_lib.classroom.heads import head_outputs, head_table, logit_shares
+from tests.mha_lib.stories import BEGIN, TOLD, encoded, needs_stories, read_model, read_tokens
+
+NAMES = {
+    "self_attention_norm": "input_layernorm",
+    "feed_forward_norm": "post_attention_layernorm",
+    "self_attention.W_q": "self_attn.q_proj",
+    "self_attention.W_k": "self_attn.k_proj",
+    "self_attention.W_v": "self_attn.v_proj",
+    "self_attention.W_o": "self_attn.o_proj",
+    "feed_forward.W_gate": "mlp.gate_proj",
+    "feed_forward.W_1": "mlp.up_proj",
+    "feed_forward.W_2": "mlp.down_proj",
+}
+
+
+class Stories(nn.Module):
+    """The model made of the course's layers."""
+
+    def __init__(self):
+        super().__init__()
+        table, layers, self.norm = read_model()
+        self.table = nn.Embedding.from_pretrained(table)
+        self.layers = nn.ModuleList(layers)
+
+    def forward(self, tokens):
+        x = self.table(tokens)
+        for layer in self.layers:
+            x = layer(x, is_causal=True)
+        return self.norm(x) @ self.table.weight.T
+
+
+def as_theirs(ours):
+    """The same model as one of transformers, which turns the halves of a head in place of neighbours.
+
+    Qwen 2 is a Llama with windows in some layers, and with biases, which are 0 here.
+    """
+    attention, (vocabulary, width) = ours.layers[0].self_attention, ours.table.weight.shape
+    windows = [layer.self_attention.window for layer in ours.layers]
+    theirs = transformers.Qwen2ForCausalLM(
+        transformers.Qwen2Config(
+            vocab_size=vocabulary,
+            hidden_size=width,
+            intermediate_size=len(ours.layers[0].feed_forward.W_1.weight),
+            num_hidden_layers=len(ours.layers),
+            num_attention_heads=attention.num_heads,
+            num_key_value_heads=attention.num_kv_heads,
+            max_position_embeddings=512,
+            rms_norm_eps=ours.norm.eps or torch.finfo(torch.float32).eps,
+            tie_word_embeddings=True,
+            use_sliding_window=True,
+            sliding_window=max(window or 0 for window in windows) or None,
+            layer_types=["sliding_attention" if window else "full_attention" for window in windows],
+        )
+    ).eval()
+    size = width // attention.num_heads
+    state = {"model.embed_tokens.weight": ours.table.weight, "lm_head.weight": ours.table.weight}
+    state["model.norm.weight"] = ours.norm.weight
+    for number, layer in enumerate(ours.layers):
+        for name, place in NAMES.items():
+            weight = layer.get_parameter(f"{name}.weight")
+            if place.endswith(("q_proj", "k_proj")):
+                weight = weight.unflatten(0, (-1, size // 2, 2)).transpose(1, 2).flatten(0, 2)
+            state[f"model.layers.{number}.{place}.weight"] = weight
+    of_theirs = theirs.state_dict()
+    state |= {name: torch.zeros_like(x) for name, x in of_theirs.items() if name.endswith("bias")}
+    theirs.load_state_dict(state)
+    return theirs
+
+
+def stories260k():
+    pieces = read_tokens()
+    numbers = [torch.tensor(encoded(sentence, pieces)) for sentence in TOLD.split(". ")]
+    assert [each[0] for each in numbers] == [BEGIN] * 3
+    return Stories().eval(), numbers
+
+
+def lesson_07():
+    lesson = lesson_with_model("en", 1)
+    return lesson["model"], [*lesson["tales"].draw(3, 60, torch.Generator().manual_seed(2)).tokens]
+
+
+MODELS = [pytest.param(stories260k, marks=needs_stories), pytest.param(lesson_07, marks=pytest.mark.ci)]
+
+
+@pytest.fixture(scope="module", params=MODELS, ids=["stories260K", "lesson 07"])
+def measured(request):
+    ours, numbers = request.param()
+    pad = nn.utils.rnn.pad_sequence
+    inputs = {
+        "input_ids": pad(numbers, batch_first=True),
+        "attention_mask": pad([torch.ones_like(each) for each in numbers], batch_first=True),
+    }
+    towards = tuple(numbers[0][1:3].tolist())
+    theirs = as_theirs(ours)
+    return ours, theirs, numbers, towards, head_table(theirs, inputs, towards=towards)
+
+
+@torch.no_grad()
+def test_theirs_is_the_model_of_the_courses_layers(measured):
+    ours, theirs, numbers, *_ = measured
+    for each in numbers:
+        assert_close(theirs(each[None]).logits, ours(each[None]), atol=1e-3, rtol=1e-3)
+
+
+@torch.no_grad()
+def test_attributions_are_the_shares_in_the_logits(measured):
+    ours, _, numbers, (one, other), table = measured
+    found = []
+    for each in numbers:
+        shares = logit_shares(ours, each[None])
+        of_heads = [at for at, part in enumerate(shares.parts) if part[0] == "head"]
+        found.append(shares.shares[of_heads, 0, -1, one] - shares.shares[of_heads, 0, -1, other])
+    by_table = torch.tensor([[row["attribution"], row["attribution_std"]] for row in table])
+    mean, spread = torch.stack(found).mean(0), torch.stack(found).std(0)
+    assert_close(by_table, torch.stack([mean, spread], 1), atol=1e-3, rtol=1e-3)
+
+
+@torch.no_grad()
+def test_the_loss_without_each_head_is_that_of_plain_hooks_in_the_courses_layers(measured):
+    ours, _, numbers, _, table = measured
+
+    def loss():
+        losses = [F.cross_entropy(ours(each[None])[0, :-1], each[1:]) for each in numbers]
+        return torch.stack(losses).mean().item()
+
+    before = loss()
+    assert table.loss == pytest.approx(before, abs=1e-4)
+    outputs = [head_outputs(ours, each[None]) for each in numbers]
+    size = ours.layers[0].self_attention.value_head_dim
+    for row in table:
+        layer, head = row["layer"], row["head"]
+        mean = torch.cat([each[layer][0, head] for each in outputs]).mean(0)
+        for kind, instead in {"zero": 0 * mean, "mean": mean}.items():
+
+            def put(_, given, head=head, instead=instead):
+                changed = given[0].clone()
+                changed[..., head * size : (head + 1) * size] = instead
+                return (changed,)
+
+            with ours.layers[layer].self_attention.W_o.register_forward_pre_hook(put):
+                grown = loss() - before
+            assert row[f"{kind}_ablation"] == pytest.approx(grown, abs=2e-4)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_table_of_lesson_07_misses_the_head_that_the_lesson_misses_most(language):
+    """Asked for later syllables alone, as the lesson does: by -100 for all other tokens."""
+    cells = ("measured", "leads", "removal")
+    lesson = run_cells(lesson_of(language), *cells, given=lesson_with_model(language, 1))
+    texts, later = lesson["texts"], lesson["later_without"]
+    labels = texts.tokens.where(texts.kinds == lesson["REST"], -100)
+    inputs = {"input_ids": texts.tokens, "labels": labels}
+    table = head_table(as_theirs(lesson["model"]), inputs, removed=["mean"], batch_size=50)
+    grown = torch.tensor([row["mean_ablation"] for row in table])
+    assert grown.argsort().tolist() == later.argsort(descending=True).tolist()
