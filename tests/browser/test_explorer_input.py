@@ -24,7 +24,7 @@ from tests.browser.explorers import (
     weights_of,
 )
 from tests.browser.pages import new_page
-from tests.browser.waiting import act, becomes, box_of, measure
+from tests.browser.waiting import act, becomes, box_of, measure, until
 
 SAID = words_in("en")["explorer"]
 
@@ -136,6 +136,27 @@ def test_queries_beyond_the_length_are_told_apart(page, show):
     slider(page, "lens[0]").fill("1")
     press(page, *["ArrowDown"] * 5)
     expect(status(page)).to_contain_text("query 4 “…” → key 0")
+
+
+WATCH = """(status) => {
+  const note = () => { window.isSaidAgain = true; };
+  new MutationObserver(note).observe(status, { childList: true, subtree: true });
+}"""
+
+
+def test_a_slider_that_moves_nothing_says_why_even_in_a_window_of_a_new_size(page, show):
+    show(some_explorer())
+    slider(page, "valid_lens[1]").press("ArrowLeft")
+    expect(status(page)).to_contain_text("Moving valid_lens[1] changed nothing in sample 0, but in sample 1.")
+    act(status(page), WATCH)
+    page.set_viewport_size({"width": 500, "height": 600})
+    until(page, "window.isSaidAgain")
+    expect(status(page)).to_contain_text("Moving valid_lens[1] changed nothing in sample 0, but in sample 1.")
+    slider(page, "valid_lens[0]").press("ArrowLeft")
+    expect(status(page)).to_have_text(re.compile("^Heads: 4"))
+    slider(page, "sample").fill("1")
+    slider(page, "valid_lens[0]").press("ArrowLeft")
+    expect(status(page)).to_contain_text("Moving valid_lens[0] changed nothing in sample 1, but in sample 0.")
 
 
 def test_a_mask_chosen_from_a_list_says_where_a_query_may_attend(page, show):

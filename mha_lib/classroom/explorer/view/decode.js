@@ -121,3 +121,12 @@ function lengthOf({ maps, queries, keys, queryLabels, keyLabels }) {
 }
 
 export const indexOf = ({ queries, keys }, { head, query, key }) => (head * queries + query) * keys + key;
+
+/** Whether two pictures are the same in a sample. */
+export function isSame(one, other, sample) {
+  const [maps, others] = [one.samples[sample], other.samples[sample]];
+  if (one.headCount !== other.headCount || one.queries !== other.queries || maps?.length !== others?.length)
+    return false;
+  const labelsOf = ({ queryLabels, keyLabels }) => String([queryLabels?.[sample], keyLabels?.[sample]]);
+  return labelsOf(one) === labelsOf(other) && maps?.every((bits, index) => bits === others[index]);
+}

@@ -1,7 +1,7 @@
 // The page around the picture: it shows the widget's traits, and answers pointer and keys.
 import { arrange, widestOf } from "./arrange.js";
-import { choose, clamp, unpack } from "./decode.js";
-import { make } from "./elements.js";
+import { choose, clamp, isSame, numbersTo, unpack } from "./decode.js";
+import { fill, make } from "./elements.js";
 import { makeInput } from "./inputs.js";
 import { hideOwnKeys, isOwnKey, leave } from "./keyboard.js";
 import { askInPage } from "./page.js";
@@ -24,8 +24,11 @@ class ExplorerView {
     this.answers = new Map(); // computed on demand
     this.labelWidths = new Map(); // of pictures with so many queries and keys: see noteLabels()
     this.measured = new WeakMap(); // the widths of lists of labels
+    this.picture = null; // the last one on show
+    this.moved = null; // the input that asked for the next one
     this.overviewAt = null; // the overview from which a head was opened: its setting, and that head there
     this.toFocus = null; // the head of the next picture that is to take the focus
+    this.note = ""; // a remark on the last move, which a change of size leaves
     this.room = null; // the largest size of the picture
     this.scale = 1; // of a pixel of the canvas, on the page
     this.drawing = null;
@@ -76,7 +79,10 @@ class ExplorerView {
     this.noteLabels(this.pictures);
     element.append(this.root);
     const traits = ["setting", "sample", "enlarged", "to_max", "by_root", "measure", "order"];
-    model.on(traits.map((trait) => `change:${trait}`).join(" "), () => this.show());
+    model.on(traits.map((trait) => `change:${trait}`).join(" "), () => {
+      this.note = "";
+      this.show();
+    });
     model.on("change:answer", () => this.takeAnswer());
     if (model.get("answer").maps) this.takeAnswer();
     const stop = this.followPage();
@@ -115,11 +121,12 @@ class ExplorerView {
     Object.assign(this.canvas, { width: 0, height: 0 });
     this.pictures.clear();
     this.answers.clear();
-    this.drawing = null;
+    this.drawing = this.picture = this.moved = null;
   }
 
-  /** Give a trait a new value. */
-  move(trait, value) {
+  /** Give a trait a new value; `name` is that of the input that was moved. */
+  move(trait, value, name) {
+    this.moved = trait === "setting" && this.picture ? { name, from: this.picture } : null;
     if (trait === "setting") Object.assign(this, { overviewAt: null, toFocus: null });
     this.model.set(trait, value);
     this.model.save_changes();
@@ -169,6 +176,9 @@ class ExplorerView {
     const shown = { ...choose(picture, choice), labelWidths, words, ofMasks };
     const { heads, queries, keys } = shown;
     const isThere = pointed && heads.includes(pointed.head) && pointed.query < queries && pointed.key < keys;
+    if (this.moved) this.note = this.sayUnmoved(picture, sample);
+    this.moved = null;
+    this.picture = picture;
     this.pointed = isThere ? pointed : null;
     this.drawing = arrange(this.ctx, shown, this.room);
     this.overlay.ariaLabel = shown.overview ? words.overview_heads : words.heads;
@@ -199,6 +209,16 @@ class ExplorerView {
     const size = `${queries} ${keys}`;
     if (!this.labelWidths.has(size)) this.labelWidths.set(size, { queries: 0, keys: 0 });
     return this.labelWidths.get(size);
+  }
+
+  /** Explain why a move changed nothing: the length of one sample, for example, changes no other sample. */
+  sayUnmoved(picture, sample) {
+    const { words } = this;
+    const { name, from } = this.moved;
+    if (picture === from || !isSame(picture, from, sample)) return "";
+    const others = numbersTo(picture.samples.length).filter((other) => !isSame(picture, from, other));
+    const named = others.join(words.between_samples);
+    return fill(named ? words.unmoved_sample : words.unmoved, { name, sample, others: named });
   }
 
   /** Lay an element over each head, which takes pointer and keys. */
@@ -261,7 +281,7 @@ class ExplorerView {
     const { drawing, pointed } = this;
     if (pointed && drawing.overview) this.say(sayOverviewHead(drawing, pointed.head), sayWay(drawing));
     else if (pointed) this.say(sayCell(drawing, pointed));
-    else this.say(sayPicture(drawing), sayWay(drawing));
+    else this.say(`${this.note} ${sayPicture(drawing)}`.trim(), sayWay(drawing));
   }
 
   say(sentence, way = "") {
