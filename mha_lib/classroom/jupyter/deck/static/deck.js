@@ -16,7 +16,6 @@ import { listenToKeys } from "./keyboard.js";
 import { keysOf } from "./keys.js";
 import { markSteps } from "./lines.js";
 import { layOut } from "./paper.js";
-import { penOf } from "./pen.js";
 import { followAddress, markPlaces, typedNumber } from "./places.js";
 import { pointersOf } from "./pointer.js";
 import { Runner } from "./runner.js";
@@ -84,10 +83,9 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
   );
 
   const pointers = pointersOf(panel);
-  const pen = penOf({ panel, foot, words });
   // Escape ends all of these in one press, wherever the focus is. A part with a mode of its own is added here.
   const endModes = () => {
-    for (const end of [pointers.leave, pen.leave, hideTraceback, hideCode]) end();
+    for (const end of [pointers.leave, hideTraceback, hideCode]) end();
     return false;
   };
   const leave = () => {
@@ -104,7 +102,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
   };
   const cell = followSlides({ panel, load, foot, words });
   const openNotes = () => speaker.open() || foot.say(words.notes_blocked, "failed");
-  const parts = { panel, foot, runner, pointers, pen, cell, execute, leave, endModes, openNotes };
+  const parts = { panel, foot, runner, pointers, cell, execute, leave, endModes, openNotes };
   const keys = keysOf({ ...opened, ...parts });
   listKeys(opened.help, keys, words);
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.

@@ -80,9 +80,7 @@ const codeCellsOf = (section) => cellsOf(section).filter(isCode);
 /** Whether a change concerns the layout. Explorers write into themselves too often to fit the slide each time. */
 function isOfSlide(node) {
   const element = node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement;
-  return Boolean(
-    element?.closest(".present > .present") && !element.closest(".mha-explorer, .cm-layer, .deck-ink"),
-  );
+  return Boolean(element?.closest(".present > .present") && !element.closest(".mha-explorer, .cm-layer"));
 }
 
 /** The width of a slide's cells, and the height that its cells of text leave to those of code, in u. */

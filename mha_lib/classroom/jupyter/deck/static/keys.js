@@ -41,8 +41,6 @@ export const keysOf = (deck) => [
   { keys: "X", modes: "deck widget", name: "code", act: showCode },
   { keys: "L", modes: "deck widget", name: "laser", act: deck.pointers.togglePointer },
   { keys: "M", modes: "deck widget", name: "magnifier", act: deck.pointers.toggleMagnifier },
-  { keys: "P", modes: "deck widget", name: "pen", act: deck.pen.toggle },
-  { keys: "Delete Backspace", modes: "deck", act: deck.pen.clear },
   { keys: "Digit", modes: "number deck widget", name: "go_to", label: "17 Enter", act: deck.number.type },
   { keys: "H", modes: "deck widget", name: "hands", act: () => deck.hands.ask() },
   { keys: "Shift+Enter", modes: "deck widget editor", name: "run_cell", act: deck.cell.runAndGoOn },
