@@ -180,15 +180,16 @@ def attend_in_one_kernel(
     Heads that share keys are computed as one head with H/G times as many queries where nothing tells their
     queries apart, since the kernel for a CPU would repeat the keys for each.
     """
-    num_heads, num_queries, head_dim = queries.shape[1:]
-    value_head_dim, num_kv_heads = values.shape[3], keys.shape[1]
+    batch, num_heads, num_queries, head_dim = queries.shape
+    num_kv_heads, value_head_dim = keys.shape[1], values.shape[3]
     if head_dim != value_head_dim:
         width = max(head_dim, value_head_dim)
         queries, keys, values = (F.pad(x, (0, width - x.shape[3])) for x in (queries, keys, values))
     shares = num_kv_heads != num_heads
     stacks = shares and mask is None and not is_causal
     if stacks:  # (B, H, Q, d) -> (B, G, H/G*Q, d)
-        queries = queries.reshape(len(queries), num_kv_heads, -1, queries.shape[3])
+        stacked = num_heads // num_kv_heads * num_queries
+        queries = queries.reshape(batch, num_kv_heads, stacked, queries.shape[3])
     output = F.scaled_dot_product_attention(
         queries,
         keys,
@@ -200,7 +201,7 @@ def attend_in_one_kernel(
         **({"enable_gqa": True} if shares and not stacks else {}),
     )
     if stacks:
-        output = output.reshape(len(output), num_heads, num_queries, output.shape[3])
+        output = output.reshape(batch, num_heads, num_queries, output.shape[3])
     if head_dim != value_head_dim:
         output = output[..., :value_head_dim]
     return output

@@ -75,11 +75,11 @@ def run_lessons(
                 notebook.cells = cells_for(audience, notebook)
                 await execute(notebook, lesson, len(lessons), build.progress)
                 nbformat.validate(notebook, relax_add_props=True)
-                if audience == STUDENT:
-                    write_made(address_of_run(root, lesson), nbformat.writes(notebook), sources)
                 if use:
                     use(lesson, notebook)
-                else:
+                if audience == STUDENT:
+                    write_made(address_of_run(root, lesson), nbformat.writes(notebook), sources)
+                if not use:
                     build.wrote(address_of_run(root, lesson))
 
     async def run_all() -> None:
