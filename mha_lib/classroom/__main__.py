@@ -6,7 +6,7 @@ What stands after ``--`` goes to Jupyter as it is: ``mha lab -- --ip=0.0.0.0``.
 import importlib.metadata
 import os
 import sys
-from argparse import ArgumentError, ArgumentParser, Namespace
+from argparse import ArgumentError, ArgumentParser, HelpFormatter, Namespace
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -71,12 +71,21 @@ def chosen_language(arguments: list[str]) -> str:
     return ENGLISH
 
 
+class Formatter(HelpFormatter):
+    def __init__(self, prog: str, usage: str) -> None:
+        super().__init__(prog)
+        self.prefix = usage
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        super().add_usage(usage, actions, groups, self.prefix if prefix is None else prefix)
+
+
 class Parser(ArgumentParser):
     """argparse's parser, whose own words stand in ``words/`` too."""
 
     def __init__(self, words: dict[str, Any], **settings: Any) -> None:
         self.words = words
-        super().__init__(add_help=False, **settings)
+        super().__init__(add_help=False, formatter_class=partial(Formatter, usage=words["usage"]), **settings)
         self._positionals.title, self._optionals.title = words["arguments"], words["options"]
         self.add_argument("-h", "--help", action="help", help=words["help"])
 
