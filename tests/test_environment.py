@@ -41,6 +41,25 @@ def test_every_dependency_is_pinned_within_its_range(group):
         assert requirement.specifier.contains(pinned[plain(requirement.name)]), requirement
 
 
+BY_EVERY_RUN = {"chromium": "Chromium", "firefox-esr": "Firefox ESR", "webkit2gtk-driver": "WebKitGTK"}
+BY_EVERY_RUN["podman"] = "podman"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_list_of_what_was_tried_names_what_a_test_run_installs(language):
+    page = (ROOT / "docs" / language / "stability.md").read_text(encoding="utf-8")
+    by_every_run, by_hand = re.findall(r"^\| (Python .*?) \| (.*?) \|", page, re.MULTILINE)[0]
+    for package, name in {"torch": "PyTorch", "jupyterlab": "JupyterLab", "jupyterlab_rise": "RISE"}.items():
+        assert f"{name} {PINNED[package].rpartition('.')[0]}" in by_every_run
+    installed = (ROOT / ".ci" / "run").read_text()
+    for package, name in BY_EVERY_RUN.items():
+        assert package in installed
+        assert name in by_every_run
+    assert f"Python {PROJECT['requires-python'].removeprefix('>=')}" in by_every_run
+    (torch,) = PROJECT["dependencies"]
+    assert f"PyTorch {torch.removeprefix('torch>=').partition(',')[0]}" in by_hand
+
+
 def test_conda_installs_what_pyproject_lists():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     *conda, pip = environment["dependencies"]
