@@ -104,6 +104,7 @@ mutants: .venv/ready-dev ## break the library in many ways: its tests must notic
 
 bench: .venv/ready-dev ## measure attention and the explorers side by side (BENCH="--only padded --record")
 	@$(BIN)/python -m benchmarks.attention $(BENCH)
+	@$(BIN)/python -m benchmarks.decoding
 	@$(BIN)/python -m benchmarks.memory
 	@$(BIN)/python -m benchmarks.explorer
 	@$(BIN)/python -m benchmarks.models

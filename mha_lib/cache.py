@@ -138,11 +138,11 @@ class KVCache:
             return held_keys[:, :, start:end], held_values[:, :, start:end]
         self.num_seen += new
         if end <= held_keys.shape[2]:
-            held_keys.narrow(2, self.end, new).copy_(keys)
-            held_values.narrow(2, self.end, new).copy_(values)
+            held_keys[:, :, self.end : end] = keys
+            held_values[:, :, self.end : end] = values
             self.end = end
             self.forget()
-            return held_keys.narrow(2, start, end - start), held_values.narrow(2, start, end - start)
+            return held_keys[:, :, start:end], held_values[:, :, start:end]
         # The end of the memory is reached: another one holds what goes on, so that the call can be undone.
         all_keys = torch.cat([held_keys[:, :, start : self.end], keys], dim=2)
         all_values = torch.cat([held_values[:, :, start : self.end], values], dim=2)

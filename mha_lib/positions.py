@@ -33,12 +33,14 @@ def sinusoidal_positions(num_positions: int, num_hiddens: int) -> Tensor:
     num_hiddens = checks.checked_size("num_hiddens", num_hiddens)
     checks.check_even("num_hiddens", num_hiddens)
     positions = torch.arange(num_positions, device=torch.empty(0).device)
-    return Rotary().waves(positions, num_hiddens, torch.get_default_dtype())
+    (waves,) = Rotary().waves(positions, num_hiddens, torch.get_default_dtype())
+    return waves
 
 
 def waves_like(x: Tensor, start: int) -> Tensor:
     """The rows of ``sinusoidal_positions`` for tokens ``(B, N, D)`` at the positions from ``start`` on."""
-    return table(Rotary.waves, Rotary(), start, start + x.shape[1], x.device, x.shape[2], x.dtype)
+    (waves,) = table(Rotary.waves, Rotary(), start, start + x.shape[1], x.device, x.shape[2], x.dtype)
+    return waves
 
 
 @dataclass(frozen=True)
@@ -170,25 +172,24 @@ class Rotary:
             speeds = speeds / self.scaling
         return positions.to(dtype)[:, None] * speeds  # (N, width/2)
 
-    def waves(self, positions: Tensor, width: int, dtype: torch.dtype) -> Tensor:
+    def waves(self, positions: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor]:
         """The rows of ``sinusoidal_positions`` for some positions: rounded only at the end."""
         angles = self.angles(positions, width)  # (N, D/2)
         pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (N, D/2, 2)
-        return pairs.flatten(1).to(dtype)  # (N, D): sine, cosine, sine, cosine …
+        return (pairs.flatten(1).to(dtype),)  # (N, D): sine, cosine, sine, cosine …
 
-    def turns(self, positions: Tensor, width: int, dtype: torch.dtype) -> Tensor:
-        """Each column's cosine, then the sines by which their partners count: ``(N, 2*width)``."""
+    def turns(self, positions: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Each column's cosine, and the sine by which its partner counts: ``(N, width)`` each."""
         angles = self.angles(positions, width)
         growth = self.scaling.growth if isinstance(self.scaling, YarnScaling) else 1.0
         cos, sin = (angles.cos() * growth).to(dtype), (angles.sin() * growth).to(dtype)  # (N, width/2)
         if self.halves:
-            return torch.cat([cos, cos, -sin, sin], dim=1)
-        return torch.cat([torch.stack(pair, dim=2).flatten(1) for pair in ((cos, cos), (-sin, sin))], dim=1)
+            return torch.cat([cos, cos], dim=1), torch.cat([-sin, sin], dim=1)
+        return torch.stack([cos, cos], dim=2).flatten(1), torch.stack([-sin, sin], dim=2).flatten(1)
 
-    def apply(self, x: Tensor, turns: Tensor) -> Tensor:
+    def apply(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """Turn ``x``, ``(..., N, d)``, by what ``turns`` gave for its positions."""
-        wide, width = x.to(turns.dtype), x.shape[-1]
-        cos, sin = turns.narrow(1, 0, width), turns.narrow(1, width, width)
+        wide, width = x.to(cos.dtype), x.shape[-1]
         if self.halves:
             partner = wide.roll(width // 2, dims=-1)
         else:
@@ -199,17 +200,17 @@ class Rotary:
         """Turn tokens ``(..., N, d)`` at the positions from ``where`` on, or at the positions ``(N,)``."""
         width, dtype = x.shape[-1], torch.promote_types(x.dtype, torch.float32)
         if isinstance(where, Tensor):
-            return self.apply(x, self.turns(where, width, dtype))
-        return self.apply(x, table(Rotary.turns, self, where, where + x.shape[-2], x.device, width, dtype))
+            return self.apply(x, *self.turns(where, width, dtype))
+        return self.apply(x, *table(Rotary.turns, self, where, where + x.shape[-2], x.device, width, dtype))
 
 
 # Makes numbers for positions (N,) of a width and a dtype: Rotary.turns, Rotary.waves.
-Make = Callable[[Rotary, Tensor, int, torch.dtype], Tensor]
+Make = Callable[[Rotary, Tensor, int, torch.dtype], tuple[Tensor, ...]]
 
 
 def table(
     make: Make, rotary: Rotary, start: int, end: int, device: torch.device, width: int, dtype: torch.dtype
-) -> Tensor:
+) -> tuple[Tensor, ...]:
     """The rows that ``make`` gives for the positions from ``start`` to ``end``: ``(N, ...)``.
 
     It is kept for whole sections of positions, so that all layers share it, and tokens that come one by one.
@@ -218,13 +219,14 @@ def table(
     if tracing.is_tracing():
         return make(rotary, torch.arange(start, end, device=device), width, dtype)
     first, last = start // SECTION * SECTION, -(-end // SECTION) * SECTION
-    return kept_table(make, rotary, first, last, device, width, dtype).narrow(0, start - first, end - start)
+    kept = kept_table(make, rotary, first, last, device, width, dtype)
+    return tuple(rows[start - first : end - first] for rows in kept)
 
 
 @lru_cache(maxsize=8)
 def kept_table(
     make: Make, rotary: Rotary, first: int, last: int, device: torch.device, width: int, dtype: torch.dtype
-) -> Tensor:
+) -> tuple[Tensor, ...]:
     with torch.inference_mode(False):  # usable in and outside inference mode
         return make(rotary, torch.arange(first, last, device=device), width, dtype)
 
