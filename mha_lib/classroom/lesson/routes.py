@@ -15,6 +15,7 @@ bind the names which they read (``needs.py``). The notebook lies in ``build/rout
 command takes it as it takes a lesson. Each lesson's cells keep their names to themselves: ``begin_part``.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +59,11 @@ class Route:
 
 def list_routes(root: Path, language: str) -> dict[str, Any]:
     """The routes that ``course.json`` names, as it names them."""
-    return {**read_course(source_folder(root, language)).get(ROUTES, {})}
+    folder = source_folder(root, language)
+    routes = read_course(folder).get(ROUTES, {})
+    if not isinstance(routes, dict):
+        raise CourseError("bad_route", file=folder / COURSE, entry=ROUTES)
+    return routes
 
 
 def find_route(root: Path, language: str, name: str) -> Route:
@@ -66,22 +71,29 @@ def find_route(root: Path, language: str, name: str) -> Route:
     routes, file = list_routes(root, language), source_folder(root, language) / COURSE
     if name not in routes:
         raise CourseError("no_route", name=repr(name), file=file, known=", ".join(routes) or "–")
-    try:
-        title, minutes = str(routes[name]["title"]), float(routes[name]["minutes"])
-        entries = [entry.split() for entry in routes[name]["steps"]]
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise CourseError("bad_route", file=file, entry=f"{ROUTES}: {name}") from None
+    route = routes[name] if isinstance(routes[name], dict) else {}
+
+    def require(is_right: object, entry: str) -> None:
+        if not is_right:
+            raise CourseError("bad_route", file=file, entry=f"{ROUTES}: {name}: {entry}")
+
+    title, minutes, entries = (route.get(each, "") for each in ("title", "minutes", "steps"))
+    require(re.fullmatch(r"[\w-]+", name), repr(name))
+    require(isinstance(title, str) and title.strip(), f"title: {title!r}")
+    require(type(minutes) in (int, float) and minutes > 0, f"minutes: {minutes!r}")
+    require(isinstance(entries, list) and entries, f"steps: {entries!r}")
     lessons, chosen = prepare_lessons(root, language), []
     last: dict[Path, int] = {}  # of each lesson the step that was chosen last
-    for number, *steps in entries:
+    for entry in entries:
+        require(isinstance(entry, str) and len(entry.split()) > 1, f"steps: {entry!r}")
+        number, *steps = entry.split()
         lesson = find_lesson(number, lessons)
-        known = list(steps_of(read_lesson(lesson)["cells"]))
+        known = list(steps_of(read_lesson(lesson, with_ids=True)["cells"]))
         for step in steps:
             if step not in known:
                 about = {"route": name, "lesson": number, "step": step, "known": " ".join(known)}
                 raise CourseError("no_step", file=file, **about)
-            if known.index(step) <= last.get(lesson, -1):
-                raise CourseError("bad_route", file=file, entry=f"{ROUTES}: {name}: {number} {step}")
+            require(known.index(step) > last.get(lesson, -1), f"steps: {entry!r}: {step}")
             last[lesson] = known.index(step)
         chosen.append((lesson, steps))
     if is_traditional(language):

@@ -155,22 +155,22 @@ def steps_of(cells: list[Any]) -> dict[str, list[Any]]:
     return steps
 
 
-def read_lesson(lesson: Path) -> dict[str, Any]:
+def read_lesson(lesson: Path, *, with_ids: bool = False) -> dict[str, Any]:
     try:
         notebook = json.loads(lesson.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise CourseError("no_notebook", file=lesson, reason=error) from None
-    return require_notebook(notebook, lesson)
+    return require_notebook(notebook, lesson, with_ids=with_ids)
 
 
-def require_notebook(notebook: Any, file: object) -> Any:
+def require_notebook(notebook: Any, file: object, *, with_ids: bool = False) -> Any:
     """The notebook; a ``CourseError`` names the first entry that the functions here could not read."""
-    if wrong := next((entry for entry, is_right in entries_of(notebook) if not is_right), None):
+    if wrong := next((entry for entry, is_right in entries_of(notebook, with_ids) if not is_right), None):
         raise CourseError("wrong_entry", file=file, entry=wrong)
     return notebook
 
 
-def entries_of(notebook: Any) -> Iterator[tuple[str, bool]]:
+def entries_of(notebook: Any, with_ids: bool) -> Iterator[tuple[str, bool]]:
     """The entries that the functions here read, each with whether they can; a wrong one is the last."""
 
     def inside(table: Any, name: str, default: Any = None) -> Any:
@@ -192,6 +192,7 @@ def entries_of(notebook: Any) -> Iterator[tuple[str, bool]]:
         yield f"cells[{number}].metadata.slideshow", isinstance(slideshow, dict)
         yield f"cells[{number}].metadata.tags", are_texts(inside(its, "tags", []))
         yield f"cells[{number}].metadata.choices", are_texts(inside(its, "choices", []))
+        yield f"cells[{number}].id", not with_ids or isinstance(inside(cell, "id"), str)
 
 
 def title_of(notebook: Mapping[str, Any], default: str) -> str:

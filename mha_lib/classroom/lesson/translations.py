@@ -110,7 +110,7 @@ def see_to(
         if not file.exists():
             yield name, "-", "no_lesson"
             continue
-        english, translated = (read_lesson(each) for each in (lesson, file))
+        english, translated = (read_lesson(each, with_ids=True) for each in (lesson, file))
         changed = brought_in_step(english, translated) if update else translated
         changed = marked_as_translated(english, changed, done)
         if changed != translated:

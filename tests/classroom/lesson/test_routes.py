@@ -9,8 +9,8 @@ import nbformat
 import pytest
 
 from mha_lib.classroom.lesson import CourseError, list_languages, make_working_copy
-from mha_lib.classroom.lesson.grammar import Identity, identity_of
-from mha_lib.classroom.lesson.routes import list_routes, make_route
+from mha_lib.classroom.lesson.grammar import Identity, has_role, identity_of
+from mha_lib.classroom.lesson.routes import find_route, list_routes, make_route
 from mha_lib.classroom.lesson.slides import STEP, core_minutes, read_lesson, read_slides
 from tests.lessons import ROOT, copy_course
 
@@ -46,9 +46,15 @@ def test_a_route_of_the_course_defines_its_terms_and_holds_its_minutes(course, l
 
 
 def test_all_languages_have_the_same_routes(course):
-    english, chinese = (list_routes(course, language) for language in ("en", "zh"))
-    assert [*english] == [*chinese] == ["45", "90", "180"]
-    assert all(english[name]["steps"] == chinese[name]["steps"] for name in english)
+    steps = {
+        language: {
+            name: [(lesson.name, its) for lesson, its in find_route(course, language, name).steps]
+            for name in list_routes(course, language)
+        }
+        for language in list_languages(course)
+    }
+    assert [*steps["en"]] == ["45", "90", "180"]
+    assert all(each == steps["en"] for each in steps.values())
 
 
 def test_the_notebook_of_a_route_has_the_cells_of_its_steps_and_those_that_they_need(own_course):
@@ -81,17 +87,31 @@ def test_students_get_a_copy_of_a_route_that_was_made(own_course):
     make_route(own_course, "en", "mine")
     work, messages = make_working_copy(own_course, "en")
     assert messages == []
-    cells = read_lesson(work / "route_mine.ipynb")["cells"]
-    steps = [cell["metadata"][STEP] for cell in cells if STEP in cell["metadata"]]
-    assert [(each["address"], each["minutes"]) for each in steps] == [("", 0.5), ("3.4", 1.5), ("3.6", 1)]
+    copy = read_lesson(work / "route_mine.ipynb")
+    steps = [cell["metadata"][STEP] for cell in copy["cells"] if STEP in cell["metadata"]]
+    assert [(each.get("address"), each["minutes"]) for each in steps] == [
+        ("", 0.5),
+        ("3.4", 1.5),
+        ("3.6", 1),
+    ]
+    assert [cell["metadata"]["checks"] for cell in copy["cells"] if has_role(cell, "check")] == [
+        "most_explained"
+    ]
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no such step": ({"steps": ["01 which-words nowhere"]}, "lesson 01 has no step nowhere; it has: title"),
     "no such lesson": ({"steps": ["77 which-words"]}, "no lesson '77'; there are: 01_single"),
-    "twice": ({"steps": ["01 flow", "01 flow"]}, "routes: mine: 01 flow can't be used"),
-    "no steps": ({"steps": None}, "routes: mine can't be used"),
-    "no number": ({"minutes": "long"}, "routes: mine can't be used"),
+    "a lesson alone": ({"steps": ["01"]}, "routes: mine: steps: '01' can't be used"),
+    "twice": ({"steps": ["01 flow", "01 flow"]}, "routes: mine: steps: '01 flow': flow can't be used"),
+    "backwards": ({"steps": ["01 flow which-words"]}, "steps: '01 flow which-words': which-words can't"),
+    "no list": ({"steps": "01 flow"}, "routes: mine: steps: '01 flow' can't be used"),
+    "no steps": ({"steps": None}, "routes: mine: steps: '' can't be used"),
+    "no text": ({"steps": [1]}, "routes: mine: steps: 1 can't be used"),
+    "no title": ({"title": " "}, "routes: mine: title: ' ' can't be used"),
+    "no number": ({"minutes": "45"}, "routes: mine: minutes: '45' can't be used"),
+    "no time": ({"minutes": 0}, "routes: mine: minutes: 0 can't be used"),
+    "true": ({"minutes": True}, "routes: mine: minutes: True can't be used"),
 }
 
 
@@ -103,14 +123,21 @@ def test_a_mistake_in_a_route_is_a_sentence_that_names_the_entry(own_course, cas
     assert said in error.value.said_in("en")
 
 
-def test_a_route_that_is_not_there_names_those_that_are(course):
+def test_a_route_that_is_not_there_names_those_that_are(course, own_course):
     with pytest.raises(CourseError, match="no route '12'; there are: 45, 90, 180"):
         make_route(course, "en", "12")
+    (own_course / "notebooks/en/course.json").write_text('{"routes": [1]}')
+    with pytest.raises(CourseError, match="the entry routes can't be used"):
+        make_route(own_course, "en", "12")
 
 
 def test_doubts_name_terms_and_minutes(own_course):
     with_route(own_course, minutes=3.6, steps=["01 which-words flow"])
     _, (*terms, minutes) = make_route(own_course, "en", "mine")
-    assert '01-flow uses "query" before it is defined; it is defined in 01-soft-dictionary' in terms
-    assert len(terms) == 4
+    assert sorted(terms) == [
+        '01-flow uses "key" before it is defined; it is defined in 01-soft-dictionary',
+        '01-flow uses "query" before it is defined; it is defined in 01-soft-dictionary',
+        '01-flow uses "score" before it is defined; it is defined in 01-hard-and-soft',
+        '01-flow uses "softmax" before it is defined; it is defined in 01-hard-and-soft',
+    ]
     assert minutes == "the steps take 3.5 minutes; 3.2 of 3.6 leave time for questions"
