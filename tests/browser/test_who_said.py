@@ -2,6 +2,7 @@
 
 import copy
 import random
+import re
 from typing import Any
 
 import pytest
@@ -225,6 +226,18 @@ def test_where_no_script_runs_a_text_says_how_it_begins(made):
     assert bundle["text/plain"].endswith("a small model goes on with this text: once the fox met su")
 
 
-def test_a_vocabulary_that_does_not_fit_is_refused(model):
-    with pytest.raises(ValueError, match=r"13 different names, one for each row of model\.table, got 12"):
-        who_said(model, VOCABULARY[1:], "once")
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"vocabulary": VOCABULARY[1:]}, "13 different names, one for each row of model.table, got 12"),
+        ({"vocabulary": ["a"] * 13}, "got 13, 1 of them different"),
+        ({"start": " "}, "start must be a text"),
+        ({"most": 1}, "most must be 2 tokens or more, got 1"),
+        ({"temperature": 2}, "from 0 to 1.5, got 2"),
+        ({"head": (1, 2)}, "head must be None or one of"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(model, change, sentence):
+    given = {"model": model, "vocabulary": VOCABULARY, "start": "once"} | change
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        who_said(**given)

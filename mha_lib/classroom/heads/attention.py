@@ -111,6 +111,10 @@ def as_arguments(model: nn.Module, inputs: Any, *, many: bool = False) -> dict[s
             "inputs must be a tensor or a mapping, as a tokenizer returns it with return_tensors='pt', "
             f"got {type(inputs).__name__}"
         )
+    if any(arguments.get(name) is not None for name in ("past_key_values", "cache_params")):
+        raise ValueError("inputs must hold the whole text, got past_key_values; pass all tokens without them")
+    if arguments.get("return_dict") is False:
+        raise ValueError("inputs must leave return_dict out, since attentions are read by their name")
     for name, value in arguments.items():
         if isinstance(value, list):
             raise TypeError(
@@ -124,6 +128,8 @@ def as_arguments(model: nn.Module, inputs: Any, *, many: bool = False) -> dict[s
                 f"inputs must hold one text or picture, its first axis of length 1, got {name} of shape "
                 f"{tuple(value.shape)}; pass one of them, such as {one}"
             )
+        if value.numel() == 0:
+            raise ValueError(f"inputs must hold at least one token, got {name} of shape {tuple(value.shape)}")
         place = next((each.device for each in getattr(model, "parameters", list)()), value.device)
         if value.device != place and not hasattr(model, "hf_device_map"):
             raise ValueError(
@@ -152,6 +158,14 @@ def check_model(model: Any) -> None:
             f"model must take output_attentions=True and return attentions, as models of transformers do; "
             f"{type(model).__name__}.forward does not take it"
         )
+    config = getattr(model, "config", None)
+    if getattr(config, "attention_window", None):
+        raise ValueError(
+            f"model must have weights (queries, keys), got {type(model).__name__}, whose keys are places in "
+            "a window that moves along; take a model that attends to all tokens"
+        )
+    if getattr(config, "return_dict", True) is False:
+        raise ValueError("model must return attentions by name; set model.config.return_dict = True")
 
 
 def misfit(model: nn.Module, arguments: Mapping[str, Any]) -> str:
@@ -167,10 +181,12 @@ def misfit(model: nn.Module, arguments: Mapping[str, Any]) -> str:
                 f"inputs must hold at most {most} tokens, the number of {type(model).__name__}'s positions, "
                 f"got {name} of {tokens.shape[-1]}; pass a part of the text, such as {name}[:, :{most}]"
             )
-        if words and not 0 <= int(tokens.min()) <= int(tokens.max()) < words:
+        if tokens.is_floating_point() or int(tokens.min()) < 0:
+            return f"inputs must hold numbers of tokens from 0, got {name} from {tokens.min().item():.3g}"
+        if words and int(tokens.max()) >= words:
             return (
                 f"inputs must hold numbers of tokens below {words}, the size of the vocabulary, got "
-                f"{int(tokens.min())} to {int(tokens.max())} in {name}; is it the tokenizer of another model?"
+                f"{int(tokens.max())} in {name}; is it the tokenizer of another model?"
             )
     return ""
 
@@ -231,8 +247,8 @@ def read_batch(model: nn.Module, arguments: dict[str, Any]) -> dict[str, list[La
         if len(shapes) > 1 or not (is_square or name == "cross"):
             raise ValueError(
                 f"attention of kind {name!r} must go over the same tokens in all layers, as queries and as "
-                f"keys, got (Q, K) of {', '.join(map(str, sorted(shapes)))}; {type(model).__name__} has "
-                "windows or pools its tokens, and can't be shown"
+                f"keys, got (Q, K) of {', '.join(map(str, sorted(shapes)))}; {type(model).__name__} pools "
+                "its tokens, and can't be shown"
             )
     return layers
 
@@ -255,9 +271,14 @@ def as_layer(
     """The weights that a model has returned, with the module that made them and its mask."""
     if not isinstance(weights, Tensor) or weights.dim() != 4 or len(weights) != texts:
         got = "None" if weights is None else str(tuple(getattr(weights, "shape", ())))
+        if isinstance(weights, Tensor):
+            raise ValueError(
+                f"{kind}[{at}] must be weights (1, H, Q, K), got {got}: they are no weights of queries and "
+                "keys (RWKV), or those of windows (Swin), which can't be shown"
+            )
         raise ValueError(
-            f"{kind}[{at}] must be weights ({texts}, H, Q, K), got {got}; if there are none, load the model "
-            'with attn_implementation="eager"; those of windows (Swin) can\'t be shown'
+            f"{kind}[{at}] must be weights ({texts}, H, Q, K), got {got}; does the layer compute them? "
+            'Load the model with attn_implementation="eager"'
         )
     for module, ours, allowed in seen:
         if ours is weights:

@@ -2,6 +2,7 @@
 
 import inspect
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.heads.attention import check_model
@@ -26,6 +27,9 @@ def load(name: str, text: Any, tokenizer: Any = None) -> tuple[Any, dict[str, An
     words = words_here()["models"]
     if not isinstance(text, str) or not text.strip():
         raise CannotLoad(words["no_text"].format(name=name, text=repr(text)))
+    is_folder = Path(name).is_absolute() or name.startswith((".", "~")) or len(Path(name).parts) > 2
+    if is_folder and not Path(name).is_dir():
+        raise CannotLoad(words["no_folder"].format(name=name))
     try:
         transformers = import_module("transformers")
     except ImportError as error:
@@ -53,6 +57,8 @@ def tokenized(model: Any, text: str, tokenizer: Any) -> dict[str, Any]:
             "tokens must be the tokenizer if inputs is a text, as in explore_model(model, text, tokenizer), "
             f"got {type(tokenizer).__name__}"
         )
+    if not text.strip():
+        raise ValueError(f"inputs must be a text of at least one token, got {text!r}")
     model = getattr(model, "_orig_mod", model)  # what torch.compile was called with
     check_model(model)
     config, taken = getattr(model, "config", None), inspect.signature(model.forward).parameters

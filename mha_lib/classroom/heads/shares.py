@@ -88,8 +88,8 @@ def replaced(model: Any, outputs: Mapping[tuple[int, int], Tensor]) -> Iterator[
     Raises TypeError or ValueError for a model without these parts, an unknown head, or another shape.
     """
     check_model(model)
-    for place in outputs:
-        check_place(model, place)
+    for place, output in outputs.items():
+        check_replacement(model, place, output)
     with ExitStack() as stack:
         for number, layer in enumerate(model.layers):
             own = {head: output for (at, head), output in outputs.items() if at == number}
@@ -223,11 +223,22 @@ def check_text(model: Any, tokens: Tensor) -> None:
         )
 
 
-def check_place(model: Any, place: Any) -> None:
+def check_replacement(model: Any, place: Any, output: Any) -> None:
     counts = [layer.self_attention.num_heads for layer in model.layers]
     layer, head = place if isinstance(place, tuple) and len(place) == 2 else (-1, -1)
     if layer not in range(len(counts)) or head not in range(counts[layer]):
         there = ", ".join(f"layer {number}: {count}" for number, count in enumerate(counts))
         raise ValueError(
             f"outputs must be by (layer, head), counted from 0, got {place!r}; heads there are in {there}"
+        )
+    width = model.layers[layer].self_attention.value_head_dim
+    if (
+        not isinstance(output, Tensor)
+        or output.dim() > 3
+        or (output.dim() and output.shape[-1] not in (1, width))
+    ):
+        got = tuple(output.shape) if isinstance(output, Tensor) else type(output).__name__
+        raise ValueError(
+            f"outputs[{layer, head}] must be a tensor that broadcasts to (B, N, d) with d = {width}, got "
+            f"{got}; head_outputs(model, tokens)[layer][:, head] has that shape"
         )

@@ -23,6 +23,7 @@ HERE = Path(__file__)
 SCRIPTS = [FOLDER / "elements.js", FOLDER / "keyboard.js", HERE.with_suffix(".js")]
 IN_WORKER = "export default (inputs, { programs }) => programs.step.run(inputs);"
 UNSEEN = 2  # rows of ``past`` that no query sees
+HOTTEST = 1.5  # the end of the slider
 
 
 def who_said(
@@ -45,11 +46,10 @@ def who_said(
     temperature  of the draw, from 0 (always the likeliest token) to 1.5; a slider changes it
     head         (layer, head) whose reading is shown at first; None: of each token the head that wrote most
 
-    The page computes with weights in float16. Raises TypeError or ValueError for a model or a
-    vocabulary that doesn't fit.
+    The page computes with weights in float16. Raises TypeError or ValueError for arguments that don't fit.
     """
     check_model(model)
-    check_vocabulary(model, vocabulary)
+    check_arguments(model, vocabulary, start, most, temperature, head)
     function = PageFunction(IN_WORKER, {"step": step_program(model)})
     words = words_here()["who_said"]
     names = words["parts"]
@@ -105,13 +105,24 @@ def step_program(model: Any) -> PageProgram:
     return export_for_page(step, {"token": torch.tensor([[0]]), "past": past}, {"past": {1: "N"}})
 
 
-def check_vocabulary(model: Any, vocabulary: Sequence[str]) -> None:
+def check_arguments(
+    model: Any, vocabulary: Sequence[str], start: str, most: int, temperature: float, head: Any
+) -> None:
     count = model.table.num_embeddings
     if isinstance(vocabulary, str) or len(vocabulary) != count or len({*vocabulary}) != count:
         raise ValueError(
             f"vocabulary must hold {count} different names, one for each row of model.table, got "
             f"{len(vocabulary)}, {len({*vocabulary})} of them different"
         )
+    if not isinstance(start, str) or not start.strip():
+        raise ValueError(f"start must be a text of one token or more, got {start!r}")
+    if most < 2:
+        raise ValueError(f"most must be 2 tokens or more, got {most}")
+    if not 0 <= temperature <= HOTTEST:
+        raise ValueError(f"temperature must be from 0 to {HOTTEST}, got {temperature}")
+    heads = [(at, h) for at, layer in enumerate(model.layers) for h in range(layer.self_attention.num_heads)]
+    if head is not None and tuple(head) not in heads:
+        raise ValueError(f"head must be None or one of {heads}, got {head!r}")
 
 
 class WhoSaid(CellWidget):

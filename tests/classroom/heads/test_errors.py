@@ -9,31 +9,52 @@ pytest.importorskip("transformers")
 
 from transformers import AutoTokenizer
 
-from mha_lib.classroom.heads import explore_model
-from tests.classroom.heads.small_models import BART, CASES, Fixed, ids, made, saved, with_attentions
+from mha_lib.classroom.heads import explore_model, load
+from mha_lib.classroom.heads.load import CannotLoad
+from mha_lib.classroom.lesson.language import words_in
+from tests.classroom.heads.small_models import BART, CASES, SIZES, ids, made, saved, with_attentions
 
 GPT2 = CASES["gpt2"]
+BERT_LIKE = {"vocab_size": 61, "num_attention_heads": 3, **SIZES}
+WINDOWS = {"attention_window": 10, "max_position_embeddings": 80}
+LED_SIZES = {name: size for name, size in BART.items() if name != "max_position_embeddings"}
+LED_SIZES |= {"attention_window": 4, "decoder_attention_heads": 3}
 SWIN = {"image_size": 16, "patch_size": 2, "embed_dim": 12, "depths": [2], "num_heads": [3], "window_size": 4}
-LONG = {"input_ids": ids(65, 0), "decoder_input_ids": ids(5, 1)}
 STATES = {"vocab_size": 61, "hidden_size": 24, "num_hidden_layers": 2}
+FUNNEL = {"vocab_size": 61, "block_sizes": [1, 1], "d_model": 24, "n_head": 3, "d_head": 8, "d_inner": 17}
+TWO_TEXTS = {"input_ids": ids(8, 0), "decoder_input_ids": ids(5, 1)}
+
+
+def with_past():
+    past = GPT2.make()(ids(5, 0), use_cache=True).past_key_values
+    return {"input_ids": ids(3, 1), "past_key_values": past}
+
+
+def without_names():
+    model = GPT2.make()
+    model.config.return_dict = False
+    return model
 
 
 REFUSED = {
+    "Longformer": (made("Longformer", **BERT_LIKE, **WINDOWS), ids(11, 0), "places in a window"),
+    "LED": (made("LED", **LED_SIZES), TWO_TEXTS, "places in a window"),
     "Swin": (made("Swin", **SWIN), {"pixel_values": torch.rand(1, 3, 16, 16)}, r"windows \(Swin\)"),
+    "Rwkv": (made("Rwkv", **STATES, attention_hidden_size=24), ids(5, 0), r"keys \(RWKV\)"),
     "Mamba": (made("Mamba", **STATES, state_size=4), ids(5, 0), "MambaModel returned none.*attend at all"),
+    "Funnel": (made("Funnel", **FUNNEL), ids(8, 0), "FunnelModel pools its tokens"),
     "pooled": (lambda: with_attentions(torch.rand(1, 3, 6, 3)), ids(6, 0), r"got \(Q, K\) of \(6, 3\)"),
-    "none": (lambda: Fixed((None,)), ids(3, 0), r'attentions\[0\] must be .*got None.*"eager"'),
-    "another": (torch.nn.Linear(3, 3).eval, ids(3, 0), r"Linear\.forward does not take it"),
+    "past": (GPT2.make, with_past(), "the whole text, got past_key_values"),
+    "tuple": (GPT2.make, GPT2.inputs() | {"return_dict": False}, "leave return_dict out"),
+    "config": (without_names, GPT2.inputs(), r"config\.return_dict = True"),
     "lists": (GPT2.make, {"input_ids": [[3, 4]]}, "got a list in input_ids.*return_tensors='pt'"),
     "device": (GPT2.make, ids(5, 0).to("meta"), r"device, cpu, got input_ids on meta.*inputs\.to\('cpu'\)"),
-    "negative": (GPT2.make, torch.tensor([[3, -1]]), "below 61, .*got -1 to 3 in input_ids"),
-    "positions": (CASES["bart"].make, LONG, r"at most 64 tokens.*got input_ids of 65.*input_ids\[:, :64\]"),
-    "one axis": (GPT2.make, ids(3, 0)[0], r"first axis of length 1.*\(3,\).*input_ids\[None\]"),
+    "floats": (GPT2.make, torch.rand(1, 5), "numbers of tokens from 0"),
+    "negative": (GPT2.make, torch.tensor([[3, -1]]), "numbers of tokens from 0, got input_ids from -1"),
     "training": (lambda: GPT2.make().train(), ids(5, 0), r"call model\.eval\(\)"),
     "batch": (GPT2.make, ids(10, 0).reshape(2, 5), r"one text.*\(2, 5\).*input_ids\[:1\]"),
     "vocabulary": (GPT2.make, torch.tensor([[3, 61]]), "below 61.*tokenizer of another model"),
     "class": (lambda: type(GPT2.make()), ids(5, 0), "module of PyTorch, got type"),
-    "decoder": (CASES["t5"].make, ids(3, 0), "decoder_input_ids too"),
     "text": (GPT2.make, "the cat", r"explore_model\(model, text, tokenizer\), got NoneType"),
 }
 
@@ -49,6 +70,19 @@ def test_it_is_refused_with_the_reason(case):
 @pytest.fixture
 def folder(tmp_path):
     return saved(tmp_path / "gpt2", "gpt2")
+
+
+@pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "models/of/mine", Path("nowhere/gpt2/it")])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_folder_that_is_not_there_gets_one_line(name, language, monkeypatch):
+    monkeypatch.setattr(load, "words_here", lambda: words_in(language))
+    with pytest.raises(CannotLoad) as caught:
+        explore_model(name, "the cat")
+    assert str(caught.value) == words_in(language)["models"]["no_folder"].format(name=name)
+
+
+def test_a_folder_may_be_a_path(folder):
+    assert explore_model(Path(folder), "the cat").table["labels"][0] == [["the", "␣cat"]]
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # PyTorch's own
@@ -68,8 +102,21 @@ def test_a_text_beside_a_tokenizer_is_cut_into_tokens(name, folder):
     assert ("decoder_input_ids" in explorer.inputs) == (name == "bart")
 
 
+def test_a_text_for_a_model_that_writes_no_answer_says_what_is_missing(folder):
+    with pytest.raises(ValueError, match="decoder_input_ids too"):
+        explore_model(CASES["bart"].make(), "the cat", AutoTokenizer.from_pretrained(folder))
+
+
+def test_an_empty_text_and_a_tokenizer_in_the_place_of_a_text_get_a_clear_error(folder):
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    with pytest.raises(ValueError, match="text of at least one token, got ' '"):
+        explore_model(GPT2.make(), " ", tokenizer)
+    with pytest.raises(TypeError, match=r"inputs must be a tensor or a mapping.*got TokenizersBackend"):
+        explore_model(GPT2.make(), tokenizer, "the cat")
+
+
 def test_labels_or_a_tokenizer_may_stand_beside_a_name(folder):
-    labels = explore_model(Path(folder), "the cat", ["a", "b"]).table["labels"][0]
+    labels = explore_model(folder, "the cat", ["a", "b"]).table["labels"][0]
     assert labels == [["a", "b"]]
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert explore_model(folder, "the cat", tokenizer).table["labels"][0] == [["the", "␣cat"]]

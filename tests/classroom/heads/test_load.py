@@ -43,7 +43,8 @@ def test_without_transformers_one_line_says_what_to_install(monkeypatch):
         explore_model("gpt2", "the cat")
 
 
-def test_an_empty_text_gets_one_line_and_loads_nothing(monkeypatch):
+@pytest.mark.parametrize("text", ["", "  ", None])
+def test_an_empty_text_gets_one_line_and_loads_nothing(monkeypatch, text):
     monkeypatch.setattr(load, "import_module", pytest.fail)
     with pytest.raises(CannotLoad, match="needs a text"):
-        explore_model("gpt2", " ")
+        explore_model("gpt2", text)

@@ -151,27 +151,42 @@ REFUSED = {
     "another_kind_of_model": (nn.Linear(2, 2), TOKENS, "model.table must be an nn.Embedding, got NoneType"),
     "a_model_that_trains": (make().train(), TOKENS, "call model.eval()"),
     "a_bias_in_W_o": (make(bias=True), TOKENS, "a bias is no head's"),
+    "another_layer": (Small(nn.Linear(2, 2)).eval(), TOKENS, "must be an EncoderLayer, got Linear"),
+    "floats": (make(), TOKENS.float(), "tokens must be a tensor of integers (B, N), got torch.float32"),
     "one_axis": (make(), TOKENS[0], "for one text: tokens[None]"),
+    "no_tokens": (make(), TOKENS[:, :0], "not empty, got shape (2, 0)"),
     "unknown_tokens": (make(), TOKENS + V, "tokens must be from 0 to 12, the rows of model.table, got"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_does_not_fit_is_refused_with_the_way_out(case):
+@pytest.mark.parametrize("function", [logit_shares, head_outputs])
+def test_what_does_not_fit_is_refused_with_the_way_out(function, case):
     model, tokens, sentence = REFUSED[case]
     with pytest.raises((TypeError, ValueError)) as refused:
-        logit_shares(model, tokens)
+        function(model, tokens)
     assert sentence in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("place", "sentence"),
+    ("place", "output", "sentence"),
     [
-        ((1, 2), "got (1, 2); heads there are in layer 0: 3, layer 1: 2"),
-        ((0, 1), "broadcast to (B, N, d) = (2, 7, 4), got (2, 8, 4)"),
+        ((2, 0), torch.zeros(1), "got (2, 0); heads there are in layer 0: 3, layer 1: 2"),
+        ((1, 2), torch.zeros(1), "got (1, 2)"),
+        (1, torch.zeros(1), "got 1"),
+        ((0, 0), torch.zeros(5), "broadcasts to (B, N, d) with d = 4, got (5,)"),
+        ((0, 0), torch.zeros(1, 1, 1, 4), "got (1, 1, 1, 4)"),
+        ((0, 0), 0.0, "got float"),
     ],
 )
-def test_an_unknown_head_and_an_output_of_another_shape_are_refused(place, sentence):
-    longer, model = torch.zeros(B, N + 1, 4), make()
-    with pytest.raises(ValueError, match=re.escape(sentence)), replaced(model, {place: longer}):
+def test_an_unknown_head_and_an_output_of_another_shape_are_refused(place, output, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)), replaced(make(), {place: output}):
+        pass
+
+
+def test_an_output_for_a_text_of_another_length_is_refused():
+    model = make()
+    sentence = re.escape("broadcast to (B, N, d) = (2, 7, 4), got (2, 8, 4)")
+    longer = {(0, 1): torch.zeros(B, N + 1, 4)}
+    with torch.no_grad(), replaced(model, longer), pytest.raises(ValueError, match=sentence):
         model(TOKENS)
