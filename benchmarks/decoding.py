@@ -35,7 +35,7 @@ Decode = Callable[[], list[Tensor]]
 
 
 def contenders(size: tuple[int, int, int, int], rotary: bool) -> dict[str, Decode]:
-    """What is compared; each call decodes the same tokens after the same text."""
+    """Functions to compare: each call decodes the same tokens after the same text."""
     width, num_heads, num_kv_heads, held = size
     torch.manual_seed(0)
     config = LlamaConfig(

@@ -223,16 +223,14 @@ class ClaimAboutAHead(Judged):
         ours = [experiment(case, claim.head) for case, claim in zip(cases, claims, strict=True)]
         number = next(number for number, pair in enumerate(ours) if not close(pair, given[number]))
         wanted, found = ("{:.3f}, {:.3f}".format(*pair[number]) for pair in (ours, given))
-        return self.mistaken(
-            "other_numbers", head="{}.{}".format(*claims[number].head), wanted=wanted, given=found
-        )
+        return self.mistaken("other_numbers", head=name_of(claims[number].head), wanted=wanted, given=found)
 
     def stands(self, own: Case, claim: Claim, others: set[float]) -> Verdict:
         """The verdict on a right experiment: whether the student's model bears the claim out."""
         if others != {claim.at_most}:
             return self.mistaken("claim_after_result")
         before, after = experiment(own, claim.head)
-        said = {"head": "{}.{}".format(*claim.head)}
+        said = {"head": name_of(claim.head)}
         shares = {"at_most": claim.at_most, "before": before, "after": after}
         said |= {name: f"{share:.1%}" for name, share in shares.items()}
         said["count"] = f"{is_rest(own.texts.kinds[:, 1:]).sum():,}"
@@ -279,3 +277,7 @@ def is_number(value: Any) -> bool:
 
 def close(pair: Numbers, other: Numbers) -> bool:
     return all(abs(one - two) <= WITHIN for one, two in zip(pair, other, strict=True))
+
+
+def name_of(head: Head) -> str:
+    return "{}.{}".format(*head)
