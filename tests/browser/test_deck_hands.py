@@ -36,11 +36,11 @@ FAULTS = f"() => {{ {FAULTS_OF_SLIDE}; return faultsOfSlide(); }}"
 
 @pytest.fixture
 def file(jupyter, tmp_path):
-    """The deck's own copy of a lesson; nobody has counted hands yet."""
+    """The deck's own copy of a lesson; the counts are removed, lest the next test reads them."""
     name = f"work/deck-en/{tmp_path.name}.ipynb"
     lay_lesson(jupyter, name, CELLS, kind="deck")
+    yield jupyter.folder / name
     (jupyter.folder / "work" / "hands-en.json").unlink(missing_ok=True)
-    return jupyter.folder / name
 
 
 @pytest.fixture
