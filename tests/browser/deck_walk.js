@@ -38,7 +38,7 @@ function smallType() {
     24: ".jp-MarkdownOutput :is(p, li, td)",
     18:
       ".cm-content, .jp-OutputArea-output :is(pre, p, td):not(.jupyter-widgets *, .mha-explorer *), " +
-      ".mha-explorer :is(label, select)",
+      ".mha-explorer :is(label, select, button, code, [role=status])",
   };
   return Object.entries(sizes).flatMap(([least, selector]) =>
     all(selector)

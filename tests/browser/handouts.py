@@ -49,5 +49,8 @@ def handout_of(kept: Path, lesson: Path) -> str:
     notebook = read_notebook(run, run)
     build = Build(kept, language_in(lesson))
     names = {file.stem for file in lesson.parent.glob("*.ipynb")}
-    html = page_of(lesson, notebook, names, build).render()
+    return with_walk(page_of(lesson, notebook, names, build).render())
+
+
+def with_walk(html: str) -> str:
     return html.replace("<head>", f"<head><script>(() => {{\n{WALK}}})();</script>", 1)

@@ -1,15 +1,21 @@
-"""Every handout from its file, walked in each engine, in the dark, on a phone and on paper.
+"""Every handout and every kind of page of the site, from its file, in each engine, theme and width.
 
-Chromium walks it without what came after 2022.
+Chromium walks them without what came after 2022.
 """
+
+import shutil
 
 import pytest
 
 from mha_lib.classroom.lesson import make_traditional
-from tests.browser.handouts import as_of_2022, handout_of
+from mha_lib.classroom.lesson.questions import QUESTIONS
+from mha_lib.classroom.pages.questions import ADDRESSES
+from mha_lib.classroom.pages.site import build
+from tests.browser.handouts import as_of_2022, handout_of, with_walk
 from tests.browser.pages import expect_accessible
-from tests.browser.tabs import ENGINES, tab_in
-from tests.lessons import ENGLISH, MADE, TRANSLATED, copy_course, name_of
+from tests.browser.tabs import ENGINES, ChromiumTab, tab_in
+from tests.classroom.pages.site.course import small_course
+from tests.lessons import ENGLISH, MADE, ROOT, TRANSLATED, copy_course, name_of
 
 LESSONS = [*ENGLISH, *TRANSLATED, *MADE]
 PAPER = {"light": "rgb(253, 252, 249)", "dark": "rgb(21, 23, 27)"}
@@ -39,26 +45,66 @@ def course(tmp_path_factory, share_trainings):
     return folder
 
 
+def walk(tab, file, theme):
+    """Walk a page as a reader might; at 200 % and 400 %, and on a phone, nothing is too wide."""
+    tab.resize(1200, 900)
+    tab.goto(file.as_uri())
+    tab.until(ALIVE)
+    assert tab.answer_of("() => getComputedStyle(document.body).backgroundColor") == PAPER[theme]
+    tab.answer_of("() => guess()")
+    tab.answer_of("() => void begin()")
+    assert tab.until("() => window.walked && JSON.stringify(walked)") == "[]"
+    if isinstance(tab, ChromiumTab):
+        expect_accessible(tab.page)
+    for width in (640, 390, 320):
+        tab.resize(width, 844)
+        is_narrow = "(width) => innerWidth <= Math.max(width, 500)"  # Firefox has no narrower window
+        tab.until(is_narrow, width)
+        assert not tab.answer_of(TOO_WIDE)
+
+
 @pytest.mark.parametrize(("engine", "theme", "lesson"), list(cases()))
 def test_a_handout_is_walked(engine, theme, lesson, browser, tmp_path, course, pytestconfig):
     html = handout_of(pytestconfig.cache.mkdir("handouts"), course / lesson.relative_to(lesson.parents[2]))
     file = tmp_path / "handout.html"
     file.write_text(as_of_2022(html) if engine == "chromium" else html, encoding="utf-8")
     with tab_in(engine, browser, tmp_path / engine, theme) as tab:
-        tab.resize(1200, 900)
-        tab.goto(file.as_uri())
-        tab.until(ALIVE)
-        assert tab.answer_of("() => getComputedStyle(document.body).backgroundColor") == PAPER[theme]
-        tab.answer_of("() => guess()")
-        tab.answer_of("() => void begin()")
-        assert tab.until("() => window.walked && JSON.stringify(walked)") == "[]"
+        walk(tab, file, theme)
         if (pdf := tab.pdf()) is not None:
             assert pdf.startswith(b"%PDF")
             assert len(pdf) > 200_000, "pictures and all"
-        if engine == "chromium":
-            expect_accessible(tab.page)
-        for width in (640, 390, 320):  # of a page at 200 % and 400 %, and of a phone
-            tab.resize(width, 844)
-            is_narrow = "(width) => innerWidth <= Math.max(width, 500)"  # Firefox has no narrower window
-            tab.until(is_narrow, width)
-            assert not tab.answer_of(TOO_WIDE)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site of a small course with the real documents and questions; each page walks itself."""
+    root = tmp_path_factory.mktemp("site")
+    for language in ("en", "zh"):
+        shutil.copytree(ROOT / "docs" / language, root / "docs" / language)
+        (root / "notebooks" / language).mkdir(parents=True)
+        shutil.copy(ROOT / "notebooks" / language / QUESTIONS, root / "notebooks" / language)
+    assert build.write_site(root, small_course(root), "en") == 0
+    for page in (root / "build" / "site").rglob("*.html"):
+        page.write_text(with_walk(page.read_text(encoding="utf-8")), encoding="utf-8")
+    return root / "build" / "site"
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("theme", PAPER)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_site_is_walked(engine, theme, browser, tmp_path, site):
+    language = {"light": "zh", "dark": "en"}[theme]
+    pages = sorted(page for page in (site / language).glob("*.html") if not page.name.startswith("00_"))
+    names = {page.name for page in pages}
+    assert {"index.html", "01_single.html", "glossary.html", "teach.html", ADDRESSES["before"]} <= names
+    with tab_in(engine, browser, tmp_path / engine, theme) as tab:
+        for page in pages:
+            walk(tab, page, theme)
+        if engine == "chromium":  # test_site.py has what follows
+            return
+        tab.goto((site / "index.html").as_uri())  # leads to the reader's language
+        tab.until("() => location.pathname.endsWith('/en/index.html')")
+        tab.answer_of("() => document.querySelector('main a[href*=\"03_\"]').click()")
+        tab.until("() => location.pathname.endsWith('/en/03_multi.html')")
+        tab.goto(f"{(site / language / '00_multi.html').as_uri()}#why-a-mask")  # a former name
+        tab.until(f"() => location.href.endsWith('/{language}/03_multi.html#why-a-mask')")
