@@ -74,7 +74,9 @@ function oddSizes() {
   const odd = titles.filter((title) => Math.abs(sizeOf(title) - 40) > 0.5);
   const scaleOf = (image) =>
     Math.min(image.clientWidth / image.naturalWidth, image.clientHeight / image.naturalHeight) / unit;
-  const stills = all(".jp-OutputArea-output img").filter((image) => scaleOf(image) * LETTERS < 18.1);
+  const stills = all(".jp-OutputArea-output img").filter(
+    (image) => Math.round(scaleOf(image) * LETTERS) < 18,
+  );
   return [
     ...odd.map((title) => `a title of ${sizeOf(title).toFixed(1)} instead of 40: ${name(title)}`),
     ...stills.map((image) => `a still with letters of ${(scaleOf(image) * LETTERS).toFixed(1)} px`),
@@ -87,7 +89,9 @@ const heightOf = (line) => {
   return range.getBoundingClientRect().height;
 };
 
+/** In a window of 4:3 a long line may wrap: it does not make all others smaller. */
 function wrapped() {
+  if (innerWidth < 1.5 * innerHeight) return [];
   const lines = all(".jp-CodeCell:not(.jp-mod-editing) .cm-line").filter((line) => line.textContent.trim());
   return lines
     .filter((line) => heightOf(line) > 1.7 * sizeOf(line) * unit)

@@ -37,7 +37,9 @@ async () => {
       for (const [index, input] of inputs.entries()) choose(input, setting[index]);
       await drawn(root);
       const box = root.getBoundingClientRect();
-      const inner = [...root.querySelectorAll("*")].map((part) => part.getBoundingClientRect());
+      const inner = [...root.querySelectorAll(":not([role=status] *)")].map((part) =>
+        part.getBoundingClientRect(),
+      );
       const low = Math.round(Math.max(box.bottom, ...inner.map(({ bottom }) => bottom)) - foot.top);
       const wide = Math.round(Math.max(box.right, ...inner.map(({ right }) => right)) - innerWidth);
       if (low > 1 || wide > 1)

@@ -9,9 +9,10 @@ from typing import Any
 from IPython.display import HTML
 
 MARKS = {"✓": "#008a5e", "✗": "#d6453d"}  # their colours show on white paper and on black
-NUMBER = r"[-−]?[\d.,]+(e-?\d+)?"
+NUMBER = r"[-−]?[\d.,]+(e[-−]?\d+)?"
 # Letters are as large as the longest cells allow: pixels of a slide of 1024 x 768, and of letters at 100 %.
-ROOM, LETTER, PADDING = 928, 11, 20
+# The name of the first column has one line, those of the others a line for each word where they need it.
+ROOM, LETTER, PADDING = 928, 12, 36  # the padding of a column, as deck.css has it
 SMALLEST, LARGEST = 125, 170  # percent; what does not fit then has several lines
 TWICE_AS_WIDE = "WF"  # as Unicode says of Chinese letters and marks
 
@@ -29,7 +30,9 @@ def show_table(names: Sequence[Any], rows: Sequence[Sequence[Any]]) -> HTML:
     sides = [_side(column) for column in columns] or ["left"] * len(names)
     head = _line("th", [str(name) for name in names], sides)
     body = "".join(_line("td", row, sides) for row in texts)
-    longest = sum(max(map(_width, column)) for column in columns)
+    lines = [[str(name)] if at == 0 else str(name).split() for at, name in enumerate(names)]
+    parts = [[*name, *column] for name, column in zip(lines, columns or [()] * len(names), strict=True)]
+    longest = sum(max(map(_width, part), default=0) for part in parts)
     fitting = 100 * ROOM // (LETTER * longest + PADDING * len(names))
     letters = max(SMALLEST, min(LARGEST, fitting))
     style = f"width: 100%; table-layout: auto; font-size: {letters}%"
@@ -55,4 +58,6 @@ def _line(kind: str, texts: Sequence[str], sides: Sequence[str]) -> str:
 
 
 def _marked(text: str) -> str:
+    if re.fullmatch(NUMBER, text):
+        return text.replace("-", "−")  # no line ends behind a minus
     return f'<b style="color: {MARKS[text]}">{text}</b>' if text in MARKS else escape(text)

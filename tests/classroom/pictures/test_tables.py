@@ -22,7 +22,12 @@ def test_numbers_stand_at_the_right_marks_in_the_middle_and_text_at_the_left():
 def test_the_longer_its_cells_the_smaller_the_letters_of_a_table():
     texts = ["w" * 30, "w" * 55, "头" * 28, "w" * 90]
     sizes = [re.findall(r"font-size: (\d+)%", show_table(["a"], [[text]]).data) for text in texts]
-    assert sizes == [["170"], ["148"], ["145"], ["125"]]
+    assert sizes == [["170"], ["133"], ["131"], ["125"]]
+    assert "font-size: 133%" in show_table(["w" * 55], [["1"]]).data, "its name is longer"
+    assert "font-size: 145%" in show_table(["w", f"{'w' * 46} w"], [["1", "1"]]).data, (
+        "and may have two lines"
+    )
+    assert "2e−07" in show_table(["off by"], [["2e-07"]]).data, "a line could end behind a hyphen"
 
 
 def test_a_row_with_a_cell_too_few_is_refused():

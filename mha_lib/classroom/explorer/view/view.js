@@ -437,7 +437,7 @@ class ExplorerView {
     root.style.fontSize = "";
     const em = room ? Number.parseFloat(getComputedStyle(root).fontSize) : clamp(width / 90, 12, 16);
     this.setLetters(em);
-    const lines = (width > 62 * em ? 1 : 2) + (this.measures.length ? 1 : 0); // of the status
+    const lines = (width > 60 * em ? 1 : 2) + (this.measures.length ? 1 : 0); // of the status
     root.style.setProperty("--lines", lines);
     const place = root.getBoundingClientRect();
     const density = (devicePixelRatio * place.width) / root.offsetWidth; // a deck may scale its slides

@@ -18,7 +18,7 @@ const GAP = { beside: 36, below: 10, cells: 10 }; // beside: and some slack, so 
 const LEGIBLE = 1.05; // of a picture's natural size: letters of 13 points have 18 px
 const LOWEST_EXPLORER = 330;
 const TICKS = 24; // what asserts say, without their code
-const OVER = { width: 1100, height: 520 }; // of code that lies over the slide
+const OVER = { margins: 40, height: 520 }; // of code that lies over the slide
 
 const widest = (lines) => Math.max(0, ...lines);
 export const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
@@ -70,9 +70,10 @@ function placeCode({ code, isFolded }, size, width) {
 }
 
 /** The letters of code that lies over the slide. */
-export function sizeOver(code) {
+export function sizeOver(code, width) {
   const rows = sum(code.map((line) => (line.isBlank ? BLANK_LINE : LINE)));
-  const fitting = Math.min(LARGEST, OVER.width / widest(code.map((line) => line.ems)), OVER.height / rows);
+  const ems = widest(code.map((line) => line.ems));
+  const fitting = Math.min(LARGEST, (width - OVER.margins) / ems, OVER.height / rows);
   return Math.max(SMALLEST, fitting);
 }
 
@@ -96,7 +97,8 @@ function placeText(cell, size, width) {
 /** Give a picture or an explorer the height that the slide has left; a picture stands on the better side. */
 function placePicture(cell, size, room) {
   const code = placeCode(cell, size, room.width);
-  const place = { size: code.size, wraps: code.wraps, outputSize: Math.min(code.size, 20) };
+  const letters = cell.isFolded ? Math.min(TICKS, room.width / widest(cell.text)) : Math.min(code.size, 20);
+  const place = { size: code.size, wraps: code.wraps, outputSize: letters };
   const extra = cell.text.length * LINE * place.outputSize + (cell.fixed?.height ?? 0);
   const under = code.height + (code.height && GAP.below);
   if (cell.explorer) {

@@ -68,9 +68,10 @@ export class Fit {
 export function fitSlide(section, largest) {
   const cells = codeCellsOf(section);
   const measured = cells.map(measure);
-  const { size, places } = arrange(measured, roomOf(section), largest);
+  const room = roomOf(section);
+  const { size, places } = arrange(measured, room, largest);
   for (const [index, place] of places.entries())
-    apply(cells[index], { ...place, over: sizeOver(measured[index].code) });
+    apply(cells[index], { ...place, over: sizeOver(measured[index].code, room.width) });
   return size;
 }
 
