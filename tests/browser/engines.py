@@ -9,6 +9,7 @@ import os
 import shutil
 import socket
 import subprocess
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -74,8 +75,11 @@ class WebKit:
     def command(self, name: str, method: str, path: str, **given: Any) -> Any:
         body = json.dumps(given).encode() if method == "POST" else None
         request = urllib.request.Request(self.address + path, body, method=method)
-        with urllib.request.urlopen(request) as answer:
-            return json.load(answer)["value"]
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{name}: {error.read().decode()}") from None
 
     def close(self) -> None:
         self.command("DeleteSession", "DELETE", "")

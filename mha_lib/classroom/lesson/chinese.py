@@ -40,6 +40,8 @@ def words_to_traditional(words: Any) -> Any:
     """A tree of words with every sentence converted."""
     if isinstance(words, dict):
         return {name: words_to_traditional(said) for name, said in words.items()}
+    if isinstance(words, list):
+        return [words_to_traditional(said) for said in words]
     return to_traditional(words) if isinstance(words, str) else words
 
 

@@ -7,7 +7,7 @@ import torch
 
 from mha_lib.classroom.stories import ASKED, EITHER, FIRST, NEW, OTHER, REST, tales_in
 
-each_language = pytest.mark.parametrize("language", ["en", "zh"])
+each_language = pytest.mark.parametrize("language", ["en", "zh", "zh-Hant"])
 
 
 def draw(tales, size=50, length=97, seed=0):
