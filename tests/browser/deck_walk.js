@@ -77,7 +77,10 @@ function oddSizes() {
   const stills = all(".jp-OutputArea-output img").filter(
     (image) => Math.round(scaleOf(image) * LETTERS) < 18,
   );
+  const drawings = all('.jp-MarkdownOutput img[src*=".svg"]');
+  const narrow = drawings.filter((image) => image.clientWidth < slide.clientWidth - 110 * unit);
   return [
+    ...narrow.map((image) => `a drawing of ${image.clientWidth} px leaves room: ${name(image)}`),
     ...odd.map((title) => `a title of ${sizeOf(title).toFixed(1)} instead of 40: ${name(title)}`),
     ...stills.map((image) => `a still with letters of ${(scaleOf(image) * LETTERS).toFixed(1)} px`),
   ];
