@@ -1,4 +1,4 @@
-"""The site in a browser, below a path as on GitHub Pages: languages, explorer, phone, keyboard."""
+"""The addresses of the site below a path, as on GitHub Pages: languages, former names."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from mha_lib.classroom.pages.site import build
-from tests.browser.conftest import Watch
-from tests.browser.explorers import HEADS
 from tests.browser.pages import expect_accessible, new_page
-from tests.browser.waiting import measure
 from tests.classroom.pages.site.course import small_course
 
 pytestmark = pytest.mark.ci
@@ -69,29 +66,11 @@ def test_a_former_address_leads_to_the_place_in_the_lesson(browser: Browser, pag
         expect(without_scripts).to_have_url(f"{site}en/03_multi.html")
 
 
-@pytest.mark.parametrize(
-    ("name", "theme"), [("index.html", "dark"), ("en/index.html", "light"), ("zh/03_multi.html", "dark")]
-)
-def test_on_a_phone_nothing_is_too_wide_and_axe_finds_nothing(page, site, name, theme):
+def test_without_its_script_the_root_is_a_page_for_a_phone(page: Page, folder: Path) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
-    is_root = name == "index.html"
-    if is_root:  # as it is where scripts are off
-        page.add_init_script("delete Intl.Locale")
-    page.goto(site + name)
-    if not is_root:
-        expect(page.locator(HEADS).first).to_be_visible()
-    assert measure(page, "document.documentElement.scrollWidth") == 390
-    paper = {"light": "rgb(253, 252, 249)", "dark": "rgb(21, 23, 27)"}[theme]
-    expect(page.locator("body")).to_have_css("background-color", paper)
+    page.emulate_media(color_scheme="dark")
+    html = (folder / "index.html").read_text(encoding="utf-8")
+    page.set_content(re.sub("<script.*?</script>", "", html, flags=re.DOTALL))
+    expect(page.locator("html")).to_have_js_property("scrollWidth", 390)
+    expect(page.locator("body")).to_have_css("background-color", "rgb(21, 23, 27)")
     expect_accessible(page)
-
-
-def test_opened_as_a_file_all_is_there(page: Page, watch: Watch, folder: Path) -> None:
-    page.goto((folder / "index.html").as_uri())
-    expect(page).to_have_url(re.compile("/en/index.html$"))
-    expect(page.locator(HEADS)).to_have_count(2)
-    page.get_by_role("link", name="Several heads").first.click()
-    expect(page.locator("main h1")).to_be_visible()
-    assert watch.requests_beyond(folder.as_uri()) == []
-    assert watch.errors == []
