@@ -108,9 +108,9 @@ def said(number: float, digits: int) -> str:
 
 
 def _figure(widths: Sequence[int], height: float) -> tuple[Figure, list[Axes]]:
-    ratios = {"width_ratios": list(widths)}
+    spacing = {"width_ratios": list(widths), "wspace": 0.05}
     figure, grid = plt.subplots(
-        1, len(widths), figsize=(WIDTH, height), squeeze=False, layout="constrained", gridspec_kw=ratios
+        1, len(widths), figsize=(WIDTH, height), squeeze=False, layout="constrained", gridspec_kw=spacing
     )
     plt.close(figure)  # else a cell that ends with the figure would show it twice
     return figure, list(grid[0])
