@@ -220,7 +220,7 @@ def test_a_slide_shows_as_many_sorted_heads_as_have_room_and_says_so(page, open_
         overview=Overview([f"layer {row}" for row in range(24)], [*"012345"], "head", [({}, 0)] * 144),
     )
     open_overview(picture, 144)
-    give_room(page, 360)
+    give_room(page, 370)
     page.get_by_label("order").select_option("lowest first")
     status = page.get_by_role("status")
     expect(status).to_contain_text(re.compile(r"The first \d+ of 144 heads in this order"))
