@@ -12,6 +12,7 @@ from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
 from mha_lib.classroom.translator.numerals import NotUnderstood
 from tests.browser.explorers import SPY_ON_TEXT, assert_shows, expect_written, handout_page
 from tests.browser.in_page import ask_function, assert_weighed, open_empty
+from tests.browser.tabs import tab_in
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +83,35 @@ def test_a_handout_computes_what_is_typed_and_asks_nobody(page, watch, tmp_path,
     expect(page.get_by_role("alert")).to_be_hidden()
     assert watch.requests_beyond(address) == []
     assert watch.errors == []
+
+
+TYPE = """(text) => {
+  const input = document.querySelector("[aria-label=text]");
+  input.value = text;
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+}"""
+NEXT_QUERY = """() => document.querySelector("[role=application]").dispatchEvent(
+  new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }))"""
+SAYS = """(words) => {
+  const said = document.querySelector("[role=status]").textContent;
+  return said.includes(words) && said;
+}"""
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("engine", ["firefox", "webkit"])
+def test_other_engines_weigh_what_is_typed_as_python_does(engine, browser, tmp_path, typed, explorer):
+    address = handout_page(explorer, tmp_path / "handout.html")
+    with tab_in(engine, browser, tmp_path / engine) as tab:
+        tab.goto(address)
+        tab.until("() => document.querySelector('.widget.alive')")
+        tab.answer_of(TYPE, "badge badg")
+        tab.until(SAYS, "queries: 9")
+        tab.answer_of(NEXT_QUERY)  # to the first
+        for query, weights in enumerate(typed.maps("badge badg", 1)[0][0]):
+            said = tab.until(SAYS, f"query {query} ")
+            assert float(said.split(": ")[1].split()[0]) == pytest.approx(float(weights[0]), abs=1.1e-3)
+            tab.answer_of(NEXT_QUERY)
 
 
 def test_where_a_kernel_answers_no_model_is_exported(typed, monkeypatch):

@@ -1,6 +1,6 @@
 """Every handout and every kind of page of the site, from its file, in each engine, theme and width.
 
-Chromium walks them without what came after 2022.
+Chromium walks the handouts without what came after 2022.
 """
 
 import shutil

@@ -97,8 +97,9 @@ function placeText(cell, size, width) {
 /** Give a picture or an explorer the height that the slide has left; a picture stands on the better side. */
 function placePicture(cell, size, room) {
   const code = placeCode(cell, size, room.width);
-  const letters = cell.isFolded ? Math.min(TICKS, room.width / widest(cell.text)) : Math.min(code.size, 20);
-  const place = { size: code.size, wraps: code.wraps, outputSize: letters };
+  const ticks = Math.max(SMALLEST, Math.min(TICKS, room.width / widest(cell.text)));
+  const outputSize = cell.isFolded ? ticks : Math.min(code.size, 20);
+  const place = { size: code.size, wraps: code.wraps, outputSize };
   const extra = cell.text.length * LINE * place.outputSize + (cell.fixed?.height ?? 0);
   const under = code.height + (code.height && GAP.below);
   if (cell.explorer) {
