@@ -4,6 +4,7 @@ const slide = document.querySelector("section.present > section.present");
 const all = (selector) =>
   [...slide.querySelectorAll(selector)].filter((node) => node.checkVisibility({ visibilityProperty: true }));
 const unit = Math.min(innerWidth / 1024, innerHeight / 720); // as deck.css has it
+const isTall = innerWidth < 1.5 * innerHeight; // such as 4:3
 const sizeOf = (node) => Number.parseFloat(getComputedStyle(node).fontSize) / unit;
 const name = (node) =>
   node.closest(".jp-Cell")?.innerText.trim().slice(0, 40).replace(/\s+/g, " ") ?? node.tagName;
@@ -74,9 +75,8 @@ function oddSizes() {
   const odd = titles.filter((title) => Math.abs(sizeOf(title) - 40) > 0.5);
   const scaleOf = (image) =>
     Math.min(image.clientWidth / image.naturalWidth, image.clientHeight / image.naturalHeight) / unit;
-  const stills = all(".jp-OutputArea-output img").filter(
-    (image) => Math.round(scaleOf(image) * LETTERS) < 18,
-  );
+  const least = isTall ? 17.85 : 18.1; // a window of 4:3 leaves 17.97, less the rounding of pixels
+  const stills = all(".jp-OutputArea-output img").filter((image) => scaleOf(image) * LETTERS < least);
   const drawings = all('.jp-MarkdownOutput img[src*=".svg"]');
   const narrow = drawings.filter((image) => image.clientWidth < slide.clientWidth - 110 * unit);
   return [
@@ -92,10 +92,11 @@ const heightOf = (line) => {
   return range.getBoundingClientRect().height;
 };
 
-/** In a window of 4:3 a long line may wrap: it does not make all others smaller. */
+/** In a window of 4:3, long lines may wrap on optional slides, and where code lies over its slide. */
 function wrapped() {
-  if (innerWidth < 1.5 * innerHeight) return [];
-  const lines = all(".jp-CodeCell:not(.jp-mod-editing) .cm-line").filter((line) => line.textContent.trim());
+  if (isTall && !slide.id.endsWith("-0")) return [];
+  const cells = `.jp-CodeCell:not(.jp-mod-editing${isTall ? ", [data-folded]" : ""})`;
+  const lines = all(`${cells} .cm-line`).filter((line) => line.textContent.trim());
   return lines
     .filter((line) => heightOf(line) > 1.7 * sizeOf(line) * unit)
     .map((line) => `code is wrapped: ${line.textContent.trim().slice(0, 40)}`);

@@ -22,6 +22,8 @@ const OVER = { margins: 84, height: 520 }; // of code that lies over the slide
 
 const widest = (lines) => Math.max(0, ...lines);
 export const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+/** The letters of a print, at most so large, in which its widest line fits. */
+const sizePrint = (text, width, most) => Math.max(SMALLEST, Math.min(most, width / widest(text)));
 const isFlexible = ({ picture, explorer }) => Boolean(picture || explorer);
 
 /** The places of all cells, with the largest letters with which they fit; `largest` bounds these letters. */
@@ -87,7 +89,7 @@ function placeText(cell, size, width) {
   const besideHeight = sum(text.map(() => LINE * code.size)) + (fixed?.height ?? 0);
   if (code.height && Math.max(widest(text) * code.size, fixed?.width ?? 0) <= right)
     return { ...place, side: "beside", height: Math.max(code.height, besideHeight) };
-  const outputSize = Math.max(SMALLEST, Math.min(code.height ? code.size : TICKS, width / widest(text)));
+  const outputSize = sizePrint(text, width, code.height ? code.size : TICKS);
   const rows = sum(text.map((ems) => Math.max(1, Math.ceil((ems * outputSize) / width))));
   const below = rows * LINE * outputSize + (fixed?.height ?? 0);
   const gap = code.height && GAP.below;
@@ -97,8 +99,7 @@ function placeText(cell, size, width) {
 /** Give a picture or an explorer the height that the slide has left; a picture stands on the better side. */
 function placePicture(cell, size, room) {
   const code = placeCode(cell, size, room.width);
-  const ticks = Math.max(SMALLEST, Math.min(TICKS, room.width / widest(cell.text)));
-  const outputSize = cell.isFolded ? ticks : Math.min(code.size, 20);
+  const outputSize = cell.isFolded ? sizePrint(cell.text, room.width, TICKS) : Math.min(code.size, 20);
   const place = { size: code.size, wraps: code.wraps, outputSize };
   const extra = cell.text.length * LINE * place.outputSize + (cell.fixed?.height ?? 0);
   const under = code.height + (code.height && GAP.below);
