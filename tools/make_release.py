@@ -84,13 +84,18 @@ def make_packages(folder: Path) -> Path:
 
 
 def pythons() -> list[str]:
-    """The Pythons of this machine that the package takes, this one first, each version once."""
+    """The Pythons of this machine that the package takes and that start, this one first, each version once."""
     names = (f"python3.{minor}" for minor in range(OLDEST_PYTHON, OLDEST_PYTHON + 10))
-    found = [path for name in names if (path := shutil.which(name))]
+    found = [path for name in names if (path := shutil.which(name)) and starts(path)]
     versions = {sys.version_info[:2]: sys.executable}
     for path in found:
         versions.setdefault((3, int(path.rpartition("python3.")[2].removesuffix(".exe"))), path)
     return list(versions.values())
+
+
+def starts(python: str) -> bool:
+    """pyenv puts a name on the path for each version that it has, and starts those alone that are chosen."""
+    return subprocess.run([python, "--version"], capture_output=True).returncode == 0
 
 
 def try_wheel(wheel: Path, python: str, *, oldest: bool) -> None:
