@@ -84,7 +84,7 @@ def make_packages(folder: Path) -> Path:
 
 
 def pythons() -> list[str]:
-    """The Pythons of this machine that the package takes and that start, this one first, each version once."""
+    """The Pythons of this machine that the package takes and that start, each version once, this first."""
     names = (f"python3.{minor}" for minor in range(OLDEST_PYTHON, OLDEST_PYTHON + 10))
     found = [path for name in names if (path := shutil.which(name)) and starts(path)]
     versions = {sys.version_info[:2]: sys.executable}
