@@ -80,6 +80,7 @@ def focus(page: Page, kind: str) -> None:
         control(page, kind).focus()
 
 
+@pytest.mark.ci
 def test_keys_on_each_kind_of_focus(controls: Page) -> None:
     page = controls
     shown = current(page)

@@ -78,6 +78,7 @@ def run_all(page: Page) -> None:
     expect(outputs_of(page)).to_have_count(2)
 
 
+@pytest.mark.ci
 def test_the_counts_are_asked_for_in_the_foot_until_they_are_right(deck):
     asks = "twice as much work · four times · eight times: how many hands? "
     wrong = "3 counts are wanted, one for each choice: numbers with a space between.\n"
@@ -120,6 +121,7 @@ def test_the_bars_stand_below_the_result_today_and_among_the_notes_a_year_later(
     expect_kept(file, "cost", ("2027-01-15", [12, 5, 31]), ("2028-01-15", [7, 0, 7]))
 
 
+@pytest.mark.ci
 def test_bars_without_a_result_come_at_once_and_are_replaced(deck, file):
     turn(deck, "ArrowRight ArrowRight ArrowRight", "slide-2-0")
     press(deck, "h 1 Space 2 Enter")
@@ -129,6 +131,7 @@ def test_bars_without_a_result_come_at_once_and_are_replaced(deck, file):
     expect_kept(file, "riddle", ("2027-01-15", [0, 4]))
 
 
+@pytest.mark.ci
 def test_a_broken_file_is_told_and_never_written_over(deck, file):
     kept = file.parents[1] / "hands-en.json"
     kept.write_text('{"lesson": {"cost')

@@ -52,6 +52,7 @@ def output_of(page: Page, text: str) -> Locator:
     return outputs_of(page).filter(has_text=text)
 
 
+@pytest.mark.ci
 def test_the_cell_that_runs_is_the_one_that_is_seen(page: Page, lecture: str) -> None:
     open_deck(page, lecture)
     turn(page, "Control+Enter Space", "slide-1-0")  # on the first slide there is no code
@@ -97,6 +98,7 @@ def test_a_cell_that_runs_says_so_until_i_interrupts_it(page: Page, lecture: str
     expect(status_of(page)).to_have_text("")
 
 
+@pytest.mark.ci
 def test_k_runs_the_setup_and_what_had_run_up_to_the_first_error(page: Page, lecture: str) -> None:
     open_deck(page, f"{lecture}#/5")
     expect(current(page)).to_have_id("slide-4-0")

@@ -4,6 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
+import pytest
 from nbformat.v4 import new_markdown_cell
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -63,6 +64,7 @@ def expect_slider(image: Locator, slider: Locator) -> None:
     assert expect_step(image, STEPS) == whole
 
 
+@pytest.mark.ci
 def test_a_slider_in_jupyterlab_goes_through_the_steps(page: Page, jupyter: JupyterServer):
     lay(jupyter, "lab_steps.ipynb")
     page.goto(jupyter.address("lab", "lab_steps.ipynb"))

@@ -63,6 +63,7 @@ def test_the_file_begins_with_what_was_chosen_and_the_explorer_stays(page, tmp_p
     assert explorer.weights.shape == (3, LENGTH, LENGTH)
 
 
+@pytest.mark.ci
 def test_a_plain_script_saves_the_file(tmp_path):
     script = """
         import torch

@@ -85,6 +85,7 @@ def explanation(cell: Locator) -> Locator:
     return cell.locator(".mha-explains")
 
 
+@pytest.mark.ci
 def test_a_missing_name_names_the_button_or_the_cell_that_brings_it(seat):
     seat.open()
     checked = seat.run("check")
@@ -355,6 +356,7 @@ def test_shift_enter_walks_the_core_path_and_sets_up_by_itself(seat):
     expect(seat.page.get_by_text(WORDS["is_set_up"])).to_be_visible()
 
 
+@pytest.mark.ci
 def test_a_guess_is_kept_in_the_copy_and_its_result_waits_unless_it_is_an_error(seat, course):
     seat.open()
     expect(seat.run("result").locator(".jp-OutputArea-output")).to_contain_text("NameError")

@@ -149,6 +149,7 @@ def test_a_needed_cell_comes_back_if_it_was_deleted_and_is_named_each_time_it_fa
     expect(seat.prompt("needs-wrong")).to_have_text("[ ]:")
 
 
+@pytest.mark.ci
 def test_a_handout_on_the_server_and_the_notebook_lead_to_each_other(page, course):
     make_working_copy(course.folder, "en")
     seat = Lesson(page, course, "work/en/03_lesson.ipynb").open()

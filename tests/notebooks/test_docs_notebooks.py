@@ -64,6 +64,7 @@ def test_it_runs_with_another_model_and_shows_its_heads(path, tmp_path):
     assert without - restored == pytest.approx(grown, abs=0.0021)
 
 
+@pytest.mark.ci
 @each_of(MEASURING)
 def test_the_claim_is_refuted_as_the_notebook_says(path, tmp_path):
     """One of four induction heads can be spared, all four can't; guessing has a loss of log 20 = 3."""
