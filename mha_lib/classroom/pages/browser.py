@@ -7,8 +7,8 @@ from pathlib import Path
 from mha_lib.classroom.lesson import CourseError
 
 # The first is Chromium without windows, as Debian has it: a page of JupyterLab takes it a third less.
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
-NAMES += ("google-chrome", "google-chrome-stable", "chrome", "msedge")
+NAMES = ["chromium-headless-shell", "chromium", "chromium-browser"]
+NAMES += ["google-chrome", "google-chrome-stable", "chrome", "msedge"]
 PLACES = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
