@@ -5,8 +5,8 @@ import { isCore, sections } from "./stage.js";
 import { goTo } from "./turn.js";
 import { fill } from "./words.js";
 
-const MOMENT = 150; // milliseconds
-const PATIENCE = 100; // moments in which a slide that keeps changing may come to rest
+const MOMENT = 40; // milliseconds: more than a frame
+const PATIENCE = 400; // moments in which a slide that keeps changing may come to rest
 
 /** Turn to each slide, as only a slide that is shown is drawn, and lay all of them out; returns their number. */
 export async function layOut(words) {
