@@ -3,6 +3,8 @@
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 PIP_OPTIONS ?= --retries 2
+# Images of containers often set this: then each kernel and each test process compiles the course's files again.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 ROUTES = $(if $(ROUTE),--route $(ROUTE))
 COURSE := $(BIN)/python -m mha_lib.classroom $(if $(L),--language $(L))

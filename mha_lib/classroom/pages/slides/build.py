@@ -78,10 +78,11 @@ def open_page(chromium: Any, address: str) -> Any:
 
 
 def printed(page: Any) -> bytes:
-    """Lay the slides of a deck out one below the other, and print them."""
+    """Lay the slides of a deck out one below the other, print them, and end the deck and its kernel."""
     page.evaluate("mhaDeck.layOut()")
     options = {"width": f"{WIDTH}px", "height": f"{HEIGHT}px", "print_background": True}
     pdf: bytes = page.pdf(**options, tagged=True, outline=True)
+    page.evaluate("mhaDeck.shutDown()")
     page.close()
     return pdf
 

@@ -114,6 +114,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
       layOut: () => layOut(words),
       progress: () => runner.progress,
       runAll: () => runner.runAll(),
+      shutDown: () => panel.sessionContext.shutdown(), // its kernel
     };
     Object.assign(document.body.dataset, { deck: "ready" });
   });
