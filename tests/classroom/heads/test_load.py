@@ -1,5 +1,7 @@
 """A model is loaded by its name, from a folder here; without it one line says what to do."""
 
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("transformers")
@@ -13,7 +15,7 @@ from tests.classroom.heads.small_models import saved
 
 
 def test_a_name_and_a_text_are_enough_and_the_model_keeps_the_layer_that_predicts_tokens(tmp_path):
-    explorer = explore_model(saved(tmp_path, "gpt2"), "the cat sat the cat")
+    explorer = explore_model(Path(saved(tmp_path, "gpt2")), "the cat sat the cat")
     assert [*explorer.attention.layers] == ["self"]
     assert explorer.table["labels"][0] == [["the", "␣cat", "␣sat", "␣the", "␣cat"]]
     inputs = explorer.inputs

@@ -9,7 +9,7 @@ pytest.importorskip("transformers")
 
 from mha_lib.classroom.heads.attention import read_attention
 from mha_lib.classroom.heads.changes import evened
-from mha_lib.classroom.heads.measures import induction, measures_of, measures_of_layer, repeated_tokens
+from mha_lib.classroom.heads.measures import measures_of, measures_of_layer, repeated_tokens
 from tests.classroom.heads.small_models import CASES, ids
 
 N = 7
@@ -23,17 +23,14 @@ def shifted(by):
     return weights
 
 
-def measured(weights, is_cross=False):
-    return measures_of_layer(weights, torch.ones_like(weights, dtype=torch.bool), is_cross=is_cross)
-
-
 FIRST = torch.eye(N)[0].expand(N, N)
 EVEN = torch.full((N, N), 1 / N)
 
 
 def test_each_measure_is_one_for_the_head_that_is_named_so():
     """The first query does not count: in a causal model it has only itself to look at."""
-    found = measured(torch.stack([shifted(1), FIRST, shifted(0), EVEN]))
+    weights = torch.stack([shifted(1), FIRST, shifted(0), EVEN])
+    found = measures_of_layer(weights, torch.ones_like(weights, dtype=torch.bool), is_cross=False)
     assert [*found] == ["entropy", "previous", "first", "same"]
     even = 1 / N
     for name, expected in {
@@ -43,19 +40,6 @@ def test_each_measure_is_one_for_the_head_that_is_named_so():
         "same": [0, 0, 1, even],
     }.items():
         torch.testing.assert_close(found[name], torch.tensor(expected, dtype=torch.float32))
-
-
-def test_cross_attention_has_no_previous_token():
-    assert [*measured(torch.rand(2, 3, 5), is_cross=True)] == ["entropy", "first"]
-
-
-def test_an_induction_head_looks_at_the_token_after_the_same_one():
-    n = 4
-    weights = torch.zeros(2, 2 * n, 2 * n)
-    for query in range(2 * n):
-        weights[0, query, query - n + 1 if query >= n else 0] = 1
-        weights[1, query, max(0, query - n)] = 1  # looks at the same token: that is no induction
-    assert induction(weights).tolist() == [1, 0]
 
 
 def test_repeated_tokens_are_all_different_and_their_control_begins_with_others():
