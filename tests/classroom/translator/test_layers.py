@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from evidence import layers
-from evidence.layers import FOUR_HEADS, KEYS_BEFORE, LESSON, MYSTERY, ONE_LAYER, TWO_LAYERS
+from evidence.layers import FOUR_HEADS, LESSON, MYSTERY, ONE_LAYER, TWO_LAYERS
 from evidence.tables import read_table
 from mha_lib.classroom.trainings import repeated_tokens
 
@@ -19,32 +19,10 @@ def test_every_model_has_its_numbers():
         assert {len(numbers) for numbers in TABLE[part].values()} == {len(TABLE["right"][part])}
 
 
-def test_two_layers_are_far_ahead_of_heads_side_by_side_with_every_seed():
-    rows = TABLE["right"]
-    for name in rows:
-        if name.startswith("1 layer") and name != KEYS_BEFORE:
-            assert max(rows[name]) < 0.25
-    assert min(rows[TWO_LAYERS]) > 0.95
-    assert min(rows[KEYS_BEFORE]) > 0.95
-
-
-def test_one_layer_knows_distances_and_two_layers_know_what_stood_before():
-    """At a distance that training had not, heads side by side get nothing right."""
-    for size in (5, 17):
-        assert min(TABLE[TWO_LAYERS][f"right, blocks of {size}"]) > 0.8
-        assert max(TABLE[ONE_LAYER][f"right, blocks of {size}"]) < 0.1
-
-
 def test_the_other_riddle_goes_through_the_values_with_every_seed():
     found = TABLE[MYSTERY]
     assert max(found["right, from the values"]) < 0.3 < 0.9 < min(found["right, from the keys"])
     assert min(found["right, layer 0 hidden from the queries"]) > 0.9
-
-
-def test_the_second_layer_needs_the_first_in_its_keys_alone():
-    found = TABLE[TWO_LAYERS]
-    assert min(found["right, layer 0 hidden from the queries and values"]) > 0.9
-    assert max(found["right, layer 0 hidden from the keys"]) < 0.3
 
 
 @pytest.mark.ci

@@ -56,12 +56,6 @@ def brief(monkeypatch):
     monkeypatch.setattr(training, "Training", new_training)
 
 
-def test_the_loss_becomes_small():
-    losses = Training(make_translator(), steps=60, batch_size=16, max_digits=1).run().losses
-    assert len(losses) == 60
-    assert sum(losses[-5:]) < sum(losses[:5]) / 3
-
-
 def test_an_interrupt_in_the_middle_of_a_step_does_no_harm(monkeypatch):
     training = new_training()
     make_two_steps(training)
