@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from evidence.heads import run_cells
-from mha_lib import SingleHeadAttention
 from tests.lessons import ENGLISH
 
 pytestmark = pytest.mark.whole
@@ -48,17 +47,6 @@ def test_unscaled_the_median_query_loses_its_gradient_and_the_mean_much_less_of_
 
 def test_heads_with_other_weights_are_equivariant_and_positions_end_it(run):
     run("02", "one-thread", "sizes", "lesson-one-after-projections", "equivariance-gap")
-
-
-@pytest.mark.usefixtures("run")
-def test_two_tokens_that_change_places_leave_three_outputs_of_a_causal_head():
-    """The answer to the small exercise kept_places."""
-    torch.manual_seed(0)
-    head, x = SingleHeadAttention(8, 5, 7), torch.randn(1, 5, 8)
-    swapped = x[:, [0, 2, 1, 3, 4]]
-    before, after = (head(each, is_causal=True)[0][0] for each in (x, swapped))
-    moved = (after - before).abs().amax(-1)
-    assert (moved < 1e-6).tolist() == [True, False, False, True, True]
 
 
 def test_the_solutions_of_lesson_06_hold_for_any_random_numbers(run, capsys):

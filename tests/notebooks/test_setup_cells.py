@@ -7,25 +7,9 @@ import pytest
 from mha_lib.classroom.lesson.grammar import has_role, tags
 from mha_lib.classroom.lesson.needs import can_help, needed_by
 from mha_lib.classroom.lesson.slides import read_lesson, source, steps_of
-from tests.lessons import ENGLISH, TRANSLATED, in_whole_runs, name_of
+from tests.lessons import ENGLISH, name_of
 
 pytestmark = pytest.mark.ci
-
-each_lesson = pytest.mark.parametrize("lesson", [*ENGLISH, *in_whole_runs(TRANSLATED)], ids=name_of)
-
-
-def own_course(lesson, folder, share_trainings):
-    """The folder of the lesson in a course of its own, where the lesson may keep files."""
-    place = folder / "notebooks" / lesson.parent.name
-    shutil.copytree(lesson.parent, place)
-    share_trainings(folder)
-    return place
-
-
-@each_lesson
-def test_setup_cells_need_no_other_cell(lesson, share_trainings, tmp_path, monkeypatch):
-    monkeypatch.chdir(own_course(lesson, tmp_path, share_trainings))
-    run([cell for cell in read_lesson(lesson)["cells"] if has_role(cell, "setup")], {"__name__": lesson.stem})
 
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of tensors in plots
@@ -34,7 +18,10 @@ def test_a_step_needs_no_more_than_the_setup_and_the_cells_that_its_copy_names(
     lesson, share_trainings, tmp_path, monkeypatch
 ):
     """Whoever fell behind goes to a step by its address: JupyterLab runs these before it."""
-    monkeypatch.chdir(own_course(lesson, tmp_path, share_trainings))
+    place = tmp_path / "notebooks" / "en"  # a course of its own, where the lesson may keep files
+    shutil.copytree(lesson.parent, place)
+    share_trainings(tmp_path)
+    monkeypatch.chdir(place)
     cells = read_lesson(lesson)["cells"]
     names: dict[str, object] = {"__name__": lesson.stem}  # of all cells: functions of the setup read it, too
     run([cell for cell in cells if has_role(cell, "setup")], names)

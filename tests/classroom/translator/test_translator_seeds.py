@@ -22,31 +22,23 @@ def test_the_museum_of_one_seed_comes_out_again():
     assert found["the relations that break are those of the lesson"]
 
 
-# The rows of which the lesson says that they hold with every seed: part, row, the least and the most.
+# The rows of which the lesson says that they hold with every seed, but not their ranges, which
+# tests/notebooks/test_lesson_05.py compares: part, row, the least and the most.
 HOLDS = [
     ("museum", "no_causal_mask: last loss", 0, 0.1),
     ("museum", "not_shifted: last loss", 0, 0.1),
-    ("museum", "no_causal_mask: right", 0, 0.6),
     ("museum", "not_shifted: right", 0, 0),
     ("museum", "mask_inverted: last loss", 0.3, 1),
     ("museum", "padding_counts: right", 0.9, 1),
     ("museum", "the relations that break are those of the lesson", 1, 1),
     ("learning", "right", 0.99, 1),
-    ("learning", "step 50: alignment, best head", 0.08, 0.12),
-    ("learning", "step 1000: alignment, worst head", 2 * 0.0932, 1),
-    ("maps", "best head for “万: “thousand””", 0.5, 1),
     ("patches", "its word swapped: follows", 1, 1),
     ("patches", "all others swapped: stays", 1, 1),
     ("patches", "heads: encoder, all four", 0, 0),
     ("patches", "heads: decoder, all four", 0, 0),
     ("patches", "heads: cross, all four", 1, 1),
-    ("shares", "cross, of the lead", 0.5, 1),
-    ("removals", "by_zero: encoder, spare", 1, 4),
     ("removals", "by_zero: cross, spare", 0, 0),
-    ("kinds", "encoder: digits", 0.5, 1),
-    ("kinds", "cross: digits", 0, 0.2),
     ("evened", "cross, all four", 0, 0),
-    ("draw", "drawn of the kind", 0, 60),
 ]
 
 
