@@ -26,14 +26,6 @@ def here(course, monkeypatch):
     return course / "work" / "en"
 
 
-def test_the_newest_state_of_each_exercise_is_kept(here):
-    Check(NUMBER).number(lambda n: 2 * n)
-    assert kept.kept_states() == {"number": "solved"}
-    kept.keep_state("other", "not yet")
-    Check(NUMBER).number(lambda n: n)
-    assert kept.kept_states() == {"number": "wrong", "other": "not yet"}
-
-
 def test_a_report_begins_from_what_earlier_sessions_have_kept(here, capsys):
     """It is on the lessons that this session has checked, and on all before the first check."""
 

@@ -12,10 +12,6 @@ def ones(size):
     return (torch.ones(size),)
 
 
-def comprehension(x):
-    return torch.tensor([2 * number for number in x.tolist()])
-
-
 def while_loop(x):
     doubled, place = x.clone(), 0
     while place < len(x):
@@ -28,10 +24,7 @@ def helper(x):
     return while_loop(x)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [comprehension, helper, lambda x: torch.stack(list(map(lambda n: 2 * n, x)))],
-)
+@pytest.mark.parametrize("answer", [helper, lambda x: torch.stack(list(map(lambda n: 2 * n, x)))])
 def test_a_loop_is_found_however_it_is_written(answer):
     assert loops(answer, ones)
 

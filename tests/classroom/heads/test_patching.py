@@ -75,9 +75,8 @@ def test_a_head_and_a_network_of_gpt2_are_patched_as_by_plain_hooks(position):
             def put(_, given, kept=kept, columns=columns):
                 given[0][:, place, columns] = kept[0][:, place, columns]
 
-            hook = module.register_forward_pre_hook(put)
-            value = answers(model(**corrupted))
-            hook.remove()
+            with module.register_forward_pre_hook(put):
+                value = answers(model(**corrupted))
             wanted = (value - without) / (answers(model(**clean)) - without)
             assert recovery == pytest.approx(wanted, rel=1e-3, abs=1e-4)
 
@@ -102,12 +101,10 @@ def test_a_network_is_found_by_what_it_adds_whatever_its_name(kind):
     patched = patched_heads(model, clean, corrupted, answers)
     network = model.get_submodule(NETWORKS[kind])
     kept: list[torch.Tensor] = []
-    hook = network.register_forward_hook(lambda _, __, output: kept.append(output))
-    model(**clean)
-    hook.remove()
-    hook = network.register_forward_hook(lambda *_: kept[0])
-    value = answers(model(**corrupted))
-    hook.remove()
+    with network.register_forward_hook(lambda _, __, output: kept.append(output)):
+        model(**clean)
+    with network.register_forward_hook(lambda *_: kept[0]):
+        value = answers(model(**corrupted))
     wanted = (value - patched.corrupted) / (patched.clean - patched.corrupted)
     assert patched.networks[1] == pytest.approx(wanted, rel=1e-3, abs=1e-4)
     assert not patched.networks.isnan().any()
