@@ -80,10 +80,6 @@ def states_in(cell):
     return [each["state"] for each in about if "state" in each]
 
 
-def text_of(cell):
-    return "".join(output.get("text", "") for output in cell.outputs)
-
-
 def test_runs_without_an_error_although_no_exercise_is_solved(executed):
     assert all(cell.execution_count for cell in executed.cells if cell.cell_type == "code" and cell.source)
     checks = [c for c in executed.cells if "checks" in c.metadata]
@@ -106,7 +102,8 @@ def test_solutions_pass_their_checks(executed):
 def test_every_explorer_has_a_picture_for_every_setting(executed):
     explorers = [cell for cell in executed.cells if "shows-explorer" in cell.metadata.get("tags", [])]
     shown = sum(bool(re.search(r"explore(_model)?\(", cell.source)) for cell in explorers)
-    assert f"explorers driven: {shown}" in text_of(executed.cells[-1])
+    said = "".join(output.get("text", "") for output in executed.cells[-1].outputs)
+    assert f"explorers driven: {shown}" in said
 
 
 def test_prints_no_warning_or_machine_path(executed):

@@ -41,9 +41,8 @@ def share_without(model, texts, layer, head):
     attention = changed.layers[layer].self_attention
     width = attention.value_head_dim
     columns = slice(head * width, (head + 1) * width)
-    hook = attention.W_o.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0][..., columns]))
-    changed(texts.tokens)
-    hook.remove()
+    with attention.W_o.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0][..., columns])):
+        changed(texts.tokens)
     with torch.no_grad():
         constant = attention.W_o.weight[:, columns] @ seen[0].flatten(0, 1).mean(0)
         attention.W_o.weight[:, columns] = 0

@@ -2,20 +2,10 @@
 
 import numpy as np
 import pytest
-import torch
 
-from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.explorer.controls import make_control
 from mha_lib.classroom.explorer.table import Source, compute_answer, compute_table
-from tests.classroom.explorer.sources import source_of
-
-B, H, Q, K = 2, 7, 3, 5
-
-
-def some_weights(num_heads=H, valid_lens=(5, 2)):
-    mask = padding_mask(torch.tensor(valid_lens), K)  # (B, 1, K)
-    scores = torch.randn(B, num_heads, Q, K, generator=torch.Generator().manual_seed(num_heads))
-    return masked_softmax(scores, mask[:, None]), mask
+from tests.classroom.explorer.sources import H, K, Q, some_weights, source_of
 
 
 def maps(table, setting):

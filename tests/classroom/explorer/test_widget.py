@@ -4,17 +4,9 @@ import ipywidgets
 import numpy as np
 import torch
 
-from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.explorer import Explorer, cell_widget, explore
 from mha_lib.classroom.lesson.language import words_in
-from tests.classroom.explorer.sources import source_of
-
-B, H, Q, K = 2, 7, 3, 5
-
-
-def some_weights(num_heads=H, valid_lens=(5, 2)):
-    mask = padding_mask(torch.tensor(valid_lens), K)  # (B, 1, K)
-    return masked_softmax(torch.arange(0.0, K).expand(B, num_heads, Q, K), mask[:, None]), mask
+from tests.classroom.explorer.sources import H, some_weights, source_of
 
 
 def some_explorer():

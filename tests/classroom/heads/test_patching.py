@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mha_lib.classroom.heads import patched_heads, read_attention
-from tests.classroom.heads.small_models import CASES, GPT2, ids, made, text
+from tests.classroom.heads.small_models import CASES, GPT2, SIZES, ids, made, text
 
 CHANGED = 4  # the place of the word in which the two texts differ
 ANSWER, OTHER = 7, 9
@@ -88,15 +88,14 @@ NETWORKS = {
 }
 OTHERS: dict[str, Any] = {
     "OPT": {"ffn_dim": 17, "word_embed_proj_dim": 24, "max_position_embeddings": 64},
-    "GPTNeoX": {"intermediate_size": 17},
-    "Gemma2": {"intermediate_size": 17, "head_dim": 8, "num_key_value_heads": 1},
+    "GPTNeoX": {},
+    "Gemma2": {"head_dim": 8, "num_key_value_heads": 1},
 }
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_a_network_is_found_by_what_it_adds_whatever_its_name(kind):
-    sizes = {"vocab_size": 61, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3}
-    model = made(kind, "ForCausalLM", **sizes, **OTHERS[kind])()
+    model = made(kind, "ForCausalLM", vocab_size=61, num_attention_heads=3, **SIZES, **OTHERS[kind])()
     clean, corrupted = pair(text())
     patched = patched_heads(model, clean, corrupted, answers)
     network = model.get_submodule(NETWORKS[kind])
@@ -111,8 +110,7 @@ def test_a_network_is_found_by_what_it_adds_whatever_its_name(kind):
 
 
 def test_a_layer_that_is_no_sum_of_its_parts_has_no_network():
-    sizes = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 17}
-    model = made("Bert", "ForMaskedLM", vocab_size=61, **sizes)()
+    model = made("Bert", "ForMaskedLM", vocab_size=61, num_attention_heads=3, **SIZES)()
     assert patched_heads(model, text(), pair(text())[1], answers).networks.isnan().all()
 
 
@@ -148,7 +146,6 @@ def test_what_cannot_be_patched_is_said_with_the_way_out():
     two_texts = CASES["bart"]
     with pytest.raises(ValueError, match="model must have one text, got attention of encoder"):
         patched_heads(two_texts.make(), two_texts.inputs(), two_texts.inputs(), answers)
-    sizes = {"hidden_size": 24, "num_attention_heads": 3, "num_hidden_layers": 2, "embedding_size": 8}
-    shared = made("Albert", "ForMaskedLM", vocab_size=61, intermediate_size=17, **sizes)()
+    shared = made("Albert", "ForMaskedLM", vocab_size=61, num_attention_heads=3, embedding_size=8, **SIZES)()
     with pytest.raises(ValueError, match="have a module of its own; 1 of 2 do"):
         patched_heads(shared, clean, corrupted, answers)

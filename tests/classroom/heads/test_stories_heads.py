@@ -1,7 +1,7 @@
-"""The table of heads of two small trained models, beside the course's own layers and shares.
+"""Two small trained models of the course's layers as models of transformers, and the table of heads of one.
 
 One is lesson 07's; the other was trained by somebody else and is not part of the project: see
-``tests/mha_lib/stories.py``. Both are converted to a model of transformers.
+``tests/mha_lib/stories.py``.
 """
 
 import pytest
@@ -15,7 +15,7 @@ import transformers
 
 from evidence.heads import run_cells
 from evidence.stories import lesson_of, lesson_with_model
-from mha_lib.classroom.heads import head_table, logit_shares
+from mha_lib.classroom.heads import head_table
 from tests.mha_lib.stories import BEGIN, TOLD, encoded, needs_stories, read_model, read_tokens
 
 NAMES = {
@@ -100,37 +100,13 @@ def lesson_07():
 MODELS = [pytest.param(stories260k, marks=needs_stories), pytest.param(lesson_07, marks=pytest.mark.ci)]
 
 
-@pytest.fixture(scope="module", params=MODELS, ids=["stories260K", "lesson 07"])
-def measured(request):
-    ours, numbers = request.param()
-    pad = nn.utils.rnn.pad_sequence
-    inputs = {
-        "input_ids": pad(numbers, batch_first=True),
-        "attention_mask": pad([torch.ones_like(each) for each in numbers], batch_first=True),
-    }
-    towards = tuple(numbers[0][1:3].tolist())
-    theirs = as_theirs(ours)
-    return ours, theirs, numbers, towards, head_table(theirs, inputs, towards=towards, removed=())
-
-
+@pytest.mark.parametrize("make", MODELS)
 @torch.no_grad()
-def test_theirs_is_the_model_of_the_courses_layers(measured):
-    ours, theirs, numbers, *_ = measured
+def test_theirs_is_the_model_of_the_courses_layers(make):
+    ours, numbers = make()
+    theirs = as_theirs(ours)
     for each in numbers:
         assert_close(theirs(each[None]).logits, ours(each[None]), atol=1e-3, rtol=1e-3)
-
-
-@torch.no_grad()
-def test_attributions_are_the_shares_in_the_logits(measured):
-    ours, _, numbers, (one, other), table = measured
-    found = []
-    for each in numbers:
-        shares = logit_shares(ours, each[None])
-        of_heads = [at for at, part in enumerate(shares.parts) if part[0] == "head"]
-        found.append(shares.shares[of_heads, 0, -1, one] - shares.shares[of_heads, 0, -1, other])
-    by_table = torch.tensor([[row["attribution"], row["attribution_std"]] for row in table])
-    mean, spread = torch.stack(found).mean(0), torch.stack(found).std(0)
-    assert_close(by_table, torch.stack([mean, spread], 1), atol=1e-3, rtol=1e-3)
 
 
 @pytest.mark.ci
