@@ -18,12 +18,9 @@ each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=name_of)
 ARCHIVE = "https://example.org/attention.zip"
 
 
-def cell_of(notebook):
-    return next(cell for cell in notebook["cells"] if cell["id"] == ENVIRONMENT)
-
-
 def run_cell(lesson, archive=""):
-    exec(source(cell_of(with_archive(read_lesson(lesson), archive))), {"__builtins__": builtins})
+    cells = with_archive(read_lesson(lesson), archive)["cells"]
+    exec(source(next(cell for cell in cells if cell["id"] == ENVIRONMENT)), {"__builtins__": builtins})
 
 
 @pytest.fixture

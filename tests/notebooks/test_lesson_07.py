@@ -190,6 +190,4 @@ def test_a_silent_head_is_missed_and_its_note_is_read_by_keys(language):
         six < long
         for six, long in zip(table["names of six"]["later"], table["384 tokens"]["later"], strict=True)
     )
-    for queries, keys, values in pairs(table, "later, note hidden from", "q", "k", "v"):
-        assert keys < 0.25 < 0.75 < values
-        assert keys < queries
+    assert all(keys < queries for queries, keys in pairs(table, "later, note hidden from", "q", "k"))

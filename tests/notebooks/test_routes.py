@@ -19,16 +19,12 @@ for name, code in {cells}:
 """
 
 
-@pytest.fixture(scope="module", params=list_routes(ROOT, "en"))
-def route(request, tmp_path_factory, share_trainings):
-    course = copy_course(tmp_path_factory.mktemp("course"))
-    share_trainings(course)
-    return make_route(course, "en", request.param)[0]
-
-
 @pytest.mark.ci
-def test_its_lessons_run_in_any_order_after_the_setup_of_all(route):
+@pytest.mark.parametrize("name", list_routes(ROOT, "en"))
+def test_its_lessons_run_in_any_order_after_the_setup_of_all(name, tmp_path, share_trainings):
     """A name that two lessons have, such as ``train``, is that of the lesson whose cell runs."""
+    share_trainings(copy_course(tmp_path))
+    route, _ = make_route(tmp_path, "en", name)
     notebook = nbformat.read(route, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code" and not has_role(cell, "may_fail")]
     setup = [cell for cell in code if has_role(cell, "setup")]

@@ -24,7 +24,6 @@ from mha_lib.classroom.lesson.working_copy import FOLDED, for_students
 from tests.lessons import ENGLISH, TRANSLATED, english_of, name_of
 
 each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
-each_translation = pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
 
 
 def cells_of(lesson):
@@ -44,7 +43,7 @@ def test_is_valid_and_clean(lesson):
     assert notebook.metadata.title
 
 
-@each_translation
+@pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
 def test_a_translation_is_in_step_with_the_english_lesson(lesson):
     assert list(out_of_step(read_lesson(english_of(lesson)), read_lesson(lesson))) == []
 

@@ -6,13 +6,13 @@ nothing.
 """
 
 from functools import cache
-from types import MethodType
 
 import torch
 from torch import nn
 
 from mha_lib import EncoderLayer, rotate_by_position
 from mha_lib.classroom.stories import tales_here
+from tests.classroom.heads.course_model import CourseModel
 
 
 @cache
@@ -21,14 +21,11 @@ def looking_up():
     size = len(tales_here().vocabulary)
     own, before, constant = slice(0, size), slice(size, 2 * size), 2 * size  # columns of a token
     width, head_dim = 2 * size + 1, size + size % 2
-    model = nn.Module()
-    model.table = nn.Embedding(size, width)
-    model.layers = nn.ModuleList(
+    layers = [
         EncoderLayer(width, 2, 1, head_dim=head_dim, rotary=rotary, gated=True, norm=nn.RMSNorm)
         for rotary in (True, False)
-    )
-    model.norm = nn.RMSNorm(width)
-    model.forward = MethodType(forward, model)
+    ]
+    model = CourseModel(nn.Embedding(size, width), layers, nn.RMSNorm(width))
     first, second = (layer.self_attention for layer in model.layers)
     identity, turning = torch.eye(size), torch.zeros(head_dim)
     turning[:40] = 20 * head_dim**0.5 / 40**0.5  # the twenty pairs that turn fastest
@@ -46,11 +43,4 @@ def looking_up():
         for attention, written, strength in ((first, before, 0.1), (second, own, 1.0)):
             attention.W_v.weight[:size, own] = identity
             attention.W_o.weight[written, :size] = strength * identity
-    return model.eval()
-
-
-def forward(model, tokens):
-    x = model.table(tokens)
-    for layer in model.layers:
-        x = layer(x, is_causal=True)
-    return model.norm(x) @ model.table.weight.T
+    return model

@@ -184,20 +184,17 @@ def test_the_loss_asks_for_the_tokens_alone_that_have_a_label():
     assert math.isfinite(table[0]["induction"])
 
 
-def random_tokens(count, seed=0):
-    """Texts of 20 tokens that all differ, so that no head can find one again."""
-    generator = torch.Generator().manual_seed(seed)
-    return torch.stack([torch.randperm(60, generator=generator)[:20] for _ in range(count)])
-
-
 def test_in_models_of_random_weights_no_head_shows_a_pattern():
     for seed in range(24):
+        generator = torch.Generator().manual_seed(seed)
+        # the tokens of a text all differ, so that no head can find one again
+        texts = torch.stack([torch.randperm(60, generator=generator)[:20] for _ in range(5)])
         model = CASES["gpt2"].make()
         torch.manual_seed(seed)
         for parameter in model.parameters():
             if parameter.dim() > 1:
                 torch.nn.init.normal_(parameter, std=24**-0.5)
-        found = head_table(model, random_tokens(5, seed), removed=()).patterns()
+        found = head_table(model, texts, removed=()).patterns()
         assert found == {"previous": [], "first": [], "same": [], "induction": []}
 
 

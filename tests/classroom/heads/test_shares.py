@@ -10,25 +10,10 @@ from torch.testing import assert_close
 
 from mha_lib import EncoderLayer
 from mha_lib.classroom.heads import head_outputs, logit_shares, replaced
+from tests.classroom.heads.course_model import CourseModel
 
 V, D, B, N = 13, 12, 2, 7
 HEADS = (3, 2)  # of the two layers
-
-
-class Small(nn.Module):
-    """A language model as the course builds it."""
-
-    def __init__(self, *layers: nn.Module, **norm):
-        super().__init__()
-        self.table = nn.Embedding(V, D)
-        self.layers = nn.ModuleList(layers)
-        self.norm = nn.RMSNorm(D, **norm)
-
-    def forward(self, tokens, head_masks=(None, None)):
-        x = self.table(tokens)
-        for layer, head_mask in zip(self.layers, head_masks, strict=True):
-            x = layer(x, is_causal=True, head_mask=head_mask)
-        return self.norm(x) @ self.table.weight.T
 
 
 KINDS: dict[str, Any] = {
@@ -40,10 +25,11 @@ KINDS: dict[str, Any] = {
 
 def make(last_norm=None, **options):
     torch.manual_seed(0)
-    model = Small(*(EncoderLayer(D, heads, 17, **options) for heads in HEADS), **(last_norm or {}))
+    layers = [EncoderLayer(D, heads, 17, **options) for heads in HEADS]
+    model = CourseModel(nn.Embedding(V, D), layers, nn.RMSNorm(D, **(last_norm or {})))
     for parameter in model.parameters():  # no gain of 1, no bias of 0
         nn.init.normal_(parameter, std=0.5)
-    return model.eval()
+    return model
 
 
 TOKENS = torch.randint(V, (B, N), generator=torch.Generator().manual_seed(1))
@@ -147,11 +133,17 @@ def test_the_heads_write_again_after_an_error():
     assert not model.layers[0].self_attention.W_o._forward_pre_hooks
 
 
+def with_another_layer():
+    model = make()
+    model.layers[1] = nn.Linear(2, 2)
+    return model
+
+
 REFUSED = {
     "another_kind_of_model": (nn.Linear(2, 2), TOKENS, "model.table must be an nn.Embedding, got NoneType"),
     "a_model_that_trains": (make().train(), TOKENS, "call model.eval()"),
     "a_bias_in_W_o": (make(bias=True), TOKENS, "a bias is no head's"),
-    "another_layer": (Small(nn.Linear(2, 2)).eval(), TOKENS, "must be an EncoderLayer, got Linear"),
+    "another_layer": (with_another_layer(), TOKENS, "must be an EncoderLayer, got Linear"),
     "floats": (make(), TOKENS.float(), "tokens must be a tensor of integers (B, N), got torch.float32"),
     "one_axis": (make(), TOKENS[0], "for one text: tokens[None]"),
     "no_tokens": (make(), TOKENS[:, :0], "not empty, got shape (2, 0)"),

@@ -16,6 +16,7 @@ import transformers
 from evidence.heads import run_cells
 from evidence.stories import lesson_of, lesson_with_model
 from mha_lib.classroom.heads import head_table
+from tests.classroom.heads.course_model import CourseModel
 from tests.mha_lib.stories import BEGIN, TOLD, encoded, needs_stories, read_model, read_tokens
 
 NAMES = {
@@ -29,22 +30,6 @@ NAMES = {
     "feed_forward.W_1": "mlp.up_proj",
     "feed_forward.W_2": "mlp.down_proj",
 }
-
-
-class Stories(nn.Module):
-    """The model made of the course's layers."""
-
-    def __init__(self):
-        super().__init__()
-        table, layers, self.norm = read_model()
-        self.table = nn.Embedding.from_pretrained(table)
-        self.layers = nn.ModuleList(layers)
-
-    def forward(self, tokens):
-        x = self.table(tokens)
-        for layer in self.layers:
-            x = layer(x, is_causal=True)
-        return self.norm(x) @ self.table.weight.T
 
 
 def as_theirs(ours):
@@ -86,10 +71,11 @@ def as_theirs(ours):
 
 
 def stories260k():
+    table, layers, norm = read_model()
     pieces = read_tokens()
     numbers = [torch.tensor(encoded(sentence, pieces)) for sentence in TOLD.split(". ")]
     assert [each[0] for each in numbers] == [BEGIN] * 3
-    return Stories().eval(), numbers
+    return CourseModel(nn.Embedding.from_pretrained(table), layers, norm), numbers
 
 
 def lesson_07():

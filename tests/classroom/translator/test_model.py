@@ -46,14 +46,12 @@ def test_a_number_is_translated_alike_alone_among_others_and_in_several_batches(
     assert translate(trained, numbers) == whole
 
 
-def test_a_translator_is_the_same_for_the_same_seed_and_leaves_the_generator_alone():
+def test_making_a_translator_leaves_the_generator_alone():
     torch.manual_seed(5)
-    first, second, other = make_translator(2), make_translator(2), make_translator(2, seed=1)
+    make_translator(2)
     drawn = torch.rand(3)
     torch.manual_seed(5)
     assert torch.equal(drawn, torch.rand(3))
-    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
-    assert not torch.equal(first.W_logits.weight, other.W_logits.weight)
 
 
 @torch.no_grad()
