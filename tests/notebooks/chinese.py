@@ -27,7 +27,7 @@ def findings(english: str, chinese: str) -> Iterator[str]:
     prose = without_code(chinese)
     for found in re.findall(rf"[{HAN}][A-Za-z0-9]|[A-Za-z0-9%][{HAN}]", TAG.sub(" ", prose)):
         yield f"a space is missing in {found}"
-    for found in re.findall(rf"[{HAN}][`$]|[`$][{HAN}]", spaced_marks(chinese)):
+    for found in re.findall(rf"[{HAN}]∎|∎[{HAN}]", prose):
         yield f"a space is missing beside code or a formula: {found}"
     for found in re.findall(rf"[{HAN}∎] *[,;:!?](?=[\s{HAN}∎\[“（]|$)|[{HAN}]\.(?=\s|$)", prose, re.M):
         yield f"punctuation is not Chinese: {found}"
@@ -83,12 +83,6 @@ def numbers(text: str) -> list[str]:
 
 def without_code(text: str) -> str:
     return FORMULA.sub("∎", CODE.sub("∎", FENCED.sub("", TARGET.sub("]", text))))
-
-
-def spaced_marks(text: str) -> str:
-    """The text with one mark in the place of each piece of code and each formula."""
-    text = TARGET.sub("]", FENCED.sub("", text))
-    return FORMULA.sub("$", CODE.sub("`", text))
 
 
 def english_runs(prose: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The watch over an answer notices loops, calls and large tensors, in whatever way the answer makes them."""
+"""The watch over an answer notices loops, in whatever way the answer makes them."""
 
 import sys
 

@@ -133,17 +133,12 @@ def test_the_heads_write_again_after_an_error():
     assert not model.layers[0].self_attention.W_o._forward_pre_hooks
 
 
-def with_another_layer():
-    model = make()
-    model.layers[1] = nn.Linear(2, 2)
-    return model
-
-
+ANOTHER_LAYER = CourseModel(nn.Embedding(V, D), [nn.Linear(2, 2)], nn.RMSNorm(D))
 REFUSED = {
     "another_kind_of_model": (nn.Linear(2, 2), TOKENS, "model.table must be an nn.Embedding, got NoneType"),
     "a_model_that_trains": (make().train(), TOKENS, "call model.eval()"),
     "a_bias_in_W_o": (make(bias=True), TOKENS, "a bias is no head's"),
-    "another_layer": (with_another_layer(), TOKENS, "must be an EncoderLayer, got Linear"),
+    "another_layer": (ANOTHER_LAYER, TOKENS, "must be an EncoderLayer, got Linear"),
     "floats": (make(), TOKENS.float(), "tokens must be a tensor of integers (B, N), got torch.float32"),
     "one_axis": (make(), TOKENS[0], "for one text: tokens[None]"),
     "no_tokens": (make(), TOKENS[:, :0], "not empty, got shape (2, 0)"),

@@ -1,4 +1,4 @@
-"""The table of layers: one of its models trained anew, the orders that lessons rely on, and its measures."""
+"""The table of layers: one of its models trained anew, an order that a lesson relies on, and its measures."""
 
 import pytest
 import torch
