@@ -67,6 +67,14 @@ def test_a_new_session_goes_on_as_the_same_student(check, tmp_path):
     assert students[0] == students[1]
 
 
+def test_each_lesson_has_its_own_file(check, tmp_path):
+    check.number(scaled)
+    check.doubled(lambda x: x)
+    check.report("")
+    assert list(read(tmp_path, "three").exercises) == ["number"]
+    assert list(read(tmp_path, "four").exercises) == ["doubled"]
+
+
 @pytest.mark.parametrize("content", ["my own notes", '{"mha_lib_report": 1'])
 def test_a_file_that_is_no_report_of_the_students_stays(check, tmp_path, capsys, content):
     mine = tmp_path / "reports" / "three.report.json"

@@ -23,13 +23,10 @@ def shifted(by):
     return weights
 
 
-FIRST = torch.eye(N)[0].expand(N, N)
-EVEN = torch.full((N, N), 1 / N)
-
-
 def test_each_measure_is_one_for_the_head_that_is_named_so():
     """The first query does not count: in a causal model it has only itself to look at."""
-    weights = torch.stack([shifted(1), FIRST, shifted(0), EVEN])
+    at_first, evenly = torch.eye(N)[0].expand(N, N), torch.full((N, N), 1 / N)
+    weights = torch.stack([shifted(1), at_first, shifted(0), evenly])
     found = measures_of_layer(weights, torch.ones_like(weights, dtype=torch.bool), is_cross=False)
     assert [*found] == ["entropy", "previous", "first", "same"]
     even = 1 / N

@@ -68,9 +68,8 @@ def test_a_head_and_a_network_of_gpt2_are_patched_as_by_plain_hooks(position):
             (block.mlp.c_proj, slice(None), patched.networks[layer]),
         ]:
             kept: list[torch.Tensor] = []
-            hook = module.register_forward_pre_hook(lambda _, given, kept=kept: kept.append(given[0].clone()))
-            model(**clean)
-            hook.remove()
+            with module.register_forward_pre_hook(lambda _, given, kept=kept: kept.append(given[0].clone())):
+                model(**clean)
 
             def put(_, given, kept=kept, columns=columns):
                 given[0][:, place, columns] = kept[0][:, place, columns]
