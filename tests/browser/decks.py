@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Watch
 from tests.browser.new_lesson import POSITION, current, open_deck, press, status_of
-from tests.browser.waiting import act, answer_of, attribute_of, measure, text_of, until
+from tests.browser.waiting import act, answer_of, becomes, measure, text_of, until
 from tests.lessons import ENGLISH, TRANSLATED, name_of
 
 each_lesson = pytest.mark.parametrize(
@@ -40,6 +40,7 @@ LOADED = """() => {
         !widgets.some((widget) => widget.textContent.includes("Loading widget"))
     );
 }"""
+IS_LIGHT = "document.body.dataset.jpThemeLight !== 'false'"  # also where nobody has chosen a theme
 # Harmless errors in the console that RISE 0.43 makes with any notebook, with their causes.
 HARMLESS = {
     r"Canceled future for (kernel_info|comm_info)_request": "it was asked of a kernel that was just replaced",
@@ -60,11 +61,11 @@ def begin(page: Page) -> Page:
 
 
 def is_light(page: Page) -> bool:
-    return attribute_of(page.locator("body"), "data-jp-theme-light") != "false"
+    return bool(measure(page, IS_LIGHT))
 
 
 def expect_light(page: Page, light: bool = True) -> None:
-    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", str(light).lower())
+    becomes(page, IS_LIGHT, light)
 
 
 def go_to(page: Page, slide: str) -> None:

@@ -1,16 +1,14 @@
 """An error says itself first, whole; its traceback is folded, and nothing leaves the slide."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import JupyterServer
 from tests.browser.decks import go_to
-from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
-from tests.browser.pages import new_page
+from tests.browser.lecture import open_notes
+from tests.browser.new_lesson import cell, current, press, status_of
 from tests.browser.waiting import act, box_of, each_of, measure, text_of, until
 
 pytestmark = pytest.mark.ci
@@ -37,27 +35,24 @@ SLIDES = {  # the sources of each slide, and what its errors say
     "long": (["raise ValueError(', '.join(map(str, range(900))))"], [f"ValueError: {MANY}"]),
     "overfull": ([f"{FILLED}\n{FILLED}\n{PRINTS}\n1 / 0"], ["ZeroDivisionError: division by zero"]),
 }
+CELLS = []
+for name, (sources, _) in SLIDES.items():
+    CELLS.append(cell("slide", new_markdown_cell, f"## {name}\n\nA question.", name))
+    for number, source in enumerate(sources):
+        CELLS.append(cell("-", new_code_cell, source, f"{name}-{number}"))
+CELLS.append(cell("notes", new_markdown_cell, "1 min. The end.", "notes"))
 SAID = ".deck-error > pre:first-child"
 
 
-@pytest.fixture(scope="module")
-def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
-    """A deck whose cells have all run and failed, shared by all tests here."""
-    cells = []
-    for name, (sources, _) in SLIDES.items():
-        cells.append(cell("slide", new_markdown_cell, f"## {name}\n\nA question.", name))
-        for number, source in enumerate(sources):
-            cells.append(cell("-", new_code_cell, source, f"{name}-{number}"))
-    cells.append(cell("notes", new_markdown_cell, "1 min. The end.", "notes"))
-    with new_page(browser) as page:
-        open_deck(page, lay_lesson(jupyter, "errors.ipynb", cells))
-        page.keyboard.press("Shift+R")
-        expect(status_of(page)).to_have_class("failed")
-        said = text_of(status_of(page))
-        assert said.startswith("All: 1 of 9 cells ran in "), "interact fails inside its widget"
-        assert said.splitlines()[-1] == "… and 5 more"
-        assert max(map(len, said.splitlines())) < 200
-        yield page
+@pytest.fixture(scope="module", autouse=True)
+def ran(opened: Page) -> None:
+    """Let all cells run and fail, once for all tests here."""
+    opened.keyboard.press("Shift+R")
+    expect(status_of(opened)).to_have_class("failed")
+    said = text_of(status_of(opened))
+    assert said.startswith("All: 1 of 9 cells ran in "), "interact fails inside its widget"
+    assert said.splitlines()[-1] == "… and 5 more"
+    assert max(map(len, said.splitlines())) < 200
 
 
 def show(page: Page, name: str) -> Locator:
@@ -139,10 +134,9 @@ def test_a_key_and_a_button_show_the_traceback_which_the_arrows_and_the_wheel_sc
 
 
 def test_the_speakers_window_shows_what_an_error_says(deck: Page) -> None:
-    with deck.expect_popup() as popup:
-        deck.keyboard.press("t")
+    speaker = open_notes(deck)
     show(deck, "several")
-    errors = popup.value.locator("article > pre")
+    errors = speaker.locator("article > pre")
     expect(errors).to_have_text(SLIDES["several"][1])
     act(deck, "window.said = document.querySelector('.present > .present .deck-error')")
     deck.keyboard.press("Control+Enter")  # it fails anew
@@ -150,4 +144,4 @@ def test_the_speakers_window_shows_what_an_error_says(deck: Page) -> None:
     expect(errors).to_have_text(SLIDES["several"][1])
     show(deck, "interact")
     expect(errors).to_have_count(1)
-    popup.value.close()
+    speaker.close()

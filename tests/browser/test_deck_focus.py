@@ -1,15 +1,11 @@
 """Each kind of key with each kind of focus: who gets the key, and how the deck gets the keys back."""
 
-from collections.abc import Iterator
-
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import JupyterServer
 from tests.browser.decks import expect_light, go_to, is_light
-from tests.browser.new_lesson import cell, current, lay_lesson, press, status_of
-from tests.browser.pages import new_page
+from tests.browser.new_lesson import cell, current, press, status_of
 from tests.browser.waiting import act, box_of, until
 
 CONTROLS = """
@@ -24,6 +20,13 @@ from mha_lib.classroom import explore
 explore(lambda num_heads: torch.full((1, num_heads, 2, 3), 1 / 3), num_heads=[1, 2, 3, 4])
 """
 ANSWER = "## Controls\n\n<details><summary>The answer</summary>is folded.</details>"
+CELLS = [
+    cell("slide", new_markdown_cell, "# Before", "before"),
+    cell("slide", new_markdown_cell, ANSWER, "answer"),
+    cell("-", new_code_cell, CONTROLS, "controls"),
+    cell("-", new_code_cell, EXPLORER, "explorer"),
+    cell("slide", new_markdown_cell, "# After", "after"),
+]
 FOCUS = {  # the selector of each control
     "nothing": None,
     "a code cell's editor": ".jp-CodeCell .cm-content",
@@ -40,29 +43,20 @@ KEEP_ARROWS = (*TYPED_IN, "the explorer's slider", "another widget's slider", "a
 
 
 @pytest.fixture(scope="module")
-def opened(browser: Browser, jupyter: JupyterServer) -> Iterator[Page]:
-    """A deck that shows its second slide, with every kind of control on it."""
-    cells = [
-        cell("slide", new_markdown_cell, "# Before", "before"),
-        cell("slide", new_markdown_cell, ANSWER, "answer"),
-        cell("-", new_code_cell, CONTROLS, "controls"),
-        cell("-", new_code_cell, EXPLORER, "explorer"),
-        cell("slide", new_markdown_cell, "# After", "after"),
-    ]
-    with new_page(browser) as page:
-        page.goto(lay_lesson(jupyter, "focus.ipynb", cells) + "#/2")
-        expect(current(page)).to_have_id("slide-1-0")
-        press(page, "Shift+Enter Control+Enter")  # the explorer's cell is the second
-        expect(control(page, "the explorer's slider")).to_be_visible()
-        yield page
+def ran(opened: Page) -> Page:
+    """A deck with every kind of control on its second slide."""
+    turn_back(opened)
+    press(opened, "Shift+Enter Control+Enter")  # the explorer's cell is the second
+    expect(control(opened, "the explorer's slider")).to_be_visible()
+    return opened
 
 
 @pytest.fixture
-def controls(opened: Page) -> Page:
-    turn_back(opened)
-    control(opened, "a list").select_option("d")
-    control(opened, "a text box").fill("")
-    return opened
+def controls(ran: Page) -> Page:
+    turn_back(ran)
+    control(ran, "a list").select_option("d")
+    control(ran, "a text box").fill("")
+    return ran
 
 
 def turn_back(page: Page) -> None:

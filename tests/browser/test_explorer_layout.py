@@ -11,8 +11,6 @@ from mha_lib.classroom.explorer.widget import FOLDER
 from tests.browser.waiting import answer_of
 
 EM = 18  # pixels, the letters of a deck
-LEGIBLE = 0.78  # of them, 14 pixels
-LEAST_MAP = 1.6  # em
 LAY_OUT = """async ([source, cases]) => {
   const { layOut } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
   return cases.map(([maps, room]) => layOut(maps, room));

@@ -22,13 +22,14 @@ from playwright.sync_api import expect
 from mha_lib.classroom.lesson.language import read_words
 from tests.brackets import bracketed, outside_brackets, write_words
 from tests.browser.explorers import SPY_ON_TEXT
-from tests.browser.new_lesson import new_lesson
-from tests.browser.waiting import answer_of, measure, until
+from tests.browser.new_lesson import new_lesson, status_of
+from tests.browser.waiting import answer_of, measure, text_of, texts_of, until
 from tests.drawings import words_of_drawing
 
 pytestmark = pytest.mark.ci
 
 ROOT = Path(__file__).parents[2]
+WORDS = "mha_lib/classroom/words"
 LANGUAGE = "qps"  # a code that no language has
 FIGURE = "masks.svg"
 
@@ -95,8 +96,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the library with the words of one more language, and nothing else."""
     folder = tmp_path_factory.mktemp("library")
     shutil.copytree(ROOT / "mha_lib", folder / "mha_lib", ignore=shutil.ignore_patterns("__pycache__"))
-    words = folder / "mha_lib" / "classroom" / "words"
-    write_words(words / LANGUAGE, bracketed(read_words(words / "en")))
+    write_words(folder / WORDS / LANGUAGE, bracketed(read_words(ROOT / WORDS / "en")))
     return folder
 
 
@@ -136,7 +136,7 @@ def test_the_command_line_says_nothing_in_english(library: Path, course: Path, a
     assert set(english_in(said)) <= set(NAMES_OF_COMMANDS.split())
 
 
-def test_a_figure_speaks_the_language_in_the_deck_and_in_the_lab(page, serve, library, course):
+def test_the_deck_its_figures_and_its_speakers_window_speak_the_language(page, serve, library, course):
     arguments = f"find_root(), {LANGUAGE!r}"
     for made in (f"make_deck_copy({arguments}, '01_small.ipynb')", f"make_working_copy({arguments})"):
         code = f"from mha_lib.classroom.lesson import *; {made}"
@@ -147,7 +147,7 @@ def test_a_figure_speaks_the_language_in_the_deck_and_in_the_lab(page, serve, li
     page.goto(server.address("rise", f"work/deck-{LANGUAGE}/01_small.ipynb"))
     expect(page.locator("body")).to_have_attribute("data-deck", "ready")
     page.keyboard.press("Shift+R")
-    expect(page.locator("#deck-foot output")).to_contain_text("⟦⟦")
+    expect(status_of(page)).to_contain_text("⟦⟦")
     expect(page.locator(".mha-explorer canvas")).to_be_attached()
     until(page, "written.some((text) => text.includes('⟦'))")
     figure = page.locator(f"img[src*='{FIGURE}']")
@@ -158,3 +158,16 @@ def test_a_figure_speaks_the_language_in_the_deck_and_in_the_lab(page, serve, li
     drawn = measure(page, "written")
     assert "⟦" in "".join(texts)
     assert set(english_in("\n".join([*texts, *drawn]))) <= NAMES
+    page.keyboard.press("?")
+    help_lines = page.locator("#deck-help > *")
+    expect(help_lines).to_have_count(2 * len(read_words(ROOT / WORDS / "en")["deck"]["help"]))
+    expect(help_lines.last).to_be_visible()
+    said = texts_of(help_lines)
+    page.keyboard.press("?")
+    with page.expect_popup() as opened:
+        page.keyboard.press("t")
+    speaker = opened.value
+    expect(speaker.locator("aside p").last).to_contain_text("⟦")
+    said += [text_of(speaker.locator("body")), until(speaker, "document.title")]
+    said.append(text_of(page.locator("#deck-foot")))
+    assert not re.findall(r"[a-z]{2,}", outside_brackets("\n".join(said)))
