@@ -1,12 +1,13 @@
 """Computes as a handout does, where it will run: in a worker made of a blob, under a handout's policy."""
 
+import copy
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from playwright.sync_api import Page
-from torch import Tensor
+from torch import Tensor, nn
 
 from mha_lib.classroom.pages.handout.page import POLICY
 from tests.browser.waiting import answer_of
@@ -37,6 +38,13 @@ def open_empty(page: Page, folder: Path) -> None:
     file = folder / "page.html"
     file.write_text(f'<meta http-equiv="Content-Security-Policy" content="{policy}">', encoding="utf-8")
     page.goto(file.as_uri())
+
+
+def rounded(model: nn.Module) -> nn.Module:
+    """The model with the weights that the page has."""
+    model = copy.deepcopy(model)
+    model.load_state_dict({name: x.half().float() for name, x in model.state_dict().items()})
+    return model
 
 
 def run_in_page(page: Page, program: PageProgram, *inputs: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:

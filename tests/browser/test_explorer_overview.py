@@ -78,7 +78,7 @@ def shown(page, open_overview):
     return page
 
 
-def test_layers_are_rows_and_heads_are_columns(shown):
+def test_layers_are_rows_heads_are_columns_and_each_small_picture_is_its_head(shown):
     boxes = boxes_of(shown, OPENERS)
     rows, columns = (np.array([box[side] for box in boxes]).reshape(LAYERS, HEADS_OF_LAYER) for side in "yx")
     assert np.all(rows == rows[:, :1])
@@ -86,38 +86,31 @@ def test_layers_are_rows_and_heads_are_columns(shown):
     assert np.all(columns == columns[:1])
     assert np.all(np.diff(columns[0]) > 0)
     expect_written(shown, "layer 0", "layer 2", "head", "0", "3")
-
-
-def test_each_small_picture_is_its_head(shown):
     act(shown, "document.querySelectorAll('[role=button]').forEach((one) => (one.role = 'application'))")
     assert_shows(shown, WEIGHTS.flatten(0, 1)[None], ALLOWED)
 
 
-def test_a_click_opens_a_head_and_the_button_returns(shown):
+def test_a_click_opens_a_head_above_the_call_that_shows_it_again_and_the_button_returns(shown):
+    call, layer = shown.locator(".mha-explorer code"), shown.get_by_label("layer", exact=True)
+    expect(call).to_have_text("")
     shown.locator(OPENERS).nth(HEADS_OF_LAYER + 2).click()
     expect(shown.locator(HEADS)).to_have_count(1)
     expect(shown.locator(HEADS)).to_have_accessible_name("layer 1, head 2")
     assert_shows(shown, WEIGHTS[1, 2][None, None], ALLOWED)
-    expect(shown.get_by_label("layer", exact=True)).to_have_value("2")
-    shown.get_by_role("button", name="overview").click()
-    expect(shown.locator(OPENERS)).to_have_count(LAYERS * HEADS_OF_LAYER)
-    shown.get_by_label("layer", exact=True).select_option("layer 0")
-    shown.locator(HEADS).nth(3).click()
-    expect(shown.get_by_role("button", name="all heads")).to_be_visible()
-
-
-def test_the_call_that_shows_a_head_again_stands_below_it_and_a_click_selects_it(shown):
-    call = shown.locator(".mha-explorer code")
-    expect(call).to_have_text("")
-    shown.locator(OPENERS).nth(HEADS_OF_LAYER + 2).click()
+    expect(layer).to_have_value("2")
     expect(call).to_have_text("explorer.show(layer=1, head=2)")
     call.click()
     until(shown, "String(getSelection()) === 'explorer.show(layer=1, head=2)'")
-    shown.get_by_label("layer", exact=True).select_option("layer 0")
+    layer.select_option("layer 0")
     expect(call).to_have_text("explorer.show(layer=0, head=2)")
     shown.get_by_role("button", name="all heads").click()
     expect(call).to_have_text("explorer.show(layer=0)")
-    shown.get_by_label("layer", exact=True).select_option("all")
+    shown.locator(HEADS).nth(3).click()
+    expect(shown.get_by_role("button", name="all heads")).to_be_visible()
+    layer.select_option("all")
+    shown.locator(OPENERS).first.click()
+    shown.get_by_role("button", name="overview").click()
+    expect(shown.locator(OPENERS)).to_have_count(LAYERS * HEADS_OF_LAYER)
     expect(call).to_have_text("")
 
 

@@ -1,6 +1,5 @@
 """The widget "Who said this token?" in a handout, which computes alone what Python would."""
 
-import copy
 import random
 import re
 from typing import Any
@@ -14,6 +13,7 @@ from mha_lib import EncoderLayer
 from mha_lib.classroom.heads import logit_shares, who_said
 from mha_lib.classroom.heads.who_said import WhoSaid
 from tests.browser.explorers import handout_page
+from tests.browser.in_page import rounded
 from tests.browser.waiting import becomes, texts_of
 
 VOCABULARY = ["once", "the", "fox", "met", "pu", "za", "su", "ki", "<i>", ".", "don't", "a", "now"]
@@ -44,14 +44,6 @@ def model():
 @pytest.fixture(scope="module")
 def made(model):
     return who_said(model, VOCABULARY, "once the fox met su", most=MOST)
-
-
-@pytest.fixture(scope="module")
-def rounded(model):
-    """The model with the weights that the page has."""
-    model = copy.deepcopy(model)
-    model.load_state_dict({name: x.half().float() for name, x in model.state_dict().items()})
-    return model
 
 
 @pytest.fixture
@@ -86,13 +78,13 @@ def goes_on(model, tokens: list[int]) -> list[str]:
     return [VOCABULARY[token] for token in tokens]
 
 
-def test_the_page_writes_what_python_does(opened, rounded):
+def test_the_page_writes_what_python_does(opened, model):
     chosen = random.Random(0)
     written = set()
     for length in 2 * (1, 1, 2, 3, 5, 8, MOST - 1, MOST):
         start = chosen.choices(range(len(VOCABULARY)), k=length)
         write(opened, " ".join(VOCABULARY[token] for token in start))
-        expected = goes_on(rounded, start)
+        expected = goes_on(rounded(model), start)
         expect(opened.locator(".text span")).to_have_text(expected)
         written |= {*expected[length:]}
     assert len(written) > 4, "a model that always writes the same token shows nothing"
@@ -108,9 +100,9 @@ def numbers_of(page: Page, column: int) -> list[float]:
 
 
 @torch.no_grad()
-def test_each_token_chosen_by_a_key_shows_its_shares_which_sum_to_its_logit(opened, rounded):
+def test_each_token_chosen_by_a_key_shows_its_shares_which_sum_to_its_logit(opened, model):
     places = [VOCABULARY.index(name) for name in tokens_on(opened)]
-    found = logit_shares(rounded, torch.tensor([places]))
+    found = logit_shares(rounded(model), torch.tensor([places]))
     buttons = opened.locator(".text button")
     expect(buttons.nth(5)).to_have_attribute("aria-pressed", "true")  # the first one that was written
     buttons.nth(5).press("Home")
@@ -139,14 +131,14 @@ def test_each_token_chosen_by_a_key_shows_its_shares_which_sum_to_its_logit(open
 
 
 @torch.no_grad()
-def test_a_click_opens_a_token_and_a_head_whose_weights_shade_the_text(opened, rounded):
+def test_a_click_opens_a_token_and_a_head_whose_weights_shade_the_text(opened, model):
     place, layer, head = 9, 0, 1
     tokens = [VOCABULARY.index(name) for name in tokens_on(opened)]
     opened.locator(".text button").nth(place).click()
     opened.locator("tbody tr").filter(has_text=f"head {layer}.{head}").click()
     button = opened.get_by_role("button", name=f"head {layer}.{head}")
     expect(button).to_have_attribute("aria-pressed", "true")
-    weights = logit_shares(rounded, torch.tensor([tokens])).weights[layer][0, head, place - 1]
+    weights = logit_shares(rounded(model), torch.tensor([tokens])).weights[layer][0, head, place - 1]
     assert int((weights > 0).sum()) == 3, "the window"
     shaded = (
         "(root) => [...root.querySelectorAll('button')].map(({ style }) => "

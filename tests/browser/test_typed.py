@@ -1,4 +1,4 @@
-"""The model of layers that a handout runs itself: what somebody types is read and drawn as in Python."""
+"""Models that a handout runs itself: a number or text that one types is read and drawn as in Python."""
 
 import pytest
 import torch
@@ -9,10 +9,68 @@ from mha_lib import MultiHeadAttention
 from mha_lib.classroom import explore
 from mha_lib.classroom.explorer.typed_text import MOST, TypedText
 from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
-from mha_lib.classroom.translator.numerals import NotUnderstood
+from mha_lib.classroom.translator import make_translator
+from mha_lib.classroom.translator.data import held_out_numbers
+from mha_lib.classroom.translator.numerals import NotUnderstood, in_english, read_number
+from mha_lib.classroom.translator.typed_number import TypedNumber
 from tests.browser.explorers import SPY_ON_TEXT, assert_shows, expect_written, handout_page
-from tests.browser.in_page import ask_function, assert_weighed, open_empty
+from tests.browser.in_page import ask_function, assert_weighed, open_empty, rounded
 from tests.browser.tabs import tab_in
+
+# ---- a number, for the translator ----
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return make_translator()
+
+
+@pytest.fixture(scope="module")
+def in_page(translator):
+    return TypedNumber(translator).in_page()
+
+
+def asked(number, attention="cross", silenced="none"):
+    return {"number": number, "attention": attention, "silenced": silenced}
+
+
+def test_the_page_writes_and_weighs_what_python_does(page, tmp_path, translator, in_page):
+    open_empty(page, tmp_path)
+    typed = TypedNumber(rounded(translator))
+    numbers = [0, 7, 10, 105, 20_045, 99_999_999, *held_out_numbers(20).tolist()]
+    questions = [
+        asked(str(number), ("encoder", "decoder", "cross")[place % 3], ["none", 0, 3][place % 4 % 3])
+        for place, number in enumerate(numbers)
+    ]
+    for question, found in zip(questions, ask_function(page, in_page, *questions), strict=True):
+        assert_weighed(found, typed, question)
+
+
+TEXTS = [
+    "", " ", "0", "000", "23,045", "２３０４５", "1 000 000", "99999999", "100000000", "-5", "−3", "12.",
+    "3.5", "0" * 100 + "7", "9" * 400, "twenty", "23 apples", "二十三", "105万", ",", "1,,2", "1\u00a0000",
+    "3万", "３万５千", "1.5万", "3萬5百20", "3万5", "3万5000", "0.0003万", "0.00005万", "10000万",
+    "9999.9999万", "1亿", "万",
+]  # fmt: skip
+
+
+def read(text):
+    """The words of the number that a text means, or the sentence that refuses it."""
+    try:
+        return in_english(read_number(text)).split()
+    except NotUnderstood as error:
+        return str(error)
+
+
+def test_the_page_reads_a_text_as_python_does_and_refuses_it_in_the_same_words(page, tmp_path, in_page):
+    open_empty(page, tmp_path)
+    texts = [*TEXTS, *map(str, held_out_numbers(40).tolist())]
+    questions = [asked(text, "encoder") for text in texts]
+    for text, found in zip(texts, ask_function(page, in_page, *questions), strict=True):
+        assert found.get("error", found.get("queryLabels")) == read(text), text
+
+
+# ---- a text, for the model of layers ----
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +79,7 @@ def typed():
     torch.manual_seed(0)
     model = AttentionLayers(num_layers=2, num_heads=2).eval()
     model.layers[0].attention = MultiHeadAttention(64, 1, rotary=True)
-    model.load_state_dict({name: x.half().float() for name, x in model.state_dict().items()})
-    return TypedText(model, LETTERS)
+    return TypedText(rounded(model), LETTERS)
 
 
 GOOD = ("AB", "P y thon IC PYTHONI", "27", "ZYX" * 21, "Q" * MOST)
@@ -41,18 +98,19 @@ def test_the_page_reads_and_weighs_what_python_does_and_refuses_the_rest_in_its_
         assert found["error"] == str(refused.value)
 
 
-@pytest.fixture
-def explorer(typed, monkeypatch):
+@pytest.fixture(scope="module")
+def explorer(typed):
     """As the lesson makes it where its outputs become a handout."""
-    monkeypatch.setenv(FOR_A_PAGE, "1")
-    return explore(
-        typed.maps,
-        text="PYTHONIC PYTHONI",
-        layer=[0, 1],
-        query_labels=typed.rows,
-        key_labels=typed.columns,
-        in_page=typed.in_page,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FOR_A_PAGE, "1")
+        return explore(
+            typed.maps,
+            text="PYTHONIC PYTHONI",
+            layer=[0, 1],
+            query_labels=typed.rows,
+            key_labels=typed.columns,
+            in_page=typed.in_page,
+        )
 
 
 def test_a_handout_computes_what_is_typed_and_asks_nobody(page, watch, tmp_path, typed, explorer):
