@@ -1,18 +1,14 @@
 """Code, pictures and explorers fill a slide, and code stays in its place when its output comes."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import JupyterServer
 from tests.browser.decks import begin, go_to, run_deck
-from tests.browser.new_lesson import lay_lesson, open_deck
-from tests.browser.pages import new_page
 from tests.browser.waiting import becomes, box_of, measure, until
 
 pytestmark = pytest.mark.ci
@@ -53,9 +49,13 @@ SLIDES = [  # the cells of each slide
     [new_markdown_cell(QUESTION), code(EXPLORES, "explorer")],
 ]
 PICTURE, EXPLORER = 3, len(SLIDES) - 1
+CELLS = [cell for cells in SLIDES for cell in cells]
+for cell in CELLS:
+    starts = cell.cell_type == "markdown"
+    cell.metadata["slideshow"] = {"slide_type": "slide" if starts else "-"}
 # The letters of each piece of code on the slide, and the top of each of its lines.
-CELLS = ".present > .present .jp-CodeCell:not(.reveal-skip)"
-CODE = f"""() => [...document.querySelectorAll("{CELLS} .cm-content")]
+CODE_CELLS = ".present > .present .jp-CodeCell:not(.reveal-skip)"
+CODE = f"""() => [...document.querySelectorAll("{CODE_CELLS} .cm-content")]
     .map((code) => {{
         const top = code.getBoundingClientRect().top;
         const lines = [...code.querySelectorAll(".cm-line")];
@@ -67,29 +67,12 @@ CODE = f"""() => [...document.querySelectorAll("{CELLS} .cm-content")]
 Code = dict[str, Any]  # of each slide
 
 
-def lay_slides(jupyter: JupyterServer, name: str, slides: list[list[NotebookNode]]) -> str:
-    cells = [cell.copy() for cells in slides for cell in cells]
-    for cell in cells:
-        starts = cell.cell_type == "markdown"
-        cell.metadata["slideshow"] = {"slide_type": "slide" if starts else "-"}
-    return lay_lesson(jupyter, f"notebooks/en/{name}.ipynb", cells)
-
-
-@pytest.fixture(scope="module")
-def ran_once(browser: Browser, jupyter: JupyterServer) -> Iterator[tuple[Page, Code]]:
-    """A deck that was run, and its code before it ran."""
-    with new_page(browser) as page:
-        open_deck(page, lay_slides(jupyter, "fit", SLIDES))
-        before = code_of_slides(page)
-        run_deck(begin(page))
-        yield page, before
-
-
-@pytest.fixture
-def ran(ran_once: tuple[Page, Code]) -> tuple[Page, Code]:
-    """The deck on its first slide, in its first size."""
-    begin(ran_once[0])
-    return ran_once
+@pytest.fixture(scope="module", autouse=True)
+def before(opened: Page) -> Code:
+    """Run the deck of all tests here; returns its code as it was before."""
+    code = code_of_slides(opened)
+    run_deck(begin(opened))
+    return code
 
 
 def code_of_slides(page: Page) -> Code:
@@ -101,9 +84,9 @@ def code_of_slides(page: Page) -> Code:
     return found
 
 
-def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_sorter(ran: tuple[Page, Code]) -> None:
+def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_sorter(deck: Page) -> None:
     """The first test here: the others turn to that explorer."""
-    page, _ = ran
+    page = deck
     expect(page.locator(".mha-explorer")).to_have_count(1)
     expect(page.locator(".mha-explorer [role=application]")).to_have_count(0)
     page.keyboard.press("o")
@@ -116,9 +99,8 @@ def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_sorter(ran: tuple[Pag
     page.keyboard.press("Escape")
 
 
-def test_code_neither_moves_nor_shrinks_when_its_output_comes(ran: tuple[Page, Code]) -> None:
-    page, before = ran
-    after = code_of_slides(page)
+def test_code_neither_moves_nor_shrinks_when_its_output_comes(deck: Page, before: Code) -> None:
+    after = code_of_slides(deck)
     folded = {f"slide-{PICTURE}-0", f"slide-{EXPLORER}-0"}  # their code folds behind what it shows
     shown = [slide for slide in before if slide not in folded]
     assert {slide: after[slide] for slide in shown} == {slide: before[slide] for slide in shown}
@@ -126,16 +108,16 @@ def test_code_neither_moves_nor_shrinks_when_its_output_comes(ran: tuple[Page, C
     assert min(sizes) >= 24, "there is room"
 
 
-def test_the_code_of_a_picture_folds_behind_it_and_lies_over_the_slide_by_a_key(ran):
-    page, _ = ran
+def test_the_code_of_a_picture_folds_behind_it_and_lies_over_the_slide_by_a_key(deck):
+    page = deck
     go_to(page, f"slide-{PICTURE}-0")
-    code = page.locator(CELLS).first.locator(".cm-content")
-    picture = page.locator(f"{CELLS} img")
+    code = page.locator(CODE_CELLS).first.locator(".cm-content")
+    picture = page.locator(f"{CODE_CELLS} img")
     expect(code).to_be_hidden()
     size = box_of(picture)
     page.keyboard.press("x")
     expect(code).to_be_visible()
-    over = box_of(page.locator(f"{CELLS}[data-over] > .jp-Cell-inputWrapper"))
+    over = box_of(page.locator(f"{CODE_CELLS}[data-over] > .jp-Cell-inputWrapper"))
     assert over["width"] > 1000
     assert over["height"] > 500
     assert box_of(picture) == size, "the slide below stays as it is"
@@ -143,11 +125,11 @@ def test_the_code_of_a_picture_folds_behind_it_and_lies_over_the_slide_by_a_key(
     expect(code).to_be_hidden()
 
 
-def test_the_code_of_an_explorer_folds_away_and_the_explorer_has_its_room(ran: tuple[Page, Code]) -> None:
-    page, _ = ran
+def test_the_code_of_an_explorer_folds_away_and_the_explorer_has_its_room(deck: Page) -> None:
+    page = deck
     go_to(page, f"slide-{EXPLORER}-0")
-    code = page.locator(CELLS).locator(".cm-content")
-    cell = f"document.querySelector('{CELLS}')"
+    code = page.locator(CODE_CELLS).locator(".cm-content")
+    cell = f"document.querySelector('{CODE_CELLS}')"
     room = f"Number.parseFloat({cell}.style.getPropertyValue('--explorer-room'))"
     top = f"{cell}.querySelector('.mha-explorer').getBoundingClientRect().top"
     foot = "document.querySelector('#deck-foot').getBoundingClientRect().top"

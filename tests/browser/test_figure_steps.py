@@ -1,37 +1,24 @@
 """A figure in steps: the deck shows one after the other, other pages have a slider, and paper shows all."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_markdown_cell
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from mha_lib.classroom.pages.handout import HandoutExporter
 from tests.browser.conftest import JupyterServer
-from tests.browser.new_lesson import cell, lay_lesson, new_lesson, open_deck, press
-from tests.browser.waiting import act, picture_of
+from tests.browser.new_lesson import cell, lay_lesson, new_lesson, press
+from tests.browser.waiting import act, expect_idle, picture_of
 from tests.lessons import ROOT
 
-FIGURE = "multi_head_flow.svg"
 STEPS = 4
-
-
-def cells():
-    figure = cell("slide", new_markdown_cell, f"## The flow\n\n![The flow](img/{FIGURE})", "flow")
-    figure.metadata["steps"] = STEPS
-    return [cell("slide", new_markdown_cell, "# Steps", "title"), figure]
-
-
-def lay_figure(folder: Path) -> None:
-    (folder / "img").mkdir(exist_ok=True)
-    shutil.copy(ROOT / "img" / FIGURE, folder / "img")
-
-
-def lay(jupyter: JupyterServer, name: str) -> str:
-    lay_figure(jupyter.folder)
-    return lay_lesson(jupyter, name, cells())
+CELLS = [
+    cell("slide", new_markdown_cell, "# Steps", "title"),
+    cell("slide", new_markdown_cell, "## The flow\n\n![The flow](img/multi_head_flow.svg)", "flow"),
+]
+CELLS[1].metadata["steps"] = STEPS
 
 
 def expect_step(image: Locator, number: int) -> bytes:
@@ -40,17 +27,15 @@ def expect_step(image: Locator, number: int) -> bytes:
     return picture_of(image)
 
 
-def test_a_key_shows_the_next_step_of_a_figure_and_back_the_one_before(page: Page, jupyter: JupyterServer):
-    open_deck(page, lay(jupyter, "deck_steps.ipynb"))
-    image = page.locator(".present > .present img")
-    press(page, "ArrowRight")
-    seen = [expect_step(image, 1)]
-    for number in range(2, STEPS + 1):
-        press(page, "ArrowRight")
+def test_a_key_shows_the_next_step_of_a_figure_and_back_the_one_before(deck: Page) -> None:
+    image = deck.locator(".present > .present img")
+    seen = []
+    for number in range(1, STEPS + 1):
+        press(deck, "ArrowRight")
         seen.append(expect_step(image, number))
     assert len(set(seen)) == STEPS, "each step shows more"
     for number in range(STEPS - 1, 0, -1):
-        press(page, "ArrowLeft")
+        press(deck, "ArrowLeft")
         assert expect_step(image, number) == seen[number - 1]
 
 
@@ -66,18 +51,17 @@ def expect_slider(image: Locator, slider: Locator) -> None:
 
 @pytest.mark.ci
 def test_a_slider_in_jupyterlab_goes_through_the_steps(page: Page, jupyter: JupyterServer):
-    lay(jupyter, "lab_steps.ipynb")
+    lay_lesson(jupyter, "lab_steps.ipynb", CELLS)
     page.goto(jupyter.address("lab", "lab_steps.ipynb"))
+    expect_idle(page)  # a server that ends while a kernel starts waits for it in vain
     expect_slider(page.get_by_alt_text("The flow"), page.get_by_label("Steps of the figure"))
 
 
-def test_a_slider_in_a_handout_goes_through_the_steps_and_paper_shows_all(browser: Browser, tmp_path: Path):
-    lay_figure(tmp_path)
+def test_a_slider_in_a_handout_goes_through_the_steps_and_paper_shows_all(page: Page, tmp_path: Path):
     source, _ = HandoutExporter().from_notebook_node(
-        new_lesson(cells()), resources={"metadata": {"path": str(tmp_path), "name": "steps"}}
+        new_lesson(CELLS), resources={"metadata": {"path": str(ROOT), "name": "steps"}}
     )
     (tmp_path / "steps.html").write_text(source, encoding="utf-8")
-    page = browser.new_page()
     page.goto((tmp_path / "steps.html").as_uri())
     image, slider = page.get_by_alt_text("The flow"), page.get_by_label("Steps of the figure")
     expect_slider(image, slider)
@@ -86,4 +70,3 @@ def test_a_slider_in_a_handout_goes_through_the_steps_and_paper_shows_all(browse
     act(page, "() => dispatchEvent(new Event('beforeprint'))")
     expect(slider).to_be_hidden()
     expect_step(image, STEPS)
-    page.close()

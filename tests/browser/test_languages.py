@@ -22,7 +22,8 @@ from playwright.sync_api import expect
 from mha_lib.classroom.lesson.language import read_words
 from tests.brackets import bracketed, outside_brackets, write_words
 from tests.browser.explorers import SPY_ON_TEXT
-from tests.browser.new_lesson import new_lesson, status_of
+from tests.browser.lecture import foot_says
+from tests.browser.new_lesson import lay_lesson, new_lesson, open_deck, status_of
 from tests.browser.waiting import answer_of, measure, text_of, texts_of, until
 from tests.drawings import words_of_drawing
 
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.ci
 
 ROOT = Path(__file__).parents[2]
 WORDS = "mha_lib/classroom/words"
+ENGLISH = read_words(ROOT / WORDS / "en")
 LANGUAGE = "qps"  # a code that no language has
 FIGURE = "masks.svg"
 
@@ -96,7 +98,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the library with the words of one more language, and nothing else."""
     folder = tmp_path_factory.mktemp("library")
     shutil.copytree(ROOT / "mha_lib", folder / "mha_lib", ignore=shutil.ignore_patterns("__pycache__"))
-    write_words(folder / WORDS / LANGUAGE, bracketed(read_words(ROOT / WORDS / "en")))
+    write_words(folder / WORDS / LANGUAGE, bracketed(ENGLISH))
     return folder
 
 
@@ -144,8 +146,7 @@ def test_the_deck_its_figures_and_its_speakers_window_speak_the_language(page, s
         subprocess.run([sys.executable, "-c", code], cwd=course, env=environment, check=True)
     server = serve(course, library=library)
     page.add_init_script(SPY_ON_TEXT)
-    page.goto(server.address("rise", f"work/deck-{LANGUAGE}/01_small.ipynb"))
-    expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+    open_deck(page, server.address("rise", f"work/deck-{LANGUAGE}/01_small.ipynb"))
     page.keyboard.press("Shift+R")
     expect(status_of(page)).to_contain_text("⟦⟦")
     expect(page.locator(".mha-explorer canvas")).to_be_attached()
@@ -160,7 +161,7 @@ def test_the_deck_its_figures_and_its_speakers_window_speak_the_language(page, s
     assert set(english_in("\n".join([*texts, *drawn]))) <= NAMES
     page.keyboard.press("?")
     help_lines = page.locator("#deck-help > *")
-    expect(help_lines).to_have_count(2 * len(read_words(ROOT / WORDS / "en")["deck"]["help"]))
+    expect(help_lines).to_have_count(2 * len(ENGLISH["deck"]["help"]))
     expect(help_lines.last).to_be_visible()
     said = texts_of(help_lines)
     page.keyboard.press("?")
@@ -171,3 +172,29 @@ def test_the_deck_its_figures_and_its_speakers_window_speak_the_language(page, s
     said += [text_of(speaker.locator("body")), until(speaker, "document.title")]
     said.append(text_of(page.locator("#deck-foot")))
     assert not re.findall(r"[a-z]{2,}", outside_brackets("\n".join(said)))
+
+
+PLACES = {  # the language of the lesson there, and what its deck says first
+    "build/zh-Hant": ("zh-Hant", "? 列出按鍵"),
+    "work/zh-Hant": ("zh-Hant", "? 列出按鍵"),  # a student's copy holds no words.json
+    "notebooks/xx": (
+        "xx",
+        f"{ENGLISH['language']['unknown'].format(language='xx')}\n{ENGLISH['deck']['keys_hint']}",
+    ),
+    "mine/moved": ("fr-CA", "? montre les touches"),
+}
+
+
+def test_the_lesson_tells_the_language_and_english_fills_its_gaps(page, serve, tmp_path):
+    """Of French nothing is said but one sentence; the words of zh-Hant are made from simplified Chinese."""
+    server = serve(tmp_path)
+    write_words(server.extension / "words" / "fr", {"deck": {"keys_hint": "? montre les touches"}})
+    cells = [cell("# 1", "slide"), cell("1", "slide", new_code_cell, tags=["setup"])]
+    for place, (language, _) in PLACES.items():
+        lay_lesson(server, f"{place}/lesson.ipynb", cells, language=language)
+    made = {"deck": {"keys_hint": "? 列出按鍵"}}
+    (tmp_path / "build/zh-Hant/words.json").write_text(json.dumps(made), encoding="utf-8")
+    for place, (_, said) in PLACES.items():
+        open_deck(page, server.address("rise", f"{place}/lesson.ipynb"))
+        expect(status_of(page)).to_have_text(said)
+    foot_says(page, "s", re.compile("Setup: 1 of 1 cells ran"))

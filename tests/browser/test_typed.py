@@ -15,7 +15,7 @@ from mha_lib.classroom.translator.numerals import NotUnderstood, in_english, rea
 from mha_lib.classroom.translator.typed_number import TypedNumber
 from tests.browser.explorers import SPY_ON_TEXT, assert_shows, expect_written, handout_page
 from tests.browser.in_page import ask_function, assert_weighed, open_empty, rounded
-from tests.browser.tabs import tab_in
+from tests.browser.pages import tab_in
 
 # ---- a number, for the translator ----
 

@@ -12,8 +12,7 @@ from mha_lib.classroom.lesson.questions import QUESTIONS
 from mha_lib.classroom.pages.questions import ADDRESSES
 from mha_lib.classroom.pages.site import build
 from tests.browser.handouts import as_of_2022, handout_of, with_walk
-from tests.browser.pages import expect_accessible
-from tests.browser.tabs import ENGINES, ChromiumTab, tab_in
+from tests.browser.pages import ENGINES, ChromiumTab, expect_accessible, tab_in
 from tests.classroom.pages.site.course import small_course
 from tests.lessons import ENGLISH, MADE, ROOT, TRANSLATED, copy_course, name_of
 
