@@ -1,6 +1,6 @@
 // Walks a handout as a reader might, in any engine: guess() answers all questions, begin() moves each explorer to
 // both ends of each of its controls and through its keys, and all figures and folds. `walked` is then what went wrong.
-// handouts.py lays this script into the page's head.
+// test_walks.py lays this script into the page's head.
 window.faults = [];
 // A browser says so where an observer's change of size is seen a frame later: nothing is lost by it.
 const isLate = (message) => message.startsWith("ResizeObserver loop");

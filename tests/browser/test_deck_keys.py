@@ -15,6 +15,7 @@ from tests.browser.decks import expect_light
 from tests.browser.lecture import turn
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
 from tests.browser.waiting import attribute_of, count_of
+from tests.colours import channels_of
 from tests.lessons import ROOT
 
 INTERACT = """
@@ -70,20 +71,18 @@ def test_no_stray_letter_changes_the_lesson(deck: Page) -> None:
 def test_d_turns_the_deck_and_its_formulas_dark_and_question_mark_lists_the_keys(deck: Page) -> None:
     page = deck
     letter = page.locator("#slide-4-0 mjx-container [style*=color]").first
-    expect(letter).to_have_css("color", rgb(look.LIGHT["q"]))
+    light, dark = (
+        "rgb({}, {}, {})".format(*channels_of(colours["q"])) for colours in (look.LIGHT, look.DARK)
+    )
+    expect(letter).to_have_css("color", light)
     page.keyboard.press("d")
     expect_light(page, False)
-    expect(letter).to_have_css("color", rgb(look.DARK["q"]))
+    expect(letter).to_have_css("color", dark)
     page.keyboard.press("?")
     expect(page.locator("#deck-help")).to_contain_text("run the setup cells")
     page.keyboard.press("Shift+?")
     expect(page.locator("#deck-help")).to_be_hidden()
     expect(current(page)).to_have_id("slide-0-0")
-
-
-def rgb(colour: str) -> str:
-    """The colour as a browser writes it: ``rgb(0, 103, 165)`` for ``#0067a5``."""
-    return f"rgb({', '.join(str(int(colour[start : start + 2], 16)) for start in (1, 3, 5))})"
 
 
 @pytest.fixture(scope="module")

@@ -34,8 +34,6 @@ from tests.browser.pages import expect_accessible
 from tests.browser.waiting import act, box_of, measure
 from tests.colours import contrast
 
-each_theme = pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.ci)])
-
 
 def test_every_setting_shows_its_weights_cell_by_cell(page, show):
     show(some_explorer())
@@ -214,7 +212,7 @@ def test_axe_finds_nothing(page, show):
     expect_accessible(page, ".mha-explorer")
 
 
-@each_theme
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.ci)])
 def test_text_on_the_canvas_is_read_at_wcag_aa(page, show, theme):
     page.emulate_media(color_scheme=theme)
     page.add_init_script(SPY_ON_TEXT)

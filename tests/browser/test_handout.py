@@ -76,7 +76,9 @@ def file(tmp_path_factory):
     return write(tmp_path_factory.mktemp("handout") / "lesson.html", cells, models)
 
 
-def test_the_page_is_alive_and_asks_for_nothing(page, watch, file):
+def test_the_page_is_alive_asks_for_nothing_and_a_widget_that_fails_leaves_its_still_and_a_line(
+    page, watch, file
+):
     page.context.set_offline(True)
     page.goto(file.as_uri())
     figure = page.locator("[data-widget=good]")
@@ -84,6 +86,9 @@ def test_the_page_is_alive_and_asks_for_nothing(page, watch, file):
     figure.locator("input").focus()
     page.keyboard.press("ArrowRight")
     figure.get_by_text(f"{HOSTILE} 4").wait_for()
+    broken = page.locator("[data-widget=bad]")
+    broken.get_by_text("could not start here: no").wait_for()
+    expect(broken.get_by_text("the bad one as text")).to_be_visible()
     assert watch.requests_beyond(file.as_uri()) == []
     assert watch.errors == []
     assert measure(page, "window.hacked") is None
@@ -105,13 +110,6 @@ def test_a_small_exercise_that_asks_for_a_number_is_answered_in_the_page(page, w
         page.get_by_role("button", name=sentences["handout"]["judge"]).click()
         expect(said).to_have_text(verdict)
     assert watch.errors == []
-
-
-def test_a_widget_that_fails_leaves_its_still_and_a_line(page, file):
-    page.goto(file.as_uri())
-    figure = page.locator("[data-widget=bad]")
-    figure.get_by_text("could not start here: no").wait_for()
-    expect(figure.get_by_text("the bad one as text")).to_be_visible()
 
 
 def test_below_the_line_one_sentence_is_said_and_widgets_stand_still(page, file):
