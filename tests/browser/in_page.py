@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from playwright.sync_api import Page
@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from mha_lib.classroom.pages.handout.page import POLICY
 from tests.browser.waiting import answer_of
 from torch_in_page import INTERPRETER, PageFunction, PageProgram
+
+Model = TypeVar("Model", bound=nn.Module)
 
 RUN = """async ([source, program, inputs]) => {
   const blob = new Blob([source], { type: "text/javascript" });
@@ -40,7 +42,7 @@ def open_empty(page: Page, folder: Path) -> None:
     page.goto(file.as_uri())
 
 
-def rounded(model: nn.Module) -> nn.Module:
+def rounded(model: Model) -> Model:
     """The model with the weights that the page has."""
     model = copy.deepcopy(model)
     model.load_state_dict({name: x.half().float() for name, x in model.state_dict().items()})
