@@ -132,9 +132,3 @@ def test_notebooks_are_read_without_a_grammar_that_takes_seconds():
     loaded = printed_by("import sys, nbformat, jupyter_events; print(*sys.modules)")
     assert "jsonschema" in loaded
     assert not loaded & {"rfc3987_syntax", "lark"}
-
-
-def test_the_mathematics_imports_neither_classroom_nor_pictures_nor_widgets():
-    loaded = printed_by("import sys, mha_lib; print(*sys.modules)")
-    assert "mha_lib.attention" in loaded
-    assert not loaded & {"mha_lib.classroom", "matplotlib", "ipywidgets", "anywidget", "IPython"}

@@ -17,7 +17,6 @@ import pytest
 from tests.wheels import wheel
 
 ROOT = Path(__file__).parents[1]
-INDEX = "https://download.pytorch.org/whl/cpu"
 LOAD = 1_500_000  # bytes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere PyPI has one build")
@@ -36,20 +35,15 @@ class Indices(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def lay_wheel(place, name, version, tag="py3-none-any"):
-    """Add a wheel to an index, which is a folder. Torch needs numpy."""
-    needed = ["numpy"] if name == "torch" else []
-    file, content = wheel(name, version, tag, needed, [(f"{name}_load", bytes(LOAD))])
-    (place / name).mkdir(parents=True, exist_ok=True)
-    (place / name / file).write_bytes(content)
-
-
 @pytest.fixture
 def wheels(tmp_path):
-    """The folder of the two indices."""
+    """The folder of the two indices. Torch needs numpy."""
     for place, suffix in (("cpu", "+cpu"), ("pypi", "")):
         for name, version in (("torch", f"2.13.0{suffix}"), ("pip", "99.0"), ("numpy", "99.0")):
-            lay_wheel(tmp_path / "wheels" / place, name, version)
+            needed = ["numpy"] if name == "torch" else []
+            file, content = wheel(name, version, requires=needed, files=[(f"{name}_load", bytes(LOAD))])
+            (tmp_path / "wheels" / place / name).mkdir(parents=True)
+            (tmp_path / "wheels" / place / name / file).write_bytes(content)
     return tmp_path / "wheels"
 
 

@@ -283,21 +283,16 @@ def one_map(weight):
     values = split_heads(layer.W_v(x), 2)[0, 0]
     others = [word for word in range(8) if word != looked_at]
     mixture = weight * values[looked_at] + (1 - weight) * values[others].mean(0)
+    evened = replaced(layer, [])
+    evened.W_q.weight[:4] = 0  # even weights in head 0
     kept = ~torch.eye(8, dtype=torch.bool)  # in each row, a word is left out
     without = [(layer(x, key_mask=mask[None]) - output)[0, asks].norm().item() for mask in kept]
     return {
         "mixture": torch.allclose((weights[0, 0] @ values)[asks], mixture, atol=1e-6),
         "cause": not torch.equal(replaced(layer, [0], "v")(x), output),
-        "changes": not torch.equal(evened(layer)(x), output),
+        "changes": not torch.equal(evened(x), output),
         "most": without.index(max(without)) == looked_at,
     }
-
-
-def evened(layer):
-    """The layer with even weights in head 0."""
-    changed = replaced(layer, [])
-    changed.W_q.weight[:4] = 0
-    return changed
 
 
 # For each question, the computation that answers its first form and its second, with their numbers.

@@ -62,13 +62,6 @@ def tokens():
     return source, target, padding_mask(torch.tensor([S, 4, 1]), S)[:, 0]
 
 
-def test_a_feed_forward_network_works_on_each_token_alone():
-    layer, x = FeedForward(D, FFN), torch.randn(B, S, D)
-    expected = (x @ layer.W_1.weight.T + layer.W_1.bias).clamp(min=0) @ layer.W_2.weight.T + layer.W_2.bias
-    torch.testing.assert_close(layer(x), expected)
-    torch.testing.assert_close(layer(x[:, 2:3]), expected[:, 2:3])
-
-
 @PATHS
 def test_an_encoder_layer_gives_what_pytorchs_gives(in_float64, need_weights):
     theirs = torch_layer(TheirEncoder)
@@ -401,16 +394,10 @@ def test_a_bad_call_says_what_came_and_the_way_out(call, error, words):
     assert_refused(call, error, words)
 
 
-BLOCKS = {
-    "of Llama": {"num_kv_heads": 1, "head_dim": 6, "rotary": True, "gated": True, "norm": nn.RMSNorm},
-    "with norms and a window": {"qk_norm": True, "window": 3, "head_dim": 4, "bias": True},
-}
-
-
 @PATHS
-@pytest.mark.parametrize("kind", BLOCKS)
-def test_an_encoder_layer_may_be_the_block_of_a_language_model(kind, need_weights):
-    layer = with_random_parameters(EncoderLayer(D, H, FFN, **BLOCKS[kind])).eval()
+def test_an_encoder_layer_may_be_the_block_of_a_language_model(need_weights):
+    llamas = {"num_kv_heads": 1, "head_dim": 6, "rotary": True, "gated": True, "norm": nn.RMSNorm}
+    layer = with_random_parameters(EncoderLayer(D, H, FFN, **llamas)).eval()
     x, cache = torch.randn(B, S, D), KVCache(layer.self_attention, B, S)
     whole = layer(x, is_causal=True)
     with torch.no_grad():
@@ -421,14 +408,6 @@ def test_an_encoder_layer_may_be_the_block_of_a_language_model(kind, need_weight
     torch.testing.assert_close(torch.cat(steps, dim=1), whole)
     torch.testing.assert_close(layer(x[:, :4], is_causal=True), whole[:, :4])
     assert not torch.allclose(layer(x), whole, atol=0.1)
-
-
-def test_a_gated_network_follows_its_formula():
-    layer, x = FeedForward(D, FFN, gated=True), torch.randn(B, S, D)
-    gate = x @ layer.W_gate.weight.T
-    inner = gate / (1 + (-gate).exp()) * (x @ layer.W_1.weight.T)
-    torch.testing.assert_close(layer(x), inner @ layer.W_2.weight.T)
-    assert len(list(layer.parameters())) == 3
 
 
 def test_positions_are_as_exact_as_the_model():

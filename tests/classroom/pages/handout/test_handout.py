@@ -52,16 +52,6 @@ def test_what_follows_a_guess_is_its_result_but_for_the_code():
     assert not third.select(".result")
 
 
-def test_asserts_stand_on_the_page_even_if_no_slide_shows_them():
-    cells = [
-        code("assert 1 + 1 == 2", printed("✓ two"), slide="skip"),
-        code("import os", printed("an import"), slide="skip"),
-    ]
-    page = export(text("## One", slide="slide"), *cells)
-    assert "✓ two" in page
-    assert "an import" not in page
-
-
 # ---- audiences ----
 
 
