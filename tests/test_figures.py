@@ -16,10 +16,6 @@ FIGURES = sorted((Path(__file__).parents[1] / "img").glob("*.svg"))
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def read(name: str) -> ElementTree.Element:
-    return ElementTree.parse(Path(__file__).parents[1] / "img" / name).getroot()
-
-
 def attribute(element: ElementTree.Element, name: str) -> str:
     value = element.get(name)
     assert value is not None, f"<{element.tag}> has no {name}"
@@ -30,15 +26,6 @@ def text_in(element: ElementTree.Element, tag: str) -> str:
     text = element.findtext(f"{SVG}{tag}")
     assert text is not None, f"no <{tag}>"
     return text
-
-
-def box(root: ElementTree.Element) -> list[float]:
-    """The viewBox: left, top, width and height."""
-    return [float(number) for number in attribute(root, "viewBox").split()]
-
-
-def texts(name: str) -> list[str]:
-    return ["".join(text.itertext()) for text in read(name).iter(f"{SVG}text")]
 
 
 @pytest.fixture(params=FIGURES, ids=lambda path: path.stem)
@@ -67,7 +54,7 @@ def test_figure_carries_its_own_panel_in_both_themes(figure):
     source = figure.read_text(encoding="utf-8")
     root = ElementTree.fromstring(source)
     panel = root.find(f"{SVG}rect")
-    _, _, width, height = box(root)
+    width, height = map(float, attribute(root, "viewBox").split()[2:])
     assert panel is not None
     assert panel.get("class") == "panel"
     assert (float(attribute(panel, "width")), float(attribute(panel, "height"))) == (width - 1, height - 1)
@@ -87,7 +74,8 @@ def test_text_is_legible_from_the_last_row(figure):
 
 
 def test_the_mixture_is_computed_right():
-    words = texts("scores_softmax_mixture.svg")
+    drawing = ElementTree.parse(FIGURES[0].parent / "scores_softmax_mixture.svg")
+    words = ["".join(text.itertext()) for text in drawing.iter(f"{SVG}text")]
     weights = torch.tensor([2.0, 1.0, 0.0]).softmax(0)
     values = torch.tensor([[10.0, 0.0], [0.0, 10.0], [10.0, 10.0]])
     for number in (f"{w:.2f}"[1:] for w in weights):

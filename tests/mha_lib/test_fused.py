@@ -150,13 +150,6 @@ def test_a_chunk_has_as_many_queries_as_a_mask_has_room_for():
     assert queries_at_a_time(queries, checked_limits(shape, device, lengths, is_causal=True)) == 256
 
 
-def test_masks_are_built_once_where_no_gradient_is_wanted(small_chunks, built_masks):
-    layer, x, y = MultiHeadAttention(14, H), torch.randn(B, 4, 14), torch.randn(B, 6, 14)
-    with torch.no_grad():
-        layer(x, y, is_causal=True)
-    assert len(built_masks) == 2
-
-
 def test_a_mask_that_is_the_same_for_all_queries_is_not_built_in_chunks(small_chunks, built_masks):
     layer, x = MultiHeadAttention(14, H), torch.randn(B, 6, 14)
     layer(x, key_mask=torch.rand(B, 6) < 0.5)

@@ -38,18 +38,11 @@ def test_copies_of_stripped_lessons_are_those_without_solutions(course, left, la
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_of_the_notes_the_minutes_stay(course, left, language):
-    for full, stripped in zip(list_lessons(course, language), list_lessons(left, language), strict=True):
-        wanted, found = (
-            [(slide.minutes, slide.is_optional) for slide in slides_of(each)] for each in (full, stripped)
-        )
-        assert wanted == found
-        notes = [note for slide in slides_of(stripped) for note in slide.notes]
+def test_of_the_notes_the_minutes_alone_stay(left, language):
+    for lesson in list_lessons(left, language):
+        notes = [note for slide in read_slides(read_lesson(lesson)["cells"]) for note in slide.notes]
+        assert any(notes)
         assert not [note for note in notes if note and not MINUTES.fullmatch(note)]
-
-
-def slides_of(lesson):
-    return read_slides(read_lesson(lesson)["cells"])
 
 
 def test_a_lesson_that_cannot_be_read_is_not_handed_out(tmp_path):

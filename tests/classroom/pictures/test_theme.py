@@ -25,16 +25,12 @@ def figure():
     return figure
 
 
-def colours_of(svg):
-    """The colours that the SVG names, light and dark."""
-    rules = re.findall(r"svg \{ (.*?) \}", svg)
-    light, dark = (dict(re.findall(r"(--c\w{6}): (#\w{6})", rule)) for rule in rules)
-    return [(light[name], dark[name]) for name in light]
-
-
 def test_every_colour_of_letters_lines_and_paper_has_a_dark_one(figure):
     svg = to_svg(figure) or ""
-    colours = colours_of(svg)
+    light, dark = (
+        dict(re.findall(r"(--c\w{6}): (#\w{6})", rule)) for rule in re.findall(r"svg \{ (.*?) \}", svg)
+    )
+    colours = [(light[name], dark[name]) for name in light]
     assert {("#ffffff", "#111111"), ("#000000", "#ececec"), (look.LIGHT["q"], look.DARK["q"])} <= {*colours}
     body = svg[svg.index("</style>") :]
     assert not re.findall("(?:fill|stroke): (?:#000000|#ffffff|#808080)", body)

@@ -2,20 +2,13 @@
 
 from types import SimpleNamespace
 
-import pytest
-
 from mha_lib.classroom.pages.slides import server
 
 
-@pytest.fixture
-def _no_server(monkeypatch):
+def test_the_copy_has_what_a_lesson_has_trained_and_nothing_else_of_the_working_copies(tmp_path, monkeypatch):
     process = SimpleNamespace(terminate=lambda: None, wait=lambda: None)
     monkeypatch.setattr(server, "start", lambda *_, **__: process)
     monkeypatch.setattr(server, "wait_for", lambda *_: None)
-
-
-@pytest.mark.usefixtures("_no_server")
-def test_the_copy_has_what_a_lesson_has_trained_and_nothing_else_of_the_working_copies(tmp_path):
     for name in ("notebooks/en/01.ipynb", "work/trainings/train.pt", "work/en/01.ipynb"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
