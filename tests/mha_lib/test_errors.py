@@ -54,16 +54,9 @@ class Doubling(Theirs):
         return 2 * output, weights
 
 
-def with_identity() -> Theirs:
-    module = Theirs(D, H)
-    module.out_proj = nn.Identity()
+def with_part(module: Any, name: str, part: nn.Module) -> Any:
+    setattr(module, name, part)
     return module
-
-
-def with_wrapped(projection: str) -> MultiHeadAttention:
-    layer = MultiHeadAttention(D, H)
-    setattr(layer, projection, nn.Sequential(getattr(layer, projection)))
-    return layer
 
 
 @torch.no_grad()
@@ -145,10 +138,11 @@ TYPE_ERRORS: BadCalls = [
         "positions must be a tensor, got int; try torch.as_tensor(positions)"),
     (lambda: from_torch(Doubling(14, 7)), "module … got Doubling … into an nn.MultiheadAttention first"),
     (lambda: from_torch(Quantizable(14, 7)), "module … got MultiheadAttention … copy its weights"),
-    (lambda: from_torch(with_identity()), "the out_proj of module … got Identity; undo the quantization"),
+    (lambda: from_torch(with_part(Theirs(D, H), "out_proj", nn.Identity())),
+        "the out_proj of module … got Identity; undo the quantization"),
     (lambda: from_multi_head(Theirs(14, 7), 1),
         "layer … got MultiheadAttention; MultiHeadAttention.from_torch"),
-    (lambda: from_multi_head(with_wrapped("W_v"), 1),
+    (lambda: from_multi_head(with_part(MultiHeadAttention(D, H), "W_v", nn.Sequential()), 1),
         "W_v of the layer must be an nn.Linear, got Sequential; undo the quantization"),
     (lambda: bool(KVCache(LAYER, B, 9)),
         "a cache must not be used as True or False … try cache is not None, or len(cache) > 0"),
@@ -166,7 +160,7 @@ TYPE_ERRORS: BadCalls = [
         "rotary must be True or False, got 'far'; or how: Rotary(base=10_000)"),
     (lambda: prune_heads(nn.Linear(2, 2), [0]),
         "layer must be a MultiHeadAttention, got Linear; MultiHeadAttention.from_torch"),
-    (lambda: prune_heads(with_wrapped("W_o"), [0]),
+    (lambda: prune_heads(with_part(MultiHeadAttention(D, H), "W_o", nn.Sequential()), [0]),
         "W_o of the layer must be an nn.Linear, got Sequential; undo the quantization"),
     (lambda: prune_heads(LAYER, [True, False]), "keep must be an integer, got True; try int(keep)"),
 ]

@@ -245,18 +245,11 @@ def test_exports_with_any_batch(num_kv_heads, need_weights):
         1: torch.export.Dim("tokens", min=2) if any_length else None,
     }
 
-    class Called(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = layer
-
-        def forward(self, x, valid_lens):
-            return self.layer(x, valid_lens=valid_lens, need_weights=need_weights)
-
-    x, lengths = torch.randn(3, 7, 24), torch.tensor([7, 0, 4])
-    program = torch.export.export(Called(), (x, lengths), dynamic_shapes=(sizes, {0: sizes[0]}))
-    y, other_lengths = torch.randn(5, 9 if any_length else 7, 24), torch.tensor([1, 2, 7, 0, 4])
-    torch.testing.assert_close(program.module()(y, other_lengths), Called()(y, other_lengths))
+    shapes = {"queries": sizes, "valid_lens": {0: sizes[0]}, "need_weights": None}
+    options = {"valid_lens": torch.tensor([7, 0, 4]), "need_weights": need_weights}
+    program = torch.export.export(layer, (torch.randn(3, 7, 24),), options, dynamic_shapes=shapes).module()
+    y, options["valid_lens"] = torch.randn(5, 9 if any_length else 7, 24), torch.tensor([1, 2, 7, 0, 4])
+    torch.testing.assert_close(program(y, **options), layer(y, **options))
 
 
 @PATHS

@@ -272,18 +272,6 @@ def encoder_with(change):
     return convert
 
 
-def put_a_hook(module):
-    module.register_forward_hook(lambda module, inputs, output: 2 * output)
-
-
-def put_a_hook_on_a_dropout(module):
-    module.dropout2.register_forward_hook(lambda module, inputs, output: 0 * output)
-
-
-def change_dropout(module):
-    module.dropout1.p = 0.5
-
-
 @torch.no_grad()
 def test_a_guess_is_taken_back_and_samples_change_their_order(model, tokens):
     source, target, mask = tokens
@@ -363,7 +351,7 @@ VALUE_ERRORS: BadCalls = [
         "module … got norm_first=False; a layer trained one way"),
     (lambda: EncoderLayer.from_torch(torch_layer(TheirEncoder, activation=torch.tanh)),
         "the activation of module … got <built-in method tanh"),
-    (encoder_with(change_dropout),
+    (encoder_with(lambda module: setattr(module.dropout1, "p", 0.5)),
         "module must drop with one probability, 0.0, got Dropout(p=0.5, inplace=False) as its dropout1"),
 ]
 TYPE_ERRORS: BadCalls = [
@@ -383,8 +371,9 @@ TYPE_ERRORS: BadCalls = [
         "module must be an nn.TransformerEncoderLayer, got Linear"),
     (lambda: EncoderLayer.from_torch(torch_layer(OtherNetwork)),
         "module … got OtherNetwork with a _ff_block of its own; copy its weights into an nn.Transf"),
-    (encoder_with(put_a_hook), "module must be without hooks"),
-    (encoder_with(put_a_hook_on_a_dropout), "dropout2 of module must be without hooks … remove them first"),
+    (encoder_with(lambda module: module.register_forward_hook(print)), "module must be without hooks"),
+    (encoder_with(lambda module: module.dropout2.register_forward_hook(print)),
+        "dropout2 of module must be without hooks … remove them first"),
 ]
 # fmt: on
 

@@ -45,22 +45,15 @@ def test_memory_grows_with_the_tokens_and_not_with_their_square():
 
 
 def test_windows_take_any_length_in_one_graph():
-    class Called(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = MultiHeadAttention(8, 2, window=5, rotary=True).eval()
-
-        def forward(self, x):
-            return self.layer(x)
-
-    called, sizes = Called(), {0: torch.export.Dim("batch", min=2), 1: torch.export.Dim("tokens", min=2)}
-    program = torch.export.export(called, (torch.randn(2, 9, 8),), dynamic_shapes={"x": sizes}).module()
+    layer = MultiHeadAttention(8, 2, window=5, rotary=True).eval()
+    sizes = {0: torch.export.Dim("batch", min=2), 1: torch.export.Dim("tokens", min=2)}
+    program = torch.export.export(layer, (torch.randn(2, 9, 8),), dynamic_shapes={"queries": sizes}).module()
     graphs = torch._dynamo.testing.CompileCounter()
-    compiled = torch.compile(called, backend=graphs, dynamic=True, fullgraph=True)
+    compiled = torch.compile(layer, backend=graphs, dynamic=True, fullgraph=True)
     for num_tokens in (3, 64, 200):
         x = torch.randn(4, num_tokens, 8)
-        torch.testing.assert_close(program(x), called(x))
-        torch.testing.assert_close(compiled(x), called(x))
+        torch.testing.assert_close(program(x), layer(x))
+        torch.testing.assert_close(compiled(x), layer(x))
     assert graphs.frame_count == 1
 
 

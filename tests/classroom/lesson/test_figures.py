@@ -20,23 +20,18 @@ queries</title>
 WORDS = {"Keys and queries": "键与查询", "keys": "键", "and": "与 <b>", "more": "更多"}
 
 
-@pytest.fixture
-def images(tmp_path):
+def test_every_piece_of_text_is_replaced_and_nothing_else(tmp_path):
     (tmp_path / "words").mkdir()
     (tmp_path / "a.svg").write_bytes(DRAWING)
     (tmp_path / "words" / "zh.json").write_text(json.dumps({"a.svg": WORDS}), encoding="utf-8")
-    return tmp_path
-
-
-def test_every_piece_of_text_is_replaced_and_nothing_else(images):
-    root = ET.fromstring(read_figure(images / "a.svg", "zh-CN"))
+    root = ET.fromstring(read_figure(tmp_path / "a.svg", "zh-CN"))
     title, style, text, letter = root
     assert title.text == "键与查询"
     assert style.text == "text { fill: red } /* keys */"
     assert text.get("class") == "keys"
     assert "".join(text.itertext()) == " 键 与 <b> 更多"
     assert letter.text == "K"
-    assert re.match(rb"<svg [^>]*xmlns=", read_figure(images / "a.svg", "zh")), "no prefix before the names"
+    assert re.match(rb"<svg [^>]*xmlns=", read_figure(tmp_path / "a.svg", "zh")), "no prefix before the names"
 
 
 @pytest.mark.parametrize("figure", sorted(IMAGES.glob("*.svg")), ids=lambda path: path.stem)

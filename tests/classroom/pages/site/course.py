@@ -37,10 +37,12 @@ def weights_of(num_heads=2):
     return np.full((num_heads, 3, 5), 0.2, "f4")
 
 
-def lesson_cells(title, heading, sentence, explorer, front):
+def write_lesson(path, explorer, title, heading, sentence, front):
+    """The lesson, without outputs, and a copy that has run."""
+    state = embed_data([explorer], drop_defaults=False)["manager_state"]["state"]
     shows = code("masked_softmax(1)", shown({VIEW: {"model_id": explorer.model_id}}), id="explorer")
     shows.metadata |= front
-    return [
+    cells = [
         text(f"# {title}", "slide", id="title"),
         text("5 min. Say hello.", "notes", id="title-notes"),
         text(f"## {heading}\n\n{sentence}\n\n{FIGURE}", "slide", id="why-a-mask"),
@@ -48,13 +50,8 @@ def lesson_cells(title, heading, sentence, explorer, front):
         shows,
         code("answer = 42", tags=["solution"], id="solution"),
     ]
-
-
-def write_lesson(path, explorer, title, heading, sentence, front):
-    """The lesson, without outputs, and a copy that has run."""
-    state = embed_data([explorer], drop_defaults=False)["manager_state"]["state"]
     ran = new_notebook(
-        cells=lesson_cells(title, heading, sentence, explorer, front),
+        cells=cells,
         metadata={
             "title": title,
             "mha": {"lesson": path.stem, "language": path.parent.name},
