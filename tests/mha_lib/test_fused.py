@@ -9,12 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import mha_lib.fused
 from mha_lib import MultiHeadAttention, causal_mask
-from mha_lib.fused import (
-    attend,
-    has_varlen_kernel,
-    queries_at_a_time,
-    worth_packing,
-)
+from mha_lib.fused import attend, has_varlen_kernel, queries_at_a_time, worth_packing
 from mha_lib.masks import Limits, checked_limits
 from tests.mha_lib.layers import DEVICES, NEEDS_GPU
 
@@ -282,17 +277,16 @@ def test_the_kernel_is_used_only_for_what_it_can_take(a_new_gpu):
     assert not takes(dtype=torch.float32)
 
 
-@pytest.mark.parametrize(
-    "lacking",
-    [
-        (torch.cuda, "get_device_capability", lambda device: (7, 5)),
-        (torch.version, "hip", "6.4"),
-        (torch.backends.cuda, "is_flash_attention_available", lambda: False),
-    ],
-    ids=["old gpu", "amd", "no FlashAttention"],
-)
+LACKING = {
+    "old gpu": (torch.cuda, "get_device_capability", lambda device: (7, 5)),
+    "amd": (torch.version, "hip", "6.4"),
+    "no FlashAttention": (torch.backends.cuda, "is_flash_attention_available", lambda: False),
+}
+
+
+@pytest.mark.parametrize("lacking", LACKING)
 def test_the_kernel_is_not_used_where_it_is_not_there(a_new_gpu, lacking, monkeypatch):
-    monkeypatch.setattr(*lacking)
+    monkeypatch.setattr(*LACKING[lacking])
     assert not takes()
 
 

@@ -5,10 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mha_lib.classroom.lesson.slides import (
-    core_minutes,
-    read_slides,
-)
+from mha_lib.classroom.lesson.slides import core_minutes, read_slides
 
 CASES = json.loads(Path(__file__).with_name("slides.json").read_text(encoding="utf-8"))
 

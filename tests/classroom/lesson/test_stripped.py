@@ -2,12 +2,7 @@ import shutil
 
 import pytest
 
-from mha_lib.classroom.lesson import (
-    CourseError,
-    list_lessons,
-    make_working_copy,
-    write_stripped,
-)
+from mha_lib.classroom.lesson import CourseError, list_lessons, make_working_copy, write_stripped
 from mha_lib.classroom.lesson.slides import MINUTES, read_lesson, read_slides
 from tests.lessons import copy_course
 

@@ -5,11 +5,7 @@ import re
 
 import pytest
 
-from mha_lib.classroom.lesson import (
-    list_languages,
-    list_lessons,
-    make_traditional,
-)
+from mha_lib.classroom.lesson import list_languages, list_lessons, make_traditional
 from mha_lib.classroom.lesson.chinese import to_traditional
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.traditional import code_to_traditional
