@@ -157,18 +157,6 @@ def test_bad_numbers_in_padding_do_not_come_back_from_a_cache():
     torch.testing.assert_close(output[1, 1], expected[1, 1])  # row 0 belongs to a bad query
 
 
-# Masks of keys
-
-
-def test_two_dimensional_lengths_of_0_and_1_are_lengths_where_they_cannot_be_a_mask():
-    layer, x, y = MultiHeadAttention(D, H), torch.randn(B, Q, D), torch.randn(B, K, D)
-    lens = torch.tensor([[0, 1, 1], [1, 0, 1]])  # Q is not K
-    expected = layer(x, y, mask=torch.arange(K) < lens[..., None])
-    torch.testing.assert_close(layer(x, y, valid_lens=lens), expected)
-    one = torch.ones(B, 1).long()  # Q = K = 1
-    torch.testing.assert_close(layer(x[:, :1], valid_lens=one), layer(x[:, :1]))
-
-
 # The seam between weights and values
 
 
