@@ -49,22 +49,14 @@ def test_lines_pass_through_their_numbers_and_have_names():
     assert "one, other" in alt_of(figure)
 
 
-@pytest.mark.parametrize(
-    ("draw", "said"),
-    [
-        (lambda: show_bars({}, []), "wanted numbers by their titles"),
-        (
-            lambda: show_bars({"w": [1, 2, 3]}, ["a", "b"]),
-            "panel 'w' must hold 2 numbers, as labels does, got 3",
-        ),
-        (lambda: show_cells({"w": [1.0]}), r"'w' must be a matrix, got shape \(1,\)"),
-        (lambda: show_cells({"w": [[float("nan")]]}), "'w' must be finite, got NaN or infinity"),
-        (
-            lambda: show_lines([1, 2], {"w": [1.0]}, xlabel="d"),
-            "line 'w' must hold 2 numbers, as x does, got 1",
-        ),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused_with_what_was_wanted_and_what_came(draw, said):
-    with pytest.raises(ValueError, match=said):
-        draw()
+def test_what_cannot_be_drawn_is_refused_with_what_was_wanted_and_what_came():
+    with pytest.raises(ValueError, match="wanted numbers by their titles"):
+        show_bars({}, [])
+    with pytest.raises(ValueError, match="panel 'w' must hold 2 numbers, as labels does, got 3"):
+        show_bars({"w": [1, 2, 3]}, ["a", "b"])
+    with pytest.raises(ValueError, match=r"'w' must be a matrix, got shape \(1,\)"):
+        show_cells({"w": [1.0]})
+    with pytest.raises(ValueError, match="'w' must be finite, got NaN or infinity"):
+        show_cells({"w": [[float("nan")]]})
+    with pytest.raises(ValueError, match="line 'w' must hold 2 numbers, as x does, got 1"):
+        show_lines([1, 2], {"w": [1.0]}, xlabel="d")
