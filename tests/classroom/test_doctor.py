@@ -19,11 +19,6 @@ from mha_lib.classroom.lesson.language import words_in
 from tests.lessons import ENGLISH
 
 
-@pytest.fixture
-def lesson(tmp_path):
-    return Path(shutil.copy(ENGLISH[0], tmp_path))
-
-
 def said_by(name, root, lesson, monkeypatch, capsys):
     """The status and the lines of one check alone."""
     monkeypatch.setattr(doctor, "CHECKS", {name: doctor.CHECKS[name]})
@@ -58,9 +53,9 @@ BROKEN = [  # a check, what is broken, what stands in its place, and the reason 
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken[4])
-def test_a_broken_part_has_a_cross_its_reason_and_a_way_out(tmp_path, lesson, monkeypatch, capsys, broken):
+def test_a_broken_part_has_a_cross_its_reason_and_a_way_out(tmp_path, monkeypatch, capsys, broken):
     name, module, function, instead, reason = broken
-    words = words_in("en")["doctor"]
+    words, lesson = words_in("en")["doctor"], Path(shutil.copy(ENGLISH[0], tmp_path))
     if name == "browser":
         monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser("lynx"))
     assert said_by(name, tmp_path, lesson, monkeypatch, capsys)[1][0][0] == "✓"

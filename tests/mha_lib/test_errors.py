@@ -179,6 +179,7 @@ VALUE_ERRORS: BadCalls = [
         "a causal mask (is_causal) … got 5 > 3 … aligned at the end … a mask of your own"),
     (attend(mask=yes(K)),
         "mask must be (Q, K) = (3, 5) or (B, Q, K) = … or (B, H, Q, K) = (2, 7, 3, 5), … got shape (5,)"),
+    (attend(mask=yes(Q, 1)), "mask must be (Q, K) = (3, 5) … any axis but K may be 1, got shape (3, 1)"),
     (attend(mask=yes(B, K)), "mask … got shape (2, 5); for (B, K): mask[:, None], or key_mask= of a layer"),
     (attend(mask=yes(H, Q, K)), "mask … got shape (7, 3, 5); for (H, Q, K), one for each head: mask[None]"),
     (attend(mask=yes(Q, K).to("meta")),

@@ -124,9 +124,8 @@ def test_traditional_chinese_is_drawn_with_taiwans_strokes(monkeypatch, other_fo
 
 
 def test_what_cannot_be_drawn_is_an_error_that_says_why():
-    with pytest.raises(
-        ValueError, match=r"must be \(Q,K\), \(H,Q,K\) or"
-    ):  # the explorer's tests have the others
+    """The tests of the explorer have the others."""
+    with pytest.raises(ValueError, match=r"must be \(Q,K\), \(H,Q,K\) or"):
         show_heads([0.5])
     with pytest.raises(ValueError, match="key_labels must hold 2 labels, got 1"):
         show_heads([[0.5, 0.5]], key_labels=["a"])
