@@ -137,14 +137,10 @@ class Stick:
         return done.returncode, done.stdout.splitlines(), done.stderr
 
 
-@pytest.fixture
-def stick(tmp_path):
-    return Stick(tmp_path)
-
-
 @not_windows
 @pytest.mark.ci
-def test_the_first_start_sets_up_beside_the_bundle_and_the_next_only_opens(stick):
+def test_the_first_start_sets_up_beside_the_bundle_and_the_next_only_opens(tmp_path):
+    stick = Stick(tmp_path)
     course = stick.bundle.with_name("mha-course")
     status, lines, error = stick.start()
     assert (status, lines[2:]) == (0, ["lab", str(course)]), error
@@ -159,7 +155,8 @@ def test_the_first_start_sets_up_beside_the_bundle_and_the_next_only_opens(stick
 
 @not_windows
 @pytest.mark.ci
-def test_a_wheel_that_does_not_fit_this_machine_is_said_with_the_machines_that_do(stick):
+def test_a_wheel_that_does_not_fit_this_machine_is_said_with_the_machines_that_do(tmp_path):
+    stick = Stick(tmp_path)
     (stick.bundle / "wheels/pictures-1-py3-none-any.whl").unlink()
     lay(stick.bundle / "wheels", wheel("pictures", "1", "cp313-cp313-win_amd64"))
     status, _, error = stick.start()

@@ -239,14 +239,6 @@ def test_no_account_of_this_machine_owns_what_students_write():
 # What is for instructors
 
 
-def written_for_instructors() -> str:
-    """The longest piece of each note and solution, in all languages, as it stands in a file; one a line."""
-    lessons = [lesson for language in list_languages(ROOT) for lesson in prepare_lessons(ROOT, language)]
-    cells = [cell for lesson in lessons for cell in read_lesson(lesson)["cells"] if is_for_instructors(cell)]
-    pieces = [re.split(r'["\\\n]', source(cell)) for cell in cells]  # a notebook's JSON escapes these
-    return "\n".join(max(some, key=len).strip() for some in pieces)
-
-
 def files_with(texts: str, *container: str) -> list[str]:
     """The files of a container, read by the student's account, that hold one of the texts."""
     # The judge computes the right answer to compare with: hub/README.md says that it can be read there.
@@ -256,7 +248,11 @@ def files_with(texts: str, *container: str) -> list[str]:
 
 
 def test_no_file_that_a_student_can_reach_has_a_solution_or_a_note(hub: Hub, thief: Student):
-    texts = written_for_instructors()
+    """Searched for is the longest piece of each, in all languages, as it stands in a file; one a line."""
+    lessons = [lesson for language in list_languages(ROOT) for lesson in prepare_lessons(ROOT, language)]
+    cells = [cell for lesson in lessons for cell in read_lesson(lesson)["cells"] if is_for_instructors(cell)]
+    pieces = [re.split(r'["\\\n]', source(cell)) for cell in cells]  # a notebook's JSON escapes these
+    texts = "\n".join(max(some, key=len).strip() for some in pieces)
     thiefs = ("podman", "exec", "--interactive", f"{hub.prefix}-{thief.name}")
     assert files_with(texts, *thiefs) == []
     instructors = ("podman", "run", "--rm", "--interactive", "--network=none", f"{IMAGE}-instructor")

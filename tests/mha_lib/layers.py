@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+from mha_lib import padding_mask
+
 PATHS = pytest.mark.parametrize("need_weights", [False, True], ids=["fast", "readable"])
 NEEDS_GPU = pytest.mark.skipif(
     not torch.cuda.is_available(), reason="no GPU that CUDA finds: run them on a machine with one"
@@ -24,6 +26,31 @@ def with_random_parameters(module: nn.Module, std: float = 0.5) -> Any:
     for parameter in module.parameters():
         nn.init.normal_(parameter, std=std)
     return module
+
+
+def output_and_gradients(layer, call, inputs, options):
+    """Return the output, the gradients of all that can have one, and the weights if there are any."""
+    inputs = [x.detach().requires_grad_() for x in inputs]
+    result = call(*inputs, **options)
+    output, weights = result if isinstance(result, tuple) else (result, None)
+    loss = (output * torch.arange(output.numel(), device=output.device).reshape(output.shape).cos()).sum()
+    wanted = [*inputs, *layer.parameters()]
+    wanted += [x for x in options.values() if isinstance(x, torch.Tensor) and x.requires_grad]
+    gradients = torch.autograd.grad(loss, wanted, allow_unused=True, materialize_grads=True)
+    return [output, *gradients], weights
+
+
+def assert_padding_reaches_nothing(layer, call, bad, with_key_mask):
+    """The loss sees valid rows alone; every parameter and every valid token gets the gradient it should."""
+    x, valid_lens = torch.randn(3, 5, layer.num_hiddens), torch.tensor([2, 5, 0])
+    valid = padding_mask(valid_lens, 5)[:, 0]
+    arguments = {"key_mask": valid} if with_key_mask else {"valid_lens": valid_lens}
+    found = []
+    for padding in (0.0, bad):
+        y = x.masked_fill(~valid[..., None], padding).requires_grad_()
+        output = call(layer, y, **arguments)[valid]
+        found.append([output, *torch.autograd.grad(output.square().sum(), [y, *layer.parameters()])])
+    torch.testing.assert_close(*found)
 
 
 def allowed_by(

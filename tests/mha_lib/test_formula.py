@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import mha_lib.fused
 from mha_lib import KVCache, MultiHeadAttention, Rotary, rotate_by_position
-from tests.mha_lib.layers import allowed_by, with_random_parameters
+from tests.mha_lib.layers import allowed_by, output_and_gradients, with_random_parameters
 
 WAYS = {
     "readable": {},
@@ -120,18 +120,6 @@ def draw_options(draw, layer, batch, num_queries, num_keys):
         else:
             options[name] = changed
     return options
-
-
-def output_and_gradients(layer, call, inputs, options):
-    """Return the output, the gradients of all that can have one, and the weights if there are any."""
-    inputs = [x.detach().requires_grad_() for x in inputs]
-    result = call(*inputs, **options)
-    output, weights = result if isinstance(result, tuple) else (result, None)
-    loss = (output * torch.arange(output.numel()).reshape(output.shape).cos()).sum()
-    wanted = [*inputs, *layer.parameters()]
-    wanted += [options[name] for name in ("score_bias", "head_mask") if name in options]
-    gradients = torch.autograd.grad(loss, wanted, allow_unused=True, materialize_grads=True)
-    return [output, *gradients], weights
 
 
 @drawn

@@ -11,7 +11,7 @@ import mha_lib.fused
 from mha_lib import MultiHeadAttention, causal_mask
 from mha_lib.fused import attend, has_varlen_kernel, queries_at_a_time, worth_packing
 from mha_lib.masks import Limits, checked_limits
-from tests.mha_lib.layers import DEVICES, NEEDS_GPU
+from tests.mha_lib.layers import DEVICES, NEEDS_GPU, output_and_gradients
 
 B, Q, K, H, HEAD = 2, 3, 5, 7, 11
 
@@ -40,17 +40,6 @@ def packed_calls(monkeypatch):
     return calls
 
 
-def output_and_gradients(layer, inputs, **arguments):
-    """Return the output, and all gradients of a loss that weights every number of the output differently."""
-    layer.zero_grad()
-    inputs = [x.detach().clone().requires_grad_() for x in inputs]
-    output = layer(*inputs, **arguments)
-    output = output[0] if isinstance(output, tuple) else output
-    (output * torch.arange(output.numel(), device=output.device).reshape(output.shape).cos()).sum().backward()
-    gradients = [x.grad for x in inputs] + [parameter.grad for parameter in layer.parameters()]
-    return [output.detach(), *gradients]
-
-
 KINDS = {
     "lengths (B,)": lambda q, k: {"valid_lens": torch.tensor([0, k])},
     "causal, lengths (B,)": lambda q, k: {"valid_lens": torch.tensor([0, k]), "is_causal": True},
@@ -73,10 +62,9 @@ def test_fast_path_gives_output_and_gradients_of_the_readable_path(kind, dtype, 
     arguments = {
         name: x.to(device) if isinstance(x, torch.Tensor) else x for name, x in KINDS[kind](Q, K).items()
     }
-    readable, fast = (
-        output_and_gradients(layer, [queries, keys, keys.flip(1)], need_weights=way, **arguments)
-        for way in (True, False)
-    )
+    inputs = [queries, keys, keys.flip(1)]
+    readable, _ = output_and_gradients(layer, layer, inputs, arguments | {"need_weights": True})
+    fast, _ = output_and_gradients(layer, layer, inputs, arguments)
     for expected, got in zip(readable, fast, strict=True):
         assert got.isfinite().all()
         torch.testing.assert_close(got, expected, **TOLERANCE[expected.dtype])
@@ -215,9 +203,8 @@ def test_the_gpu_kernel_is_given_what_it_needs(num_queries, is_causal, num_kv_he
     layer = MultiHeadAttention(12, 6, bias=True, num_kv_heads=num_kv_heads, rotary=True).double()
     x, y = torch.randn(4, num_queries, 12).double(), torch.randn(4, K, 12).double()
     arguments = {"valid_lens": torch.tensor([0, 5, 1, 3]), "is_causal": is_causal}
-    expected, found = (
-        output_and_gradients(layer, [x, y], need_weights=way, **arguments) for way in (True, False)
-    )
+    expected, _ = output_and_gradients(layer, layer, [x, y], arguments | {"need_weights": True})
+    found, _ = output_and_gradients(layer, layer, [x, y], arguments)
     torch.testing.assert_close(found, expected)
     assert calls
 

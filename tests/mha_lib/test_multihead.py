@@ -18,22 +18,12 @@ from mha_lib import (
     MultiHeadAttention,
     Rotary,
     SingleHeadAttention,
-    merge_heads,
     padding_mask,
-    split_heads,
 )
-from tests.mha_lib.layers import PATHS, output_of, with_random_parameters
+from tests.mha_lib.layers import PATHS, assert_padding_reaches_nothing, output_of, with_random_parameters
 
 B, Q, K, H, HEAD = 2, 3, 5, 7, 11
 D = H * HEAD
-
-
-def test_split_heads_gives_each_head_its_block_of_columns_and_merge_heads_undoes_it():
-    x = torch.randn(B, Q, D)
-    heads = split_heads(x, H)
-    for h in range(H):
-        assert torch.equal(heads[:, h], x[:, :, h * HEAD : (h + 1) * HEAD])
-    assert torch.equal(merge_heads(heads), x)
 
 
 def test_from_torch_gives_what_the_torch_module_gives():
@@ -130,18 +120,8 @@ BAD_NUMBERS = pytest.mark.parametrize("bad", [torch.nan, torch.inf])
 @BAD_NUMBERS
 @pytest.mark.parametrize("with_key_mask", [False, True])
 def test_bad_numbers_in_the_padding_of_self_attention_spoil_no_gradient(attend, bad, with_key_mask):
-    """The loss sees valid rows alone; every parameter and every valid token gets the gradient it should."""
-    layer, x = MultiHeadAttention(14, 7, bias=True, rotary=True, qk_norm=True), torch.randn(B, K, 14)
-    valid_lens = torch.tensor([2, 5])
-    valid = padding_mask(valid_lens, K)[:, 0]
-    arguments = {"key_mask": valid} if with_key_mask else {"valid_lens": valid_lens}
-    found = []
-    for padding in (0.0, bad):
-        y = x.masked_fill(~valid[..., None], padding).requires_grad_()
-        output = attend(layer, y, **arguments)[valid]
-        found.append([output, *torch.autograd.grad(output.square().sum(), [y, *layer.parameters()])])
-    for expected, got in zip(*found, strict=True):
-        torch.testing.assert_close(got, expected)
+    layer = MultiHeadAttention(14, 7, bias=True, rotary=True, qk_norm=True)
+    assert_padding_reaches_nothing(layer, attend, bad, with_key_mask)
 
 
 @torch.no_grad()
@@ -264,12 +244,7 @@ def test_a_bad_number_that_is_no_padding_is_not_hidden_from_a_sample_beside_a_pa
 @BAD_NUMBERS
 @pytest.mark.parametrize("with_key_mask", [False, True])
 def test_bad_numbers_in_the_padding_of_one_head_reach_neither_output_nor_gradient(bad, with_key_mask):
-    head, x, lens = SingleHeadAttention(13, 4), torch.randn(3, K, 13), torch.tensor([0, 2, 5])
-    valid = padding_mask(lens, K)[:, 0]
-    arguments = {"key_mask": valid} if with_key_mask else {"valid_lens": lens}
-    found = []
-    for padding in (0.0, bad):
-        output, weights = head(x.masked_fill(~valid[..., None], padding), **arguments)
-        gradients = torch.autograd.grad(output[valid].square().sum(), [*head.parameters()])
-        found.append([output[valid], weights[valid], *gradients])
-    torch.testing.assert_close(*found)
+    def attend(head, x, **limits):
+        return torch.cat(head(x, **limits), dim=-1)  # the output, and the weights
+
+    assert_padding_reaches_nothing(SingleHeadAttention(13, 4), attend, bad, with_key_mask)

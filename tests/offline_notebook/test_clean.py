@@ -13,17 +13,14 @@ FAR = "https://example.org/x"
 # ---- closed within itself ----
 
 
-@pytest.mark.parametrize(
-    "right",
-    [
-        "<div><p>a</p></div>",
-        f'<a href="{FAR}">a</a> <a href="b.html">b</a> <a href="#c">c</a> javascript: a word',
-        '<table class="dataframe"><tbody><tr><td style="width:9px;color:red">1</td></tr></tbody></table>',
-        '<math display="block"><mfrac><mi mathvariant="normal">x</mi><mn>2</mn></mfrac></math>',
-    ],
-)
-def test_what_is_harmless_stays(clean, right):
-    assert read(clean(right)) == read(right)
+HARMLESS = f"""<div><p>a</p></div>
+<a href="{FAR}">a</a> <a href="b.html">b</a> <a href="#c">c</a> javascript: a word
+<table class="dataframe"><tbody><tr><td style="width:9px;color:red">1</td></tr></tbody></table>
+<math display="block"><mfrac><mi mathvariant="normal">x</mi><mn>2</mn></mfrac></math>"""
+
+
+def test_what_is_harmless_stays(clean):
+    assert read(clean(HARMLESS)) == read(HARMLESS)
     assert clean.complaints == []
 
 

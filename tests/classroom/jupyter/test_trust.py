@@ -49,9 +49,6 @@ class Server:
         model = {"type": "notebook", "format": "json", "content": content}
         asyncio.run(self.manager.save(model, name))
 
-    def trust(self, name):
-        asyncio.run(self.manager.trust_notebook(name))
-
     def copy(self, name):
         return asyncio.run(self.manager.copy(name))["path"]
 
@@ -113,7 +110,7 @@ def test_widgets_that_the_page_has_made_are_stored_beside_those_withheld(server)
 
 def test_a_trusted_notebook_is_shown_whole_until_something_else_changes_it(server):
     name = server.lay(cells=[new_code_cell("1")], widgets=SCRIPT, rise=OVERLAY)
-    server.trust(name)
+    asyncio.run(server.manager.trust_notebook(name))
     page = server.open(name)
     assert page["metadata"] == {"widgets": SCRIPT, "rise": OVERLAY}
     assert page["cells"][0]["metadata"] == {"trusted": True}
