@@ -265,6 +265,8 @@ VALUE_ERRORS: BadCalls = [
         "cache must still hold what the window=4 would see again, got a crop of 1 … cache.reset()"),
     (lambda: filled_cache(8).reorder(torch.tensor([-1, 0])),
         "index must name samples from 0 to 1, got [-1, 0]"),
+    (lambda: filled_cache(8).reorder(torch.tensor([0, 2])),
+        "index must name samples from 0 to 1, got [0, 2]"),
     (lambda: LatentAttention(D, H, 5, 3),
         "rope_dim must be even, since its columns form pairs, got 3; try 4"),
     (lambda: Rotary(base=0), "base must be a number above 0, got 0"),
