@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from mha_lib.classroom.lesson import list_lessons
-from tests.lessons import ROOT, copy_course
+from tests.lessons import ROOT
 
 pytestmark = pytest.mark.ci  # pip takes hatchling from an index to build the wheel
 
@@ -53,14 +53,6 @@ def run(package, folder, *arguments, program=MHA):
 
 def contents(folder):
     return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
-
-
-def test_the_wheel_has_the_lessons_their_figures_and_the_command(package, tmp_path):
-    course = contents(copy_course(tmp_path))
-    shown = {path: data for path, data in course.items() if path.suffix not in (".gif", ".png")}
-    assert contents(package / OF_COURSE) == shown
-    (commands,) = package.glob("mha_lib-*.dist-info/entry_points.txt")
-    assert "mha = mha_lib.classroom.__main__:mha\n" in commands.read_text("utf-8")
 
 
 def test_lessons_open_in_an_empty_folder_with_figures_and_later_again(package, here):

@@ -1,12 +1,14 @@
-"""Where slides can't be written, the command says why in one line, before anything takes time."""
+"""The command names what slides need, and makes them of a copy of the course."""
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.pages import browser, slides
+from mha_lib.classroom.pages.slides import server
 from tests.printed import last_line
 
 LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
@@ -22,8 +24,7 @@ LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
 def test_without_a_browser_or_playwright_the_command_says_how_to_get_it(
     monkeypatch, capsys, browser_found, missing, said
 ):
-    server = "mha_lib.classroom.pages.slides.build.serve_copy"
-    monkeypatch.setattr(server, lambda *_: pytest.fail("nothing is started"))
+    monkeypatch.setattr(slides.build, "serve_copy", lambda *_: pytest.fail("nothing is started"))
     monkeypatch.setattr(browser, "find_browser", lambda: browser_found)
     monkeypatch.setitem(sys.modules, missing, None)
     assert command_line.main(["--language", "en", "slides", "03"]) == 2
@@ -36,3 +37,15 @@ def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatc
     root = command_line.course.find_root()
     assert command_line.main(["--language", "en", "slides", "3"]) == 0
     assert written == [(root, [root / LESSON], None)]
+
+
+def test_the_copy_has_what_a_lesson_has_trained_and_nothing_else_of_the_working_copies(tmp_path, monkeypatch):
+    process = SimpleNamespace(terminate=lambda: None, wait=lambda: None)
+    monkeypatch.setattr(server, "start", lambda *_, **__: process)
+    monkeypatch.setattr(server, "wait_for", lambda *_: None)
+    for name in ("notebooks/en/01.ipynb", "work/trainings/train.pt", "work/en/01.ipynb"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    with server.serve_copy(tmp_path) as served:
+        files = {file.relative_to(served.course).as_posix() for file in served.course.rglob("*.*")}
+    assert files == {"notebooks/en/01.ipynb", "work/trainings/train.pt"}
