@@ -1,4 +1,4 @@
-"""The workflows fit this repository, have no more rights than they need, and a release is what was tried."""
+"""Workflows have no more rights than they need; a release keeps what 1.0 promised, and is what was tried."""
 
 import re
 import subprocess
@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tools import make_release
+from tools.stable import lacking, listed, names_today
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / ".github" / "workflows"
@@ -50,6 +51,21 @@ def test_the_next_release_can_be_made_and_no_tag_names_another_version():
     make_release.check_version(f"v{PROJECT['version']}")
     with pytest.raises(SystemExit, match="the version"):
         make_release.check_version("v0.9.0")
+
+
+def test_every_stable_name_is_still_there():
+    missing = lacking(listed(), names_today())
+    assert not missing, (
+        f"{', '.join(missing)}: stable in 1.x. Let it work, with a DeprecationWarning that names the way "
+        "out, until 2.0; docs/en/stability.md says how"
+    )
+
+
+def test_a_name_or_an_argument_that_is_gone_is_told():
+    today = {"mha_lib": {"Rotary": ["dim", "new"], "KVCache": []}}
+    assert lacking({"mha_lib": {"Rotary": ["base"]}}, today) == ["mha_lib: Rotary(base)"]
+    assert lacking({"commands": {"lab": ["--port"]}}, today) == ["commands: lab"]
+    assert lacking({"mha_lib": {"Rotary": ["dim"]}}, today) == []
 
 
 @pytest.mark.ci

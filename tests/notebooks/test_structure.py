@@ -21,6 +21,9 @@ from mha_lib.classroom.lesson.slides import (
 )
 from mha_lib.classroom.lesson.translations import out_of_step
 from mha_lib.classroom.lesson.working_copy import FOLDED, for_students
+from mha_lib.classroom.pages.handout.notebook import STUDENT, read_notebook
+from mha_lib.classroom.pages.handout.page import HandoutPage
+from offline_notebook import among
 from tests.lessons import ENGLISH, TRANSLATED, english_of, name_of
 
 each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
@@ -46,6 +49,15 @@ def test_is_valid_and_clean(lesson):
 @pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
 def test_a_translation_is_in_step_with_the_english_lesson(lesson):
     assert list(out_of_step(read_lesson(english_of(lesson)), read_lesson(lesson))) == []
+
+
+@each_lesson
+def test_a_handout_can_show_its_formulas_pictures_and_links(lesson):
+    complaints = []
+    handouts = among({file.stem for file in lesson.parent.glob("*.ipynb")})
+    notebook = read_notebook(lesson, lesson)
+    HandoutPage(notebook, lesson.stem, lesson.parent, STUDENT, complaints.append, handouts)
+    assert complaints == []
 
 
 @each_lesson
