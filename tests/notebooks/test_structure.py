@@ -53,10 +53,9 @@ def test_a_translation_is_in_step_with_the_english_lesson(lesson):
 
 @each_lesson
 def test_a_handout_can_show_its_formulas_pictures_and_links(lesson):
-    complaints = []
-    handouts = among({file.stem for file in lesson.parent.glob("*.ipynb")})
+    complaints, of_lessons = [], among({file.stem for file in lesson.parent.glob("*.ipynb")})
     notebook = read_notebook(lesson, lesson)
-    HandoutPage(notebook, lesson.stem, lesson.parent, STUDENT, complaints.append, handouts)
+    HandoutPage(notebook, lesson.stem, lesson.parent, STUDENT, complaints.append, of_lessons)
     assert complaints == []
 
 
