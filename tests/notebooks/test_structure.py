@@ -53,9 +53,9 @@ def test_a_translation_is_in_step_with_the_english_lesson(lesson):
 
 @each_lesson
 def test_a_handout_can_show_its_formulas_pictures_and_links(lesson):
-    complaints, of_lessons = [], among({file.stem for file in lesson.parent.glob("*.ipynb")})
-    notebook = read_notebook(lesson, lesson)
-    HandoutPage(notebook, lesson.stem, lesson.parent, STUDENT, complaints.append, of_lessons)
+    complaints: list[str] = []
+    links = among({file.stem for file in lesson.parent.glob("*.ipynb")})
+    HandoutPage(read_notebook(lesson, lesson), lesson.stem, lesson.parent, STUDENT, complaints.append, links)
     assert complaints == []
 
 
