@@ -18,6 +18,7 @@ GROUP = r"\{((?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{(?:\\.|[^{}\\]|\{[^{}]*\})*\})*\}
 COLOURED = rf"\\(?:text)?color\s*\{{#([0-9A-Fa-f]{{6}})\}}\s*{GROUP}"
 DEFINED = r"\\(?:re)?newcommand\*?\s*(?:\{\s*)?(\\[A-Za-z]+)\s*\}?"
 SIZES = r"\\(?:tiny|scriptsize|footnotesize|small|large|Large|LARGE|huge|Huge)(?![A-Za-z])"
+DISTANCES = r"(?<=\\\\)\[[\d.]+(?:em|ex|pt)\]"
 TAG = re.compile(r"<(/?)\w[^>]*>")
 
 
@@ -53,9 +54,9 @@ def with_known_commands(tex: str) -> str:
     r"""The same formula in commands that math-core knows.
 
     It knows no ``#`` in ``\textcolor{#0067A5}{Q}``, and refuses ``\newcommand{\R}``, for it has an ``\R``.
-    It refuses sizes, such as ``\Huge``; a page, unlike a slide, can do without them.
+    It refuses sizes, such as ``\Huge``, and shows the ``[1em]`` below a row; a page can do without both.
     """
-    tex = re.sub(SIZES, " ", tex)
+    tex = re.sub(f"{SIZES}|{DISTANCES}", " ", tex)
     tex = re.sub(DEFINED, r"\\providecommand{\1}{}\\renewcommand{\1}", tex)
     return re.sub(COLOURED, r"{\\color[HTML]{\1}{\2}}", tex)
 

@@ -21,7 +21,7 @@ FORMULAS = {
     r"\underbrace{W_1 \cdots W_h}_{h \text{ heads}}": "W1⋯Wh⏟hheads",
     r"\begin{bmatrix}1&2\\3&4\end{bmatrix} \in \mathbb{R}^{2 \times 2}": "[1234]∈ℝ2×2",
     r"\textcolor{#0067A5}{\mathbf{Q}_i} {\color{#B04500}{K}} \textcolor{red}{y}": "𝐐iKy",
-    r"\Huge\texttt{E T ?} \small\text{key}": "ET?key",
+    r"\begin{array}{c}\Huge\texttt{E T ?}\\[1em]\small\text{key}\end{array}": "ET?key",
     r"\frac{\partial^2 L}{\partial \theta_i \partial \theta_j}": "∂2L∂θi∂θj",
 }
 
