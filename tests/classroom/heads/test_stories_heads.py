@@ -87,7 +87,6 @@ MODELS = [pytest.param(stories260k, marks=needs_stories), pytest.param(lesson_07
 
 
 @pytest.mark.parametrize("make", MODELS)
-@torch.no_grad()
 def test_theirs_is_the_model_of_the_courses_layers(make):
     ours, numbers = make()
     theirs = as_theirs(ours)
