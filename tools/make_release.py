@@ -110,7 +110,8 @@ def try_wheel(wheel: Path, python: str, *, oldest: bool) -> None:
             pinned = re.sub(OF_TORCH, "", pinned, flags=re.MULTILINE) + f"\ntorch=={OLDEST_TORCH}\n"
         pins.write_text(pinned, encoding="utf-8")
         wanted = (f"{wheel}[classroom]", "pytest", "hypothesis")
-        run(own / "python", "-m", "pip", "--quiet", "install", "--constraint", pins, *wanted)
+        # Not compiled: of PyTorch's files, few are imported here.
+        run(own / "python", "-m", "pip", "--quiet", "install", "--no-compile", "--constraint", pins, *wanted)
         course = place / "course"
         course.mkdir()
         for command in (*COMMANDS, OF_TRAINING) if oldest else COMMANDS:
