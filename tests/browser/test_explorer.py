@@ -137,6 +137,33 @@ def test_an_error_is_shown_in_place_with_its_traceback(page, show):
     expect(page.locator(HEADS)).to_have_count(4)
 
 
+def test_the_keyboard_alone_is_enough_and_nobody_is_asked(page, watch, show):
+    page.context.set_offline(True)
+    show(some_explorer())
+    page.keyboard.press("Tab")
+    expect(slider(page, "num_heads")).to_be_focused()
+    page.keyboard.press("End")
+    expect(slider(page, "num_heads")).to_have_attribute("aria-valuetext", "8")
+    for _ in range(5):  # the other sliders, the scale
+        page.keyboard.press("Tab")
+    first, second = page.locator(HEADS).nth(0), page.locator(HEADS).nth(1)
+    expect(first).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(second).to_be_focused()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    weight = weights_of(8)[0][0, 1, 1, 1].item()
+    expect(page.get_by_role("status")).to_have_text(f"head 1, query 1 → key 1: {weight:.3f}")
+    page.keyboard.press("Enter")
+    expect(page.locator(HEADS)).to_have_count(1)
+    expect(page.get_by_label("head 1")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(HEADS)).to_have_count(8)
+    expect(page.locator(HEADS).nth(0)).to_be_focused()
+    assert watch.requests_beyond(page.url) == []
+    assert watch.errors == []
+
+
 def test_pointing_outlines_row_and_column_in_all_heads(page, show):
     show(some_explorer())
     white = """(canvas, [row, queries]) => {
