@@ -1,8 +1,10 @@
 """For every test, and for every process a test starts."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,3 +55,19 @@ def share_trainings(pytestconfig: pytest.Config) -> ShareTrainings:
             place.symlink_to(kept)
 
     return share
+
+
+@pytest.fixture
+def in_course(
+    share_trainings: ShareTrainings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Path], dict[str, Any]]:
+    """``in_course(lesson)``: a course of its own for a lesson, as in a kernel; the names its cells begin with."""
+
+    def enter(lesson: Path) -> dict[str, Any]:
+        place = tmp_path / "notebooks" / lesson.parent.name
+        shutil.copytree(lesson.parent, place)
+        share_trainings(tmp_path)
+        monkeypatch.chdir(place)
+        return {"__name__": "__main__"}
+
+    return enter

@@ -1,7 +1,5 @@
 """The cells tagged ``setup`` run alone in a fresh kernel, in their order, as the key S runs them."""
 
-import shutil
-
 import pytest
 
 from mha_lib.classroom.lesson.grammar import has_role, tags
@@ -14,16 +12,9 @@ pytestmark = pytest.mark.ci
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of tensors in plots
 @pytest.mark.parametrize("lesson", ENGLISH, ids=name_of)
-def test_a_step_needs_no_more_than_the_setup_and_the_cells_that_its_copy_names(
-    lesson, share_trainings, tmp_path, monkeypatch
-):
+def test_a_step_needs_no_more_than_the_setup_and_the_cells_that_its_copy_names(lesson, in_course):
     """Whoever fell behind goes to a step by its address: JupyterLab runs these before it."""
-    place = tmp_path / "notebooks" / "en"  # a course of its own, where the lesson may keep files
-    shutil.copytree(lesson.parent, place)
-    share_trainings(tmp_path)
-    monkeypatch.chdir(place)
-    cells = read_lesson(lesson)["cells"]
-    names: dict[str, object] = {"__name__": lesson.stem}  # of all cells: functions of the setup read it, too
+    cells, names = read_lesson(lesson)["cells"], in_course(lesson)  # functions of the setup read them, too
     run([cell for cell in cells if has_role(cell, "setup")], names)
     after_setup = dict(names)
     for name, step in steps_of(cells).items():

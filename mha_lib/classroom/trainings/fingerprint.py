@@ -106,7 +106,8 @@ class Contents(pickle.Pickler):
             case torch.dtype() | torch.layout() | torch.memory_format():
                 return ["of torch", str(value)]
             case types.CodeType():
-                return ["code", *(getattr(value, f"co_{name}") for name in OF_CODE)]
+                # Each by itself: how a cell was compiled decides which constants it shares with other code.
+                return ["code", *(hash_of(getattr(value, f"co_{name}")) for name in OF_CODE)]
             case property() | staticmethod() | classmethod():
                 functions = [getattr(value, name, None) for name in ("fget", "fset", "__func__")]
                 return [type(value).__name__, *functions]

@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 import transformers
 
 from evidence.heads import run_cells
-from evidence.stories import lesson_of, lesson_with_model
+from evidence.stories import lesson_of
 from mha_lib.classroom.heads import head_table
 from tests.classroom.heads.course_model import CourseModel
 from tests.mha_lib.stories import BEGIN, TOLD, encoded, needs_stories, read_model, read_tokens
@@ -70,7 +70,10 @@ def as_theirs(ours):
     return theirs
 
 
-def stories260k():
+TRAINED = ("imports", "model", "trained")
+
+
+def stories260k(in_course):
     table, layers, norm = read_model()
     pieces = read_tokens()
     numbers = [torch.tensor(encoded(sentence, pieces)) for sentence in TOLD.split(". ")]
@@ -78,8 +81,8 @@ def stories260k():
     return CourseModel(nn.Embedding.from_pretrained(table), layers, norm), numbers
 
 
-def lesson_07():
-    lesson = lesson_with_model("en", 1)
+def lesson_07(in_course):
+    lesson = run_cells(lesson_of("en"), *TRAINED, given=in_course(lesson_of("en")))
     return lesson["model"], [*lesson["tales"].draw(3, 60, torch.Generator().manual_seed(2)).tokens]
 
 
@@ -87,8 +90,8 @@ MODELS = [pytest.param(stories260k, marks=needs_stories), pytest.param(lesson_07
 
 
 @pytest.mark.parametrize("make", MODELS)
-def test_theirs_is_the_model_of_the_courses_layers(make):
-    ours, numbers = make()
+def test_theirs_is_the_model_of_the_courses_layers(make, in_course):
+    ours, numbers = make(in_course)
     theirs = as_theirs(ours)
     for each in numbers:
         assert_close(theirs(each[None]).logits, ours(each[None]), atol=1e-3, rtol=1e-3)
@@ -96,10 +99,10 @@ def test_theirs_is_the_model_of_the_courses_layers(make):
 
 @pytest.mark.ci
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_table_of_lesson_07_misses_the_head_that_the_lesson_misses_most(language):
+def test_the_table_of_lesson_07_misses_the_head_that_the_lesson_misses_most(language, in_course):
     """Asked for later syllables alone, as the lesson does: by -100 for all other tokens."""
-    cells = ("measured", "leads", "removal")
-    lesson = run_cells(lesson_of(language), *cells, given=lesson_with_model(language, 1))
+    file = lesson_of(language)
+    lesson = run_cells(file, *TRAINED, "measured", "leads", "removal", given=in_course(file))
     texts, later = lesson["texts"], lesson["later_without"]
     labels = texts.tokens.where(texts.kinds == lesson["REST"], -100)
     inputs = {"input_ids": texts.tokens, "labels": labels}
