@@ -61,7 +61,7 @@ def share_trainings(pytestconfig: pytest.Config) -> ShareTrainings:
 def in_course(
     share_trainings: ShareTrainings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Path], dict[str, Any]]:
-    """``in_course(lesson)``: a course of its own for a lesson, as in a kernel; the names its cells begin with."""
+    """``in_course(lesson)``: go to a course of its own; the names with which a kernel begins."""
 
     def enter(lesson: Path) -> dict[str, Any]:
         place = tmp_path / "notebooks" / lesson.parent.name

@@ -35,6 +35,7 @@ GOOD = [  # slide type, source; each Greek letter stands in one place alone
     ("skip", "Nothing of this: ζ"),
 ]
 BROKEN = [("slide", "# Broken"), ("slide", "1 / 0")]
+KB = "… KB"
 ON_THE_PAGES, NOT_THERE = "αβε", "γζη"
 
 
@@ -96,8 +97,8 @@ def letters_of(pdf: bytes) -> set[str]:
 def test_a_lesson_that_fails_is_one_line_and_the_others_are_written(course: Course) -> None:
     root, said = course
     assert said.returncode == 1
-    assert re.fullmatch(rf"{root}/build/slides/en/01_good\.pdf  \d+ KB\n", said.stdout)
-    reason = r"slide 2 \(\w+\): ZeroDivisionError: division by zero"
-    assert re.fullmatch(rf"\S+/02_broken\.ipynb: no slides were written: {reason}\n", said.stderr)
+    made = [f"executed/en/01_good.ipynb  {KB}", f"slides/en/01_good.pdf  {KB}"]
+    assert re.sub(r"\d+ KB", KB, said.stdout).splitlines() == [f"{root}/build/{one}" for one in made]
+    assert re.fullmatch(r"\S+/02_broken\.ipynb, .*: ZeroDivisionError: division by zero\n", said.stderr)
     assert not (root / "build" / "slides" / "en" / "02_broken.pdf").exists()
     assert not (root / "work").exists(), "neither lessons nor working copies are touched"

@@ -1,13 +1,12 @@
 """Reads stories260K, a small language model that somebody else trained, into the course's layers.
 
-The model is not part of the project. Where its two files stand neither in ``data/`` beside ``mha_lib`` nor
+The model is not part of the project. Where its file stands neither in ``data/`` beside ``mha_lib`` nor
 in the folder that the variable ``STORIES`` names, a test with ``needs_stories`` skips, and says so.
 """
 
 import os
 import struct
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -24,10 +23,14 @@ needs_stories = pytest.mark.skipif(
 )
 
 BEGIN = 1
-TOLD = (
-    "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. One day, "
-    "she saw a big, red ball."
-)
+STORY = [  # the tokens of what it is known for
+    # Once upon a time, there was a little girl named Lily.
+    [403, 407, 261, 378, 432, 383, 286, 261, 376, 298, 315, 421, 395, 317, 426],
+    # She loved to play outside in the park.
+    [338, 401, 396, 267, 337, 410, 408, 419, 292, 411, 322, 265, 282, 295, 433, 426],
+    # One day, she saw a big, red ball.
+    [385, 328, 432, 358, 394, 261, 370, 432, 352, 266, 268, 388, 426],
+]
 
 
 def read_model():
@@ -64,27 +67,3 @@ def read_model():
     last = norm(width)
     last.weight.data = take(width)
     return table, layers, last
-
-
-def read_tokens():
-    """Return each token's score and bytes."""
-    data = (FOLDER / "tok512.bin").read_bytes()
-    tokens, place = [], 4
-    while place < len(data):
-        score, length = struct.unpack("fi", data[place : place + 8])
-        tokens.append((score, data[place + 8 : place + 8 + length]))
-        place += 8 + length
-    return tokens
-
-
-def encoded(text, tokens):
-    """Join the two neighbours whose joint token scores highest, until there are none."""
-    numbers = {piece: number for number, (_, piece) in enumerate(tokens)}
-    pieces = [character.encode() for character in f" {text}"]
-    while True:
-        joint = [a + b for a, b in pairwise(pieces)]
-        known = [place for place, piece in enumerate(joint) if piece in numbers]
-        if not known:
-            return [BEGIN, *(numbers[piece] for piece in pieces)]
-        best = max(known, key=lambda place: tokens[numbers[joint[place]]][0])
-        pieces[best : best + 2] = [joint[best]]

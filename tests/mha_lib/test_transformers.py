@@ -74,19 +74,22 @@ QWEN3 = Case(
     },
     from_qwen3,
 )
+SLIDING = {
+    "num_hidden_layers": 2,
+    "hidden_size": 28,
+    "intermediate_size": 23,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 6,
+    "sliding_window": 5,
+    "layer_types": ["sliding_attention", "full_attention"],
+}
 GEMMA3 = Case(
     transformers.Gemma3TextConfig,
     transformers.Gemma3TextModel,
-    {
-        "num_hidden_layers": 2,
-        "hidden_size": 28,
-        "intermediate_size": 23,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "head_dim": 6,
+    SLIDING
+    | {
         "query_pre_attn_scalar": 11,
-        "sliding_window": 5,
-        "layer_types": ["sliding_attention", "full_attention"],
         "rope_parameters": {
             "sliding_attention": {"rope_type": "default", "rope_theta": 30.0},
             "full_attention": {"rope_type": "linear", "rope_theta": 90.0, "factor": 3.0},
@@ -112,22 +115,13 @@ DEEPSEEK_V3 = Case(
     },
     from_deepseek_v3,
 )
-
-
 GPT_OSS = Case(
     transformers.GptOssConfig,
     transformers.GptOssModel,
-    {
-        "num_hidden_layers": 2,
-        "hidden_size": 28,
-        "intermediate_size": 23,
+    SLIDING
+    | {
         "num_local_experts": 2,
         "num_experts_per_tok": 1,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "head_dim": 6,
-        "sliding_window": 5,
-        "layer_types": ["sliding_attention", "full_attention"],
         "attention_bias": True,
         "rope_parameters": {"rope_type": "default", "rope_theta": 30.0},
     },

@@ -17,7 +17,7 @@ from evidence.heads import run_cells
 from evidence.stories import lesson_of
 from mha_lib.classroom.heads import head_table
 from tests.classroom.heads.course_model import CourseModel
-from tests.mha_lib.stories import BEGIN, TOLD, encoded, needs_stories, read_model, read_tokens
+from tests.mha_lib.stories import BEGIN, STORY, needs_stories, read_model
 
 NAMES = {
     "self_attention_norm": "input_layernorm",
@@ -75,9 +75,7 @@ TRAINED = ("imports", "model", "trained")
 
 def stories260k(in_course):
     table, layers, norm = read_model()
-    pieces = read_tokens()
-    numbers = [torch.tensor(encoded(sentence, pieces)) for sentence in TOLD.split(". ")]
-    assert [each[0] for each in numbers] == [BEGIN] * 3
+    numbers = [torch.tensor([BEGIN, *sentence]) for sentence in STORY]
     return CourseModel(nn.Embedding.from_pretrained(table), layers, norm), numbers
 
 

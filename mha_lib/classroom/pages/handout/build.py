@@ -21,7 +21,7 @@ from mha_lib.classroom.pages.handout.notebook import (
 )
 from mha_lib.classroom.pages.handout.page import HandoutPage
 from mha_lib.classroom.pages.moved import write_moved_pages
-from mha_lib.classroom.pages.sources import sources_of, write_made
+from mha_lib.classroom.pages.sources import is_current, sources_of, write_made
 from offline_notebook import among
 
 
@@ -87,6 +87,17 @@ def run_lessons(
         await asyncio.gather(*map(run, reversed(lessons)))
 
     run_until_ctrl_c(run_all())
+
+
+def run_changed(root: Path, lessons: list[Path], build: Build) -> list[Path]:
+    """Run those of the lessons that have changed since they ran; return all that have run as they are."""
+
+    def has_run(lesson: Path) -> bool:
+        return is_current(address_of_run(root, lesson), lesson)
+
+    if changed := [lesson for lesson in lessons if not has_run(lesson)]:
+        run_lessons(root, changed, build)
+    return [lesson for lesson in lessons if has_run(lesson)]
 
 
 def address_of_run(root: Path, lesson: Path) -> Path:

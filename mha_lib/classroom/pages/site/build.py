@@ -8,7 +8,7 @@ from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.questions import has_questions
 from mha_lib.classroom.pages.browser import require_browser
 from mha_lib.classroom.pages.build import Build
-from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_lessons
+from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_changed
 from mha_lib.classroom.pages.handout.notebook import read_notebook
 from mha_lib.classroom.pages.moved import write_moved_pages
 from mha_lib.classroom.pages.questions import ADDRESSES, question_page
@@ -36,10 +36,9 @@ def write_site(
     build = Build(folder or root / "build" / "site", language)
     lessons = [lesson for in_one_language in lessons_by_language for lesson in in_one_language]
     with build.until_ctrl_c():
-        if old := [lesson for lesson in lessons if not is_current(address_of_run(root, lesson), lesson)]:
-            run_lessons(root, old, build)
+        ran = run_changed(root, lessons, build)
         with_slides = can_print(build)
-        old = [lesson for lesson in lessons if not is_current(address_of_slides(root, lesson), lesson)]
+        old = [lesson for lesson in ran if not is_current(address_of_slides(root, lesson), lesson)]
         if with_slides and old:
             with build.attempt("slides"):
                 print_decks(root, old, build)

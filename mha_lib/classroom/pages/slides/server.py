@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,10 +19,8 @@ from pathlib import Path
 from mha_lib.classroom.jupyter import SETTINGS
 from mha_lib.classroom.lesson import CourseError, language_in, make_deck_copy
 from mha_lib.classroom.lesson.language import source_root
-from mha_lib.classroom.pages.execution import threads_of_kernels
 
 LONGEST_START = 120  # seconds
-TRAININGS = Path("work", "trainings")  # what lessons have trained and kept: they need not again
 OWN_FOLDERS = ("JUPYTER_CONFIG_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
 
 
@@ -33,15 +32,21 @@ class Server:
     token: str
     course: Path
 
-    def deck_of(self, lesson: Path) -> str:
-        """The address of a lesson's deck; running it changes neither the lesson nor a working copy."""
+    def deck_of(self, lesson: Path) -> Path:
+        """The file of a lesson's deck in the copy of the course."""
         folder, _ = make_deck_copy(self.course, language_in(lesson), lesson.name)
-        deck = (folder / lesson.name).relative_to(self.course).as_posix()
-        return f"{self.url}/rise/{deck}?token={self.token}"
+        return folder / lesson.name
+
+    def address_of(self, deck: Path) -> str:
+        """Trust a deck, so that its page shows the widgets it has stored; return its address for paper."""
+        place = urllib.parse.quote(deck.relative_to(self.course).as_posix())
+        trust = f"{self.url}/api/contents/{place}/trust?token={self.token}"
+        urllib.request.urlopen(urllib.request.Request(trust, method="POST"), timeout=LONGEST_START).close()
+        return f"{self.url}/rise/{place}?paper&token={self.token}"
 
 
 @contextmanager
-def serve_copy(root: Path, kernels_at_once: int = 1) -> Iterator[Server]:
+def serve_copy(root: Path) -> Iterator[Server]:
     """Serve a copy of the lessons, with nothing of the user's own settings of Jupyter."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         course, home = Path(folder, "course"), Path(folder, "home")
@@ -50,11 +55,9 @@ def serve_copy(root: Path, kernels_at_once: int = 1) -> Iterator[Server]:
                 shutil.copytree(source_root(root) / part, course / part)
         for routes in root.glob("build/route-*"):
             shutil.copytree(routes, course / "build" / routes.name)
-        if (root / TRAININGS).is_dir():
-            shutil.copytree(root / TRAININGS, course / TRAININGS)
         home.mkdir()
         server = Server(f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), course)
-        process = start(server, home, **threads_of_kernels(kernels_at_once))
+        process = start(server, home)
         try:
             wait_for(server, process, home / "log")
             yield server

@@ -14,8 +14,10 @@ from bs4 import BeautifulSoup
 from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.pages.handout import build as runs
 from mha_lib.classroom.pages.site import build
 from mha_lib.classroom.pages.site.notebook import students_notebook
+from mha_lib.classroom.pages.sources import sources_of, write_made
 from offline_notebook import to_html
 from tests.brackets import outside_brackets, speak_in_brackets
 from tests.classroom.pages.site.course import LANGUAGES, ROOT, small_course
@@ -27,7 +29,7 @@ def kept(tmp_path_factory):
     root = tmp_path_factory.mktemp("kept")
     by_language = small_course(root)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "run_lessons", refuse)
+        patch.setattr(runs, "run_lessons", refuse)
         patch.setattr(build, "print_decks", refuse)
         patch.setattr(build, "require_browser", lambda: "a browser")
         assert build.write_site(root, by_language, "en") == 0
@@ -97,7 +99,14 @@ def test_what_was_made_from_another_source_is_written_first(course, monkeypatch,
     root, by_language = course
     change(root / changed)
     written, printed = [], []
-    monkeypatch.setattr(build, "run_lessons", lambda root, lessons, _: written.extend(lessons))
+
+    def run(root, lessons, _):
+        written.extend(lessons)
+        for lesson in lessons:
+            file = runs.address_of_run(root, lesson)
+            write_made(file, file.read_bytes(), sources_of(lesson))
+
+    monkeypatch.setattr(runs, "run_lessons", run)
     monkeypatch.setattr(build, "print_decks", lambda root, lessons, _: printed.extend(lessons))
     build.write_site(root, by_language, "en")
     everything = [lesson for lessons in by_language for lesson in lessons]
@@ -113,7 +122,7 @@ def test_a_lesson_that_fails_is_not_on_the_site_and_the_others_are(course, monke
         with run.attempt(lesson):
             raise CourseError("kernel_died", lesson=lesson)
 
-    monkeypatch.setattr(build, "run_lessons", fail)
+    monkeypatch.setattr(runs, "run_lessons", fail)
     monkeypatch.setattr(build, "print_decks", lambda *_: None)
     assert build.write_site(root, by_language, "en") == 1
     front = root / "build" / "site" / "en" / "index.html"
@@ -214,7 +223,8 @@ def test_downloads_hold_no_solutions_where_the_course_chose_so_and_the_front_pag
     course, monkeypatch
 ):
     root, by_language = course
-    monkeypatch.setattr(build, "is_current", lambda file, lesson: file.exists())
+    for each in (build, runs):
+        monkeypatch.setattr(each, "is_current", lambda file, lesson: file.exists())
     (root / "notebooks" / "en" / "course.json").write_text(json.dumps({"solutions": "none"}))
     assert build.write_site(root, by_language, "en") == 0
     for lang in LANGUAGES:
@@ -297,7 +307,8 @@ def test_the_site_says_nothing_in_english(course, tmp_path, monkeypatch):
         shutil.copytree(root / kind / "zh", root / kind / "xx")
     for lesson in root.glob("*/**/xx/*.ipynb"):
         lesson.write_text(lesson.read_text(encoding="utf-8").replace('"language": "zh"', '"language": "xx"'))
-    monkeypatch.setattr(build, "is_current", lambda file, lesson: file.exists())
+    for each in (build, runs):
+        monkeypatch.setattr(each, "is_current", lambda file, lesson: file.exists())
     lessons = sorted((root / "notebooks" / "xx").glob("*.ipynb"))
     assert build.write_site(root, [lessons], "xx") == 0
     words_in.cache_clear()

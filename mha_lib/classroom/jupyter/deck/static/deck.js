@@ -77,10 +77,13 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
   followDeck({ foot, speaker });
   foot.greet(notice);
   showBusy({ panel, foot, words });
-  markKept(panel, words.widget_dead).then(
-    (isKept) => isKept && foot.greet(words.kept),
-    () => {},
-  );
+  const isPaper = new URLSearchParams(window.location.search).has("paper"); // printed as it ran
+  if (!isPaper) {
+    markKept(panel, words.widget_dead).then(
+      (isKept) => isKept && foot.greet(words.kept),
+      () => {},
+    );
+  }
 
   const pointers = pointersOf(panel);
   // Escape ends all of these in one press, wherever the focus is. A part with a mode of its own is added here.
@@ -112,8 +115,6 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
     listenToKeys({ notebook, keys, opened });
     window.mhaDeck = {
       layOut: () => layOut(words),
-      progress: () => runner.progress,
-      runAll: () => runner.runAll(),
       shutDown: () => panel.sessionContext.shutdown(), // its kernel
     };
     Object.assign(document.body.dataset, { deck: "ready" });

@@ -5,7 +5,7 @@ import { isCore, sections } from "./stage.js";
 import { goTo } from "./turn.js";
 import { fill } from "./words.js";
 
-const MOMENT = 40; // milliseconds: more than a frame
+const MOMENT = 40; // milliseconds, and two frames: beside other decks, a page may be drawn much later
 const PATIENCE = 400; // moments in which a slide that keeps changing may come to rest
 
 /** Turn to each slide, as only a slide that is shown is drawn, and lay all of them out; returns their number. */
@@ -34,7 +34,13 @@ function tellOnTitle(picture, textContent) {
   picture.querySelector("section > section").append(line);
 }
 
-const wait = () => new Promise((resolve) => setTimeout(resolve, MOMENT));
+const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+
+async function wait() {
+  await new Promise((resolve) => setTimeout(resolve, MOMENT));
+  await frame();
+  await frame();
+}
 
 /** Wait until everything on the slide is loaded, and the slide looks as it did a moment ago. */
 async function rest(section) {
@@ -50,7 +56,7 @@ async function rest(section) {
 const isLoading = (section) =>
   document.fonts.status === "loading" ||
   [...section.querySelectorAll("img")].some((image) => !image.complete) ||
-  section.textContent.includes("Loading widget");
+  /Loading widget|Error displaying widget/.test(section.textContent); // until its stored state is read
 
 const lookOf = (section) =>
-  [section.innerHTML, ...[...section.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL())].join();
+  [section.outerHTML, ...[...section.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL())].join();

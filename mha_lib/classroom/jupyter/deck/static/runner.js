@@ -12,8 +12,6 @@ const hasRun = (cell) => cell.model.executionCount !== null && (mayFail(cell) ||
 
 export class Runner {
   isRunning = false;
-  /** How far the last run is: {state: "idle", "running", "done" or "failed", text}, as the foot has said it. */
-  progress = { state: "idle", text: "" };
 
   constructor({ panel, load, foot, words }) {
     Object.assign(this, { panel, load, foot, words });
@@ -70,7 +68,6 @@ export class Runner {
   async #run(run, cells, { afresh = false, stopsAtError = false } = {}) {
     if (this.isRunning) return false;
     this.isRunning = true;
-    this.progress = { state: "running", text: "" };
     this.began = Date.now();
     const ticking = setInterval(() => this.#tick(), 1000);
     try {
@@ -79,7 +76,6 @@ export class Runner {
       return await this.#runCells(run, cells, stopsAtError);
     } catch {
       this.foot.sayDead(); // the kernel died under a running cell
-      this.progress = { state: "failed", text: this.words.kernel_died };
       return false;
     } finally {
       clearInterval(ticking);
@@ -105,7 +101,7 @@ export class Runner {
       this.#begin(fill(words.running, { run, number: done + 1, count, place }), done / count, cell);
       const reply = await this.#runCell(cell);
       if (!this.isRunning) {
-        this.#report("failed", fill(words.stopped, { run, place }));
+        this.foot.say(fill(words.stopped, { run, place }), "failed");
         return false;
       }
       if (reply?.status !== "error" || mayFail(cell)) ran += 1;
@@ -114,7 +110,7 @@ export class Runner {
     }
     const summary = fill(words.finished, { run, ran, count, seconds: this.#seconds });
     const text = [summary, ...this.#first(failures)].join("\n");
-    this.#report(failures.length ? "failed" : "done", text);
+    this.foot.say(text, failures.length ? "failed" : "done");
     return true;
   }
 
@@ -132,12 +128,7 @@ export class Runner {
   #tick() {
     const { doing, share, cell } = this.now;
     const line = fill(this.words.took, { doing, seconds: this.#seconds });
-    this.#report("running", [line, progressOf(cell)].filter(Boolean).join("\n"), share);
-  }
-
-  #report(state, text, share) {
-    this.progress = { state, text };
-    this.foot.say(text, state, share);
+    this.foot.say([line, progressOf(cell)].filter(Boolean).join("\n"), "running", share);
   }
 
   /** Run a cell; again, where the kernel dropped it since another cell, which a key has run, failed meanwhile. */
