@@ -127,7 +127,8 @@ def main() -> int:
     if not 0 <= number <= parts:
         parser.error(f"a part must be from 1/{parts} to {parts}/{parts}, got {options.part}")
     collected = Collected()
-    pytest.main(["--collect-only", "-qqq", *SELECTED], plugins=[collected])
+    known = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"  # the plugin progress
+    pytest.main(["--collect-only", "-qqq", "-W", known, *SELECTED], plugins=[collected])
     failures: Counter[str] = Counter()
     for each in [number] if number else range(1, parts + 1):
         print(f"Part {each} of {parts}", flush=True)
