@@ -35,6 +35,11 @@ def write_made(made: Path, content: str | bytes, sources: str) -> None:
     write_whole(note_of(made), sources)
 
 
-def is_current(made: Path, lesson: Path) -> bool:
+def made_from(made: Path) -> str:
+    """The sources that were noted beside it; none where there is no note."""
     note = note_of(made)
-    return made.exists() and note.exists() and note.read_text(encoding="utf-8") == sources_of(lesson)
+    return note.read_text(encoding="utf-8") if note.exists() else ""
+
+
+def is_current(made: Path, lesson: Path) -> bool:
+    return made.exists() and made_from(made) == sources_of(lesson)

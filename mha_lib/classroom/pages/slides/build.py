@@ -12,11 +12,10 @@ from mha_lib.classroom.pages.browser import is_administrator, require_browser
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.execution import CORES
 from mha_lib.classroom.pages.handout.build import address_of_run, run_changed
-from mha_lib.classroom.pages.slides.server import serve_copy
-from mha_lib.classroom.pages.sources import sources_of, write_made
+from mha_lib.classroom.pages.slides.server import LONGEST_START, Server, serve_copy
+from mha_lib.classroom.pages.sources import made_from, write_made
 
 WIDTH, HEIGHT = 1280, 720  # of a page, in CSS pixels
-LONGEST_START = 120_000  # milliseconds until a deck is open
 READY = "window.mhaDeck"  # what the deck offers to other programs: jupyter/deck/static/deck.js
 
 
@@ -34,33 +33,34 @@ def write_slides(root: Path, lessons: list[Path], folder: Path | None = None) ->
 
 def print_decks(root: Path, lessons: list[Path], build: Build, folder: Path | None = None) -> None:
     """Print the decks of lessons that have run, as many at once as there are cores."""
-    browser, async_playwright = require_browser(), require_playwright()
-    free_cores = asyncio.Semaphore(CORES)
-    sandbox = ["--no-sandbox"] if is_administrator() else []
-
-    async def print_all() -> None:
-        with serve_copy(root) as server:
-            async with async_playwright() as playwright:
-                chromium = await playwright.chromium.launch(executable_path=browser, args=sandbox)
-                # Twice as many pixels, so that a canvas is sharp on paper.
-                size = {"viewport": {"width": WIDTH, "height": HEIGHT}, "device_scale_factor": 2}
-                context = await chromium.new_context(**size, color_scheme="light")
-
-                async def print_deck(lesson: Path) -> None:
-                    async with free_cores:
-                        with build.attempt(lesson):
-                            sources = sources_of(lesson)
-                            deck = server.deck_of(lesson)
-                            give_outputs(deck, address_of_run(root, lesson))
-                            target = address_of_slides(root, lesson, folder)
-                            write_made(target, await printed(context, server.address_of(deck)), sources)
-                            build.wrote(target)
-
-                await asyncio.gather(*map(print_deck, lessons))
-                await chromium.close()
-
     if lessons:
-        asyncio.run(print_all())
+        with serve_copy(root) as server:
+            asyncio.run(print_all(server, root, lessons, build, folder))
+
+
+async def print_all(
+    server: Server, root: Path, lessons: list[Path], build: Build, folder: Path | None
+) -> None:
+    free_cores = asyncio.Semaphore(CORES)
+
+    async def print_deck(lesson: Path) -> None:
+        async with free_cores:
+            with build.attempt(lesson):
+                deck, run = server.deck_of(lesson), address_of_run(root, lesson)
+                give_outputs(deck, run)
+                target = address_of_slides(root, lesson, folder)
+                # The sources of the run: where the lesson has changed since, the slides are old, too.
+                write_made(target, await printed(context, server.trust(deck)), made_from(run))
+                build.wrote(target)
+
+    async with require_playwright()() as playwright:
+        sandbox = ["--no-sandbox"] if is_administrator() else []
+        chromium = await playwright.chromium.launch(executable_path=require_browser(), args=sandbox)
+        # Twice as many pixels, so that a canvas is sharp on paper.
+        size = {"viewport": {"width": WIDTH, "height": HEIGHT}, "device_scale_factor": 2}
+        context = await chromium.new_context(**size, color_scheme="light")
+        await asyncio.gather(*map(print_deck, lessons))
+        await chromium.close()
 
 
 def address_of_slides(root: Path, lesson: Path, folder: Path | None = None) -> Path:
@@ -91,8 +91,8 @@ async def printed(context: Any, address: str) -> bytes:
     """Open a deck, lay its slides out one below the other, print them, and end the deck and its kernel."""
     page = await context.new_page()
     await page.emulate_media(media="screen")
-    await page.goto(address, timeout=LONGEST_START)
-    await page.wait_for_function(READY, timeout=LONGEST_START)
+    await page.goto(address, timeout=1000 * LONGEST_START)
+    await page.wait_for_function(READY, timeout=1000 * LONGEST_START)
     await page.evaluate("mhaDeck.layOut()")
     options = {"width": f"{WIDTH}px", "height": f"{HEIGHT}px", "print_background": True}
     pdf: bytes = await page.pdf(**options, tagged=True, outline=True)

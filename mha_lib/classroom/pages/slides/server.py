@@ -37,7 +37,7 @@ class Server:
         folder, _ = make_deck_copy(self.course, language_in(lesson), lesson.name)
         return folder / lesson.name
 
-    def address_of(self, deck: Path) -> str:
+    def trust(self, deck: Path) -> str:
         """Trust a deck, so that its page shows the widgets it has stored; return its address for paper."""
         place = urllib.parse.quote(deck.relative_to(self.course).as_posix())
         trust = f"{self.url}/api/contents/{place}/trust?token={self.token}"

@@ -1,12 +1,14 @@
-"""The command names what slides need, and the lessons whose slides are written."""
+"""The command names what slides need, and makes them of a copy of the course."""
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.pages import browser, slides
+from mha_lib.classroom.pages.slides import server
 from tests.printed import last_line
 
 LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
@@ -35,3 +37,15 @@ def test_the_command_writes_the_slides_of_the_lessons_that_were_named(monkeypatc
     root = command_line.course.find_root()
     assert command_line.main(["--language", "en", "slides", "3"]) == 0
     assert written == [(root, [root / LESSON], None)]
+
+
+def test_the_copy_has_nothing_of_the_working_copies(tmp_path, monkeypatch):
+    process = SimpleNamespace(terminate=lambda: None, wait=lambda: None)
+    monkeypatch.setattr(server, "start", lambda *_, **__: process)
+    monkeypatch.setattr(server, "wait_for", lambda *_: None)
+    for name in ("notebooks/en/01.ipynb", "work/en/01.ipynb"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    with server.serve_copy(tmp_path) as served:
+        files = {file.relative_to(served.course).as_posix() for file in served.course.rglob("*.*")}
+    assert files == {"notebooks/en/01.ipynb"}
