@@ -1,7 +1,6 @@
 """For every test, and for every process a test starts."""
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,17 +56,24 @@ def share_trainings(pytestconfig: pytest.Config) -> ShareTrainings:
     return share
 
 
+@pytest.fixture(scope="session")
+def whole_course(tmp_path_factory: pytest.TempPathFactory, share_trainings: ShareTrainings) -> Path:
+    """A copy of the course in every language, with what its lessons have trained."""
+    from mha_lib.classroom.lesson import make_traditional
+    from tests.lessons import copy_course
+
+    folder = copy_course(tmp_path_factory.mktemp("course"))
+    make_traditional(folder)
+    share_trainings(folder)
+    return folder
+
+
 @pytest.fixture
-def in_course(
-    share_trainings: ShareTrainings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Path], dict[str, Any]]:
-    """``in_course(lesson)``: go to a course of its own; the names with which a kernel begins."""
+def in_course(whole_course: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], dict[str, Any]]:
+    """``in_course(lesson)``: go to where a copy of the lesson lies; the names with which a kernel begins."""
 
     def enter(lesson: Path) -> dict[str, Any]:
-        place = tmp_path / "notebooks" / lesson.parent.name
-        shutil.copytree(lesson.parent, place)
-        share_trainings(tmp_path)
-        monkeypatch.chdir(place)
+        monkeypatch.chdir(whole_course / "notebooks" / lesson.parent.name)
         return {"__name__": "__main__"}
 
     return enter

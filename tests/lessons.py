@@ -1,7 +1,6 @@
 """The lessons of every language that the course has, for the tests that go through them.
 
-Those in traditional Chinese are made from the simplified ones when a test asks for the fixture
-``traditional``: finding the lessons writes nothing.
+Those in traditional Chinese are made where a test asks for them: finding the lessons writes nothing.
 """
 
 import shutil

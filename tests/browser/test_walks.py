@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mha_lib.classroom.lesson import language_in, make_traditional
+from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.questions import QUESTIONS
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_lessons
@@ -20,7 +20,7 @@ from mha_lib.classroom.pages.site import build
 from mha_lib.classroom.pages.sources import is_current
 from tests.browser.pages import ENGINES, ChromiumTab, expect_accessible, tab_in
 from tests.classroom.pages.site.course import small_course
-from tests.lessons import ENGLISH, MADE, ROOT, TRANSLATED, copy_course, name_of
+from tests.lessons import ENGLISH, MADE, ROOT, TRANSLATED, name_of
 
 LESSONS = [*ENGLISH, *TRANSLATED, *MADE]
 PAPER = {"light": "rgb(253, 252, 249)", "dark": "rgb(21, 23, 27)"}
@@ -85,15 +85,6 @@ def cases():
             yield pytest.param(engine, theme, lesson, marks=mark, id=f"{name_of(lesson)}-{engine}-{theme}")
 
 
-@pytest.fixture(scope="session")
-def course(tmp_path_factory, share_trainings):
-    """A copy of the course, with what its lessons have trained."""
-    folder = copy_course(tmp_path_factory.mktemp("walked"))
-    share_trainings(folder)
-    make_traditional(folder)
-    return folder
-
-
 def walk(tab, file, theme):
     """Walk a page as a reader might; at 200 % and 400 %, and on a phone, nothing is too wide."""
     tab.resize(1200, 900)
@@ -113,8 +104,8 @@ def walk(tab, file, theme):
 
 
 @pytest.mark.parametrize(("engine", "theme", "lesson"), list(cases()))
-def test_a_handout_is_walked(engine, theme, lesson, browser, tmp_path, course, pytestconfig):
-    html = handout_of(pytestconfig.cache.mkdir("handouts"), course / lesson.relative_to(lesson.parents[2]))
+def test_a_handout_is_walked(engine, theme, lesson, browser, tmp_path, whole_course, pytestconfig):
+    html = handout_of(pytestconfig.cache.mkdir("handouts"), whole_course / lesson.relative_to(ROOT))
     file = tmp_path / "handout.html"
     file.write_text(as_of_2022(html) if engine == "chromium" else html, encoding="utf-8")
     with tab_in(engine, browser, tmp_path / engine, theme) as tab:

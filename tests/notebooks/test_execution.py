@@ -1,7 +1,6 @@
 """Every lesson runs from start to end in a fresh kernel, as a student's "Run all" does."""
 
 import re
-import shutil
 import unicodedata
 from pathlib import Path
 
@@ -53,19 +52,16 @@ assert _failed == []
 
 
 @pytest.fixture(scope="module", params=LESSONS, ids=name_of)
-def client(request, tmp_path_factory, share_trainings, made_lessons):
+def client(request, whole_course):
     """The client that has run the lesson; its kernel still holds all names of the lesson."""
-    folder = tmp_path_factory.mktemp("course")
-    shutil.copytree(ROOT / "img", folder / "img")
-    place = folder / "notebooks" / request.param.parent.name
-    shutil.copytree(request.param.parent, place)
-    share_trainings(folder)
-    notebook = nbformat.read(request.param, as_version=4)
+    lesson = whole_course / request.param.relative_to(ROOT)
+    notebook = nbformat.read(lesson, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell(DRIVE_EXPLORERS, id="drive-explorers"))
-    client = NotebookClient(notebook, timeout=LONGEST_CELL, resources={"metadata": {"path": str(place)}})
+    resources = {"metadata": {"path": str(lesson.parent)}}
+    client = NotebookClient(notebook, timeout=LONGEST_CELL, resources=resources)
     with client.setup_kernel():
         client.execute(cleanup_kc=False)
-        notebook.metadata["language"] = request.param.parent.name
+        notebook.metadata["language"] = lesson.parent.name
         yield client
 
 
