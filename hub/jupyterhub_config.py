@@ -92,10 +92,11 @@ class ClassSpawner(DockerSpawner):
 
     async def stop(self, now: bool = False) -> None:
         await super().stop(now)
+        network = self.container_name  # a hub that has started since does not know self.network_name
         try:
-            await self.docker("remove_network", self.network_name)
+            await self.docker("remove_network", network)
         except APIError as error:  # the next start takes it again
-            self.log.warning("The network %s stays: %s", self.network_name, error)
+            self.log.warning("The network %s stays: %s", network, error)
 
 
 def listed_wall() -> str:

@@ -140,8 +140,10 @@ class Student:
         threading.Thread(target=hear, args=(self.socket, self.heard), daemon=True).start()
 
     def send(self, kind: str, content: dict[str, Any]) -> str:
-        """A message to the kernel; returns its name."""
+        """A message to the kernel, as JupyterLab connected to it again where the way was cut; its name."""
         assert self.socket, "start_kernel() comes first"
+        if not self.socket.connected:
+            self.connect()
         sent = uuid.uuid4().hex
         header = {"msg_id": sent, "msg_type": kind, "username": self.name, "session": sent}
         header |= {"version": "5.3", "date": ""}

@@ -59,8 +59,9 @@ def test_a_class_works_through_lesson_03_at_once(hub: Hub, count: int, tmp_path)
         student.stop_server()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def student(hub: Hub) -> Student:
+    """With a server and a kernel, whatever the test before has killed."""
     ann = hub.student("ann")
     ann.arrive()
     ann.save(with_source(ann.read(), ANSWER, RIGHT))

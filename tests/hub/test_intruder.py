@@ -55,6 +55,13 @@ def thief(hub: Hub) -> Student:
     return arrived(hub, "thief")
 
 
+def start_again(student: Student) -> None:
+    """As ``arrived`` left it, for the tests that come after."""
+    assert student.start_server().ok
+    student.start_kernel()
+    student.run(CONNECT)
+
+
 def inspect(hub: Hub, student: Student) -> dict:
     said = run("podman", "inspect", f"{hub.prefix}-{student.name}", check=True)
     return dict(json.loads(said.stdout)[0])
@@ -211,9 +218,7 @@ def test_a_process_does_not_outlive_its_server(hub: Hub, thief: Student):
     thief.stop_server()
     assert not runs_here(marker)
     assert not run("podman", "network", "ls", "-q", f"--filter=name={hub.prefix}-{thief.name}").stdout
-    assert thief.start_server().ok
-    thief.start_kernel()
-    thief.run(CONNECT)
+    start_again(thief)
 
 
 def runs_here(marker: str) -> bool:
@@ -421,13 +426,13 @@ def test_a_page_that_one_student_writes_cannot_use_the_login_of_another(
         pytest.skip(NEEDED["chromium"])
     trap = TRAP.replace("HUB", hub.url).replace("VICTIM", victim.server)
     trap = trap.replace("TOSSED", thief.token_of_form("/hub/"))
-    thief.connect()
     thief.run(
         "import pathlib; home = pathlib.Path.home() / '.jupyter'; home.mkdir(exist_ok=True)\n"
         f"_ = (home / 'jupyter_server_config.py').write_text({trap!r})"
     )
     thief.stop_server()
-    assert thief.start_server().ok
+    start_again(thief)
+    thief.run("import pathlib; (pathlib.Path.home() / '.jupyter' / 'jupyter_server_config.py').unlink()")
     before = (len(tokens_of(victim)), len(victim.ask("GET", "kernels")))
     host = "--host-resolver-rules=MAP *.hub.test 127.0.0.1, MAP hub.test 127.0.0.1"
     options = ["--no-sandbox", "--disable-gpu", host]
