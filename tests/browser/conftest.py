@@ -164,6 +164,7 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
             process.wait(PATIENCE / 1000)
         except subprocess.TimeoutExpired:  # its kernels are slow to end, and nothing here waits for them
             process.kill()
+            process.wait()
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import base64
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import urllib.error
@@ -133,8 +134,12 @@ def running(folder: Path, *command: str, **variables: str) -> Iterator[None]:
         try:
             yield
         finally:
-            os.killpg(process.pid, 15)
-            process.wait(ENDS)
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(ENDS)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
 
 def is_open(port: int) -> bool:

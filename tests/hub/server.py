@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import requests
 from filelock import FileLock
 
@@ -202,7 +203,6 @@ def running_hub() -> Iterator[Hub]:
         for visitor in hub.visitors:
             visitor.close()
         hub.stop()
-        hub.kill_proxy()  # where the hub was killed, and did not come back
         for kind, *remove in (("container", "-f", "-t0"), ("network", "-f"), ("volume", "-f")):
             all_of_them = ["--all"] if kind == "container" else []
             listed = run("podman", kind, "ls", *all_of_them, f"--filter=name={hub.prefix}", "--quiet")
@@ -211,6 +211,9 @@ def running_hub() -> Iterator[Hub]:
         run("nft", "delete", "table", "inet", hub.wall)
         service.terminate()
         service.wait(PATIENCE)
+        for left in psutil.process_iter(["cwd"]):  # by hubs that were killed: proxy and culler
+            if left.info["cwd"] == str(folder):
+                left.kill()
         shutil.rmtree(folder, ignore_errors=True)
 
 
