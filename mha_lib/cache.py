@@ -156,6 +156,34 @@ class KVCache:
         self.forget()
         return all_keys, all_values
 
+    def takes_next(self, layer: CachedAttention, token: Tensor) -> bool:
+        """Whether ``token`` may be one more of the layer's, ``(B, 1, D)``, and there is memory for it."""
+        return (
+            self.layer is layer
+            and self.keys is not None
+            and self.end < self.keys.shape[2]
+            and type(token) is Tensor
+            and token.shape[:2] == (self.batch, 1)
+            and tracing.only_computes(token)
+        )
+
+    def with_next(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """All that is held and one more ``(B, G, 1, ·)``, written behind it: ``hold_next`` keeps it."""
+        held_keys, held_values = self.keys, self.values
+        assert held_keys is not None
+        assert held_values is not None
+        if (keys.dtype, keys.device) != (held_keys.dtype, held_keys.device):
+            self.check_cacheable(keys, values)
+        held_keys.narrow(2, self.end, 1).copy_(keys)
+        held_values.narrow(2, self.end, 1).copy_(values)
+        num_keys = self.end + 1 - self.start
+        return held_keys.narrow(2, self.start, num_keys), held_values.narrow(2, self.start, num_keys)
+
+    def hold_next(self) -> None:
+        self.end += 1
+        self.num_seen += 1
+        self.forget()
+
     def buffers(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """The memory for keys and values like these."""
         if self.keys is None or self.keys.dtype != keys.dtype or self.keys.device != keys.device:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from mha_lib import checks
 from mha_lib.attention import ChangeWeights
 from mha_lib.cache import CachedAttention, KVCache, UnchangedByErrors
-from mha_lib.fused import attend, cut, pack, worth_packing
+from mha_lib.fused import attend, attend_in_one_kernel, cut, pack, worth_packing
 from mha_lib.masks import Limits, blank_padding, checked_limits, finite_queries
 from mha_lib.positions import Rotary
 
@@ -196,6 +196,20 @@ class MultiHeadAttention(CachedAttention):
         ``nn.MultiheadAttention`` masks with True = *ignore*, averages the weights of the heads unless told
         not to, and gives NaN for a query that may attend to nothing.
         """
+        if (
+            type(cache) is KVCache
+            and keys is values is valid_lens is key_mask is mask is head_mask is score_bias is None
+            and change_weights is None
+            and need_weights is False
+            and isinstance(is_causal, bool)
+            and cache.takes_next(self, queries)
+            and self.sink_logits is None
+        ):  # the short way
+            try:
+                return self.decode(queries, cache)
+            except RuntimeError:
+                self.check(queries, queries, queries, need_weights, head_mask, cache)
+                raise
         keys = queries if keys is None else keys
         values = keys if values is None else values
         self.check(queries, keys, values, need_weights, head_mask, cache)
@@ -215,6 +229,26 @@ class MultiHeadAttention(CachedAttention):
                 q, k, v, limits, dropout_p, change_weights, self.sink_logits, need_weights
             )
             return self.merge(heads, weights, head_mask, num_keys)
+
+    def decode(self, token: Tensor, cache: KVCache) -> Tensor:
+        """``forward`` for one more token ``(B, 1, D)``, which sees all that the cache holds, and itself.
+
+        With one token, ``(B, 1, H*d)`` and ``(B, H, 1, d)`` lie in memory alike.
+        """
+        batch = token.shape[0]
+        q = self.W_q(token).reshape(batch, self.num_heads, 1, self.head_dim)
+        k = self.W_k(token).reshape(batch, self.num_kv_heads, 1, self.head_dim)
+        v = self.W_v(token).reshape(batch, self.num_kv_heads, 1, self.value_head_dim)
+        q = q if self.q_norm is None else self.q_norm(q)
+        k = k if self.k_norm is None else self.k_norm(k)
+        if self.rotary is not None:  # both at once
+            turned = self.rotary.turn(torch.cat((q, k), 1), cache.num_seen)
+            q, k = turned.split_with_sizes((self.num_heads, self.num_kv_heads), 1)
+        keys, values = cache.with_next(k, v)
+        heads = attend_in_one_kernel(q, keys, values, None, self.dropout if self.training else 0.0)
+        output = self.W_o(heads.reshape(batch, 1, self.num_heads * self.value_head_dim))
+        cache.hold_next()  # an error above has left it as it was
+        return output
 
     def check(
         self,

@@ -189,12 +189,14 @@ class Rotary:
 
     def apply(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """Turn ``x``, ``(..., N, d)``, by what ``turns`` gave for its positions."""
-        wide, width = x.to(cos.dtype), x.shape[-1]
+        if x.dtype != cos.dtype:
+            return self.apply(x.to(cos.dtype), cos, sin).to(x.dtype)
+        width = x.shape[-1]
         if self.halves:
-            partner = wide.roll(width // 2, dims=-1)
+            partner = x.roll(width // 2, -1)
         else:
-            partner = wide.reshape(*x.shape[:-1], width // 2, 2).flip(-1).reshape(x.shape)
-        return torch.addcmul(wide * cos, partner, sin).to(x.dtype)
+            partner = x.reshape(*x.shape[:-1], width // 2, 2).flip(-1).reshape(x.shape)
+        return torch.addcmul(x * cos, partner, sin)
 
     def turn(self, x: Tensor, where: int | Tensor) -> Tensor:
         """Turn tokens ``(..., N, d)`` at the positions from ``where`` on, or at the positions ``(N,)``."""
@@ -218,6 +220,13 @@ def table(
     """
     if tracing.is_tracing():
         return make(rotary, torch.arange(start, end, device=device), width, dtype)
+    return kept_rows(make, rotary, start, end, device, width, dtype)
+
+
+@lru_cache(maxsize=8)  # of a token that is decoded all layers ask for the same rows
+def kept_rows(
+    make: Make, rotary: Rotary, start: int, end: int, device: torch.device, width: int, dtype: torch.dtype
+) -> tuple[Tensor, ...]:
     first, last = start // SECTION * SECTION, -(-end // SECTION) * SECTION
     kept = kept_table(make, rotary, first, last, device, width, dtype)
     return tuple(rows[start - first : end - first] for rows in kept)

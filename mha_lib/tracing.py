@@ -28,6 +28,16 @@ def is_tracing() -> bool:
     return torch._guards.active_fake_mode() is not None or get_proxy_mode() is not None
 
 
+def only_computes(x: Tensor) -> bool:
+    """Whether no gradients are taken, and ``x``, a plain tensor, is neither traced nor transformed."""
+    return not (
+        torch.is_grad_enabled()
+        or torch.compiler.is_compiling()
+        or torch._C._len_torch_dispatch_stack()
+        or torch._C._functorch.is_functorch_wrapped_tensor(x)
+    )
+
+
 def is_exporting() -> bool:
     """Whether ``torch.export`` or ``make_fx`` record what will run without the objects it changes now."""
     return torch.compiler.is_exporting() or (

@@ -84,6 +84,22 @@ def test_steps_compile_to_one_graph():
     torch.testing.assert_close(torch.cat(parts, dim=1), layer(x, is_causal=True))
 
 
+def test_a_token_alone_takes_the_short_way_and_one_that_fails_there_changes_nothing(monkeypatch):
+    layer, x = LAYERS["rotary"](), torch.randn(B, N, D)
+    expected, cache = layer(x, is_causal=True), KVCache(layer, B, N)
+    layer(x[:, :-1], cache=cache, is_causal=True)
+    monkeypatch.setattr(layer, "project", None)  # the long way
+    with monkeypatch.context() as patch:
+        patch.setattr(layer.W_o, "forward", broken)
+        with pytest.raises(RuntimeError, match="that fails"):
+            layer(x[:, -1:], cache=cache, is_causal=True)
+    assert len(cache) == cache.num_seen == N - 1
+    torch.testing.assert_close(layer(x[:, -1:], cache=cache, is_causal=True), expected[:, -1:])
+    cache.crop(N - 1)
+    layer.dropout = 1.0
+    assert not layer(x[:, -1:], cache=cache).any()
+
+
 def test_padding_of_a_cache_is_masked_on_every_way_and_not_left_out(attend):
     layer, x, valid_lens = LAYERS["plain"](), torch.randn(B, N, D), torch.tensor([4, 6])
     cache = KVCache(layer, B, N)
@@ -96,8 +112,8 @@ def test_padding_of_a_cache_is_masked_on_every_way_and_not_left_out(attend):
 # A cache may be changed: sinks kept, guesses taken back, samples put in another order
 
 
-def broken(weights, allowed):
-    raise RuntimeError("a change of weights that fails")
+def broken(*_):
+    raise RuntimeError("a function that fails")
 
 
 @pytest.mark.parametrize("kind", ["biased", "rotary", "halves", "latent", "window"])

@@ -69,13 +69,17 @@ def filled_cache(num_tokens: int, layer: nn.Module | None = None) -> KVCache:
 
 
 @torch.no_grad()
-def half_step(cache: KVCache) -> None:
-    with torch.autocast("cpu", torch.bfloat16):
-        LAYER(x(B, 1, D), cache=cache)
+def step(token: Any, layer: Any = None, autocast: bool = False, **options: Any) -> None:
+    """Call a layer with one more token than the cache of ``LAYER`` holds."""
+    cache = filled_cache(3)
+    with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+        (layer or LAYER)(token, cache=cache, **options)
 
 
 def step_inside_vmap() -> None:
-    torch.func.vmap(lambda q: FROZEN(q, cache=KVCache(FROZEN, B, 9)))(QUERIES[None])
+    cache = filled_cache(3, FROZEN)
+    with torch.no_grad():
+        torch.func.vmap(lambda token: FROZEN(token, cache=cache))(x(1, B, 1, D))
 
 
 from_torch, from_multi_head = MultiHeadAttention.from_torch, MultiHeadAttention.from_multi_head
@@ -129,6 +133,9 @@ TYPE_ERRORS: BadCalls = [
     (attend(key_mask=ones_and_zeros(B, K)), "key_mask … got torch.int64 … key_mask.bool() … key_mask == 0"),
     (attend(score_bias=[1.0]), "score_bias must be a tensor, got list; try torch.as_tensor(score_bias)"),
     (attend(score_bias=yes(Q, K)), "score_bias … got torch.bool; a mask goes into mask="),
+    (lambda: step([[[0.0]]]), "queries must be a tensor, got list"),
+    (lambda: step(x(B, 1, D).half()), "queries must have the dtype of the layer, torch.float32"),
+    (lambda: step(x(B, 1, D), is_causal=yes(1, 4)), "is_causal must be True or False"),
     (attend(cache={}), "cache must be a KVCache, got dict; try KVCache(layer, batch, max_tokens)"),
     (lambda: KVCache(nn.Linear(2, 2), B, 9),
         "layer must be a MultiHeadAttention or a LatentAttention, got Linear; MultiHeadAttention.from_torch"),
@@ -237,8 +244,11 @@ VALUE_ERRORS: BadCalls = [
     (lambda: dot_product(*QKV, score_bias=x(K, Q)),
         "score_bias must be (Q, K) = (3, 5), any axis but K may be 1, got shape (5, 3)"),
     (attend(cache=KVCache(LAYER, 3, 9)), "cache … got a cache for 3; try KVCache(layer, 2, 9)"),
+    (lambda: step(x(1, 1, D)), "cache … got a cache for 2; try KVCache(layer, 1, 5)"),
+    (lambda: step(x(B, 1, D), FROZEN), "cache must have been made for this layer"),
+    (lambda: step(x(B, 1, D + 1)), "queries must be (B, N, 14), got shape (2, 1, 15)"),
     (lambda: LAYER(KEYS, cache=filled_cache(7)), "cache … got max_tokens=9 … cache.reset() … larger"),
-    (lambda: half_step(filled_cache(7)), "cache … got torch.bfloat16 on cpu; call cache.reset() first"),
+    (lambda: step(x(B, 1, D), autocast=True), "cache … got torch.bfloat16 on cpu; call cache.reset() first"),
     (lambda: LAYER(x(B, 2, D), cache=filled_cache(3), valid_lens=lens(6, 6)),
         "valid_lens … got 6 to 6; try valid_lens.clamp(0, 5)"),
     (lambda: MultiHeadAttention(21, 7, rotary=True),
@@ -279,6 +289,7 @@ VALUE_ERRORS: BadCalls = [
 ]
 RUNTIME_ERRORS: BadCalls = [
     (attend(cache=KVCache(LAYER, B, 9)), "cache … got some that require gradients … torch.no_grad()"),
+    (lambda: LAYER(x(B, 1, D), cache=filled_cache(3)), "cache … got some that require gradients"),
     (step_inside_vmap, "cache … got a call inside one of them; call the layer without a cache there"),
 ]
 # fmt: on
