@@ -85,7 +85,8 @@ def test_steps_compile_to_one_graph():
 
 
 def test_a_token_alone_takes_the_short_way_and_one_that_fails_there_changes_nothing(monkeypatch):
-    layer, x = LAYERS["rotary"](), torch.randn(B, N, D)
+    layer, x = LAYERS["rotary"]().eval(), torch.randn(B, N, D)
+    layer.dropout = 1.0
     expected, cache = layer(x, is_causal=True), KVCache(layer, B, N)
     layer(x[:, :-1], cache=cache, is_causal=True)
     monkeypatch.setattr(layer, "project", None)  # the long way
@@ -96,8 +97,7 @@ def test_a_token_alone_takes_the_short_way_and_one_that_fails_there_changes_noth
     assert len(cache) == cache.num_seen == N - 1
     torch.testing.assert_close(layer(x[:, -1:], cache=cache, is_causal=True), expected[:, -1:])
     cache.crop(N - 1)
-    layer.dropout = 1.0
-    assert not layer(x[:, -1:], cache=cache).any()
+    assert not layer.train()(x[:, -1:], cache=cache).any()
 
 
 def test_padding_of_a_cache_is_masked_on_every_way_and_not_left_out(attend):
