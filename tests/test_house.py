@@ -17,7 +17,7 @@ CLASSROOM = "mha_lib.classroom"
 LODGERS = {"offline_notebook", "torch_in_page"}  # packages of their own, which know no course
 # The rooms of the classroom from the ground up: each may import those before it.
 ROOMS = ["look", "lesson", "pictures", "explorer", "trainings", "heads", "translator", "stories"]
-ROOMS += ["exercises", "begin", "__init__", "jupyter", "pages", "students", "doctor", "__main__"]
+ROOMS += ["exercises", "begin", "__init__", "jupyter", "pages", "students", "doctor", "ahead", "__main__"]
 WITHOUT_PYTHON = {"words"}
 # The rooms of scripts, for jupyter its folders, and those from which each may import beside itself.
 SCRIPTS_MAY_IMPORT = {

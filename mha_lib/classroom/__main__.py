@@ -252,6 +252,8 @@ def serve(root: Path, view: str, lesson: Path, messages: list[str], options: Nam
     """Tell the user what was done to the copies, and open a lesson; returns when the server ends."""
     from jupyterlab.labapp import LabApp
 
+    from mha_lib.classroom.ahead import trained_ahead
+
     for message in messages:
         print(message, file=sys.stderr)
     # Nothing asks the network, and no pop-up about news greets the class.
@@ -263,7 +265,8 @@ def serve(root: Path, view: str, lesson: Path, messages: list[str], options: Nam
         settings += [f"--ServerApp.port={options.port}", "--ServerApp.port_retries=0"]
     if options.no_browser:
         settings.append("--no-browser")
-    LabApp.launch_instance([*settings, *options.extra])
+    with trained_ahead(root, options.language):
+        LabApp.launch_instance([*settings, *options.extra])
     return 0
 
 

@@ -125,7 +125,8 @@ def test_served_lab_greets_the_class_without_news(monkeypatch, tmp_path):
 
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
     monkeypatch.setattr(LabApp, "launch_instance", lambda arguments: None)
-    command_line.serve(tmp_path, "lab", tmp_path, [], Namespace(port=None, no_browser=True, extra=[]))
+    options = Namespace(port=None, no_browser=True, language="en", extra=[])
+    command_line.serve(tmp_path, "lab", tmp_path, [], options)
     settings = ConfigManager(config_dir_name="labconfig").get("default_setting_overrides")
     assert settings["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
     assert settings["jupyterlab-rise:plugin"]["auto_select"] == "none"
