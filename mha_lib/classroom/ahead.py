@@ -5,6 +5,7 @@ each lesson that trains, and ``kept_steps`` keeps what it trains as it does for 
 """
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -53,7 +54,7 @@ async def train(root: Path, language: str) -> None:
         with suppress(CourseError):
             notebook = read_notebook(lesson, lesson)
             notebook.cells = [cell for cell in notebook.cells if has_role(cell, "setup")]
-            if any("train" in source(cell) for cell in notebook.cells):
+            if any(re.search(r"\btrain", source(cell)) for cell in notebook.cells):
                 await execute(notebook, lesson, 1, Progress())
     with suppress(OSError):
         write_whole(done, state)
