@@ -16,11 +16,6 @@ from mha_lib.classroom.lesson import CourseError, list_lessons
 from mha_lib.classroom.lesson.files import digest, write_whole
 from mha_lib.classroom.lesson.grammar import has_role
 from mha_lib.classroom.lesson.slides import source
-from mha_lib.classroom.pages.build import Progress
-from mha_lib.classroom.pages.execution import execute, run_until_ctrl_c
-from mha_lib.classroom.pages.handout.notebook import read_notebook
-from mha_lib.classroom.trainings.fingerprint import edition
-from mha_lib.classroom.trainings.kept import FOLDER
 
 LOWEST = 19  # of all priorities that a process may give itself
 DONE = "ahead"  # a file beside the trainings: for which lessons and which library all was trained
@@ -46,6 +41,13 @@ def trained_ahead(root: Path, language: str) -> Iterator[None]:
 
 async def train(root: Path, language: str) -> None:
     """Run the set-up of each lesson that trains; a lesson that fails stops no other."""
+    # The server, which needs none of these, would open 2 seconds later.
+    from mha_lib.classroom.pages.build import Progress
+    from mha_lib.classroom.pages.execution import execute
+    from mha_lib.classroom.pages.handout.notebook import read_notebook
+    from mha_lib.classroom.trainings.fingerprint import edition
+    from mha_lib.classroom.trainings.kept import FOLDER
+
     lessons = list_lessons(root, language)
     done, state = root / "work" / FOLDER / DONE, digest(lessons) + edition()
     if done.exists() and done.read_text() == state:
@@ -61,6 +63,8 @@ async def train(root: Path, language: str) -> None:
 
 
 if __name__ == "__main__":
+    from mha_lib.classroom.pages.execution import run_until_ctrl_c
+
     if hasattr(os, "nice"):
         os.nice(LOWEST)
     run_until_ctrl_c(train(Path(sys.argv[1]), sys.argv[2]))
