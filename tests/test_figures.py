@@ -16,18 +16,6 @@ FIGURES = sorted((Path(__file__).parents[1] / "img").glob("*.svg"))
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def attribute(element: ElementTree.Element, name: str) -> str:
-    value = element.get(name)
-    assert value is not None, f"<{element.tag}> has no {name}"
-    return value
-
-
-def text_in(element: ElementTree.Element, tag: str) -> str:
-    text = element.findtext(f"{SVG}{tag}")
-    assert text is not None, f"no <{tag}>"
-    return text
-
-
 @pytest.fixture(params=FIGURES, ids=lambda path: path.stem)
 def figure(request: pytest.FixtureRequest) -> Path:
     return request.param
@@ -35,8 +23,8 @@ def figure(request: pytest.FixtureRequest) -> Path:
 
 def test_figure_tells_in_words_what_it_shows(figure):
     root = ElementTree.parse(figure).getroot()
-    assert len(text_in(root, "title")) > 20
-    assert len(text_in(root, "desc")) > 100
+    assert len(root.findtext(f"{SVG}title", "")) > 20
+    assert len(root.findtext(f"{SVG}desc", "")) > 100
     assert list(root.iter(f"{SVG}text")), "words are text, not outlines"
 
 
@@ -54,11 +42,11 @@ def test_figure_carries_its_own_panel_in_both_themes(figure):
     source = figure.read_text(encoding="utf-8")
     root = ElementTree.fromstring(source)
     panel = root.find(f"{SVG}rect")
-    width, height = map(float, attribute(root, "viewBox").split()[2:])
+    width, height = map(float, root.attrib["viewBox"].split()[2:])
     assert panel is not None
     assert panel.get("class") == "panel"
-    assert (float(attribute(panel, "width")), float(attribute(panel, "height"))) == (width - 1, height - 1)
-    light, dark = text_in(root, "style").split("@media (prefers-color-scheme: dark)")
+    assert [float(panel.attrib[side]) for side in ("width", "height")] == [width - 1, height - 1]
+    light, dark = root.findtext(f"{SVG}style", "").split("@media (prefers-color-scheme: dark)")
     for theme, colours in ((light, LIGHT), (dark, DARK)):
         assert {"panel", "ink", "mute", "soft"} <= set(re.findall(r"--(\w+):", theme))
         for name, colour in re.findall(r"--([qkvo]|forbidden|hatching):(#\w+)", theme):

@@ -64,18 +64,15 @@ CODE = f"""() => [...document.querySelectorAll("{CODE_CELLS} .cm-content")]
     }})"""
 
 
-Code = dict[str, Any]  # of each slide
-
-
 @pytest.fixture(scope="module", autouse=True)
-def before(opened: Page) -> Code:
+def before(opened: Page) -> dict[str, Any]:
     """Run the deck of all tests here; returns its code as it was before."""
     code = code_of_slides(opened)
     run_deck(begin(opened))
     return code
 
 
-def code_of_slides(page: Page) -> Code:
+def code_of_slides(page: Page) -> dict[str, Any]:
     ids = measure(page, "[...document.querySelectorAll('.slides > section > section')].map(({id}) => id)")
     found = {}
     for slide in ids:
@@ -85,8 +82,8 @@ def code_of_slides(page: Page) -> Code:
 
 
 def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_sorter(deck: Page) -> None:
-    """The first test here: the others turn to that explorer."""
     page = deck
+    run_deck(page)  # a new explorer: another test may have turned to the one before
     expect(page.locator(".mha-explorer")).to_have_count(1)
     expect(page.locator(".mha-explorer [role=application]")).to_have_count(0)
     page.keyboard.press("o")
@@ -99,7 +96,7 @@ def test_an_explorer_that_nobody_has_seen_is_drawn_for_the_sorter(deck: Page) ->
     page.keyboard.press("Escape")
 
 
-def test_code_neither_moves_nor_shrinks_when_its_output_comes(deck: Page, before: Code) -> None:
+def test_code_neither_moves_nor_shrinks_when_its_output_comes(deck: Page, before: dict[str, Any]) -> None:
     after = code_of_slides(deck)
     folded = {f"slide-{PICTURE}-0", f"slide-{EXPLORER}-0"}  # their code folds behind what it shows
     shown = [slide for slide in before if slide not in folded]

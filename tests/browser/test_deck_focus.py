@@ -45,7 +45,7 @@ KEEP_ARROWS = (*TYPED_IN, "the explorer's slider", "another widget's slider", "a
 @pytest.fixture(scope="module")
 def ran(opened: Page) -> Page:
     """A deck with every kind of control on its second slide."""
-    turn_back(opened)
+    go_to(opened, "slide-1-0")
     press(opened, "Shift+Enter Control+Enter")  # the explorer's cell is the second
     expect(control(opened, "the explorer's slider")).to_be_visible()
     return opened
@@ -53,14 +53,10 @@ def ran(opened: Page) -> Page:
 
 @pytest.fixture
 def controls(ran: Page) -> Page:
-    turn_back(ran)
+    go_to(ran, "slide-1-0")
     control(ran, "a list").select_option("d")
     control(ran, "a text box").fill("")
     return ran
-
-
-def turn_back(page: Page) -> None:
-    go_to(page, "slide-1-0")
 
 
 def control(page: Page, kind: str) -> Locator:
@@ -68,7 +64,7 @@ def control(page: Page, kind: str) -> Locator:
 
 
 def focus(page: Page, kind: str) -> None:
-    turn_back(page)
+    go_to(page, "slide-1-0")
     act(page, "document.activeElement.blur()")
     if FOCUS[kind]:
         control(page, kind).focus()
@@ -112,12 +108,12 @@ def test_keys_on_each_kind_of_focus(controls: Page) -> None:
 def test_after_the_mouse_the_keys_are_the_decks_again_except_where_one_types(controls: Page) -> None:
     page, light = controls, is_light(controls)
     for kind in ("the explorer's slider", "another widget's slider", "a button", "a folded answer"):
-        turn_back(page)
+        go_to(page, "slide-1-0")
         drag(page, control(page, kind))
         page.keyboard.press("ArrowRight")
         expect(current(page), f"→ after the mouse on {kind}").to_have_id("slide-2-0")
     for kind in ("a code cell's editor", "a text box"):
-        turn_back(page)
+        go_to(page, "slide-1-0")
         control(page, kind).click()
         page.keyboard.press("Home")
         page.keyboard.type("d c1")

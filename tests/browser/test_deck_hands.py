@@ -7,7 +7,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.decks import FAULTS_OF_SLIDE, go_to
+from tests.browser.decks import LOOK, go_to
 from tests.browser.lecture import expect_done, expect_inside, foot_says, open_notes, outputs_of, reload, turn
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
 from tests.browser.pages import expect_accessible, new_page
@@ -15,7 +15,6 @@ from tests.browser.waiting import box_of, each_of, measure
 from tests.waiting import eventually
 
 NOON = 1_800_014_400  # 2027-01-15, in seconds since 1970
-YEAR = 365 * 86_400
 CHOICES = ["twice as much work", "four times", "eight times"]
 DRAWS = "import matplotlib.pyplot as plt\nplt.figure(figsize=(8.94, 2.8))\nplt.plot([1, 2])\nplt.show()"
 TICKS = "print('✓ the first\\n✓ the second\\n✓ the third')"
@@ -31,7 +30,6 @@ CELLS = [
 CELLS[1].metadata["choices"] = CHOICES
 CELLS[2].metadata["picture"] = "894 x 280"
 CELLS[5].metadata["choices"] = ["yes", "no"]
-FAULTS = f"() => {{ {FAULTS_OF_SLIDE}; return faultsOfSlide(); }}"
 
 
 @pytest.fixture
@@ -70,14 +68,6 @@ def expect_kept(file, cell, *shows):
     eventually(is_kept, f"the counts of {cell}")
 
 
-def run_all(page: Page) -> None:
-    """Run the code of the slide, and see its outputs."""
-    for _ in range(2):
-        press(page, "Space Control+Enter")
-        expect_done(page)
-    expect(outputs_of(page)).to_have_count(2)
-
-
 @pytest.mark.ci
 def test_counts_are_asked_for_until_they_are_right_and_without_a_result_bars_come_at_once(deck, file):
     asks = "twice as much work · four times · eight times: how many hands? "
@@ -103,19 +93,22 @@ def test_the_bars_stand_below_the_result_today_and_among_the_notes_a_year_later(
     press(deck, "h 1 2 , 5 Space 3 1 Enter")
     expect_kept(file, "cost", ("2027-01-15", [12, 5, 31]))
     expect(bars_of(deck)).to_be_hidden()  # they would tell what the others think
-    run_all(deck)
+    for _ in range(2):
+        press(deck, "Space Control+Enter")
+        expect_done(deck)
+    expect(outputs_of(deck)).to_have_count(2)
     said = "Hands: 48twice as much work12 · 25 %four times5 · 10 %eight times31 · 65 %"
     expect(bars_of(deck)).to_have_text(said)
     expect(bars_of(deck)).to_be_visible()
     deck.set_viewport_size({"width": 1024, "height": 768})
-    assert measure(deck, FAULTS) == []
+    assert measure(deck, LOOK)["faults"] == []
     outputs = [box_of(output) for output in each_of(outputs_of(deck))]
     bottom = max(box["y"] + box["height"] for box in outputs)
     expect_inside(deck, ".present > .present > .hands *", (0, bottom, 1024, 727))  # above the foot
     expect_accessible(deck, "section.present > section.present > .hands")
     lengths = measure(bars_of(deck), "bars => [...bars.querySelectorAll('i')].map((bar) => bar.clientHeight)")
     assert [length / lengths[2] for length in lengths] == pytest.approx([12 / 31, 5 / 31, 1], abs=0.03)
-    deck.clock.set_fixed_time(NOON + YEAR)
+    deck.clock.set_fixed_time(NOON + 365 * 86_400)
     reload(deck)
     go_to(deck, "slide-1-0")
     expect(bars_of(deck)).to_have_count(0)

@@ -171,13 +171,9 @@ def move_slider(page: Page) -> None:
         expect(current(page).locator("canvas")).to_have_attribute("data-size", size)
 
 
-def ask_nothing(file: Path) -> bool:
-    raise AssertionError(f"{file} was shown, not changed")
-
-
 def teach(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
     """Begin a lecture: open a fresh deck and press S."""
-    folder, told = make_deck_copy(jupyter.folder, lesson.parent.name, lesson.name, ask_nothing)
+    folder, told = make_deck_copy(jupyter.folder, lesson.parent.name, lesson.name)
     assert told == []
     open_deck(page, jupyter.address("rise", (folder / lesson.name).relative_to(jupyter.folder).as_posix()))
     expect(page.locator(".jp-OutputArea-output")).to_have_count(0)

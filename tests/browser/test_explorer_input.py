@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pytest
 import torch
 from playwright.sync_api import Page, expect
 
@@ -42,28 +41,23 @@ def status(page: Page):
 # ---- a finger ----
 
 
-@pytest.fixture
-def phone(browser):
-    with new_page(browser, viewport={"width": 412, "height": 915}, has_touch=True, is_mobile=True) as page:
-        yield page
-
-
-def test_a_tap_shows_a_cell_and_keeps_it_and_a_second_one_enlarges(phone, show):
-    show(some_explorer(), phone)
-    expect(status(phone)).to_contain_text(SAID["to_enlarge_by_touch"])
-    phone.touchscreen.tap(*middle_of(phone, 1, 2, 4))
-    weight = weights_of()[0][0, 1, 2, 4].item()
-    expect(status(phone)).to_have_text(f"head 1, query 2 → key 4: {weight:.3f}")
-    phone.touchscreen.tap(*middle_of(phone, 1, 5, 0))  # another cell
-    expect(status(phone)).to_contain_text("head 1, query 5 → key 0")
-    slider(phone, "valid_lens[0]").fill("0")  # it stays, while the setting moves
-    expect(status(phone)).to_have_text("head 1, query 5 → key 0: 1.000")
-    phone.touchscreen.tap(*middle_of(phone, 1, 5, 0))
-    expect(phone.locator(HEADS)).to_have_count(1)
-    expect(status(phone)).to_contain_text("Head 1 alone")
-    expect(status(phone)).to_contain_text(SAID["to_return_by_touch"])
-    phone.get_by_role("button", name="all heads").tap()
-    expect(phone.locator(HEADS)).to_have_count(4)
+def test_a_tap_shows_a_cell_and_keeps_it_and_a_second_one_enlarges(browser, show):
+    with new_page(browser, viewport={"width": 412, "height": 915}, has_touch=True, is_mobile=True) as phone:
+        show(some_explorer(), phone)
+        expect(status(phone)).to_contain_text(SAID["to_enlarge_by_touch"])
+        phone.touchscreen.tap(*middle_of(phone, 1, 2, 4))
+        weight = weights_of()[0][0, 1, 2, 4].item()
+        expect(status(phone)).to_have_text(f"head 1, query 2 → key 4: {weight:.3f}")
+        phone.touchscreen.tap(*middle_of(phone, 1, 5, 0))  # another cell
+        expect(status(phone)).to_contain_text("head 1, query 5 → key 0")
+        slider(phone, "valid_lens[0]").fill("0")  # it stays, while the setting moves
+        expect(status(phone)).to_have_text("head 1, query 5 → key 0: 1.000")
+        phone.touchscreen.tap(*middle_of(phone, 1, 5, 0))
+        expect(phone.locator(HEADS)).to_have_count(1)
+        expect(status(phone)).to_contain_text("Head 1 alone")
+        expect(status(phone)).to_contain_text(SAID["to_return_by_touch"])
+        phone.get_by_role("button", name="all heads").tap()
+        expect(phone.locator(HEADS)).to_have_count(4)
 
 
 # ---- a mouse ----

@@ -404,9 +404,6 @@ def listener():
 
         do_POST = do_GET
 
-        def log_message(self, *arguments):
-            pass
-
     with ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}", asked

@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
@@ -23,7 +22,7 @@ from mha_lib.classroom.lesson.language import read_words
 from tests.brackets import bracketed, outside_brackets, write_words
 from tests.browser.explorers import SPY_ON_TEXT
 from tests.browser.lecture import foot_says
-from tests.browser.new_lesson import lay_lesson, new_lesson, open_deck, status_of
+from tests.browser.new_lesson import cell, lay_lesson, new_lesson, open_deck, status_of
 from tests.browser.waiting import answer_of, measure, text_of, texts_of, until
 from tests.drawings import words_of_drawing
 
@@ -69,28 +68,18 @@ check.report()
 """
 
 
-def cell(source: str, slide_type: str, kind: Any = new_markdown_cell, **metadata: Any) -> Any:
-    return kind(source, metadata={"slideshow": {"slide_type": slide_type}, **metadata})
-
-
-def small_lesson() -> nbformat.NotebookNode:
-    cells = [
-        cell("# ⟦1⟧", "slide"),
-        cell("3 分。⟦1⟧", "notes"),
-        cell(SETUP, "skip", new_code_cell, tags=["setup"]),
-        cell(f"## ⟦2⟧\n\n![⟦3⟧](../../img/{FIGURE})", "slide"),
-        cell("4, 2 分。⟦5⟧", "notes"),
-        cell(EXPLORER, "slide", new_code_cell),
-        cell(PLOT, "slide", new_code_cell, jupyter={"source_hidden": True}),
-        cell(CHECKS, "slide", new_code_cell, tags=["exercise"]),
-    ]
-    for number, each in enumerate(cells):
-        each.id = f"c{number}"
-    return new_lesson(cells, LANGUAGE)
-
-
-def words_of_figure() -> set[str]:
-    return words_of_drawing((ROOT / "img" / FIGURE).read_bytes())
+CELLS = [  # a word as its name would count as English
+    cell("slide", new_markdown_cell, "# ⟦1⟧", "c0"),
+    cell("notes", new_markdown_cell, "3 分。⟦1⟧", "c1"),
+    cell("skip", new_code_cell, SETUP, "c2", ("setup",)),
+    cell("slide", new_markdown_cell, f"## ⟦2⟧\n\n![⟦3⟧](../../img/{FIGURE})", "c3"),
+    cell("notes", new_markdown_cell, "4, 2 分。⟦5⟧", "c4"),
+    cell("slide", new_code_cell, EXPLORER, "c5"),
+    cell("slide", new_code_cell, PLOT, "c6"),
+    cell("slide", new_code_cell, CHECKS, "c7", ("exercise",)),
+]
+CELLS[6].metadata["jupyter"] = {"source_hidden": True}
+WORDS_OF_FIGURE = words_of_drawing((ROOT / "img" / FIGURE).read_bytes())
 
 
 @pytest.fixture(scope="module")
@@ -108,20 +97,12 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("course")
     lesson = root / "notebooks" / LANGUAGE / "01_small.ipynb"
     lesson.parent.mkdir(parents=True)
-    nbformat.write(small_lesson(), lesson)
+    nbformat.write(new_lesson(CELLS, LANGUAGE), lesson)
     (root / "img" / "words").mkdir(parents=True)
     shutil.copy(ROOT / "img" / FIGURE, root / "img")
-    figure_words = {word: f"⟦{word}⟧" for word in words_of_figure()}
+    figure_words = {word: f"⟦{word}⟧" for word in WORDS_OF_FIGURE}
     (root / "img" / "words" / f"{LANGUAGE}.json").write_text(json.dumps({FIGURE: figure_words}))
     return root
-
-
-def command_line(library: Path, course: Path, *arguments: str) -> str:
-    """Everything that the command line says."""
-    command = [sys.executable, "-m", "mha_lib.classroom", "--language", LANGUAGE, *arguments]
-    environment = os.environ | {"PYTHONPATH": str(library)}
-    result = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
-    return result.stdout + result.stderr
 
 
 def english_in(text: str) -> list[str]:
@@ -133,7 +114,10 @@ def english_in(text: str) -> list[str]:
 
 @pytest.mark.parametrize("arguments", [["lab", "--help"], ["handouts", "09"]], ids=str)
 def test_the_command_line_says_nothing_in_english(library: Path, course: Path, arguments: list[str]) -> None:
-    said = command_line(library, course, *arguments)
+    command = [sys.executable, "-m", "mha_lib.classroom", "--language", LANGUAGE, *arguments]
+    environment = os.environ | {"PYTHONPATH": str(library)}
+    result = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
+    said = result.stdout + result.stderr
     assert "⟦" in said
     assert set(english_in(said)) <= set(NAMES_OF_COMMANDS.split())
 
@@ -154,7 +138,7 @@ def test_the_deck_its_figures_and_its_speakers_window_speak_the_language(page, s
     until(page, "written.some((text) => text.includes('⟦'))")
     figure = page.locator(f"img[src*='{FIGURE}']")
     drawing = answer_of(figure, "async (image) => (await fetch(image.src)).text()")
-    assert words_of_drawing(drawing.encode()) <= {f"⟦{word}⟧" for word in words_of_figure()}
+    assert words_of_drawing(drawing.encode()) <= {f"⟦{word}⟧" for word in WORDS_OF_FIGURE}
     outputs = "[...document.querySelectorAll('.reveal .jp-OutputArea-output')].map((one) => one.textContent)"
     texts = [text for text in measure(page, outputs) if "Traceback" not in text]
     drawn = measure(page, "written")
@@ -190,7 +174,7 @@ def test_the_lesson_tells_the_language_and_english_fills_its_gaps(page, serve, t
     """Of French nothing is said but one sentence; the words of zh-Hant are made from simplified Chinese."""
     server = serve(tmp_path)
     write_words(server.extension / "words" / "fr", {"deck": {"keys_hint": "? montre les touches"}})
-    cells = [cell("# 1", "slide"), cell("1", "slide", new_code_cell, tags=["setup"])]
+    cells = [cell("slide", new_markdown_cell, "# 1", "a"), cell("slide", new_code_cell, "1", "b", ("setup",))]
     for place, (language, _) in PLACES.items():
         lay_lesson(server, f"{place}/lesson.ipynb", cells, language=language)
     made = {"deck": {"keys_hint": "? 列出按鍵"}}

@@ -1,7 +1,5 @@
 """The questions before and after the lessons: on paper and in a browser."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

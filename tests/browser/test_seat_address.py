@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from itertools import count
 
 import nbformat
 import pytest
@@ -15,9 +14,6 @@ from mha_lib.classroom.pages.page import CLASSROOM
 from tests.browser.new_lesson import new_lesson
 from tests.browser.seats import STUB, WORDS, Seat, cell, text
 from tests.browser.waiting import expect_idle
-
-NUMBERS = count()
-MINE = "def mine(scores, mask):\n    return 'my answer'"
 
 
 def lesson(name: str) -> NotebookNode:
@@ -85,15 +81,14 @@ class Lesson(Seat):
 
 
 @pytest.fixture
-def seat(page, course):
+def seat(page, course, tmp_path):
     copies, _ = make_working_copy(course.folder, "en")
-    mine = f"mine-{next(NUMBERS)}"  # a path of its own has a kernel of its own
-    shutil.copytree(copies, course.folder / mine)
-    return Lesson(page, course, f"{mine}/03_lesson.ipynb").open()
+    shutil.copytree(copies, course.folder / tmp_path.name)  # a path of its own has a kernel of its own
+    return Lesson(page, course, f"{tmp_path.name}/03_lesson.ipynb").open()
 
 
 def test_an_address_runs_what_its_step_needs_once_and_no_answer(seat):
-    seat.write("answer", MINE)
+    seat.write("answer", "def mine(scores, mask):\n    return 'my answer'")
     seat.go("3.5")
     seat.expect_at("Fourth")
     expect(seat.prompt("sum")).to_have_text("[3]:")  # after the setup and `two`
@@ -155,18 +150,14 @@ def test_a_handout_on_the_server_and_the_notebook_lead_to_each_other(page, cours
     seat = Lesson(page, course, "work/en/03_lesson.ipynb").open()
     seat.cell("third").click()
 
-    def choose_handout() -> None:
-        page.get_by_role("button", name=WORDS["menu"]).click()
-        page.locator(".lm-Menu").get_by_text(WORDS["handout"]).click()
-
     handout = course.folder / "build" / "handouts" / "en" / "03_lesson.html"
-    choose_handout()
+    seat.choose_in_menu("handout")
     expect(page.get_by_role("alert")).to_contain_text("build/handouts/en/03_lesson.html")
     addresses = "".join(f'<p class="address" id="3.{step}">3.{step}</p>' for step in range(1, 8))
     script = (CLASSROOM / "pages" / "handout" / "address.js").read_text()
     write_whole(handout, f"<!doctype html>{addresses}<script>{script}</script>")
     with page.context.expect_page() as opened:
-        choose_handout()
+        seat.choose_in_menu("handout")
     expect(opened.value).to_have_url(re.compile(r"/files/build/handouts/en/03_lesson\.html.*#3\.4$"))
     opened.value.get_by_role("link", name="3.5").click()
     expect_at(opened.value, "Fourth")

@@ -1,7 +1,5 @@
 """The addresses of the site below a path, as on GitHub Pages: languages, former names."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator
@@ -19,11 +17,6 @@ from tests.classroom.pages.site.course import small_course
 pytestmark = pytest.mark.ci
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("course")
@@ -36,11 +29,11 @@ def site(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     """The address of the site, below the path /repo/."""
     served = tmp_path_factory.mktemp("served")
     (served / "repo").symlink_to(folder)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(served)))
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/repo/"
-    server.shutdown()
-    server.server_close()
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(served))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/repo/"
+        server.shutdown()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The slides of a lesson as a PDF, made by the command on a small course."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -14,7 +12,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from tests.browser.conftest import install_deck
-from tests.browser.new_lesson import new_lesson
+from tests.browser.new_lesson import cell, new_lesson
 
 pytestmark = pytest.mark.ci
 
@@ -36,43 +34,34 @@ GOOD = [  # slide type, source; each Greek letter stands in one place alone
 ]
 BROKEN = [("slide", "# Broken"), ("slide", "1 / 0")]
 KB = "… KB"
-ON_THE_PAGES, NOT_THERE = "αβε", "γζη"
-
-
-Course = tuple[Path, subprocess.CompletedProcess[str]]
-
-
-def write_lesson(file: Path, cells: list[tuple[str, str]]) -> None:
-    is_code = re.compile(r"print|1 / 0|\nimport")
-    made = [
-        (new_code_cell if is_code.match(source) else new_markdown_cell)(
-            source, metadata={"slideshow": {"slide_type": kind}}
-        )
-        for kind, source in cells
-    ]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(new_lesson(made), file)
+IS_CODE = re.compile(r"print|1 / 0|\nimport")
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+def course(tmp_path_factory):
     """A course whose slides were written, and the result of the command."""
     root, home = tmp_path_factory.mktemp("course"), tmp_path_factory.mktemp("home")
+    folder = root / "notebooks" / "en"
+    folder.mkdir(parents=True)
     for name, cells in {"01_good": GOOD, "02_broken": BROKEN}.items():
-        write_lesson(root / "notebooks" / "en" / f"{name}.ipynb", cells)
+        made = [
+            cell(kind, new_code_cell if IS_CODE.match(source) else new_markdown_cell, source, f"c{number}")
+            for number, (kind, source) in enumerate(cells)
+        ]
+        nbformat.write(new_lesson(made), folder / f"{name}.ipynb")
     install_deck(home)
     environment = os.environ | {"PYTHONPATH": str(ROOT), "JUPYTER_PATH": str(home)}
     command = [sys.executable, "-m", "mha_lib.classroom", "slides"]
     return root, subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
 
 
-def test_each_slide_is_a_page_of_text_with_its_outputs_and_steps(course: Course) -> None:
+def test_each_slide_is_a_page_of_text_with_its_outputs_and_steps(course):
     root, _ = course
     pdf = (root / "build" / "slides" / "en" / "01_good.pdf").read_bytes()
     assert re.findall(rb"/MediaBox \[([^]]*)\]", pdf) == [b"0 0 960 540"] * 4
     letters = letters_of(pdf)
-    assert set(ON_THE_PAGES) <= letters
-    assert not set(NOT_THERE) & letters
+    assert set("αβε") <= letters
+    assert not set("γζη") & letters
     titles = [title.decode("utf-16") for title in re.findall(rb"/Title \((\xfe\xff[^)]*)\)", pdf)]
     assert any("The end" in title for title in titles) or b"(The end" in pdf, "the outline"
     assert b"/Subtype /Image" in pdf, "the explorer's heatmaps"
@@ -94,7 +83,7 @@ def letters_of(pdf: bytes) -> set[str]:
     return letters
 
 
-def test_a_lesson_that_fails_is_one_line_and_the_others_are_written(course: Course) -> None:
+def test_a_lesson_that_fails_is_one_line_and_the_others_are_written(course):
     root, said = course
     assert said.returncode == 1
     made = [f"executed/en/01_good.ipynb  {KB}", f"slides/en/01_good.pdf  {KB}"]

@@ -44,17 +44,6 @@ for (const name of ["DecompressionStream", "OffscreenCanvas", "structuredClone",
 }"""
 
 
-def run_once(kept: Path, lesson: Path) -> Path:
-    """The lesson as it ran for students; where it has not since its sources changed, it runs now."""
-    run = address_of_run(kept, lesson)
-    if not is_current(run, lesson):
-        build = Build(kept, language_in(lesson))
-        with ThreadPoolExecutor(1) as own_loop:  # Playwright has the loop of this thread
-            own_loop.submit(run_lessons, kept, [lesson], build).result()
-        assert not build.end()
-    return run
-
-
 def as_of_2022(html: str) -> str:
     """The page as browsers of 2022 read it: in place of what they lack, names that no browser knows."""
     html = re.sub(r"light-dark\(|color-mix\(", "unknown(", html).replace(":has(", ":unknown(")
@@ -62,12 +51,14 @@ def as_of_2022(html: str) -> str:
 
 
 def handout_of(kept: Path, lesson: Path) -> str:
-    """The handout of a lesson, with the script of the walk in it."""
-    run = run_once(kept, lesson)
-    notebook = read_notebook(run, run)
-    build = Build(kept, language_in(lesson))
+    """The handout with the script of the walk. A lesson whose sources have changed since it ran runs now."""
+    run, build = address_of_run(kept, lesson), Build(kept, language_in(lesson))
+    if not is_current(run, lesson):
+        with ThreadPoolExecutor(1) as own_loop:  # Playwright has the loop of this thread
+            own_loop.submit(run_lessons, kept, [lesson], build).result()
+        assert not build.end()
     names = {file.stem for file in lesson.parent.glob("*.ipynb")}
-    return with_walk(page_of(lesson, notebook, names, build).render())
+    return with_walk(page_of(lesson, read_notebook(run, run), names, build).render())
 
 
 def with_walk(html: str) -> str:

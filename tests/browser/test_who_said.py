@@ -69,34 +69,20 @@ def tokens_on(page: Page) -> list[str]:
 
 
 @torch.no_grad()
-def goes_on(model, tokens: list[int]) -> list[str]:
-    """The whole text as the model writes it, always with the likeliest token."""
-    tokens = list(tokens)
-    while len(tokens) < MOST:
-        logits = logit_shares(model, torch.tensor([tokens])).logits[0, -1]
-        tokens.append(int(logits.argmax()))
-    return [VOCABULARY[token] for token in tokens]
-
-
 def test_the_page_writes_what_python_does(opened, model):
-    chosen = random.Random(0)
-    written = set()
+    chosen, written, model = random.Random(0), set(), rounded(model)
     for length in 2 * (1, 1, 2, 3, 5, 8, MOST - 1, MOST):
-        start = chosen.choices(range(len(VOCABULARY)), k=length)
-        write(opened, " ".join(VOCABULARY[token] for token in start))
-        expected = goes_on(rounded(model), start)
-        expect(opened.locator(".text span")).to_have_text(expected)
-        written |= {*expected[length:]}
+        tokens = chosen.choices(range(len(VOCABULARY)), k=length)
+        write(opened, " ".join(VOCABULARY[token] for token in tokens))
+        while len(tokens) < MOST:  # the likeliest each time
+            tokens.append(int(logit_shares(model, torch.tensor([tokens])).logits[0, -1].argmax()))
+        expect(opened.locator(".text span")).to_have_text([VOCABULARY[token] for token in tokens])
+        written |= {*tokens[length:]}
     assert len(written) > 4, "a model that always writes the same token shows nothing"
 
 
 def number_of(text: str) -> float:
     return float(text.replace("−", "-"))
-
-
-def numbers_of(page: Page, column: int) -> list[float]:
-    """The shares in one column, the logit last."""
-    return [number_of(text) for text in texts_of(page.locator(f"tbody td:nth-of-type({column}) b"))]
 
 
 @torch.no_grad()
@@ -123,7 +109,8 @@ def test_each_token_chosen_by_a_key_shows_its_shares_which_sum_to_its_logit(open
             [f"“{VOCABULARY[places[place]]}”", f"{named} “{VOCABULARY[rival]}”"]
         )
         for column, token in ((1, places[place]), (2, rival)):
-            *shares, logit = numbers_of(opened, column)
+            column_of = opened.locator(f"tbody td:nth-of-type({column}) b")
+            *shares, logit = map(number_of, texts_of(column_of))
             assert len(shares) == PARTS - 1
             assert abs(sum(shares) - logit) <= 0.005 * PARTS + 1e-9
             expected = [*found.shares[:, 0, place - 1, token].tolist(), float(logits[token])]

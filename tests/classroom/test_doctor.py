@@ -10,13 +10,14 @@ import sys
 import webbrowser
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
 from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom import doctor
 from mha_lib.classroom.lesson.language import words_in
-from tests.lessons import ENGLISH
+from tests.lessons import ENGLISH, ROOT
 
 
 def said_by(name, root, lesson, monkeypatch, capsys):
@@ -26,29 +27,16 @@ def said_by(name, root, lesson, monkeypatch, capsys):
     return status, capsys.readouterr().out.splitlines()
 
 
-def missing(name):
-    raise importlib.metadata.PackageNotFoundError(name)
-
-
-def refused(*_, **__):
-    raise PermissionError(1, "Operation not permitted")
-
-
-def nothing():
-    raise webbrowser.Error("could not locate runnable browser")
-
-
-def nearly_full(_):
-    return SimpleNamespace(free=0.2e9)
-
-
+MISSING = Mock(side_effect=importlib.metadata.PackageNotFoundError)
+REFUSED = Mock(side_effect=PermissionError(1, "Operation not permitted"))
+NOTHING = Mock(side_effect=webbrowser.Error("could not locate runnable browser"))
 BROKEN = [  # a check, what is broken, what stands in its place, and the reason that is told
     ("python", platform, "python_version", lambda: "3.9.1", "Python is 3.9.1, and >=3.11 is needed"),
-    ("packages", importlib.metadata, "version", missing, "torch is not installed"),
+    ("packages", importlib.metadata, "version", MISSING, "torch is not installed"),
     ("packages", importlib.metadata, "version", lambda _: "2.5.1", "torch is 2.5.1, and <3,>=2.12"),
-    ("folder", shutil, "disk_usage", nearly_full, "0.2 GB are free in "),
-    ("browser", webbrowser, "get", nothing, "Python finds no browser that it can open"),
-    ("server", socket, "create_server", refused, "PermissionError: [Errno 1] Operation not permitted"),
+    ("folder", shutil, "disk_usage", lambda _: SimpleNamespace(free=0.2e9), "0.2 GB are free in "),
+    ("browser", webbrowser, "get", NOTHING, "Python finds no browser that it can open"),
+    ("server", socket, "create_server", REFUSED, "PermissionError: [Errno 1] Operation not permitted"),
 ]
 
 
@@ -70,8 +58,7 @@ def test_a_broken_part_has_a_cross_its_reason_and_a_way_out(tmp_path, monkeypatc
 def test_a_broken_pytorch_ends_in_a_way_out(tmp_path):
     (tmp_path / "torch.py").write_text("raise OSError('a DLL is missing')")
     command = [sys.executable, "-m", "mha_lib.classroom", "doctor"]
-    root = Path(__file__).parents[2]
-    given = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (tmp_path, root)))}
+    given = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (tmp_path, ROOT)))}
     ended = subprocess.run(command, env=given, capture_output=True, text=True, check=False)
     assert ended.returncode
     assert ended.stderr.splitlines()[-1] == (

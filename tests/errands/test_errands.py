@@ -27,38 +27,24 @@ def test_the_guide_has_a_recipe_for_each_errand_and_no_other():
     assert recipes == [errand.HEADING for errand in ERRANDS]
 
 
-def named_in(heading: str) -> list[str]:
-    """The files and folders that a recipe names."""
-    recipe = GUIDE.split(f"### {heading}\n")[1].split("\n### ")[0]
-    steps = "\n".join(re.findall(r"^\d+\. .*", recipe, re.MULTILINE))
-    return [name for name in re.findall(r"`([\w./-]+)`", steps) if re.search(r"/|\.(md|toml|txt)$", name)]
-
-
 def contents(root: Path) -> dict[str, bytes]:
     files = (file for file in root.rglob("*") if file.is_file())
     return {file.relative_to(root).as_posix(): file.read_bytes() for file in files}
 
 
-@pytest.fixture
-def root(tmp_path):
-    """A copy of the repository."""
-    return Path(shutil.copytree(ROOT, tmp_path / "repository", ignore=LEFT_OUT))
-
-
 @pytest.mark.parametrize("errand", ERRANDS, ids=lambda errand: errand.__name__.split(".")[-1])
-def test_an_errand_needs_the_files_that_its_recipe_names(errand, root):
+def test_an_errand_needs_the_files_that_its_recipe_names(errand, tmp_path):
+    root = Path(shutil.copytree(ROOT, tmp_path / "repository", ignore=LEFT_OUT))
     before = contents(root)
     errand.make(root)
     touched = [name for name, content in contents(root).items() if before.get(name) != content]
-    named = named_in(errand.HEADING)
+    recipe = GUIDE.split(f"### {errand.HEADING}\n")[1].split("\n### ")[0]
+    steps = "\n".join(re.findall(r"^\d+\. .*", recipe, re.MULTILINE))
+    named = [name for name in re.findall(r"`([\w./-]+)`", steps) if re.search(r"/|\.(md|toml|txt)$", name)]
     assert [name for name in touched if not name.startswith(tuple(named))] == [], "these are in no recipe"
     unused = [name for name in named if not any(touch.startswith(name) for touch in touched)]
     assert {*unused} <= {*getattr(errand, "IF_NEEDED", ())}, "the recipe names these in vain"
-    done = run_tests(root, *errand.TESTS)
-    assert done.returncode == 0, done.stdout
-
-
-def run_tests(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *errand.TESTS]
     environment = os.environ | {"PYTHONPATH": str(root)}
-    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

@@ -231,20 +231,16 @@ def test_packing_reads_nothing_from_the_device_and_sends_it_the_lengths_alone(is
     assert copies.count == 1
 
 
-@pytest.fixture
-def a_new_gpu(monkeypatch):
-    """Let this PyTorch look as if it were built for an NVIDIA GPU with FlashAttention."""
-    monkeypatch.setattr(torch.version, "hip", None)
-    monkeypatch.setattr(torch.backends.cuda, "is_flash_attention_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 0))
-
-
 def takes(width=64, value_width=None, dropout_p=0.0, is_cuda=True, dtype=torch.bfloat16):
     queries = SimpleNamespace(is_cuda=is_cuda, device=None, dtype=dtype, shape=(2, 4, 8, width))
     return has_varlen_kernel(queries, value_width or width, dropout_p)
 
 
-def test_the_kernel_is_used_only_for_what_it_can_take(a_new_gpu):
+def test_the_kernel_is_used_only_for_what_it_can_take_and_where_it_is_there(monkeypatch):
+    """As if this PyTorch were built for an NVIDIA GPU with FlashAttention; then without one part of it."""
+    monkeypatch.setattr(torch.version, "hip", None)
+    monkeypatch.setattr(torch.backends.cuda, "is_flash_attention_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 0))
     for width in (8, 64, 256):
         assert takes(width)
         assert takes(width, dtype=torch.float16)
@@ -254,19 +250,14 @@ def test_the_kernel_is_used_only_for_what_it_can_take(a_new_gpu):
     assert not takes(dropout_p=0.1)
     assert not takes(is_cuda=False)
     assert not takes(dtype=torch.float32)
-
-
-LACKING = {
-    "old gpu": (torch.cuda, "get_device_capability", lambda device: (7, 5)),
-    "amd": (torch.version, "hip", "6.4"),
-    "no FlashAttention": (torch.backends.cuda, "is_flash_attention_available", lambda: False),
-}
-
-
-@pytest.mark.parametrize("lacking", LACKING)
-def test_the_kernel_is_not_used_where_it_is_not_there(a_new_gpu, lacking, monkeypatch):
-    monkeypatch.setattr(*LACKING[lacking])
-    assert not takes()
+    for lacking in (
+        (torch.cuda, "get_device_capability", lambda device: (7, 5)),
+        (torch.version, "hip", "6.4"),
+        (torch.backends.cuda, "is_flash_attention_available", lambda: False),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(*lacking)
+            assert not takes(), lacking
 
 
 LENGTHS = torch.tensor([3, 512])

@@ -129,6 +129,8 @@ def test_an_option_of_a_layer_is_handed_over_or_refused(kind, name):
     else:
         causal = nn.Transformer.generate_square_subsequent_mask(5)
         torch.testing.assert_close(module(x, x, tgt_mask=causal), layer(x, x))
+    places = [p.data_ptr() for each in (layer, module, kind.from_torch(module)) for p in each.parameters()]
+    assert len(set(places)) == len(places), "copies"
 
 
 def test_a_norm_without_bias_is_not_handed_over():

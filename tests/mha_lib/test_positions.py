@@ -81,14 +81,12 @@ def test_very_low_biases_mean_the_same_on_every_way(attend):
     torch.testing.assert_close(output, layer.W_o(heads.transpose(1, 2).flatten(2)))
 
 
-SLOPES = torch.tensor([0.3, 0.07])  # numbers up to 614, with differences that half precision rounds away
-
-
 @pytest.mark.parametrize(("dropout", "trained"), [(0.0, False), (1e-9, False), (0.0, True)])
 def test_a_bias_in_single_precision_is_not_rounded_to_the_dtype_of_the_queries(attend, dropout, trained):
     """The largest numbers decide, and bfloat16 knows no odd number above 256."""
     layer, x = MultiHeadAttention(8, 2, dropout), torch.randn(1, 2048, 8)
-    bias = (SLOPES[:, None, None] * torch.arange(2048))[None].requires_grad_(trained)
+    slopes = torch.tensor([0.3, 0.07])  # numbers up to 614, with differences that half precision rounds away
+    bias = (slopes[:, None, None] * torch.arange(2048))[None].requires_grad_(trained)
     expected = layer(x[:, -1:], x, score_bias=bias)
     with torch.autocast("cpu", torch.bfloat16):
         output = attend(layer, x[:, -1:], x, score_bias=bias)

@@ -21,17 +21,12 @@ from tests.mha_lib.layers import PATHS, output_of
 
 B, K, H, D = 2, 5, 7, 14
 LENS = torch.tensor([2, 5])
-# PyTorch itself warns of loops inside its vmap and of a deprecated part of its forward mode.
-VMAP_WARNS = pytest.mark.filterwarnings("ignore:There is a performance drop")
-FORWARD_MODE_WARNS = pytest.mark.filterwarnings(
-    "ignore:.*torch.jit.script.* is deprecated:DeprecationWarning"
-)
 
 
 # Transforms and tracing
 
 
-@VMAP_WARNS
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # PyTorch of loops in its vmap
 @PATHS
 def test_vmap_over_inputs_lengths_and_masks(need_weights):
     layer, x, masks = MultiHeadAttention(D, H), torch.randn(3, B, K, D), torch.rand(3, B, K) < 0.6
@@ -78,7 +73,7 @@ def test_the_readable_path_has_second_derivatives():
     assert torch.autograd.gradgradcheck(lambda x: layer(x, **arguments), x)
 
 
-@FORWARD_MODE_WARNS
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.* is deprecated:DeprecationWarning")
 @torch.no_grad()
 def test_the_readable_path_has_forward_mode_derivatives():
     layer, x = MultiHeadAttention(D, H).double(), torch.randn(B, K, D).double()

@@ -70,7 +70,7 @@ def test_an_older_copy_is_known_by_its_place(course, monkeypatch):
     student, _ = make_working_copy(course, "zh")
     older = json.loads((student / NAME).read_text(encoding="utf-8"))
     del older["metadata"]["mha"]
-    (student / NAME).write_text(json.dumps(older), encoding="utf-8")
+    (student / "older.ipynb").write_text(json.dumps(older), encoding="utf-8")
     monkeypatch.chdir(student)
-    monkeypatch.setenv("JPY_SESSION_NAME", NAME)
+    monkeypatch.setenv("JPY_SESSION_NAME", "older.ipynb")
     assert (language_here(), kept.file_here()) == ("zh", student / kept.FILE)

@@ -50,11 +50,6 @@ def named(english, translated):
     return list(out_of_step(english, translated))
 
 
-def test_a_translation_is_in_step(english, chinese):
-    assert named(english, chinese) == []
-    assert brought_in_step(english, chinese) == chinese
-
-
 def test_a_changed_cell_is_stale_until_it_is_marked_as_translated(english, chinese):
     english["cells"][0]["source"] = ["# Many heads"]
     assert named(english, chinese) == [("title", "stale")]

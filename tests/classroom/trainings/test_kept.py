@@ -104,12 +104,6 @@ def train(source: str = LESSON, *arguments: int) -> list[int]:
     return list(names["made"])
 
 
-@pytest.fixture
-def often(monkeypatch):
-    """Note a state, and write the file, after each step."""
-    monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0)
-
-
 def test_the_second_training_makes_no_step_and_ends_in_the_same_state(folder, capsys):
     first, second = lesson(), lesson()
     expected = first["train"]()
@@ -174,38 +168,24 @@ def test_what_a_cell_has_set_before_its_loop_counts():
         assert names["made"] == [0, 1, 2]
 
 
-@pytest.fixture
-def during(monkeypatch):
-    """``during(step, act)`` calls ``act`` amid that step, when the optimizer has changed the model.
-
-    It is a change in PyTorch, not in the lesson: the training stays the same one.
-    """
-    step_of_adam = torch.optim.Adam.step
-
-    def during(step: int, act: Callable[[], object]) -> None:
-        steps: list[object] = []
-
-        def step_and_act(optimizer, *arguments):
-            step_of_adam(optimizer, *arguments)
-            steps.append(optimizer)
-            if len(steps) == step + 1:
-                act()
-
-        monkeypatch.setattr(torch.optim.Adam, "step", step_and_act)
-
-    return during
-
-
 @pytest.mark.parametrize(("step", "error"), [(1, KeyboardInterrupt), (8, ZeroDivisionError)])
-@pytest.mark.usefixtures("often")
-def test_a_stopped_training_goes_on_and_ends_in_the_same_state_to_the_last_bit(step, error, during, capsys):
-    def stop():
-        raise error
+def test_a_stopped_training_goes_on_and_ends_in_the_same_state_to_the_last_bit(
+    step, error, monkeypatch, capsys
+):
+    """PyTorch stops it amid a step, when the optimizer has changed the model: the lesson stays the same."""
+    monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0)  # note a state, and write the file, after each step
+    expected, step_of_adam = lesson()["train"](), torch.optim.Adam.step
+    steps: list[object] = []
 
-    expected = lesson()["train"]()
+    def step_and_stop(optimizer, *arguments):
+        step_of_adam(optimizer, *arguments)
+        steps.append(optimizer)
+        if len(steps) == step + 1:
+            raise error
+
     forget_trainings()
     stopped, gone_on = lesson(), lesson()
-    during(step, stop)
+    monkeypatch.setattr(torch.optim.Adam, "step", step_and_stop)
     with pytest.raises(error):
         stopped["train"]()
     assert f"Stopped after {step} of 9 steps. What was learnt is kept" in capsys.readouterr().out
@@ -293,8 +273,8 @@ def test_those_used_longest_ago_go_when_they_become_too_many(folder, monkeypatch
     assert {files[0], files[2]} < {*folder.iterdir()}
 
 
-@pytest.mark.usefixtures("often")
 def test_in_a_lesson_it_is_one_output_that_tells_its_steps_and_has_nothing_in_the_end(monkeypatch, capsys):
+    monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0)
     said = []
     shell = SimpleNamespace(
         display_pub=SimpleNamespace(publish=lambda *what, **how: said.append((what, how)))

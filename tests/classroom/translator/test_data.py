@@ -63,28 +63,21 @@ def test_held_out_numbers_stay_the_same_and_are_none_below_a_hundred():
     assert not is_held_out(torch.arange(100)).any()
 
 
-def test_no_training_number_is_held_out_and_each_exam_number_is():
-    numbers = draw_training_numbers(20_000, torch.Generator().manual_seed(0))
-    assert len(numbers) == 20_000
-    assert not is_held_out(numbers).any()
-    exam = held_out_numbers(3_000)
-    assert len(exam) == 3_000
-    assert is_held_out(exam).all()
-
-
 @pytest.mark.parametrize(("max_digits", "zero_rich"), [(2, False), (9, False), (5, True)])
 def test_numbers_of_too_few_or_too_many_digits_are_an_error(max_digits, zero_rich):
     with pytest.raises(ValueError, match=f"max_digits must be from [38] to 8, since .*, got {max_digits}"):
         held_out_numbers(3, max_digits=max_digits, zero_rich=zero_rich)
 
 
-def test_training_sees_short_numbers_and_those_with_zeros_often():
-    numbers = draw_training_numbers(20_000, torch.Generator().manual_seed(0))
+def test_training_sees_short_numbers_and_those_with_zeros_often_and_none_that_is_held_out():
+    numbers, exam = draw_training_numbers(20_000, torch.Generator().manual_seed(0)), held_out_numbers(20_000)
+    assert len(numbers) == len(exam) == 20_000
+    assert not is_held_out(numbers).any()
+    assert is_held_out(exam).all()
     lengths = Counter(map(len, map(str, numbers.tolist())))
     assert all(lengths[length] > 200 for length in range(1, 9))
     with_two, naturally = (
-        sum(zeros_inside(number) >= 2 for number in drawn.tolist())
-        for drawn in (numbers, held_out_numbers(20_000))
+        sum(zeros_inside(number) >= 2 for number in drawn.tolist()) for drawn in (numbers, exam)
     )
     assert with_two > 1.3 * naturally
     assert {0, 7, 10, 100} <= set(numbers.tolist())

@@ -48,12 +48,7 @@ def note_batches(monkeypatch, interrupt_at=0):
 @pytest.fixture(autouse=True)
 def _snapshots(monkeypatch):
     monkeypatch.setattr(training, "SNAPSHOTS", (0, 2))
-
-
-@pytest.fixture
-def brief(monkeypatch):
-    """Let ``train_translator`` train for six steps only."""
-    monkeypatch.setattr(training, "Training", new_training)
+    monkeypatch.setattr(training, "Training", new_training)  # for train_translator
 
 
 def test_an_interrupt_in_the_middle_of_a_step_does_no_harm(monkeypatch):
@@ -91,22 +86,21 @@ def test_another_loss_is_another_training(monkeypatch):
     assert made[:6] == made[6:]
 
 
-@pytest.mark.usefixtures("brief")
-class TestKeeping:
-    def test_an_interrupted_training_goes_on_in_another_kernel_and_is_finished_once(self, monkeypatch):
-        monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0)
-        whole = new_training(seed=0).run(folder="elsewhere")
-        made = note_batches(monkeypatch, interrupt_at=5)
-        assert train_translator().step == 4
-        for _ in range(2):
-            found = train_translator()
-            assert len(made) == 5 + 2
-            assert found.losses == whole.losses
-            assert same(found.model, whole.model)
-            assert same(found.model_at(2), whole.model_at(2))
-            assert not found.model.training
+def test_an_interrupted_training_goes_on_in_another_kernel_and_is_finished_once(monkeypatch):
+    monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0)
+    whole = new_training(seed=0).run(folder="elsewhere")
+    made = note_batches(monkeypatch, interrupt_at=5)
+    assert train_translator().step == 4
+    for _ in range(2):
+        found = train_translator()
+        assert len(made) == 5 + 2
+        assert found.losses == whole.losses
+        assert same(found.model, whole.model)
+        assert same(found.model_at(2), whole.model_at(2))
+        assert not found.model.training
 
-    def test_other_heads_and_seeds_are_other_translators(self, tmp_path):
-        for heads, seed in ((4, 0), (2, 0), (4, 1)):
-            train_translator(heads, seed, folder=tmp_path / "kept")
-        assert len(list((tmp_path / "kept").iterdir())) == 3
+
+def test_other_heads_and_seeds_are_other_translators(tmp_path):
+    for heads, seed in ((4, 0), (2, 0), (4, 1)):
+        train_translator(heads, seed, folder=tmp_path / "kept")
+    assert len(list((tmp_path / "kept").iterdir())) == 3
