@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Route, expect
 
 from mha_lib.classroom.lesson import make_working_copy
 from mha_lib.classroom.lesson.language import words_in
+from tests.browser.decks import slow_down
 from tests.browser.lecture import saves
 from tests.browser.new_lesson import new_lesson
 from tests.browser.seats import STUB, WORDS, Seat, cell, text
@@ -316,6 +317,19 @@ def test_a_lesson_that_cannot_be_saved_or_is_open_twice_says_what_to_do(seat):
     for each in (second, seat):
         each.page.bring_to_front()
         expect(each.notice(WORDS["open_twice"])).to_be_visible()
+
+
+def test_a_save_waits_for_the_one_before_it_and_nobody_is_asked_which_of_them_to_lose(seat):
+    seat.open()
+    slow_down(seat.page, latency=2000)  # so that the second save is asked for while the first is on its way
+    seat.write("add", "my_answer = 1")
+    with seat.page.expect_request(saves):
+        seat.page.keyboard.press("Control+s")
+    seat.write("add", "my_answer = 2")
+    seat.page.get_by_role("menuitem", name="File", exact=True).click()
+    seat.page.get_by_text("Save All", exact=True).click()  # saves as JupyterLab does every two minutes
+    saved_when(seat.file, lambda notebook: "my_answer = 2" in str(notebook), "the second answer")
+    expect(seat.page.get_by_role("dialog")).to_have_count(0)
 
 
 @pytest.mark.ci

@@ -3,6 +3,7 @@
 import { filesOf } from "../deck/static/course.js";
 import { identityOf } from "../deck/static/grammar.js";
 import { passKernelNames } from "../deck/static/jupyterlab.js";
+import { queueSaves } from "../deck/static/saves.js";
 import { lineOfWithheld } from "../deck/static/withheld.js";
 import { readWords } from "../deck/static/words.js";
 import { addSlider } from "../extension/figures.js";
@@ -36,6 +37,7 @@ export default async function prepareSeat(app, load) {
       panel.contentHeader.addWidget(new Widget({ node: line }));
     }
     if (!identity) return;
+    queueSaves(context);
     const original = new Original(notebook.model);
     const setup = new Setup({ load, panel, words, original });
     const seat = { app, load, panel, words: words.seat, original, setup };

@@ -19,7 +19,7 @@ import { layOut } from "./paper.js";
 import { followAddress, markPlaces, typedNumber } from "./places.js";
 import { pointersOf } from "./pointer.js";
 import { Runner } from "./runner.js";
-import { queueSaves } from "./saves.js";
+import { queueDeckSaves } from "./saves.js";
 import { followSlides } from "./selection.js";
 import { showBusy } from "./signs.js";
 import { readSlides } from "./slides.js";
@@ -70,7 +70,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
   const passKey = (event) => notebook.node.dispatchEvent(new KeyboardEvent("keydown", event));
   const foot = new Foot(panel, words);
   answerDialogs(Dialog, { isOwnCopy, foot, words });
-  queueSaves(panel.context, { foot, words });
+  queueDeckSaves(panel.context, { foot, words });
   const runner = new Runner({ panel, load, foot, words });
   const fit = new Fit({ words });
   const speaker = new Speaker({ slides, words: inAll.speaker, passKey, fit });

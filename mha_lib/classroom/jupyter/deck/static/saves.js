@@ -1,17 +1,16 @@
 // Saves the lesson, one save at a time. JupyterLab compares the file with what it saved last: while a save is on
-// its way, a second one takes the first for a change by somebody else. Every save of the page comes through here,
-// as JupyterLab's own call `save` of the same context: the one every two minutes, the one when all cells have
-// run, and Ctrl+S.
+// its way, a second one takes the first for a change by somebody else, and asks which of them to lose. Every save
+// of the page comes through here, as JupyterLab's own call `save` of the same context: the one every two minutes,
+// the one when all cells have run, and Ctrl+S.
 import { fill } from "./words.js";
 
-/** Let saves of the context wait for one another, and the foot say what became of them. */
-export function queueSaves(context, { foot, words }) {
+/** Let saves of the context wait for one another. After each, `tell` is called, with the error if it failed. */
+export function queueSaves(context, tell = () => {}) {
   const { model } = context;
   const save = context.save.bind(context);
   let running;
   let waiting; // one save holds all that was changed meanwhile, however often it was asked for
   let isChanged = false; // since the save that is running has read the lesson
-  let hasFailed = false;
 
   context.saveState.connect((_, state) => {
     if (state === "started") isChanged = false;
@@ -24,11 +23,9 @@ export function queueSaves(context, { foot, words }) {
     try {
       await save();
       if (isChanged) model.dirty = true; // JupyterLab takes it for saved
-      if (hasFailed) foot.say(words.saved, "done");
-      hasFailed = false;
+      tell();
     } catch (error) {
-      hasFailed = true;
-      foot.say(sayFailure(error, words), "failed");
+      tell(error);
       throw error;
     } finally {
       running = undefined;
@@ -48,6 +45,16 @@ export function queueSaves(context, { foot, words }) {
     running = saveNow();
     return running;
   };
+}
+
+/** Queue the saves of a deck, and let its foot say that one has failed, and that the next has not. */
+export function queueDeckSaves(context, { foot, words }) {
+  let hasFailed = false;
+  queueSaves(context, (error) => {
+    if (error) foot.say(sayFailure(error, words), "failed");
+    else if (hasFailed) foot.say(words.saved, "done");
+    hasFailed = Boolean(error);
+  });
 }
 
 function sayFailure({ name, message, response }, words) {
