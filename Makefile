@@ -78,7 +78,7 @@ test-forecast: .venv/ready-dev
 test-busy: .venv/ready-dev ## test three times beside two busy processes; parts of at most 50 minutes (PART=2/6)
 	@$(BIN)/python -m tests.running.busy $(PART)
 
-test-ci: lint ## test all that a change can break: every deck, the hub, fresh environments, some mutants (T=tests/one)
+test-ci: lint ## test all that a change can break: each deck, the hub, fresh environments, some mutants (T=tests/one)
 	@$(BIN)/python -m pytest -m "not whole" $(or $(T),$(SIDE_BY_SIDE) $(addprefix --ignore=,$(IN_BROWSER)))
 	@$(if $(T),,$(BIN)/python -m pytest -m "not whole" $(SIDE_BY_SIDE) $(IN_BROWSER))
 	@$(if $(T),,$(BIN)/python tests/mha_lib/mutants.py --sample 9)

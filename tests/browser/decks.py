@@ -3,17 +3,12 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Watch
 from tests.browser.new_lesson import POSITION, current, open_deck, press, status_of
 from tests.browser.waiting import act, answer_of, becomes, measure, text_of, until
-from tests.lessons import ENGLISH, TRANSLATED, name_of
 
-each_lesson = pytest.mark.parametrize(
-    "lesson", [pytest.param(lesson, marks=pytest.mark.ci) for lesson in ENGLISH + TRANSLATED], ids=name_of
-)
 FAULTS_OF_SLIDE, FAULTS_OF_EXPLORER = (
     (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8").rstrip().removesuffix(";")
     for name in ("deck_walk", "explorer_walk")

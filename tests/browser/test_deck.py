@@ -7,10 +7,22 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page
 
 from tests.browser.conftest import JupyterServer, Watch
-from tests.browser.decks import each_lesson, faults_of, report, run_deck, walk
+from tests.browser.decks import faults_of, report, run_deck, walk
 from tests.browser.new_lesson import cell, lay_lesson, open_deck
-from tests.lessons import ROOT
+from tests.lessons import ENGLISH, ROOT, TRANSLATED, name_of
 
+
+def cases():
+    """Each lesson in each language. In CI in one: Chinese where test_walks.py has its handout in English."""
+    for lesson in [*ENGLISH, *TRANSLATED]:
+        place = [each.stem for each in ENGLISH].index(lesson.stem)
+        is_sample = (lesson in TRANSLATED) == (place % 3 == 0)
+        yield pytest.param(
+            lesson, marks=pytest.mark.ci if is_sample else pytest.mark.whole, id=name_of(lesson)
+        )
+
+
+each_lesson = pytest.mark.parametrize("lesson", list(cases()))
 WINDOWS = [(1024, 600), (1024, 768), (1920, 1080), (3440, 1440)]
 
 

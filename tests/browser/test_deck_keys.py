@@ -94,7 +94,8 @@ def fresh_python(tmp_path_factory: pytest.TempPathFactory) -> str:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     others = [each for each in extras["classroom"] if each != "mha-lib[lesson]"]  # that is this package
-    pip(python, "install", "-c", ROOT / "constraints.txt", *extras["lesson"], *others)
+    # Not compiled: of PyTorch's files, few are imported here.
+    pip(python, "install", "--no-compile", "-c", ROOT / "constraints.txt", *extras["lesson"], *others)
     return python
 
 

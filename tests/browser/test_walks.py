@@ -120,9 +120,15 @@ def site(tmp_path_factory):
     return root / "build" / "site"
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("theme", PAPER)
-@pytest.mark.parametrize("engine", ENGINES)
+def of_the_site():
+    """Each engine in the light, in Chinese, and in the dark, in English. In CI each in one of them."""
+    for number, engine in enumerate(ENGINES):
+        for at, theme in enumerate(PAPER):
+            mark = pytest.mark.ci if at == number % 2 else pytest.mark.whole
+            yield pytest.param(engine, theme, marks=mark, id=f"{engine}-{theme}")
+
+
+@pytest.mark.parametrize(("engine", "theme"), list(of_the_site()))
 def test_the_site_is_walked(engine, theme, browser, tmp_path, site):
     language = {"light": "zh", "dark": "en"}[theme]
     pages = sorted(page for page in (site / language).glob("*.html") if not page.name.startswith("00_"))

@@ -1,5 +1,6 @@
 """The notebooks of docs/ run from start to end, with a small model in the place of a real one."""
 
+import ast
 import os
 import re
 
@@ -26,10 +27,10 @@ def read(path):
     return nbformat.read(path, as_version=4)
 
 
-def each_of(paths):
-    """The first language always, the others where more time is."""
+def each_of(paths, others_in):
+    """The first language always, the others where more time is: their code is the same but for its words."""
     first, *others = paths
-    marked = [first, *(pytest.param(path, marks=pytest.mark.ci) for path in others)]
+    marked = [first, *(pytest.param(path, marks=others_in) for path in others)]
     return pytest.mark.parametrize("path", marked, ids=lambda path: path.parent.name)
 
 
@@ -44,7 +45,7 @@ def run(notebook, folder):
     }
 
 
-@each_of(LOOKING)
+@each_of(LOOKING, pytest.mark.ci)
 def test_it_runs_with_another_model_and_shows_its_heads(path, tmp_path):
     notebook = read(path)
     (parameters,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
@@ -65,7 +66,7 @@ def test_it_runs_with_another_model_and_shows_its_heads(path, tmp_path):
 
 
 @pytest.mark.ci
-@each_of(MEASURING)
+@each_of(MEASURING, pytest.mark.whole)
 def test_the_claim_is_refuted_as_the_notebook_says(path, tmp_path):
     """One of four induction heads can be spared, all four can't; guessing has a loss of log 20 = 3."""
     notebook = read(path)
@@ -91,3 +92,16 @@ def test_it_is_kept_without_outputs_and_has_the_cells_of_the_english_one(path):
     cells, english = read(path).cells, read(path.parents[1] / "en" / path.name).cells
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
     assert [(cell.id, cell.cell_type) for cell in cells] == [(cell.id, cell.cell_type) for cell in english]
+    code, english_code = (
+        [cell.source for cell in each if cell.cell_type == "code"] for each in (cells, english)
+    )
+    assert [*map(without_texts, code)] == [*map(without_texts, english_code)]
+
+
+def without_texts(code):
+    """The code without its comments, and with empty texts."""
+    tree = ast.parse(code)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = ""
+    return ast.dump(tree)
