@@ -99,32 +99,43 @@ def starts(python: str) -> bool:
 
 
 def try_wheel(wheel: Path, python: str, *, oldest: bool) -> None:
-    """Install the wheel into an empty environment, run its commands there, and the library's tests."""
+    """Install the wheel into an empty environment, and try it there."""
     with tempfile.TemporaryDirectory(prefix="mha release ") as name:
         place = Path(name)
-        run(python, "-m", "venv", place / "venv")
-        own = place / "venv" / ("Scripts" if os.name == "nt" else "bin")
-        pins = place / "constraints.txt"
-        pinned = CONSTRAINTS.read_text(encoding="utf-8")
-        if oldest:
-            pinned = re.sub(OF_TORCH, "", pinned, flags=re.MULTILINE) + f"\ntorch=={OLDEST_TORCH}\n"
-        pins.write_text(pinned, encoding="utf-8")
-        wanted = (f"{wheel}[classroom]", "pytest", "hypothesis")
-        # Not compiled: of PyTorch's files, few are imported here.
-        run(own / "python", "-m", "pip", "--quiet", "install", "--no-compile", "--constraint", pins, *wanted)
-        course = place / "course"
-        course.mkdir()
-        for command in (*COMMANDS, OF_TRAINING) if oldest else COMMANDS:
-            run(own / "mha", *command, cwd=course)
-        tests = shutil.copytree(ROOT / "tests" / "mha_lib", place / "tests" / "mha_lib")
-        shutil.copy(ROOT / "pyproject.toml", place)
-        (tests / "test_mutants.py").unlink()  # it reads the repository
-        chosen = [tests] if oldest else [tests / name for name in FEW_TESTS]
-        run(own / "python", "-P", "-m", "pytest", "--rootdir", place, *chosen, cwd=place)
+        own = install(wheel, python, place, oldest=oldest)
+        try_alone(own, place, oldest=oldest)
         version = output(
             own / "python", "-c", "import sys, torch; print(sys.version.split()[0], torch.__version__)"
         )
     tell("the wheel works alone with Python {} and PyTorch {}".format(*version.split()))
+
+
+def install(wheel: Path, python: str, place: Path, *, oldest: bool) -> Path:
+    """Make an empty environment, install the wheel and what it needs; return the folder of its programs."""
+    run(python, "-m", "venv", place / "venv")
+    own = place / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    pins = place / "constraints.txt"
+    pinned = CONSTRAINTS.read_text(encoding="utf-8")
+    if oldest:
+        pinned = re.sub(OF_TORCH, "", pinned, flags=re.MULTILINE) + f"\ntorch=={OLDEST_TORCH}\n"
+    pins.write_text(pinned, encoding="utf-8")
+    wanted = (f"{wheel}[classroom]", "pytest", "hypothesis")
+    # Not compiled: of PyTorch's files, few are imported here.
+    run(own / "python", "-m", "pip", "--quiet", "install", "--no-compile", "--constraint", pins, *wanted)
+    return own
+
+
+def try_alone(own: Path, place: Path, *, oldest: bool) -> None:
+    """Run the wheel's commands and the library's tests, away from the repository."""
+    course = place / "course"
+    course.mkdir()
+    for command in (*COMMANDS, OF_TRAINING) if oldest else COMMANDS:
+        run(own / "mha", *command, cwd=course)
+    tests = shutil.copytree(ROOT / "tests" / "mha_lib", place / "tests" / "mha_lib")
+    shutil.copy(ROOT / "pyproject.toml", place)
+    (tests / "test_mutants.py").unlink()  # it reads the repository
+    chosen = [tests] if oldest else [tests / name for name in FEW_TESTS]
+    run(own / "python", "-P", "-m", "pytest", "--rootdir", place, *chosen, cwd=place)
 
 
 def make_pages() -> None:

@@ -66,12 +66,15 @@ def with_walk(html: str) -> str:
 
 
 def cases():
-    """Each engine with each handout. In CI each lesson in one language and engine, lesson 07 in each."""
+    """Each engine with each handout. In CI each lesson in one language and engine, lesson 07 in each.
+
+    Lesson 05, whose numbers are Chinese data, is walked as the conversion to traditional Chinese has it.
+    """
     for number, lesson in enumerate(LESSONS):
         place, language = number % len(ENGLISH), number // len(ENGLISH)
         for at, engine in enumerate(ENGINES):
             theme = ("light", "dark")[(place + at) % 2]
-            is_sample = language == place % 3 and (lesson.stem.startswith("07") or at == place % 3)
+            is_sample = language == (place + 1) % 3 and (lesson.stem.startswith("07") or at == place % 3)
             mark = pytest.mark.ci if is_sample else pytest.mark.whole
             yield pytest.param(engine, theme, lesson, marks=mark, id=f"{name_of(lesson)}-{engine}-{theme}")
 

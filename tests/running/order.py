@@ -10,9 +10,9 @@ import pytest
 
 # Files that take long come first, so that no process is left alone with one at the end.
 LONG_FILES = [
-    *("test_execution.py", "test_intruder.py", "test_class.py", "test_operator.py", "test_release.py"),
-    *("test_setup_cells.py", "test_routes.py", "test_errands.py", "test_deck.py", "test_walks.py"),
-    *("test_seat.py", "test_deck_keys.py", "test_languages.py", "test_trust.py", "test_deck_lecture.py"),
+    *("test_execution.py", "test_intruder.py", "test_class.py", "test_operator.py", "test_setup_cells.py"),
+    *("test_routes.py", "test_errands.py", "test_deck.py", "test_walks.py", "test_seat.py"),
+    *("test_fresh_environment.py", "test_languages.py", "test_trust.py", "test_deck_lecture.py"),
 ]
 
 
