@@ -121,6 +121,21 @@ def test_the_bars_stand_below_the_result_today_and_among_the_notes_a_year_later(
 
 
 @pytest.mark.ci
+def test_counts_that_are_typed_before_the_file_is_read_come_after_it(deck, file):
+    """What is read would take their place."""
+    held = []
+    deck.route(re.compile(r"/api/contents/work\?"), lambda route: held.append(route), times=1)
+    reload(deck)
+    go_to(deck, "slide-2-0")
+    press(deck, "h 1 Space 2 Enter")
+    expect(bars_of(deck)).to_have_count(0)
+    (reading,) = held
+    reading.continue_()
+    expect(bars_of(deck)).to_contain_text("yes1 · 33 %no2 · 67 %")
+    expect_kept(file, "riddle", ("2027-01-15", [1, 2]))
+
+
+@pytest.mark.ci
 def test_a_broken_file_is_told_and_never_written_over(deck, file):
     kept = file.parents[1] / "hands-en.json"
     kept.write_text('{"lesson": {"cost')

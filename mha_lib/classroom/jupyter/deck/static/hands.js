@@ -20,6 +20,8 @@ export class Hands {
   #asked; // the cell whose counts are typed
   #typed = ""; // the text so far
   #question = null;
+  #opened; // once the file is read: what is typed before that would be lost by what is read
+  #kept = Promise.resolve(); // the last save: two at a time would lose the counts of one cell
 
   constructor({ panel, file, foot, fit, words }) {
     this.guesses = panel.content.widgets.filter((cell) => choicesOf(cell).length);
@@ -27,7 +29,8 @@ export class Hands {
     // A step of the slide moves no cell, and yet the bars may come with it: they take room.
     onTurn(() => shownSection()?.querySelector(BARS) && fit.fit());
     document.addEventListener("slidechanged", () => this.isAsked() && foot.clear());
-    if (file) this.#open().catch(({ message }) => this.#sayFailure(words.not_read, { reason: message }));
+    if (!file) return;
+    this.#opened = this.#open().catch(({ message }) => this.#sayFailure(words.not_read, { reason: message }));
   }
 
   async #open() {
@@ -81,13 +84,14 @@ export class Hands {
   async #keep(cell, entry) {
     const { file, foot, words } = this;
     const { id } = cell.model;
+    await this.#opened;
     const others = (this.#entries[id] ?? []).filter(({ date }) => date !== entry.date);
     this.#entries[id] = [...others, entry];
     this.#draw(cell);
     if (!sectionOf(cell).querySelector(BARS).checkVisibility()) foot.say(words.counted, "done");
     if (!file) return this.#sayFailure(words.no_copy);
-    await file
-      .keep(id, this.#entries[id])
+    this.#kept = this.#kept
+      .then(() => file.keep(id, this.#entries[id]))
       .catch(({ message }) => this.#sayFailure(words.not_kept, { reason: message }));
   }
 
