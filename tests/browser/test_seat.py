@@ -333,11 +333,19 @@ def test_a_save_waits_for_the_one_before_it_and_nobody_is_asked_which_of_them_to
 
 
 @pytest.mark.ci
-def test_a_page_that_was_closed_in_a_training_finds_it_running_and_says_when_it_is_done(seat):
+@pytest.mark.parametrize("state", ["busy", "idle"])
+def test_a_page_that_was_closed_in_a_training_finds_it_running_and_says_when_it_is_done(seat, state):
+    """Also where the server says idle: it does after a slider was moved while the cell ran."""
+
+    def say(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace('"busy"', f'"{state}"'))
+
     seat.open()
     seat.write("add", WAITS)
     expect(seat.run("add").locator(".jp-InputArea-prompt")).to_have_text("[*]:")
     seat.save()
+    seat.page.route("**/api/sessions?*", say)
     seat.page.goto(seat.address + "&reset")
     expect(seat.notice(WORDS["busy"])).to_be_visible()
     seat.go_on.touch()

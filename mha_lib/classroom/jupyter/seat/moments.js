@@ -1,6 +1,8 @@
 // Sentences for bad moments, beside those that JupyterLab has: the lesson is open twice, it cannot be saved, or a
 // cell still runs that another page has started. A notification shows 140 letters at most.
 
+const AT_ONCE = 3000; // ms: a kernel that is idle answers within them
+
 export async function watchMoments({ app: { serviceManager }, load, panel, words }) {
   const { Notification } = await load("@jupyterlab/apputils");
   const warn = (text) => Notification.warning(text, { autoClose: false });
@@ -16,11 +18,19 @@ export async function watchMoments({ app: { serviceManager }, load, panel, words
   });
 }
 
-/** Whether the kernel of this lesson is busy now, as the server knows: it answers nothing itself until it is done. */
-async function isBusy({ context }, { sessions }) {
+/**
+ * Whether the kernel of this lesson is busy now, as the server knows; it answers nothing itself until it is done. A
+ * widget that is drawn or moved while a cell runs is answered beside it, and the server then takes the kernel for idle.
+ */
+async function isBusy({ context, sessionContext }, { sessions }) {
   await sessions.refreshRunning();
   const own = [...sessions.running()].find(({ path }) => path === context.path);
-  return own?.kernel?.execution_state === "busy";
+  const state = own?.kernel?.execution_state;
+  if (state !== "idle") return state === "busy";
+  await sessionContext.ready;
+  const answered = sessionContext.session?.kernel?.info.catch(() => {}); // it is gone
+  const isLate = new Promise((resolve) => setTimeout(resolve, AT_ONCE, true));
+  return Promise.race([answered?.then(() => false), isLate]);
 }
 
 /** JupyterLab says why a save has failed; this says what becomes of the answers, until a save succeeds. */
