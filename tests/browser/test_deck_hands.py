@@ -122,7 +122,7 @@ def test_the_bars_stand_below_the_result_today_and_among_the_notes_a_year_later(
 
 @pytest.mark.ci
 def test_counts_that_are_typed_before_the_file_is_read_come_after_it(deck, file):
-    """What is read would take their place."""
+    """The answer of the server would replace them; it is held back until they are typed."""
     held = []
     deck.route(re.compile(r"/api/contents/work\?"), lambda route: held.append(route), times=1)
     reload(deck)

@@ -335,7 +335,7 @@ def test_a_save_waits_for_the_one_before_it_and_nobody_is_asked_which_of_them_to
 @pytest.mark.ci
 @pytest.mark.parametrize("state", ["busy", "idle"])
 def test_a_page_that_was_closed_in_a_training_finds_it_running_and_says_when_it_is_done(seat, state):
-    """Also where the server says idle: it does after a slider was moved while the cell ran."""
+    """Also where the server says idle: the kernel answers nothing."""
 
     def say(route):
         answer = route.fetch()

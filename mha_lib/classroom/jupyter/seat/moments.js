@@ -19,8 +19,8 @@ export async function watchMoments({ app: { serviceManager }, load, panel, words
 }
 
 /**
- * Whether the kernel of this lesson is busy now, as the server knows; it answers nothing itself until it is done. A
- * widget that is drawn or moved while a cell runs is answered beside it, and the server then takes the kernel for idle.
+ * Whether the kernel of this lesson is busy now, as the server knows; it answers nothing itself until it is done. On a
+ * busy machine a kernel that ran a cell was not known as busy (once; the cause is not known): so its silence counts too.
  */
 async function isBusy({ context, sessionContext }, { sessions }) {
   await sessions.refreshRunning();
@@ -28,9 +28,9 @@ async function isBusy({ context, sessionContext }, { sessions }) {
   const state = own?.kernel?.execution_state;
   if (state !== "idle") return state === "busy";
   await sessionContext.ready;
-  const answered = sessionContext.session?.kernel?.info.catch(() => {}); // it is gone
-  const isLate = new Promise((resolve) => setTimeout(resolve, AT_ONCE, true));
-  return Promise.race([answered?.then(() => false), isLate]);
+  const isDone = () => false; // or the kernel is gone
+  const answered = sessionContext.session?.kernel?.info.then(isDone, isDone);
+  return Promise.race([answered, new Promise((resolve) => setTimeout(resolve, AT_ONCE, true))]);
 }
 
 /** JupyterLab says why a save has failed; this says what becomes of the answers, until a save succeeds. */
