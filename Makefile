@@ -10,6 +10,8 @@ ROUTES = $(if $(ROUTE),--route $(ROUTE))
 COURSE := $(BIN)/python -m mha_lib.classroom $(if $(L),--language $(L))
 SERVER = $(if $(PORT),--port $(PORT)) $(if $(JUPYTER),-- $(JUPYTER))
 SIDE_BY_SIDE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Those two processes and their kernels fill two cores: with more threads each, they would wait for one another.
+test test-ci test-all: export OMP_NUM_THREADS ?= 1
 # Containers change the networks of this machine, and Chromium then drops what it loads. So the folders with
 # tests in a browser are run after all others, the hub among them.
 IN_BROWSER := tests/browser tests/errands

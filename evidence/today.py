@@ -34,7 +34,8 @@ SEEDS = range(24)
 
 Reached = dict[str, dict[str, float]]  # what was measured, by the name of the model
 
-LESSON = run_cells(source_folder(ROOT, "en") / "06_heads_today.ipynb", "imports", "reader")
+FILE = source_folder(ROOT, "en") / "06_heads_today.ipynb"
+LESSON = run_cells(FILE, "imports", "reader")
 LESSON["kept_steps"] = lambda steps, *parts: range(steps)
 
 

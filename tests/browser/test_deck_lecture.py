@@ -142,6 +142,7 @@ def test_shift_r_leaves_the_instructor_where_he_went_and_c_clears_outputs(page, 
     expect(outputs).to_have_count(0)
 
 
+@pytest.mark.ci
 def test_a_reload_stays_on_the_slide_and_its_widgets_live_or_name_a_key(
     page, watch, lecture, jupyter, tmp_path
 ):

@@ -321,7 +321,7 @@ def test_a_lesson_that_cannot_be_saved_or_is_open_twice_says_what_to_do(seat):
 
 def test_a_save_waits_for_the_one_before_it_and_nobody_is_asked_which_of_them_to_lose(seat):
     seat.open()
-    slow_down(seat.page, latency=2000)  # so that the second save is asked for while the first is on its way
+    slow_down(seat.page, latency=1000)  # so that the second save is asked for while the first is on its way
     seat.write("add", "my_answer = 1")
     with seat.page.expect_request(saves):
         seat.page.keyboard.press("Control+s")

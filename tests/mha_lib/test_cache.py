@@ -76,6 +76,7 @@ def test_after_a_reset_the_dtype_may_be_another_one():
     torch.testing.assert_close(torch.cat(steps, dim=1), expected, atol=2e-2, rtol=2e-2)
 
 
+@pytest.mark.ci
 def test_steps_compile_to_one_graph():
     layer, x = LAYERS["rotary"](), torch.randn(B, N, D)
     torch.compiler.reset()

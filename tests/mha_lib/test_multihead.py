@@ -73,6 +73,7 @@ def test_dropout_is_for_training_only(attend):
 # A layer among layers
 
 
+@pytest.mark.ci
 @PATHS
 @pytest.mark.parametrize("kind", ["lengths (B,)", "lengths (B, Q)", "mask"])
 def test_compiles_to_one_graph(kind, need_weights):
@@ -197,6 +198,7 @@ def test_from_torch_draws_no_random_numbers_and_keeps_mode_dtype_and_device(kdim
     assert on_meta.training
 
 
+@pytest.mark.ci
 @PATHS
 @pytest.mark.parametrize("num_kv_heads", [2, 4])
 def test_exports_with_any_batch(num_kv_heads, need_weights):

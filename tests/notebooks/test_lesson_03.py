@@ -18,6 +18,7 @@ from evidence.heads import (
 from mha_lib import dot_product_attention, masked_softmax, merge_heads, padding_mask, split_heads
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("heads", "seed"),
     [(2, 3), *(pytest.param(heads, heads, marks=pytest.mark.whole) for heads in (*HEADS, None))],

@@ -8,7 +8,7 @@ import torch
 from evidence import today
 from evidence.heads import run_cells
 from evidence.tables import read_table
-from evidence.today import CACHES, LENGTHS, LESSON, POSITIONS, ROOT, WINDOWS, at_each_length
+from evidence.today import CACHES, FILE, LENGTHS, LESSON, POSITIONS, ROOT, WINDOWS, at_each_length
 from mha_lib.classroom.lesson.language import source_folder
 from mha_lib.classroom.lesson.lessons import written_languages
 
@@ -18,7 +18,7 @@ READ, STREAMED = TABLE["positions"], TABLE["streamed"]
 
 @pytest.mark.parametrize("language", written_languages(ROOT))
 def test_the_lesson_repeats_the_table(language):
-    lesson = run_cells(source_folder(ROOT, language) / "06_heads_today.ipynb", "recorded")
+    lesson = run_cells(source_folder(ROOT, language) / FILE.name, "recorded")
     for kind in POSITIONS:
         for length, said in zip(LENGTHS, lesson["by_positions"][kind], strict=True):
             numbers = READ[kind][str(length)]
@@ -59,3 +59,11 @@ def test_one_model_of_the_table_comes_out_again():
     torch.manual_seed(0)
     reader = LESSON["train_reader"](LESSON["Reader"]("rotary"))
     assert at_each_length(reader)["320"] < 0.2 < 0.7 < at_each_length(reader, window=24)["320"]
+
+
+@pytest.mark.ci
+def test_the_layers_of_four_models_are_rebuilt_in_their_published_sizes():
+    pytest.importorskip("transformers")
+    lesson = run_cells(FILE, "configuration", "theirs-asserted", given=LESSON)
+    for name, (_, _, recorded) in lesson["compared"].items():
+        assert lesson["differences"][name] < 10 * recorded, name
