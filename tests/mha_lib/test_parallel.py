@@ -64,11 +64,10 @@ os._exit(0)  # on a busy machine Gloo's threads may outlive Python and abort the
 
 
 def test_two_processes_give_output_and_gradients_of_one_with_one_sum(tmp_path):
-    root = Path(__file__).parents[2]
     processes = [
         subprocess.Popen(
             [sys.executable, "-W", "ignore", "-c", WORKER, str(rank), str(tmp_path / "meeting")],
-            cwd=root,
+            cwd=Path(__file__).parents[2],
             stderr=subprocess.PIPE,
             text=True,
         )

@@ -97,7 +97,7 @@ def test_theirs_is_the_model_of_the_courses_layers(make, in_course):
 
 @pytest.mark.ci
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_table_of_lesson_07_misses_the_head_that_the_lesson_misses_most(language, in_course):
+def test_the_table_of_lesson_07_misses_most_and_least_the_heads_that_the_lesson_does(language, in_course):
     """Asked for later syllables alone, as the lesson does: by -100 for all other tokens."""
     file = lesson_of(language)
     lesson = run_cells(file, *TRAINED, "measured", "leads", "removal", given=in_course(file))
@@ -106,4 +106,5 @@ def test_the_table_of_lesson_07_misses_the_head_that_the_lesson_misses_most(lang
     inputs = {"input_ids": texts.tokens, "labels": labels}
     table = head_table(as_theirs(lesson["model"]), inputs, removed=["mean"], batch_size=50)
     grown = torch.tensor([row["mean_ablation"] for row in table])
-    assert grown.argsort().tolist() == later.argsort(descending=True).tolist()
+    # A loss and a share right may order the heads between them otherwise.
+    assert (grown.argmax(), grown.argmin()) == (later.argmin(), later.argmax())
