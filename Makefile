@@ -125,7 +125,7 @@ $(PROXY_COMMAND):
 # The exact versions that were tested, into .venv; done again only when one of these files changes. The
 # extension is copied at set-up to where JupyterLab looks for its extensions.
 # A .venv whose Python is gone is made anew; otherwise pip goes on where it stopped.
-COPIED := $(wildcard $(addprefix mha_lib/classroom/,jupyter/extension/* jupyter/deck/static/* jupyter/seat/* words/*/*.json lesson/grammar.json look.css))
+COPIED := $(wildcard $(addprefix mha_lib/classroom/,jupyter/extension/* jupyter/shared/* jupyter/deck/* jupyter/seat/* words/*/*.json lesson/grammar.json look.css))
 .venv/ready-classroom: EXTRAS := classroom
 .venv/ready-slides: EXTRAS := classroom,slides
 .venv/ready-hub: EXTRAS := classroom,hub

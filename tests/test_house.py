@@ -21,8 +21,8 @@ ROOMS += ["exercises", "begin", "__init__", "jupyter", "pages", "students", "doc
 WITHOUT_PYTHON = {"words"}
 # The rooms of scripts, for jupyter its folders, and those from which each may import beside itself.
 SCRIPTS_MAY_IMPORT = {
-    "deck": {"extension"},
-    "seat": {"extension", "deck"},
+    "deck": {"shared"},
+    "seat": {"shared"},
     "heads": {"explorer"},
     "translator": {"explorer"},
 }

@@ -16,7 +16,7 @@ TABLES = ROOT / "tests" / "classroom" / "lesson"
 CASES: list[Case] = json.loads((TABLES / "slides.json").read_text(encoding="utf-8"))
 HIGHLIGHTS: list[Case] = json.loads((TABLES / "highlights.json").read_text(encoding="utf-8"))
 FIRST = [case for case in CASES if case["case"].startswith("what is shown first")]
-SLIDES_JS = (ROOT / "mha_lib/classroom/jupyter/deck/static/slides.js").read_text(encoding="utf-8")
+SLIDES_JS = (ROOT / "mha_lib/classroom/jupyter/deck/slides.js").read_text(encoding="utf-8")
 READ = """async ([script, cells]) => {
     const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
     const { readSlides, coreMinutes } = await import(address);

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mha_lib.classroom.lesson.lessons import setting
 
-PICTURE = "handouts.svg"  # jupyter/deck/static/course.js looks for this file beside the lesson
+PICTURE = "handouts.svg"  # jupyter/deck/handouts.js looks for this file beside the lesson
 
 
 def write_qr_code(lessons: Path, deck: Path) -> None:

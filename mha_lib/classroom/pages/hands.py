@@ -1,6 +1,6 @@
 """The shows of hands that an instructor has counted in a deck, as ``work/hands-<language>.json`` keeps them.
 
-``jupyter/deck/static/hands_file.js`` writes that file, and says what is in it.
+``jupyter/deck/hands_file.js`` writes that file, and says what is in it.
 """
 
 import json

@@ -65,7 +65,7 @@ def notes_page(lesson: Path, slides: list[Slide], shows: Mapping[str, Show], bui
         language=build.language,
         title=words["title"].format(lesson=title),
         policy=POLICY,
-        styles=["pages/sheet.css", "pages/notes.css", "jupyter/deck/static/hands.css"],
+        styles=["pages/sheet.css", "pages/notes.css", "jupyter/deck/hands.css"],
         more_style=cleaner.formulas.style(),
         words=words,
         words_of_hands=build.words["hands"],

@@ -29,7 +29,7 @@
 
   async function activate(app) {
     schemePictures();
-    const part = app.name === "Rise" ? "../deck/static/deck.js" : "../seat/seat.js";
+    const part = app.name === "Rise" ? "../deck/deck.js" : "../seat/seat.js";
     await (await import(part)).default(app, load);
   }
   const plugin = { id: `${name}:start`, autoStart: true, activate };

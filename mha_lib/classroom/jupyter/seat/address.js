@@ -1,8 +1,8 @@
 // The field in the line above a lesson that goes to a step by its address, the number at the foot of its slide: "3.12", or
 // "12" in lesson 3. First it runs what the step needs: the setup, and the cells that the copy names (lesson/needs.py).
 // No answer is among them.
-import { identityOf, numberOf } from "../deck/static/grammar.js";
-import { fill } from "../deck/static/words.js";
+import { identityOf, numberOf } from "../shared/grammar.js";
+import { fill } from "../shared/words.js";
 import { stepsOf } from "./steps.js";
 
 const ADDRESS = /^\d+(\.\d+){0,2}$/;

@@ -1,5 +1,5 @@
 // Gives a cell back as the lesson has it.
-import { hasRole } from "../deck/static/grammar.js";
+import { hasRole } from "../shared/grammar.js";
 import { sourceOf } from "./original.js";
 
 /** Give the active cell back. What the student wrote stays in the cell's history: Ctrl+Z brings it back. */

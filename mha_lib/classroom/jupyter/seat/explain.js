@@ -1,8 +1,8 @@
 // A line above the output of a cell that says which other cell has to run first: the one from which a missing name
 // comes, or an answer that was changed since it ran. A button runs it, and then the cell again.
-import { errorOf, isSetup } from "../deck/static/cells.js";
-import { hasRole } from "../deck/static/grammar.js";
-import { sourcesOfName } from "../extension/names.js";
+import { errorOf, isSetup } from "../shared/cells.js";
+import { hasRole } from "../shared/grammar.js";
+import { sourcesOfName } from "../shared/names.js";
 
 export async function explainOutputs({ load, panel, setup, words }) {
   const { content: notebook, sessionContext } = panel;

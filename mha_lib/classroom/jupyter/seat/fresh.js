@@ -1,5 +1,5 @@
 // A fresh lesson in the place of the student's: what was there stays beside it, under the name of a copy.
-import { fill } from "../deck/static/words.js";
+import { fill } from "../shared/words.js";
 
 export async function startAfresh({ app, load, panel: { context }, words, original }) {
   const { Dialog, Notification, showDialog } = await load("@jupyterlab/apputils");

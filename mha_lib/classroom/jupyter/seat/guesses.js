@@ -1,7 +1,7 @@
 // A place to write a guess, below the cell that asks for it. What is written stays in the metadata of that cell, and
 // goes nowhere else. What the step shows after it waits until the student asks for it.
-import { errorOf } from "../deck/static/cells.js";
-import { hasRole } from "../deck/static/grammar.js";
+import { errorOf } from "../shared/cells.js";
+import { hasRole } from "../shared/grammar.js";
 
 const KEPT = "mha_guess"; // in the cell's metadata: {text, is_open}
 const WAITS = "mha-waits"; // the class of a cell whose output, or text, waits

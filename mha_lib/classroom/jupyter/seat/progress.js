@@ -1,8 +1,8 @@
 // The line above a lesson: how far the student is on the core path, which exercises are solved, and buttons that go on
 // and open the menu. All of it is read from the notebook, and so survives a restart: cells keep their numbers
 // and guesses, and outputs of checks carry the state of their exercises (lesson/outputs.py).
-import { checkedBy, hasRole } from "../deck/static/grammar.js";
-import { fill } from "../deck/static/words.js";
+import { checkedBy, hasRole } from "../shared/grammar.js";
+import { fill } from "../shared/words.js";
 import { addAddress } from "./address.js";
 import { progressOf, stepsOf } from "./steps.js";
 

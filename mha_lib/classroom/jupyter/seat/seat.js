@@ -1,13 +1,13 @@
 // The seat of a student: what JupyterLab gets for a lesson. Each part has a file of its own; this one puts them
 // together. A notebook is a lesson if it says so, also when it was renamed, copied or moved.
-import { filesOf } from "../deck/static/course.js";
-import { identityOf } from "../deck/static/grammar.js";
-import { passKernelNames } from "../deck/static/jupyterlab.js";
-import { queueSaves } from "../deck/static/saves.js";
-import { lineOfWithheld } from "../deck/static/withheld.js";
-import { readWords } from "../deck/static/words.js";
-import { addSlider } from "../extension/figures.js";
-import { markKept } from "../extension/kept.js";
+import { filesOf } from "../shared/course.js";
+import { addSlider } from "../shared/figures.js";
+import { identityOf } from "../shared/grammar.js";
+import { passKernelNames } from "../shared/jupyterlab.js";
+import { markKept } from "../shared/kept.js";
+import { queueSaves } from "../shared/saves.js";
+import { lineOfWithheld } from "../shared/withheld.js";
+import { readWords } from "../shared/words.js";
 import { addCommands } from "./commands.js";
 import { explainOutputs } from "./explain.js";
 import { askForGuesses } from "./guesses.js";

@@ -1,8 +1,9 @@
 // Runs the setup cells of a lesson, as the deck does; the button in the toolbar tells how far.
-import { errorOf, isSetup } from "../deck/static/cells.js";
-import { hasRole } from "../deck/static/grammar.js";
-import { Runner } from "../deck/static/runner.js";
-import { cellsToRun } from "../extension/names.js";
+import { errorOf, isSetup } from "../shared/cells.js";
+import { hasRole } from "../shared/grammar.js";
+import { cellsToRun } from "../shared/names.js";
+import { Runner } from "../shared/runner.js";
+import { fill } from "../shared/words.js";
 
 const GONE = ["restarting", "autorestarting", "dead"];
 
@@ -16,11 +17,12 @@ export class Setup {
 
   constructor({ load, panel, words: { deck, seat }, original }) {
     Object.assign(this, { load, panel, words: seat, original });
-    const foot = {
+    const teller = {
       say: (text, state, share) => this.#hear(text, state, share),
       sayDead: () => this.#fail(seat.kernel_gone),
     };
-    this.runner = new Runner({ panel, load, foot, words: { ...deck, place: seat.place } });
+    const placeOf = ({ model }) => fill(seat.place, { line: model.sharedModel.getSource().split("\n")[0] });
+    this.runner = new Runner({ panel, load, teller, placeOf, words: deck });
     const { sessionContext } = panel;
     sessionContext.kernelChanged.connect(() => this.#forget());
     sessionContext.statusChanged.connect((_, status) => GONE.includes(status) && this.#forget());

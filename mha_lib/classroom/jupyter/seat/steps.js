@@ -1,6 +1,6 @@
 // The steps of a lesson, as its copy names them in the metadata of the cell with which each begins
 // (lesson/working_copy.py), and what of them a student has done: all of it is kept in the notebook.
-import { hasRole } from "../deck/static/grammar.js";
+import { hasRole } from "../shared/grammar.js";
 import { isOpen } from "./guesses.js";
 
 /** Each step: {first, minutes, is_optional, cells}, the cells as the notebook's JSON has them. */

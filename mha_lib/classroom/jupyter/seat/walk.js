@@ -1,7 +1,7 @@
 // Shift+Enter along the core path: it runs a cell and goes to the next, past folded helpers and optional parts. The
 // setup runs by itself before the first cell that needs it.
-import { isSetup } from "../deck/static/cells.js";
-import { hasRole } from "../deck/static/grammar.js";
+import { isSetup } from "../shared/cells.js";
+import { hasRole } from "../shared/grammar.js";
 import { isOpen, resultOf } from "./guesses.js";
 
 const isCode = ({ model }) => model.type === "code";

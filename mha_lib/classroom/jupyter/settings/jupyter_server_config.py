@@ -4,7 +4,7 @@ Jupyter shows the outputs of an untrusted notebook without their scripts. Two ki
 the page all the same: the state of widgets, which jupyterlab-manager restores with the scripts of anywidget,
 and RISE's header, footer and overlay, which are HTML. So the server withholds them until somebody trusts the
 notebook. The page gets them under a name that nothing reads but the line that tells of them
-(deck/static/withheld.js), and sends them back when it saves the notebook.
+(shared/withheld.js), and sends them back when it saves the notebook.
 
 Nothing of the course is imported: PyTorch would come along, and take 200 MB of each server.
 """

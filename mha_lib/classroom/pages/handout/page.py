@@ -52,7 +52,7 @@ from offline_notebook import (
 
 STYLES = [f"pages/handout/{name}.css" for name in ("code", "page", "others", "paper")]
 OWN_SCRIPTS = [f"pages/handout/{name}.js" for name in ("page", "reading", "small", "address", "kept")]
-SCRIPTS = [str(WIDGETS_SCRIPT), "jupyter/extension/figures.js", *OWN_SCRIPTS]
+SCRIPTS = [str(WIDGETS_SCRIPT), "jupyter/shared/figures.js", *OWN_SCRIPTS]
 # Begins an element that reading.js hides.
 RESULT = re.compile(r'class="(?:cell|outputs|code) [^"]*result|<span class="result"')
 # A notebook's own programs and widgets run, without asking the network for anything.

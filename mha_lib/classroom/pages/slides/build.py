@@ -16,7 +16,7 @@ from mha_lib.classroom.pages.slides.server import LONGEST_START, Server, serve_c
 from mha_lib.classroom.pages.sources import made_from, write_made
 
 WIDTH, HEIGHT = 1280, 720  # of a page, in CSS pixels
-READY = "window.mhaDeck"  # what the deck offers to other programs: jupyter/deck/static/deck.js
+READY = "window.mhaDeck"  # what the deck offers to other programs: jupyter/deck/deck.js
 
 
 def write_slides(root: Path, lessons: list[Path], folder: Path | None = None) -> int:

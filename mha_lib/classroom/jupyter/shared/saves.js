@@ -2,7 +2,6 @@
 // its way, a second one takes the first for a change by somebody else, and asks which of them to lose. Every save
 // of the page comes through here, as JupyterLab's own call `save` of the same context: the one every two minutes,
 // the one when all cells have run, and Ctrl+S.
-import { fill } from "./words.js";
 
 /** Let saves of the context wait for one another. After each, `tell` is called, with the error if it failed. */
 export function queueSaves(context, tell = () => {}) {
@@ -45,21 +44,6 @@ export function queueSaves(context, tell = () => {}) {
     running = saveNow();
     return running;
   };
-}
-
-/** Queue the saves of a deck, and let its foot say that one has failed, and that the next has not. */
-export function queueDeckSaves(context, { foot, words }) {
-  let hasFailed = false;
-  queueSaves(context, (error) => {
-    if (error) foot.say(sayFailure(error, words), "failed");
-    else if (hasFailed) foot.say(words.saved, "done");
-    hasFailed = Boolean(error);
-  });
-}
-
-function sayFailure({ name, message, response }, words) {
-  if (name === "ModalCancelError") return words.file_kept;
-  return response?.status === 403 ? words.login_over : fill(words.not_saved, { reason: message });
 }
 
 /** Save the lesson if there is something to save and its file may be written; false if that fails: the foot says it. */

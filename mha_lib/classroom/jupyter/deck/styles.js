@@ -3,7 +3,7 @@
 
 /** `course` is the address of course.css, or nothing. */
 export async function adoptStyles(course) {
-  const own = ["../../look.css", "deck.css", "panels.css", "hands.css"].map((name) =>
+  const own = ["../look.css", "deck.css", "panels.css", "hands.css"].map((name) =>
     readSheet(new URL(name, import.meta.url)),
   );
   const [palette, ...sheets] = await Promise.all(own);

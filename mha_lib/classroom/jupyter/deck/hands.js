@@ -1,11 +1,12 @@
 // A show of hands: the instructor counts who has guessed what and types the counts; bars beside the result show them.
 // The choices come from the lesson: `choices` in the metadata of a cell with the role guess. hands_file.js keeps the
 // counts. Those of today are on the slide, in the deck alone; the newest of an earlier day are among its notes.
+
+import { hasRole } from "../shared/grammar.js";
+import { fill } from "../shared/words.js";
 import { sum } from "./arrange.js";
-import { hasRole } from "./grammar.js";
 import { today } from "./hands_file.js";
 import { onTurn, shownSection } from "./stage.js";
-import { fill } from "./words.js";
 
 const PATIENCE = 600_000; // ms: to count hands takes a while
 const BARS = ":scope > .hands";

@@ -1,9 +1,10 @@
 // The deck on paper: its slides one below the other in the place of the deck, each with all its steps. The
 // command `slides` opens a deck in a browser, calls this, and prints the page.
+
+import { fill } from "../shared/words.js";
 import { linkTo, pictureOf } from "./picture.js";
 import { isCore, sections } from "./stage.js";
 import { goTo } from "./turn.js";
-import { fill } from "./words.js";
 
 const MOMENT = 40; // milliseconds, and two frames: beside other decks, a page may be drawn much later
 const PATIENCE = 400; // moments in which a slide that keeps changing may come to rest

@@ -1,6 +1,6 @@
 // The room that is kept for the output of a cell, so that its code need not move when it comes. The cell's tags
 // say what it shows, `room` and `picture` in its metadata how much: mha_lib/classroom/lesson/slides.py explains it.
-import { hasRole, shownBy } from "./grammar.js";
+import { hasRole, shownBy } from "../shared/grammar.js";
 
 const EM = 0.602; // the width of a letter of code
 // Lines and columns of a cell without `room`. A cell without any of the tags counts as text until it ran.

@@ -1,17 +1,6 @@
 // Things that JupyterLab and RISE do with a notebook and that do not belong into a deck.
-import { identityOf } from "./grammar.js";
-import { fill } from "./words.js";
-
-/**
- * Let what JupyterLab writes into a lesson that opens count as no change: how the kernel names itself and its language.
- */
-export function passKernelNames({ model }) {
-  model.metadataChanged.connect((_, { key, oldValue, newValue }) => {
-    const isPassed = key === "language_info" || (key === "kernelspec" && oldValue?.name === newValue?.name);
-    if (isPassed && !model.dirty && identityOf(model))
-      queueMicrotask(() => Object.assign(model, { dirty: false }));
-  });
-}
+import { passKernelNames } from "../shared/jupyterlab.js";
+import { fill } from "../shared/words.js";
 
 /**
  * Take the toolbar off the notebook before it comes to the page. RISE only hides it, and there it computes its

@@ -3,7 +3,7 @@
 // lines.js marks the cells with such lines and figures.
 //
 // A step is [part, number]: a fragment and 0, or a cell and how many steps it has taken with this one, from 1.
-import { showStep } from "../../extension/figures.js";
+import { showStep } from "../shared/figures.js";
 
 const STEPPING = "[data-highlight], [data-steps]";
 const range = (length) => Array.from({ length }, (_, index) => index + 1);

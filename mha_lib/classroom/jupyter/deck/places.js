@@ -3,10 +3,10 @@
 // page's address #/7 and the keys 7 Enter go there: Reveal itself would count from 0, and RISE begins at the
 // first slide whatever the address says. The foot shows the number of the lesson before it, "3.7": the address
 // by which students find the step in JupyterLab (lesson/slides.py). A route shows both, "3.7   2".
-import { identityOf, numberOf } from "./grammar.js";
+import { identityOf, numberOf } from "../shared/grammar.js";
+import { fill } from "../shared/words.js";
 import { sections, shownSection } from "./stage.js";
 import { goTo } from "./turn.js";
-import { fill } from "./words.js";
 
 const NUMBER = /^#\/(\d+(?:\.\d+)?)$/;
 const openedAt = window.location.hash; // read before RISE opens the notebook

@@ -1,7 +1,7 @@
 // Reads which lesson a file is, by its own word, and which roles its cells have, by the table lesson/grammar.json, which
 // is installed beside the deck. lesson/grammar.py reads the same table. Nobody else reads a tag or learns from a path.
 
-const answer = await fetch(new URL("../../grammar.json", import.meta.url));
+const answer = await fetch(new URL("../grammar.json", import.meta.url));
 const ROLES = await answer.json();
 
 /** An entry of the metadata of a notebook or a cell: of its model, or of its JSON. */

@@ -1,11 +1,8 @@
-// Runs cells in order, without moving the deck; the line at the foot tells how far, and for how long.
+// Runs cells in order, and tells how far it is, and for how long it runs.
 import { errorOf, execute, isSetup, mayFail } from "./cells.js";
-import { save } from "./saves.js";
-import { placeOf, position } from "./stage.js";
-import { goHome } from "./turn.js";
 import { fill } from "./words.js";
 
-const MOST_FAILURES = 3; // more would cover the slide, and so would longer messages
+const MOST_FAILURES = 3; // more would cover a slide, and so would longer messages
 const LONGEST_MESSAGE = 120;
 
 const hasRun = (cell) => cell.model.executionCount !== null && (mayFail(cell) || !errorOf(cell));
@@ -13,24 +10,26 @@ const hasRun = (cell) => cell.model.executionCount !== null && (mayFail(cell) ||
 export class Runner {
   isRunning = false;
 
-  constructor({ panel, load, foot, words }) {
-    Object.assign(this, { panel, load, foot, words });
+  /**
+   * `teller` gets each sentence by `say(text, state, share)`, with the state "running", "done" or "failed" and the
+   * share of the run that is done; `sayDead()` says that the kernel has died. `placeOf` is the name of a cell's place.
+   */
+  constructor({ panel, load, teller, placeOf, words }) {
+    Object.assign(this, { panel, load, teller, placeOf, words });
   }
 
   runSetup() {
     return this.#run(this.words.setup, this.#cells.filter(isSetup), { stopsAtError: true });
   }
 
-  /** Run cells that something else needs; `run` is the name of the run at the foot. */
+  /** Run cells that something else needs; `run` is the name of the run. */
   runNeeded(run, cells) {
     return this.#run(run, cells, { stopsAtError: true });
   }
 
-  /** Run everything from a fresh kernel; then go to the first slide, if the instructor has stayed on this one. */
-  async runAll() {
-    const start = position();
-    const isDone = await this.#run(this.words.all, this.#cells, { afresh: true });
-    if (isDone && start === position()) goHome();
+  /** Run everything from a fresh kernel. */
+  runAll() {
+    return this.#run(this.words.all, this.#cells, { afresh: true });
   }
 
   /** Run in a fresh kernel the setup, and then all cells that had run without an error. */
@@ -47,24 +46,14 @@ export class Runner {
   /** Interrupt the cell that runs, also one that a key has run by itself. */
   interrupt() {
     this.isRunning = false;
-    this.panel.sessionContext.session?.kernel?.interrupt().catch(() => this.foot.sayDead());
-  }
-
-  /** Clear all outputs when asked twice: only running the cells brings them back. */
-  async clear() {
-    const { foot, words } = this;
-    if (!foot.asks(words.clear_sure)) return foot.ask(words.clear_sure);
-    foot.clear();
-    const { NotebookActions } = await this.load("@jupyterlab/notebook");
-    NotebookActions.clearAllOutputs(this.panel.content);
-    if (await save(this.panel.context)) foot.say(words.cleared, "done"); // a reload brings no output back
+    this.panel.sessionContext.session?.kernel?.interrupt().catch(() => this.teller.sayDead());
   }
 
   get #cells() {
     return this.panel.content.widgets.filter((cell) => cell.model.type === "code");
   }
 
-  /** Run the cells; `run` is the name of the run at the foot. False if it was stopped or the kernel died. */
+  /** Run the cells; `run` is the name of the run. False if it was stopped or the kernel died. */
   async #run(run, cells, { afresh = false, stopsAtError = false } = {}) {
     if (this.isRunning) return false;
     this.isRunning = true;
@@ -75,7 +64,7 @@ export class Runner {
       if (afresh) await this.#changeKernel();
       return await this.#runCells(run, cells, stopsAtError);
     } catch {
-      this.foot.sayDead(); // the kernel died under a running cell
+      this.teller.sayDead(); // the kernel died under a running cell
       return false;
     } finally {
       clearInterval(ticking);
@@ -96,12 +85,11 @@ export class Runner {
     const failures = [];
     let ran = 0;
     for (const [done, cell] of cells.entries()) {
-      const [line] = cell.model.sharedModel.getSource().split("\n");
-      const place = fill(words.place, { slide: placeOf(cell.node), cell: cell.model.id, line });
+      const place = this.placeOf(cell);
       this.#begin(fill(words.running, { run, number: done + 1, count, place }), done / count, cell);
       const reply = await this.#runCell(cell);
       if (!this.isRunning) {
-        this.foot.say(fill(words.stopped, { run, place }), "failed");
+        this.teller.say(fill(words.stopped, { run, place }), "failed");
         return false;
       }
       if (reply?.status !== "error" || mayFail(cell)) ran += 1;
@@ -110,7 +98,7 @@ export class Runner {
     }
     const summary = fill(words.finished, { run, ran, count, seconds: this.#seconds });
     const text = [summary, ...this.#first(failures)].join("\n");
-    this.foot.say(text, failures.length ? "failed" : "done");
+    this.teller.say(text, failures.length ? "failed" : "done");
     return true;
   }
 
@@ -128,7 +116,7 @@ export class Runner {
   #tick() {
     const { doing, share, cell } = this.now;
     const line = fill(this.words.took, { doing, seconds: this.#seconds });
-    this.foot.say([line, progressOf(cell)].filter(Boolean).join("\n"), "running", share);
+    this.teller.say([line, progressOf(cell)].filter(Boolean).join("\n"), "running", share);
   }
 
   /** Run a cell; again, where the kernel dropped it since another cell, which a key has run, failed meanwhile. */

@@ -1,6 +1,6 @@
 // Which lines of a cell's code are lit one after the other: "1|3-4|6" under `highlight` in its metadata, which
 // docs/en/write.md explains. tests/classroom/lesson/highlights.json lists what it reads. And which cells hold a figure
-// in steps (jupyter/extension/figures.js).
+// in steps (jupyter/shared/figures.js).
 import { sections, shownSection } from "./stage.js";
 import { finish, light, passCells } from "./steps.js";
 

@@ -31,7 +31,7 @@ async function readNearest(language) {
   return null;
 }
 
-const wordsIn = (language) => new URL(`../../words/${language}/interface.json`, import.meta.url);
+const wordsIn = (language) => new URL(`../words/${language}/interface.json`, import.meta.url);
 
 async function readFile(address) {
   const answer = await fetch(address);

@@ -1,13 +1,17 @@
 // The deck of an instructor: keys that run cells, a line at the foot, a window with the notes. Each part has a
 // file of its own; this one puts them together.
-import { markKept } from "../../extension/kept.js";
-import { filesOf, showHandouts } from "./course.js";
+
+import { filesOf } from "../shared/course.js";
+import { identityOf } from "../shared/grammar.js";
+import { markKept } from "../shared/kept.js";
+import { lineOfWithheld } from "../shared/withheld.js";
+import { readWords } from "../shared/words.js";
 import { drawErrors, hideTraceback } from "./errors.js";
 import { Fit } from "./fit.js";
 import { hideCode } from "./fold.js";
 import { Foot } from "./foot.js";
-import { identityOf } from "./grammar.js";
 import { markOutputs } from "./guess.js";
+import { showHandouts } from "./handouts.js";
 import { Hands } from "./hands.js";
 import { HandsFile } from "./hands_file.js";
 import { listKeys } from "./help.js";
@@ -18,7 +22,7 @@ import { markSteps } from "./lines.js";
 import { layOut } from "./paper.js";
 import { followAddress, markPlaces, typedNumber } from "./places.js";
 import { pointersOf } from "./pointer.js";
-import { Runner } from "./runner.js";
+import { DeckRunner } from "./runs.js";
 import { queueDeckSaves } from "./saves.js";
 import { followSlides } from "./selection.js";
 import { showBusy } from "./signs.js";
@@ -28,8 +32,6 @@ import { Speaker } from "./speaker.js";
 import { onTurn, shownSection } from "./stage.js";
 import { adoptStyles } from "./styles.js";
 import { takeOver } from "./turn.js";
-import { lineOfWithheld } from "./withheld.js";
-import { readWords } from "./words.js";
 
 /** Words and styles come first: RISE opens the notebook only when this function is done. */
 export default async function prepareDeck(app, load) {
@@ -71,7 +73,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
   const foot = new Foot(panel, words);
   answerDialogs(Dialog, { isOwnCopy, foot, words });
   queueDeckSaves(panel.context, { foot, words });
-  const runner = new Runner({ panel, load, foot, words });
+  const runner = new DeckRunner({ panel, load, foot, words });
   const fit = new Fit({ words });
   const speaker = new Speaker({ slides, words: inAll.speaker, passKey, fit });
   followDeck({ foot, speaker });

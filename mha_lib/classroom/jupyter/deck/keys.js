@@ -7,9 +7,10 @@
 //   name    the row's sentence in the help, under deck.help in the words; `label` stands there for the keys
 //   act     what they do; where it returns false, the key goes on to the next mode that holds
 // The help lists the rows that have a name, in this order.
+
+import { save } from "../shared/saves.js";
 import { showTraceback } from "./errors.js";
 import { showCode } from "./fold.js";
-import { save } from "./saves.js";
 import { reveal, toggleAnswers, toggleDark } from "./stage.js";
 import { goBack, goDown, goHome, goLeft, goOn, goRight, goToEnd, goUp } from "./turn.js";
 

@@ -1,4 +1,5 @@
 // The slides on the page: RISE makes each slide a section inside a section, in the order of the lesson.
+import { fill } from "../shared/words.js";
 import { countTaken } from "./steps.js";
 
 export const sections = () => [...document.querySelectorAll(".slides > section > section")];
@@ -23,8 +24,11 @@ export function onTurn(act) {
 /** Where the deck stands: the slide, and how many of its steps are shown. */
 export const position = () => `${shownSection().id}+${countTaken(shownSection())}`;
 
-/** The name of the slide that holds the node, as the foot has it; places.js explains it. */
-export const placeOf = (node) => node.closest("[data-place]")?.dataset.place;
+/** Where a cell stands, as the foot says it: its slide, which places.js explains, and its id. */
+export function placeOf({ node, model: { id } }, words) {
+  const slide = node.closest("[data-place]")?.dataset.place;
+  return fill(words.place, { slide, cell: id });
+}
 
 /** A copy of the slide's heading, with its formulas and without the link to itself; null where it has none. */
 export function headingOf(section) {

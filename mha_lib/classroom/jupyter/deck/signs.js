@@ -1,8 +1,8 @@
 // The sign at a cell that runs or waits: a bar beside it, where it covers nothing. The foot tells for how long the
 // cell runs, which key interrupts it, and its slide, where that is not the one shown.
-import { save } from "./saves.js";
+import { save } from "../shared/saves.js";
+import { fill } from "../shared/words.js";
 import { placeOf, shownSection } from "./stage.js";
-import { fill } from "./words.js";
 
 const IDLE_AFTER = 300; // ms: between two cells of a longer run there is less
 
@@ -26,8 +26,7 @@ export function showBusy({ panel, foot, words }) {
     if (!seconds) return "";
     const running = fill(words.cell_runs, { seconds });
     if (shownSection()?.contains(cell.node)) return running;
-    const place = fill(words.place, { slide: placeOf(cell.node), cell: cell.model.id });
-    return fill(words.runs_elsewhere, { place, running });
+    return fill(words.runs_elsewhere, { place: placeOf(cell, words), running });
   }
 
   function begin(cell) {

@@ -1,6 +1,8 @@
 // The speaker's window: the clock, the notes of the slide, the slide itself, and the step or slide that comes next.
 // The deck draws the window, and receives the keys that are pressed in it. The window closes when the deck leaves the
 // page; the clock goes on. Each tab has a window of its own.
+
+import { fill } from "../shared/words.js";
 import { Clock, minutesBehind } from "./clock.js";
 import { errorsOn } from "./errors.js";
 import { Frame } from "./frame.js";
@@ -8,7 +10,6 @@ import { copyFormulaStyles, drawUnseen, linkTo } from "./picture.js";
 import { coreMinutes } from "./slides.js";
 import { headingOf, nextCore, position, sections, shownSection } from "./stage.js";
 import { countSteps, countTaken } from "./steps.js";
-import { fill } from "./words.js";
 
 const PAGE = `
   <header>

@@ -1,7 +1,6 @@
 // The files of the course that a lesson needs: course.css, and course.json with the address of the handouts.
-import { sections } from "./stage.js";
 
-const SETTINGS = "course.json";
+export const SETTINGS = "course.json";
 
 /**
  * The folder of the lessons from which a copy was made: notebooks/<language>, or build/<language> for lessons that a
@@ -42,17 +41,4 @@ async function filesIn(folder, contents) {
   const files = content.filter(({ type }) => type === "file");
   const addresses = files.map(async ({ name, path }) => [name, await contents.getDownloadUrl(path)]);
   return Object.fromEntries(await Promise.all(addresses));
-}
-
-/** Show the address of the handouts and its QR code on the title slide. */
-export async function showHandouts(files, words) {
-  if (!files[SETTINGS]) return;
-  const { handouts } = await (await fetch(files[SETTINGS])).json();
-  if (!handouts) return;
-  const figure = Object.assign(document.createElement("figure"), { id: "deck-handouts" });
-  const textContent = handouts.replace(/^https?:\/\/|\/$/g, "");
-  figure.append(Object.assign(document.createElement("figcaption"), { textContent }));
-  const picture = { src: files["handouts.svg"], alt: words.handouts_code };
-  if (picture.src) figure.prepend(Object.assign(document.createElement("img"), picture));
-  sections()[0].append(figure);
 }

@@ -1,9 +1,10 @@
 // Runs the cell that is seen. Where it misses a name that comes from cells which have not run in this kernel, the foot
 // says which, and a key runs them, with what they miss in turn, and then the cell again.
-import { sourcesOfName } from "../../extension/names.js";
-import { execute, isSetup } from "./cells.js";
+
+import { execute, isSetup } from "../shared/cells.js";
+import { sourcesOfName } from "../shared/names.js";
+import { fill } from "../shared/words.js";
 import { placeOf } from "./stage.js";
-import { fill } from "./words.js";
 
 export function needsOf({ panel, load, foot, words }) {
   let waiting = []; // the cell, and above it those that it needs, the first to run on top
@@ -23,7 +24,7 @@ export function needsOf({ panel, load, foot, words }) {
     waiting = pile;
     const source = pile.at(-1);
     if (!source) return;
-    const place = fill(words.place, { slide: placeOf(source.node), cell: source.model.id });
+    const place = placeOf(source, words);
     foot.say(fill(isSetup(source) ? words.setup_missing : words.cell_missing, { place }), "failed");
   }
 
