@@ -16,7 +16,7 @@ LIBRARY = ROOT / "mha_lib"
 CLASSROOM = "mha_lib.classroom"
 LODGERS = {"offline_notebook", "torch_in_page"}  # packages of their own, which know no course
 # The rooms of the classroom from the ground up: each may import those before it.
-ROOMS = ["look", "lesson", "pictures", "explorer", "trainings", "heads", "translator", "stories"]
+ROOMS = ["look", "lesson", "pictures", "explorer", "trainings", "heads", "models", "translator", "stories"]
 ROOMS += ["exercises", "begin", "__init__", "jupyter", "pages", "students", "doctor", "ahead", "__main__"]
 WITHOUT_PYTHON = {"words"}
 # The rooms of scripts, for jupyter its folders, and those from which each may import beside itself.

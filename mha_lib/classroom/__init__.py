@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mha_lib.classroom.begin import begin_lesson, begin_part
     from mha_lib.classroom.exercises import check
     from mha_lib.classroom.explorer import explore
-    from mha_lib.classroom.heads.explore import explore_model
+    from mha_lib.classroom.models.explore import explore_model
     from mha_lib.classroom.pictures.numbers import show_bars, show_cells, show_lines
     from mha_lib.classroom.pictures.plots import show_heads
     from mha_lib.classroom.pictures.tables import show_table
@@ -24,7 +24,7 @@ ROOMS = {
     "begin_part": "begin",
     "check": "exercises",
     "explore": "explorer",
-    "explore_model": "heads.explore",
+    "explore_model": "models.explore",
     "show_bars": "pictures.numbers",
     "show_cells": "pictures.numbers",
     "show_heads": "pictures.plots",

@@ -4,7 +4,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from mha_lib.classroom.heads import explore_model
+from mha_lib.classroom.models import explore_model
 from tests.browser.explorers import HEADS, assert_shows
 
 LENGTH = 70  # tokens: a text with parts

@@ -1,48 +1,20 @@
-"""The heads of any model of the kind of ``transformers``: read them, measure them, see them, remove them.
+"""The heads of models that are made of the course's layers: measure them, change them, see what they write.
 
-``changes.py`` names heads and changes their weights. ``attention.py`` runs a model and takes its weights,
-``measures.py`` says what each head does in numbers, ``corpus.py`` does so over many texts and removes each
-head, ``table.py`` holds the numbers, ``patching.py`` puts parts of one run into another, ``parts.py`` finds
-the modules through which heads write, ``texts.py`` makes padded batches,
-``tokens.py`` finds the labels, ``explore.py`` gives all of it to the explorer as arrays, and ``load.py`` is
-the only place in this project that fetches a model.
-``transformers`` is in the extra ``[models]``, and imported only when one of these functions is called.
-
-``shares.py`` and ``who_said.py`` serve small language models made of the course's layers: the share of each
-head in a logit, other outputs in place of a head's, and a widget that shows them while the page writes.
+``changes.py`` names heads and changes their weights, ``measures.py`` says what each head does in numbers,
+``shares.py`` finds the share of each head in a logit and puts other outputs in place of a head's, and
+``who_said.py`` is a widget that shows the shares while the page writes.
 """
 
-from mha_lib.classroom.heads.attention import (
-    Importance,
-    ModelAttention,
-    changed_heads,
-    importance_by_removal,
-    read_attention,
-)
 from mha_lib.classroom.heads.changes import Head, evened, permuted, silenced
-from mha_lib.classroom.heads.corpus import head_table
-from mha_lib.classroom.heads.explore import explore_model
-from mha_lib.classroom.heads.patching import Patched, patched_heads
 from mha_lib.classroom.heads.shares import head_outputs, logit_shares, replaced
-from mha_lib.classroom.heads.table import HeadTable
 from mha_lib.classroom.heads.who_said import who_said
 
 __all__ = [
     "Head",
-    "HeadTable",
-    "Importance",
-    "ModelAttention",
-    "Patched",
-    "changed_heads",
     "evened",
-    "explore_model",
     "head_outputs",
-    "head_table",
-    "importance_by_removal",
     "logit_shares",
-    "patched_heads",
     "permuted",
-    "read_attention",
     "replaced",
     "silenced",
     "who_said",

@@ -1,7 +1,4 @@
-"""A head by its place in a model, what its weights can be changed to, and how widely they spread.
-
-All of it serves models of ``transformers`` (``attention.py``) and the course's own translator.
-"""
+"""A head by its place in a model, what its weights can be changed to, and how widely they spread."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -61,13 +58,6 @@ def permuted(weights: Tensor, allowed: Tensor) -> Tensor:
 def silenced(weights: Tensor, allowed: Tensor) -> Tensor:
     """Take all weight away: the head adds nothing, as if it were removed."""
     return torch.zeros_like(weights)
-
-
-def moved_by_a_bit(weights: Tensor, generator: torch.Generator) -> Tensor:
-    """Move each weight up or down, at random, by about the last bit of its type: what rounding may do."""
-    up = torch.rand(weights.shape, generator=generator).to(weights.device) < 0.5
-    bit = torch.finfo(weights.dtype).eps
-    return (weights.double() * torch.where(up, 1 + bit, 1 - bit)).to(weights.dtype)
 
 
 def entropy(weights: Tensor) -> Tensor:

@@ -4,42 +4,10 @@ The averages go over the queries but the first, which has no choice in a model t
 Padding does not count, neither as a query nor as the first token.
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
-from mha_lib.classroom.heads.attention import ModelAttention, as_arguments, read_batch
 from mha_lib.classroom.heads.changes import entropy
-
-REPEATED = 25  # tokens that are said twice, to find induction heads
-SEEDS = 3  # texts of random tokens for each length
-# With these inputs alone can the model be asked for another text.
-OF_TOKENS = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
-OF_TARGETS = {"decoder_input_ids", "decoder_attention_mask", "labels"}
-
-
-def measures_of(attention: ModelAttention, inputs: Any) -> dict[str, list[dict[str, Tensor]]]:
-    """For each kind of attention and each of its layers the measures by name, (H,) each.
-
-    entropy    how widely the head looks, in nats
-    previous, first, same  the weight on the token before, the first one, and the token itself
-    sink       the weight on no token, in a model whose softmax has a sink; it is in the entropy, too
-    induction  on random tokens that are said twice: the weight on the token after the one said before, less
-               the weight there after a first half of other tokens. The mean over 3 seeds and 2 lengths.
-               Models that read no tokens have none.
-    """
-    found: dict[str, list[dict[str, Tensor]]] = {}
-    for kind, layers in attention.layers.items():
-        is_cross = kind == "cross"
-        found[kind] = [
-            measures_of_layer(layer.weights, layer.allowed, is_cross=is_cross, sink=layer.sink)
-            for layer in layers
-        ]
-    for kind, scores in induction_scores(attention.model, inputs).items():
-        for measures, (repeated, control) in zip(found[kind], scores, strict=True):
-            measures["induction"] = (repeated - control).mean(0)
-    return found
 
 
 def measures_of_layer(
@@ -91,47 +59,3 @@ def induction(weights: Tensor) -> Tensor:
     """
     n = weights.shape[-1] // 2
     return weights.float().diagonal(1 - n, dim1=-2, dim2=-1)[..., 1:].mean(-1)  # query n + i, key i + 1
-
-
-def induction_scores(model: nn.Module, inputs: Any) -> dict[str, list[Tensor]]:
-    """The scores (2, S, H) of each layer of each kind, on S texts that are said twice and on their controls.
-
-    The texts of a length are one batch. Empty for a model that reads something else than tokens.
-    """
-    names = as_arguments(model, inputs, many=True).keys()
-    if "input_ids" not in names or names - OF_TOKENS - OF_TARGETS:
-        return {}
-    scores: dict[str, list[list[Tensor]]] = {}  # of each layer, by length
-    for most in (REPEATED, REPEATED // 2):
-        pairs = [repeated_tokens(model, most, seed) for seed in range(SEEDS)]
-        if not all(pairs):
-            return {}
-        tokens = torch.cat([*map(torch.cat, zip(*filter(None, pairs), strict=True))])  # (2 S, 2 n)
-        targets = {"decoder_input_ids": tokens} if names & OF_TARGETS else {}
-        for kind, layers in read_batch(model, {"input_ids": tokens} | targets).items():
-            here = [induction(layer.weights).unflatten(0, (2, SEEDS)) for layer in layers]  # (2, S, H) each
-            scores.setdefault(kind, []).append(here)
-    return {
-        kind: [torch.cat(layer, 1) for layer in zip(*found, strict=True)]
-        for kind, found in scores.items()
-        if kind != "cross"
-    }
-
-
-def repeated_tokens(model: Any, most: int, seed: int) -> tuple[Tensor, Tensor] | None:
-    """Random tokens said twice, and their control, in which other tokens are the first half: (1, 2 n) each.
-
-    All tokens of a half differ, and n is at most ``most``. None if the model has no table or no room.
-    """
-    table = getattr(model, "get_input_embeddings", lambda: None)()
-    if not isinstance(table, nn.Embedding):
-        return None
-    config = getattr(model, "config", None)
-    room = getattr(config, "max_position_embeddings", None) or 2 * most
-    count = min(most, room // 2, table.num_embeddings // 2)
-    if count < 3:
-        return None
-    generator = torch.Generator().manual_seed(seed)
-    numbers = torch.randperm(table.num_embeddings, generator=generator)[: 2 * count].to(table.weight.device)
-    tokens, others = numbers.chunk(2)
-    return tokens.repeat(2)[None], torch.cat([others, tokens])[None]

@@ -1,4 +1,4 @@
-"""Two small trained models of the course's layers as models of transformers, and the table of heads of one.
+"""Two small trained models of the course's layers as models of transformers.
 
 One is lesson 07's; the other was trained by somebody else and is not part of the project: see
 ``tests/mha_lib/stories.py``.
@@ -15,7 +15,6 @@ import transformers
 
 from evidence.heads import run_cells
 from evidence.stories import lesson_of
-from mha_lib.classroom.heads import head_table
 from tests.classroom.heads.course_model import CourseModel
 from tests.mha_lib.stories import BEGIN, STORY, needs_stories, read_model
 
@@ -93,18 +92,3 @@ def test_theirs_is_the_model_of_the_courses_layers(make, in_course):
     theirs = as_theirs(ours)
     for each in numbers:
         assert_close(theirs(each[None]).logits, ours(each[None]), atol=1e-3, rtol=1e-3)
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_table_of_lesson_07_misses_most_and_least_the_heads_that_the_lesson_does(language, in_course):
-    """Asked for later syllables alone, as the lesson does: by -100 for all other tokens."""
-    file = lesson_of(language)
-    lesson = run_cells(file, *TRAINED, "measured", "leads", "removal", given=in_course(file))
-    texts, later = lesson["texts"], lesson["later_without"]
-    labels = texts.tokens.where(texts.kinds == lesson["REST"], -100)
-    inputs = {"input_ids": texts.tokens, "labels": labels}
-    table = head_table(as_theirs(lesson["model"]), inputs, removed=["mean"], batch_size=50)
-    grown = torch.tensor([row["mean_ablation"] for row in table])
-    # A loss and a share right may order the heads between them otherwise.
-    assert (grown.argmax(), grown.argmin()) == (later.argmin(), later.argmax())

@@ -9,10 +9,10 @@ pytest.importorskip("transformers")
 
 from transformers import AutoTokenizer
 
-from mha_lib.classroom.heads import explore_model
-from mha_lib.classroom.heads.load import CannotLoad
 from mha_lib.classroom.lesson.language import words_in
-from tests.classroom.heads.small_models import CASES, SIZES, ids, made, saved, with_attentions
+from mha_lib.classroom.models import explore_model
+from mha_lib.classroom.models.load import CannotLoad
+from tests.classroom.models.small_models import CASES, SIZES, ids, made, saved, with_attentions
 
 GPT2 = CASES["gpt2"]
 BERT_LIKE = {"vocab_size": 61, "num_attention_heads": 3, **SIZES}
@@ -50,6 +50,11 @@ REFUSED = {
     "training": (lambda: GPT2.make().train(), ids(5, 0), r"call model\.eval\(\)"),
     "batch": (GPT2.make, ids(10, 0).reshape(2, 5), r"one text.*\(2, 5\).*input_ids\[:1\]"),
     "vocabulary": (GPT2.make, torch.tensor([[3, 61]]), "below 61.*tokenizer of another model"),
+    "positions": (
+        made("Roberta", max_position_embeddings=60, **BERT_LIKE),
+        ids(59, 0),
+        r"at most 58.*\[:, :58\]",
+    ),
     "class": (lambda: type(GPT2.make()), ids(5, 0), "module of PyTorch, got type"),
     "text": (GPT2.make, "the cat", r"explore_model\(model, text, tokenizer\), got NoneType"),
 }
@@ -61,6 +66,10 @@ def test_it_is_refused_with_the_reason(case):
     model = make()
     with pytest.raises((TypeError, ValueError), match=message):
         explore_model(model, inputs)
+
+
+def test_a_text_as_long_as_the_error_says_is_shown():
+    explore_model(REFUSED["positions"][0](), ids(58, 0))
 
 
 @pytest.fixture

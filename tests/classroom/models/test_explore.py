@@ -6,12 +6,23 @@ import torch
 
 pytest.importorskip("transformers")
 
-from mha_lib.classroom.heads import explore_model, read_attention
-from mha_lib.classroom.heads.explore import SMALL, WHOLE, WINDOW
-from mha_lib.classroom.heads.measures import measures_of
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
-from tests.classroom.heads.small_models import CASES, GPT2, SOURCE, T5, TARGET, ids, made, with_attentions
+from mha_lib.classroom.models import explore_model
+from mha_lib.classroom.models.explore import SMALL, WHOLE, WINDOW
+from mha_lib.classroom.models.measures import measures_of
+from mha_lib.classroom.models.reading import read_attention
+from tests.classroom.models.small_models import (
+    CASES,
+    GPT2,
+    SIZES,
+    SOURCE,
+    T5,
+    TARGET,
+    ids,
+    made,
+    with_attentions,
+)
 
 WORDS = words_in("en")["models"]
 each_case = pytest.mark.parametrize("name", CASES)
@@ -142,7 +153,7 @@ def test_a_part_beyond_the_end_of_the_shorter_text_says_so():
 
 def test_all_heads_have_the_measures_of_their_layer():
     explorer = explored("t5")
-    measured = measures_of(CASES["t5"].read(), CASES["t5"].inputs())
+    measured, _ = measures_of(CASES["t5"].read(), CASES["t5"].inputs())
     shown = [entry_at(explorer, layer=f"decoder: layer {layer}")[0]["measures"] for layer in range(3)]
     for found, expected in zip(shown, measured["decoder"], strict=True):
         assert [*found] == [WORDS["measures"][name] for name in expected]
@@ -157,7 +168,7 @@ def test_all_heads_have_the_measures_of_their_layer():
 
 def test_a_page_carries_all_layers_in_blocks_if_it_must(monkeypatch):
     monkeypatch.setenv(FOR_A_PAGE, "1")
-    monkeypatch.setattr("mha_lib.classroom.heads.explore.BUDGET", 400_000)
+    monkeypatch.setattr("mha_lib.classroom.models.explore.BUDGET", 400_000)
     explorer = explore_model(long_model(n_layer=6, n_head=6), ids(200, 0))
     assert explorer.table["directory"][0]["overview"], "the overview comes first"
     of_layers = [entry for entry in explorer.table["directory"] if not any(entry["setting"][1:])]
@@ -189,6 +200,40 @@ def test_patches_are_labelled_by_row_and_column():
     entry, _, _ = entry_at(explored("vit"), layer="layer 0")
     assert entry["key_labels"] == ["CLS", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]
     assert "induction" not in entry["measures"]
+
+
+PICTURE = {"image_size": 8, "patch_size": 4, "num_attention_heads": 3, **SIZES}
+FRAMES = {"num_frames": 4, "tubelet_size": 2}
+
+
+@pytest.mark.parametrize(
+    ("make", "pixels", "before"),
+    [
+        (made("DeiT", **PICTURE), (1, 3, 8, 8), ["CLS", "+1"]),
+        (made("Dinov2WithRegisters", num_register_tokens=2, **PICTURE), (1, 3, 8, 8), ["CLS", "+1", "+2"]),
+        (made("VideoMAE", **PICTURE, **FRAMES), (1, 4, 3, 8, 8), None),
+        (made("Yolos", num_detection_tokens=5, **(PICTURE | {"image_size": (8, 8)})), (1, 3, 8, 8), None),
+    ],
+)
+def test_patches_have_numbers_where_other_tokens_stand_among_them(make, pixels, before):
+    explorer = explore_model(make(), {"pixel_values": torch.rand(pixels)})
+    labels = entry_at(explorer, layer="layer 0")[0]["key_labels"]
+    patches = ["0,0", "0,1", "1,0", "1,1"]
+    assert labels == ([*map(str, range(len(labels)))] if before is None else before + patches)
+
+
+@pytest.mark.parametrize("states", [4, 7, 12])
+def test_a_decoder_alone_has_labels_of_its_own_and_numbers_for_what_it_is_given(states):
+    model = made("GPT2", "LMHeadModel", add_cross_attention=True, **GPT2)()
+    inputs = {"input_ids": ids(7, 0), "encoder_hidden_states": torch.rand(1, states, 24)}
+    explorer = explore_model(model, inputs, list("abcdefg"))
+    entry, _, weights = entry_at(explorer, layer="self: layer 0")
+    assert entry["query_labels"] == entry["key_labels"] == list("abcdefg")
+    assert weights.shape[-2:] == (7, 7)
+    entry, _, weights = entry_at(explorer, layer="cross: layer 0")
+    assert entry["query_labels"] == list("abcdefg")
+    assert entry["key_labels"] == [*map(str, range(states))]
+    assert weights.shape[-2:] == (7, states)
 
 
 @pytest.mark.parametrize(
@@ -248,49 +293,3 @@ def test_a_call_for_what_is_not_there_gets_a_clear_error(place, message):
     with pytest.raises(ValueError, match=message):
         explorer.show(**place)
     assert explorer.setting == [0, 0, 0]
-
-
-def rows_of(attention, **columns):
-    """A table with a column for each function of a head's place in the list."""
-    places = enumerate(attention.heads)
-    return [
-        {"kind": kind, "layer": layer, "head": head} | {name: value(at) for name, value in columns.items()}
-        for at, (kind, layer, head) in places
-    ]
-
-
-def test_heads_are_sorted_by_the_columns_of_a_table():
-    case = CASES["gpt2"]
-    columns = {"loss": lambda at: -at, "text": str, "part": lambda at: None if at else 1.0, "same": float}
-    rows = rows_of(case.read(), **columns)
-    explorer = explore_model(case.make(), case.inputs(), table=reversed(rows))
-    of_all = entry_at(explorer, layer="all layers")[0]["measures"]
-    assert [*of_all][-2:] == ["induction", "loss"]
-    assert of_all["loss"] == [0, -1, -2, -3, -4, -5]
-    assert entry_at(explorer, layer="layer 1")[0]["measures"]["loss"] == [-3, -4, -5]
-    assert of_all["same token"] == [0, 1, 2, 3, 4, 5], "in the place of the measure"
-    assert "loss" in explorer.controls[-4]["texts"]
-
-
-def test_a_table_may_say_nothing_about_some_kinds_of_attention():
-    case = CASES["bart"]
-    rows = [row for row in rows_of(case.read(), loss=float) if row["kind"] == "encoder"]
-    explorer = explore_model(case.make(), case.inputs(), table=rows)
-    assert "loss" in entry_at(explorer, layer="encoder: layer 0")[0]["measures"]
-    assert "loss" not in entry_at(explorer, layer="cross: layer 0")[0]["measures"]
-
-
-ROW = {"kind": "self", "layer": 0, "head": 0}
-
-
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ([ROW | {"loss": 1.0}], "a number for each head of one kind of attention, got 1 rows for 6 heads"),
-        ([ROW | {"head": 3, "loss": 1.0}], r"got \('self', 0, 3\)"),
-        ({("self", 0, 0): 1.0}, "rows with kind, layer, head.*got tuple"),
-    ],
-)
-def test_a_wrong_table_gets_a_clear_error(table, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        explore_model(CASES["gpt2"].make(), CASES["gpt2"].inputs(), table=table)

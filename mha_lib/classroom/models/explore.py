@@ -13,14 +13,13 @@ from torch import Tensor
 from mha_lib.classroom.explorer.controls import Control, make_control
 from mha_lib.classroom.explorer.table import BUDGET, Overview, Picture, Source
 from mha_lib.classroom.explorer.widget import Explorer, words_with
-from mha_lib.classroom.heads.attention import Layer, ModelAttention, read_attention
-from mha_lib.classroom.heads.changes import Head, checked_heads
-from mha_lib.classroom.heads.columns import columns_of
-from mha_lib.classroom.heads.load import load, tokenized
-from mha_lib.classroom.heads.measures import measures_of
-from mha_lib.classroom.heads.tokens import SEQUENCES, labels_of, lengths_of
+from mha_lib.classroom.heads.changes import checked_heads
 from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
+from mha_lib.classroom.models.load import load, tokenized
+from mha_lib.classroom.models.measures import measures_of
+from mha_lib.classroom.models.reading import Layer, ModelAttention, read_attention
+from mha_lib.classroom.models.tokens import labels_of, lengths_of, sequences_of
 
 WINDOW = 64  # tokens of a part: so many labels can be read
 WHOLE = 200  # tokens: of more a picture shows blocks, since a screen has no more cells to point at
@@ -31,7 +30,7 @@ AHEAD_FOR_A_PAGE: dict[str, Any] = {"seconds": 60.0}
 Window = tuple[int, int] | None  # where a part begins and ends; None for the whole text
 
 
-def explore_model(model: Any, inputs: Any, tokens: Any = None, *, table: Any = None) -> "ModelExplorer":
+def explore_model(model: Any, inputs: Any, tokens: Any = None) -> "ModelExplorer":
     """The heads of any model that returns attentions in the way of ``transformers``.
 
     model   a module in evaluation mode, or a name or a folder: then ``inputs`` is a text, and
@@ -41,11 +40,14 @@ def explore_model(model: Any, inputs: Any, tokens: Any = None, *, table: Any = N
             Or a text, if ``tokens`` is the tokenizer
     tokens  the tokenizer, or a list of labels, or ``{"encoder": labels, "decoder": labels}``. Without them
             patches of pictures are named by row and column, and tokens by number.
-    table   rows with kind, layer, head and columns of numbers, by which heads can then be sorted
 
     The overview shows all layers × heads; a click opens one. Texts of more than 64 tokens have a choice of
-    the part to see. ``explorer.attention`` is what ``changed_heads`` and ``importance_by_removal`` take, and
-    ``explorer.inputs`` are what the model was called with. ``explorer.show(layer=3, head=1)`` opens a head.
+    the part to see. ``explorer.inputs`` are what the model was called with, and
+    ``explorer.show(layer=3, head=1)`` opens a head. A copy of the model is read, with the same parameters,
+    so that the model stays as it is.
+
+    Raises TypeError or ValueError for inputs and labels that don't fit the model, and for a model whose
+    weights cannot be read.
     """
     if isinstance(model, str | os.PathLike):
         tokenizer = tokens if hasattr(tokens, "decode") else None
@@ -54,7 +56,7 @@ def explore_model(model: Any, inputs: Any, tokens: Any = None, *, table: Any = N
     elif isinstance(inputs, str):
         inputs = tokenized(model, inputs, tokens)
     attention = read_attention(model, inputs)
-    return ModelExplorer(ModelPictures(attention, inputs, tokens, table), inputs)
+    return ModelExplorer(ModelPictures(attention, inputs, tokens), inputs)
 
 
 class ModelExplorer(Explorer):
@@ -112,7 +114,7 @@ class ModelExplorer(Explorer):
 
         It carries the overview and all layers, a long text in blocks and with as many parts as 2 MB hold.
         """
-        from mha_lib.classroom.heads.save import save_page  # here: nbconvert takes a second
+        from mha_lib.classroom.models.save import save_page  # here: nbconvert takes a second
 
         pictures = copy(self._pictures)
         pictures.is_for_a_page = True
@@ -136,12 +138,12 @@ class ModelExplorer(Explorer):
 class ModelPictures:
     """The function that gives the explorer the picture of a setting."""
 
-    def __init__(self, attention: ModelAttention, inputs: Any, tokens: Any, table: Any = None):
+    def __init__(self, attention: ModelAttention, inputs: Any, tokens: Any):
         self.attention = attention
         self.words: dict[str, Any] = words_here()["models"]
         self.labels = labels_of(attention, inputs, tokens)
-        self.measures = measures_of(attention, inputs)
-        self.columns = {} if table is None else columns_of(attention, table)
+        self.sequences = sequences_of(attention)
+        self.measures, self.no_induction = measures_of(attention, inputs)
         self.is_for_a_page = bool(os.environ.get(FOR_A_PAGE))
 
     def controls(self) -> list[Control]:
@@ -174,7 +176,7 @@ class ModelPictures:
         kind, number = layer
         layers = self.attention.layers[kind]
         which = [*range(len(layers))] if number is None else [number]
-        row, column = SEQUENCES[kind]
+        row, column = self.sequences[kind]
         rows = self.checked(queries, row)
         columns = self.checked(keys, column)
         whole = most_for_a_page(self.attention) if self.is_for_a_page else WHOLE
@@ -190,7 +192,7 @@ class ModelPictures:
             key_labels=block_labels(self.labels[column], columns, most) + [self.words["sink"]] * has_sink,
             head_labels=[self.named("head", kind, **place) for place in places],
             short_labels=[self.words["short"].format(**place) for place in places],
-            measures=self.measures_here(kind, which) | self.columns_here(kind, places),
+            measures=self.measures_here(kind, which),
             note=self.note(rows, columns, most),
             overview=self.overview(kind, heads) if number is None else None,
             call="" if number is None else self.call(kind, layers[number].number, queries, keys),
@@ -206,7 +208,7 @@ class ModelPictures:
     def weights(self, layer: tuple[str, int | None], queries: Window = None, keys: Window = None) -> Tensor:
         """The weights (H, Q, K) of a setting, as the model gives them."""
         kind, number = layer
-        row, column = SEQUENCES[kind]
+        row, column = self.sequences[kind]
         layers = self.attention.layers[kind]
         part = (slice(None), slice(*self.checked(queries, row)), slice(*self.checked(keys, column)))
         return torch.cat([each.weights[part] for each in (layers if number is None else [layers[number]])])
@@ -221,14 +223,6 @@ class ModelPictures:
             raise ValueError(self.words["beyond"].format(count=length, begin=begin, end=end - 1))
         return begin, min(end, length)
 
-    def columns_here(self, kind: str, places: list[dict[str, int]]) -> dict[str, list[float]]:
-        """The columns of the table; one with the name of a measure takes its place."""
-        heads = [Head(kind, **place) for place in places]
-        return {
-            self.words["measures"].get(name, name): [column[head] for head in heads]
-            for name, column in self.columns.get(kind, {}).items()
-        }
-
     def measures_here(self, kind: str, which: list[int]) -> dict[str, list[float]]:
         first = self.measures[kind][which[0]]
         return {
@@ -238,7 +232,8 @@ class ModelPictures:
 
     def note(self, rows: tuple[int, int], columns: tuple[int, int], most: int) -> str:
         sizes = [block_size(part, most) for part in (rows, columns)]
-        return self.words["blocks"].format(queries=sizes[0], keys=sizes[1]) if max(sizes) > 1 else ""
+        blocks = self.words["blocks"].format(queries=sizes[0], keys=sizes[1]) if max(sizes) > 1 else ""
+        return " ".join(filter(None, (blocks, self.no_induction)))
 
     def overview(self, kind: str, heads: list[tuple[int, int]]) -> Overview:
         layers = self.attention.layers[kind]

@@ -9,9 +9,9 @@ pytest.importorskip("transformers")
 import huggingface_hub.constants
 import torch
 
-from mha_lib.classroom.heads import explore_model, load
-from mha_lib.classroom.heads.load import CannotLoad
-from tests.classroom.heads.small_models import saved
+from mha_lib.classroom.models import explore_model, load
+from mha_lib.classroom.models.load import CannotLoad
+from tests.classroom.models.small_models import saved
 
 
 def test_a_name_and_a_text_are_enough_and_the_model_keeps_the_layer_that_predicts_tokens(tmp_path):

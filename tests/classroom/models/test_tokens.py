@@ -7,7 +7,7 @@ pytest.importorskip("transformers")
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from mha_lib.classroom.heads.tokens import read_by
+from mha_lib.classroom.models.tokens import read_by
 
 ENGLISH = ["the cat sat on the mat"] * 9
 

@@ -3,26 +3,33 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mha_lib.classroom.heads.attention import ModelAttention, as_arguments
-
-# Of which sequence the queries and keys of each kind of attention are: of the only one, or of which of two.
-SEQUENCES = {
-    "self": ("encoder", "encoder"),
-    "encoder": ("encoder", "encoder"),
-    "decoder": ("decoder", "decoder"),
-    "cross": ("decoder", "encoder"),
-}
+from mha_lib.classroom.models.reading import ModelAttention, as_arguments
 
 BLANK = "␣"
 NO_LETTER = "\ufffd"  # stands for bytes that are no letter, or a part of one
 MOST_PIECES = 8  # tokens that make one letter, or two that share a token
 
 
+def sequences_of(attention: ModelAttention) -> dict[str, tuple[str, str]]:
+    """The sequence of the queries and that of the keys, for each kind of attention: which of two, if several.
+
+    Cross-attention beside "self" is that of a decoder alone, to which an encoder's output is given.
+    """
+    own = "decoder" if "cross" in attention.layers else "encoder"
+    known = {
+        "self": (own, own),
+        "encoder": ("encoder", "encoder"),
+        "decoder": ("decoder", "decoder"),
+        "cross": ("decoder", "encoder"),
+    }
+    return {kind: known[kind] for kind in attention.layers}
+
+
 def lengths_of(attention: ModelAttention) -> dict[str, int]:
     """How many tokens each sequence has."""
-    found = {}
+    found, sequences = {}, sequences_of(attention)
     for kind, layers in attention.layers.items():
-        for sequence, count in zip(SEQUENCES[kind], layers[0].weights.shape[1:], strict=True):
+        for sequence, count in zip(sequences[kind], layers[0].weights.shape[1:], strict=True):
             found[sequence] = count
     return found
 
@@ -32,7 +39,9 @@ def labels_of(attention: ModelAttention, inputs: Any, tokens: Any) -> dict[str, 
     lengths, arguments = lengths_of(attention), as_arguments(attention.model, inputs)
     if hasattr(tokens, "convert_ids_to_tokens"):
         names = {"encoder": "input_ids", "decoder": "decoder_input_ids"}
-        ids = {sequence: arguments.get(names[sequence]) for sequence in lengths}
+        if "self" in attention.layers:
+            names = {sequences_of(attention)["self"][0]: "input_ids"}
+        ids = {sequence: arguments.get(name) for sequence, name in names.items() if sequence in lengths}
         given = {
             sequence: read_by(tokens, there[0].tolist())
             for sequence, there in ids.items()
@@ -43,7 +52,8 @@ def labels_of(attention: ModelAttention, inputs: Any, tokens: Any) -> dict[str, 
     elif isinstance(tokens, str):
         raise TypeError("tokens must be a list with a label for each token, or the tokenizer, got a str")
     elif tokens is not None:
-        given = {"encoder": [*map(str, tokens)]}
+        own = sequences_of(attention).get("self", ("encoder",))[0]
+        given = {own: [*map(str, tokens)]}
     else:
         given = {"encoder": patches} if (patches := patch_labels(attention, arguments, lengths)) else {}
     if unknown := given.keys() - lengths.keys():
@@ -99,13 +109,21 @@ def visible(letter: str) -> str:
 
 
 def patch_labels(attention: ModelAttention, arguments: dict[str, Any], lengths: dict[str, int]) -> list[str]:
-    """The row and the column of each patch, and CLS before them; nothing for a model without patches."""
-    pixels = arguments.get("pixel_values")
-    size = getattr(getattr(attention.model, "config", None), "patch_size", None)
-    if pixels is None or not size:
+    """The row and the column of each patch of one picture, and CLS before them.
+
+    Nothing for a model without patches, and where they and the tokens that are known to stand before them
+    (CLS, that of a distilled model, registers) are not all there is.
+    """
+    model = attention.model
+    pixels, config = arguments.get("pixel_values"), getattr(model, "config", None)
+    size = getattr(config, "patch_size", None)
+    if pixels is None or pixels.dim() != 4 or not size:
         return []
     high, wide = size if isinstance(size, Sequence) else (size, size)
     rows, columns = pixels.shape[-2] // high, pixels.shape[-1] // wide
-    labels = [f"{row},{column}" for row in range(rows) for column in range(columns)]
-    before = lengths["encoder"] - len(labels)
-    return [*["CLS", *(f"+{number}" for number in range(1, before))][:before], *labels] if before >= 0 else []
+    parameters = {name.split(".")[-1] for name, _ in model.named_parameters()}
+    before = ["CLS"] * bool(parameters & {"cls_token", "class_embedding"})
+    more = ("distillation_token" in parameters) + (getattr(config, "num_register_tokens", None) or 0)
+    labels = before + [f"+{number}" for number in range(1, more + 1)]
+    labels += [f"{row},{column}" for row in range(rows) for column in range(columns)]
+    return labels if len(labels) == lengths["encoder"] else []

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
 from transformers import PreTrainedTokenizerFast
 
-from mha_lib.classroom.heads.attention import ModelAttention, read_attention
+from mha_lib.classroom.models.reading import ModelAttention, read_attention
 
 QUERIES, SOURCE, TARGET = 11, 13, 7
 SIZES: dict[str, Any] = {"hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 17}

@@ -1,31 +1,25 @@
-"""Read and change the attention weights of a model of ``transformers``.
+"""Read the attention weights of a model of ``transformers``.
 
 Its attention modules ask one function for weights and output (``AttentionInterface``), by the name in the
-model's configuration. While we read or change, that name is ours: our function calls the module's own eager
-one, so that the weights are the model's own, and then hands them to those who watch. Afterwards the model has
-its former function again.
+model's configuration. We run a copy of the model that has its parameters and a configuration with our name:
+our function calls the module's own eager one, so that the weights are the model's own, and keeps them. The
+model itself stays as it is, whatever runs it in another thread at the same time.
 """
 
 import inspect
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from mha_lib.classroom.heads.changes import (
-    Change,
-    Head,
-    change_weights,
-    checked_heads,
-    moved_by_a_bit,
-    silenced,
-)
+from mha_lib.classroom.heads.changes import Head
 
 OURS = "mha_lib"  # the name of our function among the attention functions of transformers
 # Where a model's output keeps its attentions, and how we call them.
@@ -36,16 +30,7 @@ KINDS = {
     "cross_attentions": "cross",
 }
 MOST_HELD = 2**30  # bytes of weights; of more, those in float32 are held in float16
-NOISY_RUNS = 3  # to see what rounding alone does to a metric
 ROUNDING = 0.02  # of a row's sum, in bfloat16
-# Takes a module's weights (B, H, Q, K) and the allowed cells in the same shape; returns the weights to use.
-Watch = Callable[[nn.Module, Tensor, Tensor], Tensor]
-# Takes the outputs of a module's heads (B, Q, H, d), before they are concatenated, and the values they are
-# made of (B, H, K, d), of which a group of heads may share one; returns the outputs to use.
-Replace = Callable[[nn.Module, Tensor, Tensor], Tensor]
-# The modules whose heads each sees. The last one takes weights as a Watch does, and returns what the model
-# keeps of them after it has computed with them.
-WATCHING: list[tuple[set[nn.Module], tuple[Watch | None, Replace | None, Watch | None]]] = []
 
 
 @dataclass(frozen=True)
@@ -93,15 +78,16 @@ class ModelAttention:
             for head in range(len(layer.weights))
         ]
 
-    def layer(self, kind: str, number: int) -> Layer:
-        return next(layer for layer in self.layers[kind] if layer.number == number)
+
+def unwrapped(model: Any) -> Any:
+    """The model itself, where it was handed to ``torch.compile`` or to ``DataParallel``."""
+    model = getattr(model, "_orig_mod", model)
+    parallel = (nn.DataParallel, nn.parallel.DistributedDataParallel)
+    return model.module if isinstance(model, parallel) else model
 
 
-def as_arguments(model: nn.Module, inputs: Any, *, many: bool = False) -> dict[str, Any]:
-    """The inputs as the model takes them: a mapping as it is, a tensor under its main name.
-
-    Unless they may hold ``many``, they must hold one text.
-    """
+def as_arguments(model: nn.Module, inputs: Any) -> dict[str, Any]:
+    """The inputs, of one text, as the model takes them: a mapping as it is, a tensor under its main name."""
     if isinstance(inputs, Mapping) or hasattr(inputs, "keys"):
         arguments = {name: inputs[name] for name in inputs}
     elif isinstance(inputs, Tensor):
@@ -122,7 +108,7 @@ def as_arguments(model: nn.Module, inputs: Any, *, many: bool = False) -> dict[s
             )
         if not isinstance(value, Tensor):
             continue
-        if value.dim() == 1 or (not many and value.dim() and len(value) != 1):
+        if value.dim() == 1 or (value.dim() and len(value) != 1):
             one = f"{name}[None]" if value.dim() == 1 else f"{name}[:1]"
             raise ValueError(
                 f"inputs must hold one text or picture, its first axis of length 1, got {name} of shape "
@@ -168,10 +154,21 @@ def check_model(model: Any) -> None:
         raise ValueError("model must return attentions by name; set model.config.return_dict = True")
 
 
+def most_tokens(model: nn.Module) -> int | None:
+    """The longest text that a model has positions for; None if it sets no limit.
+
+    RoBERTa and its kin count positions from the one behind that of padding: of 514 they use 512.
+    """
+    for name, part in model.named_modules():
+        if name.endswith("position_embeddings") and getattr(part, "padding_idx", None) is not None:
+            return int(part.num_embeddings) - int(part.padding_idx) - 1
+    return getattr(getattr(model, "config", None), "max_position_embeddings", None)
+
+
 def misfit(model: nn.Module, arguments: Mapping[str, Any]) -> str:
     """Say which text is too long for the model, or holds a token that it does not know; "" if none does."""
     config = getattr(model, "config", None)
-    most, words = (getattr(config, name, None) for name in ("max_position_embeddings", "vocab_size"))
+    most, words = most_tokens(model), getattr(config, "vocab_size", None)
     for name in ("input_ids", "decoder_input_ids"):
         tokens = arguments.get(name)
         if not isinstance(tokens, Tensor):
@@ -198,20 +195,25 @@ def read_attention(model: nn.Module, inputs: Any) -> ModelAttention:
     ``inputs`` is what the model is called with: a tensor, or a mapping such as a tokenizer returns. The model
     may compute attention in any way (sdpa, flash): for this one run it uses its eager function.
     """
-    model = getattr(model, "_orig_mod", model)  # what torch.compile was called with
+    model = unwrapped(model)
     check_model(model)
     layers = {
         kind: [replace(layer, weights=layer.weights[0], allowed=layer.allowed[0]) for layer in found]
-        for kind, found in read_batch(model, as_arguments(model, inputs)).items()
+        for kind, found in read_batch(model, as_arguments(model, inputs), may_switch=True).items()
     }
     return ModelAttention(model, layers)
 
 
 @torch.no_grad()
-def read_batch(model: nn.Module, arguments: dict[str, Any]) -> dict[str, list[Layer]]:
+def read_batch(
+    model: nn.Module, arguments: dict[str, Any], *, may_switch: bool = False
+) -> dict[str, list[Layer]]:
     """Return the layers of each kind of attention as ``ModelAttention`` has them, for B texts at once.
 
     Their weights and allowed cells are (B, H, Q, K).
+
+    Raises ValueError for a model that cannot be read, and unless it ``may_switch`` for one that goes over to
+    another kind of attention for these texts (BigBird for short ones).
     """
     seen: list[tuple[nn.Module, Tensor, Tensor]] = []
     are_many = are_too_many(model, arguments)
@@ -221,13 +223,16 @@ def read_batch(model: nn.Module, arguments: dict[str, Any]) -> dict[str, list[La
         seen.append((module, weights, allowed))
         return weights
 
-    with watched(model, keep=keep):
-        try:
-            output = model(**arguments, output_attentions=True)
-        except (IndexError, RuntimeError) as error:
-            if reason := misfit(model, arguments):
-                raise ValueError(reason) from error
-            raise
+    watched = watched_copy(model, keep)
+    before = attention_types(watched)
+    try:
+        output = watched(**arguments, output_attentions=True)
+    except (IndexError, RuntimeError) as error:
+        if reason := misfit(model, arguments):
+            raise ValueError(reason) from error
+        raise
+    if not may_switch and attention_types(watched) != before:
+        raise ValueError(f"{type(model).__name__} attends in another way to texts as short as these")
     counts = (len(value) for value in arguments.values() if isinstance(value, Tensor) and value.dim())
     texts = max(counts, default=1)
     layers = {
@@ -297,38 +302,34 @@ def numbered(layers: list[Layer]) -> list[Layer]:
     return [replace(layer, number=number) for layer, number in zip(layers, numbers, strict=True)]
 
 
-@contextmanager
-def watched(
-    model: nn.Module,
-    watch: Watch | None = None,
-    outputs: Replace | None = None,
-    keep: Watch | None = None,
-) -> Iterator[None]:
-    """Let ``watch`` see, and change, all attention weights that the model computes inside the block.
+def attention_types(model: nn.Module) -> list[Any]:
+    return [getattr(part, "attention_type", None) for part in model.modules()]
 
-    ``outputs`` sees, and changes, what the heads make of the weights and the values. ``keep`` sees the
-    weights last, and returns what the model keeps of them.
+
+def watched_copy(model: nn.Module, keep: Callable[[nn.Module, Tensor, Tensor], Tensor]) -> nn.Module:
+    """A copy of the model with the same tensors, whose modules ask our function for attention.
+
+    ``keep`` gets a module, its weights (B, H, Q, K) and the allowed cells in the same shape, and returns the
+    weights that the model goes on with.
     """
-    configurations = attention_configurations(model)
-    if configurations:
-        register()
-    former = [configuration._attn_implementation for configuration in configurations]
-    watching = ({*model.modules()}, (watch, outputs, keep))
-    for configuration in configurations:
-        configuration._attn_implementation = OURS
-    WATCHING.append(watching)
+    held = (vars(part).values() for part in model.modules())
+    tensors = chain(model.parameters(), model.buffers(), *held)
+    shared = {id(value): value for value in tensors if isinstance(value, Tensor)}
     try:
-        yield
-    finally:
-        WATCHING.remove(watching)
-        for configuration, name in zip(configurations, former, strict=True):
-            configuration._attn_implementation = name
-
-
-def attention_configurations(model: nn.Module) -> list[Any]:
-    """The configurations in a model that name its attention function, each once."""
-    found = {id(config): config for part in model.modules() if (config := getattr(part, "config", None))}
-    return [config for config in found.values() if hasattr(config, "_attn_implementation")]
+        watched = deepcopy(model, shared)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(
+            f"model must be one that copy.deepcopy copies, since a copy of it is read, got "
+            f"{type(model).__name__}: {error}"
+        ) from error
+    configurations = [config for part in watched.modules() if (config := getattr(part, "config", None))]
+    for configuration in configurations:
+        if hasattr(configuration, "_attn_implementation"):
+            register()
+            configuration._attn_implementation = OURS
+    for part in watched.modules():
+        part.keep_weights = keep  # type: ignore[assignment]
+    return watched
 
 
 def register() -> None:
@@ -339,41 +340,16 @@ def register() -> None:
 
 
 def attend(
-    module: nn.Module,
+    module: Any,
     query: Tensor,
     key: Tensor,
     value: Tensor,
     attention_mask: Tensor | None,
     **options: Any,
 ) -> tuple[Tensor, Tensor]:
-    """Output (B, Q, H, d) and weights (B, H, Q, K) as the module computes them itself, then as changed."""
+    """Output (B, Q, H, d) and weights (B, H, Q, K) as the module computes them itself."""
     output, weights = eager_function(module)(module, query, key, value, attention_mask, **options)
-    watching = [functions for own, functions in WATCHING if module in own]
-    changed = weights
-    for watch, _, _ in watching:
-        if watch:
-            changed = watch(module, changed, allowed_cells(attention_mask, weights))
-    if changed is not weights:
-        shared = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)  # by each group of heads
-        check_sums(module, (weights @ shared).transpose(1, 2), output)
-        output = (changed @ shared).transpose(1, 2).contiguous()
-    for _, change, _ in watching:
-        if change:
-            output = change(module, output, value)
-    for _, _, keep in watching:
-        if keep:
-            changed = keep(module, changed, allowed_cells(attention_mask, weights))
-    return output, changed
-
-
-def check_sums(module: nn.Module, sums: Tensor, output: Tensor) -> None:
-    """Raise ValueError where a head's output (B, Q, H, d) is more than a sum of values by its weights."""
-    tolerance = 8 * torch.finfo(output.dtype).eps * float(output.detach().abs().amax())
-    if not torch.allclose(sums, output, rtol=0, atol=tolerance):
-        raise ValueError(
-            f"{type(module).__name__} makes more of its weights than a sum of values, such as a scale of its "
-            "own, so its heads can't be changed by their weights"
-        )
+    return output, module.keep_weights(module, weights, allowed_cells(attention_mask, weights))
 
 
 def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
@@ -391,79 +367,3 @@ def allowed_cells(mask: Tensor | None, weights: Tensor) -> Tensor:
     mask = mask[..., : weights.shape[-1]]
     allowed = mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
     return allowed.expand(weights.shape)
-
-
-@contextmanager
-def changed_heads(
-    attention: ModelAttention, heads: Iterable[tuple[str, int, int]], change: Change = silenced
-) -> Iterator[nn.Module]:
-    """Inside the block these heads of the model have other weights: ``silenced``, ``evened``, ``permuted``.
-
-    ``heads`` are named as in ``attention.heads``: kind, layer, head. ``change`` makes the weights of one head
-    (B, Q, K) of its weights and the allowed cells. The model is the same afterwards.
-
-    Raises ValueError for an unknown head, and for a head of a module that several layers share (ALBERT)
-    unless it is named in all of them: a change of the module changes it in all of them.
-    """
-    chosen: dict[nn.Module, list[int]] = {}
-    named = checked_heads(heads, attention.heads)
-    for kind, layer, number in named:
-        module = attention.layer(kind, layer).module
-        if module is None:
-            raise ValueError(
-                f"{type(attention.model).__name__} computes its attention by itself, not by the "
-                "AttentionInterface of transformers, so its heads can't be changed from outside"
-            )
-        sharing = [other.number for other in attention.layers[kind] if other.module is module]
-        if any(Head(kind, at, number) not in named for at in sharing):
-            raise ValueError(
-                f"heads must name head {number} in all layers that share one module of "
-                f"{type(attention.model).__name__}, {', '.join(map(str, sharing))}, got layer {layer} "
-                f"without the others; pass {[(kind, at, number) for at in sharing]}"
-            )
-        chosen.setdefault(module, []).append(number)
-
-    def watch(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
-        return change_weights(weights, allowed, chosen[module], change) if module in chosen else weights
-
-    with watched(attention.model, watch):
-        yield attention.model
-
-
-class Importance(dict[Head, float]):
-    """How much a metric grows without each head.
-
-    ``noise`` is the largest change by rounding alone: each weight of each head is moved by its last bit, up
-    or down at random, in three runs. What is not well above it says nothing about a head.
-    """
-
-    def __init__(self, found: Iterable[tuple[Head, float]], noise: float):
-        super().__init__(found)
-        self.noise = noise
-
-
-@torch.no_grad()
-def importance_by_removal(
-    attention: ModelAttention,
-    metric: Callable[[Any], Any],
-    heads: Iterable[tuple[str, int, int]] | None = None,
-) -> Importance:
-    """How much ``metric(model)`` grows without each head, the largest first, and the noise of rounding.
-
-    The metric is yours: the loss of a text, the logit of an answer, the share of right answers. It is
-    measured with the same eager attention before and after, so that rounding of sdpa is no effect of a head.
-    """
-    with changed_heads(attention, []) as model:
-        before = float(metric(model))
-    generator = torch.Generator().manual_seed(0)
-
-    def move(module: nn.Module, weights: Tensor, allowed: Tensor) -> Tensor:
-        return moved_by_a_bit(weights, generator)
-
-    with watched(attention.model, move):
-        noise = max(abs(float(metric(attention.model)) - before) for _ in range(NOISY_RUNS))
-    found = {}
-    for head in attention.heads if heads is None else checked_heads(heads, attention.heads):
-        with changed_heads(attention, [head]) as model:
-            found[head] = float(metric(model)) - before
-    return Importance(sorted(found.items(), key=lambda entry: -entry[1]), noise)

@@ -7,12 +7,12 @@ pytest.importorskip("transformers")
 
 from transformers.models.gpt_oss import modeling_gpt_oss
 
-from mha_lib.classroom.heads import read_attention
 from mha_lib.classroom.heads.changes import entropy
-from mha_lib.classroom.heads.explore import SMALL, WINDOW, ModelPictures
-from mha_lib.classroom.heads.measures import measures_of
 from mha_lib.classroom.lesson.language import words_in
-from tests.classroom.heads.small_models import ids, made
+from mha_lib.classroom.models.explore import SMALL, WINDOW, ModelPictures
+from mha_lib.classroom.models.measures import measures_of
+from mha_lib.classroom.models.reading import read_attention
+from tests.classroom.models.small_models import ids, made
 
 SINK = words_in("en")["models"]["sink"]
 HEADS = 6
@@ -59,7 +59,7 @@ def test_the_weights_and_the_sink_are_the_softmax(model, softmaxes):
 def test_the_sink_is_measured_and_the_entropy_is_that_of_the_whole_softmax(model, softmaxes):
     attention = read_attention(model, ids(11, 0))
     whole = [*softmaxes]
-    for expected, measures in zip(whole, measures_of(attention, ids(11, 0))["self"], strict=True):
+    for expected, measures in zip(whole, measures_of(attention, ids(11, 0))[0]["self"], strict=True):
         torch.testing.assert_close(measures["sink"], expected[:, 1:, -1].mean(-1))
         torch.testing.assert_close(measures["entropy"], entropy(expected[:, 1:]).mean(-1))
         torch.testing.assert_close(measures["first"], expected[:, 1:, 0].mean(-1))

@@ -5,8 +5,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.heads.attention import check_model
 from mha_lib.classroom.lesson.language import words_here
+from mha_lib.classroom.models.reading import check_model, most_tokens, unwrapped
 
 LONGEST_ANSWER = 64  # tokens that a model with a decoder writes, so that there is something to see
 
@@ -59,14 +59,14 @@ def tokenized(model: Any, text: str, tokenizer: Any) -> dict[str, Any]:
         )
     if not text.strip():
         raise ValueError(f"inputs must be a text of at least one token, got {text!r}")
-    model = getattr(model, "_orig_mod", model)  # what torch.compile was called with
+    model = unwrapped(model)
     check_model(model)
     config, taken = getattr(model, "config", None), inspect.signature(model.forward).parameters
     place = next((each.device for each in model.parameters()), "cpu")
     found = tokenizer(text, return_tensors="pt").to(place)
     inputs = {key: value for key, value in found.items() if key in taken}
     if getattr(config, "is_encoder_decoder", False) and hasattr(model, "generate"):
-        room = getattr(config, "max_position_embeddings", None) or 2 * LONGEST_ANSWER
+        room = most_tokens(model) or 2 * LONGEST_ANSWER
         most = min(LONGEST_ANSWER, room - 1)  # a model has as many positions, one of them for the first token
         inputs["decoder_input_ids"] = model.generate(**inputs, max_new_tokens=most, num_beams=1)
     return inputs
