@@ -19,7 +19,6 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from mha_lib.classroom.lesson import make_working_copy
 from mha_lib.classroom.lesson.lessons import written_languages
-from mha_lib.classroom.pages.questions import students_pages
 from tools.install_torch import CONSTRAINTS, GPU_SIZE, INDEX, is_offered, pinned_version
 
 ROOT = Path(__file__).parents[1]
@@ -153,8 +152,7 @@ def write_lessons(folder: Path) -> None:
             shutil.copytree(ROOT / name, Path(place) / name, ignore=unseen)
         shutil.copytree(Path(place) / "img", folder.with_name("img"))
         for language in written_languages(ROOT):
-            pages = students_pages(Path(place), language)
-            shutil.move(make_working_copy(Path(place), language, pages)[0], folder / language)
+            shutil.move(make_working_copy(Path(place), language)[0], folder / language)
             if not (HANDOUTS / language).is_dir():
                 print(f"Handouts, {language}: each lesson runs once, which takes minutes", flush=True)
                 command = [sys.executable, "-m", "mha_lib.classroom", "handouts", "--language", language]
