@@ -21,7 +21,7 @@ PROXY := configurable-http-proxy@5.1.0
 PROXY_COMMAND := .venv/hub/node_modules/.bin/configurable-http-proxy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab present handouts slides site notes questions overview doctor bundle hub hub-image hub-proxy test test-busy test-ci test-all lint biome mutants bench release clean
+.PHONY: help setup lab present handouts slides site notes overview doctor hub hub-image hub-proxy test test-busy test-ci test-all lint biome mutants bench release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,9 +46,6 @@ site: .venv/ready-slides ## write handouts, slides and notebooks as a static sit
 notes: setup ## write the running order of each lesson to build/notes/ (NB=03, ROUTE=90, L)
 	@$(COURSE) notes $(NB) $(ROUTES)
 
-questions: setup ## write the questions before and after the lessons, and their key, to build/questions/ (L)
-	@$(COURSE) questions
-
 # A running hub has its Python in .venv too: it stays as it is.
 overview: $(if $(wildcard .venv/ready-*),,setup) ## who solved what, from the files of check.report() (FROM=folder, NAMES=no; also L)
 	@test -n "$(FROM)" || { echo "Say where the reports are: make overview FROM=folder" >&2; exit 1; }
@@ -56,9 +53,6 @@ overview: $(if $(wildcard .venv/ready-*),,setup) ## who solved what, from the fi
 
 doctor: setup ## check this machine the evening before: a tick or a way out for each part (also L)
 	@$(COURSE) doctor
-
-bundle: setup ## write a folder for a stick to build/bundle/: it sets up offline (PYTHONS="3.12 3.13 3.14", PLATFORMS="linux windows macos")
-	@$(BIN)/python -m tools.make_bundle $(if $(PLATFORMS),--platforms $(PLATFORMS)) $(if $(PYTHONS),--pythons $(PYTHONS))
 
 hub: .venv/ready-hub $(PROXY_COMMAND) ## serve a class by JupyterHub, as root, in containers (hub/README.md; also L)
 	@MHA_LANGUAGE=$(L) $(BIN)/python -m jupyterhub -f hub/jupyterhub_config.py

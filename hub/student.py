@@ -11,7 +11,6 @@ from pathlib import Path
 from mha_lib.classroom import jupyter
 from mha_lib.classroom import lesson as course
 from mha_lib.classroom.lesson.language import language_of_machine
-from mha_lib.classroom.pages.questions import students_pages
 
 SETTINGS = [
     "--KernelManager.transport=ipc",  # otherwise kernels and their debuggers listen on ports
@@ -34,7 +33,7 @@ def prepare(root: Path) -> str:
     """Bring the working copy up to date; returns the lesson to open first."""
     language = os.environ.get("MHA_LANGUAGE") or language_of_machine(course.list_languages(root))
     lessons = course.list_lessons(root, language)
-    work, messages = course.make_working_copy(root, language, students_pages(root, language))
+    work, messages = course.make_working_copy(root, language)
     if os.environ.get("MHA_INSTRUCTOR"):
         for lesson in lessons:
             messages += course.make_deck_copy(root, language, lesson.name)[1]

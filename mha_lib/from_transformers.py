@@ -73,18 +73,6 @@ def yarn_length(parameters: dict[str, Any]) -> float | None:
     return (own * growth + 1) / (all_parts * growth + 1)
 
 
-def from_gpt2(theirs: Any) -> MultiHeadAttention:
-    parameters = {"W_o.weight": theirs.c_proj.weight.T, "W_o.bias": theirs.c_proj.bias}
-    for name, weight, bias in zip(
-        ("W_q", "W_k", "W_v"),
-        theirs.c_attn.weight.T.chunk(3),  # theirs is (in, out), (D, 3 D)
-        theirs.c_attn.bias.chunk(3),
-        strict=True,
-    ):
-        parameters |= {f"{name}.weight": weight, f"{name}.bias": bias}
-    return loaded(MultiHeadAttention(theirs.embed_dim, theirs.num_heads, bias=True), parameters)
-
-
 def grouped_attention(config: Any, rope_parameters: dict[str, Any], **arguments: Any) -> MultiHeadAttention:
     return MultiHeadAttention(
         config.hidden_size,
@@ -118,13 +106,6 @@ def from_gemma3(theirs: Any) -> MultiHeadAttention:
         "k_norm.weight": 1 + theirs.k_norm.weight,
     }
     return loaded(layer, weights_of(theirs, PROJECTIONS) | gains)
-
-
-def from_gpt_oss(theirs: Any) -> MultiHeadAttention:
-    options = {"bias": True, "window": theirs.sliding_window, "sinks": True}
-    layer = grouped_attention(theirs.config, theirs.config.rope_parameters, **options)
-    biases = {f"{ours}.bias": getattr(theirs, name).bias for ours, name in PROJECTIONS.items()}
-    return loaded(layer, weights_of(theirs, PROJECTIONS) | biases | {"sink_logits": theirs.sinks})
 
 
 def from_deepseek_v3(theirs: Any) -> LatentAttention:

@@ -15,7 +15,7 @@ from tests import test_house
 
 ROOT = Path(__file__).parents[1]
 BESIDE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "hub/README.md"]  # README.zh.md and so on
-ENGLISH = [*BESIDE, *sorted((ROOT / "docs" / "en").glob("*.md"))]
+ENGLISH = [*BESIDE, *sorted((ROOT / "docs" / "en").rglob("*.md"))]
 LANGUAGES = sorted(folder.name for folder in (ROOT / "docs").iterdir() if folder.name != "en")
 
 
@@ -23,7 +23,7 @@ def in_language(page, language):
     """The page of another language that says the same as this English one."""
     if page in BESIDE:
         return page.with_suffix(f".{language}.md")
-    return page.parents[1] / language / page.name
+    return ROOT / "docs" / language / page.relative_to(ROOT / "docs" / "en")
 
 
 TRANSLATED = [(page, in_language(page, language)) for language in LANGUAGES for page in ENGLISH]

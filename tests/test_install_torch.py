@@ -1,6 +1,7 @@
 """Without an NVIDIA GPU, set-up takes PyTorch's build for the CPU: tried with made-up indices and GPUs."""
 
 import http.server
+import io
 import os
 import shutil
 import socket
@@ -8,13 +9,12 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import zipfile
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
-
-from tests.wheels import wheel
 
 ROOT = Path(__file__).parents[1]
 LOAD = 1_500_000  # bytes
@@ -33,6 +33,21 @@ class Indices(http.server.SimpleHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+def wheel(name, version, requires=(), files=()):
+    """The name and the bytes of a wheel; ``files`` are pairs of a path and its content."""
+    lines = [f"Name: {name}", f"Version: {version}", "Provides-Extra: classroom"]
+    lines += [f"Requires-Dist: {needed}" for needed in requires]
+    info = f"{name}-{version}.dist-info"
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as packed:
+        for path, content in files:
+            packed.writestr(path, content)
+        packed.writestr(f"{info}/METADATA", "\n".join(["Metadata-Version: 2.1", *lines, ""]))
+        packed.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        packed.writestr(f"{info}/RECORD", "")
+    return f"{name}-{version}-py3-none-any.whl", file.getvalue()
 
 
 @pytest.fixture

@@ -79,13 +79,10 @@ def pip(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
 
 
-def is_offered(wanted: str, *target: str) -> bool:
-    """Whether pip finds this version of torch, for this machine or a target that pip's options name.
-
-    pip itself asks, with the proxy and certificates it knows.
-    """
+def is_offered(wanted: str) -> bool:
+    """Whether pip finds this version of torch; pip itself asks, with the proxy and certificates it knows."""
     patience = ["--timeout", str(PATIENCE), "--retries", "0"]
-    command = pip("index", "versions", "torch", "--index-url", INDEX, *patience, *target)
+    command = pip("index", "versions", "torch", "--index-url", INDEX, *patience)
     try:  # the host may have several addresses, and pip waits for each
         asked = subprocess.run(command, capture_output=True, text=True, timeout=4 * PATIENCE)
     except subprocess.TimeoutExpired:

@@ -128,13 +128,10 @@ def lessons_for(root: Path, options: Namespace) -> list[Path]:
 
 def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Open the first lesson in JupyterLab; returns when the server ends."""
-    from mha_lib.classroom.pages.questions import students_pages
-
     if options.edit:
         return serve(root, "lab/tree", lessons[0], [], options)
     is_first = course.is_installed(root) and not (root / "work").exists()
-    pages = students_pages(root, options.language)
-    folder, messages = course.make_working_copy(root, options.language, pages)
+    folder, messages = course.make_working_copy(root, options.language)
     if is_first:
         messages.append(words_in(options.language)["working_copy"]["first"].format(folder=folder, root=root))
     course.remember_language(root, options.language)
@@ -184,12 +181,6 @@ def write_notes(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.pages import notes
 
     return notes.write_notes(root, chosen_lessons(options, lessons), options.output)
-
-
-def write_questions(root: Path, lessons: list[Path], options: Namespace) -> int:
-    from mha_lib.classroom.pages import questions
-
-    return questions.write_questions(root, lessons, options.output)
 
 
 def write_overview(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -296,7 +287,6 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
     "slides": (write_slides, LESSONS, ROUTE, OUTPUT),
     "site": (write_site, LESSONS, ("--languages", "site_languages", {"nargs": "+"}), OUTPUT),
     "notes": (write_notes, LESSONS, ROUTE, OUTPUT),
-    "questions": (write_questions, OUTPUT),
     "doctor": (examine_machine,),
     "overview": (
         write_overview,

@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 
 from mha_lib.classroom.lesson import language_in
-from mha_lib.classroom.lesson.questions import QUESTIONS
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_lessons
 from mha_lib.classroom.pages.handout.notebook import read_notebook
-from mha_lib.classroom.pages.questions import ADDRESSES
 from mha_lib.classroom.pages.site import build
 from mha_lib.classroom.pages.sources import is_current
 from tests.browser.pages import ENGINES, ChromiumTab, expect_accessible, tab_in
@@ -111,12 +109,10 @@ def test_a_handout_is_walked(engine, theme, lesson, browser, tmp_path, whole_cou
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site of a small course with the real documents and questions; each page walks itself."""
+    """The site of a small course with the real documents; each page walks itself."""
     root = tmp_path_factory.mktemp("site")
     for language in ("en", "zh"):
         shutil.copytree(ROOT / "docs" / language, root / "docs" / language)
-        (root / "notebooks" / language).mkdir(parents=True)
-        shutil.copy(ROOT / "notebooks" / language / QUESTIONS, root / "notebooks" / language)
     assert build.write_site(root, small_course(root), "en") == 0
     for page in (root / "build" / "site").rglob("*.html"):
         page.write_text(with_walk(page.read_text(encoding="utf-8")), encoding="utf-8")
@@ -136,7 +132,7 @@ def test_the_site_is_walked(engine, theme, browser, tmp_path, site):
     language = {"light": "zh", "dark": "en"}[theme]
     pages = sorted(page for page in (site / language).glob("*.html") if not page.name.startswith("00_"))
     names = {page.name for page in pages}
-    assert {"index.html", "01_single.html", "glossary.html", "teach.html", ADDRESSES["before"]} <= names
+    assert {"index.html", "01_single.html", "glossary.html", "teach.html"} <= names
     with tab_in(engine, browser, tmp_path / engine, theme) as tab:
         for page in pages:
             walk(tab, page, theme)

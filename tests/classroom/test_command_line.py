@@ -132,7 +132,7 @@ def test_served_lab_greets_the_class_without_news(monkeypatch, tmp_path):
     assert settings["jupyterlab-rise:plugin"]["auto_select"] == "none"
 
 
-COMMANDS = ["lab", "present", "handouts", "notes", "slides", "questions"]
+COMMANDS = ["lab", "present", "handouts", "notes", "slides"]
 ROOT = Path(__file__).parents[2]
 
 

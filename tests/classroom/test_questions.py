@@ -2,24 +2,53 @@
 
 import math
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
-from bs4 import BeautifulSoup
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from mha_lib import MultiHeadAttention, dot_product_attention, merge_heads, padding_mask, split_heads
-from mha_lib.classroom.lesson import list_languages, make_working_copy, write_stripped
-from mha_lib.classroom.lesson.questions import FORMS, read_key, read_questions
-from mha_lib.classroom.pages.questions import ADDRESSES, key_page, question_page, students_pages
-from tests.lessons import ROOT, copy_course
+from mha_lib.classroom.lesson.slides import read_lesson, read_slides
+from tests.lessons import ROOT
 
-LANGUAGES = list_languages(ROOT)
-QUESTIONS = {language: read_questions(ROOT, language)["questions"] for language in LANGUAGES}
-KEYS = {language: read_key(ROOT, language) for language in LANGUAGES}
+LANGUAGES = ["en", "zh"]
+FORMS = ["before", "after"]
+
+
+class Question(NamedTuple):
+    """A question of the key: the step that answers it, and for each belief its two letters and why."""
+
+    title: str
+    step: str
+    lesson: str
+    beliefs: dict[str, tuple[str, str, str]]
+
+
+def read_questions(language: str, form: str) -> list[list[str]]:
+    """The lines of each question on a page: what it asks, and its choices."""
+    page = (ROOT / f"docs/{language}/questions_{form}.md").read_text("utf-8")
+    blocks = re.findall(r"^\d+\. (.+)\n\n((?: +- [a-d]\) .+\n)+)", page, re.MULTILINE)
+    return [[asks, *choices.splitlines()] for asks, choices in blocks]
+
+
+def read_key(language: str) -> list[Question]:
+    key = (ROOT / f"docs/{language}/instructors/questions_key.md").read_text("utf-8")
+    questions = []
+    for part in re.split(r"^## \d+\. ", key, flags=re.MULTILINE)[1:]:
+        rows = re.findall(r"^\| ([a-d]) \| ([a-d]) \| `(.+)` \| (.+) \|$", part, re.MULTILINE)
+        (lesson,) = re.findall(r"\w+\.ipynb", part)
+        (step,) = re.findall(r"`([\w-]+)`", part.split("|")[0])
+        beliefs = {name: (*letters, why) for *letters, name, why in rows}
+        questions.append(Question(part.split("\n")[0], step, lesson, beliefs))
+    return questions
+
+
+QUESTIONS = {(language, form): read_questions(language, form) for language in LANGUAGES for form in FORMS}
+KEYS = {language: read_key(language) for language in LANGUAGES}
+RIGHT = {"en": "**right**", "zh": "**正确**"}
 each_form = pytest.mark.parametrize("form", FORMS)
 each_language = pytest.mark.parametrize("language", LANGUAGES)
 
@@ -295,106 +324,58 @@ def one_map(weight):
 
 
 # For each question, the computation that answers its first form and its second, with their numbers.
-ANSWERS: dict[str, Any] = {
-    "whole-input": ((inputs_of_a_head, (64, 4, 16, 2)), (heads_that_notice, (512, 8, 16))),
-    "parameters": ((parameters, (512, 1, 8)), (parameters, (960, 4, 12))),
-    "length": ((work, (512, 8, 128, 256)), (work, (1024, 16, 256, 1024))),
-    "scale": ((divisor, (512, 8, 64)), (divisor, (100, 4, 25))),
-    "mask-polarity": ((polarity, (True,)), (polarity, (False,))),
-    "padded-queries": ((zero_weights, (3, 5)), (changed_rows, (2, 4))),
-    "layout": ((split, (2, 6, 64, 4, 16)), (merge, (3, 4, 6, 8, 32))),
-    "folded": ((folded_row, (4, 3, 6, 10, 10)), (folded_lengths, (2, 3, 7, 10, 5, 2))),
-    "side-by-side": ((earlier_heads, (6, 5)), (one_layer_for_two, (4, 8))),
-    "explanation": ((one_map, (0.9,)), (one_map, (0.95,))),
-}
-each_question = pytest.mark.parametrize("name", ANSWERS)
+ANSWERS: list[Any] = [
+    ((inputs_of_a_head, (64, 4, 16, 2)), (heads_that_notice, (512, 8, 16))),
+    ((parameters, (512, 1, 8)), (parameters, (960, 4, 12))),
+    ((work, (512, 8, 128, 256)), (work, (1024, 16, 256, 1024))),
+    ((divisor, (512, 8, 64)), (divisor, (100, 4, 25))),
+    ((polarity, (True,)), (polarity, (False,))),
+    ((zero_weights, (3, 5)), (changed_rows, (2, 4))),
+    ((split, (2, 6, 64, 4, 16)), (merge, (3, 4, 6, 8, 32))),
+    ((folded_row, (4, 3, 6, 10, 10)), (folded_lengths, (2, 3, 7, 10, 5, 2))),
+    ((earlier_heads, (6, 5)), (one_layer_for_two, (4, 8))),
+    ((one_map, (0.9,)), (one_map, (0.95,))),
+]
 
 
+@pytest.mark.parametrize("number", range(len(ANSWERS)))
 @each_form
-@each_question
 @torch.no_grad()
-def test_the_library_gives_one_choice_and_refutes_the_others(name, form):
-    compute, numbers = ANSWERS[name][FORMS.index(form)]
+def test_the_library_gives_one_choice_and_refutes_the_others(number, form):
+    compute, numbers = ANSWERS[number][FORMS.index(form)]
     torch.manual_seed(0)
-    right = KEYS["en"][name]["right"]
-    choices = next(one for one in QUESTIONS["en"] if one["id"] == name)[form]["choices"]
-    assert compute(*numbers) == {choice: choice == right for choice in choices}
+    beliefs = KEYS["en"][number].beliefs
+    assert compute(*numbers) == {name: why == RIGHT["en"] for name, (_, _, why) in beliefs.items()}
 
 
 @each_language
 @each_form
 def test_the_numbers_that_are_computed_with_are_those_of_the_question(form, language):
-    for one in QUESTIONS[language]:
-        said = " ".join([one[form]["asks"], *one[form]["choices"].values()])
-        known = {float(number) for number in re.findall(r"\d*\.?\d+", said)}
-        _, numbers = ANSWERS[one["id"]][FORMS.index(form)]
-        assert {number for number in numbers if not isinstance(number, bool)} <= known, one["id"]
+    for lines, answer in zip(QUESTIONS[language, form], ANSWERS, strict=True):
+        known = {float(number) for number in re.findall(r"\d*\.?\d+", " ".join(lines))}
+        _, numbers = answer[FORMS.index(form)]
+        assert {number for number in numbers if not isinstance(number, bool)} <= known, lines[0]
 
 
-def outline(tree):
-    """The names in a tree of JSON, in their order, without its texts."""
-    return [(name, outline(part)) for name, part in tree.items()] if isinstance(tree, dict) else None
-
-
-def test_all_languages_have_the_same_questions_choices_and_steps():
-    for language in LANGUAGES:
-        for mine, english in zip(QUESTIONS[language], QUESTIONS["en"], strict=True):
-            assert (mine["id"], outline(mine)) == (english["id"], outline(english))
-        assert outline(KEYS[language]) == outline(KEYS["en"])
-        for name, answer in KEYS[language].items():
-            assert [answer[entry] for entry in ("lesson", "step", "right")] == [
-                KEYS["en"][name][entry] for entry in ("lesson", "step", "right")
-            ]
-
-
-def test_both_forms_ask_for_the_same_beliefs_at_other_letters():
-    assert [one["id"] for one in QUESTIONS["en"]] == list(ANSWERS) == list(KEYS["en"])
-    for one in QUESTIONS["en"]:
-        answer = KEYS["en"][one["id"]]
-        before, after = (list(one[form]["choices"]) for form in FORMS)
+@each_language
+def test_both_pages_ask_for_the_same_beliefs_at_other_letters_and_so_in_every_language(language):
+    for number, question in enumerate(KEYS[language]):
+        before, after, reasons = zip(*question.beliefs.values(), strict=True)
         assert before != after
-        assert set(before) == set(after) == {answer["right"], *answer["because"]}
-        assert len(before) == 4
+        for letters, form in zip((before, after), FORMS, strict=True):
+            printed = [line.lstrip(" -")[0] for line in QUESTIONS[language, form][number][1:]]
+            assert sorted(letters) == printed == [*"abcd"]
+        assert [why == RIGHT[language] for why in reasons] == [True, False, False, False]
+        english = KEYS["en"][number]
+        assert (question.step, question.lesson) == (english.step, english.lesson)
+        assert [(name, *letters) for name, (*letters, _) in question.beliefs.items()] == [
+            (name, *letters) for name, (*letters, _) in english.beliefs.items()
+        ]
 
 
 @each_language
-def test_the_key_names_a_step_of_the_lessons_and_says_why_each_wrong_choice_is_wrong(language, made_lessons):
-    page = BeautifulSoup(key_page(ROOT, language), "html.parser")
-    steps = page.find_all("th", scope="rowgroup")
-    assert len(steps) == len(KEYS[language])
-    for step, body in zip(steps, page.find_all("tbody"), strict=True):
-        assert re.search(r"[“「].+[”」]", step.text), "the title of a slide"
-        assert len(body.select(".right")) == 1
-    text = page.get_text()
-    assert all(why in text for answer in KEYS[language].values() for why in answer["because"].values())
-
-
-@each_language
-def test_pages_for_students_are_made_without_the_key(language, tmp_path):
-    course = copy_course(tmp_path)
-    for key in course.glob("notebooks/*/questions-key.json"):
-        key.unlink()
-    pages = dict(students_pages(course, language))
-    assert pages == dict(students_pages(ROOT, language))
-    for form, questions in zip(FORMS, pages.values(), strict=True):
-        page = BeautifulSoup(questions.decode(), "html.parser")
-        attributes = [set(radio.attrs) for radio in page.select("input")]
-        assert attributes == [{"type", "name", "value"}] * 40
-        assert [radio["value"] for radio in page.select("input")] == [*"abcd"] * 10
-        assert page.select_one(f"form#{form}")
-
-
-def test_a_students_copy_has_both_pages_and_a_server_for_students_no_key(tmp_path):
-    course, left = copy_course(tmp_path / "course"), tmp_path / "left"
-    write_stripped(course, left)
-    for root in (course, left):
-        work, _ = make_working_copy(root, "zh", students_pages(root, "zh"))
-        assert {path.name for path in work.iterdir() if "questions" in path.name} == {*ADDRESSES.values()}
-    assert not list(left.rglob("questions-key.json"))
-
-
-def test_markup_in_a_question_is_text(tmp_path):
-    course = copy_course(tmp_path)
-    file = course / "notebooks" / "en" / "questions.json"
-    file.write_text(file.read_text("utf-8").replace("(2017)", "<b>2017</b> `x < y`"), "utf-8")
-    assert "&lt;b&gt;2017&lt;/b&gt; <code>x &lt; y</code>" in question_page(course, "en", "after")
+def test_the_key_names_the_slides_that_answer_the_questions(language):
+    for question in KEYS[language]:
+        slides = read_slides(read_lesson(ROOT / "notebooks" / language / question.lesson)["cells"])
+        titles = {slide.cells[0].get("id"): slide.title for slide in slides if slide.cells}
+        assert question.title == titles[question.step].replace("`", "")

@@ -11,16 +11,18 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from mha_lib import KVCache, LatentAttention, Rotary, from_transformers
+from mha_lib import KVCache, LatentAttention, MultiHeadAttention, Rotary, from_transformers
 from mha_lib.from_transformers import (
+    PROJECTIONS,
     block_from,
     from_deepseek_v3,
     from_gemma3,
-    from_gpt2,
-    from_gpt_oss,
     from_llama,
     from_qwen3,
+    grouped_attention,
     largest_difference,
+    loaded,
+    weights_of,
 )
 from tests.mha_lib.layers import with_random_parameters
 
@@ -37,6 +39,25 @@ class Case(NamedTuple):
     settings: dict[str, Any]
     convert: Callable[[Any], Any]
     layer: int = 0
+
+
+def from_gpt2(theirs: Any) -> MultiHeadAttention:
+    parameters = {"W_o.weight": theirs.c_proj.weight.T, "W_o.bias": theirs.c_proj.bias}
+    for name, weight, bias in zip(
+        ("W_q", "W_k", "W_v"),
+        theirs.c_attn.weight.T.chunk(3),  # theirs is (in, out), (D, 3 D)
+        theirs.c_attn.bias.chunk(3),
+        strict=True,
+    ):
+        parameters |= {f"{name}.weight": weight, f"{name}.bias": bias}
+    return loaded(MultiHeadAttention(theirs.embed_dim, theirs.num_heads, bias=True), parameters)
+
+
+def from_gpt_oss(theirs: Any) -> MultiHeadAttention:
+    options = {"bias": True, "window": theirs.sliding_window, "sinks": True}
+    layer = grouped_attention(theirs.config, theirs.config.rope_parameters, **options)
+    biases = {f"{ours}.bias": getattr(theirs, name).bias for ours, name in PROJECTIONS.items()}
+    return loaded(layer, weights_of(theirs, PROJECTIONS) | biases | {"sink_logits": theirs.sinks})
 
 
 LLAMA3 = {

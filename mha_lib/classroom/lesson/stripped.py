@@ -7,19 +7,16 @@ from mha_lib.classroom.lesson.files import as_json, write_whole
 from mha_lib.classroom.lesson.language import source_folder
 from mha_lib.classroom.lesson.lessons import list_languages, written_languages
 from mha_lib.classroom.lesson.slides import MINUTES, is_for_instructors, is_notes, read_lesson, source
-from mha_lib.classroom.lesson.traditional import KEY, prepare_lessons
+from mha_lib.classroom.lesson.traditional import prepare_lessons
 
 
 def write_stripped(root: Path, into: Path) -> None:
     """Write the lessons of the course in ``root`` to ``into``, in all languages, without solutions and notes.
 
-    The key to the questions before and after the lessons is left out, too.
-
     Raises a ``CourseError`` for a lesson that can't be read: its notes can't be told from the rest.
     """
     for language in written_languages(root):
-        files = filter(Path.is_file, source_folder(root, language).iterdir())
-        for file in (each for each in files if each.name != KEY):
+        for file in filter(Path.is_file, source_folder(root, language).iterdir()):
             content = stripped(file) if file.suffix == ".ipynb" else file.read_bytes()
             write_whole(into / file.relative_to(root), content)
     for language in list_languages(into):

@@ -35,8 +35,7 @@ from mha_lib.classroom.lesson.lessons import CourseError, list_lessons
 from mha_lib.classroom.lesson.slides import ENVIRONMENT, read_lesson, source
 
 PHRASES = "taiwan.json"  # beside the lessons: simplified and traditional phrases
-QUESTIONS, KEY = "questions.json", "questions-key.json"  # pages are made of them
-FOR_AUTHORS = (PHRASES, "glossary.json", QUESTIONS, KEY)  # beside the lessons, and in no copy of them
+FOR_AUTHORS = (PHRASES, "glossary.json")  # beside the lessons, and in no copy of them
 WORDS_OF_DECK = "words.json"  # beside the lessons: the deck, in the browser, can't convert
 
 

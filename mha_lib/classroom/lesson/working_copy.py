@@ -9,7 +9,7 @@ there. An *edition* is a released state of a lesson's file.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import wraps
@@ -52,22 +52,18 @@ FOR_DECKS = ("course.css", COURSE, WORDS_OF_DECK)  # beside the lessons, and in 
 NO_NOTEBOOK = (ValueError, KeyError, TypeError)  # reading a half-written file raises one of these
 
 
-def make_working_copy(
-    root: Path, language: str, pages: Iterable[tuple[str, bytes]] = ()
-) -> tuple[Path, list[str]]:
+def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
     """Bring ``work/<language>/`` up to date; returns it and the messages for the user.
 
     A new edition replaces a file whose cells nobody changed, whether they ran or not. A changed file stays,
     and the new edition is laid beside it, once, as ``<name>.new.ipynb``. A lesson that can't be read as a
     notebook (half-copied, say) stays too, and the message comes each time until that file is gone.
-    ``pages``, each with its name, are laid beside the lessons in the same way.
     """
     work = root / "work" / language
     messages = []
     solutions = hands_out_solutions(root)
     with record_of(work) as record:
-        more = [(Path(name), content) for name, content in pages]
-        for source_file, content in (*editions(root, language, work), *more):
+        for source_file, content in editions(root, language, work):
             name = source_file.name
             if name in FOR_DECKS:
                 continue

@@ -9,7 +9,6 @@ from markupsafe import Markup
 
 from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.files import write_whole
-from mha_lib.classroom.lesson.grammar import identity_of
 from mha_lib.classroom.lesson.slides import (
     Slide,
     core_minutes,
@@ -20,7 +19,6 @@ from mha_lib.classroom.lesson.slides import (
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.cells import cleaner_for
-from mha_lib.classroom.pages.hands import Show, hands_file, newest_shows
 from offline_notebook import inside, plain, to_html
 
 POLICY = {**page.OWN_STYLES, "img-src": "data:", "font-src": "data:"}
@@ -30,23 +28,17 @@ def write_notes(root: Path, lessons: list[Path], folder: Path | None = None) -> 
     """Write ``build/notes/<language>/<lesson>.html`` for each lesson; returns the exit status."""
     build = Build(folder or root / "build" / "notes", language_in(lessons[0]))
     words = build.words["notes"]
-    shows: dict[str, dict[str, Show]] = {}
-    counts = hands_file(root, build.language)
-    with build.attempt(counts.name):
-        shows = newest_shows(counts)
     with build.until_ctrl_c():
         for lesson in lessons:
             with build.attempt(lesson):
-                notebook = read_lesson(lesson)
-                slides, identity = read_slides(notebook["cells"]), identity_of(notebook)
+                slides = read_slides(read_lesson(lesson)["cells"])
                 file = build.folder / build.language / f"{lesson.stem}.html"
-                hands = shows.get(identity.lesson, {}) if identity else {}
-                write_whole(file, notes_page(lesson, slides, hands, build))
+                write_whole(file, notes_page(lesson, slides, build))
                 build.wrote(file, about=total(slides, words))
     return build.end()
 
 
-def notes_page(lesson: Path, slides: list[Slide], shows: Mapping[str, Show], build: Build) -> str:
+def notes_page(lesson: Path, slides: list[Slide], build: Build) -> str:
     words = build.words["notes"]
     title = plain(to_html(title_of(read_lesson(lesson), lesson.stem), escape=True))
     cleaner = cleaner_for(lesson.parent, build.language, build.warn_of(lesson.stem))
@@ -57,7 +49,7 @@ def notes_page(lesson: Path, slides: list[Slide], shows: Mapping[str, Show], bui
     # In minutes from the beginning; the clock leaves optional slides out.
     starts = accumulate((0 if slide.is_optional else slide.minutes for slide in slides), initial=0.0)
     rows = [
-        (slide, start, rendered(slide.title), rendered(*slide.notes), hands_of(slide, shows))
+        (slide, start, rendered(slide.title), rendered(*slide.notes))
         for slide, start in zip(slides, starts, strict=False)
     ]
     return page.render(
@@ -65,17 +57,12 @@ def notes_page(lesson: Path, slides: list[Slide], shows: Mapping[str, Show], bui
         language=build.language,
         title=words["title"].format(lesson=title),
         policy=POLICY,
-        styles=["pages/sheet.css", "pages/notes.css", "jupyter/deck/hands.css"],
+        styles=["pages/sheet.css", "pages/notes.css"],
         more_style=cleaner.formulas.style(),
         words=words,
-        words_of_hands=build.words["hands"],
         total=total(slides, words),
         rows=rows,
     )
-
-
-def hands_of(slide: Slide, shows: Mapping[str, Show]) -> list[Show]:
-    return [shows[cell["id"]] for cell in slide.cells if cell.get("id") in shows]
 
 
 def total(slides: list[Slide], words: Mapping[str, Any]) -> str:

@@ -203,13 +203,11 @@ def test_a_deck_has_no_outputs_of_its_author_and_is_as_fresh_as_on_the_first_day
     assert deck.read_bytes() == first_day
 
 
-def test_a_deck_on_show_and_the_counts_of_hands_beside_it_are_left_alone(root, deck):
+def test_a_deck_on_show_is_left_alone(root, deck):
     write_lesson(deck, "3", outputs=[OUTPUT])
-    on_show, hands = deck.read_bytes(), root / "work/hands-en.json"
-    hands.write_text("{}")
+    on_show = deck.read_bytes()
     assert present(root, refuse_to_ask, lesson="01_one.ipynb") == (deck.parent, [])
     assert deck.read_bytes() == on_show
-    assert hands.read_text() == "{}"
 
 
 CHANGES = {

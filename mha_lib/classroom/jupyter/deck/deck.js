@@ -12,8 +12,6 @@ import { hideCode } from "./fold.js";
 import { Foot } from "./foot.js";
 import { markOutputs } from "./guess.js";
 import { showHandouts } from "./handouts.js";
-import { Hands } from "./hands.js";
-import { HandsFile } from "./hands_file.js";
 import { listKeys } from "./help.js";
 import { answerDialogs, dropMissingStyles, keepRendered, prepareNotebooks } from "./jupyterlab.js";
 import { listenToKeys } from "./keyboard.js";
@@ -49,16 +47,15 @@ export default async function prepareDeck(app, load) {
   await drawErrors({ app, load, words: words.deck });
   const { Dialog } = await load("@jupyterlab/apputils");
   const isOwnCopy = identity?.kind === "deck"; // it was made for the deck alone
-  const handsFile = isOwnCopy ? new HandsFile({ identity, path: notebookPath, contents }) : null;
   const open = () => {
-    openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words, notice });
+    openDeck({ app, load, Dialog, isOwnCopy, files, words, notice });
     const { currentWidget: panel } = app.shell;
     panel.node.append(lineOfWithheld({ app, load, panel, words: words.withheld }) ?? "");
   };
   document.addEventListener("ready", open, { once: true }); // Reveal's event
 }
 
-function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll, notice }) {
+function openDeck({ app, load, Dialog, isOwnCopy, files, words: inAll, notice }) {
   const { deck: words } = inAll;
   const panel = app.shell.currentWidget;
   const notebook = panel.content;
@@ -103,7 +100,6 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
     help: panel.node.appendChild(Object.assign(document.createElement("dialog"), { id: "deck-help" })),
     sorter: new Sorter({ panel, title: words.help.sorter, passKey, fit }),
     number: typedNumber({ foot, words }),
-    hands: new Hands({ panel, file: handsFile, foot, fit, words: inAll.hands }),
   };
   const cell = followSlides({ panel, load, foot, words });
   const openNotes = () => speaker.open() || foot.say(words.notes_blocked, "failed");

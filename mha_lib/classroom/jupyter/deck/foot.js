@@ -40,12 +40,12 @@ export class Foot {
   }
 
   /** Ask for a further key; the question goes if none comes. What was said goes, too, unless it still changes. */
-  ask(question, forgottenAfter = FORGOTTEN_AFTER) {
+  ask(question) {
     this.question = question;
     if (this.said.state !== "running") this.said = NOTHING;
     this.#draw();
     clearTimeout(this.forgetting);
-    this.forgetting = setTimeout(() => this.asks(question) && this.clear(), forgottenAfter);
+    this.forgetting = setTimeout(() => this.asks(question) && this.clear(), FORGOTTEN_AFTER);
   }
 
   asks(question) {

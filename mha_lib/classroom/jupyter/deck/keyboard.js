@@ -30,7 +30,7 @@ function nameOf(event) {
   return key === " " ? `${shiftKey ? "Shift+" : ""}Space` : key;
 }
 
-/** `opened` has what makes modes: the help, the sorter, the number and the counts that are being typed. */
+/** `opened` has what makes modes: the help, the sorter, and the number that is being typed. */
 export function listenToKeys({ notebook, keys, opened }) {
   const deck = notebook.node;
   const passOn = (event) => {
@@ -71,13 +71,12 @@ const holds = ({ keys, modes, act }, name, mode) =>
   act && modes.split(" ").includes(mode) && keys.split(" ").some((key) => key === name || key === "Any");
 
 /** The modes that hold for a key, the first of which has it first. */
-function modesOf(event, { help, sorter, number, hands }) {
+function modesOf(event, { help, sorter, number }) {
   if (help.open) return ["help"];
   const focus = isIn(EDITORS, event) ? "editor" : isIn(WIDGET, event) ? "widget" : "deck";
   return [
     ...(sorter.isOpen ? ["sorter"] : []),
     ...(number.isAsked() && focus !== "editor" ? ["number"] : []),
-    ...(hands.isAsked() && focus !== "editor" ? ["hands"] : []),
     ...(event.key === "Enter" && isIn(HAVE_ENTER, event) ? [] : [focus]),
   ];
 }

@@ -1,8 +1,7 @@
 // Every key of the deck. A row says
 //   keys    which keys: "B ." are two keys, "Shift+R" is one
 //   modes   where they hold: "help" and "sorter" while these are open, "number" while the number of a slide is
-//           typed, "hands" while hands are counted; else by what has the focus: the "deck", a "widget", or an
-//           "editor";
+//           typed; else by what has the focus: the "deck", a "widget", or an "editor";
 //           no key stands twice in one mode
 //   name    the row's sentence in the help, under deck.help in the words; `label` stands there for the keys
 //   act     what they do; where it returns false, the key goes on to the next mode that holds
@@ -43,7 +42,6 @@ export const keysOf = (deck) => [
   { keys: "L", modes: "deck widget", name: "laser", act: deck.pointers.togglePointer },
   { keys: "M", modes: "deck widget", name: "magnifier", act: deck.pointers.toggleMagnifier },
   { keys: "Digit", modes: "number deck widget", name: "go_to", label: "17 Enter", act: deck.number.type },
-  { keys: "H", modes: "deck widget", name: "hands", act: () => deck.hands.ask() },
   { keys: "Shift+Enter", modes: "deck widget editor", name: "run_cell", act: deck.cell.runAndGoOn },
   { keys: "Control+Enter", modes: "deck widget editor", act: deck.cell.run },
   { keys: "N", modes: "deck widget", name: "needed", act: deck.cell.runNeeded },
@@ -57,11 +55,6 @@ export const keysOf = (deck) => [
   { keys: "Backspace", modes: "number", act: deck.number.takeBack },
   { keys: "Escape", modes: "number", act: () => deck.foot.clear() },
   { keys: "Any", modes: "number", act: deck.number.leave },
-
-  { keys: "Enter", modes: "hands", act: () => deck.hands.go() },
-  { keys: "Backspace", modes: "hands", act: () => deck.hands.takeBack() },
-  { keys: "Escape", modes: "hands", act: () => deck.foot.clear() },
-  { keys: "Any", modes: "hands", act: (event) => deck.hands.type(event) },
 
   { keys: "ArrowLeft", modes: "sorter", act: () => deck.sorter.move(-1) },
   { keys: "ArrowRight", modes: "sorter", act: () => deck.sorter.move(1) },

@@ -80,7 +80,7 @@ export class Speaker {
   #take(window) {
     const page = window.document;
     this.window = window;
-    page.head.replaceChildren(linkTo("speaker.css", page), linkTo("hands.css", page));
+    page.head.replaceChildren(linkTo("speaker.css", page));
     page.body.innerHTML = PAGE;
     page.documentElement.lang = document.documentElement.lang;
     [this.now, this.next] = [...page.querySelectorAll("figure")].map((figure) => new Frame(figure));
@@ -143,10 +143,9 @@ export class Speaker {
   }
 }
 
-/** The messages of the errors on a slide, the hands of an earlier year, and then its notes, as HTML. */
+/** The messages of the errors on a slide, and then its notes, as HTML. */
 const notesOf = (section) => [
   ...errorsOn(section).map((said) => said.outerHTML),
-  ...[...section.querySelectorAll("aside > .hands")].map((bars) => bars.outerHTML),
   ...[...section.querySelectorAll("aside.notes .jp-RenderedMarkdown")].map((note) => note.innerHTML),
 ];
 

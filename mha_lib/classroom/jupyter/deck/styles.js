@@ -1,9 +1,9 @@
-// The looks of a deck: look.css, deck.css, panels.css and hands.css, course.css from beside the lesson.
+// The looks of a deck: look.css, deck.css and panels.css, course.css from beside the lesson.
 // Adopted style sheets come after all others: style sheets that RISE and Reveal load later do not override them.
 
 /** `course` is the address of course.css, or nothing. */
 export async function adoptStyles(course) {
-  const own = ["../look.css", "deck.css", "panels.css", "hands.css"].map((name) =>
+  const own = ["../look.css", "deck.css", "panels.css"].map((name) =>
     readSheet(new URL(name, import.meta.url)),
   );
   const [palette, ...sheets] = await Promise.all(own);

@@ -5,17 +5,15 @@ from pathlib import Path
 
 from mha_lib.classroom.lesson import CourseError, hands_out_solutions, language_in, list_languages
 from mha_lib.classroom.lesson.files import write_whole
-from mha_lib.classroom.lesson.questions import has_questions
 from mha_lib.classroom.pages.browser import require_browser
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_changed
 from mha_lib.classroom.pages.handout.notebook import read_notebook
 from mha_lib.classroom.pages.moved import write_moved_pages
-from mha_lib.classroom.pages.questions import ADDRESSES, question_page
 from mha_lib.classroom.pages.site.documents import read_documents
 from mha_lib.classroom.pages.site.glossary import add_glossaries
 from mha_lib.classroom.pages.site.notebook import students_notebook
-from mha_lib.classroom.pages.site.pages import BAR, LessonRow, SiteInLanguage, framed, front_page, root_page
+from mha_lib.classroom.pages.site.pages import LessonRow, SiteInLanguage, framed, front_page, root_page
 from mha_lib.classroom.pages.slides.build import address_of_slides, print_decks, require_playwright
 from mha_lib.classroom.pages.sources import is_current
 
@@ -81,8 +79,7 @@ def read_site(
                 LessonRow(lesson, page, slides if with_slides and is_current(slides, lesson) else None)
             )
     documents = read_documents(root, language, names, build)
-    questions = ADDRESSES if has_questions(root, language) else {}
-    return SiteInLanguage(language, rows, documents, solutions, questions)
+    return SiteInLanguage(language, rows, documents, solutions)
 
 
 def lay_out(root: Path, folder: Path, sites: list[SiteInLanguage]) -> None:
@@ -102,9 +99,5 @@ def lay_out(root: Path, folder: Path, sites: list[SiteInLanguage]) -> None:
         for document in site.documents:
             text = framed("pages/site/document.html", document, site, sites)
             write_whole(place / document.address, text)
-        for form, address in site.questions.items():
-            frame = {"site": site, "sites": sites, "address": address, "icon": True}
-            text = question_page(root, site.language, form, (BAR,), **frame)
-            write_whole(place / address, text)
     shutil.rmtree(folder, ignore_errors=True)
     beside.rename(folder)

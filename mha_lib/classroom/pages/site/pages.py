@@ -1,6 +1,5 @@
 """The pages of the site: the root, a front page for each language, and lessons and documents with a bar."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,7 +46,6 @@ class SiteInLanguage:
     rows: list[LessonRow]
     documents: list[Document]
     solutions: bool  # whether the notebooks hold them
-    questions: Mapping[str, str]  # the address of each form of the questions before and after the lessons
 
     def __post_init__(self) -> None:
         self.name = name_of_language(self.language)
@@ -56,7 +54,7 @@ class SiteInLanguage:
     def nearest(self, address: str) -> str:
         """The page at this address where this language has one, or else its front page."""
         pages = {row.address for row in self.rows} | {document.address for document in self.documents}
-        return address if address in pages.union(self.questions.values()) else FRONT
+        return address if address in pages else FRONT
 
 
 def root_page(sites: list[SiteInLanguage]) -> str:

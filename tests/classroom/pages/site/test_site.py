@@ -69,22 +69,21 @@ def test_what_was_made_from_the_sources_as_they_are_is_taken_as_it_is(kept):
         }  # two former names
 
 
-def test_the_questions_are_on_the_site_without_their_key_and_lead_to_other_languages(course):
+def test_the_site_has_the_pages_of_docs_and_none_of_those_for_instructors(course):
     root, by_language = course
     for language in ("en", "zh"):
-        for file in (ROOT / "notebooks" / language).glob("questions*.json"):
-            shutil.copy(file, root / "notebooks" / language)
+        shutil.copytree(ROOT / "docs" / language, root / "docs" / language)
     sites = [build.read_site(root, lessons, build.Build(root, "en"), True, False) for lessons in by_language]
     build.lay_out(root, root / "site", sites)
-    for language in LANGUAGES:
+    for language in ("en", "zh"):
         front = read(root / "site" / language / "index.html")
-        for address in ("questions-1-before.html", "questions-2-after.html"):
-            link = front.select_one(f'.files a[href="{address}"]')
-            page = read(root / "site" / language / address)
-            assert link.text == page.h1.text
-            led = [one["href"] for one in page.select(".bar li a")]
-            assert led == [f"../{other}/{address}" for other in LANGUAGES]
-    assert not [file for file in (root / "site").rglob("*") if "key" in file.name]
+        listed = {link["href"] for link in front.select(".front > .files a")}
+        documents = {f"{file.stem}.html" for file in (ROOT / "docs" / language).glob("*.md")}
+        assert listed == documents >= {"questions_before.html", "questions_after.html"}
+    written = {file.stem for file in (root / "site").rglob("*")}
+    for_instructors = {file.stem for file in ROOT.glob("docs/*/instructors/*.md")}
+    assert for_instructors
+    assert not for_instructors & written
 
 
 def change(source):
