@@ -23,6 +23,15 @@ os.environ["LC_MESSAGES"] = "C.UTF-8"
 pytest_plugins = ["tests.running.failures", "tests.running.order", "tests.running.progress"]
 
 
+@pytest.fixture(autouse=True)
+def _in_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lesson that runs in this process sets the language: each test begins in English."""
+    from mha_lib.classroom.lesson.language import ENGLISH, RUNNING
+
+    monkeypatch.setattr(RUNNING, "number", "")
+    monkeypatch.setattr(RUNNING, "language", ENGLISH)
+
+
 @pytest.fixture(scope="session")
 def made_lessons() -> Path:
     """The folder of the lessons in traditional Chinese, which are made from the simplified ones."""

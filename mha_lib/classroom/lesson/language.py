@@ -11,18 +11,18 @@ import locale
 import os
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson.chinese import SIMPLIFIED, TRADITIONAL, is_traditional, words_to_traditional
-from mha_lib.classroom.lesson.grammar import DECK, SOURCE, STUDENT, Identity, identity_in
+from mha_lib.classroom.lesson.grammar import Identity, identity_in
 
 WORDS = Path(__file__).parents[1] / "words"
 INSTALLED = WORDS.with_name("course")  # notebooks/ and img/ in an installed package; a checkout has none here
 COURSE = "course.json"
 ENGLISH = "en"
-LANGUAGE_ALONE = "MHA_LANGUAGE"  # in the environment of a kernel: set by a lesson's cell "environment"
 FILE_OF_KERNEL = "JPY_SESSION_NAME"  # in the environment of a kernel: Jupyter's server names the notebook
 TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # such as zh, zh-CN, zh-Hant
 
@@ -119,37 +119,39 @@ def name_of_language(language: str) -> str:
     return str(words["traditional" if is_traditional(language) else "name"])
 
 
-def identity_by_place(folder: Path, name: str) -> Identity | None:
-    """The identity of a copy from before lessons named theirs, by its place in a course."""
-    folder = folder.absolute()
-    if not course_of(folder):
-        return None
-    language = language_named_by(folder)
-    kind = STUDENT if folder.parent.name == "work" else SOURCE
-    return Identity(name, language, kind if folder.name == language else DECK)
+@dataclass
+class Running:
+    """The lesson that runs in this process, as its own first cell has told: ``begin_lesson("03", "zh")``."""
+
+    number: str = ""
+    language: str = ENGLISH
 
 
-def identity_at(file: Path) -> Identity | None:
-    """The identity of the lesson in a file; None where no lesson lies there."""
-    return identity_in(file) or identity_by_place(file.parent, file.stem)
+RUNNING = Running()
+
+
+def speak(language: str) -> None:
+    """From now on everything the software says in this process is said in a language, such as ``"zh"``."""
+    RUNNING.language = language
+
+
+def language_here() -> str:
+    """The language of the lesson that is running."""
+    return RUNNING.language
 
 
 read_once = cache(identity_in)  # a lesson keeps its identity while it runs
 
 
 def identity_here() -> Identity | None:
-    """The identity of the lesson that runs; None where neither Jupyter's server nor the place tells it."""
-    here, name = Path.cwd(), Path(os.environ.get(FILE_OF_KERNEL) or "").name
-    return (name and read_once(here / name)) or identity_by_place(here, Path(name).stem)
+    """The identity of the lesson that runs, as its file in this folder names it; None without such a file.
 
-
-def language_here() -> str:
-    """The language of the lesson that is running.
-
-    A lesson in the hands of another program, such as Colab, has told it to its kernel.
+    Jupyter's server names the file to the kernel. Other programs, such as VS Code, do not: there it is the
+    file with the lesson's number.
     """
-    identity = identity_here()
-    return identity.language if identity else os.environ.get(LANGUAGE_ALONE) or ENGLISH
+    here, name = Path.cwd(), Path(os.environ.get(FILE_OF_KERNEL) or "").name
+    files = [here / name] if name else sorted(here.glob(f"{RUNNING.number or None}_*.ipynb"))
+    return next(filter(None, map(read_once, files)), None)
 
 
 def words_here() -> dict[str, Any]:

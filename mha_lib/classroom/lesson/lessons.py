@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson.chinese import SIMPLIFIED, TRADITIONAL
+from mha_lib.classroom.lesson.grammar import identity_in
 from mha_lib.classroom.lesson.language import (
     COURSE,
     ENGLISH,
     brings_lessons,
     course_of,
-    identity_at,
     is_installed,
     lesson_folder,
     source_folder,
@@ -100,7 +100,7 @@ def list_lessons(root: Path, language: str) -> list[Path]:
 
 def language_in(lesson: Path) -> str:
     """The language in which a lesson is written."""
-    identity = identity_at(lesson)
+    identity = identity_in(lesson)
     return identity.language if identity else ENGLISH
 
 

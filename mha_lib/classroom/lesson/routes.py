@@ -29,6 +29,7 @@ from mha_lib.classroom.lesson.language import COURSE, route_folder, source_folde
 from mha_lib.classroom.lesson.lessons import CourseError, find_lesson, read_course
 from mha_lib.classroom.lesson.needs import names_in, needed_by
 from mha_lib.classroom.lesson.slides import (
+    IMPORTS,
     STEP,
     addresses_of,
     core_minutes,
@@ -158,7 +159,7 @@ def cells_of(lesson: Path, steps: list[str], number: str, taken: set[str]) -> It
 
 def is_quiet(cell: Any) -> bool:
     """Whether every step needs a setup cell: it begins the lesson, or it sets something and binds no name."""
-    return has_role(cell, "setup") and (cell["id"] == "imports" or not names_in(source(cell))[0])
+    return has_role(cell, "setup") and (cell["id"] == IMPORTS or not names_in(source(cell))[0])
 
 
 def new_cell(kind: str, text: str, name: str, slide: str, **metadata: Any) -> dict[str, Any]:

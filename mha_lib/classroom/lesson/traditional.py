@@ -32,7 +32,7 @@ from mha_lib.classroom.lesson.language import (
     words_in,
 )
 from mha_lib.classroom.lesson.lessons import CourseError, list_lessons
-from mha_lib.classroom.lesson.slides import ENVIRONMENT, read_lesson, source
+from mha_lib.classroom.lesson.slides import IMPORTS, read_lesson, source
 
 PHRASES = "taiwan.json"  # beside the lessons: simplified and traditional phrases
 QUESTIONS, KEY = "questions.json", "questions-key.json"  # pages are made of them
@@ -98,7 +98,7 @@ def traditional_lesson(root: Path, lesson: Path, phrases: Phrases) -> dict[str, 
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             text = code_to_traditional(source(cell), english.get(cell.get("id"), ""), phrases)
-            if cell.get("id") == ENVIRONMENT:  # this cell names the language of the lesson
+            if cell.get("id") == IMPORTS:  # begin_lesson names the language of the lesson
                 text = text.replace(f'"{SIMPLIFIED}"', f'"{TRADITIONAL}"')
         else:
             text = markdown_to_traditional(source(cell), phrases)
