@@ -7,7 +7,7 @@ from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.exercises.asserts import show_passed_asserts
 from mha_lib.classroom.exercises.kept import kept_states
 from mha_lib.classroom.lesson.cells import shell_here, show_text
-from mha_lib.classroom.lesson.chinese import SIMPLIFIED
+from mha_lib.classroom.lesson.chinese import is_chinese
 from mha_lib.classroom.lesson.glosses import explain_errors
 from mha_lib.classroom.lesson.language import RUNNING, speak, words_here
 from mha_lib.classroom.lesson.needs import lesson_in_route
@@ -32,7 +32,7 @@ def begin_lesson(lesson: str, language: str) -> None:
         follow_the_theme(shell)
         show_passed_asserts(shell)
         explain_errors(shell)
-        if language.split("-")[0] == SIMPLIFIED:
+        if is_chinese(language):
             write_chinese()
         show_solved()
 

@@ -16,8 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.chinese import SIMPLIFIED, TRADITIONAL, is_traditional, words_to_traditional
+from mha_lib.classroom.lesson.chinese import chinese_of
 from mha_lib.classroom.lesson.grammar import Identity, identity_in
+from mha_lib.classroom.lesson.made import made_language, said_in, written_language
 
 WORDS = Path(__file__).parents[1] / "words"
 INSTALLED = WORDS.with_name("course")  # notebooks/ and img/ in an installed package; a checkout has none here
@@ -43,16 +44,16 @@ def source_root(root: Path) -> Path:
 
 
 def source_folder(root: Path, language: str) -> Path:
-    """The folder of the lessons that authors write: for traditional Chinese, those in simplified."""
-    return source_root(root) / "notebooks" / (SIMPLIFIED if language == TRADITIONAL else language)
+    """The folder of the lessons that authors write; a language made from another has those of the other."""
+    return source_root(root) / "notebooks" / written_language(language)
 
 
 def lesson_folder(root: Path, language: str) -> Path:
     """The folder of the lessons that others read.
 
-    Those in traditional Chinese are made in ``build/``, and those of the installed package are copied there.
+    Those of a language that is made from another lie in ``build/``, and so do copies of the installed ones.
     """
-    is_made = language == TRADITIONAL or is_installed(root)
+    is_made = made_language(language) or is_installed(root)
     return root / ("build" if is_made else "notebooks") / language
 
 
@@ -81,8 +82,7 @@ def language_of_machine(known: Collection[str]) -> str:
     named = next(filter(None, names), None) or locale.getlocale()[0] or ""
     region = named.split(".")[0].replace("_", "-")
     if region.startswith(("zh-", "Chinese")):
-        is_traditional = re.search(r"Hant|TW|HK|MO|Traditional|Taiwan|Hong Kong|Macao", region)
-        region = TRADITIONAL if is_traditional else SIMPLIFIED
+        region = chinese_of(region)
     return next((language for language in (region, region.split("-")[0]) if language in known), ENGLISH)
 
 
@@ -107,8 +107,8 @@ def words_in(language: str) -> dict[str, Any]:
     folder = find_for_language(WORDS, language)
     if folder is None:
         return english
-    words = filled_up(read_words(folder), english)
-    return words_to_traditional(words) if is_traditional(language) else words
+    words: dict[str, Any] = said_in(language, filled_up(read_words(folder), english))
+    return words
 
 
 def name_of_language(language: str) -> str:
@@ -116,7 +116,7 @@ def name_of_language(language: str) -> str:
     if not has_words(language):
         return language
     words = words_in(language)["language"]
-    return str(words["traditional" if is_traditional(language) else "name"])
+    return str(words.get(language, words["name"]))
 
 
 @dataclass

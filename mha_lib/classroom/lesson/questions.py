@@ -9,10 +9,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.chinese import TRADITIONAL, Phrases, markdown_to_traditional
+from mha_lib.classroom.lesson.chinese import Phrases
 from mha_lib.classroom.lesson.language import source_folder
 from mha_lib.classroom.lesson.lessons import CourseError
-from mha_lib.classroom.lesson.traditional import KEY, PHRASES, QUESTIONS, read_phrases
+from mha_lib.classroom.lesson.made import MadeLanguage, made_language
+from mha_lib.classroom.lesson.prepare import KEY, QUESTIONS, phrases_of
 
 FORMS = ("before", "after")
 
@@ -36,15 +37,15 @@ def read_beside_lessons(root: Path, language: str, name: str) -> dict[str, Any]:
         tree = {**json.loads(file.read_text(encoding="utf-8"))}
     except (ValueError, TypeError) as error:
         raise CourseError("file_unusable", file=file, reason=error) from None
-    if language == TRADITIONAL:
-        tree = to_traditional(tree, read_phrases(file.with_name(PHRASES)))
+    if made := made_language(language):
+        tree = converted(tree, made, phrases_of(file.parent))
     return tree
 
 
-def to_traditional(tree: Any, phrases: Phrases) -> Any:
+def converted(tree: Any, language: MadeLanguage, phrases: Phrases) -> Any:
     """A tree of JSON with each text converted, except for the names in it and for code."""
     if isinstance(tree, dict):
-        return {name: to_traditional(part, phrases) for name, part in tree.items()}
+        return {name: converted(part, language, phrases) for name, part in tree.items()}
     if isinstance(tree, list):
-        return [to_traditional(part, phrases) for part in tree]
-    return markdown_to_traditional(tree, phrases) if isinstance(tree, str) else tree
+        return [converted(part, language, phrases) for part in tree]
+    return language.convert_markdown(tree, phrases) if isinstance(tree, str) else tree

@@ -6,7 +6,7 @@ import pytest
 
 from mha_lib.classroom import begin_lesson
 from mha_lib.classroom.exercises import kept
-from mha_lib.classroom.lesson import make_deck_copy, make_traditional, make_working_copy
+from mha_lib.classroom.lesson import make_deck_copy, make_working_copy, prepare_lessons
 from mha_lib.classroom.lesson.grammar import Identity, identity_in, identity_of
 from mha_lib.classroom.lesson.lessons import language_in
 from tests.lessons import ENGLISH, TRANSLATED, copy_course, name_of
@@ -44,7 +44,7 @@ def test_a_copy_says_whose_it_is_and_of_which_edition(course):
     source.write_text(source.read_text(encoding="utf-8").replace("# 多头注意力", "# 多头"), encoding="utf-8")
     make_deck_copy(course, "zh", NAME)
     assert said_by(deck / NAME).edition not in (edition, "")
-    assert language_in(make_traditional(course) / NAME) == "zh-Hant"
+    assert language_in(prepare_lessons(course, "zh-Hant")[0]) == "zh-Hant"
 
 
 @pytest.mark.parametrize(
