@@ -23,12 +23,21 @@ os.environ["LC_MESSAGES"] = "C.UTF-8"
 pytest_plugins = ["tests.running.failures", "tests.running.order", "tests.running.progress"]
 
 
+@pytest.fixture(autouse=True)
+def _in_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lesson that runs in this process sets the language: each test begins in English."""
+    from mha_lib.classroom.lesson.language import ENGLISH, RUNNING
+
+    monkeypatch.setattr(RUNNING, "number", "")
+    monkeypatch.setattr(RUNNING, "language", ENGLISH)
+
+
 @pytest.fixture(scope="session")
 def made_lessons() -> Path:
     """The folder of the lessons in traditional Chinese, which are made from the simplified ones."""
-    from mha_lib.classroom.lesson import make_traditional
+    from mha_lib.classroom.lesson import prepare_lessons
 
-    return make_traditional(Path(__file__).parents[1])
+    return prepare_lessons(Path(__file__).parents[1], "zh-Hant")[0].parent
 
 
 ShareTrainings = Callable[[Path], None]
@@ -59,11 +68,11 @@ def share_trainings(pytestconfig: pytest.Config) -> ShareTrainings:
 @pytest.fixture(scope="session")
 def whole_course(tmp_path_factory: pytest.TempPathFactory, share_trainings: ShareTrainings) -> Path:
     """A copy of the course in every language, with what its lessons have trained."""
-    from mha_lib.classroom.lesson import make_traditional
+    from mha_lib.classroom.lesson import prepare_lessons
     from tests.lessons import copy_course
 
     folder = copy_course(tmp_path_factory.mktemp("course"))
-    make_traditional(folder)
+    prepare_lessons(folder, "zh-Hant")
     share_trainings(folder)
     return folder
 

@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from mha_lib.classroom.lesson import list_languages, list_lessons
-from mha_lib.classroom.lesson.chinese import TRADITIONAL
 from mha_lib.classroom.lesson.language import ENGLISH as ENGLISH_CODE
 from mha_lib.classroom.lesson.lessons import written_languages
 
 ROOT = Path(__file__).parents[1]
-# Left out of a copy of the course: checkpoints, and lessons that earlier versions made in notebooks/.
-NOT_COPIED = shutil.ignore_patterns(TRADITIONAL, ".ipynb_checkpoints", "__pycache__")
+NOT_COPIED = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
 
 
 def copy_course(folder: Path, only: str = "") -> Path:

@@ -5,7 +5,6 @@ random words, opens its heads in an installed Chromium or Chrome, sorted by indu
 ``img/models-zh.png``. It needs what ``make lint`` sets up, and takes two minutes.
 """
 
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -17,7 +16,7 @@ from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from mha_lib.classroom import explore_model
-from mha_lib.classroom.lesson.language import LANGUAGE_ALONE
+from mha_lib.classroom.lesson.language import speak
 from mha_lib.classroom.pages.browser import require_browser
 from tests.browser.explorers import handout_page
 
@@ -66,7 +65,7 @@ def trained_to_repeat() -> Any:
 
 def draw(language: str, model: Any) -> Path:
     """Write the picture for one language; returns its file."""
-    os.environ[LANGUAGE_ALONE] = language
+    speak(language)
     text = [*SHOWN, *SHOWN]
     explorer = explore_model(model, torch.tensor([[*map(WORDS.index, text)]]), text)
     names = [control["texts"] for control in explorer.controls if control["trait"] == "measure"]

@@ -4,7 +4,7 @@ A lesson imports all that it needs in one line, and begins::
 
     from mha_lib.classroom import begin_lesson, check, explore, show_heads
 
-    begin_lesson()
+    begin_lesson("03", "en")
 """
 
 import importlib
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mha_lib.classroom.begin import begin_lesson, begin_part
     from mha_lib.classroom.exercises import check
     from mha_lib.classroom.explorer import explore
+    from mha_lib.classroom.lesson.language import speak
     from mha_lib.classroom.models.explore import explore_model
     from mha_lib.classroom.pictures.numbers import show_bars, show_cells, show_lines
     from mha_lib.classroom.pictures.plots import show_heads
@@ -30,6 +31,7 @@ ROOMS = {
     "show_heads": "pictures.plots",
     "show_lines": "pictures.numbers",
     "show_table": "pictures.tables",
+    "speak": "lesson.language",
 }
 __all__ = [
     "begin_lesson",
@@ -42,6 +44,7 @@ __all__ = [
     "show_heads",
     "show_lines",
     "show_table",
+    "speak",
 ]
 
 

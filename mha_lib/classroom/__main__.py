@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None, program: str = MODULE) -> int:
         if extra and options.run not in (open_lab, present_lesson):
             raise course.CourseError("not_for_jupyter", extra=" ".join(extra))
         root = course.find_root()
-        writes = options.run in (see_to_translations, set_repository) or getattr(options, "edit", False)
+        writes = options.run is see_to_translations or getattr(options, "edit", False)
         if writes and course.is_installed(root):
             raise course.CourseError("installed")
         options.extra = extra
@@ -217,18 +217,6 @@ def see_to_translations(root: Path, lessons: list[Path], options: Namespace) -> 
     return int(bool(count or unread))
 
 
-def set_repository(root: Path, lessons: list[Path], options: Namespace) -> int:
-    """Write the address of the repository where it has to stand, or print the one that stands there."""
-    from mha_lib.classroom.lesson import hosted
-
-    if options.address is not None:
-        for file in hosted.write_repository(root, options.address.strip()):
-            print(file.relative_to(root).as_posix())
-    words = words_in(options.language)["hosted"]
-    print(hosted.configured_repository(root) or words["no_repository"])
-    return 0
-
-
 def begins_afresh(language: str, file: Path) -> bool:
     """Ask whether a deck that was changed begins afresh; where nobody can answer, it does not."""
     words = words_in(language)["command_line"]
@@ -300,7 +288,6 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
         ("--update", "update", SWITCH),
         ("--done", "done", {"nargs": "+", "metavar": "CELL", "default": []}),
     ),
-    "repository": (set_repository, ("address", "address", {"nargs": "?"})),
 }
 
 if __name__ == "__main__":

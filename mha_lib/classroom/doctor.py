@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.files import require_writable
 from mha_lib.classroom.lesson.language import words_in
-from mha_lib.classroom.lesson.slides import ENVIRONMENT
+from mha_lib.classroom.lesson.slides import IMPORTS
 from mha_lib.classroom.pages.build import Progress
 from mha_lib.classroom.pages.execution import execute, run_until_ctrl_c
 
@@ -23,7 +23,6 @@ COURSE = "mha-lib"
 EXTRA = "classroom"
 SPACE = 1.0  # GB for what the lessons train and write
 PATIENCE = 5.0  # seconds in which this machine has to answer itself
-FIRST_CELLS = (ENVIRONMENT, "imports")
 
 
 def examine(root: Path, lesson: Path, language: str) -> int:
@@ -85,9 +84,9 @@ def check_kernel(_: Path, lesson: Path) -> str:
 
 
 def check_lesson(_: Path, lesson: Path) -> str:
-    """Run the cells with which a lesson begins: they import all that it needs."""
+    """Run the cell with which a lesson begins: it imports all that the lesson needs."""
     cells = nbformat.read(lesson, as_version=4).cells
-    run_cells(lesson, [cell for cell in cells if cell.id in FIRST_CELLS])
+    run_cells(lesson, [cell for cell in cells if cell.id == IMPORTS])
     return lesson.stem
 
 

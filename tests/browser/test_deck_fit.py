@@ -16,7 +16,7 @@ pytestmark = pytest.mark.ci
 SETUP = """import torch
 from mha_lib.classroom import begin_lesson, explore, show_heads
 
-begin_lesson()
+begin_lesson("03", "en")
 maps = torch.rand(4, 8, 8).softmax(-1)
 """
 PRINTS = "for n in (4, 64, 1024):\n    print(f'n = {n:4}: {n**2:8} pairs')"

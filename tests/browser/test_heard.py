@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mha_lib.classroom import explore
-from mha_lib.classroom.lesson.language import LANGUAGE_ALONE
+from mha_lib.classroom.lesson.language import speak
 from tests.browser.explorers import handout_page
 from tests.lessons import ROOT
 from tests.waiting import eventually
@@ -48,8 +48,8 @@ def expect_heard(session, before, expected):
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_each_key_says_what_the_document_says(page, tmp_path, monkeypatch, language):
-    monkeypatch.setenv(LANGUAGE_ALONE, language)
+def test_each_key_says_what_the_document_says(page, tmp_path, language):
+    speak(language)
 
     def weights_of(num_heads=1):
         return np.stack([np.tril(np.ones((3, 3))) / [[1], [2], [3]], np.eye(3)])[:num_heads]

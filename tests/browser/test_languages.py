@@ -35,9 +35,10 @@ LANGUAGE = "qps"  # a code that no language has
 FIGURE = "masks.svg"
 
 NAMES = {"ValueError", "UserWarning", "ZeroDivisionError", "Traceback"}
-NAMES_OF_COMMANDS = """lab present handouts slides notes site overview doctor repository
+NAMES_OF_COMMANDS = """lab present handouts slides notes site overview doctor
     translations python lesson student instructor LANGUAGE NAME PORT"""
-SETUP = "from mha_lib.classroom import begin_lesson, check, explore, show_heads\n\nbegin_lesson()"
+SETUP = "from mha_lib.classroom import begin_lesson, check, explore, show_heads"
+SETUP += f"\n\nbegin_lesson('01', {LANGUAGE!r})"
 EXPLORER = """
 import numpy as np
 

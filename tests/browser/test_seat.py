@@ -16,7 +16,7 @@ from tests.browser.new_lesson import new_lesson
 from tests.browser.seats import STUB, WORDS, Seat, cell, text
 from tests.browser.waiting import saved_when, until
 
-IMPORTS = "from mha_lib.classroom import begin_lesson, check\nbegin_lesson()"
+IMPORTS = "from mha_lib.classroom import begin_lesson, check\nbegin_lesson('07', 'en')"
 RIGHT = "def mine(scores, mask):\n    return scores.masked_fill(~mask, -float('inf')).softmax(-1)"
 WAITS = "import pathlib, time\nwhile not pathlib.Path('go-on').exists(): time.sleep(0.1)"
 FOLDED = {"source_hidden": True}

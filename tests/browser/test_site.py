@@ -1,4 +1,4 @@
-"""The addresses of the site below a path, as on GitHub Pages: languages, former names."""
+"""The addresses of the site below a path, as on GitHub Pages: languages."""
 
 import functools
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from mha_lib.classroom.pages.site import build
 from tests.browser.pages import expect_accessible, new_page
@@ -47,16 +47,6 @@ def test_the_root_leads_to_the_readers_language_and_stays_there(browser, site, l
         page.locator(".bar").get_by_role("link", name="English").click()
         expect(page).to_have_url(f"{site}en/index.html")
         expect(page.locator("html")).to_have_attribute("lang", "en")
-
-
-def test_a_former_address_leads_to_the_place_in_the_lesson(browser: Browser, page: Page, site: str) -> None:
-    page.goto(f"{site}en/00_multi.html#why-a-mask")
-    expect(page).to_have_url(re.compile(re.escape(f"{site}en/03_multi.html#why-a-mask")))
-    expect(page.get_by_role("heading", name="Why a mask?")).to_be_in_viewport()
-    with new_page(browser, java_script_enabled=False) as without_scripts:
-        without_scripts.goto(f"{site}en/00_multi.html")
-        without_scripts.get_by_role("link").click()
-        expect(without_scripts).to_have_url(f"{site}en/03_multi.html")
 
 
 def test_without_its_script_the_root_is_a_page_for_a_phone(page: Page, folder: Path) -> None:

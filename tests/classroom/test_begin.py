@@ -8,6 +8,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from mha_lib.classroom import begin, begin_lesson
+from mha_lib.classroom.lesson.language import language_here
 
 ASSERT = "assert 1 + 1 == 2, 'one and one'"
 
@@ -25,34 +26,31 @@ def test_importing_changes_nothing_and_calls_let_each_assert_tick_once(shell, ca
     assert "✓" not in capsys.readouterr().out
     assert shell.ast_transformers == transformers
     for _ in range(2):  # a second call does not tick twice
-        begin_lesson()
+        begin_lesson("03", "en")
         shell.run_cell(ASSERT)
         assert capsys.readouterr().out.count("one and one") == 1
     assert len(shell.ast_transformers) == 1
 
 
 def test_figures_are_themed(shell):
-    begin_lesson()
+    begin_lesson("03", "en")
     figure, _ = plt.subplots()
     plt.close(figure)
     shown, _ = shell.display_formatter.format(figure)
     assert set(shown) == {"text/plain", "image/svg+xml"}
 
 
-@pytest.mark.parametrize(
-    ("folder", "writes_chinese"), [("notebooks/en", False), ("notebooks/zh", True), ("build/zh-Hant", True)]
-)
-def test_figures_of_a_chinese_lesson_write_chinese(shell, monkeypatch, tmp_path, folder, writes_chinese):
-    for place in (folder, "notebooks/zh"):
-        (tmp_path / place).mkdir(parents=True, exist_ok=True)
-    monkeypatch.chdir(tmp_path / folder)
+@pytest.mark.parametrize(("language", "writes_chinese"), [("en", False), ("zh", True), ("zh-Hant", True)])
+def test_figures_of_a_chinese_lesson_write_chinese(shell, monkeypatch, language, writes_chinese):
     called: list[bool] = []
     monkeypatch.setattr(begin, "write_chinese", lambda: called.append(True))
-    begin_lesson()
+    begin_lesson("03", language)
     assert bool(called) == writes_chinese
+    assert language_here() == language
 
 
-def test_outside_ipython_it_does_nothing(monkeypatch):
+def test_outside_ipython_it_sets_the_language_alone(monkeypatch):
     monkeypatch.delitem(sys.modules, "IPython")
     monkeypatch.setattr(begin, "write_chinese", None)
-    begin_lesson()
+    begin_lesson("03", "zh")
+    assert language_here() == "zh"

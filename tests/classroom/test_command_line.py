@@ -218,17 +218,3 @@ def test_translations_lists_what_is_out_of_step_and_mends_what_it_can(monkeypatc
     status, lines = listed("--update", "--done", "title")
     assert (status, len(lines)) == (1, 2), "the new cell has come, in English"
     assert listed("1", "--done", "end") == (0, ["Cells out of step: 0"])
-
-
-def test_the_address_of_the_repository_is_set_and_printed(tmp_path, monkeypatch, capsys):
-    shutil.copytree(command_line.course.find_root() / "notebooks" / "en", tmp_path / "notebooks" / "en")
-    monkeypatch.chdir(tmp_path)
-    address = "https://github.com/school/attention"
-    assert command_line.main(["repository", address]) == 0
-    assert "notebooks/en/course.json" in capsys.readouterr().out
-    assert command_line.main(["repository"]) == 0
-    assert capsys.readouterr().out == f"{address}\n"
-    assert command_line.main(["repository", "school/attention"]) == 2
-    assert capsys.readouterr().err.startswith("repository: school/attention is not the address")
-    assert command_line.main(["repository", ""]) == 0
-    assert "No repository is configured" in capsys.readouterr().out

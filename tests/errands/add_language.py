@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson.files import as_json
-from mha_lib.classroom.lesson.slides import ENVIRONMENT, read_lesson, source
+from mha_lib.classroom.lesson.slides import IMPORTS, read_lesson, source
 from mha_lib.classroom.lesson.translations import ENGLISH_SOURCE, hash_of
 from tests.brackets import bracketed
 from tests.drawings import words_of_drawing
@@ -15,7 +15,6 @@ from tests.drawings import words_of_drawing
 HEADING = "Add French"
 IF_NEEDED = ("README.fr.md", "docs/fr/")
 TESTS = ["-k", "fr or every_language or gap", "tests/notebooks/test_structure.py", "tests/classroom/lesson"]
-TESTS += ["tests/notebooks/test_environment_cell.py"]
 
 
 def make(root: Path) -> None:
@@ -42,7 +41,7 @@ def in_french(notebook: Any) -> Any:
         if cell["cell_type"] == "markdown":
             text = text.replace("<summary>Why<", "<summary>Pourquoi<").replace("*Guess", "*Devinez")
             text = re.sub("^(#+ )(?!Optional)(.+)$", r"\1⟦\2⟧", text, flags=re.MULTILINE)
-        elif cell["id"] == ENVIRONMENT:
-            text = text.replace('"en"', '"fr"')
+        elif cell["id"] == IMPORTS:
+            text = text.replace('"en")', '"fr")')
         cell["source"] = text.splitlines(keepends=True)
     return notebook

@@ -7,7 +7,7 @@ from typing import Any
 
 from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.lesson.files import as_json
-from mha_lib.classroom.lesson.slides import source
+from mha_lib.classroom.lesson.slides import IMPORTS, source
 from mha_lib.classroom.lesson.translations import ENGLISH_SOURCE, hash_of
 
 HEADING = "Add lesson 08"
@@ -55,6 +55,8 @@ def again(lesson: Any, english: Any) -> None:
         code = re.sub(rf"\bcheck\.({NAMES})\(", r"check.\1_again(", source(cell))
         if cell["id"] == "reached":  # it names them, too
             code = re.sub(rf"\b({NAMES})\b", r"\1_again", code)
+        if cell["id"] == IMPORTS:
+            code = code.replace('begin_lesson("01", ', 'begin_lesson("08", ')
         cell["source"] = code.splitlines(True)
         if "checks" in cell["metadata"]:
             cell["metadata"]["checks"] += "_again"

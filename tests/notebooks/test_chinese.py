@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mha_lib.classroom.lesson.prepare import texts_in
 from mha_lib.classroom.lesson.slides import read_lesson, source
-from mha_lib.classroom.lesson.traditional import texts_in
 from tests.notebooks.chinese import english_runs, findings, without_code
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"

@@ -48,6 +48,7 @@ def test_it_runs_with_another_model_and_shows_its_heads(path, tmp_path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_it_is_kept_without_outputs_and_has_the_cells_of_the_english_one(path):
     cells, english = read(path).cells, read(path.parents[1] / "en" / path.name).cells
+    assert cells[1].source.endswith(f'speak("{path.parent.name}")')
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
     assert [(cell.id, cell.cell_type) for cell in cells] == [(cell.id, cell.cell_type) for cell in english]
     code, english_code = (

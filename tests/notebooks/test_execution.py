@@ -13,7 +13,7 @@ from mha_lib.classroom.exercises.reports import named
 from mha_lib.classroom.lesson.grammar import has_role
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.outputs import CHECK
-from mha_lib.classroom.lesson.slides import STARTS, core_minutes, read_slides, slide_type, source
+from mha_lib.classroom.lesson.slides import IMPORTS, STARTS, core_minutes, read_slides, slide_type, source
 from mha_lib.classroom.pages.execution import LONGEST_CELL
 from tests.lessons import ENGLISH, MADE, ROOT, TRANSLATED, in_whole_runs, name_of
 
@@ -32,7 +32,7 @@ print("explorers driven:", sum(len(list(source.settings())) > 1 for source in _s
 """
 
 # Students have no `transformers`: where it is missing, lesson 06 shows what was recorded.
-WITHOUT_TRANSFORMERS = "\nsys.modules['transformers'] = None"
+WITHOUT_TRANSFORMERS = "import sys\nsys.modules['transformers'] = None\n"
 
 # This one runs slides again, each a list of cells.
 RUN_AGAIN = """
@@ -53,7 +53,8 @@ def client(request, whole_course):
     lesson = whole_course / request.param.relative_to(ROOT)
     notebook = nbformat.read(lesson, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell(DRIVE_EXPLORERS, id="drive-explorers"))
-    next(cell for cell in notebook.cells if cell.id == "environment").source += WITHOUT_TRANSFORMERS
+    imports = next(cell for cell in notebook.cells if cell.id == IMPORTS)
+    imports.source = WITHOUT_TRANSFORMERS + imports.source
     resources = {"metadata": {"path": str(lesson.parent)}}
     client = NotebookClient(notebook, timeout=LONGEST_CELL, resources=resources)
     with client.setup_kernel():

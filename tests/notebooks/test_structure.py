@@ -11,6 +11,7 @@ import pytest
 from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.lesson.grammar import tags
 from mha_lib.classroom.lesson.slides import (
+    IMPORTS,
     MINUTES,
     STARTS,
     core_minutes,
@@ -24,7 +25,7 @@ from mha_lib.classroom.lesson.working_copy import FOLDED, for_students
 from mha_lib.classroom.pages.handout.notebook import STUDENT, read_notebook
 from mha_lib.classroom.pages.handout.page import HandoutPage
 from offline_notebook import among
-from tests.lessons import ENGLISH, TRANSLATED, english_of, name_of
+from tests.lessons import ENGLISH, MADE, TRANSLATED, english_of, name_of
 
 each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
 
@@ -40,7 +41,7 @@ def test_is_valid_and_clean(lesson):
     for cell in cells_of(lesson):
         assert not cell.get("outputs"), f"{cell['id']} has outputs: commit without them"
         assert not cell.get("execution_count"), f"{cell['id']} has been run: commit without counts"
-    allowed = {"kernelspec", "language_info", "title", "summary", "rise", "former_names", "mha"}
+    allowed = {"kernelspec", "language_info", "title", "summary", "rise", "mha"}
     assert set(notebook.metadata) <= allowed
     assert notebook.metadata.kernelspec.name == "python3"
     assert notebook.metadata.title
@@ -49,6 +50,14 @@ def test_is_valid_and_clean(lesson):
 @pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
 def test_a_translation_is_in_step_with_the_english_lesson(lesson):
     assert list(out_of_step(read_lesson(english_of(lesson)), read_lesson(lesson))) == []
+
+
+@pytest.mark.usefixtures("made_lessons")
+@pytest.mark.parametrize("lesson", [*ENGLISH, *TRANSLATED, *MADE], ids=name_of)
+def test_its_first_code_says_its_number_and_its_language(lesson):
+    first = next(cell for cell in cells_of(lesson) if cell["cell_type"] == "code")
+    assert first["id"] == IMPORTS
+    assert source(first).endswith(f'\n\nbegin_lesson("{lesson.stem[:2]}", "{lesson.parent.name}")')
 
 
 @each_lesson

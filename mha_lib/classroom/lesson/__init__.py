@@ -13,8 +13,8 @@ from mha_lib.classroom.lesson.lessons import (
     list_lessons,
     version,
 )
+from mha_lib.classroom.lesson.prepare import prepare_lessons
 from mha_lib.classroom.lesson.stripped import write_stripped
-from mha_lib.classroom.lesson.traditional import make_traditional, prepare_lessons
 from mha_lib.classroom.lesson.working_copy import (
     make_deck_copy,
     make_working_copy,

@@ -12,37 +12,29 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-TRADITIONAL, SIMPLIFIED = "zh-Hant", "zh"
+SIMPLIFIED, TRADITIONAL = "zh", "zh-Hant"
 TERMS = Path(__file__).with_name("taiwan.json")
-CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
+REGIONS = re.compile("Hant|TW|HK|MO|Traditional|Taiwan|Hong Kong|Macao")  # in the names of a system
 
 Phrases = tuple[tuple[str, str], ...]  # simplified and traditional
+
+
+def is_chinese(language: str) -> bool:
+    return language.split("-")[0] == SIMPLIFIED
 
 
 def is_traditional(language: str) -> bool:
     return "Hant" in language.split("-")
 
 
+def chinese_of(region: str) -> str:
+    """The code of a region's Chinese; systems name it ``zh-HK`` or ``Chinese (Traditional)-Taiwan``."""
+    return TRADITIONAL if REGIONS.search(region) else SIMPLIFIED
+
+
 def to_traditional(text: str, phrases: Phrases = ()) -> str:
     """The text in traditional characters and Taiwan's terms; ``phrases`` are terms of this text alone."""
     return str(converter(phrases).convert(text))
-
-
-def markdown_to_traditional(text: str, phrases: Phrases = ()) -> str:
-    """The Markdown text converted, except for its code, which is data."""
-    pieces = CODE.split(text)
-    return "".join(
-        piece if number % 2 else to_traditional(piece, phrases) for number, piece in enumerate(pieces)
-    )
-
-
-def words_to_traditional(words: Any) -> Any:
-    """A tree of words with every sentence converted."""
-    if isinstance(words, dict):
-        return {name: words_to_traditional(said) for name, said in words.items()}
-    if isinstance(words, list):
-        return [words_to_traditional(said) for said in words]
-    return to_traditional(words) if isinstance(words, str) else words
 
 
 @cache

@@ -11,9 +11,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 
-from mha_lib.classroom.lesson.chinese import is_traditional, words_to_traditional
 from mha_lib.classroom.lesson.language import find_for_language
 from mha_lib.classroom.lesson.lessons import CourseError
+from mha_lib.classroom.lesson.made import said_in
 
 SVG = "http://www.w3.org/2000/svg"
 SHARED = "../../img/"  # how lessons name the folder of the figures
@@ -27,7 +27,7 @@ def figure_words(images: Path, language: str) -> dict[str, dict[str, str]] | Non
         words = None if file is None else json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise CourseError("file_unusable", file=file, reason=error) from None
-    return words_to_traditional(words) if is_traditional(language) else words
+    return said_in(language, words)
 
 
 def read_figure(figure: Path, language: str) -> bytes:

@@ -11,18 +11,19 @@ import locale
 import os
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.chinese import SIMPLIFIED, TRADITIONAL, is_traditional, words_to_traditional
-from mha_lib.classroom.lesson.grammar import DECK, SOURCE, STUDENT, Identity, identity_in
+from mha_lib.classroom.lesson.chinese import chinese_of
+from mha_lib.classroom.lesson.grammar import Identity, identity_in
+from mha_lib.classroom.lesson.made import made_language, said_in, written_language
 
 WORDS = Path(__file__).parents[1] / "words"
 INSTALLED = WORDS.with_name("course")  # notebooks/ and img/ in an installed package; a checkout has none here
 COURSE = "course.json"
 ENGLISH = "en"
-LANGUAGE_ALONE = "MHA_LANGUAGE"  # in the environment of a kernel: set by a lesson's cell "environment"
 FILE_OF_KERNEL = "JPY_SESSION_NAME"  # in the environment of a kernel: Jupyter's server names the notebook
 TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # such as zh, zh-CN, zh-Hant
 
@@ -43,16 +44,16 @@ def source_root(root: Path) -> Path:
 
 
 def source_folder(root: Path, language: str) -> Path:
-    """The folder of the lessons that authors write: for traditional Chinese, those in simplified."""
-    return source_root(root) / "notebooks" / (SIMPLIFIED if language == TRADITIONAL else language)
+    """The folder of the lessons that authors write; a language made from another has those of the other."""
+    return source_root(root) / "notebooks" / written_language(language)
 
 
 def lesson_folder(root: Path, language: str) -> Path:
     """The folder of the lessons that others read.
 
-    Those in traditional Chinese are made in ``build/``, and those of the installed package are copied there.
+    Those of a language that is made from another lie in ``build/``, and so do copies of the installed ones.
     """
-    is_made = language == TRADITIONAL or is_installed(root)
+    is_made = made_language(language) or is_installed(root)
     return root / ("build" if is_made else "notebooks") / language
 
 
@@ -81,8 +82,7 @@ def language_of_machine(known: Collection[str]) -> str:
     named = next(filter(None, names), None) or locale.getlocale()[0] or ""
     region = named.split(".")[0].replace("_", "-")
     if region.startswith(("zh-", "Chinese")):
-        is_traditional = re.search(r"Hant|TW|HK|MO|Traditional|Taiwan|Hong Kong|Macao", region)
-        region = TRADITIONAL if is_traditional else SIMPLIFIED
+        region = chinese_of(region)
     return next((language for language in (region, region.split("-")[0]) if language in known), ENGLISH)
 
 
@@ -107,8 +107,8 @@ def words_in(language: str) -> dict[str, Any]:
     folder = find_for_language(WORDS, language)
     if folder is None:
         return english
-    words = filled_up(read_words(folder), english)
-    return words_to_traditional(words) if is_traditional(language) else words
+    words: dict[str, Any] = said_in(language, filled_up(read_words(folder), english))
+    return words
 
 
 def name_of_language(language: str) -> str:
@@ -116,40 +116,42 @@ def name_of_language(language: str) -> str:
     if not has_words(language):
         return language
     words = words_in(language)["language"]
-    return str(words["traditional" if is_traditional(language) else "name"])
+    return str(words.get(language, words["name"]))
 
 
-def identity_by_place(folder: Path, name: str) -> Identity | None:
-    """The identity of a copy from before lessons named theirs, by its place in a course."""
-    folder = folder.absolute()
-    if not course_of(folder):
-        return None
-    language = language_named_by(folder)
-    kind = STUDENT if folder.parent.name == "work" else SOURCE
-    return Identity(name, language, kind if folder.name == language else DECK)
+@dataclass
+class Running:
+    """The lesson that runs in this process, as its own first cell has told: ``begin_lesson("03", "zh")``."""
+
+    number: str = ""
+    language: str = ENGLISH
 
 
-def identity_at(file: Path) -> Identity | None:
-    """The identity of the lesson in a file; None where no lesson lies there."""
-    return identity_in(file) or identity_by_place(file.parent, file.stem)
+RUNNING = Running()
+
+
+def speak(language: str) -> None:
+    """From now on everything the software says in this process is said in a language, such as ``"zh"``."""
+    RUNNING.language = language
+
+
+def language_here() -> str:
+    """The language of the lesson that is running."""
+    return RUNNING.language
 
 
 read_once = cache(identity_in)  # a lesson keeps its identity while it runs
 
 
 def identity_here() -> Identity | None:
-    """The identity of the lesson that runs; None where neither Jupyter's server nor the place tells it."""
-    here, name = Path.cwd(), Path(os.environ.get(FILE_OF_KERNEL) or "").name
-    return (name and read_once(here / name)) or identity_by_place(here, Path(name).stem)
+    """The identity of the lesson that runs, as its file in this folder names it; None without such a file.
 
-
-def language_here() -> str:
-    """The language of the lesson that is running.
-
-    A lesson in the hands of another program, such as Colab, has told it to its kernel.
+    Jupyter's server names the file to the kernel. Other programs, such as VS Code, do not: there it is the
+    file with the lesson's number.
     """
-    identity = identity_here()
-    return identity.language if identity else os.environ.get(LANGUAGE_ALONE) or ENGLISH
+    here, name = Path.cwd(), Path(os.environ.get(FILE_OF_KERNEL) or "").name
+    files = [here / name] if name else sorted(here.glob(f"{RUNNING.number or None}_*.ipynb"))
+    return next(filter(None, map(read_once, files)), None)
 
 
 def words_here() -> dict[str, Any]:

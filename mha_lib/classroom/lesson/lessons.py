@@ -5,19 +5,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.chinese import SIMPLIFIED, TRADITIONAL
+from mha_lib.classroom.lesson.grammar import identity_in
 from mha_lib.classroom.lesson.language import (
     COURSE,
     ENGLISH,
     brings_lessons,
     course_of,
-    identity_at,
     is_installed,
     lesson_folder,
     source_folder,
     source_root,
     words_in,
 )
+from mha_lib.classroom.lesson.made import MADE
 
 RECORD = ".editions.json"  # in a working copy: the fingerprint of the edition that each file was made from
 SOLUTIONS = ("folded", "none")  # what course.json may say of the solutions in students' copies
@@ -80,17 +80,17 @@ def find_root(start: Path | None = None) -> Path:
 def written_languages(root: Path) -> list[str]:
     """The languages in which lessons are written: each has a folder in ``notebooks/``."""
     lessons = (source_root(root) / "notebooks").glob("*/*.ipynb")
-    return sorted({lesson.parent.name for lesson in lessons} - {TRADITIONAL})
+    return sorted({lesson.parent.name for lesson in lessons})
 
 
 def list_languages(root: Path) -> list[str]:
-    """The languages in which lessons can be read: traditional Chinese is made from simplified."""
+    """The languages in which lessons can be read: those written, and those made from them."""
     written = written_languages(root)
-    return sorted([*written, TRADITIONAL] if SIMPLIFIED in written else written)
+    return sorted([*written, *(one.code for one in MADE if one.made_from in written)])
 
 
 def list_lessons(root: Path, language: str) -> list[Path]:
-    """The lessons of a language; ``prepare_lessons`` first makes those in traditional Chinese."""
+    """The lessons of a language; ``prepare_lessons`` first makes those that nobody writes."""
     known = list_languages(root)
     if language not in known:
         raise CourseError("no_language", language=repr(language), known=", ".join(known))
@@ -100,7 +100,7 @@ def list_lessons(root: Path, language: str) -> list[Path]:
 
 def language_in(lesson: Path) -> str:
     """The language in which a lesson is written."""
-    identity = identity_at(lesson)
+    identity = identity_in(lesson)
     return identity.language if identity else ENGLISH
 
 

@@ -21,14 +21,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.chinese import is_traditional, to_traditional
 from mha_lib.classroom.lesson.files import as_json, write_changed
 from mha_lib.classroom.lesson.glossary import definitions_in, used_before_defined
 from mha_lib.classroom.lesson.grammar import Identity, has_role, identity_of
 from mha_lib.classroom.lesson.language import COURSE, route_folder, source_folder, words_in
 from mha_lib.classroom.lesson.lessons import CourseError, find_lesson, read_course
+from mha_lib.classroom.lesson.made import said_in
 from mha_lib.classroom.lesson.needs import names_in, needed_by
+from mha_lib.classroom.lesson.prepare import FOR_AUTHORS, phrases_of, prepare_lessons
 from mha_lib.classroom.lesson.slides import (
+    IMPORTS,
     STEP,
     addresses_of,
     core_minutes,
@@ -37,7 +39,6 @@ from mha_lib.classroom.lesson.slides import (
     source,
     steps_of,
 )
-from mha_lib.classroom.lesson.traditional import FOR_AUTHORS, PHRASES, prepare_lessons, read_phrases
 
 ROUTES = "routes"  # the name of their table in course.json
 QUESTIONS = 1 / 9  # of a route's minutes, as of a lesson's: 5 of 45
@@ -96,8 +97,7 @@ def find_route(root: Path, language: str, name: str) -> Route:
             require(known.index(step) > last.get(lesson, -1), f"steps: {entry!r}: {step}")
             last[lesson] = known.index(step)
         chosen.append((lesson, steps))
-    if is_traditional(language):
-        title = to_traditional(title, read_phrases(source_folder(root, language) / PHRASES))
+    title = said_in(language, title, phrases_of(source_folder(root, language)))
     return Route(name, title, minutes, chosen, lessons)
 
 
@@ -158,7 +158,7 @@ def cells_of(lesson: Path, steps: list[str], number: str, taken: set[str]) -> It
 
 def is_quiet(cell: Any) -> bool:
     """Whether every step needs a setup cell: it begins the lesson, or it sets something and binds no name."""
-    return has_role(cell, "setup") and (cell["id"] == "imports" or not names_in(source(cell))[0])
+    return has_role(cell, "setup") and (cell["id"] == IMPORTS or not names_in(source(cell))[0])
 
 
 def new_cell(kind: str, text: str, name: str, slide: str, **metadata: Any) -> dict[str, Any]:

@@ -37,7 +37,7 @@ MINUTES = re.compile(
     r"\s*(?:(?P<optional>[^\W\d]+)[,，、:：]\s*)?(?P<minutes>[0-9０-９]+(?:\.[0-9０-９]+)?)"
     r"\s*[^\s0-9.。．]+\s*(?:[.。．\n]|$)"
 )
-ENVIRONMENT = "environment"  # the id of the cell that makes the environment of a lesson that is alone
+IMPORTS = "imports"  # the id of the cell with which a lesson begins: it ends with begin_lesson
 STEP = "mha_step"  # in the metadata of the cell with which a step begins, in copies and routes: what it is
 HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 
@@ -181,7 +181,6 @@ def entries_of(notebook: Any, with_ids: bool) -> Iterator[tuple[str, bool]]:
     cells, about = inside(notebook, "cells"), inside(notebook, "metadata")
     yield "cells", isinstance(cells, list)
     yield "metadata", isinstance(about, dict)
-    yield "metadata.former_names", are_texts(inside(about, "former_names", []))
     for number, cell in enumerate(cells):
         kind, text, its = (inside(cell, name) for name in ("cell_type", "source", "metadata"))
         slideshow = inside(its, "slideshow", {})
@@ -197,12 +196,6 @@ def entries_of(notebook: Any, with_ids: bool) -> Iterator[tuple[str, bool]]:
 def title_of(notebook: Mapping[str, Any], default: str) -> str:
     """The title in the notebook's metadata, or else its first heading."""
     return str(notebook["metadata"].get("title") or first_heading(notebook["cells"]) or default)
-
-
-def former_names(notebook: Mapping[str, Any]) -> list[str]:
-    """The names that the lesson's file had before, such as ``04_trained_heads``, from the metadata."""
-    names = map(str, notebook["metadata"].get("former_names", []))
-    return [name for name in names if re.fullmatch(r"[\w-]+", name)]
 
 
 def first_heading(cells: list[Cell]) -> str | None:

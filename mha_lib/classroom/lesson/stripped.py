@@ -6,8 +6,8 @@ from typing import Any
 from mha_lib.classroom.lesson.files import as_json, write_whole
 from mha_lib.classroom.lesson.language import source_folder
 from mha_lib.classroom.lesson.lessons import list_languages, written_languages
+from mha_lib.classroom.lesson.prepare import prepare_lessons
 from mha_lib.classroom.lesson.slides import MINUTES, is_for_instructors, is_notes, read_lesson, source
-from mha_lib.classroom.lesson.traditional import prepare_lessons
 
 
 def write_stripped(root: Path, into: Path) -> None:

@@ -30,6 +30,7 @@ from mha_lib.classroom.lesson.language import (
 )
 from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages
 from mha_lib.classroom.lesson.needs import needed_by
+from mha_lib.classroom.lesson.prepare import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
 from mha_lib.classroom.lesson.qr_code import write_qr_code
 from mha_lib.classroom.lesson.slides import (
     STEP,
@@ -40,7 +41,6 @@ from mha_lib.classroom.lesson.slides import (
     read_stacks,
     without_exercises,
 )
-from mha_lib.classroom.lesson.traditional import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
 
 GUESS = (
     "mha_guess"  # in a cell's metadata: what the student has guessed there, and whether the result is open

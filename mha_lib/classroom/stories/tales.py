@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from mha_lib.classroom.lesson.chinese import is_traditional, words_to_traditional
 from mha_lib.classroom.lesson.language import ENGLISH, find_for_language, language_here
+from mha_lib.classroom.lesson.made import said_in
 
 FOLDER = Path(__file__).parent
 
@@ -139,7 +139,7 @@ def tales_in(language: str) -> Tales:
     """The stories of a language, or of one near to it; English ones for a language without stories."""
     file = find_for_language(FOLDER, language, ".json") or FOLDER / f"{ENGLISH}.json"
     words = json.loads(file.read_text(encoding="utf-8"))
-    return Tales(words_to_traditional(words) if is_traditional(language) else words)
+    return Tales(said_in(language, words))
 
 
 def tales_here() -> Tales:

@@ -66,7 +66,7 @@ def name_of(caller: Any, parts: tuple) -> str:
 
 
 def place_to_keep() -> Path:
-    """Return ``work/trainings/`` of the course, or of a lesson that lies in no course, as in Colab."""
+    """Return ``work/trainings/`` of the course, or of a lesson that lies in no course."""
     try:
         return find_root() / "work" / FOLDER
     except CourseError:

@@ -9,15 +9,17 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.exercises.reports import named, read_report
+from mha_lib.classroom.lesson import make_working_copy
 from mha_lib.classroom.lesson.cells import show_text
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.outputs import CHECK, check_metadata, report_metadata, says_not_yet
+from tests.lessons import copy_course
 
 WORDS = words_in("zh")
 BEGIN = """
 from mha_lib.classroom import begin_lesson, check, explore
 assert callable(explore)
-begin_lesson()
+begin_lesson("03", "zh")
 """
 CELLS = [
     BEGIN,
@@ -32,10 +34,8 @@ RESTARTED = [BEGIN, "check.multi_head(lambda *_: ...)\ncheck.report('王小明')
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A student's lessons in Chinese."""
-    course = tmp_path_factory.mktemp("course")
-    for place in ("notebooks/zh", "work/zh"):
-        (course / place).mkdir(parents=True)
-    return course / "work" / "zh"
+    course = copy_course(tmp_path_factory.mktemp("course"), "03_multi_head_attention.ipynb")
+    return make_working_copy(course, "zh")[0]
 
 
 def run(sources, folder):

@@ -1,5 +1,6 @@
 """A restarted kernel finds in ``work/`` what earlier sessions have solved."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -22,8 +23,12 @@ def course(tmp_path):
 
 @pytest.fixture
 def here(course, monkeypatch):
-    monkeypatch.chdir(course / "work" / "en")
-    return course / "work" / "en"
+    folder = course / "work" / "en"
+    copy = {"metadata": {"mha": {"lesson": "03_heads", "language": "en", "kind": "student"}}}
+    (folder / "03_heads.ipynb").write_text(json.dumps(copy))
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("JPY_SESSION_NAME", "03_heads.ipynb")
+    return folder
 
 
 def test_a_report_begins_from_what_earlier_sessions_have_kept(here, capsys):

@@ -1,14 +1,13 @@
 """A lesson's file says what it is, and one table says what the tags of its cells mean."""
 
-import json
 import shutil
 
 import pytest
 
+from mha_lib.classroom import begin_lesson
 from mha_lib.classroom.exercises import kept
-from mha_lib.classroom.lesson import make_deck_copy, make_traditional, make_working_copy
+from mha_lib.classroom.lesson import make_deck_copy, make_working_copy, prepare_lessons
 from mha_lib.classroom.lesson.grammar import Identity, identity_in, identity_of
-from mha_lib.classroom.lesson.language import language_here
 from mha_lib.classroom.lesson.lessons import language_in
 from tests.lessons import ENGLISH, TRANSLATED, copy_course, name_of
 
@@ -45,7 +44,7 @@ def test_a_copy_says_whose_it_is_and_of_which_edition(course):
     source.write_text(source.read_text(encoding="utf-8").replace("# 多头注意力", "# 多头"), encoding="utf-8")
     make_deck_copy(course, "zh", NAME)
     assert said_by(deck / NAME).edition not in (edition, "")
-    assert language_in(make_traditional(course) / NAME) == "zh-Hant"
+    assert language_in(prepare_lessons(course, "zh-Hant")[0]) == "zh-Hant"
 
 
 @pytest.mark.parametrize(
@@ -55,22 +54,23 @@ def test_a_notebook_without_a_whole_block_is_no_lesson(block):
     assert identity_of({"metadata": {"mha": block}}) is None
 
 
-def test_a_copy_that_was_renamed_and_moved_speaks_its_language_and_keeps_what_was_solved(
-    course, tmp_path, monkeypatch
-):
+def test_a_copy_that_was_renamed_and_moved_keeps_what_was_solved(course, tmp_path, monkeypatch):
     student, _ = make_working_copy(course, "zh")
     shutil.copy(student / NAME, tmp_path / "mine.ipynb")
     monkeypatch.chdir(tmp_path)
-    assert (language_here(), kept.file_here()) == ("en", None)
+    assert kept.file_here() is None
     monkeypatch.setenv("JPY_SESSION_NAME", "somewhere/mine.ipynb")  # as Jupyter's server names it
-    assert (language_here(), kept.file_here()) == ("zh", tmp_path / kept.FILE)
+    assert kept.file_here() == tmp_path / kept.FILE
 
 
-def test_an_older_copy_is_known_by_its_place(course, monkeypatch):
+def test_where_no_server_names_the_file_it_is_that_of_the_number(course, monkeypatch):
     student, _ = make_working_copy(course, "zh")
-    older = json.loads((student / NAME).read_text(encoding="utf-8"))
-    del older["metadata"]["mha"]
-    (student / "older.ipynb").write_text(json.dumps(older), encoding="utf-8")
-    monkeypatch.chdir(student)
-    monkeypatch.setenv("JPY_SESSION_NAME", "older.ipynb")
-    assert (language_here(), kept.file_here()) == ("zh", student / kept.FILE)
+    deck, _ = make_deck_copy(course, "zh", NAME)
+    for folder, number, file in (
+        (student, "03", student / kept.FILE),
+        (student, "02", None),
+        (deck, "03", None),
+    ):
+        monkeypatch.chdir(folder)
+        begin_lesson(number, "zh")
+        assert kept.file_here() == file

@@ -1,4 +1,4 @@
-"""A folder tells its language, and a language code finds the nearest words."""
+"""A language code finds the nearest words, and a folder is known as one of the course."""
 
 import string
 
@@ -8,7 +8,6 @@ from mha_lib.classroom.lesson import language
 from mha_lib.classroom.lesson.language import (
     course_of,
     has_words,
-    identity_by_place,
     language_of_machine,
     read_words,
     words_in,
@@ -72,14 +71,12 @@ FOLDERS = {
 
 
 @pytest.mark.parametrize(("language", "folder"), [(key, name) for key in FOLDERS for name in FOLDERS[key]])
-def test_a_folder_of_the_course_tells_its_language_and_any_other_none(tmp_path, language, folder):
+def test_a_folder_of_the_course_is_known_and_any_other_is_not(tmp_path, language, folder):
     """Traditional Chinese is made in build/, and belongs to the course of the simplified."""
     assert course_of(tmp_path / folder) is None
     (tmp_path / "notebooks" / "zh").mkdir(parents=True)
     is_course = language != "en"
     assert course_of(tmp_path / folder) == (tmp_path if is_course else None)
-    identity = identity_by_place(tmp_path / folder, "lesson")
-    assert (identity.language if identity else None) == (language if is_course else None)
 
 
 def sentences(words, name=""):

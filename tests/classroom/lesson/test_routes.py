@@ -71,7 +71,7 @@ def test_the_notebook_of_a_route_has_the_cells_of_its_steps_and_those_that_they_
         cell["id"] for cell in notebook["cells"] if cell["metadata"].get("jupyter", {}).get("source_hidden")
     }
     assert {"01-imports", "01-nine-scores", "01-nine-weights", "03-imports", "03-draw-shadows"} <= hidden
-    assert not {"01-environment", "01-one-head", "03-museum"} & {cell["id"] for cell in notebook["cells"]}
+    assert not {"01-one-head", "03-museum"} & {cell["id"] for cell in notebook["cells"]}
     parts = [cell["source"][-1] for cell in notebook["cells"] if "-part-" in cell["id"]]
     assert parts == ['begin_part("01")', 'begin_part("03")', 'begin_part("01")']
     lesson = {

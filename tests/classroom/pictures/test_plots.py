@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 
 from mha_lib import causal_mask, masked_softmax, padding_mask
 from mha_lib.classroom import look
-from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.lesson.language import speak, words_in
 from mha_lib.classroom.pictures import plots
 from mha_lib.classroom.pictures.plots import show_heads, show_overview
 
@@ -115,10 +115,8 @@ def test_a_system_without_the_font_says_so_once_and_draws_on(monkeypatch, other_
     assert len(caught) == 1
 
 
-def test_traditional_chinese_is_drawn_with_taiwans_strokes(monkeypatch, other_fonts, tmp_path):
-    for folder in ("notebooks/zh", "work/zh-Hant"):
-        (tmp_path / folder).mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "work" / "zh-Hant")
+def test_traditional_chinese_is_drawn_with_taiwans_strokes(monkeypatch, other_fonts):
+    speak("zh-Hant")
     monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Noto Sans CJK SC", "Noto Sans CJK TC"])
     assert plots._families()[1:] == ["Noto Sans CJK TC"]
 

@@ -20,7 +20,6 @@ from mha_lib.classroom.pages.handout.notebook import (
     read_notebook,
 )
 from mha_lib.classroom.pages.handout.page import HandoutPage
-from mha_lib.classroom.pages.moved import write_moved_pages
 from mha_lib.classroom.pages.sources import is_current, sources_of, write_made
 from offline_notebook import among
 
@@ -43,7 +42,6 @@ def write_handouts(
         handout = page_of(lesson, notebook, handouts, build, audience)
         file = address_of_page(lesson, folder)
         write_whole(file, handout.render())
-        write_moved_pages(file, handout)
         build.wrote(file)
 
     with build.until_ctrl_c():

@@ -5,7 +5,6 @@ from typing import Any
 
 from mha_lib.classroom.lesson import list_languages, list_lessons
 from mha_lib.classroom.lesson.files import write_whole
-from mha_lib.classroom.lesson.hosted import links_to
 from mha_lib.classroom.lesson.language import name_of_language, words_in
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.handout.notebook import Description, address_of_page, describe, read_notebook
@@ -46,5 +45,4 @@ def row_of(lesson: Path, file: Path, folder: Path, audience: str) -> dict[str, A
     return {
         "description": description,
         "address": file.relative_to(folder).as_posix(),
-        "hosted": links_to(lesson),
     }

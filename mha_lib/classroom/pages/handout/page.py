@@ -16,8 +16,7 @@ from nbformat import NotebookNode
 from mha_lib.classroom.exercises import find_exercises
 from mha_lib.classroom.exercises.small import Small
 from mha_lib.classroom.lesson.grammar import has_role, identity_of
-from mha_lib.classroom.lesson.hosted import links_to
-from mha_lib.classroom.lesson.language import ENGLISH, TAG, has_words, identity_by_place, words_in
+from mha_lib.classroom.lesson.language import ENGLISH, TAG, has_words, words_in
 from mha_lib.classroom.lesson.outputs import CHECK, is_progress
 from mha_lib.classroom.lesson.slides import (
     STARTS,
@@ -83,19 +82,18 @@ class HandoutPage:
         stacks = read_stacks(notebook.cells) if stacks is None else stacks
         self.audience = audience
         self.complain = complain
-        identity = identity_of(notebook) or identity_by_place(folder, name)
+        identity = identity_of(notebook)
         self.language = str(notebook.metadata.get("lang") or (identity.language if identity else ENGLISH))
         if not has_words(self.language):
             complain(words_in(ENGLISH)["language"]["unknown"].format(language=self.language))
         words = words_in(self.language)
-        self.words, self.hosted_words = words["handout"], words["hosted"]
+        self.words = words["handout"]
         every_slide = (slide for stack in stacks for slide in stack)
         self.addresses = addresses_of(every_slide, identity)
         self.small = small_exercises(notebook, words)
         code = notebook.metadata.get("language_info", {})
         self.programming_language = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
         self.description = describe(notebook, name, audience)
-        self.hosted = links_to(folder / f"{name}.ipynb")
         self.cleaner = cleaner_for(folder, self.language, complain)
         self.outputs = Outputs(notebook.metadata, self.cleaner, is_print=lambda metadata: CHECK in metadata)
         self.body = parse(self.cells())

@@ -9,7 +9,6 @@ from mha_lib.classroom.pages.browser import require_browser
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_changed
 from mha_lib.classroom.pages.handout.notebook import read_notebook
-from mha_lib.classroom.pages.moved import write_moved_pages
 from mha_lib.classroom.pages.site.documents import read_documents
 from mha_lib.classroom.pages.site.glossary import add_glossaries
 from mha_lib.classroom.pages.site.notebook import students_notebook
@@ -92,7 +91,6 @@ def lay_out(root: Path, folder: Path, sites: list[SiteInLanguage]) -> None:
         write_whole(place / "index.html", front_page(site, sites))
         for row in site.rows:
             write_whole(place / row.address, framed("pages/site/lesson.html", row, site, sites))
-            write_moved_pages(place / row.address, row.page)
             write_whole(place / row.lesson.name, students_notebook(row.lesson, site.solutions))
             if row.slides:
                 shutil.copyfile(row.slides, place / row.slides.name)

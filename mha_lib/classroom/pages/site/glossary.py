@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from mha_lib.classroom.lesson.chinese import SIMPLIFIED
+from mha_lib.classroom.lesson.chinese import is_chinese
 from mha_lib.classroom.lesson.glossary import Definition, glossary, pairs
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.site.documents import document_of
@@ -30,7 +30,7 @@ def blocks_of(site: SiteInLanguage, glossaries: Glossaries) -> Iterator[str]:
     """The page as Markdown, in alphabetical order. Chinese terms stand in the order of the lessons."""
     titles = {row.lesson.stem: escape(row.page.description.title) for row in site.rows}
     terms = glossaries[site.language]
-    if site.language.split("-")[0] != SIMPLIFIED:
+    if not is_chinese(site.language):
         terms = sorted(terms, key=lambda one: one.term.casefold())
     yield f"# {site.words['glossary']['title']}"
     yield site.words["glossary"]["lead"]

@@ -1,9 +1,7 @@
 """Handouts of all lessons: read, run afresh, written and listed; a failure is one line."""
 
 import errno
-import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -14,9 +12,8 @@ import pytest
 from nbformat.v4 import new_notebook
 
 from mha_lib.classroom.lesson.files import write_whole
-from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages import execution
-from mha_lib.classroom.pages.handout import HandoutExporter, write_handouts
+from mha_lib.classroom.pages.handout import write_handouts
 from mha_lib.classroom.pages.handout.index import write_index
 from tests.classroom.pages.handout.cells import code, text
 from tests.offline_notebook.pages import read
@@ -189,32 +186,3 @@ def test_the_students_index_says_nothing_from_notes_and_solutions(course):
     course.page(course.lesson("01_one.ipynb", *cells))
     assert "Secret" not in course.index()
     assert "Secret of the notes" in course.index(audience="instructor")
-
-
-def test_at_a_former_address_a_page_leads_to_the_lesson_and_is_not_listed(course):
-    lesson = course.lesson("02_b.ipynb", text("# B"), former_names=["01_b", "../03_b"])
-    course.page(lesson.with_name("01_b.ipynb"), "the former handout")
-    assert write_handouts(course.root, [lesson]) == 0
-    moved = (course.handouts / "en/01_b.html").read_text()
-    assert '<a class="open-in" href="02_b.html">B</a>' in moved
-    assert "01_b" not in course.index()
-    assert not (course.handouts / "03_b.html").exists()
-
-
-def test_where_a_repository_is_named_a_handout_leads_to_its_lesson_in_colab_and_binder(course):
-    lesson = course.lesson("01_one.ipynb", text("# One"))
-    words = words_in("en")["hosted"]
-
-    def pages():
-        page, _ = HandoutExporter().from_filename(str(lesson))
-        course.page(lesson)
-        return page, course.index()
-
-    assert all(words["colab"] not in page for page in pages())
-    address = "https://github.com/school/attention"
-    lesson.with_name("course.json").write_text(json.dumps({"repository": address}))
-    colab = f"{address.replace('github.com', 'colab.research.google.com/github')}/blob/main/notebooks/"
-    for page in pages():
-        assert f'<a class="open-in" href="{colab}en/01_one.ipynb">{words["colab"]}</a>' in page
-        assert f'%2F01_one.ipynb">{words["binder"]}</a>' in page
-        assert not re.search(r"<img|<link|<script src", page), "the buttons fetch nothing"

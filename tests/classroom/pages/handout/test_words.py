@@ -41,8 +41,9 @@ def small_lesson():
         hidden,
         text("![11](12.png) $\\foo$ <video src=12.mp4>"),
     ]
+    block = {"lesson": "01_lesson", "language": "xx"}
     widgets = stored(live=("Model", {"_esm": ""}), other=("Model", {"value": 7}))
-    return new_notebook(cells=cells, metadata={"widgets": widgets})
+    return new_notebook(cells=cells, metadata={"mha": block, "widgets": widgets})
 
 
 def words_outside_brackets(text):

@@ -56,7 +56,6 @@ def write_lesson(path, explorer, title, heading, sentence, front):
             "title": title,
             "mha": {"lesson": path.stem, "language": path.parent.name},
             "summary": f"{title}?",
-            "former_names": [f"00_{path.stem[3:]}"],
             "widgets": {STATE: {"state": state}},
         },
     )

@@ -64,9 +64,7 @@ def test_what_was_made_from_the_sources_as_they_are_is_taken_as_it_is(kept):
             "index.html",
             "glossary.html",
             *lessons,
-            "00_single.html",
-            "00_multi.html",
-        }  # two former names
+        }
 
 
 def test_the_site_has_the_pages_of_docs_and_none_of_those_for_instructors(course):
@@ -144,7 +142,7 @@ def test_without_a_browser_the_site_has_no_slides_and_says_so_in_one_line(course
     assert "Slides" not in (root / "build" / "site" / "en" / "index.html").read_text(encoding="utf-8")
 
 
-PAGES_OF_MULTI = ("index", "glossary", "03_multi", "00_multi")  # the last one is its former name
+PAGES_OF_MULTI = ("index", "glossary", "03_multi")
 
 
 def test_the_command_takes_some_lessons_and_some_languages(course, monkeypatch):

@@ -5,10 +5,14 @@ import re
 
 import pytest
 
-from mha_lib.classroom.lesson import list_languages, list_lessons, make_traditional
+from mha_lib.classroom.lesson import list_languages, list_lessons, prepare_lessons
 from mha_lib.classroom.lesson.chinese import to_traditional
 from mha_lib.classroom.lesson.language import words_in
-from mha_lib.classroom.lesson.traditional import code_to_traditional
+from mha_lib.classroom.lesson.made import made_language
+from mha_lib.classroom.lesson.prepare import converted_code
+
+MADE = made_language("zh-Hant")
+assert MADE
 
 TAIWANS = {
     # terms of the field are Taiwan's
@@ -61,15 +65,15 @@ print(f"共 {n} 個頭", text)  # 這些頭"""
 
 
 def test_strings_that_were_not_translated_are_data_and_stay():
-    assert code_to_traditional(CHINESE, ENGLISH) == TRADITIONAL
-    assert "二萬三千" in code_to_traditional(CHINESE, ""), "nothing tells that it is data"
+    assert converted_code(CHINESE, ENGLISH, MADE) == TRADITIONAL
+    assert "二萬三千" in converted_code(CHINESE, "", MADE), "nothing tells that it is data"
 
 
 def test_only_words_change_in_code_that_python_can_read():
     code = 'x = {"键": [1, 2]}\nfor 名 in x:\n    print("—", 名, x[名])\n'
-    converted = code_to_traditional(code, "")
+    converted = converted_code(code, "", MADE)
     assert converted == code.replace("键", "鍵"), "names are not words"
-    assert code_to_traditional("%time 头", "%time heads") == "%time 头"
+    assert converted_code("%time 头", "%time heads", MADE) == "%time 头"
 
 
 def write_lesson(course, language, *cells):
@@ -95,7 +99,7 @@ def test_lessons_are_made_when_a_command_says_so(course):
     assert list_languages(course) == ["en", "zh", "zh-Hant"]
     (lesson,) = list_lessons(course, "zh-Hant")
     assert not lesson.exists()
-    make_traditional(course)
+    prepare_lessons(course, "zh-Hant")
     notebook = json.loads(lesson.read_text())
     assert notebook["metadata"]["title"] == "頭"
     assert ["".join(cell["source"]) for cell in notebook["cells"]] == ["# 注意力頭 `三万`", TRADITIONAL]
@@ -105,7 +109,7 @@ def test_lessons_are_made_when_a_command_says_so(course):
 
     (lesson.parent / "old.ipynb").write_text("{}")
     lesson.write_text("damaged")
-    make_traditional(course)
+    prepare_lessons(course, "zh-Hant")
     assert json.loads(lesson.read_text()) == notebook
     assert not (lesson.parent / "old.ipynb").exists()
 
@@ -113,6 +117,6 @@ def test_lessons_are_made_when_a_command_says_so(course):
 def test_the_lessons_bring_phrases_of_their_own(course):
     file = course / "notebooks" / "zh" / "taiwan.json"
     file.write_text(json.dumps({"注意力头": "注意力之頭"}))
-    folder = make_traditional(course)
+    folder = prepare_lessons(course, "zh-Hant")[0].parent
     assert "# 注意力之頭" in (folder / "01_heads.ipynb").read_text(encoding="utf-8")
     assert not (folder / file.name).exists(), "nobody needs it there"

@@ -1,8 +1,9 @@
-"""Makes the lessons in traditional Chinese, in ``build/zh-Hant/``, from those in ``notebooks/zh/``.
+"""Makes the lessons of a language ready to be read.
 
-Nobody edits them. Comments, strings, Markdown and style sheets are converted. A string or comment that stands
-in the English lesson too was not translated: it is data, such as the numeral 万, and stays. Phrases that
-OpenCC and the terms of the course get wrong in these lessons stand in ``notebooks/zh/taiwan.json``.
+Those of a language that is made from another, such as traditional Chinese, are made in ``build/zh-Hant/``
+from those in ``notebooks/zh/``: nobody edits them. Comments, strings, Markdown and style sheets change.
+A string or comment that stands in the English lesson too was not translated. It is data, such as the numeral
+万, and stays. Phrases that the conversion gets wrong in these lessons stand in ``notebooks/zh/taiwan.json``.
 """
 
 import io
@@ -14,13 +15,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.chinese import (
-    SIMPLIFIED,
-    TRADITIONAL,
-    Phrases,
-    markdown_to_traditional,
-    to_traditional,
-)
+from mha_lib.classroom.lesson.chinese import Phrases
 from mha_lib.classroom.lesson.files import as_json, write_changed
 from mha_lib.classroom.lesson.grammar import identified
 from mha_lib.classroom.lesson.language import (
@@ -32,7 +27,8 @@ from mha_lib.classroom.lesson.language import (
     words_in,
 )
 from mha_lib.classroom.lesson.lessons import CourseError, list_lessons
-from mha_lib.classroom.lesson.slides import ENVIRONMENT, read_lesson, source
+from mha_lib.classroom.lesson.made import MadeLanguage, made_language
+from mha_lib.classroom.lesson.slides import IMPORTS, read_lesson, source
 
 PHRASES = "taiwan.json"  # beside the lessons: simplified and traditional phrases
 FOR_AUTHORS = (PHRASES, "glossary.json")  # beside the lessons, and in no copy of them
@@ -42,13 +38,13 @@ WORDS_OF_DECK = "words.json"  # beside the lessons: the deck, in the browser, ca
 def prepare_lessons(root: Path, language: str) -> list[Path]:
     """The lessons of a language, ready to be read.
 
-    Those in traditional Chinese are made now, and those of the installed package are copied.
+    Those of a language that is made from another are made now, and those of the installed package are copied.
     """
     lessons, folder = list_lessons(root, language), lesson_folder(root, language)
     if is_installed(root) and folder.exists() and any(folder.iterdir()) and not (folder / COURSE).exists():
         raise CourseError("others_in_build", folder=folder)
-    if language == TRADITIONAL:
-        make_traditional(root)
+    if made := made_language(language):
+        make_lessons(root, made)
     elif is_installed(root):
         files = filter(Path.is_file, source_folder(root, language).iterdir())
         read = [file for file in files if file.name not in FOR_AUTHORS]
@@ -56,21 +52,20 @@ def prepare_lessons(root: Path, language: str) -> list[Path]:
     return lessons
 
 
-def make_traditional(root: Path) -> Path:
-    """Bring ``build/zh-Hant/`` in step with ``notebooks/zh/``; returns it. A file in step stays untouched."""
-    simplified, folder = source_folder(root, TRADITIONAL), lesson_folder(root, TRADITIONAL)
-    phrases = read_phrases(simplified / PHRASES)
-    made = {folder / WORDS_OF_DECK: as_json(words_in(TRADITIONAL)).encode()}
-    for file in simplified.iterdir():
+def make_lessons(root: Path, language: MadeLanguage) -> None:
+    """Bring ``build/zh-Hant/`` in step with ``notebooks/zh/``. A file in step stays untouched."""
+    written, folder = source_folder(root, language.code), lesson_folder(root, language.code)
+    phrases = phrases_of(written)
+    made = {folder / WORDS_OF_DECK: as_json(words_in(language.code)).encode()}
+    for file in written.iterdir():
         if file.is_file() and file.name not in FOR_AUTHORS:
             made[folder / file.name] = file.read_bytes()
         if file.suffix == ".css":  # the names of course, instructor and date
-            made[folder / file.name] = to_traditional(file.read_text(encoding="utf-8"), phrases).encode()
+            made[folder / file.name] = language.convert(file.read_text(encoding="utf-8"), phrases).encode()
         if file.suffix == ".ipynb":
             with suppress(CourseError):  # a file that is no notebook stays as it is: its readers say so
-                made[folder / file.name] = as_json(traditional_lesson(root, file, phrases)).encode()
+                made[folder / file.name] = as_json(made_lesson(root, file, language, phrases)).encode()
     bring_in_step(folder, made)
-    return folder
 
 
 def bring_in_step(folder: Path, made: dict[Path, bytes]) -> None:
@@ -81,14 +76,16 @@ def bring_in_step(folder: Path, made: dict[Path, bytes]) -> None:
             file.unlink()
 
 
-def read_phrases(file: Path) -> Phrases:
+def phrases_of(lessons: Path) -> Phrases:
+    """The phrases of these lessons that the conversion gets wrong, each with the right one."""
+    file = lessons / PHRASES
     try:
         return tuple(json.loads(file.read_text(encoding="utf-8")).items()) if file.exists() else ()
     except (ValueError, AttributeError) as error:
         raise CourseError("file_unusable", file=file, reason=error) from None
 
 
-def traditional_lesson(root: Path, lesson: Path, phrases: Phrases) -> dict[str, Any]:
+def made_lesson(root: Path, lesson: Path, language: MadeLanguage, phrases: Phrases) -> dict[str, Any]:
     original = source_folder(root, ENGLISH) / lesson.name
     english = (
         {cell.get("id"): source(cell) for cell in read_lesson(original)["cells"]} if original.exists() else {}
@@ -96,28 +93,28 @@ def traditional_lesson(root: Path, lesson: Path, phrases: Phrases) -> dict[str, 
     notebook = read_lesson(lesson)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
-            text = code_to_traditional(source(cell), english.get(cell.get("id"), ""), phrases)
-            if cell.get("id") == ENVIRONMENT:  # this cell names the language of the lesson
-                text = text.replace(f'"{SIMPLIFIED}"', f'"{TRADITIONAL}"')
+            text = converted_code(source(cell), english.get(cell.get("id"), ""), language, phrases)
+            if cell.get("id") == IMPORTS:  # begin_lesson names the language of the lesson
+                text = text.replace(f'"{language.made_from}")', f'"{language.code}")')
         else:
-            text = markdown_to_traditional(source(cell), phrases)
+            text = language.convert_markdown(source(cell), phrases)
         cell["source"] = text.splitlines(keepends=True)
         if choices := cell["metadata"].get("choices"):
-            cell["metadata"]["choices"] = [to_traditional(choice, phrases) for choice in choices]
-    identified(notebook, language=TRADITIONAL)
+            cell["metadata"]["choices"] = [language.convert(choice, phrases) for choice in choices]
+    identified(notebook, language=language.code)
     for name in {"title", "summary"} & notebook["metadata"].keys():
-        notebook["metadata"][name] = to_traditional(notebook["metadata"][name], phrases)
+        notebook["metadata"][name] = language.convert(notebook["metadata"][name], phrases)
     return notebook
 
 
 @cache  # a command makes the lessons more than once
-def code_to_traditional(code: str, english: str, phrases: Phrases = ()) -> str:
+def converted_code(code: str, english: str, language: MadeLanguage, phrases: Phrases = ()) -> str:
     """Python code with its comments and strings converted, except for those that are data.
 
     A text that stands in the English code too was not translated, so it is data.
     """
     pieces, data = texts_and_code(code), texts_in(english)
-    pieces[1::2] = [text if text in data else to_traditional(text, phrases) for text in texts_in(code)]
+    pieces[1::2] = [text if text in data else language.convert(text, phrases) for text in texts_in(code)]
     return "".join(pieces)
 
 
