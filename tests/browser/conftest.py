@@ -169,8 +169,11 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
 
 @pytest.fixture(scope="session")
 def jupyter(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> JupyterServer:
-    """A server on a folder with ``notebooks/`` and ``img/`` as the repository has them."""
-    return serve(copy_course(tmp_path_factory.mktemp("course")))
+    """A server on a folder with ``notebooks/`` and ``img/`` as the repository has them, and trusts them."""
+    server = serve(copy_course(tmp_path_factory.mktemp("course")))
+    for lesson in server.folder.glob("notebooks/*/*.ipynb"):
+        server.trust(lesson)
+    return server
 
 
 @pytest.fixture(scope="module")

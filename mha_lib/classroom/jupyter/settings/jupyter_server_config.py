@@ -48,8 +48,8 @@ class CarefulContentsManager(AsyncLargeFileManager):
     def mark_trusted_cells(self, nb: NotebookNode, path: str = "") -> None:
         trusted = self.notary.check_signature(nb)
         nb.metadata.pop(WITHHELD, None)
-        if not trusted and (names := runs_code(nb.metadata)):
-            nb.metadata[WITHHELD] = {name: nb.metadata.pop(name) for name in names}
+        if not trusted:  # also where this is empty: so the page knows that nobody has trusted the notebook
+            nb.metadata[WITHHELD] = {name: nb.metadata.pop(name) for name in runs_code(nb.metadata)}
         self.notary.mark_cells(nb, trusted)
 
     def check_and_sign(self, nb: NotebookNode, path: str = "", **options: Any) -> None:

@@ -11,7 +11,7 @@ import { markOutputs } from "./guess.js";
 import { Hands } from "./hands.js";
 import { HandsFile } from "./hands_file.js";
 import { listKeys } from "./help.js";
-import { answerDialogs, dropMissingStyles, keepRendered, prepareNotebooks } from "./jupyterlab.js";
+import { answerDialogs, dropStyles, keepRendered, prepareNotebooks, stopCommands } from "./jupyterlab.js";
 import { listenToKeys } from "./keyboard.js";
 import { keysOf } from "./keys.js";
 import { markSteps } from "./lines.js";
@@ -28,7 +28,7 @@ import { Speaker } from "./speaker.js";
 import { onTurn, shownSection } from "./stage.js";
 import { adoptStyles } from "./styles.js";
 import { takeOver } from "./turn.js";
-import { lineOfWithheld } from "./withheld.js";
+import { isTrusted, lineOfWithheld, unfoldCode } from "./withheld.js";
 import { readWords } from "./words.js";
 
 /** Words and styles come first: RISE opens the notebook only when this function is done. */
@@ -36,17 +36,18 @@ export default async function prepareDeck(app, load) {
   const { notebookPath } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
   const { contents } = app.serviceManager;
   prepareNotebooks(app);
+  dropStyles();
+  stopCommands();
   const { content: lesson } = await contents.get(notebookPath);
   const identity = identityOf(lesson);
-  const files = await filesOf(identity, notebookPath, contents);
-  dropMissingStyles(files);
+  const files = isTrusted(lesson) ? await filesOf(identity, notebookPath, contents) : {};
   const [{ words, notice }] = await Promise.all([
     readWords(identity?.language, files),
     adoptStyles(files["course.css"]),
   ]);
   await drawErrors({ app, load, words: words.deck });
   const { Dialog } = await load("@jupyterlab/apputils");
-  const isOwnCopy = identity?.kind === "deck"; // it was made for the deck alone
+  const isOwnCopy = isTrusted(lesson) && identity?.kind === "deck"; // it was made for the deck alone
   const handsFile = isOwnCopy ? new HandsFile({ identity, path: notebookPath, contents }) : null;
   const open = () => {
     openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words, notice });
@@ -60,6 +61,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, handsFile, files, words: inAll
   const { deck: words } = inAll;
   const panel = app.shell.currentWidget;
   const notebook = panel.content;
+  if (!isTrusted(notebook.model)) unfoldCode(notebook);
   const slides = readSlides(notebook.model.toJSON().cells);
   markPlaces(slides, words, notebook.model);
   markOutputs(notebook);
