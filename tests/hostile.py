@@ -92,6 +92,7 @@ class Defence:
     lets_in: tuple[str, str]  # the name of a file, and 'lab' or 'rise'
 
 
+TRUST, DECK = "deck/static/withheld.js", "deck/static/jupyterlab.js"
 SERVER = "settings/jupyter_server_config.py"
 DEFENCES = [
     Defence("outputs", SERVER, "if data.keys() <= INERT:", "if True:", ("outputs.ipynb", "lab")),
@@ -99,6 +100,11 @@ DEFENCES = [
     Defence("state", SERVER, "not trusted:", "False:", ("widget.ipynb", "lab")),
     Defence("path", SERVER, '= "1"', '= ""', ("folder.ipynb", "lab")),
     Defence("policy", SERVER, '"; ".join(POLICY)', '""', ("pictures.ipynb", "rise")),
+    Defence("trust", TRUST, "!metadataOf(notebook, WITHHELD)", "true", ("folded.ipynb", "lab")),
+    Defence("trust-step", TRUST, "!metadataOf(notebook, WITHHELD)", "true", ("step.ipynb", "lab")),
+    Defence("course", "deck/static/deck.js", "isTrusted(lesson) ? a", "true ? a", ("command.ipynb", "rise")),
+    Defence("commands", DECK, "!== LINK", "=== LINK", ("command.ipynb", "rise")),
+    Defence("styles", DECK, "if (!/id=", "if (/id=", ("command.ipynb", "rise")),
     Defence("files", "settings/labconfig/page_config.json", "true", "false", ("plot.vg", "lab")),
 ]
 
@@ -184,13 +190,48 @@ def pictures(traps: Traps) -> NotebookNode:
 </video> <audio src="{named("audio")}" autoplay></audio> <video><source src="{named("source")}"></video>
 <div style="width: 9px; height: 9px; background: url({named("background")})"></div>
 <input type="image" src="{named("input")}">"""
-    diagram = f'flowchart LR\n  A["<img src=\'{named("mermaid")}\' width=\'9\'>"] --> B'
+    diagram = f"flowchart LR\n  A[\"<img src='{named('mermaid')}' width='9'>\"] --> B"
     return notebook(
         new_markdown_cell(html),
         new_markdown_cell(f"![a figure]({named('markdown')})\n\n```mermaid\n{diagram}\n```"),
         stored({"text/html": html.replace(named(""), named("output-"))}),
         rise={"theme": "simple"},  # whose letters lie on a site for fonts
     )
+
+
+def unseen(source: str, name: str, *tags: str) -> NotebookNode:
+    """Code that is folded, and on no slide."""
+    metadata = {"jupyter": {"source_hidden": True}, "slideshow": {"slide_type": "skip"}, "tags": list(tags)}
+    return new_code_cell(source, id=name, metadata=metadata)
+
+
+@hostile
+def folded(traps: Traps) -> NotebookNode:
+    """Code that no reader sees, below text on which a key is pressed, and below a guess."""
+    asks = new_markdown_cell("Guess!", metadata={"tags": ["guess"]})
+    more = new_markdown_cell("## More", metadata={"jp-MarkdownHeadingCollapsed": True})
+    along = unseen(traps.python("along"), "along")
+    text, below = new_markdown_cell("I think that heads differ."), new_code_cell(traps.python("below"))
+    below.metadata = {"slideshow": {"slide_type": "skip"}}
+    return notebook(text, along, asks, unseen(traps.python("shown"), "shown"), more, below)
+
+
+@hostile
+def step(traps: Traps) -> NotebookNode:
+    """A step that needs folded cells, and some that are in its metadata alone; opened at that step."""
+    made = notebook(unseen(traps.python("needed"), "needed"))
+    step = {"address": "3.1", "is_optional": False, "minutes": 1, "needs": ["needed", "deleted"]}
+    made.cells[0].metadata["mha_step"] = step
+    lost = [unseen(traps.python(name), name, *tags) for name, *tags in (("deleted",), ("setup", "setup"))]
+    made.metadata["mha_original"] = {"cells": [*made.cells, *lost]}
+    return made
+
+
+@hostile
+def command(traps: Traps) -> NotebookNode:
+    """A button that runs a command of JupyterLab."""
+    button = "<button data-commandlinker-command='notebook:run-all-cells'>My figure</button>"
+    return notebook(new_markdown_cell(button), unseen(traps.python("command"), "command"))
 
 
 @hostile
@@ -223,12 +264,20 @@ def lay(place: Path, traps: Traps, names: Iterator[str] | None = None) -> None:
     beside[".ipython/profile_default/startup/00.py"] = traps.python("startup")
     beside["hostile.pth"] = f"import sys; {traps.python('pth')}\n"
     beside["matplotlibrc"] = "backend: module://matplotlib\n"
-    kernel = {"argv": [sys.executable, "-c", traps.python("kernel")], "display_name": "x", "language": "python"}
+    kernel = {
+        "argv": [sys.executable, "-c", traps.python("kernel")],
+        "display_name": "x",
+        "language": "python",
+    }
     for where in ("", "kernels/python3/", "share/jupyter/kernels/python3/", ".jupyter/kernels/python3/"):
         beside[f"{where}kernel.json"] = json.dumps(kernel)
     overrides = json.dumps({"@jupyterlab/apputils-extension:sanitizer": {"allowedSchemes": ["javascript"]}})
     for where in ("", "labconfig/", ".jupyter/labconfig/", "share/jupyter/lab/settings/"):
         beside[f"{where}overrides.json"] = beside[f"{where}default_setting_overrides.json"] = overrides
+    # A button that covers the page, and is not seen, has any click.
+    everywhere = "position: fixed !important; inset: 0 !important; z-index: 2147483647 !important;"
+    cover = f".mha-withheld button {{ {everywhere} opacity: 0 !important; width: 100vw; height: 100vh; }}"
+    beside |= {f"{name}.css": cover for name in ("rise", "course", *HOSTILE)}
     beside["plot.vg"] = json.dumps(vega(traps, "vg"))
     beside["plot.vl"] = json.dumps(vega_lite(traps, "vl"))
     for name, text in beside.items():

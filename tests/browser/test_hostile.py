@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Dialog, Page, expect
 
 from mha_lib.classroom.pages.slides.server import wait_for
 from tests import hostile
@@ -23,7 +23,8 @@ INSTALLED = pytest.mark.skipif(find_spec("notebook") is None, reason="Notebook 7
 VIEWS = ["lab", "rise", pytest.param("notebooks", marks=INSTALLED)]
 CELL = ".jp-Notebook .jp-Cell"
 # What a notebook offers to click. A link to elsewhere names where it leads.
-OFFERED = f"{CELL} :is(.jp-MarkdownOutput, .jp-OutputArea-output) :is(a:not([href^=http]), button, input, summary)"
+SHOWN = f"{CELL} :is(.jp-MarkdownOutput, .jp-OutputArea-output)"
+OFFERED = f"{SHOWN} :is(a:not([href^=http]), button, input, summary), .mha-progress button, .mha-guess button"
 # Everything before it in the page, such as an error of a picture, has asked the listener by then.
 LAST = "async (address) => { await fetch(address, { mode: 'no-cors' }) }"
 
@@ -50,8 +51,14 @@ def served(folder: Path, home: Path, library: Path = ROOT) -> Iterator[JupyterSe
 
 def visit(browser: Browser, server: JupyterServer, name: str, view: str, traps: hostile.Traps) -> None:
     """Open a hostile file, do what a curious reader does, save it, and wait until it is quiet."""
+
+    def refuse(dialog: Dialog) -> None:
+        if dialog.type == "confirm":
+            traps.asked.append("/trust")  # nobody has pressed the button that trusts
+        dialog.dismiss()
+
     with new_page(browser) as page:
-        page.on("dialog", lambda dialog: dialog.dismiss())
+        page.on("dialog", refuse)
         page.goto(f"{server.address(view, name)}&reset&step=3.1")
         if name.endswith(".ipynb"):
             read(page)
@@ -61,12 +68,14 @@ def visit(browser: Browser, server: JupyterServer, name: str, view: str, traps: 
 
 
 def read(page: Page) -> None:
+    expect(page.locator(".mha-withheld, .mha-progress").first).to_be_visible()
     heading = page.locator(CELL).get_by_role("heading").first
-    heading.click()
+    heading.click(force=True)  # it hits whatever lies over it
     page.keyboard.press("Shift+Enter")
     page.keyboard.press("Shift+Enter")
     for number in range(count_of(page.locator(OFFERED))):
         page.locator(OFFERED).nth(number).dispatch_event("click")
+    page.keyboard.press("Escape")  # JupyterLab asks whether a button may run its command
     with page.expect_response(lambda answer: saves(answer.request)):
         page.keyboard.press("Control+s")
 

@@ -13,7 +13,7 @@ SETTINGS = Path(__file__).with_name("settings")
 
 @contextmanager
 def trusting_copies(root: Path) -> Iterator[None]:
-    """Trust the notebooks that this block writes into ``work/``, as the course's servers trust those that they save."""
+    """Trust the notebooks that this block writes into ``work/``, as our servers trust what they save."""
 
     def contents() -> set[bytes]:
         return {file.read_bytes() for file in root.glob("work/*/*.ipynb")}

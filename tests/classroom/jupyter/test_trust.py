@@ -80,7 +80,7 @@ def test_what_would_run_is_withheld_and_stays_in_the_file_unsigned(server, metad
 
 
 @pytest.mark.parametrize("metadata", [{}, {"widgets": NO_WIDGETS}, {"rise": {"theme": "white"}}, {"rise": 3}])
-def test_where_nothing_would_run_the_page_knows_that_it_is_not_trusted_and_a_save_does_not_sign(server, metadata):
+def test_where_nothing_would_run_the_page_knows_that_nobody_trusts_it_and_a_save_does_not(server, metadata):
     name = server.lay(**metadata)
     for _ in range(2):
         page = server.open(name)

@@ -15,13 +15,11 @@ const asked = new URLSearchParams(window.location.search).get("step");
 if (opened && asked) waiting.set(opened, [asked, true]);
 
 export async function addAddress({ seat, seats, line }) {
-  const { app, load, panel, words, original, setup, walk } = seat;
+  const { app, load, panel, words, original } = seat;
   const { Notification } = await load("@jupyterlab/apputils");
-  const { NotebookActions } = await load("@jupyterlab/notebook");
-  const { content: notebook } = panel;
   const steps = stepsOf(original.cells).filter(({ address }) => address);
   if (!steps.length) return; // the copy is older than addresses
-  const lesson = numberOf(identityOf(notebook.model).lesson);
+  const lesson = numberOf(identityOf(panel.content.model).lesson);
   const core = steps.filter(({ is_optional }) => !is_optional);
   const [first, last] = [core[0], core.at(-1)].map((step) => (step ?? steps[0]).address);
   const label = line.appendChild(document.createElement("label"));
@@ -60,31 +58,21 @@ export async function addAddress({ seat, seats, line }) {
     return open?.go?.(address, isLink);
   }
 
-  async function goToStep({ address, first: begin, needs }) {
-    original.putBack(notebook.model, ({ id }) => id === begin || needs.includes(id)); // a student may have deleted one
-    const byId = new Map(notebook.widgets.map((cell) => [cell.model.id, cell]));
-    const needed = needs.map((id) => byId.get(id)).filter(({ model }) => model.type === "code");
-    if (!(await setup.runNeeded(fill(words.address_needs, { address }), needed))) return;
-    show(begin);
+  async function goToStep(step) {
+    if (await runNeeds(seat, step)) await arriveAt(step);
   }
 
   /** Show the step, and a button that runs what it needs. */
-  function offer({ address, first: begin, needs }) {
-    show(begin);
-    const isNeeded = (cell) => hasRole(cell, "setup") || needs.includes(cell.id);
-    const count = original.cells.filter((cell) => cell.cell_type === "code" && isNeeded(cell)).length;
-    offered.textContent = fill(words.run_needed, { address, count });
-    offered.onclick = () => seat.go(address);
+  async function offer(step) {
+    const count = countNeeds(original, step);
+    offered.textContent = fill(words.run_needed, { address: step.address, count });
+    offered.onclick = () => seat.go(step.address);
     offered.hidden = !count;
+    await arriveAt(step);
   }
 
-  function show(begin) {
-    const cell = notebook.widgets.find(({ model }) => model.id === begin);
-    if (!cell) return; // the student has deleted it
-    if (cell.headingCollapsed) cell.headingCollapsed = false;
-    NotebookActions.expandParent(cell, notebook);
-    walk.goTo(cell);
-    notebook.scrollToItem(notebook.activeCellIndex, "start");
+  async function arriveAt({ first: begin }) {
+    await showCell(seat, begin);
     field.value = "";
   }
 
@@ -101,6 +89,33 @@ export async function addAddress({ seat, seats, line }) {
   const { path } = panel.context;
   if (waiting.has(path)) seat.go(...waiting.get(path));
   waiting.delete(path);
+}
+
+/** Run what a step needs, without an answer; false where a cell fails. */
+function runNeeds(
+  { panel: { content: notebook }, words, original, setup },
+  { address, first: begin, needs },
+) {
+  original.putBack(notebook.model, ({ id }) => id === begin || needs.includes(id)); // a student may have deleted one
+  const byId = new Map(notebook.widgets.map((cell) => [cell.model.id, cell]));
+  const needed = needs.map((id) => byId.get(id)).filter(({ model }) => model.type === "code");
+  return setup.runNeeded(fill(words.address_needs, { address }), needed);
+}
+
+function countNeeds({ cells }, { needs }) {
+  const isNeeded = (cell) => hasRole(cell, "setup") || needs.includes(cell.id);
+  return cells.filter((cell) => cell.cell_type === "code" && isNeeded(cell)).length;
+}
+
+/** Go to the cell, out of what folds it; nowhere if a student has deleted it. */
+async function showCell({ load, panel: { content: notebook }, walk }, id) {
+  const { NotebookActions } = await load("@jupyterlab/notebook");
+  const cell = notebook.widgets.find(({ model }) => model.id === id);
+  if (!cell) return;
+  if (cell.headingCollapsed) cell.headingCollapsed = false;
+  NotebookActions.expandParent(cell, notebook);
+  walk.goTo(cell);
+  notebook.scrollToItem(notebook.activeCellIndex, "start");
 }
 
 /**
