@@ -33,10 +33,11 @@ def prepare(root: Path) -> str:
     """Bring the working copy up to date; returns the lesson to open first."""
     language = os.environ.get("MHA_LANGUAGE") or language_of_machine(course.list_languages(root))
     lessons = course.list_lessons(root, language)
-    work, messages = course.make_working_copy(root, language)
-    if os.environ.get("MHA_INSTRUCTOR"):
-        for lesson in lessons:
-            messages += course.make_deck_copy(root, language, lesson.name)[1]
+    with jupyter.trusting_copies(root):
+        work, messages = course.make_working_copy(root, language)
+        if os.environ.get("MHA_INSTRUCTOR"):
+            for lesson in lessons:
+                messages += course.make_deck_copy(root, language, lesson.name)[1]
     print(*messages, sep="\n", file=sys.stderr)
     return (work / lessons[0].name).relative_to(root).as_posix()
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from urllib.parse import quote
 
 from mha_lib.classroom import lesson as course
-from mha_lib.classroom.jupyter import SETTINGS
+from mha_lib.classroom.jupyter import SETTINGS, trusting_copies
 from mha_lib.classroom.lesson.cells import show_everything
 from mha_lib.classroom.lesson.language import ENGLISH, language_of_machine, words_in
 
@@ -131,7 +131,8 @@ def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
     if options.edit:
         return serve(root, "lab/tree", lessons[0], [], options)
     is_first = course.is_installed(root) and not (root / "work").exists()
-    folder, messages = course.make_working_copy(root, options.language)
+    with trusting_copies(root):
+        folder, messages = course.make_working_copy(root, options.language)
     if is_first:
         messages.append(words_in(options.language)["working_copy"]["first"].format(folder=folder, root=root))
     course.remember_language(root, options.language)
@@ -145,7 +146,8 @@ def present_lesson(root: Path, lessons: list[Path], options: Namespace) -> int:
     lesson = lessons[0] if options.route else course.find_lesson(named, lessons)
     check_rise()
     asks = partial(begins_afresh, options.language)
-    folder, messages = course.make_deck_copy(root, options.language, lesson.name, asks)
+    with trusting_copies(root):
+        folder, messages = course.make_deck_copy(root, options.language, lesson.name, asks)
     course.remember_language(root, options.language)
     return serve(root, "rise", folder / lesson.name, messages, options)
 

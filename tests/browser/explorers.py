@@ -131,6 +131,7 @@ class Lab:
         self.page, self.runs = page, 0
         cells = [new_code_cell(source) for source in sources]
         nbformat.write(new_lesson(cells, language), jupyter.folder / name)
+        jupyter.trust(jupyter.folder / name)
         page.goto(jupyter.address("lab", name) + "&reset")  # without the tabs of an earlier test
         expect_idle(page)
 

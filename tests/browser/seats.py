@@ -30,6 +30,7 @@ class Seat:
         self.go_on = self.file.parent / "go-on"  # a file for which a cell waits
 
     def open(self):
+        self.course.trust(self.file)
         self.page.goto(f"{self.address}&reset")
         expect(self.page.locator(".jp-NotebookPanel")).to_have_attribute("data-seat", "ready")
         expect(self.page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()

@@ -176,6 +176,7 @@ def teach(page: Page, jupyter: JupyterServer, lesson: Path) -> None:
     """Begin a lecture: open a fresh deck and press S."""
     folder, told = make_deck_copy(jupyter.folder, lesson.parent.name, lesson.name)
     assert told == []
+    jupyter.trust(folder / lesson.name)
     open_deck(page, jupyter.address("rise", (folder / lesson.name).relative_to(jupyter.folder).as_posix()))
     expect(page.locator(".jp-OutputArea-output")).to_have_count(0)
     with page.expect_response(lambda answer: saves(answer.request)):

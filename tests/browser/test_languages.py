@@ -130,6 +130,7 @@ def test_the_deck_its_figures_and_its_speakers_window_speak_the_language(page, s
         environment = os.environ | {"PYTHONPATH": str(library)}
         subprocess.run([sys.executable, "-c", code], cwd=course, env=environment, check=True)
     server = serve(course, library=library)
+    server.trust(course / f"work/deck-{LANGUAGE}/01_small.ipynb")
     page.add_init_script(SPY_ON_TEXT)
     open_deck(page, server.address("rise", f"work/deck-{LANGUAGE}/01_small.ipynb"))
     page.keyboard.press("Shift+R")

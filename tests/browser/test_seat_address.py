@@ -83,7 +83,8 @@ class Lesson(Seat):
 @pytest.fixture
 def seat(page, course, tmp_path):
     copies, _ = make_working_copy(course.folder, "en")
-    shutil.copytree(copies, course.folder / tmp_path.name)  # a path of its own has a kernel of its own
+    own = shutil.copytree(copies, course.folder / tmp_path.name)  # a path of its own has a kernel of its own
+    course.trust(own / "04_lesson.ipynb")
     return Lesson(page, course, f"{tmp_path.name}/03_lesson.ipynb").open()
 
 
@@ -161,3 +162,12 @@ def test_a_handout_on_the_server_and_the_notebook_lead_to_each_other(page, cours
     expect(opened.value).to_have_url(re.compile(r"/files/build/handouts/en/03_lesson\.html.*#3\.4$"))
     opened.value.get_by_role("link", name="3.5").click()
     expect_at(opened.value, "Fourth")
+    linked = Lesson(opened.value, course, "work/en/03_lesson.ipynb")
+    run = opened.value.get_by_role("button", name=WORDS["run_needed"].format(count=2, address="3.5"))
+    expect(run).to_be_visible()
+    expect_idle(opened.value)
+    expect(linked.prompt("two")).to_have_text("[ ]:")  # a link runs nothing
+    run.click()
+    expect(linked.prompt("two")).to_have_text("[2]:")
+    expect(run).to_be_hidden()
+    linked.expect_at("Fourth")

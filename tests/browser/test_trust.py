@@ -9,13 +9,14 @@ import nbformat
 import pytest
 from ipywidgets.embed import dependency_state, embed_data
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import Watch
 from tests.browser.lecture import saves
 from tests.browser.new_lesson import ANYWIDGET, new_lesson
 from tests.browser.pages import expect_accessible
+from tests.browser.waiting import expect_idle
 from tests.offline_notebook.pages import STATE, VIEW, shown
 from tests.waiting import eventually
 
@@ -53,6 +54,14 @@ def lay_hostile(folder: Path) -> tuple[Path, Path]:
     return file, mark
 
 
+def press_trust(page: Page, answer: str) -> None:
+    """Press the button that trusts the notebook, and answer the browser's question."""
+    with page.expect_event("dialog") as asked:
+        page.once("dialog", lambda question: getattr(question, answer)())
+        page.get_by_text(WORDS["trust"]).click()
+    assert asked.value.message == WORDS["sure"]
+
+
 def attacks(watch: Watch) -> list[str]:
     """The addresses that only the notebook's stored widget, output and overlay ask for."""
     return [url for url in watch.requests if url.endswith(("/api/kernels", "-has-run"))]
@@ -66,6 +75,8 @@ def test_what_a_notebook_has_stored_never_runs_until_it_is_trusted(page, watch, 
     page.goto(server.address(view, file.name))
     expect(page.locator(".mha-withheld")).to_contain_text(WORDS["notice"])
     expect_accessible(page, ".mha-withheld")
+    if view == "lab":
+        expect_idle(page)  # before there is a kernel, JupyterLab asks for one
     page.locator(".jp-CodeCell .cm-content").last.click()
     page.keyboard.press("Shift+Enter")
     # The page restores what is stored before it draws the widgets of its own cells.
@@ -79,7 +90,9 @@ def test_what_a_notebook_has_stored_never_runs_until_it_is_trusted(page, watch, 
     expect(page.locator(".mha-withheld")).to_contain_text(WORDS["notice"])
     assert attacks(watch) == []
     assert not mark.exists()
-    page.get_by_text(WORDS["trust"]).click()
+    press_trust(page, "dismiss")
+    expect(page.locator(".mha-withheld")).to_be_visible()
+    press_trust(page, "accept")
     eventually(mark.exists, "the file that the stored widget makes")
     expect(page.locator(".mha-withheld")).to_have_count(0)
     ran = ["/api/kernels", "/output-has-run", *["/overlay-has-run"] * (view == "rise")]

@@ -19,6 +19,7 @@ def served(monkeypatch, tmp_path):
     """The addresses that would be served, with no server; the working copy is a temporary one."""
     (tmp_path / "notebooks").symlink_to(command_line.course.find_root() / "notebooks")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))  # which keeps what is trusted
     addresses = []
 
     def serve(root, view, lesson, *_):

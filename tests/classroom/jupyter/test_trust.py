@@ -12,7 +12,7 @@ from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from traitlets.config.loader import PyFileConfigLoader
 
-from mha_lib.classroom.jupyter import SETTINGS
+from mha_lib.classroom.jupyter import SETTINGS, trusting_copies
 from tests.offline_notebook.pages import STATE, stored
 
 CONFIGURATION = SETTINGS / "jupyter_server_config.py"
@@ -80,17 +80,19 @@ def test_what_would_run_is_withheld_and_stays_in_the_file_unsigned(server, metad
 
 
 @pytest.mark.parametrize("metadata", [{}, {"widgets": NO_WIDGETS}, {"rise": {"theme": "white"}}, {"rise": 3}])
-def test_where_nothing_would_run_nothing_is_withheld_and_a_save_signs(server, metadata):
+def test_where_nothing_would_run_the_page_knows_that_nobody_trusts_it_and_a_save_does_not(server, metadata):
     name = server.lay(**metadata)
-    page = server.open(name)
-    assert page["metadata"] == metadata
-    server.save(name, page)
-    assert server.manager.notary.check_signature(nbformat.read(server.folder / name, 4))
+    for _ in range(2):
+        page = server.open(name)
+        assert page["metadata"] == metadata | {WITHHELD: {}}
+        server.save(name, page)
+        assert server.on_disk(name) == metadata
 
 
 def test_what_the_page_has_made_and_run_is_shown_again(server):
     output = new_output("display_data", data={"text/html": "<p>", "image/png": "aGk="}, metadata={"a": 1e21})
-    page = server.open(server.lay())
+    asyncio.run(server.manager.trust_notebook(server.lay()))
+    page = server.open("one.ipynb")
     page["cells"] = [new_code_cell("run\nme", outputs=[output], metadata={"trusted": True})]
     page["metadata"]["widgets"] = MINE
     server.save("one.ipynb", page)
@@ -119,6 +121,20 @@ def test_a_trusted_notebook_is_shown_whole_until_something_else_changes_it(serve
     assert server.open(server.copy(name)) == page
     server.lay(cells=[new_code_cell("2")], widgets=SCRIPT, rise=OVERLAY)
     assert WITHHELD in server.open(name)["metadata"]
+
+
+def test_copies_are_trusted_as_the_course_writes_them_and_nothing_else_in_their_folder(server, monkeypatch):
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(server.folder.parent))
+    work = server.folder / "work" / "en"
+    work.mkdir(parents=True)
+    (work / "handed-in.ipynb").write_bytes((server.folder / server.lay(widgets=SCRIPT)).read_bytes())
+    with trusting_copies(server.folder):
+        (work / "handed-in.ipynb").rename(work / "handed-in.mine.ipynb")
+        server.lay("work/en/lesson.ipynb", [new_code_cell("1")], widgets=SCRIPT)
+    assert server.open("work/en/lesson.ipynb")["metadata"] == {"widgets": SCRIPT}
+    assert WITHHELD in server.open("work/en/handed-in.mine.ipynb")["metadata"]
+    server.lay("work/en/lesson.ipynb", [new_code_cell("2")], widgets=SCRIPT)
+    assert WITHHELD in server.open("work/en/lesson.ipynb")["metadata"]
 
 
 def test_a_copy_a_checkpoint_and_another_name_are_as_untrusted_as_the_notebook(server):

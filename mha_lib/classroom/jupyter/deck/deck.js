@@ -4,7 +4,7 @@
 import { filesOf } from "../shared/course.js";
 import { identityOf } from "../shared/grammar.js";
 import { markKept } from "../shared/kept.js";
-import { lineOfWithheld } from "../shared/withheld.js";
+import { isTrusted, lineOfWithheld, unfoldCode } from "../shared/withheld.js";
 import { readWords } from "../shared/words.js";
 import { drawErrors, hideTraceback } from "./errors.js";
 import { Fit } from "./fit.js";
@@ -13,7 +13,7 @@ import { Foot } from "./foot.js";
 import { markOutputs } from "./guess.js";
 import { showHandouts } from "./handouts.js";
 import { listKeys } from "./help.js";
-import { answerDialogs, dropMissingStyles, keepRendered, prepareNotebooks } from "./jupyterlab.js";
+import { answerDialogs, dropStyles, keepRendered, prepareNotebooks, stopCommands } from "./jupyterlab.js";
 import { listenToKeys } from "./keyboard.js";
 import { keysOf } from "./keys.js";
 import { markSteps } from "./lines.js";
@@ -36,17 +36,18 @@ export default async function prepareDeck(app, load) {
   const { notebookPath } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
   const { contents } = app.serviceManager;
   prepareNotebooks(app);
+  dropStyles();
+  stopCommands();
   const { content: lesson } = await contents.get(notebookPath);
   const identity = identityOf(lesson);
-  const files = await filesOf(identity, notebookPath, contents);
-  dropMissingStyles(files);
+  const files = isTrusted(lesson) ? await filesOf(identity, notebookPath, contents) : {};
   const [{ words, notice }] = await Promise.all([
     readWords(identity?.language, files),
     adoptStyles(files["course.css"]),
   ]);
   await drawErrors({ app, load, words: words.deck });
   const { Dialog } = await load("@jupyterlab/apputils");
-  const isOwnCopy = identity?.kind === "deck"; // it was made for the deck alone
+  const isOwnCopy = isTrusted(lesson) && identity?.kind === "deck"; // it was made for the deck alone
   const open = () => {
     openDeck({ app, load, Dialog, isOwnCopy, files, words, notice });
     const { currentWidget: panel } = app.shell;
@@ -59,6 +60,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, files, words: inAll, notice })
   const { deck: words } = inAll;
   const panel = app.shell.currentWidget;
   const notebook = panel.content;
+  if (!isTrusted(notebook.model)) unfoldCode(notebook);
   const slides = readSlides(notebook.model.toJSON().cells);
   markPlaces(slides, words, notebook.model);
   markOutputs(notebook);

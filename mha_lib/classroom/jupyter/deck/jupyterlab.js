@@ -2,6 +2,8 @@
 import { passKernelNames } from "../shared/jupyterlab.js";
 import { fill } from "../shared/words.js";
 
+const LINK = "rendermime:handle-local-link"; // the command that opens what a link in a text leads to
+
 /**
  * Take the toolbar off the notebook before it comes to the page. RISE only hides it, and there it computes its
  * colours without end: 5 to 40 RangeErrors a load in the console (RISE 0.43.1, JupyterLab 4.6.6).
@@ -16,18 +18,27 @@ export async function prepareNotebooks(app) {
 }
 
 /**
- * RISE links to rise.css and <lesson>.css beside the lesson, whether they are there or not. Those that are not
- * would be two errors in the console. `files` are those that are there.
+ * RISE links to rise.css and <lesson>.css beside the lesson, whose styles could hide what the deck asks. The course's
+ * own styles are in course.css.
  */
-export function dropMissingStyles(files) {
+export function dropStyles() {
   const { head } = document;
   const insert = head.insertAdjacentHTML.bind(head);
   head.insertAdjacentHTML = (place, html) => {
-    const template = Object.assign(document.createElement("template"), { innerHTML: html });
-    const link = template.content.querySelector("#rise-custom-css, #rise-notebook-css");
-    const isThere = !link || decodeURIComponent(link.href.split("/").at(-1)) in files;
-    if (isThere) insert(place, html);
+    if (!/id="rise-(custom|notebook)-css"/.test(html)) insert(place, html);
   };
+}
+
+/**
+ * Stop the buttons of a text that run a command of JupyterLab, such as all cells: JupyterLab's own page asks first, RISE
+ * does not. Links to other files are such commands, too, and stay.
+ */
+export function stopCommands() {
+  const stop = (event) => {
+    const part = event.target.closest?.("[data-commandlinker-command]");
+    if (part && part.dataset.commandlinkerCommand !== LINK) event.stopImmediatePropagation();
+  };
+  window.addEventListener("click", stop, true);
 }
 
 /** Show text as it was at once: a double-click or Enter turns it to Markdown in front of the class. */

@@ -1,31 +1,32 @@
 // The field in the line above a lesson that goes to a step by its address, the number at the foot of its slide: "3.12", or
 // "12" in lesson 3. First it runs what the step needs: the setup, and the cells that the copy names (lesson/needs.py).
-// No answer is among them.
-import { identityOf, numberOf } from "../shared/grammar.js";
+// No answer is among them. A link to a step goes there, too, and runs nothing until a button is pressed: anybody can
+// write one.
+import { hasRole, identityOf, numberOf } from "../shared/grammar.js";
 import { fill } from "../shared/words.js";
 import { stepsOf } from "./steps.js";
 
 const ADDRESS = /^\d+(\.\d+){0,2}$/;
-const waiting = new Map(); // addresses to go to in notebooks that are opening, by their path
+const waiting = new Map(); // by the path of a notebook that is opening: the address to go to, and whether by a link
 
 // A handout that the same server shows leads here: lab/tree/work/en/03_….ipynb?step=3.12.
 const [, opened] = /\/tree\/(.+)$/.exec(decodeURIComponent(window.location.pathname)) ?? [];
 const asked = new URLSearchParams(window.location.search).get("step");
-if (opened && asked) waiting.set(opened, asked);
+if (opened && asked) waiting.set(opened, [asked, true]);
 
 export async function addAddress({ seat, seats, line }) {
-  const { app, load, panel, words, original, setup, walk } = seat;
+  const { app, load, panel, words, original } = seat;
   const { Notification } = await load("@jupyterlab/apputils");
-  const { NotebookActions } = await load("@jupyterlab/notebook");
-  const { content: notebook } = panel;
   const steps = stepsOf(original.cells).filter(({ address }) => address);
   if (!steps.length) return; // the copy is older than addresses
-  const lesson = numberOf(identityOf(notebook.model).lesson);
+  const lesson = numberOf(identityOf(panel.content.model).lesson);
   const core = steps.filter(({ is_optional }) => !is_optional);
   const [first, last] = [core[0], core.at(-1)].map((step) => (step ?? steps[0]).address);
   const label = line.appendChild(document.createElement("label"));
   const field = document.createElement("input");
   label.append(words.address, field);
+  const offered = line.appendChild(document.createElement("button"));
+  offered.hidden = true;
   label.title = fill(words.address_hint, { address: last });
   field.placeholder = last;
   field.autocomplete = "off";
@@ -37,42 +38,48 @@ export async function addAddress({ seat, seats, line }) {
     said = Notification.error(fill(sentence, gaps), { autoClose: false });
   }
 
-  /** Go to the address as it was typed; what was typed stays where that fails. */
-  async function go(typed) {
+  /** Go to the address as it was typed, or as a link has it; what was typed stays where that fails. */
+  async function go(typed, isLink) {
     Notification.dismiss(said);
+    offered.hidden = true;
     field.ariaInvalid = "false";
     field.value = typed;
     const address = readAddress(typed, lesson);
     const step = steps.find((each) => each.address === address);
-    if (step) return goToStep(step);
+    if (step) return isLink ? offer(step) : goToStep(step);
     if (!ADDRESS.test(address)) return refuse(words.no_address, { typed, address: last });
     const [other] = address.split(".");
     if (other === lesson || !address.includes(".")) return refuse(words.no_step, { address, first, last });
     const path = await notebookBeside(panel.context.path, other, app.serviceManager.contents);
     if (!path) return refuse(words.no_lesson, { address, lesson: other });
     const open = [...seats].find(({ panel: { context } }) => context.path === path);
-    if (!open) waiting.set(path, address);
+    if (!open) waiting.set(path, [address, isLink]);
     await app.commands.execute("docmanager:open", { path });
-    return open?.go?.(address);
+    return open?.go?.(address, isLink);
   }
 
-  async function goToStep({ address, first: begin, needs }) {
-    original.putBack(notebook.model, ({ id }) => id === begin || needs.includes(id)); // a student may have deleted one
-    const byId = new Map(notebook.widgets.map((cell) => [cell.model.id, cell]));
-    const cell = byId.get(begin);
-    const needed = needs.map((id) => byId.get(id)).filter(({ model }) => model.type === "code");
-    if (!(await setup.runNeeded(fill(words.address_needs, { address }), needed))) return;
-    if (cell.headingCollapsed) cell.headingCollapsed = false;
-    NotebookActions.expandParent(cell, notebook);
-    walk.goTo(cell);
-    notebook.scrollToItem(notebook.activeCellIndex, "start");
+  async function goToStep(step) {
+    if (await runNeeds(seat, step)) await arriveAt(step);
+  }
+
+  /** Show the step, and a button that runs what it needs. */
+  async function offer(step) {
+    const count = countNeeds(original, step);
+    offered.textContent = fill(words.run_needed, { address: step.address, count });
+    offered.onclick = () => seat.go(step.address);
+    offered.hidden = !count;
+    await arriveAt(step);
+  }
+
+  async function arriveAt({ first: begin }) {
+    await showCell(seat, begin);
     field.value = "";
   }
 
-  seat.go = async (typed) => {
+  seat.go = async (typed, isLink = false) => {
     if (isBusy) return;
     isBusy = true;
-    await go(typed).finally(() => {
+    await go(typed, isLink).finally(() => {
       isBusy = false;
     });
   };
@@ -80,8 +87,35 @@ export async function addAddress({ seat, seats, line }) {
     if (key === "Enter" && !isComposing && field.value.trim()) seat.go(field.value);
   });
   const { path } = panel.context;
-  if (waiting.has(path)) seat.go(waiting.get(path));
+  if (waiting.has(path)) seat.go(...waiting.get(path));
   waiting.delete(path);
+}
+
+/** Run what a step needs, without an answer; false where a cell fails. */
+function runNeeds(
+  { panel: { content: notebook }, words, original, setup },
+  { address, first: begin, needs },
+) {
+  original.putBack(notebook.model, ({ id }) => id === begin || needs.includes(id)); // a student may have deleted one
+  const byId = new Map(notebook.widgets.map((cell) => [cell.model.id, cell]));
+  const needed = needs.map((id) => byId.get(id)).filter(({ model }) => model.type === "code");
+  return setup.runNeeded(fill(words.address_needs, { address }), needed);
+}
+
+function countNeeds({ cells }, { needs }) {
+  const isNeeded = (cell) => hasRole(cell, "setup") || needs.includes(cell.id);
+  return cells.filter((cell) => cell.cell_type === "code" && isNeeded(cell)).length;
+}
+
+/** Go to the cell, out of what folds it; nowhere if a student has deleted it. */
+async function showCell({ load, panel: { content: notebook }, walk }, id) {
+  const { NotebookActions } = await load("@jupyterlab/notebook");
+  const cell = notebook.widgets.find(({ model }) => model.id === id);
+  if (!cell) return;
+  if (cell.headingCollapsed) cell.headingCollapsed = false;
+  NotebookActions.expandParent(cell, notebook);
+  walk.goTo(cell);
+  notebook.scrollToItem(notebook.activeCellIndex, "start");
 }
 
 /**

@@ -5,7 +5,7 @@ const answer = await fetch(new URL("../grammar.json", import.meta.url));
 const ROLES = await answer.json();
 
 /** An entry of the metadata of a notebook or a cell: of its model, or of its JSON. */
-const metadataOf = (one, name) => (one.getMetadata ? one.getMetadata(name) : one.metadata?.[name]);
+export const metadataOf = (one, name) => (one.getMetadata ? one.getMetadata(name) : one.metadata?.[name]);
 
 /** Whether a cell has one of these roles; an unknown role is an error. */
 export function hasRole(cell, ...roles) {

@@ -1,20 +1,35 @@
-// A line above a notebook that nobody has trusted: the server withholds what would run in the page, such as stored
-// widgets (settings/jupyter_server_config.py). A button trusts the notebook, and loads the page again.
+// A notebook that nobody has trusted: the server withholds what would run in the page, such as stored widgets, and says
+// so in the notebook (settings/jupyter_server_config.py). The page takes nothing from the files beside such a notebook,
+// and lets what its metadata says decide nothing that runs. A line above it tells of that; its button trusts the
+// notebook, and loads the page again.
+import { metadataOf } from "./grammar.js";
 import { save } from "./saves.js";
 
-const WITHHELD = "mha_withheld"; // in the notebook's metadata
+const WITHHELD = "mha_withheld"; // in the notebook's metadata, also where nothing had to be withheld
 
-/** The line, as an element; null where nothing is withheld. */
+/** Whether somebody has trusted a notebook, given as its model or its JSON. */
+export const isTrusted = (notebook) => !metadataOf(notebook, WITHHELD);
+
+/** Show all code of a notebook: what is folded would run unseen. The file keeps what it folds. */
+export function unfoldCode({ widgets }) {
+  for (const cell of widgets) {
+    cell.syncCollapse = false;
+    cell.inputHidden = false;
+  }
+}
+
+/** The line, as an element; null where the notebook is trusted. */
 export function lineOfWithheld({ app, load, panel, words }) {
-  if (!panel.content.model.getMetadata(WITHHELD)) return null;
+  if (isTrusted(panel.content.model)) return null;
   const line = Object.assign(document.createElement("div"), { className: "mha-withheld" });
   line.innerHTML = "<span></span><button></button>";
   const [text, button] = line.children;
   text.textContent = text.title = words.notice;
   button.textContent = words.trust;
   button.addEventListener("click", async () => {
-    const isTrusted = (await save(panel.context)) && (await trust({ app, load, panel }).catch(() => false));
-    if (isTrusted) window.location.reload();
+    if (!window.confirm(words.sure)) return; // the browser's own question: nothing in the notebook covers it
+    const isDone = (await save(panel.context)) && (await trust({ app, load, panel }).catch(() => false));
+    if (isDone) window.location.reload();
     else text.textContent = words.failed;
   });
   return line;

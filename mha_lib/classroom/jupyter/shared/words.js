@@ -23,7 +23,7 @@ export async function readWords(language = ENGLISH, files = {}, node = document.
 export const fill = (sentence, gaps) => sentence.replace(/\{(\w+)\}/g, (gap, name) => gaps[name] ?? gap);
 
 async function readNearest(language) {
-  const parts = TAG.test(language) ? language.split("-") : [];
+  const parts = TAG.test(language) ? String(language).split("-") : [];
   for (; parts.length; parts.pop()) {
     const words = await readFile(wordsIn(parts.join("-")));
     if (words) return words;
