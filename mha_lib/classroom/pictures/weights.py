@@ -36,7 +36,7 @@ def as_weights(weights: Any, mask: Any = None) -> tuple[np.ndarray, np.ndarray |
     return maps.astype(np.float32), None if mask is None else as_mask(mask, maps.shape)
 
 
-def lengths_in(mask: Any) -> np.ndarray | None:
+def lengths_in(mask: Any) -> list[int] | None:
     """Where the padding of each sample begins, by a mask that is the same for all queries: (1,K), (B,1,K) or
     (B,H,1,K). None for another mask, or none.
 
@@ -48,7 +48,7 @@ def lengths_in(mask: Any) -> np.ndarray | None:
     keys = allowed.shape[-1]
     for_samples = allowed.reshape(len(allowed), -1, keys).any(1)  # (B, K)
     lengths = (for_samples * np.arange(1, keys + 1)).max(-1)
-    return np.where(lengths, lengths, keys)
+    return [int(length) or keys for length in lengths]
 
 
 def as_mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -1,17 +1,19 @@
 """Handouts of notebooks of others: stored widgets do not run, and metadata may be of any form."""
 
 import json
+from contextlib import closing
 
 import nbformat
 import pytest
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
 
+from mha_lib.classroom.jupyter import SETTINGS
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.pages.handout import HandoutExporter
 from mha_lib.classroom.pages.handout.notebook import read_notebook
-from tests.classroom.jupyter.test_trust import Server
 from tests.classroom.pages.handout.cells import page_of, widget
 from tests.offline_notebook.pages import PIXEL, STATE, VIEW, read, stored
 
@@ -20,10 +22,23 @@ ODD = ["text", 5, None, [], {}, True, {"a": ["b"]}, float("inf"), float("nan"), 
 
 
 @pytest.fixture
-def server(tmp_path, monkeypatch):
-    """A server of the course, whose secret and signatures nbconvert finds."""
+def lay(tmp_path, monkeypatch):
+    """Writes a notebook; servers of the course have their secret and their signatures beside it."""
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path))
-    return Server(tmp_path)
+
+    def lay(*cells, **metadata):
+        nbformat.write(new_notebook(cells=list(cells), metadata=metadata), tmp_path / "one.ipynb")
+        return tmp_path / "one.ipynb"
+
+    return lay
+
+
+def sign(file):
+    """Sign a notebook as the course's servers do."""
+    settings = PyFileConfigLoader(str(SETTINGS / "jupyter_server_config.py")).load_config()
+    notary = settings.ServerApp.contents_manager_class().notary
+    with closing(notary.store):
+        notary.sign(nbformat.read(file, 4))
 
 
 def exported(file, **settings):
@@ -31,10 +46,9 @@ def exported(file, **settings):
     return page
 
 
-def test_stored_widgets_live_where_a_server_of_the_course_has_signed_the_notebook(server):
-    name = server.lay(cells=[widget("w", **{"image/png": PIXEL})], widgets=STORED)
-    file = server.folder / name
-    server.manager.notary.sign(nbformat.read(file, 4))
+def test_stored_widgets_live_where_a_server_of_the_course_has_signed_the_notebook(lay):
+    file = lay(widget("w", **{"image/png": PIXEL}), widgets=STORED)
+    sign(file)
     page = exported(file)
     assert "attack()" in page
     assert read(page).select("[data-widget=w] img")
@@ -45,23 +59,23 @@ def test_stored_widgets_live_where_a_server_of_the_course_has_signed_the_noteboo
     assert not read(page).select("[data-widget]")
 
 
-def test_no_metadata_and_no_other_signature_bring_stored_widgets_alive(server):
+def test_no_metadata_and_no_other_signature_bring_stored_widgets_alive(lay):
     cell = widget("w", **{"text/plain": "as text"})
     cell.metadata["trusted"] = True
     mine = {"mha": {"lesson": "03_multi_head_attention", "language": "en"}, "signature": "sha256:0"}
-    file = server.folder / server.lay(cells=[cell], widgets=STORED, trusted=True, **mine)
-    NotebookNotary(data_dir=str(server.folder.parent)).sign(nbformat.read(file, 4))
+    file = lay(cell, widgets=STORED, trusted=True, **mine)
+    plain = NotebookNotary(data_dir=str(file.parent))
+    with closing(plain.store):
+        plain.sign(nbformat.read(file, 4))
     page = exported(file)
     assert "attack" not in page
     assert "as text</pre>" in page
 
 
-def test_widgets_of_an_execution_live_and_those_stored_before_do_not(server):
+def test_widgets_of_an_execution_live_and_those_stored_before_do_not(lay):
     made = "import anywidget\nclass Mine(anywidget.AnyWidget):\n    _esm = 'draw()'\nMine()"
     cells = [new_code_cell(made), widget("w", **{"text/plain": "as text"})]
-    page = exported(
-        server.folder / server.lay(cells=cells, widgets=STORED), ExecutePreprocessor={"enabled": True}
-    )
+    page = exported(lay(*cells, widgets=STORED), ExecutePreprocessor={"enabled": True})
     assert "draw()" in page
     assert "attack" not in page
     assert len(read(page).select("[data-widget]")) == 1
