@@ -18,6 +18,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from mha_lib.classroom.explorer import Explorer
+from mha_lib.classroom.jupyter import SETTINGS
 from mha_lib.classroom.pages.browser import find_browser
 from mha_lib.classroom.pages.slides.server import Server, free_port, start, wait_for
 from tests.browser.engines import NEEDED
@@ -135,6 +136,7 @@ def start_server(
 ) -> tuple[subprocess.Popen[bytes], JupyterServer]:
     """Jupyter on ``folder``, with nothing of the user's own settings; the caller ends the process."""
     own = {"JUPYTER_DATA_DIR": str(home / "data"), "PYTHONPATH": str(library)}
+    own["JUPYTER_CONFIG_PATH"] = str(library / SETTINGS.relative_to(ROOT))
     if python == sys.executable:  # the deck of the working tree, not the copy that was installed
         own["JUPYTER_PATH"] = str(home / "path")
         install_deck(home / "path", library)

@@ -6,20 +6,23 @@ import os
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
     """Write beside and rename: a reader finds the old file or the new one, never half of it.
 
-    The file beside has a name of its own, so two processes that write at once don't mix their content.
+    The file beside has a name of its own, so two processes that write at once don't mix their content. It is
+    created with ``mode``, less what the umask takes away.
     """
     data = content.encode() if isinstance(content, str) else content
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(data)
+        with open(beside, "wb", opener=partial(os.open, mode=mode)) as file:
+            file.write(data)
         os.replace(beside, path)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None

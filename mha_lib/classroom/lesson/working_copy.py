@@ -239,7 +239,8 @@ def say(root: Path, language: str, what: str, mine: Path, new: Path) -> str:
 @contextmanager
 def record_of(work: Path) -> Iterator[dict[str, str]]:
     """The fingerprint of the edition that each file was made from; without it, a file counts as changed."""
-    work.mkdir(parents=True, exist_ok=True)
+    work.parent.mkdir(mode=0o700, exist_ok=True)  # others who use the machine need not read answers
+    work.mkdir(exist_ok=True)
     record: dict[str, str] = {}
     with suppress(OSError, ValueError, TypeError):
         record = dict(json.loads((work / RECORD).read_text(encoding="utf-8")))

@@ -55,8 +55,7 @@ def write_overview(
         contents["overview.csv"] = "\ufeff" + table_of(rows)  # without the mark Excel reads no Chinese
     for name, content in contents.items():
         file = build.folder / name
-        write_whole(file, content)
-        os.chmod(file, 0o600)
+        write_whole(file, content, mode=0o600)
         build.wrote(file, about="")
     return build.end()
 

@@ -20,3 +20,15 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path, 
     assert raised.value.filename == str(file)
     assert [path.name for path in tmp_path.iterdir()] == ["translator.pt"]
     assert file.read_text() == "old"
+
+
+def test_a_file_for_one_person_is_never_readable_by_others_not_even_while_it_is_written(tmp_path, monkeypatch):
+    modes, replace = [], os.replace
+
+    def look(beside, path):
+        modes.append(os.stat(beside).st_mode & 0o777)
+        replace(beside, path)
+
+    monkeypatch.setattr(os, "replace", look)
+    write_whole(tmp_path / "mine", "mine", mode=0o600)
+    assert modes == [0o600]

@@ -66,6 +66,11 @@ def test_first_use_copies_every_file_but_those_for_authors_and_for_students_thos
 OPENED = {"jp-MarkdownHeadingCollapsed": False, "jupyter": {"source_hidden": True}}
 
 
+def test_others_on_the_machine_cannot_read_the_copies(root):
+    make_working_copy(root, "en")
+    assert (root / "work").stat().st_mode & 0o777 == 0o700
+
+
 @pytest.mark.parametrize("left", [{"outputs": [OUTPUT]}, {"metadata": OPENED}], ids=["run", "opened"])
 def test_a_lesson_that_was_only_run_or_opened_stays_until_a_new_edition_replaces_it(root, work, left):
     lesson = work / "01_one.ipynb"

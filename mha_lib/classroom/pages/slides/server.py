@@ -72,13 +72,14 @@ def start(
     paths = [str(SETTINGS), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     own = {name: str(home / name) for name in OWN_FOLDERS}
     own["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
+    own["JUPYTER_TOKEN"] = server.token  # everybody on the machine can read the arguments of a process
     options = {
         "--ServerApp.port": server.url.split(":")[-1],
         "--ServerApp.port_retries": 0,
-        "--IdentityProvider.token": server.token,
         "--ServerApp.root_dir": server.course,
     }
-    command = [python, "-m", "jupyterlab", "--no-browser", "--allow-root"]
+    # -P: Python imports no file of the folder in which the command was given.
+    command = [python, "-P", "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += [f"{name}={value}" for name, value in options.items()]
     with (home / "log").open("w") as log:
         return subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | own | environment)

@@ -1,0 +1,116 @@
+"""Nothing runs because somebody looked at a folder of hostile files, wrote beside them, and came back."""
+
+import json
+import shutil
+import urllib.request
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from mha_lib.classroom.pages.slides.server import wait_for
+from tests import hostile
+from tests.browser.conftest import ROOT, JupyterServer, start_server
+from tests.browser.lecture import saves
+from tests.browser.pages import new_page
+from tests.browser.waiting import answer_of, count_of
+from tests.waiting import eventually
+
+INSTALLED = pytest.mark.skipif(find_spec("notebook") is None, reason="Notebook 7 is not installed")
+VIEWS = ["lab", "rise", pytest.param("notebooks", marks=INSTALLED)]
+CELL = ".jp-Notebook .jp-Cell"
+# What a notebook offers to click. A link to elsewhere names where it leads.
+OFFERED = f"{CELL} :is(.jp-MarkdownOutput, .jp-OutputArea-output) :is(a:not([href^=http]), button, input, summary)"
+# Everything before it in the page, such as an error of a picture, has asked the listener by then.
+LAST = "async (address) => { await fetch(address, { mode: 'no-cors' }) }"
+
+
+@pytest.fixture
+def traps(tmp_path: Path) -> Iterator[hostile.Traps]:
+    with hostile.set_traps(tmp_path / "marks") as traps:
+        yield traps
+
+
+@contextmanager
+def served(folder: Path, home: Path, library: Path = ROOT) -> Iterator[JupyterServer]:
+    """A server that starts in the hostile folder itself."""
+    home.mkdir(exist_ok=True)
+    with chdir(folder):
+        process, server = start_server(folder, home, library=library)
+    try:
+        wait_for(server, process, home / "log")
+        yield server
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def visit(browser: Browser, server: JupyterServer, name: str, view: str, traps: hostile.Traps) -> None:
+    """Open a hostile file, do what a curious reader does, save it, and wait until it is quiet."""
+    with new_page(browser) as page:
+        page.on("dialog", lambda dialog: dialog.dismiss())
+        page.goto(f"{server.address(view, name)}&reset&step=3.1")
+        if name.endswith(".ipynb"):
+            read(page)
+        else:
+            expect(page.locator(".jp-Document, .jp-FileEditor, .jp-Dialog").first).to_be_visible()
+        become_quiet(page, server, traps)
+
+
+def read(page: Page) -> None:
+    heading = page.locator(CELL).get_by_role("heading").first
+    heading.click()
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.press("Shift+Enter")
+    for number in range(count_of(page.locator(OFFERED))):
+        page.locator(OFFERED).nth(number).dispatch_event("click")
+    with page.expect_response(lambda answer: saves(answer.request)):
+        page.keyboard.press("Control+s")
+
+
+def become_quiet(page: Page, server: JupyterServer, traps: hostile.Traps) -> None:
+    """Wait until kernels rest and the page has asked for all that it was going to ask for."""
+    address = f"{server.url}/api/kernels?token={server.token}"
+
+    def rest() -> bool:
+        with urllib.request.urlopen(address) as answer:
+            return all(kernel["execution_state"] == "idle" for kernel in json.load(answer))
+
+    eventually(rest, "kernels at rest")
+    answer_of(page, LAST, traps.address("last"))
+    eventually(lambda: "/last" in traps.asked, "the last request")
+    traps.asked = [path for path in traps.asked if path != "/last"]
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("view", VIEWS)
+def test_nothing_runs_because_somebody_looked(browser, traps, tmp_path, view):
+    place = tmp_path / "handed-in"
+    hostile.lay(place, traps)
+    opened = [f"{name}.ipynb" for name in hostile.HOSTILE]
+    if view == "lab":
+        opened += ["plot.vg", "plot.vl"]
+    for _ in ("as it was handed in", "as it was saved"):
+        with served(place, tmp_path / "home") as server:
+            for name in opened:
+                visit(browser, server, name, view, traps)
+                assert traps.sprung() == set(), name
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("defence", hostile.DEFENCES, ids=lambda defence: defence.name)
+def test_without_this_defence_something_runs(browser, traps, tmp_path, defence):
+    name, view = defence.lets_in
+    hostile.lay(tmp_path / "handed-in", traps)
+    for part in ("mha_lib", "offline_notebook", "torch_in_page"):
+        shutil.copytree(ROOT / part, tmp_path / "library" / part)
+    file = tmp_path / "library" / "mha_lib" / "classroom" / "jupyter" / defence.file
+    before = file.read_text(encoding="utf-8")
+    assert defence.piece in before
+    file.write_text(before.replace(defence.piece, defence.replacement), encoding="utf-8")
+    with served(tmp_path / "handed-in", tmp_path / "home", tmp_path / "library") as server:
+        visit(browser, server, name, view, traps)
+        eventually(traps.sprung, "a trap that goes off")

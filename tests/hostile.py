@@ -1,0 +1,236 @@
+"""Files that a student could hand in, each made to do something in the name of whoever opens it.
+
+A new way in is a function marked `@hostile`, which returns a notebook. Its code calls what `Traps` gives it,
+with the name of the way: `traps.python(...)` where a kernel would run it, `traps.script(...)` where a page
+would, `traps.address(...)` where something would be loaded. Files beside the notebooks are in `lay`. What
+guards against it is a row of `DEFENCES`, which is taken away once to see the trap go off.
+"""
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+STATE = "application/vnd.jupyter.widget-state+json"
+VIEW = "application/vnd.jupyter.widget-view+json"
+VEGA = "application/vnd.vega.v5+json"
+
+
+@dataclass
+class Traps:
+    """Knows what went off: requests that reached a local listener, and marks that code of a kernel has left."""
+
+    folder: Path  # where kernels leave their marks
+    port: int
+    asked: list[str] = field(default_factory=list)  # of the listener, in order
+
+    def address(self, name: str) -> str:
+        return f"http://127.0.0.1:{self.port}/{name}"
+
+    def script(self, name: str) -> str:
+        """JavaScript for a page: it has no double quotes, so that it fits into an attribute."""
+        return f"fetch('{self.address(name)}', {{ mode: 'no-cors' }})"
+
+    def python(self, name: str) -> str:
+        return f"open({str(self.folder / name)!r}, 'w').close()"
+
+    def sprung(self) -> set[str]:
+        return {path.strip("/") for path in self.asked} | {mark.name for mark in self.folder.iterdir()}
+
+
+@contextmanager
+def set_traps(folder: Path) -> Iterator[Traps]:
+    """A listener on this machine, for as long as a test lasts, and a folder for marks."""
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            traps.asked.append(self.path)
+            self.send_response(204)
+            self.end_headers()
+
+        do_POST = do_GET
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    folder.mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
+        traps = Traps(folder, server.server_port)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield traps
+        server.shutdown()
+
+
+Make = Callable[[Traps], NotebookNode]
+HOSTILE: dict[str, Make] = {}
+
+
+def hostile(make: Make) -> Make:
+    HOSTILE[make.__name__] = make
+    return make
+
+
+@dataclass
+class Defence:
+    """A guard, and how to take it away: a piece of a file in mha_lib/classroom/jupyter, and what replaces it.
+
+    ``lets_in`` names what goes off without it: a notebook, or a file that is opened, and the view in which.
+    """
+
+    name: str
+    file: str
+    piece: str
+    replacement: str
+    lets_in: tuple[str, str]  # the name of a file, and 'lab' or 'rise'
+
+
+SERVER = "settings/jupyter_server_config.py"
+DEFENCES = [
+    Defence("outputs", SERVER, "if data.keys() <= INERT:", "if True:", ("outputs.ipynb", "lab")),
+    Defence("outputs-deck", SERVER, "if data.keys() <= INERT:", "if True:", ("outputs.ipynb", "rise")),
+    Defence("state", SERVER, "not trusted:", "False:", ("widget.ipynb", "lab")),
+    Defence("path", SERVER, '= "1"', '= ""', ("folder.ipynb", "lab")),
+    Defence("policy", SERVER, '"; ".join(POLICY)', '""', ("pictures.ipynb", "rise")),
+    Defence("files", "settings/labconfig/page_config.json", "true", "false", ("plot.vg", "lab")),
+]
+
+
+def notebook(*cells: NotebookNode, **metadata: object) -> NotebookNode:
+    """A student's copy of a lesson, in which these cells stand under a heading."""
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    identity = {"lesson": "03_multi_head_attention", "language": "en", "kind": "student"}
+    common = {"kernelspec": kernel, "mha": identity, "rise": {"theme": "white"}}
+    made: NotebookNode = new_notebook(cells=[new_markdown_cell("# Anna's homework"), *cells])
+    made.metadata.update(common | metadata)
+    return made
+
+
+def stored(*bundles: dict[str, object], **metadata: object) -> NotebookNode:
+    """A cell with outputs of these types, which says of itself that it is trusted."""
+    outputs = [new_output("display_data", data=bundle, metadata=metadata) for bundle in bundles]
+    return new_code_cell("1", outputs=outputs, metadata={"trusted": True})
+
+
+def vega(traps: Traps, name: str) -> dict[str, object]:
+    """A chart with an input that runs a script, and with data from elsewhere."""
+    bind = {"input": "image", "src": "nowhere", "onerror": traps.script(f"{name}-bind")}
+    return {
+        "$schema": "https://vega.github.io/schema/vega/v5.json",
+        "width": 9,
+        "height": 9,
+        "data": [{"name": "table", "url": traps.address(f"{name}-data")}],
+        "signals": [{"name": "picked", "value": 1, "bind": bind}],
+    }
+
+
+def vega_lite(traps: Traps, name: str) -> dict[str, object]:
+    bind = {"input": "image", "src": "nowhere", "onerror": traps.script(f"{name}-bind")}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "data": {"url": traps.address(f"{name}-data")},
+        "params": [{"name": "picked", "value": 1, "bind": bind}],
+        "mark": "point",
+    }
+
+
+@hostile
+def outputs(traps: Traps) -> NotebookNode:
+    handler = f'<img src="nowhere" onerror="{traps.script("html")}">'
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" {}>{}</svg>'
+    return notebook(
+        stored({VEGA: vega(traps, "vega"), "text/plain": "a chart"}),
+        stored({"application/vnd.vegalite.v5+json": vega_lite(traps, "vega-lite")}),
+        stored({"application/vnd.vegalite.v2+json": vega_lite(traps, "vega-lite-2")}, mha_withheld={}),
+        stored({VEGA: vega(traps, "isolated")}, isolated=True),
+        stored({"application/javascript": traps.script("javascript")}, {"text/html": handler}),
+        stored({"text/html": f"<script>{traps.script('script')}</script>"}, isolated=True),
+        stored({"image/svg+xml": svg.format(f'onload="{traps.script("svg")}"', "<script>alert(1)</script>")}),
+        stored({"image/svg+xml": svg.format("", f'<image href="{traps.address("svg-image")}"/>')}),
+        stored({"image/svg+xml": "<svg/>"}, **{"image/svg+xml": {"alt": f'">{handler}'}}),
+        stored({"text/markdown": handler, "text/plain": handler}),
+        stored({"application/vnd.unknown+json": {"script": traps.script("unknown")}}),
+        mha_withheld={"widgets": {}},
+    )
+
+
+@hostile
+def widget(traps: Traps) -> NotebookNode:
+    script = f"{traps.script('widget')}; export default {{ render() {{}} }}"
+    names = {"_model_module": "anywidget", "_model_name": "AnyModel", "_model_module_version": "~0.11.*"}
+    names |= {"_view_module": "anywidget", "_view_name": "AnyView", "_view_module_version": "~0.11.*"}
+    model = {"model_module": "anywidget", "model_name": "AnyModel", "model_module_version": "~0.11.*"}
+    model["state"] = names | {"_esm": script, "_anywidget_id": "homework.Plot"}  # type: ignore[assignment]
+    overlay = f'<img src="nowhere" onerror="{traps.script("overlay")}">'
+    return notebook(
+        stored({VIEW: {"model_id": "w", "version_major": 2, "version_minor": 0}}),
+        widgets={STATE: {"state": {"w": model}, "version_major": 2, "version_minor": 0}},
+        rise={"theme": "white", "overlay": overlay, "header": overlay},
+    )
+
+
+@hostile
+def pictures(traps: Traps) -> NotebookNode:
+    """What a page would load without a click."""
+    named = traps.address
+    html = f"""<img src="{named("img")}"> <video src="{named("video")}" poster="{named("poster")}" autoplay>
+</video> <audio src="{named("audio")}" autoplay></audio> <video><source src="{named("source")}"></video>
+<div style="width: 9px; height: 9px; background: url({named("background")})"></div>
+<input type="image" src="{named("input")}">"""
+    diagram = f'flowchart LR\n  A["<img src=\'{named("mermaid")}\' width=\'9\'>"] --> B'
+    return notebook(
+        new_markdown_cell(html),
+        new_markdown_cell(f"![a figure]({named('markdown')})\n\n```mermaid\n{diagram}\n```"),
+        stored({"text/html": html.replace(named(""), named("output-"))}),
+        rise={"theme": "simple"},  # whose letters lie on a site for fonts
+    )
+
+
+@hostile
+def folder(traps: Traps) -> NotebookNode:
+    """Harmless itself: it lies beside files that a kernel or a server may read."""
+    return notebook(new_markdown_cell("Here is [my figure](plot.vg), and [another one](plot.vl)."))
+
+
+# Modules that a kernel looks for when it starts, installed or not, beside those of Python itself.
+IMPORTED = """
+IPython appnope asyncio_mode cloudpickle comm debugpy decorator dill executing gi ipykernel ipykernel_launcher
+ipyparallel ipywidgets jedi jupyter_client jupyter_core matplotlib matplotlib_inline nest_asyncio numpy pandas
+parso pexpect platformdirs prompt_toolkit psutil pure_eval pygments pyarrow sitecustomize six stack_data
+tornado traitlets trio usercustomize uvloop wcwidth zmq
+"""
+
+
+def lay(place: Path, traps: Traps, names: Iterator[str] | None = None) -> None:
+    """Write the hostile notebooks, or those of these names, and what lies beside them."""
+    place.mkdir()
+    for name in names or HOSTILE:
+        nbformat.write(HOSTILE[name](traps), place / f"{name}.ipynb")
+    for name in {*IMPORTED.split(), *sys.stdlib_module_names}:
+        (place / f"{name}.py").write_text(traps.python(f"import-{name}"))
+    settings = ("ipython_config", "ipython_kernel_config", "jupyter_config", "jupyter_server_config")
+    settings += ("jupyter_lab_config", "jupyter_notebook_config")
+    beside = {f"{name}.py": traps.python(name) for name in settings}
+    beside |= {f".ipython/profile_default/{name}.py": traps.python(f"profile-{name}") for name in settings}
+    beside |= {f"profile_default/{name}.py": traps.python(f"profile-here-{name}") for name in settings}
+    beside[".ipython/profile_default/startup/00.py"] = traps.python("startup")
+    beside["hostile.pth"] = f"import sys; {traps.python('pth')}\n"
+    beside["matplotlibrc"] = "backend: module://matplotlib\n"
+    kernel = {"argv": [sys.executable, "-c", traps.python("kernel")], "display_name": "x", "language": "python"}
+    for where in ("", "kernels/python3/", "share/jupyter/kernels/python3/", ".jupyter/kernels/python3/"):
+        beside[f"{where}kernel.json"] = json.dumps(kernel)
+    overrides = json.dumps({"@jupyterlab/apputils-extension:sanitizer": {"allowedSchemes": ["javascript"]}})
+    for where in ("", "labconfig/", ".jupyter/labconfig/", "share/jupyter/lab/settings/"):
+        beside[f"{where}overrides.json"] = beside[f"{where}default_setting_overrides.json"] = overrides
+    beside["plot.vg"] = json.dumps(vega(traps, "vg"))
+    beside["plot.vl"] = json.dumps(vega_lite(traps, "vl"))
+    for name, text in beside.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
