@@ -12,6 +12,7 @@ from nbformat.v4 import new_notebook
 from playwright.sync_api import expect
 
 from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.pages.handout import HandoutExporter
 from tests.browser.pages import new_page
 from tests.browser.waiting import act, becomes, box_of, each_of, measure, until
 from tests.classroom.pages.handout.cells import code, page_of, text, widget
@@ -50,8 +51,12 @@ def stored(esm=ESM, **state):
     }
 
 
+def notebook_of(cells, models):
+    return new_notebook(cells=cells, metadata={"widgets": {STATE: {"state": models or {}}}})
+
+
 def write(path, cells, models=None):
-    notebook = new_notebook(cells=cells, metadata={"widgets": {STATE: {"state": models or {}}}})
+    notebook = notebook_of(cells, models)
     path.write_text(page_of(notebook, HOSTILE), encoding="utf-8")
     return path
 
@@ -411,7 +416,7 @@ WAYS_OUT = (
 )
 
 
-# What the HTML of a cell may not do, a widget's own program may try: it runs.
+# What the HTML of a cell may not do, the program of a stored widget would do if it ran.
 TRYING = """
 export default { render({ el }) {
   el.innerHTML = WAY_OUT;
@@ -441,8 +446,9 @@ def listener():
         server.shutdown()
 
 
-def test_what_a_notebook_holds_leads_nowhere(page, listener, tmp_path):
+def test_what_a_notebook_holds_leads_nowhere(page, listener, tmp_path, monkeypatch):
     """Beside each handout, a plain page shows that its way out is one, and that a request had its time."""
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path))  # where no signatures are
     server, asked = listener
     handouts = []
     for number, way_out in enumerate(WAYS_OUT):
@@ -450,7 +456,9 @@ def test_what_a_notebook_holds_leads_nowhere(page, listener, tmp_path):
         program = TRYING.replace("WAY_OUT", json.dumps(source))
         tries = "<form" not in source  # sending one replaces the page, even where the policy blocks it
         cells = [code("", shown({"text/html": source})), *([widget("trying")] if tries else [])]
-        file = write(tmp_path / f"handout{number}.html", cells, {"trying": stored(esm=program)})
+        notebook = notebook_of(cells, {"trying": stored(esm=program)})
+        file = tmp_path / f"handout{number}.html"
+        file.write_text(HandoutExporter().from_notebook_node(notebook)[0], encoding="utf-8")
         plain = tmp_path / f"plain{number}.html"
         plain.write_text(f"<main>{way_out.format(server=f'{server}/plain{number}/')}</main>")
         tabs = [page.context.new_page() for _ in range(2)]

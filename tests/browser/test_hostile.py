@@ -23,7 +23,9 @@ INSTALLED = pytest.mark.skipif(find_spec("notebook") is None, reason="Notebook 7
 VIEWS = ["lab", "rise", pytest.param("notebooks", marks=INSTALLED)]
 CELL = ".jp-Notebook .jp-Cell"
 # What a notebook offers to click. A link to elsewhere names where it leads.
-OFFERED = f"{CELL} :is(.jp-MarkdownOutput, .jp-OutputArea-output) :is(a:not([href^=http]), button, input, summary)"
+OFFERED = (
+    f"{CELL} :is(.jp-MarkdownOutput, .jp-OutputArea-output) :is(a:not([href^=http]), button, input, summary)"
+)
 # Everything before it in the page, such as an error of a picture, has asked the listener by then.
 LAST = "async (address) => { await fetch(address, { mode: 'no-cors' }) }"
 
